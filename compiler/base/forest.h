@@ -1,0 +1,17 @@
+/* Union-find over 0..n-1 with path halving; each union carries a reason (any integer id of the caller's) kept in a
+ * proof forest, so that "why are a and b in one class" has an answer. */
+#ifndef TSR_BASE_FOREST_H
+#define TSR_BASE_FOREST_H
+#include "arena.h"
+
+typedef struct tsr_forest tsr_forest;
+
+tsr_forest *tsr_forest_new(tsr_arena *a);
+uint32_t tsr_forest_add(tsr_forest *f);                      /* a new singleton class */
+uint32_t tsr_forest_size(const tsr_forest *f);
+uint32_t tsr_forest_find(tsr_forest *f, uint32_t x);         /* representative */
+/* Joins the classes of a and b because of `reason`; false when they were one class already. The representative of `a` stays. */
+bool tsr_forest_union(tsr_forest *f, uint32_t a, uint32_t b, uint32_t reason);
+/* The reasons on the proof path from a to b, in order; returns their number, 0 when a == b or they are apart. */
+uint32_t tsr_forest_explain(tsr_forest *f, uint32_t a, uint32_t b, tsr_arena *out_arena, uint32_t **out);
+#endif
