@@ -1,0 +1,166 @@
+/* Shape inference: constraints in, solved shapes out.  The contract is the project's inference paper, sections 1 to 4; the
+ * names here are its names.  This room knows no syntax tree and no tensors: a constraint carries a reason (tsr_why) with
+ * places and words, and only explain.c turns facts into text.
+ *
+ *     store = tsr_store_new(tc);
+ *     ... tsr_shape values are built, rules emitted as the program is elaborated (solving happens as constraints arrive)
+ *     tsr_store_leaf(store, shape, ...) for every leaf
+ *     tsr_store_close(store);              the closing policy; errors are reported
+ *     tsr_store_solved(store, shape, &out) the result, closed */
+#ifndef TSR_SHAPE_SHAPE_H
+#define TSR_SHAPE_SHAPE_H
+#include "../syntax/spec.h"
+
+typedef struct tsr_store tsr_store;
+
+/* ---- sizes that are known when compiling, or when the program runs -------------------------------------------------- */
+
+/* A size: k + sum of coef * symbol.  A symbol is a size known at run time: ?n of a file or an input, or derived from one
+ * (see tsr_symbol). Constant sizes have nterms == 0. */
+typedef struct tsr_size_term { int64_t coef; uint32_t symbol; } tsr_size_term;
+typedef struct tsr_size { int64_t k; uint32_t nterms; const tsr_size_term *terms; } tsr_size;
+
+static inline tsr_size tsr_size_const(int64_t k) { return (tsr_size){k, 0, NULL}; }
+static inline bool tsr_size_is_const(tsr_size s) { return s.nterms == 0; }
+bool tsr_size_equal(tsr_size a, tsr_size b);
+tsr_size tsr_size_add(tsr_arena *a, tsr_size x, tsr_size y);
+tsr_size tsr_size_scale(tsr_arena *a, tsr_size x, int64_t factor);
+
+typedef struct tsr_symbol {
+	tsr_name name;               /* "n" of ?n */
+	tsr_span span;
+	bool exported;               /* of an exported signature: rigid, met sizes become run-time conditions */
+	bool derived;                /* value = floor(dividend / divisor), else given at run time */
+	tsr_size dividend; int64_t divisor;
+	bool solved; tsr_size value; /* a local ?n that inference found equal to something else */
+} tsr_symbol;
+
+/* ---- terms ------------------------------------------------------------------------------------------------------ */
+
+typedef enum { TSR_DIM_VAR, TSR_DIM_ATOM, TSR_DIM_UNIT, TSR_DIM_ZERO, TSR_DIM_AFFINE, TSR_DIM_CONCAT } tsr_dim_kind;
+
+typedef struct tsr_dim {
+	tsr_dim_kind kind;
+	union {
+		uint32_t var;                                        /* VAR */
+		struct { tsr_size size; tsr_name basis; } atom;      /* ATOM; basis NULL = default; a symbolic atom has terms */
+		struct tsr_affine *affine;
+		struct { uint32_t n; struct tsr_dim *at; } concat;
+	};
+} tsr_dim;
+
+typedef struct tsr_affine {
+	int64_t stride, dilation, offset;
+	tsr_dim over;
+	bool has_kernel;
+	tsr_dim kernel;
+	tsr_pad pad;
+	bool runtime;        /* a runtime number is added: the size is only bounded, at_least = what the static part covers */
+} tsr_affine;
+
+#define TSR_NO_ROW UINT32_MAX
+typedef struct tsr_row {
+	uint32_t nlead, ntrail;
+	tsr_dim *lead, *trail;
+	uint32_t var;                /* row variable at the marker, or TSR_NO_ROW */
+} tsr_row;
+
+typedef struct tsr_shape { tsr_row row[TSR_KINDS]; } tsr_shape;
+
+/* ---- reasons ---------------------------------------------------------------------------------------------------- */
+
+/* Where a constraint comes from, in words a user knows. Strings are in the compiler's arena or literals. */
+typedef struct tsr_why {
+	tsr_span span;               /* the operation, literal, file or declaration */
+	tsr_span other;              /* the spec's axis, the operand, or nowhere */
+	const char *what;            /* "`*`", "`+* \"i;j=>ij\"`", "the literal", "the file \"x.npz\"", "`set_dim h`", "`{ w }`" */
+	tsr_name result;             /* names of the tensors as the user bound them, NULL where there is none */
+	tsr_name operands[3];
+} tsr_why;
+
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+tsr_store *tsr_store_new(tsr_compiler *tc);
+
+tsr_dim tsr_dim_atom(int64_t n, tsr_name basis);
+tsr_dim tsr_dim_unit(void);
+tsr_dim tsr_dim_symbol(tsr_store *s, uint32_t symbol, tsr_name basis);
+tsr_dim tsr_dim_fresh(tsr_store *s, tsr_name label, tsr_span span);
+/* A row of known axes: empty leading flank (what literals, files and declarations have). */
+tsr_row tsr_row_closed(tsr_store *s, uint32_t n, const tsr_dim *axes);
+tsr_row tsr_row_fresh(tsr_store *s);                        /* <p> alone */
+tsr_shape tsr_shape_fresh(tsr_store *s);                    /* three open rows */
+uint32_t tsr_store_symbol(tsr_store *s, tsr_name name, tsr_span span, bool exported);
+uint32_t tsr_store_nsymbols(const tsr_store *s);
+const tsr_symbol *tsr_store_symbol_get(const tsr_store *s, uint32_t symbol);
+
+/* ---- constraints (section 3) -------------------------------------------------------------------------------------- */
+
+void tsr_emit_dim_equal(tsr_store *s, tsr_dim a, tsr_dim b, tsr_why why);
+void tsr_emit_dim_below(tsr_store *s, tsr_dim result, tsr_dim operand, tsr_why why);
+void tsr_emit_row_equal(tsr_store *s, tsr_row a, tsr_row b, tsr_why why);
+void tsr_emit_row_below(tsr_store *s, tsr_row result, tsr_row operand, tsr_why why);
+void tsr_emit_at_least(tsr_store *s, tsr_dim d, int64_t n, tsr_why why);
+/* Product of all axes of the rows = size (reshape, unpacking: = numerator_coef * d). */
+void tsr_emit_total(tsr_store *s, uint32_t n, const tsr_row *rows, tsr_size size, tsr_why why);
+void tsr_emit_total_of(tsr_store *s, uint32_t n, const tsr_row *rows, int64_t coef, tsr_dim d, tsr_why why);
+
+typedef enum {
+	TSR_LOGIC_POINTWISE, TSR_LOGIC_COMPOSE, TSR_LOGIC_COMPOSE_ACC, TSR_LOGIC_TRANSPOSE, TSR_LOGIC_SPEC
+} tsr_logic;
+
+/* A label of a spec and the dimension variable it became in one derivation; row variables likewise. */
+typedef struct tsr_label { tsr_name name; bool is_row; tsr_dim dim; tsr_row row; } tsr_label;
+
+/* One operation's constraints, which shape inference and projection inference both read.  In `spec` every named
+ * coefficient and offset has been replaced by its number; runtime terms keep their names. */
+typedef struct tsr_rule {
+	tsr_logic logic;
+	const tsr_spec *spec;            /* SPEC only */
+	uint32_t noperands;
+	tsr_why why;
+	uint32_t nlabels;                /* filled by tsr_emit_rule: the labels and row variables of this derivation */
+	tsr_label *labels;
+} tsr_rule;
+
+/* Emits the constraints of a rule between result and operands, and fills rule->labels.
+ * Axes of a concatenation get their discardable components marked. */
+void tsr_emit_rule(tsr_store *s, tsr_rule *rule, const tsr_shape *result, const tsr_shape *operands);
+const tsr_label *tsr_rule_label(const tsr_rule *rule, tsr_name name);      /* NULL when the spec has no such label */
+
+/* set_dim on a label: a dimension = n; on a row variable: total elements = n. */
+void tsr_emit_set_label(tsr_store *s, const tsr_label *l, int64_t n, tsr_why why);
+void tsr_emit_equal_labels(tsr_store *s, const tsr_label *a, const tsr_label *b, tsr_why why);
+
+/* A leaf: its rows close to their lower bounds. A parameter's open axis is an error that names the hidden dimension. */
+typedef enum { TSR_LEAF_PLAIN, TSR_LEAF_PARAM } tsr_leaf_kind;
+void tsr_store_leaf(tsr_store *s, const tsr_shape *shape, tsr_leaf_kind kind, tsr_name name, tsr_span span);
+/* Any other tensor whose solved shape will be asked for. */
+void tsr_store_interior(tsr_store *s, const tsr_shape *shape, tsr_name name, tsr_span span);
+
+/* ---- closing and results ------------------------------------------------------------------------------------------ */
+
+typedef struct tsr_solved_axis { tsr_size size; tsr_name basis; bool unit; } tsr_solved_axis;   /* unit: claim-free 1 */
+typedef struct tsr_solved_row { uint32_t n, marker; tsr_solved_axis *axes; } tsr_solved_row;    /* rank grows before axes[marker] */
+typedef struct tsr_solved { tsr_solved_row row[TSR_KINDS]; } tsr_solved;
+
+/* The five closing steps with solving in between; reports what fails. True when every constraint is satisfied. */
+bool tsr_store_close(tsr_store *s);
+/* After closing: the shape; false for the shape of something an error touched (poison). */
+bool tsr_store_solved(tsr_store *s, const tsr_shape *shape, tsr_solved *out);
+bool tsr_store_dim(tsr_store *s, tsr_dim d, tsr_solved_axis *out);
+/* A captured label as a number: a dimension's size, or the product of a row's axes (symbolic products are not supported: false). */
+bool tsr_store_label(tsr_store *s, const tsr_label *l, tsr_size *out);
+
+/* "12 | 5 -> rgb:3", with ?n for symbolic sizes and 1* where a claim-free unit must be told apart. */
+const char *tsr_solved_str(tsr_store *s, const tsr_solved *shape);
+/* Unsolved shapes, for dumps: variables as their labels or 'a. */
+const char *tsr_shape_str(tsr_store *s, const tsr_shape *shape);
+/* --dump=shape: all constraints with reasons, then bindings. */
+void tsr_store_print(tsr_store *s, FILE *out);
+/* Every emitted constraint holds in the closed store; a fault of ours when not. */
+void tsr_store_check(tsr_store *s);
+
+typedef struct tsr_store_stats { uint64_t steps, constraints, dim_vars, row_vars; } tsr_store_stats;
+tsr_store_stats tsr_store_statistics(const tsr_store *s);
+#endif
