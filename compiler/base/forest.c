@@ -1,0 +1,110 @@
+/* Union-find with reasons.  Two forests over the same nodes: `parent` answers "which class" and is flattened by path
+ * halving; `proof` answers "why" and is never flattened: its edges are exactly the unions that were made, so the path
+ * between two nodes of a class is unique and is the explanation. */
+#include "forest.h"
+#include "vec.h"
+
+typedef struct node {
+	uint32_t parent;                 /* itself: a representative */
+	uint32_t proof;                  /* the other end of this node's proof edge, or itself at the root */
+	uint32_t reason;                 /* of the proof edge; meaningless at the root */
+	uint32_t size;                   /* of the class, kept at the representative */
+} node;
+
+struct tsr_forest {
+	tsr_arena *arena;
+	TSR_VEC(node) nodes;
+};
+
+tsr_forest *tsr_forest_new(tsr_arena *a)
+{
+	tsr_forest *f = TSR_NEW(a, tsr_forest);
+	f->arena = a;
+	return f;
+}
+
+uint32_t tsr_forest_add(tsr_forest *f)
+{
+	uint32_t x = f->nodes.n;
+	tsr_push(f->arena, &f->nodes, ((node){.parent = x, .proof = x, .size = 1}));
+	return x;
+}
+
+uint32_t tsr_forest_size(const tsr_forest *f)
+{
+	return f->nodes.n;
+}
+
+uint32_t tsr_forest_find(tsr_forest *f, uint32_t x)
+{
+	node *at = f->nodes.at;
+	while (at[x].parent != x)
+		x = at[x].parent = at[at[x].parent].parent;
+	return x;
+}
+
+/* Turns the proof edges between x and its root around, so that x becomes the root of its proof tree. */
+static void reroot(node *at, uint32_t x)
+{
+	uint32_t below = x, reason = 0;
+	for (;;) {
+		uint32_t above = at[x].proof, its_reason = at[x].reason;
+		at[x].proof = below;
+		at[x].reason = reason;
+		if (above == x)
+			return;
+		below = x;
+		reason = its_reason;
+		x = above;
+	}
+}
+
+bool tsr_forest_union(tsr_forest *f, uint32_t a, uint32_t b, uint32_t reason)
+{
+	uint32_t ra = tsr_forest_find(f, a), rb = tsr_forest_find(f, b);
+	if (ra == rb)
+		return false;
+	node *at = f->nodes.at;
+	uint32_t child = at[ra].size < at[rb].size ? a : b;     /* the smaller side is turned: n log n in all */
+	reroot(at, child);
+	at[child].proof = child == a ? b : a;
+	at[child].reason = reason;
+	at[rb].parent = ra;
+	at[ra].size += at[rb].size;
+	return true;
+}
+
+static uint32_t depth_of(const node *at, uint32_t x)
+{
+	uint32_t depth = 0;
+	for (; at[x].proof != x; x = at[x].proof)
+		depth++;
+	return depth;
+}
+
+uint32_t tsr_forest_explain(tsr_forest *f, uint32_t a, uint32_t b, tsr_arena *out_arena, uint32_t **out)
+{
+	*out = NULL;
+	if (a == b || tsr_forest_find(f, a) != tsr_forest_find(f, b))
+		return 0;
+	const node *at = f->nodes.at;
+	uint32_t da = depth_of(at, a), db = depth_of(at, b);
+	uint32_t total = da + db;
+	uint32_t *path = TSR_NEW_N(out_arena, uint32_t, total);
+	uint32_t up = 0, down = total;           /* filled from both ends: a's steps, and b's steps backwards */
+	while (a != b) {
+		if (da >= db) {
+			path[up++] = at[a].reason;
+			a = at[a].proof;
+			da--;
+		} else {
+			path[--down] = at[b].reason;
+			b = at[b].proof;
+			db--;
+		}
+	}
+	while (down < total)                     /* the steps above the common ancestor were not taken: close the gap */
+		path[up++] = path[down++];
+	*out = path;
+	return up;
+}

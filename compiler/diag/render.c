@@ -1,0 +1,110 @@
+/* Diagnostics as text: one block each, in order of place, the source line with a caret under the span.  A tab in the
+ * line is kept, and repeated in the caret's line, so that the caret stands right at any tab width. */
+#include "diag.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const codes[] = {
+#define TSR_DIAG(name, code, severity, headline) [TSR_##name] = code,
+#include "diag.def"
+#undef TSR_DIAG
+};
+
+static const tsr_severity severities[] = {
+#define TSR_DIAG(name, code, severity, headline) [TSR_##name] = severity,
+#include "diag.def"
+#undef TSR_DIAG
+};
+
+typedef struct style { const char *bold, *error, *warning, *note, *off; } style;
+
+static const style plain = {"", "", "", "", ""};
+static const style coloured = {"\033[1m", "\033[1;31m", "\033[1;35m", "\033[1;36m", "\033[0m"};
+
+static bool continues(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+static void print_place(tsr_compiler *tc, tsr_span span, FILE *out, const style *s)
+{
+	tsr_position p = tsr_position_of(tc, span);
+	if (span.file)
+		fprintf(out, "%s%s:%u:%u:%s ", s->bold, p.path, p.line, p.column, s->off);
+	else
+		fprintf(out, "%s%s:%s ", s->bold, p.path, s->off);
+}
+
+/* The line where the span starts, and under it a caret at the start and a tilde for each further character up to the
+ * span's end or the line's. */
+static void print_line(tsr_compiler *tc, tsr_span span, FILE *out, const style *s)
+{
+	const tsr_source *src = tsr_source_get(tc, span.file);
+	uint32_t number = tsr_position_of(tc, span).line;
+	const char *line = src->text + src->lines.at[number - 1];
+	const char *end = memchr(line, '\n', (size_t)(src->text + src->size - line));
+	if (!end)
+		end = src->text + src->size;
+	if (end > line && end[-1] == '\r')
+		end--;
+	int gutter = fprintf(out, "  %u", number);
+	fputs(" | ", out);
+	for (const char *p = line; p < end; p++)
+		fputc(*p ? *p : ' ', out);
+	fprintf(out, "\n%*s | ", gutter, "");
+	size_t start = span.start < src->size ? span.start : src->size, stop = span.end < src->size ? span.end : src->size;
+	const char *from = src->text + start, *to = src->text + stop;
+	if (from > end)
+		from = end;
+	for (const char *p = line; p < from; p++)
+		if (!continues(*p))
+			fputc(*p == '\t' ? '\t' : ' ', out);
+	fprintf(out, "%s^", s->error);
+	for (const char *p = from + 1; p < to && p < end; p++)
+		if (!continues(*p))
+			fputc('~', out);
+	fprintf(out, "%s\n", s->off);
+}
+
+static void print_diag(tsr_compiler *tc, const tsr_diag *d, FILE *out, const style *s)
+{
+	bool error = severities[d->code] == TSR_ERROR;
+	print_place(tc, d->span, out, s);
+	fprintf(out, "%s%s[%s]:%s %s\n", error ? s->error : s->warning, error ? "error" : "warning", codes[d->code], s->off,
+	        d->text);
+	if (d->span.file)
+		print_line(tc, d->span, out, s);
+	for (uint32_t i = 0; i < d->notes.n; i++) {
+		if (d->notes.at[i].span.file)
+			print_place(tc, d->notes.at[i].span, out, s);
+		fprintf(out, "%snote:%s %s\n", s->note, s->off, d->notes.at[i].text);
+	}
+	if (d->hint)
+		fprintf(out, "%shint:%s %s\n", s->note, s->off, d->hint);
+}
+
+static bool before(tsr_span a, tsr_span b)
+{
+	return a.file != b.file ? a.file < b.file : a.start < b.start;
+}
+
+void tsr_diags_render(tsr_compiler *tc, FILE *out, bool colour)
+{
+	const style *s = colour ? &coloured : &plain;
+	tsr_arena *scratch = tsr_arena_new();
+	tsr_diag **sorted = TSR_NEW_N(scratch, tsr_diag *, tc->diags.n + 1);
+	uint32_t errors = 0;
+	for (uint32_t i = 0; i < tc->diags.n; i++) {    /* insertion keeps the order of reporting within one place */
+		tsr_diag *d = tc->diags.at[i];
+		errors += severities[d->code] == TSR_ERROR;
+		uint32_t at = i;
+		for (; at > 0 && before(d->span, sorted[at - 1]->span); at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = d;
+	}
+	for (uint32_t i = 0; i < tc->diags.n; i++)
+		print_diag(tc, sorted[i], out, s);
+	if (errors < tc->nerrors)
+		fprintf(out, "%u more errors are not shown\n", tc->nerrors - errors);
+	tsr_arena_free(scratch);
+}
