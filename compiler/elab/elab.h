@@ -1,0 +1,17 @@
+/* Elaboration: modules evaluated in order; configuration runs, tensor definitions become the graph. */
+#ifndef TSR_ELAB_ELAB_H
+#define TSR_ELAB_ELAB_H
+#include "graph.h"
+#include "../syntax/ast.h"
+#include "../config/config.h"
+
+/* let%main, kept for host/: its syntax and the environment it sees. */
+struct tsr_main { tsr_ast *body; struct tsr_env *env; tsr_span span; };
+
+/* Elaborates the main module (path of a .tsr file) with everything it opens. Never NULL; errors are reported, and what
+ * they touched is poison. */
+tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path);
+
+/* For host/: a named piece of code for `run` and `print` (t.forward); evaluates a configuration expression in main's environment. */
+tsr_code_id tsr_elab_forward_code(tsr_graph *g, tsr_tensor_id t);
+#endif

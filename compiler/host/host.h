@@ -1,0 +1,83 @@
+/* The program level as an IR: let%main lowered to typed statements over scalars, strings, tensor elements and runs of
+ * code, ready to be emitted (llvm/host.c) or interpreted (host/interp.c). */
+#ifndef TSR_HOST_HOST_H
+#define TSR_HOST_HOST_H
+#include "../elab/elab.h"
+
+typedef enum { TSR_HOST_UNIT, TSR_HOST_BOOL, TSR_HOST_INT, TSR_HOST_FLOAT, TSR_HOST_STRING } tsr_host_type;
+typedef uint32_t tsr_var_id;
+
+typedef enum {
+	TSR_H_INT, TSR_H_FLOAT, TSR_H_BOOL, TSR_H_STRING,    /* constants */
+	TSR_H_VAR,                                           /* a variable (let or ref) */
+	TSR_H_UNARY, TSR_H_BINARY,                           /* arithmetic, comparison, && || (short-circuit) on equal types */
+	TSR_H_TO_FLOAT, TSR_H_TO_INT,
+	TSR_H_ELEMENT,                                       /* t.(i, j), t.grad.(i): bounds checked */
+	TSR_H_SIZE,                                          /* a run-time size */
+	TSR_H_CALL,                                          /* runtime function of host.def: arguments, draws, time, string building */
+	TSR_H_COND                                           /* if as an expression */
+} tsr_hexpr_kind;
+
+typedef enum {
+	TSR_H_SET, TSR_H_IF, TSR_H_WHILE, TSR_H_FOR, TSR_H_RUN, TSR_H_STORE, TSR_H_DO, TSR_H_PRINT_TENSOR, TSR_H_SEQ
+} tsr_hstmt_kind;
+
+typedef struct tsr_hexpr tsr_hexpr;
+typedef struct tsr_hstmt tsr_hstmt;
+typedef TSR_VEC(tsr_hexpr *) tsr_hexprs;
+typedef TSR_VEC(tsr_hstmt *) tsr_hstmts;
+
+typedef enum {
+	TSR_HOP_NEG, TSR_HOP_NOT, TSR_HOP_ADD, TSR_HOP_SUB, TSR_HOP_MUL, TSR_HOP_DIV, TSR_HOP_IDIV, TSR_HOP_MOD, TSR_HOP_POW,
+	TSR_HOP_LT, TSR_HOP_LE, TSR_HOP_GT, TSR_HOP_GE, TSR_HOP_EQ, TSR_HOP_NE, TSR_HOP_AND, TSR_HOP_OR, TSR_HOP_CONCAT
+} tsr_host_op;
+
+struct tsr_hexpr {
+	tsr_hexpr_kind kind;
+	tsr_host_type type;
+	tsr_span span;
+	union {
+		int64_t integer; double real; struct { const char *text; size_t size; } string;
+		tsr_var_id var;
+		struct { tsr_host_op op; tsr_hexpr *a, *b; } op;
+		tsr_hexpr *converted;
+		struct { tsr_tensor_id tensor; tsr_part part; tsr_hexprs indices; } element;   /* indices in memory order; one index on a one-element tensor */
+		tsr_size size;
+		struct { uint32_t function; tsr_hexprs args; } call;                           /* row of host.def */
+		struct { tsr_hexpr *cond, *then, *other; } cond;
+	};
+};
+
+struct tsr_hstmt {
+	tsr_hstmt_kind kind;
+	tsr_span span;
+	union {
+		struct { tsr_var_id var; tsr_hexpr *value; } set;
+		struct { tsr_hexpr *cond; tsr_hstmt *then, *other; } iff;
+		struct { tsr_hexpr *cond; tsr_hstmt *body; } whil;
+		struct { tsr_var_id var; tsr_hexpr *from, *to; bool down; tsr_hstmt *body; } loop;
+		struct { tsr_code_id code; TSR_VEC(tsr_number_id) numbers; tsr_hexprs values; } run;
+		struct { tsr_hexpr *target; tsr_hexpr *value; } store;                         /* target is an ELEMENT */
+		tsr_hexpr *expr;                                                               /* DO: for its effect */
+		struct { tsr_tensor_id tensor; tsr_part part; tsr_name name; } print;          /* PRINT_TENSOR; values are up to date */
+		tsr_hstmts seq;
+	};
+};
+
+typedef struct tsr_host {
+	tsr_graph *graph;
+	tsr_hstmt *body;             /* of let%main; NULL when there is none */
+	TSR_VEC(tsr_host_type) vars;
+	bool *observed;              /* per tensor: read, written or printed here (value or gradient) */
+} tsr_host;
+
+/* Types and lowers let%main; reports what is wrong (E06xx). Runs before the graph is closed where it creates code
+ * (print t runs t.forward): it adds codedefs to the graph. NULL after an error. */
+tsr_host *tsr_host_lower(tsr_graph *g);
+void tsr_host_print(const tsr_host *h, FILE *out);           /* --dump=host */
+void tsr_host_check(const tsr_host *h);
+
+/* Runs the program by interpreting host and loop IR in this process, printing through the runtime; the exit status. */
+struct tsr_loops;
+int tsr_host_interpret(const tsr_host *h, const struct tsr_loops *l, int argc, char **argv);
+#endif

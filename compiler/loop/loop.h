@@ -1,0 +1,165 @@
+/* The loop IR: what runs, as loops over buffers.  It knows no operations, no specs and no tensors' rows: only extents,
+ * linear indices and primitives.
+ *
+ * Meaning: statements run in order; a FOR of any loop kind means the same as a serial one (the kind is a promise that
+ * order does not matter, or permission to vectorise).  Buffers never alias.  Floats are IEEE in the precision noted;
+ * integers wrap.  A contraction note on a FOR promises what the nest computes; the nest itself stays complete, so the
+ * interpreter ignores the note. */
+#ifndef TSR_LOOP_LOOP_H
+#define TSR_LOOP_LOOP_H
+#include "../code/code.h"
+
+typedef uint32_t tsr_buffer_id;
+typedef uint32_t tsr_local_id;
+
+/* ---- indices --------------------------------------------------------------------------------------------------- */
+
+typedef enum { TSR_LSYM_LOOP, TSR_LSYM_NUMBER, TSR_LSYM_DATA } tsr_lsym_kind;     /* FOR's; a runtime number; LETSYM's */
+typedef struct tsr_lin_term { int64_t coef; tsr_lsym_kind kind; uint32_t id; } tsr_lin_term;
+/* offset + base + sum of coef * symbol. */
+typedef struct tsr_lin { int64_t offset; tsr_size base; uint32_t n; tsr_lin_term *terms; } tsr_lin;
+
+/* index in [0, size) */
+typedef struct tsr_range { tsr_lin index; tsr_size size; } tsr_range;
+
+/* ---- buffers ---------------------------------------------------------------------------------------------------- */
+
+typedef enum {
+	TSR_BUFFER_PARAM, TSR_BUFFER_STATE, TSR_BUFFER_VALUE, TSR_BUFFER_GRAD, TSR_BUFFER_LITERAL, TSR_BUFFER_FILE,
+	TSR_BUFFER_INPUT, TSR_BUFFER_TEMP
+} tsr_buffer_kind;
+
+typedef struct tsr_buffer {
+	tsr_buffer_id id;
+	tsr_name name;               /* "net.hidden.w", "net.hidden.w.grad" */
+	tsr_buffer_kind kind;
+	tsr_prec prec;
+	uint32_t rank;
+	tsr_size *dims;              /* memory order, row-major, last axis contiguous */
+	tsr_tensor_id tensor;        /* TSR_NONE for TEMP */
+	bool observed;               /* the program level reads or writes it, or it is kept between runs: always stored */
+	const double *data;          /* LITERAL */
+	uint64_t count;
+} tsr_buffer;
+
+/* ---- expressions and statements --------------------------------------------------------------------------------- */
+
+typedef enum {
+#define TSR_EXPR(kind, text, doc) TSR_EXPR_##kind,
+#include "loop.def"
+	TSR_EXPR_KINDS
+} tsr_expr_kind;
+
+typedef struct tsr_expr tsr_expr;
+struct tsr_expr {
+	tsr_expr_kind kind;
+	tsr_prec prec;                       /* of the value */
+	union {
+		tsr_scalar value;                                            /* CONST */
+		struct { tsr_buffer_id buffer; tsr_lin *index; } load;       /* rank indices */
+		tsr_local_id local;
+		tsr_lin index;                                               /* INDEX */
+		tsr_size size;                                               /* SIZE */
+		uint32_t number;                                             /* NUMBER */
+		struct { tsr_op op; tsr_prec operand_prec; tsr_expr *args[3]; } op;
+		tsr_expr *converted;
+		struct { uint32_t n; tsr_range *ranges; tsr_expr *inside, *outside; } select;
+	};
+};
+
+typedef enum { TSR_FOR_SERIAL, TSR_FOR_PARALLEL, TSR_FOR_VECTOR, TSR_FOR_REDUCE } tsr_for_kind;
+/* SERIAL: order matters. PARALLEL: iterations are independent. VECTOR: independent and meant for lanes. REDUCE: the body
+ * accumulates into a local or one element with an associative accumulator whose order may be changed. */
+
+typedef enum {
+#define TSR_STMT(kind, text, doc) TSR_STMT_##kind,
+#include "loop.def"
+	TSR_STMT_KINDS
+} tsr_stmt_kind;
+
+typedef struct tsr_stmt tsr_stmt;
+typedef TSR_VEC(tsr_stmt *) tsr_stmts;
+struct tsr_stmt {
+	tsr_stmt_kind kind;
+	tsr_span span;
+	union {
+		struct {
+			uint32_t sym; tsr_name name; tsr_size extent; tsr_for_kind how;
+			tsr_stmts body;
+			struct tsr_contraction *contraction;                 /* set by opt/classify, or NULL */
+		} loop;
+		struct { tsr_buffer_id buffer; tsr_lin *index; tsr_acc acc; tsr_expr *value; } store;   /* STORE, UPDATE */
+		struct { tsr_local_id local; tsr_prec prec; tsr_expr *value; } let;                     /* LET, SET */
+		struct { uint32_t sym; tsr_expr *value; } letsym;
+		struct { uint32_t n; tsr_range *ranges; tsr_stmts body; } cond;
+		struct { tsr_buffer_id buffer; tsr_name key; bool per_run; } random;                    /* per_run: a new stretch of the stream each run */
+		struct { tsr_range range; const char *what; } check;
+		struct { tsr_name name; tsr_stmts body; } kernel;
+	};
+};
+
+/* ---- contractions ------------------------------------------------------------------------------------------------
+ * FOR nest computing  C[c] acc= combine(A[a], B[b])  with the loops sorted by who mentions them.  Filled by
+ * opt/classify.c, completed with a schedule by opt/schedule.c, turned into packed register-tile code by the emitter. */
+typedef enum { TSR_CLASS_BATCH, TSR_CLASS_M, TSR_CLASS_N, TSR_CLASS_K, TSR_CLASSES } tsr_loop_class;
+typedef struct tsr_contract_loop { uint32_t sym; tsr_size extent; tsr_loop_class cls; } tsr_contract_loop;
+typedef struct tsr_schedule {
+	uint32_t mr, nr;             /* register tile: rows, columns (columns a multiple of the vector width) */
+	int64_t mc, nc, kc;          /* cache blocks */
+	bool pack_a, pack_b;
+	const char *reason;          /* for --dump=schedule */
+} tsr_schedule;
+typedef struct tsr_contraction {
+	uint32_t nloops; tsr_contract_loop *loops;
+	tsr_buffer_id c, a, b;
+	tsr_lin *c_index, *a_index, *b_index;
+	tsr_expr *a_value, *b_value; /* the operand as an expression of its loops (conversions, inlined producers); usually a LOAD */
+	tsr_acc acc; tsr_op combine;
+	bool clear;                  /* C is set to neutral first by the nest itself */
+	tsr_schedule schedule;
+} tsr_contraction;
+
+/* ---- a program of units ------------------------------------------------------------------------------------------ */
+
+typedef struct tsr_loop_unit {
+	tsr_name name;
+	tsr_stmts body;              /* KERNEL, CHECK and RANDOM statements */
+	uint32_t nsyms, nlocals;     /* numbered from 0 in each unit */
+} tsr_loop_unit;
+
+typedef struct tsr_loops {
+	tsr_compiler *tc;
+	tsr_graph *graph;            /* NULL when read from text */
+	TSR_VEC(tsr_buffer *) buffers;
+	TSR_VEC(tsr_loop_unit *) units;              /* same index as tsr_code.units */
+	TSR_VEC(tsr_name) numbers;                   /* runtime numbers */
+	TSR_VEC(tsr_name) symbols;                   /* run-time sizes */
+} tsr_loops;
+
+/* The buffer that holds a tensor's value or gradient, or TSR_NONE when it is virtual. */
+tsr_buffer_id tsr_loops_buffer(const tsr_loops *l, tsr_tensor_id tensor, tsr_part part);
+
+/* Lowers every unit: one KERNEL of plain nests per assignment and piece, with initialisation as section 5 of the
+ * inference paper says (`=:acc` on an injective map stores once, elsewhere neutral first where needed).
+ * FILL, POSITIONS, NUMBER and SIZE tensors become expressions, never buffers, unless observed.
+ * `observed[tensor]` (may be NULL): tensors that the program level reads or writes. */
+tsr_loops *tsr_loops_lower(const tsr_code *code, const bool *observed);
+void tsr_loops_print(const tsr_loops *l, FILE *out);                         /* --dump=loop */
+/* Reads the printed form (for running single passes from text); NULL when malformed (reported). */
+tsr_loops *tsr_loops_read(tsr_compiler *tc, uint32_t file);
+void tsr_loops_check(const tsr_loops *l, const char *after);                 /* tsr_bug("after pass X: ...") when ill-formed */
+
+/* The reference interpreter: runs a unit over memory given by the caller. buffers[i] holds buffer i's elements in its
+ * precision. A failed CHECK calls fail(user, ...) and stops the unit with false. */
+typedef struct tsr_machine {
+	void **buffers;
+	const int64_t *numbers;
+	const int64_t *symbols;
+	uint64_t seed;
+	uint64_t *random_counters;   /* per buffer: words drawn so far by per_run statements */
+	void *user;
+	void (*fail)(void *user, tsr_span span, const char *what, int64_t index, int64_t size);
+} tsr_machine;
+bool tsr_loops_run(const tsr_loops *l, uint32_t unit, tsr_machine *m);
+int64_t tsr_size_eval(tsr_size s, const int64_t *symbols);
+#endif

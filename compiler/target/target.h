@@ -1,0 +1,19 @@
+/* Machines, as tables: everything that passes and emitters know of a target stands here, and nothing here knows LLVM. */
+#ifndef TSR_TARGET_TARGET_H
+#define TSR_TARGET_TARGET_H
+#include "../base/names.h"
+
+typedef struct tsr_target {
+	const char *name;            /* "avx512", "avx2", "sse", "neon", "generic" */
+	const char *triple_arch;     /* "x86_64", "aarch64" */
+	uint32_t vector_bytes;       /* of one register */
+	uint32_t vector_registers;
+	bool fma;
+	uint32_t tile_m, tile_n;     /* register tile in rows and vectors of columns */
+	int64_t l1, l2, l3;          /* data caches in bytes, one core's share */
+} tsr_target;
+
+/* The table entry that fits an LLVM CPU name and feature string ("host" detection is the emitter's business). */
+const tsr_target *tsr_target_find(const char *arch, const char *features);
+const tsr_target *tsr_target_by_name(const char *name);
+#endif
