@@ -1,0 +1,152 @@
+/* Beginning and end of a program, and the tables that compiled code reads.
+ * The one place where the process is left is tsr_exit. */
+#include "internal.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int tsr_version(void)
+{
+	return TSR_VERSION_NUMBER;
+}
+
+void tsr_config_init(tsr_config *config)
+{
+	memset(config, 0, sizeof *config);
+}
+
+double tsr_rt_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void *zeroed(tsr_ctx *ctx, int64_t n, size_t size)
+{
+	size_t bytes = (size_t)(n > 0 ? n : 1) * size;
+	return memset(tsr_rt_memory(ctx, NULL, bytes), 0, bytes);
+}
+
+static void make_buffers(tsr_ctx *ctx)
+{
+	const tsr_program *p = ctx->program;
+	for (int64_t i = 0; i < p->nbuffers; i++) {
+		const tsr_buffer_info *b = &p->buffers[i];
+		if (b->kind == TSR_BUFFER_CONST)
+			ctx->buffers[i] = (void *)b->init;
+		else if (b->bytes >= 0) {
+			void *data = tsr_alloc_buffer(ctx, i, b->bytes);
+			if (b->init)
+				memcpy(data, b->init, (size_t)b->bytes);
+		}
+	}
+}
+
+tsr_ctx *tsr_start_with(int32_t argc, char **argv, const tsr_program *program, const tsr_config *config)
+{
+	tsr_config plain;
+	if (!config) {
+		tsr_config_init(&plain);
+		config = &plain;
+	}
+	tsr_ctx *ctx = config->memory ? config->memory(config->user, NULL, sizeof *ctx) : malloc(sizeof *ctx);
+	if (!ctx)
+		return NULL;
+	memset(ctx, 0, sizeof *ctx);
+	ctx->program = program;
+	ctx->config = *config;
+	ctx->start_time = tsr_rt_now();
+	ctx->progress_tenth = -1;
+	ctx->seed = config->seed_given ? config->seed : program->seed;
+	ctx->program_path = argc > 0 ? argv[0] : program->name;
+	tsr_rt_options(ctx, argc, argv);
+	ctx->buffers = zeroed(ctx, program->nbuffers, sizeof *ctx->buffers);
+	ctx->nums = zeroed(ctx, program->nnums, sizeof *ctx->nums);
+	ctx->syms = zeroed(ctx, program->nsyms, sizeof *ctx->syms);
+	for (int64_t s = 0; s < program->nsyms; s++)
+		ctx->syms[s] = -1;
+	make_buffers(ctx);
+	return ctx;
+}
+
+tsr_ctx *tsr_start(int32_t argc, char **argv, const tsr_program *program)
+{
+	tsr_ctx *ctx = tsr_start_with(argc, argv, program, NULL);
+	if (!ctx)
+		exit(TSR_FAILED);
+	return ctx;
+}
+
+void tsr_rt_free(tsr_ctx *ctx)
+{
+	tsr_rt_free_blocks(ctx);
+	if (ctx->free_strings)
+		ctx->free_strings(ctx);
+	tsr_rt_memory(ctx, ctx->args, 0);
+	tsr_rt_memory(ctx, ctx->buffers, 0);
+	tsr_rt_memory(ctx, ctx->nums, 0);
+	tsr_rt_memory(ctx, ctx->syms, 0);
+	tsr_rt_memory(ctx, ctx->out, 0);
+	if (ctx->config.memory)
+		ctx->config.memory(ctx->config.user, ctx, 0);
+	else
+		free(ctx);
+}
+
+/* Writes what is left; a failure is reported once, here or earlier.  The status to end with. */
+static int32_t close_output(tsr_ctx *ctx, int32_t status)
+{
+	bool reported = ctx->out_failed;
+	int error = tsr_rt_drain(ctx);
+	if (error && !reported) {
+		char message[128];
+		snprintf(message, sizeof message, "the output could not be written: %s", strerror(error));
+		tsr_rt_report(ctx, NULL, message);
+	}
+	return ctx->out_failed && status == 0 ? 1 : status;
+}
+
+int32_t tsr_finish(tsr_ctx *ctx)
+{
+	int32_t status = close_output(ctx, 0);
+	tsr_rt_free(ctx);
+	return status;
+}
+
+/* With a stop callback the context stays alive, so that tsr_last_error works after a longjmp; its owner then calls
+ * tsr_finish. */
+_Noreturn void tsr_exit(tsr_ctx *ctx, int32_t status)
+{
+	if (!ctx->stopping) {
+		ctx->stopping = true;
+		status = close_output(ctx, status);
+	}
+	if (ctx->config.stop) {
+		ctx->stopping = false;
+		ctx->config.stop(ctx->config.user, status == 0 ? TSR_OK : TSR_FAILED);
+	}
+	tsr_rt_free(ctx);
+	exit(status);
+}
+
+void **tsr_buffers(tsr_ctx *ctx)
+{
+	return ctx->buffers;
+}
+int64_t *tsr_syms(tsr_ctx *ctx)
+{
+	return ctx->syms;
+}
+int64_t *tsr_nums(tsr_ctx *ctx)
+{
+	return ctx->nums;
+}
+uint64_t tsr_seed(tsr_ctx *ctx)
+{
+	return ctx->seed;
+}
+double tsr_time(tsr_ctx *ctx)
+{
+	return tsr_rt_now() - ctx->start_time;
+}

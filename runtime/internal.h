@@ -1,0 +1,75 @@
+/* What the runtime's own files share: the context and the few services that everything else stands on.  Names that other
+ * files of the runtime use begin with tsr_rt_; nobody outside the runtime includes this header. */
+#ifndef TSR_RUNTIME_INTERNAL_H
+#define TSR_RUNTIME_INTERNAL_H
+#include "prec.h"
+#include "tsr_abi.h"
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct tsr_block tsr_block; /* memory.c */
+typedef struct tsr_chunk tsr_chunk; /* str.c */
+
+struct tsr_context {
+	const tsr_program *program;
+	tsr_config config;
+	char **args; /* the program's own arguments, after the options were taken out */
+	int64_t nargs;
+	const char *program_path; /* argv[0] */
+	uint64_t seed;
+
+	void **buffers;
+	int64_t *syms;
+	int64_t *nums;
+	tsr_block *blocks; /* every block that is alive, for tsr_finish */
+
+	tsr_chunk *strings;              /* newest chunk first */
+	void (*free_strings)(tsr_ctx *); /* set by str.c when it first allocates, so that a program without strings does
+                                      not link it */
+	char *out;                       /* text that was printed and not yet written; NULL until something is */
+	size_t out_used;
+	bool out_failed; /* reported already: later text is dropped in silence */
+	bool stopping;   /* inside tsr_exit: a second failure must not start over */
+
+	double start_time;
+	double progress_shown; /* when the bar was last drawn */
+	int progress_tenth;    /* the last tenth for which a plain line was written */
+
+	uint64_t draw_next; /* next word of the stream "main" */
+	uint32_t draw_key[4];
+	bool draw_ready;
+
+	char error[512];
+};
+
+enum { TSR_RT_OUT_SIZE = 1 << 14, TSR_RT_OUT_KEEP = 1 << 13 };
+
+/* memory.c.  realloc through the configuration; a failure of a size above 0 ends the program. */
+void *tsr_rt_memory(tsr_ctx *ctx, void *old, size_t size);
+void tsr_rt_free_blocks(tsr_ctx *ctx);
+
+/* output.c */
+void tsr_rt_write(tsr_ctx *ctx, const char *text, size_t length);
+/* Hands everything over; 0 or an errno value.  Reports nothing. */
+int tsr_rt_drain(tsr_ctx *ctx);
+
+/* fail.c.  Reports without ending. */
+void tsr_rt_report(tsr_ctx *ctx, const char *where, const char *message);
+
+/* options.c.  Takes the runtime's options out of argv. */
+void tsr_rt_options(tsr_ctx *ctx, int argc, char **argv);
+
+/* context.c */
+double tsr_rt_now(void);
+void tsr_rt_free(tsr_ctx *ctx);
+
+/* number.c.  Both write at most TSR_RT_NUMBER characters, NUL included, and return the length. */
+enum { TSR_RT_NUMBER = 512 };
+size_t tsr_rt_number_i64(char *to, int64_t value, int64_t width, int32_t style);
+size_t tsr_rt_number_f64(char *to, double value, int64_t width, int64_t precision, int32_t style, bool single);
+
+/* digits.c.  A whole text as a number: decimal, surrounding blanks allowed. */
+bool tsr_rt_parse_i64(const char *text, int64_t *value);
+bool tsr_rt_parse_f64(const char *text, double *value);
+#endif

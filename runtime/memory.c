@@ -1,0 +1,116 @@
+/* Buffers and blocks: zeroed memory at 64-byte boundaries, owned by the context.
+ *
+ * A block is a header and its bytes.  Large ones stand at 2 MiB boundaries and ask the kernel for huge pages: a matrix
+ * product over 4 KiB pages spends a tenth of its time on address translation. */
+#include "internal.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21 };
+
+/* Lies directly before the bytes it describes; its size is a multiple of ALIGNMENT. */
+struct tsr_block {
+	tsr_block *next, *previous;
+	void *base; /* what the allocator gave */
+	char padding[ALIGNMENT - 3 * sizeof(void *)];
+};
+_Static_assert(sizeof(struct tsr_block) == ALIGNMENT, "the bytes after a header are aligned");
+
+static _Noreturn void no_memory(tsr_ctx *ctx, size_t bytes)
+{
+	tsr_fail(ctx, NULL, "no memory for %zu bytes", bytes);
+}
+
+void *tsr_rt_memory(tsr_ctx *ctx, void *old, size_t size)
+{
+	if (!old && !size)
+		return NULL;
+	void *p = NULL;
+	if (ctx->config.memory)
+		p = ctx->config.memory(ctx->config.user, old, size);
+	else if (size)
+		p = realloc(old, size);
+	else
+		free(old);
+	if (!p && size)
+		no_memory(ctx, size);
+	return p;
+}
+
+/* Fresh pages from the allocator are zero already, and calloc knows which are: only a configured allocator needs memset. */
+void *tsr_alloc_block(tsr_ctx *ctx, int64_t bytes)
+{
+	if (bytes < 0)
+		tsr_fail(ctx, NULL, "a block of %lld bytes was asked for", (long long)bytes);
+	size_t size = (size_t)bytes;
+	size_t boundary = size >= 2 * (size_t)HUGE_PAGE ? HUGE_PAGE : ALIGNMENT;
+	size_t total = size + boundary + sizeof(tsr_block);
+	char *base;
+	if (ctx->config.memory) {
+		base = tsr_rt_memory(ctx, NULL, total);
+		memset(base, 0, total);
+	} else {
+		base = calloc(1, total);
+		if (!base)
+			no_memory(ctx, size);
+	}
+	uintptr_t first = ((uintptr_t)base + sizeof(tsr_block) + boundary - 1) & ~(uintptr_t)(boundary - 1);
+	char *data = base + (first - (uintptr_t)base);
+	if (boundary == HUGE_PAGE)
+		madvise(data, size & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
+	tsr_block *block = (tsr_block *)(void *)(data - sizeof(tsr_block));
+	*block = (tsr_block){.next = ctx->blocks, .base = base};
+	if (ctx->blocks)
+		ctx->blocks->previous = block;
+	ctx->blocks = block;
+	return data;
+}
+
+void tsr_release_block(tsr_ctx *ctx, void *data)
+{
+	if (!data)
+		return;
+	tsr_block *block = (tsr_block *)(void *)((char *)data - sizeof(tsr_block));
+	if (block->next)
+		block->next->previous = block->previous;
+	if (block->previous)
+		block->previous->next = block->next;
+	else
+		ctx->blocks = block->next;
+	tsr_rt_memory(ctx, block->base, 0);
+}
+
+void tsr_rt_free_blocks(tsr_ctx *ctx)
+{
+	for (tsr_block *block = ctx->blocks, *next; block; block = next) {
+		next = block->next;
+		tsr_rt_memory(ctx, block->base, 0);
+	}
+	ctx->blocks = NULL;
+}
+
+void *tsr_alloc_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes)
+{
+	if (ctx->program->buffers && ctx->program->buffers[buf].kind != TSR_BUFFER_CONST)
+		tsr_release_block(ctx, ctx->buffers[buf]);
+	return ctx->buffers[buf] = tsr_alloc_block(ctx, bytes);
+}
+
+int64_t tsr_array_bytes(tsr_ctx *ctx, const char *where, int32_t prec, int64_t rank, const int64_t *dims)
+{
+	int64_t bytes = (int64_t)tsr_rt_prec_bytes(prec);
+	bool empty = false;
+	for (int64_t k = 0; k < rank; k++) {
+		int64_t size = dims[k] >= 0 ? dims[k] : ctx->syms[-1 - dims[k]];
+		if (size < 0) {
+			const char *const *names = ctx->program->syms;
+			tsr_fail(ctx, where, "the size %s is not known yet", names ? names[-1 - dims[k]] : "of an axis");
+		}
+		if (size == 0)
+			empty = true;
+		else if (__builtin_mul_overflow(bytes, size, &bytes))
+			tsr_fail(ctx, where, "an array of this size does not fit into memory");
+	}
+	return empty ? 0 : bytes;
+}
