@@ -9,6 +9,7 @@ CC          := gcc
 endif
 LLVM_CONFIG ?= llvm-config-19
 PREFIX      ?= /usr/local
+PYTHON      ?= /usr/bin/python3
 MODE        ?= debug
 VERSION     := 0.1.0
 
@@ -20,15 +21,19 @@ endif
 GEN         := $(BUILD)/gen
 OBJ         := $(BUILD)/obj
 
+COMMA       := ,
+HASH        := \#
+
 # package=what shows that it is there: a command, or a header (with a '.')
 PACKAGES      := gcc=gcc libc6-dev=stdio.h make=make llvm-19-dev=$(LLVM_CONFIG) re2c=re2c lemon=lemon \
                  libminizip-dev=minizip/unzip.h zlib1g-dev=zlib.h
-TEST_PACKAGES := python3=python3 python3-numpy=python3 llvm-19-tools=FileCheck-19 libopenblas-dev=gcc valgrind=valgrind
+TEST_PACKAGES := python3 python3-numpy libopenblas0 llvm-19-tools valgrind
 
 WARNINGS    := -Wall -Wextra -Wswitch-enum -Werror -Werror=implicit-function-declaration
 OPT_debug   := -O1 -g
 OPT_release := -O2
 CFLAGS      ?= $(OPT_$(MODE))
+LLVM_PARTS  := x86 aarch64 nvptx passes irreader linker
 STANDARD    := -std=c11 -D_GNU_SOURCE
 ifdef SANITIZE
 SAN         := -fsanitize=address,undefined,leak -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -84,23 +89,27 @@ help:
 # The targets below install packages or start a second make, so they run before anything is known of the machine.
 ORCHESTRATION := deps test-deps demo test accept bench layers wc oracle install clean help
 ifneq ($(filter-out $(ORCHESTRATION),$(or $(MAKECMDGOALS),all)),)
+ifeq ($(wildcard $(BUILD)/machine.mk),)
+MISSING := $(strip $(shell for p in $(PACKAGES); do \
+	  case $${p$(HASH)*=} in \
+	  (*.h) printf '$(HASH)include <stdio.h>\n$(HASH)include <%s>\n' $${p$(HASH)*=} | $(CC) -E -x c - ;; \
+	  (*) command -v $${p$(HASH)*=} ;; \
+	  esac >/dev/null 2>&1 || echo $${p%%=*}; done))
+ifneq ($(MISSING),)
+$(error missing packages: $(MISSING) (`make deps` installs them))
+endif
+ifdef STATIC
+LINKING := --link-static
+endif
+$(shell mkdir -p $(BUILD); { \
+	  echo "LLVM_CFLAGS := -isystem $$($(LLVM_CONFIG) --includedir)"; \
+	  echo "LLVM_LIBS :=" $$($(LLVM_CONFIG) $(LINKING) --ldflags --libs $(LLVM_PARTS)) \
+	    $(if $(STATIC),-Wl$(COMMA)--gc-sections -l:libstdc++.so.6 \
+	      $$($(LLVM_CONFIG) --link-static --system-libs $(LLVM_PARTS) | sed 's/-lzstd/-l:libzstd.so.1/')); \
+	  } >$(BUILD)/machine.mk)
+endif
 include $(BUILD)/machine.mk
 endif
-
-$(BUILD)/machine.mk:
-	@mkdir -p $(@D)
-	@missing=; for p in $(PACKAGES); do \
-	  case $${p#*=} in \
-	  *.h) echo "#include <stdio.h>\n#include <$${p#*=}>" | $(CC) -E -x c - >/dev/null 2>&1 ;; \
-	  *) command -v $${p#*=} >/dev/null ;; \
-	  esac || missing="$$missing $${p%%=*}"; \
-	done; \
-	if [ -n "$$missing" ]; then echo "missing:$$missing (\`make deps\` installs what is missing)" >&2; exit 1; fi
-	@{ echo "LLVM_CFLAGS := -isystem $$($(LLVM_CONFIG) --includedir)"; \
-	   if [ -n "$(STATIC)" ]; then \
-	     echo "LLVM_LIBS := $$($(LLVM_CONFIG) --link-static --ldflags --libs x86 aarch64 nvptx passes bitwriter irreader linker debuginfodwarf | tr '\n' ' ')" \
-	          "$$($(LLVM_CONFIG) --link-static --system-libs x86 aarch64 nvptx passes | tr '\n' ' ') -l:libstdc++.so.6"; \
-	   else echo "LLVM_LIBS := $$($(LLVM_CONFIG) --ldflags --libs | tr '\n' ' ')"; fi; } >$@
 
 # ---- compiler ----------------------------------------------------------------------------------------------------
 
@@ -164,6 +173,89 @@ $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(BUILD)/libtsrc.a $(OWN_RUNTIME)
 	$(CC) $(CFLAGS) $(SAN) $< $(BUILD)/libtsrc.a $(LIBS) -o $@
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
+
+test: deps test-deps
+	@$(MAKE) -s units
+	@$(MAKE) -s units SANITIZE=1 BUILD=$(BUILD)-asan
+	@$(PYTHON) tests/run-tests $(BUILD) $(BUILD)-asan
+
+accept:
+	@$(MAKE) -s units
+	@$(PYTHON) tests/run-tests --accept $(BUILD)
+
+bench: test-deps
+	@$(MAKE) -s all
+	@$(PYTHON) tests/bench/run $(BUILD)
+
+# The order of the stages, earlier first, and the headers that a stage shows to later ones besides the one that bears
+# its name.  A stage also sees base/, diag/ and the runtime's headers; main.c and the driver see every stage's.
+STAGES := base diag ops syntax module shape config elab proj code loop target opt host llvm driver
+PUBLIC := syntax/ast.h syntax/spec.h elab/graph.h ops/op.def diag/source.h diag/diag.def
+
+layers:
+	@awk -v stages="$(STAGES)" -v public="$(PUBLIC)" ' \
+	  BEGIN { n = split(stages, s, " "); for (i = 1; i <= n; i++) { rank[s[i]] = i; open_to_all[s[i] "/" s[i] ".h"] } \
+	          n = split(public, p, " "); for (i = 1; i <= n; i++) open_to_all[p[i]] } \
+	  function wrong(why) { print FILENAME ":" FNR ": includes " file ": " why; bad = 1 } \
+	  /^#include "/ { \
+	    split($$0, q, "\""); file = q[2]; split(FILENAME, here, "/"); stage = here[2]; \
+	    if (!(stage in rank) && here[3] != "") { wrong(stage "/ is not in the list of stages"); next } \
+	    if (file ~ /^\.\.\/\.\.\/runtime\// || file !~ /\//) next; \
+	    sub(/^\.\.\//, "", file); split(file, there, "/"); \
+	    if (there[1] == "base" || !(stage in rank)) next; \
+	    if (!(there[1] in rank)) wrong("not a stage"); \
+	    else if (rank[there[1]] >= rank[stage]) wrong(there[1] "/ is not earlier than " stage "/"); \
+	    else if (!(file in open_to_all)) wrong("private to " there[1] "/") } \
+	  END { exit bad }' $(wildcard compiler/*/*.[ch] compiler/*/*.def compiler/*.c)
+
+wc:
+	@wc -l $(wildcard compiler/*/*.[ch] compiler/*.c runtime/*.[ch] grammar/*) | grep -v ' total$$' | sort -rn | head -10
+
+# ---- packages, the demonstration, installing ---------------------------------------------------------------------
+
+# $(call ensure,packages): installs those that are missing, and names each one that cannot be had.
+ensure = @missing=; for p in $(1); do \
+	  dpkg-query -W -f='$${db:Status-Abbrev}' $$p 2>/dev/null | grep -q '^.i' || missing="$$missing $$p"; done; \
+	[ -z "$$missing" ] && exit 0; \
+	command -v apt-get >/dev/null || { echo "missing packages:$$missing  (no apt-get here to install them)" >&2; exit 1; }; \
+	sudo=; if [ "$$(id -u)" != 0 ]; then sudo=sudo; \
+	  command -v sudo >/dev/null || { echo "missing packages:$$missing  (neither root nor sudo to install them)" >&2; exit 1; }; fi; \
+	echo "installing:$$missing"; log=$$(mktemp); \
+	get="$$sudo env DEBIAN_FRONTEND=noninteractive apt-get"; \
+	$$get update -qq >$$log 2>&1; \
+	$$get install -y -q --no-install-recommends $$missing >$$log 2>&1 && { rm -f $$log; exit 0; }; \
+	for p in $$missing; do $$get install -y -q --no-install-recommends $$p >$$log 2>&1 \
+	  || { echo "cannot install the package $$p: $$(grep -m1 '^E:' $$log)" >&2; bad=1; }; done; \
+	rm -f $$log; [ -z "$$bad" ]
+
+deps:
+	$(call ensure,$(foreach p,$(PACKAGES),$(firstword $(subst =, ,$(p)))))
+
+test-deps:
+	$(call ensure,$(TEST_PACKAGES))
+
+demo: deps
+	@$(MAKE) -s all
+	$(BUILD)/tsrc examples/digits.tsr -o $(BUILD)/digits
+	cd examples && ../$(BUILD)/digits
+
+ifdef STATIC
+install: INSTALL_FROM := $(BUILD)-static
+else
+install: INSTALL_FROM := $(BUILD)
+endif
+install:
+	@$(MAKE) -s all BUILD=$(INSTALL_FROM)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
+	  $(DESTDIR)$(PREFIX)/share/tessera/stdlib
+	install $(INSTALL_FROM)/tsrc $(DESTDIR)$(PREFIX)/bin/tsrc
+	install -m 644 $(INSTALL_FROM)/libtessera.a $(DESTDIR)$(PREFIX)/lib/libtessera.a
+	install -m 644 runtime/tsr.h $(DESTDIR)$(PREFIX)/include/tsr.h
+	install -m 644 stdlib/*.tsr $(DESTDIR)$(PREFIX)/share/tessera/stdlib/
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: Tessera' \
+	  'Description: Runtime of compiled tensor programs' 'Version: $(VERSION)' \
+	  'Libs: -L$${libdir} -ltessera -lminizip -lz -lm' 'Cflags: -I$${includedir}' \
+	  >$(DESTDIR)$(PREFIX)/lib/pkgconfig/tessera.pc
 
 clean:
 	rm -rf build build-*
