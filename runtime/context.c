@@ -33,7 +33,7 @@ static void make_buffers(tsr_ctx *ctx)
 	const tsr_program *p = ctx->program;
 	for (int64_t i = 0; i < p->nbuffers; i++) {
 		const tsr_buffer_info *b = &p->buffers[i];
-		if (b->kind == TSR_BUFFER_CONST)
+		if (b->kind == TSR_ROLE_CONST)
 			ctx->buffers[i] = (void *)b->init;
 		else if (b->bytes >= 0) {
 			void *data = tsr_alloc_buffer(ctx, i, b->bytes);

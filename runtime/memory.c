@@ -92,7 +92,7 @@ void tsr_rt_free_blocks(tsr_ctx *ctx)
 
 void *tsr_alloc_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes)
 {
-	if (ctx->program->buffers && ctx->program->buffers[buf].kind != TSR_BUFFER_CONST)
+	if (ctx->program->buffers && ctx->program->buffers[buf].kind != TSR_ROLE_CONST)
 		tsr_release_block(ctx, ctx->buffers[buf]);
 	return ctx->buffers[buf] = tsr_alloc_block(ctx, bytes);
 }

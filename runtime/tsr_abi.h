@@ -21,12 +21,12 @@ enum { TSR_MAX_RANK = 32 };
 
 /* ------------------------------------------------------------------------------------------------ the program */
 
-typedef enum tsr_buffer_kind {
-	TSR_BUFFER_TENSOR, /* computed; zero at the start */
-	TSR_BUFFER_PARAM,  /* a parameter: kept by checkpoints */
-	TSR_BUFFER_DATA,   /* read from a file when the program starts */
-	TSR_BUFFER_CONST   /* `init` itself is the buffer: read-only data of the executable */
-} tsr_buffer_kind;
+typedef enum tsr_buffer_role {
+	TSR_ROLE_TENSOR, /* computed; zero at the start */
+	TSR_ROLE_PARAM,  /* a parameter: kept by checkpoints */
+	TSR_ROLE_DATA,   /* read from a file when the program starts */
+	TSR_ROLE_CONST   /* `init` itself is the buffer: read-only data of the executable */
+} tsr_buffer_role;
 
 /* One buffer.  LLVM type { ptr, ptr, ptr, i64, i64, i32, i32 }. */
 typedef struct tsr_buffer_info {
@@ -36,7 +36,7 @@ typedef struct tsr_buffer_info {
 	int64_t bytes;       /* size, or -1 when it depends on a symbol: the program then calls tsr_alloc_buffer itself */
 	int64_t rank;
 	int32_t prec;
-	int32_t kind; /* tsr_buffer_kind */
+	int32_t kind; /* tsr_buffer_role */
 } tsr_buffer_info;
 
 /* The compiled program as constants.  LLVM type { ptr, ptr, i64, i64, i64, i64, ptr, ptr }. */

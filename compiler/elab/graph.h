@@ -27,7 +27,7 @@ typedef enum {
 	TSR_TENSOR_INPUT        /* argument of an exported function */
 } tsr_tensor_kind;
 
-typedef struct tsr_file {
+typedef struct tsr_data_file {
 	tsr_name path;               /* as written; NULL when it is a program argument */
 	int64_t argument;            /* position of the program argument, counted from 1, or 0 */
 	const char *deflt;           /* path used when the argument is missing, or NULL */
@@ -37,7 +37,7 @@ typedef struct tsr_file {
 	tsr_prec prec;
 	uint32_t rank;               /* axes of the file in file order; dims[i] symbolic where the program wrote ?n */
 	tsr_size *dims;
-} tsr_file;
+} tsr_data_file;
 
 typedef struct tsr_tensor {
 	tsr_tensor_id id;
@@ -60,7 +60,7 @@ typedef struct tsr_tensor {
 		struct { void *data; uint64_t count; } literal;              /* doubles, in memory order; converted to prec when emitted */
 		struct { double value; } fill;
 		struct { tsr_name key; } random;                             /* name that keys the stream */
-		tsr_file *file;
+		tsr_data_file *file;
 		struct { tsr_number_id number; } number;
 		struct { tsr_label label; } size;
 		struct { uint32_t position; } input;
