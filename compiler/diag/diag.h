@@ -35,6 +35,9 @@ struct tsr_compiler {
 	TSR_VEC(tsr_diag *) diags;
 	uint32_t nerrors, nwarnings;
 	const struct tsr_options *options;   /* driver/options.h; NULL in unit tests */
+	TSR_VEC(const char *) include_dirs;  /* -I, in order: where modules and data files named by the program are looked up */
+	const char *stdlib_dir;              /* the standard library's folder, or NULL */
+	TSR_VEC(const char *) data_files;    /* data files whose headers were read while compiling, for -MD */
 };
 
 tsr_compiler *tsr_compiler_new(void);
