@@ -14,4 +14,8 @@ tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path);
 
 /* For host/: a named piece of code for `run` and `print` (t.forward); evaluates a configuration expression in main's environment. */
 tsr_code_id tsr_elab_forward_code(tsr_graph *g, tsr_tensor_id t);
+/* A code value as something to run: one codedef per tree, made when first asked for. */
+tsr_code_id tsr_elab_code(tsr_graph *g, struct tsr_codetree *tree, tsr_name name, tsr_span span);
+/* The evaluator of this elaboration, for tsr_evaluate and tsr_resolve in main's environment. */
+tsr_eval *tsr_elab_evaluator(tsr_graph *g);
 #endif

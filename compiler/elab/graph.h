@@ -74,13 +74,17 @@ typedef struct tsr_record {
 	tsr_record_id id;
 	tsr_rule rule;
 	tsr_tensor_id *slots;        /* rule.noperands + 1 */
+	uint32_t nnumbers;           /* runtime terms of the spec: name in the spec -> runtime number */
+	struct { tsr_name name; tsr_number_id number; } *numbers;
 	tsr_span span;
 } tsr_record;
 
 /* ---- assignments --------------------------------------------------------------------------------------------------- */
 
 typedef enum { TSR_PART_VALUE, TSR_PART_GRAD } tsr_part;
-#define TSR_SLOT_ALL    (-1)     /* indexed by the whole iteration space, one axis per loop (winner masks) */
+/* An intermediate { name_all } (an OP tensor without a record) is indexed by the whole iteration space of the record whose
+ * code assigns it, one axis per loop: its shape in the graph is empty, its extents are those of the record's loops. */
+#define TSR_SLOT_ALL    (-1)
 #define TSR_SLOT_SCALAR (-2)     /* position 0 of a one-element tensor */
 
 typedef struct tsr_operand { tsr_tensor_id tensor; tsr_part part; int slot; tsr_span span; } tsr_operand;
@@ -150,6 +154,8 @@ typedef struct tsr_graph {
 	TSR_VEC(tsr_tensor_id) params;       /* in creation order; initialised in this order before main */
 	tsr_code_id init;                    /* code that initialises parameters */
 	struct tsr_main *main;               /* let%main, for host/; NULL when the program has none */
+	TSR_VEC(tsr_tensor_id) shown;        /* named by a top-level let%op or let, and parameters: in source order, for `tsrc check` */
+	struct tsr_elab *elab;               /* elab/'s own state */
 } tsr_graph;
 
 static inline tsr_tensor *tsr_tensor_get(const tsr_graph *g, tsr_tensor_id id) { return g->tensors.at[id]; }
