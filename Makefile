@@ -39,7 +39,8 @@ ifdef SANITIZE
 SAN         := -fsanitize=address,undefined,leak -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 
-COMPILER_SRC := $(filter-out compiler/main.c,$(wildcard compiler/*/*.c))
+COMPILER_SRC := $(filter-out compiler/driver/absent.c,$(wildcard compiler/*/*.c))
+ABSENT_OBJ   := $(OBJ)/compiler/driver/absent.o
 COMPILER_MAIN := $(wildcard compiler/main.c)
 LEXERS      := $(patsubst grammar/%.re,$(GEN)/%_lex.c,$(wildcard grammar/*.re))
 PARSERS     := $(patsubst grammar/%.y,$(GEN)/%.c,$(wildcard grammar/*.y))
@@ -139,8 +140,8 @@ $(BUILD)/libtsrc.a: $(COMPILER_OBJ) $(GEN_OBJ)
 	@rm -f $@
 	ar qcsT $@ $^
 
-$(BUILD)/tsrc: $(MAIN_OBJ) $(BUILD)/libtsrc.a $(RUNTIME_LIB) $(OWN_RUNTIME)
-	$(CC) $(CFLAGS) $(SAN) $(MAIN_OBJ) $(BUILD)/libtsrc.a $(LIBS) -o $@
+$(BUILD)/tsrc: $(MAIN_OBJ) $(BUILD)/libtsrc.a $(ABSENT_OBJ) $(RUNTIME_LIB) $(OWN_RUNTIME)
+	$(CC) $(CFLAGS) $(SAN) $(MAIN_OBJ) $(BUILD)/libtsrc.a $(ABSENT_OBJ) $(LIBS) -o $@
 
 # ---- runtime -----------------------------------------------------------------------------------------------------
 

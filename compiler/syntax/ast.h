@@ -109,6 +109,8 @@ tsr_module_ast *tsr_parse(tsr_compiler *tc, uint32_t file);
 /* Parses one expression that stands inside a string literal (interpolation); `span` is its place. */
 tsr_ast *tsr_parse_expr(tsr_compiler *tc, const char *text, size_t size, tsr_span span);
 
+/* --dump=tokens: one line per token, its kind, place and text. */
+void tsr_tokens_print(tsr_compiler *tc, uint32_t file, FILE *out);
 /* --dump=ast, and the schema check (a fault of ours when it fails). */
 void tsr_ast_print(tsr_compiler *tc, const tsr_module_ast *m, FILE *out);
 void tsr_ast_check(tsr_compiler *tc, const tsr_module_ast *m);

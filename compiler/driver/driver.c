@@ -1,0 +1,185 @@
+/* THE pipeline: `compile` below is the whole way from a source text to machine code, top to bottom.  Everything else in
+ * this file is how a command line enters it and what leaves it. */
+#include "driver.h"
+#include "private.h"
+#include "../opt/opt.h"
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void tsr_drive_lap(tsr_drive_state *d, const char *what)
+{
+	double t = now();
+	if (d->options->time)
+		fprintf(stderr, "%-10s %8.2f ms\n", what, 1e3 * (t - d->last));
+	d->last = t;
+}
+
+/* A stage is complete: true when the way ends here, because of errors or because its dump was asked for. */
+static bool ends(tsr_drive_state *d, tsr_stage stage)
+{
+	tsr_drive_lap(d, tsr_stage_name(stage));
+	return d->tc->nerrors || d->options->dump == stage;
+}
+
+/* Prints through `call` when this stage's dump is what was asked for; leaves the pipeline when it ends here. */
+#define STAGE(name, call)                                                        \
+	do {                                                                         \
+		if (ends(d, TSR_STAGE_##name)) {                                         \
+			if (!d->tc->nerrors)                                                 \
+				call;                                                            \
+			return false;                                                        \
+		}                                                                        \
+	} while (0)
+
+/* The two stages of a single file, for their dumps; elaboration parses what it opens by itself. */
+static bool parse(tsr_drive_state *d)
+{
+	tsr_compiler *tc = d->tc;
+	uint32_t file = tsr_source_load(tc, d->options->input);
+	if (!file) {
+		tsr_report(tc, TSR_E_NO_FILE, TSR_NOWHERE, "%s: %s", d->options->input, strerror(errno));
+		return false;
+	}
+	if (d->options->dump == TSR_STAGE_TOKENS) {
+		tsr_tokens_print(tc, file, stdout);
+		return false;
+	}
+	tsr_module_ast *m = tsr_parse(tc, file);
+	if (!tc->nerrors)
+		tsr_ast_check(tc, m);
+	STAGE(AST, tsr_ast_print(tc, m, stdout));
+	return true;
+}
+
+static void print_projections(tsr_graph *g)
+{
+	for (uint32_t r = 0; r < g->records.n; r++) {
+		tsr_proj *p = tsr_proj_derive(g, r);
+		if (p)
+			tsr_proj_print(g, p, stdout);
+	}
+}
+
+/* Source text to loops and program level; true when both are there and nothing was to be dumped on the way. */
+static bool to_loops(tsr_drive_state *d)
+{
+	tsr_compiler *tc = d->tc;
+	tsr_graph *g = d->graph = tsr_elaborate(tc, d->options->input);
+	if (!tc->nerrors)
+		tsr_graph_check(g);
+	STAGE(GRAPH, tsr_graph_print(g, stdout));
+
+	/* before the shapes are closed: printing a tensor adds the code that computes it */
+	d->host = tsr_host_lower(g);
+	tsr_graph_close(g);
+	STAGE(SHAPE, tsr_store_print(g->store, stdout));
+	if (d->options->command == TSR_COMMAND_CHECK) {
+		tsr_graph_print_shapes(g, stdout);
+		return false;
+	}
+	STAGE(PROJ, print_projections(g));
+	tsr_code *code = tsr_code_build(g);
+	if (!tc->nerrors)
+		tsr_code_check(code);
+	STAGE(CODE, tsr_code_print(code, stdout));
+	tsr_host_check(d->host);
+	STAGE(HOST, tsr_host_print(d->host, stdout));
+	d->loops = tsr_loops_lower(code, d->host ? d->host->observed : NULL);
+	tsr_loops_check(d->loops, "lowering");
+	STAGE(LOOP, tsr_loops_print(d->loops, stdout));
+	return true;
+}
+
+static tsr_llvm *machine(tsr_drive_state *d)
+{
+	const tsr_options *o = d->options;
+	bool object = o->kind == TSR_OUTPUT_OBJECT && o->command == TSR_COMMAND_COMPILE;
+	const char *stem = tsr_drive_stem(d, o->input);
+	tsr_llvm_options l = {
+		.level = o->level, .debug = o->debug, .triple = o->triple, .program = stem, .seed = o->seed_given ? o->seed : 0,
+		.cpu = o->cpu ? o->cpu : object && !o->triple ? "x86-64-v2" : NULL,
+		.entry = object ? tsr_format(d->tc->arena, "%s_main", tsr_drive_identifier(d, stem)) : "main",
+	};
+	return tsr_llvm_open(d->tc, &l);
+}
+
+/* The whole way; true when d->llvm holds optimised code. */
+static bool compile(tsr_drive_state *d)
+{
+	if (d->options->dump <= TSR_STAGE_AST)
+		return parse(d);
+	if (!to_loops(d))
+		return false;
+	d->llvm = machine(d);
+	if (!d->llvm)
+		return false;
+	const tsr_target *target = tsr_llvm_target(d->llvm);
+	tsr_opt_options opt = {.level = d->options->level, .fuse = !d->options->no_fuse, .passes = d->options->passes};
+	tsr_opt_run(d->loops, target, &opt);
+	STAGE(OPT, tsr_loops_print(d->loops, stdout));
+	STAGE(SCHEDULE, tsr_opt_print_schedule(d->loops, target, stdout));
+	tsr_llvm_emit(d->llvm, d->loops, d->host);
+	STAGE(LL, tsr_llvm_print(d->llvm, stdout));
+	tsr_llvm_optimise(d->llvm);
+	tsr_drive_lap(d, "optimise");
+	STAGE(ASM, tsr_llvm_write_text(d->llvm, TSR_CODE_ASSEMBLY, stdout));
+	return true;
+}
+
+static int finish(tsr_drive_state *d, int status)
+{
+	tsr_diags_render(d->tc, stderr, d->options->colour);
+	if (d->tc->nerrors)
+		status = TSR_EXIT_MISTAKE;
+	if (d->llvm)
+		tsr_llvm_close(d->llvm);
+	tsr_compiler_free(d->tc);
+	return status;
+}
+
+int tsr_drive(const tsr_options *o)
+{
+	tsr_drive_state d = {.options = o};
+	int status = TSR_EXIT_OK;
+	if (o->command == TSR_COMMAND_HELP || o->command == TSR_COMMAND_VERSION) {
+		if (o->command == TSR_COMMAND_HELP)
+			tsr_options_help(stdout);
+		else
+			printf("tsrc %s\n", TSR_VERSION);
+		return TSR_EXIT_OK;
+	}
+	d.last = now();
+	d.tc = tsr_compiler_new();
+	tsr_drive_folders(&d);
+	switch (o->command) {
+	case TSR_COMMAND_COMPILE:
+		if (compile(&d))
+			status = tsr_drive_write(&d);
+		break;
+	case TSR_COMMAND_CHECK:
+		to_loops(&d);
+		break;
+	case TSR_COMMAND_RUN:
+		if (o->interpret)
+			status = to_loops(&d) ? tsr_drive_interpret(&d) : TSR_EXIT_OK;
+		else if (compile(&d))
+			status = tsr_drive_run(&d);
+		break;
+	case TSR_COMMAND_PASSES:
+		status = tsr_drive_passes(&d);
+		break;
+	case TSR_COMMAND_HELP:
+	case TSR_COMMAND_VERSION:
+		break;
+	}
+	return finish(&d, status);
+}

@@ -1,0 +1,38 @@
+/* What the driver's own files share: the state of one command. */
+#ifndef TSR_DRIVER_PRIVATE_H
+#define TSR_DRIVER_PRIVATE_H
+#include "driver.h"
+#include "../host/host.h"
+#include "../llvm/llvm.h"
+
+typedef struct tsr_drive_state {
+	const tsr_options *options;
+	tsr_compiler *tc;
+	tsr_graph *graph;
+	tsr_host *host;
+	tsr_loops *loops;
+	tsr_llvm *llvm;
+	const char *home;            /* folder of the running tsrc */
+	double last;                 /* when the last stage ended */
+} tsr_drive_state;
+
+/* Ends a stage for --time. */
+void tsr_drive_lap(tsr_drive_state *d, const char *what);
+
+/* tools.c: what a command does with compiled code or with loops; each gives the exit status. */
+int tsr_drive_write(tsr_drive_state *d);
+int tsr_drive_run(tsr_drive_state *d);
+int tsr_drive_interpret(tsr_drive_state *d);
+int tsr_drive_passes(tsr_drive_state *d);
+
+/* link.c */
+/* Finds the compiler's own folder, the standard library and the -I folders. */
+void tsr_drive_folders(tsr_drive_state *d);
+/* Object file to executable; false when linking failed (reported). */
+bool tsr_drive_link(tsr_drive_state *d, const char *object, const char *executable);
+/* Runs a program and waits: its exit status, 128 + N after signal N, -1 when it cannot be started. */
+int tsr_drive_spawn(tsr_drive_state *d, char *const *argv);
+/* "examples/digits.tsr" -> "digits"; and as a C identifier. */
+const char *tsr_drive_stem(tsr_drive_state *d, const char *path);
+const char *tsr_drive_identifier(tsr_drive_state *d, const char *stem);
+#endif

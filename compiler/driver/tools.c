@@ -1,0 +1,155 @@
+/* What the commands do at the end of the pipeline: write files, run the program, run passes over written loops. */
+#include "private.h"
+#include "../opt/opt.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *output_path(tsr_drive_state *d)
+{
+	static const char *const endings[] = {"", ".o", ".s", ".ll"};
+	const tsr_options *o = d->options;
+	if (o->output)
+		return o->output;
+	return tsr_format(d->tc->arena, "%s%s", tsr_drive_stem(d, o->input), endings[o->kind]);
+}
+
+static FILE *open_for_writing(tsr_drive_state *d, const char *path)
+{
+	FILE *f = fopen(path, "w");
+	if (!f)
+		tsr_report(d->tc, TSR_E_OUTPUT, TSR_NOWHERE, "%s: %s", path, strerror(errno));
+	return f;
+}
+
+static const char *with_ending(tsr_drive_state *d, const char *path, const char *ending)
+{
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+	size_t n = dot ? (size_t)(dot - path) : strlen(path);
+	return tsr_format(d->tc->arena, "%.*s%s", (int)n, path, ending);
+}
+
+static void write_dependencies(tsr_drive_state *d, const char *output)
+{
+	FILE *f = open_for_writing(d, with_ending(d, output, ".d"));
+	if (!f)
+		return;
+	fprintf(f, "%s:", output);
+	for (uint32_t i = 1; i < d->tc->sources.n; i++)
+		if (!strchr(d->tc->sources.at[i]->path, '<'))
+			fprintf(f, " \\\n  %s", d->tc->sources.at[i]->path);
+	for (uint32_t i = 0; i < d->tc->data_files.n; i++)
+		fprintf(f, " \\\n  %s", d->tc->data_files.at[i]);
+	fprintf(f, "\n");
+	fclose(f);
+}
+
+static void write_header(tsr_drive_state *d, const char *output)
+{
+	const char *id = tsr_drive_identifier(d, tsr_drive_stem(d, d->options->input));
+	FILE *f = open_for_writing(d, with_ending(d, output, ".h"));
+	if (!f)
+		return;
+	fprintf(f, "/* %s, compiled by tsrc %s", d->options->input, TSR_VERSION);
+	fprintf(f, " for %s. */\n", d->options->cpu ? d->options->cpu : d->options->triple ? d->options->triple : "x86-64-v2");
+	fprintf(f, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+	fprintf(f, "/* Runs the program with its arguments; its exit status. */\n");
+	fprintf(f, "int %s_main(int argc, char **argv);\n", id);
+	fprintf(f, "#ifdef __cplusplus\n}\n#endif\n");
+	fclose(f);
+}
+
+/* An object in the folder of temporary files; its path ends in what mkstemps made unique. */
+static const char *temporary(tsr_drive_state *d, const char *ending)
+{
+	const char *folder = getenv("TMPDIR");
+	char *path = tsr_format(d->tc->arena, "%s/tsrc-XXXXXX%s", folder && *folder ? folder : "/tmp", ending);
+	int fd = mkstemps(path, (int)strlen(ending));
+	if (fd < 0) {
+		tsr_report(d->tc, TSR_E_OUTPUT, TSR_NOWHERE, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	close(fd);
+	return path;
+}
+
+static bool write_executable(tsr_drive_state *d, const char *path)
+{
+	const char *object = temporary(d, ".o");
+	if (!object)
+		return false;
+	bool ok = tsr_llvm_write(d->llvm, TSR_CODE_OBJECT, object);
+	tsr_drive_lap(d, "object");
+	ok = ok && tsr_drive_link(d, object, path);
+	tsr_drive_lap(d, "link");
+	unlink(object);
+	return ok;
+}
+
+int tsr_drive_write(tsr_drive_state *d)
+{
+	const char *path = output_path(d);
+	bool ok = false;
+	switch (d->options->kind) {
+	case TSR_OUTPUT_EXECUTABLE:
+		ok = write_executable(d, path);
+		break;
+	case TSR_OUTPUT_OBJECT:
+		ok = tsr_llvm_write(d->llvm, TSR_CODE_OBJECT, path);
+		if (ok)
+			write_header(d, path);
+		break;
+	case TSR_OUTPUT_ASSEMBLY:
+		ok = tsr_llvm_write(d->llvm, TSR_CODE_ASSEMBLY, path);
+		break;
+	case TSR_OUTPUT_LLVM:
+		ok = tsr_llvm_write(d->llvm, TSR_CODE_LLVM, path);
+		break;
+	}
+	if (ok && d->options->dependencies)
+		write_dependencies(d, path);
+	return ok ? TSR_EXIT_OK : TSR_EXIT_MISTAKE;
+}
+
+int tsr_drive_run(tsr_drive_state *d)
+{
+	const char *path = temporary(d, "");
+	if (!path || !write_executable(d, path)) {
+		if (path)
+			unlink(path);
+		return TSR_EXIT_MISTAKE;
+	}
+	TSR_VEC(char *) argv = {0};
+	tsr_push(d->tc->arena, &argv, (char *)(uintptr_t)path);
+	for (int i = 1; i < d->options->argc; i++)
+		tsr_push(d->tc->arena, &argv, d->options->argv[i]);
+	tsr_push(d->tc->arena, &argv, NULL);
+	int status = tsr_drive_spawn(d, argv.at);
+	unlink(path);
+	return status < 0 ? TSR_EXIT_FAULT : status;
+}
+
+int tsr_drive_interpret(tsr_drive_state *d)
+{
+	return tsr_host_interpret(d->host, d->loops, d->options->argc, d->options->argv);
+}
+
+int tsr_drive_passes(tsr_drive_state *d)
+{
+	const tsr_options *o = d->options;
+	uint32_t file = tsr_source_load(d->tc, o->input);
+	if (!file) {
+		tsr_report(d->tc, TSR_E_NO_FILE, TSR_NOWHERE, "%s: %s", o->input, strerror(errno));
+		return TSR_EXIT_MISTAKE;
+	}
+	tsr_loops *l = tsr_loops_read(d->tc, file);
+	if (!l)
+		return TSR_EXIT_MISTAKE;
+	tsr_loops_check(l, "reading");
+	tsr_opt_options opt = {.level = o->level, .fuse = !o->no_fuse, .passes = o->passes ? o->passes : ""};
+	if (!tsr_opt_run(l, tsr_target_by_name(o->cpu ? o->cpu : "generic"), &opt))
+		return TSR_EXIT_MISTAKE;
+	tsr_loops_print(l, stdout);
+	return TSR_EXIT_OK;
+}
