@@ -6,7 +6,7 @@
  *      [4. 5. 6.]]
  *
  * A vector that fits stays on the line of its name.  From rank 2 on the innermost axis runs along a line and its columns
- * are aligned.  Rows longer than LINE columns go on below.  Above ALL elements an axis shows EDGE positions at each end. */
+ * are aligned at the point.  Rows longer than LINE columns go on below.  Above ALL elements an axis shows EDGE positions at each end. */
 #include "internal.h"
 #include <string.h>
 
@@ -19,20 +19,25 @@ typedef struct layout {
 	int64_t rank;
 	const int64_t *dims;
 	bool edges;      /* leave out what is not at an edge */
-	int64_t width;   /* of one element */
+	size_t before, after; /* columns of the longest element up to its point, and from there on */
 	int64_t column;  /* where the next character goes */
-	int64_t longest; /* while measuring */
 } layout;
 
-static size_t element(const layout *l, int64_t at, int64_t width, char *text)
+static size_t element(const layout *l, int64_t at, char *text)
 {
 	enum tsr_rt_family family = tsr_rt_prec_family(l->prec);
 	if (family == TSR_FAMILY_FLOAT)
-		return tsr_rt_number_f64(text, tsr_element_f64(l->data, l->prec, at), width, -1, 0, l->prec != TSR_F64);
+		return tsr_rt_number_f64(text, tsr_element_f64(l->data, l->prec, at), 0, -1, 0, l->prec != TSR_F64);
 	int64_t value = tsr_element_i64(l->data, l->prec, at);
 	if (family == TSR_FAMILY_BOOL)
-		return (size_t)sprintf(text, "%*s", (int)width, value ? "true" : "false");
-	return tsr_rt_number_i64(text, value, width, 0);
+		return (size_t)sprintf(text, "%s", value ? "true" : "false");
+	return tsr_rt_number_i64(text, value, 0, 0);
+}
+
+/* Characters before the point or the exponent, or all. */
+static size_t until_point(const layout *l, const char *text)
+{
+	return tsr_rt_prec_family(l->prec) == TSR_FAMILY_FLOAT ? strcspn(text, ".e") : strlen(text);
 }
 
 /* The position after `k` that is shown; the gap of an abridged axis is jumped over. */
@@ -46,9 +51,11 @@ static void measure(layout *l, int64_t axis, int64_t offset)
 {
 	if (axis == l->rank) {
 		char text[TSR_RT_NUMBER];
-		int64_t n = (int64_t)element(l, offset, 0, text);
-		if (n > l->longest)
-			l->longest = n;
+		size_t n = element(l, offset, text), before = until_point(l, text);
+		if (before > l->before)
+			l->before = before;
+		if (n - before > l->after)
+			l->after = n - before;
 		return;
 	}
 	for (int64_t k = 0; k < l->dims[axis]; k = following(l, axis, k))
@@ -61,12 +68,17 @@ static void put(layout *l, const char *text, size_t n)
 	l->column += (int64_t)n;
 }
 
+static void blanks(layout *l, size_t n)
+{
+	while (n--)
+		put(l, " ", 1);
+}
+
 static void new_line(layout *l, int64_t indent)
 {
 	put(l, "\n", 1);
 	l->column = 0;
-	for (int64_t i = 0; i < MARGIN + indent; i++)
-		put(l, " ", 1);
+	blanks(l, (size_t)(MARGIN + indent));
 }
 
 /* Between two entries of an axis: a line break for rows, a blank (or a break where the line is full) for elements. */
@@ -89,10 +101,14 @@ static void show(layout *l, int64_t axis, int64_t offset)
 				separate(l, axis, 0);
 			show(l, axis + 1, offset * l->dims[axis] + k);
 		} else {
-			size_t n = element(l, offset * l->dims[axis] + k, l->width, text);
+			size_t n = element(l, offset * l->dims[axis] + k, text), before = until_point(l, text);
+			size_t left = l->before > before ? l->before - before : 0, after = n - before;
+			size_t right = l->after > after ? l->after - after : 0;
 			if (k)
-				separate(l, axis, n);
+				separate(l, axis, left + n + right);
+			blanks(l, left);
 			put(l, text, n);
+			blanks(l, right);
 		}
 		if (next > k + 1) {
 			separate(l, axis, 3);
@@ -120,12 +136,11 @@ void tsr_print_tensor(tsr_ctx *ctx, const char *name, int32_t prec, int64_t nb, 
 		put(&l, "  ", 2);
 	if (l.rank == 0) {
 		char text[TSR_RT_NUMBER];
-		put(&l, text, element(&l, 0, 0, text));
+		put(&l, text, element(&l, 0, text));
 	} else if (l.rank == 1) {
 		show(&l, 0, 0);
 	} else {
 		measure(&l, 0, 0);
-		l.width = l.longest;
 		new_line(&l, 0);
 		show(&l, 0, 0);
 	}
