@@ -19,6 +19,13 @@ typedef struct tsr_lin_term { int64_t coef; tsr_lsym_kind kind; uint32_t id; } t
 /* offset + base + sum of coef * symbol. */
 typedef struct tsr_lin { int64_t offset; tsr_size base; uint32_t n; tsr_lin_term *terms; } tsr_lin;
 
+static inline tsr_lin tsr_lin_const(int64_t offset) { return (tsr_lin){offset, {0, 0, NULL}, 0, NULL}; }
+/* Adding to an index: terms of one symbol are merged, those of coefficient 0 dropped. The arrays are new; nothing is shared. */
+tsr_lin tsr_lin_add_sym(tsr_arena *a, tsr_lin x, int64_t coef, tsr_lsym_kind kind, uint32_t id);
+tsr_lin tsr_lin_add_size(tsr_arena *a, tsr_lin x, int64_t coef, tsr_size s);
+tsr_lin tsr_lin_add(tsr_arena *a, tsr_lin x, int64_t coef, tsr_lin y);
+bool tsr_lin_equal(tsr_lin x, tsr_lin y);
+
 /* index in [0, size) */
 typedef struct tsr_range { tsr_lin index; tsr_size size; } tsr_range;
 
@@ -98,6 +105,14 @@ struct tsr_stmt {
 	};
 };
 
+/* Constructors; `prec` of the result follows from the parts. */
+tsr_expr *tsr_expr_const(tsr_arena *a, tsr_scalar value);
+tsr_expr *tsr_expr_load(tsr_arena *a, const tsr_buffer *b, tsr_lin *index);
+tsr_expr *tsr_expr_local(tsr_arena *a, tsr_local_id local, tsr_prec prec);
+tsr_expr *tsr_expr_op(tsr_arena *a, tsr_op op, tsr_prec operand_prec, tsr_expr *x, tsr_expr *y, tsr_expr *z);
+tsr_expr *tsr_expr_convert(tsr_arena *a, tsr_expr *x, tsr_prec to);         /* x itself when it is of that precision */
+tsr_stmt *tsr_stmt_new(tsr_arena *a, tsr_stmt_kind kind, tsr_span span);
+
 /* ---- contractions ------------------------------------------------------------------------------------------------
  * FOR nest computing  C[c] acc= combine(A[a], B[b])  with the loops sorted by who mentions them.  Filled by
  * opt/classify.c, completed with a schedule by opt/schedule.c, turned into packed register-tile code by the emitter. */
@@ -144,7 +159,8 @@ tsr_buffer_id tsr_loops_buffer(const tsr_loops *l, tsr_tensor_id tensor, tsr_par
  * FILL, POSITIONS, NUMBER and SIZE tensors become expressions, never buffers, unless observed.
  * `observed[tensor]` (may be NULL): tensors that the program level reads or writes. */
 tsr_loops *tsr_loops_lower(const tsr_code *code, const bool *observed);
-void tsr_loops_print(const tsr_loops *l, FILE *out);                         /* --dump=loop */
+void tsr_loops_print(const tsr_loops *l, FILE *out);                         /* --dump=loop; print.c describes the text */
+void tsr_loops_print_unit(const tsr_loops *l, uint32_t unit, FILE *out);
 /* Reads the printed form (for running single passes from text); NULL when malformed (reported). */
 tsr_loops *tsr_loops_read(tsr_compiler *tc, uint32_t file);
 void tsr_loops_check(const tsr_loops *l, const char *after);                 /* tsr_bug("after pass X: ...") when ill-formed */

@@ -1,0 +1,202 @@
+/* The reference interpreter: the meaning of the loop IR, executed as it is written.  Every access is checked against its
+ * buffer, every value carries its precision, every accumulation happens in the written order.  It is the oracle of the
+ * tests: it shares no code with the passes and emitters that it judges, and it does not try to be fast. */
+#include "loop.h"
+#include "memory.h"
+
+typedef struct interp {
+	const tsr_loops *l;
+	const tsr_loop_unit *u;
+	tsr_machine *m;
+	int64_t *syms;
+	tsr_scalar *locals;
+	int64_t **dims;              /* per buffer, evaluated */
+} interp;
+
+int64_t tsr_size_eval(tsr_size s, const int64_t *symbols)
+{
+	int64_t n = s.k;
+	for (uint32_t i = 0; i < s.nterms; i++)
+		n += s.terms[i].coef * symbols[s.terms[i].symbol];
+	return n;
+}
+
+static int64_t index_of(const interp *in, const tsr_lin *x)
+{
+	int64_t n = x->offset + tsr_size_eval(x->base, in->m->symbols);
+	for (uint32_t i = 0; i < x->n; i++)
+		n += x->terms[i].coef * (x->terms[i].kind == TSR_LSYM_NUMBER ? in->m->numbers : in->syms)[x->terms[i].id];
+	return n;
+}
+
+static bool inside(const interp *in, uint32_t n, const tsr_range *at)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t k = index_of(in, &at[i].index);
+		if (k < 0 || k >= tsr_size_eval(at[i].size, in->m->symbols))
+			return false;
+	}
+	return true;
+}
+
+/* The element's place in the buffer, row-major. */
+static int64_t place(const interp *in, tsr_buffer_id id, const tsr_lin *index)
+{
+	const tsr_buffer *b = in->l->buffers.at[id];
+	int64_t at = 0;
+	for (uint32_t i = 0; i < b->rank; i++) {
+		int64_t k = index_of(in, &index[i]), size = in->dims[id][i];
+		if (k < 0 || k >= size)
+			tsr_bug("%s: index %lld of axis %u of %s, which has %lld", in->u->name, (long long)k, i, b->name, (long long)size);
+		at = at * size + k;
+	}
+	return at;
+}
+
+static tsr_scalar eval(const interp *in, const tsr_expr *e);
+
+static tsr_scalar eval_op(const interp *in, const tsr_expr *e)
+{
+	tsr_scalar args[3] = {{0}};
+	uint32_t arity = tsr_op_get(e->op.op)->arity;
+	for (uint32_t i = 0; i < arity; i++)
+		args[i] = eval(in, e->op.args[i]);
+	return tsr_op_apply(e->op.op, e->op.operand_prec, args);
+}
+
+static tsr_scalar of_integer(tsr_prec p, int64_t i)
+{
+	return tsr_scalar_convert((tsr_scalar){.prec = TSR_PREC_I64, .i = i}, p);
+}
+
+static tsr_scalar eval(const interp *in, const tsr_expr *e)
+{
+	switch (e->kind) {
+	case TSR_EXPR_CONST:
+		return e->value;
+	case TSR_EXPR_LOAD:
+		return tsr_loop_element(in->m->buffers[e->load.buffer], e->prec, place(in, e->load.buffer, e->load.index));
+	case TSR_EXPR_LOCAL:
+		return in->locals[e->local];
+	case TSR_EXPR_INDEX:
+		return of_integer(e->prec, index_of(in, &e->index));
+	case TSR_EXPR_SIZE:
+		return of_integer(e->prec, tsr_size_eval(e->size, in->m->symbols));
+	case TSR_EXPR_NUMBER:
+		return of_integer(e->prec, in->m->numbers[e->number]);
+	case TSR_EXPR_OP:
+		return eval_op(in, e);
+	case TSR_EXPR_CONVERT:
+		return tsr_scalar_convert(eval(in, e->converted), e->prec);
+	case TSR_EXPR_SELECT:
+		return eval(in, inside(in, e->select.n, e->select.ranges) ? e->select.inside : e->select.outside);
+	case TSR_EXPR_KINDS:
+		break;
+	}
+	tsr_bug("an expression without a kind");
+}
+
+/* ---- statements ---------------------------------------------------------------------------------------------------- */
+
+static bool run(interp *in, const tsr_stmts *body);
+
+static void store(const interp *in, const tsr_stmt *s)
+{
+	const tsr_buffer *b = in->l->buffers.at[s->store.buffer];
+	void *data = in->m->buffers[s->store.buffer];
+	int64_t at = place(in, s->store.buffer, s->store.index);
+	tsr_scalar value = eval(in, s->store.value);
+	if (s->kind == TSR_STMT_UPDATE) {
+		tsr_scalar args[2] = {tsr_loop_element(data, b->prec, at), value};
+		value = tsr_op_apply(tsr_acc_get(s->store.acc)->op, b->prec, args);
+	}
+	tsr_loop_element_set(data, at, value);
+}
+
+static bool run_for(interp *in, const tsr_stmt *s)
+{
+	int64_t extent = tsr_size_eval(s->loop.extent, in->m->symbols);
+	for (int64_t i = 0; i < extent; i++) {
+		in->syms[s->loop.sym] = i;
+		if (!run(in, &s->loop.body))
+			return false;
+	}
+	return true;
+}
+
+static void draw(interp *in, const tsr_stmt *s)
+{
+	tsr_buffer_id id = s->random.buffer;
+	int64_t n = 1;
+	for (uint32_t i = 0; i < in->l->buffers.at[id]->rank; i++)
+		n *= in->dims[id][i];
+	uint64_t first = s->random.per_run ? in->m->random_counters[id] : 0;
+	tsr_loop_random(s->random.key, in->m->seed, first, n, in->m->buffers[id]);
+	if (s->random.per_run)
+		in->m->random_counters[id] += (uint64_t)n;
+}
+
+static bool check(const interp *in, const tsr_stmt *s)
+{
+	if (inside(in, 1, &s->check.range))
+		return true;
+	if (in->m->fail)
+		in->m->fail(in->m->user, s->span, s->check.what, index_of(in, &s->check.range.index),
+			tsr_size_eval(s->check.range.size, in->m->symbols));
+	return false;
+}
+
+static bool step(interp *in, const tsr_stmt *s)
+{
+	switch (s->kind) {
+	case TSR_STMT_FOR:
+		return run_for(in, s);
+	case TSR_STMT_STORE: case TSR_STMT_UPDATE:
+		store(in, s);
+		return true;
+	case TSR_STMT_LET: case TSR_STMT_SET:
+		in->locals[s->let.local] = eval(in, s->let.value);
+		return true;
+	case TSR_STMT_LETSYM:
+		in->syms[s->letsym.sym] = eval(in, s->letsym.value).i;
+		return true;
+	case TSR_STMT_IF:
+		return !inside(in, s->cond.n, s->cond.ranges) || run(in, &s->cond.body);
+	case TSR_STMT_RANDOM:
+		draw(in, s);
+		return true;
+	case TSR_STMT_CHECK:
+		return check(in, s);
+	case TSR_STMT_KERNEL:
+		return run(in, &s->kernel.body);
+	case TSR_STMT_KINDS:
+		break;
+	}
+	tsr_bug("a statement without a kind");
+}
+
+static bool run(interp *in, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++)
+		if (!step(in, body->at[i]))
+			return false;
+	return true;
+}
+
+bool tsr_loops_run(const tsr_loops *l, uint32_t unit, tsr_machine *m)
+{
+	tsr_arena *a = tsr_arena_new();
+	interp in = {.l = l, .u = l->units.at[unit], .m = m};
+	in.syms = TSR_NEW_N(a, int64_t, in.u->nsyms + 1);
+	in.locals = TSR_NEW_N(a, tsr_scalar, in.u->nlocals + 1);
+	in.dims = TSR_NEW_N(a, int64_t *, l->buffers.n + 1);
+	for (uint32_t i = 0; i < l->buffers.n; i++) {
+		const tsr_buffer *b = l->buffers.at[i];
+		in.dims[i] = TSR_NEW_N(a, int64_t, b->rank + 1);
+		for (uint32_t d = 0; d < b->rank; d++)
+			in.dims[i][d] = tsr_size_eval(b->dims[d], m->symbols);
+	}
+	bool finished = run(&in, &in.u->body);
+	tsr_arena_free(a);
+	return finished;
+}
