@@ -3,9 +3,7 @@
 #define TSR_ELAB_ELAB_H
 #include "graph.h"
 #include "../syntax/ast.h"
-#if __has_include("../config/config.h")
 #include "../config/config.h"
-#endif
 
 /* let%main, kept for host/: its syntax and the environment it sees. */
 struct tsr_main { tsr_ast *body; struct tsr_env *env; tsr_span span; };

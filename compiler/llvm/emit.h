@@ -1,0 +1,112 @@
+/* The emitters' common state and their entry points.  One tsr_emit serves one module; the part "of the function being
+ * emitted" is valid between the start of a kernel (or unit, or the program level) and its end.
+ *
+ * Values: a scalar of precision P is held as P's register type: bool as i1, integers as iN, f32/f64 as float/double, f16,
+ * bf16 and f8 as float (rounded to their format when stored or converted).  Every tsr_emit_op, _convert and _acc works on
+ * vectors of such values too: the number of lanes is read off the operands.
+ * Memory: bool is a byte 0 or 1; every access states its element's size as alignment.
+ *
+ * Every control-flow helper leaves the builder at the end of a block without a terminator. */
+#ifndef TSR_LLVM_EMIT_H
+#define TSR_LLVM_EMIT_H
+#include "llvm.h"
+#include "../base/map.h"
+#include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/TargetMachine.h>
+
+typedef struct tsr_emit {
+	tsr_compiler *tc;
+	const tsr_loops *loops;
+	const tsr_host *host;            /* NULL in tests: units alone */
+	const tsr_target *target;
+	const tsr_llvm_options *options;
+	LLVMContextRef context;
+	LLVMModuleRef module;
+	LLVMBuilderRef builder;
+	LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr, none;
+
+	/* the module */
+	LLVMValueRef *unit_functions;    /* per unit */
+	bool needs_formats;
+	tsr_map strings;                 /* interned constants: "where" texts and names */
+	LLVMDIBuilderRef debug;          /* NULL without -g */
+	tsr_map debug_files;
+	LLVMMetadataRef debug_unit;
+
+	/* the function being emitted */
+	LLVMValueRef function;
+	LLVMMetadataRef scope;           /* its debug scope */
+	LLVMBasicBlockRef entry;         /* allocas go to its start: tsr_emit_alloca */
+	LLVMValueRef ctx;                /* tsr_ctx * */
+	LLVMValueRef buffer_table, symbol_table, number_table;       /* unit level: ptr; NULL inside kernels */
+	LLVMValueRef *buffers;           /* by buffer id: address of element 0; NULL where the kernel does not touch it */
+	LLVMValueRef *symbols, *numbers; /* run-time sizes and runtime numbers as i64, by id; NULL where not needed */
+	LLVMValueRef *syms;              /* FOR's and LETSYM's symbols: i64, by sym id, NULL outside their scope */
+	LLVMValueRef *locals;            /* allocas, by local id */
+	tsr_prec *local_precs;
+} tsr_emit;
+
+/* ---- type.c: types, constants, conversions, memory ------------------------------------------------------------------ */
+LLVMTypeRef tsr_emit_register_type(tsr_emit *e, tsr_prec p);
+LLVMTypeRef tsr_emit_memory_type(tsr_emit *e, tsr_prec p);
+LLVMTypeRef tsr_emit_lanes(LLVMTypeRef scalar, unsigned lanes);                      /* <lanes x scalar>, scalar for 1 */
+LLVMTypeRef tsr_emit_type_like(LLVMTypeRef scalar, LLVMValueRef like);               /* with as many lanes as `like` */
+LLVMValueRef tsr_emit_i64(tsr_emit *e, int64_t x);
+LLVMValueRef tsr_emit_splat(tsr_emit *e, LLVMValueRef scalar, LLVMTypeRef type);     /* constants and values; type may be scalar */
+LLVMValueRef tsr_emit_number(tsr_emit *e, LLVMTypeRef type, double x);               /* x in a float or integer type, all lanes */
+LLVMValueRef tsr_emit_constant(tsr_emit *e, tsr_scalar x);
+LLVMValueRef tsr_emit_convert(tsr_emit *e, LLVMValueRef x, tsr_prec from, tsr_prec to);
+/* One element at a pointer in memory form, from and to register form. */
+LLVMValueRef tsr_emit_load(tsr_emit *e, tsr_prec p, LLVMValueRef address);
+void tsr_emit_store(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
+/* `lanes` contiguous elements, unaligned beyond the element. */
+LLVMValueRef tsr_emit_load_lanes(tsr_emit *e, tsr_prec p, LLVMValueRef address, unsigned lanes);
+void tsr_emit_store_lanes(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
+LLVMValueRef tsr_emit_alloca(tsr_emit *e, LLVMTypeRef type, const char *name);       /* in the entry block */
+
+/* ---- expr.c: indices and expressions --------------------------------------------------------------------------------- */
+LLVMValueRef tsr_emit_size(tsr_emit *e, tsr_size s);                                 /* i64 */
+LLVMValueRef tsr_emit_lin(tsr_emit *e, const tsr_lin *index);                        /* i64 */
+/* Position in elements of one index tuple, row-major over the buffer's dims; and its address. */
+LLVMValueRef tsr_emit_position(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index);
+LLVMValueRef tsr_emit_address(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index);
+LLVMValueRef tsr_emit_offset(tsr_emit *e, tsr_prec p, LLVMValueRef base, LLVMValueRef elements);     /* base + elements, inbounds */
+LLVMValueRef tsr_emit_expr(tsr_emit *e, const tsr_expr *x);                          /* register form of x->prec, scalar */
+LLVMValueRef tsr_emit_in_ranges(tsr_emit *e, uint32_t n, const tsr_range *ranges);   /* i1 */
+
+/* ---- op.c, math.c: primitives, on scalars and vectors ------------------------------------------------------------------ */
+/* args in register form of `operand_prec` (where: the first is bool); the result in that of the operation's result. */
+LLVMValueRef tsr_emit_op(tsr_emit *e, tsr_op op, tsr_prec operand_prec, LLVMValueRef *args);
+/* element acc value; both of precision `p` (the accumulator's). */
+LLVMValueRef tsr_emit_acc(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef element, LLVMValueRef value);
+/* The elementary functions; NULL when `op` is none. */
+LLVMValueRef tsr_emit_math(tsr_emit *e, tsr_op op, LLVMValueRef *args);
+/* Lets LLVM order and combine a floating-point operation: `reassoc` and `contract`. */
+void tsr_emit_allow_reorder(LLVMValueRef instruction);
+
+/* ---- stmt.c: statements and control flow ------------------------------------------------------------------------------- */
+void tsr_emit_stmts(tsr_emit *e, const tsr_stmts *body);
+
+typedef struct tsr_emit_loop { LLVMValueRef index, end, step; LLVMBasicBlockRef body, after; tsr_for_kind how; } tsr_emit_loop;
+/* for (index = from; index < to; index += step) ... : the builder stands in the body, then behind the loop.  A loop that
+ * may run zero times is guarded.  All i64. */
+tsr_emit_loop tsr_emit_loop_begin(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, LLVMValueRef step, tsr_for_kind how);
+void tsr_emit_loop_end(tsr_emit *e, tsr_emit_loop *loop);
+LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name);                     /* appended to the function */
+
+/* ---- contract.c: packed register tiles ---------------------------------------------------------------------------------- */
+/* Emits the contraction that heads this FOR; false: not one of its shapes, nothing was emitted, plain loops follow. */
+bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop);
+
+/* ---- kernel_cpu.c, host.c, data.c, debug.c, runtime.c --------------------------------------------------------------------- */
+void tsr_emit_units(tsr_emit *e);
+void tsr_emit_program(tsr_emit *e);                                                  /* table, start-up, let%main */
+void tsr_emit_position_of(tsr_emit *e, tsr_span span);                               /* the builder's debug location */
+void tsr_emit_check(tsr_emit *e, const tsr_range *range, const char *what, tsr_span span);
+/* Calls the runtime's `name`, declared on first use from the types of its arguments. */
+LLVMValueRef tsr_emit_call(tsr_emit *e, const char *name, LLVMTypeRef result, unsigned n, LLVMValueRef *args);
+/* A NUL-terminated constant; the same one for the same text. */
+LLVMValueRef tsr_emit_text(tsr_emit *e, const char *text);
+LLVMValueRef tsr_emit_where(tsr_emit *e, tsr_span span);                             /* "file:line:column" */
+#endif
