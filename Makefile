@@ -11,7 +11,7 @@ LLVM_CONFIG ?= llvm-config-19
 PREFIX      ?= /usr/local
 PYTHON      ?= /usr/bin/python3
 MODE        ?= debug
-VERSION     := 0.1.0
+VERSION     := $(shell sed -n 's/^.define TSR_VERSION_STRING "\(.*\)"/\1/p' runtime/tsr.h)
 
 ifdef SANITIZE
 BUILD       ?= build-asan
