@@ -3,10 +3,21 @@
 #ifndef TSR_HOST_HOST_H
 #define TSR_HOST_HOST_H
 #include "../elab/elab.h"
+#include "../loop/loop.h"
 
 typedef enum { TSR_HOST_UNIT, TSR_HOST_BOOL, TSR_HOST_INT, TSR_HOST_FLOAT, TSR_HOST_STRING } tsr_host_type;
 typedef uint32_t tsr_var_id;
 
+/* The functions that H_CALL calls. */
+typedef enum {
+#define TSR_HFUN(name, text, symbol, result, params, passing) TSR_HFUN_##name,
+#include "host.def"
+	TSR_HFUNS
+} tsr_hfun;
+typedef struct tsr_hfun_info { const char *name, *symbol, *result, *params, *passing; } tsr_hfun_info;
+const tsr_hfun_info *tsr_hfun_get(tsr_hfun f);
+tsr_host_type tsr_host_type_of_letter(char c);
+const char *tsr_host_type_name(tsr_host_type t);
 typedef enum {
 	TSR_H_INT, TSR_H_FLOAT, TSR_H_BOOL, TSR_H_STRING,    /* constants */
 	TSR_H_VAR,                                           /* a variable (let or ref) */
@@ -32,6 +43,8 @@ typedef enum {
 	TSR_HOP_LT, TSR_HOP_LE, TSR_HOP_GT, TSR_HOP_GE, TSR_HOP_EQ, TSR_HOP_NE, TSR_HOP_AND, TSR_HOP_OR, TSR_HOP_CONCAT
 } tsr_host_op;
 
+const char *tsr_host_op_text(tsr_host_op op);
+
 struct tsr_hexpr {
 	tsr_hexpr_kind kind;
 	tsr_host_type type;
@@ -43,7 +56,7 @@ struct tsr_hexpr {
 		tsr_hexpr *converted;
 		struct { tsr_tensor_id tensor; tsr_part part; tsr_hexprs indices; } element;   /* indices in memory order; one index on a one-element tensor */
 		tsr_size size;
-		struct { uint32_t function; tsr_hexprs args; } call;                           /* row of host.def */
+		struct { tsr_hfun function; tsr_hexprs args; } call;
 		struct { tsr_hexpr *cond, *then, *other; } cond;
 	};
 };
@@ -71,13 +84,12 @@ typedef struct tsr_host {
 	bool *observed;              /* per tensor: read, written or printed here (value or gradient) */
 } tsr_host;
 
-/* Types and lowers let%main; reports what is wrong (E06xx). Runs before the graph is closed where it creates code
- * (print t runs t.forward): it adds codedefs to the graph. NULL after an error. */
+/* Types and lowers let%main of a closed graph (element types need precisions); reports what is wrong (E06xx).  Adds
+ * codedefs to the graph (print t runs t.forward first), so it comes before tsr_code_build. NULL after an error. */
 tsr_host *tsr_host_lower(tsr_graph *g);
 void tsr_host_print(const tsr_host *h, FILE *out);           /* --dump=host */
 void tsr_host_check(const tsr_host *h);
 
 /* Runs the program by interpreting host and loop IR in this process, printing through the runtime; the exit status. */
-struct tsr_loops;
-int tsr_host_interpret(const tsr_host *h, const struct tsr_loops *l, int argc, char **argv);
+int tsr_host_interpret(const tsr_host *h, const tsr_loops *l, uint64_t seed, int argc, char **argv);
 #endif

@@ -1,0 +1,145 @@
+/* An interpreted program's beginning, in the order that compiled programs follow too: the context, the files (whose headers
+ * give the sizes known only at run time), the sizes derived from them, then every buffer whose extent depends on those. */
+#include "interp.h"
+#include <string.h>
+
+static const tsr_file_format *format_named(const char *name)
+{
+	if (!strcmp(name, "npy"))
+		return &tsr_format_npy;
+	if (!strcmp(name, "npz"))
+		return &tsr_format_npz;
+	if (!strcmp(name, "csv"))
+		return &tsr_format_csv;
+	if (!strcmp(name, "text"))
+		return &tsr_format_text;
+	return &tsr_format_any;
+}
+
+/* A size as the runtime's table writes it: the number, or -1 - s for the symbol s alone, or 0 where it is an expression. */
+static int64_t table_dim(tsr_size s)
+{
+	if (s.nterms == 0)
+		return s.k;
+	return s.nterms == 1 && s.k == 0 && s.terms[0].coef == 1 ? -1 - (int64_t)s.terms[0].symbol : 0;
+}
+
+static void *literal(tsr_interp *in, const tsr_buffer *b)
+{
+	char *data = tsr_alloc(in->arena, b->count * tsr_prec_bytes(b->prec) + 1);
+	for (uint64_t i = 0; i < b->count; i++)
+		tsr_element_set_f64(data, (int32_t)b->prec, (int64_t)i, b->data[i]);
+	return data;
+}
+
+static void describe(tsr_interp *in, const tsr_buffer *b, tsr_buffer_info *info)
+{
+	int64_t *dims = TSR_NEW_N(in->arena, int64_t, b->rank + 1);
+	info->bytes = tsr_prec_bytes(b->prec);
+	for (uint32_t i = 0; i < b->rank; i++) {
+		dims[i] = table_dim(b->dims[i]);
+		info->bytes = info->bytes < 0 || !tsr_size_is_const(b->dims[i]) ? -1 : info->bytes * dims[i];
+	}
+	info->name = b->name;
+	info->dims = dims;
+	info->rank = b->rank;
+	info->prec = (int32_t)b->prec;
+	info->kind = b->kind == TSR_BUFFER_PARAM ? TSR_ROLE_PARAM : b->kind == TSR_BUFFER_FILE ? TSR_ROLE_DATA : TSR_ROLE_TENSOR;
+	if (b->data)
+		info->init = literal(in, b);
+}
+
+static const char *place(tsr_interp *in, tsr_span span)
+{
+	tsr_position p = tsr_position_of(in->host->graph->tc, span);
+	return tsr_format(in->arena, "%s:%u:%u", p.path, p.line, p.column);
+}
+
+static void load_file(tsr_interp *in, tsr_buffer_id id)
+{
+	const tsr_tensor *t = tsr_tensor_get(in->host->graph, in->loops->buffers.at[id]->tensor);
+	const tsr_data_file *f = t->file;
+	const char *where = place(in, t->span), *path = f->path;
+	if (f->argument) {
+		const tsr_str *deflt = f->deflt ? tsr_str_new(in->ctx, f->deflt, (int64_t)strlen(f->deflt)) : NULL;
+		path = tsr_arg_str(in->ctx, where, f->argument - 1, deflt)->bytes;
+	}
+	tsr_file_load(in->ctx, where, path, f->key, format_named(f->format), id);
+}
+
+static void derive_sizes(tsr_interp *in)
+{
+	tsr_store *s = in->host->graph->store;
+	int64_t *syms = tsr_syms(in->ctx);
+	for (uint32_t i = 0; i < tsr_store_nsymbols(s); i++) {
+		const tsr_symbol *y = tsr_store_symbol_get(s, i);
+		if (y->solved)
+			syms[i] = tsr_size_eval(y->value, syms);
+		else if (y->derived)
+			syms[i] = tsr_size_eval(y->dividend, syms) / y->divisor;
+	}
+}
+
+void tsr_interp_start(tsr_interp *in, int argc, char **argv)
+{
+	const tsr_loops *l = in->loops;
+	tsr_buffer_info *infos = TSR_NEW_N(in->arena, tsr_buffer_info, l->buffers.n + 1);
+	const char **syms = TSR_NEW_N(in->arena, const char *, l->symbols.n + 1);
+	for (uint32_t i = 0; i < l->buffers.n; i++)
+		describe(in, l->buffers.at[i], &infos[i]);
+	for (uint32_t i = 0; i < l->symbols.n; i++)
+		syms[i] = l->symbols.at[i];
+	tsr_program *p = TSR_NEW(in->arena, tsr_program);
+	p->name = argv[0];
+	p->seed = in->seed;
+	p->nbuffers = l->buffers.n;
+	p->nsyms = l->symbols.n;
+	p->nnums = in->host->graph->numbers.n;
+	p->buffers = infos;
+	p->syms = syms;
+	in->ctx = tsr_start(argc, argv, p);
+	in->random_counters = TSR_NEW_N(in->arena, uint64_t, l->buffers.n + 1);
+	for (uint32_t i = 0; i < l->buffers.n; i++)
+		if (l->buffers.at[i]->kind == TSR_BUFFER_FILE)
+			load_file(in, i);
+	derive_sizes(in);
+	for (uint32_t i = 0; i < l->buffers.n; i++) {
+		const tsr_buffer *b = l->buffers.at[i];
+		if (infos[i].bytes >= 0 || b->kind == TSR_BUFFER_FILE)
+			continue;
+		int64_t bytes = tsr_prec_bytes(b->prec);
+		for (uint32_t k = 0; k < b->rank; k++)
+			bytes *= tsr_size_eval(b->dims[k], tsr_syms(in->ctx));
+		tsr_alloc_buffer(in->ctx, i, bytes);
+	}
+}
+
+static void fail(void *user, tsr_span span, const char *what, int64_t index, int64_t size)
+{
+	tsr_interp *in = user;
+	tsr_fail_index(in->ctx, place(in, span), what, index, size);
+}
+
+void tsr_interp_unit(tsr_interp *in, tsr_code_id code)
+{
+	if (code == TSR_NONE)
+		return;
+	tsr_machine m = {.buffers = tsr_buffers(in->ctx), .numbers = tsr_nums(in->ctx), .symbols = tsr_syms(in->ctx),
+			 .seed = tsr_seed(in->ctx), .random_counters = in->random_counters, .user = in, .fail = fail};
+	tsr_loops_run(in->loops, code, &m);
+}
+
+void tsr_interp_print(tsr_interp *in, tsr_tensor_id tensor, tsr_part part, tsr_name name)
+{
+	tsr_graph *g = in->host->graph;
+	const tsr_tensor *t = tsr_tensor_get(g, tensor);
+	tsr_buffer_id id = tsr_loops_buffer(in->loops, tensor, part);
+	if (id == TSR_NONE)
+		tsr_bug("an observed tensor has no buffer: %s", name);
+	const tsr_buffer *b = in->loops->buffers.at[id];
+	int64_t *dims = TSR_NEW_N(in->arena, int64_t, b->rank + 1);
+	for (uint32_t i = 0; i < b->rank; i++)
+		dims[i] = tsr_size_eval(b->dims[i], tsr_syms(in->ctx));
+	tsr_print_tensor(in->ctx, name, (int32_t)b->prec, t->solved.row[TSR_BATCH].n, t->solved.row[TSR_OUTPUT].n,
+			 t->solved.row[TSR_INPUT].n, dims, tsr_solved_str(g->store, &t->solved), tsr_buffers(in->ctx)[id]);
+}
