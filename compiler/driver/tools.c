@@ -132,7 +132,7 @@ int tsr_drive_run(tsr_drive_state *d)
 
 int tsr_drive_interpret(tsr_drive_state *d)
 {
-	return tsr_host_interpret(d->host, d->loops, d->options->argc, d->options->argv);
+	return tsr_host_interpret(d->host, d->loops, d->options->seed, d->options->argc, d->options->argv);
 }
 
 int tsr_drive_passes(tsr_drive_state *d)

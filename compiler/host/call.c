@@ -34,7 +34,7 @@ void tsr_host_run(tsr_hlower *l, tsr_ast *e)
 	tsr_hstmt *s = TSR_NEW(l->arena, tsr_hstmt);
 	s->kind = TSR_H_RUN;
 	s->span = e->span;
-	tsr_ref r = {.kind = TSR_REF_MISSING};
+	tsr_ref r = {.kind = TSR_REF_POISON};
 	uint32_t codes = 0;
 	for (uint32_t i = 0; i < e->apply.args.n; i++) {
 		const tsr_arg *a = &e->apply.args.at[i];
@@ -46,9 +46,9 @@ void tsr_host_run(tsr_hlower *l, tsr_ast *e)
 	if (codes != 1) {
 		tsr_report(l->tc, TSR_E_PROGRAM_FORM, e->span, "`run` takes one piece of code, and runtime numbers by name: run step ~i");
 	} else if (r.kind == TSR_REF_CODE) {
-		s->run.code = tsr_host_code(l, r.code, r.code_name, e->span);
+		s->run.code = tsr_elab_code(l->g, r.code, r.code_name, e->span);
 		tsr_push(l->arena, l->out, s);
-	} else if (r.kind != TSR_REF_POISON && r.kind != TSR_REF_MISSING) {
+	} else if (r.kind != TSR_REF_POISON) {
 		tsr_diag *d = tsr_report(l->tc, TSR_E_PROGRAM_TYPE, e->span, "`run` takes a piece of code, and this is %s",
 					 r.kind == TSR_REF_TENSOR ? "a tensor" : "a value");
 		if (r.kind == TSR_REF_TENSOR)
@@ -62,12 +62,8 @@ static void print_tensor(tsr_hlower *l, const tsr_ref *r, tsr_span span)
 	if (t->poison)
 		return;
 	if (r->part == TSR_PART_VALUE && t->kind == TSR_TENSOR_OP) {
-		tsr_codetree *tree = TSR_NEW(l->arena, tsr_codetree);
-		tree->kind = TSR_CODE_FORWARD;
-		tree->span = span;
-		tree->tensor = r->tensor;
 		tsr_hstmt *run = tsr_hstmt_add(l, TSR_H_RUN, span);
-		run->run.code = tsr_host_code(l, tree, t->name, span);
+		run->run.code = tsr_elab_forward_code(l->g, r->tensor);
 	}
 	l->host->observed[r->tensor] = true;
 	tsr_hstmt *s = tsr_hstmt_add(l, TSR_H_PRINT_TENSOR, span);
@@ -102,7 +98,7 @@ void tsr_host_print_value(tsr_hlower *l, tsr_ast *e)
 	} else if (names_tensor(l, e, &r)) {
 		print_tensor(l, &r, e->span);
 		return;
-	} else if (r.kind != TSR_REF_POISON && r.kind != TSR_REF_MISSING) {
+	} else if (r.kind != TSR_REF_POISON) {
 		/* Any other value is shown as "{e}" would show it. */
 		tsr_host_print_shown(l, e);
 	}

@@ -35,7 +35,7 @@ tsr_hexpr *tsr_host_element(tsr_hlower *l, tsr_ast *e)
 		ok = ok && x;
 		tsr_push(l->arena, &out->element.indices, x);
 	}
-	if (r.kind == TSR_REF_POISON || r.kind == TSR_REF_MISSING || !ok)
+	if (r.kind == TSR_REF_POISON || !ok)
 		return NULL;
 	if (r.kind != TSR_REF_TENSOR) {
 		tsr_report(l->tc, TSR_E_PROGRAM_TYPE, e->index.e->span, "only tensors have elements");

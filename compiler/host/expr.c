@@ -25,7 +25,7 @@ static tsr_hexpr *named(tsr_hlower *l, tsr_ast *e)
 	if (r.kind == TSR_REF_TENSOR) {
 		tsr_diag *d = tsr_report(l->tc, TSR_E_PROGRAM_TYPE, e->span, "`%s` is a tensor, and a number is needed", e->name.name);
 		tsr_hint(l->tc, d, "read one element: %s.(0)", e->name.name);
-	} else if (r.kind != TSR_REF_POISON && r.kind != TSR_REF_MISSING) {
+	} else if (r.kind != TSR_REF_POISON) {
 		tsr_report(l->tc, TSR_E_PROGRAM_TYPE, e->span, "`%s` is %s, and a value of the program level is needed", e->name.name,
 			   r.kind == TSR_REF_CODE ? "a piece of code" : r.kind == TSR_REF_NUMBER ? "a runtime number, given by `run`" : r.what);
 	}
@@ -208,7 +208,7 @@ static tsr_hexpr *apply(tsr_hlower *l, tsr_ast *e)
 	tsr_ref ref = tsr_host_resolve(l, e);
 	if (ref.kind == TSR_REF_CONST)
 		return ref.constant;
-	if (ref.kind != TSR_REF_POISON && ref.kind != TSR_REF_MISSING)
+	if (ref.kind != TSR_REF_POISON)
 		tsr_report(l->tc, TSR_E_PROGRAM_TYPE, e->span, "this application gives %s, and a value of the program level is needed",
 			   ref.kind == TSR_REF_TENSOR ? "a tensor" : ref.kind == TSR_REF_CODE ? "code" : ref.what ? ref.what : "something else");
 	return NULL;
@@ -250,7 +250,7 @@ static tsr_hexpr *expr(tsr_hlower *l, tsr_ast *e)
 		tsr_ref r = tsr_host_resolve(l, e);
 		if (r.kind == TSR_REF_CONST)
 			return r.constant;
-		if (r.kind != TSR_REF_POISON && r.kind != TSR_REF_MISSING) {
+		if (r.kind != TSR_REF_POISON) {
 			tsr_diag *d = tsr_report(l->tc, TSR_E_PROGRAM_TYPE, e->span, "a number is needed here, and this is %s",
 						 r.kind == TSR_REF_CODE ? "a piece of code" : "a tensor");
 			tsr_hint(l->tc, d, r.kind == TSR_REF_CODE ? "run it: run x.forward" : "read one element: x.grad.(0)");

@@ -3,6 +3,7 @@
  * {e} is a value as text, {e:format} says how; the format is what follows the last ':' outside brackets and strings;
  * {{ and }} are braces.  A format is [-][+][0][width][.precision][f|e|g|x]. */
 #include "lower.h"
+#include "../base/text.h"
 #include "../../runtime/tsr_abi.h"
 #include <ctype.h>
 #include <string.h>

@@ -162,7 +162,7 @@ tsr_host *tsr_host_lower(tsr_graph *g)
 	if (!g->main)
 		return h;
 	uint32_t errors = g->tc->nerrors;
-	tsr_hlower l = {.g = g, .tc = g->tc, .arena = a, .host = h, .env = g->main->env};
+	tsr_hlower l = {.g = g, .tc = g->tc, .arena = a, .host = h, .env = g->main->env, .ntensors = g->tensors.n};
 	h->body = tsr_host_block(&l, g->main->body);
 	return g->tc->nerrors == errors ? h : NULL;
 }

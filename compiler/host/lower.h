@@ -11,14 +11,15 @@ typedef struct tsr_hlower {
 	tsr_compiler *tc;
 	tsr_arena *arena;
 	tsr_host *host;
-	struct tsr_env *env;         /* the modules' names, behind every local one */
+	const struct tsr_env *env;   /* the modules' names, behind every local one */
+	uint32_t ntensors;           /* of the closed graph: the program level makes none */
 	tsr_hscope *scope;
 	tsr_hstmts *out;             /* statements of the block that is being lowered; expressions may add to it first */
 	uint32_t depth;
 } tsr_hlower;
 
 /* What a name of the modules means here. */
-typedef enum { TSR_REF_MISSING, TSR_REF_CONST, TSR_REF_TENSOR, TSR_REF_CODE, TSR_REF_NUMBER, TSR_REF_OTHER, TSR_REF_POISON } tsr_ref_kind;
+typedef enum { TSR_REF_CONST, TSR_REF_TENSOR, TSR_REF_CODE, TSR_REF_NUMBER, TSR_REF_OTHER, TSR_REF_POISON } tsr_ref_kind;
 typedef struct tsr_ref {
 	tsr_ref_kind kind;
 	tsr_hexpr *constant;
@@ -29,8 +30,6 @@ typedef struct tsr_ref {
 } tsr_ref;
 /* names.c: evaluates an expression of module names (a name, a field, an application) at the configuration level. */
 tsr_ref tsr_host_resolve(tsr_hlower *l, tsr_ast *e);
-/* The code `tree` as something to run; the same tree gets the same id. */
-tsr_code_id tsr_host_code(tsr_hlower *l, tsr_codetree *tree, tsr_name name, tsr_span span);
 
 /* build.c: constructors */
 tsr_hexpr *tsr_hexpr_new(tsr_hlower *l, tsr_hexpr_kind kind, tsr_host_type type, tsr_span span);
