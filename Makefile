@@ -1,7 +1,7 @@
 # Tessera.  `make` builds build/tsrc and build/libtessera.a; `make help` lists the targets.
 #
 # Variables: BUILD (the build folder), MODE=debug|release, SANITIZE=1 (address, undefined, leak; its own folder),
-# STATIC=1 (libLLVM linked into tsrc), CC, LLVM_CONFIG, PREFIX.
+# STATIC=1 (libLLVM linked into tsrc), CC, LLVM_CONFIG, PREFIX, V=1 (show commands), ONLY=text (tests and accept).
 
 CC          ?= cc
 ifeq ($(origin CC),default)
@@ -34,6 +34,8 @@ OPT_debug   := -O1 -g
 OPT_release := -O2
 CFLAGS      ?= $(OPT_$(MODE))
 LLVM_PARTS  := x86 aarch64 nvptx passes irreader linker
+Q           := $(if $(V),,@)
+SAY         := $(if $(findstring s,$(firstword -$(MAKEFLAGS)))$(V),@:,@echo)
 STANDARD    := -std=c11 -D_GNU_SOURCE
 ifdef SANITIZE
 SAN         := -fsanitize=address,undefined,leak -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -119,29 +121,35 @@ GENERATED_HEADERS := $(PARSERS:.c=.h)
 
 $(GEN)/%_lex.c: grammar/%.re
 	@mkdir -p $(@D)
-	re2c -W --no-generation-date -o $@ $<
+	$(SAY) "  RE2C  $<"
+	$(Q)re2c -W --no-generation-date -o $@ $<
 
 $(GEN)/%.c: grammar/%.y
 	@mkdir -p $(@D)
-	lemon -q -T/usr/share/lemon/lempar.c -d$(@D) $<
+	$(SAY) "  LEMON $<"
+	$(Q)lemon -q -T/usr/share/lemon/lempar.c -d$(@D) $<
 
 $(GEN)/%.h: $(GEN)/%.c ;
 
 $(OBJ)/gen/%.o: $(GEN)/%.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
-	$(COMPILE) -Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable -Wno-sign-compare \
+	$(SAY) "  CC    $<"
+	$(Q)$(COMPILE) -Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable -Wno-sign-compare \
 	  -Wno-implicit-fallthrough -Wno-switch-enum -Icompiler -I$(GEN) -c $< -o $@
 
 $(OBJ)/compiler/%.o: compiler/%.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
-	$(COMPILE) -DTSR_VERSION='"$(VERSION)"' $(LLVM_CFLAGS) -I$(GEN) -c $< -o $@
+	$(SAY) "  CC    $<"
+	$(Q)$(COMPILE) -DTSR_VERSION='"$(VERSION)"' $(LLVM_CFLAGS) -I$(GEN) -c $< -o $@
 
 $(BUILD)/libtsrc.a: $(COMPILER_OBJ) $(GEN_OBJ)
 	@rm -f $@
-	ar qcsT $@ $^
+	$(SAY) "  AR    $@"
+	$(Q)ar qcsT $@ $^
 
 $(BUILD)/tsrc: $(MAIN_OBJ) $(BUILD)/libtsrc.a $(ABSENT_OBJ) $(RUNTIME_LIB) $(OWN_RUNTIME)
-	$(CC) $(CFLAGS) $(SAN) $(MAIN_OBJ) $(BUILD)/libtsrc.a $(ABSENT_OBJ) $(LIBS) -o $@
+	$(SAY) "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(SAN) $(MAIN_OBJ) $(BUILD)/libtsrc.a $(ABSENT_OBJ) $(LIBS) -o $@
 
 # ---- runtime -----------------------------------------------------------------------------------------------------
 
@@ -149,40 +157,46 @@ RUNTIME_FLAGS := $(STANDARD) $(WARNINGS) -O2 -g -fPIC -ffunction-sections -fdata
 
 $(OBJ)/runtime/%.o: runtime/%.c
 	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_FLAGS) -c $< -o $@
+	$(SAY) "  CC    $<"
+	$(Q)$(CC) $(RUNTIME_FLAGS) -c $< -o $@
 
 $(OBJ)/san/runtime/%.o: runtime/%.c
 	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_FLAGS) $(SAN) -c $< -o $@
+	$(SAY) "  CC    $<"
+	$(Q)$(CC) $(RUNTIME_FLAGS) $(SAN) -c $< -o $@
 
 $(BUILD)/libtessera.a: $(RUNTIME_OBJ)
 	@rm -f $@
-	ar qcs $@ $^
+	$(SAY) "  AR    $@"
+	$(Q)ar qcs $@ $^
 
 $(BUILD)/libtessera-san.a: $(OWN_RUNTIME_OBJ)
 	@rm -f $@
-	ar qcs $@ $^
+	$(SAY) "  AR    $@"
+	$(Q)ar qcs $@ $^
 
 # ---- tests -------------------------------------------------------------------------------------------------------
 
 $(OBJ)/tests/unit/%.o: tests/unit/%.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
-	$(COMPILE) $(LLVM_CFLAGS) -I$(GEN) -c $< -o $@
+	$(SAY) "  CC    $<"
+	$(Q)$(COMPILE) $(LLVM_CFLAGS) -I$(GEN) -c $< -o $@
 
 $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(BUILD)/libtsrc.a $(OWN_RUNTIME)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SAN) $< $(BUILD)/libtsrc.a $(LIBS) -o $@
+	$(SAY) "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(SAN) $< $(BUILD)/libtsrc.a $(LIBS) -o $@
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
 
 test: deps test-deps
 	@$(MAKE) -s units
 	@$(MAKE) -s units SANITIZE=1 BUILD=$(BUILD)-asan
-	@$(PYTHON) tests/run-tests $(BUILD) $(BUILD)-asan
+	@$(PYTHON) tests/run-tests $(if $(ONLY),--only $(ONLY)) $(BUILD) $(BUILD)-asan
 
 accept:
 	@$(MAKE) -s units
-	@$(PYTHON) tests/run-tests --accept $(BUILD)
+	@$(PYTHON) tests/run-tests --accept $(if $(ONLY),--only $(ONLY)) $(BUILD)
 
 bench: test-deps
 	@$(MAKE) -s all
@@ -214,8 +228,9 @@ wc:
 
 # ---- packages, the demonstration, installing ---------------------------------------------------------------------
 
-# $(call ensure,packages): installs those that are missing, and names each one that cannot be had.
-ensure = @missing=; for p in $(1); do \
+# $(call ensure,packages): installs those that are missing, and names each one that cannot be had.  On a
+# system without dpkg it does nothing, and the build names what it misses.
+ensure = @command -v dpkg-query >/dev/null || exit 0; missing=; for p in $(1); do \
 	  dpkg-query -W -f='$${db:Status-Abbrev}' $$p 2>/dev/null | grep -q '^.i' || missing="$$missing $$p"; done; \
 	[ -z "$$missing" ] && exit 0; \
 	command -v apt-get >/dev/null || { echo "missing packages:$$missing  (no apt-get here to install them)" >&2; exit 1; }; \
