@@ -38,7 +38,7 @@ Q           := $(if $(V),,@)
 SAY         := $(if $(findstring s,$(firstword -$(MAKEFLAGS)))$(V),@:,@echo)
 STANDARD    := -std=c11 -D_GNU_SOURCE
 ifdef SANITIZE
-SAN         := -fsanitize=address,undefined,leak -fno-sanitize-recover=all -fno-omit-frame-pointer
+SAN         := -fsanitize=address,undefined,leak -fno-sanitize-recover=all -fno-omit-frame-pointer -DTSR_HOSTILE
 endif
 
 COMPILER_SRC := $(filter-out compiler/driver/absent.c,$(wildcard compiler/*/*.c))
@@ -135,7 +135,7 @@ $(OBJ)/gen/%.o: $(GEN)/%.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
 	$(SAY) "  CC    $<"
 	$(Q)$(COMPILE) -Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable -Wno-sign-compare \
-	  -Wno-implicit-fallthrough -Wno-switch-enum -Icompiler -I$(GEN) -c $< -o $@
+	  -Wno-implicit-fallthrough -Wno-switch-enum -DNDEBUG -Icompiler -I$(GEN) -c $< -o $@
 
 $(OBJ)/compiler/%.o: compiler/%.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)

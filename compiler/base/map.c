@@ -2,6 +2,12 @@
 #include "map.h"
 #include <string.h>
 
+#ifdef TSR_HOSTILE
+#define FIRST_ENTRIES 1
+#else
+#define FIRST_ENTRIES 8
+#endif
+
 void tsr_map_init(tsr_map *m, tsr_arena *a)
 {
 	*m = (tsr_map){.arena = a};
@@ -35,7 +41,7 @@ tsr_map_entry *tsr_map_find(const tsr_map *m, uint64_t key)
 
 static void grow(tsr_map *m)
 {
-	uint32_t cap = m->cap ? m->cap * 2 : 8;
+	uint32_t cap = m->cap ? m->cap * 2 : FIRST_ENTRIES;
 	m->entries = tsr_realloc(m->arena, m->entries, m->cap * sizeof *m->entries, cap * sizeof *m->entries);
 	m->cap = cap;
 	m->nslots = cap * 2;

@@ -2,6 +2,12 @@
 #include "names.h"
 #include <string.h>
 
+#ifdef TSR_HOSTILE               /* a build in which every table grows at once, so that stale pointers show */
+#define FIRST_SLOTS 2
+#else
+#define FIRST_SLOTS 64
+#endif
+
 typedef struct entry { tsr_name name; size_t n; uint64_t hash; } entry;
 
 struct tsr_names {
@@ -22,7 +28,7 @@ tsr_names *tsr_names_new(tsr_arena *a)
 {
 	tsr_names *t = TSR_NEW(a, tsr_names);
 	t->arena = a;
-	t->nslots = 64;
+	t->nslots = FIRST_SLOTS;
 	t->slots = TSR_NEW_N(a, entry, t->nslots);
 	return t;
 }

@@ -5,6 +5,12 @@
 #define TSR_BASE_VEC_H
 #include "arena.h"
 
+#ifdef TSR_HOSTILE                       /* a build in which arrays move at nearly every push, so that kept pointers show */
+#define TSR_VEC_FIRST 1
+#else
+#define TSR_VEC_FIRST 8
+#endif
+
 #define TSR_VEC(T) struct { T *at; uint32_t n, cap; }
 
 #define tsr_push(arena, v, x) \
@@ -14,7 +20,7 @@ static inline void tsr_vec_reserve(tsr_arena *a, void **at, uint32_t *cap, uint3
 {
 	if (want <= *cap)
 		return;
-	uint32_t grown = *cap ? *cap * 2 : 8;
+	uint32_t grown = *cap ? *cap * 2 : TSR_VEC_FIRST;
 	if (grown < want)
 		grown = want;
 	*at = tsr_realloc(a, *at, *cap * elem, grown * elem);
