@@ -69,7 +69,7 @@ static void print_tensor(tsr_hlower *l, const tsr_ref *r, tsr_span span)
 	tsr_hstmt *s = tsr_hstmt_add(l, TSR_H_PRINT_TENSOR, span);
 	s->print.tensor = r->tensor;
 	s->print.part = r->part;
-	s->print.name = t->name;
+	s->print.name = r->part == TSR_PART_GRAD ? tsr_intern(l->tc->names, tsr_format(l->arena, "%s.grad", t->name)) : t->name;
 }
 
 static void newline(tsr_hlower *l, tsr_span span)

@@ -144,7 +144,7 @@ static void stmt(const tsr_host *h, const tsr_hstmt *s, int depth, FILE *out)
 		fputc('\n', out);
 		break;
 	case TSR_H_PRINT_TENSOR:
-		fprintf(out, "print %s%s\n", s->print.name, s->print.part == TSR_PART_GRAD ? ".grad" : "");
+		fprintf(out, "print %s\n", s->print.name);
 		break;
 	case TSR_H_SEQ:
 		for (uint32_t i = 0; i < s->seq.n; i++)
