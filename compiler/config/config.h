@@ -88,12 +88,14 @@ typedef struct tsr_frame {
 	bool application;
 } tsr_frame;
 
-/* A definition's `()` application (or a top-level definition): where parameters are made once. */
+/* A definition's `()` application, a top-level definition, or one application of a code function: where declarations
+ * are made, once.  While it is open each evaluation of a declaration makes a new tensor; later applications of what it gave
+ * find the same ones again, the k-th evaluation in a round the k-th tensor. */
 typedef struct tsr_instance {
 	tsr_name path;                   /* "net.hidden" */
-	tsr_map made;                    /* declaration (tsr_ast *) -> tsr_minted *: elab/param.c */
-	bool per_application;            /* code: a declaration is state of one application */
-	uint32_t round;                  /* number of the application that is being evaluated, 0 while `()` itself is */
+	tsr_map made;                    /* declaration (tsr_ast *) -> elab's record of what it made */
+	bool open;
+	uint32_t round;
 } tsr_instance;
 
 tsr_env *tsr_env_bind(tsr_arena *a, const tsr_env *up, tsr_name name, tsr_value value);
@@ -103,6 +105,8 @@ tsr_env *tsr_env_table(tsr_arena *a, const tsr_env *up, const tsr_map *table);
 bool tsr_env_lookup(const tsr_env *env, tsr_name name, tsr_value *out);
 /* The innermost frame, or NULL outside definitions. */
 tsr_frame *tsr_env_nearest_frame(const tsr_env *env);
+tsr_frame *tsr_frame_new(tsr_arena *a, tsr_instance *instance, bool application);
+tsr_instance *tsr_instance_new(tsr_arena *a, tsr_name path);
 void tsr_frame_put(tsr_arena *a, tsr_frame *f, tsr_name name, tsr_value v);
 /* The name in scope that is spelt most like `name`, or NULL. */
 tsr_name tsr_env_nearest(const tsr_env *env, tsr_name name);
@@ -111,6 +115,8 @@ tsr_name tsr_env_nearest(const tsr_env *env, tsr_name name);
 
 /* The value of `e`; at the op level numbers stay numbers until an operation on tensors receives them. */
 tsr_value tsr_evaluate(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e);
+/* The value that a `let` binds (the pattern is not matched); e is a LET. */
+tsr_value tsr_evaluate_let(tsr_eval *ev, tsr_level around, const tsr_env *env, const tsr_ast *e);
 /* A name, possibly qualified; unknown ones are reported with the nearest name as a hint. */
 tsr_value tsr_resolve(tsr_eval *ev, const tsr_env *env, tsr_name qualifier, tsr_name name, tsr_span span);
 
@@ -157,6 +163,8 @@ tsr_value tsr_function_builtin(tsr_eval *ev, const tsr_builtin *b, void *data);
 tsr_value tsr_function_operation(tsr_eval *ev, tsr_name name, tsr_builtin_fn fn, uint32_t arity, void *data);
 /* The data of an operation made with `fn`, or NULL. */
 void *tsr_function_data(tsr_value f, tsr_builtin_fn fn);
+/* "a function that still takes ~lr": for messages. */
+const char *tsr_function_describe(tsr_arena *a, tsr_value f);
 /* A function with no name of its own gets the name of the let that binds it. */
 void tsr_function_name(tsr_value f, tsr_name name);
 /* The body and environment of a closure, for forward and gradient definitions; false for anything else. */
