@@ -52,7 +52,7 @@ typedef struct tsr_case { tsr_pat *pat; tsr_ast *guard, *body; } tsr_case;
 /* What may trail the right operand of an operator and belongs to the operator: "spec", [captures], ~logic:"..". */
 typedef struct tsr_trail {
 	const char *spec;                    /* decoded text, or NULL */
-	tsr_span spec_span;
+	tsr_span spec_span;                  /* of the text between the quotes, as tsr_spec_parse() wants it; so logic_span */
 	tsr_ast *captures;                   /* LIST of NAME, or NULL */
 	const char *logic;
 	tsr_span logic_span;
@@ -61,7 +61,7 @@ typedef struct tsr_trail {
 struct tsr_ast {
 	tsr_ast_kind kind;
 	tsr_span span;                       /* the whole node */
-	tsr_span at;                         /* the operator, or the name: where a caret points */
+	tsr_span at;                         /* the operator, or the name: where a caret points; of a STRING, between the quotes */
 	union {
 		int64_t integer;             /* INT, BOOL */
 		double real;                 /* FLOAT */
@@ -110,6 +110,13 @@ tsr_module_ast *tsr_parse(tsr_compiler *tc, uint32_t file);
 tsr_ast *tsr_parse_expr(tsr_compiler *tc, const char *text, size_t size, tsr_span span);
 
 /* --dump=tokens: one line per token, its kind, place and text. */
+void tsr_tokens_print(tsr_compiler *tc, uint32_t file, FILE *out);
+/* Calls `visit` on each child of a node that is there, in the order in which they were written; not on deeper ones. A visitor
+ * may replace the child. Captures of a trail are no children: they name labels of the spec. */
+typedef void tsr_ast_visit(void *ctx, tsr_ast **child);
+void tsr_ast_children(tsr_ast *e, tsr_ast_visit *visit, void *ctx);
+
+/* --dump=tokens: one token a line, with its place. */
 void tsr_tokens_print(tsr_compiler *tc, uint32_t file, FILE *out);
 /* --dump=ast, and the schema check (a fault of ours when it fails). */
 void tsr_ast_print(tsr_compiler *tc, const tsr_module_ast *m, FILE *out);
