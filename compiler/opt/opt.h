@@ -10,4 +10,23 @@ typedef struct tsr_opt_options { int level; bool fuse; const char *passes; /* co
 bool tsr_opt_run(tsr_loops *l, const tsr_target *target, const tsr_opt_options *options);
 /* --dump=schedule: what was fused, inlined, classified and how each contraction is scheduled, with operations and bytes. */
 void tsr_opt_print_schedule(const tsr_loops *l, const tsr_target *target, FILE *out);
+
+/* A contraction as its strides: each class a list of loops, outermost first, whose adjacent members have been fused where
+ * all three operands allow it.  Loops of extent 1 are gone. */
+typedef enum { TSR_SIDE_C, TSR_SIDE_A, TSR_SIDE_B, TSR_SIDES } tsr_side;
+typedef struct tsr_walk {
+	uint32_t sym;                /* the loop; of a fused axis the outermost one */
+	tsr_size extent;
+	bool known;                  /* all strides are constants */
+	int64_t stride[TSR_SIDES];   /* in elements; meaningful when known */
+} tsr_walk;
+typedef struct tsr_walks { uint32_t n; tsr_walk *at; } tsr_walks;
+typedef struct tsr_contract_view { tsr_walks cls[TSR_CLASSES]; } tsr_contract_view;
+void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_contract_view *out);
+/* A class is one loop (or none) with this constant stride in the operand. */
+bool tsr_walks_unit(const tsr_walks *x, tsr_side side);
+/* Product of the extents, or -1 when one is known only at run time. */
+int64_t tsr_walks_count(const tsr_walks *x);
+/* Chooses the register tile, the cache blocks and what is packed; false: plain loops are better. */
+bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *k, const tsr_target *target);
 #endif

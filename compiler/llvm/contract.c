@@ -1,0 +1,372 @@
+/* Contractions: block loops around packing and register tiles.
+ *
+ *     batch loops
+ *       for jc by nc, for pc by kc:            B's block packed once (or read in place)
+ *         for ic by mc:                        A's block packed (or read in place)
+ *           for jr by nr, for ir by mr:        one tile
+ *
+ * The schedule says what is packed and how large the blocks are; this file only follows it.  A tile whose columns do not lie
+ * side by side in C, or whose height is known only at run time, goes through a small buffer and is stored from there. */
+#include "contract.h"
+#include "emit.h"
+#include <string.h>
+
+typedef struct engine {
+	tsr_kit k;
+	tsr_emit *e;
+	const tsr_contraction *c;
+	const tsr_schedule *s;
+	tsr_group cls[TSR_CLASSES];
+	LLVMValueRef base[TSR_SIDES];    /* where this batch's operands begin */
+	LLVMValueRef packed_a, packed_b, buffer;
+	bool direct;                     /* tiles store into C themselves */
+} engine;
+
+static LLVMValueRef stride_value(engine *g, const tsr_loops *l, uint32_t sym, tsr_side side)
+{
+	const tsr_contraction *c = g->c;
+	const tsr_lin *index = side == TSR_SIDE_C ? c->c_index : side == TSR_SIDE_A ? c->a_index : c->b_index;
+	const tsr_buffer *b = l->buffers.at[side == TSR_SIDE_C ? c->c : side == TSR_SIDE_A ? c->a : c->b];
+	LLVMValueRef total = tsr_kit_int(&g->k, 0), step = tsr_kit_int(&g->k, 1);
+	for (uint32_t axis = b->rank; axis-- > 0;) {
+		for (uint32_t t = 0; t < index[axis].n; t++) {
+			const tsr_lin_term *term = &index[axis].terms[t];
+			if (term->kind == TSR_LSYM_LOOP && term->id == sym)
+				total = tsr_kit_add(&g->k, total, tsr_kit_mul(&g->k, step, tsr_kit_int(&g->k, term->coef)));
+		}
+		step = tsr_kit_mul(&g->k, step, tsr_emit_size(g->e, b->dims[axis]));
+	}
+	return total;
+}
+
+static void group_make(engine *g, const tsr_loops *l, const tsr_walks *x, tsr_group *out)
+{
+	out->n = x->n;
+	out->at = TSR_NEW_N(l->tc->arena, tsr_span_axis, x->n + 1);
+	out->count = tsr_kit_int(&g->k, 1);
+	for (uint32_t i = 0; i < x->n; i++) {
+		out->at[i].extent = tsr_emit_size(g->e, x->at[i].extent);
+		out->count = tsr_kit_mul(&g->k, out->count, out->at[i].extent);
+		for (int side = 0; side < TSR_SIDES; side++)
+			out->at[i].stride[side] = x->at[i].known ? tsr_kit_int(&g->k, x->at[i].stride[side])
+													 : stride_value(g, l, x->at[i].sym, (tsr_side)side);
+	}
+	for (int side = 0; side < TSR_SIDES; side++)
+		out->unit[side] = tsr_walks_unit(x, (tsr_side)side);
+}
+
+LLVMValueRef tsr_group_offset(tsr_kit *k, const tsr_group *g, tsr_side side, LLVMValueRef i)
+{
+	LLVMValueRef total = tsr_kit_int(k, 0);
+	for (uint32_t d = g->n; d-- > 0;) {
+		LLVMValueRef here = i;
+		if (d > 0) {
+			LLVMValueRef outer = LLVMBuildUDiv(k->b, i, g->at[d].extent, "");
+			here = LLVMBuildNSWSub(k->b, i, LLVMBuildNSWMul(k->b, outer, g->at[d].extent, ""), "");
+			i = outer;
+		}
+		total = tsr_kit_add(k, total, tsr_kit_mul(k, here, g->at[d].stride[side]));
+	}
+	return total;
+}
+
+/* ---- one tile ---------------------------------------------------------------------------------------------------- */
+
+typedef struct block {
+	LLVMValueRef m, n, depth, kfirst, add;    /* first row and column; K's block; whether C already holds a part */
+	LLVMValueRef rows, cols;                  /* of this block */
+	LLVMValueRef a, b;                        /* panels, when packed */
+} block;
+
+static tsr_stride known_stride(LLVMValueRef v)
+{
+	return LLVMIsAConstantInt(v) ? (tsr_stride){ true, LLVMConstIntGetSExtValue(v) } : (tsr_stride){ false, 0 };
+}
+
+static LLVMValueRef only_stride(engine *g, tsr_loop_class cls, tsr_side side)
+{
+	return g->cls[cls].n ? g->cls[cls].at[0].stride[side] : tsr_kit_int(&g->k, 0);
+}
+
+/* The tile's sums, waiting in the buffer, into C element by element. */
+static void scatter(engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef rows, LLVMValueRef cols, LLVMValueRef add)
+{
+	tsr_kit *k = &g->k;
+	tsr_count j = tsr_count_begin(k, tsr_kit_int(k, 0), cols, tsr_kit_int(k, 1));
+	LLVMValueRef column = tsr_kit_at(k, g->base[TSR_SIDE_C],
+		tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_C, tsr_kit_add(k, n, j.i)));
+	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), rows, tsr_kit_int(k, 1));
+	LLVMValueRef at = tsr_kit_at(k, column, tsr_group_offset(k, &g->cls[TSR_CLASS_M], TSR_SIDE_C, tsr_kit_add(k, m, i.i)));
+	LLVMValueRef from = tsr_kit_add(k, tsr_kit_mul(k, i.i, tsr_kit_int(k, g->s->nr)), j.i);
+	LLVMValueRef sum = tsr_kit_load(k, k->elem, tsr_kit_at(k, g->buffer, from), NULL);
+	LLVMValueRef old = LLVMBuildSelect(k->b, add, tsr_kit_load(k, k->elem, at, NULL), tsr_kit_neutral(k, k->elem), "");
+	/* the buffer holds acc(neutral, sum): what was subtracted there is added here */
+	sum = k->acc == TSR_ACC_SUB ? LLVMBuildFAdd(k->b, old, sum, "") : tsr_kit_acc(k, old, sum);
+	tsr_kit_store(k, sum, at, NULL);
+	tsr_count_end(k, &i);
+	tsr_count_end(k, &j);
+}
+
+typedef struct size_of_tile { uint32_t rows, vecs; bool masked; LLVMValueRef valid_rows, cols; } size_of_tile;
+
+static void tile_call(engine *g, const block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
+{
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	LLVMValueRef m = tsr_kit_add(k, bl->m, ir), n = tsr_kit_add(k, bl->n, jr), one = tsr_kit_int(k, 1);
+	LLVMValueRef arg[TSR_TILE_PARAMS] = { [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols };
+	arg[TSR_TILE_A_ROW] = s->pack_a ? one : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
+	arg[TSR_TILE_A_K] = s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
+	arg[TSR_TILE_B_K] = s->pack_b ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_B);
+	arg[TSR_TILE_C_ROW] = g->direct ? only_stride(g, TSR_CLASS_M, TSR_SIDE_C) : tsr_kit_int(k, s->nr);
+	if (s->pack_a)
+		arg[TSR_TILE_A] = tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->depth));
+	else
+		arg[TSR_TILE_A] = tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, m, arg[TSR_TILE_A_ROW]),
+																		 tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_A_K])));
+	if (s->pack_b)
+		arg[TSR_TILE_B] = tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->depth));
+	else
+		arg[TSR_TILE_B] = tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, n, tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_B_K])));
+	arg[TSR_TILE_C] = g->direct ? tsr_kit_at(k, g->base[TSR_SIDE_C], tsr_kit_add(k, n, tsr_kit_mul(k, m, arg[TSR_TILE_C_ROW])))
+								: g->buffer;
+	arg[TSR_TILE_ADD] = g->direct ? bl->add : LLVMConstInt(k->i1, 0, false);
+	tsr_tile t = { z.rows, z.vecs, z.masked, known_stride(arg[TSR_TILE_A_ROW]), known_stride(arg[TSR_TILE_A_K]),
+				   known_stride(arg[TSR_TILE_B_K]), known_stride(arg[TSR_TILE_C_ROW]) };
+	LLVMValueRef f = tsr_tile_function(k, &t);
+	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, TSR_TILE_PARAMS, "");
+	if (!g->direct)
+		scatter(g, m, n, z.valid_rows, z.cols, bl->add);
+}
+
+/* `code` under a condition. */
+typedef struct guard { LLVMBasicBlockRef after; } guard;
+static guard guard_begin(tsr_kit *k, LLVMValueRef when)
+{
+	LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(k->context, k->fn, "edge");
+	guard g = { LLVMAppendBasicBlockInContext(k->context, k->fn, "edge.end") };
+	LLVMBuildCondBr(k->b, when, body, g.after);
+	LLVMPositionBuilderAtEnd(k->b, body);
+	return g;
+}
+static void guard_end(tsr_kit *k, guard g)
+{
+	LLVMBuildBr(k->b, g.after);
+	LLVMPositionBuilderAtEnd(k->b, g.after);
+}
+
+static int64_t constant(LLVMValueRef v) { return LLVMIsAConstantInt(v) ? LLVMConstIntGetSExtValue(v) : -1; }
+
+/* All tiles of one column of the block: full ones, then the remaining height as a smaller tile. */
+static void tile_column(engine *g, const block *bl, LLVMValueRef jr, size_of_tile z)
+{
+	tsr_kit *k = &g->k;
+	uint32_t mr = g->s->mr;
+	int64_t total = constant(g->cls[TSR_CLASS_M].count);
+	LLVMValueRef step = tsr_kit_int(k, mr);
+	LLVMValueRef full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, bl->rows, step, ""), step, "");
+	if (total < 0 || total >= mr) {
+		tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), full, step);
+		z.rows = mr;
+		z.valid_rows = step;
+		tile_call(g, bl, i.i, jr, z);
+		tsr_count_end(k, &i);
+	}
+	if (total >= 0 && total % mr == 0)
+		return;
+	LLVMValueRef rest = LLVMBuildSub(k->b, bl->rows, full, "");
+	guard some = guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, rest, tsr_kit_int(k, 0), ""));
+	z.rows = total >= 0 ? (uint32_t)(total % mr) : mr;
+	z.valid_rows = rest;
+	tile_call(g, bl, full, jr, z);
+	guard_end(k, some);
+}
+
+static void tiles(engine *g, const block *bl)
+{
+	tsr_kit *k = &g->k;
+	uint32_t nr = g->s->nr, vecs = nr / k->lanes;
+	int64_t total = constant(g->cls[TSR_CLASS_N].count);
+	LLVMValueRef step = tsr_kit_int(k, nr);
+	LLVMValueRef full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, bl->cols, step, ""), step, "");
+	if (total < 0 || total >= nr) {
+		tsr_count j = tsr_count_begin(k, tsr_kit_int(k, 0), full, step);
+		tile_column(g, bl, j.i, (size_of_tile){ 0, vecs, false, NULL, step });
+		tsr_count_end(k, &j);
+	}
+	if (total >= 0 && total % nr == 0)
+		return;
+	LLVMValueRef rest = LLVMBuildSub(k->b, bl->cols, full, "");
+	guard some = guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, rest, tsr_kit_int(k, 0), ""));
+	uint32_t left = total >= 0 ? (uint32_t)(total % nr) : nr;
+	bool padded = g->s->pack_b && !g->direct;    /* whole vectors are there to be read and to be written */
+	tile_column(g, bl, full, (size_of_tile){ 0, (left + k->lanes - 1) / k->lanes, !padded && (total < 0 || left % k->lanes), NULL, rest });
+	guard_end(k, some);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------- */
+
+static void pack(engine *g, tsr_side side, const block *bl)
+{
+	bool a = side == TSR_SIDE_A;
+	tsr_pack p = { side, &g->cls[a ? TSR_CLASS_M : TSR_CLASS_N], &g->cls[TSR_CLASS_K], g->base[side], a ? bl->a : bl->b,
+				   a ? bl->m : bl->n, a ? bl->rows : bl->cols, bl->kfirst, bl->depth, a ? g->s->mr : g->s->nr };
+	tsr_pack_emit(&g->k, &p);
+}
+
+static void blocks(engine *g)
+{
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	LLVMValueRef zero = tsr_kit_int(k, 0), m = g->cls[TSR_CLASS_M].count, n = g->cls[TSR_CLASS_N].count,
+				 depth = g->cls[TSR_CLASS_K].count;
+	block bl = { .a = g->packed_a, .b = g->packed_b };
+	LLVMValueRef nc = tsr_kit_int(k, s->nc), kc = tsr_kit_int(k, s->kc), mc = tsr_kit_int(k, s->mc);
+	tsr_count jc = tsr_count_begin(k, zero, n, nc);
+	bl.n = jc.i;
+	bl.cols = tsr_kit_min(k, nc, LLVMBuildSub(k->b, n, jc.i, ""));
+	tsr_count pc = tsr_count_begin(k, zero, depth, kc);
+	bl.kfirst = pc.i;
+	bl.depth = tsr_kit_min(k, kc, LLVMBuildSub(k->b, depth, pc.i, ""));
+	bl.add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, pc.i, zero, "") : LLVMConstInt(k->i1, 1, false);
+	if (s->pack_b)
+		pack(g, TSR_SIDE_B, &bl);
+	tsr_count ic = tsr_count_begin(k, zero, m, mc);
+	bl.m = ic.i;
+	bl.rows = tsr_kit_min(k, mc, LLVMBuildSub(k->b, m, ic.i, ""));
+	if (s->pack_a)
+		pack(g, TSR_SIDE_A, &bl);
+	tiles(g, &bl);
+	tsr_count_end(k, &ic);
+	tsr_count_end(k, &pc);
+	tsr_count_end(k, &jc);
+}
+
+static void batches(engine *g, uint32_t depth)
+{
+	const tsr_group *batch = &g->cls[TSR_CLASS_BATCH];
+	if (depth == batch->n) {
+		blocks(g);
+		return;
+	}
+	tsr_kit *k = &g->k;
+	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), batch->at[depth].extent, tsr_kit_int(k, 1));
+	LLVMValueRef outer[TSR_SIDES];
+	memcpy(outer, g->base, sizeof outer);
+	for (int side = 0; side < TSR_SIDES; side++)
+		g->base[side] = tsr_kit_at(k, g->base[side], tsr_kit_mul(k, i.i, batch->at[depth].stride[side]));
+	batches(g, depth + 1);
+	memcpy(g->base, outer, sizeof outer);
+	tsr_count_end(k, &i);
+}
+
+/* ---- setting up ----------------------------------------------------------------------------------------------------- */
+
+/* One work area for all contractions of the module, as large as the largest needs, one per thread. */
+static LLVMValueRef scratch(tsr_kit *k, uint64_t bytes)
+{
+	LLVMTypeRef type = LLVMArrayType2(LLVMInt8TypeInContext(k->context), bytes);
+	LLVMValueRef old = LLVMGetNamedGlobal(k->module, "tsr.panels");
+	if (old && LLVMGetArrayLength2(LLVMGlobalGetValueType(old)) >= bytes)
+		return old;
+	LLVMValueRef area = LLVMAddGlobal(k->module, type, "tsr.panels.");
+	LLVMSetInitializer(area, LLVMConstNull(type));
+	LLVMSetLinkage(area, LLVMInternalLinkage);
+	LLVMSetThreadLocal(area, true);
+	LLVMSetAlignment(area, 4096);
+	if (old) {
+		LLVMReplaceAllUsesWith(old, area);
+		LLVMDeleteGlobal(old);
+	}
+	LLVMSetValueName2(area, "tsr.panels", strlen("tsr.panels"));
+	return area;
+}
+
+static int64_t at_most(int64_t block, LLVMValueRef count)
+{
+	int64_t n = constant(count);
+	return n >= 0 && n < block ? n : block;
+}
+
+static void work_space(engine *g)
+{
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	int64_t depth = at_most(s->kc, g->cls[TSR_CLASS_K].count);
+	int64_t rows = (at_most(s->mc, g->cls[TSR_CLASS_M].count) + s->mr - 1) / s->mr * s->mr;
+	int64_t cols = (at_most(s->nc, g->cls[TSR_CLASS_N].count) + s->nr - 1) / s->nr * s->nr;
+	int64_t a = s->pack_a ? (rows * depth * k->elem_bytes + 255) / 128 * 128 : 0;
+	int64_t b = s->pack_b ? (cols * depth * k->elem_bytes + 255) / 128 * 128 : 0;
+	g->direct = g->cls[TSR_CLASS_M].n <= 1 && g->cls[TSR_CLASS_N].n <= 1 && g->cls[TSR_CLASS_N].unit[TSR_SIDE_C]
+		&& constant(g->cls[TSR_CLASS_M].count) >= 0;
+	int64_t buffer = g->direct ? 0 : (int64_t)s->mr * s->nr * k->elem_bytes;
+	if (a + b + buffer == 0)
+		return;
+	LLVMTypeRef byte = LLVMInt8TypeInContext(k->context);
+	LLVMValueRef area = scratch(k, (uint64_t)(a + b + buffer)), to_b = tsr_kit_int(k, a), to_buffer = tsr_kit_int(k, a + b);
+	g->packed_a = area;
+	g->packed_b = LLVMBuildInBoundsGEP2(k->b, byte, area, &to_b, 1, "");
+	g->buffer = LLVMBuildInBoundsGEP2(k->b, byte, area, &to_buffer, 1, "");
+}
+
+/* The index with this contraction's loops at 0. */
+static LLVMValueRef base_of(engine *g, const tsr_loops *l, tsr_buffer_id buffer, const tsr_lin *index)
+{
+	const tsr_buffer *b = l->buffers.at[buffer];
+	LLVMValueRef total = tsr_kit_int(&g->k, 0);
+	for (uint32_t axis = 0; axis < b->rank; axis++) {
+		tsr_lin outer = index[axis];
+		outer.terms = TSR_NEW_N(l->tc->arena, tsr_lin_term, outer.n + 1);
+		outer.n = 0;
+		for (uint32_t t = 0; t < index[axis].n; t++) {
+			bool own = false;
+			for (uint32_t i = 0; i < g->c->nloops; i++)
+				own |= index[axis].terms[t].kind == TSR_LSYM_LOOP && index[axis].terms[t].id == g->c->loops[i].sym;
+			if (!own)
+				outer.terms[outer.n++] = index[axis].terms[t];
+		}
+		total = tsr_kit_mul(&g->k, total, tsr_emit_size(g->e, b->dims[axis]));
+		total = tsr_kit_add(&g->k, total, tsr_emit_lin(g->e, &outer));
+	}
+	return tsr_kit_at(&g->k, g->e->buffers[buffer], total);
+}
+
+static void kit_make(tsr_kit *k, tsr_emit *e, const tsr_target *target, const tsr_contraction *c, tsr_prec prec)
+{
+	k->context = e->context;
+	k->module = e->module;
+	k->b = e->builder;
+	k->fn = e->function;
+	k->i1 = LLVMInt1TypeInContext(k->context);
+	k->i32 = LLVMInt32TypeInContext(k->context);
+	k->i64 = LLVMInt64TypeInContext(k->context);
+	k->ptr = LLVMPointerTypeInContext(k->context, 0);
+	k->elem = prec == TSR_PREC_F64 ? LLVMDoubleTypeInContext(k->context) : LLVMFloatTypeInContext(k->context);
+	k->elem_bytes = tsr_prec_bytes(prec);
+	k->lanes = target->vector_bytes / k->elem_bytes;
+	k->vec = LLVMVectorType(k->elem, k->lanes);
+	k->lanes_i1 = LLVMVectorType(k->i1, k->lanes);
+	k->fma = target->fma;
+	k->acc = c->acc;
+	k->combine = c->combine;
+}
+
+bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
+{
+	const tsr_contraction *c = loop->loop.contraction;
+	const tsr_loops *l = e->loops;
+	if (!c || c->schedule.mr == 0)
+		return false;
+	engine g = { .e = e, .c = c, .s = &c->schedule };
+	kit_make(&g.k, e, e->target, c, l->buffers.at[c->c]->prec);
+	tsr_contract_view view;
+	tsr_contract_view_make(l, c, &view);
+	for (int cls = 0; cls < TSR_CLASSES; cls++)
+		group_make(&g, l, &view.cls[cls], &g.cls[cls]);
+	g.base[TSR_SIDE_C] = base_of(&g, l, c->c, c->c_index);
+	g.base[TSR_SIDE_A] = base_of(&g, l, c->a, c->a_index);
+	g.base[TSR_SIDE_B] = base_of(&g, l, c->b, c->b_index);
+	work_space(&g);
+	batches(&g, 0);
+	return true;
+}

@@ -1,0 +1,78 @@
+/* Private to the contraction engine: the kit that its three files emit with.
+ *   contract.c       block loops around packing and tiles
+ *   contract_pack.c  operands into panels
+ *   contract_tile.c  register tiles, one internal function per variant */
+#ifndef TSR_LLVM_CONTRACT_H
+#define TSR_LLVM_CONTRACT_H
+#include "../opt/opt.h"
+#include <llvm-c/Core.h>
+
+typedef struct tsr_kit {
+	LLVMContextRef context;
+	LLVMModuleRef module;
+	LLVMBuilderRef b;
+	LLVMValueRef fn;             /* the function being filled */
+	LLVMTypeRef i1, i32, i64, ptr, elem, vec, lanes_i1;
+	uint32_t lanes;              /* elements of one vector */
+	uint32_t elem_bytes;
+	bool fma;
+	tsr_acc acc;
+	tsr_op combine;
+} tsr_kit;
+
+/* A counted loop being emitted: for (i = start; i < limit; i += step). */
+typedef struct tsr_count { LLVMBasicBlockRef head, exit; LLVMValueRef i, step; } tsr_count;
+tsr_count tsr_count_begin(tsr_kit *k, LLVMValueRef start, LLVMValueRef limit, LLVMValueRef step);
+void tsr_count_end(tsr_kit *k, const tsr_count *c);
+
+LLVMValueRef tsr_kit_int(tsr_kit *k, int64_t n);
+LLVMValueRef tsr_kit_add(tsr_kit *k, LLVMValueRef x, LLVMValueRef y);
+LLVMValueRef tsr_kit_mul(tsr_kit *k, LLVMValueRef x, LLVMValueRef y);
+LLVMValueRef tsr_kit_min(tsr_kit *k, LLVMValueRef x, LLVMValueRef y);
+/* p + n elements */
+LLVMValueRef tsr_kit_at(tsr_kit *k, LLVMValueRef p, LLVMValueRef n);
+/* Element-aligned loads and stores; `mask` NULL: all lanes. Lanes masked off read as zero. */
+LLVMValueRef tsr_kit_load(tsr_kit *k, LLVMTypeRef type, LLVMValueRef p, LLVMValueRef mask);
+void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef mask);
+/* Lane i is on iff first + i < limit. */
+LLVMValueRef tsr_kit_mask(tsr_kit *k, LLVMValueRef limit, uint32_t first);
+LLVMValueRef tsr_kit_splat(tsr_kit *k, LLVMValueRef scalar);
+/* acc(sum, combine(x, y)), and acc(x, y) alone */
+LLVMValueRef tsr_kit_step(tsr_kit *k, LLVMValueRef sum, LLVMValueRef x, LLVMValueRef y);
+LLVMValueRef tsr_kit_acc(tsr_kit *k, LLVMValueRef old, LLVMValueRef sum);
+LLVMValueRef tsr_kit_neutral(tsr_kit *k, LLVMTypeRef type);
+LLVMValueRef tsr_kit_intrinsic(tsr_kit *k, const char *name, LLVMTypeRef *types, unsigned ntypes, LLVMValueRef *args, unsigned nargs);
+/* Attributes of an internal helper; `pointers` parameters from the first on are noalias. */
+LLVMValueRef tsr_kit_function(tsr_kit *k, const char *name, LLVMTypeRef *params, unsigned nparams, unsigned pointers);
+
+/* A stride in elements that is a constant of the tile or an argument of its call. */
+typedef struct tsr_stride { bool known; int64_t v; } tsr_stride;
+
+typedef struct tsr_tile {
+	uint32_t rows, vecs;
+	bool masked;                 /* fewer than vecs * lanes columns: `cols` says how many */
+	tsr_stride a_row, a_k, b_k, c_row;
+} tsr_tile;
+/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row): `add` false: C is overwritten. */
+enum { TSR_TILE_A, TSR_TILE_B, TSR_TILE_C, TSR_TILE_DEPTH, TSR_TILE_COLS, TSR_TILE_ADD, TSR_TILE_A_ROW, TSR_TILE_A_K,
+	   TSR_TILE_B_K, TSR_TILE_C_ROW, TSR_TILE_PARAMS };
+LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *tile);
+
+/* A class of loops with its sizes and strides as values. */
+typedef struct tsr_span_axis { LLVMValueRef extent, stride[TSR_SIDES]; } tsr_span_axis;
+typedef struct tsr_group { uint32_t n; tsr_span_axis *at; LLVMValueRef count; bool unit[TSR_SIDES]; } tsr_group;
+/* Offset in `side` of the flat position `i` of a class. */
+LLVMValueRef tsr_group_offset(tsr_kit *k, const tsr_group *g, tsr_side side, LLVMValueRef i);
+
+/* Panels of `width` positions of `across` (M or N), each depth x width elements, position fastest:
+ *     to[panel][depth][width] = from[across first + panel * width + i][along first + d]
+ * Positions past the end repeat the last one.  Writes up to one vector past the last panel. */
+typedef struct tsr_pack {
+	tsr_side side;
+	const tsr_group *across, *along;
+	LLVMValueRef from, to;
+	LLVMValueRef across_first, across_count, along_first, depth;
+	uint32_t width;
+} tsr_pack;
+void tsr_pack_emit(tsr_kit *k, const tsr_pack *p);
+#endif

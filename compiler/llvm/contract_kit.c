@@ -1,0 +1,156 @@
+/* The contraction engine's small vocabulary: counted loops, vectors, masks, the accumulate/combine pair. */
+#include "contract.h"
+#include <string.h>
+
+LLVMValueRef tsr_kit_int(tsr_kit *k, int64_t n) { return LLVMConstInt(k->i64, (unsigned long long)n, true); }
+
+static bool is_int(LLVMValueRef v, int64_t n) { return LLVMIsAConstantInt(v) && LLVMConstIntGetSExtValue(v) == n; }
+
+LLVMValueRef tsr_kit_add(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)
+{
+	return is_int(x, 0) ? y : is_int(y, 0) ? x : LLVMBuildNSWAdd(k->b, x, y, "");
+}
+
+LLVMValueRef tsr_kit_mul(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)
+{
+	return is_int(x, 1) ? y : is_int(y, 1) ? x : LLVMBuildNSWMul(k->b, x, y, "");
+}
+
+LLVMValueRef tsr_kit_min(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)
+{
+	return LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, x, y, ""), x, y, "");
+}
+
+LLVMValueRef tsr_kit_at(tsr_kit *k, LLVMValueRef p, LLVMValueRef n)
+{
+	return is_int(n, 0) ? p : LLVMBuildInBoundsGEP2(k->b, k->elem, p, &n, 1, "");
+}
+
+LLVMValueRef tsr_kit_intrinsic(tsr_kit *k, const char *name, LLVMTypeRef *types, unsigned ntypes, LLVMValueRef *args, unsigned nargs)
+{
+	unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+	LLVMValueRef f = LLVMGetIntrinsicDeclaration(k->module, id, types, ntypes);
+	return LLVMBuildCall2(k->b, LLVMIntrinsicGetType(k->context, id, types, ntypes), f, args, nargs, "");
+}
+
+LLVMValueRef tsr_kit_load(tsr_kit *k, LLVMTypeRef type, LLVMValueRef p, LLVMValueRef mask)
+{
+	if (mask) {
+		LLVMValueRef args[4] = { p, LLVMConstInt(k->i32, k->elem_bytes, false), mask, LLVMConstNull(type) };
+		return tsr_kit_intrinsic(k, "llvm.masked.load", (LLVMTypeRef[]){ type, k->ptr }, 2, args, 4);
+	}
+	LLVMValueRef v = LLVMBuildLoad2(k->b, type, p, "");
+	LLVMSetAlignment(v, k->elem_bytes);
+	return v;
+}
+
+void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef mask)
+{
+	if (mask) {
+		LLVMValueRef args[4] = { value, p, LLVMConstInt(k->i32, k->elem_bytes, false), mask };
+		tsr_kit_intrinsic(k, "llvm.masked.store", (LLVMTypeRef[]){ LLVMTypeOf(value), k->ptr }, 2, args, 4);
+		return;
+	}
+	LLVMSetAlignment(LLVMBuildStore(k->b, value, p), k->elem_bytes);
+}
+
+LLVMValueRef tsr_kit_splat(tsr_kit *k, LLVMValueRef scalar)
+{
+	LLVMValueRef undef = LLVMGetPoison(k->vec);
+	LLVMValueRef one = LLVMBuildInsertElement(k->b, undef, scalar, LLVMConstInt(k->i32, 0, false), "");
+	return LLVMBuildShuffleVector(k->b, one, undef, LLVMConstNull(LLVMVectorType(k->i32, k->lanes)), "");
+}
+
+LLVMValueRef tsr_kit_mask(tsr_kit *k, LLVMValueRef limit, uint32_t first)
+{
+	LLVMValueRef lane[64];
+	for (uint32_t i = 0; i < k->lanes; i++)
+		lane[i] = LLVMConstInt(k->i32, first + i, false);
+	LLVMTypeRef ints = LLVMVectorType(k->i32, k->lanes);
+	LLVMValueRef n = LLVMBuildTrunc(k->b, limit, k->i32, "");
+	LLVMValueRef one = LLVMBuildInsertElement(k->b, LLVMGetPoison(ints), n, LLVMConstInt(k->i32, 0, false), "");
+	LLVMValueRef all = LLVMBuildShuffleVector(k->b, one, LLVMGetPoison(ints), LLVMConstNull(ints), "");
+	return LLVMBuildICmp(k->b, LLVMIntSLT, LLVMConstVector(lane, k->lanes), all, "");
+}
+
+static LLVMValueRef apply(tsr_kit *k, tsr_op op, LLVMValueRef x, LLVMValueRef y)
+{
+	if (op == TSR_OP_MUL)
+		return LLVMBuildFMul(k->b, x, y, "");
+	if (op == TSR_OP_ADD)
+		return LLVMBuildFAdd(k->b, x, y, "");
+	if (op == TSR_OP_SUB)
+		return LLVMBuildFSub(k->b, x, y, "");
+	if (op == TSR_OP_MAX || op == TSR_OP_MIN)
+		return LLVMBuildSelect(k->b, LLVMBuildFCmp(k->b, op == TSR_OP_MAX ? LLVMRealOGT : LLVMRealOLT, x, y, ""), x, y, "");
+	tsr_bug("a contraction with %s", tsr_op_get(op)->name);
+}
+
+LLVMValueRef tsr_kit_step(tsr_kit *k, LLVMValueRef sum, LLVMValueRef x, LLVMValueRef y)
+{
+	tsr_op add = k->acc == TSR_ACC_SUB ? TSR_OP_ADD : tsr_acc_get(k->acc)->op;
+	if (k->fma && add == TSR_OP_ADD && k->combine == TSR_OP_MUL)
+		return tsr_kit_intrinsic(k, "llvm.fma", (LLVMTypeRef[]){ LLVMTypeOf(sum) }, 1, (LLVMValueRef[]){ x, y, sum }, 3);
+	return apply(k, add, sum, apply(k, k->combine, x, y));
+}
+
+LLVMValueRef tsr_kit_acc(tsr_kit *k, LLVMValueRef old, LLVMValueRef sum) { return apply(k, tsr_acc_get(k->acc)->op, old, sum); }
+
+LLVMValueRef tsr_kit_neutral(tsr_kit *k, LLVMTypeRef type)
+{
+	LLVMValueRef one = LLVMConstReal(k->elem, tsr_acc_get(k->acc)->neutral), all[64];
+	if (type == k->elem)
+		return one;
+	for (uint32_t i = 0; i < k->lanes; i++)
+		all[i] = one;
+	return LLVMConstVector(all, k->lanes);
+}
+
+tsr_count tsr_count_begin(tsr_kit *k, LLVMValueRef start, LLVMValueRef limit, LLVMValueRef step)
+{
+	tsr_count c = { .step = step };
+	LLVMBasicBlockRef before = LLVMGetInsertBlock(k->b);
+	LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(k->context, k->fn, "body");
+	c.head = LLVMAppendBasicBlockInContext(k->context, k->fn, "loop");
+	c.exit = LLVMAppendBasicBlockInContext(k->context, k->fn, "done");
+	LLVMBuildBr(k->b, c.head);
+	LLVMPositionBuilderAtEnd(k->b, c.head);
+	c.i = LLVMBuildPhi(k->b, k->i64, "i");
+	LLVMAddIncoming(c.i, &start, &before, 1);
+	LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, c.i, limit, ""), body, c.exit);
+	LLVMPositionBuilderAtEnd(k->b, body);
+	return c;
+}
+
+void tsr_count_end(tsr_kit *k, const tsr_count *c)
+{
+	LLVMValueRef next = LLVMBuildNSWAdd(k->b, c->i, c->step, "");
+	LLVMBasicBlockRef here = LLVMGetInsertBlock(k->b);
+	LLVMBuildBr(k->b, c->head);
+	LLVMAddIncoming(c->i, &next, &here, 1);
+	LLVMPositionBuilderAtEnd(k->b, c->exit);
+}
+
+static void mark(tsr_kit *k, LLVMValueRef f, LLVMAttributeIndex at, const char *name)
+{
+	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+	LLVMAddAttributeAtIndex(f, at, LLVMCreateEnumAttribute(k->context, kind, 0));
+}
+
+/* Target attributes are those of the function being filled: a helper must run on the same machine. */
+LLVMValueRef tsr_kit_function(tsr_kit *k, const char *name, LLVMTypeRef *params, unsigned nparams, unsigned pointers)
+{
+	static const char *const texts[] = { "target-cpu", "target-features", "prefer-vector-width", "min-legal-vector-width" };
+	LLVMValueRef f = LLVMAddFunction(k->module, name, LLVMFunctionType(LLVMVoidTypeInContext(k->context), params, nparams, false));
+	LLVMSetLinkage(f, LLVMInternalLinkage);
+	mark(k, f, LLVMAttributeFunctionIndex, "nounwind");
+	mark(k, f, LLVMAttributeFunctionIndex, "noinline");
+	for (unsigned i = 0; i < pointers; i++)
+		mark(k, f, i + 1, "noalias");
+	for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
+		LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(k->fn, LLVMAttributeFunctionIndex, texts[i], (unsigned)strlen(texts[i]));
+		if (a)
+			LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, a);
+	}
+	return f;
+}

@@ -1,0 +1,148 @@
+/* Chooses how each contraction is computed, from its sizes and the target's table alone.
+ *
+ * The register tile is the one with the least modelled time over the whole problem, its edges included: a step of K costs a
+ * tile of r rows and v vectors the larger of its multiply-adds (two a cycle), its loads (two a cycle) and the latency of one
+ * multiply-add; a tile's end costs its stores.  Packing: what cannot be read in place is packed; what can is packed when the
+ * walk through it would leave the caches' reach (blocks of a matrix larger than L2) and it is used often enough.  K is cut so that a
+ * B panel and an A block share L2, M so that A's block takes half of L2, N so that B's block takes half of L3. */
+#include "pass.h"
+
+enum { MOST_ROWS = 24, MOST_VECS = 4, LATENCY = 4, DEPTH = 512 };
+
+typedef struct problem {
+	const tsr_target *t;
+	uint32_t lanes, bytes;
+	int64_t m, n, k, batch;      /* counts, -1: known at run time */
+	bool must_a, must_b;         /* cannot be read in place */
+	int64_t a_step;              /* stride along K in A, when it is one loop */
+	int64_t row;                 /* bytes from one row of B to the next, when known */
+} problem;
+
+static bool one_loop(const tsr_walks *x) { return x->n <= 1; }
+
+static problem understand(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t)
+{
+	const tsr_walks *m = &v->cls[TSR_CLASS_M], *n = &v->cls[TSR_CLASS_N], *k = &v->cls[TSR_CLASS_K];
+	problem p = { .t = t, .bytes = tsr_prec_bytes(l->buffers.at[c->c]->prec) };
+	p.lanes = t->vector_bytes / p.bytes;
+	p.m = tsr_walks_count(m);
+	p.n = tsr_walks_count(n);
+	p.k = tsr_walks_count(k);
+	p.batch = tsr_walks_count(&v->cls[TSR_CLASS_BATCH]);
+	p.must_a = !one_loop(m) || !one_loop(k) || p.m < 0;
+	p.must_b = !one_loop(n) || !one_loop(k) || !tsr_walks_unit(n, TSR_SIDE_B);
+	p.a_step = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_A] : 1;
+	p.row = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_B] * p.bytes : 0;
+	return p;
+}
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+/* Cycles of one tile of r rows and v vectors. */
+static double tile_time(const problem *p, int64_t r, int64_t v)
+{
+	double step = larger(larger((double)(r * v) / 2, (double)(r + v) / 2), LATENCY);
+	double depth = p->k > 0 ? (double)p->k : DEPTH;
+	return depth * step + 1.5 * (double)(r * v) + 20;
+}
+
+static double total_time(const problem *p, int64_t r, int64_t v)
+{
+	int64_t m = p->m > 0 ? p->m : 1024, n = p->n > 0 ? p->n : 1024, width = v * p->lanes;
+	int64_t full_m = m / r, rest_m = m % r, full_n = n / width, rest_v = (n % width + p->lanes - 1) / p->lanes;
+	double time = (double)(full_m * full_n) * tile_time(p, r, v);
+	if (rest_m)
+		time += (double)full_n * tile_time(p, rest_m, v);
+	if (rest_v)
+		time += (double)full_m * tile_time(p, r, rest_v);
+	if (rest_m && rest_v)
+		time += tile_time(p, rest_m, rest_v);
+	return time;
+}
+
+static void choose_tile(const problem *p, tsr_schedule *s)
+{
+	double best = 0;
+	for (int64_t v = MOST_VECS; v > 0; v--) {
+		int64_t most = ((int64_t)p->t->vector_registers - 1 - v) / v;
+		if (most > MOST_ROWS)
+			most = MOST_ROWS;
+		for (int64_t r = most; r > 0 && r > most / 2; r--) {
+			bool table = r == p->t->tile_m && v == p->t->tile_n;
+			double time = total_time(p, r, v) * (table ? 0.97 : 1);
+			if (best == 0 || time < best * 0.995) {
+				best = time;
+				s->mr = (uint32_t)r;
+				s->nr = (uint32_t)(v * p->lanes);
+			}
+		}
+	}
+}
+
+static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+
+/* `total` cut into equal blocks of at most `most`, in multiples of `unit`. */
+static int64_t block_of(int64_t total, int64_t most, int64_t unit)
+{
+	most = most / unit * unit;
+	if (most < unit)
+		most = unit;
+	if (total < 0)
+		return most;
+	int64_t parts = (total + most - 1) / most;
+	return parts <= 1 ? round_up(total, unit) : round_up((total + parts - 1) / parts, unit);
+}
+
+static void choose_packing(const problem *p, tsr_schedule *s)
+{
+	int64_t m = p->m < 0 ? INT32_MAX : p->m, n = p->n < 0 ? INT32_MAX : p->n, k = p->k < 0 ? INT32_MAX : p->k;
+	bool large_b = k > 0 && n > p->t->l2 / p->bytes / k, page = p->row && p->row % 4096 == 0 && k > 512;
+	s->pack_b = p->must_b || ((large_b || page) && m >= 8 * (int64_t)s->mr);
+	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > 256;
+	s->pack_a = p->must_a || ((large_a || strided) && n >= 8 * (int64_t)s->nr);
+}
+
+bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_target *target)
+{
+	tsr_contract_view v;
+	tsr_contract_view_make(l, c, &v);
+	problem p = understand(l, c, &v, target);
+	tsr_schedule *s = &c->schedule;
+	*s = (tsr_schedule){ .reason = "plain loops" };
+	if (p.lanes < 2 || p.m == 0 || p.n == 0 || p.k == 0 || p.batch == 0)
+		return false;
+	bool tiny = p.m > 0 && p.n > 0 && p.k > 0 && p.m * p.n * p.k < (p.must_a || p.must_b ? 4096 : 512);
+	bool narrow = p.n > 0 && p.n * 4 <= p.lanes && p.n < 4;
+	if (tiny || narrow || (p.m == 1 && p.must_b)) {
+		s->reason = tiny ? "plain loops: small" : "plain loops: a vector";
+		return false;
+	}
+	choose_tile(&p, s);
+	choose_packing(&p, s);
+	s->kc = block_of(p.k, DEPTH, 1);
+	s->mc = block_of(p.m, target->l2 / 2 / (s->kc * p.bytes), s->mr);
+	s->nc = block_of(p.n, target->l3 / 2 / (s->kc * p.bytes), s->nr);
+	s->reason = s->pack_a && s->pack_b ? "pack both" : s->pack_b ? "pack B" : s->pack_a ? "pack A" : "no packing";
+	return true;
+}
+
+static void visit(tsr_pass *p, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_FOR && s->loop.contraction)
+			p->changes += tsr_contract_schedule(p->l, s->loop.contraction, p->target);
+		if (s->kind == TSR_STMT_KERNEL)
+			visit(p, &s->kernel.body);
+		else if (s->kind == TSR_STMT_IF)
+			visit(p, &s->cond.body);
+		else if (s->kind == TSR_STMT_FOR)
+			visit(p, &s->loop.body);
+	}
+}
+
+void tsr_pass_schedule(tsr_pass *p)
+{
+	for (uint32_t i = 0; i < p->l->units.n; i++)
+		visit(p, &p->l->units.at[i]->body);
+}

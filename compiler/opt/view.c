@@ -1,0 +1,121 @@
+/* A contraction as strides: what the schedule decides from and what the emitter walks.
+ *
+ * An operand's linear indices, one per buffer axis, collapse to one stride per loop.  Within a class the order of loops is
+ * free, so they are sorted by their stride in the operand that matters most for it, widest first, and neighbours become one
+ * axis where the outer stride is the inner extent times the inner stride in every operand that mentions the class. */
+#include "opt.h"
+#include <stdlib.h>
+
+/* The stride of loop `sym` in a buffer indexed by `index`; false when a run-time size takes part. */
+static bool stride_of(const tsr_buffer *b, const tsr_lin *index, uint32_t sym, int64_t *out)
+{
+	int64_t total = 0, step = 1;
+	bool known = true;
+	for (uint32_t axis = b->rank; axis-- > 0;) {
+		for (uint32_t t = 0; t < index[axis].n; t++) {
+			const tsr_lin_term *term = &index[axis].terms[t];
+			if (term->kind != TSR_LSYM_LOOP || term->id != sym || term->coef == 0)
+				continue;
+			if (!known)
+				return false;
+			total += term->coef * step;
+		}
+		if (!tsr_size_is_const(b->dims[axis]))
+			known = false;
+		else
+			step *= b->dims[axis].k;
+	}
+	*out = total;
+	return true;
+}
+
+/* Which operand's order of memory a class follows: C for what is written, B's for what is summed. */
+static tsr_side leading_side(tsr_loop_class cls)
+{
+	switch (cls) {
+	case TSR_CLASS_K: return TSR_SIDE_B;
+	case TSR_CLASS_BATCH: case TSR_CLASS_M: case TSR_CLASS_N: case TSR_CLASSES: break;
+	}
+	return TSR_SIDE_C;
+}
+
+static bool fusable(const tsr_walk *outer, const tsr_walk *inner)
+{
+	if (!outer->known || !inner->known || !tsr_size_is_const(inner->extent) || !tsr_size_is_const(outer->extent))
+		return false;
+	for (int side = 0; side < TSR_SIDES; side++)
+		if (outer->stride[side] != inner->stride[side] * inner->extent.k)
+			return false;
+	return true;
+}
+
+static void sort_axes(tsr_walks *x, tsr_side side)
+{
+	for (uint32_t i = 1; i < x->n; i++)
+		for (uint32_t j = i; j > 0; j--) {
+			tsr_walk *p = &x->at[j - 1], *q = &x->at[j];
+			if (p->known && q->known && llabs(p->stride[side]) >= llabs(q->stride[side]))
+				break;
+			if (!p->known)
+				break;
+			tsr_walk t = *p;
+			*p = *q;
+			*q = t;
+		}
+}
+
+static void fuse_axes(tsr_walks *x)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < x->n; i++) {
+		if (n && fusable(&x->at[n - 1], &x->at[i])) {
+			tsr_walk *outer = &x->at[n - 1];
+			int64_t extent = outer->extent.k * x->at[i].extent.k;
+			uint32_t sym = outer->sym;
+			*outer = x->at[i];
+			outer->sym = sym;
+			outer->extent = tsr_size_const(extent);
+		} else
+			x->at[n++] = x->at[i];
+	}
+	x->n = n;
+}
+
+void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_contract_view *out)
+{
+	tsr_arena *arena = l->tc->arena;
+	const tsr_buffer *buffers[TSR_SIDES] = { l->buffers.at[k->c], l->buffers.at[k->a], l->buffers.at[k->b] };
+	const tsr_lin *index[TSR_SIDES] = { k->c_index, k->a_index, k->b_index };
+	for (int cls = 0; cls < TSR_CLASSES; cls++) {
+		tsr_walks *x = &out->cls[cls];
+		x->n = 0;
+		x->at = TSR_NEW_N(arena, tsr_walk, k->nloops + 1);
+		for (uint32_t i = 0; i < k->nloops; i++) {
+			const tsr_contract_loop *loop = &k->loops[i];
+			if ((int)loop->cls != cls || (tsr_size_is_const(loop->extent) && loop->extent.k == 1))
+				continue;
+			tsr_walk *axis = &x->at[x->n++];
+			*axis = (tsr_walk){ .sym = loop->sym, .extent = loop->extent, .known = true };
+			for (int side = 0; side < TSR_SIDES; side++)
+				axis->known &= stride_of(buffers[side], index[side], loop->sym, &axis->stride[side]);
+		}
+		sort_axes(x, leading_side((tsr_loop_class)cls));
+		fuse_axes(x);
+	}
+}
+
+bool tsr_walks_unit(const tsr_walks *x, tsr_side side)
+{
+	return x->n == 0 || (x->n == 1 && x->at[0].known && x->at[0].stride[side] == 1);
+}
+
+int64_t tsr_walks_count(const tsr_walks *x)
+{
+	int64_t n = 1;
+	for (uint32_t i = 0; i < x->n; i++) {
+		if (!tsr_size_is_const(x->at[i].extent))
+			return -1;
+		n *= x->at[i].extent.k;
+	}
+	return n;
+}

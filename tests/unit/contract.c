@@ -1,0 +1,312 @@
+/* The contraction engine against the reference interpreter: random classes, permutations, strides and sizes around tile
+ * edges, at every vector width that this machine runs.  All numbers are small multiples of a power of two, so sums are
+ * exact in any order and results must be equal. */
+#include "../../compiler/llvm/emit.h"
+#include "../../compiler/opt/opt.h"
+#include "../../compiler/base/text.h"
+#include "check.h"
+#include <dlfcn.h>
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { CASES = 210, MOST_TERMS = 12 };
+
+static uint64_t state;
+static uint32_t draw(uint32_t n)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(state >> 33) % n;
+}
+
+/* ---- random programs ------------------------------------------------------------------------------------------------ */
+
+typedef struct axis_text { char index[64], size[32]; int64_t extent; } axis_text;
+
+/* An operand over these loops: axes shuffled, some strided, some joined as i + k. */
+static void operand(tsr_text *decl, tsr_text *use, const char *name, const char *prec, const char *kind, int n, const int *loops,
+					const int *extent, const bool *runtime, bool plain)
+{
+	int order[MOST_TERMS];
+	for (int i = 0; i < n; i++)
+		order[i] = loops[i];
+	for (int i = n - 1; i > 0; i--) {
+		int j = (int)draw((uint32_t)i + 1), t = order[i];
+		order[i] = order[j];
+		order[j] = t;
+	}
+	tsr_text_addf(decl, "buffer %%%s : %s[", name, prec);
+	tsr_text_addf(use, "%%%s[", name);
+	for (int i = 0; i < n; i++) {
+		const char *comma = i ? ", " : "";
+		int x = order[i], way = plain || runtime[x] ? 0 : (int)draw(8);
+		if (way == 1) {
+			tsr_text_addf(use, "%s2*l%d + 1", comma, x);
+			tsr_text_addf(decl, "%s%d", comma, 2 * extent[x] + 1);
+		} else if (way == 2 && i + 1 < n && !runtime[order[i + 1]]) {
+			tsr_text_addf(use, "%sl%d + 3*l%d", comma, x, order[i + 1]);
+			tsr_text_addf(decl, "%s%d", comma, extent[x] + 3 * extent[order[i + 1]]);
+			i++;
+		} else {
+			tsr_text_addf(use, "%sl%d", comma, x);
+			if (runtime[x])
+				tsr_text_addf(decl, "%s?n", comma);
+			else
+				tsr_text_addf(decl, "%s%d", comma, extent[x]);
+		}
+	}
+	tsr_text_addf(decl, "] %s\n", kind);
+	tsr_text_addf(use, "]");
+}
+
+static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int symbol_value)
+{
+	static const int sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16, 17, 24, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100, 130 };
+	int extent[MOST_TERMS], in_c[MOST_TERMS], in_a[MOST_TERMS], in_b[MOST_TERMS], nc = 0, na = 0, nb = 0, n = 0;
+	bool runtime[MOST_TERMS];
+	int64_t work = 1;
+	char loops[MOST_TERMS][8];
+	for (int cls = 0; cls < 4; cls++) {
+		int count = cls == 0 ? (int)draw(4) / 2 : 1 + (int)draw(5) / 4 - (int)(draw(12) == 0);
+		for (int i = 0; i < count; i++, n++) {
+			extent[n] = sizes[draw(sizeof sizes / sizeof *sizes)];
+			if (cls == 0 || i > 0)
+				extent[n] = 1 + (int)draw(4);
+			runtime[n] = symbol_value && cls > 0 && draw(3) == 0;
+			if (runtime[n])
+				extent[n] = symbol_value;
+			while (work * extent[n] > 150000 && !runtime[n])
+				extent[n] = (extent[n] + 1) / 2;
+			work *= extent[n];
+			snprintf(loops[n], sizeof loops[n], "l%d", n);
+			if (cls != 3)
+				in_c[nc++] = n;
+			if (cls != 2)
+				in_a[na++] = n;
+			if (cls != 1)
+				in_b[nb++] = n;
+		}
+	}
+	const char *prec = draw(4) ? "f32" : "f64";
+	tsr_text c, x, y;
+	tsr_text_init(&c, a), tsr_text_init(&x, a), tsr_text_init(&y, a);
+	operand(decl, &c, tsr_format(a, "c%d", id), prec, "value", nc, in_c, extent, runtime, true);
+	operand(decl, &x, tsr_format(a, "a%d", id), prec, "param", na, in_a, extent, runtime, false);
+	operand(decl, &y, tsr_format(a, "b%d", id), prec, "param", nb, in_b, extent, runtime, false);
+	int form = (int)draw(4);
+	tsr_text_addf(units, "unit u%d { kernel k {\n", id);
+	for (int i = 0; i < n; i++) {
+		bool summed = true;
+		for (int j = 0; j < nc; j++)
+			summed &= in_c[j] != i;
+		if (form == 0 || !summed)
+			tsr_text_addf(units, "for %s in 0..%s %s {\n", loops[i], runtime[i] ? "?n" : tsr_format(a, "%d", extent[i]), summed ? "reduce" : "parallel");
+		if (form != 0 && i + 1 == nc)
+			tsr_text_addf(units, "let $0 : %s = 0.0:%s\n", prec, prec);
+	}
+	/* K's loops come last in the numbering, so the local form opens them after the let */
+	const char *xs = tsr_text_str(&x), *ys = tsr_text_str(&y), *cs = tsr_text_str(&c);
+	if (form == 0) {
+		tsr_text_addf(units, "update %s %s mul.%s(%s, %s)\n", cs, draw(3) ? "+=" : "-=", prec, xs, ys);
+		for (int i = 0; i < n; i++)
+			tsr_text_addf(units, "}");
+	} else {
+		if (nc == 0)
+			tsr_text_addf(units, "let $0 : %s = 0.0:%s\n", prec, prec);
+		for (int i = nc; i < n; i++)
+			tsr_text_addf(units, "for %s in 0..%s reduce {\n", loops[i], runtime[i] ? "?n" : tsr_format(a, "%d", extent[i]));
+		tsr_text_addf(units, "set $0 = add.%s($0, mul.%s(%s, %s))\n", prec, prec, xs, ys);
+		for (int i = nc; i < n; i++)
+			tsr_text_addf(units, "}");
+		tsr_text_addf(units, form == 1 ? "update %s += $0\n" : "store %s = $0\n", cs);
+		for (int i = 0; i < nc; i++)
+			tsr_text_addf(units, "}");
+	}
+	tsr_text_addf(units, "} }\n");
+}
+
+/* ---- compiling ------------------------------------------------------------------------------------------------------ */
+
+__attribute__((weak)) LLVMValueRef tsr_emit_size(tsr_emit *e, tsr_size s)
+{
+	LLVMValueRef v = LLVMConstInt(e->i64, (unsigned long long)s.k, true);
+	for (uint32_t i = 0; i < s.nterms; i++)
+		v = LLVMBuildAdd(e->builder, v, LLVMBuildMul(e->builder, e->symbols[s.terms[i].symbol],
+			LLVMConstInt(e->i64, (unsigned long long)s.terms[i].coef, true), ""), "");
+	return v;
+}
+__attribute__((weak)) LLVMValueRef tsr_emit_lin(tsr_emit *e, const tsr_lin *x)
+{
+	LLVMValueRef v = LLVMConstInt(e->i64, (unsigned long long)x->offset, true);
+	for (uint32_t i = 0; i < x->n; i++)
+		v = LLVMBuildAdd(e->builder, v, LLVMBuildMul(e->builder, e->syms[x->terms[i].id],
+			LLVMConstInt(e->i64, (unsigned long long)x->terms[i].coef, true), ""), "");
+	return v;
+}
+
+typedef struct level { tsr_target target; const char *cpu, *feature; } level;
+
+static void attribute(tsr_emit *e, const char *name, const char *value)
+{
+	LLVMAddAttributeAtIndex(e->function, LLVMAttributeFunctionIndex,
+		LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
+}
+
+/* void uN(void **buffers, i64 n) for each unit; units whose contraction keeps plain loops stay empty. */
+static void emit_unit(tsr_emit *e, const tsr_loops *l, uint32_t u, const char *cpu, bool *made)
+{
+	LLVMTypeRef params[2] = { e->ptr, e->i64 };
+	e->function = LLVMAddFunction(e->module, l->units.at[u]->name, LLVMFunctionType(e->none, params, 2, false));
+	attribute(e, "target-cpu", cpu);
+	attribute(e, "prefer-vector-width", "512");
+	attribute(e, "min-legal-vector-width", "512");
+	LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, e->function, "entry"));
+	LLVMValueRef n = LLVMGetParam(e->function, 1);
+	e->symbols = &n;
+	for (uint32_t i = 0; i < l->buffers.n; i++) {
+		LLVMValueRef at = LLVMConstInt(e->i64, i, false);
+		if (i / 3 == u % CASES)
+			e->buffers[l->buffers.at[i]->id] = LLVMBuildLoad2(e->builder, e->ptr,
+				LLVMBuildInBoundsGEP2(e->builder, e->ptr, LLVMGetParam(e->function, 0), &at, 1, ""), "");
+	}
+	*made = tsr_emit_contraction(e, l->units.at[u]->body.at[0]->kernel.body.at[0]);
+	LLVMBuildRetVoid(e->builder);
+}
+
+static void *compile(tsr_loops *l, const level *v, bool *made)
+{
+	tsr_opt_options options = { .level = 2, .fuse = true, .passes = "classify,schedule" };
+	CHECK(tsr_opt_run(l, &v->target, &options));
+	tsr_emit e = { .tc = l->tc, .loops = l, .target = &v->target, .context = LLVMContextCreate() };
+	e.module = LLVMModuleCreateWithNameInContext("contract", e.context);
+	e.builder = LLVMCreateBuilderInContext(e.context);
+	e.none = LLVMVoidTypeInContext(e.context);
+	e.ptr = LLVMPointerTypeInContext(e.context, 0);
+	e.i64 = LLVMInt64TypeInContext(e.context);
+	e.buffers = TSR_NEW_N(l->tc->arena, LLVMValueRef, l->buffers.n);
+	char *triple = LLVMGetDefaultTargetTriple(), *error = NULL;
+	LLVMTargetRef t;
+	LLVMGetTargetFromTriple(triple, &t, &error);
+	LLVMTargetMachineRef machine = LLVMCreateTargetMachine(t, triple, v->cpu, "", LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+	LLVMSetTarget(e.module, triple);
+	LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+	LLVMSetModuleDataLayout(e.module, layout);
+	for (uint32_t u = 0; u < l->units.n; u++)
+		emit_unit(&e, l, u, v->cpu, &made[u]);
+	bool broken = LLVMVerifyModule(e.module, LLVMPrintMessageAction, &error);
+	CHECK(!broken);
+	LLVMDisposeMessage(error);
+	char object[] = "/tmp/contract-XXXXXX", *command;
+	int fd = mkstemp(object);
+	void *handle = NULL;
+	if (CHECK(!broken && !LLVMTargetMachineEmitToFile(machine, e.module, object, LLVMObjectFile, &error))) {
+		command = tsr_format(l->tc->arena, "cc -shared -o %s.so %s", object, object);
+		CHECK(system(command) == 0);
+		handle = dlopen(tsr_format(l->tc->arena, "%s.so", object), RTLD_NOW);
+		unlink(tsr_format(l->tc->arena, "%s.so", object));
+	}
+	close(fd);
+	unlink(object);
+	LLVMDisposeBuilder(e.builder);
+	LLVMDisposeModule(e.module);
+	LLVMDisposeTargetData(layout);
+	LLVMDisposeTargetMachine(machine);
+	LLVMDisposeMessage(triple);
+	LLVMContextDispose(e.context);
+	return handle;
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------------------- */
+
+static size_t fill(const tsr_buffer *b, int64_t n, void **out)
+{
+	int64_t count = 1;
+	for (uint32_t i = 0; i < b->rank; i++)
+		count *= tsr_size_eval(b->dims[i], &n);
+	size_t bytes = (size_t)count * tsr_prec_bytes(b->prec);
+	*out = malloc(bytes ? bytes : 1);
+	for (int64_t i = 0; i < count; i++) {
+		double x = ((int)draw(17) - 8) / 8.;
+		if (b->prec == TSR_PREC_F64)
+			((double *)*out)[i] = x;
+		else
+			((float *)*out)[i] = (float)x;
+	}
+	return bytes;
+}
+
+static bool same(const tsr_loops *l, uint32_t u, void *handle)
+{
+	int64_t n = 29;
+	void **memory = calloc(l->buffers.n, sizeof *memory), *got;
+	size_t bytes = 0;
+	for (uint32_t i = 3 * u; i < 3 * u + 3; i++) {
+		size_t size = fill(l->buffers.at[i], n, &memory[i]);
+		bytes = i == 3 * u ? size : bytes;
+	}
+	got = malloc(bytes + 1);
+	memcpy(got, memory[3 * u], bytes);
+	void *want = memory[3 * u];
+	memory[3 * u] = got;
+	union { void *p; void (*call)(void **, int64_t); } f = { dlsym(handle, l->units.at[u]->name) };
+	f.call(memory, n);
+	memory[3 * u] = want;
+	tsr_machine m = { .buffers = memory, .symbols = &n };
+	bool ok = tsr_loops_run(l, u, &m) && !memcmp(got, want, bytes);
+	for (uint32_t i = 3 * u; i < 3 * u + 3; i++)
+		free(memory[i]);
+	free(got);
+	free(memory);
+	return ok;
+}
+
+static bool runs_here(const char *feature)
+{
+	char *features = LLVMGetHostCPUFeatures();
+	bool yes = strstr(features, feature) != NULL;
+	LLVMDisposeMessage(features);
+	return yes;
+}
+
+int main(void)
+{
+	static const level levels[] = {
+		{ { "avx512", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 16 << 20 }, "skylake-avx512", "+avx512vl" },
+		{ { "avx2", "x86_64", 32, 16, true, 6, 2, 32 << 10, 256 << 10, 4 << 20 }, "haswell", "+avx2" },
+		{ { "sse", "x86_64", 16, 16, false, 6, 2, 2 << 10, 8 << 10, 32 << 10 }, "x86-64-v2", "+sse4.2" },
+	};
+	LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
+	tsr_compiler *tc = tsr_compiler_new();
+	tsr_text decl, units;
+	tsr_text_init(&decl, tc->arena), tsr_text_init(&units, tc->arena);
+	state = 11;
+	tsr_text_addf(&decl, "symbol ?n\n");
+	for (int i = 0; i < CASES; i++)
+		make_case(tc->arena, &decl, &units, i, i % 3 ? 0 : 29);
+	tsr_text_add(&decl, tsr_text_str(&units));
+	const char *text = tsr_text_str(&decl);
+	tsr_loops *l = tsr_loops_read(tc, tsr_source_add(tc, "random.loop", text, strlen(text)));
+	tsr_diags_render(tc, stdout, false);
+	bool made[CASES];
+	for (size_t v = 0; l && v < sizeof levels / sizeof *levels; v++) {
+		if (!runs_here(levels[v].feature))
+			continue;
+		void *handle = compile(l, &levels[v], made);
+		int count = 0;
+		for (uint32_t u = 0; handle && u < l->units.n; u++) {
+			count += made[u];
+			if (made[u] && !CHECK(same(l, u, handle))) {
+				printf("%s:\n", levels[v].target.name);
+				tsr_loops_print_unit(l, u, stdout);
+			}
+		}
+		CHECK(count > CASES / 2);
+		if (handle)
+			dlclose(handle);
+	}
+	CHECK(l != NULL);
+	tsr_compiler_free(tc);
+	return check_end("contract");
+}
