@@ -273,7 +273,7 @@ static const tsr_builtin library[] = {
 	{"List.init", "n f", list_init}, {"List.length", "l", list_length}, {"List.nth", "l n", list_nth},
 	{"List.hd", "l", list_hd}, {"List.tl", "l", list_tl}, {"List.rev", "l", list_rev},
 	{"List.append", "l r", list_append}, {"List.concat", "l", list_concat},
-	{"range", "n", list_range}, {"Some", "x", option_some}, {"fst", "pair", tuple_fst}, {"snd", "pair", tuple_snd},
+	{"range", "n", list_range}, {"reduce_spec", "slot", tsr_builtin_reduce_spec}, {"Some", "x", option_some}, {"fst", "pair", tuple_fst}, {"snd", "pair", tuple_snd},
 	{"ignore", "x", ignore}, {"float", "x", to_float}, {"int", "x", to_int},
 	{"float_of_int", "x", to_float}, {"int_of_float", "x", to_int},
 	{"string_of_int", "x", to_string}, {"string_of_float", "x", to_string}, {"failwith", "message", failwith},

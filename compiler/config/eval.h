@@ -65,4 +65,6 @@ tsr_value tsr_function_new(tsr_eval *ev, const tsr_env *env, tsr_level level, ui
 /* The path "base.last". */
 tsr_name tsr_path_join(tsr_eval *ev, tsr_name base, const char *last);
 void tsr_eval_bind_library(tsr_eval *ev);
+/* reduce_spec.c */
+tsr_value tsr_builtin_reduce_spec(const tsr_call *call);
 #endif
