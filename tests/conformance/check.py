@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+"""The conformance cases, each translated into a program, compiled, run and compared.
+
+    check.py BUILD [--case NAME] [--show]
+
+The cases are in shared/cases/conformance.json beside the checkout (or $TSR_CONFORMANCE); where that is missing, as in a
+user's clone, the project's own sample.json is run instead, and the script says so.  deviations.json lists each case that is
+declared to differ or not to apply, with the reason; a declared case that passes all the same is a failure, so that the list
+stays true.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+KINDS = ("batch", "output", "input")                    # memory order
+EINSUM1 = {"add": "++", "max": "@^^", "min": "@--"}
+EINSUM2 = {("mul", "add"): "+*", ("add", "add"): "+++", ("add", "max"): "@^+"}
+INFIX = {"add": "+", "sub": "-", "mul": "*.", "div": "/.", "eq": "=", "lt": "<", "ne": "<>"}
+
+
+class Untranslatable(Exception):
+    pass
+
+
+def size_of(d):
+    return d[1] if isinstance(d, list) else d
+
+
+def number(x):
+    x = float(x)
+    return "(0. - %r)" % -x if x < 0 else repr(x)
+
+
+def product(sizes):
+    n = 1
+    for s in sizes:
+        n *= s
+    return n
+
+
+def values_of(spec, count):
+    if spec == "iota":
+        return list(range(count))
+    if isinstance(spec, dict):
+        return [spec["fill"]] * count
+    return spec
+
+
+def literal(shape, values):
+    axes = [(k, d) for k in KINDS for d in shape[k]]
+    flat = iter(values_of(values, product(size_of(d) for _, d in axes)))
+
+    def nest(rest):
+        if not rest:
+            return number(next(flat))
+        kind, d = rest[0]
+        items = [nest(rest[1:]) for _ in range(size_of(d))]
+        if kind == "batch":
+            text = "[| " + "; ".join(items) + " |]"
+        elif kind == "output":
+            text = "[ " + "; ".join(items) + " ]"
+        else:
+            text = "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
+        return "(%s : %s)" % (text, d[0]) if isinstance(d, list) else text
+
+    return nest(axes) if axes else '%s ++ "0 => "' % number(next(flat))
+
+
+def axis_list(row):
+    return "[" + "; ".join("(%d : %s)" % (d[1], d[0]) if isinstance(d, list) else str(d) for d in row) + "]"
+
+
+def define_input(i):
+    shape, name = i["shape"], i["name"]
+    known = all(shape[k] != "?" for k in KINDS)
+    if i["kind"] == "const":
+        return "let%%op %s = %s" % (name, number(values_of(i["values"], 1)[0]))
+    if i["kind"] == "data":
+        return "let%%op %s = %s" % (name, literal(shape, i["values"]) if known else "positions ()")
+    if i["kind"] != "param":
+        raise Untranslatable("an operand of kind " + i["kind"])
+    fields = "".join("; %s = %s" % (k[0], axis_list(shape[k])) for k in ("output", "input") if shape[k] != "?")
+    if i["values"] == "iota" or i["values"] is None:
+        init = "positions ()"
+    elif isinstance(i["values"], list) and len(i["values"]) == 1:
+        init = number(i["values"][0])
+    elif known:
+        init, fields = literal(shape, i["values"]), ""
+    else:
+        raise Untranslatable("listed values of unknown shape")
+    return "let%%op %s = { %s = %s%s }" % (name, name, init, fields)
+
+
+def expression(op, args, captures):
+    kind, spec = op["op"], op.get("spec")
+    trail = ' "%s"%s' % (spec, " [%s]" % "; ".join(captures) if captures else "")
+    if kind == "einsum1":
+        return "%s %s%s" % (args[0], EINSUM1[op.get("accum", "add")], trail)
+    if kind == "einsum2":
+        return "%s %s %s%s" % (args[0], EINSUM2[op.get("combine", "mul"), op.get("accum", "add")], args[1], trail)
+    if kind == "einsum3":
+        if op.get("combine", "mul3") == "where":
+            return 'where ~spec:"%s" %s' % (spec, " ".join(args))
+        return "(%s) +*%s" % (", ".join(args), trail)
+    if kind == "concat":
+        return "%s ++^%s" % (args[0] if len(args) == 1 else "(%s)" % ", ".join(args), trail)
+    if kind == "pointwise":
+        fn = op["fn"]
+        return "%s %s %s" % (args[0], INFIX[fn], args[1]) if fn in INFIX else fn + " " + " ".join(args)
+    if kind == "compose":
+        return "%s * %s" % tuple(args)
+    if kind == "transpose":
+        return "transpose " + args[0]
+    if kind == "slice":
+        return "%s @| number_i" % args[0]
+    raise Untranslatable("the operation " + kind)
+
+
+def captures_of(op, later):
+    """Labels whose size is read or set, here or by a later command."""
+    names = list(op.get("captures", [])) + list(op.get("set_dims", {}))
+    used = [n for n in names] + [n for n in later if re.search(r"\b%s\b" % re.escape(n), op.get("spec", ""))]
+    return list(dict.fromkeys(used))
+
+
+def translate(case):
+    """Program text, and what to print: {printed name: expected values}."""
+    lines, main = ["open Train"], []
+    expect = case["expect"]
+    for i in case["inputs"]:
+        if isinstance(i.get("shape"), dict):
+            lines.append(define_input(i))
+    if case["op"] == "slice":
+        lines.append('let number_i = index "i"')
+    steps = case.get("program") or [dict(case, out="result", args=[i["name"] for i in case["inputs"]])]
+    commands = [s["cmd"] for s in steps if s["op"] == "set"]
+    command_names = [n for c in commands for n in c[1:] if isinstance(n, str)]
+    backprop = None
+    shown = dict(expect.get("values", {})) if isinstance(expect.get("values"), dict) else {}
+    if isinstance(expect.get("values"), list):
+        shown["result"] = expect["values"]
+    for s in steps:
+        if s["op"] == "set":
+            continue
+        if s["op"] == "backprop":
+            backprop = s
+            continue
+        captures = captures_of(s, command_names)
+        body = expression(s, s["args"], captures)
+        sets = ["set_dim %s %d" % (k, v) for k, v in s.get("set_dims", {}).items()]
+        for c in commands:
+            mine = [n for n in c[1:] if isinstance(n, str)]
+            if not mine or not all(n in captures for n in mine):
+                continue
+            if c[0] == "setdim":
+                sets.append("set_dim %s %d" % (c[1], c[2]))
+            elif c[0] == "setequal":
+                sets.append("set_equal %s %s" % (c[1], c[2]))
+            elif c[0] == "setscale":
+                sets.append("set_scale %d %s %s" % (c[1], c[2], c[3]))
+        if case.get("result_shape") and "^" in s.get("spec", ""):
+            label = s["spec"].split("=>")[1].strip()
+            if not label.isidentifier():
+                raise Untranslatable("a constrained result of several axes")
+            body = '%s [%s]' % (body, label)
+            sets.append("set_dim %s %d" % (label, case["result_shape"]["output"][0]))
+        if "shape" in s and isinstance(s.get("shape"), dict) and s["op"] == "uint4x32_to_prec":
+            raise Untranslatable("unpacking of random words")
+        if sets:
+            lines.append("let%%op %s =\n  let r = %s in\n  %s;\n  r" % (s["out"], body, ";\n  ".join(sets)))
+        else:
+            lines.append("let%%op %s = %s" % (s["out"], body))
+    for name in shown:
+        main.append("print %s" % name)
+    if backprop:
+        lines.append("let%%cd backward = grad_update %s" % backprop["of"])
+        main.append("run backward")
+        for name, g in expect.get("grads", {}).items():
+            main.append("print %s.grad" % name)
+            shown[name + ".grad"] = g
+        if "loss" in expect:
+            main.append("print %s" % backprop["of"])
+            shown[backprop["of"]] = [expect["loss"]]
+    lines.append("let%main () =\n  " + (";\n  ".join(main) or "()"))
+    return "\n".join(lines) + "\n", shown
+
+
+def parse_values(text):
+    got, name = {}, None
+    for line in text.splitlines():
+        m = re.match(r"(\S+) : (.*)$", line)
+        if m:
+            name = m.group(1)
+            got[name] = []
+            line = line[line.index("[") :] if "[" in line else ""
+        if name:
+            got[name] += [float(x) for x in re.findall(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)", line.replace("true", "1").replace("false", "0"))]
+    return got
+
+
+def parse_shapes(text):
+    got = {}
+    for line in text.splitlines():
+        m = re.match(r"(\S+) : (.*)$", line)
+        if not m:
+            continue
+        rest, shape = m.group(2).split("#")[0], {"batch": [], "input": [], "output": []}
+        if "|" in rest:
+            batch, rest = rest.split("|", 1)
+            shape["batch"] = sizes(batch)
+        if "->" in rest:
+            inp, rest = rest.split("->", 1)
+            shape["input"] = sizes(inp)
+        shape["output"] = sizes(rest)
+        got[m.group(1)] = shape
+    return got
+
+
+def sizes(text):
+    return [int(re.search(r"(\d+)\*?\)?$", x).group(1)) for x in re.split(r"[,\s]+", text.strip()) if re.search(r"\d", x)]
+
+
+def close(a, b):
+    return len(a) == len(b) and all(x == float(y) or abs(x - float(y)) <= 1e-4 * max(1, abs(float(y))) for x, y in zip(a, b))
+
+
+def judge_parse(case, tsrc, folder):
+    spec = case["spec"] if case["kind"] == "einsum" else case["spec"] + " => " + case["spec"]
+    operands = spec.count(";") + 1
+    x = "x" if operands == 1 else "(%s)" % ", ".join(["x"] * operands)
+    operator = "++" if operands == 1 else "+*"
+    path = write(folder, case["name"], 'let%%op f x = %s %s "%s"\nlet%%op x = positions ()\nlet%%op y = f x\n' % (x, operator, spec))
+    run = subprocess.run([tsrc, "check", path], capture_output=True, text=True)
+    wrong = "E0110" in run.stderr
+    return None if wrong == ("error" in case["expect"]) else "the spec is %s\n%s" % ("refused" if wrong else "accepted", run.stderr)
+
+
+def write(folder, name, text):
+    path = os.path.join(folder, name + ".tsr")
+    with open(path, "w") as f:
+        f.write(text)
+    return path
+
+
+def judge(case, tsrc, folder):
+    """None when the case holds, else what differs."""
+    if case["op"] == "parse":
+        return judge_parse(case, tsrc, folder)
+    text, shown = translate(case)
+    path = write(folder, case["name"], text)
+    check = subprocess.run([tsrc, "check", path], capture_output=True, text=True)
+    expect = case["expect"]
+    if "error" in expect:
+        return None if check.returncode == 1 else "no error (status %d)" % check.returncode
+    if check.returncode:
+        return "check ends with %d: %s" % (check.returncode, check.stderr.strip())
+    shapes = parse_shapes(check.stdout)
+    wanted = dict(expect.get("shapes", {}))
+    wanted.update(expect.get("inferred", {}))
+    if "shape" in expect:
+        wanted["result"] = expect["shape"]
+    for name, s in wanted.items():
+        sized = {k: [size_of(d) for d in s[k]] for k in s}
+        if shapes.get(name) != sized:
+            return "%s has shape %s, expected %s" % (name, shapes.get(name), sized)
+    if not shown:
+        return None
+    run = subprocess.run([tsrc, "run", "-O1", path], capture_output=True, text=True)
+    if run.returncode:
+        return "run ends with %d: %s" % (run.returncode, run.stderr.strip())
+    got = parse_values(run.stdout)
+    for name, v in shown.items():
+        if not close(got.get(name, []), v):
+            return "%s = %s, expected %s" % (name, got.get(name), v)
+    return None
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("--case")
+    p.add_argument("--show", action="store_true")
+    o = p.parse_args()
+    path = os.environ.get("TSR_CONFORMANCE", os.path.join(ROOT, "..", "shared", "cases", "conformance.json"))
+    if not os.path.exists(path):
+        path = os.path.join(HERE, "sample.json")
+        print("conformance.json is not here: the project's sample of it is run instead")
+    with open(path) as f:
+        cases = json.load(f)
+    with open(os.path.join(HERE, "deviations.json")) as f:
+        deviations = json.load(f)
+    passed = failed = declared = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for case in cases:
+            if o.case and case["name"] != o.case:
+                continue
+            if o.show:
+                print(translate(case)[0])
+            try:
+                wrong = judge(case, os.path.join(o.build, "tsrc"), folder)
+            except Untranslatable as e:
+                wrong = "not translated: %s" % e
+            reason = deviations.get(case["name"]) or deviations.get("op:" + case["op"])
+            if wrong and reason:
+                declared += 1
+                print("declared %s: %s" % (case["name"], reason))
+            elif wrong:
+                failed += 1
+                print("FAILED %s: %s" % (case["name"], wrong))
+            elif case["name"] in deviations:
+                failed += 1
+                print("FAILED %s holds, but deviations.json says: %s" % (case["name"], reason))
+            else:
+                passed += 1
+    print("%d cases declared in deviations.json" % declared)
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+sys.exit(main())
