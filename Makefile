@@ -69,7 +69,7 @@ LIBS         = $(OWN_RUNTIME) -Wl,--as-needed $(LLVM_LIBS) -lminizip -lz -lm
 
 .PHONY: all units deps test-deps demo test accept bench layers wc oracle install clean help
 .DELETE_ON_ERROR:
-.SECONDARY:
+.SECONDARY: $(LEXERS) $(PARSERS) $(UNIT_SRC:%.c=$(OBJ)/%.o)
 
 all: $(BUILD)/libtsrc.a $(RUNTIME_LIB) $(TSRC)
 
@@ -135,7 +135,7 @@ $(OBJ)/gen/%.o: $(GEN)/%.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
 	$(SAY) "  CC    $<"
 	$(Q)$(COMPILE) -Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable -Wno-sign-compare \
-	  -Wno-implicit-fallthrough -Wno-switch-enum -DNDEBUG -Icompiler -I$(GEN) -c $< -o $@
+	  -Wno-implicit-fallthrough -Wno-switch-enum -Icompiler -I$(GEN) -c $< -o $@
 
 $(OBJ)/compiler/%.o: compiler/%.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
