@@ -69,7 +69,7 @@ LIBS         = $(OWN_RUNTIME) -Wl,--as-needed $(LLVM_LIBS) -lminizip -lz -lm
 
 .PHONY: all units deps test-deps demo test accept bench layers wc oracle install clean help
 .DELETE_ON_ERROR:
-.SECONDARY: $(LEXERS) $(PARSERS) $(UNIT_SRC:%.c=$(OBJ)/%.o)
+.SECONDARY: $(LEXERS) $(PARSERS) $(PARSERS:.c=.h) $(UNIT_SRC:%.c=$(OBJ)/%.o)
 
 all: $(BUILD)/libtsrc.a $(RUNTIME_LIB) $(TSRC)
 
@@ -124,12 +124,10 @@ $(GEN)/%_lex.c: grammar/%.re
 	$(SAY) "  RE2C  $<"
 	$(Q)re2c -W --no-generation-date -o $@ $<
 
-$(GEN)/%.c: grammar/%.y
+$(GEN)/%.c $(GEN)/%.h: grammar/%.y
 	@mkdir -p $(@D)
 	$(SAY) "  LEMON $<"
 	$(Q)lemon -q -T/usr/share/lemon/lempar.c -d$(@D) $<
-
-$(GEN)/%.h: $(GEN)/%.c ;
 
 $(OBJ)/gen/%.o: $(GEN)/%.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)
