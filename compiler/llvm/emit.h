@@ -44,7 +44,9 @@ typedef struct tsr_emit {
 	LLVMValueRef *symbols, *numbers; /* run-time sizes and runtime numbers as i64, by id; NULL where not needed */
 	LLVMValueRef *syms;              /* FOR's and LETSYM's symbols: i64, by sym id, NULL outside their scope */
 	LLVMValueRef *locals;            /* allocas, by local id */
+	uint32_t nlocals;
 	tsr_prec *local_precs;
+	bool reorder;                    /* inside a REDUCE loop: accumulation may be reordered */
 } tsr_emit;
 
 /* ---- type.c: types, constants, conversions, memory ------------------------------------------------------------------ */
@@ -57,6 +59,8 @@ LLVMValueRef tsr_emit_splat(tsr_emit *e, LLVMValueRef scalar, LLVMTypeRef type);
 LLVMValueRef tsr_emit_number(tsr_emit *e, LLVMTypeRef type, double x);               /* x in a float or integer type, all lanes */
 LLVMValueRef tsr_emit_constant(tsr_emit *e, tsr_scalar x);
 LLVMValueRef tsr_emit_convert(tsr_emit *e, LLVMValueRef x, tsr_prec from, tsr_prec to);
+/* x, computed in the register form of p, as a value of p: f16, bf16 and f8 are rounded, others are as they are. */
+LLVMValueRef tsr_emit_round_to(tsr_emit *e, tsr_prec p, LLVMValueRef x);
 /* One element at a pointer in memory form, from and to register form. */
 LLVMValueRef tsr_emit_load(tsr_emit *e, tsr_prec p, LLVMValueRef address);
 void tsr_emit_store(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
@@ -102,6 +106,13 @@ bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop);
 /* ---- kernel_cpu.c, host.c, data.c, debug.c, runtime.c --------------------------------------------------------------------- */
 void tsr_emit_units(tsr_emit *e);
 void tsr_emit_program(tsr_emit *e);                                                  /* table, start-up, let%main */
+/* Emits the kernel as a function of its own and its call here. */
+void tsr_emit_kernel_call(tsr_emit *e, const tsr_stmt *kernel);
+/* The builder in a new entry block of `f`, with attributes and a debug scope. */
+void tsr_emit_function_begin(tsr_emit *e, LLVMValueRef f, tsr_span span);
+void tsr_emit_debug_begin(tsr_emit *e);
+void tsr_emit_debug_end(tsr_emit *e);
+void tsr_emit_debug_function(tsr_emit *e, LLVMValueRef f, tsr_span span);
 void tsr_emit_position_of(tsr_emit *e, tsr_span span);                               /* the builder's debug location */
 void tsr_emit_check(tsr_emit *e, const tsr_range *range, const char *what, tsr_span span);
 /* Calls the runtime's `name`, declared on first use from the types of its arguments. */

@@ -20,6 +20,7 @@ typedef struct tsr_llvm_options {
 	const char *program;         /* name for messages and --help of the program: "digits" */
 	const char *entry;           /* name of the start-up function: "main", or "NAME_main" in an object */
 	uint64_t seed;
+	bool dump_faulty;            /* an ill-formed module is printed before the compiler stops */
 } tsr_llvm_options;
 
 typedef enum { TSR_CODE_OBJECT, TSR_CODE_ASSEMBLY, TSR_CODE_LLVM } tsr_code_form;

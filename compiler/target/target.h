@@ -13,7 +13,11 @@ typedef struct tsr_target {
 	int64_t l1, l2, l3;          /* data caches in bytes, one core's share */
 } tsr_target;
 
-/* The table entry that fits an LLVM CPU name and feature string ("host" detection is the emitter's business). */
+/* The table entry that fits a processor: `features` is LLVM's feature string ("+avx2,+fma,..") or the name of a processor
+ * (detecting the machine's own is the emitter's business). */
 const tsr_target *tsr_target_find(const char *arch, const char *features);
 const tsr_target *tsr_target_by_name(const char *name);
+bool tsr_target_known_cpu(const char *arch, const char *cpu);
+/* What is compiled for when no processor is named and the machine's own is not meant. */
+const char *tsr_target_baseline_cpu(const char *arch);
 #endif

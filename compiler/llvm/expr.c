@@ -1,0 +1,162 @@
+/* Sizes, indices and expressions.  Indices are i64 throughout; that they stay in range is known, so their arithmetic
+ * carries nsw, and addresses are inbounds. */
+#include "emit.h"
+
+static LLVMValueRef add(tsr_emit *e, LLVMValueRef sum, LLVMValueRef x)
+{
+	return sum ? LLVMBuildNSWAdd(e->builder, sum, x, "") : x;
+}
+
+static LLVMValueRef scaled(tsr_emit *e, LLVMValueRef x, int64_t coef)
+{
+	return coef == 1 ? x : LLVMBuildNSWMul(e->builder, x, tsr_emit_i64(e, coef), "");
+}
+
+/* sum + k, where sum may be NULL */
+static LLVMValueRef with_constant(tsr_emit *e, LLVMValueRef sum, int64_t k)
+{
+	if (!sum)
+		return tsr_emit_i64(e, k);
+	return k ? LLVMBuildNSWAdd(e->builder, sum, tsr_emit_i64(e, k), "") : sum;
+}
+
+static LLVMValueRef symbol(tsr_emit *e, uint32_t id)
+{
+	if (!e->symbols[id])
+		tsr_bug("the kernel does not know the size %s", e->loops->symbols.at[id]);
+	return e->symbols[id];
+}
+
+static LLVMValueRef size_terms(tsr_emit *e, tsr_size s)
+{
+	LLVMValueRef sum = NULL;
+	for (uint32_t i = 0; i < s.nterms; i++)
+		sum = add(e, sum, scaled(e, symbol(e, s.terms[i].symbol), s.terms[i].coef));
+	return sum;
+}
+
+LLVMValueRef tsr_emit_size(tsr_emit *e, tsr_size s)
+{
+	return with_constant(e, size_terms(e, s), s.k);
+}
+
+LLVMValueRef tsr_emit_lin(tsr_emit *e, const tsr_lin *x)
+{
+	LLVMValueRef sum = size_terms(e, x->base);
+	for (uint32_t i = 0; i < x->n; i++) {
+		const tsr_lin_term *t = &x->terms[i];
+		LLVMValueRef v = t->kind == TSR_LSYM_NUMBER ? e->numbers[t->id] : e->syms[t->id];
+		if (!v)
+			tsr_bug("an index mentions symbol %u outside its loop", t->id);
+		if (t->coef)
+			sum = add(e, sum, scaled(e, v, t->coef));
+	}
+	return with_constant(e, sum, x->offset + x->base.k);
+}
+
+/* Row-major by Horner's rule over constant strides where the trailing dims are constant, so that each index costs one
+ * multiplication; LLVM strength-reduces the rest. */
+LLVMValueRef tsr_emit_position(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index)
+{
+	const tsr_buffer *b = e->loops->buffers.at[buffer];
+	LLVMValueRef sum = NULL;
+	for (uint32_t i = 0; i < b->rank; i++) {
+		if (sum) {
+			tsr_size d = b->dims[i];
+			sum = tsr_size_is_const(d) ? scaled(e, sum, d.k) : LLVMBuildNSWMul(e->builder, sum, tsr_emit_size(e, d), "");
+		}
+		sum = add(e, sum, tsr_emit_lin(e, &index[i]));
+	}
+	return sum ? sum : tsr_emit_i64(e, 0);
+}
+
+LLVMValueRef tsr_emit_offset(tsr_emit *e, tsr_prec p, LLVMValueRef base, LLVMValueRef elements)
+{
+	return LLVMBuildInBoundsGEP2(e->builder, tsr_emit_memory_type(e, p), base, &elements, 1, "");
+}
+
+LLVMValueRef tsr_emit_address(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index)
+{
+	if (!e->buffers[buffer])
+		tsr_bug("the kernel does not know the buffer %s", e->loops->buffers.at[buffer]->name);
+	return tsr_emit_offset(e, e->loops->buffers.at[buffer]->prec, e->buffers[buffer], tsr_emit_position(e, buffer, index));
+}
+
+LLVMValueRef tsr_emit_in_ranges(tsr_emit *e, uint32_t n, const tsr_range *ranges)
+{
+	LLVMValueRef all = NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		/* unsigned: a negative index is a huge one */
+		LLVMValueRef in = LLVMBuildICmp(e->builder, LLVMIntULT, tsr_emit_lin(e, &ranges[i].index), tsr_emit_size(e, ranges[i].size), "");
+		all = all ? LLVMBuildAnd(e->builder, all, in, "") : in;
+	}
+	return all ? all : LLVMConstInt(e->i1, 1, false);
+}
+
+static LLVMValueRef emit_select(tsr_emit *e, const tsr_expr *x)
+{
+	LLVMBasicBlockRef inside = tsr_emit_block(e, "inside"), outside = tsr_emit_block(e, "outside"), join = tsr_emit_block(e, "join");
+	LLVMBuildCondBr(e->builder, tsr_emit_in_ranges(e, x->select.n, x->select.ranges), inside, outside);
+	LLVMPositionBuilderAtEnd(e->builder, inside);
+	LLVMValueRef values[2];
+	values[0] = tsr_emit_convert(e, tsr_emit_expr(e, x->select.inside), x->select.inside->prec, x->prec);
+	inside = LLVMGetInsertBlock(e->builder);
+	LLVMBuildBr(e->builder, join);
+	LLVMPositionBuilderAtEnd(e->builder, outside);
+	values[1] = tsr_emit_convert(e, tsr_emit_expr(e, x->select.outside), x->select.outside->prec, x->prec);
+	outside = LLVMGetInsertBlock(e->builder);
+	LLVMBuildBr(e->builder, join);
+	LLVMPositionBuilderAtEnd(e->builder, join);
+	LLVMValueRef phi = LLVMBuildPhi(e->builder, LLVMTypeOf(values[0]), "");
+	LLVMBasicBlockRef from[2] = {inside, outside};
+	LLVMAddIncoming(phi, values, from, 2);
+	return phi;
+}
+
+static LLVMValueRef emit_apply(tsr_emit *e, const tsr_expr *x)
+{
+	LLVMValueRef args[3];
+	tsr_prec p = x->op.operand_prec;
+	for (uint32_t i = 0; i < tsr_op_get(x->op.op)->arity; i++) {
+		const tsr_expr *a = x->op.args[i];
+		args[i] = tsr_emit_convert(e, tsr_emit_expr(e, a), a->prec, x->op.op == TSR_OP_WHERE && i == 0 ? TSR_PREC_BOOL : p);
+	}
+	LLVMValueRef result = tsr_emit_op(e, x->op.op, p, args);
+	tsr_result_rule rule = tsr_op_get(x->op.op)->result;
+	bool truth = rule == TSR_RESULT_BOOL || rule == TSR_RESULT_LOGIC;
+	return tsr_emit_convert(e, result, truth ? TSR_PREC_BOOL : p, x->prec);
+}
+
+LLVMValueRef tsr_emit_expr(tsr_emit *e, const tsr_expr *x)
+{
+	switch (x->kind) {
+	case TSR_EXPR_CONST:
+		return tsr_emit_constant(e, tsr_scalar_convert(x->value, x->prec));
+	case TSR_EXPR_LOAD: {
+		tsr_prec p = e->loops->buffers.at[x->load.buffer]->prec;
+		return tsr_emit_convert(e, tsr_emit_load(e, p, tsr_emit_address(e, x->load.buffer, x->load.index)), p, x->prec);
+	}
+	case TSR_EXPR_LOCAL: {
+		tsr_prec p = e->local_precs[x->local];
+		if (!e->locals[x->local])
+			tsr_bug("local %u is read before its LET", x->local);
+		LLVMValueRef v = LLVMBuildLoad2(e->builder, tsr_emit_register_type(e, p), e->locals[x->local], "");
+		return tsr_emit_convert(e, v, p, x->prec);
+	}
+	case TSR_EXPR_INDEX:
+		return tsr_emit_convert(e, tsr_emit_lin(e, &x->index), TSR_PREC_I64, x->prec);
+	case TSR_EXPR_SIZE:
+		return tsr_emit_convert(e, tsr_emit_size(e, x->size), TSR_PREC_I64, x->prec);
+	case TSR_EXPR_NUMBER:
+		return tsr_emit_convert(e, e->numbers[x->number], TSR_PREC_I64, x->prec);
+	case TSR_EXPR_OP:
+		return emit_apply(e, x);
+	case TSR_EXPR_CONVERT:
+		return tsr_emit_convert(e, tsr_emit_expr(e, x->converted), x->converted->prec, x->prec);
+	case TSR_EXPR_SELECT:
+		return emit_select(e, x);
+	case TSR_EXPR_KINDS:
+		break;
+	}
+	tsr_bug("an expression of no kind");
+}

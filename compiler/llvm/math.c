@@ -1,0 +1,372 @@
+/* The elementary functions in f32, as straight-line code over scalars or vectors: no calls, no branches, so that loops
+ * around them vectorise and they fuse with their neighbours.  In f64 each is a call of the C library.
+ *
+ * How to read a function: reduce the argument to a small interval, a polynomial there, rebuild.  Polynomials are minimax
+ * in the relative error of the result, their coefficients rounded to f32.  Comparisons are chosen so that NaN passes
+ * through; each function states its largest error in units of the last place, which tests/unit/math.c measures. */
+#include "emit.h"
+#include <math.h>
+#include <string.h>
+
+/* One function's types: f and i have as many lanes as the argument. */
+typedef struct maths { tsr_emit *e; LLVMBuilderRef b; LLVMTypeRef f, i, d, l; } maths;
+
+#define N(x)      tsr_emit_number(m->e, m->f, (x))
+#define I(x)      tsr_emit_number(m->e, m->i, (x))
+#define D(x)      tsr_emit_number(m->e, m->d, (x))
+#define ADD(x, y) LLVMBuildFAdd(m->b, (x), (y), "")
+#define SUB(x, y) LLVMBuildFSub(m->b, (x), (y), "")
+#define MUL(x, y) LLVMBuildFMul(m->b, (x), (y), "")
+#define DIV(x, y) LLVMBuildFDiv(m->b, (x), (y), "")
+#define IF(c, x, y) LLVMBuildSelect(m->b, (c), (x), (y), "")
+#define LESS(x, y)  LLVMBuildFCmp(m->b, LLVMRealOLT, (x), (y), "")
+#define SAME(x, y)  LLVMBuildFCmp(m->b, LLVMRealOEQ, (x), (y), "")
+#define BITS(x)   LLVMBuildBitCast(m->b, (x), m->i, "")
+#define FLOAT(x)  LLVMBuildBitCast(m->b, (x), m->f, "")
+
+static maths maths_for(tsr_emit *e, LLVMValueRef x)
+{
+	return (maths){e, e->builder, tsr_emit_type_like(e->f32, x), tsr_emit_type_like(e->i32, x), tsr_emit_type_like(e->f64, x),
+		tsr_emit_type_like(e->i64, x)};
+}
+
+static LLVMValueRef intrinsic(const maths *m, const char *name, LLVMTypeRef type, unsigned n, LLVMValueRef *args)
+{
+	unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+	LLVMValueRef f = LLVMGetIntrinsicDeclaration(m->e->module, id, &type, 1);
+	return LLVMBuildCall2(m->b, LLVMIntrinsicGetType(m->e->context, id, &type, 1), f, args, n, "");
+}
+
+/* x * y + z, fused where the machine can. */
+static LLVMValueRef mad(const maths *m, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z)
+{
+	LLVMValueRef args[3] = {x, y, z};
+	return intrinsic(m, m->e->target->fma ? "llvm.fma" : "llvm.fmuladd", LLVMTypeOf(x), 3, args);
+}
+
+static LLVMValueRef magnitude(const maths *m, LLVMValueRef x)
+{
+	return intrinsic(m, "llvm.fabs", LLVMTypeOf(x), 1, &x);
+}
+
+static LLVMValueRef with_sign_of(const maths *m, LLVMValueRef x, LLVMValueRef sign)
+{
+	LLVMValueRef args[2] = {x, sign};
+	return intrinsic(m, "llvm.copysign", LLVMTypeOf(x), 2, args);
+}
+
+/* c[0] + c[1] x + ... + c[n-1] x^(n-1) by Horner's rule. */
+static LLVMValueRef poly(const maths *m, LLVMValueRef x, unsigned n, const double *c)
+{
+	LLVMTypeRef t = LLVMTypeOf(x);
+	LLVMValueRef p = tsr_emit_number(m->e, t, c[n - 1]);
+	for (unsigned i = n - 1; i-- > 0;)
+		p = mad(m, p, x, tsr_emit_number(m->e, t, c[i]));
+	return p;
+}
+#define POLY(x, ...) poly(m, (x), sizeof((const double[]){__VA_ARGS__}) / sizeof(double), (const double[]){__VA_ARGS__})
+
+/* x limited to [low, high]; NaN stays. */
+static LLVMValueRef clamp(const maths *m, LLVMValueRef x, double low, double high)
+{
+	LLVMTypeRef t = LLVMTypeOf(x);
+	LLVMValueRef lo = tsr_emit_number(m->e, t, low), hi = tsr_emit_number(m->e, t, high);
+	x = IF(LESS(x, lo), lo, x);
+	return IF(LESS(hi, x), hi, x);
+}
+
+/* The nearest whole number, ties to even, for |x| < 2^22: adding 1.5 * 2^23 leaves no bits for a fraction.  The sum's low
+ * bits are the number as an integer, given in *bits. */
+static LLVMValueRef nearest(const maths *m, LLVMValueRef x, LLVMValueRef *bits)
+{
+	LLVMValueRef big = ADD(x, N(12582912.0));
+	*bits = LLVMBuildSub(m->b, BITS(big), I(0x4b400000), "");
+	return SUB(big, N(12582912.0));
+}
+
+/* x * 2^n for n in -252 .. 254, with one rounding: each factor is a normal number, and only the last product can leave
+ * the normal range. */
+static LLVMValueRef scale(const maths *m, LLVMValueRef x, LLVMValueRef n)
+{
+	LLVMValueRef half = LLVMBuildAShr(m->b, n, I(1), ""), rest = LLVMBuildSub(m->b, n, half, "");
+	LLVMValueRef one = LLVMBuildShl(m->b, LLVMBuildAdd(m->b, half, I(127), ""), I(23), "");
+	LLVMValueRef two = LLVMBuildShl(m->b, LLVMBuildAdd(m->b, rest, I(127), ""), I(23), "");
+	return MUL(MUL(x, FLOAT(one)), FLOAT(two));
+}
+
+/* 2^n e^r: ln 2 in two parts, the first short enough for exact products. */
+static LLVMValueRef emit_exp(const maths *m, LLVMValueRef x)
+{
+	LLVMValueRef bits, n;
+	x = clamp(m, x, -104, 89);
+	n = nearest(m, MUL(x, N(1.44269504088896341)), &bits);
+	LLVMValueRef r = mad(m, n, N(-0.693359375), x);
+	r = mad(m, n, N(2.12194440054690583e-4), r);
+	LLVMValueRef q = POLY(r, 0.5, 0.1666651818, 0.0416662056, 0.0083688967, 0.00139505015);
+	LLVMValueRef p = ADD(mad(m, MUL(r, r), q, r), N(1));
+	return scale(m, p, bits);
+}
+
+static LLVMValueRef emit_exp2(const maths *m, LLVMValueRef x)
+{
+	LLVMValueRef bits;
+	x = clamp(m, x, -151, 129);
+	LLVMValueRef n = nearest(m, x, &bits), r = SUB(x, n);
+	LLVMValueRef p = POLY(r, 0.69314718054, 0.24022651078, 0.05550410963, 0.00961803654, 0.00133334303, 0.00015467238, 1.531507e-5);
+	return scale(m, mad(m, p, r, N(1)), bits);
+}
+
+/* x = 2^k (1 + f) with 1 + f in [sqrt 1/2, sqrt 2); log(1 + f) = f + *y.  Subnormal numbers are scaled into the normal
+ * range first. */
+static LLVMValueRef split_log(const maths *m, LLVMValueRef x, LLVMValueRef *k, LLVMValueRef *y)
+{
+	LLVMValueRef small = LESS(x, N(0x1p-126));
+	LLVMValueRef bits = BITS(IF(small, MUL(x, N(0x1p24)), x));
+	LLVMValueRef above = LLVMBuildSub(m->b, bits, I(0x3f3504f3), "");       /* sqrt(1/2) */
+	LLVMValueRef exponent = LLVMBuildAShr(m->b, above, I(23), "");
+	LLVMValueRef mantissa = LLVMBuildSub(m->b, bits, LLVMBuildShl(m->b, exponent, I(23), ""), "");
+	*k = SUB(LLVMBuildSIToFP(m->b, exponent, m->f, ""), IF(small, N(24), N(0)));
+	LLVMValueRef f = SUB(FLOAT(mantissa), N(1)), z = MUL(f, f);
+	LLVMValueRef p = POLY(f, 0.3333333286, -0.2499996594, 0.2000003561, -0.1666944055, 0.1428695767, -0.1242498583, 0.1101175318,
+		-0.1079453012, 0.1074536240, -0.0615276299);
+	*y = mad(m, z, N(-0.5), MUL(MUL(f, z), p));
+	return f;
+}
+
+/* The ends of the domain: 0 gives -inf, inf gives inf, below 0 and NaN give NaN. */
+static LLVMValueRef log_ends(const maths *m, LLVMValueRef x, LLVMValueRef r)
+{
+	r = IF(SAME(x, N(0)), N(-INFINITY), r);
+	r = IF(LLVMBuildFCmp(m->b, LLVMRealUGE, x, N(0), ""), r, N(NAN));
+	return IF(LLVMBuildFCmp(m->b, LLVMRealULT, x, N(INFINITY), ""), IF(LLVMBuildFCmp(m->b, LLVMRealUNO, x, x, ""), x, r), x);
+}
+
+static LLVMValueRef emit_log(const maths *m, LLVMValueRef x)
+{
+	LLVMValueRef k, y, f = split_log(m, x, &k, &y);
+	y = mad(m, k, N(-2.12194440054690583e-4), y);
+	return log_ends(m, x, mad(m, k, N(0.693359375), ADD(f, y)));
+}
+
+static LLVMValueRef emit_log2(const maths *m, LLVMValueRef x)
+{
+	/* log2 e = 1 + c: the sum f + y keeps its bits beside the products with c */
+	LLVMValueRef k, y, f = split_log(m, x, &k, &y), c = N(0.44269504088896341);
+	LLVMValueRef r = mad(m, y, c, mad(m, f, c, y));
+	return log_ends(m, x, ADD(ADD(r, f), k));
+}
+
+/* Near 0 a polynomial; elsewhere 1 - 2 / (e^2|x| + 1). */
+static LLVMValueRef emit_tanh(const maths *m, LLVMValueRef x)
+{
+	LLVMValueRef a = magnitude(m, x), z = MUL(x, x);
+	LLVMValueRef p = POLY(z, -0.3333333091, 0.1333320976, -0.0539472045, 0.0217029671, -0.0081826739, 0.0021475369);
+	LLVMValueRef near = mad(m, MUL(a, z), p, a);
+	LLVMValueRef far = SUB(N(1), DIV(N(2), ADD(emit_exp(m, ADD(a, a)), N(1))));
+	return with_sign_of(m, IF(LESS(a, N(0.625)), near, far), x);
+}
+
+/* Near 0 x + x p(x^2); elsewhere 1 - e^q(x), q fitted to the logarithm of erfc. */
+static LLVMValueRef emit_erf(const maths *m, LLVMValueRef x)
+{
+	LLVMValueRef a = magnitude(m, x), z = MUL(a, a);
+	LLVMValueRef p = POLY(z, 0.1283791666, -0.3761263370, 0.1128369394, -0.0268592708, 0.0052006343, -0.00081374375, 8.3452248e-5);
+	LLVMValueRef near = mad(m, p, a, a);
+	LLVMValueRef t = clamp(m, a, 0, 4);
+	LLVMValueRef q = POLY(t, 0.00017468444823, -1.12951493054, -0.63334690615, -0.10828008965, 0.02511942755, -0.00417106309,
+		0.00043446263, -2.10950515e-5);
+	LLVMValueRef far = SUB(N(1), emit_exp(m, q));
+	return with_sign_of(m, IF(LESS(a, N(0.9275)), near, far), x);
+}
+
+/* ---- sine and cosine -------------------------------------------------------------------------------------------------- */
+
+enum { POWERS = 129 };
+
+/* Parts of frac(2^j 2/pi / 4) * 4 as three f32 each, for j = 0 .. 128, in one constant.  2/pi to 240 bits in 16-bit
+ * digits: the fraction of 2^j 2/pi is a shift of it. */
+static LLVMValueRef two_over_pi(tsr_emit *e)
+{
+	static const uint16_t digits[] = {0xA2F9, 0x836E, 0x4E44, 0x1529, 0xFC27, 0x57D1, 0xF534, 0xDDC0, 0xDB62, 0x9599, 0x3C43,
+		0x9041, 0xFE51, 0x63AB, 0xDEBB, 0xC561};
+	LLVMValueRef known = LLVMGetNamedGlobal(e->module, "tsr.two_over_pi"), values[3 * POWERS];
+	if (known)
+		return known;
+	for (int j = 0; j < POWERS; j++) {
+		/* 2^j 2/pi mod 4: binary digit i after the point weighs 2^-(i+1); those of weight 2 and less remain */
+		double rest = 0, parts[3];
+		int first = j >= 2 ? j - 2 : 0;
+		for (int i = first + 79; i >= first + 53; i--)
+			rest += (digits[i / 16] >> (15 - i % 16) & 1) ? ldexp(1, j - i - 1) : 0;
+		double top = 0;
+		for (int i = first + 52; i >= first; i--)
+			top += (digits[i / 16] >> (15 - i % 16) & 1) ? ldexp(1, j - i - 1) : 0;
+		parts[0] = ldexp(floor(ldexp(top, 22)), -22);
+		parts[1] = ldexp(floor(ldexp(top - parts[0], 46)), -46);
+		parts[2] = (double)(float)(top - parts[0] - parts[1] + rest);
+		for (int k = 0; k < 3; k++)
+			values[k * POWERS + j] = LLVMConstReal(e->f32, parts[k]);
+	}
+	LLVMTypeRef type = LLVMArrayType2(e->f32, 3 * POWERS);
+	LLVMValueRef table = LLVMAddGlobal(e->module, type, "tsr.two_over_pi");
+	LLVMSetInitializer(table, LLVMConstArray2(e->f32, values, 3 * POWERS));
+	LLVMSetLinkage(table, LLVMPrivateLinkage);
+	LLVMSetGlobalConstant(table, true);
+	LLVMSetAlignment(table, 64);
+	return table;
+}
+
+/* Element `at` (lane by lane) of part `k` of the table, as f64. */
+static LLVMValueRef table_part(const maths *m, LLVMValueRef table, LLVMValueRef at, int k)
+{
+	tsr_emit *e = m->e;
+	bool vector = LLVMGetTypeKind(m->f) == LLVMVectorTypeKind;
+	unsigned lanes = vector ? LLVMGetVectorSize(m->f) : 1;
+	LLVMValueRef result = vector ? LLVMGetPoison(m->f) : NULL;
+	for (unsigned i = 0; i < lanes; i++) {
+		LLVMValueRef lane = LLVMConstInt(e->i32, i, false);
+		LLVMValueRef index = vector ? LLVMBuildExtractElement(m->b, at, lane, "") : at;
+		index = LLVMBuildAdd(m->b, LLVMBuildZExt(m->b, index, e->i64, ""), tsr_emit_i64(e, k * POWERS), "");
+		LLVMValueRef x = LLVMBuildLoad2(m->b, e->f32, LLVMBuildInBoundsGEP2(m->b, e->f32, table, &index, 1, ""), "");
+		result = vector ? LLVMBuildInsertElement(m->b, result, x, lane, "") : x;
+	}
+	return LLVMBuildFPExt(m->b, result, m->d, "");
+}
+
+/* |x| = q pi/2 + r with r in [-pi/4, pi/4], for every finite x: x = s 2^j with s < 2, and the table holds
+ * 2^j 2/pi modulo 4 in parts whose products with s are exact in f64.  Gives r in f32 and q modulo 4. */
+static LLVMValueRef quadrant(const maths *m, LLVMValueRef x, LLVMValueRef *q)
+{
+	LLVMValueRef table = two_over_pi(m->e), bits = BITS(x);
+	LLVMValueRef j = LLVMBuildSub(m->b, LLVMBuildLShr(m->b, bits, I(23), ""), I(127), "");
+	j = IF(LLVMBuildICmp(m->b, LLVMIntSLT, j, I(0), ""), I(0), j);
+	LLVMValueRef s = LLVMBuildFPExt(m->b, FLOAT(LLVMBuildSub(m->b, bits, LLVMBuildShl(m->b, j, I(23), ""), "")), m->d, "");
+	LLVMValueRef p1 = MUL(s, table_part(m, table, j, 0)), p2 = MUL(s, table_part(m, table, j, 1));
+	LLVMValueRef p3 = MUL(s, table_part(m, table, j, 2));
+	LLVMValueRef big = ADD(ADD(p1, p2), D(6755399441055744.0));             /* 1.5 * 2^52: rounds to a whole number */
+	LLVMValueRef whole = SUB(big, D(6755399441055744.0));
+	*q = LLVMBuildTrunc(m->b, LLVMBuildBitCast(m->b, big, m->l, ""), m->i, "");
+	LLVMValueRef part = ADD(ADD(SUB(p1, whole), p2), p3);
+	return LLVMBuildFPTrunc(m->b, MUL(part, D(1.57079632679489661923)), m->f, "");
+}
+
+/* sin for shift 0, cos for shift 1: quadrant q + shift chooses polynomial and sign. */
+static LLVMValueRef emit_sine(const maths *m, LLVMValueRef x, int shift)
+{
+	LLVMValueRef q, r = quadrant(m, magnitude(m, x), &q), z = MUL(r, r);
+	LLVMValueRef sine = mad(m, MUL(r, z), POLY(z, -0.16666666642, 0.00833332937, -0.00019839331, 2.7182744e-6), r);
+	LLVMValueRef c = POLY(z, 0.04166666662, -0.00138888837, 2.47995159e-5, -2.72098921e-7);
+	LLVMValueRef cosine = mad(m, MUL(z, z), c, mad(m, z, N(-0.5), N(1)));
+	q = LLVMBuildAdd(m->b, q, I(shift), "");
+	LLVMValueRef odd = LLVMBuildICmp(m->b, LLVMIntNE, LLVMBuildAnd(m->b, q, I(1), ""), I(0), "");
+	LLVMValueRef flip = LLVMBuildShl(m->b, LLVMBuildAnd(m->b, q, I(2), ""), I(30), "");
+	if (shift == 0)
+		flip = LLVMBuildXor(m->b, flip, LLVMBuildAnd(m->b, BITS(x), LLVMBuildShl(m->b, I(1), I(31), ""), ""), "");
+	LLVMValueRef y = FLOAT(LLVMBuildXor(m->b, BITS(IF(odd, cosine, sine)), flip, ""));
+	return IF(LESS(magnitude(m, x), N(INFINITY)), y, N(NAN));
+}
+
+/* ---- powers ------------------------------------------------------------------------------------------------------------- */
+
+/* log2 of a positive x, in f64: twice the area tangent of (m - 1) / (m + 1). */
+static LLVMValueRef log2_wide(const maths *m, LLVMValueRef x)
+{
+	LLVMValueRef small = LESS(x, N(0x1p-126)), bits = BITS(IF(small, MUL(x, N(0x1p24)), x));
+	LLVMValueRef exponent = LLVMBuildAShr(m->b, LLVMBuildSub(m->b, bits, I(0x3f3504f3), ""), I(23), "");
+	LLVMValueRef mantissa = LLVMBuildSub(m->b, bits, LLVMBuildShl(m->b, exponent, I(23), ""), "");
+	LLVMValueRef k = SUB(LLVMBuildSIToFP(m->b, exponent, m->d, ""), IF(small, D(24), D(0)));
+	LLVMValueRef w = LLVMBuildFPExt(m->b, FLOAT(mantissa), m->d, "");
+	LLVMValueRef s = DIV(SUB(w, D(1)), ADD(w, D(1)));
+	LLVMValueRef p = POLY(MUL(s, s), 0x1.71547652b82ffp+1, 0x1.ec709dc39cf0ap-1, 0x1.2776c5162045dp-1, 0x1.a617570e6087dp-2,
+		0x1.484f86f473701p-2, 0x1.0bbbf4d0eb499p-2, 0x1.f128a87524839p-3);
+	LLVMValueRef r = mad(m, s, p, k);
+	r = IF(SAME(x, N(0)), D(-INFINITY), r);
+	return IF(SAME(x, N(INFINITY)), D(INFINITY), r);
+}
+
+static LLVMValueRef exp2_wide(const maths *m, LLVMValueRef t)
+{
+	t = clamp(m, t, -200, 200);
+	LLVMValueRef big = ADD(t, D(6755399441055744.0)), n = SUB(big, D(6755399441055744.0)), r = SUB(t, n);
+	LLVMValueRef p = POLY(r, 0x1.62e42fef84f67p-1, 0x1.ebfbdff80e260p-3, 0x1.c6b08dd7064c8p-5, 0x1.3b2ab737c606ep-7,
+		0x1.5d874566b2fa0p-10, 0x1.430877010ece0p-13, 0x1.00dc889d13c00p-16, 0x1.640836cff3c00p-20);
+	p = mad(m, p, r, D(1));
+	LLVMValueRef shift = LLVMBuildShl(m->b, LLVMBuildBitCast(m->b, big, m->l, ""), tsr_emit_number(m->e, m->l, 52), "");
+	LLVMValueRef scaled = LLVMBuildAdd(m->b, LLVMBuildBitCast(m->b, p, m->l, ""), shift, "");
+	return LLVMBuildFPTrunc(m->b, LLVMBuildBitCast(m->b, scaled, m->d, ""), m->f, "");
+}
+
+static LLVMValueRef is_whole(const maths *m, LLVMValueRef x)
+{
+	return SAME(intrinsic(m, "llvm.trunc", m->f, 1, &x), x);
+}
+
+/* 2^(y log2 |x|) in f64, rounded once; then the cases of C's pow. */
+static LLVMValueRef emit_pow(const maths *m, LLVMValueRef x, LLVMValueRef y)
+{
+	LLVMValueRef a = magnitude(m, x), one = N(1), inf = N(INFINITY);
+	LLVMValueRef t = MUL(log2_wide(m, a), LLVMBuildFPExt(m->b, y, m->d, ""));
+	LLVMValueRef r = exp2_wide(m, t);
+	LLVMValueRef whole = is_whole(m, y), odd = LLVMBuildAnd(m->b, whole, LLVMBuildNot(m->b, is_whole(m, MUL(y, N(0.5))), ""), "");
+	odd = LLVMBuildAnd(m->b, odd, LESS(magnitude(m, y), inf), "");
+	r = IF(odd, with_sign_of(m, r, x), r);
+	LLVMValueRef wrong = LLVMBuildAnd(m->b, LESS(x, N(0)), LLVMBuildNot(m->b, whole, ""), "");
+	r = IF(LLVMBuildAnd(m->b, wrong, LESS(a, inf), ""), N(NAN), r);
+	r = IF(LLVMBuildAnd(m->b, SAME(a, one), SAME(magnitude(m, y), inf), ""), one, r);
+	r = IF(LLVMBuildFCmp(m->b, LLVMRealUNO, x, y, ""), ADD(x, y), r);
+	return IF(LLVMBuildOr(m->b, SAME(y, N(0)), SAME(x, one), ""), one, r);
+}
+
+/* ---- entry ---------------------------------------------------------------------------------------------------------------- */
+
+/* The C library's function, lane by lane. */
+static LLVMValueRef call_library(tsr_emit *e, const char *name, unsigned n, LLVMValueRef *args)
+{
+	LLVMTypeRef type = LLVMTypeOf(args[0]), types[2] = {e->f64, e->f64};
+	LLVMTypeRef ftype = LLVMFunctionType(e->f64, types, n, false);
+	LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
+	if (!f) {
+		f = LLVMAddFunction(e->module, name, ftype);
+		static const char *const facts[] = {"nounwind", "willreturn", "nosync", "nofree"};
+		for (int i = 0; i < 4; i++) {
+			unsigned kind = LLVMGetEnumAttributeKindForName(facts[i], strlen(facts[i]));
+			LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->context, kind, 0));
+		}
+		unsigned memory = LLVMGetEnumAttributeKindForName("memory", 6);
+		LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->context, memory, 0));
+	}
+	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind)
+		return LLVMBuildCall2(e->builder, ftype, f, args, n, "");
+	LLVMValueRef result = LLVMGetPoison(type);
+	for (unsigned i = 0; i < LLVMGetVectorSize(type); i++) {
+		LLVMValueRef lane = LLVMConstInt(e->i32, i, false), one[2];
+		for (unsigned k = 0; k < n; k++)
+			one[k] = LLVMBuildExtractElement(e->builder, args[k], lane, "");
+		result = LLVMBuildInsertElement(e->builder, result, LLVMBuildCall2(e->builder, ftype, f, one, n, ""), lane, "");
+	}
+	return result;
+}
+
+LLVMValueRef tsr_emit_math(tsr_emit *e, tsr_op op, LLVMValueRef *args)
+{
+	maths here = maths_for(e, args[0]), *m = &here;
+	if (LLVMTypeOf(args[0]) != m->f)
+		return call_library(e, tsr_op_get(op)->name, tsr_op_get(op)->arity, args);
+	if (op == TSR_OP_EXP)
+		return emit_exp(m, args[0]);
+	if (op == TSR_OP_EXP2)
+		return emit_exp2(m, args[0]);
+	if (op == TSR_OP_LOG)
+		return emit_log(m, args[0]);
+	if (op == TSR_OP_LOG2)
+		return emit_log2(m, args[0]);
+	if (op == TSR_OP_TANH)
+		return emit_tanh(m, args[0]);
+	if (op == TSR_OP_ERF)
+		return emit_erf(m, args[0]);
+	if (op == TSR_OP_SIN)
+		return emit_sine(m, args[0], 0);
+	if (op == TSR_OP_COS)
+		return emit_sine(m, args[0], 1);
+	return op == TSR_OP_POW ? emit_pow(m, args[0], args[1]) : NULL;
+}

@@ -1,0 +1,90 @@
+/* The machine to compile for, and files. */
+#include "private.h"
+#include <errno.h>
+#include <string.h>
+
+/* Only what the triple needs is initialised: each machine costs start-up time. */
+static void initialise(const char *triple)
+{
+	if (!strncmp(triple, "aarch64", 7) || !strncmp(triple, "arm64", 5)) {
+		LLVMInitializeAArch64TargetInfo();
+		LLVMInitializeAArch64Target();
+		LLVMInitializeAArch64TargetMC();
+		LLVMInitializeAArch64AsmPrinter();
+	} else if (!strncmp(triple, "x86_64", 6)) {
+		LLVMInitializeX86TargetInfo();
+		LLVMInitializeX86Target();
+		LLVMInitializeX86TargetMC();
+		LLVMInitializeX86AsmPrinter();
+	}
+}
+
+/* The levels of code generation, by -O. */
+static LLVMCodeGenOptLevel codegen_level(int level)
+{
+	static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
+		LLVMCodeGenLevelDefault};
+	return levels[level];
+}
+
+static bool known_cpu(tsr_compiler *tc, const char *arch, const char *cpu)
+{
+	if (!cpu || tsr_target_known_cpu(arch, cpu))
+		return true;
+	tsr_report(tc, TSR_E_TARGET, TSR_NOWHERE, "tsrc knows no processor %s of %s", cpu, arch);
+	return false;
+}
+
+bool tsr_llvm_find_machine(tsr_llvm *l)
+{
+	tsr_compiler *tc = l->emit.tc;
+	const tsr_llvm_options *o = &l->options;
+	char *own = LLVMGetDefaultTargetTriple(), *why = NULL;
+	l->triple = LLVMNormalizeTargetTriple(o->triple ? o->triple : own);
+	const char *arch = tsr_format(tc->arena, "%.*s", (int)strcspn(l->triple, "-"), l->triple);
+	bool native = !strncmp(own, l->triple, strlen(arch)) && (!o->cpu || !strcmp(o->cpu, "native"));
+	LLVMDisposeMessage(own);
+	LLVMTargetRef target;
+	initialise(l->triple);
+	if (LLVMGetTargetFromTriple(l->triple, &target, &why)) {
+		tsr_report(tc, TSR_E_TARGET, TSR_NOWHERE, "tsrc does not compile for %s", l->triple);
+		LLVMDisposeMessage(why);
+		return false;
+	}
+	if (!native && !known_cpu(tc, arch, o->cpu))
+		return false;
+	char *cpu = native ? LLVMGetHostCPUName() : LLVMCreateMessage(o->cpu ? o->cpu : tsr_target_baseline_cpu(arch));
+	char *features = native ? LLVMGetHostCPUFeatures() : LLVMCreateMessage("");
+	l->target = tsr_target_find(arch, native ? features : cpu);
+	l->machine = LLVMCreateTargetMachine(target, l->triple, cpu, features, codegen_level(o->level), LLVMRelocPIC, LLVMCodeModelDefault);
+	LLVMDisposeMessage(cpu);
+	LLVMDisposeMessage(features);
+	return true;
+}
+
+bool tsr_llvm_write(tsr_llvm *l, tsr_code_form form, const char *path)
+{
+	char *why = NULL;
+	bool failed = form == TSR_CODE_LLVM
+		? LLVMPrintModuleToFile(l->emit.module, path, &why)
+		: LLVMTargetMachineEmitToFile(l->machine, l->emit.module, path, form == TSR_CODE_OBJECT ? LLVMObjectFile : LLVMAssemblyFile, &why);
+	if (failed) {
+		tsr_report(l->emit.tc, TSR_E_OUTPUT, TSR_NOWHERE, "%s: %s", path, why);
+		LLVMDisposeMessage(why);
+	}
+	return !failed;
+}
+
+void tsr_llvm_write_text(tsr_llvm *l, tsr_code_form form, FILE *out)
+{
+	char *why = NULL;
+	LLVMMemoryBufferRef text = NULL;
+	if (form == TSR_CODE_LLVM) {
+		tsr_llvm_print(l, out);
+		return;
+	}
+	if (LLVMTargetMachineEmitToMemoryBuffer(l->machine, l->emit.module, LLVMAssemblyFile, &why, &text))
+		tsr_bug("LLVM: %s", why);
+	fwrite(LLVMGetBufferStart(text), 1, LLVMGetBufferSize(text), out);
+	LLVMDisposeMemoryBuffer(text);
+}

@@ -1,0 +1,203 @@
+/* Statements of the loop IR, and the shape of loops: tested at the bottom (the form that LLVM's passes want), guarded at
+ * the top only where a loop may run zero times. */
+#include "emit.h"
+#include <string.h>
+
+LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name)
+{
+	return LLVMAppendBasicBlockInContext(e->context, e->function, name);
+}
+
+/* ---- loops ------------------------------------------------------------------------------------------------------------- */
+
+static LLVMMetadataRef text_node(tsr_emit *e, const char *text, LLVMValueRef value)
+{
+	LLVMMetadataRef parts[2] = {LLVMMDStringInContext2(e->context, text, strlen(text))};
+	if (value)
+		parts[1] = LLVMValueAsMetadata(value);
+	return LLVMMDNodeInContext2(e->context, parts, value ? 2 : 1);
+}
+
+/* A loop's identity is a node that names itself first. */
+static void annotate(tsr_emit *e, LLVMValueRef branch, tsr_for_kind how)
+{
+	LLVMMetadataRef self = LLVMTemporaryMDNode(e->context, NULL, 0), parts[4] = {self};
+	unsigned n = 1;
+	parts[n++] = text_node(e, "llvm.loop.mustprogress", NULL);
+	if (how == TSR_FOR_VECTOR)
+		parts[n++] = text_node(e, "llvm.loop.vectorize.enable", LLVMConstInt(e->i1, 1, false));
+	LLVMMetadataRef node = LLVMMDNodeInContext2(e->context, parts, n);
+	LLVMMetadataReplaceAllUsesWith(self, node);
+	LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->context, "llvm.loop", 9), LLVMMetadataAsValue(e->context, node));
+}
+
+static bool surely_less(LLVMValueRef a, LLVMValueRef b)
+{
+	return LLVMIsAConstantInt(a) && LLVMIsAConstantInt(b) && LLVMConstIntGetSExtValue(a) < LLVMConstIntGetSExtValue(b);
+}
+
+tsr_emit_loop tsr_emit_loop_begin(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, LLVMValueRef step, tsr_for_kind how)
+{
+	tsr_emit_loop loop = {.end = to, .step = step, .body = tsr_emit_block(e, "loop"), .after = tsr_emit_block(e, "done"), .how = how};
+	LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+	if (surely_less(from, to))
+		LLVMBuildBr(e->builder, loop.body);
+	else
+		LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, from, to, ""), loop.body, loop.after);
+	LLVMPositionBuilderAtEnd(e->builder, loop.body);
+	loop.index = LLVMBuildPhi(e->builder, e->i64, "i");
+	LLVMAddIncoming(loop.index, &from, &before, 1);
+	return loop;
+}
+
+void tsr_emit_loop_end(tsr_emit *e, tsr_emit_loop *loop)
+{
+	LLVMValueRef next = LLVMBuildNSWAdd(e->builder, loop->index, loop->step, "");
+	LLVMSetNUW(next, true);
+	LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntSLT, next, loop->end, "");
+	LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
+	annotate(e, LLVMBuildCondBr(e->builder, more, loop->body, loop->after), loop->how);
+	LLVMAddIncoming(loop->index, &next, &latch, 1);
+	LLVMMoveBasicBlockAfter(loop->after, latch);
+	LLVMPositionBuilderAtEnd(e->builder, loop->after);
+}
+
+static void emit_for(tsr_emit *e, const tsr_stmt *s)
+{
+	if (s->loop.contraction && tsr_emit_contraction(e, s))
+		return;
+	if (tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= 0)
+		return;
+	tsr_emit_loop loop = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_size(e, s->loop.extent), tsr_emit_i64(e, 1), s->loop.how);
+	LLVMValueRef outer = e->syms[s->loop.sym];
+	bool reorder = e->reorder;
+	e->syms[s->loop.sym] = loop.index;
+	e->reorder = s->loop.how == TSR_FOR_REDUCE || (reorder && s->loop.how != TSR_FOR_SERIAL);
+	tsr_emit_stmts(e, &s->loop.body);
+	e->syms[s->loop.sym] = outer;
+	e->reorder = reorder;
+	tsr_emit_loop_end(e, &loop);
+}
+
+/* ---- the others --------------------------------------------------------------------------------------------------------- */
+
+static void emit_store(tsr_emit *e, const tsr_stmt *s)
+{
+	tsr_prec p = e->loops->buffers.at[s->store.buffer]->prec;
+	LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, s->store.value), s->store.value->prec, p);
+	LLVMValueRef address = tsr_emit_address(e, s->store.buffer, s->store.index);
+	if (s->kind == TSR_STMT_UPDATE)
+		value = tsr_emit_acc(e, s->store.acc, p, tsr_emit_load(e, p, address), value);
+	tsr_emit_store(e, p, value, address);
+}
+
+/* The operation of a SET that accumulates, `x = x + ..`, is allowed to be reordered like an UPDATE's. */
+static LLVMValueRef accumulated(tsr_emit *e, const tsr_stmt *s)
+{
+	const tsr_expr *v = s->let.value;
+	if (e->reorder && s->kind == TSR_STMT_SET && v->kind == TSR_EXPR_OP && v->op.args[0]->kind == TSR_EXPR_LOCAL &&
+	    v->op.args[0]->local == s->let.local && v->op.operand_prec == v->prec && v->op.args[0]->prec == v->prec)
+		for (int acc = TSR_ACC_ADD; acc < TSR_ACCS; acc++)
+			if (tsr_acc_get((tsr_acc)acc)->op == v->op.op) {
+				LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, v->op.args[1]), v->op.args[1]->prec, v->prec);
+				return tsr_emit_acc(e, (tsr_acc)acc, v->prec, tsr_emit_expr(e, v->op.args[0]), value);
+			}
+	return tsr_emit_expr(e, v);
+}
+
+static void emit_let(tsr_emit *e, const tsr_stmt *s)
+{
+	tsr_local_id id = s->let.local;
+	LLVMValueRef value = accumulated(e, s);
+	if (s->kind == TSR_STMT_LET) {
+		if (!e->locals[id] || e->local_precs[id] != s->let.prec)
+			e->locals[id] = tsr_emit_alloca(e, tsr_emit_register_type(e, s->let.prec), "local");
+		e->local_precs[id] = s->let.prec;
+	}
+	value = tsr_emit_convert(e, value, s->let.value->prec, e->local_precs[id]);
+	LLVMBuildStore(e->builder, value, e->locals[id]);
+}
+
+static void emit_if(tsr_emit *e, const tsr_stmt *s)
+{
+	LLVMBasicBlockRef then = tsr_emit_block(e, "then"), after = tsr_emit_block(e, "after");
+	LLVMBuildCondBr(e->builder, tsr_emit_in_ranges(e, s->cond.n, s->cond.ranges), then, after);
+	LLVMPositionBuilderAtEnd(e->builder, then);
+	tsr_emit_stmts(e, &s->cond.body);
+	LLVMBuildBr(e->builder, after);
+	LLVMMoveBasicBlockAfter(after, LLVMGetInsertBlock(e->builder));
+	LLVMPositionBuilderAtEnd(e->builder, after);
+}
+
+void tsr_emit_check(tsr_emit *e, const tsr_range *range, const char *what, tsr_span span)
+{
+	LLVMBasicBlockRef fail = tsr_emit_block(e, "fail"), pass = tsr_emit_block(e, "pass");
+	LLVMBuildCondBr(e->builder, tsr_emit_in_ranges(e, 1, range), pass, fail);
+	LLVMPositionBuilderAtEnd(e->builder, fail);
+	LLVMValueRef args[5] = {e->ctx, tsr_emit_where(e, span), tsr_emit_text(e, what ? what : "the tensor"),
+		tsr_emit_lin(e, &range->index), tsr_emit_size(e, range->size)};
+	tsr_emit_call(e, "tsr_fail_index", e->none, 5, args);
+	LLVMBuildUnreachable(e->builder);
+	LLVMPositionBuilderAtEnd(e->builder, pass);
+}
+
+/* Words of the buffer's stream.  How many were drawn so far is kept in the table of numbers, behind the program's own. */
+static void emit_random(tsr_emit *e, const tsr_stmt *s)
+{
+	const tsr_buffer *b = e->loops->buffers.at[s->random.buffer];
+	LLVMValueRef seed = tsr_emit_call(e, "tsr_seed", e->i64, 1, &e->ctx), first = tsr_emit_i64(e, 0), counter = NULL;
+	LLVMValueRef count = tsr_emit_i64(e, 1), key = tsr_emit_alloca(e, LLVMArrayType2(e->i32, 4), "key");
+	for (uint32_t i = 0; i < b->rank; i++)
+		count = LLVMBuildNSWMul(e->builder, count, tsr_emit_size(e, b->dims[i]), "");
+	LLVMValueRef name[3] = {tsr_emit_text(e, s->random.key), seed, key};
+	tsr_emit_call(e, "tsr_random_key", e->none, 3, name);
+	if (s->random.per_run) {
+		LLVMValueRef at = tsr_emit_i64(e, (int64_t)e->loops->numbers.n + s->random.buffer);
+		counter = LLVMBuildInBoundsGEP2(e->builder, e->i64, e->number_table, &at, 1, "");
+		first = LLVMBuildLoad2(e->builder, e->i64, counter, "");
+	}
+	LLVMValueRef args[4] = {e->buffers[s->random.buffer], count, key, first};
+	tsr_emit_call(e, "tsr_random_words", e->none, 4, args);
+	if (counter)
+		LLVMBuildStore(e->builder, LLVMBuildAdd(e->builder, first, count, ""), counter);
+}
+
+static void emit_stmt(tsr_emit *e, const tsr_stmt *s)
+{
+	tsr_emit_position_of(e, s->span);
+	switch (s->kind) {
+	case TSR_STMT_FOR:
+		emit_for(e, s);
+		return;
+	case TSR_STMT_STORE: case TSR_STMT_UPDATE:
+		emit_store(e, s);
+		return;
+	case TSR_STMT_LET: case TSR_STMT_SET:
+		emit_let(e, s);
+		return;
+	case TSR_STMT_LETSYM:
+		e->syms[s->letsym.sym] = tsr_emit_convert(e, tsr_emit_expr(e, s->letsym.value), s->letsym.value->prec, TSR_PREC_I64);
+		return;
+	case TSR_STMT_IF:
+		emit_if(e, s);
+		return;
+	case TSR_STMT_RANDOM:
+		emit_random(e, s);
+		return;
+	case TSR_STMT_CHECK:
+		tsr_emit_check(e, &s->check.range, s->check.what, s->span);
+		return;
+	case TSR_STMT_KERNEL:
+		tsr_emit_kernel_call(e, s);
+		return;
+	case TSR_STMT_KINDS:
+		break;
+	}
+	tsr_bug("a statement of no kind");
+}
+
+void tsr_emit_stmts(tsr_emit *e, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++)
+		emit_stmt(e, body->at[i]);
+}

@@ -1,0 +1,54 @@
+/* Looking machines up. */
+#include "target.h"
+#include "cpu.h"
+#include <string.h>
+
+/* `name` with a '+' before it, as a whole word of a comma-separated feature string. */
+static bool has(const char *features, const char *name)
+{
+	size_t n = strlen(name);
+	for (const char *at = strchr(features, '+'); at; at = strchr(at + 1, '+'))
+		if (!strncmp(at + 1, name, n) && (at[n + 1] == 0 || at[n + 1] == ','))
+			return true;
+	return false;
+}
+
+const tsr_target *tsr_target_by_name(const char *name)
+{
+	for (const tsr_target *t = tsr_cpu_targets; t->name; t++)
+		if (!strcmp(t->name, name))
+			return t;
+	return NULL;
+}
+
+static const tsr_cpu_name *cpu_by_name(const char *arch, const char *cpu)
+{
+	for (const tsr_cpu_name *c = tsr_cpu_names; c->cpu; c++)
+		if (!strcmp(c->arch, arch) && !strcmp(c->cpu, cpu))
+			return c;
+	return NULL;
+}
+
+bool tsr_target_known_cpu(const char *arch, const char *cpu)
+{
+	return cpu_by_name(arch, cpu) != NULL;
+}
+
+const char *tsr_target_baseline_cpu(const char *arch)
+{
+	return !strcmp(arch, "x86_64") ? "x86-64-v2" : "generic";
+}
+
+const tsr_target *tsr_target_find(const char *arch, const char *features)
+{
+	const tsr_cpu_name *c = cpu_by_name(arch, features);
+	if (c)
+		return tsr_target_by_name(c->target);
+	if (!strcmp(arch, "aarch64"))
+		return tsr_target_by_name("neon");
+	if (strcmp(arch, "x86_64"))
+		return tsr_target_by_name("generic");
+	if (has(features, "avx512f") && has(features, "avx512vl") && has(features, "avx512dq") && has(features, "fma"))
+		return tsr_target_by_name("avx512");
+	return tsr_target_by_name(has(features, "avx2") && has(features, "fma") ? "avx2" : "sse");
+}
