@@ -43,6 +43,8 @@ BREAKS = [
     ({"tests/run/bad.err": "bad.tsr:1:2: error[E0201]: x\n"}, 1, "tests/run/bad.err"),
     ({"tests/run/good.err": "nothing\n"}, 1, "tests/run/good.err"),
     ({"tests/run/stops.fail": "index 4 is out of range\n"}, 2, "stops.fail O3"),
+    ({"tests/run/with-nothing.tsr": "\n"}, 3, "there is no tests/run/with-nothing.out"),
+    ({"tests/error/a-bad.tsr": "\n"}, 1, "there is no tests/error/a-bad.err"),
     ({"tests/run/good.fail": "\n"}, 3, "exit status 0"),
     ({"tests/run/alone.ast": "\n"}, 1, "there is no tests/run/alone.tsr"),
     ({"tests/run/check.py": "print('3 passed, 1 failed')\n"}, 1, "FAILED tests/run/check.py"),
