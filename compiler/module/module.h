@@ -1,0 +1,49 @@
+/* Modules: which files a program consists of, and what a name means across them.
+ *
+ * A module is a file.  `open Nn` and `Nn.layer_norm` find nn.tsr beside the program, then on the -I paths, then in the
+ * standard library; one name is one file for the whole program.  ops.tsr (module Ops) is opened implicitly by every module
+ * but itself and those it opens.  Modules are evaluated one after another, so none can need itself. */
+#ifndef TSR_MODULE_MODULE_H
+#define TSR_MODULE_MODULE_H
+#include "../syntax/ast.h"
+
+typedef struct tsr_module {
+	tsr_name name;                           /* "Nn"; of the program, from its file's name */
+	tsr_name path;
+	const tsr_module_ast *ast;
+	struct tsr_module *prelude;              /* Ops, or NULL */
+	uint32_t index;                          /* in tsr_modules.order */
+	/* while loading */
+	bool loading;
+	struct tsr_module *user;                 /* what is being loaded and asked for this */
+	tsr_span asked;                          /* where */
+} tsr_module;
+
+typedef struct tsr_modules {
+	TSR_VEC(tsr_module *) order;             /* each after everything that it needs; the program last */
+	TSR_VEC(tsr_module *) known;             /* by first mention, those that form a cycle included */
+	tsr_module *main;                        /* NULL when its file cannot be read (reported) */
+} tsr_modules;
+
+/* The program at `path` with everything that it opens or names. Never NULL. Looks on tc->include_dirs and in
+ * tc->stdlib_dir. What is missing after `open`, and cycles, are reported; a qualifier that no file answers is left to
+ * whoever resolves the name, since a library may be built in. */
+tsr_modules *tsr_modules_load(tsr_compiler *tc, const char *path);
+
+/* The module of that name, or NULL. */
+tsr_module *tsr_modules_find(const tsr_modules *all, tsr_name name);
+
+/* Reports that no file answers `name`, and where it was looked for. */
+void tsr_module_missing(tsr_compiler *tc, const tsr_modules *all, tsr_name name, tsr_span span);
+
+/* ---- scope.c */
+
+typedef struct tsr_definition { const tsr_module *module; uint32_t item; tsr_span span; } tsr_definition;
+
+/* What a name means to the item `before` of `m` (m->ast->items.n: at its end): the last definition before it, those of a
+ * module counting from where it is opened, and the prelude's before all.  With a qualifier: that module's own last one.
+ * False when there is none. */
+bool tsr_scope_find(const tsr_modules *all, const tsr_module *m, uint32_t before, tsr_name qualifier, tsr_name name, tsr_definition *out);
+/* Whether a pattern binds the name, and where. */
+bool tsr_pat_binds(const tsr_pat *p, tsr_name name, tsr_span *where);
+#endif
