@@ -10,6 +10,7 @@
 #ifndef TSR_SHAPE_SHAPE_H
 #define TSR_SHAPE_SHAPE_H
 #include "../syntax/spec.h"
+#include "../base/text.h"
 
 typedef struct tsr_store tsr_store;
 
@@ -37,10 +38,13 @@ typedef struct tsr_symbol {
 
 /* ---- terms ------------------------------------------------------------------------------------------------------ */
 
-typedef enum { TSR_DIM_VAR, TSR_DIM_ATOM, TSR_DIM_UNIT, TSR_DIM_ZERO, TSR_DIM_AFFINE, TSR_DIM_CONCAT } tsr_dim_kind;
+typedef enum { TSR_DIM_VAR, TSR_DIM_ATOM, TSR_DIM_UNIT, TSR_DIM_ZERO, TSR_DIM_AFFINE, TSR_DIM_CONCAT,
+	TSR_DIM_POISON       /* what an error touched: agrees with everything, silently */
+} tsr_dim_kind;
 
 typedef struct tsr_dim {
 	tsr_dim_kind kind;
+	uint32_t from;                                               /* the place that gave this size, as a store's id; 0: not known */
 	union {
 		uint32_t var;                                        /* VAR */
 		struct { tsr_size size; tsr_name basis; } atom;      /* ATOM; basis NULL = default; a symbolic atom has terms */
@@ -132,8 +136,15 @@ const tsr_label *tsr_rule_label(const tsr_rule *rule, tsr_name name);      /* NU
 void tsr_emit_set_label(tsr_store *s, const tsr_label *l, int64_t n, tsr_why why);
 void tsr_emit_equal_labels(tsr_store *s, const tsr_label *a, const tsr_label *b, tsr_why why);
 
+/* Terms. The result of an expression `stride * over (+ dilation * kernel) (+ offset)`, and of a concatenation; the
+ * components that may vanish are marked by tsr_dim_discardable. */
+tsr_dim tsr_dim_affine(tsr_store *s, tsr_affine term);
+tsr_dim tsr_dim_concat(tsr_store *s, uint32_t n, const tsr_dim *at);
+void tsr_dim_discardable(tsr_store *s, tsr_dim component);
+
 /* A leaf: its rows close to their lower bounds. A parameter's open axis is an error that names the hidden dimension. */
 typedef enum { TSR_LEAF_PLAIN, TSR_LEAF_PARAM } tsr_leaf_kind;
+/* To be called when the tensor is made, before it is used: the axes are stamped with the place. */
 void tsr_store_leaf(tsr_store *s, const tsr_shape *shape, tsr_leaf_kind kind, tsr_name name, tsr_span span);
 /* Any other tensor whose solved shape will be asked for. */
 void tsr_store_interior(tsr_store *s, const tsr_shape *shape, tsr_name name, tsr_span span);
@@ -151,6 +162,14 @@ bool tsr_store_solved(tsr_store *s, const tsr_shape *shape, tsr_solved *out);
 bool tsr_store_dim(tsr_store *s, tsr_dim d, tsr_solved_axis *out);
 /* A captured label as a number: a dimension's size, or the product of a row's axes (symbolic products are not supported: false). */
 bool tsr_store_label(tsr_store *s, const tsr_label *l, tsr_size *out);
+
+/* Run-time conditions: left = right, to be tested on entry, because a symbol of an exported signature (or one that is
+ * derived by a division) met another size. */
+typedef struct tsr_condition { tsr_size left, right; tsr_why why; } tsr_condition;
+uint32_t tsr_store_nconditions(const tsr_store *s);
+const tsr_condition *tsr_store_condition(const tsr_store *s, uint32_t i);
+/* A size with the solved symbols replaced. */
+tsr_size tsr_store_size(tsr_store *s, tsr_size x);
 
 /* "12 | 5 -> rgb:3", with ?n for symbolic sizes and 1* where a claim-free unit must be told apart. */
 const char *tsr_solved_str(tsr_store *s, const tsr_solved *shape);

@@ -1,0 +1,398 @@
+/* POLICY: closing.  What the constraints leave open is decided here, in five steps, each followed by solving; a step
+ * decides for all of its variables at once, from what was known before it, so that no order among them matters.
+ *
+ *   1 leaves, and what is inside affine and concatenated terms, take their lower bounds
+ *   2 components that may vanish, vanish
+ *   3 leaves have no more axes than these, and claim nothing; a parameter must not be open
+ *   4 at-least n is n; a total over unknown rows is one output axis
+ *   5 interiors go upward: no more axes, the claim-free unit
+ *
+ * Whatever a later step makes known may give a leaf its bound, so step 1 is taken again after each.
+ * A row's bound is a candidate, not a fact (inequality of rows is not transitive): it is computed from the results that
+ * the row is an operand of, and through them along chains of variables, flank by flank; the shorter flank wins. */
+#include "store.h"
+#include "../base/map.h"
+
+/* ---- step 1 ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t over(uint32_t a, uint32_t b) { return a > b ? a - b : 0; }
+
+/* The flanks that one inequality proposes for the operand's variable; false when it knows nothing of them. */
+static bool proposal(tsr_store *s, tsr_row res, tsr_row op, uint32_t *lead, uint32_t *trail)
+{
+	if (!tsr_row_open(res)) {
+		tsr_row in = tsr_row_slice(s, res, op.nlead, tsr_row_flanks(res) - op.ntrail);
+		*lead = in.nlead;
+		*trail = in.ntrail;
+		return true;
+	}
+	const tsr_row_var *v = &s->rows.at[res.var];
+	bool known = v->has_bound && res.var != op.var;
+	*lead = over(res.nlead + (known ? v->bound_lead : 0), op.nlead);
+	*trail = over(res.ntrail + (known ? v->bound_trail : 0), op.ntrail);
+	return known || *lead + *trail > 0;
+}
+
+/* Recomputes the candidate of a row variable; true when it changed. */
+static bool refresh(tsr_store *s, uint32_t root)
+{
+	tsr_ids watchers = s->rows.at[root].watchers;
+	bool has = false;
+	uint32_t lead = 0, trail = 0;
+	for (uint32_t i = 0; i < watchers.n; i++) {
+		const tsr_cstr *c = s->cstrs.at[watchers.at[i]];
+		bool poison = false;
+		if (c->done || c->kind != TSR_C_ROW_BELOW)
+			continue;
+		tsr_row op = tsr_row_find(s, c->row.b, &poison), res = tsr_row_find(s, c->row.a, &poison);
+		uint32_t l, t;
+		if (op.var != root || !proposal(s, res, op, &l, &t))
+			continue;
+		lead = !has || l < lead ? l : lead;
+		trail = !has || t < trail ? t : trail;
+		has = true;
+	}
+	tsr_row_var *v = &s->rows.at[root];
+	if (has == v->has_bound && lead == v->bound_lead && trail == v->bound_trail)
+		return false;
+	v->has_bound = has;
+	v->bound_lead = lead;
+	v->bound_trail = trail;
+	return v->bound_updates++ < 64;     /* along a cycle of variables the candidates may chase each other: enough */
+}
+
+static void mark_operands_dirty(tsr_store *s, uint32_t root)
+{
+	tsr_ids watchers = s->rows.at[root].watchers;
+	for (uint32_t i = 0; i < watchers.n; i++) {
+		const tsr_cstr *c = s->cstrs.at[watchers.at[i]];
+		bool poison = false;
+		if (c->done || c->kind != TSR_C_ROW_BELOW || tsr_row_find(s, c->row.a, &poison).var != root)
+			continue;
+		tsr_row op = tsr_row_find(s, c->row.b, &poison);
+		if (tsr_row_open(op))
+			tsr_push(s->arena, &s->dirty_rows, op.var);
+	}
+}
+
+static tsr_row fresh_axes(tsr_store *s, uint32_t nlead, uint32_t ntrail)
+{
+	tsr_row r = {.nlead = nlead, .ntrail = ntrail, .var = TSR_NO_ROW};
+	r.lead = nlead ? TSR_NEW_N(s->arena, tsr_dim, nlead) : NULL;
+	r.trail = ntrail ? TSR_NEW_N(s->arena, tsr_dim, ntrail) : NULL;
+	for (uint32_t i = 0; i < nlead; i++)
+		r.lead[i] = tsr_dim_fresh(s, NULL, TSR_NOWHERE);
+	for (uint32_t i = 0; i < ntrail; i++)
+		r.trail[i] = tsr_dim_fresh(s, NULL, TSR_NOWHERE);
+	return r;
+}
+
+/* Leaves' open rows take their candidates: the axes are fresh, and get their own bounds through the inequalities. */
+static bool rows_take_bounds(tsr_store *s)
+{
+	tsr_ids take = {0};
+	for (uint32_t i = 0; i < s->dirty_rows.n; i++) {
+		uint32_t root = tsr_forest_find(s->row_forest, s->dirty_rows.at[i]);
+		if (s->rows.at[root].bound)
+			continue;
+		if (refresh(s, root))
+			mark_operands_dirty(s, root);
+		if (s->rows.at[root].has_bound && s->rows.at[root].in_leaf)
+			tsr_push(s->arena, &take, root);
+	}
+	s->dirty_rows.n = 0;
+	bool any = false;
+	for (uint32_t i = 0; i < take.n; i++) {
+		tsr_row_var *v = &s->rows.at[take.at[i]];
+		if (v->bound || !v->has_bound)
+			continue;
+		any = true;
+		tsr_bind_row(s, take.at[i], fresh_axes(s, v->bound_lead, v->bound_trail), NULL);
+	}
+	tsr_solve(s);
+	return any;
+}
+
+static bool dims_take_bounds(tsr_store *s)
+{
+	bool any = false;
+	tsr_ids dirty = s->dirty_dims;
+	s->dirty_dims = (tsr_ids){0};
+	for (uint32_t i = 0; i < dirty.n; i++) {
+		uint32_t root = tsr_forest_find(s->dim_forest, dirty.at[i]);
+		const tsr_dim_var *v = &s->dims.at[root];
+		if (v->bound || !v->has_lower || !(v->in_leaf || v->in_term))
+			continue;
+		any = true;
+		tsr_bind_dim(s, root, v->lower, s->cstrs.at[v->lower_cause]);
+	}
+	tsr_solve(s);
+	return any;
+}
+
+static void take_bounds(tsr_store *s)
+{
+	tsr_solve(s);
+	do
+		while (rows_take_bounds(s))
+			;
+	while (dims_take_bounds(s) || s->dirty_rows.n);
+}
+
+/* ---- steps 2 to 5 ------------------------------------------------------------------------------------------------ */
+
+static bool open_dim(tsr_store *s, uint32_t v) { return tsr_forest_find(s->dim_forest, v) == v && !s->dims.at[v].bound; }
+static bool open_row(tsr_store *s, uint32_t v) { return tsr_forest_find(s->row_forest, v) == v && !s->rows.at[v].bound; }
+
+static void pair_concats(tsr_store *s)
+{
+	for (uint32_t v = 0; v < s->dims.n; v++)
+		if (open_dim(s, v) && s->dims.at[v].defs.n > 1)
+			tsr_pair_concats(s, v);
+	take_bounds(s);
+}
+
+static void discard(tsr_store *s)
+{
+	for (uint32_t v = 0; v < s->dims.n; v++)
+		if (open_dim(s, v) && s->dims.at[v].discardable)
+			tsr_bind_dim(s, v, tsr_dim_zero(), NULL);
+	take_bounds(s);
+}
+
+static void resolve_words(tsr_store *s)
+{
+	for (uint32_t i = 0; i < s->cstrs.n; i++)
+		if (tsr_word_deferred(s, s->cstrs.at[i])) {
+			tsr_word_resolve(s, s->cstrs.at[i]);
+			tsr_solve(s);
+		}
+	take_bounds(s);
+}
+
+/* Variables under a pending total are left to step 4. */
+static void under_totals(tsr_store *s, tsr_map *rows, tsr_map *dims)
+{
+	tsr_map_init(rows, s->arena);
+	tsr_map_init(dims, s->arena);
+	for (uint32_t i = 0; i < s->emitted.n; i++) {
+		const tsr_cstr *c = s->cstrs.at[s->emitted.at[i]];
+		if (c->done || c->kind != TSR_C_TOTAL)
+			continue;
+		for (uint32_t j = 0; j < c->total.n; j++) {
+			bool poison = false;
+			tsr_row r = tsr_row_find(s, c->total.rows[j], &poison);
+			if (tsr_row_open(r))
+				tsr_map_put(rows, r.var)->value.i = 1;
+			for (uint32_t k = 0; k < tsr_row_flanks(r); k++) {
+				tsr_dim d = tsr_dim_find(s, tsr_row_axis(r, k));
+				if (tsr_dim_is_var(d))
+					tsr_map_put(dims, d.var)->value.i = 1;
+			}
+		}
+		tsr_dim d = c->total.has_dim ? tsr_dim_find(s, c->total.d) : tsr_dim_unit();
+		if (tsr_dim_is_var(d))
+			tsr_map_put(dims, d.var)->value.i = 1;
+	}
+}
+
+/* The greatest at-least n >= 2 of each open dimension. */
+static void at_leasts(tsr_store *s, tsr_map *out)
+{
+	tsr_map_init(out, s->arena);
+	for (uint32_t i = 0; i < s->cstrs.n; i++) {
+		const tsr_cstr *c = s->cstrs.at[i];
+		tsr_dim d = !c->done && c->kind == TSR_C_AT_LEAST ? tsr_dim_find(s, c->at_least.d) : tsr_dim_unit();
+		if (!tsr_dim_is_var(d) || c->at_least.n < 2)
+			continue;
+		tsr_map_entry *e = tsr_map_put(out, d.var);
+		if (c->at_least.n > e->value.i)
+			e->value.i = c->at_least.n;
+	}
+}
+
+static void hidden(tsr_store *s, uint32_t leaf, tsr_name label, tsr_kind kind)
+{
+	if (leaf != NONE && s->leaves.at[leaf].reported)
+		return;
+	if (leaf != NONE)
+		s->leaves.at[leaf].reported = true;
+	tsr_fault_hidden(s, leaf, label, kind);
+}
+
+static void leaf_rows(tsr_store *s)
+{
+	tsr_map rows, dims;
+	under_totals(s, &rows, &dims);
+	for (uint32_t v = 0; v < s->rows.n; v++) {
+		const tsr_row_var *r = &s->rows.at[v];
+		if (!open_row(s, v) || !r->in_leaf || tsr_map_find(&rows, v))
+			continue;
+		if (r->in_param && !(r->input && (r->from_template || !r->in_spec))) {
+			hidden(s, r->leaf, NULL, r->input ? TSR_INPUT : TSR_OUTPUT);
+			tsr_poison_row(s, (tsr_row){.var = v});
+		} else {
+			tsr_bind_row(s, v, tsr_row_empty(), NULL);
+		}
+	}
+	take_bounds(s);
+}
+
+/* A derived size (one that an affine or concatenated term defines) waits for what defines it, to the end. */
+static void leaf_dims(tsr_store *s, bool derived_too)
+{
+	tsr_map rows, dims, least;
+	under_totals(s, &rows, &dims);
+	at_leasts(s, &least);
+	for (uint32_t v = 0; v < s->dims.n; v++) {
+		const tsr_dim_var *d = &s->dims.at[v];
+		if (!open_dim(s, v) || !d->in_leaf || (d->defs.n && !derived_too) || tsr_map_find(&dims, v))
+			continue;
+		if (d->in_param) {
+			hidden(s, d->leaf, d->label, TSR_KINDS);
+			tsr_poison_dim(s, (tsr_dim){.kind = TSR_DIM_VAR, .var = v});
+		} else if (!tsr_map_find(&least, v)) {
+			tsr_bind_dim(s, v, tsr_dim_unit(), NULL);
+		}
+	}
+	take_bounds(s);
+}
+
+static void close_at_least(tsr_store *s)
+{
+	tsr_map least;
+	at_leasts(s, &least);
+	for (uint32_t i = 0; i < least.n; i++) {
+		uint32_t v = (uint32_t)least.entries[i].key;
+		tsr_dim n = tsr_dim_atom(least.entries[i].value.i, NULL);
+		if (open_dim(s, v))
+			tsr_bind_dim(s, v, s->dims.at[v].has_lower ? s->dims.at[v].lower : n, NULL);
+	}
+	take_bounds(s);
+}
+
+/* A total over unknown rows: one axis of the last open row (the output), the others have no more. */
+static void close_totals(tsr_store *s)
+{
+	for (uint32_t i = 0; i < s->emitted.n; i++) {
+		const tsr_cstr *c = s->cstrs.at[s->emitted.at[i]];
+		if (c->done || c->kind != TSR_C_TOTAL)
+			continue;
+		bool poison = false, given = false;
+		for (uint32_t j = c->total.n; j-- > 0;) {
+			tsr_row r = tsr_row_find(s, c->total.rows[j], &poison);
+			if (tsr_row_open(r))
+				tsr_bind_row(s, r.var, fresh_axes(s, 0, given ? 0 : 1), c);
+			given |= tsr_row_open(r);
+		}
+		take_bounds(s);
+	}
+}
+
+/* A window of which nothing is known has one point; an axis with a runtime number is as long as its static part. */
+static void close_terms(tsr_store *s)
+{
+	for (uint32_t i = 0; i < s->cstrs.n; i++) {
+		const tsr_cstr *c = s->cstrs.at[i];
+		if (c->done || c->kind != TSR_C_AFFINE || !c->affine.term->has_kernel)
+			continue;
+		tsr_dim k = tsr_dim_find(s, c->affine.term->kernel);
+		if (tsr_dim_is_var(k) && !s->dims.at[k.var].defs.n)
+			tsr_bind_dim(s, k.var, tsr_dim_unit(), NULL);
+	}
+	take_bounds(s);
+}
+
+static void close_interiors(tsr_store *s)
+{
+	for (uint32_t v = 0; v < s->rows.n; v++)
+		if (open_row(s, v))
+			tsr_bind_row(s, v, tsr_row_empty(), NULL);
+	take_bounds(s);
+	close_terms(s);
+	for (uint32_t v = 0; v < s->dims.n; v++)
+		if (open_dim(s, v) && !s->dims.at[v].defs.n)
+			tsr_bind_dim(s, v, tsr_dim_unit(), NULL);
+	take_bounds(s);
+	tsr_close_bounded(s);
+	leaf_dims(s, true);
+	for (uint32_t v = 0; v < s->dims.n; v++)
+		if (open_dim(s, v))
+			tsr_bind_dim(s, v, tsr_dim_unit(), NULL);
+	take_bounds(s);
+}
+
+bool tsr_store_close(tsr_store *s)
+{
+	tsr_solve(s);
+	s->closing = true;
+	for (uint32_t v = 0; v < s->rows.n; v++)
+		if (open_row(s, v))
+			tsr_push(s->arena, &s->dirty_rows, v);
+	for (uint32_t v = 0; v < s->dims.n; v++)
+		if (open_dim(s, v))
+			tsr_push(s->arena, &s->dirty_dims, v);
+	take_bounds(s);                  /* 1 */
+	pair_concats(s);
+	discard(s);                      /* 2 */
+	resolve_words(s);
+	leaf_rows(s);                    /* 3 */
+	leaf_dims(s, false);
+	close_at_least(s);               /* 4 */
+	close_totals(s);
+	close_interiors(s);              /* 5 */
+	return s->nerrors == 0;
+}
+
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+bool tsr_store_dim(tsr_store *s, tsr_dim d, tsr_solved_axis *out)
+{
+	d = tsr_dim_find(s, d);
+	*out = (tsr_solved_axis){.unit = d.kind == TSR_DIM_UNIT, .basis = d.kind == TSR_DIM_ATOM ? d.atom.basis : NULL};
+	return tsr_dim_size(s, d, &out->size);
+}
+
+bool tsr_store_solved(tsr_store *s, const tsr_shape *shape, tsr_solved *out)
+{
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
+		bool poison = false;
+		tsr_row r = tsr_row_find(s, shape->row[k], &poison);
+		tsr_solved_row *to = &out->row[k];
+		to->n = tsr_row_flanks(r);
+		to->marker = r.nlead;
+		to->axes = to->n ? TSR_NEW_N(s->arena, tsr_solved_axis, to->n) : NULL;
+		if (poison || tsr_row_open(r))
+			return false;
+		for (uint32_t i = 0; i < to->n; i++)
+			if (!tsr_store_dim(s, tsr_row_axis(r, i), &to->axes[i]))
+				return false;
+	}
+	return true;
+}
+
+bool tsr_store_label(tsr_store *s, const tsr_label *l, tsr_size *out)
+{
+	tsr_solved_axis axis;
+	if (!l->is_row) {
+		bool ok = tsr_store_dim(s, l->dim, &axis);
+		*out = axis.size;
+		return ok;
+	}
+	bool poison = false;
+	tsr_row r = tsr_row_find(s, l->row, &poison);
+	*out = tsr_size_const(1);
+	if (poison || tsr_row_open(r))
+		return false;
+	for (uint32_t i = 0; i < tsr_row_flanks(r); i++) {
+		if (!tsr_store_dim(s, tsr_row_axis(r, i), &axis))
+			return false;
+		if (tsr_size_is_const(axis.size))
+			*out = tsr_size_scale(s->arena, *out, axis.size.k);
+		else if (tsr_size_is_const(*out))
+			*out = tsr_size_scale(s->arena, axis.size, out->k);
+		else
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,402 @@
+/* Section 4, conditions: at-least, total elements, affine and concatenated sizes.  Each is propagated whenever one of its
+ * variables is bound: with one unknown left it solves it, with none it is verified. */
+#include "store.h"
+
+static void poison_all(tsr_store *s, tsr_cstr *c, uint32_t n, const tsr_dim *at)
+{
+	c->done = true;
+	for (uint32_t i = 0; i < n; i++)
+		tsr_poison_dim(s, at[i]);
+}
+
+static tsr_dim derived(const tsr_cstr *c, tsr_size size, tsr_name basis)
+{
+	return (tsr_dim){.kind = TSR_DIM_ATOM, .from = c->id + 1, .atom = {size, basis}};
+}
+
+static tsr_size minus(tsr_store *s, tsr_size x, tsr_size y)
+{
+	return tsr_size_add(s->arena, x, tsr_size_scale(s->arena, y, -1));
+}
+
+static bool too_small(tsr_size x, int64_t least) { return tsr_size_is_const(x) && x.k < least; }
+static tsr_name basis_of(tsr_dim d) { return d.kind == TSR_DIM_ATOM ? d.atom.basis : NULL; }
+
+/* ---- at least ---------------------------------------------------------------------------------------------------- */
+
+void tsr_visit_at_least(tsr_store *s, tsr_cstr *c)
+{
+	tsr_dim d = tsr_dim_find(s, c->at_least.d);
+	tsr_size size;
+	if (tsr_dim_is_var(d)) {
+		tsr_watch_dim(s, c, d.var);
+		return;
+	}
+	c->done = true;
+	if (tsr_dim_size(s, d, &size) && too_small(size, c->at_least.n)) {
+		tsr_fault_at_least(s, c, size);
+		tsr_poison_dim(s, c->at_least.d);
+	}
+}
+
+/* ---- total elements ---------------------------------------------------------------------------------------------- */
+
+typedef struct product {
+	tsr_size known;              /* of the axes that are known */
+	uint32_t nvars, nopen;
+	tsr_dim var;                 /* an unknown axis */
+	bool poison, unsupported;    /* a product of symbols has no linear form */
+} product;
+
+static void multiply(tsr_store *s, tsr_cstr *c, product *p, tsr_dim axis)
+{
+	tsr_dim d = tsr_dim_find(s, axis);
+	tsr_size size;
+	if (d.kind == TSR_DIM_POISON) {
+		p->poison = true;
+	} else if (tsr_dim_is_var(d)) {
+		p->nvars++;
+		p->var = d;
+		tsr_watch_dim(s, c, d.var);
+	} else if (tsr_dim_size(s, d, &size)) {
+		if (tsr_size_is_const(size))
+			p->known = tsr_size_scale(s->arena, p->known, size.k);
+		else if (tsr_size_is_const(p->known))
+			p->known = tsr_size_scale(s->arena, size, p->known.k);
+		else
+			p->unsupported = true;
+	}
+}
+
+static product axes_product(tsr_store *s, tsr_cstr *c)
+{
+	product p = {.known = tsr_size_const(1)};
+	for (uint32_t i = 0; i < c->total.n; i++) {
+		tsr_row r = tsr_row_find(s, c->total.rows[i], &p.poison);
+		for (uint32_t j = 0; j < tsr_row_flanks(r); j++)
+			multiply(s, c, &p, tsr_row_axis(r, j));
+		if (tsr_row_open(r)) {
+			p.nopen++;
+			tsr_watch_row(s, c, r.var);
+		}
+	}
+	return p;
+}
+
+static void fail_total(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want)
+{
+	c->done = true;
+	tsr_fault_total(s, c, have, want);
+	for (uint32_t i = 0; i < c->total.n; i++)
+		tsr_poison_row(s, c->total.rows[i]);
+	if (c->total.has_dim)
+		tsr_poison_dim(s, c->total.d);
+}
+
+/* Every axis is known: product = size, or product = coef * d with d unknown. */
+static void total_known(tsr_store *s, tsr_cstr *c, tsr_size have, bool has_want, tsr_size want)
+{
+	tsr_size d;
+	c->done = true;
+	if (has_want) {
+		if (!tsr_size_meet(s, have, want, &c->why))
+			fail_total(s, c, have, want);
+	} else if (tsr_size_divide(s, have, c->total.coef, true, &c->why, &d) && !too_small(d, 1)) {
+		tsr_dim_equate(s, c, c->total.d, derived(c, d, NULL));
+	} else {
+		fail_total(s, c, have, tsr_size_const(c->total.coef));
+	}
+}
+
+void tsr_visit_total(tsr_store *s, tsr_cstr *c)
+{
+	product p = axes_product(s, c);
+	tsr_size want = c->total.size, q;
+	bool has_want = true;
+	if (c->total.has_dim) {
+		tsr_dim d = tsr_dim_find(s, c->total.d);
+		p.poison |= d.kind == TSR_DIM_POISON;
+		has_want = tsr_dim_size(s, d, &want);
+		if (has_want)
+			want = tsr_size_scale(s->arena, want, c->total.coef);
+		else if (tsr_dim_is_var(d))
+			tsr_watch_dim(s, c, d.var);
+	}
+	if (p.poison || p.unsupported) {
+		c->done = true;
+	} else if (p.nopen == 0 && p.nvars == 0) {
+		total_known(s, c, p.known, has_want, want);
+	} else if (has_want && tsr_size_is_const(p.known) && tsr_size_is_const(want) && (p.known.k == 0 || want.k % p.known.k != 0)) {
+		fail_total(s, c, p.known, want);
+	} else if (p.nopen == 0 && p.nvars == 1 && has_want) {
+		c->done = true;
+		if (tsr_size_equal(p.known, want))
+			q = tsr_size_const(1);
+		else if (!tsr_size_is_const(p.known) || !tsr_size_divide(s, want, p.known.k, true, &c->why, &q))
+			q = tsr_size_const(0);
+		if (too_small(q, 1))
+			fail_total(s, c, p.known, want);
+		else
+			tsr_dim_equate(s, c, p.var, derived(c, q, NULL));
+	}
+}
+
+/* ---- affine ------------------------------------------------------------------------------------------------------ */
+
+/* d = S * over + D * kernel + K. */
+typedef struct line { int64_t S, D, K; } line;
+
+static line line_of(const tsr_affine *t)
+{
+	if (t->runtime)
+		return (line){t->stride, t->has_kernel ? t->dilation : 0, 1 - t->stride + t->offset - (t->has_kernel ? t->dilation : 0)};
+	if (!t->has_kernel) {
+		int64_t q = t->offset / t->stride - (t->offset % t->stride < 0);
+		return (line){t->stride, 0, t->stride * q};
+	}
+	switch (t->pad) {
+	case TSR_PAD_SAME: return (line){t->stride, 0, 0};
+	case TSR_PAD_VALID: case TSR_PAD_NONE: break;
+	}
+	return (line){t->stride, t->dilation, 1 - t->stride - t->dilation + t->offset};
+}
+
+static void fail_affine(tsr_store *s, tsr_cstr *c)
+{
+	const tsr_affine *t = c->affine.term;
+	tsr_fault_affine(s, c, tsr_dim_find(s, c->affine.d), tsr_dim_find(s, t->over),
+		t->has_kernel ? tsr_dim_find(s, t->kernel) : tsr_dim_unit());
+	poison_all(s, c, 3, (tsr_dim[]){c->affine.d, t->over, t->has_kernel ? t->kernel : t->over});
+}
+
+/* num / by is the size of `unknown`, or the sizes do not fit. */
+static void affine_solve(tsr_store *s, tsr_cstr *c, tsr_dim unknown, tsr_size num, int64_t by, tsr_name basis)
+{
+	tsr_size q;
+	if (!tsr_size_divide(s, num, by, true, &c->why, &q) || too_small(q, 1))
+		fail_affine(s, c);
+	else
+		tsr_dim_equate(s, c, unknown, derived(c, q, basis));
+}
+
+/* A runtime number is added: the axis only has to cover the static part. */
+static void affine_bounded(tsr_store *s, tsr_cstr *c, tsr_dim d, bool covered, tsr_size cover)
+{
+	tsr_size size;
+	if (!covered || !tsr_dim_size(s, d, &size))
+		return;
+	c->done = true;
+	tsr_size room = minus(s, size, cover);
+	if (too_small(room, 0))
+		fail_affine(s, c);
+}
+
+void tsr_visit_affine(tsr_store *s, tsr_cstr *c)
+{
+	const tsr_affine *t = c->affine.term;
+	tsr_dim terms[3] = {c->affine.d, t->over, t->has_kernel ? t->kernel : tsr_dim_unit()};
+	tsr_dim d = tsr_dim_find(s, terms[0]), o = tsr_dim_find(s, terms[1]), k = tsr_dim_find(s, terms[2]);
+	if (d.kind == TSR_DIM_POISON || o.kind == TSR_DIM_POISON || k.kind == TSR_DIM_POISON) {
+		poison_all(s, c, 3, terms);
+		return;
+	}
+	if (d.kind == TSR_DIM_UNIT && !t->runtime) {
+		tsr_fault_unit_term(s, c);
+		poison_all(s, c, 3, terms);
+		return;
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		tsr_dim x = i == 0 ? d : i == 1 ? o : k;
+		if (tsr_dim_is_var(x)) {
+			s->dims.at[x.var].in_term = true;
+			tsr_watch_dim(s, c, x.var);
+		}
+	}
+	line l = line_of(t);
+	tsr_size ds, os, ks;
+	bool has_d = tsr_dim_size(s, d, &ds), has_o = tsr_dim_size(s, o, &os), has_k = tsr_dim_size(s, k, &ks);
+	tsr_size part = tsr_size_const(l.K);          /* K, plus what is known of the rest */
+	if (has_k)
+		part = tsr_size_add(s->arena, part, tsr_size_scale(s->arena, ks, l.D));
+	bool k_free = has_k || l.D == 0;
+	tsr_name merged;
+	if (t->runtime) {
+		if (has_o)
+			part = tsr_size_add(s->arena, part, tsr_size_scale(s->arena, os, l.S));
+		affine_bounded(s, c, d, has_o && k_free, part);
+	} else if (has_o && k_free) {
+		tsr_size sum = tsr_size_add(s->arena, part, tsr_size_scale(s->arena, os, l.S));
+		tsr_meet how = tsr_basis_merge(basis_of(o), basis_of(k), &merged) ? TSR_MEET_OK : TSR_MEET_BASIS;
+		if (how == TSR_MEET_BASIS) {
+			tsr_fault_meet(s, c, o, k, how);
+			poison_all(s, c, 3, terms);
+		} else if (too_small(sum, 1) || (has_d && !tsr_size_meet(s, ds, sum, &c->why))) {
+			fail_affine(s, c);
+		} else if (!has_d || has_k) {                 /* a padded axis may know d and over before the kernel's basis */
+			c->done = has_k;
+			tsr_dim_equate(s, c, d, derived(c, sum, merged));
+		}
+	} else if (has_d && k_free) {
+		affine_solve(s, c, o, minus(s, ds, part), l.S, basis_of(d));
+	} else if (has_d && has_o && l.D != 0) {
+		affine_solve(s, c, k, minus(s, minus(s, ds, part), tsr_size_scale(s->arena, os, l.S)), l.D,
+			basis_of(o) == basis_of(d) ? NULL : basis_of(d));
+	}
+}
+
+/* ---- concatenation ----------------------------------------------------------------------------------------------- */
+
+typedef struct parts {
+	tsr_size sum;                /* of the known components */
+	uint32_t nvars, nlasting, nknown;    /* unknown; unknown and not discardable; known and not zero */
+	tsr_dim var, last;           /* an unknown component; a known one */
+	tsr_name basis;
+	bool poison, basis_clash;
+	tsr_dim clash;
+} parts;
+
+static parts parts_of(tsr_store *s, tsr_cstr *c)
+{
+	parts p = {.sum = tsr_size_const(0)};
+	for (uint32_t i = 0; i < c->concat.n; i++) {
+		tsr_dim x = tsr_dim_find(s, c->concat.at[i]);
+		tsr_size size;
+		if (x.kind == TSR_DIM_POISON) {
+			p.poison = true;
+		} else if (tsr_dim_is_var(x)) {
+			p.nvars++;
+			p.nlasting += !s->dims.at[x.var].discardable;
+			p.var = x;
+			s->dims.at[x.var].in_term = true;
+			tsr_watch_dim(s, c, x.var);
+		} else if (x.kind != TSR_DIM_ZERO && tsr_dim_size(s, x, &size)) {
+			p.sum = tsr_size_add(s->arena, p.sum, size);
+			p.nknown++;
+			if (!tsr_basis_merge(p.basis, basis_of(x), &p.basis)) {
+				p.basis_clash = true;
+				p.clash = x;
+			} else if (basis_of(x) || p.nknown == 1) {
+				p.last = x;
+			}
+		}
+	}
+	return p;
+}
+
+static void fail_concat(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want)
+{
+	tsr_fault_concat(s, c, have, want);
+	tsr_poison_dim(s, c->concat.d);
+	poison_all(s, c, c->concat.n, c->concat.at);
+}
+
+/* The whole is known: what is left over belongs to the unknown components. */
+static void concat_rest(tsr_store *s, tsr_cstr *c, const parts *p, tsr_dim d, tsr_size whole)
+{
+	tsr_size rest = minus(s, whole, p->sum);
+	if (too_small(rest, p->nlasting)) {
+		fail_concat(s, c, p->sum, whole);
+	} else if (tsr_size_is_const(rest) && rest.k == 0) {
+		c->done = true;
+		for (uint32_t i = 0; i < c->concat.n; i++)
+			if (tsr_dim_is_var(tsr_dim_find(s, c->concat.at[i])))
+				tsr_dim_equate(s, c, c->concat.at[i], tsr_dim_zero());
+	} else if (p->nvars == 1) {
+		c->done = true;
+		tsr_dim_equate(s, c, p->var, p->nknown ? derived(c, rest, basis_of(d)) : d);
+	}
+}
+
+void tsr_visit_concat(tsr_store *s, tsr_cstr *c)
+{
+	parts p = parts_of(s, c);
+	tsr_dim d = tsr_dim_find(s, c->concat.d);
+	tsr_size whole;
+	if (p.poison || d.kind == TSR_DIM_POISON) {
+		tsr_poison_dim(s, c->concat.d);
+		poison_all(s, c, c->concat.n, c->concat.at);
+	} else if (p.basis_clash) {
+		tsr_fault_meet(s, c, p.last, p.clash, TSR_MEET_BASIS);
+		tsr_poison_dim(s, c->concat.d);
+		poison_all(s, c, c->concat.n, c->concat.at);
+	} else if (p.nvars == 0 && p.nknown == 0) {
+		fail_concat(s, c, p.sum, tsr_size_const(1));
+	} else if (p.nvars == 0) {
+		c->done = true;
+		if (p.nknown > 1 && tsr_dim_size(s, d, &whole) && !tsr_size_meet(s, p.sum, whole, &c->why))
+			fail_concat(s, c, p.sum, whole);
+		else if (p.nknown > 1 && d.kind == TSR_DIM_UNIT)
+			tsr_fault_unit_term(s, c);
+		else
+			tsr_dim_equate(s, c, d, p.nknown == 1 ? p.last : derived(c, p.sum, p.basis));
+	} else if (tsr_dim_size(s, d, &whole)) {
+		concat_rest(s, c, &p, d, whole);
+	} else if (p.nvars == 1 && p.nknown == 0) {
+		c->done = true;
+		tsr_dim_equate(s, c, d, p.var);
+	} else {
+		tsr_watch_dim(s, c, d.var);
+		if (!c->concat.strict && tsr_dim_strict(s, d.var)) {
+			c->concat.strict = true;
+			tsr_wake(s, &s->dims.at[d.var].watchers);
+		}
+	}
+}
+
+/* Components that are not yet paired: neither zero nor equal to one of the other side. */
+static uint32_t unpaired(tsr_store *s, const tsr_cstr *c, const tsr_cstr *other, tsr_dim *out)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < c->concat.n; i++) {
+		tsr_dim x = tsr_dim_find(s, c->concat.at[i]);
+		bool paired = x.kind == TSR_DIM_ZERO;
+		for (uint32_t j = 0; j < other->concat.n && !paired; j++) {
+			tsr_dim y = tsr_dim_find(s, other->concat.at[j]);
+			paired = x.kind == y.kind && tsr_dim_same(s, x, y);
+		}
+		if (!paired)
+			out[n++] = x;
+	}
+	return n;
+}
+
+/* POLICY: two concatenations of one unknown size whose components nothing else pairs are paired by position in the
+ * source; components that are left over on the longer side vanish. */
+void tsr_pair_concats(tsr_store *s, uint32_t root)
+{
+	tsr_cstr *first = NULL;
+	for (uint32_t i = 0; i < s->dims.at[root].defs.n; i++) {
+		tsr_cstr *c = s->cstrs.at[s->dims.at[root].defs.at[i]];
+		if (c->kind != TSR_C_CONCAT || c->done)
+			continue;
+		if (!first) {
+			first = c;
+			continue;
+		}
+		tsr_dim *x = TSR_NEW_N(s->arena, tsr_dim, first->concat.n), *y = TSR_NEW_N(s->arena, tsr_dim, c->concat.n);
+		uint32_t nx = unpaired(s, first, c, x), ny = unpaired(s, c, first, y);
+		for (uint32_t j = 0; j < nx || j < ny; j++)
+			tsr_dim_equate(s, c, j < nx ? x[j] : tsr_dim_zero(), j < ny ? y[j] : tsr_dim_zero());
+		return;
+	}
+}
+
+/* POLICY (closing, step 4): an axis with a runtime number that nothing else sizes is as long as its static part. */
+void tsr_close_bounded(tsr_store *s)
+{
+	for (uint32_t i = 0; i < s->cstrs.n; i++) {
+		tsr_cstr *c = s->cstrs.at[i];
+		if (c->done || c->kind != TSR_C_AFFINE || !c->affine.term->runtime)
+			continue;
+		const tsr_affine *t = c->affine.term;
+		line l = line_of(t);
+		tsr_size os, ks = tsr_size_const(1);
+		tsr_dim d = tsr_dim_find(s, c->affine.d);
+		if (!tsr_dim_is_var(d) || !tsr_dim_size(s, tsr_dim_find(s, t->over), &os)
+			|| (t->has_kernel && !tsr_dim_size(s, tsr_dim_find(s, t->kernel), &ks)))
+			continue;
+		tsr_size sum = tsr_size_add(s->arena, tsr_size_scale(s->arena, os, l.S), tsr_size_scale(s->arena, ks, l.D));
+		tsr_dim_equate(s, c, d, derived(c, tsr_size_add(s->arena, sum, tsr_size_const(l.K)), NULL));
+	}
+	tsr_solve(s);
+}

@@ -1,0 +1,211 @@
+/* Section 1: sizes, atoms, the claim-free unit, symbols; what it means for two solved dimensions to be equal.
+ * A size is a linear form over symbols; the normal form has its terms sorted by symbol and solved symbols replaced, so
+ * that equal sizes are equal term by term. */
+#include "store.h"
+#include <string.h>
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+
+bool tsr_size_equal(tsr_size a, tsr_size b)
+{
+	if (a.k != b.k || a.nterms != b.nterms)
+		return false;
+	for (uint32_t i = 0; i < a.nterms; i++)
+		if (a.terms[i].coef != b.terms[i].coef || a.terms[i].symbol != b.terms[i].symbol)
+			return false;
+	return true;
+}
+
+tsr_size tsr_size_add(tsr_arena *arena, tsr_size x, tsr_size y)
+{
+	if (x.nterms == 0 && y.nterms == 0)
+		return tsr_size_const(x.k + y.k);
+	tsr_size_term *out = TSR_NEW_N(arena, tsr_size_term, x.nterms + y.nterms);
+	uint32_t n = 0, i = 0, j = 0;
+	while (i < x.nterms || j < y.nterms) {
+		tsr_size_term t;
+		if (j == y.nterms || (i < x.nterms && x.terms[i].symbol < y.terms[j].symbol)) {
+			t = x.terms[i++];
+		} else if (i == x.nterms || y.terms[j].symbol < x.terms[i].symbol) {
+			t = y.terms[j++];
+		} else {
+			t = x.terms[i++];
+			t.coef += y.terms[j++].coef;
+		}
+		if (t.coef != 0)
+			out[n++] = t;
+	}
+	return (tsr_size){x.k + y.k, n, n ? out : NULL};
+}
+
+tsr_size tsr_size_scale(tsr_arena *arena, tsr_size x, int64_t factor)
+{
+	if (factor == 0 || x.nterms == 0)
+		return tsr_size_const(x.k * factor);
+	tsr_size_term *out = TSR_NEW_N(arena, tsr_size_term, x.nterms);
+	for (uint32_t i = 0; i < x.nterms; i++)
+		out[i] = (tsr_size_term){x.terms[i].coef * factor, x.terms[i].symbol};
+	return (tsr_size){x.k * factor, x.nterms, out};
+}
+
+tsr_size tsr_size_normal(tsr_store *s, tsr_size x)
+{
+	bool again = false;
+	for (uint32_t i = 0; i < x.nterms; i++)
+		again |= s->symbols.at[x.terms[i].symbol].solved;
+	if (!again)
+		return x;
+	tsr_size out = tsr_size_const(x.k);
+	for (uint32_t i = 0; i < x.nterms; i++) {
+		const tsr_symbol *sym = &s->symbols.at[x.terms[i].symbol];
+		tsr_size one = {0, 1, &x.terms[i]};
+		if (sym->solved)
+			one = tsr_size_scale(s->arena, tsr_size_normal(s, sym->value), x.terms[i].coef);
+		out = tsr_size_add(s->arena, out, one);
+	}
+	return out;
+}
+
+tsr_size tsr_store_size(tsr_store *s, tsr_size x) { return tsr_size_normal(s, x); }
+
+/* The symbol of `diff` that can be solved so that diff = 0: local, not derived, dividing all the rest; NONE otherwise. */
+static uint32_t solvable(tsr_store *s, tsr_size diff)
+{
+	for (uint32_t i = diff.nterms; i-- > 0;) {
+		const tsr_symbol *sym = &s->symbols.at[diff.terms[i].symbol];
+		int64_t c = diff.terms[i].coef;
+		bool ok = !sym->exported && !sym->derived && diff.k % c == 0;
+		for (uint32_t j = 0; j < diff.nterms && ok; j++)
+			ok = diff.terms[j].coef % c == 0;
+		if (ok)
+			return i;
+	}
+	return NONE;
+}
+
+bool tsr_size_meet(tsr_store *s, tsr_size a, tsr_size b, const tsr_why *why)
+{
+	a = tsr_size_normal(s, a);
+	b = tsr_size_normal(s, b);
+	if (tsr_size_equal(a, b))
+		return true;
+	tsr_size diff = tsr_size_add(s->arena, a, tsr_size_scale(s->arena, b, -1));
+	if (diff.nterms == 0)
+		return false;
+	uint32_t i = solvable(s, diff);
+	if (i == NONE) {
+		tsr_push(s->arena, &s->conditions, ((tsr_condition){a, b, *why}));
+		return true;
+	}
+	tsr_size_term t = diff.terms[i];
+	tsr_size rest = tsr_size_const(-diff.k / t.coef);
+	for (uint32_t j = 0; j < diff.nterms; j++) {
+		tsr_size_term other = {-diff.terms[j].coef / t.coef, diff.terms[j].symbol};
+		if (j != i)
+			rest = tsr_size_add(s->arena, rest, (tsr_size){0, 1, memcpy(TSR_NEW(s->arena, tsr_size_term), &other, sizeof other)});
+	}
+	if (rest.nterms == 0 && rest.k < 1)
+		return false;
+	s->symbols.at[t.symbol].solved = true;
+	s->symbols.at[t.symbol].value = rest;
+	return true;
+}
+
+bool tsr_size_divide(tsr_store *s, tsr_size x, int64_t d, bool exact, const tsr_why *why, tsr_size *out)
+{
+	x = tsr_size_normal(s, x);
+	int64_t floor_k = x.k / d - (x.k % d != 0 && (x.k < 0) != (d < 0));
+	bool whole = x.k % d == 0;
+	for (uint32_t i = 0; i < x.nterms; i++)
+		if (x.terms[i].coef % d != 0) {
+			tsr_symbol sym = {.span = why->span, .derived = true, .dividend = x, .divisor = d};
+			uint32_t id = s->symbols.n;
+			tsr_push(s->arena, &s->symbols, sym);
+			tsr_size_term *t = TSR_NEW(s->arena, tsr_size_term);
+			*t = (tsr_size_term){1, id};
+			*out = (tsr_size){0, 1, t};
+			if (exact)
+				tsr_push(s->arena, &s->conditions, ((tsr_condition){x, tsr_size_scale(s->arena, *out, d), *why}));
+			return true;
+		}
+	if (!whole && exact)
+		return false;
+	tsr_size_term *terms = x.nterms ? TSR_NEW_N(s->arena, tsr_size_term, x.nterms) : NULL;
+	for (uint32_t i = 0; i < x.nterms; i++)
+		terms[i] = (tsr_size_term){x.terms[i].coef / d, x.terms[i].symbol};
+	*out = (tsr_size){floor_k, x.nterms, terms};
+	return true;
+}
+
+/* ---- dimensions -------------------------------------------------------------------------------------------------- */
+
+tsr_dim tsr_dim_unit(void) { return (tsr_dim){.kind = TSR_DIM_UNIT}; }
+tsr_dim tsr_dim_zero(void) { return (tsr_dim){.kind = TSR_DIM_ZERO}; }
+tsr_dim tsr_dim_poison(void) { return (tsr_dim){.kind = TSR_DIM_POISON}; }
+bool tsr_dim_is_var(tsr_dim d) { return d.kind == TSR_DIM_VAR; }
+
+/* The two reserved basis names are understood here, so that an annotation may write them. */
+tsr_dim tsr_dim_atom(int64_t n, tsr_name basis)
+{
+	if (basis && strcmp(basis, "default") == 0)
+		basis = NULL;
+	if (n == 1 && basis && strcmp(basis, "bcast_if_1") == 0)
+		return tsr_dim_unit();
+	return (tsr_dim){.kind = TSR_DIM_ATOM, .atom = {tsr_size_const(n), basis}};
+}
+
+tsr_dim tsr_dim_symbol(tsr_store *s, uint32_t symbol, tsr_name basis)
+{
+	tsr_size_term *t = TSR_NEW(s->arena, tsr_size_term);
+	*t = (tsr_size_term){1, symbol};
+	return (tsr_dim){.kind = TSR_DIM_ATOM, .atom = {{0, 1, t}, basis}};
+}
+
+tsr_dim tsr_dim_find(tsr_store *s, tsr_dim d)
+{
+	if (d.kind != TSR_DIM_VAR)
+		return d;
+	d.var = tsr_forest_find(s->dim_forest, d.var);
+	const tsr_dim_var *v = &s->dims.at[d.var];
+	return v->bound ? v->value : d;
+}
+
+bool tsr_dim_size(tsr_store *s, tsr_dim d, tsr_size *out)
+{
+	switch (d.kind) {
+	case TSR_DIM_ATOM: *out = tsr_size_normal(s, d.atom.size); return true;
+	case TSR_DIM_UNIT: *out = tsr_size_const(1); return true;
+	case TSR_DIM_ZERO: *out = tsr_size_const(0); return true;
+	case TSR_DIM_VAR: case TSR_DIM_AFFINE: case TSR_DIM_CONCAT: case TSR_DIM_POISON: return false;
+	}
+	return false;
+}
+
+bool tsr_dim_same(tsr_store *s, tsr_dim a, tsr_dim b)
+{
+	if (a.kind != b.kind)
+		return false;
+	if (a.kind == TSR_DIM_VAR)
+		return a.var == b.var;
+	return a.kind != TSR_DIM_ATOM || (a.atom.basis == b.atom.basis
+		&& tsr_size_equal(tsr_size_normal(s, a.atom.size), tsr_size_normal(s, b.atom.size)));
+}
+
+tsr_meet tsr_dim_meet(tsr_store *s, tsr_dim a, tsr_dim b, const tsr_why *why)
+{
+	if (a.kind == TSR_DIM_POISON || b.kind == TSR_DIM_POISON)
+		return TSR_MEET_OK;
+	if (a.kind != b.kind)
+		return a.kind == TSR_DIM_ZERO || b.kind == TSR_DIM_ZERO ? TSR_MEET_SIZE : TSR_MEET_UNIT;
+	if (a.kind != TSR_DIM_ATOM)
+		return TSR_MEET_OK;
+	if (a.atom.basis != b.atom.basis)
+		return TSR_MEET_BASIS;
+	return tsr_size_meet(s, a.atom.size, b.atom.size, why) ? TSR_MEET_OK : TSR_MEET_SIZE;
+}
+
+bool tsr_basis_merge(tsr_name a, tsr_name b, tsr_name *out)
+{
+	*out = a ? a : b;
+	return !a || !b || a == b;
+}

@@ -1,0 +1,60 @@
+/* Section 2: rows.  A row is l . marker . r; an open row has a variable at the marker. Substituting l' . <p'> . r' for p
+ * in l . <p> . r gives l l' . <p'> . r' r; that is all that tsr_row_find does, and it shortens chains on the way. */
+#include "store.h"
+#include <string.h>
+
+static tsr_dim *joined(tsr_store *s, const tsr_dim *a, uint32_t na, const tsr_dim *b, uint32_t nb)
+{
+	if (na + nb == 0)
+		return NULL;
+	tsr_dim *out = TSR_NEW_N(s->arena, tsr_dim, na + nb);
+	if (na)
+		memcpy(out, a, na * sizeof *a);
+	if (nb)
+		memcpy(out + na, b, nb * sizeof *b);
+	return out;
+}
+
+tsr_row tsr_row_empty(void) { return (tsr_row){.var = TSR_NO_ROW}; }
+
+tsr_row tsr_row_copy(tsr_store *s, tsr_row r)
+{
+	r.lead = joined(s, r.lead, r.nlead, NULL, 0);
+	r.trail = joined(s, r.trail, r.ntrail, NULL, 0);
+	return r;
+}
+
+tsr_row tsr_row_find(tsr_store *s, tsr_row r, bool *poison)
+{
+	if (!tsr_row_open(r))
+		return r;
+	uint32_t root = tsr_forest_find(s->row_forest, r.var);
+	if (s->rows.at[root].poison)
+		*poison = true;
+	r.var = root;
+	if (!s->rows.at[root].bound)
+		return r;
+	tsr_row in = tsr_row_find(s, s->rows.at[root].value, poison);
+	s->rows.at[root].value = in;
+	if (in.nlead) {
+		r.lead = joined(s, r.lead, r.nlead, in.lead, in.nlead);
+		r.nlead += in.nlead;
+	}
+	if (in.ntrail) {
+		r.trail = joined(s, in.trail, in.ntrail, r.trail, r.ntrail);
+		r.ntrail += in.ntrail;
+	}
+	r.var = in.var;
+	return r;
+}
+
+tsr_row tsr_row_slice(tsr_store *s, tsr_row r, uint32_t from, uint32_t to)
+{
+	uint32_t marker = r.nlead < from ? from : r.nlead > to ? to : r.nlead;
+	tsr_row out = {.nlead = marker - from, .ntrail = to - marker, .var = TSR_NO_ROW};
+	out.lead = out.nlead ? TSR_NEW_N(s->arena, tsr_dim, out.nlead) : NULL;
+	out.trail = out.ntrail ? TSR_NEW_N(s->arena, tsr_dim, out.ntrail) : NULL;
+	for (uint32_t i = from; i < to; i++)
+		*(i < marker ? &out.lead[i - from] : &out.trail[i - marker]) = tsr_row_axis(r, i);
+	return out;
+}

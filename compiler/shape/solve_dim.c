@@ -1,0 +1,114 @@
+/* Section 4, dimensions: equality is unification; the rules of `d <= d'`, one function each.
+ * In `a <= b`, a is the result's side and b the operand's; the claim-free unit is the top. */
+#include "store.h"
+
+static void fail(tsr_store *s, tsr_cstr *c, tsr_dim a, tsr_dim b, tsr_meet how)
+{
+	c->done = true;
+	tsr_fault_meet(s, c, a, b, how);
+	tsr_poison_dim(s, c->kind == TSR_C_AFFINE ? c->affine.d : c->kind == TSR_C_CONCAT ? c->concat.d : c->dim.a);
+	if (c->kind == TSR_C_DIM_EQUAL || (c->kind == TSR_C_DIM_BELOW && c->dim.a.kind != TSR_DIM_VAR))
+		tsr_poison_dim(s, c->dim.b);
+}
+
+void tsr_dim_equate(tsr_store *s, tsr_cstr *c, tsr_dim a, tsr_dim b)
+{
+	a = tsr_dim_find(s, a);
+	b = tsr_dim_find(s, b);
+	if (tsr_dim_is_var(a) && tsr_dim_is_var(b)) {
+		if (a.var != b.var)
+			tsr_join_dims(s, a.var, b.var, c);
+	} else if (tsr_dim_is_var(a)) {
+		tsr_bind_dim(s, a.var, b, c);
+	} else if (tsr_dim_is_var(b)) {
+		tsr_bind_dim(s, b.var, a, c);
+	} else {
+		tsr_meet how = tsr_dim_meet(s, a, b, &c->why);
+		if (how != TSR_MEET_OK)
+			fail(s, c, a, b, how);
+	}
+}
+
+void tsr_visit_dim_equal(tsr_store *s, tsr_cstr *c)
+{
+	c->done = true;
+	tsr_dim_equate(s, c, c->dim.a, c->dim.b);
+}
+
+/* A concatenation may still turn out to be one claim-free component when all others may vanish and none is there. */
+static bool concat_may_be_unit(tsr_store *s, const tsr_cstr *def)
+{
+	uint32_t lasting = 0;
+	for (uint32_t i = 0; i < def->concat.n; i++) {
+		tsr_dim x = tsr_dim_find(s, def->concat.at[i]);
+		if (x.kind == TSR_DIM_ATOM)
+			return false;
+		lasting += !(x.kind == TSR_DIM_ZERO || (tsr_dim_is_var(x) && s->dims.at[x.var].discardable));
+	}
+	return lasting <= 1;
+}
+
+bool tsr_dim_strict(tsr_store *s, uint32_t root)
+{
+	const tsr_dim_var *v = &s->dims.at[root];
+	for (uint32_t i = 0; i < v->defs.n; i++) {
+		const tsr_cstr *def = s->cstrs.at[v->defs.at[i]];
+		if (def->kind == TSR_C_AFFINE || !concat_may_be_unit(s, def))
+			return true;
+	}
+	return false;
+}
+
+/* `a <= d` with d an atom: a = d. */
+static void pin(tsr_store *s, tsr_cstr *c, tsr_dim a, tsr_dim b)
+{
+	c->done = true;
+	tsr_dim_equate(s, c, a, b);
+}
+
+/* `d <= a`: a lower bound; a second, different one makes a the claim-free unit. A derived size is no unit. */
+static void bound_below(tsr_store *s, tsr_cstr *c, tsr_dim atom, uint32_t a)
+{
+	if (tsr_dim_strict(s, a)) {
+		c->done = true;
+		tsr_bind_dim(s, a, atom, c);
+		return;
+	}
+	tsr_watch_dim(s, c, a);
+	tsr_lower_dim(s, a, atom, c);
+}
+
+/* `a <= b`: adjacency; what lies below a lies below b. */
+static void adjacent(tsr_store *s, tsr_cstr *c, uint32_t a, uint32_t b)
+{
+	if (a == b) {
+		c->done = true;
+		return;
+	}
+	if (tsr_dim_strict(s, b)) {
+		c->done = true;
+		tsr_join_dims(s, a, b, c);
+		return;
+	}
+	tsr_watch_dim(s, c, a);
+	tsr_watch_dim(s, c, b);
+	if (s->dims.at[a].has_lower)
+		tsr_lower_dim(s, b, s->dims.at[a].lower, c);
+}
+
+void tsr_visit_dim_below(tsr_store *s, tsr_cstr *c)
+{
+	tsr_dim a = tsr_dim_find(s, c->dim.a), b = tsr_dim_find(s, c->dim.b);
+	if (b.kind == TSR_DIM_UNIT) {
+		c->done = true;
+		if (a.kind == TSR_DIM_ZERO)
+			fail(s, c, a, b, TSR_MEET_SIZE);
+	} else if (a.kind == TSR_DIM_POISON || b.kind == TSR_DIM_POISON || a.kind == TSR_DIM_UNIT
+		|| a.kind == TSR_DIM_ZERO || b.kind == TSR_DIM_ZERO || b.kind == TSR_DIM_ATOM) {
+		pin(s, c, a, b);
+	} else if (tsr_dim_is_var(a)) {
+		adjacent(s, c, a.var, b.var);
+	} else {
+		bound_below(s, c, a, b.var);
+	}
+}

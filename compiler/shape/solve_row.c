@@ -1,0 +1,206 @@
+/* Section 4, rows.  Row equality is flat; row inequality aligns the operand's flanks with the outer axes of the result.
+ * Rows only grow at their markers, so an aligned pair of axes stays aligned: ROW_BELOW counts the flank axes of the
+ * operand that it has handed on, and each pair is emitted once however often the constraint is visited. */
+#include "store.h"
+
+/* ---- equality ---------------------------------------------------------------------------------------------------- */
+
+static void fail_rank(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b)
+{
+	c->done = true;
+	tsr_fault_rank(s, c, a, b);
+	tsr_poison_row(s, c->row.a);
+	if (c->kind == TSR_C_ROW_EQUAL || !tsr_row_open(c->row.a))
+		tsr_poison_row(s, c->row.b);
+}
+
+static void fail_infinite(tsr_store *s, tsr_cstr *c)
+{
+	c->done = true;
+	tsr_fault_infinite(s, c);
+	tsr_poison_row(s, c->row.a);
+	tsr_poison_row(s, c->row.b);
+}
+
+static bool spread_poison(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b, bool poison)
+{
+	if (!poison)
+		return false;
+	c->done = true;
+	tsr_poison_row(s, a);
+	tsr_poison_row(s, b);
+	return true;
+}
+
+/* Closed against closed: flat contents. */
+static void equal_flat(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b)
+{
+	uint32_t n = tsr_row_flanks(a);
+	if (n != tsr_row_flanks(b)) {
+		fail_rank(s, c, a, b);
+		return;
+	}
+	c->done = true;
+	for (uint32_t i = 0; i < n; i++)
+		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, tsr_row_axis(a, i), tsr_row_axis(b, i), i);
+}
+
+/* The middle of a closed row that an open one leaves over.
+ * POLICY: it inherits the closed side's marker where that falls inside the remainder, else the nearer edge. */
+static tsr_row middle(tsr_store *s, tsr_row closed, uint32_t nlead, uint32_t ntrail)
+{
+	return tsr_row_slice(s, closed, nlead, tsr_row_flanks(closed) - ntrail);
+}
+
+/* Open against closed binds the middle. */
+static void equal_middle(tsr_store *s, tsr_cstr *c, tsr_row open, tsr_row closed)
+{
+	uint32_t n = tsr_row_flanks(closed);
+	if (n < tsr_row_flanks(open)) {
+		fail_rank(s, c, tsr_row_find(s, c->row.rest_a, &(bool){0}), tsr_row_find(s, c->row.rest_b, &(bool){0}));
+		return;
+	}
+	c->done = true;
+	for (uint32_t i = 0; i < open.nlead; i++)
+		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, open.lead[i], tsr_row_axis(closed, i), i);
+	for (uint32_t i = 0; i < open.ntrail; i++) {
+		uint32_t at = n - open.ntrail + i;
+		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, open.trail[i], tsr_row_axis(closed, at), at);
+	}
+	tsr_bind_row(s, open.var, middle(s, closed, open.nlead, open.ntrail), c);
+}
+
+/* Equates the flank axes that both sides have, and takes them off. */
+static void peel(tsr_store *s, tsr_cstr *c, tsr_row *a, tsr_row *b)
+{
+	uint32_t nl = a->nlead < b->nlead ? a->nlead : b->nlead;
+	uint32_t nt = a->ntrail < b->ntrail ? a->ntrail : b->ntrail;
+	for (uint32_t i = 0; i < nl; i++)
+		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, a->lead[i], b->lead[i], i);
+	for (uint32_t i = 1; i <= nt; i++)
+		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, a->trail[a->ntrail - i], b->trail[b->ntrail - i], NONE);
+	a->lead += nl;
+	a->nlead -= nl;
+	b->lead += nl;
+	b->nlead -= nl;
+	a->ntrail -= nt;
+	b->ntrail -= nt;
+}
+
+/* A variable against itself, with equal totals: a rotation is deferred. */
+static void equal_rotation(tsr_store *s, tsr_cstr *c, tsr_row a)
+{
+	if (tsr_row_flanks(a) == 0)
+		c->done = true;
+	else
+		tsr_watch_row(s, c, a.var);
+}
+
+void tsr_visit_row_equal(tsr_store *s, tsr_cstr *c)
+{
+	bool poison = false;
+	tsr_row a = tsr_row_find(s, c->row.rest_a, &poison), b = tsr_row_find(s, c->row.rest_b, &poison);
+	if (spread_poison(s, c, a, b, poison))
+		return;
+	if (!tsr_row_open(a) && !tsr_row_open(b)) {
+		equal_flat(s, c, a, b);
+	} else if (!tsr_row_open(b)) {
+		equal_middle(s, c, a, b);
+	} else if (!tsr_row_open(a)) {
+		equal_middle(s, c, b, a);
+	} else if (a.var == b.var && tsr_row_flanks(a) != tsr_row_flanks(b)) {
+		fail_infinite(s, c);
+	} else {
+		peel(s, c, &a, &b);
+		c->row.rest_a = a;
+		c->row.rest_b = b;
+		if (a.var == b.var) {
+			equal_rotation(s, c, a);
+		} else if (tsr_row_flanks(a) == 0 && tsr_row_flanks(b) == 0) {
+			c->done = true;
+			tsr_join_rows(s, a.var, b.var, c);
+		} else if (tsr_row_flanks(a) == 0) {
+			c->done = true;
+			tsr_bind_row(s, a.var, b, c);
+		} else if (tsr_row_flanks(b) == 0) {
+			c->done = true;
+			tsr_bind_row(s, b.var, a, c);
+		} else {                                  /* surpluses on both sides: a word equation, deferred */
+			tsr_watch_row(s, c, a.var);
+			tsr_watch_row(s, c, b.var);
+		}
+	}
+}
+
+/* ---- inequality -------------------------------------------------------------------------------------------------- */
+
+/* Result open and too short in total by k: its variable becomes k fresh axes around a fresh variable. A variable grows
+ * once (it is bound then), so the binding is the memo of the template. The axes go where the operand's flanks want them. */
+static bool grow(tsr_store *s, tsr_cstr *c, tsr_row res, tsr_row op)
+{
+	uint32_t k = tsr_row_flanks(op) - tsr_row_flanks(res);
+	uint32_t want = op.nlead > res.nlead ? op.nlead - res.nlead : 0;
+	tsr_row t = {.nlead = want < k ? want : k};
+	t.ntrail = k - t.nlead;
+	t.lead = t.nlead ? TSR_NEW_N(s->arena, tsr_dim, t.nlead) : NULL;
+	t.trail = t.ntrail ? TSR_NEW_N(s->arena, tsr_dim, t.ntrail) : NULL;
+	for (uint32_t i = 0; i < t.nlead; i++)
+		t.lead[i] = tsr_dim_fresh(s, NULL, c->why.span);
+	for (uint32_t i = 0; i < t.ntrail; i++)
+		t.trail[i] = tsr_dim_fresh(s, NULL, c->why.span);
+	t.var = tsr_row_var_new(s);
+	uint32_t depth = s->rows.at[res.var].depth + 1;
+	if (res.var == op.var || (depth >= 8 && (depth & (depth - 1)) == 0 && tsr_rank_diverges(s, res.var))) {
+		fail_infinite(s, c);
+		return false;
+	}
+	s->rows.at[t.var].depth = depth;
+	s->rows.at[t.var].from_template = true;
+	tsr_bind_row(s, res.var, t, c);
+	return true;
+}
+
+/* Hands on the pairs of axes whose alignment is known. */
+static void align(tsr_store *s, tsr_cstr *c, tsr_row res, tsr_row op)
+{
+	bool closed = !tsr_row_open(res);
+	uint32_t n = tsr_row_flanks(res);
+	uint32_t nl = closed || op.nlead < res.nlead ? op.nlead : res.nlead;
+	uint32_t nt = closed || op.ntrail < res.ntrail ? op.ntrail : res.ntrail;
+	for (; c->row.nlead < nl; c->row.nlead++)
+		tsr_derive_dim(s, c, TSR_C_DIM_BELOW, tsr_row_axis(res, c->row.nlead), op.lead[c->row.nlead], c->row.nlead);
+	for (; c->row.ntrail < nt; c->row.ntrail++) {
+		uint32_t back = c->row.ntrail + 1;
+		tsr_derive_dim(s, c, TSR_C_DIM_BELOW, tsr_row_axis(res, n - back), op.trail[op.ntrail - back], closed ? n - back : NONE);
+	}
+}
+
+void tsr_visit_row_below(tsr_store *s, tsr_cstr *c)
+{
+	bool poison = false;
+	tsr_row res = tsr_row_find(s, c->row.a, &poison), op = tsr_row_find(s, c->row.b, &poison);
+	if (spread_poison(s, c, res, op, poison))
+		return;
+	if (tsr_row_flanks(res) < tsr_row_flanks(op)) {
+		if (!tsr_row_open(res)) {
+			fail_rank(s, c, res, op);
+			return;
+		}
+		if (!grow(s, c, res, op))
+			return;
+		res = tsr_row_find(s, c->row.a, &poison);
+		op = tsr_row_find(s, c->row.b, &poison);
+	}
+	align(s, c, res, op);
+	if (!tsr_row_open(op) && c->row.nlead == op.nlead && c->row.ntrail == op.ntrail) {
+		c->done = true;
+		return;
+	}
+	if (tsr_row_open(res))
+		tsr_watch_row(s, c, res.var);
+	if (tsr_row_open(op)) {
+		tsr_watch_row(s, c, op.var);
+		if (s->closing)
+			tsr_push(s->arena, &s->dirty_rows, op.var);
+	}
+}

@@ -1,0 +1,425 @@
+/* The store: variables, constraints, watch lists, bindings, the worklist and its step budget.
+ *
+ * Cost: a constraint stands in the list of each variable that it waits for, and is queued when one of them is bound,
+ * joined or gets a lower bound; each of these happens at most a constant number of times per variable, and joining moves
+ * the shorter list. So the visits are O(n log n) in the constraints, and no step looks at the whole store. */
+#include "store.h"
+
+/* Visits per constraint that the budget allows on the average; far above what any finite program needs. */
+#define STEPS_PER_CONSTRAINT 400
+#define STEPS_BASE 20000
+
+tsr_store *tsr_store_new(tsr_compiler *tc)
+{
+	tsr_store *s = TSR_NEW(tc->arena, tsr_store);
+	s->tc = tc;
+	s->arena = tc->arena;
+	s->dim_forest = tsr_forest_new(s->arena);
+	s->row_forest = tsr_forest_new(s->arena);
+	s->operand = -1;
+	s->kind_a = s->kind_b = TSR_KINDS;
+	return s;
+}
+
+tsr_dim_var *tsr_dim_var_at(tsr_store *s, uint32_t root) { return &s->dims.at[root]; }
+tsr_row_var *tsr_row_var_at(tsr_store *s, uint32_t root) { return &s->rows.at[root]; }
+tsr_cstr *tsr_cstr_at(tsr_store *s, uint32_t id) { return s->cstrs.at[id]; }
+
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+tsr_dim tsr_dim_fresh(tsr_store *s, tsr_name label, tsr_span span)
+{
+	uint32_t v = tsr_forest_add(s->dim_forest);
+	tsr_push(s->arena, &s->dims, ((tsr_dim_var){.label = label, .span = span, .leaf = NONE, .cause = NONE, .lower_cause = NONE}));
+	return (tsr_dim){.kind = TSR_DIM_VAR, .var = v};
+}
+
+uint32_t tsr_row_var_new(tsr_store *s)
+{
+	uint32_t v = tsr_forest_add(s->row_forest);
+	tsr_push(s->arena, &s->rows, ((tsr_row_var){.leaf = NONE, .cause = NONE}));
+	return v;
+}
+
+tsr_row tsr_row_fresh(tsr_store *s) { return (tsr_row){.var = tsr_row_var_new(s)}; }
+
+tsr_row tsr_row_closed(tsr_store *s, uint32_t n, const tsr_dim *axes)
+{
+	tsr_row r = {.ntrail = n, .var = TSR_NO_ROW};
+	r.trail = n ? TSR_NEW_N(s->arena, tsr_dim, n) : NULL;
+	for (uint32_t i = 0; i < n; i++)
+		r.trail[i] = axes[i];
+	return r;
+}
+
+tsr_shape tsr_shape_fresh(tsr_store *s)
+{
+	tsr_shape shape;
+	for (uint32_t k = 0; k < TSR_KINDS; k++)
+		shape.row[k] = tsr_row_fresh(s);
+	return shape;
+}
+
+uint32_t tsr_store_symbol(tsr_store *s, tsr_name name, tsr_span span, bool exported)
+{
+	tsr_push(s->arena, &s->symbols, ((tsr_symbol){.name = name, .span = span, .exported = exported}));
+	return s->symbols.n - 1;
+}
+
+uint32_t tsr_store_nsymbols(const tsr_store *s) { return s->symbols.n; }
+const tsr_symbol *tsr_store_symbol_get(const tsr_store *s, uint32_t symbol) { return &s->symbols.at[symbol]; }
+uint32_t tsr_store_nconditions(const tsr_store *s) { return s->conditions.n; }
+const tsr_condition *tsr_store_condition(const tsr_store *s, uint32_t i) { return &s->conditions.at[i]; }
+
+tsr_store_stats tsr_store_statistics(const tsr_store *s)
+{
+	return (tsr_store_stats){s->steps, s->cstrs.n, s->dims.n, s->rows.n};
+}
+
+/* ---- constraints ------------------------------------------------------------------------------------------------- */
+
+static void enqueue(tsr_store *s, tsr_cstr *c)
+{
+	if (c->done || c->queued)
+		return;
+	c->queued = true;
+	tsr_push(s->arena, &s->queue, c->id);
+}
+
+tsr_cstr *tsr_cstr_new(tsr_store *s, tsr_cstr_kind kind, const tsr_cstr *parent, const tsr_why *why)
+{
+	tsr_cstr *c = TSR_NEW(s->arena, tsr_cstr);
+	c->kind = kind;
+	c->id = s->cstrs.n;
+	c->axis = NONE;
+	if (parent) {
+		c->parent = parent->id;
+		c->why = parent->why;
+		c->operand = parent->operand;
+		c->kind_a = parent->kind_a;
+		c->kind_b = parent->kind_b;
+	} else {
+		c->parent = c->id;
+		c->why = *why;
+		c->operand = s->operand;
+		c->kind_a = s->kind_a;
+		c->kind_b = s->kind_b;
+	}
+	tsr_push(s->arena, &s->cstrs, c);
+	if (kind == TSR_C_SOURCE)
+		c->done = true;
+	else
+		enqueue(s, c);
+	return c;
+}
+
+const tsr_cstr *tsr_cstr_root(tsr_store *s, const tsr_cstr *c)
+{
+	while (c->parent != c->id)
+		c = s->cstrs.at[c->parent];
+	return c;
+}
+
+void tsr_derive_dim(tsr_store *s, tsr_cstr *parent, tsr_cstr_kind kind, tsr_dim a, tsr_dim b, uint32_t axis)
+{
+	tsr_dim x = tsr_dim_find(s, a), y = tsr_dim_find(s, b);
+	if (x.kind == y.kind && tsr_dim_same(s, x, y) && x.kind != TSR_DIM_POISON)
+		return;
+	tsr_cstr *c = tsr_cstr_new(s, kind, parent, NULL);
+	c->axis = axis;
+	c->dim.a = a;
+	c->dim.b = b;
+}
+
+void tsr_derive_row_equal(tsr_store *s, tsr_cstr *parent, tsr_row a, tsr_row b)
+{
+	tsr_cstr *c = tsr_cstr_new(s, TSR_C_ROW_EQUAL, parent, NULL);
+	c->row.a = c->row.rest_a = a;
+	c->row.b = c->row.rest_b = b;
+}
+
+void tsr_watch_dim(tsr_store *s, tsr_cstr *c, uint32_t root)
+{
+	for (uint32_t i = 0; i < c->on_dims.n; i++)
+		if (tsr_forest_find(s->dim_forest, c->on_dims.at[i]) == root)
+			return;
+	tsr_push(s->arena, &c->on_dims, root);
+	tsr_push(s->arena, &s->dims.at[root].watchers, c->id);
+}
+
+void tsr_watch_row(tsr_store *s, tsr_cstr *c, uint32_t root)
+{
+	for (uint32_t i = 0; i < c->on_rows.n; i++)
+		if (tsr_forest_find(s->row_forest, c->on_rows.at[i]) == root)
+			return;
+	tsr_push(s->arena, &c->on_rows, root);
+	tsr_push(s->arena, &s->rows.at[root].watchers, c->id);
+}
+
+void tsr_wake(tsr_store *s, const tsr_ids *watchers)
+{
+	for (uint32_t i = 0; i < watchers->n; i++)
+		enqueue(s, s->cstrs.at[watchers->at[i]]);
+}
+
+tsr_dim tsr_store_term(tsr_store *s, tsr_dim d, const tsr_cstr *parent, const tsr_why *why)
+{
+	if (d.kind == TSR_DIM_AFFINE) {
+		tsr_affine *t = TSR_NEW(s->arena, tsr_affine);
+		*t = *d.affine;
+		t->over = tsr_store_term(s, t->over, parent, why);
+		if (t->has_kernel)
+			t->kernel = tsr_store_term(s, t->kernel, parent, why);
+		tsr_dim v = tsr_dim_fresh(s, NULL, why->span);
+		tsr_cstr *c = tsr_cstr_new(s, TSR_C_AFFINE, parent, why);
+		c->affine.d = v;
+		c->affine.term = t;
+		tsr_push(s->arena, &s->dims.at[v.var].defs, c->id);
+		return v;
+	}
+	if (d.kind != TSR_DIM_CONCAT)
+		return d;
+	tsr_dim v = tsr_dim_fresh(s, NULL, why->span);
+	tsr_dim *at = TSR_NEW_N(s->arena, tsr_dim, d.concat.n + 1);
+	for (uint32_t i = 0; i < d.concat.n; i++)
+		at[i] = tsr_store_term(s, d.concat.at[i], parent, why);
+	tsr_cstr *c = tsr_cstr_new(s, TSR_C_CONCAT, parent, why);
+	c->concat.d = v;
+	c->concat.n = d.concat.n;
+	c->concat.at = at;
+	tsr_push(s->arena, &s->dims.at[v.var].defs, c->id);
+	return v;
+}
+
+/* ---- what is known of variables ---------------------------------------------------------------------------------- */
+
+/* What lies in a leaf's row is in the leaf. */
+static void inherit_dim(tsr_store *s, tsr_dim d, const tsr_row_var *from)
+{
+	d = tsr_dim_find(s, d);
+	if (d.kind != TSR_DIM_VAR)
+		return;
+	tsr_dim_var *v = &s->dims.at[d.var];
+	bool news = from->in_leaf && !v->in_leaf;
+	v->in_leaf |= from->in_leaf;
+	if (v->leaf == NONE || (from->in_param && !v->in_param))
+		v->leaf = from->leaf != NONE ? from->leaf : v->leaf;
+	v->in_param |= from->in_param;
+	if (news && s->closing)
+		tsr_push(s->arena, &s->dirty_dims, d.var);
+}
+
+static void inherit_row(tsr_row_var *v, const tsr_row_var *from)
+{
+	if (v->leaf == NONE || (from->in_param && !v->in_param))
+		v->leaf = from->leaf != NONE ? from->leaf : v->leaf;
+	v->in_leaf |= from->in_leaf;
+	v->in_param |= from->in_param;
+	v->input |= from->input;
+	v->in_spec |= from->in_spec;
+}
+
+void tsr_bind_dim(tsr_store *s, uint32_t root, tsr_dim value, const tsr_cstr *cause)
+{
+	tsr_dim_var *v = &s->dims.at[root];
+	v->bound = true;
+	v->value = value;
+	v->cause = cause ? cause->id : NONE;
+	tsr_wake(s, &v->watchers);
+}
+
+void tsr_lower_dim(tsr_store *s, uint32_t root, tsr_dim atom, const tsr_cstr *cause)
+{
+	tsr_dim_var *v = &s->dims.at[root];
+	if (v->has_lower) {
+		if (!tsr_dim_same(s, v->lower, atom))
+			tsr_bind_dim(s, root, tsr_dim_unit(), cause);
+		return;
+	}
+	v->has_lower = true;
+	v->lower = atom;
+	v->lower_cause = cause->id;
+	tsr_wake(s, &v->watchers);
+	if (s->closing)
+		tsr_push(s->arena, &s->dirty_dims, root);
+}
+
+static void append(tsr_store *s, tsr_ids *to, const tsr_ids *from)
+{
+	for (uint32_t i = 0; i < from->n; i++)
+		tsr_push(s->arena, to, from->at[i]);
+}
+
+void tsr_join_dims(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
+{
+	if (s->dims.at[a].watchers.n < s->dims.at[b].watchers.n) {
+		uint32_t swap = a;
+		a = b;
+		b = swap;
+	}
+	tsr_forest_union(s->dim_forest, a, b, cause->id);
+	tsr_dim_var *v = &s->dims.at[a], *w = &s->dims.at[b];
+	append(s, &v->watchers, &w->watchers);
+	append(s, &v->defs, &w->defs);
+	if (!v->label) {
+		v->label = w->label;
+		v->span = w->span;
+	}
+	if (v->leaf == NONE || (w->in_param && !v->in_param))
+		v->leaf = w->leaf != NONE ? w->leaf : v->leaf;
+	v->in_leaf |= w->in_leaf;
+	v->in_param |= w->in_param;
+	v->in_term |= w->in_term;
+	v->discardable |= w->discardable;
+	tsr_wake(s, &v->watchers);
+	if (w->has_lower && v->has_lower && !tsr_dim_same(s, v->lower, w->lower)) {
+		tsr_bind_dim(s, a, tsr_dim_unit(), cause);
+	} else if (w->has_lower && !v->has_lower) {
+		v->has_lower = true;
+		v->lower = w->lower;
+		v->lower_cause = w->lower_cause;
+	}
+	if (s->closing)
+		tsr_push(s->arena, &s->dirty_dims, a);
+}
+
+void tsr_bind_row(tsr_store *s, uint32_t root, tsr_row value, const tsr_cstr *cause)
+{
+	tsr_row_var *v = &s->rows.at[root];
+	v->bound = true;
+	v->value = value;
+	v->cause = cause ? cause->id : NONE;
+	for (uint32_t i = 0; i < tsr_row_flanks(value); i++)
+		inherit_dim(s, tsr_row_axis(value, i), v);
+	if (tsr_row_open(value)) {
+		uint32_t in = tsr_forest_find(s->row_forest, value.var);
+		inherit_row(&s->rows.at[in], v);
+		if (s->closing)
+			tsr_push(s->arena, &s->dirty_rows, in);
+	}
+	tsr_wake(s, &v->watchers);
+}
+
+void tsr_join_rows(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
+{
+	if (s->rows.at[a].watchers.n < s->rows.at[b].watchers.n) {
+		uint32_t swap = a;
+		a = b;
+		b = swap;
+	}
+	tsr_forest_union(s->row_forest, a, b, cause->id);
+	tsr_row_var *v = &s->rows.at[a], *w = &s->rows.at[b];
+	append(s, &v->watchers, &w->watchers);
+	inherit_row(v, w);
+	v->from_template |= w->from_template;
+	v->depth = v->depth > w->depth ? v->depth : w->depth;
+	tsr_wake(s, &v->watchers);
+	if (s->closing)
+		tsr_push(s->arena, &s->dirty_rows, a);
+}
+
+void tsr_poison_dim(tsr_store *s, tsr_dim d)
+{
+	if (d.kind != TSR_DIM_VAR)
+		return;
+	uint32_t root = tsr_forest_find(s->dim_forest, d.var);
+	if (!s->dims.at[root].bound)
+		tsr_bind_dim(s, root, tsr_dim_poison(), NULL);
+	else
+		s->dims.at[root].value = tsr_dim_poison();
+}
+
+void tsr_poison_row(tsr_store *s, tsr_row r)
+{
+	if (!tsr_row_open(r))
+		return;
+	uint32_t root = tsr_forest_find(s->row_forest, r.var);
+	s->rows.at[root].poison = true;
+	if (!s->rows.at[root].bound)
+		tsr_bind_row(s, root, tsr_row_empty(), NULL);
+}
+
+/* ---- leaves ------------------------------------------------------------------------------------------------------ */
+
+static void mark_leaf_row(tsr_store *s, tsr_row r, const tsr_row_var *as)
+{
+	bool poison = false;
+	r = tsr_row_find(s, r, &poison);
+	for (uint32_t i = 0; i < tsr_row_flanks(r); i++)
+		inherit_dim(s, tsr_row_axis(r, i), as);
+	if (tsr_row_open(r))
+		inherit_row(&s->rows.at[r.var], as);
+}
+
+static void stamp(tsr_dim *at, uint32_t n, uint32_t from)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (at[i].from == 0)
+			at[i].from = from;
+}
+
+static void add_leaf(tsr_store *s, const tsr_shape *shape, tsr_leaf leaf, const char *what)
+{
+	leaf.shape = *shape;
+	tsr_push(s->arena, &s->leaves, leaf);
+	tsr_why why = {.span = leaf.span, .what = what, .result = leaf.name};
+	tsr_cstr *source = tsr_cstr_new(s, TSR_C_SOURCE, NULL, &why);
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
+		const tsr_row *r = &shape->row[k];
+		if (!leaf.interior) {
+			stamp(r->lead, r->nlead, source->id + 1);
+			stamp(r->trail, r->ntrail, source->id + 1);
+			tsr_row_var as = {.in_leaf = true, .in_param = leaf.kind == TSR_LEAF_PARAM, .input = k == TSR_INPUT,
+				.leaf = s->leaves.n - 1};
+			mark_leaf_row(s, *r, &as);
+		}
+	}
+}
+
+void tsr_store_leaf(tsr_store *s, const tsr_shape *shape, tsr_leaf_kind kind, tsr_name name, tsr_span span)
+{
+	add_leaf(s, shape, (tsr_leaf){.kind = kind, .name = name, .span = span}, kind == TSR_LEAF_PARAM ? "the parameter" : NULL);
+}
+
+void tsr_store_interior(tsr_store *s, const tsr_shape *shape, tsr_name name, tsr_span span)
+{
+	add_leaf(s, shape, (tsr_leaf){.name = name, .span = span, .interior = true}, NULL);
+}
+
+/* ---- solving ----------------------------------------------------------------------------------------------------- */
+
+static void visit(tsr_store *s, tsr_cstr *c)
+{
+	switch (c->kind) {
+	case TSR_C_DIM_EQUAL: tsr_visit_dim_equal(s, c); return;
+	case TSR_C_DIM_BELOW: tsr_visit_dim_below(s, c); return;
+	case TSR_C_ROW_EQUAL: tsr_visit_row_equal(s, c); return;
+	case TSR_C_ROW_BELOW: tsr_visit_row_below(s, c); return;
+	case TSR_C_AT_LEAST: tsr_visit_at_least(s, c); return;
+	case TSR_C_TOTAL: tsr_visit_total(s, c); return;
+	case TSR_C_AFFINE: tsr_visit_affine(s, c); return;
+	case TSR_C_CONCAT: tsr_visit_concat(s, c); return;
+	case TSR_C_SOURCE: return;
+	}
+}
+
+void tsr_solve(tsr_store *s)
+{
+	if (s->solving)
+		return;
+	s->solving = true;
+	while (s->head < s->queue.n) {
+		tsr_cstr *c = s->cstrs.at[s->queue.at[s->head++]];
+		c->queued = false;
+		if (c->done || s->exhausted)
+			continue;
+		if (++s->steps > STEPS_BASE + (uint64_t)STEPS_PER_CONSTRAINT * s->emitted.n) {
+			s->exhausted = true;
+			tsr_fault_budget(s, c);
+			continue;
+		}
+		visit(s, c);
+	}
+	s->queue.n = s->head = 0;
+	s->solving = false;
+}

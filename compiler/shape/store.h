@@ -1,0 +1,207 @@
+/* The solver's state, private to shape/.  Constraints are data (tsr_cstr) with a reason; a constraint waits on the
+ * variables that it mentions and is visited again only when one of them is bound or learns something.
+ *
+ * Variables: a union-find for equal variables (base/forest, with the constraint as the reason), then at the
+ * representative either a value or what is known so far. A dimension's value is never a variable, an affine or a concat
+ * term: such terms get a variable of their own and a condition (tsr_store_term), so that "derived" is a property of the
+ * variable and holds whatever the order in which constraints arrive.
+ *
+ * Bindings go through tsr_bind_dim, tsr_bind_row, tsr_join_dims and tsr_join_rows alone; each records the constraint
+ * that caused it. The solver reports facts (tsr_fault_*); explain.c words them. */
+#ifndef TSR_SHAPE_STORE_H
+#define TSR_SHAPE_STORE_H
+#include "shape.h"
+#include "../base/forest.h"
+
+#define NONE UINT32_MAX
+
+typedef enum {
+	TSR_C_DIM_EQUAL, TSR_C_DIM_BELOW, TSR_C_ROW_EQUAL, TSR_C_ROW_BELOW,
+	TSR_C_AT_LEAST, TSR_C_TOTAL, TSR_C_AFFINE, TSR_C_CONCAT,
+	TSR_C_SOURCE         /* no constraint: the place of a leaf or of a closing step, for explanations */
+} tsr_cstr_kind;
+
+typedef TSR_VEC(uint32_t) tsr_ids;
+
+typedef struct tsr_cstr {
+	tsr_cstr_kind kind;
+	uint32_t id;
+	uint32_t parent;             /* the constraint that this one was derived from; itself where it was emitted */
+	tsr_why why;                 /* of the emitted constraint at the root */
+	int operand;                 /* which operand of the operation, -1 where that says nothing */
+	tsr_kind kind_a, kind_b;     /* the rows of both sides, TSR_KINDS where that says nothing */
+	uint32_t axis;               /* of a derived dimension constraint: its position in the longer row, NONE elsewhere */
+	bool done, queued;
+	union {
+		struct { tsr_dim a, b; } dim;                             /* a = b, or a (result) <= b (operand) */
+		struct { tsr_row a, b, rest_a, rest_b; uint32_t nlead, ntrail; } row;
+		struct { tsr_dim d; int64_t n; } at_least;
+		struct { uint32_t n; tsr_row *rows; tsr_size size; bool has_dim; int64_t coef; tsr_dim d; } total;
+		struct { tsr_dim d; tsr_affine *term; } affine;
+		struct { tsr_dim d; uint32_t n; tsr_dim *at; bool strict; } concat;
+	};
+	tsr_ids on_dims, on_rows;    /* the variables whose lists hold this constraint */
+	/* row: a and b as emitted; ROW_EQUAL: what is left of them; ROW_BELOW: flank axes of b that are aligned already. */
+} tsr_cstr;
+
+typedef struct tsr_dim_var {
+	tsr_name label;
+	tsr_span span;
+	bool bound;
+	tsr_dim value;               /* ATOM, UNIT, ZERO or POISON */
+	uint32_t cause;              /* constraint that bound it */
+	bool has_lower;
+	tsr_dim lower;               /* an atom that lies below */
+	uint32_t lower_cause;
+	bool in_leaf, in_param;      /* occurs in a leaf's, a parameter's row */
+	bool in_term;                /* occurs inside an affine or a concat term */
+	bool discardable;
+	uint32_t leaf;               /* index into leaves, NONE */
+	tsr_ids defs;                /* the AFFINE and CONCAT conditions that define it */
+	tsr_ids watchers;
+} tsr_dim_var;
+
+typedef struct tsr_row_var {
+	bool bound, poison;
+	tsr_row value;
+	uint32_t cause;
+	bool in_leaf, in_param, input;   /* input: of the input row of a leaf */
+	bool from_template;          /* introduced by rank growth */
+	bool in_spec;                /* used by a spec or a composition, not only pointwise */
+	uint32_t depth;              /* how many growths led here; see rank.c */
+	uint32_t leaf;
+	bool has_bound;              /* closing: candidate flanks, see close.c */
+	uint32_t bound_lead, bound_trail, bound_updates;
+	bool dirty;
+	tsr_ids watchers;
+} tsr_row_var;
+
+typedef struct tsr_leaf { tsr_shape shape; tsr_leaf_kind kind; tsr_name name; tsr_span span; bool interior, reported; } tsr_leaf;
+
+struct tsr_store {
+	tsr_compiler *tc;
+	tsr_arena *arena;
+	tsr_forest *dim_forest, *row_forest;
+	TSR_VEC(tsr_dim_var) dims;
+	TSR_VEC(tsr_row_var) rows;
+	TSR_VEC(tsr_cstr *) cstrs;
+	tsr_ids emitted;             /* for the printer and the checker */
+	TSR_VEC(tsr_leaf) leaves;
+	TSR_VEC(tsr_symbol) symbols;
+	TSR_VEC(tsr_condition) conditions;
+	tsr_ids queue; uint32_t head;    /* the worklist: queue.at[head..] */
+	tsr_ids dirty_dims, dirty_rows;  /* closing: variables that learned something */
+	bool closing, exhausted, solving;
+	uint64_t steps;
+	uint32_t nerrors;
+	/* of the rule that is being emitted, copied into each constraint it emits */
+	int operand;
+	tsr_kind kind_a, kind_b;
+};
+
+/* ---- dim.c ------------------------------------------------------------------------------------------------------- */
+
+tsr_dim tsr_dim_zero(void);
+tsr_dim tsr_dim_poison(void);
+/* Solved symbols replaced; terms sorted by symbol, none zero. */
+tsr_size tsr_size_normal(tsr_store *s, tsr_size x);
+/* The value of a dimension, or the representative of its variable. */
+tsr_dim tsr_dim_find(tsr_store *s, tsr_dim d);
+bool tsr_dim_is_var(tsr_dim d);
+/* Size of a solved dimension: atoms, 1 for the unit, 0 for zero. */
+bool tsr_dim_size(tsr_store *s, tsr_dim d, tsr_size *out);
+/* Identical solved atoms, without solving a symbol for it. */
+bool tsr_dim_same(tsr_store *s, tsr_dim a, tsr_dim b);
+typedef enum { TSR_MEET_OK, TSR_MEET_SIZE, TSR_MEET_BASIS, TSR_MEET_UNIT } tsr_meet;
+/* Meet of two solved dimensions that must be equal. A local symbol is solved here, an exported one becomes a condition. */
+tsr_meet tsr_dim_meet(tsr_store *s, tsr_dim a, tsr_dim b, const tsr_why *why);
+/* The same for two sizes. */
+bool tsr_size_meet(tsr_store *s, tsr_size a, tsr_size b, const tsr_why *why);
+/* x / d, where that may need a derived symbol: floor, with the condition that nothing remains when `exact`. */
+bool tsr_size_divide(tsr_store *s, tsr_size x, int64_t d, bool exact, const tsr_why *why, tsr_size *out);
+/* The basis of something derived from both: a name beats default; false when two names differ. */
+bool tsr_basis_merge(tsr_name a, tsr_name b, tsr_name *out);
+
+/* ---- row.c ------------------------------------------------------------------------------------------------------- */
+
+/* Bound row variables replaced by their values: l.<p>.r or a closed row. `poison` is set when an error touched it. */
+tsr_row tsr_row_find(tsr_store *s, tsr_row r, bool *poison);
+static inline uint32_t tsr_row_flanks(tsr_row r) { return r.nlead + r.ntrail; }
+static inline bool tsr_row_open(tsr_row r) { return r.var != TSR_NO_ROW; }
+/* Axis i of the flat content of the flanks. */
+static inline tsr_dim tsr_row_axis(tsr_row r, uint32_t i) { return i < r.nlead ? r.lead[i] : r.trail[i - r.nlead]; }
+/* Axes [from, to) of the flat content of a closed row, as a closed row: the marker stays where it falls. */
+tsr_row tsr_row_slice(tsr_store *s, tsr_row r, uint32_t from, uint32_t to);
+tsr_row tsr_row_copy(tsr_store *s, tsr_row r);
+tsr_row tsr_row_empty(void);
+
+/* ---- store.c ----------------------------------------------------------------------------------------------------- */
+
+tsr_dim_var *tsr_dim_var_at(tsr_store *s, uint32_t root);
+tsr_row_var *tsr_row_var_at(tsr_store *s, uint32_t root);
+uint32_t tsr_row_var_new(tsr_store *s);
+tsr_cstr *tsr_cstr_at(tsr_store *s, uint32_t id);
+/* A new constraint, emitted by the user (parent NULL) or derived from another. It is queued. */
+tsr_cstr *tsr_cstr_new(tsr_store *s, tsr_cstr_kind kind, const tsr_cstr *parent, const tsr_why *why);
+/* The emitted constraint that c goes back to. */
+const tsr_cstr *tsr_cstr_root(tsr_store *s, const tsr_cstr *c);
+void tsr_derive_dim(tsr_store *s, tsr_cstr *parent, tsr_cstr_kind kind, tsr_dim a, tsr_dim b, uint32_t axis);
+void tsr_derive_row_equal(tsr_store *s, tsr_cstr *parent, tsr_row a, tsr_row b);
+void tsr_watch_dim(tsr_store *s, tsr_cstr *c, uint32_t root);
+void tsr_watch_row(tsr_store *s, tsr_cstr *c, uint32_t root);
+void tsr_wake(tsr_store *s, const tsr_ids *watchers);
+/* Affine and concat terms replaced by variables with conditions. */
+tsr_dim tsr_store_term(tsr_store *s, tsr_dim d, const tsr_cstr *parent, const tsr_why *why);
+
+void tsr_bind_dim(tsr_store *s, uint32_t root, tsr_dim value, const tsr_cstr *cause);
+void tsr_join_dims(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause);
+void tsr_lower_dim(tsr_store *s, uint32_t root, tsr_dim atom, const tsr_cstr *cause);
+void tsr_bind_row(tsr_store *s, uint32_t root, tsr_row value, const tsr_cstr *cause);
+void tsr_join_rows(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause);
+/* After an error: whatever d (the row) is, it becomes poison. */
+void tsr_poison_dim(tsr_store *s, tsr_dim d);
+void tsr_poison_row(tsr_store *s, tsr_row r);
+/* Works the list off. */
+void tsr_solve(tsr_store *s);
+
+/* ---- rules, one visit of one constraint each --------------------------------------------------------------------- */
+
+void tsr_visit_dim_equal(tsr_store *s, tsr_cstr *c);      /* solve_dim.c */
+void tsr_visit_dim_below(tsr_store *s, tsr_cstr *c);
+/* d = x found by condition c: binds, unifies or reports. */
+void tsr_dim_equate(tsr_store *s, tsr_cstr *c, tsr_dim a, tsr_dim b);
+/* A variable that cannot be the claim-free unit, because a term defines it. */
+bool tsr_dim_strict(tsr_store *s, uint32_t root);
+void tsr_visit_row_equal(tsr_store *s, tsr_cstr *c);      /* solve_row.c */
+void tsr_visit_row_below(tsr_store *s, tsr_cstr *c);
+void tsr_visit_at_least(tsr_store *s, tsr_cstr *c);       /* cond.c */
+void tsr_visit_total(tsr_store *s, tsr_cstr *c);
+void tsr_visit_affine(tsr_store *s, tsr_cstr *c);
+void tsr_visit_concat(tsr_store *s, tsr_cstr *c);
+bool tsr_rank_diverges(tsr_store *s, uint32_t row_var);   /* rank.c */
+void tsr_word_resolve(tsr_store *s, tsr_cstr *c);         /* word.c */
+bool tsr_word_deferred(tsr_store *s, const tsr_cstr *c);
+void tsr_pair_concats(tsr_store *s, uint32_t root);       /* cond.c, POLICY */
+void tsr_close_bounded(tsr_store *s);                      /* cond.c, POLICY */
+
+/* ---- explain.c --------------------------------------------------------------------------------------------------- */
+
+void tsr_fault_meet(tsr_store *s, tsr_cstr *c, tsr_dim a, tsr_dim b, tsr_meet how);
+void tsr_fault_rank(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b);
+void tsr_fault_infinite(tsr_store *s, tsr_cstr *c);
+void tsr_fault_affine(tsr_store *s, tsr_cstr *c, tsr_dim d, tsr_dim over, tsr_dim kernel);
+void tsr_fault_unit_term(tsr_store *s, tsr_cstr *c);
+void tsr_fault_total(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want);
+void tsr_fault_concat(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want);
+void tsr_fault_at_least(tsr_store *s, tsr_cstr *c, tsr_size have);
+void tsr_fault_hidden(tsr_store *s, uint32_t leaf, tsr_name label, tsr_kind kind);
+void tsr_fault_budget(tsr_store *s, tsr_cstr *c);
+
+/* ---- print.c ----------------------------------------------------------------------------------------------------- */
+
+void tsr_size_text(tsr_store *s, tsr_text *t, tsr_size x);
+void tsr_dim_text(tsr_store *s, tsr_text *t, tsr_dim d);
+void tsr_row_text(tsr_store *s, tsr_text *t, tsr_row r);
+const char *tsr_dim_str(tsr_store *s, tsr_dim d);
+const char *tsr_row_str(tsr_store *s, tsr_row r);
+#endif

@@ -1,0 +1,196 @@
+/* shape/: operations. Pointwise, compose, transpose and specs between tensors, with literals, parameters and labels;
+ * the shape cases of the conformance table; and the worked examples. `leaf:` has the shape written, `?` leaves a row open. */
+#include "shape_text.h"
+
+static const shape_case cases[] = {
+	/* pointwise */
+	{"equal shapes", "leaf: X b[2] i[3] o[4]\nleaf: Y b[2] i[3] o[4]\nC = X . Y", "C=2 | 3 -> 4"},
+	{"a number has one axis", "leaf: X\nleaf: Y o[1*]\nC = X . Y", "C=1*"},
+	{"claim-free one stretches", "leaf: X o[3, 1*]\nleaf: Y o[3, 5]\nC = X . Y", "C=3, 5"},
+	{"three operands", "leaf: X o[2, 3]\nleaf: Y o[3]\nleaf: Z o[1*]\nC = X . Y . Z", "C=2, 3"},
+	{"rank grows on the left", "leaf: X o[3]\nleaf: Y o[2, 3]\nC = X . Y", "C=2, 3"},
+	{"sizes clash", "leaf: X o[3]\nleaf: Y o[4]\nC = X . Y", "E0401 the sizes"},
+	{"bases clash", "leaf: X o[rgb:3]\nleaf: Y o[3]\nC = X . Y", "E0402"},
+	{"one axis written 1", "leaf: X o[3, 1]\nleaf: Y o[3, 5]\nC = X . Y", "E0401"},
+	{"markers: four by five", "tensor X o[4 .]\ntensor Y o[5]\nC = X . Y\nleaf: D o[4, 5]\nC = D", "C=4, 5"},
+	{"kinds are separate", "leaf: X b[2]\nleaf: Y o[3]\nC = X . Y", "C=2 | 3"},
+	{"result is longer than its operands need", "leaf: X o[3]\ntensor C o[a, b]\nC = X", "C=1*, 3"},
+	{"result too short", "leaf: X o[2, 3]\ntensor C o[a]\nC = X", "E0403"},
+	/* compose */
+	{"matrix by vector", "leaf: X i[3] o[2]\nleaf: Y o[3]\nC = X * Y", "C=2"},
+	{"matrix by matrix", "leaf: X i[3] o[2]\nleaf: Y i[5] o[3]\nC = X * Y", "C=5 -> 2"},
+	{"inner sizes clash", "leaf: X i[3] o[2]\nleaf: Y o[4]\nC = X * Y", "E0401"},
+	{"fewer output axes broadcast into the input", "leaf: X i[2, 3] o[2]\nleaf: Y o[3]\nC = X * Y", "C=2"},
+	{"more output axes than input axes", "leaf: X i[3] o[2]\nleaf: Y o[2, 3]\nC = X * Y", "E0403 too many axes in an operand"},
+	{"claim-free output broadcasts", "leaf: X i[3] o[2]\nleaf: Y o[1*]\nC = X * Y", "C=2"},
+	{"batches go along", "leaf: X b[7] i[3] o[2]\nleaf: Y b[7] o[3]\nC = X * Y", "C=7 | 2"},
+	{"compose-accumulate", "leaf: X i[3] o[2]\nleaf: Y o[3]\nleaf: Z o[2]\nC = X * Y + Z", "C=2"},
+	{"a weight's input from use", "leaf: X o[3]\nparam: W i? o[4]\nC = W * X", "W=3 -> 4; C=4"},
+	{"a basis flows into a weight", "leaf: X o[rgb:3]\nparam: W i? o[2]\nC = W * X", "W=rgb:3 -> 2"},
+	{"a weight's hidden output", "leaf: X o[3]\nparam: W i? o?\nC = W * X", "E0407"},
+	{"a weight's output from its bias", "leaf: X o[3]\nparam: W i? o?\nC = W * X\nparam: B o[10]\nD = B . C", "W=3 -> 10; C=10"},
+	{"a bias takes its use", "leaf: X o[3]\nparam: W i? o[5]\nC = W * X\nparam: B o?\nD = C . B", "B=5; D=5"},
+	{"a weight into a result that is known", "leaf: X o[3]\nparam: W i? o?\ntensor C o[5]\nC = W * X", "W=3 -> 5"},
+	{"two layers", "leaf: X b[50] o[64]\nparam: W i? o[16]\nH = W * X\nparam: V i? o[10]\nY = V * H", "W=64 -> 16; V=16 -> 10; Y=50 | 10"},
+	{"a lone parameter used pointwise, output open", "param: W i? o?\nC = W", "E0407"},
+	/* transpose */
+	{"transpose", "leaf: X i[2, 3] o[2]\nC = transpose X", "C=2 -> 2, 3"},
+	{"transpose keeps batches", "leaf: X b[7] o[2]\nC = transpose X", "C=7 | 2 ->"},
+	/* specs */
+	{"fixed position in the input", "leaf: X b[2] i[3] o[4]\nC = X \"...|1->... => ...|...\"", "C=2 | 4"},
+	{"scatter to position 2", "leaf: X o[4]\nC = X \"...|... => ...|..., 2\"", "C=4, 3"},
+	{"scatter to position 0", "leaf: X o[4]\nC = X \"i=>i,0\"", "C=4, 1*"},
+	{"six axes permuted", "leaf: X b[2, 3] i[4, 5] o[6, 7]\nC = X \"a,b|c,d->e,f => c,f|a,e->d,b\"", "C=4, 7 | 2, 6 -> 5, 3"},
+	{"three ellipses permuted", "leaf: X b[2, 3] i[1, 2] o[2, 2]\nC = X \"...,b|...,i->...,o => ...,i|...,o->...,b\"", "C=2, 2 | 1, 2 -> 2, 3"},
+	{"row variable in the middle", "leaf: X o[3, 4, 5]\nC = X \"a,..r..,b => b,..r..,a\"", "C=5, 4, 3"},
+	{"row variable in the middle, two", "leaf: X o[2, 3, 2, 2]\nC = X \"a,..r..,b => b,..r..,a\"", "C=2, 3, 2, 2"},
+	{"row variable in the middle, none", "leaf: X o[3, 5]\nC = X \"a,..r..,b => b,..r..,a\"", "C=5, 3"},
+	{"reduce outputs", "leaf: X b[2] i[3] o[4]\nC = X \"b|i->o => b|i\"", "C=2 | 3"},
+	{"slice of batches to output", "leaf: X b[3, 2] o[4]\nC = X \"2,..v..|... => ..v..\"", "C=2"},
+	{"row variable across kinds", "leaf: X b[2] o[2, 3, 2, 2]\nC = X \"..v..|...,i,j,k => ..v..,k,j,i\"", "C=2, 2, 2, 3"},
+	{"a kind left out is empty", "leaf: X b[2] i[1] o[2, 3]\nC = X \"..v..|...,i,j,k => ..v..,k,j,i\"", "E0403"},
+	{"reduce to position 0", "leaf: X b[2] o[3, 2]\nC = X \"...|... => ...|0\"", "C=2 | 1*"},
+	{"reduce all but the last", "leaf: X o[3, 4]\nC = X \"...|...->...,o => o\"", "C=4"},
+	{"three axes to one", "leaf: X o[2, 3, 2]\nC = X \"a,b,c => c\"", "C=2"},
+	{"three ellipses reduced", "leaf: X b[2, 3] i[4, 5] o[6, 7]\nC = X \"...,b|...,i->...,o => i|o->b\"", "C=5 | 7 -> 3"},
+	{"global pooling", "leaf: X b[2] o[2, 3, 2]\nC = X \"... | h, w, ..c.. => ... | 0, 0, ..c..\"", "C=2 | 1*, 1*, 2"},
+	{"strided, even", "leaf: X o[6]\nC = X \"2*i => i\"", "C=3"},
+	{"strided, odd", "leaf: X o[6]\nC = X \"2*i+1 => i\"", "C=3"},
+	{"each wildcard is its own axis", "leaf: X o[2, 3]\nC = X \"_, _ => 0\"", "C=1*"},
+	{"a diagonal", "leaf: X o[3, 3]\nC = X \"i, i => i\"", "C=3"},
+	{"a diagonal of what is not square", "leaf: X o[3, 4]\nC = X \"i, i => i\"", "E0401 axis `i`"},
+	{"position outside", "leaf: X o[3]\nC = X \"5 => \"", "E0410"},
+	{"independent batches", "leaf: X b[2] i[3] o[4]\nleaf: Y b[2] i[4] o[5]\nC = X ; Y \"a|i->h; b|h->o => i->o\"", "C=3 -> 5"},
+	{"outer product", "leaf: X o[3]\nleaf: Y o[4]\nC = X ; Y \"i; j => i->j\"", "C=3 -> 4"},
+	{"outer product of all kinds", "leaf: X b[2] i[3] o[4]\nleaf: Y b[5] i[6] o[7]\nC = X ; Y \"i|j->k; l|m->n => i,l|j,m->k,n\"", "C=2, 5 | 3, 6 -> 4, 7"},
+	{"matrix product", "leaf: X o[2, 3]\nleaf: Y o[3, 4]\nC = X ; Y \"i,j;j,k=>i,k\"", "C=2, 4"},
+	{"contracted bases differ", "leaf: X o[2, rgb:3]\nleaf: Y o[xyz:3, 2]\nC = X ; Y \"i,j;j,k=>i,k\"", "E0402"},
+	{"bases kept", "leaf: X o[2, rgb:3]\nleaf: Y o[rgb:3, ch:2]\nC = X ; Y \"i,j;j,k=>i,k\"", "C=2, ch:2"},
+	{"batched product", "leaf: X b[2] i[4] o[5]\nleaf: Y b[2] i[3] o[4]\nC = X ; Y \"b|h->o; b|i->h => b|i->o\"", "C=2 | 3 -> 5"},
+	{"no broadcasting of a written 1", "leaf: X o[3]\nleaf: Y o[1]\nC = X ; Y \"i;i=>i\"", "E0401"},
+	{"no broadcasting of ranks", "leaf: X o[3]\nleaf: Y o[2, 3]\nC = X ; Y \"i;i=>i\"", "E0403"},
+	{"no broadcasting of the unit", "leaf: X o[3]\nleaf: Y o[1*]\nC = X ; Y \"i;i=>i\"", "E0404"},
+	{"attention scores", "leaf: X b[2, 3] o[2, 2]\nleaf: Y b[2, 3] o[2, 2]\nC = X ; Y \"... , s | h, d; ..., t | h, d => ..., s | t -> h\"", "C=2, 3 | 3 -> 2"},
+	{"attention with any number of batch axes", "leaf: X b[7, 2, 3] o[4, 5]\nleaf: Y b[7, 2, 6] o[4, 5]\nC = X ; Y \"..., s | h, d; ..., t | h, d => ..., s | t -> h\"", "C=7, 2, 3 | 6 -> 4"},
+	{"three operands", "leaf: X o[4]\nleaf: Y o[4]\nleaf: Z o[4]\nC = X ; Y ; Z \"i;i;i=>i\"", "C=4"},
+	{"product of a captured row", "leaf: X o[2, 3, 4]\nleaf: Y o[3, 4, 5]\nC = X ; Y \"a,..r..;..r..,b=>a,b\"", "C=2, 5; r=12"},
+	{"labels can be read", "leaf: X o[2, 3]\nleaf: Y o[3, 4]\nC = X ; Y \"i,j;j,k=>i,k\"", "i=2; j=3; k=4"},
+	{"labels set parameters", "param: X o?\nparam: Y o?\nC = X ; Y \"i,j;j,k=>i,k\"\nset i 3\nset j 4\nset k 5", "X=3, 4; Y=4, 5; C=3, 5"},
+	{"a label that nothing sets", "param: X o?\nparam: Y o?\nC = X ; Y \"i,j;j,k=>i,k\"\nset i 3\nset j 4", "E0407 `k`"},
+	{"a row equal to an axis, violated", "leaf: X o[2, 4, 9]\nC = X \"..mix.., n => n, ..mix..\"\nequal ..mix.. n", "E0408"},
+	{"a row equal to an axis", "leaf: X o[2, 4, 8]\nC = X \"..mix.., n => n, ..mix..\"\nequal ..mix.. n", "C=8, 2, 4"},
+	{"a captured row's total", "leaf: X o[2, 4, 8]\nC = X \"..mix.., n => n, ..mix..\"\nset ..mix.. 9", "E0408"},
+	{"valid and dilated", "leaf: X o[8]\nleaf: K o[3]\nC = X ; K \"o<+2*kk; kk => o\"", "C=4; kk=3"},
+	{"valid, strided and dilated", "leaf: X o[9]\nleaf: K o[2]\nC = X ; K \"3*o<+2*kk; kk => o\"", "C=3"},
+	{"windows without a kernel tensor", "leaf: X b[5] o[8, 8, 3]\nC = X \"... | 2*oh<+wh, 2*ow<+ww, c => ... | oh, ow, c\"\nset wh 2\nset ww 2", "C=5 | 4, 4, 3"},
+	{"pooling with channels", "leaf: X o[7, 7, 2]\nleaf: K o[3, 3]\nC = X ; K \"... | 2*oh<+wh, 2*ow<+ww, ..c..; wh, ww => ... | oh, ow, ..c..\"\nset wh 3\nset ww 3", "C=3, 3, 2"},
+	{"pooling to one", "leaf: X o[3, 3, 1]\nleaf: K o[3, 3]\nC = X ; K \"... | 2*oh<+wh, 2*ow<+ww, ..c..; wh, ww => ... | oh, ow, ..c..\"", "C=1, 1, 1"},
+	{"convolution without channels", "leaf: X o[4, 4, 1]\nparam: K i? o?\nC = X ; K \"... | oh=+kh, ow=+kw, ..ic..; kh, kw, ..ic.. -> ..oc.. => ... | oh, ow, ..oc..\"\nset kh 3\nset kw 3", "E0407"},
+	{"padded kernel of one", "leaf: X o[4]\nleaf: K o[1]\nC = X ; K \"o=+k; k => o\"", "C=4"},
+	{"a minibatch", "leaf: X b[1797] o[64]\nC = X \"50*@i+j | ... => j | ...\"\nset j 50", "C=50 | 64"},
+	{"a slice from a row on", "leaf: X b[1797] o[64]\nC = X \"j+1500 | ... => j | ...\"", "C=297 | 64"},
+	/* concatenation */
+	{"three components", "leaf: X o[2]\nleaf: Y o[1]\nleaf: Z o[3]\nC = X ; Y ; Z \"a; b; c => a^b^c\"", "C=6"},
+	{"batches concatenated", "leaf: X b[1] o[2]\nleaf: Y b[2] o[2]\nC = X ; Y \"a,...|...->...; b,...|...->... => a^b,...|...->...\"", "C=3 | 2"},
+	{"a trailing axis", "leaf: X o[2, 1]\nleaf: Y o[2, 3]\nC = X ; Y \"..., x; ..., y => ..., x^y\"", "C=2, 4"},
+	{"bases of components differ", "leaf: X o[x:2]\nleaf: Y o[y:3]\nC = X ; Y \"a; b => a^b\"", "E0402"},
+	{"a prefix, result given", "leaf: X o[5]\ntensor C o[3]\nC = X \"a^b => a\"", "b=2"},
+	{"a prefix, result open", "leaf: X o[3]\nC = X \"a => a^b\"", "C=3"},
+	{"the middle", "leaf: X o[6]\nC = X \"a^b^c => b\"\nset a 1\nset c 2", "C=3"},
+	{"a shift", "leaf: X o[4]\nC = X \"1^i => i\"", "C=3"},
+	{"padding by constants", "leaf: X o[4]\nC = X \"i => 2^i^1\"", "C=7"},
+	{"a residual component", "leaf: X o[2]\nleaf: Y o[3]\nparam: Z o?\nK = X ; Y ; Z \"ii; jj; kk => ii^jj^kk\"\nleaf: F o[7]\nC = K . F", "Z=2; C=7"},
+	{"stacked on a new output axis", "leaf: X o[3]\nleaf: Y o[3]\nU = X \"...|...->... => ...|...->0,...\"\nV = Y \"...|...->... => ...|...->0,...\"\n"
+		"C = U ; V \"...|...-> p,...; ...|...-> q,... => ...|...-> p^q,...\"", "U=1*, 3; V=1*, 3; C=2, 3"},
+	{"a weight over a stack", "leaf: X o[3]\nleaf: Y o[3]\nU = X \"...|...->... => ...|...->0,...\"\nV = Y \"...|...->... => ...|...->0,...\"\n"
+		"S = U ; V \"...|...-> p,...; ...|...-> q,... => ...|...-> p^q,...\"\nparam: W i? o[4]\nC = W * S", "W=2, 3 -> 4; C=4"},
+	/* programs */
+	{"two uses that agree", "leaf: P o[5]\nleaf: Q o[5]\nparam: B o?\nY = P . B\nZ = Q . B", "B=5"},
+	{"two uses of different rank", "leaf: P o[2, 3]\nleaf: Q o[3]\nparam: B o?\nY = P . B\nZ = Q . B", "B=3; Y=2, 3; Z=3"},
+	{"two uses that clash broadcast", "leaf: P o[4]\nleaf: Q o[5]\nparam: B o?\nY = P . B\nZ = Q . B", "B=1*; Y=4; Z=5"},
+	{"a bias takes the full shape", "leaf: X b[5] o[2, 3]\nparam: B i? o?\nY = X . B", "B=2, 3; Y=5 | 2, 3"},
+	{"an unknown leaf takes its bound", "leaf: T b? i? o?\nleaf: P o[4]\nY = T . P", "T=4; Y=4"},
+	{"an unknown leaf without bounds", "leaf: T b? i? o?\nY = T", "T=(); Y=()"},
+	{"position 0 of a leaf with a bound", "leaf: T b? i? o?\nY = T \"0,i => i\"\nleaf: Q o[3, 4]\nZ = T . Q", "T=3, 4; Y=4"},
+	{"an identity by comparison", "leaf: R o[3]\nA = R \"i=>i,0\"\nB = R \"j=>0,j\"\nE = A . B", "A=3, 1*; B=1*, 3; E=3, 3"},
+	{"a permutation of what is known", "leaf: X o[3, 5, 3]\nP = X \"a,b,..r.. => ..r..,b,a\"\nY = X . P", "P=3, 5, 3; Y=3, 5, 3"},
+	{"truncation", "leaf: A o[5]\nleaf: I o[5]\nleaf: J o[3]\nR = I \"i=>i,0\"\nS = J \"j=>0,j\"\nM = R . S\nY = A ; M \"i; i, o => o\"", "M=5, 3; Y=3"},
+	{"the marker of a prefix", "leaf: X o[3]\nC = X \"..r.. => ..r..\"\nD = C \"i, ... => i, ...\"\nleaf: Y o[3, 5]\nE = Y . C", "E0401"},
+	{"the marker after a leading axis", "tensor C o[3 .]\nleaf: Y o[3, 5]\nE = C . Y", "E=3, 5; @Co=1"},
+	{"the marker of a result", "leaf: X o[3]\nC = X", "@Co=0"},
+	/* several mistakes, each once */
+	{"poison is reported once", "leaf: X o[3]\nleaf: Y o[4]\nC = X . Y\nD = C . X\nE = D . Y\nparam: B o?\nF = E . B", "E0401"},
+};
+
+static const char *all_errors(const char *text, uint32_t *n)
+{
+	static char out[400];
+	problem p;
+	uint32_t starts[MOST_LINES], order[MOST_LINES], lines = split(text, starts);
+	for (uint32_t i = 0; i < lines; i++)
+		order[i] = i;
+	run_lines(&p, text, lines, starts, order);
+	*n = p.tc->diags.n;
+	char *rendered = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&rendered, &size);
+	tsr_diags_render(p.tc, f, false);
+	fclose(f);
+	snprintf(out, sizeof out, "%s", rendered);
+	free(rendered);
+	tsr_compiler_free(p.tc);
+	return out;
+}
+
+static void test_messages(void)
+{
+	uint32_t n;
+	const char *text = all_errors("leaf: X i[3] o[2]\nleaf: Y o[4]\nC = X * Y", &n);
+	CHECK_INT(n, 1);
+	CHECK(strstr(text, "t.tsr:3:1"));                 /* the operation */
+	CHECK(strstr(text, "t.tsr:1:1") && strstr(text, "t.tsr:2:1"));   /* both sources */
+	all_errors("leaf: X o[3]\nleaf: Y o[4]\nC = X . Y\nparam: W i? o?\nD = W * X", &n);
+	CHECK_INT(n, 2);                                  /* two faults, both reported */
+}
+
+/* A chain of n operations takes a bounded number of visits per operation. */
+static void test_linear(void)
+{
+	double per_op[2];
+	for (int round = 0; round < 2; round++) {
+		uint32_t n = round ? 10000 : 1000;
+		tsr_compiler *tc = tsr_compiler_new();
+		tsr_store *s = tsr_store_new(tc);
+		tsr_why why = {.what = "`relu`"};
+		tsr_shape b = tsr_shape_fresh(s), x = tsr_shape_fresh(s), last = x;
+		tsr_dim axes[2] = {tsr_dim_atom(3, NULL), tsr_dim_atom(4, NULL)};
+		tsr_store_leaf(s, &b, TSR_LEAF_PLAIN, NULL, TSR_NOWHERE);
+		tsr_store_leaf(s, &x, TSR_LEAF_PLAIN, NULL, TSR_NOWHERE);
+		for (uint32_t i = 0; i < n; i++) {
+			tsr_shape c = tsr_shape_fresh(s), operands[2] = {last, b};
+			tsr_rule rule = {.logic = TSR_LOGIC_POINTWISE, .noperands = 2, .why = why};
+			tsr_emit_rule(s, &rule, &c, operands);
+			last = c;
+		}
+		tsr_emit_row_equal(s, last.row[TSR_OUTPUT], tsr_row_closed(s, 2, axes), why);
+		CHECK(tsr_store_close(s));
+		tsr_store_check(s);
+		tsr_solved out;
+		CHECK(tsr_store_solved(s, &x, &out));
+		CHECK_STR(tsr_solved_str(s, &out), "3, 4");
+		per_op[round] = (double)tsr_store_statistics(s).steps / n;
+		tsr_compiler_free(tc);
+	}
+	CHECK(per_op[1] < 40);
+	CHECK(per_op[1] < per_op[0] * 1.2);
+	if (per_op[1] >= 40)
+		printf("  %.1f and %.1f visits per operation\n", per_op[0], per_op[1]);
+}
+
+int main(void)
+{
+	check_cases(cases, sizeof cases / sizeof *cases);
+	test_messages();
+	test_linear();
+	return check_end("shape_rules");
+}
