@@ -33,46 +33,83 @@ static bool proposal(tsr_store *s, tsr_row res, tsr_row op, uint32_t *lead, uint
 	return known || *lead + *trail > 0;
 }
 
-/* Recomputes the candidate of a row variable; true when it changed. */
-static bool refresh(tsr_store *s, uint32_t root)
+/* The row constraint that waits at place i of a variable's list, with its sides; false where it is another or done. */
+static bool waiting(tsr_store *s, const tsr_row_var *v, uint32_t i, tsr_row *res, tsr_row *op)
 {
-	tsr_ids watchers = s->rows.at[root].watchers;
-	bool has = false;
-	uint32_t lead = 0, trail = 0;
-	for (uint32_t i = 0; i < watchers.n; i++) {
-		const tsr_cstr *c = s->cstrs.at[watchers.at[i]];
-		bool poison = false;
-		if (c->done || c->kind != TSR_C_ROW_BELOW)
-			continue;
-		tsr_row op = tsr_row_find(s, c->row.b, &poison), res = tsr_row_find(s, c->row.a, &poison);
-		uint32_t l, t;
-		if (op.var != root || !proposal(s, res, op, &l, &t))
-			continue;
-		lead = !has || l < lead ? l : lead;
-		trail = !has || t < trail ? t : trail;
-		has = true;
-	}
-	tsr_row_var *v = &s->rows.at[root];
-	if (has == v->has_bound && lead == v->bound_lead && trail == v->bound_trail)
+	const tsr_cstr *c = s->cstrs.at[v->watchers.at[i]];
+	bool poison = false;
+	if (c->done || c->kind != TSR_C_ROW_BELOW)
 		return false;
-	v->has_bound = has;
-	v->bound_lead = lead;
-	v->bound_trail = trail;
-	return v->bound_updates++ < 64;     /* along a cycle of variables the candidates may chase each other: enough */
+	*res = tsr_row_find(s, c->row.a, &poison);
+	*op = tsr_row_find(s, c->row.b, &poison);
+	return true;
 }
 
-static void mark_operands_dirty(tsr_store *s, uint32_t root)
+/* Recomputes the candidate of a row variable from those of the results that it is an operand of. */
+static void refresh(tsr_store *s, uint32_t root)
 {
-	tsr_ids watchers = s->rows.at[root].watchers;
-	for (uint32_t i = 0; i < watchers.n; i++) {
-		const tsr_cstr *c = s->cstrs.at[watchers.at[i]];
-		bool poison = false;
-		if (c->done || c->kind != TSR_C_ROW_BELOW || tsr_row_find(s, c->row.a, &poison).var != root)
+	tsr_row_var *v = &s->rows.at[root];
+	tsr_row res, op;
+	v->has_bound = false;
+	for (uint32_t i = 0; i < v->watchers.n; i++) {
+		uint32_t l, t;
+		if (!waiting(s, v, i, &res, &op) || op.var != root || !proposal(s, res, op, &l, &t))
 			continue;
-		tsr_row op = tsr_row_find(s, c->row.b, &poison);
-		if (tsr_row_open(op))
-			tsr_push(s->arena, &s->dirty_rows, op.var);
+		v->bound_lead = !v->has_bound || l < v->bound_lead ? l : v->bound_lead;
+		v->bound_trail = !v->has_bound || t < v->bound_trail ? t : v->bound_trail;
+		v->has_bound = true;
 	}
+}
+
+static void mark_dirty(tsr_store *s, tsr_ids *list, uint32_t root)
+{
+	root = tsr_forest_find(s->row_forest, root);
+	if (s->rows.at[root].state != TSR_ROW_CLEAN || s->rows.at[root].bound)
+		return;
+	s->rows.at[root].state = TSR_ROW_DIRTY;
+	tsr_push(s->arena, list, root);
+}
+
+typedef struct visit { uint32_t var, next; } visit;      /* next: place in the variable's list */
+
+/* Results before their operands: a variable is refreshed when the dirty variables that it depends on have been. In a
+ * circle of variables the one that was reached first sees the candidates of the round before. */
+static void refresh_after_results(tsr_store *s, uint32_t root)
+{
+	TSR_VEC(visit) stack = {0};
+	tsr_push(s->arena, &stack, ((visit){root, 0}));
+	while (stack.n) {
+		uint32_t v = stack.at[stack.n - 1].var, i = stack.at[stack.n - 1].next++;
+		tsr_row_var *at = &s->rows.at[v];
+		tsr_row res, op;
+		if (i == 0 && at->state != TSR_ROW_DIRTY) {
+			stack.n--;
+			continue;
+		}
+		at->state = TSR_ROW_REFRESHED;
+		if (i == at->watchers.n) {
+			refresh(s, v);
+			stack.n--;
+		} else if (waiting(s, at, i, &res, &op) && op.var == v && tsr_row_open(res) && s->rows.at[res.var].state == TSR_ROW_DIRTY) {
+			tsr_push(s->arena, &stack, ((visit){res.var, 0}));
+		}
+	}
+}
+
+/* What was touched, and every operand that it bears on. */
+static tsr_ids dirty_rows(tsr_store *s)
+{
+	tsr_ids all = {0};
+	for (uint32_t i = 0; i < s->dirty_rows.n; i++)
+		mark_dirty(s, &all, s->dirty_rows.at[i]);
+	s->dirty_rows.n = 0;
+	for (uint32_t i = 0; i < all.n; i++) {
+		tsr_row res, op;
+		for (uint32_t j = 0; j < s->rows.at[all.at[i]].watchers.n; j++)
+			if (waiting(s, &s->rows.at[all.at[i]], j, &res, &op) && res.var == all.at[i] && tsr_row_open(op))
+				mark_dirty(s, &all, op.var);
+	}
+	return all;
 }
 
 static tsr_row fresh_axes(tsr_store *s, uint32_t nlead, uint32_t ntrail)
@@ -90,24 +127,17 @@ static tsr_row fresh_axes(tsr_store *s, uint32_t nlead, uint32_t ntrail)
 /* Leaves' open rows take their candidates: the axes are fresh, and get their own bounds through the inequalities. */
 static bool rows_take_bounds(tsr_store *s)
 {
-	tsr_ids take = {0};
-	for (uint32_t i = 0; i < s->dirty_rows.n; i++) {
-		uint32_t root = tsr_forest_find(s->row_forest, s->dirty_rows.at[i]);
-		if (s->rows.at[root].bound)
-			continue;
-		if (refresh(s, root))
-			mark_operands_dirty(s, root);
-		if (s->rows.at[root].has_bound && s->rows.at[root].in_leaf)
-			tsr_push(s->arena, &take, root);
-	}
-	s->dirty_rows.n = 0;
+	tsr_ids dirty = dirty_rows(s);
 	bool any = false;
-	for (uint32_t i = 0; i < take.n; i++) {
-		tsr_row_var *v = &s->rows.at[take.at[i]];
-		if (v->bound || !v->has_bound)
+	for (uint32_t i = 0; i < dirty.n; i++)
+		refresh_after_results(s, dirty.at[i]);
+	for (uint32_t i = 0; i < dirty.n; i++) {
+		tsr_row_var *v = &s->rows.at[dirty.at[i]];
+		v->state = TSR_ROW_CLEAN;
+		if (v->bound || !v->has_bound || !v->in_leaf)
 			continue;
 		any = true;
-		tsr_bind_row(s, take.at[i], fresh_axes(s, v->bound_lead, v->bound_trail), NULL);
+		tsr_bind_row(s, dirty.at[i], fresh_axes(s, v->bound_lead, v->bound_trail), NULL);
 	}
 	tsr_solve(s);
 	return any;

@@ -71,8 +71,8 @@ typedef struct tsr_row_var {
 	uint32_t depth;              /* how many growths led here; see rank.c */
 	uint32_t leaf;
 	bool has_bound;              /* closing: candidate flanks, see close.c */
-	uint32_t bound_lead, bound_trail, bound_updates;
-	bool dirty;
+	uint32_t bound_lead, bound_trail;
+	enum { TSR_ROW_CLEAN, TSR_ROW_DIRTY, TSR_ROW_REFRESHED } state;
 	tsr_ids watchers;
 } tsr_row_var;
 

@@ -115,11 +115,11 @@ static const shape_case cases[] = {
 	{"an identity by comparison", "leaf: R o[3]\nA = R \"i=>i,0\"\nB = R \"j=>0,j\"\nE = A . B", "A=3, 1*; B=1*, 3; E=3, 3"},
 	{"a permutation of what is known", "leaf: X o[3, 5, 3]\nP = X \"a,b,..r.. => ..r..,b,a\"\nY = X . P", "P=3, 5, 3; Y=3, 5, 3"},
 	{"truncation", "leaf: A o[5]\nleaf: I o[5]\nleaf: J o[3]\nR = I \"i=>i,0\"\nS = J \"j=>0,j\"\nM = R . S\nY = A ; M \"i; i, o => o\"", "M=5, 3; Y=3"},
-	{"the marker of a prefix", "leaf: X o[3]\nC = X \"..r.. => ..r..\"\nD = C \"i, ... => i, ...\"\nleaf: Y o[3, 5]\nE = Y . C", "E0401"},
+	{"the marker of a prefix", "in order\nleaf: X o[3]\nC = X \"..r.. => ..r..\"\nD = C \"i, ... => i, ...\"\nleaf: Y o[3, 5]\nE = Y . C", "E0401"},
 	{"the marker after a leading axis", "tensor C o[3 .]\nleaf: Y o[3, 5]\nE = C . Y", "E=3, 5; @Co=1"},
 	{"the marker of a result", "leaf: X o[3]\nC = X", "@Co=0"},
 	/* several mistakes, each once */
-	{"poison is reported once", "leaf: X o[3]\nleaf: Y o[4]\nC = X . Y\nD = C . X\nE = D . Y\nparam: B o?\nF = E . B", "E0401"},
+	{"poison is reported once", "in order\nleaf: X o[3]\nleaf: Y o[4]\nC = X . Y\nD = C . X\nE = D . Y\nparam: B o?\nF = E . B", "E0401"},
 };
 
 static const char *all_errors(const char *text, uint32_t *n)
