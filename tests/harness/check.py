@@ -45,6 +45,8 @@ BREAKS = [
     ({"tests/run/stops.fail": "index 4 is out of range\n"}, 2, "stops.fail O3"),
     ({"tests/run/with-nothing.tsr": "\n"}, 3, "there is no tests/run/with-nothing.out"),
     ({"tests/error/a-bad.tsr": "\n"}, 1, "there is no tests/error/a-bad.err"),
+    ({"examples/more.tsr": "\n"}, 3, "there is no tests/examples/more.out"),
+    ({"tests/run/good.out": "y [0. 7.6] arg 3\n", "tests/run/good.modes": "tolerance=1e-1\n", "tests/run/good.shape": "\n"}, 1, "good.shape"),
     ({"tests/run/good.fail": "\n"}, 3, "exit status 0"),
     ({"tests/run/alone.ast": "\n"}, 1, "there is no tests/run/alone.tsr"),
     ({"tests/run/check.py": "print('3 passed, 1 failed')\n"}, 1, "FAILED tests/run/check.py"),
