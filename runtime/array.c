@@ -34,15 +34,10 @@ FILE *tsr_rt_open(tsr_rt_array *a, uint64_t *size)
 /* A header whose sizes multiply to more than memory can hold never reaches an allocation. */
 static bool measure(tsr_rt_array *a)
 {
-	int64_t bytes = (int64_t)tsr_rt_prec_bytes(a->header.prec);
-	bool empty = false;
-	for (int32_t k = 0; k < a->header.rank; k++) {
-		if (a->header.dims[k] == 0)
-			empty = true;
-		else if (__builtin_mul_overflow(bytes, a->header.dims[k], &bytes))
-			return tsr_rt_wrong(a, "its sizes multiply to more than memory can hold");
-	}
-	a->bytes = empty ? 0 : (size_t)bytes;
+	int64_t bytes;
+	if (!tsr_rt_bytes(a->header.prec, a->header.rank, a->header.dims, &bytes))
+		return tsr_rt_wrong(a, "its sizes multiply to more than memory can hold");
+	a->bytes = (size_t)bytes;
 	return true;
 }
 

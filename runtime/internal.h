@@ -48,6 +48,8 @@ enum { TSR_RT_OUT_SIZE = 1 << 14, TSR_RT_OUT_KEEP = 1 << 13 };
 /* memory.c.  realloc through the configuration; a failure of a size above 0 ends the program. */
 void *tsr_rt_memory(tsr_ctx *ctx, void *old, size_t size);
 void tsr_rt_free_blocks(tsr_ctx *ctx);
+/* The size of an array, 0 when an axis has no positions; false when it overflows. */
+bool tsr_rt_bytes(int prec, int64_t rank, const int64_t *dims, int64_t *bytes);
 
 /* output.c */
 void tsr_rt_write(tsr_ctx *ctx, const char *text, size_t length);

@@ -97,20 +97,31 @@ void *tsr_alloc_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes)
 	return ctx->buffers[buf] = tsr_alloc_block(ctx, bytes);
 }
 
+bool tsr_rt_bytes(int prec, int64_t rank, const int64_t *dims, int64_t *bytes)
+{
+	*bytes = (int64_t)tsr_rt_prec_bytes(prec);
+	for (int64_t k = 0; k < rank; k++)
+		if (dims[k] == 0)
+			*bytes = 0;
+	for (int64_t k = 0; k < rank; k++)
+		if (__builtin_mul_overflow(*bytes, dims[k], bytes))
+			return false;
+	return true;
+}
+
 int64_t tsr_array_bytes(tsr_ctx *ctx, const char *where, int32_t prec, int64_t rank, const int64_t *dims)
 {
-	int64_t bytes = (int64_t)tsr_rt_prec_bytes(prec);
-	bool empty = false;
+	int64_t bytes, sizes[TSR_MAX_RANK];
+	if (rank > TSR_MAX_RANK)
+		tsr_fail(ctx, where, "an array of %lld axes; there can be %d", (long long)rank, TSR_MAX_RANK);
 	for (int64_t k = 0; k < rank; k++) {
-		int64_t size = dims[k] >= 0 ? dims[k] : ctx->syms[-1 - dims[k]];
-		if (size < 0) {
+		sizes[k] = dims[k] >= 0 ? dims[k] : ctx->syms[-1 - dims[k]];
+		if (sizes[k] < 0) {
 			const char *const *names = ctx->program->syms;
 			tsr_fail(ctx, where, "the size %s is not known yet", names ? names[-1 - dims[k]] : "of an axis");
 		}
-		if (size == 0)
-			empty = true;
-		else if (__builtin_mul_overflow(bytes, size, &bytes))
-			tsr_fail(ctx, where, "an array of this size does not fit into memory");
 	}
-	return empty ? 0 : bytes;
+	if (!tsr_rt_bytes(prec, rank, sizes, &bytes))
+		tsr_fail(ctx, where, "an array of this size does not fit into memory");
+	return bytes;
 }

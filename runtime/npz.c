@@ -97,14 +97,32 @@ static void shut(tsr_rt_array *a)
 	free(s);
 }
 
+/* An archive ends with a record of END bytes and a comment whose length stands last in it.  minizip overlooks a missing
+ * byte there, so the end is looked at first. */
+static bool whole(FILE *f, uint64_t size)
+{
+	enum { END = 22, TAIL = END + 65535 };
+	size_t n = size < TAIL ? (size_t)size : TAIL;
+	unsigned char *tail = malloc(n + 1);
+	bool found = false;
+	if (tail && fseeko(f, -(off_t)n, SEEK_END) == 0 && fread(tail, 1, n, f) == n)
+		for (size_t comment = 0; !found && comment + END <= n; comment++) {
+			const unsigned char *end = tail + n - comment - END;
+			found = memcmp(end, "PK\5\6", 4) == 0 && (end[20] | (size_t)end[21] << 8) == comment;
+		}
+	free(tail);
+	return found;
+}
+
 static bool open_npz(tsr_rt_array *a)
 {
 	uint64_t size;
 	FILE *f = tsr_rt_open(a, &size);
 	if (!f)
 		return false;
+	bool complete = whole(f, size);
 	fclose(f);
-	unzFile zip = unzOpen64(a->path);
+	unzFile zip = complete ? unzOpen64(a->path) : NULL;
 	if (!zip)
 		return tsr_rt_wrong(a, "is not an npz archive, or is cut short");
 	tsr_rt_source *s = a->state = malloc(sizeof *s);

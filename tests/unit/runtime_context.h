@@ -14,6 +14,7 @@ typedef struct caught {
 	size_t length;
 	int status;
 	long allocations_left; /* -1: no limit */
+	int armed;             /* inside FAILS: `back` may be jumped to */
 } caught;
 
 static caught *the_caught;
@@ -38,6 +39,10 @@ static inline void catch_stop(void *user, tsr_status status)
 {
 	caught *c = user;
 	c->status = status;
+	if (!c->armed) {
+		printf("unexpected failure: %s\n", c->error);
+		exit(1);
+	}
 	longjmp(c->back, 1);
 }
 
@@ -79,5 +84,7 @@ static inline const char *printed(tsr_ctx *ctx)
 }
 
 #define FAILS(statement)                                                                                               \
-	(the_caught->error[0] = 0, setjmp(the_caught->back) == 0 ? ((void)(statement), "no failure") : the_caught->error)
+	(the_caught->error[0] = 0, the_caught->armed = 1,                                                                  \
+	 setjmp(the_caught->back) == 0 ? ((void)(statement), strcpy(the_caught->error, "no failure")) : NULL,              \
+	 the_caught->armed = 0, (const char *)the_caught->error)
 #endif
