@@ -13,4 +13,43 @@ typedef struct tsr_pass {
 
 #define TSR_PASS(name, function, level, help, requires, breaks) void function(tsr_pass *p);
 #include "passes.def"
+
+/* ---- nests ----------------------------------------------------------------------------------------------------------- */
+
+enum { TSR_MOST_LOOPS = 32 };
+/* A chain of FORs, each holding nothing but the next, and what the innermost holds. */
+typedef struct tsr_nest { uint32_t n; tsr_stmt *loop[TSR_MOST_LOOPS]; tsr_stmts *body; } tsr_nest;
+tsr_nest tsr_nest_of(tsr_stmts *body);
+/* The only statement of a kernel that holds one nest around one statement, else NULL. */
+tsr_stmt *tsr_nest_single(const tsr_stmt *kernel, tsr_nest *out);
+/* The loop of the nest with this symbol, or NULL. */
+tsr_stmt *tsr_nest_loop(const tsr_nest *n, uint32_t sym);
+/* The loop whose bare symbol an index is, or NULL. */
+tsr_stmt *tsr_nest_bare(const tsr_nest *n, const tsr_lin *index);
+/* The store reaches each element of its buffer exactly once per value of the other loops: every index is a bare loop over the
+ * whole axis, each a different one, or 0 on an axis of size 1. `owner[axis]` (may be NULL) receives the loops. */
+bool tsr_nest_covers(const tsr_loops *l, const tsr_nest *n, const tsr_stmt *store, tsr_stmt **owner);
+
+/* ---- what code reads and writes ---------------------------------------------------------------------------------------- */
+
+/* LOADs of a buffer; STOREs and random words; UPDATEs, which do both. */
+typedef struct tsr_use { uint32_t loads, stores, updates; } tsr_use;
+/* Adds what a statement uses to use[buffer]. */
+void tsr_stmt_use(const tsr_stmt *s, tsr_use *use);
+void tsr_expr_use(const tsr_expr *e, tsr_use *use);
+void tsr_loops_use(const tsr_loops *l, tsr_use *use);             /* of all units */
+/* Its contents matter outside the code of the units: stores into it always stay. */
+bool tsr_buffer_kept(const tsr_buffer *b);
+bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b);
+uint32_t tsr_expr_size(const tsr_expr *e);                        /* nodes */
+
+/* ---- rewriting ---------------------------------------------------------------------------------------------------------- */
+
+/* Calls f on every expression of a statement (children first); what f returns takes its place. */
+typedef tsr_expr *(*tsr_rewrite)(void *user, tsr_expr *e);
+tsr_expr *tsr_expr_rewrite(tsr_expr *e, tsr_rewrite f, void *user);
+void tsr_stmt_rewrite(tsr_stmt *s, tsr_rewrite f, void *user);
+/* A copy of `e` with each loop symbol syms[i] replaced by index to[i]. */
+tsr_expr *tsr_expr_place(tsr_arena *a, const tsr_loops *l, const tsr_expr *e, uint32_t n, const uint32_t *syms, const tsr_lin *to);
+void tsr_stmts_remove(tsr_stmts *body, uint32_t at);
 #endif

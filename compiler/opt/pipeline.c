@@ -41,13 +41,33 @@ static bool run_named(tsr_pass *p, const char *names)
 	return true;
 }
 
+static tsr_expr *keep(tsr_pass *p, const tsr_expr *e) { return tsr_expr_place(p->arena, p->l, e, 0, NULL, NULL); }
+
+/* Passes rewrite expressions in place, so no two statements may share a node. */
+static void unshare(tsr_pass *p, tsr_stmt *s)
+{
+	tsr_stmts *body = s->kind == TSR_STMT_KERNEL ? &s->kernel.body : s->kind == TSR_STMT_FOR ? &s->loop.body
+		: s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
+	for (uint32_t i = 0; body && i < body->n; i++)
+		unshare(p, body->at[i]);
+	if (s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE)
+		s->store.value = keep(p, s->store.value);
+	else if (s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET)
+		s->let.value = keep(p, s->let.value);
+	else if (s->kind == TSR_STMT_LETSYM)
+		s->letsym.value = keep(p, s->letsym.value);
+}
+
 bool tsr_opt_run(tsr_loops *l, const tsr_target *target, const tsr_opt_options *options)
 {
 	tsr_pass p = { .l = l, .target = target, .options = options, .arena = l->tc->arena };
+	for (uint32_t u = 0; u < l->units.n; u++)
+		for (uint32_t i = 0; i < l->units.at[u]->body.n; i++)
+			unshare(&p, l->units.at[u]->body.at[i]);
 	if (options->passes)
 		return run_named(&p, options->passes);
 	for (int i = 0; i < ENTRIES; i++) {
-		if (options->level >= entries[i].level)
+		if (options->level >= entries[i].level && (options->fuse || entries[i].run != tsr_pass_virtual))
 			run_one(&p, &entries[i]);
 	}
 	return true;

@@ -1,0 +1,242 @@
+/* Nests and uses: how passes look at loops. */
+#include "pass.h"
+
+tsr_nest tsr_nest_of(tsr_stmts *body)
+{
+	tsr_nest n = { .body = body };
+	while (n.body->n == 1 && n.body->at[0]->kind == TSR_STMT_FOR && n.n < TSR_MOST_LOOPS) {
+		n.loop[n.n++] = n.body->at[0];
+		n.body = &n.body->at[0]->loop.body;
+	}
+	return n;
+}
+
+tsr_stmt *tsr_nest_single(const tsr_stmt *kernel, tsr_nest *out)
+{
+	if (kernel->kind != TSR_STMT_KERNEL)
+		return NULL;
+	*out = tsr_nest_of((tsr_stmts *)&kernel->kernel.body);
+	return out->body->n == 1 ? out->body->at[0] : NULL;
+}
+
+tsr_stmt *tsr_nest_loop(const tsr_nest *n, uint32_t sym)
+{
+	for (uint32_t i = 0; i < n->n; i++)
+		if (n->loop[i]->loop.sym == sym)
+			return n->loop[i];
+	return NULL;
+}
+
+tsr_stmt *tsr_nest_bare(const tsr_nest *n, const tsr_lin *index)
+{
+	if (index->offset || index->base.k || index->base.nterms || index->n != 1 || index->terms[0].coef != 1
+		|| index->terms[0].kind != TSR_LSYM_LOOP)
+		return NULL;
+	return tsr_nest_loop(n, index->terms[0].id);
+}
+
+static bool same_size(tsr_size x, tsr_size y) { return tsr_lin_equal((tsr_lin){0, x, 0, NULL}, (tsr_lin){0, y, 0, NULL}); }
+
+bool tsr_nest_covers(const tsr_loops *l, const tsr_nest *n, const tsr_stmt *store, tsr_stmt **owner)
+{
+	const tsr_buffer *b = l->buffers.at[store->store.buffer];
+	tsr_stmt *mine[TSR_MOST_LOOPS];
+	if (b->rank > TSR_MOST_LOOPS)
+		return false;
+	for (uint32_t axis = 0; axis < b->rank; axis++) {
+		const tsr_lin *x = &store->store.index[axis];
+		mine[axis] = tsr_nest_bare(n, x);
+		if (!mine[axis] && (x->n || x->offset || x->base.k || x->base.nterms || !tsr_size_is_const(b->dims[axis]) || b->dims[axis].k != 1))
+			return false;
+		if (mine[axis] && !same_size(mine[axis]->loop.extent, b->dims[axis]))
+			return false;
+		for (uint32_t other = 0; mine[axis] && other < axis; other++)
+			if (mine[other] == mine[axis])
+				return false;
+		if (owner)
+			owner[axis] = mine[axis];
+	}
+	return true;
+}
+
+/* ---- uses ----------------------------------------------------------------------------------------------------------- */
+
+void tsr_expr_use(const tsr_expr *e, tsr_use *use)
+{
+	switch (e->kind) {
+	case TSR_EXPR_LOAD:
+		use[e->load.buffer].loads++;
+		return;
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			tsr_expr_use(e->op.args[i], use);
+		return;
+	case TSR_EXPR_CONVERT:
+		tsr_expr_use(e->converted, use);
+		return;
+	case TSR_EXPR_SELECT:
+		tsr_expr_use(e->select.inside, use);
+		tsr_expr_use(e->select.outside, use);
+		return;
+	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS:
+		return;
+	}
+}
+
+void tsr_stmt_use(const tsr_stmt *s, tsr_use *use)
+{
+	const tsr_stmts *body = NULL;
+	switch (s->kind) {
+	case TSR_STMT_FOR: body = &s->loop.body; break;
+	case TSR_STMT_IF: body = &s->cond.body; break;
+	case TSR_STMT_KERNEL: body = &s->kernel.body; break;
+	case TSR_STMT_STORE: case TSR_STMT_UPDATE:
+		tsr_expr_use(s->store.value, use);
+		use[s->store.buffer].stores += s->kind == TSR_STMT_STORE;
+		use[s->store.buffer].updates += s->kind == TSR_STMT_UPDATE;
+		break;
+	case TSR_STMT_LET: case TSR_STMT_SET: tsr_expr_use(s->let.value, use); break;
+	case TSR_STMT_LETSYM: tsr_expr_use(s->letsym.value, use); break;
+	case TSR_STMT_RANDOM: use[s->random.buffer].stores++; break;
+	case TSR_STMT_CHECK: case TSR_STMT_KINDS: break;
+	}
+	for (uint32_t i = 0; body && i < body->n; i++)
+		tsr_stmt_use(body->at[i], use);
+}
+
+bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b)
+{
+	switch (e->kind) {
+	case TSR_EXPR_LOAD:
+		return e->load.buffer == b;
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			if (tsr_expr_reads(e->op.args[i], b))
+				return true;
+		return false;
+	case TSR_EXPR_CONVERT:
+		return tsr_expr_reads(e->converted, b);
+	case TSR_EXPR_SELECT:
+		return tsr_expr_reads(e->select.inside, b) || tsr_expr_reads(e->select.outside, b);
+	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS:
+		break;
+	}
+	return false;
+}
+
+uint32_t tsr_expr_size(const tsr_expr *e)
+{
+	uint32_t n = 1;
+	switch (e->kind) {
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			n += tsr_expr_size(e->op.args[i]);
+		break;
+	case TSR_EXPR_CONVERT: n += tsr_expr_size(e->converted); break;
+	case TSR_EXPR_SELECT: n += tsr_expr_size(e->select.inside) + tsr_expr_size(e->select.outside); break;
+	case TSR_EXPR_LOAD: case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER:
+	case TSR_EXPR_KINDS: break;
+	}
+	return n;
+}
+
+/* ---- rewriting --------------------------------------------------------------------------------------------------------- */
+
+tsr_expr *tsr_expr_rewrite(tsr_expr *e, tsr_rewrite f, void *user)
+{
+	switch (e->kind) {
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			e->op.args[i] = tsr_expr_rewrite(e->op.args[i], f, user);
+		break;
+	case TSR_EXPR_CONVERT:
+		e->converted = tsr_expr_rewrite(e->converted, f, user);
+		break;
+	case TSR_EXPR_SELECT:
+		e->select.inside = tsr_expr_rewrite(e->select.inside, f, user);
+		e->select.outside = tsr_expr_rewrite(e->select.outside, f, user);
+		break;
+	case TSR_EXPR_LOAD: case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER:
+	case TSR_EXPR_KINDS:
+		break;
+	}
+	return f(user, e);
+}
+
+void tsr_stmt_rewrite(tsr_stmt *s, tsr_rewrite f, void *user)
+{
+	tsr_stmts *body = NULL;
+	switch (s->kind) {
+	case TSR_STMT_FOR: body = &s->loop.body; break;
+	case TSR_STMT_IF: body = &s->cond.body; break;
+	case TSR_STMT_KERNEL: body = &s->kernel.body; break;
+	case TSR_STMT_STORE: case TSR_STMT_UPDATE: s->store.value = tsr_expr_rewrite(s->store.value, f, user); break;
+	case TSR_STMT_LET: case TSR_STMT_SET: s->let.value = tsr_expr_rewrite(s->let.value, f, user); break;
+	case TSR_STMT_LETSYM: s->letsym.value = tsr_expr_rewrite(s->letsym.value, f, user); break;
+	case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KINDS: break;
+	}
+	for (uint32_t i = 0; body && i < body->n; i++)
+		tsr_stmt_rewrite(body->at[i], f, user);
+}
+
+static tsr_lin place_lin(tsr_arena *a, const tsr_lin *x, uint32_t n, const uint32_t *syms, const tsr_lin *to)
+{
+	tsr_lin out = tsr_lin_const(x->offset);
+	out = tsr_lin_add_size(a, out, 1, x->base);
+	for (uint32_t t = 0; t < x->n; t++) {
+		const tsr_lin_term *term = &x->terms[t];
+		bool placed = false;
+		for (uint32_t i = 0; i < n && term->kind == TSR_LSYM_LOOP && !placed; i++)
+			if (syms[i] == term->id) {
+				out = tsr_lin_add(a, out, term->coef, to[i]);
+				placed = true;
+			}
+		if (!placed)
+			out = tsr_lin_add_sym(a, out, term->coef, term->kind, term->id);
+	}
+	return out;
+}
+
+tsr_expr *tsr_expr_place(tsr_arena *a, const tsr_loops *l, const tsr_expr *e, uint32_t n, const uint32_t *syms, const tsr_lin *to)
+{
+	tsr_expr *out = TSR_NEW(a, tsr_expr);
+	*out = *e;
+	switch (e->kind) {
+	case TSR_EXPR_LOAD: {
+		uint32_t rank = l->buffers.at[e->load.buffer]->rank;
+		out->load.index = TSR_NEW_N(a, tsr_lin, rank + 1);
+		for (uint32_t i = 0; i < rank; i++)
+			out->load.index[i] = place_lin(a, &e->load.index[i], n, syms, to);
+		break;
+	}
+	case TSR_EXPR_INDEX:
+		out->index = place_lin(a, &e->index, n, syms, to);
+		break;
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			out->op.args[i] = tsr_expr_place(a, l, e->op.args[i], n, syms, to);
+		break;
+	case TSR_EXPR_CONVERT:
+		out->converted = tsr_expr_place(a, l, e->converted, n, syms, to);
+		break;
+	case TSR_EXPR_SELECT:
+		out->select.ranges = TSR_NEW_N(a, tsr_range, e->select.n + 1);
+		for (uint32_t i = 0; i < e->select.n; i++) {
+			out->select.ranges[i].index = place_lin(a, &e->select.ranges[i].index, n, syms, to);
+			out->select.ranges[i].size = e->select.ranges[i].size;
+		}
+		out->select.inside = tsr_expr_place(a, l, e->select.inside, n, syms, to);
+		out->select.outside = tsr_expr_place(a, l, e->select.outside, n, syms, to);
+		break;
+	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS:
+		break;
+	}
+	return out;
+}
+
+void tsr_stmts_remove(tsr_stmts *body, uint32_t at)
+{
+	for (uint32_t i = at + 1; i < body->n; i++)
+		body->at[i - 1] = body->at[i];
+	body->n--;
+}

@@ -1,0 +1,294 @@
+/* Reductions in the form that suits them.
+ *
+ * First every nest becomes a kernel of its own.  Then an update nest `X[i] acc= v(i, r)` over bare indices is rebuilt, together with
+ * a covering `X[i] = neutral` before it when nothing touches X in between:
+ *     no r          store X = v                                   (or update, without the clearing store)
+ *     local form    for i { let $s = neutral  for r { $s = $s acc v }  store X = $s }
+ *     columns form  store X = neutral; for r { for i { update X acc= v } }
+ * Columns are for sums that walk memory with stride one along i and not along r: each step is then a vector of them.  Products of
+ * two loads keep the local form, from which classify.c takes over.
+ *
+ * Changes the order of summation, never the set of summands. */
+#include "pass.h"
+#include <string.h>
+
+typedef struct reduction {
+	tsr_nest nest;
+	tsr_stmt *update;
+	uint32_t npar, nred;
+	tsr_stmt *par[TSR_MOST_LOOPS], *red[TSR_MOST_LOOPS];
+	bool clear;
+} reduction;
+
+/* ---- splitting -------------------------------------------------------------------------------------------------------- */
+
+static bool separable(const tsr_stmt *kernel)
+{
+	for (uint32_t i = 0; i < kernel->kernel.body.n; i++) {
+		tsr_stmt_kind kind = kernel->kernel.body.at[i]->kind;
+		if (kind != TSR_STMT_FOR && kind != TSR_STMT_STORE && kind != TSR_STMT_UPDATE && kind != TSR_STMT_IF)
+			return false;
+	}
+	return kernel->kernel.body.n > 1;
+}
+
+static tsr_stmt *kernel_around(tsr_pass *p, const tsr_stmt *like, tsr_stmt *s)
+{
+	tsr_stmt *k = tsr_stmt_new(p->arena, TSR_STMT_KERNEL, like->span);
+	k->kernel.name = like->kernel.name;
+	tsr_push(p->arena, &k->kernel.body, s);
+	return k;
+}
+
+static void split(tsr_pass *p, tsr_stmts *body)
+{
+	tsr_stmts out = { 0 };
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_stmt *s = body->at[i];
+		if (s->kind != TSR_STMT_KERNEL || !separable(s)) {
+			tsr_push(p->arena, &out, s);
+			continue;
+		}
+		for (uint32_t j = 0; j < s->kernel.body.n; j++)
+			tsr_push(p->arena, &out, kernel_around(p, s, s->kernel.body.at[j]));
+	}
+	*body = out;
+}
+
+/* ---- recognising ------------------------------------------------------------------------------------------------------- */
+
+static bool supported(tsr_acc acc)
+{
+	switch (acc) {
+	case TSR_ACC_ADD: case TSR_ACC_SUB: case TSR_ACC_MUL: case TSR_ACC_MAX: case TSR_ACC_MIN: case TSR_ACC_AND: case TSR_ACC_OR:
+		return true;
+	case TSR_ACC_SET: case TSR_ACC_DIV: case TSR_ACC_POW: case TSR_ACCS:
+		break;
+	}
+	return false;
+}
+
+static bool reduction_of(const tsr_loops *l, const tsr_stmt *kernel, reduction *r)
+{
+	tsr_stmt *s = tsr_nest_single(kernel, &r->nest), *owner[TSR_MOST_LOOPS];
+	if (!s || s->kind != TSR_STMT_UPDATE || !supported(s->store.acc) || tsr_expr_reads(s->store.value, s->store.buffer)
+		|| !tsr_nest_covers(l, &r->nest, s, owner))
+		return false;
+	r->update = s;
+	r->npar = r->nred = 0;
+	r->clear = false;
+	for (uint32_t axis = 0; axis < l->buffers.at[s->store.buffer]->rank; axis++)
+		if (owner[axis])
+			r->par[r->npar++] = owner[axis];
+	for (uint32_t i = 0; i < r->nest.n; i++) {
+		bool par = false;
+		for (uint32_t j = 0; j < r->npar; j++)
+			par |= r->par[j] == r->nest.loop[i];
+		if (r->nest.loop[i]->loop.how == TSR_FOR_SERIAL)
+			return false;
+		if (!par)
+			r->red[r->nred++] = r->nest.loop[i];
+	}
+	return true;
+}
+
+static double scalar_value(const tsr_expr *e) { return tsr_prec_is_float(e->prec) ? e->value.d : (double)e->value.i; }
+
+/* The place of a covering store of the neutral value which this update can absorb, or -1. */
+static int64_t clearing(tsr_pass *p, const tsr_stmts *body, uint32_t at, const reduction *r)
+{
+	tsr_buffer_id x = r->update->store.buffer;
+	tsr_use *use = TSR_NEW_N(p->arena, tsr_use, p->l->buffers.n + 1);
+	for (uint32_t i = at; i-- > 0;) {
+		memset(use, 0, p->l->buffers.n * sizeof *use);
+		tsr_stmt_use(body->at[i], use);
+		if (!use[x].loads && !use[x].stores && !use[x].updates)
+			continue;
+		tsr_nest n;
+		tsr_stmt *s = tsr_nest_single(body->at[i], &n);
+		bool clears = s && s->kind == TSR_STMT_STORE && s->store.buffer == x && s->store.value->kind == TSR_EXPR_CONST
+			&& scalar_value(s->store.value) == tsr_acc_get(r->update->store.acc)->neutral && tsr_nest_covers(p->l, &n, s, NULL);
+		return clears ? (int64_t)i : -1;
+	}
+	return -1;
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------------------------------ */
+
+/* Loads of the expression that walk with stride one along the loop. */
+static uint32_t unit_loads(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
+{
+	uint32_t n = 0;
+	switch (e->kind) {
+	case TSR_EXPR_LOAD: {
+		const tsr_buffer *b = l->buffers.at[e->load.buffer];
+		for (uint32_t axis = 0; axis < b->rank; axis++)
+			for (uint32_t t = 0; t < e->load.index[axis].n; t++) {
+				const tsr_lin_term *term = &e->load.index[axis].terms[t];
+				if (term->kind == TSR_LSYM_LOOP && term->id == sym) {
+					if (axis + 1 < b->rank || term->coef != 1)
+						return 0;
+					n = 1;
+				}
+			}
+		break;
+	}
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			n += unit_loads(l, e->op.args[i], sym);
+		break;
+	case TSR_EXPR_CONVERT: n = unit_loads(l, e->converted, sym); break;
+	case TSR_EXPR_SELECT: n = unit_loads(l, e->select.inside, sym) + unit_loads(l, e->select.outside, sym); break;
+	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
+	}
+	return n;
+}
+
+static bool is_product(const tsr_expr *e)
+{
+	return e->kind == TSR_EXPR_OP && e->op.op == TSR_OP_MUL && e->op.args[0]->kind == TSR_EXPR_LOAD && e->op.args[1]->kind == TSR_EXPR_LOAD;
+}
+
+static bool wants_columns(const tsr_loops *l, const reduction *r)
+{
+	if (!r->npar || is_product(r->update->store.value))
+		return false;
+	const tsr_stmt *last = r->par[r->npar - 1];
+	if (!unit_loads(l, r->update->store.value, last->loop.sym) || (tsr_size_is_const(last->loop.extent) && last->loop.extent.k < 4))
+		return false;
+	for (uint32_t i = 0; i < r->nred; i++)
+		if (unit_loads(l, r->update->store.value, r->red[i]->loop.sym))
+			return false;
+	return true;
+}
+
+/* The reduced loop with most loads of stride one goes innermost. */
+static void order_reduced(const tsr_loops *l, reduction *r)
+{
+	for (uint32_t i = 0; i + 1 < r->nred; i++) {
+		tsr_stmt *x = r->red[i], *last = r->red[r->nred - 1];
+		if (unit_loads(l, r->update->store.value, x->loop.sym) > unit_loads(l, r->update->store.value, last->loop.sym)) {
+			r->red[i] = last;
+			r->red[r->nred - 1] = x;
+		}
+	}
+}
+
+/* ---- building -------------------------------------------------------------------------------------------------------------- */
+
+static tsr_stmt *loop_like(tsr_pass *p, const tsr_stmt *like, tsr_for_kind how)
+{
+	tsr_stmt *s = tsr_stmt_new(p->arena, TSR_STMT_FOR, like->span);
+	s->loop.sym = like->loop.sym;
+	s->loop.name = like->loop.name;
+	s->loop.extent = like->loop.extent;
+	s->loop.how = how;
+	return s;
+}
+
+/* Puts a chain of loops into `into`; the result is where the innermost body goes. */
+static tsr_stmts *open_loops(tsr_pass *p, tsr_stmts *into, uint32_t n, tsr_stmt *const *loops, tsr_for_kind how)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		tsr_stmt *s = loop_like(p, loops[i], how);
+		tsr_push(p->arena, into, s);
+		into = &s->loop.body;
+	}
+	return into;
+}
+
+static void put_under(tsr_pass *p, tsr_stmts *into, uint32_t n, tsr_stmt *const *loops, tsr_for_kind how, tsr_stmt *what)
+{
+	into = open_loops(p, into, n, loops, how);
+	tsr_push(p->arena, into, what);
+}
+
+static tsr_stmt *write_like(tsr_pass *p, const tsr_stmt *like, tsr_stmt_kind kind, tsr_expr *value)
+{
+	tsr_stmt *s = tsr_stmt_new(p->arena, kind, like->span);
+	s->store = like->store;
+	s->store.value = value;
+	return s;
+}
+
+static tsr_expr *neutral(tsr_pass *p, tsr_acc acc, tsr_prec prec)
+{
+	return tsr_expr_const(p->arena, tsr_scalar_of(prec, tsr_acc_get(acc)->neutral));
+}
+
+static void build_local(tsr_pass *p, tsr_loop_unit *u, const reduction *r, tsr_stmts *out)
+{
+	tsr_stmt *w = r->update;
+	tsr_prec prec = p->l->buffers.at[w->store.buffer]->prec;
+	/* what is subtracted from a kept value is summed first */
+	tsr_acc inner = w->store.acc == TSR_ACC_SUB && !r->clear ? TSR_ACC_ADD : w->store.acc;
+	tsr_stmts *body = open_loops(p, out, r->npar, r->par, TSR_FOR_PARALLEL);
+	tsr_stmt *let = tsr_stmt_new(p->arena, TSR_STMT_LET, w->span), *set = tsr_stmt_new(p->arena, TSR_STMT_SET, w->span);
+	let->let.local = set->let.local = u->nlocals++;
+	let->let.prec = set->let.prec = prec;
+	let->let.value = neutral(p, inner, prec);
+	set->let.value = tsr_expr_op(p->arena, tsr_acc_get(inner)->op, prec, tsr_expr_local(p->arena, let->let.local, prec), w->store.value, NULL);
+	tsr_push(p->arena, body, let);
+	put_under(p, body, r->nred, r->red, TSR_FOR_REDUCE, set);
+	tsr_push(p->arena, body, write_like(p, w, r->clear ? TSR_STMT_STORE : TSR_STMT_UPDATE, tsr_expr_local(p->arena, let->let.local, prec)));
+}
+
+static void build_columns(tsr_pass *p, const reduction *r, tsr_stmts *out)
+{
+	tsr_stmt *w = r->update;
+	if (r->clear) {
+		tsr_expr *zero = neutral(p, w->store.acc, p->l->buffers.at[w->store.buffer]->prec);
+		put_under(p, out, r->npar, r->par, TSR_FOR_PARALLEL, write_like(p, w, TSR_STMT_STORE, zero));
+	}
+	tsr_stmts *body = open_loops(p, out, r->nred, r->red, TSR_FOR_REDUCE);
+	put_under(p, body, r->npar, r->par, TSR_FOR_PARALLEL, w);
+}
+
+static void build_pointwise(tsr_pass *p, const reduction *r, tsr_stmts *out)
+{
+	tsr_stmt *w = r->update;
+	tsr_prec prec = p->l->buffers.at[w->store.buffer]->prec;
+	tsr_expr *v = w->store.value;
+	if (r->clear && w->store.acc == TSR_ACC_SUB)
+		v = tsr_expr_op(p->arena, TSR_OP_NEG, prec, v, NULL, NULL);
+	put_under(p, out, r->npar, r->par, TSR_FOR_PARALLEL, write_like(p, w, r->clear ? TSR_STMT_STORE : TSR_STMT_UPDATE, v));
+}
+
+static void rebuild(tsr_pass *p, tsr_loop_unit *u, tsr_stmts *body, uint32_t at, reduction *r)
+{
+	tsr_stmts out = { 0 };
+	order_reduced(p->l, r);
+	if (!r->nred)
+		build_pointwise(p, r, &out);
+	else if (wants_columns(p->l, r))
+		build_columns(p, r, &out);
+	else
+		build_local(p, u, r, &out);
+	tsr_stmt *k = tsr_stmt_new(p->arena, TSR_STMT_KERNEL, body->at[at]->span);
+	k->kernel.name = body->at[at]->kernel.name;
+	k->kernel.body = out;
+	body->at[at] = k;
+	p->changes++;
+}
+
+void tsr_pass_reduce(tsr_pass *p)
+{
+	for (uint32_t i = 0; i < p->l->units.n; i++) {
+		tsr_loop_unit *u = p->l->units.at[i];
+		split(p, &u->body);
+		for (uint32_t at = 0; at < u->body.n; at++) {
+			reduction r;
+			if (!reduction_of(p->l, u->body.at[at], &r))
+				continue;
+			int64_t before = clearing(p, &u->body, at, &r);
+			r.clear = before >= 0;
+			if (!r.clear && !r.nred)
+				continue;
+			rebuild(p, u, &u->body, at, &r);
+			if (before >= 0) {
+				tsr_stmts_remove(&u->body, (uint32_t)before);
+				at--;
+			}
+		}
+	}
+}

@@ -1,0 +1,331 @@
+/* Virtual tensors: a value that one kernel computes point by point is put into the expressions that read it, and is never stored.
+ *
+ * A producer is a kernel that holds one nest around one `store X = e` covering X with bare indices.  It may vanish when X is
+ * a value or gradient that the program level does not see, no unit reads X before storing all of it (contents persist between
+ * units), nothing else writes X in this unit, and every kernel that reads X afterwards may take the expression:
+ *   - what e loads is not written between the producer and that kernel, nor by it, except the very element that it stores
+ *   - inside a reduction, or with more iterations than X has elements, only a plain load or a number is put in its place, so that no
+ *     arithmetic is repeated and products of loads stay products of loads
+ *   - elsewhere an expression that several kernels read is small and free of elementary functions
+ * Where e is a plain load or a number, readers that can take it do so even when the store has to stay. */
+#include "pass.h"
+#include <string.h>
+
+enum { MOST_NODES = 48, SHARED_NODES = 8 };
+
+typedef struct unit_walk {
+	tsr_pass *p;
+	tsr_arena *scratch;
+	tsr_stmts *body;
+	bool *exposed;               /* per buffer: some unit reads it before it has stored all of it */
+} unit_walk;
+
+typedef struct producer { tsr_nest nest; tsr_stmt *store; uint32_t *syms; tsr_expr *value; tsr_buffer_id x; uint32_t rank; tsr_use *loads; } producer;
+
+static tsr_use *use_of(unit_walk *w, const tsr_stmt *s)
+{
+	tsr_use *use = TSR_NEW_N(w->scratch, tsr_use, w->p->l->buffers.n + 1);
+	tsr_stmt_use(s, use);
+	return use;
+}
+
+static bool has_locals(const tsr_expr *e)
+{
+	switch (e->kind) {
+	case TSR_EXPR_LOCAL: return true;
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			if (has_locals(e->op.args[i]))
+				return true;
+		return false;
+	case TSR_EXPR_CONVERT: return has_locals(e->converted);
+	case TSR_EXPR_SELECT: return has_locals(e->select.inside) || has_locals(e->select.outside);
+	case TSR_EXPR_LOAD: case TSR_EXPR_CONST: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
+	}
+	return false;
+}
+
+/* A load or a number, a conversion of one included when `converted`. */
+static bool is_plain(const tsr_expr *e, bool converted)
+{
+	switch (e->kind) {
+	case TSR_EXPR_LOAD: case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_INDEX: return true;
+	case TSR_EXPR_CONVERT: return converted && is_plain(e->converted, true);
+	case TSR_EXPR_OP: case TSR_EXPR_LOCAL: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS: break;
+	}
+	return false;
+}
+
+static bool is_costly_op(tsr_op op)
+{
+	switch ((int)op) {
+	case TSR_OP_EXP: case TSR_OP_LOG: case TSR_OP_EXP2: case TSR_OP_LOG2: case TSR_OP_SIN: case TSR_OP_COS: case TSR_OP_TANH: case TSR_OP_ERF:
+	case TSR_OP_POW: case TSR_OP_SQRT: case TSR_OP_RSQRT: case TSR_OP_DIV: case TSR_OP_RECIP: case TSR_OP_IDIV: case TSR_OP_MOD:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_costly(const tsr_expr *e)
+{
+	switch (e->kind) {
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			if (is_costly(e->op.args[i]))
+				return true;
+		return is_costly_op(e->op.op);
+	case TSR_EXPR_CONVERT: return is_costly(e->converted);
+	case TSR_EXPR_SELECT: return is_costly(e->select.inside) || is_costly(e->select.outside);
+	case TSR_EXPR_LOAD: case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER:
+	case TSR_EXPR_KINDS: break;
+	}
+	return false;
+}
+
+/* ---- exposure --------------------------------------------------------------------------------------------------------- */
+
+static void expose(unit_walk *w, const tsr_stmts *body)
+{
+	uint32_t n = w->p->l->buffers.n;
+	bool *whole = TSR_NEW_N(w->scratch, bool, n + 1);
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_use *use = use_of(w, body->at[i]);
+		for (uint32_t b = 0; b < n; b++)
+			if ((use[b].loads || use[b].updates) && !whole[b]) {
+				/* a kernel that first stores all of it, then reads it: one statement after another at its top */
+				bool stored = false;
+				const tsr_stmt *k = body->at[i];
+				if (k->kind == TSR_STMT_KERNEL && k->kernel.body.n > 0) {
+					tsr_stmts first = { k->kernel.body.at, 1, 1 };
+					tsr_nest nest = tsr_nest_of(&first);
+					const tsr_stmt *s = nest.body->n == 1 ? nest.body->at[0] : NULL;
+					stored = s && s->kind == TSR_STMT_STORE && s->store.buffer == b && !tsr_expr_reads(s->store.value, b)
+						&& tsr_nest_covers(w->p->l, &nest, s, NULL);
+				}
+				w->exposed[b] |= !stored;
+			}
+		if (body->at[i]->kind == TSR_STMT_RANDOM)
+			whole[body->at[i]->random.buffer] = true;
+		for (uint32_t j = 0; body->at[i]->kind == TSR_STMT_KERNEL && j < body->at[i]->kernel.body.n; j++) {
+			tsr_stmts one = { &body->at[i]->kernel.body.at[j], 1, 1 };
+			tsr_nest nest = tsr_nest_of(&one);
+			for (uint32_t s = 0; s < nest.body->n; s++) {
+				const tsr_stmt *store = nest.body->at[s];
+				if (store->kind == TSR_STMT_STORE && tsr_nest_covers(w->p->l, &nest, store, NULL))
+					whole[store->store.buffer] = true;
+			}
+		}
+	}
+}
+
+/* ---- producers ---------------------------------------------------------------------------------------------------------- */
+
+static bool producer_of(unit_walk *w, const tsr_stmt *kernel, producer *pr)
+{
+	tsr_stmt *s = tsr_nest_single(kernel, &pr->nest), *owner[TSR_MOST_LOOPS];
+	if (!s || s->kind != TSR_STMT_STORE || has_locals(s->store.value) || tsr_expr_reads(s->store.value, s->store.buffer)
+		|| !tsr_nest_covers(w->p->l, &pr->nest, s, owner))
+		return false;
+	const tsr_buffer *b = w->p->l->buffers.at[s->store.buffer];
+	uint32_t owned = 0;
+	pr->store = s;
+	pr->value = s->store.value;
+	pr->x = b->id;
+	pr->rank = b->rank;
+	pr->syms = TSR_NEW_N(w->scratch, uint32_t, b->rank + 1);
+	for (uint32_t i = 0; i < b->rank; i++) {
+		pr->syms[i] = owner[i] ? owner[i]->loop.sym : UINT32_MAX;
+		owned += owner[i] != NULL;
+	}
+	pr->loads = TSR_NEW_N(w->scratch, tsr_use, w->p->l->buffers.n + 1);
+	tsr_expr_use(pr->value, pr->loads);
+	return owned == pr->nest.n && !tsr_buffer_kept(b);
+}
+
+/* ---- readers ------------------------------------------------------------------------------------------------------------- */
+
+/* What a reader may be given: nothing, only plain loads and numbers, or anything. */
+typedef enum { TAKES_NOTHING, TAKES_LOADS, TAKES_PLAIN, TAKES_ALL } taking;
+
+static bool is_reduction(const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_FOR && (s->loop.how == TSR_FOR_REDUCE || is_reduction(&s->loop.body)))
+			return true;
+		if (s->kind == TSR_STMT_IF && is_reduction(&s->cond.body))
+			return true;
+	}
+	return false;
+}
+
+static bool under_product(const tsr_expr *e, tsr_buffer_id x)
+{
+	if (e->kind != TSR_EXPR_OP || e->op.op != TSR_OP_MUL)
+		return false;
+	return tsr_expr_reads(e, x);
+}
+
+/* Every load of the kernel's own target in `pr` has the index that the kernel stores at. */
+static bool same_element(unit_walk *w, const producer *pr, const tsr_stmt *kernel)
+{
+	tsr_nest n;
+	const tsr_stmt *s = tsr_nest_single(kernel, &n);
+	if (!s || (s->kind != TSR_STMT_STORE && s->kind != TSR_STMT_UPDATE) || !tsr_nest_covers(w->p->l, &n, s, NULL) || is_reduction(&kernel->kernel.body))
+		return false;
+	const tsr_buffer *b = w->p->l->buffers.at[s->store.buffer];
+	if (n.n != b->rank || pr->rank != b->rank)
+		return false;
+	/* X is read at the stored index, and e reads the target at X's own index */
+	const tsr_expr *stack[64];
+	uint32_t depth = 0;
+	stack[depth++] = pr->value;
+	while (depth) {
+		const tsr_expr *e = stack[--depth];
+		if (e->kind == TSR_EXPR_SELECT || depth > 56)
+			return false;
+		if (e->kind == TSR_EXPR_CONVERT)
+			stack[depth++] = e->converted;
+		if (e->kind == TSR_EXPR_OP)
+			for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+				stack[depth++] = e->op.args[i];
+		if (e->kind == TSR_EXPR_LOAD && e->load.buffer == b->id)
+			for (uint32_t i = 0; i < b->rank; i++)
+				if (!tsr_lin_equal(e->load.index[i], pr->store->store.index[i]))
+					return false;
+	}
+	stack[depth++] = s->store.value;
+	while (depth) {
+		const tsr_expr *e = stack[--depth];
+		if (e->kind == TSR_EXPR_SELECT || depth > 56)
+			return false;
+		if (e->kind == TSR_EXPR_CONVERT)
+			stack[depth++] = e->converted;
+		if (e->kind == TSR_EXPR_OP)
+			for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+				stack[depth++] = e->op.args[i];
+		if (e->kind == TSR_EXPR_LOAD && e->load.buffer == pr->x)
+			for (uint32_t i = 0; i < b->rank; i++)
+				if (!tsr_lin_equal(e->load.index[i], s->store.index[i]))
+					return false;
+	}
+	return true;
+}
+
+static taking reader_takes(unit_walk *w, const producer *pr, const tsr_stmt *s, const tsr_use *use)
+{
+	if (s->kind != TSR_STMT_KERNEL)
+		return TAKES_NOTHING;
+	for (uint32_t b = 0; b < w->p->l->buffers.n; b++)
+		if (pr->loads[b].loads && (use[b].stores || use[b].updates) && !same_element(w, pr, s))
+			return TAKES_NOTHING;
+	tsr_nest n = tsr_nest_of((tsr_stmts *)&s->kernel.body);
+	bool reduces = is_reduction(&s->kernel.body);
+	if (reduces) {
+		/* products of loads belong to the contraction engine */
+		const tsr_stmts *body = n.body;
+		while (body->n == 3 && body->at[1]->kind == TSR_STMT_FOR) {
+			tsr_stmts inner = { (tsr_stmt **)&body->at[1], 1, 1 };
+			body = tsr_nest_of(&inner).body;
+		}
+		const tsr_stmt *last = body->n == 1 ? body->at[0] : NULL;
+		const tsr_expr *v = !last ? NULL : last->kind == TSR_STMT_SET || last->kind == TSR_STMT_LET ? last->let.value
+			: last->kind == TSR_STMT_UPDATE || last->kind == TSR_STMT_STORE ? last->store.value : NULL;
+		if (v && last->kind == TSR_STMT_SET && v->kind == TSR_EXPR_OP && v->op.args[1])
+			v = v->op.args[0]->kind == TSR_EXPR_LOCAL ? v->op.args[1] : v->op.args[0];
+		if (!v || under_product(v, pr->x))
+			return TAKES_LOADS;
+	}
+	uint32_t loops = n.n;
+	if (reduces && n.body->n == 3) {
+		tsr_stmts inner = { &n.body->at[1], 1, 1 };
+		loops += tsr_nest_of(&inner).n;
+	}
+	return loops > pr->nest.n ? TAKES_PLAIN : TAKES_ALL;
+}
+
+static bool fits(const producer *pr, taking t, uint32_t readers)
+{
+	switch (t) {
+	case TAKES_NOTHING: return false;
+	case TAKES_LOADS: return pr->value->kind == TSR_EXPR_LOAD;
+	case TAKES_PLAIN: return is_plain(pr->value, true);
+	case TAKES_ALL: break;
+	}
+	uint32_t size = tsr_expr_size(pr->value);
+	return size <= (readers > 1 ? SHARED_NODES : MOST_NODES) && !(readers > 1 && is_costly(pr->value));
+}
+
+typedef struct substitution { unit_walk *w; const producer *pr; uint32_t count; } substitution;
+
+static tsr_expr *substitute(void *user, tsr_expr *e)
+{
+	substitution *s = user;
+	if (e->kind != TSR_EXPR_LOAD || e->load.buffer != s->pr->x)
+		return e;
+	s->count++;
+	return tsr_expr_place(s->w->p->arena, s->w->p->l, s->pr->value, s->pr->rank, s->pr->syms, e->load.index);
+}
+
+/* Tries one producer; true when its kernel can go. */
+static bool try_producer(unit_walk *w, uint32_t at, const producer *pr)
+{
+	uint32_t n = w->p->l->buffers.n, readers = 0;
+	tsr_stmt **takes = TSR_NEW_N(w->scratch, tsr_stmt *, w->body->n + 1);
+	bool alone = true, broken = false, all = true;
+	for (uint32_t j = 0; j < at; j++) {
+		tsr_use *use = use_of(w, w->body->at[j]);
+		alone &= !use[pr->x].stores && !use[pr->x].updates;
+	}
+	for (uint32_t j = at + 1; j < w->body->n; j++) {
+		tsr_use *use = use_of(w, w->body->at[j]);
+		if (use[pr->x].loads)
+			readers += use[pr->x].loads;
+	}
+	uint32_t taken = 0;
+	for (uint32_t j = at + 1; j < w->body->n; j++) {
+		tsr_stmt *s = w->body->at[j];
+		tsr_use *use = use_of(w, s);
+		if (use[pr->x].stores || use[pr->x].updates) {
+			alone = false;
+			broken = true;
+		}
+		if (use[pr->x].loads) {
+			if (!broken && fits(pr, reader_takes(w, pr, s, use), readers))
+				takes[taken++] = s;
+			else
+				all = false;
+		}
+		for (uint32_t b = 0; b < n; b++)
+			broken |= pr->loads[b].loads && (use[b].stores || use[b].updates);
+	}
+	bool vanishes = all && alone && !w->exposed[pr->x];
+	if (!vanishes && !is_plain(pr->value, false))
+		return false;
+	substitution s = { w, pr, 0 };
+	for (uint32_t i = 0; i < taken; i++)
+		tsr_stmt_rewrite(takes[i], substitute, &s);
+	w->p->changes += s.count + vanishes;
+	return vanishes;
+}
+
+void tsr_pass_virtual(tsr_pass *p)
+{
+	unit_walk w = { .p = p, .scratch = tsr_arena_new() };
+	w.exposed = TSR_NEW_N(w.scratch, bool, p->l->buffers.n + 1);
+	for (uint32_t i = 0; i < p->l->units.n; i++)
+		expose(&w, &p->l->units.at[i]->body);
+	for (uint32_t i = 0; i < p->l->units.n; i++) {
+		w.body = &p->l->units.at[i]->body;
+		for (uint32_t at = 0; at < w.body->n; at++) {
+			producer pr;
+			if (producer_of(&w, w.body->at[at], &pr) && try_producer(&w, at, &pr)) {
+				tsr_stmts_remove(w.body, at);
+				at--;
+			}
+		}
+	}
+	tsr_arena_free(w.scratch);
+	tsr_pass_simplify(p);
+}

@@ -1,0 +1,182 @@
+/* Every pass against the reference interpreter: random programs of several units that share buffers, run in turn, must leave in
+ * what the program level sees the same numbers before and after each pass.  Numbers are small and dyadic, and only
+ * exact operations occur, so that no order of summation can excuse a difference. */
+#include "../../compiler/opt/opt.h"
+#include "../../compiler/base/text.h"
+#include "check.h"
+#include <stdlib.h>
+
+enum { BUFFERS = 9, PROGRAMS = 400, UNITS = 2 };
+
+static uint64_t state;
+static uint32_t draw(uint32_t n)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(state >> 33) % n;
+}
+
+/* Buffers over the axes i (4) and j (3): rank 2, row, column, scalar. */
+static const char *const shapes[] = { "[4, 3]", "[4]", "[3]", "[]" };
+static const char *const index_ij[] = { "[i, j]", "[i]", "[j]", "[]" };
+static int shape[BUFFERS];
+
+static const char *element(tsr_arena *a, uint32_t b) { return tsr_format(a, "%%b%u%s", b, index_ij[shape[b]]); }
+
+static const char *value(tsr_arena *a, int with, int depth)
+{
+	uint32_t b = draw(BUFFERS);
+	for (int tries = 0; tries < 40 && !(shape[b] == 3 || (with & 1 && shape[b] == 1) || (with & 2 && shape[b] == 2) || (with == 3 && shape[b] == 0)); tries++)
+		b = draw(BUFFERS);
+	bool fits = shape[b] == 3 || (with & 1 && shape[b] == 1) || (with & 2 && shape[b] == 2) || (with == 3 && shape[b] == 0);
+	if (!fits || draw(5) == 0)
+		return draw(2) ? "1.0" : draw(2) ? "0.0" : "0.5";
+	if (depth > 2 || draw(3) == 0)
+		return element(a, b);
+	const char *x = value(a, with, depth + 1), *y = value(a, with, depth + 1);
+	switch (draw(6)) {
+	case 0: return tsr_format(a, "add.f32(%s, %s)", x, y);
+	case 1: return tsr_format(a, "sub.f32(%s, %s)", x, y);
+	case 2: return tsr_format(a, "max.f32(%s, %s)", x, y);
+	case 3: return tsr_format(a, "where.f32(lt.f32(%s, 0.5), %s, %s)", x, y, element(a, b));
+	case 4: return tsr_format(a, "mul.f32(%s, 0.5)", x);
+	default: return tsr_format(a, "neg.f32(%s)", x);
+	}
+}
+
+static void loops(tsr_text *t, int with, const char *how_i, const char *how_j)
+{
+	if (with & 1)
+		tsr_text_addf(t, "for i in 0..4 %s {\n", how_i);
+	if (with & 2)
+		tsr_text_addf(t, "for j in 0..3 %s {\n", how_j);
+}
+
+static void close(tsr_text *t, int with)
+{
+	for (int bit = 1; bit < 4; bit *= 2)
+		if (with & bit)
+			tsr_text_addf(t, "}");
+	tsr_text_add(t, "\n");
+}
+
+static void kernel(tsr_arena *a, tsr_text *t, int n)
+{
+	static const int over[] = { 3, 1, 2, 0 };
+	static const char *const accs[] = { "+=", "-=", "@^=" };
+	uint32_t b = draw(BUFFERS);
+	int own = over[shape[b]], kind = (int)draw(8);
+	tsr_text_addf(t, "kernel k%d {\n", n);
+	if (kind < 4) {                       /* point by point; may read what it writes */
+		loops(t, own, "parallel", "parallel");
+		tsr_text_addf(t, "store %s = %s\n", element(a, b), value(a, own, 0));
+		close(t, own);
+	} else if (kind == 4) {
+		loops(t, own, "parallel", "parallel");
+		tsr_text_addf(t, "update %s %s %s\n", element(a, b), accs[draw(3)], value(a, own, 0));
+		close(t, own);
+	} else {                              /* cleared or not, summed over what the target lacks */
+		const char *acc = accs[draw(3)];
+		if (draw(3)) {
+			loops(t, own, "parallel", "parallel");
+			tsr_text_addf(t, "store %s = %s\n", element(a, b), *acc == '@' ? "-inf" : "0.0");
+			close(t, own);
+			if (draw(2))
+				tsr_text_addf(t, "} kernel k%db {\n", n);
+		}
+		loops(t, 3, own & 1 ? "parallel" : "reduce", own & 2 ? "parallel" : "reduce");
+		const char *v = value(a, 3, 1);
+		while (strstr(v, tsr_format(a, "%%b%u[", b)))
+			v = value(a, 3, 2);
+		tsr_text_addf(t, "update %s %s %s\n", element(a, b), acc, v);
+		close(t, 3);
+	}
+	tsr_text_add(t, "}\n");
+}
+
+static const char *program(tsr_arena *a)
+{
+	tsr_text t;
+	tsr_text_init(&t, a);
+	for (int b = 0; b < BUFFERS; b++) {
+		shape[b] = b < 4 ? b : (int)draw(5) % 4;
+		const char *kind = draw(3) ? "value" : draw(2) ? "grad" : draw(2) ? "value observed" : "state observed";
+		tsr_text_addf(&t, "buffer %%b%d : f32%s %s\n", b, shapes[shape[b]], kind);
+	}
+	for (int u = 0; u < UNITS; u++) {
+		tsr_text_addf(&t, "unit u%d {\n", u);
+		for (int n = 3 + (int)draw(8); n > 0; n--)
+			kernel(a, &t, n);
+		tsr_text_add(&t, "}\n");
+	}
+	return tsr_text_str(&t);
+}
+
+/* Runs the units in turn, twice, and gives the memory. */
+static float (*run(const tsr_loops *l))[12]
+{
+	float(*memory)[12] = calloc(BUFFERS, sizeof *memory);
+	void *buffers[BUFFERS];
+	for (int b = 0; b < BUFFERS; b++)
+		for (int i = 0; i < 12; i++) {
+			memory[b][i] = (float)((b * 7 + i * 5) % 9 - 4) / 4;
+			buffers[b] = memory[b];
+		}
+	tsr_machine m = { .buffers = buffers };
+	for (uint32_t step = 0; step < 2 * UNITS; step++)
+		tsr_loops_run(l, step % UNITS, &m);
+	return memory;
+}
+
+static bool equal(const tsr_loops *l, float (*x)[12], float (*y)[12])
+{
+	for (uint32_t b = 0; b < BUFFERS; b++)
+		for (int i = 0; l->buffers.at[b]->observed && i < 12; i++)
+			if (!(x[b][i] == y[b][i] || (x[b][i] != x[b][i] && y[b][i] != y[b][i])))
+				return false;
+	return true;
+}
+
+static uint32_t kernels(const tsr_loops *l)
+{
+	uint32_t n = 0;
+	for (uint32_t u = 0; u < l->units.n; u++)
+		n += l->units.at[u]->body.n;
+	return n;
+}
+
+int main(void)
+{
+	static const char *const chosen[] = { "simplify", "reduce", "virtual", "reduce,virtual,simplify", NULL };
+	static const tsr_target target = { "avx512", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 16 << 20 };
+	uint32_t before = 0, after = 0;
+	for (int n = 0; n < PROGRAMS; n++) {
+		tsr_compiler *tc = tsr_compiler_new();
+		state = 1000 + (uint64_t)n;
+		const char *text = program(tc->arena);
+		uint32_t file = tsr_source_add(tc, "random.loop", text, strlen(text));
+		tsr_loops *l = tsr_loops_read(tc, file);
+		tsr_diags_render(tc, stdout, false);
+		if (!CHECK(l != NULL))
+			return check_end("passes");
+		float(*want)[12] = run(l);
+		before += kernels(l);
+		for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
+			l = tsr_loops_read(tc, file);
+			tsr_opt_options options = { .level = 2, .fuse = true, .passes = chosen[i] };
+			CHECK(tsr_opt_run(l, &target, &options));
+			float(*got)[12] = run(l);
+			if (!CHECK(equal(l, got, want))) {
+				printf("program %d after %s:\n%s", n, chosen[i] ? chosen[i] : "the pipeline", text);
+				tsr_loops_print(l, stdout);
+				return check_end("passes");
+			}
+			free(got);
+		}
+		after += kernels(l);
+		free(want);
+		tsr_compiler_free(tc);
+	}
+	printf("%u kernels became %u\n", before, after);
+	CHECK(after < before);
+	return check_end("passes");
+}
