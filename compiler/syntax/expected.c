@@ -80,6 +80,13 @@ static bool leaves_scope(const tsr_token *t)
 	       t->code == TK_DO || t->code == TK_LET_EXPORT || t->code == TK_OPEN || t->code == TK_WITH;
 }
 
+static bool wants_operand(int code)
+{
+	return code == TK_EQUAL || code == TK_PLUS || code == TK_MINUS || code == TK_TIMES || code == TK_POWER || code == TK_JOIN ||
+	       code == TK_CONS || code == TK_COMPARE || code == TK_AND || code == TK_OR || code == TK_COMMA || code == TK_ASSIGN ||
+	       code == TK_SETREF || code == TK_STORE || code == TK_ELSE || code == TK_ARROW;
+}
+
 /* Something that was opened and is not closed: the caret points at the opener. */
 static bool unclosed(const slip *s)
 {
@@ -101,11 +108,16 @@ static bool unclosed(const slip *s)
 		return true;
 	}
 	if (code == TK_LET && s->expected[TK_IN]) {
-		const tsr_token *semi = s->open->token ? o - 1 : o;
-		if (o->bol && semi->code == TK_SEMI) {
-			d = tsr_report(s->tc, TSR_E_SYNTAX, semi->span, "the `;` here makes the `let` after it a local one, and that has no `in`");
+		const tsr_token *last = s->open->token ? o - 1 : o;      /* what stands before the `let` */
+		if (o->bol && last->code == TK_SEMI) {
+			d = tsr_report(s->tc, TSR_E_SYNTAX, last->span, "the `;` here makes the `let` after it a local one, and that has no `in`");
 			tsr_note_at(s->tc, d, o->span, "the `let`");
 			tsr_hint(s->tc, d, "definitions at the top level are not separated by `;`");
+			return true;
+		}
+		if (o->bol && wants_operand(last->code)) {
+			d = tsr_report(s->tc, TSR_E_SYNTAX, last->span, "nothing follows this `%.*s`", (int)tsr_token_size(last), last->text);
+			tsr_note_at(s->tc, d, o->span, "a definition begins here");
 			return true;
 		}
 		d = tsr_report(s->tc, TSR_E_UNCLOSED, o->span, "this local `let` has no `in`");

@@ -114,6 +114,34 @@ static void assignment(walk *w, const tsr_ast *e)
 	tsr_hint(w->tc, d, "a target is a tensor's name, its `.grad`, or a declaration `{ name }`");
 }
 
+/* ---- depth */
+
+static bool deeper_than(const tsr_pat *p, int limit)
+{
+	if (limit == 0)
+		return true;
+	for (uint32_t i = 0; i < p->items.n; i++)
+		if (deeper_than(p->items.at[i], limit - 1))
+			return true;
+	return false;
+}
+
+static void too_deep(walk *w, tsr_span span)
+{
+	if (!w->too_deep)
+		tsr_report(w->tc, TSR_E_TOO_DEEP, span, "this is nested more than %d deep", DEPTH);
+	w->too_deep = true;
+}
+
+static void pattern(walk *w, tsr_pat *p)
+{
+	if (!deeper_than(p, DEPTH))
+		return;
+	too_deep(w, p->span);
+	p->kind = TSR_PAT_ANY;
+	p->items.n = 0;
+}
+
 /* ---- the walk */
 
 static void child(walk *w, const tsr_ast *parent, tsr_ast **e, bool step, tsr_level level)
@@ -136,10 +164,12 @@ static void visit_value(void *ctx, tsr_ast **e)
 	child(w, w->parent, e, false, TSR_LEVEL_CONFIG);
 }
 
-static void defaults(walk *w, const tsr_ast *e, tsr_param *at, uint32_t n)
+static void params(walk *w, const tsr_ast *e, tsr_param *at, uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
+		pattern(w, at[i].pat);
 		child(w, e, &at[i].deflt, false, TSR_LEVEL_CONFIG);
+	}
 }
 
 /* The bodies that stand as steps where the node does; every other child is a value. */
@@ -149,16 +179,17 @@ static void visit_children(walk *w, tsr_ast *e)
 	bool step = w->step;
 	switch (e->kind) {
 	case TSR_AST_LET:
-		defaults(w, e, e->let.params.at, e->let.params.n);
+		pattern(w, e->let.pat);
+		params(w, e, e->let.params.at, e->let.params.n);
 		child(w, e, &e->let.value, true, e->let.level);
 		child(w, e, &e->let.body, step, same);
 		return;
 	case TSR_AST_FUN:
-		defaults(w, e, e->fun.params.at, e->fun.params.n);
+		params(w, e, e->fun.params.at, e->fun.params.n);
 		child(w, e, &e->fun.body, true, e->fun.level);
 		return;
 	case TSR_AST_EXPORT:
-		defaults(w, e, e->export.params.at, e->export.params.n);
+		params(w, e, e->export.params.at, e->export.params.n);
 		child(w, e, &e->export.body, true, TSR_LEVEL_CD);
 		return;
 	case TSR_AST_SEQ:
@@ -173,11 +204,13 @@ static void visit_children(walk *w, tsr_ast *e)
 	case TSR_AST_MATCH:
 		child(w, e, &e->match.subject, false, same);
 		for (uint32_t i = 0; i < e->match.cases.n; i++) {
+			pattern(w, e->match.cases.at[i].pat);
 			child(w, e, &e->match.cases.at[i].guard, false, same);
 			child(w, e, &e->match.cases.at[i].body, step, same);
 		}
 		return;
 	case TSR_AST_FOR:
+		pattern(w, e->loop.pat);
 		child(w, e, &e->loop.from, false, same);
 		child(w, e, &e->loop.to, false, same);
 		child(w, e, &e->loop.list, false, same);
@@ -208,9 +241,7 @@ static void visit(walk *w, tsr_ast **at)
 {
 	tsr_ast *e = *at;
 	if (++w->depth > DEPTH) {
-		if (!w->too_deep)
-			tsr_report(w->tc, TSR_E_TOO_DEEP, e->span, "this is nested more than %d deep", DEPTH);
-		w->too_deep = true;
+		too_deep(w, e->span);
 		*at = TSR_NEW(w->tc->arena, tsr_ast);
 		(*at)->kind = TSR_AST_POISON;
 		(*at)->span = (*at)->at = e->span;

@@ -101,9 +101,14 @@ tsr_spec_rowing *tsr_spec_row_axis(tsr_spec_parser *p, tsr_spec_rowing *r, const
 
 /* ---- slots */
 
+const char *tsr_spec_dots_name(tsr_kind kind)
+{
+	static const char *const names[TSR_KINDS] = {[TSR_BATCH] = "batch", [TSR_INPUT] = "input", [TSR_OUTPUT] = "output"};
+	return names[kind];
+}
+
 static void finish_row(tsr_spec_parser *p, tsr_spec_row *out, const tsr_spec_rowing *r, tsr_kind kind, tsr_span *span)
 {
-	static const char *const dots[TSR_KINDS] = {[TSR_BATCH] = "batch", [TSR_INPUT] = "input", [TSR_OUTPUT] = "output"};
 	if (!r)
 		return;
 	out->lead = r->lead.at;
@@ -111,7 +116,7 @@ static void finish_row(tsr_spec_parser *p, tsr_spec_row *out, const tsr_spec_row
 	out->trail = r->trail.at;
 	out->ntrail = r->trail.n;
 	if (r->has_var) {
-		out->var = r->var.code == SPEC_DOTS ? tsr_intern(p->tc->names, dots[kind]) : tsr_spec_name(p, &r->var);
+		out->var = r->var.code == SPEC_DOTS ? tsr_intern(p->tc->names, tsr_spec_dots_name(kind)) : tsr_spec_name(p, &r->var);
 		out->var_span = r->var.span;
 	}
 	tsr_span first = out->nlead ? out->lead[0].span : r->has_var ? out->var_span : r->last;
@@ -176,7 +181,7 @@ static void note_slot(names *n, const tsr_spec_slot *s)
 		for (uint32_t i = 0; i < r->ntrail; i++)
 			note_axis(n, &r->trail[i]);
 		/* "..." has a name of its own making, which takes none away from the labels */
-		if (r->var && r->var_span.end - r->var_span.start > 3)
+		if (r->var && strcmp(r->var, tsr_spec_dots_name((tsr_kind)k)))
 			note(&n->rows, r->var, &r->var_span);
 	}
 }

@@ -49,6 +49,8 @@ void tsr_spec_overflow(tsr_spec_parser *p);
 
 /* A malformed spec: reports once per spec. Returns NULL when something was reported before. */
 tsr_diag *tsr_spec_error(tsr_spec_parser *p, tsr_span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* The name of the row variable that "..." is in a row of this kind. */
+const char *tsr_spec_dots_name(tsr_kind kind);
 tsr_name tsr_spec_name(tsr_spec_parser *p, const tsr_spec_token *t);
 /* The number of an INT token, within what a size can be. */
 int64_t tsr_spec_int(tsr_spec_parser *p, const tsr_spec_token *t);

@@ -1,5 +1,5 @@
 /* A spec back to text, in identifier mode: what tsr_spec_parse() reads back as the same spec. */
-#include "spec.h"
+#include "spec_build.h"
 #include "../base/text.h"
 #include <string.h>
 
@@ -59,42 +59,68 @@ static void add_axis(tsr_text *t, const tsr_axis *x)
 		tsr_text_addf(t, " : %s)", x->basis);
 }
 
+/* Text, and whether a comma is owed: a long name in a spec without commas would be read letter by letter. */
+typedef struct writer { tsr_text text; bool owes_comma; } writer;
+
 static bool is_empty(const tsr_spec_row *r)
 {
 	return !r->nlead && !r->ntrail && !r->var;
 }
 
-static void add_row(tsr_text *t, const tsr_spec_row *r)
+static void add_row(writer *w, const tsr_spec_slot *s, tsr_kind kind)
 {
+	const tsr_spec_row *r = &s->row[kind];
+	tsr_text *t = &w->text;
 	const char *sep = "";
 	for (uint32_t i = 0; i < r->nlead; i++, sep = ", ") {
 		tsr_text_add(t, sep);
 		add_axis(t, &r->lead[i]);
 	}
 	if (r->var) {
-		if (r->var_span.end - r->var_span.start == 3)
-			tsr_text_addf(t, "%s...", sep);
+		tsr_text_add(t, sep);
+		if (!strcmp(r->var, tsr_spec_dots_name(kind)))
+			tsr_text_add(t, "...");
 		else
-			tsr_text_addf(t, "%s..%s..", sep, r->var);
+			tsr_text_addf(t, "..%s..", r->var);
 		sep = ", ";
 	}
 	for (uint32_t i = 0; i < r->ntrail; i++, sep = ", ") {
 		tsr_text_add(t, sep);
 		add_axis(t, &r->trail[i]);
 	}
+	if (w->owes_comma && r->nlead + r->ntrail) {
+		tsr_text_char(t, ',');
+		w->owes_comma = false;
+	}
 }
 
-static void add_slot(tsr_text *t, const tsr_spec_slot *s)
+static void add_slot(writer *w, const tsr_spec_slot *s)
 {
 	if (!is_empty(&s->row[TSR_BATCH])) {
-		add_row(t, &s->row[TSR_BATCH]);
-		tsr_text_add(t, " | ");
+		add_row(w, s, TSR_BATCH);
+		tsr_text_add(&w->text, " | ");
 	}
 	if (!is_empty(&s->row[TSR_INPUT])) {
-		add_row(t, &s->row[TSR_INPUT]);
-		tsr_text_add(t, " -> ");
+		add_row(w, s, TSR_INPUT);
+		tsr_text_add(&w->text, " -> ");
 	}
-	add_row(t, &s->row[TSR_OUTPUT]);
+	add_row(w, s, TSR_OUTPUT);
+	while (w->text.n && w->text.at[w->text.n - 1] == ' ')
+		w->text.n--;
+}
+
+static const char *write_spec(tsr_arena *a, const tsr_spec *s, bool owes_comma)
+{
+	writer w = {.owes_comma = owes_comma};
+	tsr_text_init(&w.text, a);
+	for (uint32_t i = 0; i < s->noperands; i++) {
+		tsr_text_add(&w.text, i ? "; " : "");
+		add_slot(&w, &s->operands[i]);
+	}
+	if (s->noperands)
+		tsr_text_add(&w.text, w.text.n ? " => " : "=> ");
+	add_slot(&w, &s->result);
+	return tsr_strdup(a, tsr_text_str(&w.text));
 }
 
 static bool has_long_label(const tsr_spec_slot *s)
@@ -112,25 +138,9 @@ static bool has_long_label(const tsr_spec_slot *s)
 
 const char *tsr_spec_str(tsr_arena *a, const tsr_spec *s)
 {
-	tsr_text t;
-	tsr_text_init(&t, a);
 	bool long_label = has_long_label(&s->result);
-	for (uint32_t i = 0; i < s->noperands; i++) {
-		tsr_text_add(&t, i ? "; " : "");
-		add_slot(&t, &s->operands[i]);
+	for (uint32_t i = 0; i < s->noperands; i++)
 		long_label |= has_long_label(&s->operands[i]);
-	}
-	if (s->noperands) {
-		while (t.n && t.at[t.n - 1] == ' ')
-			t.n--;
-		tsr_text_add(&t, t.n ? " => " : "=> ");
-	}
-	add_slot(&t, &s->result);
-	while (t.n && t.at[t.n - 1] == ' ')
-		t.n--;
-	/* A long name without any comma would be read letter by letter. */
-	const char *text = tsr_text_str(&t);
-	if (long_label && !strpbrk(text, ",*+^"))
-		tsr_text_char(&t, ',');
-	return tsr_strdup(a, tsr_text_str(&t));
+	const char *text = write_spec(a, s, false);
+	return long_label && !strpbrk(text, ",*+^") ? write_spec(a, s, true) : text;
 }
