@@ -138,19 +138,30 @@ static void qualifiers(void *ctx, tsr_ast **at)
 	tsr_ast_children(e, qualifiers, ctx);
 }
 
+/* Every module opens the prelude; a module of the prelude, and what it opens by name, opens the part before it. */
+static void open_prelude(loader *l, tsr_module *m)
+{
+	static const char *const prelude[] = {"Ops", "Random", "Data"};
+	for (size_t i = 0; i < sizeof prelude / sizeof *prelude; i++) {
+		tsr_name name = tsr_intern(l->tc->names, prelude[i]);
+		tsr_module *known = tsr_modules_find(l->all, name);
+		if (m->name == name || (known && known->loading))
+			return;
+		tsr_module *p = need(l, name, TSR_NOWHERE);
+		if (p)
+			tsr_push(l->tc->arena, &m->prelude, p);
+		else if (l->tc->stdlib_dir && i == 0)
+			tsr_module_missing(l->tc, l->all, name, TSR_NOWHERE);
+	}
+}
+
 static void load(loader *l, tsr_module *m)
 {
 	tsr_module *outer = l->current;
 	l->current = m;
 	m->loading = true;
 	tsr_push(l->tc->arena, &l->all->known, m);
-	tsr_name ops = tsr_intern(l->tc->names, "Ops");
-	tsr_module *prelude = tsr_modules_find(l->all, ops);
-	if (m->name != ops && !(prelude && prelude->loading)) {
-		m->prelude = need(l, ops, TSR_NOWHERE);
-		if (!m->prelude && l->tc->stdlib_dir)
-			tsr_module_missing(l->tc, l->all, ops, TSR_NOWHERE);
-	}
+	open_prelude(l, m);
 	for (uint32_t i = 0; i < m->ast->items.n; i++) {
 		tsr_ast *item = m->ast->items.at[i];
 		if (item->kind != TSR_AST_OPEN)

@@ -1,8 +1,8 @@
 /* Modules: which files a program consists of, and what a name means across them.
  *
  * A module is a file.  `open Nn` and `Nn.layer_norm` find nn.tsr beside the program, then on the -I paths, then in the
- * standard library; one name is one file for the whole program.  ops.tsr (module Ops) is opened implicitly by every module
- * but itself and those it opens.  Modules are evaluated one after another, so none can need itself. */
+ * standard library; one name is one file for the whole program.  The prelude (Ops, Random, Data: the standard
+ * library's first rooms) is opened implicitly, in that order, by every module; each of the three opens those before it.  Modules are evaluated one after another, so none can need itself. */
 #ifndef TSR_MODULE_MODULE_H
 #define TSR_MODULE_MODULE_H
 #include "../syntax/ast.h"
@@ -11,7 +11,7 @@ typedef struct tsr_module {
 	tsr_name name;                           /* "Nn"; of the program, from its file's name */
 	tsr_name path;
 	const tsr_module_ast *ast;
-	struct tsr_module *prelude;              /* Ops, or NULL */
+	TSR_VEC(struct tsr_module *) prelude;    /* what is opened implicitly, in order */
 	uint32_t index;                          /* in tsr_modules.order */
 	/* while loading */
 	bool loading;

@@ -56,5 +56,8 @@ bool tsr_scope_find(const tsr_modules *all, const tsr_module *m, uint32_t before
 		if (other && own(other, name, out))
 			return true;
 	}
-	return m->prelude && own(m->prelude, name, out);
+	for (uint32_t i = m->prelude.n; i-- > 0;)
+		if (own(m->prelude.at[i], name, out))
+			return true;
+	return false;
 }
