@@ -1,6 +1,7 @@
 /* Beginning and end of a program, and the tables that compiled code reads.
  * The one place where the process is left is tsr_exit. */
 #include "internal.h"
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -70,8 +71,11 @@ tsr_ctx *tsr_start_with(int32_t argc, char **argv, const tsr_program *program, c
 	return ctx;
 }
 
+/* A reader that goes away (`program | head`) shall be an error like a full disk, not a silent end: the signal is a setting
+ * of the whole process, so only programs of our own change it. */
 tsr_ctx *tsr_start(int32_t argc, char **argv, const tsr_program *program)
 {
+	signal(SIGPIPE, SIG_IGN);
 	tsr_ctx *ctx = tsr_start_with(argc, argv, program, NULL);
 	if (!ctx)
 		exit(TSR_FAILED);

@@ -23,6 +23,7 @@ struct tsr_context {
 	int64_t *syms;
 	int64_t *nums;
 	tsr_block *blocks; /* every block that is alive, for tsr_finish */
+	unsigned colour;   /* of the next large block */
 
 	tsr_chunk *strings;              /* newest chunk first */
 	void (*free_strings)(tsr_ctx *); /* set by str.c when it first allocates, so that a program without strings does

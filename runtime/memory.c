@@ -1,13 +1,15 @@
 /* Buffers and blocks: zeroed memory at 64-byte boundaries, owned by the context.
  *
  * A block is a header and its bytes.  Large ones stand at 2 MiB boundaries and ask the kernel for huge pages: a matrix
- * product over 4 KiB pages spends a tenth of its time on address translation. */
+ * product over 4 KiB pages spends a tenth of its time on address translation.  From a page on, blocks begin at different
+ * distances from a page boundary (COLOUR apart): arrays that are walked together would otherwise meet in the same sets of the
+ * cache, and a load would wait for a store 4 KiB away. */
 #include "internal.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21 };
+enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21, COLOUR = 3 * ALIGNMENT, COLOURS = 16, COLOURED = 1 << 12 };
 
 /* Lies directly before the bytes it describes; its size is a multiple of ALIGNMENT. */
 struct tsr_block {
@@ -45,7 +47,8 @@ void *tsr_alloc_block(tsr_ctx *ctx, int64_t bytes)
 		tsr_fail(ctx, NULL, "a block of %lld bytes was asked for", (long long)bytes);
 	size_t size = (size_t)bytes;
 	size_t boundary = size >= 2 * (size_t)HUGE_PAGE ? HUGE_PAGE : ALIGNMENT;
-	size_t total = size + boundary + sizeof(tsr_block);
+	size_t colour = size >= COLOURED ? ctx->colour++ % COLOURS * COLOUR : 0;
+	size_t total = size + boundary + sizeof(tsr_block) + colour;
 	char *base;
 	if (ctx->config.memory) {
 		base = tsr_rt_memory(ctx, NULL, total);
@@ -59,6 +62,7 @@ void *tsr_alloc_block(tsr_ctx *ctx, int64_t bytes)
 	char *data = base + (first - (uintptr_t)base);
 	if (boundary == HUGE_PAGE)
 		madvise(data, size & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
+	data += colour;
 	tsr_block *block = (tsr_block *)(void *)(data - sizeof(tsr_block));
 	*block = (tsr_block){.next = ctx->blocks, .base = base};
 	if (ctx->blocks)

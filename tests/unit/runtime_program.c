@@ -73,7 +73,7 @@ static void test_buffers(void)
 	CHECK(b[2] == t && t[0] == 0 && t[bytes - 1] == 0);
 	memset(t, 1, (size_t)bytes);
 	t = tsr_alloc_buffer(ctx, 2, 5 << 20);
-	CHECK((uintptr_t)t % (1 << 21) == 0 && t[0] == 0 && t[(5 << 20) - 1] == 0);
+	CHECK((uintptr_t)t % 64 == 0 && (uintptr_t)t % (1 << 21) < 4096 && t[0] == 0 && t[(5 << 20) - 1] == 0);
 	void *block = tsr_alloc_block(ctx, 0), *other = tsr_alloc_block(ctx, 100);
 	CHECK(block && other && (uintptr_t)block % 64 == 0);
 	tsr_release_block(ctx, block);
@@ -220,6 +220,17 @@ static void ask_help(void)
 	tsr_start(2, argv, &program);
 }
 
+/* Standard output is a pipe that nobody reads any more. */
+static void print_to_nobody(void)
+{
+	int ends[2];
+	if (pipe(ends))
+		_exit(98);
+	close(ends[0]);
+	dup2(ends[1], 1);
+	only_print();
+}
+
 static void bad_seed(void)
 {
 	char *argv[] = {"demo", "--seed=1x", NULL};
@@ -243,6 +254,8 @@ static void test_processes(void)
 	CHECK_STR(text, "error: the output could not be written: No space left on device\n");
 	CHECK_INT(in_process(print_and_fail, "/dev/full", text, sizeof text), 1);
 	CHECK_STR(text, "x.tsr:1:5: error: wrong: 3\n");
+	CHECK_INT(in_process(print_to_nobody, NULL, text, sizeof text), 1);
+	CHECK_STR(text, "error: the output could not be written: Broken pipe\n");
 	CHECK_INT(in_process(ask_help, NULL, text, sizeof text), 0);
 	CHECK(strstr(text, "usage: demo [") && strstr(text, "--data DIR") && strstr(text, "FILE  a text"));
 	CHECK_INT(in_process(bad_seed, NULL, text, sizeof text), 1);
