@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""examples/attention.tsr against NumPy: the initial parameters computed anew from the documented streams of random words
+(Threefry-4x32-20 keyed by name and seed), then the block for each batch shape."""
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+M = 0xFFFFFFFF
+
+
+def threefry(counter, key, rounds=20):
+    """Random123's Threefry-4x32 (Salmon et al. 2011)."""
+    rotations = [(10, 26), (11, 21), (13, 27), (23, 5), (6, 20), (17, 11), (25, 10), (18, 20)]
+    ks = list(key) + [0x1BD11BDA ^ key[0] ^ key[1] ^ key[2] ^ key[3]]
+    x = [(c + k) & M for c, k in zip(counter, ks)]
+
+    def rotl(v, n):
+        return ((v << n) | (v >> (32 - n))) & M
+
+    for r in range(rounds):
+        a, b = (1, 3) if r % 2 == 0 else (3, 1)
+        r0, r1 = rotations[r % 8]
+        x[0] = (x[0] + x[a]) & M
+        x[a] = rotl(x[a], r0) ^ x[0]
+        x[2] = (x[2] + x[b]) & M
+        x[b] = rotl(x[b], r1) ^ x[2]
+        if r % 4 == 3:
+            s = r // 4 + 1
+            x = [(v + ks[(s + i) % 5]) & M for i, v in enumerate(x)]
+            x[3] = (x[3] + s) & M
+    return x
+
+
+def words(name, seed, n):
+    h = 0x6C62272E07BB014262B821756295C58D
+    for byte in name.encode():
+        h = ((h ^ byte) * 0x0000000001000000000000000000013B) & ((1 << 128) - 1)
+    key = threefry([seed & M, seed >> 32, 0, 0], [(h >> (32 * i)) & M for i in range(4)])
+    return [threefry([j // 4, 0, 0, 0], key)[j % 4] for j in range(n)]
+
+
+def kaiming(name, seed, out, inp):
+    """Parameter of axes out and inp, in memory order: output axes, then input axes."""
+    n = int(np.prod(out + inp))
+    u = np.array([w >> 8 for w in words(name, seed, n)]) * 2.0**-24
+    return ((2 * u - 1) * np.sqrt(6 / np.prod(inp))).reshape(out + inp)
+
+
+def block(x, wq, wk, wv, wo):
+    """x: ... s d.  Parameters: wq h d x-features and so on, wo: features h e."""
+    q, k, v = (np.einsum("hdf,...sf->...shd", w, x) for w in (wq, wk, wv))
+    scores = np.einsum("...shd,...thd->...sht", q, k) / np.sqrt(q.shape[-1])
+    s = x.shape[-2]
+    scores = np.where(np.tril(np.ones((s, s), bool))[:, None, :], scores, -1e9)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    mixed = np.einsum("...sht,...the->...she", weights, v)
+    return np.einsum("fhe,...she->...sf", wo, mixed)
+
+
+def parse(text):
+    got, name = {}, None
+    for line in text.splitlines():
+        m = re.match(r"(\S+) : (.*)$", line)
+        if m:
+            name = m.group(1)
+            got[name] = []
+            line = line[line.index("[") :] if "[" in line else ""
+        if name:
+            got[name] += [float(x) for x in re.findall(r"-?\d+\.?\d*(?:e[+-]?\d+)?", line)]
+    return got
+
+
+def main():
+    assert threefry([0] * 4, [0] * 4) == [0x9C6CA96A, 0xE17EAE66, 0xFC10ECD4, 0x5256A7D8]
+    tsrc, path = os.path.join(sys.argv[1], "tsrc"), os.path.join(ROOT, "examples", "attention.tsr")
+    passed = failed = 0
+    for seed in (0, 7, 12345678901):
+        run = subprocess.run([tsrc, "run", "--seed=%d" % seed, path], capture_output=True, text=True)
+        if run.returncode:
+            print("FAILED seed %d: %s" % (seed, run.stderr.strip()))
+            failed += 1
+            continue
+        got = parse(run.stdout)
+        w = [kaiming("block.w_" + n, seed, (2, 3), (4,)) for n in "qkv"] + [kaiming("block.w_o", seed, (4,), (2, 3))]
+        for name, shape in (("y", (2, 3, 4)), ("z", (5, 4))):
+            x = np.sin(0.37 * np.arange(np.prod(shape))).reshape(shape)
+            want = (x + block(x, *w)).ravel()
+            if len(got.get(name, [])) == want.size and np.allclose(got[name], want, rtol=2e-5, atol=2e-6):
+                passed += 1
+            else:
+                failed += 1
+                print("FAILED seed %d: %s = %s, NumPy has %s" % (seed, name, got.get(name), want.tolist()))
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+sys.exit(main())
