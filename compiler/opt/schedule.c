@@ -4,10 +4,10 @@
  * tile of r rows and v vectors the larger of its multiply-adds (two a cycle), its loads (two a cycle) and the latency of one
  * multiply-add; a tile's end costs its stores.  Packing: what cannot be read in place is packed; what can is packed when the
  * walk through it would leave the caches' reach (blocks of a matrix larger than L2) and it is used often enough.  K is cut so that a
- * B panel and an A block share L2, M so that A's block takes half of L2, N so that B's block takes half of L3. */
+ * B panel and an A block share L2, M so that A's block takes half of L2, N so that B's block takes three quarters of a share of L3. */
 #include "pass.h"
 
-enum { MOST_ROWS = 24, MOST_VECS = 4, LATENCY = 4, DEPTH = 512 };
+enum { MOST_ROWS = 24, MOST_VECS = 4, LATENCY = 4, DEPTH = 384 };
 
 typedef struct problem {
 	const tsr_target *t;
@@ -121,7 +121,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	choose_packing(&p, s);
 	s->kc = block_of(p.k, DEPTH, 1);
 	s->mc = block_of(p.m, target->l2 / 2 / (s->kc * p.bytes), s->mr);
-	s->nc = block_of(p.n, target->l3 / 2 / (s->kc * p.bytes), s->nr);
+	s->nc = block_of(p.n, target->l3 / 4 * 3 / (s->kc * p.bytes), s->nr);
 	s->reason = s->pack_a && s->pack_b ? "pack both" : s->pack_b ? "pack B" : s->pack_a ? "pack A" : "no packing";
 	return true;
 }
