@@ -78,14 +78,14 @@ static bool to_loops(tsr_drive_state *d)
 		tsr_graph_check(g);
 	STAGE(GRAPH, tsr_graph_print(g, stdout));
 
-	/* before the shapes are closed: printing a tensor adds the code that computes it */
-	d->host = tsr_host_lower(g);
 	tsr_graph_close(g);
 	STAGE(SHAPE, tsr_store_print(g->store, stdout));
 	if (d->options->command == TSR_COMMAND_CHECK) {
 		tsr_graph_print_shapes(g, stdout);
 		return false;
 	}
+	/* before the code is built: printing a tensor adds the code that computes it */
+	d->host = tsr_host_lower(g);
 	STAGE(PROJ, print_projections(g));
 	tsr_code *code = tsr_code_build(g);
 	if (!tc->nerrors)

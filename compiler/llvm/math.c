@@ -181,35 +181,30 @@ static LLVMValueRef emit_erf(const maths *m, LLVMValueRef x)
 
 /* ---- sine and cosine -------------------------------------------------------------------------------------------------- */
 
-enum { POWERS = 129 };
+enum { POWERS = 129, PARTS = 4 };
 
-/* Parts of frac(2^j 2/pi / 4) * 4 as three f32 each, for j = 0 .. 128, in one constant.  2/pi to 240 bits in 16-bit
- * digits: the fraction of 2^j 2/pi is a shift of it. */
+/* 2^j 2/pi modulo 2^25 for j = 0 .. 128, each as four f32 of 24 binary digits, one array after the other.  The modulus is
+ * harmless: an f32 is s 2^j where 2^23 s is whole, and 2^25 / 2^23 is four quadrants. */
 static LLVMValueRef two_over_pi(tsr_emit *e)
 {
 	static const uint16_t digits[] = {0xA2F9, 0x836E, 0x4E44, 0x1529, 0xFC27, 0x57D1, 0xF534, 0xDDC0, 0xDB62, 0x9599, 0x3C43,
 		0x9041, 0xFE51, 0x63AB, 0xDEBB, 0xC561};
-	LLVMValueRef known = LLVMGetNamedGlobal(e->module, "tsr.two_over_pi"), values[3 * POWERS];
+	LLVMValueRef known = LLVMGetNamedGlobal(e->module, "tsr.two_over_pi"), values[PARTS * POWERS];
 	if (known)
 		return known;
-	for (int j = 0; j < POWERS; j++) {
-		/* 2^j 2/pi mod 4: binary digit i after the point weighs 2^-(i+1); those of weight 2 and less remain */
-		double rest = 0, parts[3];
-		int first = j >= 2 ? j - 2 : 0;
-		for (int i = first + 79; i >= first + 53; i--)
-			rest += (digits[i / 16] >> (15 - i % 16) & 1) ? ldexp(1, j - i - 1) : 0;
-		double top = 0;
-		for (int i = first + 52; i >= first; i--)
-			top += (digits[i / 16] >> (15 - i % 16) & 1) ? ldexp(1, j - i - 1) : 0;
-		parts[0] = ldexp(floor(ldexp(top, 22)), -22);
-		parts[1] = ldexp(floor(ldexp(top - parts[0], 46)), -46);
-		parts[2] = (double)(float)(top - parts[0] - parts[1] + rest);
-		for (int k = 0; k < 3; k++)
-			values[k * POWERS + j] = LLVMConstReal(e->f32, parts[k]);
-	}
-	LLVMTypeRef type = LLVMArrayType2(e->f32, 3 * POWERS);
+	for (int k = 0; k < PARTS; k++)
+		for (int j = 0; j < POWERS; j++) {
+			double part = 0;
+			for (int weight = 24 - 24 * k; weight > -24 * k; weight--) {
+				int i = j - 1 - weight;                         /* binary digit i of 2/pi weighs 2^-(i+1) */
+				if (i >= 0 && (digits[i / 16] >> (15 - i % 16) & 1))
+					part += ldexp(1, weight);
+			}
+			values[k * POWERS + j] = LLVMConstReal(e->f32, part);
+		}
+	LLVMTypeRef type = LLVMArrayType2(e->f32, PARTS * POWERS);
 	LLVMValueRef table = LLVMAddGlobal(e->module, type, "tsr.two_over_pi");
-	LLVMSetInitializer(table, LLVMConstArray2(e->f32, values, 3 * POWERS));
+	LLVMSetInitializer(table, LLVMConstArray2(e->f32, values, PARTS * POWERS));
 	LLVMSetLinkage(table, LLVMPrivateLinkage);
 	LLVMSetGlobalConstant(table, true);
 	LLVMSetAlignment(table, 64);
@@ -233,20 +228,21 @@ static LLVMValueRef table_part(const maths *m, LLVMValueRef table, LLVMValueRef 
 	return LLVMBuildFPExt(m->b, result, m->d, "");
 }
 
-/* |x| = q pi/2 + r with r in [-pi/4, pi/4], for every finite x: x = s 2^j with s < 2, and the table holds
- * 2^j 2/pi modulo 4 in parts whose products with s are exact in f64.  Gives r in f32 and q modulo 4. */
+/* |x| = q pi/2 + r with r in [-pi/4, pi/4], for every finite x = s 2^j: the products of s with the table's parts are exact
+ * in f64, and the first two sum to whole quadrants exactly.  Gives r in f32 and q modulo 4 in its low bits. */
 static LLVMValueRef quadrant(const maths *m, LLVMValueRef x, LLVMValueRef *q)
 {
 	LLVMValueRef table = two_over_pi(m->e), bits = BITS(x);
 	LLVMValueRef j = LLVMBuildSub(m->b, LLVMBuildLShr(m->b, bits, I(23), ""), I(127), "");
 	j = IF(LLVMBuildICmp(m->b, LLVMIntSLT, j, I(0), ""), I(0), j);
 	LLVMValueRef s = LLVMBuildFPExt(m->b, FLOAT(LLVMBuildSub(m->b, bits, LLVMBuildShl(m->b, j, I(23), ""), "")), m->d, "");
-	LLVMValueRef p1 = MUL(s, table_part(m, table, j, 0)), p2 = MUL(s, table_part(m, table, j, 1));
-	LLVMValueRef p3 = MUL(s, table_part(m, table, j, 2));
-	LLVMValueRef big = ADD(ADD(p1, p2), D(6755399441055744.0));             /* 1.5 * 2^52: rounds to a whole number */
+	LLVMValueRef p[PARTS];
+	for (int k = 0; k < PARTS; k++)
+		p[k] = MUL(s, table_part(m, table, j, k));
+	LLVMValueRef big = ADD(ADD(p[0], p[1]), D(6755399441055744.0));         /* 1.5 * 2^52: rounds to a whole number */
 	LLVMValueRef whole = SUB(big, D(6755399441055744.0));
 	*q = LLVMBuildTrunc(m->b, LLVMBuildBitCast(m->b, big, m->l, ""), m->i, "");
-	LLVMValueRef part = ADD(ADD(SUB(p1, whole), p2), p3);
+	LLVMValueRef part = ADD(ADD(SUB(p[0], whole), p[1]), ADD(p[2], p[3]));
 	return LLVMBuildFPTrunc(m->b, MUL(part, D(1.57079632679489661923)), m->f, "");
 }
 
