@@ -28,6 +28,16 @@ typedef struct tsr_code {
 	TSR_VEC(tsr_unit *) units;   /* one per tsr_codedef, same index */
 } tsr_code;
 
+/* Calls visit for each operand that a right-hand side reads, from left to right. */
+void tsr_rhs_operands(const tsr_rhs *rhs, void (*visit)(void *user, const tsr_operand *o), void *user);
+/* The loops of a piece, as bits, that the operand's index mentions; all of them for TSR_SLOT_ALL, none for TSR_SLOT_SCALAR. */
+uint64_t tsr_operand_loops(const tsr_piece *p, const tsr_operand *o);
+/* The same for everything that the right-hand side reads. */
+uint64_t tsr_rhs_loops(const tsr_piece *p, const tsr_rhs *rhs);
+/* The pieces of an assignment's maps in which its target and everything that it reads is live: it does nothing in the
+ * others.  npieces of them. */
+bool *tsr_assign_active(tsr_arena *a, const tsr_assign *assign, const tsr_proj *p);
+
 /* Flattens every code of a closed graph and derives each record's maps once. NULL when an error was reported. */
 tsr_code *tsr_code_build(tsr_graph *g);
 void tsr_code_print(const tsr_code *c, FILE *out);           /* --dump=code */

@@ -47,8 +47,19 @@ tsr_proj *tsr_proj_derive(tsr_graph *g, tsr_record_id record);
 
 /* Facts about a map over a piece. */
 bool tsr_map_injective(const tsr_piece *p, const tsr_map_axes *m);           /* no two points share a cell */
+/* The same with the loops of the set `fixed` standing still. */
+bool tsr_map_injective_within(const tsr_piece *p, const tsr_map_axes *m, uint64_t fixed);
+/* The loops on which two points that share a cell must agree, those of `fixed` given; injective when these are all. */
+uint64_t tsr_map_determined(const tsr_piece *p, const tsr_map_axes *m, uint64_t fixed);
+/* Least and greatest value of an index over its loops, runtime numbers left out. */
+typedef struct tsr_interval { tsr_size low, high; } tsr_interval;
+tsr_interval tsr_index_interval(tsr_arena *a, const tsr_piece *p, const tsr_index *x);
 /* Every cell of a tensor of this shape is written by some point of some piece. */
 bool tsr_proj_surjective(const tsr_graph *g, const tsr_proj *p, uint32_t slot);
+/* The same for some of the pieces only; a NULL `active` means all. */
+bool tsr_pieces_surjective(const tsr_graph *g, const tsr_proj *p, uint32_t slot, const bool *active);
+/* No cell of the slot is reached from both pieces. */
+bool tsr_pieces_disjoint(const tsr_proj *p, uint32_t i, uint32_t j, uint32_t slot);
 /* Bit i set: loop i is not mentioned by the map (a reduction when the slot is written). */
 uint64_t tsr_map_omitted(const tsr_piece *p, const tsr_map_axes *m);
 
