@@ -183,7 +183,7 @@ bool tsr_pieces_surjective(const tsr_graph *g, const tsr_proj *proj, uint32_t sl
 				if (axis_covered(a, p, &p->maps[slot].axes[axis], row->axes[j].size))
 					continue;
 				tsr_interval r = tsr_index_interval(a, p, &p->maps[slot].axes[axis]);
-				all &= open == UINT32_MAX || open == axis;
+				all &= (open == UINT32_MAX || open == axis) && !p->maps[slot].axes[axis].guarded;
 				open = axis;
 				wanted = row->axes[j].size;
 				total = tsr_size_add(a, total, tsr_size_add(a, r.high, tsr_size_scale(a, r.low, -1)));
