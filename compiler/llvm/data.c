@@ -1,6 +1,110 @@
-/* The constants of a program: literals, and the table that tells the runtime what to allocate. */
+/* The constants of a program: literals, and the table from which the runtime allocates buffers. */
 #include "emit.h"
-void tsr_emit_program(tsr_emit *e)
+#include <string.h>
+
+LLVMValueRef tsr_emit_global(tsr_emit *e, LLVMValueRef value, const char *name, unsigned align)
 {
-	(void)e;
+	LLVMValueRef g = LLVMAddGlobal(e->module, LLVMTypeOf(value), name);
+	LLVMSetInitializer(g, value);
+	LLVMSetLinkage(g, LLVMPrivateLinkage);
+	LLVMSetGlobalConstant(g, true);
+	LLVMSetUnnamedAddress(g, LLVMGlobalUnnamedAddr);
+	LLVMSetAlignment(g, align);
+	return g;
+}
+
+LLVMValueRef tsr_emit_integers(tsr_emit *e, uint32_t n, const int64_t *values)
+{
+	LLVMValueRef *all = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 1);
+	if (n == 0)
+		return LLVMConstNull(e->ptr);
+	for (uint32_t i = 0; i < n; i++)
+		all[i] = tsr_emit_i64(e, values[i]);
+	return tsr_emit_global(e, LLVMConstArray2(e->i64, all, n), "", 8);
+}
+
+LLVMValueRef tsr_emit_string(tsr_emit *e, const char *bytes, size_t size)
+{
+	LLVMValueRef parts[2] = {tsr_emit_i64(e, (int64_t)size), LLVMConstStringInContext2(e->context, bytes, size, false)};
+	return tsr_emit_global(e, LLVMConstStructInContext(e->context, parts, 2, false), "", 8);
+}
+
+/* The elements of a literal in memory form. */
+static LLVMValueRef literal(tsr_emit *e, const tsr_buffer *b)
+{
+	LLVMValueRef *all = TSR_NEW_N(e->tc->arena, LLVMValueRef, b->count + 1);
+	LLVMTypeRef type = tsr_emit_memory_type(e, b->prec);
+	if (b->prec == TSR_PREC_F8)
+		tsr_bug("a literal of f8: %s", b->name);
+	for (uint64_t i = 0; i < b->count; i++) {
+		tsr_scalar x = tsr_scalar_of(b->prec, b->data[i]);
+		all[i] = tsr_prec_is_float(b->prec) ? LLVMConstReal(type, x.d) : LLVMConstInt(type, (uint64_t)x.i, true);
+	}
+	return tsr_emit_global(e, LLVMConstArray2(type, all, b->count), b->name, 64);
+}
+
+/* A size as the table writes it: a number; -1 - s for the symbol s alone; 0 for an expression, which only the program's own
+ * start-up code computes. */
+static int64_t table_dim(tsr_size s)
+{
+	if (tsr_size_is_const(s))
+		return s.k;
+	return s.nterms == 1 && s.k == 0 && s.terms[0].coef == 1 ? -1 - (int64_t)s.terms[0].symbol : 0;
+}
+
+int64_t tsr_emit_constant_bytes(const tsr_buffer *b)
+{
+	int64_t bytes = tsr_prec_bytes(b->prec);
+	for (uint32_t i = 0; i < b->rank; i++) {
+		if (!tsr_size_is_const(b->dims[i]))
+			return -1;
+		bytes *= b->dims[i].k;
+	}
+	return bytes;
+}
+
+/* Literals are the executable's own read-only data, unless the program may write them. */
+static int role(const tsr_buffer *b)
+{
+	enum { ROLE_TENSOR, ROLE_PARAM, ROLE_DATA, ROLE_CONST };       /* tsr_buffer_role of tsr_abi.h */
+	if (b->kind == TSR_BUFFER_PARAM)
+		return ROLE_PARAM;
+	if (b->kind == TSR_BUFFER_FILE)
+		return ROLE_DATA;
+	return b->kind == TSR_BUFFER_LITERAL && !b->observed ? ROLE_CONST : ROLE_TENSOR;
+}
+
+static LLVMValueRef buffer_row(tsr_emit *e, const tsr_buffer *b)
+{
+	int64_t *dims = TSR_NEW_N(e->tc->arena, int64_t, b->rank + 1);
+	for (uint32_t i = 0; i < b->rank; i++)
+		dims[i] = table_dim(b->dims[i]);
+	bool filled = b->kind == TSR_BUFFER_LITERAL && b->data;
+	LLVMValueRef row[7] = {tsr_emit_text(e, b->name), tsr_emit_integers(e, b->rank, dims),
+		filled ? literal(e, b) : LLVMConstNull(e->ptr), tsr_emit_i64(e, tsr_emit_constant_bytes(b)), tsr_emit_i64(e, b->rank),
+		LLVMConstInt(e->i32, b->prec, false), LLVMConstInt(e->i32, (unsigned)role(b), false)};
+	return LLVMConstStructInContext(e->context, row, 7, false);
+}
+
+static LLVMValueRef symbol_names(tsr_emit *e)
+{
+	uint32_t n = e->loops->symbols.n;
+	LLVMValueRef *names = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		names[i] = tsr_emit_text(e, e->loops->symbols.at[i] ? e->loops->symbols.at[i] : "n");
+	return n ? tsr_emit_global(e, LLVMConstArray2(e->ptr, names, n), "", 8) : LLVMConstNull(e->ptr);
+}
+
+LLVMValueRef tsr_emit_program_table(tsr_emit *e)
+{
+	uint32_t n = e->loops->buffers.n;
+	LLVMValueRef *rows = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		rows[i] = buffer_row(e, e->loops->buffers.at[i]);
+	LLVMValueRef buffers = n ? tsr_emit_global(e, LLVMConstArray2(LLVMTypeOf(rows[0]), rows, n), "", 8) : LLVMConstNull(e->ptr);
+	/* behind the program's numbers: how many random words each buffer has drawn */
+	LLVMValueRef table[8] = {tsr_emit_text(e, e->options->program), LLVMConstNull(e->ptr), tsr_emit_i64(e, (int64_t)e->options->seed),
+		tsr_emit_i64(e, n), tsr_emit_i64(e, e->loops->symbols.n), tsr_emit_i64(e, (int64_t)e->loops->numbers.n + n), buffers,
+		symbol_names(e)};
+	return tsr_emit_global(e, LLVMConstStructInContext(e->context, table, 8, false), "program", 8);
 }

@@ -127,6 +127,16 @@ static LLVMValueRef emit_apply(tsr_emit *e, const tsr_expr *x)
 	return tsr_emit_convert(e, result, truth ? TSR_PREC_BOOL : p, x->prec);
 }
 
+/* A float among the runtime numbers travels as its bits. */
+static LLVMValueRef emit_number(tsr_emit *e, const tsr_expr *x)
+{
+	const tsr_graph *g = e->loops->graph;
+	LLVMValueRef v = e->numbers[x->number];
+	if (!g || g->numbers.at[x->number]->integer)
+		return tsr_emit_convert(e, v, TSR_PREC_I64, x->prec);
+	return tsr_emit_convert(e, LLVMBuildBitCast(e->builder, v, e->f64, ""), TSR_PREC_F64, x->prec);
+}
+
 LLVMValueRef tsr_emit_expr(tsr_emit *e, const tsr_expr *x)
 {
 	switch (x->kind) {
@@ -148,7 +158,7 @@ LLVMValueRef tsr_emit_expr(tsr_emit *e, const tsr_expr *x)
 	case TSR_EXPR_SIZE:
 		return tsr_emit_convert(e, tsr_emit_size(e, x->size), TSR_PREC_I64, x->prec);
 	case TSR_EXPR_NUMBER:
-		return tsr_emit_convert(e, e->numbers[x->number], TSR_PREC_I64, x->prec);
+		return emit_number(e, x);
 	case TSR_EXPR_OP:
 		return emit_apply(e, x);
 	case TSR_EXPR_CONVERT:

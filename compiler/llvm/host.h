@@ -1,0 +1,19 @@
+/* The emitters of the program level: the start-up function, its tables, its statements. */
+#ifndef TSR_LLVM_HOST_H
+#define TSR_LLVM_HOST_H
+#include "emit.h"
+
+/* data.c */
+LLVMValueRef tsr_emit_global(tsr_emit *e, LLVMValueRef value, const char *name, unsigned align);    /* a private constant */
+LLVMValueRef tsr_emit_integers(tsr_emit *e, uint32_t n, const int64_t *values);      /* a constant array, or null for none */
+LLVMValueRef tsr_emit_string(tsr_emit *e, const char *bytes, size_t size);           /* a constant tsr_str */
+LLVMValueRef tsr_emit_program_table(tsr_emit *e);
+int64_t tsr_emit_constant_bytes(const tsr_buffer *b);                                /* -1: a run-time size is in it */
+
+/* start.c */
+LLVMValueRef tsr_emit_dims(tsr_emit *e, const tsr_buffer *b);                        /* address of its sizes */
+void tsr_emit_run(tsr_emit *e, tsr_code_id code);
+
+/* host.c */
+void tsr_emit_host(tsr_emit *e);                                                     /* the body of let%main */
+#endif
