@@ -102,6 +102,7 @@ void tsr_rt_free(tsr_ctx *ctx)
 static int32_t close_output(tsr_ctx *ctx, int32_t status)
 {
 	bool reported = ctx->out_failed;
+	tsr_rt_clear_bar(ctx);
 	int error = tsr_rt_drain(ctx);
 	if (error && !reported) {
 		char message[128];

@@ -17,6 +17,7 @@ void tsr_rt_report(tsr_ctx *ctx, const char *where, const char *message)
 		where = "";
 	if (message != ctx->error)
 		snprintf(ctx->error, sizeof ctx->error, "%s", message);
+	tsr_rt_clear_bar(ctx);
 	if (ctx->config.error)
 		ctx->config.error(ctx->config.user, where, message);
 	else

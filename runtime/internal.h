@@ -30,10 +30,13 @@ struct tsr_context {
                                       not link it */
 	char *out;                       /* text that was printed and not yet written; NULL until something is */
 	size_t out_used;
+	bool out_terminal;
+	double out_time; /* when text was last handed over because a line was finished */
 	bool out_failed; /* reported already: later text is dropped in silence */
 	bool stopping;   /* inside tsr_exit: a second failure must not start over */
 
 	double start_time;
+	bool bar_shown;        /* the cursor stands behind a progress bar */
 	double progress_shown; /* when the bar was last drawn */
 	int progress_tenth;    /* the last tenth for which a plain line was written */
 
@@ -44,7 +47,7 @@ struct tsr_context {
 	char error[512];
 };
 
-enum { TSR_RT_OUT_SIZE = 1 << 14, TSR_RT_OUT_KEEP = 1 << 13 };
+enum { TSR_RT_OUT_SIZE = 1 << 14 };
 
 /* memory.c.  realloc through the configuration; a failure of a size above 0 ends the program. */
 void *tsr_rt_memory(tsr_ctx *ctx, void *old, size_t size);
@@ -56,6 +59,8 @@ bool tsr_rt_bytes(int prec, int64_t rank, const int64_t *dims, int64_t *bytes);
 void tsr_rt_write(tsr_ctx *ctx, const char *text, size_t length);
 /* Hands everything over; 0 or an errno value.  Reports nothing. */
 int tsr_rt_drain(tsr_ctx *ctx);
+/* Takes a progress bar off the terminal before something else is written there. */
+void tsr_rt_clear_bar(tsr_ctx *ctx);
 
 /* fail.c.  Reports without ending. */
 void tsr_rt_report(tsr_ctx *ctx, const char *where, const char *message);

@@ -1,9 +1,12 @@
 /* Standard output: one buffer for a context, handed over when it is full, at the end, and before anything else that a
- * person sees (an error message, a progress bar, a wait for a file). */
+ * person sees (an error message, a progress bar, a wait for a file).  Someone may be watching a long run: a finished line is
+ * handed over at once on a terminal, and elsewhere when the last time was PATIENCE seconds ago. */
 #include "internal.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+
+static const double PATIENCE = 0.2;
 
 static int to_stdout(const char *text, size_t length)
 {
@@ -20,10 +23,19 @@ static int to_stdout(const char *text, size_t length)
 	return 0;
 }
 
+void tsr_rt_clear_bar(tsr_ctx *ctx)
+{
+	static const char clear[] = "\r\033[K";
+	if (ctx->bar_shown && write(STDERR_FILENO, clear, sizeof clear - 1) < 0)
+		return; /* the bar is an ornament */
+	ctx->bar_shown = false;
+}
+
 static int hand_over(tsr_ctx *ctx, const char *text, size_t length)
 {
 	if (!length || ctx->out_failed)
 		return 0;
+	tsr_rt_clear_bar(ctx);
 	int error = ctx->config.write ? ctx->config.write(ctx->config.user, text, length) : to_stdout(text, length);
 	if (error)
 		ctx->out_failed = true;
@@ -49,10 +61,24 @@ void tsr_flush(tsr_ctx *ctx)
 		output_failed(ctx, error);
 }
 
+static bool due(tsr_ctx *ctx)
+{
+	if (ctx->out_terminal)
+		return true;
+	double now = tsr_rt_now();
+	if (now - ctx->out_time < PATIENCE)
+		return false;
+	ctx->out_time = now;
+	return true;
+}
+
 void tsr_rt_write(tsr_ctx *ctx, const char *text, size_t length)
 {
-	if (!ctx->out)
+	if (!ctx->out) {
 		ctx->out = tsr_rt_memory(ctx, NULL, TSR_RT_OUT_SIZE);
+		ctx->out_terminal = !ctx->config.write && isatty(STDOUT_FILENO);
+		ctx->out_time = ctx->start_time;
+	}
 	if (length > TSR_RT_OUT_SIZE - ctx->out_used) {
 		tsr_flush(ctx);
 		if (length > TSR_RT_OUT_SIZE) {
@@ -64,4 +90,6 @@ void tsr_rt_write(tsr_ctx *ctx, const char *text, size_t length)
 	}
 	memcpy(ctx->out + ctx->out_used, text, length);
 	ctx->out_used += length;
+	if (length && text[length - 1] == '\n' && due(ctx))
+		tsr_flush(ctx);
 }

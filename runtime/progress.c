@@ -18,6 +18,7 @@ static void draw_bar(tsr_ctx *ctx, const char *what, int64_t done, int64_t total
 		bar[i] = i < full ? '#' : '.';
 	bar[BAR] = 0;
 	fprintf(stderr, "\r%s [%s] %lld/%lld%s", what, bar, (long long)done, (long long)total, done >= total ? "\n" : "");
+	ctx->bar_shown = done < total;
 }
 
 static void write_line(tsr_ctx *ctx, const char *what, int64_t done, int64_t total)

@@ -5,7 +5,7 @@
 
 NumPy writes arrays that the runtime reads (BUILD/unit/runtime_file show) and reads what the runtime saves; and a program
 like a compiled hello.tsr is linked, to see that it contains nothing it does not use."""
-import os, subprocess, sys, tempfile, time
+import os, pty, subprocess, sys, tempfile, time
 
 import numpy as np
 
@@ -139,6 +139,38 @@ def check_executable(build, folder):
     check(r.returncode == 1 and r.stderr == want, r.stderr)
 
 
+def on_terminal(path):
+    """What a program writes to a terminal that is its standard output and error."""
+    ours, theirs = pty.openpty()
+    p = subprocess.Popen([path], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            piece = os.read(ours, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(ours)
+    p.wait()
+    return text.decode().replace("\r\n", "\n")
+
+
+def check_progress(build, folder):
+    """Plain lines elsewhere; on a terminal a bar that is gone before anything else is written."""
+    path = f"{folder}/bar"
+    r = run(os.environ.get("CC", "cc"), "-DBAR", f"{HERE}/program.c", f"{build}/libtessera.a", "-lm", "-o", path)
+    check(r.returncode == 0, r.stderr)
+    r = run(path)
+    check(r.stdout == "1\n2\n3\ny : 2  [0. 7.5]\n", r.stdout)
+    check(r.stderr == "step 1/4\nstep 2/4\nstep 3/4\n", r.stderr)
+    text = on_terminal(path)
+    bar = "\rstep [#######.......................] 1/4\r\x1b[K"
+    check(text == bar + "1\n2\n3\ny : 2  [0. 7.5]\n", repr(text))
+
+
 def main(build):
     tool = os.path.abspath(f"{build}/unit/runtime_file")
     with tempfile.TemporaryDirectory() as folder:
@@ -146,6 +178,7 @@ def main(build):
         check_damage(tool, folder)
         check_saving(tool, folder)
         check_executable(os.path.abspath(build), folder)
+        check_progress(os.path.abspath(build), folder)
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 
