@@ -250,21 +250,25 @@ static void hidden(tsr_store *s, uint32_t leaf, tsr_name label, tsr_kind kind)
 	tsr_fault_hidden(s, leaf, label, kind);
 }
 
+/* A parameter's open row. An input row that a template introduced, or that is used only pointwise, may close. */
+static bool must_be_given(const tsr_row_var *r) { return r->in_param && !(r->input && (r->from_template || !r->in_spec)); }
+
+/* Parameters first: the poison of one that is reported spreads to those that hang together with it. */
 static void leaf_rows(tsr_store *s)
 {
 	tsr_map rows, dims;
 	under_totals(s, &rows, &dims);
 	for (uint32_t v = 0; v < s->rows.n; v++) {
 		const tsr_row_var *r = &s->rows.at[v];
-		if (!open_row(s, v) || !r->in_leaf || tsr_map_find(&rows, v))
+		if (!open_row(s, v) || !must_be_given(r) || tsr_map_find(&rows, v))
 			continue;
-		if (r->in_param && !(r->input && (r->from_template || !r->in_spec))) {
-			hidden(s, r->leaf, NULL, r->input ? TSR_INPUT : TSR_OUTPUT);
-			tsr_poison_row(s, (tsr_row){.var = v});
-		} else {
-			tsr_bind_row(s, v, tsr_row_empty(), NULL);
-		}
+		hidden(s, r->leaf, NULL, r->input ? TSR_INPUT : TSR_OUTPUT);
+		tsr_poison_row(s, (tsr_row){.var = v});
+		tsr_solve(s);
 	}
+	for (uint32_t v = 0; v < s->rows.n; v++)
+		if (open_row(s, v) && s->rows.at[v].in_leaf && !tsr_map_find(&rows, v))
+			tsr_bind_row(s, v, tsr_row_empty(), NULL);
 	take_bounds(s);
 }
 
@@ -276,14 +280,16 @@ static void leaf_dims(tsr_store *s, bool derived_too)
 	at_leasts(s, &least);
 	for (uint32_t v = 0; v < s->dims.n; v++) {
 		const tsr_dim_var *d = &s->dims.at[v];
-		if (!open_dim(s, v) || !d->in_leaf || (d->defs.n && !derived_too) || tsr_map_find(&dims, v))
+		if (!open_dim(s, v) || !d->in_param || (d->defs.n && !derived_too) || tsr_map_find(&dims, v))
 			continue;
-		if (d->in_param) {
-			hidden(s, d->leaf, d->label, TSR_KINDS);
-			tsr_poison_dim(s, (tsr_dim){.kind = TSR_DIM_VAR, .var = v});
-		} else if (!tsr_map_find(&least, v)) {
+		hidden(s, d->leaf, d->label, TSR_KINDS);
+		tsr_poison_dim(s, (tsr_dim){.kind = TSR_DIM_VAR, .var = v});
+		tsr_solve(s);
+	}
+	for (uint32_t v = 0; v < s->dims.n; v++) {
+		const tsr_dim_var *d = &s->dims.at[v];
+		if (open_dim(s, v) && d->in_leaf && !(d->defs.n && !derived_too) && !tsr_map_find(&dims, v) && !tsr_map_find(&least, v))
 			tsr_bind_dim(s, v, tsr_dim_unit(), NULL);
-		}
 	}
 	take_bounds(s);
 }

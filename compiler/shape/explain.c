@@ -27,6 +27,9 @@ static const char *axis_name(tsr_store *s, const tsr_cstr *c)
 			return tsr_format(s->arena, "axis `%s`", s->dims.at[sides[i].var].label);
 	if (c->axis != NONE && c->kind_b != TSR_KINDS)
 		return tsr_format(s->arena, "%s axis %u", kind_names[c->kind_b], c->axis + 1);
+	if (c->back != NONE && c->kind_b != TSR_KINDS)
+		return c->back == 1 ? tsr_format(s->arena, "the last %s axis", kind_names[c->kind_b])
+			: tsr_format(s->arena, "%s axis %u from the end", kind_names[c->kind_b], c->back);
 	return c->kind_b != TSR_KINDS ? tsr_format(s->arena, "an %s axis", kind_names[c->kind_b]) : "one axis";
 }
 
@@ -162,8 +165,8 @@ void tsr_fault_rank(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b)
 	uint32_t na = tsr_row_flanks(a), nb = tsr_row_flanks(b);
 	const char *kind = c->kind_b != TSR_KINDS ? tsr_format(s->arena, "%s ", kind_names[c->kind_b]) : "";
 	if (c->kind == TSR_C_ROW_BELOW)
-		text = tsr_format(s->arena, "%s%stoo many axes in an operand: the %srow%s is %s, %s, where %s fit: %s", what_of(c), colon(c),
-			kind, of, tsr_row_str(s, b), axes(s, nb), axes(s, na), tsr_row_str(s, a));
+		text = tsr_format(s->arena, "%s%stoo many axes in an operand: the %srow%s, %s, has %s; there is room for %u, %s", what_of(c),
+			colon(c), kind, of, tsr_row_str(s, b), axes(s, nb), na, tsr_row_str(s, a));
 	else
 		text = tsr_format(s->arena, "%s%smismatching number of axes: the %srow%s is %s, where %s is required", what_of(c), colon(c),
 			kind, of, tsr_row_str(s, b), tsr_row_str(s, a));

@@ -3,6 +3,8 @@
  * operand that it has handed on, and each pair is emitted once however often the constraint is visited. */
 #include "store.h"
 
+static tsr_place front(uint32_t axis) { return (tsr_place){axis, NONE}; }
+
 /* ---- equality ---------------------------------------------------------------------------------------------------- */
 
 static void fail_rank(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b)
@@ -42,7 +44,7 @@ static void equal_flat(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b)
 	}
 	c->done = true;
 	for (uint32_t i = 0; i < n; i++)
-		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, tsr_row_axis(a, i), tsr_row_axis(b, i), i);
+		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, tsr_row_axis(a, i), tsr_row_axis(b, i), front(i));
 }
 
 /* The middle of a closed row that an open one leaves over.
@@ -62,10 +64,10 @@ static void equal_middle(tsr_store *s, tsr_cstr *c, tsr_row open, tsr_row closed
 	}
 	c->done = true;
 	for (uint32_t i = 0; i < open.nlead; i++)
-		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, open.lead[i], tsr_row_axis(closed, i), i);
+		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, open.lead[i], tsr_row_axis(closed, i), front(i));
 	for (uint32_t i = 0; i < open.ntrail; i++) {
 		uint32_t at = n - open.ntrail + i;
-		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, open.trail[i], tsr_row_axis(closed, at), at);
+		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, open.trail[i], tsr_row_axis(closed, at), front(at));
 	}
 	tsr_bind_row(s, open.var, middle(s, closed, open.nlead, open.ntrail), c);
 }
@@ -76,9 +78,9 @@ static void peel(tsr_store *s, tsr_cstr *c, tsr_row *a, tsr_row *b)
 	uint32_t nl = a->nlead < b->nlead ? a->nlead : b->nlead;
 	uint32_t nt = a->ntrail < b->ntrail ? a->ntrail : b->ntrail;
 	for (uint32_t i = 0; i < nl; i++)
-		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, a->lead[i], b->lead[i], i);
+		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, a->lead[i], b->lead[i], front(i));
 	for (uint32_t i = 1; i <= nt; i++)
-		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, a->trail[a->ntrail - i], b->trail[b->ntrail - i], NONE);
+		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, a->trail[a->ntrail - i], b->trail[b->ntrail - i], (tsr_place){NONE, i});
 	a->lead += nl;
 	a->nlead -= nl;
 	b->lead += nl;
@@ -168,10 +170,11 @@ static void align(tsr_store *s, tsr_cstr *c, tsr_row res, tsr_row op)
 	uint32_t nl = closed || op.nlead < res.nlead ? op.nlead : res.nlead;
 	uint32_t nt = closed || op.ntrail < res.ntrail ? op.ntrail : res.ntrail;
 	for (; c->row.nlead < nl; c->row.nlead++)
-		tsr_derive_dim(s, c, TSR_C_DIM_BELOW, tsr_row_axis(res, c->row.nlead), op.lead[c->row.nlead], c->row.nlead);
+		tsr_derive_dim(s, c, TSR_C_DIM_BELOW, tsr_row_axis(res, c->row.nlead), op.lead[c->row.nlead], front(c->row.nlead));
 	for (; c->row.ntrail < nt; c->row.ntrail++) {
 		uint32_t back = c->row.ntrail + 1;
-		tsr_derive_dim(s, c, TSR_C_DIM_BELOW, tsr_row_axis(res, n - back), op.trail[op.ntrail - back], closed ? n - back : NONE);
+		tsr_derive_dim(s, c, TSR_C_DIM_BELOW, tsr_row_axis(res, n - back), op.trail[op.ntrail - back],
+			closed ? front(n - back) : (tsr_place){NONE, back});
 	}
 }
 

@@ -91,7 +91,7 @@ tsr_cstr *tsr_cstr_new(tsr_store *s, tsr_cstr_kind kind, const tsr_cstr *parent,
 	tsr_cstr *c = TSR_NEW(s->arena, tsr_cstr);
 	c->kind = kind;
 	c->id = s->cstrs.n;
-	c->axis = NONE;
+	c->axis = c->back = NONE;
 	if (parent) {
 		c->parent = parent->id;
 		c->why = parent->why;
@@ -120,13 +120,14 @@ const tsr_cstr *tsr_cstr_root(tsr_store *s, const tsr_cstr *c)
 	return c;
 }
 
-void tsr_derive_dim(tsr_store *s, tsr_cstr *parent, tsr_cstr_kind kind, tsr_dim a, tsr_dim b, uint32_t axis)
+void tsr_derive_dim(tsr_store *s, tsr_cstr *parent, tsr_cstr_kind kind, tsr_dim a, tsr_dim b, tsr_place at)
 {
 	tsr_dim x = tsr_dim_find(s, a), y = tsr_dim_find(s, b);
 	if (x.kind == y.kind && tsr_dim_same(s, x, y) && x.kind != TSR_DIM_POISON)
 		return;
 	tsr_cstr *c = tsr_cstr_new(s, kind, parent, NULL);
-	c->axis = axis;
+	c->axis = at.axis;
+	c->back = at.back;
 	c->dim.a = a;
 	c->dim.b = b;
 }

@@ -30,7 +30,8 @@ typedef struct tsr_cstr {
 	tsr_why why;                 /* of the emitted constraint at the root */
 	int operand;                 /* which operand of the operation, -1 where that says nothing */
 	tsr_kind kind_a, kind_b;     /* the rows of both sides, TSR_KINDS where that says nothing */
-	uint32_t axis;               /* of a derived dimension constraint: its position in the longer row, NONE elsewhere */
+	uint32_t axis, back;         /* of a derived dimension constraint: its position from the front, or (1, 2, ..) from the
+	                              * end of the row; NONE where that is not known */
 	bool done, queued;
 	union {
 		struct { tsr_dim a, b; } dim;                             /* a = b, or a (result) <= b (operand) */
@@ -145,7 +146,8 @@ tsr_cstr *tsr_cstr_at(tsr_store *s, uint32_t id);
 tsr_cstr *tsr_cstr_new(tsr_store *s, tsr_cstr_kind kind, const tsr_cstr *parent, const tsr_why *why);
 /* The emitted constraint that c goes back to. */
 const tsr_cstr *tsr_cstr_root(tsr_store *s, const tsr_cstr *c);
-void tsr_derive_dim(tsr_store *s, tsr_cstr *parent, tsr_cstr_kind kind, tsr_dim a, tsr_dim b, uint32_t axis);
+typedef struct tsr_place { uint32_t axis, back; } tsr_place;
+void tsr_derive_dim(tsr_store *s, tsr_cstr *parent, tsr_cstr_kind kind, tsr_dim a, tsr_dim b, tsr_place at);
 void tsr_derive_row_equal(tsr_store *s, tsr_cstr *parent, tsr_row a, tsr_row b);
 void tsr_watch_dim(tsr_store *s, tsr_cstr *c, uint32_t root);
 void tsr_watch_row(tsr_store *s, tsr_cstr *c, uint32_t root);
