@@ -15,21 +15,23 @@
 
 /* ---- step 1 ------------------------------------------------------------------------------------------------------ */
 
-static uint32_t over(uint32_t a, uint32_t b) { return a > b ? a - b : 0; }
-
-/* The flanks that one inequality proposes for the operand's variable; false when it knows nothing of them. */
+/* The flanks that one inequality proposes for the operand's variable: what is left of the result's axes, known so far,
+ * when the operand's flanks are taken from both ends, around the result's marker. False when nothing is known of them. */
 static bool proposal(tsr_store *s, tsr_row res, tsr_row op, uint32_t *lead, uint32_t *trail)
 {
-	if (!tsr_row_open(res)) {
-		tsr_row in = tsr_row_slice(s, res, op.nlead, tsr_row_flanks(res) - op.ntrail);
-		*lead = in.nlead;
-		*trail = in.ntrail;
-		return true;
+	uint32_t marker = res.nlead, n = tsr_row_flanks(res);
+	bool known = !tsr_row_open(res);
+	if (!known && res.var != op.var && s->rows.at[res.var].has_bound) {
+		known = true;
+		marker += s->rows.at[res.var].bound_lead;
+		n += s->rows.at[res.var].bound_lead + s->rows.at[res.var].bound_trail;
 	}
-	const tsr_row_var *v = &s->rows.at[res.var];
-	bool known = v->has_bound && res.var != op.var;
-	*lead = over(res.nlead + (known ? v->bound_lead : 0), op.nlead);
-	*trail = over(res.ntrail + (known ? v->bound_trail : 0), op.ntrail);
+	if (n < tsr_row_flanks(op))
+		return false;
+	uint32_t to = n - op.ntrail;
+	marker = marker < op.nlead ? op.nlead : marker > to ? to : marker;
+	*lead = marker - op.nlead;
+	*trail = to - marker;
 	return known || *lead + *trail > 0;
 }
 
