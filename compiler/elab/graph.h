@@ -57,8 +57,8 @@ typedef struct tsr_tensor {
 			const char *op;      /* name of the operation for messages and dumps */
 		} op;
 		struct { tsr_tensor_id init; } param;                        /* TSR_NONE: none needed (data given) */
-		struct { void *data; uint64_t count; } literal;              /* doubles, in memory order; converted to prec when emitted */
-		struct { double value; } fill;
+		struct { void *data; uint64_t count; bool integer; } literal;  /* doubles, in memory order; converted to prec when emitted */
+		struct { double value; bool integer; } fill;                 /* integer: written without a point */
 		struct { tsr_name key; } random;                             /* name that keys the stream */
 		tsr_data_file *file;
 		struct { tsr_number_id number; } number;

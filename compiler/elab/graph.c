@@ -1,0 +1,178 @@
+/* The graph's tables: tensors, records, code; names; and closing, which hands every shape to the store and takes the
+ * solved ones back. */
+#include "state.h"
+#include <string.h>
+
+tsr_tensor *tsr_tensor_new(tsr_elab *el, tsr_tensor_kind kind, tsr_span span)
+{
+	tsr_tensor *t = TSR_NEW(el->arena, tsr_tensor);
+	t->id = el->g->tensors.n;
+	t->kind = kind;
+	t->span = span;
+	tsr_push(el->arena, &el->g->tensors, t);
+	tsr_push(el->arena, &el->owners, tsr_eval_path(el->ev));
+	return t;
+}
+
+tsr_record *tsr_record_new(tsr_elab *el, tsr_span span, uint32_t noperands)
+{
+	tsr_record *r = TSR_NEW(el->arena, tsr_record);
+	r->id = el->g->records.n;
+	r->span = span;
+	r->rule.noperands = noperands;
+	r->slots = TSR_NEW_N(el->arena, tsr_tensor_id, noperands + 1);
+	tsr_push(el->arena, &el->g->records, r);
+	return r;
+}
+
+bool tsr_elab_name_taken(const tsr_elab *el, tsr_name name, tsr_tensor_id *by)
+{
+	tsr_map_entry *e = tsr_map_find(&el->used, tsr_key(name));
+	if (e)
+		*by = (tsr_tensor_id)(e->value.i - 1);
+	return e != NULL;
+}
+
+void tsr_tensor_set_name(tsr_elab *el, tsr_tensor *t, tsr_name name)
+{
+	tsr_tensor_id other;
+	tsr_name free_name = name;
+	for (uint32_t k = 1; tsr_elab_name_taken(el, free_name, &other); k++)
+		free_name = tsr_elab_name(el, tsr_format(el->arena, "%s.%u", name, k));
+	t->name = free_name;
+	tsr_map_put(&el->used, tsr_key(free_name))->value.i = t->id + 1;
+}
+
+/* Tensors without a name of their own are called after what was being defined. */
+void tsr_elab_finish_names(tsr_elab *el)
+{
+	for (uint32_t i = 0; i < el->g->tensors.n; i++) {
+		tsr_tensor *t = el->g->tensors.at[i];
+		if (t->name)
+			continue;
+		tsr_name owner = el->owners.at[i];
+		tsr_name base = owner ? owner : tsr_elab_name(el, "t");
+		tsr_tensor_id other;
+		tsr_tensor_set_name(el, t, tsr_elab_name_taken(el, base, &other) ? base : tsr_elab_name(el, tsr_format(el->arena, "%s.1", base)));
+	}
+}
+
+tsr_codetree *tsr_codetree_new(tsr_elab *el, tsr_code_kind kind, tsr_span span)
+{
+	tsr_codetree *c = TSR_NEW(el->arena, tsr_codetree);
+	c->kind = kind;
+	c->span = span;
+	return c;
+}
+
+tsr_value tsr_code_value(tsr_codetree *c)
+{
+	return (tsr_value){.kind = TSR_VALUE_CODE, .code = c};
+}
+
+tsr_row tsr_row_empty(tsr_elab *el)
+{
+	return tsr_row_closed(el->g->store, 0, NULL);
+}
+
+void tsr_shapes_equal(tsr_elab *el, const tsr_shape *a, const tsr_shape *b, tsr_why why)
+{
+	for (int k = 0; k < TSR_KINDS; k++)
+		tsr_emit_row_equal(el->g->store, a->row[k], b->row[k], why);
+}
+
+/* ---- code by name ------------------------------------------------------------------------------------------------- */
+
+static tsr_code_id code_new(tsr_graph *g, tsr_name name, tsr_span span, tsr_codetree *tree)
+{
+	tsr_codedef *d = TSR_NEW(g->tc->arena, tsr_codedef);
+	*d = (tsr_codedef){g->codes.n, name, span, tree};
+	tsr_push(g->tc->arena, &g->codes, d);
+	return d->id;
+}
+
+tsr_code_id tsr_elab_code(tsr_graph *g, tsr_codetree *tree, tsr_name name, tsr_span span)
+{
+	tsr_map_entry *e = tsr_map_put(&g->elab->code_ids, tsr_key(tree));
+	if (!e->value.i)
+		e->value.i = code_new(g, name, span, tree) + 1;
+	return (tsr_code_id)(e->value.i - 1);
+}
+
+tsr_code_id tsr_elab_forward_code(tsr_graph *g, tsr_tensor_id id)
+{
+	tsr_map_entry *e = tsr_map_put(&g->elab->forward_ids, id);
+	if (!e->value.i) {
+		tsr_tensor *t = tsr_tensor_get(g, id);
+		tsr_codetree *c = tsr_codetree_new(g->elab, TSR_CODE_FORWARD, t->span);
+		c->tensor = id;
+		tsr_name name = tsr_intern(g->tc->names, tsr_format(g->tc->arena, "%s.forward", t->name ? t->name : "t"));
+		e->value.i = code_new(g, name, t->span, c) + 1;
+	}
+	return (tsr_code_id)(e->value.i - 1);
+}
+
+tsr_eval *tsr_elab_evaluator(tsr_graph *g) { return g->elab->ev; }
+
+/* ---- every assignment ------------------------------------------------------------------------------------------------ */
+
+static void each_in_code(tsr_codetree *c, tsr_assign_visit visit, void *data)
+{
+	switch (c->kind) {
+	case TSR_CODE_SEQ:
+		for (uint32_t i = 0; i < c->seq.n; i++)
+			each_in_code(c->seq.at[i], visit, data);
+		return;
+	case TSR_CODE_ASSIGN: visit(data, &c->assign); return;
+	case TSR_CODE_COMMENT: each_in_code(c->comment.body, visit, data); return;
+	case TSR_CODE_FORWARD: case TSR_CODE_BACKPROP: case TSR_CODE_ZERO_GRADS: case TSR_CODE_FETCH: return;
+	}
+}
+
+void tsr_graph_each_assign(tsr_graph *g, tsr_assign_visit visit, void *data)
+{
+	for (uint32_t i = 0; i < g->tensors.n; i++) {
+		tsr_tensor *t = g->tensors.at[i];
+		if (t->kind != TSR_TENSOR_OP)
+			continue;
+		for (uint32_t k = 0; t->op.forward && k < t->op.forward->v.n; k++)
+			visit(data, &t->op.forward->v.at[k]);
+		for (uint32_t k = 0; t->op.backward && k < t->op.backward->v.n; k++)
+			visit(data, &t->op.backward->v.at[k]);
+	}
+	for (uint32_t i = 0; i < g->codes.n; i++)
+		each_in_code(g->codes.at[i]->tree, visit, data);
+}
+
+/* ---- closing ----------------------------------------------------------------------------------------------------------- */
+
+static void give_shape(tsr_graph *g, tsr_tensor *t)
+{
+	switch (t->kind) {
+	case TSR_TENSOR_OP:
+		tsr_store_interior(g->store, &t->shape, t->name, t->span);
+		return;
+	case TSR_TENSOR_PARAM:
+		tsr_store_leaf(g->store, &t->shape, TSR_LEAF_PARAM, t->name, t->span);
+		return;
+	case TSR_TENSOR_STATE: case TSR_TENSOR_LITERAL: case TSR_TENSOR_FILL: case TSR_TENSOR_POSITIONS: case TSR_TENSOR_RANDOM:
+	case TSR_TENSOR_FILE: case TSR_TENSOR_NUMBER: case TSR_TENSOR_SIZE: case TSR_TENSOR_INPUT:
+		tsr_store_leaf(g->store, &t->shape, TSR_LEAF_PLAIN, t->name, t->span);
+		return;
+	}
+}
+
+bool tsr_graph_close(tsr_graph *g)
+{
+	tsr_elab_finish_names(g->elab);
+	for (uint32_t i = 0; i < g->tensors.n; i++)
+		give_shape(g, g->tensors.at[i]);
+	bool good = tsr_store_close(g->store);
+	for (uint32_t i = 0; i < g->tensors.n; i++) {
+		tsr_tensor *t = g->tensors.at[i];
+		if (!tsr_store_solved(g->store, &t->shape, &t->solved))
+			t->poison = true;
+	}
+	tsr_prec_infer(g);
+	return good && !g->tc->nerrors;
+}

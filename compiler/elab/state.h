@@ -1,0 +1,132 @@
+/* Inside elab/: the state of one elaboration, and what its files ask of each other. */
+#ifndef TSR_ELAB_STATE_H
+#define TSR_ELAB_STATE_H
+#include "elab.h"
+#include "../base/text.h"
+
+/* An operation made by unop, binop or ternop. */
+typedef struct tsr_operation {
+	uint32_t arity;
+	const tsr_value *spec, *logic;   /* NULL where not given */
+	tsr_value forward;
+	const tsr_value *grad;           /* NULL: the result has no gradient */
+} tsr_operation;
+
+/* Operations among which the number of operands chooses. */
+typedef struct tsr_overload { tsr_value list; } tsr_overload;
+
+/* A captured label. */
+typedef struct tsr_capture { const tsr_label *label; tsr_name name; tsr_span span; tsr_tensor_id size; } tsr_capture;
+
+/* The operation whose forward or gradient definition is being read: its slots are in scope. */
+typedef struct tsr_slots {
+	tsr_record_id record;
+	tsr_tensor_id result;
+	tsr_frame *frame;                /* intermediates by name */
+	const tsr_env *env;              /* slots by name */
+	uint32_t noperands;
+	const tsr_value *operands;       /* as they were given: a number stays a number */
+} tsr_slots;
+
+/* What one declaration made in one instance. */
+typedef struct tsr_minted { TSR_VEC(tsr_tensor_id) made; uint32_t next, round; } tsr_minted;
+
+typedef struct tsr_unit_module {
+	tsr_name name;
+	tsr_map exports;                 /* name -> tsr_value * */
+	const tsr_env *env;              /* at its end */
+	bool loading;
+	tsr_span opened;                 /* where it was first opened */
+} tsr_unit_module;
+
+struct tsr_elab {
+	tsr_compiler *tc;
+	tsr_arena *arena;
+	tsr_graph *g;
+	tsr_eval *ev;
+	tsr_map modules;                 /* path -> tsr_unit_module * */
+	TSR_VEC(tsr_unit_module *) prelude;
+	uint32_t main_file;              /* the module that is compiled: its names are shown */
+	tsr_map used;                    /* name -> tensor + 1: tensor names */
+	TSR_VEC(tsr_name) owners;        /* per tensor: the path that was being evaluated when it was made */
+	tsr_map numbers;                 /* name -> number + 1 */
+	tsr_map number_tensors;          /* number -> tensor + 1 */
+	tsr_map code_ids, forward_ids;   /* tree -> code + 1; tensor -> code + 1 */
+	TSR_VEC(tsr_codetree *) inits;
+	uint32_t frozen;                 /* > 0: results get no gradient */
+	tsr_name random_key;             /* full name of the parameter that is being initialised, or NULL */
+	uint32_t random_turn;
+	tsr_slots *slots;
+};
+typedef struct tsr_elab tsr_elab;
+
+static inline tsr_elab *tsr_elab_of(tsr_eval *ev) { return tsr_eval_elab(ev); }
+static inline tsr_name tsr_elab_name(tsr_elab *el, const char *s) { return tsr_intern(el->tc->names, s); }
+
+/* graph.c */
+tsr_tensor *tsr_tensor_new(tsr_elab *el, tsr_tensor_kind kind, tsr_span span);
+tsr_record *tsr_record_new(tsr_elab *el, tsr_span span, uint32_t noperands);
+/* Gives a name that no other tensor has: `name`, or it with a number behind. */
+void tsr_tensor_set_name(tsr_elab *el, tsr_tensor *t, tsr_name name);
+bool tsr_elab_name_taken(const tsr_elab *el, tsr_name name, tsr_tensor_id *by);
+tsr_codetree *tsr_codetree_new(tsr_elab *el, tsr_code_kind kind, tsr_span span);
+tsr_value tsr_code_value(tsr_codetree *c);
+void tsr_elab_finish_names(tsr_elab *el);
+tsr_row tsr_row_empty(tsr_elab *el);
+void tsr_shapes_equal(tsr_elab *el, const tsr_shape *a, const tsr_shape *b, tsr_why why);
+
+/* op.c */
+extern const tsr_builtin tsr_op_builtins[];
+extern const uint32_t tsr_op_nbuiltins;
+/* A value as a tensor operand: numbers, runtime numbers, labels and lists of numbers are lifted; false after a report. */
+bool tsr_elab_operand(tsr_elab *el, tsr_value v, tsr_span span, tsr_value *out);
+void tsr_elab_capture(tsr_eval *ev, const tsr_env *env, tsr_value result, const tsr_ast *captures);
+
+/* template.c: fills rule->logic and spec, and the record's runtime numbers, from `spec` or `logic` (NULL where not given). */
+bool tsr_template_logic(tsr_elab *el, tsr_record *r, const tsr_value *spec, const tsr_value *logic, tsr_span at);
+/* A spec string with its names replaced by their numbers. */
+tsr_spec *tsr_template_spec(tsr_elab *el, tsr_record *r, tsr_value text, tsr_span at);
+/* "b | i -> o" of an annotation as a shape of fresh axes, sizes and symbols; axes come back in memory order. */
+typedef struct tsr_annotated { tsr_shape shape; uint32_t rank; const tsr_axis **axes; uint32_t *symbols; } tsr_annotated;
+bool tsr_template_annotation(tsr_elab *el, tsr_value text, tsr_span at, tsr_annotated *out);
+tsr_value tsr_template_reduce(const tsr_call *c);
+
+/* cd.c, rhs.c */
+tsr_value tsr_cd_assign(tsr_eval *ev, const tsr_env *env, const tsr_ast *e);
+tsr_value tsr_cd_sequence(tsr_eval *ev, uint32_t n, const tsr_value *codes, tsr_span span);
+tsr_value tsr_cd_comment(tsr_eval *ev, const tsr_env *env, const tsr_ast *e);
+tsr_value tsr_cd_field(tsr_eval *ev, tsr_value v, tsr_name field, tsr_span span);
+/* Right-hand side over slots; NULL after a report. */
+tsr_rhs *tsr_rhs_slots(tsr_elab *el, const tsr_env *env, const tsr_ast *e);
+tsr_rhs *tsr_rhs_const(tsr_elab *el, tsr_value number, tsr_span span);
+tsr_rhs *tsr_rhs_operand(tsr_elab *el, tsr_operand o);
+tsr_rhs *tsr_rhs_op(tsr_elab *el, tsr_op op, uint32_t n, tsr_rhs **args, tsr_span span);
+bool tsr_rhs_primitive(const tsr_ast *e, tsr_op *op, uint32_t *n, const tsr_ast **args);
+/* The slot that a name's prefix or suffix names: x_lhs, rhs1_x, x_all. */
+bool tsr_slot_of_name(tsr_name name, int *slot);
+
+/* param.c */
+tsr_value tsr_elab_declare(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e);
+/* o = [..]: a LIST of sizes, some with a basis. */
+bool tsr_elab_axes(tsr_elab *el, const tsr_env *env, const tsr_ast *list, tsr_row *out);
+tsr_dim tsr_elab_axis(tsr_elab *el, int64_t n, tsr_name basis);
+
+/* literal.c */
+tsr_value tsr_elab_literal(tsr_eval *ev, const tsr_env *env, const tsr_ast *e);
+bool tsr_literal_of_list(tsr_elab *el, tsr_value list, tsr_span span, tsr_value *out);
+
+/* terminal.c, file.c */
+extern const tsr_builtin tsr_terminal_builtins[];
+extern const uint32_t tsr_terminal_nbuiltins;
+extern const tsr_builtin tsr_file_builtins[];
+extern const uint32_t tsr_file_nbuiltins;
+tsr_tensor_id tsr_number_tensor(tsr_elab *el, tsr_number_id n, tsr_span span);
+
+/* prec.c */
+void tsr_prec_infer(tsr_graph *g);
+tsr_prec tsr_tensor_grad_prec(const tsr_tensor *t);
+
+/* Calls `visit` for every assignment of the graph: of operations, of code, of parameters' initialisation. */
+typedef void (*tsr_assign_visit)(void *data, tsr_assign *a);
+void tsr_graph_each_assign(tsr_graph *g, tsr_assign_visit visit, void *data);
+#endif
