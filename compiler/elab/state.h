@@ -89,7 +89,6 @@ tsr_spec *tsr_template_spec(tsr_elab *el, tsr_record *r, tsr_value text, tsr_spa
 /* "b | i -> o" of an annotation as a shape of fresh axes, sizes and symbols; axes come back in memory order. */
 typedef struct tsr_annotated { tsr_shape shape; uint32_t rank; const tsr_axis **axes; uint32_t *symbols; } tsr_annotated;
 bool tsr_template_annotation(tsr_elab *el, tsr_value text, tsr_span at, tsr_annotated *out);
-tsr_value tsr_template_reduce(const tsr_call *c);
 
 /* cd.c, rhs.c */
 tsr_value tsr_cd_assign(tsr_eval *ev, const tsr_env *env, const tsr_ast *e);

@@ -1,0 +1,369 @@
+/* Operations on tensors.  unop, binop and ternop make a function out of a forward and a gradient definition; applying it
+ * makes a tensor, the record of its rule, the constraints, and the assignments of both definitions.
+ *
+ * An operation applied to numbers alone gives a number: its forward definition is computed on them.  A number among
+ * tensors is lifted to a tensor of one claim-free axis; in the assignments it stays a constant. */
+#include "state.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- lifting --------------------------------------------------------------------------------------------------------- */
+
+static tsr_shape scalar_shape(tsr_elab *el)
+{
+	tsr_dim unit = tsr_dim_unit();
+	tsr_shape s;
+	s.row[TSR_BATCH] = tsr_row_empty(el);
+	s.row[TSR_INPUT] = tsr_row_empty(el);
+	s.row[TSR_OUTPUT] = tsr_row_closed(el->g->store, 1, &unit);
+	return s;
+}
+
+static tsr_tensor_id lift_number(tsr_elab *el, tsr_value v, tsr_span span)
+{
+	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_FILL, span);
+	t->shape = scalar_shape(el);
+	t->fill.value = v.kind == TSR_VALUE_FLOAT ? v.real : (double)v.integer;
+	t->fill.integer = v.kind == TSR_VALUE_INT;
+	if (v.kind == TSR_VALUE_BOOL) {
+		t->prec = TSR_PREC_BOOL;
+		t->prec_fixed = true;
+	}
+	return t->id;
+}
+
+tsr_tensor_id tsr_number_tensor(tsr_elab *el, tsr_number_id n, tsr_span span)
+{
+	tsr_map_entry *e = tsr_map_put(&el->number_tensors, n);
+	if (!e->value.i) {
+		tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_NUMBER, span);
+		t->shape = scalar_shape(el);
+		t->number.number = n;
+		tsr_tensor_set_name(el, t, el->g->numbers.at[n]->name);
+		e->value.i = t->id + 1;
+	}
+	return (tsr_tensor_id)(e->value.i - 1);
+}
+
+static tsr_tensor_id lift_label(tsr_elab *el, tsr_capture *c, tsr_span span)
+{
+	if (c->size == TSR_NONE) {
+		tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_SIZE, span);
+		t->shape = scalar_shape(el);
+		t->size.label = *c->label;
+		tsr_tensor_set_name(el, t, tsr_elab_name(el, tsr_format(el->arena, "dim.%s", c->name)));
+		c->size = t->id;
+	}
+	return c->size;
+}
+
+bool tsr_elab_operand(tsr_elab *el, tsr_value v, tsr_span span, tsr_value *out)
+{
+	switch (v.kind) {
+	case TSR_VALUE_TENSOR: *out = v; return true;
+	case TSR_VALUE_INT: case TSR_VALUE_FLOAT: case TSR_VALUE_BOOL: *out = tsr_value_tensor(lift_number(el, v, span)); return true;
+	case TSR_VALUE_NUMBER: *out = tsr_value_tensor(tsr_number_tensor(el, v.number, span)); return true;
+	case TSR_VALUE_LABEL: *out = tsr_value_tensor(lift_label(el, v.label, span)); return true;
+	case TSR_VALUE_LIST:
+		if (tsr_literal_of_list(el, v, span, out))
+			return true;
+		break;
+	case TSR_VALUE_POISON: case TSR_VALUE_UNIT: case TSR_VALUE_STRING: case TSR_VALUE_TUPLE: case TSR_VALUE_OPTION:
+	case TSR_VALUE_FUNCTION: case TSR_VALUE_CODE: case TSR_VALUE_ARGUMENT: break;
+	}
+	tsr_eval_type_error(el->ev, span, "a tensor or a number", v);
+	return false;
+}
+
+/* ---- on numbers alone ------------------------------------------------------------------------------------------------- */
+
+static bool is_plain(tsr_value v)
+{
+	return v.kind == TSR_VALUE_INT || v.kind == TSR_VALUE_FLOAT || v.kind == TSR_VALUE_BOOL;
+}
+
+static tsr_rhs *forward_alone(tsr_elab *el, const tsr_operation *op, const tsr_value *operands);
+
+/* The forward definition computed on numbers; false where it is more than one assignment of a constant. */
+static bool on_numbers(tsr_elab *el, const tsr_operation *op, const tsr_value *operands, tsr_value *out)
+{
+	tsr_rhs *r = forward_alone(el, op, operands);
+	if (!r || r->kind != TSR_RHS_CONST)
+		return false;
+	if (r->prec == TSR_PREC_BOOL)
+		*out = tsr_value_bool(r->value != 0);
+	else if (r->prec == TSR_PREC_NONE && fabs(r->value) < 9e15)
+		*out = tsr_value_int((int64_t)r->value);
+	else
+		*out = tsr_value_float(r->value);
+	return true;
+}
+
+/* ---- slots ---------------------------------------------------------------------------------------------------------------- */
+
+static tsr_value slot_value(tsr_tensor_id id, tsr_part part, int slot)
+{
+	return (tsr_value){.kind = TSR_VALUE_TENSOR, .tensor = {id, (uint8_t)part, slot}};
+}
+
+static const tsr_env *bind_slot(tsr_elab *el, const tsr_env *env, const char *name, uint32_t k, tsr_value v)
+{
+	tsr_name n = k ? tsr_elab_name(el, tsr_format(el->arena, "%s%u", name, k)) : tsr_elab_name(el, name);
+	return tsr_env_bind(el->arena, env, n, v);
+}
+
+/* v t lhs g for the result, v1 t1 rhs1 g1 ... for the operands; the gradient of what has none is tensor TSR_NONE. */
+static const tsr_env *slot_env(tsr_elab *el, const tsr_env *env, tsr_slots *s)
+{
+	env = tsr_env_frame(el->arena, env, s->frame);
+	for (uint32_t k = 0; k <= s->noperands; k++) {
+		tsr_value v = k ? s->operands[k - 1] : slot_value(s->result, TSR_PART_VALUE, 0);
+		tsr_value g = slot_value(TSR_NONE, TSR_PART_GRAD, (int)k);
+		if (v.kind == TSR_VALUE_TENSOR) {
+			v.tensor.slot = (int)k;
+			if (v.tensor.id != TSR_NONE && v.tensor.part == TSR_PART_VALUE && tsr_tensor_get(el->g, v.tensor.id)->differentiable)
+				g.tensor.id = v.tensor.id;
+		}
+		env = bind_slot(el, env, "v", k, v);
+		env = bind_slot(el, env, "t", k, v);
+		env = bind_slot(el, env, k ? "rhs" : "lhs", k, v);
+		env = bind_slot(el, env, "g", k, g);
+	}
+	return env;
+}
+
+static bool flatten(tsr_elab *el, const tsr_codetree *c, tsr_assigns *out)
+{
+	switch (c->kind) {
+	case TSR_CODE_SEQ:
+		for (uint32_t i = 0; i < c->seq.n; i++)
+			if (!flatten(el, c->seq.at[i], out))
+				return false;
+		return true;
+	case TSR_CODE_ASSIGN: tsr_push(el->arena, &out->v, c->assign); return true;
+	case TSR_CODE_COMMENT: return flatten(el, c->comment.body, out);
+	case TSR_CODE_FORWARD: case TSR_CODE_BACKPROP: case TSR_CODE_ZERO_GRADS: case TSR_CODE_FETCH: break;
+	}
+	tsr_eval_report(el->ev, TSR_E_ASSIGN, c->span, "the definition of an operation holds assignments only");
+	return false;
+}
+
+/* Evaluates a forward or gradient definition with the slots in scope; NULL after a report. */
+static tsr_assigns *define(tsr_elab *el, tsr_value definition, tsr_slots *s, tsr_span site)
+{
+	const tsr_ast *body;
+	const tsr_env *env;
+	tsr_level level;
+	if (!tsr_function_closure(definition, &body, &env, &level) || level != TSR_LEVEL_CD) {
+		tsr_eval_type_error(el->ev, site, "assignments, `fun%cd t t1 -> ..`", definition);
+		return NULL;
+	}
+	tsr_slots *around = el->slots;
+	el->slots = s;
+	tsr_value v = tsr_evaluate(el->ev, TSR_LEVEL_CD, slot_env(el, env, s), body);
+	el->slots = around;
+	tsr_assigns *out = TSR_NEW(el->arena, tsr_assigns);
+	if (v.kind == TSR_VALUE_UNIT)
+		return out;
+	if (v.kind != TSR_VALUE_CODE) {
+		tsr_eval_type_error(el->ev, body->span, "assignments", v);
+		return NULL;
+	}
+	return flatten(el, v.code, out) ? out : NULL;
+}
+
+static tsr_rhs *forward_alone(tsr_elab *el, const tsr_operation *op, const tsr_value *operands)
+{
+	const tsr_ast *body;
+	const tsr_env *env;
+	tsr_level level;
+	if (!tsr_function_closure(op->forward, &body, &env, &level) || body->kind != TSR_AST_ASSIGN)
+		return NULL;
+	tsr_slots s = {TSR_NONE, TSR_NONE, tsr_frame_new(el->arena, NULL, false), NULL, op->arity, operands};
+	tsr_slots *around = el->slots;
+	el->slots = &s;
+	tsr_rhs *r = tsr_rhs_slots(el, slot_env(el, env, &s), body->assign.value);
+	el->slots = around;
+	return r;
+}
+
+/* ---- application --------------------------------------------------------------------------------------------------------- */
+
+static tsr_why why_of(tsr_elab *el, const tsr_call *c, const tsr_value *spec, uint32_t n, const tsr_value *operands)
+{
+	tsr_why w = {.span = c->site, .other = TSR_NOWHERE};
+	const char *name = c->name ? c->name : "the operation";
+	if (spec && spec->kind == TSR_VALUE_STRING) {
+		w.what = tsr_format(el->arena, "`%s \"%s\"`", name, spec->string.text);
+		if (spec->string.origin)
+			w.other = spec->string.origin->span;
+	} else {
+		w.what = tsr_format(el->arena, "`%s`", name);
+	}
+	for (uint32_t i = 0; i < n && i < 3; i++)
+		w.operands[i] = operands[i].kind == TSR_VALUE_TENSOR ? tsr_tensor_get(el->g, operands[i].tensor.id)->name : NULL;
+	return w;
+}
+
+static bool differentiable(tsr_elab *el, uint32_t n, const tsr_value *operands)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (operands[i].kind == TSR_VALUE_TENSOR && operands[i].tensor.part == TSR_PART_VALUE
+		    && tsr_tensor_get(el->g, operands[i].tensor.id)->differentiable)
+			return !el->frozen;
+	return false;
+}
+
+static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, const tsr_value *spec, const tsr_value *logic,
+                      const tsr_value *given)
+{
+	uint32_t n = op->arity;
+	tsr_value *lifted = TSR_NEW_N(el->arena, tsr_value, n), *operands = TSR_NEW_N(el->arena, tsr_value, n);
+	tsr_shape *shapes = TSR_NEW_N(el->arena, tsr_shape, n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!tsr_elab_operand(el, given[i], c->spans[2 + i], &lifted[i]))
+			return TSR_POISON;
+		operands[i] = is_plain(given[i]) ? given[i] : lifted[i];
+		shapes[i] = tsr_tensor_get(el->g, lifted[i].tensor.id)->shape;
+		if (tsr_tensor_get(el->g, lifted[i].tensor.id)->poison)
+			return TSR_POISON;
+	}
+	tsr_record *r = tsr_record_new(el, c->site, n);
+	if (!tsr_template_logic(el, r, spec, logic, c->site))
+		return TSR_POISON;
+	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_OP, c->site);
+	t->shape = tsr_shape_fresh(el->g->store);
+	t->op.record = r->id;
+	t->op.op = c->name ? c->name : "operation";
+	t->differentiable = op->grad && differentiable(el, n, lifted);
+	r->slots[0] = t->id;
+	for (uint32_t i = 0; i < n; i++)
+		r->slots[1 + i] = lifted[i].tensor.id;
+	r->rule.why = why_of(el, c, spec ? spec : logic, n, operands);
+	tsr_emit_rule(el->g->store, &r->rule, &t->shape, shapes);
+	tsr_slots s = {r->id, t->id, tsr_frame_new(el->arena, NULL, false), NULL, n, operands};
+	t->op.forward = define(el, op->forward, &s, c->site);
+	if (t->op.forward && t->differentiable)
+		t->op.backward = define(el, *op->grad, &s, c->site);
+	if (!t->op.forward || (t->differentiable && !t->op.backward))
+		t->poison = true;
+	return t->poison ? TSR_POISON : tsr_value_tensor(t->id);
+}
+
+static tsr_value apply_operation(const tsr_call *c)
+{
+	tsr_elab *el = tsr_elab_of(c->ev);
+	const tsr_operation *op = c->data;
+	const tsr_value *spec = c->args[0] ? c->args[0] : op->spec, *logic = c->args[1] ? c->args[1] : op->logic;
+	tsr_value *given = TSR_NEW_N(el->arena, tsr_value, op->arity), out;
+	bool plain = true;
+	for (uint32_t i = 0; i < op->arity; i++) {
+		given[i] = *c->args[2 + i];
+		if (tsr_value_is_poison(given[i]))
+			return TSR_POISON;
+		plain &= is_plain(given[i]);
+	}
+	if (el->slots) {
+		tsr_eval_report(el->ev, TSR_E_ASSIGN, c->site, "the definition of an operation calls primitives only");
+		return TSR_POISON;
+	}
+	if (plain && !spec && !logic && on_numbers(el, op, given, &out))
+		return out;
+	return make(el, c, op, spec, logic, given);
+}
+
+/* ---- making operations ------------------------------------------------------------------------------------------------------ */
+
+static const tsr_value *kept(tsr_elab *el, const tsr_value *v)
+{
+	if (!v || (v->kind == TSR_VALUE_OPTION && v->items.n == 0))
+		return NULL;
+	tsr_value *k = TSR_NEW(el->arena, tsr_value);
+	*k = v->kind == TSR_VALUE_OPTION ? v->items.at[0] : *v;
+	return k;
+}
+
+static tsr_value operation(const tsr_call *c, uint32_t arity)
+{
+	tsr_elab *el = tsr_elab_of(c->ev);
+	tsr_operation *op = TSR_NEW(el->arena, tsr_operation);
+	op->arity = arity;
+	op->spec = kept(el, c->args[0]);
+	op->logic = kept(el, c->args[1]);
+	op->forward = *c->args[2];
+	op->grad = kept(el, c->args[3]);
+	return tsr_function_operation(el->ev, NULL, apply_operation, arity, op);
+}
+
+static tsr_value unop(const tsr_call *c) { return operation(c, 1); }
+static tsr_value binop(const tsr_call *c) { return operation(c, 2); }
+static tsr_value ternop(const tsr_call *c) { return operation(c, 3); }
+
+/* by_operands [f2; f3]: the member that takes as many operands as there are. */
+static tsr_value choose_operation(const tsr_call *c)
+{
+	tsr_elab *el = tsr_elab_of(c->ev);
+	const tsr_overload *o = c->data;
+	uint32_t n = c->n - 2;
+	for (uint32_t i = 0; i < o->list.items.n; i++) {
+		const tsr_operation *op = tsr_function_data(o->list.items.at[i], apply_operation);
+		if (!op || op->arity != n)
+			continue;
+		tsr_call call = *c;
+		call.data = (void *)op;
+		return apply_operation(&call);
+	}
+	tsr_eval_report(el->ev, TSR_E_ARGUMENTS, c->site, "`%s` does not take %u operand%s", c->name ? c->name : "the operation", n,
+	                n == 1 ? "" : "s");
+	return TSR_POISON;
+}
+
+static tsr_value by_operands(const tsr_call *c)
+{
+	tsr_elab *el = tsr_elab_of(c->ev);
+	if (c->args[0]->kind != TSR_VALUE_LIST)
+		return tsr_eval_type_error(el->ev, c->spans[0], "a list of operations", *c->args[0]);
+	for (uint32_t i = 0; i < c->args[0]->items.n; i++)
+		if (!tsr_function_data(c->args[0]->items.at[i], apply_operation))
+			return tsr_eval_type_error(el->ev, c->spans[0], "operations made by unop, binop or ternop", c->args[0]->items.at[i]);
+	tsr_overload *o = TSR_NEW(el->arena, tsr_overload);
+	o->list = *c->args[0];
+	return tsr_function_operation(el->ev, NULL, choose_operation, 0, o);
+}
+
+/* ---- captures ------------------------------------------------------------------------------------------------------------------ */
+
+void tsr_elab_capture(tsr_eval *ev, const tsr_env *env, tsr_value result, const tsr_ast *captures)
+{
+	tsr_elab *el = tsr_elab_of(ev);
+	tsr_frame *frame = tsr_env_nearest_frame(env);
+	if (!frame) {
+		tsr_eval_report(ev, TSR_E_LEVEL, captures->span, "captured labels belong to a definition: `let%%op`");
+		return;
+	}
+	tsr_tensor *t = result.kind == TSR_VALUE_TENSOR ? tsr_tensor_get(el->g, result.tensor.id) : NULL;
+	bool has_rule = t && t->kind == TSR_TENSOR_OP && t->op.record != TSR_NONE;
+	for (uint32_t i = 0; i < captures->items.n; i++) {
+		const tsr_ast *a = captures->items.at[i];
+		if (a->kind != TSR_AST_NAME)
+			continue;
+		const tsr_label *l = has_rule ? tsr_rule_label(&el->g->records.at[t->op.record]->rule, a->name.name) : NULL;
+		tsr_value v = TSR_POISON;
+		if (l) {
+			tsr_capture *c = TSR_NEW(el->arena, tsr_capture);
+			*c = (tsr_capture){l, a->name.name, a->span, TSR_NONE};
+			v = (tsr_value){.kind = TSR_VALUE_LABEL, .label = c};
+		} else {
+			tsr_eval_report(ev, TSR_E_UNKNOWN_NAME, a->span, "the spec has no label `%s`", a->name.name);
+		}
+		tsr_frame_put(el->arena, frame, a->name.name, v);
+	}
+}
+
+const tsr_builtin tsr_op_builtins[] = {
+	{"unop", "?spec ?logic ~forward ?grad", unop},
+	{"binop", "?spec ?logic ~forward ?grad", binop},
+	{"ternop", "?spec ?logic ~forward ?grad", ternop},
+	{"by_operands", "operations", by_operands},
+};
+const uint32_t tsr_op_nbuiltins = sizeof tsr_op_builtins / sizeof *tsr_op_builtins;

@@ -1,0 +1,160 @@
+/* Right-hand sides: expressions of primitives over slots and numbers.  Constants are folded; an integer that was written
+ * without a point has no precision yet and takes that of its neighbours. */
+#include "state.h"
+#include <string.h>
+
+tsr_rhs *tsr_rhs_const(tsr_elab *el, tsr_value v, tsr_span span)
+{
+	tsr_rhs *r = TSR_NEW(el->arena, tsr_rhs);
+	r->kind = TSR_RHS_CONST;
+	r->span = span;
+	r->value = v.kind == TSR_VALUE_FLOAT ? v.real : (double)v.integer;
+	r->prec = v.kind == TSR_VALUE_FLOAT ? TSR_PREC_F32 : v.kind == TSR_VALUE_BOOL ? TSR_PREC_BOOL : TSR_PREC_NONE;
+	return r;
+}
+
+tsr_rhs *tsr_rhs_operand(tsr_elab *el, tsr_operand o)
+{
+	tsr_rhs *r = TSR_NEW(el->arena, tsr_rhs);
+	r->kind = TSR_RHS_OPERAND;
+	r->span = o.span;
+	r->operand = o;
+	return r;
+}
+
+/* All arguments constant: the constant. Integers stay integers where the primitive keeps them. */
+static bool fold(tsr_elab *el, tsr_op op, uint32_t n, tsr_rhs **args, tsr_span span, tsr_rhs **out)
+{
+	tsr_scalar x[3];
+	tsr_prec precs[3];
+	bool integers = true;
+	for (uint32_t i = 0; i < n; i++) {
+		if (args[i]->kind != TSR_RHS_CONST)
+			return false;
+		precs[i] = args[i]->prec == TSR_PREC_NONE ? TSR_PREC_I64 : args[i]->prec == TSR_PREC_BOOL ? TSR_PREC_BOOL : TSR_PREC_F64;
+		integers &= precs[i] != TSR_PREC_F64;
+	}
+	tsr_prec p = integers ? tsr_op_operand_prec(op, precs) : TSR_PREC_F64;
+	p = tsr_prec_is_float(p) ? TSR_PREC_F64 : p;
+	for (uint32_t i = 0; i < n; i++)
+		x[i] = tsr_scalar_of(op == TSR_OP_WHERE && i == 0 ? TSR_PREC_BOOL : p, args[i]->value);
+	if ((op == TSR_OP_IDIV || op == TSR_OP_MOD) && args[1]->value == 0)
+		return false;
+	tsr_scalar y = tsr_op_apply(op, p, x);
+	tsr_rhs *r = TSR_NEW(el->arena, tsr_rhs);
+	r->kind = TSR_RHS_CONST;
+	r->span = span;
+	r->value = tsr_prec_is_float(y.prec) ? y.d : (double)y.i;
+	r->prec = tsr_prec_is_float(y.prec) ? TSR_PREC_F32 : y.prec == TSR_PREC_BOOL ? TSR_PREC_BOOL : TSR_PREC_NONE;
+	*out = r;
+	return true;
+}
+
+tsr_rhs *tsr_rhs_op(tsr_elab *el, tsr_op op, uint32_t n, tsr_rhs **args, tsr_span span)
+{
+	tsr_rhs *r;
+	for (uint32_t i = 0; i < n; i++)
+		if (!args[i])
+			return NULL;
+	if (fold(el, op, n, args, span, &r))
+		return r;
+	r = TSR_NEW(el->arena, tsr_rhs);
+	r->kind = TSR_RHS_OP;
+	r->span = span;
+	r->op.op = op;
+	for (uint32_t i = 0; i < n; i++)
+		r->op.args[i] = args[i];
+	return r;
+}
+
+static bool find_infix(tsr_name text, tsr_op *op)
+{
+	if (strcmp(text, "*.") == 0 || strcmp(text, "/.") == 0 || strcmp(text, "**.") == 0)
+		text = text[1] == '*' ? "**" : text[0] == '*' ? "*" : "/";
+	return tsr_op_find(text, 2, op);
+}
+
+/* An application of a primitive: its operation and argument syntax. */
+bool tsr_rhs_primitive(const tsr_ast *e, tsr_op *op, uint32_t *n, const tsr_ast **args)
+{
+	if (e->kind == TSR_AST_BINARY) {
+		args[0] = e->binary.left;
+		args[1] = e->binary.right;
+		*n = 2;
+		return !e->binary.trail.spec && !e->binary.trail.captures && find_infix(e->binary.op, op);
+	}
+	if (e->kind == TSR_AST_UNARY) {
+		args[0] = e->unary.e;
+		*n = 1;
+		return tsr_op_find(strcmp(e->unary.op, "-") == 0 ? "neg" : e->unary.op, 1, op);
+	}
+	if (e->kind != TSR_AST_APPLY || e->apply.fn->kind != TSR_AST_NAME || e->apply.fn->name.qualifier || e->apply.args.n > 3)
+		return false;
+	*n = e->apply.args.n;
+	for (uint32_t i = 0; i < *n; i++) {
+		if (e->apply.args.at[i].kind != TSR_ARG_PLAIN)
+			return false;
+		args[i] = e->apply.args.at[i].value;
+	}
+	return tsr_op_find(e->apply.fn->name.name, *n, op);
+}
+
+bool tsr_slot_of_name(tsr_name name, int *slot)
+{
+	static const struct { const char *word; int slot; } words[] = {
+		{"lhs", 0}, {"rhs1", 1}, {"rhs2", 2}, {"rhs3", 3}, {"rhs", 1}, {"all", TSR_SLOT_ALL},
+	};
+	size_t len = strlen(name);
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		size_t n = strlen(words[i].word);
+		bool suffix = len > n + 1 && name[len - n - 1] == '_' && strcmp(name + len - n, words[i].word) == 0;
+		bool prefix = len > n + 1 && name[n] == '_' && strncmp(name, words[i].word, n) == 0;
+		if (suffix || prefix) {
+			*slot = words[i].slot;
+			return true;
+		}
+	}
+	return false;
+}
+
+static tsr_rhs *leaf(tsr_elab *el, const tsr_env *env, const tsr_ast *e)
+{
+	tsr_value v = tsr_evaluate(el->ev, TSR_LEVEL_CONFIG, env, e);
+	int slot;
+	switch (v.kind) {
+	case TSR_VALUE_POISON: return NULL;
+	case TSR_VALUE_INT: case TSR_VALUE_FLOAT: case TSR_VALUE_BOOL: return tsr_rhs_const(el, v, e->span);
+	case TSR_VALUE_NUMBER: case TSR_VALUE_LABEL:
+		return tsr_elab_operand(el, v, e->span, &v)
+			? tsr_rhs_operand(el, (tsr_operand){v.tensor.id, TSR_PART_VALUE, TSR_SLOT_SCALAR, e->span}) : NULL;
+	case TSR_VALUE_TENSOR:
+		slot = v.tensor.slot;
+		if (v.tensor.id == TSR_NONE) {
+			tsr_eval_report(el->ev, TSR_E_NO_GRADIENT, e->span, "this operand has no gradient to read");
+			return NULL;
+		}
+		if (slot == TSR_NO_SLOT && !(e->kind == TSR_AST_NAME && tsr_slot_of_name(e->name.name, &slot))) {
+			tsr_diag *d = tsr_eval_report(el->ev, TSR_E_SLOT, e->span, "nothing says how this tensor's axes meet those of the operation");
+			tsr_hint(el->tc, d, "pass it as an operand, or give its name the slot: x_rhs1 is indexed like the first operand");
+			return NULL;
+		}
+		return tsr_rhs_operand(el, (tsr_operand){v.tensor.id, (tsr_part)v.tensor.part, slot, e->span});
+	case TSR_VALUE_UNIT: case TSR_VALUE_STRING: case TSR_VALUE_LIST: case TSR_VALUE_TUPLE: case TSR_VALUE_OPTION:
+	case TSR_VALUE_FUNCTION: case TSR_VALUE_CODE: case TSR_VALUE_ARGUMENT: break;
+	}
+	tsr_eval_type_error(el->ev, e->span, "an operand", v);
+	return NULL;
+}
+
+tsr_rhs *tsr_rhs_slots(tsr_elab *el, const tsr_env *env, const tsr_ast *e)
+{
+	tsr_op op;
+	uint32_t n;
+	const tsr_ast *at[3];
+	tsr_rhs *args[3];
+	if (!tsr_rhs_primitive(e, &op, &n, at))
+		return leaf(el, env, e);
+	for (uint32_t i = 0; i < n; i++)
+		args[i] = tsr_rhs_slots(el, env, at[i]);
+	return tsr_rhs_op(el, op, n, args, e->span);
+}

@@ -1,0 +1,172 @@
+/* Builtins that make tensors out of nothing, and those that look at labels and at the graph. */
+#include "state.h"
+#include <string.h>
+
+static tsr_elab *el_of(const tsr_call *c) { return tsr_elab_of(c->ev); }
+
+/* fill x: the number at every position of whatever shape the context gives. */
+static tsr_value fill(const tsr_call *c)
+{
+	tsr_elab *el = el_of(c);
+	tsr_value v = *c->args[0];
+	if (!tsr_value_is_number(v) && v.kind != TSR_VALUE_BOOL)
+		return tsr_eval_type_error(c->ev, c->spans[0], "a number", v);
+	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_FILL, c->site);
+	t->shape = tsr_shape_fresh(el->g->store);
+	t->fill.value = v.kind == TSR_VALUE_FLOAT ? v.real : (double)v.integer;
+	t->fill.integer = v.kind == TSR_VALUE_INT;
+	if (v.kind == TSR_VALUE_BOOL) {
+		t->prec = TSR_PREC_BOOL;
+		t->prec_fixed = true;
+	}
+	return tsr_value_tensor(t->id);
+}
+
+static tsr_value positions(const tsr_call *c)
+{
+	tsr_elab *el = el_of(c);
+	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_POSITIONS, c->site);
+	t->shape = tsr_shape_fresh(el->g->store);
+	t->prec = TSR_PREC_I32;
+	t->prec_fixed = true;
+	return tsr_value_tensor(t->id);
+}
+
+/* The words of one stream per tensor: keyed by the parameter that is being initialised, else by the tensor's own name. */
+static tsr_value random_bits(const tsr_call *c)
+{
+	tsr_elab *el = el_of(c);
+	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_RANDOM, c->site);
+	t->shape = tsr_shape_fresh(el->g->store);
+	t->prec = TSR_PREC_U32;
+	t->prec_fixed = true;
+	tsr_name path = el->random_key ? el->random_key : tsr_eval_path(c->ev) ? tsr_eval_path(c->ev) : tsr_elab_name(el, "random");
+	tsr_tensor_set_name(el, t, tsr_elab_name(el, tsr_format(el->arena, "%s.bits", path)));
+	t->random.key = t->name;
+	if (el->random_key)
+		t->random.key = !el->random_turn ? path : tsr_elab_name(el, tsr_format(el->arena, "%s#%u", path, el->random_turn));
+	el->random_turn++;
+	return tsr_value_tensor(t->id);
+}
+
+static tsr_value runtime_number(const tsr_call *c, bool integer)
+{
+	tsr_elab *el = el_of(c);
+	tsr_value v = *c->args[0];
+	if (v.kind != TSR_VALUE_STRING)
+		return tsr_eval_type_error(c->ev, c->spans[0], "the name of the number, a string", v);
+	tsr_name name = tsr_elab_name(el, v.string.text);
+	tsr_map_entry *e = tsr_map_put(&el->numbers, tsr_key(name));
+	if (e->value.i && el->g->numbers.at[e->value.i - 1]->integer != integer) {
+		tsr_diag *d = tsr_eval_report(c->ev, TSR_E_NAME_CLASH, c->site, "`%s` is %s and a float", name, "an int");
+		tsr_note_at(el->tc, d, el->g->numbers.at[e->value.i - 1]->span, "the other one");
+		return TSR_POISON;
+	}
+	if (!e->value.i) {
+		tsr_number *n = TSR_NEW(el->arena, tsr_number);
+		*n = (tsr_number){el->g->numbers.n, name, c->site, integer};
+		tsr_push(el->arena, &el->g->numbers, n);
+		e->value.i = n->id + 1;
+	}
+	return (tsr_value){.kind = TSR_VALUE_NUMBER, .number = (uint32_t)(e->value.i - 1)};
+}
+
+static tsr_value index_number(const tsr_call *c) { return runtime_number(c, true); }
+static tsr_value float_number(const tsr_call *c) { return runtime_number(c, false); }
+
+/* ---- labels ---------------------------------------------------------------------------------------------------------------------- */
+
+static tsr_value dim(const tsr_call *c)
+{
+	tsr_value v = *c->args[0];
+	return v.kind == TSR_VALUE_LABEL || tsr_value_is_poison(v) ? v : tsr_eval_type_error(c->ev, c->spans[0], "a captured label", v);
+}
+
+static tsr_why why_set(tsr_elab *el, const tsr_call *c, const char *what, const tsr_capture *l)
+{
+	return (tsr_why){.span = c->site, .other = l->span, .what = tsr_format(el->arena, "`%s %s`", what, l->name)};
+}
+
+static tsr_value set_equal(const tsr_call *c)
+{
+	tsr_elab *el = el_of(c);
+	for (int i = 0; i < 2; i++)
+		if (c->args[i]->kind != TSR_VALUE_LABEL)
+			return tsr_eval_type_error(c->ev, c->spans[i], "a captured label", *c->args[i]);
+	tsr_emit_equal_labels(el->g->store, c->args[0]->label->label, c->args[1]->label->label,
+	                      why_set(el, c, "set_equal", c->args[0]->label));
+	return TSR_UNIT;
+}
+
+static tsr_value set_dim(const tsr_call *c)
+{
+	tsr_elab *el = el_of(c);
+	tsr_value l = *c->args[0], n = *c->args[1];
+	if (l.kind != TSR_VALUE_LABEL)
+		return tsr_eval_type_error(c->ev, c->spans[0], "a captured label", l);
+	if (n.kind == TSR_VALUE_LABEL)
+		return set_equal(c);
+	if (n.kind != TSR_VALUE_INT)
+		return tsr_eval_type_error(c->ev, c->spans[1], "a size", n);
+	if (n.integer < 1) {
+		tsr_eval_report(c->ev, TSR_E_ARGUMENTS, c->spans[1], "an axis has at least one position, not %lld", (long long)n.integer);
+		return TSR_POISON;
+	}
+	tsr_emit_set_label(el->g->store, l.label->label, n.integer, why_set(el, c, "set_dim", l.label));
+	return TSR_UNIT;
+}
+
+/* ---- the graph --------------------------------------------------------------------------------------------------------------------- */
+
+static void below(tsr_elab *el, tsr_tensor_id id, bool *seen)
+{
+	if (seen[id])
+		return;
+	seen[id] = true;
+	const tsr_tensor *t = tsr_tensor_get(el->g, id);
+	if (t->kind != TSR_TENSOR_OP || t->op.record == TSR_NONE)
+		return;
+	const tsr_record *r = el->g->records.at[t->op.record];
+	for (uint32_t i = 0; i < r->rule.noperands; i++)
+		below(el, r->slots[1 + i], seen);
+}
+
+/* params t: the parameters below a tensor, in the order in which they were made. */
+static tsr_value params(const tsr_call *c)
+{
+	tsr_elab *el = el_of(c);
+	tsr_value v = *c->args[0];
+	if (v.kind != TSR_VALUE_TENSOR)
+		return tsr_eval_type_error(c->ev, c->spans[0], "a tensor", v);
+	bool *seen = TSR_NEW_N(el->arena, bool, el->g->tensors.n);
+	below(el, v.tensor.id, seen);
+	tsr_values out = {0};
+	for (uint32_t i = 0; i < el->g->params.n; i++)
+		if (seen[el->g->params.at[i]])
+			tsr_push(el->arena, &out, tsr_value_tensor(el->g->params.at[i]));
+	return tsr_value_list(out.n, out.at);
+}
+
+static tsr_value argument(const tsr_call *c)
+{
+	tsr_value n = *c->args[0], v = {.kind = TSR_VALUE_ARGUMENT};
+	if (n.kind != TSR_VALUE_INT)
+		return tsr_eval_type_error(c->ev, c->spans[0], "the position of an argument, counted from 1", n);
+	if (n.integer < 1) {
+		tsr_eval_report(c->ev, TSR_E_ARGUMENTS, c->spans[0], "arguments are counted from 1");
+		return TSR_POISON;
+	}
+	if (c->args[1] && c->args[1]->kind != TSR_VALUE_STRING)
+		return tsr_eval_type_error(c->ev, c->spans[1], "a string", *c->args[1]);
+	v.argument.position = n.integer;
+	v.argument.deflt = c->args[1] ? c->args[1]->string.text : NULL;
+	return v;
+}
+
+const tsr_builtin tsr_terminal_builtins[] = {
+	{"fill", "x", fill}, {"positions", "unit", positions}, {"random_bits", "unit", random_bits},
+	{"index", "name", index_number}, {"number", "name", float_number},
+	{"dim", "label", dim}, {"set_dim", "label n", set_dim}, {"set_equal", "a b", set_equal},
+	{"params", "t", params}, {"argument", "n ?default", argument},
+};
+const uint32_t tsr_terminal_nbuiltins = sizeof tsr_terminal_builtins / sizeof *tsr_terminal_builtins;
