@@ -1,7 +1,7 @@
 /* Recognises contractions:  C[c] acc= combine(A[a], B[b])  over a perfect nest, and sorts its loops.
  *
  * Two forms are seen, both with any loops around the innermost statements and any affine indices:
- *     for .. { let $s = 0  for .. reduce { set $s = $s + a * b }  store C = $s }       (or update C += $s)
+ *     for .. { let $s = 0  for .. reduce { set $s = $s + a * b }  store C = $s }       (or update C += $s, or let $s = C)
  *     for .. { update C += a * b }
  * A loop goes to the class of the operands that mention it: all three, batch; C and A, M; C and B, N; A or B only, K.
  * A and B are named so that the loop which walks C with stride one is in N.  Whatever else stands in the nest (guards,
@@ -39,14 +39,26 @@ static const tsr_stmts *descend(nest *n, const tsr_stmts *body)
 
 static bool is_local(const tsr_expr *e, tsr_local_id local) { return e->kind == TSR_EXPR_LOCAL && e->local == local; }
 
+static bool is_element(const tsr_loops *l, const tsr_expr *e, const tsr_stmt *store)
+{
+	if (e->kind != TSR_EXPR_LOAD || e->load.buffer != store->store.buffer)
+		return false;
+	for (uint32_t i = 0; i < l->buffers.at[e->load.buffer]->rank; i++)
+		if (!tsr_lin_equal(e->load.index[i], store->store.index[i]))
+			return false;
+	return true;
+}
+
 /* let, reduce loops, store */
 static bool local_form(nest *n, const tsr_stmts *body)
 {
 	const tsr_stmt *let = body->at[0], *loop = body->at[1], *out = body->at[2];
 	if (let->kind != TSR_STMT_LET || loop->kind != TSR_STMT_FOR || (out->kind != TSR_STMT_STORE && out->kind != TSR_STMT_UPDATE))
 		return false;
-	tsr_expr *zero = let->let.value;
-	if (zero->kind != TSR_EXPR_CONST || !tsr_prec_is_float(zero->prec) || zero->value.d != 0 || !is_local(out->store.value, let->let.local))
+	const tsr_expr *start = let->let.value;
+	bool from_zero = start->kind == TSR_EXPR_CONST && tsr_prec_is_float(start->prec) && start->value.d == 0;
+	bool from_element = out->kind == TSR_STMT_STORE && is_element(n->l, start, out);
+	if ((!from_zero && !from_element) || !is_local(out->store.value, let->let.local))
 		return false;
 	tsr_stmts one = { (tsr_stmt **)&body->at[1], 1, 1 };
 	const tsr_stmts *inner = descend(n, &one);
@@ -59,8 +71,8 @@ static bool local_form(nest *n, const tsr_stmts *body)
 	if (!is_local(sum->op.args[mine], let->let.local))
 		return false;
 	n->product = sum->op.args[1 - mine];
-	n->clear = out->kind == TSR_STMT_STORE;
-	n->acc = n->clear ? TSR_ACC_ADD : out->store.acc;
+	n->clear = out->kind == TSR_STMT_STORE && from_zero;
+	n->acc = out->kind == TSR_STMT_STORE ? TSR_ACC_ADD : out->store.acc;
 	n->c = out->store.buffer;
 	n->c_index = out->store.index;
 	return n->acc == TSR_ACC_ADD || n->acc == TSR_ACC_SUB;

@@ -13,8 +13,10 @@
 #include <string.h>
 
 typedef struct reduction {
-	tsr_nest nest;
-	tsr_stmt *update;
+	tsr_nest nest;               /* the loops around the statement that writes */
+	tsr_stmt *target;            /* STORE or UPDATE: buffer and index */
+	tsr_acc acc;
+	tsr_expr *value;
 	uint32_t npar, nred;
 	tsr_stmt *par[TSR_MOST_LOOPS], *red[TSR_MOST_LOOPS];
 	bool clear;
@@ -68,36 +70,115 @@ static bool supported(tsr_acc acc)
 	return false;
 }
 
+static double scalar_value(const tsr_expr *e) { return tsr_prec_is_float(e->prec) ? e->value.d : (double)e->value.i; }
+
+static bool is_number(const tsr_expr *e, double x) { return e->kind == TSR_EXPR_CONST && scalar_value(e) == x; }
+
+static bool is_local(const tsr_expr *e, tsr_local_id local) { return e && e->kind == TSR_EXPR_LOCAL && e->local == local; }
+
+static bool is_element(const tsr_loops *l, const tsr_expr *e, const tsr_stmt *store)
+{
+	if (e->kind != TSR_EXPR_LOAD || e->load.buffer != store->store.buffer)
+		return false;
+	for (uint32_t i = 0; i < l->buffers.at[e->load.buffer]->rank; i++)
+		if (!tsr_lin_equal(e->load.index[i], store->store.index[i]))
+			return false;
+	return true;
+}
+
+static bool is_op(const tsr_expr *e, tsr_op op) { return e->kind == TSR_EXPR_OP && e->op.op == op; }
+
+/* The accumulator of `$s = $s op v`; TSR_ACCS when there is none. */
+static tsr_acc collecting(const tsr_stmt *set, tsr_local_id local, tsr_expr **value)
+{
+	if (set->kind != TSR_STMT_SET || set->let.local != local || set->let.value->kind != TSR_EXPR_OP || !is_local(set->let.value->op.args[0], local))
+		return TSR_ACCS;
+	*value = set->let.value->op.args[1];
+	for (int acc = TSR_ACC_ADD; acc < TSR_ACCS; acc++)
+		if (tsr_acc_get((tsr_acc)acc)->op == set->let.value->op.op && supported((tsr_acc)acc))
+			return (tsr_acc)acc;
+	return TSR_ACCS;
+}
+
+/* let $s = start; for .. { set $s = $s acc v }; store X = $s, - $s or X - $s */
+static bool local_form(const tsr_loops *l, reduction *r)
+{
+	const tsr_stmts *body = r->nest.body;
+	tsr_stmt *let = body->at[0], *out = body->at[2];
+	if (let->kind != TSR_STMT_LET || body->at[1]->kind != TSR_STMT_FOR || (out->kind != TSR_STMT_STORE && out->kind != TSR_STMT_UPDATE))
+		return false;
+	tsr_stmts loops = { &body->at[1], 1, 1 };
+	tsr_nest inner = tsr_nest_of(&loops);
+	tsr_local_id s = let->let.local;
+	r->target = out;
+	r->acc = inner.body->n == 1 ? collecting(inner.body->at[0], s, &r->value) : TSR_ACCS;
+	if (r->acc == TSR_ACCS)
+		return false;
+	bool from_neutral = is_number(let->let.value, tsr_acc_get(r->acc)->neutral);
+	tsr_expr *v = out->store.value;
+	r->clear = from_neutral && out->kind == TSR_STMT_STORE;
+	if (out->kind == TSR_STMT_UPDATE) {
+		bool same = out->store.acc == r->acc || (out->store.acc == TSR_ACC_SUB && r->acc == TSR_ACC_ADD);
+		r->acc = out->store.acc;
+		if (!from_neutral || !same || !is_local(v, s))
+			return false;
+	} else if (from_neutral && r->acc == TSR_ACC_ADD && is_op(v, TSR_OP_NEG) && is_local(v->op.args[0], s)) {
+		r->acc = TSR_ACC_SUB;
+	} else if (from_neutral && r->acc == TSR_ACC_ADD && is_op(v, TSR_OP_SUB) && is_element(l, v->op.args[0], out) && is_local(v->op.args[1], s)) {
+		r->acc = TSR_ACC_SUB;
+		r->clear = false;
+	} else if (!is_local(v, s) || (!from_neutral && !is_element(l, let->let.value, out))) {
+		return false;
+	}
+	for (uint32_t i = 0; i < inner.n; i++)
+		r->red[r->nred++] = inner.loop[i];
+	return true;
+}
+
+static bool any_serial(const reduction *r)
+{
+	for (uint32_t i = 0; i < r->npar + r->nred; i++)
+		if ((i < r->npar ? r->par[i] : r->red[i - r->npar])->loop.how == TSR_FOR_SERIAL)
+			return true;
+	return false;
+}
+
 static bool reduction_of(const tsr_loops *l, const tsr_stmt *kernel, reduction *r)
 {
-	tsr_stmt *s = tsr_nest_single(kernel, &r->nest), *owner[TSR_MOST_LOOPS];
-	if (!s || s->kind != TSR_STMT_UPDATE || !supported(s->store.acc) || tsr_expr_reads(s->store.value, s->store.buffer)
-		|| !tsr_nest_covers(l, &r->nest, s, owner))
+	tsr_stmt *owner[TSR_MOST_LOOPS];
+	if (kernel->kind != TSR_STMT_KERNEL)
 		return false;
-	r->update = s;
-	r->npar = r->nred = 0;
-	r->clear = false;
-	for (uint32_t axis = 0; axis < l->buffers.at[s->store.buffer]->rank; axis++)
+	*r = (reduction){ .nest = tsr_nest_of((tsr_stmts *)&kernel->kernel.body) };
+	bool local = r->nest.body->n == 3 && local_form(l, r);
+	if (!local) {
+		tsr_stmt *s = r->nest.body->n == 1 ? r->nest.body->at[0] : NULL;
+		if (!s || s->kind != TSR_STMT_UPDATE || !supported(s->store.acc))
+			return false;
+		r->target = s;
+		r->acc = s->store.acc;
+		r->value = s->store.value;
+	}
+	if (tsr_expr_reads(r->value, r->target->store.buffer) || !tsr_nest_covers(l, &r->nest, r->target, owner))
+		return false;
+	for (uint32_t axis = 0; axis < l->buffers.at[r->target->store.buffer]->rank; axis++)
 		if (owner[axis])
 			r->par[r->npar++] = owner[axis];
 	for (uint32_t i = 0; i < r->nest.n; i++) {
 		bool par = false;
 		for (uint32_t j = 0; j < r->npar; j++)
 			par |= r->par[j] == r->nest.loop[i];
-		if (r->nest.loop[i]->loop.how == TSR_FOR_SERIAL)
+		if (!par && local)
 			return false;
 		if (!par)
 			r->red[r->nred++] = r->nest.loop[i];
 	}
-	return true;
+	return !any_serial(r);
 }
-
-static double scalar_value(const tsr_expr *e) { return tsr_prec_is_float(e->prec) ? e->value.d : (double)e->value.i; }
 
 /* The place of a covering store of the neutral value which this update can absorb, or -1. */
 static int64_t clearing(tsr_pass *p, const tsr_stmts *body, uint32_t at, const reduction *r)
 {
-	tsr_buffer_id x = r->update->store.buffer;
+	tsr_buffer_id x = r->target->store.buffer;
 	tsr_use *use = TSR_NEW_N(p->arena, tsr_use, p->l->buffers.n + 1);
 	for (uint32_t i = at; i-- > 0;) {
 		memset(use, 0, p->l->buffers.n * sizeof *use);
@@ -106,8 +187,7 @@ static int64_t clearing(tsr_pass *p, const tsr_stmts *body, uint32_t at, const r
 			continue;
 		tsr_nest n;
 		tsr_stmt *s = tsr_nest_single(body->at[i], &n);
-		bool clears = s && s->kind == TSR_STMT_STORE && s->store.buffer == x && s->store.value->kind == TSR_EXPR_CONST
-			&& scalar_value(s->store.value) == tsr_acc_get(r->update->store.acc)->neutral && tsr_nest_covers(p->l, &n, s, NULL);
+		bool clears = s && s->kind == TSR_STMT_STORE && s->store.buffer == x && is_number(s->store.value, tsr_acc_get(r->acc)->neutral) && tsr_nest_covers(p->l, &n, s, NULL);
 		return clears ? (int64_t)i : -1;
 	}
 	return -1;
@@ -151,13 +231,13 @@ static bool is_product(const tsr_expr *e)
 
 static bool wants_columns(const tsr_loops *l, const reduction *r)
 {
-	if (!r->npar || is_product(r->update->store.value))
+	if (!r->npar || is_product(r->value))
 		return false;
 	const tsr_stmt *last = r->par[r->npar - 1];
-	if (!unit_loads(l, r->update->store.value, last->loop.sym) || (tsr_size_is_const(last->loop.extent) && last->loop.extent.k < 4))
+	if (!unit_loads(l, r->value, last->loop.sym) || (tsr_size_is_const(last->loop.extent) && last->loop.extent.k < 4))
 		return false;
 	for (uint32_t i = 0; i < r->nred; i++)
-		if (unit_loads(l, r->update->store.value, r->red[i]->loop.sym))
+		if (unit_loads(l, r->value, r->red[i]->loop.sym))
 			return false;
 	return true;
 }
@@ -167,7 +247,7 @@ static void order_reduced(const tsr_loops *l, reduction *r)
 {
 	for (uint32_t i = 0; i + 1 < r->nred; i++) {
 		tsr_stmt *x = r->red[i], *last = r->red[r->nred - 1];
-		if (unit_loads(l, r->update->store.value, x->loop.sym) > unit_loads(l, r->update->store.value, last->loop.sym)) {
+		if (unit_loads(l, r->value, x->loop.sym) > unit_loads(l, r->value, last->loop.sym)) {
 			r->red[i] = last;
 			r->red[r->nred - 1] = x;
 		}
@@ -203,11 +283,12 @@ static void put_under(tsr_pass *p, tsr_stmts *into, uint32_t n, tsr_stmt *const 
 	tsr_push(p->arena, into, what);
 }
 
-static tsr_stmt *write_like(tsr_pass *p, const tsr_stmt *like, tsr_stmt_kind kind, tsr_expr *value)
+static tsr_stmt *write_like(tsr_pass *p, const tsr_stmt *like, tsr_stmt_kind kind, tsr_acc acc, tsr_expr *value)
 {
 	tsr_stmt *s = tsr_stmt_new(p->arena, kind, like->span);
 	s->store = like->store;
 	s->store.value = value;
+	s->store.acc = acc;
 	return s;
 }
 
@@ -218,40 +299,40 @@ static tsr_expr *neutral(tsr_pass *p, tsr_acc acc, tsr_prec prec)
 
 static void build_local(tsr_pass *p, tsr_loop_unit *u, const reduction *r, tsr_stmts *out)
 {
-	tsr_stmt *w = r->update;
+	tsr_stmt *w = r->target;
 	tsr_prec prec = p->l->buffers.at[w->store.buffer]->prec;
 	/* what is subtracted from a kept value is summed first */
-	tsr_acc inner = w->store.acc == TSR_ACC_SUB && !r->clear ? TSR_ACC_ADD : w->store.acc;
+	tsr_acc inner = r->acc == TSR_ACC_SUB && !r->clear ? TSR_ACC_ADD : r->acc;
 	tsr_stmts *body = open_loops(p, out, r->npar, r->par, TSR_FOR_PARALLEL);
 	tsr_stmt *let = tsr_stmt_new(p->arena, TSR_STMT_LET, w->span), *set = tsr_stmt_new(p->arena, TSR_STMT_SET, w->span);
 	let->let.local = set->let.local = u->nlocals++;
 	let->let.prec = set->let.prec = prec;
 	let->let.value = neutral(p, inner, prec);
-	set->let.value = tsr_expr_op(p->arena, tsr_acc_get(inner)->op, prec, tsr_expr_local(p->arena, let->let.local, prec), w->store.value, NULL);
+	set->let.value = tsr_expr_op(p->arena, tsr_acc_get(inner)->op, prec, tsr_expr_local(p->arena, let->let.local, prec), r->value, NULL);
 	tsr_push(p->arena, body, let);
 	put_under(p, body, r->nred, r->red, TSR_FOR_REDUCE, set);
-	tsr_push(p->arena, body, write_like(p, w, r->clear ? TSR_STMT_STORE : TSR_STMT_UPDATE, tsr_expr_local(p->arena, let->let.local, prec)));
+	tsr_push(p->arena, body, write_like(p, w, r->clear ? TSR_STMT_STORE : TSR_STMT_UPDATE, r->acc, tsr_expr_local(p->arena, let->let.local, prec)));
 }
 
 static void build_columns(tsr_pass *p, const reduction *r, tsr_stmts *out)
 {
-	tsr_stmt *w = r->update;
+	tsr_stmt *w = r->target;
 	if (r->clear) {
-		tsr_expr *zero = neutral(p, w->store.acc, p->l->buffers.at[w->store.buffer]->prec);
-		put_under(p, out, r->npar, r->par, TSR_FOR_PARALLEL, write_like(p, w, TSR_STMT_STORE, zero));
+		tsr_expr *zero = neutral(p, r->acc, p->l->buffers.at[w->store.buffer]->prec);
+		put_under(p, out, r->npar, r->par, TSR_FOR_PARALLEL, write_like(p, w, TSR_STMT_STORE, r->acc, zero));
 	}
 	tsr_stmts *body = open_loops(p, out, r->nred, r->red, TSR_FOR_REDUCE);
-	put_under(p, body, r->npar, r->par, TSR_FOR_PARALLEL, w);
+	put_under(p, body, r->npar, r->par, TSR_FOR_PARALLEL, write_like(p, w, TSR_STMT_UPDATE, r->acc, r->value));
 }
 
 static void build_pointwise(tsr_pass *p, const reduction *r, tsr_stmts *out)
 {
-	tsr_stmt *w = r->update;
+	tsr_stmt *w = r->target;
 	tsr_prec prec = p->l->buffers.at[w->store.buffer]->prec;
-	tsr_expr *v = w->store.value;
-	if (r->clear && w->store.acc == TSR_ACC_SUB)
+	tsr_expr *v = r->value;
+	if (r->clear && r->acc == TSR_ACC_SUB)
 		v = tsr_expr_op(p->arena, TSR_OP_NEG, prec, v, NULL, NULL);
-	put_under(p, out, r->npar, r->par, TSR_FOR_PARALLEL, write_like(p, w, r->clear ? TSR_STMT_STORE : TSR_STMT_UPDATE, v));
+	put_under(p, out, r->npar, r->par, TSR_FOR_PARALLEL, write_like(p, w, r->clear ? TSR_STMT_STORE : TSR_STMT_UPDATE, r->acc, v));
 }
 
 static void rebuild(tsr_pass *p, tsr_loop_unit *u, tsr_stmts *body, uint32_t at, reduction *r)
@@ -280,8 +361,8 @@ void tsr_pass_reduce(tsr_pass *p)
 			reduction r;
 			if (!reduction_of(p->l, u->body.at[at], &r))
 				continue;
-			int64_t before = clearing(p, &u->body, at, &r);
-			r.clear = before >= 0;
+			int64_t before = r.clear ? -1 : clearing(p, &u->body, at, &r);
+			r.clear |= before >= 0;
 			if (!r.clear && !r.nred)
 				continue;
 			rebuild(p, u, &u->body, at, &r);

@@ -1,8 +1,9 @@
 /* Virtual tensors: a value that one kernel computes point by point is put into the expressions that read it, and is never stored.
  *
- * A producer is a kernel that holds one nest around one `store X = e` covering X with bare indices.  It may vanish when X is
- * a value or gradient that the program level does not see, no unit reads X before storing all of it (contents persist between
- * units), nothing else writes X in this unit, and every kernel that reads X afterwards may take the expression:
+ * A producer is a kernel that holds one nest around one `store X = e` covering X with bare indices.  It may vanish when all
+ * of X is stored anew later in the unit, or when X is a value or gradient that the program level does not see and that no unit
+ * reads before storing all of it (contents persist between units); and when every kernel that reads X in between may take
+ * the expression:
  *   - what e loads is not written between the producer and that kernel, nor by it, except the very element that it stores
  *   - inside a reduction, or with more iterations than X has elements, only a plain load or a number is put in its place, so that no
  *     arithmetic is repeated and products of loads stay products of loads
@@ -140,7 +141,7 @@ static bool producer_of(unit_walk *w, const tsr_stmt *kernel, producer *pr)
 	}
 	pr->loads = TSR_NEW_N(w->scratch, tsr_use, w->p->l->buffers.n + 1);
 	tsr_expr_use(pr->value, pr->loads);
-	return owned == pr->nest.n && !tsr_buffer_kept(b);
+	return owned == pr->nest.n;
 }
 
 /* ---- readers ------------------------------------------------------------------------------------------------------------- */
@@ -268,44 +269,56 @@ static tsr_expr *substitute(void *user, tsr_expr *e)
 	return tsr_expr_place(s->w->p->arena, s->w->p->l, s->pr->value, s->pr->rank, s->pr->syms, e->load.index);
 }
 
+/* Stores all of X anew, without a look at what it held. */
+static bool overwrites(unit_walk *w, const tsr_stmt *kernel, tsr_buffer_id x)
+{
+	tsr_nest n;
+	const tsr_stmt *s = tsr_nest_single(kernel, &n);
+	return s && s->kind == TSR_STMT_STORE && s->store.buffer == x && !tsr_expr_reads(s->store.value, x) && tsr_nest_covers(w->p->l, &n, s, NULL);
+}
+
+typedef struct readers { tsr_stmt **takes; uint32_t n; bool all, replaced; } readers;
+
+/* Who reads this value of X, up to where X is stored anew. */
+static readers find_readers(unit_walk *w, uint32_t at, const producer *pr)
+{
+	readers r = { TSR_NEW_N(w->scratch, tsr_stmt *, w->body->n + 1), 0, true, false };
+	uint32_t count = 0, end = w->body->n;
+	for (uint32_t j = at + 1; j < end; j++) {
+		tsr_stmt *s = w->body->at[j];
+		if (overwrites(w, s, pr->x)) {
+			r.replaced = true;
+			end = j;
+		} else
+			count += use_of(w, s)[pr->x].loads;
+	}
+	bool broken = false;
+	for (uint32_t j = at + 1; j < end; j++) {
+		tsr_use *use = use_of(w, w->body->at[j]);
+		broken |= use[pr->x].stores || use[pr->x].updates;
+		r.all &= !use[pr->x].updates;
+		if (use[pr->x].loads) {
+			if (!broken && fits(pr, reader_takes(w, pr, w->body->at[j], use), count))
+				r.takes[r.n++] = w->body->at[j];
+			else
+				r.all = false;
+		}
+		for (uint32_t b = 0; b < w->p->l->buffers.n; b++)
+			broken |= pr->loads[b].loads && (use[b].stores || use[b].updates);
+	}
+	return r;
+}
+
 /* Tries one producer; true when its kernel can go. */
 static bool try_producer(unit_walk *w, uint32_t at, const producer *pr)
 {
-	uint32_t n = w->p->l->buffers.n, readers = 0;
-	tsr_stmt **takes = TSR_NEW_N(w->scratch, tsr_stmt *, w->body->n + 1);
-	bool alone = true, broken = false, all = true;
-	for (uint32_t j = 0; j < at; j++) {
-		tsr_use *use = use_of(w, w->body->at[j]);
-		alone &= !use[pr->x].stores && !use[pr->x].updates;
-	}
-	for (uint32_t j = at + 1; j < w->body->n; j++) {
-		tsr_use *use = use_of(w, w->body->at[j]);
-		if (use[pr->x].loads)
-			readers += use[pr->x].loads;
-	}
-	uint32_t taken = 0;
-	for (uint32_t j = at + 1; j < w->body->n; j++) {
-		tsr_stmt *s = w->body->at[j];
-		tsr_use *use = use_of(w, s);
-		if (use[pr->x].stores || use[pr->x].updates) {
-			alone = false;
-			broken = true;
-		}
-		if (use[pr->x].loads) {
-			if (!broken && fits(pr, reader_takes(w, pr, s, use), readers))
-				takes[taken++] = s;
-			else
-				all = false;
-		}
-		for (uint32_t b = 0; b < n; b++)
-			broken |= pr->loads[b].loads && (use[b].stores || use[b].updates);
-	}
-	bool vanishes = all && alone && !w->exposed[pr->x];
+	readers r = find_readers(w, at, pr);
+	bool vanishes = r.all && (r.replaced || (!w->exposed[pr->x] && !tsr_buffer_kept(w->p->l->buffers.at[pr->x])));
 	if (!vanishes && !is_plain(pr->value, false))
 		return false;
 	substitution s = { w, pr, 0 };
-	for (uint32_t i = 0; i < taken; i++)
-		tsr_stmt_rewrite(takes[i], substitute, &s);
+	for (uint32_t i = 0; i < r.n; i++)
+		tsr_stmt_rewrite(r.takes[i], substitute, &s);
 	w->p->changes += s.count + vanishes;
 	return vanishes;
 }

@@ -104,7 +104,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 		if (form == 0 || !summed)
 			tsr_text_addf(units, "for %s in 0..%s %s {\n", loops[i], runtime[i] ? "?n" : tsr_format(a, "%d", extent[i]), summed ? "reduce" : "parallel");
 		if (form != 0 && i + 1 == nc)
-			tsr_text_addf(units, "let $0 : %s = 0.0:%s\n", prec, prec);
+			tsr_text_addf(units, form == 3 ? "let $0 : %s = %s\n" : "let $0 : %s = 0.0:%s\n", prec, form == 3 ? tsr_text_str(&c) : prec);
 	}
 	/* K's loops come last in the numbering, so the local form opens them after the let */
 	const char *xs = tsr_text_str(&x), *ys = tsr_text_str(&y), *cs = tsr_text_str(&c);

@@ -64,7 +64,7 @@ static void kernel(tsr_arena *a, tsr_text *t, int n)
 	static const int over[] = { 3, 1, 2, 0 };
 	static const char *const accs[] = { "+=", "-=", "@^=" };
 	uint32_t b = draw(BUFFERS);
-	int own = over[shape[b]], kind = (int)draw(8);
+	int own = over[shape[b]], kind = (int)draw(10);
 	tsr_text_addf(t, "kernel k%d {\n", n);
 	if (kind < 4) {                       /* point by point; may read what it writes */
 		loops(t, own, "parallel", "parallel");
@@ -73,6 +73,26 @@ static void kernel(tsr_arena *a, tsr_text *t, int n)
 	} else if (kind == 4) {
 		loops(t, own, "parallel", "parallel");
 		tsr_text_addf(t, "update %s %s %s\n", element(a, b), accs[draw(3)], value(a, own, 0));
+		close(t, own);
+	} else if (kind > 7 && own < 3) {     /* collected in a local, from nothing or from the element */
+		bool element_first = draw(2), largest = draw(3) == 0;
+		const char *x = element(a, b), *v = value(a, 3, 1), *out = "$0";
+		while (strstr(v, tsr_format(a, "%%b%u[", b)))
+			v = value(a, 3, 2);
+		if (!element_first && !largest && draw(2))
+			out = draw(2) ? "neg.f32($0)" : tsr_format(a, "sub.f32(%s, $0)", x);
+		if (draw(2)) {
+			loops(t, own, "parallel", "parallel");
+			tsr_text_addf(t, "store %s = %s\n", x, largest ? "-inf" : "0.0");
+			close(t, own);
+			tsr_text_addf(t, "} kernel k%dc {\n", n);
+		}
+		loops(t, own, "parallel", "parallel");
+		tsr_text_addf(t, "let $0 : f32 = %s\n", element_first ? x : largest ? "-inf" : "0.0");
+		loops(t, 3 - own, "reduce", "reduce");
+		tsr_text_addf(t, "set $0 = %s.f32($0, %s)\n", largest ? "max" : "add", v);
+		close(t, 3 - own);
+		tsr_text_addf(t, "store %s = %s\n", x, out);
 		close(t, own);
 	} else {                              /* cleared or not, summed over what the target lacks */
 		const char *acc = accs[draw(3)];
