@@ -107,6 +107,9 @@ typedef struct tsr_opener { int code; uint32_t token; } tsr_opener;      /* what
 typedef TSR_VEC(tsr_opener) tsr_openers;
 void tsr_syntax_error(tsr_compiler *tc, const tsr_tokens *tokens, uint32_t i, const bool *expected, const tsr_openers *open);
 
+/* An expression that begins at the beginning of a line and would continue the definition before it. */
+void tsr_line_error(tsr_compiler *tc, const tsr_token *t);
+
 /* placed.c: what the grammar cannot say about an item's tree (assignments where a value is needed, operators without
  * their spec, depth).  Returns the item, or what replaces it. */
 tsr_ast *tsr_placed(tsr_compiler *tc, tsr_ast *item);

@@ -155,6 +155,11 @@ static bool habit(const slip *s)
 		tsr_hint(s->tc, d, "leave the `;` out, or put the steps between `begin` and `end`");
 		return true;
 	}
+	if (s->before && s->before->code == TK_MODULE && s->expected[TK_DOT] && !s->expected[TK_PLUS]) {
+		tsr_diag *d = tsr_report(s->tc, TSR_E_SYNTAX, s->before->span, "%s is a module, and a value is needed here", found_text(s->tc, s->before));
+		tsr_hint(s->tc, d, "a module's values are written `Nn.layer_norm`; other names begin with a small letter");
+		return true;
+	}
 	if (is_closer(t->code) && !s->open) {
 		tsr_report(s->tc, TSR_E_SYNTAX, t->span, "nothing opens what this %s closes", found_text(s->tc, t));
 		return true;
@@ -166,10 +171,8 @@ static void add_hint(const slip *s, tsr_diag *d)
 {
 	const tsr_token *t = s->found;
 	bool keyword = t->code && tsr_token_size(t) > 1 && t->text[0] >= 'a' && t->text[0] <= 'z' && t->code != TK_NAME;
-	if (keyword && s->expected[TK_NAME] && !s->expected[TK_IF])
+	if (keyword && s->expected[TK_NAME] && (s->expected[TK_UNDERSCORE] || !s->expected[TK_INT]))
 		tsr_hint(s->tc, d, "`%.*s` is a word of the language; choose another name", (int)tsr_token_size(t), t->text);
-	else if (s->before && s->before->code == TK_MODULE && s->expected[TK_DOT])
-		tsr_hint(s->tc, d, "a name with a capital letter is a module's: `Nn.layer_norm`; other names begin with a small letter");
 	else if (t->code == TK_MODULE && s->expected[TK_NAME])
 		tsr_hint(s->tc, d, "names of values begin with a small letter");
 	else if (t->code == TK_LET && s->before && s->before->code == TK_EQUAL && t->bol)
@@ -178,6 +181,12 @@ static void add_hint(const slip *s, tsr_diag *d)
 		tsr_hint(s->tc, d, "one `;` stands between two steps");
 	else if (s->expected[TK_SEMISEMI] && t->code && !s->expected[TK_PLUS])
 		tsr_hint(s->tc, d, "what is done when the program runs stands in `let%%main () = ...`");
+}
+
+void tsr_line_error(tsr_compiler *tc, const tsr_token *t)
+{
+	tsr_diag *d = tsr_report(tc, TSR_E_SYNTAX, t->span, "%s begins a line, where a definition is expected", found_text(tc, t));
+	tsr_hint(tc, d, "what is done when the program runs stands in `let%%main () = ...`; a line that continues a definition is indented");
 }
 
 void tsr_syntax_error(tsr_compiler *tc, const tsr_tokens *tokens, uint32_t i, const bool *expected, const tsr_openers *open)

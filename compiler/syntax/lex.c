@@ -55,7 +55,9 @@ tsr_tokens tsr_lex(tsr_compiler *tc, const char *text, size_t size, tsr_span bas
 		if (code < 0) {
 			report_bad(tc, code, &s, span);
 			if (code == TSR_SCAN_OPEN_COMMENT)
-				s.start = s.cursor = s.limit;
+				s.cursor = s.limit;
+			while (code == TSR_SCAN_OPEN_STRING && s.cursor < s.limit && *s.cursor != '\n')
+				s.cursor++;
 			continue;
 		}
 		if (code == TSR_SCAN_END)

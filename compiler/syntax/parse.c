@@ -87,6 +87,19 @@ static void follow(pump *m, uint32_t i, int below)
 	}
 }
 
+/* Whether the token would be taken as one more argument of a definition that ended on the line before: nobody writes an
+ * argument at the beginning of a line, and everybody forgets once that the top level has definitions only. */
+static bool runs_on(const pump *m, uint32_t i)
+{
+	static const char ends[] = {TK_NAME, TK_INT, TK_FLOAT, TK_STRING, TK_BOOL, TK_RPAREN, TK_RBRACKET, TK_RARRAY, TK_RBRACE, TK_END, TK_DONE};
+	static const char begins[] = {TK_NAME, TK_MODULE, TK_INT, TK_FLOAT, TK_STRING, TK_LPAREN, TK_LBRACKET, TK_LBRACE, TK_BEGIN,
+	                              TK_FOR, TK_WHILE, TK_IF, TK_MATCH};
+	const tsr_token *t = &m->tokens.at[i];
+	if (!m->whole_file || !t->bol || !i || (m->open.n && innermost(m) != TK_LET))
+		return false;
+	return memchr(begins, t->code, sizeof begins) && memchr(ends, t[-1].code, sizeof ends);
+}
+
 /* ---- recovery */
 
 static bool begins_item(const tsr_token *t)
@@ -98,13 +111,16 @@ static bool begins_item(const tsr_token *t)
 static bool is_local(const tsr_tokens *tokens, uint32_t i)
 {
 	int depth = 1, loops = 0;
+	bool bound = false;
 	if (tokens->at[i].code != TK_LET)
 		return false;
 	for (i++; tokens->at[i].code; i++) {
 		const tsr_token *t = &tokens->at[i];
 		if (begins_item(t))
 			return false;
-		if (t->code == TK_LET)
+		if (t->code == TK_EQUAL)
+			bound = true;
+		else if (t->code == TK_LET)
 			depth++;
 		else if (t->code == TK_FOR)
 			loops++;
@@ -113,7 +129,7 @@ static bool is_local(const tsr_tokens *tokens, uint32_t i)
 		else if (t->code == TK_IN && loops)
 			loops--;
 		else if (t->code == TK_IN && --depth == 0)
-			return true;
+			return bound;
 	}
 	return false;
 }
@@ -162,6 +178,16 @@ static void too_deep(pump *m, uint32_t i)
 
 /* ---- the loop */
 
+static void line_error(pump *m, uint32_t i)
+{
+	tsr_token end = {TK_SEMISEMI, false, "", m->tokens.at[i].span};
+	tsr_line_error(m->p.tc, &m->tokens.at[i]);
+	if (accepts(m, end.code) < 0)
+		return;
+	tsr_tessera(m->automaton, end.code, end);        /* the definition before is whole */
+	m->item = i;
+}
+
 static void run(pump *m)
 {
 	for (uint32_t i = 0;;) {
@@ -174,10 +200,14 @@ static void run(pump *m)
 			continue;
 		}
 		int below = accepts(m, t.code);
-		if (below < 0) {
+		bool late = runs_on(m, i);
+		if (below < 0 || late) {
 			bool expected[CODES];
 			expected_set(m, expected);
-			tsr_syntax_error(m->p.tc, &m->tokens, i, expected, &m->open);
+			if (late)
+				line_error(m, i);
+			else
+				tsr_syntax_error(m->p.tc, &m->tokens, i, expected, &m->open);
 			if (!m->whole_file)
 				return;
 			i = recover(m, i);

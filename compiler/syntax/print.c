@@ -43,10 +43,11 @@ static void layout(printer *pr, const sx *s, size_t indent)
 		fputs(s->atom, pr->out);
 		return;
 	}
-	bool flat = indent + s->width <= LINE;
+	bool flat = indent + s->width <= LINE, atoms = true;     /* a broken node keeps its leading atoms on the first line */
 	fputc('(', pr->out);
 	for (uint32_t i = 0; i < s->kids.n; i++) {
-		bool same_line = flat || i == 0 || (i == 1 && s->kids.at[1]->atom);
+		atoms &= s->kids.at[i]->atom != NULL;
+		bool same_line = flat || i == 0 || atoms;
 		if (i && same_line)
 			fputc(' ', pr->out);
 		else if (i)
