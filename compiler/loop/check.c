@@ -134,16 +134,14 @@ static void stmt(checker *c, const tsr_stmt *s);
 /* What is bound inside a body ends with it. */
 static void body(checker *c, const tsr_stmts *b)
 {
-	tsr_prec *outer = TSR_NEW_N(c->arena, tsr_prec, c->u->nlocals + 1);
-	for (uint32_t i = 0; i < c->u->nlocals; i++)
-		outer[i] = c->locals[i];
 	for (uint32_t i = 0; i < b->n; i++)
 		stmt(c, b->at[i]);
-	for (uint32_t i = 0; i < c->u->nlocals; i++)
-		c->locals[i] = outer[i];
-	for (uint32_t i = 0; i < b->n; i++)
+	for (uint32_t i = 0; i < b->n; i++) {
 		if (b->at[i]->kind == TSR_STMT_LETSYM)
 			c->syms[b->at[i]->letsym.sym] = UNBOUND;
+		if (b->at[i]->kind == TSR_STMT_LET)
+			c->locals[b->at[i]->let.local] = TSR_PREC_NONE;
+	}
 }
 
 static void bind(checker *c, uint32_t sym, char as)
@@ -175,10 +173,12 @@ static void let(checker *c, const tsr_stmt *s)
 	INSIST(c, s->let.local < c->u->nlocals, "local $%u of %u", s->let.local, c->u->nlocals);
 	INSIST(c, s->let.value->prec == s->let.prec, "local $%u is %s, its value %s", s->let.local, tsr_prec_name(s->let.prec),
 		tsr_prec_name(s->let.value->prec));
-	if (s->kind == TSR_STMT_LET)
+	if (s->kind == TSR_STMT_LET) {
+		INSIST(c, c->locals[s->let.local] == TSR_PREC_NONE, "local $%u is declared twice", s->let.local);
 		c->locals[s->let.local] = s->let.prec;
-	else
+	} else {
 		INSIST(c, c->locals[s->let.local] == s->let.prec, "local $%u is set out of scope", s->let.local);
+	}
 }
 
 static void stmt(checker *c, const tsr_stmt *s)
