@@ -149,6 +149,7 @@ typedef struct tsr_loops {
 	TSR_VEC(tsr_loop_unit *) units;              /* same index as tsr_code.units */
 	TSR_VEC(tsr_name) numbers;                   /* runtime numbers */
 	TSR_VEC(tsr_name) symbols;                   /* run-time sizes */
+	TSR_VEC(const char *) notes;                 /* what passes decided, one line each, for --dump=schedule */
 } tsr_loops;
 
 /* The buffer that holds a tensor's value or gradient, or TSR_NONE when it is virtual. */

@@ -52,4 +52,7 @@ void tsr_stmt_rewrite(tsr_stmt *s, tsr_rewrite f, void *user);
 /* A copy of `e` with each loop symbol syms[i] replaced by index to[i]. */
 tsr_expr *tsr_expr_place(tsr_arena *a, const tsr_loops *l, const tsr_expr *e, uint32_t n, const uint32_t *syms, const tsr_lin *to);
 void tsr_stmts_remove(tsr_stmts *body, uint32_t at);
+
+/* A line for --dump=schedule. */
+void tsr_pass_note(tsr_pass *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 #endif

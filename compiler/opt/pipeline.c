@@ -1,6 +1,7 @@
 /* Which passes run, in which order, and that each leaves a well-formed program behind. */
 #include "pass.h"
 #include "../base/text.h"
+#include <stdarg.h>
 #include <string.h>
 
 typedef struct entry { const char *name; void (*run)(tsr_pass *); int level; const char *requires; } entry;
@@ -10,6 +11,17 @@ static const entry entries[] = {
 #include "passes.def"
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
+
+void tsr_pass_note(tsr_pass *p, const char *fmt, ...)
+{
+	char line[400];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(line, sizeof line, fmt, args);
+	va_end(args);
+	const char *copy = tsr_strdup(p->arena, line);
+	tsr_push(p->arena, &p->l->notes, copy);
+}
 
 static void run_one(tsr_pass *p, const entry *e)
 {

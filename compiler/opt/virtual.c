@@ -18,6 +18,7 @@ typedef struct unit_walk {
 	tsr_pass *p;
 	tsr_arena *scratch;
 	tsr_stmts *body;
+	tsr_name unit;
 	bool *exposed;               /* per buffer: some unit reads it before it has stored all of it */
 } unit_walk;
 
@@ -320,6 +321,9 @@ static bool try_producer(unit_walk *w, uint32_t at, const producer *pr)
 	for (uint32_t i = 0; i < r.n; i++)
 		tsr_stmt_rewrite(r.takes[i], substitute, &s);
 	w->p->changes += s.count + vanishes;
+	if (s.count || vanishes)
+		tsr_pass_note(w->p, "%s: %s %s into %u place%s", w->unit, w->p->l->buffers.at[pr->x]->name,
+			vanishes ? "is virtual: put" : "is also computed where it is read: put", s.count, s.count == 1 ? "" : "s");
 	return vanishes;
 }
 
@@ -331,6 +335,7 @@ void tsr_pass_virtual(tsr_pass *p)
 		expose(&w, &p->l->units.at[i]->body);
 	for (uint32_t i = 0; i < p->l->units.n; i++) {
 		w.body = &p->l->units.at[i]->body;
+		w.unit = p->l->units.at[i]->name;
 		for (uint32_t at = 0; at < w.body->n; at++) {
 			producer pr;
 			if (producer_of(&w, w.body->at[at], &pr) && try_producer(&w, at, &pr)) {

@@ -1,0 +1,128 @@
+/* --dump=schedule: what the passes decided, and for each kernel its work: operations, bytes that must move at least once, and how
+ * a contraction is computed. */
+#include "pass.h"
+#include "../base/text.h"
+
+static int64_t elements(const tsr_buffer *b)
+{
+	int64_t n = 1;
+	for (uint32_t i = 0; i < b->rank; i++) {
+		if (!tsr_size_is_const(b->dims[i]))
+			return -1;
+		n *= b->dims[i].k;
+	}
+	return n;
+}
+
+/* Operations of a statement; *known is cleared where an extent is known only at run time. */
+static int64_t operations(const tsr_stmts *body, bool *known);
+
+static int64_t expr_operations(const tsr_expr *e)
+{
+	int64_t n = 0;
+	switch (e->kind) {
+	case TSR_EXPR_OP:
+		n = 1;
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			n += expr_operations(e->op.args[i]);
+		break;
+	case TSR_EXPR_CONVERT: n = expr_operations(e->converted); break;
+	case TSR_EXPR_SELECT: n = expr_operations(e->select.inside) + expr_operations(e->select.outside); break;
+	case TSR_EXPR_CONST: case TSR_EXPR_LOAD: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER:
+	case TSR_EXPR_KINDS: break;
+	}
+	return n;
+}
+
+static int64_t stmt_operations(const tsr_stmt *s, bool *known)
+{
+	switch (s->kind) {
+	case TSR_STMT_FOR: {
+		int64_t inner = operations(&s->loop.body, known);
+		*known &= tsr_size_is_const(s->loop.extent);
+		return inner * s->loop.extent.k;
+	}
+	case TSR_STMT_IF: return operations(&s->cond.body, known);
+	case TSR_STMT_KERNEL: return operations(&s->kernel.body, known);
+	case TSR_STMT_STORE: return expr_operations(s->store.value);
+	case TSR_STMT_UPDATE: return 1 + expr_operations(s->store.value);
+	case TSR_STMT_LET: case TSR_STMT_SET: return expr_operations(s->let.value);
+	case TSR_STMT_LETSYM: return expr_operations(s->letsym.value);
+	case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KINDS: break;
+	}
+	return 0;
+}
+
+static int64_t operations(const tsr_stmts *body, bool *known)
+{
+	int64_t n = 0;
+	for (uint32_t i = 0; i < body->n; i++)
+		n += stmt_operations(body->at[i], known);
+	return n;
+}
+
+static void contractions(const tsr_stmts *body, FILE *out)
+{
+	static const char *const classes[] = { "batch", "M", "N", "K" };
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		const tsr_contraction *k = s->kind == TSR_STMT_FOR ? s->loop.contraction : NULL;
+		if (!k) {
+			if (s->kind == TSR_STMT_FOR)
+				contractions(&s->loop.body, out);
+			else if (s->kind == TSR_STMT_IF)
+				contractions(&s->cond.body, out);
+			continue;
+		}
+		fprintf(out, "    contraction:");
+		for (int cls = 0; cls < TSR_CLASSES; cls++)
+			for (uint32_t j = 0; j < k->nloops; j++) {
+				if ((int)k->loops[j].cls != cls)
+					continue;
+				if (tsr_size_is_const(k->loops[j].extent))
+					fprintf(out, " %s %lld", classes[cls], (long long)k->loops[j].extent.k);
+				else
+					fprintf(out, " %s (run-time)", classes[cls]);
+			}
+		const tsr_schedule *t = &k->schedule;
+		if (t->mr)
+			fprintf(out, "; tile %u x %u, blocks m %lld n %lld k %lld, %s\n", t->mr, t->nr, (long long)t->mc, (long long)t->nc,
+				(long long)t->kc, t->reason);
+		else
+			fprintf(out, "; %s\n", t->reason ? t->reason : "not scheduled");
+	}
+}
+
+static void kernel(const tsr_loops *l, const tsr_stmt *s, FILE *out)
+{
+	bool known = true, sized = true;
+	int64_t ops = operations(&s->kernel.body, &known), bytes = 0;
+	tsr_arena *a = tsr_arena_new();
+	tsr_use *use = TSR_NEW_N(a, tsr_use, l->buffers.n + 1);
+	tsr_stmt_use(s, use);
+	for (uint32_t b = 0; b < l->buffers.n; b++) {
+		int64_t n = elements(l->buffers.at[b]) * tsr_prec_bytes(l->buffers.at[b]->prec);
+		int times = (use[b].loads || use[b].updates) + (use[b].stores || use[b].updates);
+		sized &= !times || n >= 0;
+		bytes += times * n;
+	}
+	fprintf(out, "  %s: ", s->kernel.name);
+	fprintf(out, known ? "%lld operations, " : "(run-time) operations, ", (long long)ops);
+	fprintf(out, sized ? "%lld bytes\n" : "(run-time) bytes\n", (long long)bytes);
+	contractions(&s->kernel.body, out);
+	tsr_arena_free(a);
+}
+
+void tsr_opt_print_schedule(const tsr_loops *l, const tsr_target *target, FILE *out)
+{
+	fprintf(out, "target %s: vectors of %u bytes, %u registers, caches %lld %lld %lld\n", target->name, target->vector_bytes,
+		target->vector_registers, (long long)target->l1, (long long)target->l2, (long long)target->l3);
+	for (uint32_t i = 0; i < l->notes.n; i++)
+		fprintf(out, "%s\n", l->notes.at[i]);
+	for (uint32_t u = 0; u < l->units.n; u++) {
+		fprintf(out, "unit %s\n", l->units.at[u]->name);
+		for (uint32_t i = 0; i < l->units.at[u]->body.n; i++)
+			if (l->units.at[u]->body.at[i]->kind == TSR_STMT_KERNEL)
+				kernel(l, l->units.at[u]->body.at[i], out);
+	}
+}
