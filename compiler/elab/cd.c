@@ -160,11 +160,11 @@ static tsr_rhs *build_side(tsr_elab *el, side *r, tsr_record *record, tsr_shape 
 	return r->op == TSR_OP_ID ? args[0] : tsr_rhs_op(el, r->op, r->n, args, span);
 }
 
-static bool record_logic(tsr_elab *el, const tsr_env *env, const tsr_ast *e, tsr_record *record)
+static bool record_logic(tsr_elab *el, const tsr_env *env, const tsr_ast *e, bool primitive, tsr_record *record)
 {
 	const tsr_trail *t = &e->assign.trail;
 	const tsr_ast *v = e->assign.value;
-	if (!t->logic && !t->spec && v->kind == TSR_AST_BINARY)
+	if (!t->logic && !t->spec && v->kind == TSR_AST_BINARY && primitive)
 		t = &v->binary.trail;
 	const char *text = t->spec ? t->spec : t->logic;
 	if (!text)
@@ -196,7 +196,7 @@ static tsr_value assign_alone(tsr_elab *el, const tsr_env *env, const tsr_ast *e
 	                                                e->assign.accum)};
 	record->slots[0] = to.tensor;
 	tsr_rhs *rhs = build_side(el, &r, record, shapes, seq, e->assign.value->span);
-	if (!rhs || !record_logic(el, env, e, record) || t->poison)
+	if (!rhs || !record_logic(el, env, e, r.op != TSR_OP_ID, record) || t->poison)
 		return TSR_POISON;
 	tsr_emit_rule(el->g->store, &record->rule, &t->shape, shapes);
 	to.slot = 0;

@@ -107,7 +107,7 @@ static void natural_shape(tsr_elab *el, const tsr_header *h, tsr_shape *out)
 	uint32_t nb = h->rank ? 1 : 0;
 	out->row[TSR_BATCH] = tsr_row_closed(el->g->store, nb, dims);
 	out->row[TSR_OUTPUT] = tsr_row_closed(el->g->store, (uint32_t)h->rank - nb, dims + nb);
-	out->row[TSR_INPUT] = tsr_row_empty(el);
+	out->row[TSR_INPUT] = tsr_elab_row_empty(el);
 }
 
 static const char *header_text(tsr_elab *el, const tsr_header *h)
@@ -217,6 +217,7 @@ static tsr_value file(const tsr_call *c)
 	t->file = d.file;
 	t->prec = d.file->prec;
 	t->prec_fixed = true;
+	tsr_tensor_leaf(el, t);
 	return tsr_value_tensor(t->id);
 }
 
@@ -252,6 +253,7 @@ static tsr_value embed(const tsr_call *c)
 	t->literal.count = count;
 	t->prec = (tsr_prec)d.header.prec;
 	t->prec_fixed = true;
+	tsr_tensor_leaf(el, t);
 	return tsr_value_tensor(t->id);
 }
 

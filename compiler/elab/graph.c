@@ -1,5 +1,4 @@
-/* The graph's tables: tensors, records, code; names; and closing, which hands every shape to the store and takes the
- * solved ones back. */
+/* The graph's tables: tensors, records, code; names; and closing, which takes the solved shapes from the store. */
 #include "state.h"
 #include <string.h>
 
@@ -12,6 +11,11 @@ tsr_tensor *tsr_tensor_new(tsr_elab *el, tsr_tensor_kind kind, tsr_span span)
 	tsr_push(el->arena, &el->g->tensors, t);
 	tsr_push(el->arena, &el->owners, tsr_eval_path(el->ev));
 	return t;
+}
+
+void tsr_tensor_leaf(tsr_elab *el, const tsr_tensor *t)
+{
+	tsr_store_leaf(el->g->store, &t->shape, t->kind == TSR_TENSOR_PARAM ? TSR_LEAF_PARAM : TSR_LEAF_PLAIN, t->name, t->span);
 }
 
 tsr_record *tsr_record_new(tsr_elab *el, tsr_span span, uint32_t noperands)
@@ -70,7 +74,7 @@ tsr_value tsr_code_value(tsr_codetree *c)
 	return (tsr_value){.kind = TSR_VALUE_CODE, .code = c};
 }
 
-tsr_row tsr_row_empty(tsr_elab *el)
+tsr_row tsr_elab_row_empty(tsr_elab *el)
 {
 	return tsr_row_closed(el->g->store, 0, NULL);
 }
@@ -146,27 +150,12 @@ void tsr_graph_each_assign(tsr_graph *g, tsr_assign_visit visit, void *data)
 
 /* ---- closing ----------------------------------------------------------------------------------------------------------- */
 
-static void give_shape(tsr_graph *g, tsr_tensor *t)
-{
-	switch (t->kind) {
-	case TSR_TENSOR_OP:
-		tsr_store_interior(g->store, &t->shape, t->name, t->span);
-		return;
-	case TSR_TENSOR_PARAM:
-		tsr_store_leaf(g->store, &t->shape, TSR_LEAF_PARAM, t->name, t->span);
-		return;
-	case TSR_TENSOR_STATE: case TSR_TENSOR_LITERAL: case TSR_TENSOR_FILL: case TSR_TENSOR_POSITIONS: case TSR_TENSOR_RANDOM:
-	case TSR_TENSOR_FILE: case TSR_TENSOR_NUMBER: case TSR_TENSOR_SIZE: case TSR_TENSOR_INPUT:
-		tsr_store_leaf(g->store, &t->shape, TSR_LEAF_PLAIN, t->name, t->span);
-		return;
-	}
-}
-
 bool tsr_graph_close(tsr_graph *g)
 {
 	tsr_elab_finish_names(g->elab);
 	for (uint32_t i = 0; i < g->tensors.n; i++)
-		give_shape(g, g->tensors.at[i]);
+		if (g->tensors.at[i]->kind == TSR_TENSOR_OP)
+			tsr_store_interior(g->store, &g->tensors.at[i]->shape, g->tensors.at[i]->name, g->tensors.at[i]->span);
 	bool good = tsr_store_close(g->store);
 	for (uint32_t i = 0; i < g->tensors.n; i++) {
 		tsr_tensor *t = g->tensors.at[i];

@@ -150,6 +150,7 @@ static tsr_value literal_tensor(reader *r, tsr_span span)
 		t->prec = r->prec ? r->prec : TSR_PREC_BOOL;
 		t->prec_fixed = true;
 	}
+	tsr_tensor_leaf(el, t);
 	return tsr_value_tensor(t->id);
 }
 

@@ -13,8 +13,8 @@ static tsr_shape scalar_shape(tsr_elab *el)
 {
 	tsr_dim unit = tsr_dim_unit();
 	tsr_shape s;
-	s.row[TSR_BATCH] = tsr_row_empty(el);
-	s.row[TSR_INPUT] = tsr_row_empty(el);
+	s.row[TSR_BATCH] = tsr_elab_row_empty(el);
+	s.row[TSR_INPUT] = tsr_elab_row_empty(el);
 	s.row[TSR_OUTPUT] = tsr_row_closed(el->g->store, 1, &unit);
 	return s;
 }

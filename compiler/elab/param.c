@@ -59,7 +59,7 @@ static bool declared_shape(tsr_elab *el, const tsr_env *env, const tsr_ast *e, b
 	bool good = true;
 	*out = tsr_shape_fresh(el->g->store);
 	if (param)
-		out->row[TSR_BATCH] = tsr_row_empty(el);
+		out->row[TSR_BATCH] = tsr_elab_row_empty(el);
 	for (int k = 0; k < TSR_KINDS; k++)
 		if (e->decl.axes[k])
 			good &= tsr_elab_axes(el, env, e->decl.axes[k], &out->row[k]);
@@ -180,6 +180,7 @@ static tsr_tensor *mint(tsr_elab *el, bool param, const tsr_env *env, const tsr_
 	t->differentiable = param;
 	bool good = declared_shape(el, env, e, param, &t->shape);
 	good &= declared_prec(el, e, t);
+	tsr_tensor_leaf(el, t);
 	if (!param && e->decl.init) {
 		tsr_eval_report(el->ev, TSR_E_ASSIGN, e->decl.init->span, "state begins at zero; only a parameter has an initial value");
 		good = false;
@@ -211,7 +212,7 @@ static tsr_value declare_slot(tsr_elab *el, const tsr_ast *e)
 	t->op.op = "intermediate";
 	if (slot == TSR_SLOT_ALL) {
 		for (int k = 0; k < TSR_KINDS; k++)
-			t->shape.row[k] = tsr_row_empty(el);
+			t->shape.row[k] = tsr_elab_row_empty(el);
 	} else {
 		const tsr_record *r = el->g->records.at[s->record];
 		t->shape = tsr_tensor_get(el->g, r->slots[slot])->shape;

@@ -31,22 +31,17 @@ typedef struct tsr_slots {
 /* What one declaration made in one instance. */
 typedef struct tsr_minted { TSR_VEC(tsr_tensor_id) made; uint32_t next, round; } tsr_minted;
 
-typedef struct tsr_unit_module {
-	tsr_name name;
-	tsr_map exports;                 /* name -> tsr_value * */
-	const tsr_env *env;              /* at its end */
-	bool loading;
-	tsr_span opened;                 /* where it was first opened */
-} tsr_unit_module;
+/* Code that a top-level let%cd names. */
+typedef struct tsr_named_code { tsr_name name; tsr_span span; tsr_codetree *tree; } tsr_named_code;
 
 struct tsr_elab {
 	tsr_compiler *tc;
 	tsr_arena *arena;
 	tsr_graph *g;
 	tsr_eval *ev;
-	tsr_map modules;                 /* path -> tsr_unit_module * */
-	TSR_VEC(tsr_unit_module *) prelude;
-	uint32_t main_file;              /* the module that is compiled: its names are shown */
+	struct tsr_modules *program;
+	tsr_map *exports;                /* by module index: name -> tsr_value * */
+	TSR_VEC(tsr_named_code) codes;
 	tsr_map used;                    /* name -> tensor + 1: tensor names */
 	TSR_VEC(tsr_name) owners;        /* per tensor: the path that was being evaluated when it was made */
 	tsr_map numbers;                 /* name -> number + 1 */
@@ -65,6 +60,8 @@ static inline tsr_name tsr_elab_name(tsr_elab *el, const char *s) { return tsr_i
 
 /* graph.c */
 tsr_tensor *tsr_tensor_new(tsr_elab *el, tsr_tensor_kind kind, tsr_span span);
+/* To be called when a leaf has its shape. */
+void tsr_tensor_leaf(tsr_elab *el, const tsr_tensor *t);
 tsr_record *tsr_record_new(tsr_elab *el, tsr_span span, uint32_t noperands);
 /* Gives a name that no other tensor has: `name`, or it with a number behind. */
 void tsr_tensor_set_name(tsr_elab *el, tsr_tensor *t, tsr_name name);
@@ -72,7 +69,7 @@ bool tsr_elab_name_taken(const tsr_elab *el, tsr_name name, tsr_tensor_id *by);
 tsr_codetree *tsr_codetree_new(tsr_elab *el, tsr_code_kind kind, tsr_span span);
 tsr_value tsr_code_value(tsr_codetree *c);
 void tsr_elab_finish_names(tsr_elab *el);
-tsr_row tsr_row_empty(tsr_elab *el);
+tsr_row tsr_elab_row_empty(tsr_elab *el);
 void tsr_shapes_equal(tsr_elab *el, const tsr_shape *a, const tsr_shape *b, tsr_why why);
 
 /* op.c */

@@ -19,6 +19,7 @@ static tsr_value fill(const tsr_call *c)
 		t->prec = TSR_PREC_BOOL;
 		t->prec_fixed = true;
 	}
+	tsr_tensor_leaf(el, t);
 	return tsr_value_tensor(t->id);
 }
 
@@ -29,6 +30,7 @@ static tsr_value positions(const tsr_call *c)
 	t->shape = tsr_shape_fresh(el->g->store);
 	t->prec = TSR_PREC_I32;
 	t->prec_fixed = true;
+	tsr_tensor_leaf(el, t);
 	return tsr_value_tensor(t->id);
 }
 
@@ -46,6 +48,7 @@ static tsr_value random_bits(const tsr_call *c)
 	if (el->random_key)
 		t->random.key = !el->random_turn ? path : tsr_elab_name(el, tsr_format(el->arena, "%s#%u", path, el->random_turn));
 	el->random_turn++;
+	tsr_tensor_leaf(el, t);
 	return tsr_value_tensor(t->id);
 }
 
