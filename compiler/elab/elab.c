@@ -105,9 +105,8 @@ static void evaluate_module(tsr_elab *el, const tsr_module *m)
 	tsr_map *exports = &el->exports[m->index];
 	bool main_module = m == el->program->main;
 	const tsr_env *env = tsr_eval_root(el->ev);
-	for (int i = 0; i < TSR_PRELUDES; i++)
-		if (m->prelude[i])
-			env = tsr_env_table(el->arena, env, &el->exports[m->prelude[i]->index]);
+	for (uint32_t i = 0; i < m->prelude.n; i++)
+		env = tsr_env_table(el->arena, env, &el->exports[m->prelude.at[i]->index]);
 	for (uint32_t i = 0; i < m->ast->items.n; i++) {
 		const tsr_ast *item = m->ast->items.at[i];
 		if (item->kind == TSR_AST_OPEN)
