@@ -252,8 +252,9 @@ static void hidden(tsr_store *s, uint32_t leaf, tsr_name label, tsr_kind kind)
 	tsr_fault_hidden(s, leaf, label, kind);
 }
 
-/* A parameter's open row. An input row that a template introduced, or that is used only pointwise, may close. */
-static bool must_be_given(const tsr_row_var *r) { return r->in_param && !(r->input && (r->from_template || !r->in_spec)); }
+/* A parameter's open row may close where a template introduced it (the axes that the template made are asked for instead), and
+ * in the input where it is used only pointwise. */
+static bool must_be_given(const tsr_row_var *r) { return r->in_param && !r->from_template && !(r->input && !r->in_spec); }
 
 /* Parameters first: the poison of one that is reported spreads to those that hang together with it. */
 static void leaf_rows(tsr_store *s)
