@@ -34,6 +34,46 @@ static void *memory_of(const tsr_buffer *b)
 	return m;
 }
 
+/* Largest difference, relative to 1, between each unit run once and the program as written run by the interpreter. */
+static void compare(const tsr_loops *plain, const tsr_loops *l, void *handle)
+{
+	int64_t numbers[64] = { 0 }, symbols[64] = { 0 };
+	void **x = calloc(l->buffers.n + 1, sizeof *x), **y = calloc(l->buffers.n + 1, sizeof *y);
+	double work = 0;
+	for (uint32_t i = 0; i < l->buffers.n; i++) {
+		x[i] = memory_of(l->buffers.at[i]), y[i] = memory_of(l->buffers.at[i]);
+		double n = 1;
+		for (uint32_t d = 0; d < l->buffers.at[i]->rank; d++)
+			n *= (double)l->buffers.at[i]->dims[d].k;
+		work += n;
+	}
+	tsr_machine m = { .buffers = y, .numbers = numbers, .symbols = symbols };
+	for (uint32_t u = 0; work < 1e6 && u < l->units.n; u++) {
+		union { void *p; void (*call)(void *, void **, int64_t *, int64_t *); } f = { dlsym(handle, l->units.at[u]->name) };
+		double worst = 0;
+		const char *where = "";
+		f.call(NULL, x, symbols, numbers);
+		tsr_loops_run(plain, u, &m);
+		for (uint32_t i = 0; i < l->buffers.n; i++) {
+			const tsr_buffer *b = l->buffers.at[i];
+			int64_t count = 1;
+			for (uint32_t d = 0; d < b->rank; d++)
+				count *= b->dims[d].k;
+			for (int64_t e = 0; b->observed && b->prec == TSR_PREC_F32 && e < count; e++) {
+				double p = ((float *)x[i])[e], q = ((float *)y[i])[e], d = p > q ? p - q : q - p, size = q < 0 ? -q : q;
+				d /= size > 1 ? size : 1;
+				if (!(d <= worst)) {
+					worst = d;
+					where = b->name;
+				}
+			}
+		}
+		printf("%-20s differs by %g (%s)\n", l->units.at[u]->name, worst, where);
+	}
+}
+
+static tsr_loops *read_again(tsr_compiler *tc, const char *path) { return tsr_loops_read(tc, tsr_source_load(tc, path)); }
+
 int main(int argc, char **argv)
 {
 	tsr_compiler *tc = tsr_compiler_new();
@@ -77,6 +117,7 @@ int main(int argc, char **argv)
 	for (uint32_t i = 0; i < l->buffers.n; i++)
 		buffers[i] = memory_of(l->buffers.at[i]);
 	int64_t numbers[64] = { 0 }, symbols[64] = { 0 };
+	compare(read_again(tc, argv[1]), l, handle);
 	for (uint32_t u = 0; u < l->units.n; u++) {
 		union { void *p; void (*call)(void *, void **, int64_t *, int64_t *); } f = { dlsym(handle, l->units.at[u]->name) };
 		double times[2000], total = now();
