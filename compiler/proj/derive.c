@@ -144,12 +144,12 @@ static uint32_t label_node(deriver *d, tsr_name label)
 	return node;
 }
 
-static tsr_number_id number_named(const tsr_graph *g, tsr_name name)
+static tsr_number_id number_named(const tsr_space *s, tsr_name name)
 {
-	for (uint32_t i = g->numbers.n; i-- > 0;)
-		if (g->numbers.at[i]->name == name)
-			return i;
-	tsr_bug("a spec mentions the runtime number %s, which the graph lacks", name);
+	for (uint32_t i = 0; i < s->record->nnumbers; i++)
+		if (s->record->numbers[i].name == name)
+			return s->record->numbers[i].number;
+	tsr_bug("a spec mentions the runtime number %s, which its record lacks", name);
 }
 
 static const tsr_derived *affine(deriver *d, const tsr_axis *axis)
@@ -165,7 +165,7 @@ static const tsr_derived *affine(deriver *d, const tsr_axis *axis)
 	x->affine.kernel = axis->affine.kernel.label ? label_node(d, axis->affine.kernel.label) : TSR_NO_NODE;
 	x->affine.number = TSR_NONE;
 	if (axis->affine.runtime.label) {
-		x->affine.number = number_named(d->s->g, axis->affine.runtime.label);
+		x->affine.number = number_named(d->s, axis->affine.runtime.label);
 		x->affine.number_coef = axis->affine.runtime.coef;
 	}
 	return x;

@@ -73,6 +73,12 @@ static inline tsr_record_id kit_record(kit *k, tsr_logic logic, const char *spec
 			exit(1);
 		}
 	}
+	r->nnumbers = k->g->numbers.n;       /* a spec may mention any of them by its name */
+	r->numbers = tsr_alloc(k->tc->arena, sizeof *r->numbers * (r->nnumbers + 1));
+	for (uint32_t i = 0; i < r->nnumbers; i++) {
+		r->numbers[i].name = k->g->numbers.at[i]->name;
+		r->numbers[i].number = i;
+	}
 	r->slots = TSR_NEW_N(k->tc->arena, tsr_tensor_id, n);
 	for (uint32_t i = 0; i < n; i++)
 		r->slots[i] = slots[i]->id;
