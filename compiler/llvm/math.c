@@ -229,8 +229,8 @@ static LLVMValueRef table_part(const maths *m, LLVMValueRef table, LLVMValueRef 
 }
 
 /* |x| = q pi/2 + r with r in [-pi/4, pi/4], for every finite x = s 2^j: the products of s with the table's parts are exact
- * in f64, and the first two sum to whole quadrants exactly.  Gives r in f32 and q modulo 4 in its low bits. */
-static LLVMValueRef quadrant(const maths *m, LLVMValueRef x, LLVMValueRef *q)
+ * in f64, and the first two sum to whole quadrants exactly.  Gives r as r + *low in f32, and q modulo 4 in its low bits. */
+static LLVMValueRef quadrant(const maths *m, LLVMValueRef x, LLVMValueRef *q, LLVMValueRef *low)
 {
 	LLVMValueRef table = two_over_pi(m->e), bits = BITS(x);
 	LLVMValueRef j = LLVMBuildSub(m->b, LLVMBuildLShr(m->b, bits, I(23), ""), I(127), "");
@@ -243,16 +243,21 @@ static LLVMValueRef quadrant(const maths *m, LLVMValueRef x, LLVMValueRef *q)
 	LLVMValueRef whole = SUB(big, D(6755399441055744.0));
 	*q = LLVMBuildTrunc(m->b, LLVMBuildBitCast(m->b, big, m->l, ""), m->i, "");
 	LLVMValueRef part = ADD(ADD(SUB(p[0], whole), p[1]), ADD(p[2], p[3]));
-	return LLVMBuildFPTrunc(m->b, MUL(part, D(1.57079632679489661923)), m->f, "");
+	LLVMValueRef wide = MUL(part, D(1.57079632679489661923)), r = LLVMBuildFPTrunc(m->b, wide, m->f, "");
+	*low = LLVMBuildFPTrunc(m->b, SUB(wide, LLVMBuildFPExt(m->b, r, m->d, "")), m->f, "");
+	return r;
 }
 
 /* sin for shift 0, cos for shift 1: quadrant q + shift chooses polynomial and sign. */
 static LLVMValueRef emit_sine(const maths *m, LLVMValueRef x, int shift)
 {
-	LLVMValueRef q, r = quadrant(m, magnitude(m, x), &q), z = MUL(r, r);
-	LLVMValueRef sine = mad(m, MUL(r, z), POLY(z, -0.16666666642, 0.00833332937, -0.00019839331, 2.7182744e-6), r);
+	LLVMValueRef q, low, r = quadrant(m, magnitude(m, x), &q, &low), z = MUL(r, r), half = MUL(z, N(0.5)), whole = SUB(N(1), half);
+	LLVMValueRef s = POLY(z, -0.16666666642, 0.00833332937, -0.00019839331, 2.7182744e-6);
+	LLVMValueRef sine = ADD(mad(m, MUL(r, z), s, low), r);
+	/* 1 - z/2 loses bits, which are added back */
 	LLVMValueRef c = POLY(z, 0.04166666662, -0.00138888837, 2.47995159e-5, -2.72098921e-7);
-	LLVMValueRef cosine = mad(m, MUL(z, z), c, mad(m, z, N(-0.5), N(1)));
+	LLVMValueRef lost = SUB(SUB(SUB(N(1), whole), half), MUL(r, low));
+	LLVMValueRef cosine = ADD(mad(m, MUL(z, z), c, lost), whole);
 	q = LLVMBuildAdd(m->b, q, I(shift), "");
 	LLVMValueRef odd = LLVMBuildICmp(m->b, LLVMIntNE, LLVMBuildAnd(m->b, q, I(1), ""), I(0), "");
 	LLVMValueRef flip = LLVMBuildShl(m->b, LLVMBuildAnd(m->b, q, I(2), ""), I(30), "");

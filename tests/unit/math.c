@@ -1,0 +1,113 @@
+/* llvm/math.c: the largest error of every elementary function in f32, in units of the last place, against the C library in
+ * double: 2^20 arguments spread over all bit patterns, or with --all every one of the 2^32. */
+#include "check.h"
+#include "emit_kit.h"
+#include "../../compiler/base/text.h"
+#include <math.h>
+
+enum { BLOCK = 1 << 16 };
+
+static double inverse_root(double x) { return 1 / sqrt(x); }
+
+static const struct { const char *name; double (*f)(double); double allowed; } functions[] = {
+	{"exp", exp, 1.5}, {"exp2", exp2, 1.5}, {"log", log, 1.5}, {"log2", log2, 1.5}, {"tanh", tanh, 1.5}, {"erf", erf, 1.5},
+	{"sin", sin, 1.5}, {"cos", cos, 1.5}, {"sqrt", sqrt, 0.5}, {"rsqrt", inverse_root, 1.5},
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+static float *x, *y, *z;
+
+/* Of the exact result `want`; NaN must meet NaN, and what rounds to infinity must be infinite. */
+static double ulps(float got, double want)
+{
+	float near = (float)want;
+	if (isnan(want) || isnan(got))
+		return isnan(want) && isnan(got) ? 0 : INFINITY;
+	if (got == near)
+		return isinf(near) ? 0 : fabs((double)got - want) / ldexp(1, (fabs(want) < 0x1p-126 ? -126 : ilogb(want)) - 23);
+	if (isinf(near) || isinf(got))
+		return fabs(want) < 0x1.fffffep127 || isinf(want) ? INFINITY : 1;
+	return fabs((double)got - want) / ldexp(1, (fabs(want) < 0x1p-126 ? -126 : ilogb(want)) - 23);
+}
+
+static float of_bits(uint32_t bits)
+{
+	float f;
+	memcpy(&f, &bits, 4);
+	return f;
+}
+
+static void test_function(const kit *k, int which, uint64_t count)
+{
+	kit_unit unit = kit_find(k, functions[which].name);
+	void *buffers[] = {x, y, z};
+	double worst = 0;
+	float at = 0, gave = 0;
+	uint64_t step = (UINT64_C(1) << 32) / count;
+	for (uint64_t block = 0; block < count; block += BLOCK) {
+		for (uint64_t i = 0; i < BLOCK; i++)
+			x[i] = of_bits((uint32_t)((block + i) * step + (step > 1 ? (block + i) * 2654435761u % step : 0)));
+		unit(NULL, buffers, NULL, NULL);
+		for (int i = 0; i < BLOCK; i++) {
+			double d = ulps(z[i], functions[which].f((double)x[i]));
+			if (d > worst)
+				worst = d, at = x[i], gave = z[i];
+		}
+	}
+	if (!CHECK(worst <= functions[which].allowed) || count > 1 << 20)
+		printf("  %-6s %.3f ulp at %a: %a, not %a\n", functions[which].name, worst, (double)at, (double)gave, functions[which].f((double)at));
+}
+
+/* Bases over many magnitudes, exponents that keep most results finite, and every pair of special values. */
+static void test_pow(const kit *k)
+{
+	static const float special[] = {0, -0.f, 1, -1, 2, -2, 3, -3, 0.5f, -0.5f, INFINITY, -INFINITY, NAN, 1e-40f, -1e-40f, 16777216, -16777217.f,
+		3e38f, 0.99999994f, 1.0000001f, 1e10f, -1e10f, 8388609, 8388607.5f};
+	enum { S = sizeof special / sizeof *special };
+	void *buffers[] = {x, y, z};
+	uint64_t state = 88172645463325252u;
+	double worst = 0;
+	float base = 0, exponent = 0;
+	for (int round = 0; round < 16; round++) {
+		for (int i = 0; i < BLOCK; i++) {
+			state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+			x[i] = of_bits((uint32_t)state & 0x7fffffff);
+			float reach = (float)(130 / fabs(log2((double)x[i]) + 1e-9));
+			y[i] = (float)(int32_t)(state >> 32) * 0x1p-31f * (reach < 1e9f ? reach : 1);
+			if (round == 0 && i < S * S)
+				x[i] = special[i / S], y[i] = special[i % S];
+		}
+		kit_find(k, "pow")(NULL, buffers, NULL, NULL);
+		for (int i = 0; i < BLOCK; i++) {
+			double want = pow((double)x[i], (double)y[i]), d = ulps(z[i], want);
+			if (isnan(want) && isnan(z[i]))
+				d = 0;
+			if (d > worst)
+				worst = d, base = x[i], exponent = y[i];
+		}
+	}
+	if (!CHECK(worst <= 1.5))
+		printf("  pow %.3f ulp at %a ^ %a\n", worst, (double)base, (double)exponent);
+}
+
+int main(int argc, char **argv)
+{
+	tsr_arena *a = tsr_arena_new();
+	tsr_text t;
+	uint64_t count = argc > 1 && !strcmp(argv[1], "--all") ? UINT64_C(1) << 32 : 1 << 20;
+	tsr_text_init(&t, a);
+	tsr_text_addf(&t, "buffer %%x : f32[%d] value observed\nbuffer %%y : f32[%d] value observed\nbuffer %%z : f32[%d] value observed\n", BLOCK, BLOCK, BLOCK);
+	for (int i = 0; i < FUNCTIONS; i++)
+		tsr_text_addf(&t, "unit %s { kernel k { for i in 0..%d parallel { store %%z[i] = %s.f32(%%x[i]) } } }\n", functions[i].name, BLOCK, functions[i].name);
+	tsr_text_addf(&t, "unit pow { kernel k { for i in 0..%d parallel { store %%z[i] = pow.f32(%%x[i], %%y[i]) } } }\n", BLOCK);
+	x = aligned_alloc(64, BLOCK * 4), y = aligned_alloc(64, BLOCK * 4), z = aligned_alloc(64, BLOCK * 4);
+	kit k = kit_compile(tsr_text_str(&t), 2, NULL);
+	for (int i = 0; i < FUNCTIONS; i++)
+		if (argc < 3 || !strcmp(argv[2], functions[i].name))
+			test_function(&k, i, count);
+	test_pow(&k);
+	kit_free(&k);
+	free(x), free(y), free(z);
+	tsr_arena_free(a);
+	return check_end("math");
+}
