@@ -96,6 +96,7 @@ static const shape_case cases[] = {
 	{"concat of known sizes below", "2^3 <= v\nleaf [v]", "v=5"},
 	{"concats that differ below", "2^3 <= v\n2^4 <= v\nleaf [v]", "v=1*"},
 	{"concat below is an equality", "b^c <= v\nb = 2\nc = 3", "v=5"},
+	{"two concats of unequal length", "a^b^c = d^e", "c=0"},
 	{"two concats are paired by position", "a^b^c = d^e\na <= 2\nb <= 3", "d=2; e=3; c=0"},
 	/* totals */
 	{"total solves an axis", "total [a, 4] = 12", "a=3"},

@@ -118,6 +118,41 @@ static const shape_case cases[] = {
 	{"the marker of a prefix", "in order\nleaf: X o[3]\nC = X \"..r.. => ..r..\"\nD = C \"i, ... => i, ...\"\nleaf: Y o[3, 5]\nE = Y . C", "E0401"},
 	{"the marker after a leading axis", "tensor C o[3 .]\nleaf: Y o[3, 5]\nE = C . Y", "E=3, 5; @Co=1"},
 	{"the marker of a result", "leaf: X o[3]\nC = X", "@Co=0"},
+	{"flattening by comparison", "leaf: A o[2, 3]\nleaf: P o[2, 3]\nleaf: K o[6]\nG = P \"i, j => i, j, 0\"\nH = K \"k => 0, 0, k\"\nM = G . H\n"
+		"Y = A ; M \"i, j; i, j, k => k\"", "G=2, 3, 1*; H=1*, 1*, 6; M=2, 3, 6; Y=6"},
+	{"a position beyond its use", "leaf: T o[4]\nleaf: Q o[3, 4]\nS = T \"i => 5, i\"\nZ = S . Q", "E0410"},
+	{"an attention block", "in order\nleaf: X b[2, 3] o[8]\nparam: WQ i? o?\nparam: WK i? o?\nparam: WV i? o?\nparam: WO i? o?\nQ = WQ * X\nK = WK * X\nV = WV * X\n"
+		"S = Q ; K \"..., s | h, d; ..., t | h, d => ..., s | t -> h\"\nset h 2\nset d 4\n"
+		"A = S ; V \"..., s | t -> h; ..., t | h, e => ..., s | h, e\"\nset e 5\nO = WO * A\nY = X . O",
+		"WQ=8 -> 2, 4; WK=8 -> 2, 4; WV=8 -> 2, 5; WO=2, 5 -> 8; S=2, 3 | 3 -> 2; A=2, 3 | 2, 5; O=2, 3 | 8; Y=2, 3 | 8"},
+	{"running sums", "leaf: A o[4]\nleaf: I o[4]\nleaf: J o[4]\nR = I \"i=>i,0\"\nC = J \"j=>0,j\"\nL = C . R\nT = L\nY = A ; T \"i; i, o => o\"", "R=4, 1*; C=1*, 4; L=4, 4; T=4, 4; Y=4"},
+	{"a flip", "leaf: A o[4]\nleaf: I o[4]\nleaf: J o[4]\nleaf: N o[1*]\nR = I \"i=>i,0\"\nC = J \"j=>0,j\"\nS = R . C\nM = S . N\nY = A ; M \"i; i, o => o\"", "S=4, 4; M=4, 4; Y=4"},
+	{"evenly spaced numbers", "leaf: R o[5]\nleaf: S o[1*]\nleaf: L o[1*]\nM = R . S\nY = M . L", "M=5; Y=5; S=1*"},
+	{"nested stacks, outputs", "leaf: A o[2]\nleaf: B o[2]\n"
+		"P0 = A \"...|...->... => ...|...->0,...\"\nP1 = B \"...|...->... => ...|...->0,...\"\nP = P0 ; P1 \"...|...-> p,...; ...|...-> q,... => ...|...-> p^q,...\"\n"
+		"Q0 = B \"...|...->... => ...|...->0,...\"\nQ1 = A \"...|...->... => ...|...->0,...\"\nQ = Q0 ; Q1 \"...|...-> p,...; ...|...-> q,... => ...|...-> p^q,...\"\n"
+		"S0 = P \"...|...->... => ...|...->0,...\"\nS1 = Q \"...|...->... => ...|...->0,...\"\nS = S0 ; S1 \"...|...-> p,...; ...|...-> q,... => ...|...-> p^q,...\"", "P=2, 2; P0=1*, 2; S0=1*, 2, 2; S=2, 2, 2"},
+	{"nested stacks, inputs inside", "leaf: A o[2]\nleaf: B o[2]\n"
+		"P0 = A \"...|...->... => ...|0,...->...\"\nP1 = B \"...|...->... => ...|0,...->...\"\nP = P0 ; P1 \"...|p,...->...; ...|q,...->... => ...|p^q,...->...\"\n"
+		"Q0 = B \"...|...->... => ...|0,...->...\"\nQ1 = A \"...|...->... => ...|0,...->...\"\nQ = Q0 ; Q1 \"...|p,...->...; ...|q,...->... => ...|p^q,...->...\"\n"
+		"S0 = P \"...|...->... => ...|...->0,...\"\nS1 = Q \"...|...->... => ...|...->0,...\"\nS = S0 ; S1 \"...|...-> p,...; ...|...-> q,... => ...|...-> p^q,...\"", "P=2 -> 2; P0=1* -> 2; S0=2 -> 1*, 2; S=2 -> 2, 2"},
+	{"stacked batches", "leaf: A o[2]\nleaf: B o[2]\nU = A \"...|...->... => 0,...|...->...\"\nV = B \"...|...->... => 0,...|...->...\"\n"
+		"S = U ; V \"p,...|...->...; q,...|...->... => p^q,...|...->...\"", "U=1* | 2; S=2 | 2"},
+	{"a window over a parameter, and a loss", "param: X o[4, 4, 1]\nparam: K o[2, 2]\nY = X ; K \"... | 2*oh<+wh, 2*ow<+ww, ..c..; wh, ww => ... | oh, ow, ..c..\"\nL = Y \"...|...->... => 0\"", "Y=2, 2, 1; L=1*"},
+	{"a scalar by use", "leaf: X o[3]\nleaf: Y o[4]\nleaf: R\nC = X . R\nD = Y . R", "C=3; D=4"},
+	/* the inference and verification tables of the Broadcastable trait: static 1 is claim-free, ? is symbolic */
+	{"static with static", "leaf: X o[1*]\nleaf: Y o[1*]\nC = X . Y", "C=1*"},
+	{"static 1 with static n", "leaf: X o[1*]\nleaf: Y o[3]\nC = X . Y", "C=3"},
+	{"static 1 with unknown", "leaf: X o[1*]\nleaf: Y o[?n]\nC = X . Y", "C=?n"},
+	{"unknown with itself", "leaf: X o[?n]\nleaf: Y o[?n]\nC = X . Y", "C=?n"},
+	{"local unknown with static n", "leaf: X o[?n]\nleaf: Y o[3]\nC = X . Y", "C=3; X=3"},
+	{"exported unknown with static n", "leaf: X o[!n]\nleaf: Y o[3]\nC = X . Y", ""},
+	{"two ranks with unknowns", "leaf: X o[?n, 1*]\nleaf: Y o[4]\nC = X . Y", "C=?n, 4"},
+	{"three operands, ranks 1 to 3", "leaf: X o[1*, 2]\nleaf: Y o[3, 1*, 1*]\nleaf: Z o[2]\nC = X . Y . Z", "C=3, 1*, 2"},
+	{"static sizes that differ", "leaf: X o[2, 3]\nleaf: Y o[3, 3]\nC = X . Y", "E0401"},
+	{"result smaller than broadcast", "leaf: X o[1*, 2]\nleaf: Y o[3, 2]\ntensor C o[1*, 2]\nC = X . Y", "E0404"},
+	{"result of lower rank", "leaf: X o[2, 2]\ntensor C o[2]\nC = X", "E0403"},
+	{"result of another size", "leaf: X o[2]\ntensor C o[3]\nC = X", "E0401"},
 	/* several mistakes, each once */
 	{"poison is reported once", "in order\nleaf: X o[3]\nleaf: Y o[4]\nC = X . Y\nD = C . X\nE = D . Y\nparam: B o?\nF = E . B", "E0401"},
 };
