@@ -43,6 +43,8 @@ static bool sizes_agree(tsr_store *s, tsr_size a, tsr_size b)
 		return true;
 	tsr_size diff = tsr_size_add(s->arena, a, tsr_size_scale(s->arena, b, -1));
 	for (uint32_t i = 0; i < s->conditions.n; i++) {
+		if (s->conditions.at[i].kind != TSR_CONDITION_EQUAL)
+			continue;
 		tsr_size l = tsr_size_normal(s, s->conditions.at[i].left), r = tsr_size_normal(s, s->conditions.at[i].right);
 		tsr_size known = tsr_size_add(s->arena, l, tsr_size_scale(s->arena, r, -1));
 		if (tsr_size_equal(diff, known) || tsr_size_equal(diff, tsr_size_scale(s->arena, known, -1)))

@@ -380,6 +380,11 @@ bool tsr_store_close(tsr_store *s)
 	close_at_least(s);               /* 4 */
 	close_totals(s);
 	close_interiors(s);              /* 5 */
+	for (uint32_t i = 0; i < s->symbols.n; i++) {
+		tsr_symbol *sym = &s->symbols.at[i];
+		sym->value = tsr_size_normal(s, sym->value);
+		sym->dividend = tsr_size_normal(s, sym->dividend);
+	}
 	return s->nerrors == 0;
 }
 

@@ -33,7 +33,11 @@ void tsr_visit_at_least(tsr_store *s, tsr_cstr *c)
 		return;
 	}
 	c->done = true;
-	if (tsr_dim_size(s, d, &size) && too_small(size, c->at_least.n)) {
+	if (!tsr_dim_size(s, d, &size))
+		return;
+	if (!tsr_size_is_const(size))
+		tsr_require(s, TSR_CONDITION_AT_LEAST, size, tsr_size_const(c->at_least.n), &c->why);
+	if (too_small(size, c->at_least.n)) {
 		tsr_fault_at_least(s, c, size);
 		tsr_poison_dim(s, c->at_least.d);
 	}
@@ -173,10 +177,13 @@ static void fail_affine(tsr_store *s, tsr_cstr *c)
 static void affine_solve(tsr_store *s, tsr_cstr *c, tsr_dim unknown, tsr_size num, int64_t by, tsr_name basis)
 {
 	tsr_size q;
-	if (!tsr_size_divide(s, num, by, true, &c->why, &q) || too_small(q, 1))
+	if (!tsr_size_divide(s, num, by, true, &c->why, &q) || too_small(q, 1)) {
 		fail_affine(s, c);
-	else
-		tsr_dim_equate(s, c, unknown, derived(c, q, basis));
+		return;
+	}
+	if (!tsr_size_is_const(q) && (num.k != 0 || c->affine.term->has_kernel))
+		tsr_require(s, TSR_CONDITION_AT_LEAST, q, tsr_size_const(1), &c->why);
+	tsr_dim_equate(s, c, unknown, derived(c, q, basis));
 }
 
 /* A runtime number is added: the axis only has to cover the static part. */
@@ -189,6 +196,8 @@ static void affine_bounded(tsr_store *s, tsr_cstr *c, tsr_dim d, bool covered, t
 	tsr_size room = minus(s, size, cover);
 	if (too_small(room, 0))
 		fail_affine(s, c);
+	else if (!tsr_size_is_const(room))
+		tsr_require(s, TSR_CONDITION_AT_LEAST, size, cover, &c->why);
 }
 
 void tsr_visit_affine(tsr_store *s, tsr_cstr *c)

@@ -68,7 +68,28 @@ tsr_size tsr_size_normal(tsr_store *s, tsr_size x)
 
 tsr_size tsr_store_size(tsr_store *s, tsr_size x) { return tsr_size_normal(s, x); }
 
-/* The symbol of `diff` that can be solved so that diff = 0: local, not derived, dividing all the rest; NONE otherwise. */
+void tsr_require(tsr_store *s, tsr_condition_kind kind, tsr_size left, tsr_size right, const tsr_why *why)
+{
+	for (uint32_t i = 0; i < s->conditions.n; i++) {
+		const tsr_condition *c = &s->conditions.at[i];
+		if (c->kind == kind && tsr_size_equal(c->left, left) && tsr_size_equal(c->right, right))
+			return;
+	}
+	tsr_push(s->arena, &s->conditions, ((tsr_condition){kind, left, right, *why}));
+}
+
+static bool mentions(tsr_store *s, tsr_size x, uint32_t symbol)
+{
+	for (uint32_t i = 0; i < x.nterms; i++) {
+		const tsr_symbol *sym = &s->symbols.at[x.terms[i].symbol];
+		if (x.terms[i].symbol == symbol || (sym->derived && mentions(s, tsr_size_normal(s, sym->dividend), symbol)))
+			return true;
+	}
+	return false;
+}
+
+/* The symbol of `diff` that can be solved so that diff = 0: local, not derived, dividing all the rest
+ * and not hidden in a quotient there; NONE otherwise. */
 static uint32_t solvable(tsr_store *s, tsr_size diff)
 {
 	for (uint32_t i = diff.nterms; i-- > 0;) {
@@ -76,7 +97,7 @@ static uint32_t solvable(tsr_store *s, tsr_size diff)
 		int64_t c = diff.terms[i].coef;
 		bool ok = !sym->exported && !sym->derived && diff.k % c == 0;
 		for (uint32_t j = 0; j < diff.nterms && ok; j++)
-			ok = diff.terms[j].coef % c == 0;
+			ok = diff.terms[j].coef % c == 0 && (j == i || !mentions(s, (tsr_size){0, 1, &diff.terms[j]}, diff.terms[i].symbol));
 		if (ok)
 			return i;
 	}
@@ -94,7 +115,7 @@ bool tsr_size_meet(tsr_store *s, tsr_size a, tsr_size b, const tsr_why *why)
 		return false;
 	uint32_t i = solvable(s, diff);
 	if (i == NONE) {
-		tsr_push(s->arena, &s->conditions, ((tsr_condition){a, b, *why}));
+		tsr_require(s, TSR_CONDITION_EQUAL, a, b, why);
 		return true;
 	}
 	tsr_size_term t = diff.terms[i];
@@ -118,14 +139,15 @@ bool tsr_size_divide(tsr_store *s, tsr_size x, int64_t d, bool exact, const tsr_
 	bool whole = x.k % d == 0;
 	for (uint32_t i = 0; i < x.nterms; i++)
 		if (x.terms[i].coef % d != 0) {
-			tsr_symbol sym = {.span = why->span, .derived = true, .dividend = x, .divisor = d};
 			uint32_t id = s->symbols.n;
+			tsr_name name = tsr_intern(s->tc->names, tsr_format(s->arena, "quotient%u", id));
+			tsr_symbol sym = {.name = name, .span = why->span, .derived = true, .dividend = x, .divisor = d};
 			tsr_push(s->arena, &s->symbols, sym);
 			tsr_size_term *t = TSR_NEW(s->arena, tsr_size_term);
 			*t = (tsr_size_term){1, id};
 			*out = (tsr_size){0, 1, t};
 			if (exact)
-				tsr_push(s->arena, &s->conditions, ((tsr_condition){x, tsr_size_scale(s->arena, *out, d), *why}));
+				tsr_require(s, TSR_CONDITION_EQUAL, x, tsr_size_scale(s->arena, *out, d), why);
 			return true;
 		}
 	if (!whole && exact)

@@ -18,9 +18,9 @@ void tsr_size_text(tsr_store *s, tsr_text *t, tsr_size x)
 			tsr_text_addf(t, "?%s", sym->name ? sym->name : "");
 			continue;
 		}
-		tsr_text_char(t, '(');
+		tsr_text_add(t, sym->dividend.nterms + (sym->dividend.k != 0) > 1 ? "((" : "(");
 		tsr_size_text(s, t, sym->dividend);
-		tsr_text_addf(t, ")/%lld", (long long)sym->divisor);
+		tsr_text_addf(t, "%s/%lld)", sym->dividend.nterms + (sym->dividend.k != 0) > 1 ? ")" : "", (long long)sym->divisor);
 	}
 	if (first)
 		tsr_text_addf(t, "%lld", (long long)x.k);
@@ -218,7 +218,8 @@ void tsr_store_print(tsr_store *s, FILE *out)
 		fprintf(out, "%s : %s\n", s->leaves.at[i].name ? s->leaves.at[i].name : "_", tsr_shape_str(s, &s->leaves.at[i].shape));
 	for (uint32_t i = 0; i < s->conditions.n; i++) {
 		const tsr_condition *c = &s->conditions.at[i];
-		fprintf(out, "at run time %s = %s\n", tsr_dim_str(s, (tsr_dim){.kind = TSR_DIM_ATOM, .atom = {c->left, NULL}}),
+		fprintf(out, "at run time %s %s %s\n", tsr_dim_str(s, (tsr_dim){.kind = TSR_DIM_ATOM, .atom = {c->left, NULL}}),
+			c->kind == TSR_CONDITION_EQUAL ? "=" : ">=",
 			tsr_dim_str(s, (tsr_dim){.kind = TSR_DIM_ATOM, .atom = {c->right, NULL}}));
 	}
 }

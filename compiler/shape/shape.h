@@ -163,9 +163,10 @@ bool tsr_store_dim(tsr_store *s, tsr_dim d, tsr_solved_axis *out);
 /* A captured label as a number: a dimension's size, or the product of a row's axes (symbolic products are not supported: false). */
 bool tsr_store_label(tsr_store *s, const tsr_label *l, tsr_size *out);
 
-/* Run-time conditions: left = right, to be tested on entry, because a symbol of an exported signature (or one that is
- * derived by a division) met another size. */
-typedef struct tsr_condition { tsr_size left, right; tsr_why why; } tsr_condition;
+/* Run-time conditions, to be tested on entry: left = right, because a symbol of an exported signature (or one that is derived
+ * by a division) met another size; left >= right, because a fixed position, a window or a runtime number needs that much. */
+typedef enum { TSR_CONDITION_EQUAL, TSR_CONDITION_AT_LEAST } tsr_condition_kind;
+typedef struct tsr_condition { tsr_condition_kind kind; tsr_size left, right; tsr_why why; } tsr_condition;
 uint32_t tsr_store_nconditions(const tsr_store *s);
 const tsr_condition *tsr_store_condition(const tsr_store *s, uint32_t i);
 /* A size with the solved symbols replaced. */

@@ -118,6 +118,8 @@ typedef enum { TSR_MEET_OK, TSR_MEET_SIZE, TSR_MEET_BASIS, TSR_MEET_UNIT } tsr_m
 tsr_meet tsr_dim_meet(tsr_store *s, tsr_dim a, tsr_dim b, const tsr_why *why);
 /* The same for two sizes. */
 bool tsr_size_meet(tsr_store *s, tsr_size a, tsr_size b, const tsr_why *why);
+/* A condition for the run, noted once. */
+void tsr_require(tsr_store *s, tsr_condition_kind kind, tsr_size left, tsr_size right, const tsr_why *why);
 /* x / d, where that may need a derived symbol: floor, with the condition that nothing remains when `exact`. */
 bool tsr_size_divide(tsr_store *s, tsr_size x, int64_t d, bool exact, const tsr_why *why, tsr_size *out);
 /* The basis of something derived from both: a name beats default; false when two names differ. */

@@ -188,6 +188,37 @@ static void test_messages(void)
 	CHECK_INT(n, 2);                                  /* two faults, both reported */
 }
 
+/* What cannot be decided while compiling is left as a condition for the run, once. */
+static void test_conditions(void)
+{
+	static const struct { const char *text; uint32_t n; const char *printed; } rows[] = {
+		{"leaf: X o[!n]\nleaf: Y o[3]\nC = X . Y\nD = C . X", 1, "at run time ?n = 3"},
+		{"leaf: X o[?n]\nleaf: Y o[3]\nC = X . Y", 0, ""},
+		{"leaf: X o[!n]\nC = X \"4 => \"", 1, "at run time ?n >= 5"},
+		{"leaf: X o[?n]\nC = X \"o<+k => o\"\nset k 3", 1, "at run time ?n-2 >= 1"},
+		{"leaf: X o[?n]\nC = X \"2*i => i\"", 1, "at run time ?n = 2*(?n/2)"},
+		{"leaf: X b[?n] o[3]\nC = X \"5*@i+j | ... => j | ...\"\nset j 5", 1, "at run time ?n >= 5"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		problem p;
+		uint32_t starts[MOST_LINES], order[MOST_LINES], lines = split(rows[i].text, starts);
+		for (uint32_t j = 0; j < lines; j++)
+			order[j] = j;
+		run_lines(&p, rows[i].text, lines, starts, order);
+		CHECK_INT(p.tc->diags.n, 0);
+		CHECK_INT(tsr_store_nconditions(p.s), rows[i].n);
+		char *text = NULL;
+		size_t size = 0;
+		FILE *f = open_memstream(&text, &size);
+		tsr_store_print(p.s, f);
+		fclose(f);
+		if (!CHECK(strstr(text, rows[i].printed)))
+			printf("  %s\n", text);
+		free(text);
+		tsr_compiler_free(p.tc);
+	}
+}
+
 /* A chain of n operations takes a bounded number of visits per operation. */
 static void test_linear(void)
 {
@@ -226,6 +257,7 @@ int main(void)
 {
 	check_cases(cases, sizeof cases / sizeof *cases);
 	test_messages();
+	test_conditions();
 	test_linear();
 	return check_end("shape_rules");
 }
