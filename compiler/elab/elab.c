@@ -22,6 +22,11 @@ static void named(tsr_eval *ev, tsr_name path, tsr_value v, tsr_level level)
 	if (v.kind != TSR_VALUE_TENSOR || v.tensor.part != TSR_PART_VALUE || v.tensor.id == TSR_NONE)
 		return;
 	tsr_tensor *t = tsr_tensor_get(el->g, v.tensor.id);
+	/* what an inner let of this one named is the outer one's result */
+	size_t n = strlen(path);
+	bool inner = t->name && t->kind == TSR_TENSOR_OP && strncmp(t->name, path, n) == 0 && t->name[n] == '.';
+	if (inner)
+		tsr_tensor_drop_name(el, t);
 	if (!t->name)
 		tsr_tensor_set_name(el, t, path);
 }

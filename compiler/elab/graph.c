@@ -32,9 +32,16 @@ tsr_record *tsr_record_new(tsr_elab *el, tsr_span span, uint32_t noperands)
 bool tsr_elab_name_taken(const tsr_elab *el, tsr_name name, tsr_tensor_id *by)
 {
 	tsr_map_entry *e = tsr_map_find(&el->used, tsr_key(name));
-	if (e)
-		*by = (tsr_tensor_id)(e->value.i - 1);
-	return e != NULL;
+	if (!e || !e->value.i)
+		return false;
+	*by = (tsr_tensor_id)(e->value.i - 1);
+	return true;
+}
+
+void tsr_tensor_drop_name(tsr_elab *el, tsr_tensor *t)
+{
+	tsr_map_put(&el->used, tsr_key(t->name))->value.i = 0;
+	t->name = NULL;
 }
 
 void tsr_tensor_set_name(tsr_elab *el, tsr_tensor *t, tsr_name name)

@@ -239,7 +239,7 @@ static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, 
 	r->slots[0] = t->id;
 	for (uint32_t i = 0; i < n; i++)
 		r->slots[1 + i] = lifted[i].tensor.id;
-	r->rule.why = why_of(el, c, spec ? spec : logic, n, operands);
+	r->rule.why = why_of(el, c, r->rule.logic == TSR_LOGIC_SPEC ? spec ? spec : logic : NULL, n, operands);
 	tsr_emit_rule(el->g->store, &r->rule, &t->shape, shapes);
 	tsr_slots s = {r->id, t->id, tsr_frame_new(el->arena, NULL, false), NULL, n, operands};
 	t->op.forward = define(el, op->forward, &s, c->site);

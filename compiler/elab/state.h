@@ -65,6 +65,7 @@ void tsr_tensor_leaf(tsr_elab *el, const tsr_tensor *t);
 tsr_record *tsr_record_new(tsr_elab *el, tsr_span span, uint32_t noperands);
 /* Gives a name that no other tensor has: `name`, or it with a number behind. */
 void tsr_tensor_set_name(tsr_elab *el, tsr_tensor *t, tsr_name name);
+void tsr_tensor_drop_name(tsr_elab *el, tsr_tensor *t);
 bool tsr_elab_name_taken(const tsr_elab *el, tsr_name name, tsr_tensor_id *by);
 tsr_codetree *tsr_codetree_new(tsr_elab *el, tsr_code_kind kind, tsr_span span);
 tsr_value tsr_code_value(tsr_codetree *c);
