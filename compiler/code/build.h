@@ -11,6 +11,7 @@ typedef struct tsr_builder {
 	bool *derived;               /* per record: projs[i] is what it is, NULL after an error */
 	uint32_t nprojs;
 	bool *forward_done;          /* per tensor, in the current unit */
+	bool *known_zero;            /* per tensor: the current unit has set its gradient to zero and nothing since */
 	char *needs_grad;            /* per tensor: 0 not known yet, 1 no, 2 yes */
 	tsr_record_id *own_record;   /* per tensor: the record of its axes alone, or TSR_NONE */
 	bool failed;

@@ -127,6 +127,8 @@ void tsr_code_add(tsr_builder *b, const tsr_assign *a)
 		b->failed = true;
 		return;
 	}
+	if (a->target.part == TSR_PART_GRAD)
+		b->known_zero[a->target.tensor] = false;
 	tsr_step step = {.kind = TSR_STEP_ASSIGN, .span = a->span};
 	step.assign.a = *a;
 	step.assign.proj = p;
@@ -197,6 +199,7 @@ tsr_code *tsr_code_build(tsr_graph *g)
 	uint32_t n = g->tensors.n;
 	tsr_builder b = {.g = g, .arena = a};
 	b.forward_done = TSR_NEW_N(a, bool, n + 1);
+	b.known_zero = TSR_NEW_N(a, bool, n + 1);
 	b.needs_grad = TSR_NEW_N(a, char, n + 1);
 	b.own_record = TSR_NEW_N(a, tsr_record_id, n + 1);
 	for (uint32_t i = 0; i < n; i++)
@@ -208,6 +211,7 @@ tsr_code *tsr_code_build(tsr_graph *g)
 		b.unit->code = i;
 		b.unit->name = g->codes.at[i]->name;
 		memset(b.forward_done, 0, n);
+		memset(b.known_zero, 0, n);
 		flatten(&b, g->codes.at[i]->tree);
 		tsr_code_fold_zeros(&b);
 		tsr_push(a, &code->units, b.unit);

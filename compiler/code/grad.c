@@ -1,6 +1,6 @@
 /* Backward code.  An operation's own record with its slots permuted is all that a gradient needs, so backprop only selects:
  * the backward assignments of the operations below a tensor, results before operands, without those that lead to no
- * gradient that somebody needs. */
+ * gradient that somebody needs, and without those of a result whose own gradient is still zero (behind stop_gradient). */
 #include "build.h"
 
 /* A tensor needs its gradient when it has one and a differentiable leaf is below it. */
@@ -68,7 +68,7 @@ void tsr_code_backprop(tsr_builder *b, tsr_tensor_id root)
 	settle_needs(b);
 	for (uint32_t i = b->g->tensors.n; i-- > 0;) {
 		const tsr_tensor *t = b->g->tensors.at[i];
-		if (below[i] && !t->poison && t->kind == TSR_TENSOR_OP && t->op.backward && tsr_needs_grad(b, i))
+		if (below[i] && !t->poison && t->kind == TSR_TENSOR_OP && t->op.backward && !b->known_zero[i] && tsr_needs_grad(b, i))
 			backward(b, t);
 	}
 }
@@ -103,5 +103,6 @@ void tsr_code_zero_grads(tsr_builder *b, tsr_tensor_id root)
 		tsr_assign a = {.span = t->span, .target = {t->id, TSR_PART_GRAD, 0, t->span}, .acc = TSR_ACC_SET, .clear = true, .rhs = zero,
 			.record = own_record(b, t)};
 		tsr_code_add(b, &a);
+		b->known_zero[i] = true;
 	}
 }
