@@ -4,7 +4,7 @@
 #include "store.h"
 #include <string.h>
 
-#define MOST_STEPS 3
+#define MOST_STEPS 6
 
 static const char *const kind_names[] = {"batch", "input", "output", ""};
 
@@ -70,34 +70,45 @@ static void tell_source(story *t, tsr_dim d)
 		c->why.what ? c->why.what : c->why.result ? "the definition of" : "this", name);
 }
 
-/* The other variable that constraint c speaks of. */
-static uint32_t other_variable(tsr_store *s, const tsr_cstr *c, uint32_t var)
+/* The variable of constraint c that is (not) in the class of `var`; NONE where there is none. */
+static uint32_t variable_of(tsr_store *s, const tsr_cstr *c, uint32_t var, bool same_class)
 {
 	if (c->kind != TSR_C_DIM_EQUAL && c->kind != TSR_C_DIM_BELOW)
 		return NONE;
 	tsr_dim sides[2] = {c->dim.a, c->dim.b};
 	for (uint32_t i = 0; i < 2; i++)
-		if (sides[i].kind == TSR_DIM_VAR && sides[i].var != var
-			&& tsr_forest_find(s->dim_forest, sides[i].var) != tsr_forest_find(s->dim_forest, var))
+		if (sides[i].kind == TSR_DIM_VAR
+			&& (tsr_forest_find(s->dim_forest, sides[i].var) == tsr_forest_find(s->dim_forest, var)) == same_class)
 			return sides[i].var;
 	return NONE;
 }
 
-/* Where the size of `d` was carried from, a few steps back along the causes. */
+static void tell_step(story *t, uint32_t cstr, tsr_dim value)
+{
+	tsr_store *s = t->s;
+	const tsr_cstr *c = s->cstrs.at[cstr], *root = tsr_cstr_root(s, c);
+	bool is_source = value.from && tsr_cstr_root(s, s->cstrs.at[value.from - 1]) == root;
+	if (!is_source && news(t, root->why.span))
+		tsr_note_at(s->tc, t->d, root->why.span, "%s%s%s%s has the size %s because of this", what_of(root), colon(root),
+			axis_name(s, c), operand_name(s, c), tsr_dim_str(s, value));
+}
+
+/* Where the size of `d` was carried from, a few steps back: through the equalities of its class to the variable that was
+ * bound, then through the constraint that bound it. */
 static void tell_steps(story *t, tsr_dim d, tsr_dim value)
 {
 	tsr_store *s = t->s;
 	uint32_t var = d.kind == TSR_DIM_VAR ? d.var : NONE;
 	for (uint32_t step = 0; var != NONE && step < MOST_STEPS; step++) {
-		uint32_t cause = s->dims.at[tsr_forest_find(s->dim_forest, var)].cause;
+		uint32_t cause = s->dims.at[tsr_forest_find(s->dim_forest, var)].cause, *path;
 		if (cause == NONE)
 			return;
-		const tsr_cstr *c = s->cstrs.at[cause], *root = tsr_cstr_root(s, c);
-		bool is_source = value.from && tsr_cstr_root(s, s->cstrs.at[value.from - 1]) == root;
-		if (!is_source && news(t, root->why.span))
-			tsr_note_at(s->tc, t->d, root->why.span, "%s%s%s%s has the size %s because of this", what_of(root), colon(root),
-				axis_name(s, c), operand_name(s, c), tsr_dim_str(s, value));
-		var = other_variable(s, c, var);
+		uint32_t carrier = variable_of(s, s->cstrs.at[cause], var, true);
+		uint32_t n = carrier == NONE ? 0 : tsr_forest_explain(s->dim_forest, var, carrier, s->arena, &path);
+		for (uint32_t i = 0; i < n && i < MOST_STEPS; i++)
+			tell_step(t, path[i], value);
+		tell_step(t, cause, value);
+		var = variable_of(s, s->cstrs.at[cause], var, false);
 	}
 }
 

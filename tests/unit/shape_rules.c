@@ -159,7 +159,7 @@ static const shape_case cases[] = {
 
 static const char *all_errors(const char *text, uint32_t *n)
 {
-	static char out[400];
+	static char out[2000];
 	problem p;
 	uint32_t starts[MOST_LINES], order[MOST_LINES], lines = split(text, starts);
 	for (uint32_t i = 0; i < lines; i++)
@@ -186,6 +186,14 @@ static void test_messages(void)
 	CHECK(strstr(text, "t.tsr:1:1") && strstr(text, "t.tsr:2:1"));   /* both sources */
 	all_errors("leaf: X o[3]\nleaf: Y o[4]\nC = X . Y\nparam: W i? o?\nD = W * X", &n);
 	CHECK_INT(n, 2);                                  /* two faults, both reported */
+	text = all_errors("leaf: X o[3]\nA = X \"i => i\"\nB = A \"j => j\"\nC = B . B\nleaf: Y o[4]\nD = C . Y", &n);
+	CHECK_INT(n, 1);
+	for (int line = 1; line <= 6; line++) {           /* every step between the sources and the clash */
+		char place[16];
+		snprintf(place, sizeof place, "t.tsr:%d:1", line);
+		if (!CHECK(strstr(text, place)))
+			printf("  %s\n", text);
+	}
 }
 
 /* What cannot be decided while compiling is left as a condition for the run, once. */
