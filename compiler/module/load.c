@@ -63,13 +63,15 @@ static uint32_t find_file(tsr_compiler *tc, const char *home, tsr_name module)
 
 void tsr_module_missing(tsr_compiler *tc, const tsr_modules *all, tsr_name name, tsr_span span)
 {
-	const char *home = all->main ? folder_of(tc->arena, all->main->path) : "", *where;
+	const char *home = all->main ? folder_of(tc->arena, all->main->path) : "";
 	tsr_text t;
 	tsr_text_init(&t, tc->arena);
-	for (uint32_t i = 0; (where = place(tc, home, i)) != NULL; i++)
-		tsr_text_addf(&t, "%s%s", i ? ", " : "", *where ? where : "./");
+	tsr_text_addf(&t, "beside the program (%s)", *home ? home : "./");
+	for (uint32_t i = 0; i < tc->include_dirs.n; i++)
+		tsr_text_addf(&t, ", in %s/", tc->include_dirs.at[i]);
+	tsr_text_add(&t, tc->stdlib_dir ? " and in the standard library" : "");
 	tsr_diag *d = tsr_report(tc, TSR_E_NO_MODULE, span, "there is no module `%s`", name);
-	tsr_hint(tc, d, "`%s` was looked for in %s", file_name(tc->arena, name), tsr_text_str(&t));
+	tsr_hint(tc, d, "`%s` was looked for %s", file_name(tc->arena, name), tsr_text_str(&t));
 }
 
 /* ---- needs */

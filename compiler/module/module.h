@@ -2,7 +2,8 @@
  *
  * A module is a file.  `open Nn` and `Nn.layer_norm` find nn.tsr beside the program, then on the -I paths, then in the
  * standard library; one name is one file for the whole program.  The prelude (Ops, Random, Data: the standard
- * library's first rooms) is opened implicitly, in that order, by every module; each of the three opens those before it.  Modules are evaluated one after another, so none can need itself. */
+ * library's first rooms) is opened implicitly, in that order, by every module; each of the three opens those before it.
+ * Modules are evaluated one after another, so none can need itself. */
 #ifndef TSR_MODULE_MODULE_H
 #define TSR_MODULE_MODULE_H
 #include "../syntax/ast.h"
