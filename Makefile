@@ -41,8 +41,7 @@ ifdef SANITIZE
 SAN         := -fsanitize=address,undefined,leak -fno-sanitize-recover=all -fno-omit-frame-pointer -DTSR_HOSTILE
 endif
 
-COMPILER_SRC := $(filter-out compiler/driver/absent.c,$(wildcard compiler/*/*.c))
-ABSENT_OBJ   := $(OBJ)/compiler/driver/absent.o
+COMPILER_SRC := $(wildcard compiler/*/*.c)
 COMPILER_MAIN := $(wildcard compiler/main.c)
 LEXERS      := $(patsubst grammar/%.re,$(GEN)/%_lex.c,$(wildcard grammar/*.re))
 PARSERS     := $(patsubst grammar/%.y,$(GEN)/%.c,$(wildcard grammar/*.y))
@@ -145,9 +144,9 @@ $(BUILD)/libtsrc.a: $(COMPILER_OBJ) $(GEN_OBJ)
 	$(SAY) "  AR    $@"
 	$(Q)ar qcsT $@ $^
 
-$(BUILD)/tsrc: $(MAIN_OBJ) $(BUILD)/libtsrc.a $(ABSENT_OBJ) $(RUNTIME_LIB) $(OWN_RUNTIME)
+$(BUILD)/tsrc: $(MAIN_OBJ) $(BUILD)/libtsrc.a $(RUNTIME_LIB) $(OWN_RUNTIME)
 	$(SAY) "  LINK  $@"
-	$(Q)$(CC) $(CFLAGS) $(SAN) $(MAIN_OBJ) $(BUILD)/libtsrc.a $(ABSENT_OBJ) $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(SAN) $(MAIN_OBJ) $(BUILD)/libtsrc.a $(LIBS) -o $@
 
 # ---- runtime -----------------------------------------------------------------------------------------------------
 

@@ -131,8 +131,9 @@ static bool compile(tsr_drive_state *d)
 	STAGE(LL, tsr_llvm_print(d->llvm, stdout));
 	tsr_llvm_optimise(d->llvm);
 	tsr_drive_lap(d, "optimise");
-	STAGE(ASM, tsr_llvm_write_text(d->llvm, TSR_CODE_ASSEMBLY, stdout));
-	return true;
+	if (d->options->dump == TSR_STAGE_ASM)
+		tsr_llvm_write_text(d->llvm, TSR_CODE_ASSEMBLY, stdout);
+	return d->options->dump != TSR_STAGE_ASM;
 }
 
 static int finish(tsr_drive_state *d, int status)
