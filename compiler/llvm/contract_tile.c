@@ -1,12 +1,12 @@
 /* Register tiles: rows x vecs vectors of C stay in registers while the loop over K runs.
  *
  * Each variant (size, masks, which strides are constants) is one internal function, shared by all contractions of the module,
- * so that a product costs a few calls of code and not a copy of the kernel per edge.  The loop over K is unrolled by four
+ * so that a product costs a few calls of code and not a copy of the kernel per edge.  The loop over K is unrolled by two
  * with all accumulators as phis; nothing is left to an optimiser beyond addressing. */
 #include "contract.h"
 #include <string.h>
 
-enum { UNROLL = 4 };
+enum { UNROLL = 2 };
 
 typedef struct inside { tsr_kit *k; const tsr_tile *t; LLVMValueRef a_row, a_k, b_k, c_row, *mask; } inside;
 
@@ -102,7 +102,7 @@ static void tile_body(tsr_kit *k, const tsr_tile *t, LLVMValueRef f)
 		acc[j] = tsr_kit_neutral(k, k->vec);
 	run r = { LLVMGetParam(f, TSR_TILE_A), LLVMGetParam(f, TSR_TILE_B), acc };
 	LLVMValueRef depth = LLVMGetParam(f, TSR_TILE_DEPTH);
-	tile_loop(&in, LLVMBuildAShr(k->b, depth, tsr_kit_int(k, 2), ""), UNROLL, &r);
+	tile_loop(&in, LLVMBuildUDiv(k->b, depth, tsr_kit_int(k, UNROLL), ""), UNROLL, &r);
 	tile_loop(&in, LLVMBuildAnd(k->b, depth, tsr_kit_int(k, UNROLL - 1), ""), 1, &r);
 	LLVMBasicBlockRef more = LLVMAppendBasicBlockInContext(k->context, f, "add");
 	LLVMBasicBlockRef set = LLVMAppendBasicBlockInContext(k->context, f, "set");
