@@ -304,6 +304,14 @@ static tsr_dim axis_dim(template *t, const tsr_axis *axis)
 	return c->dim.a;
 }
 
+static tsr_dim *joined_axes(tsr_store *s, const tsr_row *r)
+{
+	tsr_dim *out = TSR_NEW_N(s->arena, tsr_dim, tsr_row_flanks(*r) + 1);
+	for (uint32_t i = 0; i < tsr_row_flanks(*r); i++)
+		out[i] = tsr_row_axis(*r, i);
+	return out;
+}
+
 static tsr_row row_template(template *t, const tsr_spec_row *r)
 {
 	tsr_row out = {.nlead = r->nlead, .ntrail = r->ntrail, .var = TSR_NO_ROW};
@@ -313,8 +321,9 @@ static tsr_row row_template(template *t, const tsr_spec_row *r)
 		out.lead[i] = axis_dim(t, &r->lead[i]);
 	for (uint32_t i = 0; i < r->ntrail; i++)
 		out.trail[i] = axis_dim(t, &r->trail[i]);
-	if (r->var)
-		out.var = label_row(t, r->var).var;
+	if (!r->var)                                  /* written without an ellipsis: an empty leading flank */
+		return (tsr_row){.ntrail = tsr_row_flanks(out), .trail = joined_axes(t->s, &out), .var = TSR_NO_ROW};
+	out.var = label_row(t, r->var).var;
 	return out;
 }
 

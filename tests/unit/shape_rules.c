@@ -117,6 +117,8 @@ static const shape_case cases[] = {
 	{"truncation", "leaf: A o[5]\nleaf: I o[5]\nleaf: J o[3]\nR = I \"i=>i,0\"\nS = J \"j=>0,j\"\nM = R . S\nY = A ; M \"i; i, o => o\"", "M=5, 3; Y=3"},
 	{"the marker of a prefix", "in order\nleaf: X o[3]\nC = X \"..r.. => ..r..\"\nD = C \"i, ... => i, ...\"\nleaf: Y o[3, 5]\nE = Y . C", "E0401"},
 	{"the marker after a leading axis", "tensor C o[3 .]\nleaf: Y o[3, 5]\nE = C . Y", "E=3, 5; @Co=1"},
+	{"the marker of a spec without an ellipsis", "leaf: X o[3]\nC = X \"i => i\"\nleaf: Y o[5, 3]\nZ = C . Y", "@Co=0; Z=5, 3"},
+	{"the marker of a spec with one", "leaf: X o[3, 4]\nC = X \"i, j => i, ..., j\"", "@Co=1"},
 	{"the marker of a result", "leaf: X o[3]\nC = X", "@Co=0"},
 	{"flattening by comparison", "leaf: A o[2, 3]\nleaf: P o[2, 3]\nleaf: K o[6]\nG = P \"i, j => i, j, 0\"\nH = K \"k => 0, 0, k\"\nM = G . H\n"
 		"Y = A ; M \"i, j; i, j, k => k\"", "G=2, 3, 1*; H=1*, 1*, 6; M=2, 3, 6; Y=6"},

@@ -269,6 +269,8 @@ static tsr_spec_row parse_spec_row(problem *p)
 			axes[n++] = parse_axis(p);
 		}
 	}
+	if (!r.var)
+		r.nlead = n;             /* as the parser of specs leaves a closed row */
 	r.lead = axes;
 	r.ntrail = n - r.nlead;
 	r.trail = axes + r.nlead;
