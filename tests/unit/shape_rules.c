@@ -191,7 +191,7 @@ static void test_messages(void)
 	text = all_errors("leaf: X o[3]\nA = X \"i => i\"\nB = A \"j => j\"\nC = B . B\nleaf: Y o[4]\nD = C . Y", &n);
 	CHECK_INT(n, 1);
 	for (int line = 1; line <= 6; line++) {           /* every step between the sources and the clash */
-		char place[16];
+		char place[32];
 		snprintf(place, sizeof place, "t.tsr:%d:1", line);
 		if (!CHECK(strstr(text, place)))
 			printf("  %s\n", text);
