@@ -154,6 +154,9 @@ tsr_axis tsr_spec_sum_axis(tsr_spec_parser *p, tsr_spec_sum *s)
 		x.kind = TSR_AXIS_FIXED;
 		x.size = x.affine.offset;
 	}
+	bool alone = !x.affine.kernel.label && !x.affine.runtime.label && !x.affine.offset && !x.affine.offset_name;
+	if (x.affine.over.label && alone && x.affine.over.coef == 1 && !x.affine.over.coef_name)      /* 1*i, i + 0 */
+		return (tsr_axis){.kind = TSR_AXIS_LABEL, .span = x.span, .label = x.affine.over.label};
 	if (p->annotation && x.kind == TSR_AXIS_AFFINE && (x.affine.over.label || x.affine.runtime.label))
 		tsr_spec_error(p, x.span, "the shape of a tensor has sizes and names; an index that is computed belongs to an operation");
 	return x;

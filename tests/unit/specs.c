@@ -87,6 +87,7 @@ static void affine_axes(void)
 	means(OPERATION, "stride*o<+k => o", "stride*o<+k => o");
 	means(OPERATION, "size*@i + j | => j |", "j + size*@i | => j |");
 	means(OPERATION, "@i, j => j", "@i, j => j");
+	means(OPERATION, "1*ab + 0 => ", "ab, =>");
 	means(OPERATION, "i + !from => i", "i + !from => i");
 	means(OPERATION, "2 + 3 => ", "5 =>");
 	tsr_compiler *tc = tsr_compiler_new();
