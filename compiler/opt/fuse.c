@@ -1,0 +1,284 @@
+/* Joins neighbouring kernels that walk the same outer loops, so that what one stores the next still finds in the cache.
+ *
+ * Two nests A and B, one after the other, become one around the bodies of both when their outermost loops are parallel and of
+ * equal extent, and when iteration i of B meets only what iteration i of A left: each buffer that one of them writes and the
+ * other touches has an axis on which every access of both is that loop's bare symbol.  The same is then tried with the next loops
+ * inwards.  Not joined: contractions (the engine runs them), and a body without loops with one that has short loops, which
+ * would lose its vectors. */
+#include "pass.h"
+#include <string.h>
+
+enum { SHORT_ROW = 32, MOST_BODY = 12 };
+
+/* ---- accesses ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct access { tsr_buffer_id buffer; const tsr_lin *index; bool write; } access;
+typedef struct accesses { tsr_arena *a; TSR_VEC(access) v; bool unknown; } accesses;
+
+static void expr_accesses(const tsr_expr *e, accesses *out)
+{
+	switch (e->kind) {
+	case TSR_EXPR_LOAD: {
+		access x = { e->load.buffer, e->load.index, false };
+		tsr_push(out->a, &out->v, x);
+		return;
+	}
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			expr_accesses(e->op.args[i], out);
+		return;
+	case TSR_EXPR_CONVERT:
+		expr_accesses(e->converted, out);
+		return;
+	case TSR_EXPR_SELECT:
+		expr_accesses(e->select.inside, out);
+		expr_accesses(e->select.outside, out);
+		return;
+	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS:
+		return;
+	}
+}
+
+static void stmt_accesses(const tsr_stmt *s, accesses *out)
+{
+	const tsr_stmts *body = NULL;
+	switch (s->kind) {
+	case TSR_STMT_FOR:
+		out->unknown |= s->loop.contraction && s->loop.contraction->schedule.mr;
+		body = &s->loop.body;
+		break;
+	case TSR_STMT_IF: body = &s->cond.body; break;
+	case TSR_STMT_STORE: case TSR_STMT_UPDATE: {
+		access x = { s->store.buffer, s->store.index, true };
+		expr_accesses(s->store.value, out);
+		tsr_push(out->a, &out->v, x);
+		break;
+	}
+	case TSR_STMT_LET: case TSR_STMT_SET: expr_accesses(s->let.value, out); break;
+	case TSR_STMT_LETSYM: case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: out->unknown = true; break;
+	case TSR_STMT_KINDS: break;
+	}
+	for (uint32_t i = 0; body && i < body->n; i++)
+		stmt_accesses(body->at[i], out);
+}
+
+static bool bare(const tsr_lin *x, uint32_t sym)
+{
+	return !x->offset && !x->base.k && !x->base.nterms && x->n == 1 && x->terms[0].coef == 1 && x->terms[0].kind == TSR_LSYM_LOOP
+		&& x->terms[0].id == sym;
+}
+
+/* One axis of the buffer is the bare loop in every access of both. */
+static bool aligned(const tsr_loops *l, tsr_buffer_id b, const accesses *x, uint32_t xsym, const accesses *y, uint32_t ysym)
+{
+	for (uint32_t axis = 0; axis < l->buffers.at[b]->rank; axis++) {
+		bool all = true;
+		for (uint32_t i = 0; i < x->v.n; i++)
+			all &= x->v.at[i].buffer != b || bare(&x->v.at[i].index[axis], xsym);
+		for (uint32_t i = 0; i < y->v.n; i++)
+			all &= y->v.at[i].buffer != b || bare(&y->v.at[i].index[axis], ysym);
+		if (all)
+			return true;
+	}
+	return false;
+}
+
+/* Every buffer written by one and touched by the other is aligned. */
+static bool independent(const tsr_loops *l, const accesses *x, uint32_t xsym, const accesses *y, uint32_t ysym)
+{
+	if (x->unknown || y->unknown)
+		return false;
+	for (uint32_t i = 0; i < x->v.n; i++)
+		for (uint32_t j = 0; j < y->v.n; j++)
+			if (x->v.at[i].buffer == y->v.at[j].buffer && (x->v.at[i].write || y->v.at[j].write)
+				&& !aligned(l, x->v.at[i].buffer, x, xsym, y, ysym))
+				return false;
+	return true;
+}
+
+/* ---- joining --------------------------------------------------------------------------------------------------------------- */
+
+static tsr_lin rename_lin(tsr_arena *a, const tsr_lin *x, uint32_t from, uint32_t to)
+{
+	tsr_lin out = *x;
+	out.terms = TSR_NEW_N(a, tsr_lin_term, x->n + 1);
+	for (uint32_t i = 0; i < x->n; i++) {
+		out.terms[i] = x->terms[i];
+		if (out.terms[i].kind == TSR_LSYM_LOOP && out.terms[i].id == from)
+			out.terms[i].id = to;
+	}
+	return out;
+}
+
+/* The loop `from` is the loop `to` from here on. */
+static void rename_loop(tsr_pass *p, tsr_stmt *s, uint32_t from, uint32_t to)
+{
+	tsr_lin bare_to = tsr_lin_add_sym(p->arena, tsr_lin_const(0), 1, TSR_LSYM_LOOP, to);
+	tsr_stmts *body = NULL;
+	switch (s->kind) {
+	case TSR_STMT_FOR: body = &s->loop.body; break;
+	case TSR_STMT_IF: {
+		tsr_range *ranges = TSR_NEW_N(p->arena, tsr_range, s->cond.n + 1);
+		for (uint32_t i = 0; i < s->cond.n; i++)
+			ranges[i] = (tsr_range){ rename_lin(p->arena, &s->cond.ranges[i].index, from, to), s->cond.ranges[i].size };
+		s->cond.ranges = ranges;
+		body = &s->cond.body;
+		break;
+	}
+	case TSR_STMT_STORE: case TSR_STMT_UPDATE: {
+		uint32_t rank = p->l->buffers.at[s->store.buffer]->rank;
+		tsr_lin *index = TSR_NEW_N(p->arena, tsr_lin, rank + 1);
+		for (uint32_t i = 0; i < rank; i++)
+			index[i] = rename_lin(p->arena, &s->store.index[i], from, to);
+		s->store.index = index;
+		s->store.value = tsr_expr_place(p->arena, p->l, s->store.value, 1, &from, &bare_to);
+		break;
+	}
+	case TSR_STMT_LET: case TSR_STMT_SET: s->let.value = tsr_expr_place(p->arena, p->l, s->let.value, 1, &from, &bare_to); break;
+	case TSR_STMT_LETSYM: case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: case TSR_STMT_KINDS: break;
+	}
+	for (uint32_t i = 0; body && i < body->n; i++)
+		rename_loop(p, body->at[i], from, to);
+}
+
+static bool binds(const tsr_stmts *body, uint32_t sym)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_FOR && (s->loop.sym == sym || binds(&s->loop.body, sym)))
+			return true;
+		if (s->kind == TSR_STMT_IF && binds(&s->cond.body, sym))
+			return true;
+	}
+	return false;
+}
+
+typedef struct local_names { tsr_local_id from, to; } local_names;
+
+static tsr_expr *rename_local(void *user, tsr_expr *e)
+{
+	const local_names *n = user;
+	if (e->kind == TSR_EXPR_LOCAL && e->local == n->from)
+		e->local = n->to;
+	return e;
+}
+
+static void rename_local_in(tsr_stmts *body, local_names *n)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_stmt *s = body->at[i];
+		if ((s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET) && s->let.local == n->from)
+			s->let.local = n->to;
+		if (s->kind == TSR_STMT_FOR)
+			rename_local_in(&s->loop.body, n);
+		else if (s->kind == TSR_STMT_IF)
+			rename_local_in(&s->cond.body, n);
+		else
+			tsr_stmt_rewrite(s, rename_local, n);
+	}
+}
+
+/* Locals of a body get names that nothing else in the unit has. */
+static void fresh_locals(tsr_loop_unit *u, tsr_stmts *body, tsr_stmts *whole)
+{
+	uint32_t before = u->nlocals;
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_LET && s->let.local < before) {
+			local_names n = { s->let.local, u->nlocals++ };
+			rename_local_in(whole, &n);
+		}
+		if (s->kind == TSR_STMT_FOR)
+			fresh_locals(u, &s->loop.body, whole);
+		else if (s->kind == TSR_STMT_IF)
+			fresh_locals(u, &s->cond.body, whole);
+	}
+}
+
+static bool has_loop(const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++)
+		if (body->at[i]->kind == TSR_STMT_FOR || (body->at[i]->kind == TSR_STMT_IF && has_loop(&body->at[i]->cond.body)))
+			return true;
+	return false;
+}
+
+static bool has_short_loop(const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++)
+		if (body->at[i]->kind == TSR_STMT_FOR && tsr_size_is_const(body->at[i]->loop.extent) && body->at[i]->loop.extent.k < SHORT_ROW)
+			return true;
+	return false;
+}
+
+static bool same_extent(const tsr_stmt *x, const tsr_stmt *y)
+{
+	return tsr_lin_equal((tsr_lin){ 0, x->loop.extent, 0, NULL }, (tsr_lin){ 0, y->loop.extent, 0, NULL });
+}
+
+static bool worthwhile(const tsr_stmts *x, const tsr_stmts *y)
+{
+	bool xl = has_loop(x), yl = has_loop(y);
+	if (x->n + y->n > MOST_BODY)
+		return false;
+	return xl == yl || !(xl ? has_short_loop(x) : has_short_loop(y));
+}
+
+typedef struct joining { tsr_pass *p; tsr_arena *scratch; tsr_loop_unit *unit; } joining;
+
+static bool try_join(const joining *j, tsr_stmts *body, uint32_t at)
+{
+	tsr_pass *p = j->p;
+	tsr_stmt *x = body->at[at], *y = body->at[at + 1];
+	if (x->kind != TSR_STMT_FOR || y->kind != TSR_STMT_FOR || x->loop.how == TSR_FOR_SERIAL || x->loop.how == TSR_FOR_REDUCE
+		|| x->loop.how != y->loop.how || binds(&y->loop.body, x->loop.sym) || !same_extent(x, y) || !worthwhile(&x->loop.body, &y->loop.body))
+		return false;
+	accesses ax = { .a = j->scratch }, ay = { .a = j->scratch };
+	stmt_accesses(x, &ax);
+	stmt_accesses(y, &ay);
+	if (!independent(p->l, &ax, x->loop.sym, &ay, y->loop.sym))
+		return false;
+	fresh_locals(j->unit, &y->loop.body, &y->loop.body);
+	for (uint32_t i = 0; i < y->loop.body.n; i++) {
+		rename_loop(p, y->loop.body.at[i], y->loop.sym, x->loop.sym);
+		tsr_push(p->arena, &x->loop.body, y->loop.body.at[i]);
+	}
+	x->loop.contraction = NULL;
+	tsr_stmts_remove(body, at + 1);
+	for (uint32_t i = 0; i + 1 < x->loop.body.n;)
+		if (!try_join(j, &x->loop.body, i))
+			i++;
+	return true;
+}
+
+static bool try_kernels(const joining *j, tsr_stmts *body, uint32_t at)
+{
+	tsr_stmt *x = body->at[at], *y = body->at[at + 1];
+	if (x->kind != TSR_STMT_KERNEL || y->kind != TSR_STMT_KERNEL || x->kernel.body.n != 1 || y->kernel.body.n != 1)
+		return false;
+	tsr_stmts both = { 0 };
+	tsr_push(j->scratch, &both, x->kernel.body.at[0]);
+	tsr_push(j->scratch, &both, y->kernel.body.at[0]);
+	if (!try_join(j, &both, 0))
+		return false;
+	tsr_stmts_remove(body, at + 1);
+	j->p->changes++;
+	return true;
+}
+
+void tsr_pass_fuse(tsr_pass *p)
+{
+	joining j = { p, tsr_arena_new(), NULL };
+	for (uint32_t u = 0; u < p->l->units.n; u++) {
+		tsr_stmts *body = &p->l->units.at[u]->body;
+		j.unit = p->l->units.at[u];
+		for (uint32_t at = 0; at + 1 < body->n;) {
+			const char *second = body->at[at + 1]->kind == TSR_STMT_KERNEL ? body->at[at + 1]->kernel.name : "";
+			if (try_kernels(&j, body, at))
+				tsr_pass_note(p, "%s: %s joins %s", p->l->units.at[u]->name, second, body->at[at]->kernel.name);
+			else
+				at++;
+		}
+	}
+	tsr_arena_free(j.scratch);
+}
