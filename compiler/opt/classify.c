@@ -4,7 +4,7 @@
  *     for .. { let $s = 0  for .. reduce { set $s = $s + a * b }  store C = $s }       (or update C += $s, or let $s = C)
  *     for .. { update C += a * b }
  * A loop goes to the class of the operands that mention it: all three, batch; C and A, M; C and B, N; A or B only, K.
- * A and B are named so that the loop which walks C with stride one is in N.  Whatever else stands in the nest (guards,
+ * Without K it is no contraction.  A and B are named so that the loop which walks C with stride one is in N.  Whatever else stands in the nest (guards,
  * gathered indices, order that matters) leaves it as it is.
  *
  * Requires nothing; adds a note to the outermost FOR and changes no statement. */
@@ -170,6 +170,11 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 		|| has_data_term(p->l->buffers.at[k->c], k->c_index))
 		return NULL;
 	sort_loops(p->l, k);
+	bool sums = false;
+	for (uint32_t i = 0; i < k->nloops; i++)
+		sums |= k->loops[i].cls == TSR_CLASS_K;
+	if (!sums)
+		return NULL;
 	choose_sides(p->l, k);
 	return k;
 }
