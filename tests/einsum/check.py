@@ -234,7 +234,7 @@ def parse(text):
         if m:
             name = m.group(1)
             got[name] = []
-            line = line[line.index("[") :] if "[" in line else ""
+            line = m.group(2).partition("  ")[2]        # a scalar's value stands there without brackets
         if name:
             got[name] += [float(x) for x in re.findall(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)", line)]
     return got
