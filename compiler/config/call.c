@@ -67,11 +67,13 @@ tsr_value tsr_function_builtin(tsr_eval *ev, const tsr_builtin *b, void *data)
 
 tsr_value tsr_function_operation(tsr_eval *ev, tsr_name name, tsr_builtin_fn fn, uint32_t arity, void *data)
 {
-	static const char *const shape[] = {"?spec ?logic", "?spec ?logic x", "?spec ?logic x y", "?spec ?logic x y z"};
-	if (arity > 3)
-		tsr_bug("an operation of %u operands", arity);
+	tsr_text text;
 	uint32_t n = 0;
-	const tsr_param *params = parse_params(ev, shape[arity], &n);
+	tsr_text_init(&text, ev->arena);
+	tsr_text_add(&text, "?spec ?logic");
+	for (uint32_t i = 0; i < arity; i++)
+		tsr_text_addf(&text, " x%u", i + 1);
+	const tsr_param *params = parse_params(ev, tsr_text_str(&text), &n);
 	tsr_function *f = function_new(ev, arity ? TSR_FUNCTION_BUILTIN : TSR_FUNCTION_VARIADIC, n, params);
 	f->name = name;
 	f->fn = fn;
@@ -166,17 +168,29 @@ static tsr_function *copy(tsr_eval *ev, const tsr_function *f)
 
 static const char *name_of(const tsr_function *f)
 {
-	return f->name ? f->name : "this function";
+	return f->name ? f->name : "the function";
+}
+
+/* "`f` takes 2 arguments" or what it still waits for. */
+static const char *capacity(tsr_eval *ev, const tsr_function *f)
+{
+	uint32_t plain = 0;
+	for (uint32_t i = 0; i < f->nparams; i++) {
+		plain += f->params[i].kind == TSR_ARG_PLAIN;
+		if (!f->given[i].given && f->params[i].kind != TSR_ARG_OPTION)
+			return tsr_format(ev->arena, "it is %s", tsr_function_describe(ev->arena, (tsr_value){.kind = TSR_VALUE_FUNCTION,
+			                                                                                      .function = (tsr_function *)f}));
+	}
+	return tsr_format(ev->arena, "it takes %u argument%s", plain, plain == 1 ? "" : "s");
 }
 
 static tsr_value refuse(tsr_eval *ev, const tsr_function *f, const tsr_actual *arg)
 {
 	if (arg->kind == TSR_ARG_PLAIN) {
-		tsr_eval_report(ev, TSR_E_ARGUMENTS, arg->span, "%s has no parameter left for this argument: it is %s",
-		                name_of(f), tsr_function_describe(ev->arena, (tsr_value){.kind = TSR_VALUE_FUNCTION, .function = (tsr_function *)f}));
+		tsr_eval_report(ev, TSR_E_ARGUMENTS, arg->span, "%s has no parameter left for this argument: %s", name_of(f), capacity(ev, f));
 		return TSR_POISON;
 	}
-	tsr_diag *d = tsr_eval_report(ev, TSR_E_ARGUMENTS, arg->span, "%s has no parameter ~%s", name_of(f), arg->label);
+	tsr_diag *d = tsr_eval_report(ev, TSR_E_ARGUMENTS, arg->label_span.file ? arg->label_span : arg->span, "%s has no parameter ~%s", name_of(f), arg->label);
 	tsr_text t;
 	tsr_text_init(&t, ev->arena);
 	for (uint32_t i = 0; i < f->nparams; i++)
@@ -355,6 +369,6 @@ tsr_value tsr_apply_values(tsr_eval *ev, tsr_value f, uint32_t n, const tsr_valu
 {
 	tsr_actual *actuals = TSR_NEW_N(ev->arena, tsr_actual, n);
 	for (uint32_t i = 0; i < n; i++)
-		actuals[i] = (tsr_actual){TSR_ARG_PLAIN, NULL, args[i], site};
+		actuals[i] = (tsr_actual){.kind = TSR_ARG_PLAIN, .value = args[i], .span = site};
 	return tsr_apply(ev, f, n, actuals, site);
 }

@@ -121,7 +121,7 @@ tsr_value tsr_evaluate_let(tsr_eval *ev, tsr_level around, const tsr_env *env, c
 tsr_value tsr_resolve(tsr_eval *ev, const tsr_env *env, tsr_name qualifier, tsr_name name, tsr_span span);
 
 /* An actual argument. */
-typedef struct tsr_actual { tsr_arg_kind kind; tsr_name label; tsr_value value; tsr_span span; } tsr_actual;
+typedef struct tsr_actual { tsr_arg_kind kind; tsr_name label; tsr_value value; tsr_span span, label_span; } tsr_actual;
 /* f applied: what is missing gives a partial application, what is left over is applied to the result. */
 tsr_value tsr_apply(tsr_eval *ev, tsr_value f, uint32_t nargs, const tsr_actual *args, tsr_span site);
 /* f applied to plain arguments. */

@@ -147,14 +147,14 @@ static tsr_value apply_operator(tsr_eval *ev, tsr_level level, const tsr_env *en
 		return TSR_POISON;
 	if (trail && trail->spec)
 		args[nargs++] = (tsr_actual){TSR_ARG_LABEL, tsr_eval_name(ev, "spec"), text_at(ev, trail->spec, trail->spec_span, env),
-		                             trail->spec_span};
+		                             trail->spec_span, TSR_NOWHERE};
 	else if (computed_spec)
-		args[nargs++] = (tsr_actual){TSR_ARG_LABEL, tsr_eval_name(ev, "spec"), *computed_spec, e->at};
+		args[nargs++] = (tsr_actual){TSR_ARG_LABEL, tsr_eval_name(ev, "spec"), *computed_spec, e->at, TSR_NOWHERE};
 	if (trail && trail->logic)
 		args[nargs++] = (tsr_actual){TSR_ARG_LABEL, tsr_eval_name(ev, "logic"), text_at(ev, trail->logic, trail->logic_span, env),
-		                             trail->logic_span};
+		                             trail->logic_span, TSR_NOWHERE};
 	for (uint32_t i = 0; i < n; i++)
-		args[nargs++] = (tsr_actual){TSR_ARG_PLAIN, NULL, operands[i], spans[i]};
+		args[nargs++] = (tsr_actual){TSR_ARG_PLAIN, NULL, operands[i], spans[i], TSR_NOWHERE};
 	ev->level = level;
 	ev->env = env;
 	tsr_value result = tsr_apply(ev, f, nargs, args, e->at);
@@ -207,7 +207,7 @@ static tsr_value binary(tsr_eval *ev, tsr_level level, const tsr_env *env, const
 	if (strcmp(op, "|>") == 0) {
 		ev->level = level;
 		ev->env = env;
-		return tsr_apply(ev, b, 1, &(tsr_actual){TSR_ARG_PLAIN, NULL, a, e->binary.left->span}, e->at);
+		return tsr_apply(ev, b, 1, &(tsr_actual){TSR_ARG_PLAIN, NULL, a, e->binary.left->span, TSR_NOWHERE}, e->at);
 	}
 	if (tsr_value_is_poison(a) || tsr_value_is_poison(b))
 		return TSR_POISON;
@@ -258,7 +258,7 @@ static tsr_value apply(tsr_eval *ev, tsr_level level, const tsr_env *env, const 
 		const tsr_arg *a = &e->apply.args.at[i];
 		tsr_value v = a->value ? tsr_evaluate(ev, i < unit ? TSR_LEVEL_CONFIG : level, env, a->value)
 		                       : tsr_resolve(ev, env, NULL, a->label, a->span);
-		args[i] = (tsr_actual){a->kind, a->label, v, a->value ? a->value->span : a->span};
+		args[i] = (tsr_actual){a->kind, a->label, v, a->value ? a->value->span : a->span, a->span};
 	}
 	ev->level = level;
 	ev->env = env;

@@ -55,8 +55,8 @@ static void add_leaf(reader *r, const tsr_ast *e, uint32_t depth)
 		return;
 	}
 	bool number = tsr_value_is_number(v) || v.kind == TSR_VALUE_BOOL;
-	if (number && depth < r->depth)
-		malformed(r, e->span, depth, "a number stands where the others have a container");
+	if (depth < r->depth)
+		malformed(r, e->span, depth, "an element stands where the others have a container");
 	r->tensors |= v.kind == TSR_VALUE_TENSOR || v.kind == TSR_VALUE_NUMBER || v.kind == TSR_VALUE_LABEL;
 	r->others |= !number && v.kind != TSR_VALUE_TENSOR && v.kind != TSR_VALUE_NUMBER && v.kind != TSR_VALUE_LABEL;
 	r->integer &= v.kind == TSR_VALUE_INT;
@@ -154,6 +154,23 @@ static tsr_value literal_tensor(reader *r, tsr_span span)
 	return tsr_value_tensor(t->id);
 }
 
+/* Tensors as elements: the library stacks them along a new axis of the container's kind, from the inside outwards. */
+static tsr_value stacked(reader *r, tsr_span span)
+{
+	static const char *const stack[TSR_KINDS] = {"stack_batch", "stack_input", "stack_output"};
+	tsr_values level = r->leaves;
+	for (uint32_t i = r->depth; i-- > 0;) {
+		tsr_value f = tsr_resolve(r->el->ev, r->env, NULL, tsr_elab_name(r->el, stack[r->axis[i].kind]), span);
+		tsr_values outer = {0};
+		for (uint32_t k = 0; k + r->axis[i].n <= level.n; k += r->axis[i].n) {
+			tsr_value list = tsr_value_list(r->axis[i].n, level.at + k);
+			tsr_push(r->el->arena, &outer, tsr_apply_values(r->el->ev, f, 1, &list, span));
+		}
+		level = outer;
+	}
+	return level.n == 1 ? level.at[0] : TSR_POISON;
+}
+
 static tsr_value plain_items(tsr_eval *ev, const tsr_env *env, const tsr_ast *e)
 {
 	tsr_value *at = TSR_NEW_N(tsr_elab_of(ev)->arena, tsr_value, e->items.n + 1);
@@ -239,14 +256,11 @@ tsr_value tsr_elab_literal(tsr_eval *ev, const tsr_env *env, const tsr_ast *e)
 		return TSR_POISON;
 	if (r.others && r.depth == 1 && inside->kind == TSR_AST_LIST)
 		return tsr_value_list(r.leaves.n, r.leaves.at);          /* functions, strings: a configuration list */
-	if (r.tensors || r.others) {
-		tsr_diag *d = tsr_eval_report(ev, TSR_E_LITERAL, e->span, r.others ? "the elements of a literal are numbers"
-		                                                                    : "the elements of this literal are tensors, not numbers");
-		if (!r.others)
-			tsr_hint(el->tc, d, "put tensors side by side with a spec: (a, b) ++^ \"...\"");
+	if (r.others) {
+		tsr_eval_report(ev, TSR_E_LITERAL, e->span, "the elements of a literal are numbers or tensors");
 		return TSR_POISON;
 	}
-	return literal_tensor(&r, e->span);
+	return r.tensors ? stacked(&r, e->span) : literal_tensor(&r, e->span);
 }
 
 /* ---- configuration lists as tensors -------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* Operations on tensors.  unop, binop and ternop make a function out of a forward and a gradient definition; applying it
+/* Operations on tensors.  unop, binop and ternop (nop n for n operands) make a function out of a forward and a gradient definition; applying it
  * makes a tensor, the record of its rule, the constraints, and the assignments of both definitions.
  *
  * An operation applied to numbers alone gives a number: its forward definition is computed on them.  A number among
@@ -295,6 +295,14 @@ static tsr_value operation(const tsr_call *c, uint32_t arity)
 	return tsr_function_operation(el->ev, NULL, apply_operation, arity, op);
 }
 
+static tsr_value nop(const tsr_call *c)
+{
+	tsr_value n = *c->args[4];
+	if (n.kind == TSR_VALUE_INT && n.integer >= 1 && n.integer <= 64)
+		return operation(c, (uint32_t)n.integer);
+	return tsr_eval_type_error(c->ev, c->spans[4], "the number of operands", n);
+}
+
 static tsr_value unop(const tsr_call *c) { return operation(c, 1); }
 static tsr_value binop(const tsr_call *c) { return operation(c, 2); }
 static tsr_value ternop(const tsr_call *c) { return operation(c, 3); }
@@ -364,6 +372,7 @@ const tsr_builtin tsr_op_builtins[] = {
 	{"unop", "?spec ?logic ~forward ?grad", unop},
 	{"binop", "?spec ?logic ~forward ?grad", binop},
 	{"ternop", "?spec ?logic ~forward ?grad", ternop},
+	{"nop", "?spec ?logic ~forward ?grad n", nop},
 	{"by_operands", "operations", by_operands},
 };
 const uint32_t tsr_op_nbuiltins = sizeof tsr_op_builtins / sizeof *tsr_op_builtins;

@@ -119,6 +119,28 @@ static tsr_value set_dim(const tsr_call *c)
 	return TSR_UNIT;
 }
 
+/* set_scale k large small: large = k * small. */
+static tsr_value set_scale(const tsr_call *c)
+{
+	tsr_elab *el = el_of(c);
+	tsr_value k = *c->args[0];
+	for (int i = 1; i < 3; i++)
+		if (c->args[i]->kind != TSR_VALUE_LABEL)
+			return tsr_eval_type_error(c->ev, c->spans[i], "a captured label", *c->args[i]);
+	const tsr_capture *large = c->args[1]->label, *small = c->args[2]->label;
+	if (k.kind != TSR_VALUE_INT || k.integer < 1) {
+		tsr_eval_report(c->ev, TSR_E_ARGUMENTS, c->spans[0], "a factor is a whole number from 1");
+		return TSR_POISON;
+	}
+	if (large->label->is_row || small->label->is_row) {
+		tsr_eval_report(c->ev, TSR_E_ARGUMENTS, c->site, "set_scale relates single axes, not rows");
+		return TSR_POISON;
+	}
+	tsr_dim scaled = tsr_dim_affine(el->g->store, (tsr_affine){.stride = k.integer, .dilation = 1, .over = small->label->dim});
+	tsr_emit_dim_equal(el->g->store, large->label->dim, scaled, why_set(el, c, "set_scale", large));
+	return TSR_UNIT;
+}
+
 /* ---- the graph --------------------------------------------------------------------------------------------------------------------- */
 
 static void below(tsr_elab *el, tsr_tensor_id id, bool *seen)
@@ -169,7 +191,7 @@ static tsr_value argument(const tsr_call *c)
 const tsr_builtin tsr_terminal_builtins[] = {
 	{"fill", "x", fill}, {"positions", "unit", positions}, {"random_bits", "unit", random_bits},
 	{"index", "name", index_number}, {"number", "name", float_number},
-	{"dim", "label", dim}, {"set_dim", "label n", set_dim}, {"set_equal", "a b", set_equal},
+	{"dim", "label", dim}, {"set_dim", "label n", set_dim}, {"set_equal", "a b", set_equal}, {"set_scale", "factor large small", set_scale},
 	{"params", "t", params}, {"argument", "n ?default", argument},
 };
 const uint32_t tsr_terminal_nbuiltins = sizeof tsr_terminal_builtins / sizeof *tsr_terminal_builtins;
