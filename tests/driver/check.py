@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""The command line: what each form writes, and its exit status.
+
+    check.py BUILD
+"""
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.abspath(sys.argv[1])
+TSRC = os.path.join(BUILD, "tsrc")
+HELLO = os.path.join(ROOT, "examples", "hello.tsr")
+GREETING = "y : 2  [0. 7.5]\n"
+passed = failed = 0
+
+
+def check(what, holds, text=""):
+    global passed, failed
+    if holds:
+        passed += 1
+    else:
+        failed += 1
+        print(f"FAILED {what}\n{text}")
+
+
+def run(*command, status=0, cwd=None):
+    p = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    check(f"{' '.join(command)}: exit status {p.returncode}, not {status}", p.returncode == status, p.stderr)
+    return p.stdout, p.stderr
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def executables(tmp):
+    for level in "0123":
+        run(TSRC, f"-O{level}", HELLO, "-o", "hello" + level, cwd=tmp)
+        check(f"greeting at -O{level}", run(os.path.join(tmp, "hello" + level))[0] == GREETING)
+    run(TSRC, HELLO, cwd=tmp)
+    check("the executable is named after the program", run(os.path.join(tmp, "hello"))[0] == GREETING)
+    check("run", run(TSRC, "run", HELLO)[0] == GREETING)
+    check("run --interp", run(TSRC, "run", "--interp", HELLO)[0] == GREETING)
+    check("the executable is small", os.path.getsize(os.path.join(tmp, "hello")) < 100 << 10)
+    needed = run("ldd", os.path.join(tmp, "hello"))[0]
+    check("it needs libc and libm only", all(any(w in l for w in ("libc.", "libm.", "linux-vdso", "ld-linux"))
+                                             for l in needed.splitlines()), needed)
+    with open(os.path.join(tmp, "fail.tsr"), "w") as f:
+        f.write("let%main () = print (1 / (arg_count () - arg_count ()))\n")
+    _, err = run(TSRC, "run", "fail.tsr", status=1, cwd=tmp)
+    check("a failure names its place", err == "fail.tsr:1:21: error: division by zero\n", err)
+
+
+def objects(tmp):
+    run(TSRC, "-c", "-MD", HELLO, "-o", "hello.o", cwd=tmp)
+    check("-c writes a header", "int hello_main(int argc, char **argv);" in read(os.path.join(tmp, "hello.h")))
+    depends = read(os.path.join(tmp, "hello.d"))
+    check("-MD lists program and library", depends.startswith("hello.o:") and HELLO in depends and "ops.tsr" in depends, depends)
+    with open(os.path.join(tmp, "main.c"), "w") as f:
+        f.write('#include "hello.h"\nint main(int c, char **v) { return hello_main(c, v); }\n')
+    run("cc", "main.c", "hello.o", os.path.join(BUILD, "libtessera.a"), "-lm", "-o", "linked", cwd=tmp)
+    check("an object linked by hand", run(os.path.join(tmp, "linked"))[0] == GREETING)
+    run(TSRC, "-S", HELLO, "-o", "hello.s", cwd=tmp)
+    check("-S writes assembly", "tsr_start" in read(os.path.join(tmp, "hello.s")))
+    run(TSRC, "--emit=llvm", HELLO, "-o", "hello.ll", cwd=tmp)
+    check("--emit=llvm writes LLVM IR", "define i32 @main(" in read(os.path.join(tmp, "hello.ll")))
+    run(TSRC, "--target=aarch64-linux-gnu", "-S", HELLO, "-o", "arm.s", cwd=tmp)
+    check("another machine's assembly", "\tret" in read(os.path.join(tmp, "arm.s")) and "\tbl\ttsr_start" in read(os.path.join(tmp, "arm.s")))
+    run(TSRC, "-g", "-S", HELLO, "-o", "debug.s", cwd=tmp)
+    lines = read(os.path.join(tmp, "debug.s"))
+    check("-g names the source", "hello.tsr" in lines and "\t.loc\t" in lines)
+    check("--dump=asm", "tsr_start" in run(TSRC, "--dump=asm", HELLO)[0])
+
+
+def seeds(tmp):
+    with open(os.path.join(tmp, "draw.tsr"), "w") as f:
+        f.write("let%op x = { x; o = [3] }\nlet%main () = print x; print \"{uniform ()}\\n\"\n")
+    outputs = [run(TSRC, "run", *flags, "draw.tsr", cwd=tmp)[0] for flags in ((), ("--seed=0",), ("--seed=1",), ("--seed=1", "-O0"))]
+    check("the seed is 0 unless given", outputs[0] == outputs[1], str(outputs))
+    check("another seed draws other numbers", outputs[1] != outputs[2], str(outputs))
+    check("the same words at every level", outputs[2] == outputs[3], str(outputs))
+    check("and interpreted", run(TSRC, "run", "--interp", "--seed=1", "draw.tsr", cwd=tmp)[0] == outputs[2])
+
+
+def wrong(tmp):
+    for command in ((), ("-Q", HELLO), ("--dump=nothing", HELLO), ("-O7", HELLO), ("--seed=x", HELLO), (HELLO, HELLO), ("-o",),
+                    ("--emit=wat", HELLO), ("-MX", HELLO)):
+        _, err = run(TSRC, *command, status=2)
+        check(f"{command}: one line says what is wrong", err.count("\n") == 1 and err.startswith("tsrc: "), err)
+    for command in (("missing.tsr",), ("--target=vax-dec-vms", "-c", HELLO), ("--cpu=abacus", HELLO), (HELLO, "-o", "no/such/folder/x")):
+        _, err = run(TSRC, *command, status=1, cwd=tmp)
+        check(f"{command}: an error with its code", "error[E08" in err, err)
+    check("--version", run(TSRC, "--version")[0].startswith("tsrc "))
+    text = run(TSRC, "--help")[0]
+    check("--help names the flags and the stages", all(w in text for w in ("--seed", "-MD", "schedule", "tsrc check")))
+
+
+with tempfile.TemporaryDirectory() as folder:
+    executables(folder)
+    objects(folder) if platform.machine() == "x86_64" else None
+    seeds(folder)
+    wrong(folder)
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)
