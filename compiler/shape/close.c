@@ -243,13 +243,13 @@ static void at_leasts(tsr_store *s, tsr_map *out)
 	}
 }
 
-static void hidden(tsr_store *s, uint32_t leaf, tsr_name label, tsr_kind kind)
+static void hidden(tsr_store *s, uint32_t leaf, uint32_t var, tsr_kind kind)
 {
 	if (leaf != NONE && s->leaves.at[leaf].reported)
 		return;
 	if (leaf != NONE)
 		s->leaves.at[leaf].reported = true;
-	tsr_fault_hidden(s, leaf, label, kind);
+	tsr_fault_hidden(s, leaf, var, kind);
 }
 
 /* A parameter's open row may close where a template introduced it (the axes that the template made are asked for instead), and
@@ -265,7 +265,7 @@ static void leaf_rows(tsr_store *s)
 		const tsr_row_var *r = &s->rows.at[v];
 		if (!open_row(s, v) || !must_be_given(r) || tsr_map_find(&rows, v))
 			continue;
-		hidden(s, r->leaf, NULL, r->input ? TSR_INPUT : TSR_OUTPUT);
+		hidden(s, r->leaf, NONE, r->input ? TSR_INPUT : TSR_OUTPUT);
 		tsr_poison_row(s, (tsr_row){.var = v});
 		tsr_solve(s);
 	}
@@ -285,7 +285,7 @@ static void leaf_dims(tsr_store *s, bool derived_too)
 		const tsr_dim_var *d = &s->dims.at[v];
 		if (!open_dim(s, v) || !d->in_param || (d->defs.n && !derived_too) || tsr_map_find(&dims, v))
 			continue;
-		hidden(s, d->leaf, d->label, TSR_KINDS);
+		hidden(s, d->leaf, v, TSR_KINDS);
 		tsr_poison_dim(s, (tsr_dim){.kind = TSR_DIM_VAR, .var = v});
 		tsr_solve(s);
 	}

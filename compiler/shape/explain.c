@@ -272,18 +272,40 @@ void tsr_fault_at_least(tsr_store *s, tsr_cstr *c, tsr_size have)
 	tell_source(&t, tsr_dim_find(s, c->at_least.d));
 }
 
-void tsr_fault_hidden(tsr_store *s, uint32_t leaf, tsr_name label, tsr_kind kind)
+/* "output axis 2" of the leaf, where the variable stands; *kind becomes its row. */
+static const char *place_in_leaf(tsr_store *s, const tsr_leaf *l, uint32_t var, tsr_kind *kind)
+{
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
+		bool poison = false;
+		tsr_row r = tsr_row_find(s, l->shape.row[k], &poison);
+		for (uint32_t i = 0; i < tsr_row_flanks(r); i++) {
+			tsr_dim d = tsr_dim_find(s, tsr_row_axis(r, i));
+			if (!tsr_dim_is_var(d) || d.var != var)
+				continue;
+			*kind = (tsr_kind)k;
+			return tsr_row_flanks(r) == 1 ? tsr_format(s->arena, "%s axis", kind_names[k])
+				: tsr_format(s->arena, "%s axis %u", kind_names[k], i + 1);
+		}
+	}
+	return "axis";
+}
+
+void tsr_fault_hidden(tsr_store *s, uint32_t leaf, uint32_t var, tsr_kind kind)
 {
 	const tsr_leaf *l = leaf != NONE ? &s->leaves.at[leaf] : NULL;
+	tsr_name label = var != NONE ? s->dims.at[var].label : NULL;
 	const char *name = l && l->name ? tsr_format(s->arena, " of `%s`", l->name) : "";
 	const char *where = label ? tsr_format(s->arena, " `%s`", label) : "";
-	const char *row = kind != TSR_KINDS && !label ? tsr_format(s->arena, ": nothing gives its %s axes", kind_names[kind])
-		: ": nothing gives its size";
+	const char *place = var == NONE ? tsr_format(s->arena, "gives its %s axes", kind_names[kind])
+		: tsr_format(s->arena, "gives the size of its %s", l ? place_in_leaf(s, l, var, &kind) : "axis");
 	s->nerrors++;
-	tsr_diag *d = tsr_report(s->tc, TSR_E_HIDDEN_DIM, l ? l->span : TSR_NOWHERE, "you forgot to specify the hidden dimension%s%s%s",
-		where, name, row);
-	tsr_hint(s->tc, d, "%s", label ? tsr_format(s->arena, "`set_dim %s` gives the size of a captured label", label)
-		: kind == TSR_INPUT ? "`i = [..]` in the declaration gives the input axes" : "`o = [..]` in the declaration gives the output axes");
+	tsr_diag *d = tsr_report(s->tc, TSR_E_HIDDEN_DIM, l ? l->span : TSR_NOWHERE,
+		"you forgot to specify the hidden dimension%s%s: nothing %s", where, name, place);
+	if (label)
+		tsr_hint(s->tc, d, "`set_dim %s` gives the size of a captured label", label);
+	else
+		tsr_hint(s->tc, d, kind == TSR_INPUT ? "`i = [..]` in the declaration gives the input axes"
+			: "`o = [..]` in the declaration gives the output axes");
 }
 
 void tsr_fault_budget(tsr_store *s, tsr_cstr *c)

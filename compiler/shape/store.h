@@ -198,7 +198,8 @@ void tsr_fault_unit_term(tsr_store *s, tsr_cstr *c);
 void tsr_fault_total(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want);
 void tsr_fault_concat(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want);
 void tsr_fault_at_least(tsr_store *s, tsr_cstr *c, tsr_size have);
-void tsr_fault_hidden(tsr_store *s, uint32_t leaf, tsr_name label, tsr_kind kind);
+/* A parameter's open axis (its variable), or open row (var NONE). */
+void tsr_fault_hidden(tsr_store *s, uint32_t leaf, uint32_t var, tsr_kind kind);
 void tsr_fault_budget(tsr_store *s, tsr_cstr *c);
 
 /* ---- print.c ----------------------------------------------------------------------------------------------------- */
