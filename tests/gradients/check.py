@@ -19,6 +19,7 @@ H, BOUND = 1e-5, 1e-6
 PLAIN = [[0.31, 0.62, 1.03], [1.44, 0.85, 1.26]], [[0.77, 1.58, 0.49], [0.91, 1.12, 0.53]], [[1.34, 0.45, 0.66], [0.67, 1.68, 0.89]]
 SPECS = {1: "i j => i", 2: "i j; k j => i k", 3: "i j; k j; j l => i k l"}
 CONDITION_FIRST = {"where"}                    # the first operand is a condition: fixed data
+COMPOSE = {"*"}                                # matrices: 3 -> 2 and 2 -> 3
 EXPONENT = {"**.", "pow"}                      # the second operand is a plain number
 
 
@@ -39,8 +40,10 @@ def application(name, spec, operands):
     return " ".join([callee] + (['~spec:"%s"' % spec] if spec else []) + operands)
 
 
-def literal(rows):
-    return "[ " + "; ".join("[ " + "; ".join(repr(x) for x in r) + " ]" for r in rows) + " ]"
+def literal(rows, inner="[]"):
+    """Rows along an output axis; along the inner axis, output or with "()" input."""
+    between = "; " if inner == "[]" else ", "
+    return "[ " + "; ".join(inner[0] + between.join(repr(x) for x in r) + inner[1] for r in rows) + " ]"
 
 
 def program(name, arity, spec):
@@ -53,17 +56,18 @@ def program(name, arity, spec):
         if name in CONDITION_FIRST and k == 0:
             lines.append("let%%op %s = [ [ 1.; 0.; 1. ]; [ 0.; 0.; 1. ] ] > 0.5" % v)
         else:
-            lines.append("let%%op %s = { %s : f64 = %s }" % (v, v, literal(PLAIN[k])))
-            moved.append(v)
+            rows = list(zip(*PLAIN[k])) if name in COMPOSE and k == 1 else PLAIN[k]
+            lines.append("let%%op %s = { %s : f64 = %s }" % (v, v, literal(rows, "()" if name in COMPOSE else "[]")))
+            moved.append((v, len(rows), len(rows[0])))
         operands.append(v)
     lines.append("let%%op y = %s" % application(name, spec, operands))
     lines.append('let%op weighted = y *. (1. + 0.1 *. positions ())')
     lines.append('let%op loss = weighted ++ "...|...->... => 0"')
     lines.append("let%cd step = grad_update loss")
     main = ["let worst = ref 0. in", "run step;"]
-    for v in moved:
+    for v, n, m in moved:
         main += [
-            "for i = 0 to 1 do for j = 0 to 2 do",
+            "for i = 0 to %d do for j = 0 to %d do" % (n - 1, m - 1),
             "  let x = %s.(i, j) in" % v,
             "  let g = %s.grad.(i, j) in" % v,
             "  %s.(i, j) <- x + %r; run loss.forward;" % (v, H),
