@@ -111,15 +111,16 @@ static void finish_row(tsr_spec_parser *p, tsr_spec_row *out, const tsr_spec_row
 {
 	if (!r)
 		return;
-	out->lead = r->lead.at;
-	out->nlead = r->lead.n;
-	out->trail = r->trail.at;
-	out->ntrail = r->trail.n;
+	/* A row without a variable has an empty leading flank: rank grows on its left. */
+	out->lead = r->has_var ? r->lead.at : NULL;
+	out->nlead = r->has_var ? r->lead.n : 0;
+	out->trail = r->has_var ? r->trail.at : r->lead.at;
+	out->ntrail = r->has_var ? r->trail.n : r->lead.n;
 	if (r->has_var) {
 		out->var = r->var.code == SPEC_DOTS ? tsr_intern(p->tc->names, tsr_spec_dots_name(kind)) : tsr_spec_name(p, &r->var);
 		out->var_span = r->var.span;
 	}
-	tsr_span first = out->nlead ? out->lead[0].span : r->has_var ? out->var_span : r->last;
+	tsr_span first = r->lead.n ? r->lead.at[0].span : r->has_var ? out->var_span : r->last;
 	if (!r->empty)
 		*span = span->end ? tsr_span_join(*span, tsr_span_join(first, r->last)) : tsr_span_join(first, r->last);
 }

@@ -56,7 +56,7 @@ typedef struct tsr_axis {
 
 typedef struct tsr_spec_row {
 	uint32_t nlead, ntrail;
-	tsr_axis *lead, *trail;
+	tsr_axis *lead, *trail;      /* a row without a variable has all its axes in trail */
 	tsr_name var;            /* row variable, NULL when the row is closed; "..." is named "batch", "input" or "output" */
 	tsr_span var_span;
 } tsr_spec_row;
