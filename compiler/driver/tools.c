@@ -112,6 +112,23 @@ int tsr_drive_write(tsr_drive_state *d)
 	return ok ? TSR_EXIT_OK : TSR_EXIT_MISTAKE;
 }
 
+/* What a program that is run at once is started with: data files lie where they lay while compiling, beside the source,
+ * unless the user's own --data, which comes later, says otherwise. */
+static char **program_arguments(tsr_drive_state *d, const char *program, int *argc)
+{
+	TSR_VEC(char *) argv = {0};
+	const char *slash = strrchr(d->options->input, '/');
+	size_t n = slash ? (size_t)(slash - d->options->input) : 1;
+	tsr_push(d->tc->arena, &argv, (char *)(uintptr_t)program);
+	tsr_push(d->tc->arena, &argv, tsr_strdup(d->tc->arena, "--data"));
+	tsr_push(d->tc->arena, &argv, slash && n == 0 ? tsr_strdup(d->tc->arena, "/") : tsr_strndup(d->tc->arena, slash ? d->options->input : ".", n));
+	for (int i = 1; i < d->options->argc; i++)
+		tsr_push(d->tc->arena, &argv, d->options->argv[i]);
+	*argc = (int)argv.n;
+	tsr_push(d->tc->arena, &argv, NULL);
+	return argv.at;
+}
+
 int tsr_drive_run(tsr_drive_state *d)
 {
 	const char *path = temporary(d, "");
@@ -120,19 +137,16 @@ int tsr_drive_run(tsr_drive_state *d)
 			unlink(path);
 		return TSR_EXIT_MISTAKE;
 	}
-	TSR_VEC(char *) argv = {0};
-	tsr_push(d->tc->arena, &argv, (char *)(uintptr_t)path);
-	for (int i = 1; i < d->options->argc; i++)
-		tsr_push(d->tc->arena, &argv, d->options->argv[i]);
-	tsr_push(d->tc->arena, &argv, NULL);
-	int status = tsr_drive_spawn(d, argv.at);
+	int argc, status = tsr_drive_spawn(d, program_arguments(d, path, &argc));
 	unlink(path);
 	return status < 0 ? TSR_EXIT_FAULT : status;
 }
 
 int tsr_drive_interpret(tsr_drive_state *d)
 {
-	return tsr_host_interpret(d->host, d->loops, d->options->seed, d->options->argc, d->options->argv);
+	int argc;
+	char **argv = program_arguments(d, d->options->argv[0], &argc);
+	return tsr_host_interpret(d->host, d->loops, d->options->seed, argc, argv);
 }
 
 int tsr_drive_passes(tsr_drive_state *d)
