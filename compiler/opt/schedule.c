@@ -63,7 +63,8 @@ static double total_time(const problem *p, int64_t r, int64_t v)
 static void choose_tile(const problem *p, tsr_schedule *s)
 {
 	double best = 0;
-	for (int64_t v = MOST_VECS; v > 0; v--) {
+	int64_t widest = p->n > 0 && p->n < MOST_VECS * (int64_t)p->lanes ? (p->n + p->lanes - 1) / p->lanes : MOST_VECS;
+	for (int64_t v = widest; v > 0; v--) {
 		int64_t most = ((int64_t)p->t->vector_registers - 1 - v) / v;
 		if (most > MOST_ROWS)
 			most = MOST_ROWS;
