@@ -1,5 +1,6 @@
 /* The constants of a program: literals, and the table from which the runtime allocates buffers. */
-#include "emit.h"
+#include "host.h"
+#include "../../runtime/tsr_abi.h"
 #include <string.h>
 
 LLVMValueRef tsr_emit_global(tsr_emit *e, LLVMValueRef value, const char *name, unsigned align)
@@ -29,13 +30,19 @@ LLVMValueRef tsr_emit_string(tsr_emit *e, const char *bytes, size_t size)
 	return tsr_emit_global(e, LLVMConstStructInContext(e->context, parts, 2, false), "", 8);
 }
 
-/* The elements of a literal in memory form. */
+/* The elements of a literal in memory form: readable in a dump where they are few, bytes where they are many. */
 static LLVMValueRef literal(tsr_emit *e, const tsr_buffer *b)
 {
-	LLVMValueRef *all = TSR_NEW_N(e->tc->arena, LLVMValueRef, b->count + 1);
+	enum { FEW = 64 };
 	LLVMTypeRef type = tsr_emit_memory_type(e, b->prec);
-	if (b->prec == TSR_PREC_F8)
-		tsr_bug("a literal of f8: %s", b->name);
+	if (b->count > FEW || b->prec == TSR_PREC_F8) {
+		size_t size = b->count * tsr_prec_bytes(b->prec);
+		char *bytes = tsr_alloc(e->tc->arena, size + 1);
+		for (uint64_t i = 0; i < b->count; i++)
+			tsr_element_set_f64(bytes, (int32_t)b->prec, (int64_t)i, b->data[i]);
+		return tsr_emit_global(e, LLVMConstStringInContext2(e->context, bytes, size, true), b->name, 64);
+	}
+	LLVMValueRef all[FEW];
 	for (uint64_t i = 0; i < b->count; i++) {
 		tsr_scalar x = tsr_scalar_of(b->prec, b->data[i]);
 		all[i] = tsr_prec_is_float(b->prec) ? LLVMConstReal(type, x.d) : LLVMConstInt(type, (uint64_t)x.i, true);
@@ -66,12 +73,11 @@ int64_t tsr_emit_constant_bytes(const tsr_buffer *b)
 /* Literals are the executable's own read-only data, unless the program may write them. */
 static int role(const tsr_buffer *b)
 {
-	enum { ROLE_TENSOR, ROLE_PARAM, ROLE_DATA, ROLE_CONST };       /* tsr_buffer_role of tsr_abi.h */
 	if (b->kind == TSR_BUFFER_PARAM)
-		return ROLE_PARAM;
+		return TSR_ROLE_PARAM;
 	if (b->kind == TSR_BUFFER_FILE)
-		return ROLE_DATA;
-	return b->kind == TSR_BUFFER_LITERAL && !b->observed ? ROLE_CONST : ROLE_TENSOR;
+		return TSR_ROLE_DATA;
+	return b->kind == TSR_BUFFER_LITERAL && !b->observed ? TSR_ROLE_CONST : TSR_ROLE_TENSOR;
 }
 
 static LLVMValueRef buffer_row(tsr_emit *e, const tsr_buffer *b)
