@@ -69,7 +69,7 @@ static bool resolve_axis(tsr_elab *el, tsr_record *r, tsr_value text, tsr_axis *
 	good &= constant(el, text, &axis->affine.offset_name, &axis->affine.offset, true, axis->span);
 	if (good && run->label)
 		good = resolve_runtime(el, r, text, axis);
-	if (good && (over->coef < 1 || (kernel->label && kernel->coef < 1))) {
+	if (good && ((over->label && over->coef < 1) || (kernel->label && kernel->coef < 1))) {
 		tsr_eval_report(el->ev, TSR_E_BAD_SPEC, axis->span, "a coefficient is at least 1");
 		good = false;
 	}

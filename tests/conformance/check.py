@@ -120,7 +120,7 @@ def expression(op, args, captures):
     if kind == "transpose":
         return "transpose " + args[0]
     if kind == "slice":
-        return "%s @| number_i" % args[0]
+        return "%s @| %d" % (args[0], op["index"])
     raise Untranslatable("the operation " + kind)
 
 
@@ -138,8 +138,6 @@ def translate(case):
     for i in case["inputs"]:
         if isinstance(i.get("shape"), dict):
             lines.append(define_input(i))
-    if case["op"] == "slice":
-        lines.append('let number_i = index "i"')
     steps = case.get("program") or [dict(case, out="result", args=[i.get("name", "") for i in case["inputs"]])]
     commands = [s["cmd"] for s in steps if s["op"] == "set"]
     command_names = [n for c in commands for n in c[1:] if isinstance(n, str)]
@@ -228,6 +226,13 @@ def sizes(text):
     return [int(re.search(r"(\d+)\*?\)?$", x).group(1)) for x in re.split(r"[,\s]+", text.strip()) if re.search(r"\d", x)]
 
 
+def bases_of(text, name):
+    """Of the printed axes, batch, input and output, but for those that claim nothing: `2 | rgb:3, 4, 1*` has default, rgb, default."""
+    line = next((l.split(" : ", 1)[1] for l in text.splitlines() if l.startswith(name + " : ")), "")
+    axes = [x for x in re.split(r"[\s,|]+|->", line.split("#")[0]) if re.search(r"\d", x) and not x.endswith("*")]
+    return [x.split(":")[0] if ":" in x else "default" for x in axes]
+
+
 def close(a, b):
     return len(a) == len(b) and all(x == float(y) or abs(x - float(y)) <= 1e-4 * max(1, abs(float(y))) for x, y in zip(a, b))
 
@@ -274,6 +279,10 @@ def judge(case, tsrc, folder):
         sized = {k: [size_of(d) for d in s[k]] for k in s}
         if shapes.get(name) != sized:
             return "%s has shape %s, expected %s" % (name, shapes.get(name), sized)
+    bases = expect.get("bases", {})
+    for name, s in ({"result": bases} if "output" in bases else bases).items():
+        if name not in numbers and bases_of(check.stdout, name) != [d for k in ("batch", "input", "output") for d in s[k] if d != "bcast_if_1"]:
+            return "%s has the bases %s, expected %s" % (name, bases_of(check.stdout, name), s)
     if not shown:
         return None
     run = subprocess.run([tsrc, "run", "-O1", path], capture_output=True, text=True)
