@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Passes run alone from text: `tsrc passes --passes=A,B NAME.loop` against NAME.after.
 
-The first line of each NAME.loop is `# passes: A,B`.  With ACCEPT=1 in the environment the expected results are rewritten.
+The first line of each cases/NAME.loop is `# passes: A,B`.  With ACCEPT=1 in the environment the expected results are rewritten.
 That results mean the same as what went in is tested by unit/passes and unit/contract; here it is seen what the passes do,
 and when they rightly do nothing."""
 import glob, os, re, subprocess, sys
@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 def main():
     tsrc = os.path.join(sys.argv[1], "tsrc")
     passed = failed = 0
-    for path in sorted(glob.glob(os.path.join(HERE, "*.loop"))):
+    for path in sorted(glob.glob(os.path.join(HERE, "cases", "*.loop"))):
         with open(path) as f:
             passes = re.match(r"# passes: (\S+)", f.readline()).group(1)
         run = subprocess.run([tsrc, "passes", "--cpu=avx512", "--passes=" + passes, path], capture_output=True, text=True)
