@@ -120,7 +120,7 @@ def expression(op, args, captures):
     if kind == "transpose":
         return "transpose " + args[0]
     if kind == "slice":
-        return "%s @| %d" % (args[0], op["index"])
+        return "%s @| %d" % (args[0], op.get("index", 0))
     raise Untranslatable("the operation " + kind)
 
 
