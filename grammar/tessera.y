@@ -43,6 +43,8 @@
 
 /* In no rule: text of other languages, which deserves a hint. */
 %token ALIEN.
+/* In no rule either: text that the scanner has reported already; it breaks its item in silence. */
+%token BROKEN.
 
 %start_symbol start
 start ::= items.

@@ -58,6 +58,8 @@ tsr_tokens tsr_lex(tsr_compiler *tc, const char *text, size_t size, tsr_span bas
 				s.cursor = s.limit;
 			while (code == TSR_SCAN_OPEN_STRING && s.cursor < s.limit && *s.cursor != '\n')
 				s.cursor++;
+			if (code != TSR_SCAN_OPEN_COMMENT)
+				tsr_push(tc->arena, &tokens, ((tsr_token){TK_BROKEN, s.start == line, s.start, span}));
 			continue;
 		}
 		if (code == TSR_SCAN_END)

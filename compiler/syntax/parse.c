@@ -206,7 +206,7 @@ static void run(pump *m)
 			expected_set(m, expected);
 			if (late)
 				line_error(m, i);
-			else
+			else if (t.code != TK_BROKEN)
 				tsr_syntax_error(m->p.tc, &m->tokens, i, expected, &m->open);
 			if (!m->whole_file)
 				return;

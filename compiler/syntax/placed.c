@@ -88,7 +88,8 @@ static void missing_spec(walk *w, const tsr_ast *e)
 
 /* ---- assignments */
 
-static void assignment(walk *w, const tsr_ast *e)
+/* A misplaced assignment becomes POISON, which elaboration passes over. */
+static void assignment(walk *w, tsr_ast *e)
 {
 	const char *op = tsr_format(w->tc->arena, "=%s%s", e->assign.colon ? ":" : "", e->assign.accum);
 	tsr_diag *d = NULL;
@@ -98,8 +99,10 @@ static void assignment(walk *w, const tsr_ast *e)
 		d = tsr_report(w->tc, TSR_E_ASSIGN_PLACE, e->at, "`%s` is an assignment, and a value is needed here", op);
 	if (d && !strcmp(op, "=-"))
 		tsr_hint(w->tc, d, "to compare with a negative number put a space: `= -`");
-	if (d)
+	if (d) {
+		e->kind = TSR_AST_POISON;
 		return;
+	}
 	switch (e->assign.target->kind) {
 	case TSR_AST_NAME: case TSR_AST_FIELD: case TSR_AST_DECL: case TSR_AST_POISON: case TSR_AST_INDEX:
 		return;
