@@ -127,6 +127,7 @@ $(GEN)/%.c $(GEN)/%.h: grammar/%.y
 	@mkdir -p $(@D)
 	$(SAY) "  LEMON $<"
 	$(Q)lemon -q -T/usr/share/lemon/lempar.c -d$(@D) $<
+	$(Q)touch $(@D)/$*.h      # Lemon leaves a header alone that would not change
 
 $(OBJ)/gen/%.o: $(GEN)/%.c | $(GENERATED_HEADERS)
 	@mkdir -p $(@D)

@@ -93,7 +93,7 @@ static void affine_axes(void)
 	tsr_compiler *tc = tsr_compiler_new();
 	tsr_spec *s = parse(tc, OPERATION, "size*@i + 3*j + 2 => j");
 	if (CHECK(s != NULL)) {
-		const tsr_axis *x = &s->operands[0].row[TSR_OUTPUT].lead[0];
+		const tsr_axis *x = &s->operands[0].row[TSR_OUTPUT].trail[0];
 		CHECK_INT(x->kind, TSR_AXIS_AFFINE);
 		CHECK_STR(x->affine.over.label, "j");
 		CHECK_INT(x->affine.over.coef, 3);
