@@ -241,9 +241,35 @@ static bool slot_covers(const tsr_spec_slot *slot, const tsr_axis *concat, uint3
 	return false;
 }
 
+static bool axis_needs(const tsr_axis *axis, tsr_name label)
+{
+	switch (axis->kind) {
+	case TSR_AXIS_LABEL: case TSR_AXIS_SYMBOL: return axis->label == label;
+	case TSR_AXIS_AFFINE: return axis->affine.over.label == label || axis->affine.kernel.label == label;
+	case TSR_AXIS_WILD: case TSR_AXIS_FIXED: case TSR_AXIS_CONCAT: return false;
+	}
+	return false;
+}
+
+/* The label is also an axis of its own, or of a window: then it has a size. */
+static bool slot_needs(const tsr_spec_slot *slot, tsr_name label)
+{
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
+		const tsr_spec_row *r = &slot->row[k];
+		for (uint32_t i = 0; i < r->nlead + r->ntrail; i++)
+			if (axis_needs(i < r->nlead ? &r->lead[i] : &r->trail[i - r->nlead], label))
+				return true;
+	}
+	return false;
+}
+
 /* A component may vanish when, for every shape on the other side, some axis is covered by its siblings. */
 static bool discardable(const template *t, const tsr_axis *concat, uint32_t component)
 {
+	const tsr_spec *spec = t->rule->spec;
+	for (uint32_t i = 0; i <= spec->noperands; i++)
+		if (slot_needs(i < spec->noperands ? &spec->operands[i] : &spec->result, concat->concat.at[component].label))
+			return false;
 	for (uint32_t i = 0; i < t->nothers; i++)
 		if (!slot_covers(&t->others[i], concat, component))
 			return false;
