@@ -245,9 +245,9 @@ static void at_leasts(tsr_store *s, tsr_map *out)
 
 static void hidden(tsr_store *s, uint32_t leaf, uint32_t var, tsr_kind kind)
 {
-	if (leaf != NONE && s->leaves.at[leaf].reported)
+	if (leaf != TSR_NO_ID && s->leaves.at[leaf].reported)
 		return;
-	if (leaf != NONE)
+	if (leaf != TSR_NO_ID)
 		s->leaves.at[leaf].reported = true;
 	tsr_fault_hidden(s, leaf, var, kind);
 }
@@ -265,7 +265,7 @@ static void leaf_rows(tsr_store *s)
 		const tsr_row_var *r = &s->rows.at[v];
 		if (!open_row(s, v) || !must_be_given(r) || tsr_map_find(&rows, v))
 			continue;
-		hidden(s, r->leaf, NONE, r->input ? TSR_INPUT : TSR_OUTPUT);
+		hidden(s, r->leaf, TSR_NO_ID, r->input ? TSR_INPUT : TSR_OUTPUT);
 		tsr_poison_row(s, (tsr_row){.var = v});
 		tsr_solve(s);
 	}

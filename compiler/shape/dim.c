@@ -89,7 +89,7 @@ static bool mentions(tsr_store *s, tsr_size x, uint32_t symbol)
 }
 
 /* The symbol of `diff` that can be solved so that diff = 0: local, not derived, dividing all the rest
- * and not hidden in a quotient there; NONE otherwise. */
+ * and not hidden in a quotient there; TSR_NO_ID otherwise. */
 static uint32_t solvable(tsr_store *s, tsr_size diff)
 {
 	for (uint32_t i = diff.nterms; i-- > 0;) {
@@ -101,7 +101,7 @@ static uint32_t solvable(tsr_store *s, tsr_size diff)
 		if (ok)
 			return i;
 	}
-	return NONE;
+	return TSR_NO_ID;
 }
 
 bool tsr_size_meet(tsr_store *s, tsr_size a, tsr_size b, const tsr_why *why)
@@ -114,7 +114,7 @@ bool tsr_size_meet(tsr_store *s, tsr_size a, tsr_size b, const tsr_why *why)
 	if (diff.nterms == 0)
 		return false;
 	uint32_t i = solvable(s, diff);
-	if (i == NONE) {
+	if (i == TSR_NO_ID) {
 		tsr_require(s, TSR_CONDITION_EQUAL, a, b, why);
 		return true;
 	}

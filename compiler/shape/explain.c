@@ -25,9 +25,9 @@ static const char *axis_name(tsr_store *s, const tsr_cstr *c)
 	for (uint32_t i = 0; i < 2 && dims; i++)
 		if (sides[i].kind == TSR_DIM_VAR && s->dims.at[sides[i].var].label)
 			return tsr_format(s->arena, "axis `%s`", s->dims.at[sides[i].var].label);
-	if (c->axis != NONE && c->kind_b != TSR_KINDS)
+	if (c->axis != TSR_NO_ID && c->kind_b != TSR_KINDS)
 		return tsr_format(s->arena, "%s axis %u", kind_names[c->kind_b], c->axis + 1);
-	if (c->back != NONE && c->kind_b != TSR_KINDS)
+	if (c->back != TSR_NO_ID && c->kind_b != TSR_KINDS)
 		return c->back == 1 ? tsr_format(s->arena, "the last %s axis", kind_names[c->kind_b])
 			: tsr_format(s->arena, "%s axis %u from the end", kind_names[c->kind_b], c->back);
 	return c->kind_b != TSR_KINDS ? tsr_format(s->arena, "an %s axis", kind_names[c->kind_b]) : "one axis";
@@ -70,17 +70,17 @@ static void tell_source(story *t, tsr_dim d)
 		c->why.what ? c->why.what : c->why.result ? "the definition of" : "this", name);
 }
 
-/* The variable of constraint c that is (not) in the class of `var`; NONE where there is none. */
+/* The variable of constraint c that is (not) in the class of `var`; TSR_NO_ID where there is none. */
 static uint32_t variable_of(tsr_store *s, const tsr_cstr *c, uint32_t var, bool same_class)
 {
 	if (c->kind != TSR_C_DIM_EQUAL && c->kind != TSR_C_DIM_BELOW)
-		return NONE;
+		return TSR_NO_ID;
 	tsr_dim sides[2] = {c->dim.a, c->dim.b};
 	for (uint32_t i = 0; i < 2; i++)
 		if (sides[i].kind == TSR_DIM_VAR
 			&& (tsr_forest_find(s->dim_forest, sides[i].var) == tsr_forest_find(s->dim_forest, var)) == same_class)
 			return sides[i].var;
-	return NONE;
+	return TSR_NO_ID;
 }
 
 static void tell_step(story *t, uint32_t cstr, tsr_dim value)
@@ -98,13 +98,13 @@ static void tell_step(story *t, uint32_t cstr, tsr_dim value)
 static void tell_steps(story *t, tsr_dim d, tsr_dim value)
 {
 	tsr_store *s = t->s;
-	uint32_t var = d.kind == TSR_DIM_VAR ? d.var : NONE;
-	for (uint32_t step = 0; var != NONE && step < MOST_STEPS; step++) {
+	uint32_t var = d.kind == TSR_DIM_VAR ? d.var : TSR_NO_ID;
+	for (uint32_t step = 0; var != TSR_NO_ID && step < MOST_STEPS; step++) {
 		uint32_t cause = s->dims.at[tsr_forest_find(s->dim_forest, var)].cause, *path;
-		if (cause == NONE)
+		if (cause == TSR_NO_ID)
 			return;
 		uint32_t carrier = variable_of(s, s->cstrs.at[cause], var, true);
-		uint32_t n = carrier == NONE ? 0 : tsr_forest_explain(s->dim_forest, var, carrier, s->arena, &path);
+		uint32_t n = carrier == TSR_NO_ID ? 0 : tsr_forest_explain(s->dim_forest, var, carrier, s->arena, &path);
 		for (uint32_t i = 0; i < n && i < MOST_STEPS; i++)
 			tell_step(t, path[i], value);
 		tell_step(t, cause, value);
@@ -292,11 +292,11 @@ static const char *place_in_leaf(tsr_store *s, const tsr_leaf *l, uint32_t var, 
 
 void tsr_fault_hidden(tsr_store *s, uint32_t leaf, uint32_t var, tsr_kind kind)
 {
-	const tsr_leaf *l = leaf != NONE ? &s->leaves.at[leaf] : NULL;
-	tsr_name label = var != NONE ? s->dims.at[var].label : NULL;
+	const tsr_leaf *l = leaf != TSR_NO_ID ? &s->leaves.at[leaf] : NULL;
+	tsr_name label = var != TSR_NO_ID ? s->dims.at[var].label : NULL;
 	const char *name = l && l->name ? tsr_format(s->arena, " of `%s`", l->name) : "";
 	const char *where = label ? tsr_format(s->arena, " `%s`", label) : "";
-	const char *place = var == NONE ? tsr_format(s->arena, "gives its %s axes", kind_names[kind])
+	const char *place = var == TSR_NO_ID ? tsr_format(s->arena, "gives its %s axes", kind_names[kind])
 		: tsr_format(s->arena, "gives the size of its %s", l ? place_in_leaf(s, l, var, &kind) : "axis");
 	s->nerrors++;
 	tsr_diag *d = tsr_report(s->tc, TSR_E_HIDDEN_DIM, l ? l->span : TSR_NOWHERE,

@@ -79,7 +79,7 @@ void tsr_dim_text(tsr_store *s, tsr_text *t, tsr_dim d)
 	}
 }
 
-/* Axes separated by commas; the marker of a closed row shows only where it is not at the left edge and `marker` asks. */
+/* Axes separated by commas, `..r3..` for a row variable, `!` for what an error touched; markers do not show. */
 void tsr_row_text(tsr_store *s, tsr_text *t, tsr_row r)
 {
 	bool poison = false;

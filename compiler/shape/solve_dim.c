@@ -1,5 +1,5 @@
 /* Section 4, dimensions: equality is unification; the rules of `d <= d'`, one function each.
- * In `a <= b`, a is the result's side and b the operand's; the claim-free unit is the top. */
+ * In `a <= b`, a is the result's side and b the operand's; the claim-free unit is the top. See Note [Derived sizes]. */
 #include "store.h"
 
 static void fail(tsr_store *s, tsr_cstr *c, tsr_dim a, tsr_dim b, tsr_meet how)
@@ -112,3 +112,12 @@ void tsr_visit_dim_below(tsr_store *s, tsr_cstr *c)
 		bound_below(s, c, a, b.var);
 	}
 }
+
+/* Note [Derived sizes]
+ * A size that an affine or a concatenated term defines is never the claim-free unit. So as an operand it turns an
+ * inequality into an equality, and that loses no solution: what lies below it is it. As a result, `v <= x`, it stays an
+ * inequality unless the term itself is written in the constraint (tsr_emit_dim_below): x may be claim-free, as the number
+ * in `conv (image + 1.)` is; v becomes x's bound as soon as it is known. The property belongs to the class of
+ * variables, not to the order of arrival: bounds that were recorded before the term was met are facts in any case, and
+ * a class that two of them had made the unit is refused by the term's condition.
+ * A concatenation of which all components but one may vanish is exempt until one of those is known to be there. */

@@ -3,7 +3,7 @@
  * operand that it has handed on, and each pair is emitted once however often the constraint is visited. */
 #include "store.h"
 
-static tsr_place front(uint32_t axis) { return (tsr_place){axis, NONE}; }
+static tsr_place front(uint32_t axis) { return (tsr_place){axis, TSR_NO_ID}; }
 
 /* ---- equality ---------------------------------------------------------------------------------------------------- */
 
@@ -80,7 +80,7 @@ static void peel(tsr_store *s, tsr_cstr *c, tsr_row *a, tsr_row *b)
 	for (uint32_t i = 0; i < nl; i++)
 		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, a->lead[i], b->lead[i], front(i));
 	for (uint32_t i = 1; i <= nt; i++)
-		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, a->trail[a->ntrail - i], b->trail[b->ntrail - i], (tsr_place){NONE, i});
+		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, a->trail[a->ntrail - i], b->trail[b->ntrail - i], (tsr_place){TSR_NO_ID, i});
 	a->lead += nl;
 	a->nlead -= nl;
 	b->lead += nl;
@@ -174,7 +174,7 @@ static void align(tsr_store *s, tsr_cstr *c, tsr_row res, tsr_row op)
 	for (; c->row.ntrail < nt; c->row.ntrail++) {
 		uint32_t back = c->row.ntrail + 1;
 		tsr_derive_dim(s, c, TSR_C_DIM_BELOW, tsr_row_axis(res, n - back), op.trail[op.ntrail - back],
-			closed ? front(n - back) : (tsr_place){NONE, back});
+			closed ? front(n - back) : (tsr_place){TSR_NO_ID, back});
 	}
 }
 

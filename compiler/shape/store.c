@@ -30,14 +30,14 @@ tsr_cstr *tsr_cstr_at(tsr_store *s, uint32_t id) { return s->cstrs.at[id]; }
 tsr_dim tsr_dim_fresh(tsr_store *s, tsr_name label, tsr_span span)
 {
 	uint32_t v = tsr_forest_add(s->dim_forest);
-	tsr_push(s->arena, &s->dims, ((tsr_dim_var){.label = label, .span = span, .leaf = NONE, .cause = NONE, .lower_cause = NONE}));
+	tsr_push(s->arena, &s->dims, ((tsr_dim_var){.label = label, .span = span, .leaf = TSR_NO_ID, .cause = TSR_NO_ID, .lower_cause = TSR_NO_ID}));
 	return (tsr_dim){.kind = TSR_DIM_VAR, .var = v};
 }
 
 uint32_t tsr_row_var_new(tsr_store *s)
 {
 	uint32_t v = tsr_forest_add(s->row_forest);
-	tsr_push(s->arena, &s->rows, ((tsr_row_var){.leaf = NONE, .cause = NONE}));
+	tsr_push(s->arena, &s->rows, ((tsr_row_var){.leaf = TSR_NO_ID, .cause = TSR_NO_ID}));
 	return v;
 }
 
@@ -91,7 +91,7 @@ tsr_cstr *tsr_cstr_new(tsr_store *s, tsr_cstr_kind kind, const tsr_cstr *parent,
 	tsr_cstr *c = TSR_NEW(s->arena, tsr_cstr);
 	c->kind = kind;
 	c->id = s->cstrs.n;
-	c->axis = c->back = NONE;
+	c->axis = c->back = TSR_NO_ID;
 	if (parent) {
 		c->parent = parent->id;
 		c->why = parent->why;
@@ -203,8 +203,8 @@ static void inherit_dim(tsr_store *s, tsr_dim d, const tsr_row_var *from)
 	tsr_dim_var *v = &s->dims.at[d.var];
 	bool news = from->in_leaf && !v->in_leaf;
 	v->in_leaf |= from->in_leaf;
-	if (v->leaf == NONE || (from->in_param && !v->in_param))
-		v->leaf = from->leaf != NONE ? from->leaf : v->leaf;
+	if (v->leaf == TSR_NO_ID || (from->in_param && !v->in_param))
+		v->leaf = from->leaf != TSR_NO_ID ? from->leaf : v->leaf;
 	v->in_param |= from->in_param;
 	if (news && s->closing)
 		tsr_push(s->arena, &s->dirty_dims, d.var);
@@ -212,8 +212,8 @@ static void inherit_dim(tsr_store *s, tsr_dim d, const tsr_row_var *from)
 
 static void inherit_row(tsr_row_var *v, const tsr_row_var *from)
 {
-	if (v->leaf == NONE || (from->in_param && !v->in_param))
-		v->leaf = from->leaf != NONE ? from->leaf : v->leaf;
+	if (v->leaf == TSR_NO_ID || (from->in_param && !v->in_param))
+		v->leaf = from->leaf != TSR_NO_ID ? from->leaf : v->leaf;
 	v->in_leaf |= from->in_leaf;
 	v->in_param |= from->in_param;
 	v->input |= from->input;
@@ -225,7 +225,7 @@ void tsr_bind_dim(tsr_store *s, uint32_t root, tsr_dim value, const tsr_cstr *ca
 	tsr_dim_var *v = &s->dims.at[root];
 	v->bound = true;
 	v->value = value;
-	v->cause = cause ? cause->id : NONE;
+	v->cause = cause ? cause->id : TSR_NO_ID;
 	tsr_wake(s, &v->watchers);
 }
 
@@ -266,8 +266,8 @@ void tsr_join_dims(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
 		v->label = w->label;
 		v->span = w->span;
 	}
-	if (v->leaf == NONE || (w->in_param && !v->in_param))
-		v->leaf = w->leaf != NONE ? w->leaf : v->leaf;
+	if (v->leaf == TSR_NO_ID || (w->in_param && !v->in_param))
+		v->leaf = w->leaf != TSR_NO_ID ? w->leaf : v->leaf;
 	v->in_leaf |= w->in_leaf;
 	v->in_param |= w->in_param;
 	v->in_term |= w->in_term;
@@ -289,7 +289,7 @@ void tsr_bind_row(tsr_store *s, uint32_t root, tsr_row value, const tsr_cstr *ca
 	tsr_row_var *v = &s->rows.at[root];
 	v->bound = true;
 	v->value = value;
-	v->cause = cause ? cause->id : NONE;
+	v->cause = cause ? cause->id : TSR_NO_ID;
 	for (uint32_t i = 0; i < tsr_row_flanks(value); i++)
 		inherit_dim(s, tsr_row_axis(value, i), v);
 	if (tsr_row_open(value)) {

@@ -13,7 +13,7 @@
 #include "shape.h"
 #include "../base/forest.h"
 
-#define NONE UINT32_MAX
+#define TSR_NO_ID UINT32_MAX
 
 typedef enum {
 	TSR_C_DIM_EQUAL, TSR_C_DIM_BELOW, TSR_C_ROW_EQUAL, TSR_C_ROW_BELOW,
@@ -31,7 +31,7 @@ typedef struct tsr_cstr {
 	int operand;                 /* which operand of the operation, -1 where that says nothing */
 	tsr_kind kind_a, kind_b;     /* the rows of both sides, TSR_KINDS where that says nothing */
 	uint32_t axis, back;         /* of a derived dimension constraint: its position from the front, or (1, 2, ..) from the
-	                              * end of the row; NONE where that is not known */
+	                              * end of the row; TSR_NO_ID where that is not known */
 	bool done, queued;
 	union {
 		struct { tsr_dim a, b; } dim;                             /* a = b, or a (result) <= b (operand) */
@@ -57,7 +57,7 @@ typedef struct tsr_dim_var {
 	bool in_leaf, in_param;      /* occurs in a leaf's, a parameter's row */
 	bool in_term;                /* occurs inside an affine or a concat term */
 	bool discardable;
-	uint32_t leaf;               /* index into leaves, NONE */
+	uint32_t leaf;               /* index into leaves, TSR_NO_ID */
 	tsr_ids defs;                /* the AFFINE and CONCAT conditions that define it */
 	tsr_ids watchers;
 } tsr_dim_var;
@@ -198,7 +198,7 @@ void tsr_fault_unit_term(tsr_store *s, tsr_cstr *c);
 void tsr_fault_total(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want);
 void tsr_fault_concat(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want);
 void tsr_fault_at_least(tsr_store *s, tsr_cstr *c, tsr_size have);
-/* A parameter's open axis (its variable), or open row (var NONE). */
+/* A parameter's open axis (its variable), or open row (var TSR_NO_ID). */
 void tsr_fault_hidden(tsr_store *s, uint32_t leaf, uint32_t var, tsr_kind kind);
 void tsr_fault_budget(tsr_store *s, tsr_cstr *c);
 
