@@ -79,6 +79,7 @@ static bool to_loops(tsr_drive_state *d)
 	STAGE(GRAPH, tsr_graph_print(g, stdout));
 
 	tsr_graph_close(g);
+	tsr_store_check(g->store);
 	STAGE(SHAPE, tsr_store_print(g->store, stdout));
 	if (d->options->command == TSR_COMMAND_CHECK) {
 		tsr_graph_print_shapes(g, stdout);
