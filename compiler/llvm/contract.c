@@ -19,6 +19,7 @@ typedef struct engine {
 	tsr_group cls[TSR_CLASSES];
 	LLVMValueRef base[TSR_SIDES];    /* where this batch's operands begin */
 	LLVMValueRef packed_a, packed_b, buffer;
+	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes */
 	bool direct;                     /* tiles store into C themselves */
 } engine;
 
@@ -52,7 +53,7 @@ static void group_make(engine *g, const tsr_loops *l, const tsr_walks *x, tsr_gr
 													 : stride_value(g, l, x->at[i].sym, (tsr_side)side);
 	}
 	for (int side = 0; side < TSR_SIDES; side++)
-		out->unit[side] = tsr_walks_unit(x, (tsr_side)side);
+		out->unit[side] = x->n == 0 || (x->at[x->n - 1].known && x->at[x->n - 1].stride[side] == 1);
 }
 
 LLVMValueRef tsr_group_offset(tsr_kit *k, const tsr_group *g, tsr_side side, LLVMValueRef i)
@@ -88,22 +89,51 @@ static LLVMValueRef only_stride(engine *g, tsr_loop_class cls, tsr_side side)
 	return g->cls[cls].n ? g->cls[cls].at[0].stride[side] : tsr_kit_int(&g->k, 0);
 }
 
-/* The tile's sums, waiting in the buffer, into C element by element. */
+/* acc(old, what the buffer holds), which is acc(neutral, sum): what was subtracted there is added here. */
+static LLVMValueRef joined(engine *g, LLVMValueRef add, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask, LLVMValueRef sum)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef old = LLVMBuildSelect(k->b, add, tsr_kit_load(k, type, at, mask), tsr_kit_neutral(k, type), "");
+	return k->acc == TSR_ACC_SUB ? LLVMBuildFAdd(k->b, old, sum, "") : tsr_kit_acc(k, old, sum);
+}
+
+/* The tile's sums, waiting in the buffer, into C: rows as vectors where C has stride one, else element by element. */
 static void scatter(engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef rows, LLVMValueRef cols, LLVMValueRef add)
 {
 	tsr_kit *k = &g->k;
-	tsr_count j = tsr_count_begin(k, tsr_kit_int(k, 0), cols, tsr_kit_int(k, 1));
-	LLVMValueRef column = tsr_kit_at(k, g->base[TSR_SIDE_C],
-		tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_C, tsr_kit_add(k, n, j.i)));
-	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), rows, tsr_kit_int(k, 1));
-	LLVMValueRef at = tsr_kit_at(k, column, tsr_group_offset(k, &g->cls[TSR_CLASS_M], TSR_SIDE_C, tsr_kit_add(k, m, i.i)));
-	LLVMValueRef from = tsr_kit_add(k, tsr_kit_mul(k, i.i, tsr_kit_int(k, g->s->nr)), j.i);
-	LLVMValueRef sum = tsr_kit_load(k, k->elem, tsr_kit_at(k, g->buffer, from), NULL);
-	LLVMValueRef old = LLVMBuildSelect(k->b, add, tsr_kit_load(k, k->elem, at, NULL), tsr_kit_neutral(k, k->elem), "");
-	/* the buffer holds acc(neutral, sum): what was subtracted there is added here */
-	sum = k->acc == TSR_ACC_SUB ? LLVMBuildFAdd(k->b, old, sum, "") : tsr_kit_acc(k, old, sum);
-	tsr_kit_store(k, sum, at, NULL);
+	const tsr_group *gm = &g->cls[TSR_CLASS_M], *gn = &g->cls[TSR_CLASS_N];
+	bool vectors = gn->n <= 1 && gn->unit[TSR_SIDE_C];
+	LLVMValueRef zero = tsr_kit_int(k, 0), mask[16];
+	uint32_t vecs = vectors ? g->s->nr / k->lanes : 0;
+	for (uint32_t v = 0; v < vecs; v++)
+		mask[v] = tsr_kit_mask(k, cols, v * k->lanes);
+	tsr_count i = tsr_count_begin(k, zero, rows, tsr_kit_int(k, 1));
+	LLVMValueRef row = tsr_kit_at(k, g->base[TSR_SIDE_C], tsr_group_offset(k, gm, TSR_SIDE_C, tsr_kit_add(k, m, i.i)));
+	LLVMValueRef from = tsr_kit_at(k, g->buffer, tsr_kit_mul(k, i.i, tsr_kit_int(k, g->s->nr)));
+	for (uint32_t v = 0; v < vecs; v++) {
+		LLVMValueRef lane = tsr_kit_int(k, v * k->lanes), at = tsr_kit_at(k, tsr_kit_at(k, row, n), lane);
+		LLVMValueRef sum = tsr_kit_load(k, k->vec, tsr_kit_at(k, from, lane), NULL);
+		tsr_kit_store(k, joined(g, add, k->vec, at, mask[v], sum), at, mask[v]);
+	}
+	if (!vectors) {
+		tsr_count j = tsr_count_begin(k, zero, cols, tsr_kit_int(k, 1));
+		LLVMValueRef off = tsr_group_offset(k, gn, TSR_SIDE_C, tsr_kit_add(k, n, j.i));
+		if (gn->n > 1)
+			off = LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, g->columns, &j.i, 1, ""), "");
+		LLVMValueRef at = tsr_kit_at(k, row, off), sum = tsr_kit_load(k, k->elem, tsr_kit_at(k, from, j.i), NULL);
+		tsr_kit_store(k, joined(g, add, k->elem, at, NULL, sum), at, NULL);
+		tsr_count_end(k, &j);
+	}
 	tsr_count_end(k, &i);
+}
+
+/* Where each column of these tiles lies in C. */
+static void fill_columns(engine *g, LLVMValueRef n, LLVMValueRef cols)
+{
+	tsr_kit *k = &g->k;
+	tsr_count j = tsr_count_begin(k, tsr_kit_int(k, 0), cols, tsr_kit_int(k, 1));
+	LLVMValueRef off = tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_C, tsr_kit_add(k, n, j.i));
+	LLVMBuildStore(k->b, off, LLVMBuildInBoundsGEP2(k->b, k->i64, g->columns, &j.i, 1, ""));
 	tsr_count_end(k, &j);
 }
 
@@ -139,22 +169,6 @@ static void tile_call(engine *g, const block *bl, LLVMValueRef ir, LLVMValueRef 
 		scatter(g, m, n, z.valid_rows, z.cols, bl->add);
 }
 
-/* `code` under a condition. */
-typedef struct guard { LLVMBasicBlockRef after; } guard;
-static guard guard_begin(tsr_kit *k, LLVMValueRef when)
-{
-	LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(k->context, k->fn, "edge");
-	guard g = { LLVMAppendBasicBlockInContext(k->context, k->fn, "edge.end") };
-	LLVMBuildCondBr(k->b, when, body, g.after);
-	LLVMPositionBuilderAtEnd(k->b, body);
-	return g;
-}
-static void guard_end(tsr_kit *k, guard g)
-{
-	LLVMBuildBr(k->b, g.after);
-	LLVMPositionBuilderAtEnd(k->b, g.after);
-}
-
 static int64_t constant(LLVMValueRef v) { return LLVMIsAConstantInt(v) ? LLVMConstIntGetSExtValue(v) : -1; }
 
 /* All tiles of one column of the block: full ones, then the remaining height as a smaller tile. */
@@ -165,6 +179,8 @@ static void tile_column(engine *g, const block *bl, LLVMValueRef jr, size_of_til
 	int64_t total = constant(g->cls[TSR_CLASS_M].count);
 	LLVMValueRef step = tsr_kit_int(k, mr);
 	LLVMValueRef full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, bl->rows, step, ""), step, "");
+	if (g->columns)
+		fill_columns(g, tsr_kit_add(k, bl->n, jr), z.cols);
 	if (total < 0 || total >= mr) {
 		tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), full, step);
 		z.rows = mr;
@@ -175,11 +191,11 @@ static void tile_column(engine *g, const block *bl, LLVMValueRef jr, size_of_til
 	if (total >= 0 && total % mr == 0)
 		return;
 	LLVMValueRef rest = LLVMBuildSub(k->b, bl->rows, full, "");
-	guard some = guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, rest, tsr_kit_int(k, 0), ""));
+	tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, rest, tsr_kit_int(k, 0), ""));
 	z.rows = total >= 0 ? (uint32_t)(total % mr) : mr;
 	z.valid_rows = rest;
 	tile_call(g, bl, full, jr, z);
-	guard_end(k, some);
+	tsr_guard_end(k, some);
 }
 
 static void tiles(engine *g, const block *bl)
@@ -197,11 +213,11 @@ static void tiles(engine *g, const block *bl)
 	if (total >= 0 && total % nr == 0)
 		return;
 	LLVMValueRef rest = LLVMBuildSub(k->b, bl->cols, full, "");
-	guard some = guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, rest, tsr_kit_int(k, 0), ""));
+	tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, rest, tsr_kit_int(k, 0), ""));
 	uint32_t left = total >= 0 ? (uint32_t)(total % nr) : nr;
 	bool padded = g->s->pack_b && !g->direct;    /* whole vectors are there to be read and to be written */
 	tile_column(g, bl, full, (size_of_tile){ 0, (left + k->lanes - 1) / k->lanes, !padded && (total < 0 || left % k->lanes), NULL, rest });
-	guard_end(k, some);
+	tsr_guard_end(k, some);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------- */
@@ -299,6 +315,8 @@ static void work_space(engine *g)
 	int64_t b = s->pack_b ? (cols * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	g->direct = g->cls[TSR_CLASS_M].n <= 1 && g->cls[TSR_CLASS_N].n <= 1 && g->cls[TSR_CLASS_N].unit[TSR_SIDE_C]
 		&& constant(g->cls[TSR_CLASS_M].count) >= 0;
+	if (!g->direct && g->cls[TSR_CLASS_N].n > 1)
+		g->columns = tsr_kit_table(k, s->nr);
 	int64_t buffer = g->direct ? 0 : (int64_t)s->mr * s->nr * k->elem_bytes;
 	if (a + b + buffer == 0)
 		return;

@@ -25,6 +25,13 @@ typedef struct tsr_count { LLVMBasicBlockRef head, exit; LLVMValueRef i, step; }
 tsr_count tsr_count_begin(tsr_kit *k, LLVMValueRef start, LLVMValueRef limit, LLVMValueRef step);
 void tsr_count_end(tsr_kit *k, const tsr_count *c);
 
+/* Code under a condition. */
+typedef struct tsr_guard { LLVMBasicBlockRef after; } tsr_guard;
+tsr_guard tsr_guard_begin(tsr_kit *k, LLVMValueRef when);
+void tsr_guard_end(tsr_kit *k, tsr_guard g);
+/* Room for n numbers of 64 bits in the frame of the function. */
+LLVMValueRef tsr_kit_table(tsr_kit *k, uint32_t n);
+
 LLVMValueRef tsr_kit_int(tsr_kit *k, int64_t n);
 LLVMValueRef tsr_kit_add(tsr_kit *k, LLVMValueRef x, LLVMValueRef y);
 LLVMValueRef tsr_kit_mul(tsr_kit *k, LLVMValueRef x, LLVMValueRef y);
@@ -60,7 +67,7 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *tile);
 
 /* A class of loops with its sizes and strides as values. */
 typedef struct tsr_span_axis { LLVMValueRef extent, stride[TSR_SIDES]; } tsr_span_axis;
-typedef struct tsr_group { uint32_t n; tsr_span_axis *at; LLVMValueRef count; bool unit[TSR_SIDES]; } tsr_group;
+typedef struct tsr_group { uint32_t n; tsr_span_axis *at; LLVMValueRef count; bool unit[TSR_SIDES]; } tsr_group;   /* unit: the innermost axis has stride 1 */
 /* Offset in `side` of the flat position `i` of a class. */
 LLVMValueRef tsr_group_offset(tsr_kit *k, const tsr_group *g, tsr_side side, LLVMValueRef i);
 

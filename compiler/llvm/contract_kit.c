@@ -131,6 +131,34 @@ void tsr_count_end(tsr_kit *k, const tsr_count *c)
 	LLVMPositionBuilderAtEnd(k->b, c->exit);
 }
 
+tsr_guard tsr_guard_begin(tsr_kit *k, LLVMValueRef when)
+{
+	LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(k->context, k->fn, "if");
+	tsr_guard g = { LLVMAppendBasicBlockInContext(k->context, k->fn, "if.end") };
+	LLVMBuildCondBr(k->b, when, body, g.after);
+	LLVMPositionBuilderAtEnd(k->b, body);
+	return g;
+}
+
+void tsr_guard_end(tsr_kit *k, tsr_guard g)
+{
+	LLVMBuildBr(k->b, g.after);
+	LLVMPositionBuilderAtEnd(k->b, g.after);
+}
+
+LLVMValueRef tsr_kit_table(tsr_kit *k, uint32_t n)
+{
+	LLVMBasicBlockRef here = LLVMGetInsertBlock(k->b), entry = LLVMGetEntryBasicBlock(k->fn);
+	LLVMValueRef first = LLVMGetFirstInstruction(entry);
+	if (first)
+		LLVMPositionBuilderBefore(k->b, first);
+	else
+		LLVMPositionBuilderAtEnd(k->b, entry);
+	LLVMValueRef table = LLVMBuildAlloca(k->b, LLVMArrayType2(k->i64, n), "offsets");
+	LLVMPositionBuilderAtEnd(k->b, here);
+	return table;
+}
+
 static void mark(tsr_kit *k, LLVMValueRef f, LLVMAttributeIndex at, const char *name)
 {
 	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
