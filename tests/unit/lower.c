@@ -63,6 +63,10 @@ static product product_of(tsr_logic logic, const char *spec, const char *result,
 static void test_matmul_text(void)
 {
 	product p = product_of(TSR_LOGIC_COMPOSE, NULL, "5 -> 3", "4 -> 3", "5 -> 4");
+	tsr_record_id alone = kit_record(&p.k, TSR_LOGIC_POINTWISE, NULL, 1, &p.y);
+	tsr_codetree *seq = p.k.g->codes.at[1]->tree, *backprop = seq->seq.at[1];
+	seq->seq.at[1] = kit_assign_tree(&p.k, kit_assign(alone, p.y, TSR_PART_GRAD, 0, TSR_ACC_SET, KIT_CLEAR, kit_const(&p.k, 1)));
+	tsr_push(p.k.tc->arena, &seq->seq, backprop);
 	p.l = kit_lower(&p.k);
 	CHECK_STR(loops_text(&p.k, p.l, 0),
 		"unit forward {\n  kernel y {\n    for i.0 in 0..3 parallel {\n      for j.1 in 0..5 parallel {\n        let $0 : f64 = 0.:f64\n"
@@ -70,7 +74,7 @@ static void test_matmul_text(void)
 		"        store %y[i.0, j.1] = $0\n      }\n    }\n  }\n}\n");
 	CHECK_STR(loops_text(&p.k, p.l, 1),
 		"unit backward {\n"
-		"  kernel y.grad {\n    for i.0 in 0..3 parallel {\n      for j.1 in 0..5 parallel {\n        store %y.grad[i.0, j.1] = 0.:f64\n      }\n    }\n  }\n"
+		"  kernel y.grad {\n    for i.0 in 0..3 parallel {\n      for j.1 in 0..5 parallel {\n        store %y.grad[i.0, j.1] = 1.:f64\n      }\n    }\n  }\n"
 		"  kernel a.grad {\n    for i.2 in 0..3 parallel {\n      for k.4 in 0..4 parallel {\n        let $0 : f64 = 0.:f64\n"
 		"        for j.3 in 0..5 reduce {\n          set $0 = add.f64($0, mul.f64(%y.grad[i.2, j.3], %b[k.4, j.3]))\n        }\n"
 		"        store %a.grad[i.2, k.4] = $0\n      }\n    }\n  }\n"
