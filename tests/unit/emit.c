@@ -247,6 +247,73 @@ static void test_conversions(int level)
 	tsr_arena_free(a);
 }
 
+/* Every statement and expression kind, with run-time sizes and numbers: compiled and interpreted memory are equal. */
+static const char everything[] =
+	"symbol ?n\n"
+	"symbol ?m\n"
+	"number @i\n"
+	"buffer %x : f32[6, ?n] value observed\n"
+	"buffer %w : f32[?n, 3] param\n"
+	"buffer %k : i32[3] literal = {1, -2, 3}\n"
+	"buffer %ids : u8[6] value observed\n"
+	"buffer %y : f32[6, 3] value observed\n"
+	"buffer %z : f32[6] value observed\n"
+	"buffer %b : bool[6] value observed\n"
+	"buffer %s : i64[2*?n - 1, ?m] value observed\n"
+	"unit step {\n"
+	"  check 2*@i - 1 in 0..6 \"minibatch\"\n"
+	"  kernel y {\n"
+	"    for a in 0..6 parallel { for b in 0..3 vector {\n"
+	"      let $0 : f32 = 0.\n"
+	"      for k in 0..?n reduce { set $0 = add.f32($0, mul.f32(%x[a, k], %w[k, b])) }\n"
+	"      store %y[a, b] = $0\n"
+	"    } }\n"
+	"  }\n"
+	"  kernel z {\n"
+	"    for a in 0..6 serial {\n"
+	"      letsym t = convert.i32(%ids[a])\n"
+	"      store %z[a] = where.f32(lt.f32(%y[a, 0], 1.5), select(a - 2 in 0..3, 2*a + @i + 1 in 0..?n; %y[a - 2, 1]; -inf), convert.f32(7:u8))\n"
+	"      check t in 0..6 \"ids\"\n"
+	"      update %z[a] += convert.f32(add.i32(%k[0], index.i32(3*a - 2)))\n"
+	"      update %z[a] @^= size.f32(?n + 2)\n"
+	"      if t in 0..5, @i - 1 in 0..?n { update %z[t] *= 2. }\n"
+	"      store %b[a] = and.bool(ge.f32(%z[a], 4.), not.bool(eq.f32(%y[a, 1], 0.)))\n"
+	"      update %b[t] ||= false\n"
+	"    }\n"
+	"    for c in 0..2*?n - 1 { for d in 0..?m { store %s[c, d] = add.i64(index.i64(3*c - d + @i), number.i64(@i)) } }\n"
+	"  }\n"
+	"}\n";
+
+static void test_everything(int level)
+{
+	enum { BUFFERS = 8, BYTES = 4096 };
+	kit k = kit_compile(everything, level, NULL);
+	int64_t symbols[2] = {5, 4}, numbers[1] = {2};
+	void *compiled[BUFFERS], *interpreted[BUFFERS];
+	for (int i = 0; i < BUFFERS; i++) {
+		compiled[i] = aligned_alloc(64, BYTES), interpreted[i] = aligned_alloc(64, BYTES);
+		memset(compiled[i], 0, BYTES);
+	}
+	for (uint32_t i = 0; i < 30; i++)                           /* quarters: sums are exact in any order */
+		((float *)compiled[0])[i] = (float)(int)(draw() % 9) / 4 - 1;
+	for (uint32_t i = 0; i < 15; i++)
+		((float *)compiled[1])[i] = (float)(int)(draw() % 9) / 4 - 1;
+	memcpy(compiled[2], (int32_t[]){1, -2, 3}, 12);
+	for (uint32_t i = 0; i < 6; i++)
+		((uint8_t *)compiled[3])[i] = (uint8_t)(draw() % 6);
+	for (int i = 0; i < BUFFERS; i++)
+		memcpy(interpreted[i], compiled[i], BYTES);
+	tsr_machine m = {.buffers = interpreted, .numbers = numbers, .symbols = symbols};
+	CHECK(tsr_loops_run(k.loops, 0, &m));
+	kit_find(&k, "step")(NULL, compiled, symbols, numbers);
+	for (int i = 0; i < BUFFERS; i++)
+		if (!CHECK(!memcmp(compiled[i], interpreted[i], BYTES)))
+			printf("  buffer %s at -O%d\n", k.loops->buffers.at[i]->name, level);
+	for (int i = 0; i < BUFFERS; i++)
+		free(compiled[i]), free(interpreted[i]);
+	kit_free(&k);
+}
+
 int main(void)
 {
 	for (int i = 0; i < NPRECS; i++) {
@@ -256,5 +323,7 @@ int main(void)
 	test_primitives(TSR_PREC_F32, 2, "x86-64-v2");
 	test_conversions(0);
 	test_conversions(2);
+	test_everything(0);
+	test_everything(2);
 	return check_end("emit");
 }
