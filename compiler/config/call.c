@@ -166,9 +166,9 @@ static tsr_function *copy(tsr_eval *ev, const tsr_function *f)
 	return g;
 }
 
-static const char *name_of(const tsr_function *f)
+static const char *name_of(tsr_eval *ev, const tsr_function *f)
 {
-	return f->name ? f->name : "the function";
+	return f->name ? tsr_format(ev->arena, "`%s`", f->name) : "the function";
 }
 
 /* "`f` takes 2 arguments" or what it still waits for. */
@@ -187,10 +187,10 @@ static const char *capacity(tsr_eval *ev, const tsr_function *f)
 static tsr_value refuse(tsr_eval *ev, const tsr_function *f, const tsr_actual *arg)
 {
 	if (arg->kind == TSR_ARG_PLAIN) {
-		tsr_eval_report(ev, TSR_E_ARGUMENTS, arg->span, "%s has no parameter left for this argument: %s", name_of(f), capacity(ev, f));
+		tsr_eval_report(ev, TSR_E_ARGUMENTS, arg->span, "%s has no parameter left for this argument: %s", name_of(ev, f), capacity(ev, f));
 		return TSR_POISON;
 	}
-	tsr_diag *d = tsr_eval_report(ev, TSR_E_ARGUMENTS, arg->label_span.file ? arg->label_span : arg->span, "%s has no parameter ~%s", name_of(f), arg->label);
+	tsr_diag *d = tsr_eval_report(ev, TSR_E_ARGUMENTS, arg->label_span.file ? arg->label_span : arg->span, "%s has no parameter ~%s", name_of(ev, f), arg->label);
 	tsr_text t;
 	tsr_text_init(&t, ev->arena);
 	for (uint32_t i = 0; i < f->nparams; i++)
@@ -244,7 +244,7 @@ static const tsr_env *bind_param(tsr_eval *ev, const tsr_function *f, uint32_t i
 		return tsr_env_bind(ev->arena, env, p->label, v);
 	const tsr_env *bound = tsr_match(ev, env, p->pat, v);
 	if (!bound) {
-		tsr_diag *d = tsr_eval_report(ev, TSR_E_NO_CASE, f->given[i].span, "%s cannot take this argument: it is %s", name_of(f),
+		tsr_diag *d = tsr_eval_report(ev, TSR_E_NO_CASE, f->given[i].span, "%s cannot take this argument: it is %s", name_of(ev, f),
 		                              tsr_function_describe(ev->arena, v));
 		tsr_note_at(ev->tc, d, p->span, "the parameter");
 	}

@@ -8,7 +8,10 @@
 #include <string.h>
 #include <stdlib.h>
 
-enum { MAX_STACK = 4 << 20, MAX_STEPS = 20000000 };
+enum { MAX_STACK = 6 << 20, MAX_STEPS = 20000000 };
+
+/* Inlined into the one switch below, each would make every level of recursion as large as all of them together. */
+#define OWN_FRAME __attribute__((noinline))
 
 /* ---- the evaluator ------------------------------------------------------------------------------------------------- */
 
@@ -74,7 +77,7 @@ tsr_value tsr_eval_type_error(tsr_eval *ev, tsr_span span, const char *wanted, t
 	return TSR_POISON;
 }
 
-static tsr_value only_in(tsr_eval *ev, const tsr_ast *e, const char *what, const char *where)
+static OWN_FRAME tsr_value only_in(tsr_eval *ev, const tsr_ast *e, const char *what, const char *where)
 {
 	tsr_eval_report(ev, TSR_E_LEVEL, e->span, "%s belongs in `%s`", what, where);
 	return TSR_POISON;
@@ -121,7 +124,7 @@ static bool is_config(tsr_value v)
 	return false;
 }
 
-static tsr_value text_at(tsr_eval *ev, const char *text, tsr_span span, const tsr_env *env)
+static OWN_FRAME tsr_value text_at(tsr_eval *ev, const char *text, tsr_span span, const tsr_env *env)
 {
 	tsr_origin *o = TSR_NEW(ev->arena, tsr_origin);
 	*o = (tsr_origin){span, env};
@@ -133,7 +136,7 @@ static tsr_value text_at(tsr_eval *ev, const char *text, tsr_span span, const ts
 static bool has_trail(const tsr_trail *t) { return t && (t->spec || t->logic); }
 
 /* The operator, an ordinary name, applied to operands, spec and logic. */
-static tsr_value apply_operator(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e, tsr_name op,
+static OWN_FRAME tsr_value apply_operator(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e, tsr_name op,
                                 const tsr_trail *trail, const tsr_value *computed_spec, uint32_t n, const tsr_value *operands,
                                 const tsr_span *spans)
 {
@@ -164,7 +167,7 @@ static tsr_value apply_operator(tsr_eval *ev, tsr_level level, const tsr_env *en
 }
 
 /* One operand, or the operands of a tuple: (a, b, c) +* "spec". */
-static tsr_value apply_spec(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e, tsr_name op,
+static OWN_FRAME tsr_value apply_spec(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e, tsr_name op,
                             const tsr_trail *trail, const tsr_value *spec, tsr_value operand, tsr_span span)
 {
 	if (operand.kind != TSR_VALUE_TUPLE)
@@ -176,7 +179,7 @@ static tsr_value apply_spec(tsr_eval *ev, tsr_level level, const tsr_env *env, c
 }
 
 /* The operand of a spec operator: a tuple there is a list of operands, not a literal. */
-static tsr_value spec_operand(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
+static OWN_FRAME tsr_value spec_operand(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
 {
 	if (e->kind != TSR_AST_TUPLE)
 		return tsr_evaluate(ev, level, env, e);
@@ -195,7 +198,7 @@ static bool is_spec_operator(tsr_name op)
 	return false;
 }
 
-static tsr_value binary(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
+static OWN_FRAME tsr_value binary(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
 {
 	tsr_name op = e->binary.op;
 	const tsr_trail *trail = &e->binary.trail;
@@ -228,7 +231,7 @@ static tsr_value binary(tsr_eval *ev, tsr_level level, const tsr_env *env, const
 	return apply_operator(ev, level, env, e, op, trail, NULL, 2, operands, spans);
 }
 
-static tsr_value unary(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
+static OWN_FRAME tsr_value unary(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
 {
 	tsr_name op = e->unary.op;
 	tsr_value v = tsr_evaluate(ev, level, env, e->unary.e);
@@ -246,7 +249,7 @@ static tsr_value unary(tsr_eval *ev, tsr_level level, const tsr_env *env, const 
 
 /* ---- application ------------------------------------------------------------------------------------------------------- */
 
-static tsr_value apply(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
+static OWN_FRAME tsr_value apply(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
 {
 	tsr_value f = tsr_evaluate(ev, level, env, e->apply.fn);
 	uint32_t n = e->apply.args.n, unit = 0;
@@ -300,7 +303,7 @@ tsr_value tsr_evaluate_let(tsr_eval *ev, tsr_level around, const tsr_env *env, c
 	return v;
 }
 
-static tsr_value let(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
+static OWN_FRAME tsr_value let(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
 {
 	tsr_value v = tsr_evaluate_let(ev, level, env, e);
 	const tsr_env *bound = tsr_match(ev, env, e->let.pat, v);
@@ -312,7 +315,7 @@ static tsr_value let(tsr_eval *ev, tsr_level level, const tsr_env *env, const ts
 }
 
 /* 1, 0, or -1 after an error. */
-static int condition(tsr_eval *ev, const tsr_env *env, const tsr_ast *e)
+static OWN_FRAME int condition(tsr_eval *ev, const tsr_env *env, const tsr_ast *e)
 {
 	tsr_value v = tsr_evaluate(ev, TSR_LEVEL_CONFIG, env, e);
 	if (v.kind == TSR_VALUE_BOOL)
@@ -327,7 +330,7 @@ static int condition(tsr_eval *ev, const tsr_env *env, const tsr_ast *e)
 	return -1;
 }
 
-static tsr_value choose(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
+static OWN_FRAME tsr_value choose(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
 {
 	int c = condition(ev, env, e->iff.cond);
 	if (c < 0)
@@ -337,7 +340,7 @@ static tsr_value choose(tsr_eval *ev, tsr_level level, const tsr_env *env, const
 	return e->iff.other ? tsr_evaluate(ev, level, env, e->iff.other) : TSR_UNIT;
 }
 
-static tsr_value match(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
+static OWN_FRAME tsr_value match(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
 {
 	tsr_value v = tsr_evaluate(ev, TSR_LEVEL_CONFIG, env, e->match.subject);
 	if (tsr_value_is_poison(v))
@@ -358,17 +361,20 @@ static tsr_value match(tsr_eval *ev, tsr_level level, const tsr_env *env, const 
 	return TSR_POISON;
 }
 
-static tsr_value sequence(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
+static OWN_FRAME tsr_value sequence(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
 {
 	tsr_value *values = TSR_NEW_N(ev->arena, tsr_value, e->items.n);
-	for (uint32_t i = 0; i < e->items.n; i++)
+	for (uint32_t i = 0; i < e->items.n; i++) {
 		values[i] = tsr_evaluate(ev, level, env, e->items.at[i]);
+		if (level == TSR_LEVEL_CD && values[i].kind == TSR_VALUE_FUNCTION)
+			values[i] = tsr_eval_type_error(ev, e->items.at[i]->span, "code", values[i]);
+	}
 	if (level == TSR_LEVEL_CD)
 		return ev->hooks->sequence(ev, e->items.n, values, e->span);
 	return e->items.n ? values[e->items.n - 1] : TSR_UNIT;
 }
 
-static bool loop_values(tsr_eval *ev, const tsr_env *env, const tsr_ast *e, tsr_value *out)
+static OWN_FRAME bool loop_values(tsr_eval *ev, const tsr_env *env, const tsr_ast *e, tsr_value *out)
 {
 	if (e->loop.list) {
 		*out = tsr_evaluate(ev, TSR_LEVEL_CONFIG, env, e->loop.list);
@@ -395,7 +401,7 @@ static bool loop_values(tsr_eval *ev, const tsr_env *env, const tsr_ast *e, tsr_
 	return true;
 }
 
-static tsr_value loop(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
+static OWN_FRAME tsr_value loop(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
 {
 	tsr_value list;
 	if (!loop_values(ev, env, e, &list))
@@ -419,7 +425,7 @@ static tsr_value loop(tsr_eval *ev, tsr_level level, const tsr_env *env, const t
 
 /* ---- composite values ---------------------------------------------------------------------------------------------------- */
 
-static tsr_value items(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e, tsr_value_kind kind)
+static OWN_FRAME tsr_value items(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e, tsr_value_kind kind)
 {
 	tsr_value *at = TSR_NEW_N(ev->arena, tsr_value, e->items.n + 1);
 	for (uint32_t i = 0; i < e->items.n; i++) {
@@ -432,7 +438,7 @@ static tsr_value items(tsr_eval *ev, tsr_level level, const tsr_env *env, const 
 	return (tsr_value){.kind = kind, .items = {e->items.n, at}};
 }
 
-static tsr_value closure(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
+static OWN_FRAME tsr_value closure(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
 {
 	return tsr_function_new(ev, env, inner(level, e->fun.level), e->fun.params.n, e->fun.params.at, e->fun.body, NULL);
 }

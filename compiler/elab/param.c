@@ -24,6 +24,7 @@ bool tsr_elab_axes(tsr_elab *el, const tsr_env *env, const tsr_ast *list, tsr_ro
 	for (uint32_t i = 0; i < n; i++) {
 		const tsr_ast *e = single ? list : list->items.at[i];
 		tsr_name basis = NULL;
+		dims[i] = tsr_dim_unit();
 		if (e->kind == TSR_AST_TAGGED) {
 			basis = e->tagged.tag ? e->tagged.tag : tsr_elab_name(el, e->tagged.annotation);
 			e = e->tagged.e;
@@ -205,6 +206,7 @@ static tsr_value declare_slot(tsr_elab *el, const tsr_ast *e)
 	if (!tsr_slot_of_name(e->decl.name, &slot)) {
 		tsr_diag *d = tsr_eval_report(el->ev, TSR_E_SLOT, e->span, "the name of an intermediate says its slot");
 		tsr_hint(el->tc, d, "for example { %s_rhs1 }, { %s_lhs } or { %s_all }", e->decl.name, e->decl.name, e->decl.name);
+		tsr_frame_put(el->arena, s->frame, e->decl.name, TSR_POISON);
 		return TSR_POISON;
 	}
 	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_OP, e->span);

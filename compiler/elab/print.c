@@ -1,5 +1,6 @@
 /* --dump=graph, and the shapes of `tsrc check`. */
 #include "state.h"
+#include <string.h>
 
 static const char *kind_name(tsr_tensor_kind k)
 {
@@ -83,7 +84,10 @@ static void print_record(const tsr_graph *g, const tsr_record *r, FILE *out)
 
 static void print_tensor(const tsr_graph *g, const tsr_tensor *t, FILE *out)
 {
-	fprintf(out, "%s : %s  %s%s%s%s", t->name, tsr_shape_str(g->store, &t->shape), kind_name(t->kind), t->prec ? " " : "",
+	/* what is still open is a matter of --dump=shape: its variables have numbers that mean nothing here */
+	const char *shape = tsr_shape_str(g->store, &t->shape);
+	bool closed = !strstr(shape, "..") && !strchr(shape, '\'');
+	fprintf(out, "%s%s%s  %s%s%s%s", t->name, closed ? " : " : "", closed ? shape : "", kind_name(t->kind), t->prec ? " " : "",
 	        t->prec ? tsr_prec_name(t->prec) : "", t->differentiable ? " grad" : "");
 	if (t->kind == TSR_TENSOR_FILL)
 		fprintf(out, " %.9g", t->fill.value);
