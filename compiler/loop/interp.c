@@ -3,6 +3,7 @@
  * tests: it shares no code with the passes and emitters that it judges, and it does not try to be fast. */
 #include "loop.h"
 #include "memory.h"
+#include <string.h>
 
 typedef struct interp {
 	const tsr_loops *l;
@@ -69,6 +70,17 @@ static tsr_scalar of_integer(tsr_prec p, int64_t i)
 	return tsr_scalar_convert((tsr_scalar){.prec = TSR_PREC_I64, .i = i}, p);
 }
 
+/* A float among the runtime numbers travels as its bits. */
+static tsr_scalar number(const interp *in, const tsr_expr *e)
+{
+	const tsr_graph *g = in->l->graph;
+	if (!g || g->numbers.at[e->number]->integer)
+		return of_integer(e->prec, in->m->numbers[e->number]);
+	tsr_scalar x = {.prec = TSR_PREC_F64};
+	memcpy(&x.d, &in->m->numbers[e->number], sizeof x.d);
+	return tsr_scalar_convert(x, e->prec);
+}
+
 static tsr_scalar eval(const interp *in, const tsr_expr *e)
 {
 	switch (e->kind) {
@@ -83,7 +95,7 @@ static tsr_scalar eval(const interp *in, const tsr_expr *e)
 	case TSR_EXPR_SIZE:
 		return of_integer(e->prec, tsr_size_eval(e->size, in->m->symbols));
 	case TSR_EXPR_NUMBER:
-		return of_integer(e->prec, in->m->numbers[e->number]);
+		return number(in, e);
 	case TSR_EXPR_OP:
 		return eval_op(in, e);
 	case TSR_EXPR_CONVERT:
