@@ -122,7 +122,8 @@ static bool lists(tsr_eval *ev, config_op op, tsr_value a, tsr_value b, tsr_valu
 		return false;
 	uint32_t n = op == OP_CONS ? 1 : a.items.n;
 	tsr_value *items = TSR_NEW_N(ev->arena, tsr_value, n + b.items.n + 1);
-	memcpy(items, op == OP_CONS ? &a : a.items.at, n * sizeof *items);
+	if (n)
+		memcpy(items, op == OP_CONS ? &a : a.items.at, n * sizeof *items);
 	if (b.items.n)
 		memcpy(items + n, b.items.at, b.items.n * sizeof *items);
 	*out = tsr_value_list(n + b.items.n, items);
