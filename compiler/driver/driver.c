@@ -69,6 +69,16 @@ static void print_projections(tsr_graph *g)
 	}
 }
 
+/* `tsrc check` reports what later stages would find: conflicts of index maps, also in operations that no code runs yet, and
+ * mistakes of code and of the program level. */
+static void check_rest(tsr_graph *g)
+{
+	tsr_host_lower(g);
+	for (uint32_t r = 0; r < g->records.n; r++)
+		tsr_proj_derive(g, r);
+	tsr_code_build(g);
+}
+
 /* Source text to loops and program level; true when both are there and nothing was to be dumped on the way. */
 static bool to_loops(tsr_drive_state *d)
 {
@@ -83,6 +93,7 @@ static bool to_loops(tsr_drive_state *d)
 	STAGE(SHAPE, tsr_store_print(g->store, stdout));
 	if (d->options->command == TSR_COMMAND_CHECK) {
 		tsr_graph_print_shapes(g, stdout);
+		check_rest(g);
 		return false;
 	}
 	/* before the code is built: printing a tensor adds the code that computes it */
