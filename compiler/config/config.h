@@ -135,6 +135,8 @@ const tsr_env *tsr_match(tsr_eval *ev, const tsr_env *env, const tsr_pat *pat, t
 bool tsr_config_binary(tsr_eval *ev, tsr_name op, tsr_value a, tsr_value b, tsr_span at, tsr_value *out);
 
 /* A report with the applications that led here as notes. */
+/* The applications that are being evaluated, innermost first; those of nameless functions are left out. Returns their number. */
+uint32_t tsr_eval_active(const tsr_eval *ev, uint32_t most, tsr_name *names, tsr_span *sites);
 tsr_diag *tsr_eval_report(tsr_eval *ev, tsr_diag_code code, tsr_span span, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* "expected a list, this is an int": reports unless v is poison; always gives poison. */
 tsr_value tsr_eval_type_error(tsr_eval *ev, tsr_span span, const char *wanted, tsr_value v);

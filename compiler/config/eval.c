@@ -70,6 +70,17 @@ tsr_diag *tsr_eval_report(tsr_eval *ev, tsr_diag_code code, tsr_span span, const
 	return d;
 }
 
+uint32_t tsr_eval_active(const tsr_eval *ev, uint32_t most, tsr_name *names, tsr_span *sites)
+{
+	uint32_t n = 0;
+	for (const tsr_active *a = ev->active; a && n < most; a = a->up)
+		if (a->name && a->site.file) {
+			names[n] = a->name;
+			sites[n++] = a->site;
+		}
+	return n;
+}
+
 tsr_value tsr_eval_type_error(tsr_eval *ev, tsr_span span, const char *wanted, tsr_value v)
 {
 	if (!tsr_value_is_poison(v))

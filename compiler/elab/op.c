@@ -189,9 +189,21 @@ static tsr_rhs *forward_alone(tsr_elab *el, const tsr_operation *op, const tsr_v
 
 /* ---- application --------------------------------------------------------------------------------------------------------- */
 
+/* What an error in a shape says of the applications around it. */
+const tsr_within *tsr_elab_within(tsr_elab *el)
+{
+	tsr_name names[4];
+	tsr_span sites[4];
+	uint32_t n = tsr_eval_active(el->ev, 4, names, sites);
+	tsr_within *at = n ? TSR_NEW_N(el->arena, tsr_within, n) : NULL;
+	for (uint32_t i = 0; i < n; i++)
+		at[i] = (tsr_within){names[i], sites[i], i + 1 < n ? &at[i + 1] : NULL};
+	return at;
+}
+
 static tsr_why why_of(tsr_elab *el, const tsr_call *c, const tsr_value *spec, uint32_t n, const tsr_value *operands)
 {
-	tsr_why w = {.span = c->site, .other = TSR_NOWHERE};
+	tsr_why w = {.span = c->site, .other = TSR_NOWHERE, .within = tsr_elab_within(el)};
 	const char *name = c->name ? c->name : "the operation";
 	if (spec && spec->kind == TSR_VALUE_STRING) {
 		w.what = tsr_format(el->arena, "`%s \"%s\"`", name, spec->string.text);

@@ -77,6 +77,7 @@ void tsr_shapes_equal(tsr_elab *el, const tsr_shape *a, const tsr_shape *b, tsr_
 extern const tsr_builtin tsr_op_builtins[];
 extern const uint32_t tsr_op_nbuiltins;
 /* A value as a tensor operand: numbers, runtime numbers, labels and lists of numbers are lifted; false after a report. */
+const tsr_within *tsr_elab_within(tsr_elab *el);
 bool tsr_elab_operand(tsr_elab *el, tsr_value v, tsr_span span, tsr_value *out);
 void tsr_elab_capture(tsr_eval *ev, const tsr_env *env, tsr_value result, const tsr_ast *captures);
 

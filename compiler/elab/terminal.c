@@ -87,7 +87,8 @@ static tsr_value dim(const tsr_call *c)
 
 static tsr_why why_set(tsr_elab *el, const tsr_call *c, const char *what, const tsr_capture *l)
 {
-	return (tsr_why){.span = c->site, .other = l->span, .what = tsr_format(el->arena, "`%s %s`", what, l->name)};
+	return (tsr_why){.span = c->site, .other = l->span, .what = tsr_format(el->arena, "`%s %s`", what, l->name),
+	                 .within = tsr_elab_within(el)};
 }
 
 static tsr_value set_equal(const tsr_call *c)

@@ -39,7 +39,7 @@ static const char *colon(const tsr_cstr *c) { return c->why.what ? ": " : ""; }
 typedef struct story {
 	tsr_store *s;
 	tsr_diag *d;
-	tsr_span said[2 + 2 * MOST_STEPS + 2];
+	tsr_span said[8 + 2 * MOST_STEPS];
 	uint32_t n;
 } story;
 
@@ -119,6 +119,9 @@ static story report(tsr_store *s, tsr_diag_code code, const tsr_cstr *c, const c
 	story t = {.s = s};
 	t.d = tsr_report(s->tc, code, root->why.span, "%s", text);
 	news(&t, root->why.span);
+	for (const tsr_within *w = root->why.within; w; w = w->up)
+		if (news(&t, w->site))
+			tsr_note_at(s->tc, t.d, w->site, "in `%s`, applied here", w->name);
 	return t;
 }
 

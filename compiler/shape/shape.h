@@ -73,6 +73,9 @@ typedef struct tsr_shape { tsr_row row[TSR_KINDS]; } tsr_shape;
 
 /* ---- reasons ---------------------------------------------------------------------------------------------------- */
 
+/* The applications inside which an operation stands, innermost first. */
+typedef struct tsr_within { tsr_name name; tsr_span site; const struct tsr_within *up; } tsr_within;
+
 /* Where a constraint comes from, in words a user knows. Strings are in the compiler's arena or literals. */
 typedef struct tsr_why {
 	tsr_span span;               /* the operation, literal, file or declaration */
@@ -80,6 +83,7 @@ typedef struct tsr_why {
 	const char *what;            /* "`*`", "`+* \"i;j=>ij\"`", "the literal", "the file \"x.npz\"", "`set_dim h`", "`{ w }`" */
 	tsr_name result;             /* names of the tensors as the user bound them, NULL where there is none */
 	tsr_name operands[3];
+	const tsr_within *within;    /* or NULL */
 } tsr_why;
 
 /* ---- building ---------------------------------------------------------------------------------------------------- */
