@@ -118,7 +118,7 @@ static tsr_llvm *machine(tsr_drive_state *d)
 	const char *stem = tsr_drive_stem(d, o->input);
 	tsr_llvm_options l = {
 		.level = o->level, .debug = o->debug, .triple = o->triple, .program = stem, .seed = o->seed_given ? o->seed : 0,
-		.cpu = o->cpu ? o->cpu : object && !o->triple ? "x86-64-v2" : NULL,
+		.cpu = o->cpu ? o->cpu : object ? "baseline" : NULL,
 		.entry = object ? tsr_format(d->tc->arena, "%s_main", tsr_drive_identifier(d, stem)) : "main",
 	};
 	return tsr_llvm_open(d->tc, &l);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,11 +79,23 @@ int tsr_drive_spawn(tsr_drive_state *d, char *const *argv)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+static bool for_this_machine(tsr_drive_state *d)
+{
+	struct utsname u;
+	const char *triple = d->options->triple;
+	return !triple || uname(&u) || (!strncmp(triple, u.machine, strlen(u.machine)) && triple[strlen(u.machine)] == '-');
+}
+
 bool tsr_drive_link(tsr_drive_state *d, const char *object, const char *executable)
 {
 	tsr_compiler *tc = d->tc;
 	const char *runtime = beside(d, "libtessera.a", "../lib/libtessera.a");
 	TSR_VEC(char *) argv = {0};
+	if (!for_this_machine(d)) {
+		tsr_diag *g = tsr_report(tc, TSR_E_LINK, TSR_NOWHERE, "a program for %s is not linked here", d->options->triple);
+		tsr_hint(tc, g, "-c writes its object file, to be linked there with libtessera.a");
+		return false;
+	}
 #define ARG(s) tsr_push(tc->arena, &argv, (char *)(uintptr_t)(s))
 	if (!runtime) {
 		tsr_report(tc, TSR_E_NO_FILE, TSR_NOWHERE, "libtessera.a is neither in %s nor in %s/../lib", d->home, d->home);

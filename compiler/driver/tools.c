@@ -52,7 +52,7 @@ static void write_header(tsr_drive_state *d, const char *output)
 	if (!f)
 		return;
 	fprintf(f, "/* %s, compiled by tsrc %s", d->options->input, TSR_VERSION);
-	fprintf(f, " for %s. */\n", d->options->cpu ? d->options->cpu : d->options->triple ? d->options->triple : "x86-64-v2");
+	fprintf(f, " for %s. */\n", tsr_llvm_cpu(d->llvm));
 	fprintf(f, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
 	fprintf(f, "/* Runs the program with its arguments; its exit status. */\n");
 	fprintf(f, "int %s_main(int argc, char **argv);\n", id);

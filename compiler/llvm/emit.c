@@ -47,6 +47,11 @@ const tsr_target *tsr_llvm_target(const tsr_llvm *l)
 	return l->target;
 }
 
+const char *tsr_llvm_cpu(const tsr_llvm *l)
+{
+	return l->cpu;
+}
+
 static void begin(tsr_llvm *l, const tsr_loops *loops, const tsr_host *host)
 {
 	tsr_emit *e = &l->emit;

@@ -16,7 +16,7 @@ typedef struct tsr_llvm tsr_llvm;
 typedef struct tsr_llvm_options {
 	int level;                   /* 0 .. 3 */
 	bool debug;                  /* line tables */
-	const char *triple, *cpu;    /* NULL: this machine's */
+	const char *triple, *cpu;    /* NULL: this machine's; the cpu "baseline": one that every machine in use has */
 	const char *program;         /* name for messages and --help of the program: "digits" */
 	const char *entry;           /* name of the start-up function: "main", or "NAME_main" in an object */
 	uint64_t seed;
@@ -28,6 +28,8 @@ typedef enum { TSR_CODE_OBJECT, TSR_CODE_ASSEMBLY, TSR_CODE_LLVM } tsr_code_form
 tsr_llvm *tsr_llvm_open(tsr_compiler *tc, const tsr_llvm_options *options);
 /* The table that passes and schedules use for this machine. */
 const tsr_target *tsr_llvm_target(const tsr_llvm *l);
+/* LLVM's name of the processor that is compiled for. */
+const char *tsr_llvm_cpu(const tsr_llvm *l);
 /* Kernels, one function per unit, data, the program level and the start-up function. `host` may be NULL: the units are then
  * visible from outside as `void NAME(tsr_ctx *, void **buffers, const int64_t *symbols, int64_t *numbers)`. */
 void tsr_llvm_emit(tsr_llvm *l, const tsr_loops *loops, const tsr_host *host);

@@ -51,9 +51,11 @@ bool tsr_llvm_find_machine(tsr_llvm *l)
 		LLVMDisposeMessage(why);
 		return false;
 	}
-	if (!native && !known_cpu(tc, arch, o->cpu))
+	const char *named = o->cpu && strcmp(o->cpu, "baseline") ? o->cpu : tsr_target_baseline_cpu(arch);
+	if (!native && !known_cpu(tc, arch, named))
 		return false;
-	char *cpu = native ? LLVMGetHostCPUName() : LLVMCreateMessage(o->cpu ? o->cpu : tsr_target_baseline_cpu(arch));
+	char *cpu = native ? LLVMGetHostCPUName() : LLVMCreateMessage(named);
+	l->cpu = tsr_strdup(tc->arena, cpu);
 	char *features = native ? LLVMGetHostCPUFeatures() : LLVMCreateMessage("");
 	l->target = tsr_target_find(arch, native ? features : cpu);
 	l->machine = LLVMCreateTargetMachine(target, l->triple, cpu, features, codegen_level(o->level), LLVMRelocPIC, LLVMCodeModelDefault);

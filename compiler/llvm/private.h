@@ -9,6 +9,7 @@ struct tsr_llvm {
 	const tsr_target *target;
 	LLVMTargetMachineRef machine;
 	char *triple;                /* LLVM's */
+	const char *cpu;
 };
 
 /* object.c: the machine of the options; false when there is none (reported). */

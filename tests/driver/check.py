@@ -58,6 +58,7 @@ def executables(tmp):
 def objects(tmp):
     run(TSRC, "-c", "-MD", HELLO, "-o", "hello.o", cwd=tmp)
     check("-c writes a header", "int hello_main(int argc, char **argv);" in read(os.path.join(tmp, "hello.h")))
+    check("which names the processor", "for x86-64-v2" in read(os.path.join(tmp, "hello.h")))
     depends = read(os.path.join(tmp, "hello.d"))
     check("-MD lists program and library", depends.startswith("hello.o:") and HELLO in depends and "ops.tsr" in depends, depends)
     with open(os.path.join(tmp, "main.c"), "w") as f:
@@ -91,7 +92,7 @@ def wrong(tmp):
                     ("--emit=wat", HELLO), ("-MX", HELLO)):
         _, err = run(TSRC, *command, status=2)
         check(f"{command}: one line says what is wrong", err.count("\n") == 1 and err.startswith("tsrc: "), err)
-    for command in (("missing.tsr",), ("--target=vax-dec-vms", "-c", HELLO), ("--cpu=abacus", HELLO), (HELLO, "-o", "no/such/folder/x")):
+    for command in (("missing.tsr",), ("--target=vax-dec-vms", "-c", HELLO), ("--cpu=abacus", HELLO), ("--target=aarch64-linux-gnu", HELLO), (HELLO, "-o", "no/such/folder/x")):
         _, err = run(TSRC, *command, status=1, cwd=tmp)
         check(f"{command}: an error with its code", "error[E08" in err, err)
     check("--version", run(TSRC, "--version")[0].startswith("tsrc "))
