@@ -17,6 +17,7 @@ typedef struct engine {
 	const tsr_contraction *c;
 	const tsr_schedule *s;
 	tsr_group cls[TSR_CLASSES];
+	const tsr_walks *batch;
 	LLVMValueRef base[TSR_SIDES];    /* where this batch's operands begin */
 	LLVMValueRef packed_a, packed_b, buffer;
 	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes */
@@ -40,14 +41,21 @@ static LLVMValueRef stride_value(engine *g, const tsr_loops *l, uint32_t sym, ts
 	return total;
 }
 
+static LLVMValueRef at_least_one(tsr_kit *k, LLVMValueRef n)
+{
+	return LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, n, tsr_kit_int(k, 0), ""), n, tsr_kit_int(k, 1), "");
+}
+
+/* Extents are at least one, since places are found by dividing by them; the count tells that there is nothing. */
 static void group_make(engine *g, const tsr_loops *l, const tsr_walks *x, tsr_group *out)
 {
 	out->n = x->n;
 	out->at = TSR_NEW_N(l->tc->arena, tsr_span_axis, x->n + 1);
 	out->count = tsr_kit_int(&g->k, 1);
 	for (uint32_t i = 0; i < x->n; i++) {
-		out->at[i].extent = tsr_emit_size(g->e, x->at[i].extent);
-		out->count = tsr_kit_mul(&g->k, out->count, out->at[i].extent);
+		LLVMValueRef n = tsr_emit_size(g->e, x->at[i].extent);
+		out->count = tsr_kit_mul(&g->k, out->count, n);
+		out->at[i].extent = at_least_one(&g->k, n);
 		for (int side = 0; side < TSR_SIDES; side++)
 			out->at[i].stride[side] = x->at[i].known ? tsr_kit_int(&g->k, x->at[i].stride[side])
 													 : stride_value(g, l, x->at[i].sym, (tsr_side)side);
@@ -241,7 +249,8 @@ static void blocks(engine *g)
 	tsr_count jc = tsr_count_begin(k, zero, n, nc);
 	bl.n = jc.i;
 	bl.cols = tsr_kit_min(k, nc, LLVMBuildSub(k->b, n, jc.i, ""));
-	tsr_count pc = tsr_count_begin(k, zero, depth, kc);
+	/* a sum over nothing still stores its neutral value */
+	tsr_count pc = tsr_count_begin(k, zero, at_least_one(k, depth), kc);
 	bl.kfirst = pc.i;
 	bl.depth = tsr_kit_min(k, kc, LLVMBuildSub(k->b, depth, pc.i, ""));
 	bl.add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, pc.i, zero, "") : LLVMConstInt(k->i1, 1, false);
@@ -266,7 +275,8 @@ static void batches(engine *g, uint32_t depth)
 		return;
 	}
 	tsr_kit *k = &g->k;
-	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), batch->at[depth].extent, tsr_kit_int(k, 1));
+	LLVMValueRef count = tsr_emit_size(g->e, g->batch->at[depth].extent);
+	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), count, tsr_kit_int(k, 1));
 	LLVMValueRef outer[TSR_SIDES];
 	memcpy(outer, g->base, sizeof outer);
 	for (int side = 0; side < TSR_SIDES; side++)
@@ -381,6 +391,7 @@ bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
 	tsr_contract_view_make(l, c, &view);
 	for (int cls = 0; cls < TSR_CLASSES; cls++)
 		group_make(&g, l, &view.cls[cls], &g.cls[cls]);
+	g.batch = &view.cls[TSR_CLASS_BATCH];
 	g.base[TSR_SIDE_C] = base_of(&g, l, c->c, c->c_index);
 	g.base[TSR_SIDE_A] = base_of(&g, l, c->a, c->a_index);
 	g.base[TSR_SIDE_B] = base_of(&g, l, c->b, c->b_index);

@@ -237,9 +237,8 @@ static size_t fill(const tsr_buffer *b, int64_t n, void **out)
 	return bytes;
 }
 
-static bool same(const tsr_loops *l, uint32_t u, void *handle)
+static bool same(const tsr_loops *l, uint32_t u, void *handle, int64_t n)
 {
-	int64_t n = 29;
 	void **memory = calloc(l->buffers.n, sizeof *memory), *got;
 	size_t bytes = 0;
 	for (uint32_t i = 3 * u; i < 3 * u + 3; i++) {
@@ -297,7 +296,8 @@ int main(void)
 		int count = 0;
 		for (uint32_t u = 0; handle && u < l->units.n; u++) {
 			count += made[u];
-			if (made[u] && !CHECK(same(l, u, handle))) {
+			/* the run-time size is 29 in every third case */
+			if (made[u] && !CHECK(same(l, u, handle, 29) && (u % 3 || (same(l, u, handle, 1) && same(l, u, handle, 0) && same(l, u, handle, 97))))) {
 				printf("%s:\n", levels[v].target.name);
 				tsr_loops_print_unit(l, u, stdout);
 			}
