@@ -1,172 +1,21 @@
 /* Reads the textual loop IR (print.c describes it), for running single passes from text.  The first mistake is reported with
  * its place and ends the reading.  Every statement's span is its own line of the text. */
-#include "loop.h"
+#include "scan.h"
 #include "words.h"
 #include "../base/map.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum {
-	TOKEN_END, TOKEN_NAME, TOKEN_BUFFER, TOKEN_LOCAL, TOKEN_NUMBER_NAME, TOKEN_SYMBOL_NAME, TOKEN_INT, TOKEN_FLOAT, TOKEN_STRING,
-	TOKEN_PUNCT
-} token_kind;
-
-typedef struct token {
-	token_kind kind;
-	uint32_t start, end;
-	tsr_name text;               /* names (without sigil), strings, punctuation */
-	double d;
-	int64_t i;
-} token;
-
 typedef struct reader {
-	tsr_compiler *tc;
+	tsr_loop_scanner scan;
 	tsr_arena *arena;
-	uint32_t file;
-	const char *text;
-	uint32_t at;
-	token now;
-	bool failed;
 	tsr_loops *l;
 	tsr_map buffers, numbers, symbols;               /* by name */
 	tsr_map syms;                                    /* of the unit: by printed name */
 	TSR_VEC(tsr_prec) locals;                        /* of the unit */
 	uint32_t fresh;                                  /* bare names are numbered from here */
 } reader;
-
-static void fail(reader *r, const char *expected)
-{
-	if (r->failed)
-		return;
-	r->failed = true;
-	tsr_span span = {r->file, r->now.start, r->now.end};
-	tsr_report(r->tc, TSR_E_LOOP_TEXT, span, "%s is expected here", expected);
-}
-
-/* ---- tokens -------------------------------------------------------------------------------------------------------- */
-
-static bool name_char(const char *s)
-{
-	return isalnum((unsigned char)*s) || *s == '_' || *s == '\'' || (*s == '.' && (isalnum((unsigned char)s[1]) || s[1] == '_'));
-}
-
-static uint32_t plain_name(reader *r, uint32_t at)
-{
-	while (name_char(r->text + at))
-		at++;
-	return at;
-}
-
-/* The contents of the string that begins at `at`; *end is past its closing quote. */
-static tsr_name string_at(reader *r, uint32_t at, uint32_t *end)
-{
-	char *s = tsr_alloc(r->arena, strlen(r->text + at) + 1);
-	size_t n = 0;
-	for (at++; r->text[at] && r->text[at] != '"'; at++) {
-		char c = r->text[at];
-		if (c == '\\' && r->text[at + 1])
-			c = r->text[++at] == 'n' ? '\n' : r->text[at];
-		s[n++] = c;
-	}
-	if (!r->text[at])
-		fail(r, "a closing \"");
-	*end = r->text[at] ? at + 1 : at;
-	return tsr_intern_n(r->tc->names, s, n);
-}
-
-static void number_token(reader *r)
-{
-	const char *s = r->text + r->at;
-	size_t digits = strspn(s, "0123456789"), n = digits;
-	if (s[n] == '.' && s[n + 1] != '.')
-		n += 1 + strspn(s + n + 1, "0123456789");
-	if ((s[n] == 'e' || s[n] == 'E') && (isdigit((unsigned char)s[n + 1]) || ((s[n + 1] == '-' || s[n + 1] == '+') && isdigit((unsigned char)s[n + 2]))))
-		n += 2 + strspn(s + n + 2, "0123456789");
-	r->now.kind = n == digits ? TOKEN_INT : TOKEN_FLOAT;
-	r->now.d = strtod(s, NULL);
-	r->now.i = (int64_t)strtoull(s, NULL, 10);
-	r->at += (uint32_t)n;
-}
-
-static token_kind sigil_kind(char c)
-{
-	return c == '%' ? TOKEN_BUFFER : c == '@' ? TOKEN_NUMBER_NAME : c == '?' ? TOKEN_SYMBOL_NAME : TOKEN_NAME;
-}
-
-static void next(reader *r)
-{
-	while (isspace((unsigned char)r->text[r->at]) || r->text[r->at] == '#')
-		r->at += r->text[r->at] == '#' ? (uint32_t)strcspn(r->text + r->at, "\n") : 1;
-	const char *s = r->text + r->at;
-	r->now = (token){.start = r->at};
-	bool sigil = sigil_kind(*s) != TOKEN_NAME && (isalpha((unsigned char)s[1]) || s[1] == '_' || s[1] == '"');
-	if (!*s) {
-		r->now.kind = TOKEN_END;
-	} else if (sigil || isalpha((unsigned char)*s) || *s == '_') {
-		uint32_t start = r->at + (sigil ? 1 : 0), end;
-		r->now.kind = sigil_kind(*s);
-		if (r->text[start] == '"')
-			r->now.text = string_at(r, start, &end);
-		else
-			r->now.text = tsr_intern_n(r->tc->names, r->text + start, (end = plain_name(r, start)) - start);
-		r->at = end;
-	} else if (*s == '"') {
-		r->now.kind = TOKEN_STRING;
-		r->now.text = string_at(r, r->at, &r->at);
-	} else if (isdigit((unsigned char)*s)) {
-		number_token(r);
-	} else if (*s == '$' && isdigit((unsigned char)s[1])) {
-		r->now.kind = TOKEN_LOCAL;
-		r->at++;
-		number_token(r);
-		r->now.kind = TOKEN_LOCAL;
-	} else {
-		size_t n = s[0] == '.' && s[1] == '.' ? 2 : 1;
-		r->now.kind = TOKEN_PUNCT;
-		r->now.text = tsr_intern_n(r->tc->names, s, n);
-		r->at += (uint32_t)n;
-	}
-	r->now.end = r->at;
-}
-
-static bool is(reader *r, token_kind kind, const char *text)
-{
-	return !r->failed && r->now.kind == kind && !strcmp(r->now.text, text);
-}
-
-static bool accept_punct(reader *r, const char *text)
-{
-	bool yes = is(r, TOKEN_PUNCT, text);
-	if (yes)
-		next(r);
-	return yes;
-}
-
-static bool accept_word(reader *r, const char *text)
-{
-	bool yes = is(r, TOKEN_NAME, text);
-	if (yes)
-		next(r);
-	return yes;
-}
-
-static void expect(reader *r, const char *text)
-{
-	if (!accept_punct(r, text))
-		fail(r, tsr_format(r->arena, "'%s'", text));
-}
-
-static tsr_name expect_name(reader *r, token_kind kind, const char *what)
-{
-	tsr_name text = r->now.text;
-	if (r->failed || r->now.kind != kind) {
-		fail(r, what);
-		return "";
-	}
-	next(r);
-	return text;
-}
 
 /* The word's position in a list that ends with NULL, or -1. */
 static int position(const char *const *words, const char *word)
@@ -179,15 +28,15 @@ static int position(const char *const *words, const char *word)
 
 /* ---- sizes, indices, ranges ---------------------------------------------------------------------------------------- */
 
-static uint32_t known(reader *r, const tsr_map *m, token_kind kind, const char *what)
+static uint32_t known(reader *r, const tsr_map *m, tsr_loop_token_kind kind, const char *what)
 {
-	token t = r->now;
-	tsr_name n = expect_name(r, kind, what);
-	const tsr_map_entry *e = r->failed ? NULL : tsr_map_find(m, tsr_key(n));
+	tsr_loop_token t = r->scan.now;
+	tsr_name n = tsr_loop_expect_name(&r->scan, kind, what);
+	const tsr_map_entry *e = r->scan.failed ? NULL : tsr_map_find(m, tsr_key(n));
 	if (e)
 		return (uint32_t)e->value.i;
-	r->now = t;
-	fail(r, tsr_format(r->arena, "%s that is declared", what));
+	r->scan.now = t;
+	tsr_loop_expected(&r->scan, tsr_format(r->arena, "%s that is declared", what));
 	return 0;
 }
 
@@ -195,27 +44,27 @@ static uint32_t known(reader *r, const tsr_map *m, token_kind kind, const char *
 static tsr_lin read_lin(reader *r)
 {
 	tsr_lin x = tsr_lin_const(0);
-	for (bool first = true; !r->failed; first = false) {
+	for (bool first = true; !r->scan.failed; first = false) {
 		int64_t coef = 1;
-		if (accept_punct(r, "-"))
+		if (tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, "-"))
 			coef = -1;
-		else if (!first && !accept_punct(r, "+"))
+		else if (!first && !tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, "+"))
 			break;
-		if (r->now.kind == TOKEN_INT) {
-			coef = (int64_t)((uint64_t)coef * (uint64_t)r->now.i);
-			next(r);
-			if (!accept_punct(r, "*")) {
+		if (r->scan.now.kind == TSR_TOKEN_INT) {
+			coef = (int64_t)((uint64_t)coef * (uint64_t)r->scan.now.i);
+			tsr_loop_next(&r->scan);
+			if (!tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, "*")) {
 				x.offset += coef;
 				continue;
 			}
 		}
-		if (r->now.kind == TOKEN_NUMBER_NAME) {
-			x = tsr_lin_add_sym(r->arena, x, coef, TSR_LSYM_NUMBER, known(r, &r->numbers, TOKEN_NUMBER_NAME, "a runtime number"));
-		} else if (r->now.kind == TOKEN_SYMBOL_NAME) {
-			tsr_size_term t = {1, known(r, &r->symbols, TOKEN_SYMBOL_NAME, "a run-time size")};
+		if (r->scan.now.kind == TSR_TOKEN_NUMBER) {
+			x = tsr_lin_add_sym(r->arena, x, coef, TSR_LSYM_NUMBER, known(r, &r->numbers, TSR_TOKEN_NUMBER, "a runtime number"));
+		} else if (r->scan.now.kind == TSR_TOKEN_SYMBOL) {
+			tsr_size_term t = {1, known(r, &r->symbols, TSR_TOKEN_SYMBOL, "a run-time size")};
 			x = tsr_lin_add_size(r->arena, x, coef, (tsr_size){0, 1, &t});
 		} else {
-			uint64_t sym = known(r, &r->syms, TOKEN_NAME, "a loop, or a sum of symbols and integers");
+			uint64_t sym = known(r, &r->syms, TSR_TOKEN_NAME, "a loop, or a sum of symbols and integers");
 			x = tsr_lin_add_sym(r->arena, x, coef, sym & 1 ? TSR_LSYM_DATA : TSR_LSYM_LOOP, (uint32_t)(sym >> 1));
 		}
 	}
@@ -226,19 +75,19 @@ static tsr_size read_size(reader *r)
 {
 	tsr_lin x = read_lin(r);
 	if (x.n)
-		fail(r, "a size without loops or runtime numbers");
+		tsr_loop_expected(&r->scan, "a size without loops or runtime numbers");
 	x.base.k = x.offset;
 	return x.base;
 }
 
 static void read_in_zero_to(reader *r)
 {
-	if (!accept_word(r, "in"))
-		fail(r, "'in'");
-	if (r->now.kind != TOKEN_INT || r->now.i != 0)
-		fail(r, "'0'");
-	next(r);
-	expect(r, "..");
+	if (!tsr_loop_accept(&r->scan, TSR_TOKEN_NAME, "in"))
+		tsr_loop_expected(&r->scan, "'in'");
+	if (r->scan.now.kind != TSR_TOKEN_INT || r->scan.now.i != 0)
+		tsr_loop_expected(&r->scan, "'0'");
+	tsr_loop_next(&r->scan);
+	tsr_loop_expect(&r->scan, "..");
 }
 
 static tsr_range read_range(reader *r)
@@ -256,7 +105,7 @@ static uint32_t read_ranges(reader *r, tsr_range **out)
 	do {
 		tsr_range range = read_range(r);
 		tsr_push(r->arena, &v, range);
-	} while (accept_punct(r, ","));
+	} while (tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, ","));
 	*out = v.at;
 	return v.n;
 }
@@ -264,15 +113,15 @@ static uint32_t read_ranges(reader *r, tsr_range **out)
 /* Declares a loop's or letsym's symbol: NAME.ID, or a bare name, which gets the next number. */
 static uint32_t declare_sym(reader *r, bool data, tsr_name *label)
 {
-	tsr_name full = expect_name(r, TOKEN_NAME, "a symbol");
-	if (r->failed)
+	tsr_name full = tsr_loop_expect_name(&r->scan, TSR_TOKEN_NAME, "a symbol");
+	if (r->scan.failed)
 		return 0;
 	const char *dot = strrchr(full, '.');
 	uint32_t id = r->fresh;
 	*label = full;
 	if (dot && isdigit((unsigned char)dot[1])) {
 		id = (uint32_t)strtoul(dot + 1, NULL, 10);
-		*label = tsr_intern_n(r->tc->names, full, (size_t)(dot - full));
+		*label = tsr_intern_n(r->scan.tc->names, full, (size_t)(dot - full));
 	}
 	if (id >= r->fresh)
 		r->fresh = id + 1;
@@ -286,18 +135,18 @@ static tsr_expr *read_expr(reader *r);
 
 static const tsr_buffer *read_element(reader *r, tsr_lin **index)
 {
-	uint32_t id = known(r, &r->buffers, TOKEN_BUFFER, "a buffer");
-	expect(r, "[");
-	if (r->failed)
+	uint32_t id = known(r, &r->buffers, TSR_TOKEN_BUFFER, "a buffer");
+	tsr_loop_expect(&r->scan, "[");
+	if (r->scan.failed)
 		return NULL;
 	const tsr_buffer *b = r->l->buffers.at[id];
 	*index = TSR_NEW_N(r->arena, tsr_lin, b->rank + 1);
-	for (uint32_t i = 0; i < b->rank && !r->failed; i++) {
+	for (uint32_t i = 0; i < b->rank && !r->scan.failed; i++) {
 		if (i)
-			expect(r, ",");
+			tsr_loop_expect(&r->scan, ",");
 		(*index)[i] = read_lin(r);
 	}
-	expect(r, "]");
+	tsr_loop_expect(&r->scan, "]");
 	return b;
 }
 
@@ -306,31 +155,31 @@ static tsr_name split_prec(reader *r, tsr_name word, tsr_prec *p)
 {
 	const char *dot = strrchr(word, '.');
 	if (!dot || !tsr_prec_find(dot + 1, p)) {
-		fail(r, "an expression");
+		tsr_loop_expected(&r->scan, "an expression");
 		return "";
 	}
-	return tsr_intern_n(r->tc->names, word, (size_t)(dot - word));
+	return tsr_intern_n(r->scan.tc->names, word, (size_t)(dot - word));
 }
 
 static tsr_scalar read_scalar(reader *r, tsr_prec of_float, tsr_prec of_int)
 {
 	tsr_scalar x = {.prec = TSR_PREC_BOOL};
-	if (is(r, TOKEN_NAME, "true") || is(r, TOKEN_NAME, "false")) {
-		x.i = is(r, TOKEN_NAME, "true");
-		next(r);
+	if (tsr_loop_is(&r->scan, TSR_TOKEN_NAME, "true") || tsr_loop_is(&r->scan, TSR_TOKEN_NAME, "false")) {
+		x.i = tsr_loop_is(&r->scan, TSR_TOKEN_NAME, "true");
+		tsr_loop_next(&r->scan);
 		return x;
 	}
-	bool negative = accept_punct(r, "-");
-	bool special = is(r, TOKEN_NAME, "inf") || is(r, TOKEN_NAME, "nan");
-	double d = special ? (is(r, TOKEN_NAME, "inf") ? INFINITY : NAN) : r->now.d;
-	int64_t i = r->now.i;
-	tsr_prec p = r->now.kind == TOKEN_INT ? of_int : of_float;
-	if (!special && r->now.kind != TOKEN_INT && r->now.kind != TOKEN_FLOAT)
-		fail(r, "a number");
-	next(r);
-	if (accept_punct(r, ":"))
-		if (!tsr_prec_find(expect_name(r, TOKEN_NAME, "a precision"), &p))
-			fail(r, "a precision");
+	bool negative = tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, "-");
+	bool special = tsr_loop_is(&r->scan, TSR_TOKEN_NAME, "inf") || tsr_loop_is(&r->scan, TSR_TOKEN_NAME, "nan");
+	double d = special ? (tsr_loop_is(&r->scan, TSR_TOKEN_NAME, "inf") ? INFINITY : NAN) : r->scan.now.d;
+	int64_t i = r->scan.now.i;
+	tsr_prec p = r->scan.now.kind == TSR_TOKEN_INT ? of_int : of_float;
+	if (!special && r->scan.now.kind != TSR_TOKEN_INT && r->scan.now.kind != TSR_TOKEN_FLOAT)
+		tsr_loop_expected(&r->scan, "a number");
+	tsr_loop_next(&r->scan);
+	if (tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, ":"))
+		if (!tsr_prec_find(tsr_loop_expect_name(&r->scan, TSR_TOKEN_NAME, "a precision"), &p))
+			tsr_loop_expected(&r->scan, "a precision");
 	if (tsr_prec_is_float(p))
 		return tsr_scalar_of(p, negative ? -d : d);
 	tsr_scalar wide = {.prec = TSR_PREC_I64, .i = negative ? -i : i};
@@ -343,10 +192,10 @@ static tsr_expr *read_op(reader *r, tsr_name word, tsr_prec p)
 	uint32_t n = 0;
 	do
 		args[n++] = read_expr(r);
-	while (n < 3 && accept_punct(r, ","));
+	while (n < 3 && tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, ","));
 	tsr_op op;
 	if (!tsr_op_find(word, n, &op) || strcmp(tsr_op_get(op)->name, word)) {
-		fail(r, tsr_format(r->arena, "a primitive of %u operands before the parenthesis ('%s' is none)", n, word));
+		tsr_loop_expected(&r->scan, tsr_format(r->arena, "a primitive of %u operands before the parenthesis ('%s' is none)", n, word));
 		return NULL;
 	}
 	return tsr_expr_op(r->arena, op, p, args[0], args[1], args[2]);
@@ -356,13 +205,13 @@ static tsr_expr *read_select(reader *r)
 {
 	tsr_expr *e = TSR_NEW(r->arena, tsr_expr);
 	e->kind = TSR_EXPR_SELECT;
-	expect(r, "(");
+	tsr_loop_expect(&r->scan, "(");
 	e->select.n = read_ranges(r, &e->select.ranges);
-	expect(r, ";");
+	tsr_loop_expect(&r->scan, ";");
 	e->select.inside = read_expr(r);
-	expect(r, ";");
+	tsr_loop_expect(&r->scan, ";");
 	e->select.outside = read_expr(r);
-	expect(r, ")");
+	tsr_loop_expect(&r->scan, ")");
 	e->prec = e->select.inside ? e->select.inside->prec : TSR_PREC_NONE;
 	return e;
 }
@@ -370,8 +219,8 @@ static tsr_expr *read_select(reader *r)
 static tsr_expr *read_call(reader *r)
 {
 	tsr_prec p = TSR_PREC_NONE;
-	tsr_name word = split_prec(r, expect_name(r, TOKEN_NAME, "an expression"), &p);
-	expect(r, "(");
+	tsr_name word = split_prec(r, tsr_loop_expect_name(&r->scan, TSR_TOKEN_NAME, "an expression"), &p);
+	tsr_loop_expect(&r->scan, "(");
 	tsr_expr *e = TSR_NEW(r->arena, tsr_expr);
 	e->prec = p;
 	if (!strcmp(word, "index")) {
@@ -382,40 +231,40 @@ static tsr_expr *read_call(reader *r)
 		e->size = read_size(r);
 	} else if (!strcmp(word, "number")) {
 		e->kind = TSR_EXPR_NUMBER;
-		e->number = known(r, &r->numbers, TOKEN_NUMBER_NAME, "a runtime number");
+		e->number = known(r, &r->numbers, TSR_TOKEN_NUMBER, "a runtime number");
 	} else if (!strcmp(word, "convert")) {
 		e->kind = TSR_EXPR_CONVERT;
 		e->converted = read_expr(r);
 	} else {
 		e = read_op(r, word, p);
 	}
-	expect(r, ")");
+	tsr_loop_expect(&r->scan, ")");
 	return e;
 }
 
 static tsr_expr *read_expr(reader *r)
 {
-	if (r->failed)
+	if (r->scan.failed)
 		return NULL;
-	if (r->now.kind == TOKEN_BUFFER) {
+	if (r->scan.now.kind == TSR_TOKEN_BUFFER) {
 		tsr_lin *index;
 		const tsr_buffer *b = read_element(r, &index);
 		return b ? tsr_expr_load(r->arena, b, index) : NULL;
 	}
-	if (r->now.kind == TOKEN_LOCAL) {
-		uint32_t id = (uint32_t)r->now.i;
+	if (r->scan.now.kind == TSR_TOKEN_LOCAL) {
+		uint32_t id = (uint32_t)r->scan.now.i;
 		if (id >= r->locals.n || r->locals.at[id] == TSR_PREC_NONE) {
-			fail(r, "a local that is declared");
+			tsr_loop_expected(&r->scan, "a local that is declared");
 			return NULL;
 		}
-		next(r);
+		tsr_loop_next(&r->scan);
 		return tsr_expr_local(r->arena, id, r->locals.at[id]);
 	}
-	if (accept_word(r, "select"))
+	if (tsr_loop_accept(&r->scan, TSR_TOKEN_NAME, "select"))
 		return read_select(r);
-	bool constant = r->now.kind != TOKEN_NAME;
+	bool constant = r->scan.now.kind != TSR_TOKEN_NAME;
 	static const char *const constants[] = {"true", "false", "inf", "nan", NULL};
-	if (constant || position(constants, r->now.text) >= 0)
+	if (constant || position(constants, r->scan.now.text) >= 0)
 		return tsr_expr_const(r->arena, read_scalar(r, TSR_PREC_F32, TSR_PREC_I32));
 	return read_call(r);
 }
@@ -427,8 +276,8 @@ static tsr_stmt *read_stmt(reader *r);
 static tsr_stmts read_body(reader *r)
 {
 	tsr_stmts body = {0};
-	expect(r, "{");
-	while (!r->failed && !accept_punct(r, "}")) {
+	tsr_loop_expect(&r->scan, "{");
+	while (!r->scan.failed && !tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, "}")) {
 		tsr_stmt *s = read_stmt(r);
 		tsr_push(r->arena, &body, s);
 	}
@@ -440,9 +289,9 @@ static void read_for(reader *r, tsr_stmt *s)
 	s->loop.sym = declare_sym(r, false, &s->loop.name);
 	read_in_zero_to(r);
 	s->loop.extent = read_size(r);
-	int how = r->now.kind == TOKEN_NAME ? position(tsr_loop_for_words, r->now.text) : -1;
+	int how = r->scan.now.kind == TSR_TOKEN_NAME ? position(tsr_loop_for_words, r->scan.now.text) : -1;
 	if (how >= 0)
-		next(r);
+		tsr_loop_next(&r->scan);
 	s->loop.how = how < 0 ? TSR_FOR_SERIAL : (tsr_for_kind)how;
 	s->loop.body = read_body(r);
 }
@@ -453,30 +302,30 @@ static void read_store(reader *r, tsr_stmt *s)
 	const tsr_buffer *b = read_element(r, &s->store.index);
 	s->store.buffer = b ? b->id : 0;
 	char acc[4] = "";
-	for (size_t n = 0; n < sizeof acc - 1 && !r->failed && r->now.kind == TOKEN_PUNCT && strchr("+-*/@^&|:", *r->now.text); n++) {
-		acc[n] = *r->now.text;
-		next(r);
+	for (size_t n = 0; n < sizeof acc - 1 && !r->scan.failed && r->scan.now.kind == TSR_TOKEN_PUNCT && strchr("+-*/@^&|:", *r->scan.now.text); n++) {
+		acc[n] = *r->scan.now.text;
+		tsr_loop_next(&r->scan);
 	}
 	if (s->kind == TSR_STMT_UPDATE && !tsr_acc_find(acc, &s->store.acc))
-		fail(r, "an accumulator");
-	expect(r, "=");
+		tsr_loop_expected(&r->scan, "an accumulator");
+	tsr_loop_expect(&r->scan, "=");
 	s->store.value = read_expr(r);
 }
 
 static void read_let(reader *r, tsr_stmt *s)
 {
-	s->let.local = (uint32_t)r->now.i;
-	if (r->now.kind != TOKEN_LOCAL)
-		fail(r, "a local");
-	next(r);
+	s->let.local = (uint32_t)r->scan.now.i;
+	if (r->scan.now.kind != TSR_TOKEN_LOCAL)
+		tsr_loop_expected(&r->scan, "a local");
+	tsr_loop_next(&r->scan);
 	if (s->kind == TSR_STMT_LET) {
-		expect(r, ":");
-		if (!tsr_prec_find(expect_name(r, TOKEN_NAME, "a precision"), &s->let.prec))
-			fail(r, "a precision");
+		tsr_loop_expect(&r->scan, ":");
+		if (!tsr_prec_find(tsr_loop_expect_name(&r->scan, TSR_TOKEN_NAME, "a precision"), &s->let.prec))
+			tsr_loop_expected(&r->scan, "a precision");
 	}
-	expect(r, "=");
+	tsr_loop_expect(&r->scan, "=");
 	s->let.value = read_expr(r);
-	if (r->failed)
+	if (r->scan.failed)
 		return;
 	while (r->locals.n <= s->let.local)
 		tsr_push(r->arena, &r->locals, TSR_PREC_NONE);
@@ -487,11 +336,11 @@ static void read_let(reader *r, tsr_stmt *s)
 
 static void read_random(reader *r, tsr_stmt *s)
 {
-	s->random.buffer = known(r, &r->buffers, TOKEN_BUFFER, "a buffer");
-	s->random.key = expect_name(r, TOKEN_STRING, "the name of a stream");
-	s->random.per_run = accept_word(r, "per_run");
-	if (!s->random.per_run && !accept_word(r, "once"))
-		fail(r, "'once' or 'per_run'");
+	s->random.buffer = known(r, &r->buffers, TSR_TOKEN_BUFFER, "a buffer");
+	s->random.key = tsr_loop_expect_name(&r->scan, TSR_TOKEN_STRING, "the name of a stream");
+	s->random.per_run = tsr_loop_accept(&r->scan, TSR_TOKEN_NAME, "per_run");
+	if (!s->random.per_run && !tsr_loop_accept(&r->scan, TSR_TOKEN_NAME, "once"))
+		tsr_loop_expected(&r->scan, "'once' or 'per_run'");
 }
 
 static tsr_stmt *read_stmt(reader *r)
@@ -501,10 +350,10 @@ static tsr_stmt *read_stmt(reader *r)
 #include "loop.def"
 		NULL
 	};
-	int kind = r->now.kind == TOKEN_NAME ? position(words, r->now.text) : -1;
-	tsr_stmt *s = tsr_stmt_new(r->arena, kind < 0 ? TSR_STMT_KINDS : (tsr_stmt_kind)kind, (tsr_span){r->file, r->now.start, r->now.end});
+	int kind = r->scan.now.kind == TSR_TOKEN_NAME ? position(words, r->scan.now.text) : -1;
+	tsr_stmt *s = tsr_stmt_new(r->arena, kind < 0 ? TSR_STMT_KINDS : (tsr_stmt_kind)kind, (tsr_span){r->scan.file, r->scan.now.start, r->scan.now.end});
 	if (kind >= 0)
-		next(r);
+		tsr_loop_next(&r->scan);
 	tsr_name label;
 	switch (s->kind) {
 	case TSR_STMT_FOR:
@@ -518,7 +367,7 @@ static tsr_stmt *read_stmt(reader *r)
 		return s;
 	case TSR_STMT_LETSYM:
 		s->letsym.sym = declare_sym(r, true, &label);
-		expect(r, "=");
+		tsr_loop_expect(&r->scan, "=");
 		s->letsym.value = read_expr(r);
 		return s;
 	case TSR_STMT_IF:
@@ -530,16 +379,16 @@ static tsr_stmt *read_stmt(reader *r)
 		return s;
 	case TSR_STMT_CHECK:
 		s->check.range = read_range(r);
-		s->check.what = expect_name(r, TOKEN_STRING, "what is checked, in quotes");
+		s->check.what = tsr_loop_expect_name(&r->scan, TSR_TOKEN_STRING, "what is checked, in quotes");
 		return s;
 	case TSR_STMT_KERNEL:
-		s->kernel.name = expect_name(r, r->now.kind == TOKEN_STRING ? TOKEN_STRING : TOKEN_NAME, "a name");
+		s->kernel.name = tsr_loop_expect_name(&r->scan, r->scan.now.kind == TSR_TOKEN_STRING ? TSR_TOKEN_STRING : TSR_TOKEN_NAME, "a name");
 		s->kernel.body = read_body(r);
 		return s;
 	case TSR_STMT_KINDS:
 		break;
 	}
-	fail(r, "a statement");
+	tsr_loop_expected(&r->scan, "a statement");
 	return s;
 }
 
@@ -548,10 +397,10 @@ static tsr_stmt *read_stmt(reader *r)
 static void read_literal(reader *r, tsr_buffer *b)
 {
 	TSR_VEC(double) v = {0};
-	expect(r, "{");
-	while (!r->failed && !accept_punct(r, "}")) {
+	tsr_loop_expect(&r->scan, "{");
+	while (!r->scan.failed && !tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, "}")) {
 		if (v.n)
-			expect(r, ",");
+			tsr_loop_expect(&r->scan, ",");
 		tsr_scalar x = tsr_scalar_convert(read_scalar(r, b->prec, b->prec), TSR_PREC_F64);
 		tsr_push(r->arena, &v, x.d);
 	}
@@ -564,26 +413,26 @@ static void read_buffer(reader *r)
 	tsr_buffer *b = TSR_NEW(r->arena, tsr_buffer);
 	b->id = r->l->buffers.n;
 	b->tensor = TSR_NONE;
-	b->name = expect_name(r, TOKEN_BUFFER, "a buffer");
-	expect(r, ":");
-	if (!tsr_prec_find(expect_name(r, TOKEN_NAME, "a precision"), &b->prec))
-		fail(r, "a precision");
-	expect(r, "[");
+	b->name = tsr_loop_expect_name(&r->scan, TSR_TOKEN_BUFFER, "a buffer");
+	tsr_loop_expect(&r->scan, ":");
+	if (!tsr_prec_find(tsr_loop_expect_name(&r->scan, TSR_TOKEN_NAME, "a precision"), &b->prec))
+		tsr_loop_expected(&r->scan, "a precision");
+	tsr_loop_expect(&r->scan, "[");
 	TSR_VEC(tsr_size) dims = {0};
-	while (!r->failed && !accept_punct(r, "]")) {
+	while (!r->scan.failed && !tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, "]")) {
 		if (dims.n)
-			expect(r, ",");
+			tsr_loop_expect(&r->scan, ",");
 		tsr_size s = read_size(r);
 		tsr_push(r->arena, &dims, s);
 	}
 	b->rank = dims.n;
 	b->dims = dims.at;
-	int kind = position(tsr_loop_buffer_words, expect_name(r, TOKEN_NAME, "a kind of buffer"));
+	int kind = position(tsr_loop_buffer_words, tsr_loop_expect_name(&r->scan, TSR_TOKEN_NAME, "a kind of buffer"));
 	if (kind < 0)
-		fail(r, "a kind of buffer");
+		tsr_loop_expected(&r->scan, "a kind of buffer");
 	b->kind = (tsr_buffer_kind)(kind < 0 ? 0 : kind);
-	b->observed = accept_word(r, "observed");
-	if (accept_punct(r, "="))
+	b->observed = tsr_loop_accept(&r->scan, TSR_TOKEN_NAME, "observed");
+	if (tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, "="))
 		read_literal(r, b);
 	tsr_map_put(&r->buffers, tsr_key(b->name))->value.i = b->id;
 	tsr_push(r->arena, &r->l->buffers, b);
@@ -595,7 +444,7 @@ static void read_unit(reader *r)
 	tsr_map_init(&r->syms, r->arena);
 	r->locals.n = 0;
 	r->fresh = 0;
-	u->name = expect_name(r, r->now.kind == TOKEN_STRING ? TOKEN_STRING : TOKEN_NAME, "a name");
+	u->name = tsr_loop_expect_name(&r->scan, r->scan.now.kind == TSR_TOKEN_STRING ? TSR_TOKEN_STRING : TSR_TOKEN_NAME, "a name");
 	u->body = read_body(r);
 	u->nsyms = r->fresh;
 	u->nlocals = r->locals.n;
@@ -604,30 +453,30 @@ static void read_unit(reader *r)
 
 tsr_loops *tsr_loops_read(tsr_compiler *tc, uint32_t file)
 {
-	reader r = {.tc = tc, .arena = tc->arena, .file = file, .text = tsr_source_get(tc, file)->text};
+	reader r = {.scan = {.tc = tc, .file = file, .text = tsr_source_get(tc, file)->text}, .arena = tc->arena};
 	r.l = TSR_NEW(tc->arena, tsr_loops);
 	r.l->tc = tc;
 	tsr_map_init(&r.buffers, tc->arena);
 	tsr_map_init(&r.numbers, tc->arena);
 	tsr_map_init(&r.symbols, tc->arena);
 	tsr_map_init(&r.syms, tc->arena);
-	next(&r);
-	while (!r.failed && r.now.kind != TOKEN_END) {
-		if (accept_word(&r, "symbol")) {
-			tsr_name n = expect_name(&r, TOKEN_SYMBOL_NAME, "?name");
+	tsr_loop_next(&r.scan);
+	while (!r.scan.failed && r.scan.now.kind != TSR_TOKEN_END) {
+		if (tsr_loop_accept(&r.scan, TSR_TOKEN_NAME, "symbol")) {
+			tsr_name n = tsr_loop_expect_name(&r.scan, TSR_TOKEN_SYMBOL, "?name");
 			tsr_map_put(&r.symbols, tsr_key(n))->value.i = r.l->symbols.n;
 			tsr_push(tc->arena, &r.l->symbols, n);
-		} else if (accept_word(&r, "number")) {
-			tsr_name n = expect_name(&r, TOKEN_NUMBER_NAME, "@name");
+		} else if (tsr_loop_accept(&r.scan, TSR_TOKEN_NAME, "number")) {
+			tsr_name n = tsr_loop_expect_name(&r.scan, TSR_TOKEN_NUMBER, "@name");
 			tsr_map_put(&r.numbers, tsr_key(n))->value.i = r.l->numbers.n;
 			tsr_push(tc->arena, &r.l->numbers, n);
-		} else if (accept_word(&r, "buffer")) {
+		} else if (tsr_loop_accept(&r.scan, TSR_TOKEN_NAME, "buffer")) {
 			read_buffer(&r);
-		} else if (accept_word(&r, "unit")) {
+		} else if (tsr_loop_accept(&r.scan, TSR_TOKEN_NAME, "unit")) {
 			read_unit(&r);
 		} else {
-			fail(&r, "'symbol', 'number', 'buffer' or 'unit'");
+			tsr_loop_expected(&r.scan, "'symbol', 'number', 'buffer' or 'unit'");
 		}
 	}
-	return r.failed ? NULL : r.l;
+	return r.scan.failed ? NULL : r.l;
 }
