@@ -142,7 +142,7 @@ tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path)
 	el->g = g;
 	g->elab = el;
 	g->store = tsr_store_new(tc);
-	tsr_map *maps[] = {&el->used, &el->numbers, &el->number_tensors, &el->code_ids, &el->forward_ids};
+	tsr_map *maps[] = {&el->used, &el->turns, &el->numbers, &el->number_tensors, &el->code_ids, &el->forward_ids};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		tsr_map_init(maps[i], tc->arena);
 	el->ev = tsr_eval_new(tc, &hooks, el);

@@ -48,8 +48,12 @@ void tsr_tensor_set_name(tsr_elab *el, tsr_tensor *t, tsr_name name)
 {
 	tsr_tensor_id other;
 	tsr_name free_name = name;
-	for (uint32_t k = 1; tsr_elab_name_taken(el, free_name, &other); k++)
-		free_name = tsr_elab_name(el, tsr_format(el->arena, "%s.%u", name, k));
+	if (tsr_elab_name_taken(el, free_name, &other)) {
+		tsr_map_entry *turn = tsr_map_put(&el->turns, tsr_key(name));
+		do
+			free_name = tsr_elab_name(el, tsr_format(el->arena, "%s.%lld", name, (long long)++turn->value.i));
+		while (tsr_elab_name_taken(el, free_name, &other));
+	}
 	t->name = free_name;
 	tsr_map_put(&el->used, tsr_key(free_name))->value.i = t->id + 1;
 }

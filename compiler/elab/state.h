@@ -43,6 +43,7 @@ struct tsr_elab {
 	tsr_map *exports;                /* by module index: name -> tsr_value * */
 	TSR_VEC(tsr_named_code) codes;
 	tsr_map used;                    /* name -> tensor + 1: tensor names */
+	tsr_map turns;                   /* name -> last number behind it */
 	TSR_VEC(tsr_name) owners;        /* per tensor: the path that was being evaluated when it was made */
 	tsr_map numbers;                 /* name -> number + 1 */
 	tsr_map number_tensors;          /* number -> tensor + 1 */
