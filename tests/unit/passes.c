@@ -15,12 +15,20 @@ static uint32_t draw(uint32_t n)
 	return (uint32_t)(state >> 33) % n;
 }
 
-/* Buffers over the axes i (4) and j (3): rank 2, row, column, scalar. */
-static const char *const shapes[] = { "[4, 3]", "[4]", "[3]", "[]" };
+/* Buffers over the axes i (rows) and j (3): rank 2, row, column, scalar.  In square programs both have 3, and some reads are
+ * transposed or reversed. */
 static const char *const index_ij[] = { "[i, j]", "[i]", "[j]", "[]" };
-static int shape[BUFFERS];
+static int shape[BUFFERS], rows;
 
 static const char *element(tsr_arena *a, uint32_t b) { return tsr_format(a, "%%b%u%s", b, index_ij[shape[b]]); }
+
+static const char *read_element(tsr_arena *a, uint32_t b)
+{
+	static const char *const other[] = { "[j, i]", "[i, 2 - j]", "[2 - i, j]", "[2 - j, i]" };
+	if (rows == 3 && shape[b] == 0 && draw(3) == 0)
+		return tsr_format(a, "%%b%u%s", b, other[draw(4)]);
+	return element(a, b);
+}
 
 static const char *value(tsr_arena *a, int with, int depth)
 {
@@ -31,7 +39,7 @@ static const char *value(tsr_arena *a, int with, int depth)
 	if (!fits || draw(5) == 0)
 		return draw(2) ? "1.0" : draw(2) ? "0.0" : "0.5";
 	if (depth > 2 || draw(3) == 0)
-		return element(a, b);
+		return read_element(a, b);
 	const char *x = value(a, with, depth + 1), *y = value(a, with, depth + 1);
 	switch (draw(6)) {
 	case 0: return tsr_format(a, "add.f32(%s, %s)", x, y);
@@ -46,7 +54,7 @@ static const char *value(tsr_arena *a, int with, int depth)
 static void loops(tsr_text *t, int with, const char *how_i, const char *how_j)
 {
 	if (with & 1)
-		tsr_text_addf(t, "for i in 0..4 %s {\n", how_i);
+		tsr_text_addf(t, "for i in 0..%d %s {\n", rows, how_i);
 	if (with & 2)
 		tsr_text_addf(t, "for j in 0..3 %s {\n", how_j);
 }
@@ -67,12 +75,14 @@ static void kernel(tsr_arena *a, tsr_text *t, int n)
 	int own = over[shape[b]], kind = (int)draw(10);
 	tsr_text_addf(t, "kernel k%d {\n", n);
 	if (kind < 4) {                       /* point by point; may read what it writes */
-		loops(t, own, "parallel", "parallel");
-		tsr_text_addf(t, "store %s = %s\n", element(a, b), value(a, own, 0));
+		const char *v = value(a, own, 0), *how = strstr(v, tsr_format(a, "%%b%u[", b)) ? "serial" : "parallel";
+		loops(t, own, how, how);
+		tsr_text_addf(t, "store %s = %s\n", element(a, b), v);
 		close(t, own);
 	} else if (kind == 4) {
-		loops(t, own, "parallel", "parallel");
-		tsr_text_addf(t, "update %s %s %s\n", element(a, b), accs[draw(3)], value(a, own, 0));
+		const char *v = value(a, own, 0), *how = strstr(v, tsr_format(a, "%%b%u[", b)) ? "serial" : "parallel";
+		loops(t, own, how, how);
+		tsr_text_addf(t, "update %s %s %s\n", element(a, b), accs[draw(3)], v);
 		close(t, own);
 	} else if (kind > 7 && own < 3) {     /* collected in a local, from nothing or from the element */
 		bool element_first = draw(2), largest = draw(3) == 0;
@@ -117,10 +127,12 @@ static const char *program(tsr_arena *a)
 {
 	tsr_text t;
 	tsr_text_init(&t, a);
+	rows = draw(2) ? 4 : 3;
 	for (int b = 0; b < BUFFERS; b++) {
 		shape[b] = b < 4 ? b : (int)draw(5) % 4;
 		const char *kind = draw(3) ? "value" : draw(2) ? "grad" : draw(2) ? "value observed" : "state observed";
-		tsr_text_addf(&t, "buffer %%b%d : f32%s %s\n", b, shapes[shape[b]], kind);
+		const char *dims = shape[b] == 0 ? tsr_format(a, "[%d, 3]", rows) : shape[b] == 1 ? tsr_format(a, "[%d]", rows) : shape[b] == 2 ? "[3]" : "[]";
+		tsr_text_addf(&t, "buffer %%b%d : f32%s %s\n", b, dims, kind);
 	}
 	for (int u = 0; u < UNITS; u++) {
 		tsr_text_addf(&t, "unit u%d {\n", u);
