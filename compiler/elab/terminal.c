@@ -144,17 +144,18 @@ static tsr_value set_scale(const tsr_call *c)
 
 /* ---- the graph --------------------------------------------------------------------------------------------------------------------- */
 
+/* Marks what a tensor is computed from: operands come before results. */
 static void below(tsr_elab *el, tsr_tensor_id id, bool *seen)
 {
-	if (seen[id])
-		return;
 	seen[id] = true;
-	const tsr_tensor *t = tsr_tensor_get(el->g, id);
-	if (t->kind != TSR_TENSOR_OP || t->op.record == TSR_NONE)
-		return;
-	const tsr_record *r = el->g->records.at[t->op.record];
-	for (uint32_t i = 0; i < r->rule.noperands; i++)
-		below(el, r->slots[1 + i], seen);
+	for (tsr_tensor_id i = id + 1; i-- > 0;) {
+		const tsr_tensor *t = tsr_tensor_get(el->g, i);
+		if (!seen[i] || t->kind != TSR_TENSOR_OP || t->op.record == TSR_NONE)
+			continue;
+		const tsr_record *r = el->g->records.at[t->op.record];
+		for (uint32_t k = 0; k < r->rule.noperands; k++)
+			seen[r->slots[1 + k]] = true;
+	}
 }
 
 /* params t: the parameters below a tensor, in the order in which they were made. */
