@@ -350,7 +350,7 @@ static bool one_round(unsigned *full_rounds)
 		kit_tensor(&k, TSR_TENSOR_PARAM, "b", shape[2])};
 	tsr_record_id r = kit_record(&k, TSR_LOGIC_SPEC, spec, 3, t);
 	for (int i = 0; i < LABELS; i++) {
-		char name[8];
+		char name[16];
 		sprintf(name, "x%d", i);
 		kit_label(&k, r, name, s.size[i]);
 	}
