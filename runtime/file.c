@@ -17,6 +17,8 @@ static bool exists(char *to, size_t size, const char *folder, size_t n, const ch
 {
 	if (!folder)
 		return false;
+	if (n == 1 && folder[0] == '.')
+		n = 0;
 	int length = snprintf(to, size, "%.*s%s%s", (int)n, folder, n ? "/" : "", path);
 	return length >= 0 && (size_t)length < size && access(to, F_OK) == 0;
 }

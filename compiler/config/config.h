@@ -201,4 +201,6 @@ void tsr_eval_add_builtins(tsr_eval *ev, uint32_t n, const tsr_builtin *table);
 tsr_name tsr_eval_path(tsr_eval *ev);
 tsr_name tsr_eval_push_path(tsr_eval *ev, tsr_name last);    /* gives the old path, for tsr_eval_set_path */
 void tsr_eval_set_path(tsr_eval *ev, tsr_name path);
+/* The innermost place in `file` among `site` and the applications that are under way; `site` where there is none. */
+tsr_span tsr_eval_site_in(const tsr_eval *ev, uint32_t file, tsr_span site);
 #endif

@@ -51,6 +51,14 @@ tsr_name tsr_eval_push_path(tsr_eval *ev, tsr_name last)
 	return old;
 }
 
+tsr_span tsr_eval_site_in(const tsr_eval *ev, uint32_t file, tsr_span site)
+{
+	for (const tsr_active *a = ev->active; a && site.file != file; a = a->up)
+		if (a->site.file == file)
+			return a->site;
+	return site;
+}
+
 /* ---- reports --------------------------------------------------------------------------------------------------------- */
 
 tsr_diag *tsr_eval_report(tsr_eval *ev, tsr_diag_code code, tsr_span span, const char *fmt, ...)

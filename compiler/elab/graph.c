@@ -1,5 +1,6 @@
 /* The graph's tables: tensors, records, code; names; and closing, which takes the solved shapes from the store. */
 #include "state.h"
+#include "../module/module.h"
 #include <string.h>
 
 tsr_tensor *tsr_tensor_new(tsr_elab *el, tsr_tensor_kind kind, tsr_span span)
@@ -23,6 +24,7 @@ tsr_record *tsr_record_new(tsr_elab *el, tsr_span span, uint32_t noperands)
 	tsr_record *r = TSR_NEW(el->arena, tsr_record);
 	r->id = el->g->records.n;
 	r->span = span;
+	r->site = tsr_eval_site_in(el->ev, el->program->main->ast->file, span);
 	r->rule.noperands = noperands;
 	r->slots = TSR_NEW_N(el->arena, tsr_tensor_id, noperands + 1);
 	tsr_push(el->arena, &el->g->records, r);

@@ -77,6 +77,7 @@ typedef struct tsr_record {
 	uint32_t nnumbers;           /* runtime terms of the spec: name in the spec -> runtime number */
 	struct { tsr_name name; tsr_number_id number; } *numbers;
 	tsr_span span;
+	tsr_span site;               /* the place in the program itself that led here, for what is found out when it runs */
 } tsr_record;
 
 /* ---- assignments --------------------------------------------------------------------------------------------------- */

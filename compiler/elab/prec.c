@@ -78,7 +78,10 @@ static void infer_target(infer *in, const tsr_assign *a)
 {
 	tsr_tensor *t = tsr_tensor_get(in->g, a->target.tensor);
 	brought b = inferred(in, a->rhs);
-	if (a->target.part == TSR_PART_GRAD || t->prec_fixed)
+	if (a->target.part == TSR_PART_GRAD)
+		return;
+	demand(in, a->rhs, t->prec != TSR_PREC_NONE ? t->prec : in->demand[t->id]);
+	if (t->prec_fixed)
 		return;
 	tsr_prec args[3] = {b.prec, b.prec, b.prec};
 	tsr_prec p = a->acc == TSR_ACC_SET ? b.prec : tsr_op_result_prec(tsr_acc_get(a->acc)->op, args);

@@ -183,7 +183,8 @@ static void check_operand(void *user, const tsr_operand *o)
 			}
 		tsr_size spread = tsr_size_add(w->arena, r.high, tsr_size_scale(w->arena, r.low, -1));
 		tsr_range range = {low, tsr_size_add(w->arena, shape.dims[i], tsr_size_scale(w->arena, spread, -1))};
-		add_check(w, readable(w, range), tsr_format(w->arena, "index `%s` into `%s`", name ? name : "", t->name), c->a->span);
+		add_check(w, readable(w, range), tsr_format(w->arena, "`%s` along `%s`", t->name, name ? name : ""),
+			w->g->records.at[c->a->record]->site);
 	}
 }
 

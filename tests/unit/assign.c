@@ -145,7 +145,7 @@ static void test_minibatch(void)
 		numbers[0] = bad;
 		m->failed = NULL;
 		CHECK(!tsr_loops_run(l, 0, &m->m));
-		CHECK_STR(m->failed, "index `i` into `x`");
+		CHECK_STR(m->failed, "`x` along `i`");
 	}
 	const tsr_stmt *check = l->units.at[0]->body.at[0];
 	CHECK(check->kind == TSR_STMT_CHECK && check->check.range.size.k == 3);
