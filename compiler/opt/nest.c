@@ -61,29 +61,39 @@ bool tsr_nest_covers(const tsr_loops *l, const tsr_nest *n, const tsr_stmt *stor
 
 /* ---- uses ----------------------------------------------------------------------------------------------------------- */
 
-void tsr_expr_use(const tsr_expr *e, tsr_use *use)
+static tsr_use *entry(tsr_arena *a, tsr_uses *out, tsr_buffer_id b)
+{
+	for (uint32_t i = 0; i < out->v.n; i++)
+		if (out->v.at[i].buffer == b)
+			return &out->v.at[i];
+	tsr_use fresh = { .buffer = b };
+	tsr_push(a, &out->v, fresh);
+	return &out->v.at[out->v.n - 1];
+}
+
+void tsr_expr_uses(tsr_arena *a, const tsr_expr *e, tsr_uses *out)
 {
 	switch (e->kind) {
 	case TSR_EXPR_LOAD:
-		use[e->load.buffer].loads++;
+		entry(a, out, e->load.buffer)->loads++;
 		return;
 	case TSR_EXPR_OP:
 		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			tsr_expr_use(e->op.args[i], use);
+			tsr_expr_uses(a, e->op.args[i], out);
 		return;
 	case TSR_EXPR_CONVERT:
-		tsr_expr_use(e->converted, use);
+		tsr_expr_uses(a, e->converted, out);
 		return;
 	case TSR_EXPR_SELECT:
-		tsr_expr_use(e->select.inside, use);
-		tsr_expr_use(e->select.outside, use);
+		tsr_expr_uses(a, e->select.inside, out);
+		tsr_expr_uses(a, e->select.outside, out);
 		return;
 	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS:
 		return;
 	}
 }
 
-void tsr_stmt_use(const tsr_stmt *s, tsr_use *use)
+void tsr_stmt_uses(tsr_arena *a, const tsr_stmt *s, tsr_uses *out)
 {
 	const tsr_stmts *body = NULL;
 	switch (s->kind) {
@@ -91,17 +101,48 @@ void tsr_stmt_use(const tsr_stmt *s, tsr_use *use)
 	case TSR_STMT_IF: body = &s->cond.body; break;
 	case TSR_STMT_KERNEL: body = &s->kernel.body; break;
 	case TSR_STMT_STORE: case TSR_STMT_UPDATE:
-		tsr_expr_use(s->store.value, use);
-		use[s->store.buffer].stores += s->kind == TSR_STMT_STORE;
-		use[s->store.buffer].updates += s->kind == TSR_STMT_UPDATE;
+		tsr_expr_uses(a, s->store.value, out);
+		if (s->kind == TSR_STMT_STORE)
+			entry(a, out, s->store.buffer)->stores++;
+		else
+			entry(a, out, s->store.buffer)->updates++;
 		break;
-	case TSR_STMT_LET: case TSR_STMT_SET: tsr_expr_use(s->let.value, use); break;
-	case TSR_STMT_LETSYM: tsr_expr_use(s->letsym.value, use); break;
-	case TSR_STMT_RANDOM: use[s->random.buffer].stores++; break;
+	case TSR_STMT_LET: case TSR_STMT_SET: tsr_expr_uses(a, s->let.value, out); break;
+	case TSR_STMT_LETSYM: tsr_expr_uses(a, s->letsym.value, out); break;
+	case TSR_STMT_RANDOM: entry(a, out, s->random.buffer)->stores++; break;
 	case TSR_STMT_CHECK: case TSR_STMT_KINDS: break;
 	}
 	for (uint32_t i = 0; body && i < body->n; i++)
-		tsr_stmt_use(body->at[i], use);
+		tsr_stmt_uses(a, body->at[i], out);
+}
+
+tsr_use tsr_uses_of(const tsr_uses *u, tsr_buffer_id b)
+{
+	for (uint32_t i = 0; i < u->v.n; i++)
+		if (u->v.at[i].buffer == b)
+			return u->v.at[i];
+	return (tsr_use){ .buffer = b };
+}
+
+void tsr_body_uses_make(tsr_body_uses *u, tsr_arena *a, tsr_stmts *body)
+{
+	*u = (tsr_body_uses){ a, body, TSR_NEW_N(a, tsr_uses, body->n + 1) };
+	for (uint32_t i = 0; i < body->n; i++)
+		tsr_stmt_uses(a, body->at[i], &u->at[i]);
+}
+
+void tsr_body_uses_renew(tsr_body_uses *u, uint32_t at)
+{
+	u->at[at].v.n = 0;
+	tsr_stmt_uses(u->a, u->body->at[at], &u->at[at]);
+}
+
+void tsr_body_remove(tsr_body_uses *u, uint32_t at)
+{
+	for (uint32_t i = at + 1; i < u->body->n; i++)
+		u->at[i - 1] = u->at[i];
+	u->at[u->body->n - 1] = (tsr_uses){ 0 };
+	tsr_stmts_remove(u->body, at);
 }
 
 bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b)

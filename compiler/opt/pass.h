@@ -32,12 +32,21 @@ bool tsr_nest_covers(const tsr_loops *l, const tsr_nest *n, const tsr_stmt *stor
 
 /* ---- what code reads and writes ---------------------------------------------------------------------------------------- */
 
-/* LOADs of a buffer; STOREs and random words; UPDATEs, which do both. */
-typedef struct tsr_use { uint32_t loads, stores, updates; } tsr_use;
-/* Adds what a statement uses to use[buffer]. */
-void tsr_stmt_use(const tsr_stmt *s, tsr_use *use);
-void tsr_expr_use(const tsr_expr *e, tsr_use *use);
-void tsr_loops_use(const tsr_loops *l, tsr_use *use);             /* of all units */
+/* How code touches one buffer: LOADs; STOREs and random words; UPDATEs, which read and write. */
+typedef struct tsr_use { tsr_buffer_id buffer; uint32_t loads, stores, updates; } tsr_use;
+/* The buffers that a statement or expression touches, each once. */
+typedef struct tsr_uses { TSR_VEC(tsr_use) v; } tsr_uses;
+void tsr_stmt_uses(tsr_arena *a, const tsr_stmt *s, tsr_uses *out);
+void tsr_expr_uses(tsr_arena *a, const tsr_expr *e, tsr_uses *out);
+/* Zeros where the buffer is not touched. */
+tsr_use tsr_uses_of(const tsr_uses *u, tsr_buffer_id b);
+static inline bool tsr_use_writes(tsr_use u) { return u.stores || u.updates; }
+
+/* The uses of every statement of a unit, kept while statements are rewritten and removed. */
+typedef struct tsr_body_uses { tsr_arena *a; tsr_stmts *body; tsr_uses *at; } tsr_body_uses;
+void tsr_body_uses_make(tsr_body_uses *u, tsr_arena *a, tsr_stmts *body);
+void tsr_body_uses_renew(tsr_body_uses *u, uint32_t at);                 /* the statement was rewritten */
+void tsr_body_remove(tsr_body_uses *u, uint32_t at);                     /* removes the statement itself, too */
 /* Its contents matter outside the code of the units: stores into it always stay. */
 bool tsr_buffer_kept(const tsr_buffer *b);
 bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b);

@@ -98,13 +98,13 @@ static void kernel(const tsr_loops *l, const tsr_stmt *s, FILE *out)
 	bool known = true, sized = true;
 	int64_t ops = operations(&s->kernel.body, &known), bytes = 0;
 	tsr_arena *a = tsr_arena_new();
-	tsr_use *use = TSR_NEW_N(a, tsr_use, l->buffers.n + 1);
-	tsr_stmt_use(s, use);
-	for (uint32_t b = 0; b < l->buffers.n; b++) {
-		int64_t n = elements(l->buffers.at[b]) * tsr_prec_bytes(l->buffers.at[b]->prec);
-		int times = (use[b].loads || use[b].updates) + (use[b].stores || use[b].updates);
-		sized &= !times || n >= 0;
-		bytes += times * n;
+	tsr_uses uses = { 0 };
+	tsr_stmt_uses(a, s, &uses);
+	for (uint32_t i = 0; i < uses.v.n; i++) {
+		tsr_use use = uses.v.at[i];
+		int64_t n = elements(l->buffers.at[use.buffer]) * tsr_prec_bytes(l->buffers.at[use.buffer]->prec);
+		sized &= n >= 0;
+		bytes += ((use.loads || use.updates) + tsr_use_writes(use)) * n;
 	}
 	fprintf(out, "  %s: ", s->kernel.name);
 	fprintf(out, known ? "%lld operations, " : "(run-time) operations, ", (long long)ops);

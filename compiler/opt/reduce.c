@@ -10,7 +10,6 @@
  *
  * Changes the order of summation, never the set of summands. */
 #include "pass.h"
-#include <string.h>
 
 typedef struct reduction {
 	tsr_nest nest;               /* the loops around the statement that writes */
@@ -176,18 +175,17 @@ static bool reduction_of(const tsr_loops *l, const tsr_stmt *kernel, reduction *
 }
 
 /* The place of a covering store of the neutral value which this update can absorb, or -1. */
-static int64_t clearing(tsr_pass *p, const tsr_stmts *body, uint32_t at, const reduction *r)
+static int64_t clearing(tsr_pass *p, const tsr_body_uses *uses, uint32_t at, const reduction *r)
 {
 	tsr_buffer_id x = r->target->store.buffer;
-	tsr_use *use = TSR_NEW_N(p->arena, tsr_use, p->l->buffers.n + 1);
 	for (uint32_t i = at; i-- > 0;) {
-		memset(use, 0, p->l->buffers.n * sizeof *use);
-		tsr_stmt_use(body->at[i], use);
-		if (!use[x].loads && !use[x].stores && !use[x].updates)
+		tsr_use use = tsr_uses_of(&uses->at[i], x);
+		if (!use.loads && !tsr_use_writes(use))
 			continue;
 		tsr_nest n;
-		tsr_stmt *s = tsr_nest_single(body->at[i], &n);
-		bool clears = s && s->kind == TSR_STMT_STORE && s->store.buffer == x && is_number(s->store.value, tsr_acc_get(r->acc)->neutral) && tsr_nest_covers(p->l, &n, s, NULL);
+		tsr_stmt *s = tsr_nest_single(uses->body->at[i], &n);
+		bool clears = s && s->kind == TSR_STMT_STORE && s->store.buffer == x && is_number(s->store.value, tsr_acc_get(r->acc)->neutral)
+			&& tsr_nest_covers(p->l, &n, s, NULL);
 		return clears ? (int64_t)i : -1;
 	}
 	return -1;
@@ -354,22 +352,27 @@ static void rebuild(tsr_pass *p, tsr_loop_unit *u, tsr_stmts *body, uint32_t at,
 
 void tsr_pass_reduce(tsr_pass *p)
 {
+	tsr_arena *scratch = tsr_arena_new();
 	for (uint32_t i = 0; i < p->l->units.n; i++) {
 		tsr_loop_unit *u = p->l->units.at[i];
 		split(p, &u->body);
+		tsr_body_uses uses;
+		tsr_body_uses_make(&uses, scratch, &u->body);
 		for (uint32_t at = 0; at < u->body.n; at++) {
 			reduction r;
 			if (!reduction_of(p->l, u->body.at[at], &r))
 				continue;
-			int64_t before = r.clear ? -1 : clearing(p, &u->body, at, &r);
+			int64_t before = r.clear ? -1 : clearing(p, &uses, at, &r);
 			r.clear |= before >= 0;
 			if (!r.clear && !r.nred)
 				continue;
 			rebuild(p, u, &u->body, at, &r);
+			tsr_body_uses_renew(&uses, at);
 			if (before >= 0) {
-				tsr_stmts_remove(&u->body, (uint32_t)before);
+				tsr_body_remove(&uses, (uint32_t)before);
 				at--;
 			}
 		}
 	}
+	tsr_arena_free(scratch);
 }

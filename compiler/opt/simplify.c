@@ -129,35 +129,32 @@ bool tsr_buffer_kept(const tsr_buffer *b)
 	return b->observed || (b->kind != TSR_BUFFER_VALUE && b->kind != TSR_BUFFER_GRAD && b->kind != TSR_BUFFER_TEMP);
 }
 
-void tsr_loops_use(const tsr_loops *l, tsr_use *use)
-{
-	for (uint32_t u = 0; u < l->units.n; u++)
-		for (uint32_t i = 0; i < l->units.at[u]->body.n; i++)
-			tsr_stmt_use(l->units.at[u]->body.at[i], use);
-}
-
+/* From the last kernel of a unit to the first, so that what fed only a dropped kernel is dropped in the same sweep. */
 static bool drop_unread(tsr_pass *p, tsr_arena *a)
 {
 	bool dropped = false;
-	tsr_use *all = TSR_NEW_N(a, tsr_use, p->l->buffers.n + 1);
-	tsr_loops_use(p->l, all);
+	uint32_t *loads = TSR_NEW_N(a, uint32_t, p->l->buffers.n + 1);
+	tsr_body_uses *units = TSR_NEW_N(a, tsr_body_uses, p->l->units.n + 1);
 	for (uint32_t u = 0; u < p->l->units.n; u++) {
-		tsr_stmts *body = &p->l->units.at[u]->body;
-		for (uint32_t i = body->n; i-- > 0;) {
-			if (body->at[i]->kind != TSR_STMT_KERNEL)
-				continue;
-			bool needed = false;
-			tsr_use *use = TSR_NEW_N(a, tsr_use, p->l->buffers.n + 1);
-			tsr_stmt_use(body->at[i], use);
-			for (uint32_t b = 0; b < p->l->buffers.n; b++)
-				needed |= (use[b].stores || use[b].updates) && (tsr_buffer_kept(p->l->buffers.at[b]) || all[b].loads);
-			if (!needed) {
-				tsr_stmts_remove(body, i);
-				p->changes++;
-				dropped = true;
-			}
-		}
+		tsr_body_uses_make(&units[u], a, &p->l->units.at[u]->body);
+		for (uint32_t i = 0; i < units[u].body->n; i++)
+			for (uint32_t j = 0; j < units[u].at[i].v.n; j++)
+				loads[units[u].at[i].v.at[j].buffer] += units[u].at[i].v.at[j].loads;
 	}
+	for (uint32_t u = 0; u < p->l->units.n; u++)
+		for (uint32_t i = units[u].body->n; i-- > 0;) {
+			const tsr_uses *use = &units[u].at[i];
+			bool needed = units[u].body->at[i]->kind != TSR_STMT_KERNEL;
+			for (uint32_t j = 0; j < use->v.n; j++)
+				needed |= tsr_use_writes(use->v.at[j]) && (tsr_buffer_kept(p->l->buffers.at[use->v.at[j].buffer]) || loads[use->v.at[j].buffer]);
+			if (needed)
+				continue;
+			for (uint32_t j = 0; j < use->v.n; j++)
+				loads[use->v.at[j].buffer] -= use->v.at[j].loads;
+			tsr_body_remove(&units[u], i);
+			p->changes++;
+			dropped = true;
+		}
 	return dropped;
 }
 

@@ -10,7 +10,6 @@
  *   - elsewhere an expression that several kernels read is small and free of elementary functions
  * Where e is a plain load or a number, readers that can take it do so even when the store has to stay. */
 #include "pass.h"
-#include <string.h>
 
 enum { MOST_NODES = 48, SHARED_NODES = 8 };
 
@@ -18,18 +17,20 @@ typedef struct unit_walk {
 	tsr_pass *p;
 	tsr_arena *scratch;
 	tsr_stmts *body;
+	tsr_body_uses uses;
 	tsr_name unit;
 	bool *exposed;               /* per buffer: some unit reads it before it has stored all of it */
 } unit_walk;
 
-typedef struct producer { tsr_nest nest; tsr_stmt *store; uint32_t *syms; tsr_expr *value; tsr_buffer_id x; uint32_t rank; tsr_use *loads; } producer;
-
-static tsr_use *use_of(unit_walk *w, const tsr_stmt *s)
-{
-	tsr_use *use = TSR_NEW_N(w->scratch, tsr_use, w->p->l->buffers.n + 1);
-	tsr_stmt_use(s, use);
-	return use;
-}
+typedef struct producer {
+	tsr_nest nest;
+	tsr_stmt *store;
+	uint32_t *syms;              /* loop of each axis */
+	tsr_expr *value;
+	tsr_buffer_id x;
+	uint32_t rank;
+	tsr_uses loads;              /* what the value reads */
+} producer;
 
 static bool has_locals(const tsr_expr *e)
 {
@@ -87,36 +88,31 @@ static bool is_costly(const tsr_expr *e)
 
 /* ---- exposure --------------------------------------------------------------------------------------------------------- */
 
-static void expose(unit_walk *w, const tsr_stmts *body)
+/* The buffer that this nest stores all of without looking at it, or NULL. */
+static const tsr_stmt *whole_store(const tsr_loops *l, tsr_stmt **top)
 {
-	uint32_t n = w->p->l->buffers.n;
-	bool *whole = TSR_NEW_N(w->scratch, bool, n + 1);
+	tsr_stmts one = { top, 1, 1 };
+	tsr_nest nest = tsr_nest_of(&one);
+	const tsr_stmt *s = nest.body->n ? nest.body->at[nest.body->n - 1] : NULL;
+	return s && s->kind == TSR_STMT_STORE && tsr_nest_covers(l, &nest, s, NULL) ? s : NULL;
+}
+
+static void expose(unit_walk *w, tsr_stmts *body)
+{
+	bool *whole = TSR_NEW_N(w->scratch, bool, w->p->l->buffers.n + 1);
 	for (uint32_t i = 0; i < body->n; i++) {
-		tsr_use *use = use_of(w, body->at[i]);
-		for (uint32_t b = 0; b < n; b++)
-			if ((use[b].loads || use[b].updates) && !whole[b]) {
-				/* a kernel that first stores all of it, then reads it: one statement after another at its top */
-				bool stored = false;
-				const tsr_stmt *k = body->at[i];
-				if (k->kind == TSR_STMT_KERNEL && k->kernel.body.n > 0) {
-					tsr_stmts first = { k->kernel.body.at, 1, 1 };
-					tsr_nest nest = tsr_nest_of(&first);
-					const tsr_stmt *s = nest.body->n == 1 ? nest.body->at[0] : NULL;
-					stored = s && s->kind == TSR_STMT_STORE && s->store.buffer == b && !tsr_expr_reads(s->store.value, b)
-						&& tsr_nest_covers(w->p->l, &nest, s, NULL);
-				}
-				w->exposed[b] |= !stored;
-			}
-		if (body->at[i]->kind == TSR_STMT_RANDOM)
-			whole[body->at[i]->random.buffer] = true;
-		for (uint32_t j = 0; body->at[i]->kind == TSR_STMT_KERNEL && j < body->at[i]->kernel.body.n; j++) {
-			tsr_stmts one = { &body->at[i]->kernel.body.at[j], 1, 1 };
-			tsr_nest nest = tsr_nest_of(&one);
-			for (uint32_t s = 0; s < nest.body->n; s++) {
-				const tsr_stmt *store = nest.body->at[s];
-				if (store->kind == TSR_STMT_STORE && tsr_nest_covers(w->p->l, &nest, store, NULL))
-					whole[store->store.buffer] = true;
-			}
+		tsr_stmt *k = body->at[i];
+		if (k->kind == TSR_STMT_RANDOM)
+			whole[k->random.buffer] = true;
+		tsr_stmts *parts = k->kind == TSR_STMT_KERNEL ? &k->kernel.body : NULL;
+		for (uint32_t j = 0; parts && j < parts->n; j++) {
+			tsr_uses uses = { 0 };
+			tsr_stmt_uses(w->scratch, parts->at[j], &uses);
+			for (uint32_t u = 0; u < uses.v.n; u++)
+				w->exposed[uses.v.at[u].buffer] |= (uses.v.at[u].loads || uses.v.at[u].updates) && !whole[uses.v.at[u].buffer];
+			const tsr_stmt *s = whole_store(w->p->l, &parts->at[j]);
+			if (s)
+				whole[s->store.buffer] = true;
 		}
 	}
 }
@@ -140,8 +136,8 @@ static bool producer_of(unit_walk *w, const tsr_stmt *kernel, producer *pr)
 		pr->syms[i] = owner[i] ? owner[i]->loop.sym : UINT32_MAX;
 		owned += owner[i] != NULL;
 	}
-	pr->loads = TSR_NEW_N(w->scratch, tsr_use, w->p->l->buffers.n + 1);
-	tsr_expr_use(pr->value, pr->loads);
+	pr->loads = (tsr_uses){ 0 };
+	tsr_expr_uses(w->scratch, pr->value, &pr->loads);
 	return owned == pr->nest.n;
 }
 
@@ -215,13 +211,21 @@ static bool same_element(unit_walk *w, const producer *pr, const tsr_stmt *kerne
 	return true;
 }
 
-static taking reader_takes(unit_walk *w, const producer *pr, const tsr_stmt *s, const tsr_use *use)
+/* A statement with these uses writes something that the value reads. */
+static bool disturbs(const producer *pr, const tsr_uses *uses)
+{
+	for (uint32_t i = 0; i < pr->loads.v.n; i++)
+		if (tsr_use_writes(tsr_uses_of(uses, pr->loads.v.at[i].buffer)))
+			return true;
+	return false;
+}
+
+static taking reader_takes(unit_walk *w, const producer *pr, const tsr_stmt *s, const tsr_uses *uses)
 {
 	if (s->kind != TSR_STMT_KERNEL)
 		return TAKES_NOTHING;
-	for (uint32_t b = 0; b < w->p->l->buffers.n; b++)
-		if (pr->loads[b].loads && (use[b].stores || use[b].updates) && !same_element(w, pr, s))
-			return TAKES_NOTHING;
+	if (disturbs(pr, uses) && !same_element(w, pr, s))
+		return TAKES_NOTHING;
 	tsr_nest n = tsr_nest_of((tsr_stmts *)&s->kernel.body);
 	bool reduces = is_reduction(&s->kernel.body);
 	if (reduces) {
@@ -271,42 +275,45 @@ static tsr_expr *substitute(void *user, tsr_expr *e)
 }
 
 /* Stores all of X anew, without a look at what it held. */
-static bool overwrites(unit_walk *w, const tsr_stmt *kernel, tsr_buffer_id x)
+static bool overwrites(unit_walk *w, uint32_t at, tsr_buffer_id x)
 {
 	tsr_nest n;
-	const tsr_stmt *s = tsr_nest_single(kernel, &n);
+	if (!tsr_uses_of(&w->uses.at[at], x).stores)
+		return false;
+	const tsr_stmt *s = tsr_nest_single(w->body->at[at], &n);
 	return s && s->kind == TSR_STMT_STORE && s->store.buffer == x && !tsr_expr_reads(s->store.value, x) && tsr_nest_covers(w->p->l, &n, s, NULL);
 }
 
-typedef struct readers { tsr_stmt **takes; uint32_t n; bool all, replaced; } readers;
+typedef struct readers { uint32_t *takes, n; bool all, replaced; } readers;
 
 /* Who reads this value of X, up to where X is stored anew. */
 static readers find_readers(unit_walk *w, uint32_t at, const producer *pr)
 {
-	readers r = { TSR_NEW_N(w->scratch, tsr_stmt *, w->body->n + 1), 0, true, false };
+	readers r = { NULL, 0, true, false };
+	TSR_VEC(uint32_t) takes = { 0 };
 	uint32_t count = 0, end = w->body->n;
 	for (uint32_t j = at + 1; j < end; j++) {
-		tsr_stmt *s = w->body->at[j];
-		if (overwrites(w, s, pr->x)) {
+		if (overwrites(w, j, pr->x)) {
 			r.replaced = true;
 			end = j;
 		} else
-			count += use_of(w, s)[pr->x].loads;
+			count += tsr_uses_of(&w->uses.at[j], pr->x).loads;
 	}
 	bool broken = false;
 	for (uint32_t j = at + 1; j < end; j++) {
-		tsr_use *use = use_of(w, w->body->at[j]);
-		broken |= use[pr->x].stores || use[pr->x].updates;
-		r.all &= !use[pr->x].updates;
-		if (use[pr->x].loads) {
-			if (!broken && fits(pr, reader_takes(w, pr, w->body->at[j], use), count))
-				r.takes[r.n++] = w->body->at[j];
+		tsr_use use = tsr_uses_of(&w->uses.at[j], pr->x);
+		broken |= tsr_use_writes(use);
+		r.all &= !use.updates;
+		if (use.loads) {
+			if (!broken && fits(pr, reader_takes(w, pr, w->body->at[j], &w->uses.at[j]), count))
+				tsr_push(w->scratch, &takes, j);
 			else
 				r.all = false;
 		}
-		for (uint32_t b = 0; b < w->p->l->buffers.n; b++)
-			broken |= pr->loads[b].loads && (use[b].stores || use[b].updates);
+		broken |= disturbs(pr, &w->uses.at[j]);
 	}
+	r.takes = takes.at;
+	r.n = takes.n;
 	return r;
 }
 
@@ -318,8 +325,10 @@ static bool try_producer(unit_walk *w, uint32_t at, const producer *pr)
 	if (!vanishes && !is_plain(pr->value, false))
 		return false;
 	substitution s = { w, pr, 0 };
-	for (uint32_t i = 0; i < r.n; i++)
-		tsr_stmt_rewrite(r.takes[i], substitute, &s);
+	for (uint32_t i = 0; i < r.n; i++) {
+		tsr_stmt_rewrite(w->body->at[r.takes[i]], substitute, &s);
+		tsr_body_uses_renew(&w->uses, r.takes[i]);
+	}
 	w->p->changes += s.count + vanishes;
 	if (s.count || vanishes)
 		tsr_pass_note(w->p, "%s: %s %s into %u place%s", w->unit, w->p->l->buffers.at[pr->x]->name,
@@ -336,10 +345,11 @@ void tsr_pass_virtual(tsr_pass *p)
 	for (uint32_t i = 0; i < p->l->units.n; i++) {
 		w.body = &p->l->units.at[i]->body;
 		w.unit = p->l->units.at[i]->name;
+		tsr_body_uses_make(&w.uses, w.scratch, w.body);
 		for (uint32_t at = 0; at < w.body->n; at++) {
 			producer pr;
 			if (producer_of(&w, w.body->at[at], &pr) && try_producer(&w, at, &pr)) {
-				tsr_stmts_remove(w.body, at);
+				tsr_body_remove(&w.uses, at);
 				at--;
 			}
 		}
