@@ -231,6 +231,17 @@ static void emit_if(emit_host *h, const tsr_hstmt *s)
 	LLVMPositionBuilderAtEnd(h->b, after);
 }
 
+/* One iteration of a loop, with its strings forgotten where they die. */
+static void iteration(emit_host *h, const tsr_hstmt *body)
+{
+	tsr_emit *e = h->e;
+	bool forget = tsr_emit_strings_die(e->host, body);
+	LLVMValueRef args[2] = {e->ctx, forget ? tsr_emit_call(e, "tsr_str_mark", e->i64, 1, &e->ctx) : NULL};
+	stmt(h, body);
+	if (forget)
+		tsr_emit_call(e, "tsr_str_release", e->none, 2, args);
+}
+
 static void emit_while(emit_host *h, const tsr_hstmt *s)
 {
 	LLVMBasicBlockRef head = tsr_emit_block(h->e, "while"), body = tsr_emit_block(h->e, "do"), after = tsr_emit_block(h->e, "done");
@@ -238,7 +249,7 @@ static void emit_while(emit_host *h, const tsr_hstmt *s)
 	LLVMPositionBuilderAtEnd(h->b, head);
 	LLVMBuildCondBr(h->b, expr(h, s->whil.cond), body, after);
 	LLVMPositionBuilderAtEnd(h->b, body);
-	stmt(h, s->whil.body);
+	iteration(h, s->whil.body);
 	LLVMBuildBr(h->b, head);
 	LLVMPositionBuilderAtEnd(h->b, after);
 }
@@ -253,7 +264,7 @@ static void emit_for(emit_host *h, const tsr_hstmt *s)
 	LLVMPositionBuilderAtEnd(h->b, body);
 	LLVMValueRef i = LLVMBuildPhi(h->b, e->i64, "i");
 	LLVMBuildStore(h->b, i, slot);
-	stmt(h, s->loop.body);
+	iteration(h, s->loop.body);
 	LLVMValueRef next = LLVMBuildAdd(h->b, i, tsr_emit_i64(e, s->loop.down ? -1 : 1), "");
 	LLVMBasicBlockRef latch = LLVMGetInsertBlock(h->b), edges[2] = {before, latch};
 	LLVMBuildCondBr(h->b, LLVMBuildICmp(h->b, LLVMIntEQ, i, to, ""), after, body);

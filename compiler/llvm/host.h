@@ -16,4 +16,7 @@ void tsr_emit_run(tsr_emit *e, tsr_code_id code);
 
 /* host.c */
 void tsr_emit_host(tsr_emit *e);                                                     /* the body of let%main */
+
+/* host_strings.c: whether the strings that one iteration of this loop body makes can be forgotten at its end. */
+bool tsr_emit_strings_die(const tsr_host *h, const tsr_hstmt *body);
 #endif
