@@ -185,8 +185,9 @@ typedef struct tsr_hooks {
 	tsr_value (*field)(tsr_eval *ev, tsr_value v, tsr_name field, tsr_span span);
 	/* After an operator with a spec: its captures get names in the frame of the place. */
 	void (*capture)(tsr_eval *ev, const tsr_env *env, tsr_value result, const tsr_ast *captures);
-	/* After a let: the value may take the path as its name. */
-	void (*named)(tsr_eval *ev, tsr_name name, tsr_value v, tsr_level level);
+	/* After a let: what was made since the mark takes the path as its name. */
+	uint32_t (*mark)(tsr_eval *ev);
+	void (*named)(tsr_eval *ev, tsr_name path, tsr_value v, uint32_t since);
 	/* A module's table of names, for Nn.layer_norm; NULL when there is none (reported). */
 	const tsr_map *(*module)(tsr_eval *ev, tsr_name qualifier, tsr_span span);
 } tsr_hooks;

@@ -294,6 +294,19 @@ static tsr_level inner(tsr_level around, tsr_level written)
 	return written == TSR_LEVEL_CONFIG ? around : written;
 }
 
+/* let (a, b) = ..: the parts take the names that the pattern gives them. */
+static void name_parts(tsr_eval *ev, const tsr_pat *pat, tsr_value v, uint32_t since)
+{
+	if (!pat)
+		return;
+	if (pat->kind == TSR_PAT_NAME)
+		ev->hooks->named(ev, tsr_path_join(ev, ev->path, pat->name), v, since);
+	bool parts = v.kind == TSR_VALUE_TUPLE || v.kind == TSR_VALUE_LIST;
+	if ((pat->kind == TSR_PAT_TUPLE || pat->kind == TSR_PAT_LIST) && parts && v.items.n == pat->items.n)
+		for (uint32_t i = 0; i < v.items.n; i++)
+			name_parts(ev, pat->items.at[i], v.items.at[i], since);
+}
+
 tsr_value tsr_evaluate_let(tsr_eval *ev, tsr_level around, const tsr_env *env, const tsr_ast *e)
 {
 	tsr_level level = inner(around, e->let.level);
@@ -304,6 +317,7 @@ tsr_value tsr_evaluate_let(tsr_eval *ev, tsr_level around, const tsr_env *env, c
 		v.function->definition = true;
 	} else {
 		tsr_name old = ev->path;
+		uint32_t since = ev->hooks->mark(ev);
 		if (name)
 			old = tsr_eval_push_path(ev, name);
 		/* let rec f = fun x -> ..: the name is seen by the function that the value is */
@@ -313,8 +327,9 @@ tsr_value tsr_evaluate_let(tsr_eval *ev, tsr_level around, const tsr_env *env, c
 		} else {
 			v = tsr_evaluate(ev, level, env, e->let.value);
 		}
+		name_parts(ev, name ? NULL : e->let.pat, v, since);
 		if (name)
-			ev->hooks->named(ev, ev->path, v, level);
+			ev->hooks->named(ev, ev->path, v, since);
 		ev->path = old;
 	}
 	if (name)

@@ -15,17 +15,16 @@ static const tsr_map *module_table(tsr_eval *ev, tsr_name qualifier, tsr_span sp
 	return &el->exports[m->index];
 }
 
-static void named(tsr_eval *ev, tsr_name path, tsr_value v, tsr_level level)
+static uint32_t mark(tsr_eval *ev) { return tsr_elab_of(ev)->g->tensors.n; }
+
+/* The result of an inner let is the outer one's too, and takes the outer name. */
+static void named(tsr_eval *ev, tsr_name path, tsr_value v, uint32_t since)
 {
 	tsr_elab *el = tsr_elab_of(ev);
-	(void)level;
-	if (v.kind != TSR_VALUE_TENSOR || v.tensor.part != TSR_PART_VALUE || v.tensor.id == TSR_NONE)
+	if (v.kind != TSR_VALUE_TENSOR || v.tensor.part != TSR_PART_VALUE || v.tensor.id == TSR_NONE || v.tensor.id < since)
 		return;
 	tsr_tensor *t = tsr_tensor_get(el->g, v.tensor.id);
-	/* what an inner let of this one named is the outer one's result */
-	size_t n = strlen(path);
-	bool inner = t->name && t->kind == TSR_TENSOR_OP && strncmp(t->name, path, n) == 0 && t->name[n] == '.';
-	if (inner)
+	if (t->name && t->kind == TSR_TENSOR_OP)
 		tsr_tensor_drop_name(el, t);
 	if (!t->name)
 		tsr_tensor_set_name(el, t, path);
@@ -33,7 +32,7 @@ static void named(tsr_eval *ev, tsr_name path, tsr_value v, tsr_level level)
 
 static const tsr_hooks hooks = {
 	.literal = tsr_elab_literal, .declare = tsr_elab_declare, .assign = tsr_cd_assign, .sequence = tsr_cd_sequence,
-	.comment = tsr_cd_comment, .field = tsr_cd_field, .capture = tsr_elab_capture, .named = named, .module = module_table,
+	.comment = tsr_cd_comment, .field = tsr_cd_field, .capture = tsr_elab_capture, .mark = mark, .named = named, .module = module_table,
 };
 
 /* ---- items ---------------------------------------------------------------------------------------------------------------------- */
@@ -54,9 +53,12 @@ static void export_pattern(tsr_elab *el, tsr_map *exports, const tsr_env *env, c
 		export_pattern(el, exports, env, p->items.at[i]);
 }
 
-static void show(tsr_elab *el, const tsr_ast *item, tsr_value v)
+static void show(tsr_elab *el, const tsr_pat *pat, tsr_value v)
 {
-	if (v.kind != TSR_VALUE_TENSOR || v.tensor.part != TSR_PART_VALUE || item->let.pat->kind != TSR_PAT_NAME)
+	if (v.kind == TSR_VALUE_TUPLE && pat->kind == TSR_PAT_TUPLE)
+		for (uint32_t i = 0; i < v.items.n && i < pat->items.n; i++)
+			show(el, pat->items.at[i], v.items.at[i]);
+	if (v.kind != TSR_VALUE_TENSOR || v.tensor.part != TSR_PART_VALUE || pat->kind != TSR_PAT_NAME)
 		return;
 	for (uint32_t i = 0; i < el->g->shown.n; i++)
 		if (el->g->shown.at[i] == v.tensor.id)
@@ -93,7 +95,7 @@ static const tsr_env *let_item(tsr_elab *el, const tsr_env *env, tsr_map *export
 	}
 	export_pattern(el, exports, bound, item->let.pat);
 	if (main_module)
-		show(el, item, v);
+		show(el, item->let.pat, v);
 	if (main_module && v.kind == TSR_VALUE_CODE && item->let.pat->kind == TSR_PAT_NAME)
 		tsr_push(el->arena, &el->codes, ((tsr_named_code){item->let.pat->name, item->span, v.code}));
 	return bound;
