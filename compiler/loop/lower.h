@@ -44,6 +44,8 @@ void tsr_lower_piece(tsr_lowering *w, const tsr_assign *a, const tsr_piece *p, t
 tsr_lin tsr_lower_index(const tsr_nest *n, const tsr_index *x);
 /* Indices of an operand's buffer; its guards are added to `guards` where it is not NULL. */
 tsr_lin *tsr_lower_access(tsr_nest *n, const tsr_operand *o, tsr_buffer *b);
+/* The guards of every padded axis of the assignment's record, but for those that hold already. */
+void tsr_lower_guards(tsr_nest *n, uint32_t nheld, const tsr_range *held);
 /* The right-hand side, converted to precision `want` (TSR_PREC_NONE: as it is). */
 tsr_expr *tsr_lower_value(tsr_nest *n, const tsr_rhs *rhs, tsr_prec want);
 /* A conversion, done at once where the value is a constant. */

@@ -289,6 +289,8 @@ void tsr_lower_piece(tsr_lowering *w, const tsr_assign *a, const tsr_piece *p, t
 	w->unit->nsyms += p->nloops;
 	find_target(&n, &t);
 	tsr_stmts body;
+	if (a->acc != TSR_ACC_SET)
+		tsr_lower_guards(&n, t.guards.n, t.guards.at);
 	if (a->acc == TSR_ACC_SET)
 		body = overwrite(&n, &t);
 	else if (t.nwritten == t.nloops)

@@ -75,6 +75,26 @@ tsr_lin *tsr_lower_access(tsr_nest *n, const tsr_operand *o, tsr_buffer *b)
 	return indices(n, o, b->rank);
 }
 
+/* A point at which any operand of the record lies outside contributes nothing, also to an assignment that does not read that
+ * operand: the gradient of a padded sum. */
+void tsr_lower_guards(tsr_nest *n, uint32_t nheld, const tsr_range *held)
+{
+	const tsr_record *r = n->w->g->records.at[n->a->record];
+	for (uint32_t slot = 0; slot <= r->rule.noperands; slot++) {
+		const tsr_map_axes *m = &n->p->maps[slot];
+		for (uint32_t i = 0; n->p->live[slot] && i < m->n; i++) {
+			if (!m->axes[i].guarded)
+				continue;
+			tsr_lin index = tsr_lower_index(n, &m->axes[i]);
+			bool done = false;
+			for (uint32_t j = 0; j < nheld; j++)
+				done |= tsr_lin_equal(held[j].index, index);
+			if (!done)
+				add_guard(n, index, axis_size(tsr_tensor_get(n->w->g, r->slots[slot]), i));
+		}
+	}
+}
+
 /* ---- values without a buffer --------------------------------------------------------------------------------------- */
 
 static tsr_expr *constant(tsr_arena *a, tsr_prec p, double value)
