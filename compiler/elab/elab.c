@@ -111,6 +111,9 @@ static void evaluate_module(tsr_elab *el, const tsr_module *m)
 {
 	tsr_map *exports = &el->exports[m->index];
 	bool main_module = m == el->program->main;
+	/* the library's functions are judged where they are applied: a program may leave out operations that it does not use */
+	const char *library = el->tc->stdlib_dir;
+	bool own = main_module || !library || strncmp(m->path, library, strlen(library)) != 0;
 	const tsr_env *env = tsr_eval_root(el->ev);
 	for (uint32_t i = 0; i < m->prelude.n; i++)
 		env = tsr_env_table(el->arena, env, &el->exports[m->prelude.at[i]->index]);
@@ -118,8 +121,12 @@ static void evaluate_module(tsr_elab *el, const tsr_module *m)
 		const tsr_ast *item = m->ast->items.at[i];
 		if (item->kind == TSR_AST_OPEN)
 			env = open_item(el, env, item);
-		else if (item->kind == TSR_AST_LET)
+		else if (item->kind == TSR_AST_LET) {
+			const tsr_env *before = env;
 			env = let_item(el, env, exports, item, main_module);
+			if (own && item->let.level != TSR_LEVEL_MAIN)
+				tsr_elab_check_names(el, before, item);
+		}
 		else if (item->kind == TSR_AST_EXPORT)
 			tsr_report(el->tc, TSR_E_LEVEL, item->span, "exported functions are not supported by this version");
 	}

@@ -121,6 +121,9 @@ extern const tsr_builtin tsr_file_builtins[];
 extern const uint32_t tsr_file_nbuiltins;
 tsr_tensor_id tsr_number_tensor(tsr_elab *el, tsr_number_id n, tsr_span span);
 
+/* names.c: reports every name of a top-level let that nothing binds. */
+void tsr_elab_check_names(tsr_elab *el, const tsr_env *env, const tsr_ast *item);
+
 /* prec.c */
 void tsr_prec_infer(tsr_graph *g);
 tsr_prec tsr_tensor_grad_prec(const tsr_tensor *t);
