@@ -65,7 +65,7 @@ static void print_tensor(tsr_hlower *l, const tsr_ref *r, tsr_span span)
 		tsr_hstmt *run = tsr_hstmt_add(l, TSR_H_RUN, span);
 		run->run.code = tsr_elab_forward_code(l->g, r->tensor);
 	}
-	l->host->observed[r->tensor] = true;
+	l->host->observed[2 * r->tensor + r->part] = true;
 	tsr_hstmt *s = tsr_hstmt_add(l, TSR_H_PRINT_TENSOR, span);
 	s->print.tensor = r->tensor;
 	s->print.part = r->part;

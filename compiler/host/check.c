@@ -40,7 +40,7 @@ static void expr(const tsr_host *h, const tsr_hexpr *e)
 	case TSR_H_TO_FLOAT: typed(h, e->converted, TSR_HOST_INT); break;
 	case TSR_H_TO_INT: typed(h, e->converted, TSR_HOST_FLOAT); break;
 	case TSR_H_ELEMENT:
-		TSR_ASSERT(e->element.tensor < h->graph->tensors.n && h->observed[e->element.tensor]);
+		TSR_ASSERT(e->element.tensor < h->graph->tensors.n && h->observed[2 * e->element.tensor + e->element.part]);
 		for (uint32_t i = 0; i < e->element.indices.n; i++)
 			typed(h, e->element.indices.at[i], TSR_HOST_INT);
 		break;
@@ -85,7 +85,7 @@ static void stmt(const tsr_host *h, const tsr_hstmt *s)
 		typed(h, s->store.value, s->store.target->type);
 		break;
 	case TSR_H_DO: expr(h, s->expr); break;
-	case TSR_H_PRINT_TENSOR: TSR_ASSERT(h->observed[s->print.tensor]); break;
+	case TSR_H_PRINT_TENSOR: TSR_ASSERT(h->observed[2 * s->print.tensor + s->print.part]); break;
 	case TSR_H_SEQ:
 		for (uint32_t i = 0; i < s->seq.n; i++)
 			stmt(h, s->seq.at[i]);

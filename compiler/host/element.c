@@ -55,6 +55,6 @@ tsr_hexpr *tsr_host_element(tsr_hlower *l, tsr_ast *e)
 	out->element.tensor = r.tensor;
 	out->element.part = r.part;
 	out->type = r.part == TSR_PART_GRAD ? TSR_HOST_FLOAT : element_type(t->prec);
-	l->host->observed[r.tensor] = true;
+	l->host->observed[2 * r.tensor + r.part] = true;
 	return out;
 }

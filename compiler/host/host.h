@@ -81,7 +81,7 @@ typedef struct tsr_host {
 	tsr_graph *graph;
 	tsr_hstmt *body;             /* of let%main; NULL when there is none */
 	TSR_VEC(tsr_host_type) vars;
-	bool *observed;              /* per tensor: read, written or printed here (value or gradient) */
+	bool *observed;              /* at 2 * tensor + part: read, written or printed here */
 } tsr_host;
 
 /* Types and lowers let%main of a closed graph (element types need precisions); reports what is wrong (E06xx).  Adds

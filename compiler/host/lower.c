@@ -158,7 +158,7 @@ tsr_host *tsr_host_lower(tsr_graph *g)
 	tsr_arena *a = g->tc->arena;
 	tsr_host *h = TSR_NEW(a, tsr_host);
 	h->graph = g;
-	h->observed = TSR_NEW_N(a, bool, g->tensors.n);
+	h->observed = TSR_NEW_N(a, bool, 2 * g->tensors.n + 1);
 	if (!g->main)
 		return h;
 	uint32_t errors = g->tc->nerrors;

@@ -158,7 +158,7 @@ tsr_buffer_id tsr_loops_buffer(const tsr_loops *l, tsr_tensor_id tensor, tsr_par
 /* Lowers every unit: one KERNEL of plain nests per assignment and piece, with initialisation as section 5 of the
  * inference paper says (`=:acc` on an injective map stores once, elsewhere neutral first where needed).
  * FILL, POSITIONS, NUMBER and SIZE tensors become expressions, never buffers, unless observed.
- * `observed[tensor]` (may be NULL): tensors that the program level reads or writes. */
+ * `observed[2 * tensor + part]` (may be NULL): values and gradients that the program level reads or writes. */
 tsr_loops *tsr_loops_lower(const tsr_code *code, const bool *observed);
 void tsr_loops_print(const tsr_loops *l, FILE *out);                         /* --dump=loop; print.c describes the text */
 void tsr_loops_print_unit(const tsr_loops *l, uint32_t unit, FILE *out);

@@ -93,7 +93,7 @@ tsr_buffer *tsr_lower_buffer(tsr_lowering *w, const tsr_operand *o, const tsr_pi
 	}
 	if (b->kind == TSR_BUFFER_LITERAL)
 		b->data = constant_data(w, t, b);
-	b->observed = (w->observed && w->observed[t->id]) || b->kind == TSR_BUFFER_PARAM || b->kind == TSR_BUFFER_STATE
+	b->observed = (w->observed && w->observed[2 * t->id + o->part]) || b->kind == TSR_BUFFER_PARAM || b->kind == TSR_BUFFER_STATE
 		|| b->kind == TSR_BUFFER_FILE || b->kind == TSR_BUFFER_INPUT;
 	tsr_map_put(map, t->id)->value.p = b;
 	tsr_push(w->arena, &w->l->buffers, b);
@@ -122,8 +122,9 @@ static void make_lasting_buffers(tsr_lowering *w)
 		const tsr_tensor *t = w->g->tensors.at[i];
 		bool lasting = t->kind == TSR_TENSOR_PARAM || t->kind == TSR_TENSOR_STATE || t->kind == TSR_TENSOR_FILE || t->kind == TSR_TENSOR_INPUT;
 		tsr_operand o = {t->id, TSR_PART_VALUE, 0, t->span};
-		if (!t->poison && (lasting || (w->observed && w->observed[i])))
-			tsr_lower_buffer(w, &o, NULL);
+		for (o.part = TSR_PART_VALUE; o.part <= TSR_PART_GRAD; o.part++)
+			if (!t->poison && ((lasting && o.part == TSR_PART_VALUE) || (w->observed && w->observed[2 * i + o.part])))
+				tsr_lower_buffer(w, &o, NULL);
 	}
 }
 

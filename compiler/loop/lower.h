@@ -13,7 +13,7 @@ typedef struct tsr_lowering {
 	tsr_graph *g;
 	tsr_loops *l;
 	tsr_arena *arena;
-	const bool *observed;            /* per tensor, or NULL */
+	const bool *observed;            /* at 2 * tensor + part, or NULL */
 	tsr_map values, grads;           /* tensor -> buffer */
 	tsr_loop_unit *unit;
 	TSR_VEC(bool) written;           /* per buffer: the current unit has written all of it */
