@@ -361,6 +361,28 @@ static void close_interiors(tsr_store *s)
 	take_bounds(s);
 }
 
+/* Conditions that waited for the run while a symbol was open, and that the solved symbols decide now. */
+static void settle_conditions(tsr_store *s)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < s->emitted.n; i++) {
+		tsr_cstr *c = s->cstrs.at[s->emitted.at[i]];
+		if (!c->done && c->kind == TSR_C_TOTAL)
+			tsr_visit_total(s, c);
+	}
+	for (uint32_t i = 0; i < s->conditions.n; i++) {
+		tsr_condition c = s->conditions.at[i];
+		c.left = tsr_size_normal(s, c.left);
+		c.right = tsr_size_normal(s, c.right);
+		tsr_size room = tsr_size_add(s->arena, c.left, tsr_size_scale(s->arena, c.right, -1));
+		if (!tsr_size_is_const(room))
+			s->conditions.at[kept++] = c;
+		else if (c.kind == TSR_CONDITION_EQUAL ? room.k != 0 : room.k < 0)
+			tsr_fault_condition(s, &c);
+	}
+	s->conditions.n = kept;
+}
+
 bool tsr_store_close(tsr_store *s)
 {
 	tsr_solve(s);
@@ -385,6 +407,7 @@ bool tsr_store_close(tsr_store *s)
 		sym->value = tsr_size_normal(s, sym->value);
 		sym->dividend = tsr_size_normal(s, sym->dividend);
 	}
+	settle_conditions(s);
 	return s->nerrors == 0;
 }
 

@@ -126,8 +126,10 @@ void tsr_visit_total(tsr_store *s, tsr_cstr *c)
 		else if (tsr_dim_is_var(d))
 			tsr_watch_dim(s, c, d.var);
 	}
-	if (p.poison || p.unsupported) {
+	if (p.poison) {
 		c->done = true;
+	} else if (p.unsupported) {                   /* visited again when closing has solved what symbols it could */
+		return;
 	} else if (p.nopen == 0 && p.nvars == 0) {
 		total_known(s, c, p.known, has_want, want);
 	} else if (has_want && tsr_size_is_const(p.known) && tsr_size_is_const(want) && (p.known.k == 0 || want.k % p.known.k != 0)) {

@@ -48,11 +48,26 @@ tsr_size tsr_size_scale(tsr_arena *arena, tsr_size x, int64_t factor)
 	return (tsr_size){x.k * factor, x.nterms, out};
 }
 
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+/* A quotient is solved when its dividend is a number. */
+static bool is_solved(tsr_store *s, uint32_t symbol)
+{
+	tsr_symbol *sym = &s->symbols.at[symbol];
+	if (sym->solved || !sym->derived)
+		return sym->solved;
+	sym->dividend = tsr_size_normal(s, sym->dividend);
+	sym->solved = tsr_size_is_const(sym->dividend);
+	if (sym->solved)
+		sym->value = tsr_size_const(floor_div(sym->dividend.k, sym->divisor));
+	return sym->solved;
+}
+
 tsr_size tsr_size_normal(tsr_store *s, tsr_size x)
 {
 	bool again = false;
 	for (uint32_t i = 0; i < x.nterms; i++)
-		again |= s->symbols.at[x.terms[i].symbol].solved;
+		again |= is_solved(s, x.terms[i].symbol);
 	if (!again)
 		return x;
 	tsr_size out = tsr_size_const(x.k);
@@ -135,7 +150,7 @@ bool tsr_size_meet(tsr_store *s, tsr_size a, tsr_size b, const tsr_why *why)
 bool tsr_size_divide(tsr_store *s, tsr_size x, int64_t d, bool exact, const tsr_why *why, tsr_size *out)
 {
 	x = tsr_size_normal(s, x);
-	int64_t floor_k = x.k / d - (x.k % d != 0 && (x.k < 0) != (d < 0));
+	int64_t floor_k = floor_div(x.k, d);
 	bool whole = x.k % d == 0;
 	for (uint32_t i = 0; i < x.nterms; i++)
 		if (x.terms[i].coef % d != 0) {

@@ -311,6 +311,18 @@ void tsr_fault_hidden(tsr_store *s, uint32_t leaf, uint32_t var, tsr_kind kind)
 			: "`o = [..]` in the declaration gives the output axes");
 }
 
+void tsr_fault_condition(tsr_store *s, const tsr_condition *c)
+{
+	s->nerrors++;
+	const char *what = c->why.what ? tsr_format(s->arena, "%s: ", c->why.what) : "";
+	if (c->kind == TSR_CONDITION_EQUAL)
+		tsr_report(s->tc, TSR_E_SIZE_CLASH, c->why.span, "%sthe sizes %s and %s meet on one axis", what, size_str(s, c->left),
+			size_str(s, c->right));
+	else
+		tsr_report(s->tc, TSR_E_POSITION, c->why.span, "%san axis of size %s is too short: %s positions are needed", what,
+			size_str(s, c->left), size_str(s, c->right));
+}
+
 void tsr_fault_budget(tsr_store *s, tsr_cstr *c)
 {
 	report(s, TSR_E_SHAPE_BUDGET, c, tsr_format(s->arena,

@@ -200,6 +200,8 @@ void tsr_fault_concat(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want);
 void tsr_fault_at_least(tsr_store *s, tsr_cstr *c, tsr_size have);
 /* A parameter's open axis (its variable), or open row (var TSR_NO_ID). */
 void tsr_fault_hidden(tsr_store *s, uint32_t leaf, uint32_t var, tsr_kind kind);
+/* A condition that the closed sizes decide, wrongly; both sides are numbers. */
+void tsr_fault_condition(tsr_store *s, const tsr_condition *c);
 void tsr_fault_budget(tsr_store *s, tsr_cstr *c);
 
 /* ---- print.c ----------------------------------------------------------------------------------------------------- */

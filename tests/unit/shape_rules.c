@@ -155,6 +155,8 @@ static const shape_case cases[] = {
 	{"result smaller than broadcast", "leaf: X o[1*, 2]\nleaf: Y o[3, 2]\ntensor C o[1*, 2]\nC = X . Y", "E0404"},
 	{"result of lower rank", "leaf: X o[2, 2]\ntensor C o[2]\nC = X", "E0403"},
 	{"result of another size", "leaf: X o[2]\ntensor C o[3]\nC = X", "E0401"},
+	{"a symbol solved too small for a position", "leaf: X o[?n]\nC = X \"4 => \"\nleaf: Y o[3]\nD = X . Y", "E0410"},
+	{"a symbol solved against its quotient", "leaf: X o[?n]\nC = X \"2*i => i\"\nleaf: Y o[5]\nD = X . Y", "E040"},
 	/* several mistakes, each once */
 	{"poison is reported once", "in order\nleaf: X o[3]\nleaf: Y o[4]\nC = X . Y\nD = C . X\nE = D . Y\nparam: B o?\nF = E . B", "E0401"},
 };
