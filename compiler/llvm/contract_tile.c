@@ -90,6 +90,19 @@ static void tile_store(const inside *in, LLVMValueRef c, LLVMValueRef *acc, bool
 		}
 }
 
+/* C is on its way while the sums are made. */
+static void fetch_ahead(const inside *in, LLVMValueRef c)
+{
+	tsr_kit *k = in->k;
+	for (uint32_t r = 0; r < in->t->rows; r++)
+		for (uint32_t v = 0; v < in->t->vecs; v++) {
+			LLVMValueRef at = tsr_kit_at(k, c, tsr_kit_mul(k, in->c_row, tsr_kit_int(k, r)));
+			LLVMValueRef args[4] = { tsr_kit_at(k, at, tsr_kit_int(k, v * k->lanes)), LLVMConstInt(k->i32, 1, false),
+									 LLVMConstInt(k->i32, 3, false), LLVMConstInt(k->i32, 1, false) };
+			tsr_kit_intrinsic(k, "llvm.prefetch", &k->ptr, 1, args, 4);
+		}
+}
+
 static void tile_body(tsr_kit *k, const tsr_tile *t, LLVMValueRef f)
 {
 	LLVMValueRef mask[16] = { 0 }, acc[512];
@@ -100,6 +113,7 @@ static void tile_body(tsr_kit *k, const tsr_tile *t, LLVMValueRef f)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
 		acc[j] = tsr_kit_neutral(k, k->vec);
+	fetch_ahead(&in, LLVMGetParam(f, TSR_TILE_C));
 	run r = { LLVMGetParam(f, TSR_TILE_A), LLVMGetParam(f, TSR_TILE_B), acc };
 	LLVMValueRef depth = LLVMGetParam(f, TSR_TILE_DEPTH);
 	tile_loop(&in, LLVMBuildUDiv(k->b, depth, tsr_kit_int(k, UNROLL), ""), UNROLL, &r);
