@@ -1,5 +1,8 @@
 /* Times the units of a loop program as compiled code: FILE.loop [LEVEL [PASSES]].  Prints per unit the best and the median time,
- * and what compiling took.  For looking at passes and schedules without the stages before them. */
+ * and what compiling took.  For looking at passes and schedules without the stages before them.
+ *
+ *     make && cc -std=c11 -D_GNU_SOURCE -O2 -I$(llvm-config-19 --includedir) tests/bench/loops.c build/libtsrc.a build/libtessera.a \
+ *         $(llvm-config-19 --ldflags --libs) -lminizip -lz -lm -o build/loops */
 #include "../../compiler/llvm/llvm.h"
 #include "../../compiler/opt/opt.h"
 #include <dlfcn.h>
