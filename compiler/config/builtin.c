@@ -29,7 +29,9 @@ static tsr_value element(const tsr_call *c, tsr_value f, uint32_t k, uint32_t n,
 	char turn[16];
 	snprintf(turn, sizeof turn, "%u", k);
 	tsr_name old = tsr_eval_push_path(c->ev, turn);
+	uint32_t since = c->ev->hooks->mark(c->ev);
 	tsr_value v = tsr_apply_values(c->ev, f, n, args, c->site);
+	c->ev->hooks->named(c->ev, tsr_eval_path(c->ev), v, since);
 	tsr_eval_set_path(c->ev, old);
 	return v;
 }
