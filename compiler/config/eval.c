@@ -8,7 +8,7 @@
 #include <string.h>
 #include <stdlib.h>
 
-enum { MAX_STACK = 6 << 20, MAX_STEPS = 20000000 };
+enum { MAX_STACK = 6 << 20, MAX_STEPS = 5000000 };
 
 /* Inlined into the one switch below, each would make every level of recursion as large as all of them together. */
 #define OWN_FRAME __attribute__((noinline))
