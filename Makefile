@@ -66,13 +66,13 @@ endif
 TSRC        := $(if $(COMPILER_MAIN),$(BUILD)/tsrc)
 LIBS         = $(OWN_RUNTIME) -Wl,--as-needed $(LLVM_LIBS) -lminizip -lz -lm
 
-.PHONY: all units deps test-deps demo test accept bench layers wc oracle install clean help
+.PHONY: all units deps test-deps demo test accept bench layers wc oracle oracle-plants install clean help
 .DELETE_ON_ERROR:
 .SECONDARY: $(LEXERS) $(PARSERS) $(PARSERS:.c=.h) $(UNIT_SRC:%.c=$(OBJ)/%.o)
 
 all: $(BUILD)/libtsrc.a $(RUNTIME_LIB) $(TSRC)
 
-units: all $(UNIT_BIN)
+units: all $(UNIT_BIN) $(BUILD)/oracle
 
 help:
 	@echo "make            build/tsrc, build/libtessera.a"
@@ -81,6 +81,8 @@ help:
 	@echo "make test       test packages, build, all tests, then the sanitizer build and its tests"
 	@echo "make accept     rewrite the expected outputs of the tests (not the .ll patterns)"
 	@echo "make bench      figures against NumPy and OpenBLAS in the same run"
+	@echo "make oracle     shape inference against an enumeration of all small problems (a quarter of an hour)"
+	@echo "make oracle-plants   the tests find each of ten planted faults"
 	@echo "make layers     check that each stage includes only earlier ones"
 	@echo "make wc         the ten largest source files"
 	@echo "make install    PREFIX=$(PREFIX) [STATIC=1] [DESTDIR=]"
@@ -89,7 +91,7 @@ help:
 # ---- what the machine offers -------------------------------------------------------------------------------------
 
 # The targets below install packages or start a second make, so they run before anything is known of the machine.
-ORCHESTRATION := deps test-deps demo test accept bench layers wc oracle install clean help
+ORCHESTRATION := deps test-deps demo test accept bench layers wc oracle oracle-plants install clean help
 ifneq ($(filter-out $(ORCHESTRATION),$(or $(MAKECMDGOALS),all)),)
 ifeq ($(wildcard $(BUILD)/machine.mk),)
 MISSING := $(strip $(shell for p in $(PACKAGES); do \
@@ -185,6 +187,18 @@ $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(BUILD)/libtsrc.a $(OWN_RUNTIME)
 	$(SAY) "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) $(SAN) $< $(BUILD)/libtsrc.a $(LIBS) -o $@
 
+ORACLE_OBJ  := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/oracle/*.c))
+
+$(OBJ)/tests/oracle/%.o: tests/oracle/%.c | $(GENERATED_HEADERS)
+	@mkdir -p $(@D)
+	$(SAY) "  CC    $<"
+	$(Q)$(COMPILE) -O2 -c $< -o $@
+
+$(BUILD)/oracle: $(ORACLE_OBJ) $(BUILD)/libtsrc.a $(OWN_RUNTIME)
+	@mkdir -p $(@D)
+	$(SAY) "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(SAN) $(ORACLE_OBJ) $(BUILD)/libtsrc.a $(LIBS) -o $@
+
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
 
 test: deps test-deps
@@ -204,6 +218,14 @@ bench: test-deps
 # its name.  A stage also sees base/, diag/ and the runtime's headers; main.c and the driver see every stage's.
 STAGES := base diag ops syntax module shape config elab proj code loop target opt host llvm driver
 PUBLIC := syntax/ast.h syntax/spec.h elab/graph.h ops/op.def diag/source.h diag/diag.def
+
+# Shape inference against enumeration: all of it; and each planted fault against the part that the tests run.
+oracle:
+	@$(MAKE) -s MODE=release BUILD=$(BUILD)-release $(BUILD)-release/oracle
+	$(BUILD)-release/oracle --full
+
+oracle-plants:
+	@$(PYTHON) tests/oracle/plants.py $(BUILD)-plants
 
 layers:
 	@awk -v stages="$(STAGES)" -v public="$(PUBLIC)" ' \

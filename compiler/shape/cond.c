@@ -19,6 +19,18 @@ static tsr_size minus(tsr_store *s, tsr_size x, tsr_size y)
 	return tsr_size_add(s->arena, x, tsr_size_scale(s->arena, y, -1));
 }
 
+/* Arithmetic gives a size, not always all of a dimension: a 1 may be the claim-free unit; where another part of the term
+ * bears the name, an unknown one may bear it or not; an axis under a total may bear any. Such a size comes late: when
+ * closing has begun and nothing else is left to do, so that what the constraints say of it comes first, whatever their
+ * order. Then it is an atom. */
+static bool premature(tsr_store *s, const tsr_cstr *c, tsr_size q, bool basis_open)
+{
+	if (s->settling || !(basis_open || (tsr_size_is_const(q) && q.k == 1)))
+		return false;
+	tsr_push(s->arena, &s->late, c->id);
+	return true;
+}
+
 static bool too_small(tsr_size x, int64_t least) { return tsr_size_is_const(x) && x.k < least; }
 static tsr_name basis_of(tsr_dim d) { return d.kind == TSR_DIM_ATOM ? d.atom.basis : NULL; }
 
@@ -101,6 +113,8 @@ static void fail_total(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want)
 static void total_known(tsr_store *s, tsr_cstr *c, tsr_size have, bool has_want, tsr_size want)
 {
 	tsr_size d;
+	if (!has_want && premature(s, c, have, true))
+		return;
 	c->done = true;
 	if (has_want) {
 		if (!tsr_size_meet(s, have, want, &c->why))
@@ -134,7 +148,7 @@ void tsr_visit_total(tsr_store *s, tsr_cstr *c)
 		total_known(s, c, p.known, has_want, want);
 	} else if (has_want && tsr_size_is_const(p.known) && tsr_size_is_const(want) && (p.known.k == 0 || want.k % p.known.k != 0)) {
 		fail_total(s, c, p.known, want);
-	} else if (p.nopen == 0 && p.nvars == 1 && has_want) {
+	} else if (p.nopen == 0 && p.nvars == 1 && has_want && !premature(s, c, want, true)) {
 		c->done = true;
 		if (tsr_size_equal(p.known, want))
 			q = tsr_size_const(1);
@@ -176,9 +190,11 @@ static void fail_affine(tsr_store *s, tsr_cstr *c)
 }
 
 /* num / by is the size of `unknown`, or the sizes do not fit. */
-static void affine_solve(tsr_store *s, tsr_cstr *c, tsr_dim unknown, tsr_size num, int64_t by, tsr_name basis)
+static void affine_solve(tsr_store *s, tsr_cstr *c, tsr_dim unknown, tsr_size num, int64_t by, tsr_name basis, bool basis_open)
 {
 	tsr_size q;
+	if (premature(s, c, tsr_size_const(tsr_size_is_const(num) && num.k == by), basis_open))
+		return;
 	if (!tsr_size_divide(s, num, by, true, &c->why, &q) || too_small(q, 1)) {
 		fail_affine(s, c);
 		return;
@@ -209,6 +225,10 @@ void tsr_visit_affine(tsr_store *s, tsr_cstr *c)
 	tsr_dim d = tsr_dim_find(s, terms[0]), o = tsr_dim_find(s, terms[1]), k = tsr_dim_find(s, terms[2]);
 	if (d.kind == TSR_DIM_POISON || o.kind == TSR_DIM_POISON || k.kind == TSR_DIM_POISON) {
 		poison_all(s, c, 3, terms);
+		return;
+	}
+	if (o.kind == TSR_DIM_ZERO || k.kind == TSR_DIM_ZERO) {
+		fail_affine(s, c);
 		return;
 	}
 	if (d.kind == TSR_DIM_UNIT && !t->runtime) {
@@ -243,15 +263,17 @@ void tsr_visit_affine(tsr_store *s, tsr_cstr *c)
 			poison_all(s, c, 3, terms);
 		} else if (too_small(sum, 1) || (has_d && !tsr_size_meet(s, ds, sum, &c->why))) {
 			fail_affine(s, c);
+		} else if (!has_d && !has_k && !basis_of(o)) {
+			return;                                       /* a padded axis bears the name that the kernel may have */
 		} else if (!has_d || has_k) {                 /* a padded axis may know d and over before the kernel's basis */
 			c->done = has_k;
 			tsr_dim_equate(s, c, d, derived(c, sum, merged));
 		}
 	} else if (has_d && k_free) {
-		affine_solve(s, c, o, minus(s, ds, part), l.S, basis_of(d));
+		affine_solve(s, c, o, minus(s, ds, part), l.S, basis_of(d), basis_of(d) && t->has_kernel && (!has_k || basis_of(k)));
 	} else if (has_d && has_o && l.D != 0) {
 		affine_solve(s, c, k, minus(s, minus(s, ds, part), tsr_size_scale(s->arena, os, l.S)), l.D,
-			basis_of(o) == basis_of(d) ? NULL : basis_of(d));
+			basis_of(o) == basis_of(d) ? NULL : basis_of(d), basis_of(d) && basis_of(o));
 	}
 }
 
@@ -301,18 +323,29 @@ static void fail_concat(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want)
 	poison_all(s, c, c->concat.n, c->concat.at);
 }
 
+static void fail_basis(tsr_store *s, tsr_cstr *c, tsr_dim a, tsr_dim b)
+{
+	tsr_fault_meet(s, c, a, b, a.kind == TSR_DIM_UNIT || b.kind == TSR_DIM_UNIT ? TSR_MEET_UNIT : TSR_MEET_BASIS);
+	tsr_poison_dim(s, c->concat.d);
+	poison_all(s, c, c->concat.n, c->concat.at);
+}
+
 /* The whole is known: what is left over belongs to the unknown components. */
 static void concat_rest(tsr_store *s, tsr_cstr *c, const parts *p, tsr_dim d, tsr_size whole)
 {
 	tsr_size rest = minus(s, whole, p->sum);
 	if (too_small(rest, p->nlasting)) {
 		fail_concat(s, c, p->sum, whole);
+	} else if (p->nknown && (d.kind == TSR_DIM_UNIT ? p->last.kind != TSR_DIM_UNIT : p->basis && p->basis != basis_of(d))) {
+		fail_basis(s, c, p->last, d);
 	} else if (tsr_size_is_const(rest) && rest.k == 0) {
 		c->done = true;
 		for (uint32_t i = 0; i < c->concat.n; i++)
 			if (tsr_dim_is_var(tsr_dim_find(s, c->concat.at[i])))
 				tsr_dim_equate(s, c, c->concat.at[i], tsr_dim_zero());
-	} else if (p->nvars == 1) {
+		if (p->nknown)
+			tsr_dim_equate(s, c, d, p->nknown == 1 ? p->last : derived(c, p->sum, p->basis));
+	} else if (p->nvars == 1 && (!p->nknown || !premature(s, c, rest, p->basis != NULL))) {
 		c->done = true;
 		tsr_dim_equate(s, c, p->var, p->nknown ? derived(c, rest, basis_of(d)) : d);
 	}
@@ -327,9 +360,7 @@ void tsr_visit_concat(tsr_store *s, tsr_cstr *c)
 		tsr_poison_dim(s, c->concat.d);
 		poison_all(s, c, c->concat.n, c->concat.at);
 	} else if (p.basis_clash) {
-		tsr_fault_meet(s, c, p.last, p.clash, TSR_MEET_BASIS);
-		tsr_poison_dim(s, c->concat.d);
-		poison_all(s, c, c->concat.n, c->concat.at);
+		fail_basis(s, c, p.last, p.clash);
 	} else if (p.nvars == 0 && p.nknown == 0) {
 		fail_concat(s, c, p.sum, tsr_size_const(1));
 	} else if (p.nvars == 0) {
@@ -344,6 +375,7 @@ void tsr_visit_concat(tsr_store *s, tsr_cstr *c)
 		concat_rest(s, c, &p, d, whole);
 	} else if (p.nvars == 1 && p.nknown == 0) {
 		c->done = true;
+		s->dims.at[p.var.var].discardable = false;            /* all cannot vanish */
 		tsr_dim_equate(s, c, d, p.var);
 	} else {
 		tsr_watch_dim(s, c, d.var);

@@ -271,7 +271,7 @@ void tsr_join_dims(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
 	v->in_leaf |= w->in_leaf;
 	v->in_param |= w->in_param;
 	v->in_term |= w->in_term;
-	v->discardable |= w->discardable;
+	v->discardable &= w->discardable;             /* what lasts on one side lasts */
 	tsr_wake(s, &v->watchers);
 	if (w->has_lower && v->has_lower && !tsr_dim_same(s, v->lower, w->lower)) {
 		tsr_bind_dim(s, a, tsr_dim_unit(), cause);
@@ -312,7 +312,7 @@ void tsr_join_rows(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
 	tsr_row_var *v = &s->rows.at[a], *w = &s->rows.at[b];
 	append(s, &v->watchers, &w->watchers);
 	inherit_row(v, w);
-	v->from_template |= w->from_template;
+	v->from_template &= w->from_template;
 	v->depth = v->depth > w->depth ? v->depth : w->depth;
 	tsr_wake(s, &v->watchers);
 	if (s->closing)
@@ -404,23 +404,42 @@ static void visit(tsr_store *s, tsr_cstr *c)
 	}
 }
 
+static void step(tsr_store *s, tsr_cstr *c)
+{
+	if (c->done || s->exhausted)
+		return;
+	if (++s->steps > STEPS_BASE + (uint64_t)STEPS_PER_CONSTRAINT * s->emitted.n) {
+		s->exhausted = true;
+		tsr_fault_budget(s, c);
+		return;
+	}
+	visit(s, c);
+}
+
+static void work_off(tsr_store *s)
+{
+	while (s->head < s->queue.n) {
+		tsr_cstr *c = s->cstrs.at[s->queue.at[s->head++]];
+		c->queued = false;
+		step(s, c);
+	}
+	s->queue.n = s->head = 0;
+}
+
 void tsr_solve(tsr_store *s)
 {
 	if (s->solving)
 		return;
 	s->solving = true;
-	while (s->head < s->queue.n) {
-		tsr_cstr *c = s->cstrs.at[s->queue.at[s->head++]];
-		c->queued = false;
-		if (c->done || s->exhausted)
-			continue;
-		if (++s->steps > STEPS_BASE + (uint64_t)STEPS_PER_CONSTRAINT * s->emitted.n) {
-			s->exhausted = true;
-			tsr_fault_budget(s, c);
-			continue;
-		}
-		visit(s, c);
+	work_off(s);
+	while (s->closing && s->late.n) {
+		tsr_ids late = s->late;
+		s->late = (tsr_ids){0};
+		s->settling = true;
+		for (uint32_t i = 0; i < late.n; i++)
+			step(s, s->cstrs.at[late.at[i]]);
+		s->settling = false;
+		work_off(s);
 	}
-	s->queue.n = s->head = 0;
 	s->solving = false;
 }

@@ -91,6 +91,7 @@ struct tsr_store {
 	TSR_VEC(tsr_symbol) symbols;
 	TSR_VEC(tsr_condition) conditions;
 	tsr_ids queue; uint32_t head;    /* the worklist: queue.at[head..] */
+	tsr_ids late; bool settling;     /* conditions whose sizes wait for the others; while they are visited */
 	tsr_ids dirty_dims, dirty_rows;  /* closing: variables that learned something */
 	bool closing, exhausted, solving;
 	uint64_t steps;

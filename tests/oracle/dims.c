@@ -1,0 +1,204 @@
+/* Problems over dimensions.  Exhaustive: three variables, the claim-free unit and atoms of sizes 1 to 3 in two bases, every
+ * set of one to four of the 72 relations that mention a variable, each variable an interior or a leaf. Of the sets
+ * that differ by renaming the variables, or by exchanging sizes 2 and 3, or the two bases, only the first is judged.
+ * Sampled: parameters, at-least conditions; affine and concatenated terms. */
+#include "oracle.h"
+#include <string.h>
+
+enum { VARS = 3, CONSTS = 7, TERMS = VARS + CONSTS, MOST = 160 };
+
+typedef struct relation { bool below; int8_t a, b; } relation;      /* places in the list of terms: variables first */
+static const int16_t consts[CONSTS] = {UNIT, ATOM(1, 0), ATOM(2, 0), ATOM(3, 0), ATOM(1, 1), ATOM(2, 1), ATOM(3, 1)};
+
+typedef struct table { relation at[MOST]; int n, image[MOST][24]; int nimages; int8_t perm[24][VARS]; } table;
+
+static int find_relation(const table *t, relation r)
+{
+	for (int i = 0; i < t->n; i++) {
+		relation x = t->at[i];
+		if (x.below == r.below && ((x.a == r.a && x.b == r.b) || (!r.below && x.a == r.b && x.b == r.a)))
+			return i;
+	}
+	return -1;
+}
+
+static int rename_term(int x, const int8_t *perm, bool sizes, bool bases)
+{
+	static const int8_t size_swap[CONSTS] = {0, 1, 3, 2, 4, 6, 5}, basis_swap[CONSTS] = {0, 4, 5, 6, 1, 2, 3};
+	if (x < VARS)
+		return perm[x];
+	x -= VARS;
+	x = sizes ? size_swap[x] : x;
+	return VARS + (bases ? basis_swap[x] : x);
+}
+
+static void fill_table(table *t)
+{
+	static const int8_t perms[6][VARS] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+	memset(t, 0, sizeof *t);
+	for (int below = 0; below < 2; below++)
+		for (int8_t a = 0; a < TERMS; a++)
+			for (int8_t b = 0; b < TERMS; b++)
+				if (a != b && (a < VARS || b < VARS) && (below || a < b))
+					t->at[t->n++] = (relation){below, a, b};
+	for (int i = 0; i < 24; i++) {
+		memcpy(t->perm[i], perms[i % 6], VARS);
+		for (int r = 0; r < t->n; r++)
+			t->image[r][i] = find_relation(t, (relation){t->at[r].below,
+				(int8_t)rename_term(t->at[r].a, perms[i % 6], i / 6 & 1, i / 12 & 1),
+				(int8_t)rename_term(t->at[r].b, perms[i % 6], i / 6 & 1, i / 12 & 1)});
+	}
+	t->nimages = 24;
+}
+
+static void sort(int *x, int n)
+{
+	for (int i = 1; i < n; i++)
+		for (int j = i; j > 0 && x[j] < x[j - 1]; j--) {
+			int swap = x[j];
+			x[j] = x[j - 1];
+			x[j - 1] = swap;
+		}
+}
+
+/* The set and its roles come first among their images. */
+static bool canonical(const table *t, const int *set, int n, int roles)
+{
+	for (int i = 1; i < t->nimages; i++) {
+		int image[4], renamed = 0, order = 0;
+		for (int j = 0; j < n; j++)
+			image[j] = t->image[set[j]][i];
+		sort(image, n);
+		for (int j = 0; j < n && !order; j++)
+			order = image[j] - set[j];
+		for (int v = 0; v < VARS; v++)
+			renamed |= (roles >> v & 1) << t->perm[i][v];
+		if (order < 0 || (order == 0 && renamed < roles))
+			return false;
+	}
+	return true;
+}
+
+static term term_at(int x) { return x < VARS ? term_var(x) : term_code(consts[x - VARS]); }
+
+static void pose(const table *t, const int *set, int n, int roles, tally *out)
+{
+	problem p = {.ndims = VARS, .ncons = n};
+	for (int v = 0; v < VARS; v++)
+		p.dim_role[v] = roles >> v & 1 ? LEAF : INTERIOR;
+	for (int i = 0; i < n; i++) {
+		relation r = t->at[set[i]];
+		p.at[i] = (cons){.kind = r.below ? DIM_LE : DIM_EQ, .a = term_at(r.a), .b = term_at(r.b)};
+	}
+	judge_dims(&p, out);
+}
+
+/* Extends a set by relations after its last one. */
+static void extend(const table *t, int *set, int n, const plan *plan, unsigned long *count, tally *out)
+{
+	unsigned long every = n == 4 ? plan->every_dims4 : plan->every_dims;
+	for (int roles = 0; roles < 8 && n; roles++)
+		if (++*count % every == 0 && canonical(t, set, n, roles))
+			pose(t, set, n, roles, out);
+	for (int r = n ? set[n - 1] + 1 : 0; r < t->n && n < 4; r++) {
+		set[n] = r;
+		extend(t, set, n + 1, plan, count, out);
+	}
+}
+
+void dims_every(const plan *plan, tally *out)
+{
+	static table t;
+	int set[4];
+	unsigned long count = 0;
+	fill_table(&t);
+	extend(&t, set, 0, plan, &count, out);
+}
+
+/* ---- samples with terms ------------------------------------------------------------------------------------------ */
+
+static simple some_simple(uint64_t *seed, int ndims, int largest)
+{
+	int code = pick(seed, 5) ? ATOM(1 + pick(seed, largest), pick(seed, 6) ? 0 : 1) : UNIT;
+	return pick(seed, 3) ? (simple){.is_var = true, .at = (int8_t)pick(seed, ndims)} : (simple){.code = (int16_t)code};
+}
+
+/* Concatenations of one problem are equally long and name a variable once: components that pairing leaves over would vanish,
+ * and the order of the constraints says which. */
+static term some_term(uint64_t *seed, int ndims, int parts)
+{
+	term t = {.kind = T_VAR, .nparts = 1};
+	switch (pick(seed, 5)) {
+	case 0:
+		t.kind = T_AFFINE;
+		t.nparts = (int8_t)(1 + (pick(seed, 3) > 0));
+		t.stride = (int8_t)(1 + pick(seed, 3));
+		t.dilation = (int8_t)(t.nparts > 1 ? 1 + pick(seed, 2) : 0);
+		t.padded = t.nparts > 1 && pick(seed, 3) == 0;
+		t.offset = (int8_t)(t.padded || pick(seed, 3) ? 0 : pick(seed, t.stride));
+		break;
+	case 1:
+		t.kind = T_CONCAT;
+		t.nparts = (int8_t)parts;
+		break;
+	default:
+		break;
+	}
+	for (int i = 0; i < t.nparts; i++)
+		t.part[i] = some_simple(seed, ndims, t.kind == T_VAR ? 6 : 3);
+	if (t.kind == T_CONCAT)
+		t.part[0] = (simple){.is_var = true, .at = (int8_t)pick(seed, ndims)};
+	for (int i = 1; i < t.nparts && t.kind == T_CONCAT; i++)
+		for (int j = 0; j < i; j++)
+			if (t.part[i].is_var && t.part[j].is_var && t.part[i].at == t.part[j].at)
+				t.part[i] = (simple){.code = ATOM(2, 0)};
+	if (t.kind == T_VAR && !t.part[0].is_var)
+		t.kind = T_CONST;
+	return t;
+}
+
+static bool mentions_variable(const cons *c)
+{
+	for (int i = 0; i < MAX_PARTS; i++)
+		if ((i < c->a.nparts && c->a.part[i].is_var) || (i < c->b.nparts && c->b.part[i].is_var))
+			return true;
+	return false;
+}
+
+static bool in_concats_alone(const problem *p, int v)
+{
+	bool inside = false;
+	for (int i = 0; i < p->ncons; i++)
+		for (int j = 0; j < 2; j++) {
+			const term *t = j ? &p->at[i].b : &p->at[i].a;
+			for (int k = 0; k < t->nparts; k++)
+				if (t->part[k].is_var && t->part[k].at == v) {
+					inside = true;
+					if (t->kind != T_CONCAT)
+						return false;
+				}
+		}
+	return inside;
+}
+
+void dims_sampled(const plan *plan, tally *out)
+{
+	uint64_t seed = plan->seed;
+	for (unsigned long i = 0; i < plan->terms; i++) {
+		problem p = {.ndims = 3, .ncons = 1 + pick(&seed, 3)};
+		int parts = 2 + pick(&seed, 2);
+		for (int v = 0; v < p.ndims; v++)
+			p.dim_role[v] = pick(&seed, 3) == 0 ? LEAF : INTERIOR;
+		for (int c = 0; c < p.ncons; c++)
+			do {
+				int kind = pick(&seed, 8);
+				p.at[c] = (cons){.kind = kind == 0 ? AT_LEAST : kind < 4 ? DIM_EQ : DIM_LE, .n = (int16_t)(1 + pick(&seed, 3))};
+				p.at[c].a = kind == 0 ? term_var(pick(&seed, p.ndims)) : some_term(&seed, p.ndims, parts);
+				if (kind > 0)
+					p.at[c].b = some_term(&seed, p.ndims, parts);
+			} while (!mentions_variable(&p.at[c]));
+		for (int v = 0; v < p.ndims; v++)
+			p.discardable[v] = pick(&seed, 3) == 0 && in_concats_alone(&p, v);
+		judge_terms(&p, out);
+	}
+}

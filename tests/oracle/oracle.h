@@ -1,0 +1,141 @@
+/* The oracle of shape inference: small problems, their ground solutions by enumeration, and what the solver says of them.
+ *
+ *   problem.c   problems: terms, rows, constraints; printing; symmetries
+ *   ground.c    the ground semantics of sections 1 to 3 on numbers alone, and a search that tries every assignment
+ *   solver.c    runs the solver on a problem, in a given order of arrival; the only file that sees its headers
+ *   judge.c     compares the two: the statements of section 6
+ *   dims.c rows.c   which problems: every small one, and samples of larger ones
+ *
+ * A ground dimension is a code: UNIT (claim-free), ZERO (the empty summand), or ATOM(size, basis). */
+#ifndef TSR_ORACLE_H
+#define TSR_ORACLE_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { UNIT = 0, ZERO = 1, NOTHING = -1 };
+#define ATOM(size, basis) ((size) << 2 | (basis))       /* basis: 0 default, 1 and 2 named */
+static inline int size_of(int code) { return code == UNIT ? 1 : code == ZERO ? 0 : code >> 2; }
+static inline int basis_of(int code) { return code < 4 ? 0 : code & 3; }
+
+enum { MAX_DIMS = 4, MAX_ROWS = 3, MAX_FLANK = 3, MAX_CONS = 5, MAX_RANK = 16, MAX_PARTS = 3 };
+
+/* ---- problems ---------------------------------------------------------------------------------------------------- */
+
+typedef enum { T_CONST, T_VAR, T_AFFINE, T_CONCAT } term_kind;
+typedef struct simple { bool is_var; int8_t at; int16_t code; } simple;   /* a variable, or a code */
+typedef struct term {
+	term_kind kind;
+	simple part[MAX_PARTS];          /* CONST, VAR: part[0]; AFFINE: over, kernel; CONCAT: the components */
+	int8_t nparts;
+	int8_t stride, dilation, offset; /* AFFINE; nparts == 2 when it has a kernel */
+	bool padded;
+} term;
+
+typedef struct flat_row { int8_t nlead, ntrail, var; term lead[MAX_FLANK], trail[MAX_FLANK]; } flat_row;   /* var -1: closed */
+
+typedef enum { DIM_EQ, DIM_LE, ROW_EQ, ROW_LE, AT_LEAST, TOTAL } cons_kind;
+typedef struct cons { cons_kind kind; term a, b; flat_row ra, rb; int16_t n; } cons;     /* LE: a (result) <= b (operand) */
+
+typedef enum { INTERIOR, LEAF, PARAM } role;
+typedef struct problem {
+	int ndims, nrows, ncons;
+	role dim_role[MAX_DIMS], row_role[MAX_ROWS];
+	bool discardable[MAX_DIMS];
+	cons at[MAX_CONS];
+} problem;
+
+term term_code(int code);
+term term_var(int v);
+void problem_print(const problem *p, FILE *out);
+
+/* ---- ground solutions -------------------------------------------------------------------------------------------- */
+
+typedef struct ground_row { int n, marker, at[MAX_RANK]; } ground_row;
+typedef struct ground { int dim[MAX_DIMS]; ground_row row[MAX_ROWS]; } ground;
+
+bool code_below(int res, int op);
+bool ground_holds(const problem *p, const cons *c, const ground *g);
+/* Whether every constraint agrees on where the markers of its sides fall: what the marker policies keep. */
+bool ground_markers_agree(const problem *p, const cons *c, const ground *g);
+
+/* The same for what arithmetic makes known. */
+bool ground_terms_agree(const problem *p, const ground *g);
+
+/* A statement about a solution; the solver's bindings before closing are such. */
+typedef enum { F_DIM, F_SAME, F_RANK_AT_LEAST, F_RANK, F_MARKER, F_LEAD, F_TRAIL } fact_kind;
+typedef struct fact { fact_kind kind; int var, other, value; } fact;   /* LEAD, TRAIL: axis `other` from that end */
+
+/* What is asked of a solution besides the constraints of the problem. */
+typedef struct query {
+	int max_rank;
+	bool agree;                      /* only solutions whose markers and terms agree */
+	bool markers;                    /* all markers are tried, also of fixed rows and where no constraint depends on them */
+	const int *codes; int ncodes;    /* values of a dimension */
+	/* Fixed beforehand: NULL, or for each variable whether `fixed` has its value. */
+	const ground *fixed; bool fix_dim[MAX_DIMS], fix_row[MAX_ROWS];
+	/* Strictly above `fixed` in some variable, and not below it in any. */
+	bool higher;
+	const fact *against;             /* a statement that the solution contradicts */
+	long budget;                     /* assignments that are tried at most; 0: all */
+	/* Called for each solution; true ends the search. NULL: the first one ends it. */
+	bool (*found)(void *context, const ground *g);
+	void *context;
+} query;
+
+/* True when the search was ended by a solution. */
+bool ground_search(const problem *p, const query *q, ground *out);
+/* Collects all solutions over dimensions alone; returns their number, at most max. */
+int ground_all_dims(const problem *p, const int *codes, int ncodes, int (*out)[MAX_DIMS], int max);
+/* The codes that a problem needs: those that occur in it, the unit, and an atom that does not occur. */
+int codes_of(const problem *p, int *out, int largest);
+
+/* ---- the solver -------------------------------------------------------------------------------------------------- */
+
+enum { MAX_FACTS = 48 };
+
+typedef struct outcome {
+	bool early_error, error;         /* before closing; in the end */
+	bool exhausted;                  /* the step budget */
+	bool unsolved;                   /* closing said yes, and something has no value */
+	bool open_choice;                /* when closing began, a leaf, a term's size or a word equation was open */
+	bool words, pairs;               /* then a word equation was; an unknown size was two concatenations */
+	int nfacts;
+	fact facts[MAX_FACTS];
+	ground result;
+	unsigned long steps;
+} outcome;
+
+void solver_run(const problem *p, const int *order, outcome *out);
+
+/* ---- judging ----------------------------------------------------------------------------------------------------- */
+
+typedef struct tally {
+	unsigned long sets, runs, failed, unsatisfiable, early, closed, refused, ambiguous, unfinished, steps;
+	unsigned long most_steps;
+	int shown;                       /* disagreements that are still printed */
+} tally;
+
+/* One problem in every order of arrival. The closing of dimensions without terms is foretold exactly. */
+void judge_dims(const problem *p, tally *t);
+void judge_rows(const problem *p, tally *t);
+/* Dimensions with affine and concatenated terms: sizes beyond those that occur. */
+void judge_terms(const problem *p, tally *t);
+
+/* ---- generators: `every` n-th problem of what is enumerated, `samples` of what is sampled -------------------------- */
+
+typedef struct plan { unsigned long every_dims4, every_dims, every_rows1, every_rows2, every_rows3, terms, rows, totals; uint64_t seed; } plan;
+void dims_every(const plan *plan, tally *t);
+void dims_sampled(const plan *plan, tally *t);
+void rows_every(const plan *plan, tally *t);
+void rows_sampled(const plan *plan, tally *t);
+
+static inline uint32_t random_next(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return (uint32_t)(*seed >> 16);
+}
+static inline int pick(uint64_t *seed, int n) { return (int)(random_next(seed) % (uint32_t)n); }
+#endif
