@@ -144,7 +144,18 @@ static tsr_value set_scale(const tsr_call *c)
 
 /* ---- the graph --------------------------------------------------------------------------------------------------------------------- */
 
-/* Marks what a tensor is computed from: operands come before results. */
+/* The backward code of an operation adds to the gradient of the tensor. */
+static bool passes_gradient(const tsr_tensor *t, tsr_tensor_id operand)
+{
+	for (uint32_t i = 0; t->differentiable && t->op.backward && i < t->op.backward->v.n; i++) {
+		const tsr_operand *target = &t->op.backward->v.at[i].target;
+		if (target->tensor == operand && target->part == TSR_PART_GRAD)
+			return true;
+	}
+	return false;
+}
+
+/* Marks what a gradient of a tensor reaches: operands come before results. */
 static void below(tsr_elab *el, tsr_tensor_id id, bool *seen)
 {
 	seen[id] = true;
@@ -154,11 +165,13 @@ static void below(tsr_elab *el, tsr_tensor_id id, bool *seen)
 			continue;
 		const tsr_record *r = el->g->records.at[t->op.record];
 		for (uint32_t k = 0; k < r->rule.noperands; k++)
-			seen[r->slots[1 + k]] = true;
+			if (passes_gradient(t, r->slots[1 + k]))
+				seen[r->slots[1 + k]] = true;
 	}
 }
 
-/* params t: the parameters below a tensor, in the order in which they were made. */
+/* params t: the parameters that a gradient of a tensor reaches, in the order in which they were made. Others below it, such
+ * as running statistics, are no business of an optimiser. */
 static tsr_value params(const tsr_call *c)
 {
 	tsr_elab *el = el_of(c);

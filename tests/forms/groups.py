@@ -115,7 +115,78 @@ NO_TILING = [
 ]
 
 
+# ---- layers of the standard library -------------------------------------------------------------------------------------------
+
+class Layer:
+    """A layer applied to x: what is printed of it, and what NumPy makes of the parameters that were printed."""
+
+    tolerance = 2e-4
+
+    def __init__(self, number, text, x, parameters, value, gradient=None):
+        self.text, n = text, "%d" % number
+        made = text if parameters is None else "net%s" % n
+        self.lines = [] if parameters is None else ["let net%s = %s" % (n, text)]
+        self.lines += ["let%%op x%s = { x%s = %s }" % (n, n, literal(x)), "let%%op y%s = %s x%s" % (n, made, n),
+                       'let%%op l%s = y%s *. y%s ++ "... => 0"' % (n, n, n), "let%%cd g%s = grad_update l%s" % (n, n)]
+        self.main = ["print y" + n]
+        names = ["net%s.%s" % (n, p) for p in parameters or ()]
+        shapes = dict(zip(names, (parameters or {}).values()))
+        read = lambda got: [np.array(got[p]).reshape(s) for p, s in shapes.items()]
+        self.expected = {"y" + n: lambda got: value(x, *read(got))}
+        for k, p in enumerate(names):
+            self.lines.append("let p%s_%d = List.nth (params l%s) %d" % (n, k, n, k + 1))
+            self.main.append("print p%s_%d" % (n, k))
+            self.expected[p] = lambda got: None
+        self.main += ["run g" + n, "print x%s.grad" % n]
+        self.expected["x%s.grad" % n] = lambda got: 2 * slope(lambda z: value(z, *read(got)), x) if gradient is None else gradient
+
+
+def slope(f, x, h=1e-5):
+    """Half the gradient of sum (f x * f x), by central differences."""
+    g = np.zeros_like(x)
+    for i in np.ndindex(*x.shape):
+        e = np.zeros_like(x)
+        e[i] = h
+        g[i] = ((f(x + e) ** 2).sum() - (f(x - e) ** 2).sum()) / (4 * h)
+    return g
+
+
+def layer(rng, number):
+    kind = rng.choice(("conv1d", "conv2d", "max_pool2d", "avg_pool2d", "global_avg_pool", "batch_norm2d"))
+    dims = 1 if kind == "conv1d" else 2
+    size, stride, dilation = rng.randint(1, 3), rng.randint(1, 3), rng.randint(1, 2) if "conv" in kind else 1
+    padded = rng.random() < 0.5
+    wide = span(size, dilation)
+    places = [rng.randint(1, 3) for _ in range(dims)]
+    if kind in ("global_avg_pool", "batch_norm2d"):
+        lengths = [rng.randint(2, 4) for _ in range(dims)]
+    else:
+        lengths = [stride * p if padded else stride * (p - 1) + wide for p in places]
+    c, f = rng.randint(1, 3), rng.randint(1, 3)
+    x = np.array(rng.sample(range(-400, 400), int(np.prod(lengths)) * c), dtype=float).reshape(lengths + [c]) / 50
+    axis = lambda k: Axis((stride, "o%d" % k), (dilation, "k%d" % k), offset=-(wide // 2) if padded else 0)
+    loops = {**{"o%d" % k: p for k, p in enumerate(places)}, **{"k%d" % k: size for k in range(dims)}, "c": c}
+    one = lambda name: Axis((1, name))
+    reads = [axis(k) for k in range(dims)] + [one("c")]
+    outer = [one("o%d" % k) for k in range(dims)]
+    options = "~size:%d ~stride:%d ~padded:%s" % (size, stride, str(padded).lower())
+    if "conv" in kind:
+        p = Piece({**loops, "f": f}, [(0, reads), (1, [one("f")] + [one("k%d" % k) for k in range(dims)] + [one("c")])], outer + [one("f")])
+        return Layer(number, "%s ~filters:%d %s ~dilation:%d ()" % (kind, f, options, dilation), x,
+                     {"kernel": [f] + [size] * dims + [c], "bias": [f]}, lambda x, w, b: forward([p], [x, w], places + [f]) + b)
+    if "pool2d" in kind:
+        p = Piece(loops, [(0, reads)], outer + [one("c")])
+        scale = size * size if kind == "avg_pool2d" else 1
+        return Layer(number, "%s %s" % (kind, options), x, None,
+                     lambda x: forward([p], [x], places + [c], "*", "+" if kind == "avg_pool2d" else "max") / scale)
+    if kind == "global_avg_pool":
+        return Layer(number, kind, x, None, lambda x: x.mean((0, 1)))
+    return Layer(number, "(batch_norm2d ()) ~train:true", x, None,
+                 lambda x: (x - x.mean((0, 1))) / np.sqrt(x.var((0, 1)) + 1e-5))
+
+
 GROUPS = {
     "convolution": (convolution, 200, NO_TILING),
     "pooling": (pooling, 200, []),
+    "layers": (layer, 60, []),
 }
