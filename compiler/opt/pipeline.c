@@ -79,7 +79,7 @@ bool tsr_opt_run(tsr_loops *l, const tsr_target *target, const tsr_opt_options *
 	if (options->passes)
 		return run_named(&p, options->passes);
 	for (int i = 0; i < ENTRIES; i++) {
-		bool joins = entries[i].run == tsr_pass_virtual || entries[i].run == tsr_pass_fuse;
+		bool joins = entries[i].run == tsr_pass_virtual || entries[i].run == tsr_pass_fuse || entries[i].run == tsr_pass_rows;
 		if (options->level >= entries[i].level && (options->fuse || !joins))
 			run_one(&p, &entries[i]);
 	}

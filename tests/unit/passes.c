@@ -178,7 +178,7 @@ static uint32_t kernels(const tsr_loops *l)
 
 int main(void)
 {
-	static const char *const chosen[] = { "simplify", "reduce", "virtual", "fuse", "reduce,fuse", "reduce,virtual,simplify", NULL };
+	static const char *const chosen[] = { "simplify", "reduce", "virtual", "fuse", "reduce,fuse", "fuse,rows", "reduce,virtual,fuse,rows", "reduce,virtual,simplify", NULL };
 	static const tsr_target target = { "avx512", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 16 << 20 };
 	uint32_t before = 0, after = 0;
 	for (int n = 0; n < PROGRAMS; n++) {
