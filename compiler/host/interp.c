@@ -13,6 +13,16 @@ static const char *place(tsr_interp *in, tsr_span span)
 	return tsr_format(in->arena, "%s:%u:%u", p.path, p.line, p.column);
 }
 
+/* Rounded towards minus infinity; the remainder has the divisor's sign. */
+static int64_t floored(bool remainder, int64_t a, int64_t b)
+{
+	if (b == -1)
+		return remainder ? 0 : (int64_t)-(uint64_t)a;
+	int64_t rest = a % b;
+	bool below = rest != 0 && (rest < 0) != (b < 0);
+	return remainder ? (below ? rest + b : rest) : a / b - below;
+}
+
 static value arithmetic_int(tsr_interp *in, const tsr_hexpr *e, int64_t a, int64_t b)
 {
 	value v = {0};
@@ -25,7 +35,7 @@ static value arithmetic_int(tsr_interp *in, const tsr_hexpr *e, int64_t a, int64
 	case TSR_HOP_DIV: case TSR_HOP_IDIV: case TSR_HOP_MOD:
 		if (b == 0)
 			tsr_fail(in->ctx, place(in, e->span), "division by zero");
-		v.i = e->op.op == TSR_HOP_MOD ? (b == -1 ? 0 : a % b) : b == -1 ? (int64_t)-(uint64_t)a : a / b;
+		v.i = floored(e->op.op == TSR_HOP_MOD, a, b);
 		break;
 	case TSR_HOP_POW: case TSR_HOP_CONCAT: tsr_bug("%s on ints at the program level", tsr_host_op_text(e->op.op));
 	case TSR_HOP_LT: v.i = a < b; break;
@@ -49,7 +59,10 @@ static value arithmetic_float(const tsr_hexpr *e, double a, double b)
 	case TSR_HOP_SUB: v.f = a - b; break;
 	case TSR_HOP_MUL: v.f = a * b; break;
 	case TSR_HOP_DIV: v.f = a / b; break;
-	case TSR_HOP_MOD: v.f = fmod(a, b); break;
+	case TSR_HOP_MOD:
+		v.f = fmod(a, b);
+		v.f += v.f != 0 && (v.f < 0) != (b < 0) ? b : 0;
+		break;
 	case TSR_HOP_POW: v.f = pow(a, b); break;
 	case TSR_HOP_LT: v.i = a < b; break;
 	case TSR_HOP_LE: v.i = a <= b; break;

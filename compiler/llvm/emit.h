@@ -28,6 +28,7 @@ typedef struct tsr_emit {
 
 	/* the module */
 	LLVMValueRef *unit_functions;    /* per unit */
+	tsr_map kernels;                 /* key text -> function */
 	bool needs_formats;
 	tsr_map strings;                 /* interned constants: "where" texts and names */
 	LLVMDIBuilderRef debug;          /* NULL without -g */

@@ -25,7 +25,8 @@ static LLVMValueRef expr(emit_host *h, const tsr_hexpr *x);
 
 /* ---- arithmetic --------------------------------------------------------------------------------------------------------- */
 
-/* Rounds towards zero; by zero the program fails, and the one overflow wraps. */
+/* Rounds towards minus infinity, as at every level of the language (the remainder has the divisor's sign); by zero the
+ * program fails, and the one overflow wraps. */
 static LLVMValueRef divide(emit_host *h, const tsr_hexpr *x, LLVMValueRef a, LLVMValueRef c)
 {
 	tsr_emit *e = h->e;
@@ -38,9 +39,27 @@ static LLVMValueRef divide(emit_host *h, const tsr_hexpr *x, LLVMValueRef a, LLV
 	LLVMPositionBuilderAtEnd(h->b, pass);
 	LLVMValueRef minus = LLVMBuildICmp(h->b, LLVMIntEQ, c, tsr_emit_i64(e, -1), "");
 	LLVMValueRef by = LLVMBuildSelect(h->b, minus, tsr_emit_i64(e, 1), c, "");
-	if (x->op.op == TSR_HOP_MOD)
-		return LLVMBuildSelect(h->b, minus, tsr_emit_i64(e, 0), LLVMBuildSRem(h->b, a, by, ""), "");
-	return LLVMBuildSelect(h->b, minus, LLVMBuildNeg(h->b, a, ""), LLVMBuildSDiv(h->b, a, by, ""), "");
+	LLVMValueRef zero = tsr_emit_i64(e, 0), rest = LLVMBuildSRem(h->b, a, by, "");
+	LLVMValueRef opposed = LLVMBuildICmp(h->b, LLVMIntSLT, LLVMBuildXor(h->b, rest, by, ""), zero, "");
+	LLVMValueRef inexact = LLVMBuildICmp(h->b, LLVMIntNE, rest, zero, "");
+	LLVMValueRef below = LLVMBuildAnd(h->b, opposed, inexact, "");
+	if (x->op.op == TSR_HOP_MOD) {
+		LLVMValueRef floored = LLVMBuildSelect(h->b, below, LLVMBuildAdd(h->b, rest, by, ""), rest, "");
+		return LLVMBuildSelect(h->b, minus, zero, floored, "");
+	}
+	LLVMValueRef quotient = LLVMBuildSDiv(h->b, a, by, "");
+	LLVMValueRef floored = LLVMBuildSub(h->b, quotient, LLVMBuildZExt(h->b, below, e->i64, ""), "");
+	return LLVMBuildSelect(h->b, minus, LLVMBuildNeg(h->b, a, ""), floored, "");
+}
+
+/* The remainder with the divisor's sign. */
+static LLVMValueRef float_rest(emit_host *h, LLVMValueRef a, LLVMValueRef c)
+{
+	LLVMValueRef zero = LLVMConstReal(h->e->f64, 0), rest = LLVMBuildFRem(h->b, a, c, "");
+	LLVMValueRef opposed = LLVMBuildXor(h->b, LLVMBuildFCmp(h->b, LLVMRealOLT, rest, zero, ""),
+		LLVMBuildFCmp(h->b, LLVMRealOLT, c, zero, ""), "");
+	LLVMValueRef below = LLVMBuildAnd(h->b, opposed, LLVMBuildFCmp(h->b, LLVMRealONE, rest, zero, ""), "");
+	return LLVMBuildSelect(h->b, below, LLVMBuildFAdd(h->b, rest, c, ""), rest, "");
 }
 
 static LLVMValueRef on_ints(emit_host *h, const tsr_hexpr *x, LLVMValueRef a, LLVMValueRef c)
@@ -73,7 +92,7 @@ static LLVMValueRef on_floats(emit_host *h, const tsr_hexpr *x, LLVMValueRef a, 
 	case TSR_HOP_SUB: return LLVMBuildFSub(h->b, a, c, "");
 	case TSR_HOP_MUL: return LLVMBuildFMul(h->b, a, c, "");
 	case TSR_HOP_DIV: return LLVMBuildFDiv(h->b, a, c, "");
-	case TSR_HOP_MOD: return LLVMBuildFRem(h->b, a, c, "");
+	case TSR_HOP_MOD: return float_rest(h, a, c);
 	case TSR_HOP_POW: return tsr_emit_call(h->e, "pow", h->e->f64, 2, args);
 	case TSR_HOP_LT: return LLVMBuildFCmp(h->b, LLVMRealOLT, a, c, "");
 	case TSR_HOP_LE: return LLVMBuildFCmp(h->b, LLVMRealOLE, a, c, "");

@@ -1,11 +1,12 @@
 /* Units and kernels as functions.
  *
  * A unit is  void NAME(ctx, buffers, symbols, numbers)  over the program's tables: it evaluates checks, draws random words
- * and calls its kernels.  A kernel is one function per KERNEL statement whose arguments are all that it touches:
+ * and calls its kernels.  A kernel is a function whose arguments are all that it touches:
  *     void UNIT.KERNEL(ctx, buffer ..., symbol ..., number ...)
  * buffers as noalias pointers, so that LLVM knows what the loop IR promises: buffers never alias.  Kernels stay functions
- * of their own (noinline), since inlining would lose that. */
+ * of their own (noinline), since inlining would lose that; KERNEL statements that compute the same share one (kernel_key.c). */
 #include "emit.h"
+#include "kernel_key.h"
 #include <string.h>
 
 /* What a statement list touches. */
@@ -210,30 +211,27 @@ void tsr_emit_function_begin(tsr_emit *e, LLVMValueRef f, tsr_span span)
 }
 
 /* A kernel's parameters in order, each with the value that the unit passes. */
-static unsigned kernel_arguments(tsr_emit *e, const uses *u, LLVMValueRef *values, LLVMTypeRef *types)
+static unsigned kernel_arguments(tsr_emit *e, const tsr_kernel_key *k, LLVMValueRef *values, LLVMTypeRef *types)
 {
 	unsigned n = 0;
 	types[n] = e->ptr;
 	values[n++] = e->ctx;
-	for (uint32_t i = 0; i < e->loops->buffers.n; i++)
-		if (u->read[i] || u->written[i]) {
-			types[n] = e->ptr;
-			values[n++] = e->buffers[i];
-		}
-	for (uint32_t i = 0; i < e->loops->symbols.n; i++)
-		if (u->symbols[i]) {
-			types[n] = e->i64;
-			values[n++] = e->symbols[i];
-		}
-	for (uint32_t i = 0; i < e->loops->numbers.n; i++)
-		if (u->numbers[i]) {
-			types[n] = e->i64;
-			values[n++] = e->numbers[i];
-		}
+	for (uint32_t i = 0; i < k->buffers.n; i++) {
+		types[n] = e->ptr;
+		values[n++] = e->buffers[k->buffers.at[i].id];
+	}
+	for (uint32_t i = 0; i < k->symbols.n; i++) {
+		types[n] = e->i64;
+		values[n++] = e->symbols[k->symbols.at[i]];
+	}
+	for (uint32_t i = 0; i < k->numbers.n; i++) {
+		types[n] = e->i64;
+		values[n++] = e->numbers[k->numbers.at[i]];
+	}
 	return n;
 }
 
-static void bind_parameters(tsr_emit *e, tsr_arena *a, const uses *u, LLVMValueRef f)
+static void bind_parameters(tsr_emit *e, tsr_arena *a, const tsr_kernel_key *k, LLVMValueRef f)
 {
 	unsigned n = 0;
 	e->ctx = LLVMGetParam(f, n++);
@@ -241,41 +239,50 @@ static void bind_parameters(tsr_emit *e, tsr_arena *a, const uses *u, LLVMValueR
 	e->buffers = TSR_NEW_N(a, LLVMValueRef, e->loops->buffers.n + 1);
 	e->symbols = TSR_NEW_N(a, LLVMValueRef, e->loops->symbols.n + 1);
 	e->numbers = TSR_NEW_N(a, LLVMValueRef, e->loops->numbers.n + 1);
-	for (uint32_t i = 0; i < e->loops->buffers.n; i++)
-		if (u->read[i] || u->written[i]) {
-			const tsr_buffer *b = e->loops->buffers.at[i];
-			e->buffers[i] = LLVMGetParam(f, n++);
-			LLVMSetValueName2(e->buffers[i], b->name, strlen(b->name));
-			buffer_attributes(e, f, n, b, u->written[i]);      /* attribute index 1 is parameter 0 */
-		}
-	for (uint32_t i = 0; i < e->loops->symbols.n; i++)
-		if (u->symbols[i])
-			e->symbols[i] = LLVMGetParam(f, n++);
-	for (uint32_t i = 0; i < e->loops->numbers.n; i++)
-		if (u->numbers[i])
-			e->numbers[i] = LLVMGetParam(f, n++);
+	for (uint32_t i = 0; i < k->buffers.n; i++) {
+		const tsr_buffer *b = e->loops->buffers.at[k->buffers.at[i].id];
+		e->buffers[b->id] = LLVMGetParam(f, n++);
+		LLVMSetValueName2(e->buffers[b->id], b->name, strlen(b->name));
+		buffer_attributes(e, f, n, b, k->buffers.at[i].written);      /* attribute index 1 is parameter 0 */
+	}
+	for (uint32_t i = 0; i < k->symbols.n; i++)
+		e->symbols[k->symbols.at[i]] = LLVMGetParam(f, n++);
+	for (uint32_t i = 0; i < k->numbers.n; i++)
+		e->numbers[k->numbers.at[i]] = LLVMGetParam(f, n++);
 }
 
-void tsr_emit_kernel_call(tsr_emit *e, const tsr_stmt *s)
+static LLVMValueRef kernel_function(tsr_emit *e, const tsr_stmt *s, const tsr_kernel_key *k, LLVMTypeRef type)
 {
 	tsr_arena *a = e->tc->arena;
-	uses u = uses_of(e, a, &s->kernel.body);
-	uint32_t most = e->loops->buffers.n + e->loops->symbols.n + e->loops->numbers.n + 1;
-	LLVMValueRef *values = TSR_NEW_N(a, LLVMValueRef, most);
-	LLVMTypeRef *types = TSR_NEW_N(a, LLVMTypeRef, most);
-	unsigned n = kernel_arguments(e, &u, values, types);
-	LLVMTypeRef type = LLVMFunctionType(e->none, types, n, false);
 	const char *name = tsr_format(a, "%s.%s", LLVMGetValueName(e->function), s->kernel.name ? s->kernel.name : "kernel");
 	LLVMValueRef f = LLVMAddFunction(e->module, name, type);
 	LLVMSetLinkage(f, LLVMInternalLinkage);
 	LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(e, "noinline", 0));
 	frame outer = save_frame(e);
 	tsr_emit_function_begin(e, f, s->span);
-	bind_parameters(e, a, &u, f);
+	bind_parameters(e, a, k, f);
 	e->locals = TSR_NEW_N(a, LLVMValueRef, e->nlocals + 1);
 	tsr_emit_stmts(e, &s->kernel.body);
 	LLVMBuildRetVoid(e->builder);
 	restore_frame(e, &outer);
+	return f;
+}
+
+/* With line tables each kernel stays a function of its own, since its lines are its own. */
+void tsr_emit_kernel_call(tsr_emit *e, const tsr_stmt *s)
+{
+	tsr_arena *a = e->tc->arena;
+	tsr_kernel_key *k = tsr_kernel_key_of(e, &s->kernel.body);
+	uint32_t most = k->buffers.n + k->symbols.n + k->numbers.n + 1;
+	LLVMValueRef *values = TSR_NEW_N(a, LLVMValueRef, most);
+	LLVMTypeRef *types = TSR_NEW_N(a, LLVMTypeRef, most);
+	unsigned n = kernel_arguments(e, k, values, types);
+	LLVMTypeRef type = LLVMFunctionType(e->none, types, n, false);
+	bool shared = k->text && !e->debug;
+	tsr_map_entry *known = shared ? tsr_map_find(&e->kernels, tsr_key(k->text)) : NULL;
+	LLVMValueRef f = known ? known->value.p : kernel_function(e, s, k, type);
+	if (shared)
+		tsr_map_put(&e->kernels, tsr_key(k->text))->value.p = f;
 	tsr_emit_position_of(e, s->span);
 	LLVMBuildCall2(e->builder, type, f, values, n, "");
 }
@@ -331,6 +338,7 @@ static void emit_unit(tsr_emit *e, uint32_t unit)
 void tsr_emit_units(tsr_emit *e)
 {
 	e->unit_functions = TSR_NEW_N(e->tc->arena, LLVMValueRef, e->loops->units.n + 1);
+	tsr_map_init(&e->kernels, e->tc->arena);
 	for (uint32_t i = 0; i < e->loops->units.n; i++)
 		emit_unit(e, i);
 }
