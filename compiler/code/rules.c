@@ -64,13 +64,30 @@ bool tsr_code_rules(tsr_builder *b, const tsr_assign *a, const tsr_proj *p)
 	return a->acc != TSR_ACC_SET || set_rule(b, a, p);
 }
 
+/* The result has a concatenated axis, which may have come down to one component. */
+static bool concatenates(const tsr_rule *r)
+{
+	if (r->logic != TSR_LOGIC_SPEC)
+		return false;
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
+		const tsr_spec_row *row = &r->spec->result.row[k];
+		for (uint32_t i = 0; i < row->nlead; i++)
+			if (row->lead[i].kind == TSR_AXIS_CONCAT)
+				return true;
+		for (uint32_t i = 0; i < row->ntrail; i++)
+			if (row->trail[i].kind == TSR_AXIS_CONCAT)
+				return true;
+	}
+	return false;
+}
+
 void tsr_code_overlaps(tsr_builder *b, const tsr_assigns *assigns)
 {
 	if (assigns->v.n < 2)
 		return;
 	const tsr_assign *first = &assigns->v.at[0];
 	const tsr_proj *p = tsr_code_maps(b, first->record);
-	if (!p || p->npieces < 2)
+	if (!p || (p->npieces < 2 && !concatenates(&b->g->records.at[first->record]->rule)))
 		return;
 	for (uint32_t i = 0; i < assigns->v.n; i++) {
 		const tsr_assign *x = &assigns->v.at[i];

@@ -1,5 +1,6 @@
-/* Operations on tensors.  unop, binop and ternop (nop n for n operands) make a function out of a forward and a gradient definition; applying it
- * makes a tensor, the record of its rule, the constraints, and the assignments of both definitions.
+/* Operations on tensors.  unop, binop and ternop (nop n for n operands, nops for any number) make a function out of a forward
+ * and a gradient definition; applying it makes a tensor, the record of its rule, the constraints, and the assignments of both
+ * definitions.
  *
  * An operation applied to numbers alone gives a number: its forward definition is computed on them.  A number among
  * tensors is lifted to a tensor of one claim-free axis; in the assignments it stays a constant. */
@@ -112,9 +113,11 @@ static const tsr_env *bind_slot(tsr_elab *el, const tsr_env *env, const char *na
 	return tsr_env_bind(el->arena, env, n, v);
 }
 
-/* v t lhs g for the result, v1 t1 rhs1 g1 ... for the operands; the gradient of what has none is tensor TSR_NONE. */
+/* v t lhs g for the result, v1 t1 rhs1 g1 ... for the operands, the lists vs and gs of all of them; the gradient of what has
+ * none is tensor TSR_NONE. */
 static const tsr_env *slot_env(tsr_elab *el, const tsr_env *env, tsr_slots *s)
 {
+	tsr_value *values = TSR_NEW_N(el->arena, tsr_value, s->noperands + 1), *gradients = TSR_NEW_N(el->arena, tsr_value, s->noperands + 1);
 	env = tsr_env_frame(el->arena, env, s->frame);
 	for (uint32_t k = 0; k <= s->noperands; k++) {
 		tsr_value v = k ? s->operands[k - 1] : slot_value(s->result, TSR_PART_VALUE, 0);
@@ -128,7 +131,13 @@ static const tsr_env *slot_env(tsr_elab *el, const tsr_env *env, tsr_slots *s)
 		env = bind_slot(el, env, "t", k, v);
 		env = bind_slot(el, env, k ? "rhs" : "lhs", k, v);
 		env = bind_slot(el, env, "g", k, g);
+		if (k) {
+			values[k - 1] = v;
+			gradients[k - 1] = g;
+		}
 	}
+	env = bind_slot(el, env, "vs", 0, tsr_value_list(s->noperands, values));
+	env = bind_slot(el, env, "gs", 0, tsr_value_list(s->noperands, gradients));
 	return env;
 }
 
@@ -265,7 +274,10 @@ static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, 
 static tsr_value apply_operation(const tsr_call *c)
 {
 	tsr_elab *el = tsr_elab_of(c->ev);
-	const tsr_operation *op = c->data;
+	tsr_operation *op = TSR_NEW(el->arena, tsr_operation);
+	*op = *(const tsr_operation *)c->data;
+	if (op->arity == 0)
+		op->arity = c->n - 2;
 	const tsr_value *spec = c->args[0] ? c->args[0] : op->spec, *logic = c->args[1] ? c->args[1] : op->logic;
 	tsr_value *given = TSR_NEW_N(el->arena, tsr_value, op->arity), out;
 	bool plain = true;
@@ -315,11 +327,12 @@ static tsr_value nop(const tsr_call *c)
 	return tsr_eval_type_error(c->ev, c->spans[4], "the number of operands", n);
 }
 
+static tsr_value nops(const tsr_call *c) { return operation(c, 0); }
 static tsr_value unop(const tsr_call *c) { return operation(c, 1); }
 static tsr_value binop(const tsr_call *c) { return operation(c, 2); }
 static tsr_value ternop(const tsr_call *c) { return operation(c, 3); }
 
-/* by_operands [f2; f3]: the member that takes as many operands as there are. */
+/* by_operands [f2; f3]: the first member that takes as many operands as there are. */
 static tsr_value choose_operation(const tsr_call *c)
 {
 	tsr_elab *el = tsr_elab_of(c->ev);
@@ -327,7 +340,7 @@ static tsr_value choose_operation(const tsr_call *c)
 	uint32_t n = c->n - 2;
 	for (uint32_t i = 0; i < o->list.items.n; i++) {
 		const tsr_operation *op = tsr_function_data(o->list.items.at[i], apply_operation);
-		if (!op || op->arity != n)
+		if (!op || (op->arity && op->arity != n))
 			continue;
 		tsr_call call = *c;
 		call.data = (void *)op;
@@ -385,6 +398,7 @@ const tsr_builtin tsr_op_builtins[] = {
 	{"binop", "?spec ?logic ~forward ?grad", binop},
 	{"ternop", "?spec ?logic ~forward ?grad", ternop},
 	{"nop", "?spec ?logic ~forward ?grad n", nop},
+	{"nops", "?spec ?logic ~forward ?grad", nops},
 	{"by_operands", "operations", by_operands},
 };
 const uint32_t tsr_op_nbuiltins = sizeof tsr_op_builtins / sizeof *tsr_op_builtins;

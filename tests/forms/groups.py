@@ -185,8 +185,89 @@ def layer(rng, number):
                  lambda x: (x - x.mean((0, 1))) / np.sqrt(x.var((0, 1)) + 1e-5))
 
 
+# ---- concatenation ------------------------------------------------------------------------------------------------------------
+
+class Parts:
+    """One concatenated axis: components by name, or by a size that is skipped."""
+
+    def __init__(self, rng, stem, count, skips=0.3):
+        self.names, self.sizes, self.offsets, at = [], {}, {}, 0
+        for k in range(count):
+            if rng.random() < skips and count > 1:
+                size = rng.randint(1, 2)
+                self.names.append(str(size))
+            else:
+                size, name = rng.randint(1, 4), stem + str(k)
+                self.names.append(name)
+                self.sizes[name], self.offsets[name] = size, at
+            at += size
+        self.total = at
+        self.text = "^".join(self.names)
+
+    def axis(self, name):
+        return Axis((1, name), offset=self.offsets[name])
+
+
+def joined(rng, number):
+    """Blocks of a grid of one to three axes, some of them left out; and an axis that all have."""
+    while True:
+        parts = [Parts(rng, stem, rng.randint(1, 3)) for stem in "pqs"[:rng.choice((1, 1, 2, 2, 3))]]
+        blocks = [[]]
+        for p in parts:
+            blocks = [b + [n] for b in blocks for n in p.sizes]
+        if not blocks:
+            continue
+        blocks = rng.sample(blocks, rng.randint(1, min(len(blocks), 5)))
+        used = {n for b in blocks for n in b}
+        if all(n in used for p in parts for n in p.sizes):
+            break
+    free = rng.randint(1, 3)
+    pieces, arrays = [], []
+    for k, b in enumerate(blocks):
+        loops = {**{n: p.sizes[n] for n, p in zip(b, parts)}, "z": free}
+        z = [Axis((1, "z"))]
+        pieces.append(Piece(loops, [(k, [Axis((1, n)) for n in b] + z)], [p.axis(n) for n, p in zip(b, parts)] + z))
+        arrays.append(draw_array(rng, list(loops.values())))
+    shape = [p.total for p in parts] + [free]
+    weights = draw_array(rng, shape)
+    value = forward(pieces, arrays, shape)
+    spec = "; ".join(", ".join(b + ["z"]) for b in blocks) + " => " + ", ".join([p.text for p in parts] + ["z"])
+    build = lambda r, x: ['let%%op %s = (%s,) ++^ "%s"' % (r, ", ".join(x), spec) if len(x) > 1 else
+                          'let%%op %s = %s ++^ "%s"' % (r, x[0], spec)]
+    return Case(number, "++^ " + spec, build, arrays, value, backward(pieces, arrays, value, weights), weights)
+
+
+def taken(rng, number):
+    """Components of one operand, in some order: prefix, suffix, middle, rotation; sizes are fixed for what needs it."""
+    while True:
+        parts = Parts(rng, "p", rng.randint(2, 4))
+        if parts.sizes:
+            break
+    kept = rng.sample(list(parts.sizes), rng.randint(1, len(parts.sizes)))
+    pieces, at = [], 0
+    for n in kept:
+        pieces.append(Piece({n: parts.sizes[n], "z": 2}, [(0, [parts.axis(n), Axis((1, "z"))])], [Axis((1, n), offset=at), Axis((1, "z"))]))
+        at += parts.sizes[n]
+    arrays = [draw_array(rng, [parts.total, 2])]
+    value = forward(pieces, arrays, [at, 2])
+    weights = draw_array(rng, value.shape)
+    spec = "%s, z => %s, z" % (parts.text, "^".join(kept))
+    build = lambda r, x: ["let%%op %s =" % r, '  let y = %s ++^ "%s" [%s] in' % (x[0], spec, "; ".join(parts.sizes))] + [
+        "  set_dim %s %d;" % (n, s) for n, s in parts.sizes.items()] + ["  y"]
+    return Case(number, "++^ " + spec, build, arrays, value, backward(pieces, arrays, value, weights), weights)
+
+
+OVERLAPS = [
+    ("let%op y = ([1.; 2.], [3.; 4.]) ++^ \"a; a => a^b\"\nlet%main () = print y\n", ["E05"]),
+    ("let%op y = ([1.; 2.], [3.; 4.]) ++^ \"a; a => a^a\"\nlet%main () = print y\n", ["E0503"]),
+    ("let%op y = [1.; 2.; 3.] ++^ \"2^a^2 => a\"\nlet%main () = print y\n", ["E0409", "3", "4"]),
+]
+
+
 GROUPS = {
     "convolution": (convolution, 200, NO_TILING),
     "pooling": (pooling, 200, []),
+    "joined": (joined, 200, OVERLAPS),
+    "taken": (taken, 150, []),
     "layers": (layer, 60, []),
 }
