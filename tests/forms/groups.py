@@ -257,6 +257,32 @@ def taken(rng, number):
     return Case(number, "++^ " + spec, build, arrays, value, backward(pieces, arrays, value, weights), weights)
 
 
+def stacked(rng, number):
+    """Literals of tensors: a list, an array or a tuple in either of them, nested; the new axis is the first of its kind."""
+    kinds = rng.choice((["o"], ["b"], ["o", "i"], ["b", "i"], ["o", "o"], ["b", "o"], ["o", "b"], ["o", "i", "o"]))
+    sizes = [rng.randint(1, 3) for _ in kinds]
+    base = [rng.randint(1, 3) for _ in range(rng.randint(1, 2))]
+    count = int(np.prod(sizes))
+    arrays = [draw_array(rng, base) for _ in range(rng.randint(1, count))]
+    picks = np.array([rng.randrange(len(arrays)) if k >= len(arrays) else k for k in range(count)]).reshape(sizes)
+    axes = sorted(range(len(kinds) + len(base)), key=lambda k: "boi".index(kinds[k]) if k < len(kinds) else 1)
+    value = np.array([arrays[k] for k in picks.ravel()]).reshape(sizes + base).transpose(axes)
+    weights = draw_array(rng, value.shape)
+    back = weights.transpose(np.argsort(axes)).reshape([count] + base)
+    gradients = [sum(back[n] for n in range(count) if picks.ravel()[n] == k) for k in range(len(arrays))]
+    opening = {"b": ("[|", "; ", "|]"), "o": ("[", "; ", "]"), "i": ("(", ", ", ")")}
+
+    def nest(x, picks, kinds):
+        if not kinds:
+            return x[picks]
+        left, between, right = opening[kinds[0]]
+        return left + between.join(nest(x, p, kinds[1:]) for p in picks) + ("," if kinds[0] == "i" and len(picks) == 1 else "") + right
+
+    build = lambda r, x: ["let%%op %s = %s" % (r, nest(x, picks, kinds))]
+    order = "".join((kinds + ["o"] * len(base))[k] for k in axes)
+    return Case(number, "literal " + "".join(kinds), build, arrays, value, gradients, weights, order)
+
+
 OVERLAPS = [
     ("let%op y = ([1.; 2.], [3.; 4.]) ++^ \"a; a => a^b\"\nlet%main () = print y\n", ["E05"]),
     ("let%op y = ([1.; 2.], [3.; 4.]) ++^ \"a; a => a^a\"\nlet%main () = print y\n", ["E0503"]),
@@ -269,5 +295,6 @@ GROUPS = {
     "pooling": (pooling, 200, []),
     "joined": (joined, 200, OVERLAPS),
     "taken": (taken, 150, []),
+    "stacked": (stacked, 60, []),
     "layers": (layer, 60, []),
 }
