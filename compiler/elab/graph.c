@@ -14,9 +14,26 @@ tsr_tensor *tsr_tensor_new(tsr_elab *el, tsr_tensor_kind kind, tsr_span span)
 	return t;
 }
 
-void tsr_tensor_leaf(tsr_elab *el, const tsr_tensor *t)
+static const char *called(tsr_elab *el, const tsr_tensor *t)
+{
+	switch (t->kind) {
+	case TSR_TENSOR_PARAM: return "the parameter";
+	case TSR_TENSOR_STATE: return "the state";
+	case TSR_TENSOR_LITERAL: return "the literal";
+	case TSR_TENSOR_FILE:
+		return t->file->path ? tsr_format(el->arena, "the file \"%s\"", t->file->path)
+			: tsr_format(el->arena, "the file of argument %lld", (long long)t->file->argument);
+	case TSR_TENSOR_RANDOM: return "the random words";
+	case TSR_TENSOR_INPUT: return "the argument";
+	case TSR_TENSOR_OP: case TSR_TENSOR_FILL: case TSR_TENSOR_POSITIONS: case TSR_TENSOR_NUMBER: case TSR_TENSOR_SIZE: break;
+	}
+	return NULL;
+}
+
+void tsr_tensor_leaf(tsr_elab *el, tsr_tensor *t)
 {
 	tsr_store_leaf(el->g->store, &t->shape, t->kind == TSR_TENSOR_PARAM ? TSR_LEAF_PARAM : TSR_LEAF_PLAIN, t->name, t->span);
+	tsr_store_leaf_called(el->g->store, called(el, t));
 }
 
 tsr_record *tsr_record_new(tsr_elab *el, tsr_span span, uint32_t noperands)
@@ -57,6 +74,7 @@ void tsr_tensor_set_name(tsr_elab *el, tsr_tensor *t, tsr_name name)
 		while (tsr_elab_name_taken(el, free_name, &other));
 	}
 	t->name = free_name;
+	tsr_store_leaf_named(el->g->store, &t->shape, free_name);
 	tsr_map_put(&el->used, tsr_key(free_name))->value.i = t->id + 1;
 }
 

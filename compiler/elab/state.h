@@ -62,7 +62,7 @@ static inline tsr_name tsr_elab_name(tsr_elab *el, const char *s) { return tsr_i
 /* graph.c */
 tsr_tensor *tsr_tensor_new(tsr_elab *el, tsr_tensor_kind kind, tsr_span span);
 /* To be called when a leaf has its shape. */
-void tsr_tensor_leaf(tsr_elab *el, const tsr_tensor *t);
+void tsr_tensor_leaf(tsr_elab *el, tsr_tensor *t);
 tsr_record *tsr_record_new(tsr_elab *el, tsr_span span, uint32_t noperands);
 /* Gives a name that no other tensor has: `name`, or it with a number behind. */
 void tsr_tensor_set_name(tsr_elab *el, tsr_tensor *t, tsr_name name);

@@ -124,6 +124,8 @@ tsr_dim tsr_dim_concat(tsr_store *s, uint32_t n, const tsr_dim *at)
 
 void tsr_dim_discardable(tsr_store *s, tsr_dim component)
 {
+	if (tsr_dim_is_var(component))
+		s->dims.at[component.var].discardable = true;        /* as it was emitted, for trials */
 	component = tsr_dim_find(s, component);
 	if (tsr_dim_is_var(component))
 		s->dims.at[component.var].discardable = true;
@@ -152,6 +154,8 @@ static void rule_pointwise(tsr_store *s, const tsr_rule *rule, const tsr_shape *
 static void mark_in_spec(tsr_store *s, tsr_row r)
 {
 	bool poison = false;
+	if (tsr_row_open(r))
+		s->rows.at[r.var].in_spec = true;                    /* as it was emitted, for trials */
 	r = tsr_row_find(s, r, &poison);
 	if (tsr_row_open(r))
 		s->rows.at[r.var].in_spec = true;
@@ -388,6 +392,7 @@ static void rule_spec(tsr_store *s, tsr_rule *rule, const tsr_shape *result, con
 
 void tsr_emit_rule(tsr_store *s, tsr_rule *rule, const tsr_shape *result, const tsr_shape *operands)
 {
+	rule->why.noperands = rule->noperands;
 	switch (rule->logic) {
 	case TSR_LOGIC_POINTWISE:
 		for (uint32_t i = 0; i < rule->noperands; i++)

@@ -67,6 +67,7 @@ typedef struct tsr_row {
 	uint32_t nlead, ntrail;
 	tsr_dim *lead, *trail;
 	uint32_t var;                /* row variable at the marker, or TSR_NO_ROW */
+	uint32_t from;               /* the leaf's row that stated it, as a store's id; 0: none */
 } tsr_row;
 
 typedef struct tsr_shape { tsr_row row[TSR_KINDS]; } tsr_shape;
@@ -83,6 +84,7 @@ typedef struct tsr_why {
 	const char *what;            /* "`*`", "`+* \"i;j=>ij\"`", "the literal", "the file \"x.npz\"", "`set_dim h`", "`{ w }`" */
 	tsr_name result;             /* names of the tensors as the user bound them, NULL where there is none */
 	tsr_name operands[3];
+	uint32_t noperands;          /* of the operation; filled by tsr_emit_rule */
 	const tsr_within *within;    /* or NULL */
 } tsr_why;
 
@@ -149,7 +151,10 @@ void tsr_dim_discardable(tsr_store *s, tsr_dim component);
 /* A leaf: its rows close to their lower bounds. A parameter's open axis is an error that names the hidden dimension. */
 typedef enum { TSR_LEAF_PLAIN, TSR_LEAF_PARAM } tsr_leaf_kind;
 /* To be called when the tensor is made, before it is used: the axes are stamped with the place. */
-void tsr_store_leaf(tsr_store *s, const tsr_shape *shape, tsr_leaf_kind kind, tsr_name name, tsr_span span);
+void tsr_store_leaf(tsr_store *s, tsr_shape *shape, tsr_leaf_kind kind, tsr_name name, tsr_span span);
+/* What explanations call the leaf that was made last, "the literal"; and its name, when it is bound to one. */
+void tsr_store_leaf_called(tsr_store *s, const char *what);
+void tsr_store_leaf_named(tsr_store *s, const tsr_shape *shape, tsr_name name);
 /* Any other tensor whose solved shape will be asked for. */
 void tsr_store_interior(tsr_store *s, const tsr_shape *shape, tsr_name name, tsr_span span);
 
@@ -184,6 +189,29 @@ const char *tsr_shape_str(tsr_store *s, const tsr_shape *shape);
 void tsr_store_print(tsr_store *s, FILE *out);
 /* Every emitted constraint holds in the closed store; a fault of ours when not. */
 void tsr_store_check(tsr_store *s);
+
+/* ---- why ---------------------------------------------------------------------------------------------------------- */
+
+/* The facts that an error, or a solved size, follows from: ids of emitted constraints and of leaves' rows, ascending. */
+typedef struct tsr_chain {
+	tsr_diag_code code;              /* of the error; TSR_DIAG_COUNT for a size */
+	tsr_span span;
+	bool closing;                    /* found by closing, not by the constraints alone */
+	bool irredundant;                /* without any one of them it does not follow; false where that took too long to find out */
+	uint32_t nfacts;
+	const uint32_t *facts;
+} tsr_chain;
+
+uint32_t tsr_store_nchains(const tsr_store *s);              /* one per error */
+const tsr_chain *tsr_store_chain(const tsr_store *s, uint32_t i);
+/* Solves the facts of a chain again, in a fresh store, without its fact `except` (nfacts: with all): is the error there? */
+bool tsr_chain_holds(tsr_store *s, const tsr_chain *chain, uint32_t except);
+/* After closing: why axis `axis` of a shape's row has its size. */
+tsr_chain tsr_store_why(tsr_store *s, const tsr_shape *shape, tsr_kind kind, uint32_t axis);
+bool tsr_why_holds(tsr_store *s, const tsr_chain *chain, uint32_t except, const tsr_shape *shape, tsr_kind kind, uint32_t axis);
+/* A chain in words, fact by fact. */
+typedef TSR_VEC(tsr_note) tsr_notes;
+void tsr_chain_words(tsr_store *s, const tsr_chain *chain, tsr_notes *out);
 
 typedef struct tsr_store_stats { uint64_t steps, constraints, dim_vars, row_vars; } tsr_store_stats;
 tsr_store_stats tsr_store_statistics(const tsr_store *s);

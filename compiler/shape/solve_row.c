@@ -55,19 +55,21 @@ static tsr_row middle(tsr_store *s, tsr_row closed, uint32_t nlead, uint32_t ntr
 }
 
 /* Open against closed binds the middle. */
-static void equal_middle(tsr_store *s, tsr_cstr *c, tsr_row open, tsr_row closed)
+static void equal_middle(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b)
 {
+	bool a_open = tsr_row_open(a);
+	tsr_row open = a_open ? a : b, closed = a_open ? b : a;
 	uint32_t n = tsr_row_flanks(closed);
 	if (n < tsr_row_flanks(open)) {
 		fail_rank(s, c, tsr_row_find(s, c->row.rest_a, &(bool){0}), tsr_row_find(s, c->row.rest_b, &(bool){0}));
 		return;
 	}
 	c->done = true;
-	for (uint32_t i = 0; i < open.nlead; i++)
-		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, open.lead[i], tsr_row_axis(closed, i), front(i));
-	for (uint32_t i = 0; i < open.ntrail; i++) {
-		uint32_t at = TSR_PLANTED(5) ? open.nlead + i : n - open.ntrail + i;      /* counted from the front */
-		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, open.trail[i], tsr_row_axis(closed, at), front(at));
+	for (uint32_t i = 0; i < tsr_row_flanks(open); i++) {
+		bool leading = i < open.nlead || TSR_PLANTED(5);                         /* counted from the front */
+		uint32_t at = leading ? i : n - tsr_row_flanks(open) + i;
+		tsr_dim x = tsr_row_axis(open, i), y = tsr_row_axis(closed, at);
+		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, a_open ? x : y, a_open ? y : x, front(at));
 	}
 	tsr_bind_row(s, open.var, middle(s, closed, open.nlead, open.ntrail), c);
 }
@@ -106,10 +108,8 @@ void tsr_visit_row_equal(tsr_store *s, tsr_cstr *c)
 		return;
 	if (!tsr_row_open(a) && !tsr_row_open(b)) {
 		equal_flat(s, c, a, b);
-	} else if (!tsr_row_open(b)) {
+	} else if (!tsr_row_open(b) || !tsr_row_open(a)) {
 		equal_middle(s, c, a, b);
-	} else if (!tsr_row_open(a)) {
-		equal_middle(s, c, b, a);
 	} else if (a.var == b.var && tsr_row_flanks(a) != tsr_row_flanks(b)) {
 		fail_infinite(s, c);
 	} else {

@@ -352,6 +352,7 @@ static void mark_leaf_row(tsr_store *s, tsr_row r, const tsr_row_var *as)
 		inherit_row(&s->rows.at[r.var], as);
 }
 
+/* Axes and row are stamped with the place that states them. */
 static void stamp(tsr_dim *at, uint32_t n, uint32_t from)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -359,32 +360,49 @@ static void stamp(tsr_dim *at, uint32_t n, uint32_t from)
 			at[i].from = from;
 }
 
-static void add_leaf(tsr_store *s, const tsr_shape *shape, tsr_leaf leaf, const char *what)
+void tsr_leaf_row(tsr_store *s, uint32_t leaf, uint32_t k, tsr_row *r, uint32_t source)
 {
-	leaf.shape = *shape;
-	tsr_push(s->arena, &s->leaves, leaf);
-	tsr_why why = {.span = leaf.span, .what = what, .result = leaf.name};
-	tsr_cstr *source = tsr_cstr_new(s, TSR_C_SOURCE, NULL, &why);
-	for (uint32_t k = 0; k < TSR_KINDS; k++) {
-		const tsr_row *r = &shape->row[k];
-		if (!leaf.interior) {
-			stamp(r->lead, r->nlead, source->id + 1);
-			stamp(r->trail, r->ntrail, source->id + 1);
-			tsr_row_var as = {.in_leaf = true, .in_param = leaf.kind == TSR_LEAF_PARAM, .input = k == TSR_INPUT,
-				.leaf = s->leaves.n - 1};
-			mark_leaf_row(s, *r, &as);
-		}
-	}
+	tsr_row_var as = {.in_leaf = true, .in_param = s->leaves.at[leaf].kind == TSR_LEAF_PARAM, .input = k == TSR_INPUT, .leaf = leaf};
+	r->from = source + 1;
+	stamp(r->lead, r->nlead, source + 1);
+	stamp(r->trail, r->ntrail, source + 1);
+	mark_leaf_row(s, *r, &as);
 }
 
-void tsr_store_leaf(tsr_store *s, const tsr_shape *shape, tsr_leaf_kind kind, tsr_name name, tsr_span span)
+void tsr_store_leaf(tsr_store *s, tsr_shape *shape, tsr_leaf_kind kind, tsr_name name, tsr_span span)
 {
-	add_leaf(s, shape, (tsr_leaf){.kind = kind, .name = name, .span = span}, kind == TSR_LEAF_PARAM ? "the parameter" : NULL);
+	tsr_leaf leaf = {.kind = kind, .name = name, .span = span, .source = s->cstrs.n};
+	tsr_why why = {.span = span, .what = kind == TSR_LEAF_PARAM ? "the parameter" : NULL, .result = name};
+	tsr_push(s->arena, &s->leaves, leaf);
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
+		tsr_cstr *source = tsr_cstr_new(s, TSR_C_SOURCE, NULL, &why);
+		source->kind_b = (tsr_kind)k;
+		source->source.leaf = s->leaves.n - 1;
+		tsr_leaf_row(s, s->leaves.n - 1, k, &shape->row[k], source->id);
+	}
+	s->leaves.at[s->leaves.n - 1].shape = *shape;
+}
+
+void tsr_store_leaf_called(tsr_store *s, const char *what)
+{
+	const tsr_leaf *l = &s->leaves.at[s->leaves.n - 1];
+	for (uint32_t k = 0; k < TSR_KINDS; k++)
+		s->cstrs.at[l->source + k]->why.what = what;
+}
+
+void tsr_store_leaf_named(tsr_store *s, const tsr_shape *shape, tsr_name name)
+{
+	if (shape->row[0].from == 0)
+		return;
+	tsr_leaf *l = &s->leaves.at[s->cstrs.at[shape->row[0].from - 1]->source.leaf];
+	l->name = name;
+	for (uint32_t k = 0; k < TSR_KINDS; k++)
+		s->cstrs.at[l->source + k]->why.result = name;
 }
 
 void tsr_store_interior(tsr_store *s, const tsr_shape *shape, tsr_name name, tsr_span span)
 {
-	add_leaf(s, shape, (tsr_leaf){.name = name, .span = span, .interior = true}, NULL);
+	tsr_push(s->arena, &s->leaves, ((tsr_leaf){.shape = *shape, .name = name, .span = span, .interior = true, .source = TSR_NO_ID}));
 }
 
 /* ---- solving ----------------------------------------------------------------------------------------------------- */

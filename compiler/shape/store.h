@@ -12,6 +12,7 @@
 #define TSR_SHAPE_STORE_H
 #include "shape.h"
 #include "../base/forest.h"
+#include "../base/map.h"
 
 /* In a build with -DTSR_PLANT=n one rule is wrong, the one where TSR_PLANTED(n) stands: `make oracle-plants` shows that the
  * oracle finds each of the ten. */
@@ -41,6 +42,7 @@ typedef struct tsr_cstr {
 	                              * end of the row; TSR_NO_ID where that is not known */
 	bool done, queued;
 	union {
+		struct { uint32_t leaf; } source;                         /* the row kind_b of the leaf */
 		struct { tsr_dim a, b; } dim;                             /* a = b, or a (result) <= b (operand) */
 		struct { tsr_row a, b, rest_a, rest_b; uint32_t nlead, ntrail; } row;
 		struct { tsr_dim d; int64_t n; } at_least;
@@ -84,7 +86,7 @@ typedef struct tsr_row_var {
 	tsr_ids watchers;
 } tsr_row_var;
 
-typedef struct tsr_leaf { tsr_shape shape; tsr_leaf_kind kind; tsr_name name; tsr_span span; bool interior, reported; } tsr_leaf;
+typedef struct tsr_leaf { tsr_shape shape; tsr_leaf_kind kind; tsr_name name; tsr_span span; bool interior, reported; uint32_t source; } tsr_leaf;   /* source: the first of its TSR_KINDS source constraints */
 
 struct tsr_store {
 	tsr_compiler *tc;
@@ -103,6 +105,8 @@ struct tsr_store {
 	bool closing, exhausted, solving;
 	uint64_t steps;
 	uint32_t nerrors;
+	TSR_VEC(tsr_chain) chains;
+	struct tsr_trial *trial;         /* of a store that solves some facts again: what fails is noted there, not reported */
 	/* of the rule that is being emitted, copied into each constraint it emits */
 	int operand;
 	tsr_kind kind_a, kind_b;
@@ -196,6 +200,27 @@ bool tsr_word_deferred(tsr_store *s, const tsr_cstr *c);
 void tsr_pair_concats(tsr_store *s, uint32_t root);       /* cond.c, POLICY */
 void tsr_close_bounded(tsr_store *s);                      /* cond.c, POLICY */
 
+/* ---- fact.c: facts in words --------------------------------------------------------------------------------------- */
+
+/* "output axis 2", "the last output axis", "axis `h`": where dimension constraint c stands. */
+const char *tsr_axis_words(tsr_store *s, const tsr_cstr *c);
+/* "`x`", "the left operand", "the result": the tensor on the operand's side of c. */
+const char *tsr_operand_words(tsr_store *s, const tsr_cstr *c);
+/* Facts told in order, those of one place together. */
+typedef struct tsr_telling {
+	tsr_store *s;
+	tsr_map facts;                   /* those of the chain -> 1, told: 2 */
+	TSR_VEC(struct tsr_told { tsr_span span; const char *what; tsr_text text; }) told;
+	tsr_map dims;                    /* variables that were followed */
+} tsr_telling;
+void tsr_telling_init(tsr_telling *t, tsr_store *s, uint32_t n, const uint32_t *facts);
+/* Says nothing of the facts of the operation of c: a headline has named them. */
+void tsr_tell_not(tsr_telling *t, const tsr_cstr *c);
+/* The way of dimension d, which c mentions, back to the places that gave it its size; what is left of the chain. */
+void tsr_tell_dim(tsr_telling *t, tsr_dim d);
+void tsr_tell_cstr(tsr_telling *t, const tsr_cstr *c, tsr_dim value);
+void tsr_tell_rest(tsr_telling *t);
+
 /* ---- explain.c --------------------------------------------------------------------------------------------------- */
 
 void tsr_fault_meet(tsr_store *s, tsr_cstr *c, tsr_dim a, tsr_dim b, tsr_meet how);
@@ -211,6 +236,31 @@ void tsr_fault_hidden(tsr_store *s, uint32_t leaf, uint32_t var, tsr_kind kind);
 /* A condition that the closed sizes decide, wrongly; both sides are numbers. */
 void tsr_fault_condition(tsr_store *s, const tsr_condition *c);
 void tsr_fault_budget(tsr_store *s, tsr_cstr *c);
+
+/* ---- replay.c, chain.c ----------------------------------------------------------------------------------------------- */
+
+/* What came of solving some facts again. */
+typedef struct tsr_trial {
+	tsr_store *store;                /* on an arena of its own; freed by tsr_trial_free */
+	bool failed;                     /* an error of another kind than a hidden dimension */
+	tsr_diag_code code;              /* of the first */
+	bool hidden;                     /* a hidden dimension of the parameter at `hidden_at` */
+	tsr_span hidden_at;
+	uint64_t emitted;                /* constraints that were solved: the cost */
+	tsr_shape shape;                 /* the copy of the shape that was asked about */
+} tsr_trial;
+
+/* Emits the facts, ids ascending, into a fresh store as they were emitted here, and closes it when `close`. Stops at the first
+ * error. `shape` may be NULL. */
+tsr_trial *tsr_trial_run(tsr_store *s, uint32_t n, const uint32_t *facts, bool close, const tsr_shape *shape);
+void tsr_trial_free(tsr_trial *t);
+/* Registers row k of a leaf, whose shape is known, with the source constraint `source`. */
+void tsr_leaf_row(tsr_store *s, uint32_t leaf, uint32_t k, tsr_row *r, uint32_t source);
+
+/* The irredundant facts of the error that constraint c found. */
+tsr_chain tsr_chain_of(tsr_store *s, const tsr_cstr *c, tsr_diag_code code);
+/* The same for a hidden dimension. */
+tsr_chain tsr_chain_of_hidden(tsr_store *s, uint32_t leaf, uint32_t var);
 
 /* ---- print.c ----------------------------------------------------------------------------------------------------- */
 

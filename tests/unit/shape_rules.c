@@ -9,7 +9,7 @@ static const shape_case cases[] = {
 	{"claim-free one stretches", "leaf: X o[3, 1*]\nleaf: Y o[3, 5]\nC = X . Y", "C=3, 5"},
 	{"three operands", "leaf: X o[2, 3]\nleaf: Y o[3]\nleaf: Z o[1*]\nC = X . Y . Z", "C=2, 3"},
 	{"rank grows on the left", "leaf: X o[3]\nleaf: Y o[2, 3]\nC = X . Y", "C=2, 3"},
-	{"sizes clash", "leaf: X o[3]\nleaf: Y o[4]\nC = X . Y", "E0401 the sizes"},
+	{"sizes clash", "leaf: X o[3]\nleaf: Y o[4]\nC = X . Y", "E0401 the last output axis is 3 in `X` and 4 in `Y`"},
 	{"bases clash", "leaf: X o[rgb:3]\nleaf: Y o[3]\nC = X . Y", "E0402"},
 	{"one axis written 1", "leaf: X o[3, 1]\nleaf: Y o[3, 5]\nC = X . Y", "E0401"},
 	{"markers: four by five", "tensor X o[4 .]\ntensor Y o[5]\nC = X . Y\nleaf: D o[4, 5]\nC = D", "C=4, 5"},
