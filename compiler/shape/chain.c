@@ -295,6 +295,16 @@ tsr_chain tsr_chain_of(tsr_store *s, const tsr_cstr *c, tsr_diag_code code)
 	return answer(&q, (tsr_chain){.code = code, .span = tsr_cstr_root(s, c)->why.span}, slice_end(&l));
 }
 
+tsr_chain tsr_chain_of_place(tsr_store *s, tsr_span span, tsr_diag_code code)
+{
+	slice l = slice_new(s, true);
+	for (uint32_t i = 0; i < s->cstrs.n; i++)
+		if (same_span(s->cstrs.at[i]->why.span, span))
+			add_cstr(&l, i);
+	question q = {.s = s};
+	return answer(&q, (tsr_chain){.code = code, .span = span, .closing = true}, slice_end(&l));
+}
+
 tsr_chain tsr_chain_of_hidden(tsr_store *s, uint32_t leaf, uint32_t var)
 {
 	slice l = slice_new(s, true);

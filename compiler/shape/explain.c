@@ -310,14 +310,22 @@ void tsr_fault_hidden(tsr_store *s, uint32_t leaf, uint32_t var, tsr_kind kind)
 
 void tsr_fault_condition(tsr_store *s, const tsr_condition *c)
 {
+	bool equal = c->kind == TSR_CONDITION_EQUAL;
+	tsr_diag_code code = equal ? TSR_E_SIZE_CLASH : TSR_E_POSITION;
 	s->nerrors++;
+	if (s->trial) {
+		s->trial->code = s->trial->failed ? s->trial->code : code;
+		s->trial->failed = true;
+		return;
+	}
+	story t = {.s = s, .chain = tsr_chain_of_place(s, c->why.span, code)};
+	tsr_telling_init(&t.telling, s, t.chain.nfacts, t.chain.facts);
+	tsr_push(s->arena, &s->chains, t.chain);
 	const char *what = c->why.what ? tsr_format(s->arena, "%s: ", c->why.what) : "";
-	if (c->kind == TSR_CONDITION_EQUAL)
-		tsr_report(s->tc, TSR_E_SIZE_CLASH, c->why.span, "%sthe sizes %s and %s meet on one axis", what, size_str(s, c->left),
-			size_str(s, c->right));
-	else
-		tsr_report(s->tc, TSR_E_POSITION, c->why.span, "%san axis of size %s is too short: %s positions are needed", what,
-			size_str(s, c->left), size_str(s, c->right));
+	const char *left = size_str(s, c->left), *right = size_str(s, c->right);
+	const char *text = equal ? tsr_format(s->arena, "the sizes %s and %s meet on one axis", left, right)
+		: tsr_format(s->arena, "an axis of size %s is too short: %s positions are needed", left, right);
+	tell(&t, tsr_report(s->tc, code, c->why.span, "%s%s", what, text));
 }
 
 void tsr_fault_budget(tsr_store *s, tsr_cstr *c)

@@ -259,7 +259,8 @@ void tsr_leaf_row(tsr_store *s, uint32_t leaf, uint32_t k, tsr_row *r, uint32_t 
 
 /* The irredundant facts of the error that constraint c found. */
 tsr_chain tsr_chain_of(tsr_store *s, const tsr_cstr *c, tsr_diag_code code);
-/* The same for a hidden dimension. */
+/* The same for a condition that closing decides wrongly, of the operation at `span`; and for a hidden dimension. */
+tsr_chain tsr_chain_of_place(tsr_store *s, tsr_span span, tsr_diag_code code);
 tsr_chain tsr_chain_of_hidden(tsr_store *s, uint32_t leaf, uint32_t var);
 
 /* ---- print.c ----------------------------------------------------------------------------------------------------- */
