@@ -20,6 +20,7 @@ struct tsr_file_format {
 	bool (*open)(tsr_rt_array *a);             /* fills `header`; after a failure close is not called */
 	bool (*read)(tsr_rt_array *a, void *data); /* all elements in C order; once */
 	void (*close)(tsr_rt_array *a);
+	bool digits; /* elements are written in digits: reading them in a wider precision loses nothing */
 };
 
 /* array.c */

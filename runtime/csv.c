@@ -263,4 +263,4 @@ static bool read_csv(tsr_rt_array *a, void *data)
 	return true;
 }
 
-const tsr_file_format tsr_format_csv = {"tsr_format_csv", ".csv", open_csv, read_csv, shut};
+const tsr_file_format tsr_format_csv = {"tsr_format_csv", ".csv", open_csv, read_csv, shut, true};

@@ -47,6 +47,13 @@ _Noreturn void tsr_fail_index(tsr_ctx *ctx, const char *where, const char *what,
 			 (long long)limit, limit == 1 ? "" : "s");
 }
 
+void tsr_check_size(tsr_ctx *ctx, const char *where, const char *what, int64_t left, int64_t right, int32_t at_least)
+{
+	if (at_least ? left < right : left != right)
+		tsr_fail(ctx, where, "%s is %lld here, and %s%lld is needed", what, (long long)left, at_least ? "at least " : "",
+				 (long long)right);
+}
+
 _Noreturn void tsr_fail_size(tsr_ctx *ctx, const char *where, const char *what, int64_t got, int64_t wanted)
 {
 	tsr_fail(ctx, where, "%s is %lld here, and %lld is needed", what, (long long)got, (long long)wanted);

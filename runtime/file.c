@@ -106,6 +106,19 @@ int64_t tsr_file_dim(const tsr_file *file, int64_t axis)
 
 /* ---- agreement with the program ---- */
 
+/* Whole numbers in digits are read as floats where the program was compiled for floats, and so on. */
+static void widen(tsr_rt_array *a, int32_t prec)
+{
+	int64_t bytes;
+	int32_t from = a->header.prec;
+	bool wider = ((from == TSR_I32 || from == TSR_I64) && (prec == TSR_F32 || prec == TSR_F64)) || (from == TSR_I32 && prec == TSR_I64)
+				 || (from == TSR_F32 && prec == TSR_F64);
+	if (!a->format->digits || !wider || !tsr_rt_bytes(prec, a->header.rank, a->header.dims, &bytes))
+		return;
+	a->header.prec = prec;
+	a->bytes = (size_t)bytes;
+}
+
 static bool agrees(const tsr_ctx *ctx, const tsr_header *h, int32_t prec, int64_t rank, const int64_t *dims)
 {
 	if (h->prec != prec || h->rank != rank)
@@ -121,6 +134,7 @@ static bool agrees(const tsr_ctx *ctx, const tsr_header *h, int32_t prec, int64_
 void tsr_file_check(tsr_ctx *ctx, tsr_file *file, int32_t prec, int64_t rank, const int64_t *dims)
 {
 	const tsr_header *h = &file->array.header;
+	widen(&file->array, prec);
 	bool good = agrees(ctx, h, prec, rank, dims);
 	int64_t wanted[TSR_MAX_RANK];
 	if (rank > TSR_MAX_RANK)

@@ -44,4 +44,4 @@ static bool read_npy(tsr_rt_array *a, void *data)
 	return tsr_rt_npy_data(a->state, a, data);
 }
 
-const tsr_file_format tsr_format_npy = {"tsr_format_npy", ".npy", open_npy, read_npy, shut};
+const tsr_file_format tsr_format_npy = {"tsr_format_npy", ".npy", open_npy, read_npy, shut, false};

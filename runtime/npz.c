@@ -147,4 +147,4 @@ static bool read_npz(tsr_rt_array *a, void *data)
 	return true;
 }
 
-const tsr_file_format tsr_format_npz = {"tsr_format_npz", ".npz", open_npz, read_npz, shut};
+const tsr_file_format tsr_format_npz = {"tsr_format_npz", ".npz", open_npz, read_npz, shut, false};

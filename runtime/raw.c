@@ -26,4 +26,4 @@ static void shut(tsr_rt_array *a)
 	fclose(a->state);
 }
 
-const tsr_file_format tsr_format_text = {"tsr_format_text", "", open_text, read_text, shut};
+const tsr_file_format tsr_format_text = {"tsr_format_text", "", open_text, read_text, shut, false};

@@ -88,6 +88,8 @@ _Noreturn void tsr_fail(tsr_ctx *ctx, const char *where, const char *format, ...
 _Noreturn void tsr_fail_index(tsr_ctx *ctx, const char *where, const char *what, int64_t index, int64_t limit);
 /* "`what` is 7 here, and 5 is needed" */
 _Noreturn void tsr_fail_size(tsr_ctx *ctx, const char *where, const char *what, int64_t got, int64_t wanted);
+/* Nothing where left = right, or with `at_least` left >= right; else "`what` is 7 here, and at least 9 is needed" */
+void tsr_check_size(tsr_ctx *ctx, const char *where, const char *what, int64_t left, int64_t right, int32_t at_least);
 /* Ends the program as it is: flushes, frees, exits with `status`. */
 _Noreturn void tsr_exit(tsr_ctx *ctx, int32_t status);
 

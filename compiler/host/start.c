@@ -80,6 +80,16 @@ static void derive_sizes(tsr_interp *in)
 	}
 }
 
+static void check_sizes(tsr_interp *in)
+{
+	const int64_t *syms = tsr_syms(in->ctx);
+	tsr_host_condition *all;
+	uint32_t n = tsr_host_conditions(in->host->graph, &all);
+	for (uint32_t i = 0; i < n; i++)
+		tsr_check_size(in->ctx, place(in, all[i].span), all[i].what, tsr_size_eval(all[i].left, syms), tsr_size_eval(all[i].right, syms),
+			       all[i].at_least);
+}
+
 void tsr_interp_start(tsr_interp *in, int argc, char **argv)
 {
 	const tsr_loops *l = in->loops;
@@ -103,6 +113,7 @@ void tsr_interp_start(tsr_interp *in, int argc, char **argv)
 		if (l->buffers.at[i]->kind == TSR_BUFFER_FILE)
 			load_file(in, i);
 	derive_sizes(in);
+	check_sizes(in);
 	for (uint32_t i = 0; i < l->buffers.n; i++) {
 		const tsr_buffer *b = l->buffers.at[i];
 		if (infos[i].bytes >= 0 || b->kind == TSR_BUFFER_FILE)

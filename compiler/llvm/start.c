@@ -66,6 +66,17 @@ static void derive_symbols(tsr_emit *e)
 	load_symbols(e);
 }
 
+static void check_sizes(tsr_emit *e)
+{
+	tsr_host_condition *all;
+	uint32_t n = tsr_host_conditions(e->host->graph, &all);
+	for (uint32_t i = 0; i < n; i++) {
+		LLVMValueRef args[6] = {e->ctx, tsr_emit_where(e, all[i].span), tsr_emit_text(e, all[i].what), tsr_emit_size(e, all[i].left),
+			tsr_emit_size(e, all[i].right), LLVMConstInt(e->i32, all[i].at_least, false)};
+		tsr_emit_call(e, "tsr_check_size", e->none, 6, args);
+	}
+}
+
 LLVMValueRef tsr_emit_dims(tsr_emit *e, const tsr_buffer *b)
 {
 	if (tsr_emit_constant_bytes(b) >= 0) {
@@ -116,6 +127,7 @@ void tsr_emit_program(tsr_emit *e)
 		if (e->loops->buffers.at[i]->kind == TSR_BUFFER_FILE)
 			load_file(e, i);
 	derive_symbols(e);
+	check_sizes(e);
 	for (uint32_t i = 0; i < e->loops->buffers.n; i++)
 		if (tsr_emit_constant_bytes(e->loops->buffers.at[i]) < 0 && e->loops->buffers.at[i]->kind != TSR_BUFFER_FILE)
 			allocate(e, i);

@@ -234,30 +234,25 @@ void tsr_fault_unit_term(tsr_store *s, tsr_cstr *c)
 	report(&t, text, 1, c->kind == TSR_C_AFFINE ? &c->affine.d : &c->concat.d);
 }
 
-static const char *size_str(tsr_store *s, tsr_size x)
-{
-	return tsr_dim_str(s, (tsr_dim){.kind = TSR_DIM_ATOM, .atom = {x, NULL}});
-}
-
 void tsr_fault_total(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want)
 {
 	story t = found(s, TSR_E_TOTAL, c);
 	report(&t, tsr_format(s->arena, "the number of elements does not fit: the known axes make %s, the total is %s",
-		size_str(s, have), size_str(s, want)), 0, NULL);
+		tsr_size_str(s, have), tsr_size_str(s, want)), 0, NULL);
 }
 
 void tsr_fault_concat(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want)
 {
 	story t = found(s, TSR_E_CONCAT, c);
 	const char *text = tsr_format(s->arena, "the components do not fill the concatenated axis: %s of size %s, of which %s is known",
-		tsr_dim_str(s, (tsr_dim){.kind = TSR_DIM_CONCAT, .concat = {c->concat.n, c->concat.at}}), size_str(s, want), size_str(s, have));
+		tsr_dim_str(s, (tsr_dim){.kind = TSR_DIM_CONCAT, .concat = {c->concat.n, c->concat.at}}), tsr_size_str(s, want), tsr_size_str(s, have));
 	report(&t, text, c->concat.n, c->concat.at);
 }
 
 void tsr_fault_at_least(tsr_store *s, tsr_cstr *c, tsr_size have)
 {
 	story t = found(s, TSR_E_POSITION, c);
-	report(&t, tsr_format(s->arena, "position %lld lies outside an axis of size %s", (long long)c->at_least.n - 1, size_str(s, have)),
+	report(&t, tsr_format(s->arena, "position %lld lies outside an axis of size %s", (long long)c->at_least.n - 1, tsr_size_str(s, have)),
 		1, &c->at_least.d);
 }
 
@@ -322,7 +317,7 @@ void tsr_fault_condition(tsr_store *s, const tsr_condition *c)
 	tsr_telling_init(&t.telling, s, t.chain.nfacts, t.chain.facts);
 	tsr_push(s->arena, &s->chains, t.chain);
 	const char *what = c->why.what ? tsr_format(s->arena, "%s: ", c->why.what) : "";
-	const char *left = size_str(s, c->left), *right = size_str(s, c->right);
+	const char *left = tsr_size_str(s, c->left), *right = tsr_size_str(s, c->right);
 	const char *text = equal ? tsr_format(s->arena, "the sizes %s and %s meet on one axis", left, right)
 		: tsr_format(s->arena, "an axis of size %s is too short: %s positions are needed", left, right);
 	tell(&t, tsr_report(s->tc, code, c->why.span, "%s%s", what, text));

@@ -132,6 +132,11 @@ static const char *three(tsr_store *s, const char *batch, const char *input, con
 	return tsr_text_str(&t);
 }
 
+const char *tsr_size_str(tsr_store *s, tsr_size x)
+{
+	return tsr_dim_str(s, (tsr_dim){.kind = TSR_DIM_ATOM, .atom = {x, NULL}});
+}
+
 const char *tsr_solved_str(tsr_store *s, const tsr_solved *shape)
 {
 	const char *parts[TSR_KINDS];

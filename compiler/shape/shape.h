@@ -180,6 +180,7 @@ uint32_t tsr_store_nconditions(const tsr_store *s);
 const tsr_condition *tsr_store_condition(const tsr_store *s, uint32_t i);
 /* A size with the solved symbols replaced. */
 tsr_size tsr_store_size(tsr_store *s, tsr_size x);
+const char *tsr_size_str(tsr_store *s, tsr_size x);         /* "?n-1" */
 
 /* "12 | 5 -> rgb:3", with ?n for symbolic sizes and 1* where a claim-free unit must be told apart. */
 const char *tsr_solved_str(tsr_store *s, const tsr_solved *shape);

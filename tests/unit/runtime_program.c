@@ -86,6 +86,10 @@ static void test_buffers(void)
 	CHECK_STR(FAILS(tsr_fail_index(ctx, "a:1:2", "axis 0 of x", 7, 5)),
 	          "a:1:2: index 7 is outside axis 0 of x, which has 5 positions");
 	CHECK_STR(FAILS(tsr_fail_size(ctx, "a:1:2", "?n", 7, 5)), "a:1:2: ?n is 7 here, and 5 is needed");
+	tsr_check_size(ctx, "a:1:2", "?n", 5, 5, 0);
+	tsr_check_size(ctx, "a:1:2", "?n", 6, 5, 1);
+	CHECK_STR(FAILS(tsr_check_size(ctx, "a:1:2", "?n", 7, 5, 0)), "a:1:2: ?n is 7 here, and 5 is needed");
+	CHECK_STR(FAILS(tsr_check_size(ctx, "a:1:2", "?n", 4, 5, 1)), "a:1:2: ?n is 4 here, and at least 5 is needed");
 	CHECK_INT(c.status, TSR_FAILED);
 	tsr_finish(ctx);
 }
