@@ -194,11 +194,13 @@ static void discard(tsr_store *s)
 
 static void resolve_words(tsr_store *s)
 {
-	for (uint32_t i = 0; i < s->cstrs.n; i++)
-		if (tsr_word_deferred(s, s->cstrs.at[i])) {
-			tsr_word_resolve(s, s->cstrs.at[i]);
+	for (uint32_t i = 0; i < s->of_kind[TSR_C_ROW_EQUAL].n; i++) {
+		tsr_cstr *c = s->cstrs.at[s->of_kind[TSR_C_ROW_EQUAL].at[i]];
+		if (tsr_word_deferred(s, c)) {
+			tsr_word_resolve(s, c);
 			tsr_solve(s);
 		}
+	}
 	take_bounds(s);
 }
 
@@ -207,9 +209,9 @@ static void under_totals(tsr_store *s, tsr_map *rows, tsr_map *dims)
 {
 	tsr_map_init(rows, s->arena);
 	tsr_map_init(dims, s->arena);
-	for (uint32_t i = 0; i < s->emitted.n; i++) {
-		const tsr_cstr *c = s->cstrs.at[s->emitted.at[i]];
-		if (c->done || c->kind != TSR_C_TOTAL)
+	for (uint32_t i = 0; i < s->of_kind[TSR_C_TOTAL].n; i++) {
+		const tsr_cstr *c = s->cstrs.at[s->of_kind[TSR_C_TOTAL].at[i]];
+		if (c->done)
 			continue;
 		for (uint32_t j = 0; j < c->total.n; j++) {
 			bool poison = false;
@@ -232,9 +234,9 @@ static void under_totals(tsr_store *s, tsr_map *rows, tsr_map *dims)
 static void at_leasts(tsr_store *s, tsr_map *out)
 {
 	tsr_map_init(out, s->arena);
-	for (uint32_t i = 0; i < s->cstrs.n; i++) {
-		const tsr_cstr *c = s->cstrs.at[i];
-		tsr_dim d = !c->done && c->kind == TSR_C_AT_LEAST ? tsr_dim_find(s, c->at_least.d) : tsr_dim_unit();
+	for (uint32_t i = 0; i < s->of_kind[TSR_C_AT_LEAST].n; i++) {
+		const tsr_cstr *c = s->cstrs.at[s->of_kind[TSR_C_AT_LEAST].at[i]];
+		tsr_dim d = !c->done ? tsr_dim_find(s, c->at_least.d) : tsr_dim_unit();
 		if (!tsr_dim_is_var(d) || c->at_least.n < 2)
 			continue;
 		tsr_map_entry *e = tsr_map_put(out, d.var);
@@ -313,9 +315,9 @@ static void close_at_least(tsr_store *s)
 /* A total over unknown rows: one axis of the last open row (the output), the others have no more. */
 static void close_totals(tsr_store *s)
 {
-	for (uint32_t i = 0; i < s->emitted.n; i++) {
-		const tsr_cstr *c = s->cstrs.at[s->emitted.at[i]];
-		if (c->done || c->kind != TSR_C_TOTAL)
+	for (uint32_t i = 0; i < s->of_kind[TSR_C_TOTAL].n; i++) {
+		const tsr_cstr *c = s->cstrs.at[s->of_kind[TSR_C_TOTAL].at[i]];
+		if (c->done)
 			continue;
 		bool poison = false, given = false;
 		for (uint32_t j = c->total.n; j-- > 0;) {
@@ -331,9 +333,9 @@ static void close_totals(tsr_store *s)
 /* A window of which nothing is known has one point; an axis with a runtime number is as long as its static part. */
 static void close_terms(tsr_store *s)
 {
-	for (uint32_t i = 0; i < s->cstrs.n; i++) {
-		const tsr_cstr *c = s->cstrs.at[i];
-		if (c->done || c->kind != TSR_C_AFFINE || !c->affine.term->has_kernel)
+	for (uint32_t i = 0; i < s->of_kind[TSR_C_AFFINE].n; i++) {
+		const tsr_cstr *c = s->cstrs.at[s->of_kind[TSR_C_AFFINE].at[i]];
+		if (c->done || !c->affine.term->has_kernel)
 			continue;
 		tsr_dim k = tsr_dim_find(s, c->affine.term->kernel);
 		if (tsr_dim_is_var(k) && !s->dims.at[k.var].defs.n)

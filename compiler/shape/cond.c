@@ -427,9 +427,9 @@ void tsr_pair_concats(tsr_store *s, uint32_t root)
 /* POLICY (closing, step 4): an axis with a runtime number that nothing else sizes is as long as its static part. */
 void tsr_close_bounded(tsr_store *s)
 {
-	for (uint32_t i = 0; i < s->cstrs.n; i++) {
-		tsr_cstr *c = s->cstrs.at[i];
-		if (c->done || c->kind != TSR_C_AFFINE || !c->affine.term->runtime)
+	for (uint32_t i = 0; i < s->of_kind[TSR_C_AFFINE].n; i++) {
+		tsr_cstr *c = s->cstrs.at[s->of_kind[TSR_C_AFFINE].at[i]];
+		if (c->done || !c->affine.term->runtime)
 			continue;
 		const tsr_affine *t = c->affine.term;
 		line l = line_of(t);

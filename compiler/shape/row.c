@@ -1,5 +1,6 @@
 /* Section 2: rows.  A row is l . marker . r; an open row has a variable at the marker. Substituting l' . <p'> . r' for p
- * in l . <p> . r gives l l' . <p'> . r' r; that is all that tsr_row_find does, and it shortens chains on the way. */
+ * in l . <p> . r gives l l' . <p'> . r' r; that is all that tsr_row_find does, and it shortens chains on the way. Axes are shared,
+ * never written after a row is bound. */
 #include "store.h"
 #include <string.h>
 
@@ -37,11 +38,11 @@ tsr_row tsr_row_find(tsr_store *s, tsr_row r, bool *poison)
 	tsr_row in = tsr_row_find(s, s->rows.at[root].value, poison);
 	s->rows.at[root].value = in;
 	if (in.nlead) {
-		r.lead = joined(s, r.lead, r.nlead, in.lead, in.nlead);
+		r.lead = r.nlead ? joined(s, r.lead, r.nlead, in.lead, in.nlead) : in.lead;
 		r.nlead += in.nlead;
 	}
 	if (in.ntrail) {
-		r.trail = joined(s, in.trail, in.ntrail, r.trail, r.ntrail);
+		r.trail = r.ntrail ? joined(s, in.trail, in.ntrail, r.trail, r.ntrail) : in.trail;
 		r.ntrail += in.ntrail;
 	}
 	r.var = in.var;

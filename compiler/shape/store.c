@@ -106,10 +106,13 @@ tsr_cstr *tsr_cstr_new(tsr_store *s, tsr_cstr_kind kind, const tsr_cstr *parent,
 		c->kind_b = s->kind_b;
 	}
 	tsr_push(s->arena, &s->cstrs, c);
-	if (kind == TSR_C_SOURCE)
+	if (kind == TSR_C_SOURCE) {
 		c->done = true;
-	else
-		enqueue(s, c);
+		return c;
+	}
+	if (kind != TSR_C_DIM_EQUAL && kind != TSR_C_DIM_BELOW && kind != TSR_C_ROW_BELOW)
+		tsr_push(s->arena, &s->of_kind[kind], c->id);
+	enqueue(s, c);
 	return c;
 }
 

@@ -31,27 +31,28 @@ typedef enum {
 
 typedef TSR_VEC(uint32_t) tsr_ids;
 
+/* What closing reads of every constraint stands first, close together. */
 typedef struct tsr_cstr {
 	tsr_cstr_kind kind;
 	uint32_t id;
+	bool done, queued;
+	union {
+		struct { uint32_t leaf; } source;                         /* the row kind_b of the leaf */
+		struct { tsr_dim a, b; } dim;                             /* a = b, or a (result) <= b (operand) */
+		struct { tsr_row a, b; uint32_t nlead, ntrail; tsr_row rest_a, rest_b; } row;
+		struct { tsr_dim d; int64_t n; } at_least;
+		struct { uint32_t n; tsr_row *rows; tsr_size size; bool has_dim; int64_t coef; tsr_dim d; } total;
+		struct { tsr_dim d; tsr_affine *term; } affine;
+		struct { tsr_dim d; uint32_t n; tsr_dim *at; bool strict; } concat;
+	};
+	/* row: a and b as emitted; ROW_EQUAL: what is left of them; ROW_BELOW: flank axes of b that are aligned already. */
+	tsr_ids on_dims, on_rows;    /* the variables whose lists hold this constraint */
 	uint32_t parent;             /* the constraint that this one was derived from; itself where it was emitted */
 	tsr_why why;                 /* of the emitted constraint at the root */
 	int operand;                 /* which operand of the operation, -1 where that says nothing */
 	tsr_kind kind_a, kind_b;     /* the rows of both sides, TSR_KINDS where that says nothing */
 	uint32_t axis, back;         /* of a derived dimension constraint: its position from the front, or (1, 2, ..) from the
 	                              * end of the row; TSR_NO_ID where that is not known */
-	bool done, queued;
-	union {
-		struct { uint32_t leaf; } source;                         /* the row kind_b of the leaf */
-		struct { tsr_dim a, b; } dim;                             /* a = b, or a (result) <= b (operand) */
-		struct { tsr_row a, b, rest_a, rest_b; uint32_t nlead, ntrail; } row;
-		struct { tsr_dim d; int64_t n; } at_least;
-		struct { uint32_t n; tsr_row *rows; tsr_size size; bool has_dim; int64_t coef; tsr_dim d; } total;
-		struct { tsr_dim d; tsr_affine *term; } affine;
-		struct { tsr_dim d; uint32_t n; tsr_dim *at; bool strict; } concat;
-	};
-	tsr_ids on_dims, on_rows;    /* the variables whose lists hold this constraint */
-	/* row: a and b as emitted; ROW_EQUAL: what is left of them; ROW_BELOW: flank axes of b that are aligned already. */
 } tsr_cstr;
 
 typedef struct tsr_dim_var {
@@ -95,6 +96,7 @@ struct tsr_store {
 	TSR_VEC(tsr_dim_var) dims;
 	TSR_VEC(tsr_row_var) rows;
 	TSR_VEC(tsr_cstr *) cstrs;
+	tsr_ids of_kind[TSR_C_SOURCE];   /* those that closing looks through: all but the inequalities of rows and dimensions */
 	tsr_ids emitted;             /* for the printer and the checker */
 	TSR_VEC(tsr_leaf) leaves;
 	TSR_VEC(tsr_symbol) symbols;
