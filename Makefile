@@ -187,6 +187,16 @@ $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(BUILD)/libtsrc.a $(OWN_RUNTIME)
 	$(SAY) "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) $(SAN) $< $(BUILD)/libtsrc.a $(LIBS) -o $@
 
+$(OBJ)/tests/bench/%.o: tests/bench/%.c | $(GENERATED_HEADERS)
+	@mkdir -p $(@D)
+	$(SAY) "  CC    $<"
+	$(Q)$(COMPILE) $(LLVM_CFLAGS) -I$(GEN) -c $< -o $@
+
+$(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(BUILD)/libtsrc.a $(OWN_RUNTIME)
+	@mkdir -p $(@D)
+	$(SAY) "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(SAN) $< $(BUILD)/libtsrc.a $(LIBS) -o $@
+
 ORACLE_OBJ  := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/oracle/*.c))
 
 $(OBJ)/tests/oracle/%.o: tests/oracle/%.c | $(GENERATED_HEADERS)
@@ -213,6 +223,9 @@ accept:
 bench: test-deps
 	@$(MAKE) -s all
 	@$(PYTHON) tests/bench/run $(BUILD)
+	@$(MAKE) -s MODE=release BUILD=$(BUILD)-release $(BUILD)-release/bench/infer
+	@echo "shape inference, release build:"
+	@$(BUILD)-release/bench/infer
 
 # The order of the stages, earlier first, and the headers that a stage shows to later ones besides the one that bears
 # its name.  A stage also sees base/, diag/ and the runtime's headers; main.c and the driver see every stage's.

@@ -265,7 +265,7 @@ void tsr_visit_affine(tsr_store *s, tsr_cstr *c)
 			fail_affine(s, c);
 		} else if (!has_d && !has_k && !basis_of(o)) {
 			return;                                       /* a padded axis bears the name that the kernel may have */
-		} else if (!has_d || has_k) {                 /* a padded axis may know d and over before the kernel's basis */
+		} else if (!has_d || has_k || basis_of(o)) {                 /* a padded axis may know d and over before the kernel's basis */
 			c->done = has_k;
 			tsr_dim_equate(s, c, d, derived(c, sum, merged));
 		}

@@ -107,9 +107,10 @@ static double measure(const char *name, void (*build)(net *, unsigned long), uns
 	struct mallinfo2 after = mallinfo2();
 	double bytes = (double)(after.uordblks + after.hblkhd) - (double)(before.uordblks + before.hblkhd);
 	tsr_store_stats stats = tsr_store_statistics(n.s);
-	printf("  %-9s %8lu operations %9.4f s (%.4f s to close)  %7.2f us/op  %7.0f bytes/op  %5.1f steps/op%s\n", name, n.operations, seconds,
+	printf("  %-9s %8lu operations %9.4f s (%.4f s to close)  %7.2f us/op  %7.0f bytes/op  %5.1f steps, %4.1f constraints, %4.1f + %4.1f variables/op%s\n", name, n.operations, seconds,
 		seconds - emitted, seconds / (double)n.operations * 1e6, bytes / (double)n.operations,
-		(double)stats.steps / (double)n.operations, ok ? "" : "  FAILED");
+		(double)stats.steps / (double)n.operations, (double)stats.constraints / (double)n.operations,
+		(double)stats.dim_vars / (double)n.operations, (double)stats.row_vars / (double)n.operations, ok ? "" : "  FAILED");
 	if (!ok)
 		tsr_diags_render(n.tc, stdout, false);
 	fflush(stdout);
@@ -131,8 +132,11 @@ static void series(const char *name, void (*build)(net *, unsigned long), unsign
 		printf("  %-9s exponent from 1,000 on: %.2f\n", name, (points * xy - x * y) / (points * xx - x * x));
 }
 
+/* Memory comes fresh from the system for every network, as it does for a compiler that has just been started: what an
+ * earlier one freed would favour the small ones. */
 int main(int argc, char **argv)
 {
+	mallopt(M_MMAP_THRESHOLD, 1 << 16);
 	unsigned long largest = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000;
 	series("chain", chain, largest);
 	series("tree", tree, largest);

@@ -11,7 +11,7 @@
  *   order     every order has the same outcome; three things are policy and counted as ambiguous: constraints that hand one
  *             row different markers (the first decides), and a deferred word equation (whether an axis is grown by
  *             a template before the equality arrives, or waits to be aligned, is up to the order); and the pairing of
- *             concatenations by position
+ *             concatenations by position, and two terms that give one unknown different bases
  *   budget    the steps stay far below the budget
  *
  * Markers: an equality hands the marker of one side to the other, and an axis grown by an inequality stands on the side of
@@ -105,9 +105,9 @@ static bool is_policy(const problem *p, const outcome *a, const outcome *b, bool
 {
 	if (a->words || b->words || a->pairs || b->pairs)
 		return true;
-	if (!a->error && !b->error && contents)
-		return markers_disagree(p, &a->result) || markers_disagree(p, &b->result);
-	return policies_clash(p, a->error && b->error, max_rank);
+	if ((!a->error && markers_disagree(p, &a->result)) || (!b->error && markers_disagree(p, &b->result)))
+		return true;
+	return !(contents && !a->error && !b->error) && policies_clash(p, a->error && b->error, max_rank);
 }
 
 static bool next_order(int *order, int n)

@@ -182,6 +182,7 @@ static void read_facts(run *r)
 	}
 	for (uint32_t i = 0; i < s->rows.n; i++)
 		r->out->open_choice |= !s->rows.at[i].bound && s->rows.at[i].in_leaf;
+	r->out->pairs |= s->late.n > 1;
 	for (uint32_t i = 0; i < s->dims.n; i++)
 		r->out->pairs |= !s->dims.at[i].bound && concats_of(s, i) > 1;
 	for (uint32_t i = 0; i < s->dims.n; i++)

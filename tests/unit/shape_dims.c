@@ -38,6 +38,7 @@ static const shape_case cases[] = {
 	{"an exported symbol stays", "a = !n\na <= 5\nb = !n", "b=?n"},
 	{"a symbol under an inequality", "?n <= 5\nb = ?n", "b=5"},
 	{"a padded axis bears the kernel's name", "d = {2*o=+k}\no = 2\nk = rgb:3", "d=rgb:4"},
+	{"a padded axis bears the name of what it strides over", "d = {2*o=+k}\no = rgb:2\nd = 4", "E0402"},
 	{"a stride over one may be claim-free", "1 = {o}\n1* <= o", "o=1*"},
 	{"an axis under a total may bear a name", "total [a] = 4\na = rgb:4", "a=rgb:4"},
 	{"padded over a symbol", "a = {o=+k}\na = ?n\nk = 3", "o=?n"},
