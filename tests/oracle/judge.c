@@ -8,10 +8,10 @@
  *   refused   an error in closing where there are solutions: only by the closing policy. For dimensions without terms the
  *             policy is foretold from the set of solutions, and the outcome must be exactly that; otherwise a
  *             leaf, a term's size, a condition, a word equation or an alignment must have been open when closing began
- *   order     every order has the same outcome; three things are policy and counted as ambiguous: constraints that hand one
- *             row different markers (the first decides), and a deferred word equation (whether an axis is grown by
- *             a template before the equality arrives, or waits to be aligned, is up to the order); and the pairing of
- *             concatenations by position, and two terms that give one unknown different bases
+ *   order     every order has the same outcome. Four things are policy, and sets in which they make a difference are
+ *             counted as ambiguous: constraints that hand one row different markers (the first decides); what a template
+ *             grows in one order, and waits to be aligned or as a word equation in another; the pairing of
+ *             concatenations by position; two terms that give one unknown different bases
  *   budget    the steps stay far below the budget
  *
  * Markers: an equality hands the marker of one side to the other, and an axis grown by an inequality stands on the side of
@@ -103,7 +103,7 @@ static bool markers_disagree(const problem *p, const ground *g)
 /* Why two orders may differ. */
 static bool is_policy(const problem *p, const outcome *a, const outcome *b, bool contents, int max_rank)
 {
-	if (a->words || b->words || a->pairs || b->pairs)
+	if (a->words || b->words || a->pairs || b->pairs || a->alignments || b->alignments)
 		return true;
 	if ((!a->error && markers_disagree(p, &a->result)) || (!b->error && markers_disagree(p, &b->result)))
 		return true;

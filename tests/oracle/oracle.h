@@ -99,6 +99,7 @@ typedef struct outcome {
 	bool exhausted;                  /* the step budget */
 	bool unsolved;                   /* closing said yes, and something has no value */
 	bool open_choice;                /* when closing began, a leaf, a term's size or a word equation was open */
+	bool alignments;                 /* then an alignment waited for the rank of its result */
 	bool words, pairs;               /* then a word equation was; an unknown size was two concatenations, or two terms gave
 	                                  * sizes of which more might have been said */
 	int nfacts;

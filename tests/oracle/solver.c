@@ -146,7 +146,9 @@ static bool waits(run *r, const tsr_cstr *c)
 	if (c->kind != TSR_C_ROW_BELOW)
 		return true;
 	tsr_row op = tsr_row_find(r->s, c->row.b, &poison);
-	return c->row.nlead < op.nlead || c->row.ntrail < op.ntrail;
+	bool wait = c->row.nlead < op.nlead || c->row.ntrail < op.ntrail;
+	r->out->alignments |= wait;
+	return wait;
 }
 
 static int concats_of(const tsr_store *s, uint32_t v)
