@@ -73,10 +73,10 @@ static void print_projections(tsr_graph *g)
  * mistakes of code and of the program level. */
 static void check_rest(tsr_graph *g)
 {
-	tsr_host_lower(g);
+	tsr_host *host = tsr_host_lower(g);
 	for (uint32_t r = 0; r < g->records.n; r++)
 		tsr_proj_derive(g, r);
-	tsr_code_build(g);
+	tsr_host_numbers(host, tsr_code_build(g));
 }
 
 /* Source text to loops and program level; true when both are there and nothing was to be dumped on the way. */
@@ -102,6 +102,7 @@ static bool to_loops(tsr_drive_state *d)
 	tsr_code *code = tsr_code_build(g);
 	if (!tc->nerrors)
 		tsr_code_check(code);
+	tsr_host_numbers(d->host, code);
 	STAGE(CODE, tsr_code_print(code, stdout));
 	tsr_host_check(d->host);
 	STAGE(HOST, tsr_host_print(d->host, stdout));

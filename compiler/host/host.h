@@ -87,6 +87,8 @@ typedef struct tsr_host {
 /* Types and lowers let%main of a closed graph (element types need precisions); reports what is wrong (E06xx).  Adds
  * codedefs to the graph (print t runs t.forward first), so it comes before tsr_code_build. NULL after an error. */
 tsr_host *tsr_host_lower(tsr_graph *g);
+/* Reports numbers that the code reads and no `run` gives (E0607). */
+void tsr_host_numbers(const tsr_host *h, const tsr_code *code);
 /* Tests of sizes, to be made when the files were read: left = right, or left >= right. */
 typedef struct tsr_host_condition { tsr_span span; const char *what; tsr_size left, right; bool at_least; } tsr_host_condition;
 uint32_t tsr_host_conditions(const tsr_graph *g, tsr_host_condition **out);
