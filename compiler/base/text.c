@@ -117,3 +117,39 @@ const char *tsr_text_str(tsr_text *t)
 	t->at[t->n] = 0;
 	return t->at;
 }
+
+/* Length of the UTF-8 character at s, 0 where there is none: overlong forms, surrogates and what lies past U+10FFFF are refused. */
+static size_t utf8_length(const unsigned char *s)
+{
+	if (s[0] < 0x80)
+		return 1;
+	size_t n = s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))
+		return 0;
+	return n;
+}
+
+void tsr_text_json(tsr_text *t, const char *s)
+{
+	tsr_text_char(t, '"');
+	while (*s) {
+		size_t n = utf8_length((const unsigned char *)s);
+		if (*s == '"' || *s == '\\')
+			tsr_text_addf(t, "\\%c", *s);
+		else if (*s == '\n')
+			tsr_text_add(t, "\\n");
+		else if (*s == '\t')
+			tsr_text_add(t, "\\t");
+		else if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			tsr_text_addf(t, "\\u%04x", (unsigned)(unsigned char)*s);
+		else if (n)
+			tsr_text_add_n(t, s, n);
+		else
+			tsr_text_add(t, "\\ufffd");
+		s += n ? n : 1;
+	}
+	tsr_text_char(t, '"');
+}

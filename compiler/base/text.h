@@ -12,6 +12,8 @@ void tsr_text_char(tsr_text *t, char c);
 void tsr_text_addf(tsr_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The shortest decimal text that reads back as `x`, always with a '.' or an exponent, or inf / -inf / nan. */
 void tsr_text_float(tsr_text *t, double x);
+/* `s` as a JSON string with its quotes: escaped as JSON requires, bytes that are no UTF-8 as U+FFFD. */
+void tsr_text_json(tsr_text *t, const char *s);
 /* NUL-terminated contents; valid until the next add. */
 const char *tsr_text_str(tsr_text *t);
 #endif

@@ -6,6 +6,7 @@
 #ifndef TSR_DIAG_DIAG_H
 #define TSR_DIAG_DIAG_H
 #include "source.h"
+#include "../base/text.h"
 #include <stdio.h>
 
 typedef enum {
@@ -55,6 +56,12 @@ void tsr_hint(tsr_compiler *tc, tsr_diag *d, const char *fmt, ...) __attribute__
  *     examples/x.tsr:1:5: note: ...
  *     hint: ... */
 void tsr_diags_render(tsr_compiler *tc, FILE *out, bool colour);
+
+/* The same, one JSON object a line: code, severity, message, place, notes with their places, hint (null where there is none).
+ * A place is file, line, column, end_line, end_column, or null; columns count characters from 1, the end is exclusive. */
+void tsr_diags_render_json(tsr_compiler *tc, FILE *out);
+/* The members of a place in an object: `"file": .., "line": ..`; or each null. */
+void tsr_place_json(tsr_compiler *tc, tsr_text *t, tsr_span span);
 
 _Noreturn void tsr_bug_at(const char *file, int line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 #define tsr_bug(...) tsr_bug_at(__FILE__, __LINE__, __VA_ARGS__)

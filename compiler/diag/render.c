@@ -1,4 +1,4 @@
-/* Diagnostics as text: one block each, in order of place, the source line with a caret under the span.  A tab in the
+/* Diagnostics as JSON, and as text: one block each, in order of place, the source line with a caret under the span.  A tab in the
  * line is kept, and repeated in the caret's line, so that the caret stands right at any tab width. */
 #include "diag.h"
 #include <stdlib.h>
@@ -88,23 +88,80 @@ static bool before(tsr_span a, tsr_span b)
 	return a.file != b.file ? a.file < b.file : a.start < b.start;
 }
 
-void tsr_diags_render(tsr_compiler *tc, FILE *out, bool colour)
+/* In order of place; the order of reporting within one. */
+static tsr_diag **in_order(tsr_compiler *tc, tsr_arena *scratch, uint32_t *errors)
 {
-	const style *s = colour ? &coloured : &plain;
-	tsr_arena *scratch = tsr_arena_new();
 	tsr_diag **sorted = TSR_NEW_N(scratch, tsr_diag *, tc->diags.n + 1);
-	uint32_t errors = 0;
-	for (uint32_t i = 0; i < tc->diags.n; i++) {    /* insertion keeps the order of reporting within one place */
+	*errors = 0;
+	for (uint32_t i = 0; i < tc->diags.n; i++) {
 		tsr_diag *d = tc->diags.at[i];
-		errors += severities[d->code] == TSR_ERROR;
+		*errors += severities[d->code] == TSR_ERROR;
 		uint32_t at = i;
 		for (; at > 0 && before(d->span, sorted[at - 1]->span); at--)
 			sorted[at] = sorted[at - 1];
 		sorted[at] = d;
 	}
+	return sorted;
+}
+
+void tsr_diags_render(tsr_compiler *tc, FILE *out, bool colour)
+{
+	const style *s = colour ? &coloured : &plain;
+	tsr_arena *scratch = tsr_arena_new();
+	uint32_t errors;
+	tsr_diag **sorted = in_order(tc, scratch, &errors);
 	for (uint32_t i = 0; i < tc->diags.n; i++)
 		print_diag(tc, sorted[i], out, s);
 	if (errors < tc->nerrors)
 		fprintf(out, "%u more errors are not shown\n", tc->nerrors - errors);
+	tsr_arena_free(scratch);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------------------------- */
+
+void tsr_place_json(tsr_compiler *tc, tsr_text *t, tsr_span span)
+{
+	if (!span.file) {
+		tsr_text_add(t, "\"file\": null, \"line\": null, \"column\": null, \"end_line\": null, \"end_column\": null");
+		return;
+	}
+	tsr_position from = tsr_position_of(tc, span), to = tsr_position_of(tc, (tsr_span){span.file, span.end, span.end});
+	tsr_text_add(t, "\"file\": ");
+	tsr_text_json(t, from.path);
+	tsr_text_addf(t, ", \"line\": %u, \"column\": %u, \"end_line\": %u, \"end_column\": %u", from.line, from.column, to.line, to.column);
+}
+
+static void diag_json(tsr_compiler *tc, const tsr_diag *d, tsr_text *t)
+{
+	tsr_text_addf(t, "{\"code\": \"%s\", \"severity\": \"%s\", ", codes[d->code], severities[d->code] == TSR_ERROR ? "error" : "warning");
+	tsr_place_json(tc, t, d->span);
+	tsr_text_add(t, ", \"message\": ");
+	tsr_text_json(t, d->text);
+	tsr_text_add(t, ", \"notes\": [");
+	for (uint32_t i = 0; i < d->notes.n; i++) {
+		tsr_text_add(t, i ? ", {" : "{");
+		tsr_place_json(tc, t, d->notes.at[i].span);
+		tsr_text_add(t, ", \"message\": ");
+		tsr_text_json(t, d->notes.at[i].text);
+		tsr_text_char(t, '}');
+	}
+	tsr_text_add(t, "], \"hint\": ");
+	if (d->hint)
+		tsr_text_json(t, d->hint);
+	else
+		tsr_text_add(t, "null");
+	tsr_text_add(t, "}\n");
+}
+
+void tsr_diags_render_json(tsr_compiler *tc, FILE *out)
+{
+	tsr_arena *scratch = tsr_arena_new();
+	uint32_t errors;
+	tsr_diag **sorted = in_order(tc, scratch, &errors);
+	tsr_text t;
+	tsr_text_init(&t, scratch);
+	for (uint32_t i = 0; i < tc->diags.n; i++)
+		diag_json(tc, sorted[i], &t);
+	fputs(tsr_text_str(&t), out);
 	tsr_arena_free(scratch);
 }

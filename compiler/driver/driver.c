@@ -96,6 +96,12 @@ static bool to_loops(tsr_drive_state *d)
 		check_rest(g);
 		return false;
 	}
+	if (d->options->command == TSR_COMMAND_EXPLAIN) {
+		check_rest(g);
+		if (!tc->nerrors)
+			tsr_drive_explain(d);
+		return false;
+	}
 	/* before the code is built: printing a tensor adds the code that computes it */
 	d->host = tsr_host_lower(g);
 	STAGE(PROJ, print_projections(g));
@@ -151,7 +157,10 @@ static bool compile(tsr_drive_state *d)
 
 static int finish(tsr_drive_state *d, int status)
 {
-	tsr_diags_render(d->tc, stderr, d->options->colour);
+	if (d->options->json)
+		tsr_diags_render_json(d->tc, stderr);
+	else
+		tsr_diags_render(d->tc, stderr, d->options->colour);
 	if (d->tc->nerrors)
 		status = TSR_EXIT_MISTAKE;
 	if (d->llvm)
@@ -180,6 +189,7 @@ int tsr_drive(const tsr_options *o)
 			status = tsr_drive_write(&d);
 		break;
 	case TSR_COMMAND_CHECK:
+	case TSR_COMMAND_EXPLAIN:
 		to_loops(&d);
 		break;
 	case TSR_COMMAND_RUN:

@@ -9,7 +9,7 @@ typedef enum {
 	FLAG_OUTPUT = 'o', FLAG_OBJECT = 'c', FLAG_ASSEMBLY = 'S', FLAG_LEVEL = 'O', FLAG_DEBUG = 'g', FLAG_INCLUDE = 'I',
 	FLAG_DEPENDENCIES = 'M', FLAG_HELP = 'h', FLAG_VERBOSE = 'v',
 	FLAG_EMIT = 256, FLAG_DUMP, FLAG_TARGET, FLAG_CPU, FLAG_SEED, FLAG_TIME, FLAG_VERSION, FLAG_NO_FUSE, FLAG_PASSES,
-	FLAG_STDLIB, FLAG_INTERP
+	FLAG_STDLIB, FLAG_INTERP, FLAG_DIAGNOSTICS, FLAG_JSON
 } flag;
 
 typedef struct flag_row { flag id; const char *name; const char *argument; const char *help; } flag_row;
@@ -32,6 +32,8 @@ static const flag_row flags[] = {
 	{FLAG_PASSES, "passes", "A,B", "run exactly these passes over the loops"},
 	{FLAG_DUMP, "dump", "STAGE", "print the result of a stage, and stop"},
 	{FLAG_INTERP, "interp", NULL, "with run: interpret instead of compiling"},
+	{FLAG_DIAGNOSTICS, "diagnostics", "text|json", "form of errors and warnings; json is one object a line"},
+	{FLAG_JSON, "json", NULL, "with explain: print JSON, errors included"},
 	{FLAG_TIME, "time", NULL, "print the time of each stage"},
 	{FLAG_VERBOSE, "verbose", NULL, "print the commands that are run"},
 	{FLAG_VERSION, "version", NULL, "print the version"},
@@ -42,6 +44,7 @@ enum { NFLAGS = sizeof flags / sizeof *flags };
 static const struct { const char *name; tsr_command command; const char *usage, *help; } commands[] = {
 	{NULL, TSR_COMMAND_COMPILE, "tsrc FILE.tsr -o PROGRAM", "compile and link"},
 	{"check", TSR_COMMAND_CHECK, "tsrc check FILE.tsr", "print the shape of every tensor"},
+	{"explain", TSR_COMMAND_EXPLAIN, "tsrc explain FILE.tsr[:LINE][:NAME]", "print why the tensor bound there has its shape"},
 	{"run", TSR_COMMAND_RUN, "tsrc run [--interp] FILE.tsr [ARGUMENTS]", "compile and run"},
 	{"passes", TSR_COMMAND_PASSES, "tsrc passes --passes=A,B FILE.loop", "run passes over loops written as text"},
 };
@@ -136,12 +139,36 @@ static bool apply(tsr_options *o, tsr_arena *a, flag f, const char *arg)
 	case FLAG_PASSES:       o->passes = arg; return true;
 	case FLAG_DUMP:         return parse_stage(arg, &o->dump);
 	case FLAG_INTERP:       o->interpret = true; return true;
+	case FLAG_DIAGNOSTICS:
+		o->json = !strcmp(arg, "json");
+		return o->json || !strcmp(arg, "text") || wrong("--diagnostics takes text or json, not", arg);
+	case FLAG_JSON:         o->json = true; return true;
 	case FLAG_TIME:         o->time = true; return true;
 	case FLAG_VERBOSE:      o->verbose = true; return true;
 	case FLAG_VERSION:      o->command = TSR_COMMAND_VERSION; return true;
 	case FLAG_HELP:         o->command = TSR_COMMAND_HELP; return true;
 	}
 	return false;
+}
+
+/* FILE:LINE:NAME, FILE:LINE or FILE:NAME, taken apart from the end. */
+static void take_apart(tsr_options *o, char *word)
+{
+	for (;;) {
+		char *colon = strrchr(word, ':'), *end;
+		if (!colon || colon == word || !colon[1] || strchr(colon, '/') || strstr(colon, ".tsr"))
+			return;
+		unsigned long line = strtoul(colon + 1, &end, 10);
+		if (*end && (o->at_name || o->at_line))
+			return;
+		*colon = 0;
+		if (*end)
+			o->at_name = colon + 1;
+		else
+			o->at_line = (uint32_t)line;
+		if (!*end)
+			return;
+	}
 }
 
 /* What stands where a command may stand; a file is input, and after it `run` leaves the rest to the program. */
@@ -157,6 +184,8 @@ static bool place(tsr_options *o, int argc, char **argv, int *at, bool *named)
 		}
 	if (o->input)
 		return wrong("one input file at a time; unexpected", word);
+	if (o->command == TSR_COMMAND_EXPLAIN)
+		take_apart(o, word);
 	o->input = word;
 	o->argc = 1;
 	o->argv = argv + *at;

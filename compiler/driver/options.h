@@ -11,7 +11,7 @@ typedef enum {
 } tsr_stage;
 
 typedef enum {
-	TSR_COMMAND_COMPILE, TSR_COMMAND_CHECK, TSR_COMMAND_RUN, TSR_COMMAND_PASSES, TSR_COMMAND_HELP, TSR_COMMAND_VERSION
+	TSR_COMMAND_COMPILE, TSR_COMMAND_CHECK, TSR_COMMAND_EXPLAIN, TSR_COMMAND_RUN, TSR_COMMAND_PASSES, TSR_COMMAND_HELP, TSR_COMMAND_VERSION
 } tsr_command;
 
 typedef enum { TSR_OUTPUT_EXECUTABLE, TSR_OUTPUT_OBJECT, TSR_OUTPUT_ASSEMBLY, TSR_OUTPUT_LLVM } tsr_output_kind;
@@ -25,6 +25,9 @@ typedef struct tsr_options {
 	int level;
 	bool debug, interpret, dependencies, time, verbose, no_fuse, colour, seed_given;
 	uint64_t seed;
+	bool json;                   /* diagnostics, and what explain prints */
+	uint32_t at_line;            /* explain: FILE:LINE:NAME; 0 and NULL where not given */
+	const char *at_name;
 	const char *triple, *cpu;    /* NULL: this machine's */
 	const char *passes;
 	const char *program;         /* argv[0], for finding the standard library and the runtime */

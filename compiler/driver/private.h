@@ -25,6 +25,9 @@ int tsr_drive_run(tsr_drive_state *d);
 int tsr_drive_interpret(tsr_drive_state *d);
 int tsr_drive_passes(tsr_drive_state *d);
 
+/* explain.c: the reasons for the shapes of the tensors that the command line names, on standard output. */
+void tsr_drive_explain(tsr_drive_state *d);
+
 /* link.c */
 /* Finds the compiler's own folder, the standard library and the -I folders. */
 void tsr_drive_folders(tsr_drive_state *d);

@@ -284,6 +284,8 @@ static tsr_chain answer(question *q, tsr_chain chain, tsr_ids facts)
 	chain.irredundant = found && minimise(q, &facts);
 	chain.nfacts = found ? facts.n : 0;
 	chain.facts = facts.at;
+	if (!q->shape)
+		chain.start = tsr_dim_unit();
 	return chain;
 }
 
@@ -352,7 +354,7 @@ tsr_chain tsr_store_why(tsr_store *s, const tsr_shape *shape, tsr_kind kind, uin
 	add_row(&l, shape->row[kind], false);
 	add_dim(&l, tsr_row_axis(r, axis));
 	question q = about(s, shape, kind, axis);
-	return answer(&q, (tsr_chain){.code = TSR_DIAG_COUNT, .closing = true}, slice_end(&l));
+	return answer(&q, (tsr_chain){.code = TSR_DIAG_COUNT, .closing = true, .start = tsr_row_axis(r, axis)}, slice_end(&l));
 }
 
 bool tsr_why_holds(tsr_store *s, const tsr_chain *chain, uint32_t except, const tsr_shape *shape, tsr_kind kind, uint32_t axis)

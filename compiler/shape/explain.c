@@ -165,6 +165,15 @@ void tsr_fault_meet(tsr_store *s, tsr_cstr *c, tsr_dim a, tsr_dim b, tsr_meet ho
 
 static const char *axes(tsr_store *s, uint32_t n) { return tsr_format(s->arena, "%u %s", n, n == 1 ? "axis" : "axes"); }
 
+/* A row for a headline: what is not known of it is `...`. */
+static const char *row_words(tsr_store *s, tsr_row r)
+{
+	const char *text = tsr_row_str(s, r), *from, *to;
+	if (!tsr_row_open(r) || !(from = strstr(text, "..r")) || !(to = strstr(from + 3, "..")))
+		return text;
+	return tsr_format(s->arena, "%.*s...%s", (int)(from - text), text, to + 2);
+}
+
 void tsr_fault_rank(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b)
 {
 	story t = found(s, TSR_E_RANK_CLASH, c);
@@ -173,10 +182,10 @@ void tsr_fault_rank(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b)
 	const char *kind = c->kind_b != TSR_KINDS ? tsr_format(s->arena, "%s ", kind_names[c->kind_b]) : "";
 	if (c->kind == TSR_C_ROW_BELOW)
 		text = tsr_format(s->arena, "too many axes in an operand: the %srow%s, %s, has %s; there is room for %u, %s", kind, of,
-			tsr_row_str(s, b), axes(s, nb), na, tsr_row_str(s, a));
+			row_words(s, b), axes(s, nb), na, row_words(s, a));
 	else
 		text = tsr_format(s->arena, "mismatching number of axes: the %srow%s is %s, where %s is required", kind, of,
-			tsr_row_str(s, b), tsr_row_str(s, a));
+			row_words(s, b), row_words(s, a));
 	if (!s->trial && c->kind_b != TSR_KINDS)
 		tsr_tell_not(&t.telling, tsr_cstr_root(s, c));
 	tsr_diag *d = report(&t, text, 0, NULL);
@@ -200,6 +209,14 @@ static const char *number(tsr_store *s, tsr_dim d)
 	return d.kind == TSR_DIM_VAR ? (s->dims.at[d.var].label ? s->dims.at[d.var].label : "?") : tsr_dim_str(s, d);
 }
 
+static bool is_number(tsr_dim d) { return d.kind == TSR_DIM_ATOM && tsr_size_is_const(d.atom.size); }
+
+static bool window_too_long(const tsr_affine *a, tsr_dim d, tsr_dim over, tsr_dim kernel)
+{
+	return tsr_dim_is_var(over) && a->offset == 0 && is_number(d) && is_number(kernel)
+		&& (kernel.atom.size.k - 1) * a->dilation + 1 > d.atom.size.k;
+}
+
 /* The arithmetic of an affine axis, as it would have to hold. */
 void tsr_fault_affine(tsr_store *s, tsr_cstr *c, tsr_dim d, tsr_dim over, tsr_dim kernel)
 {
@@ -210,6 +227,9 @@ void tsr_fault_affine(tsr_store *s, tsr_cstr *c, tsr_dim d, tsr_dim over, tsr_di
 	if (a->runtime)
 		tsr_text_addf(&t, "the axis of size %s is too short: with stride %lld and %s positions it must cover more", number(s, d),
 			(long long)a->stride, number(s, over));
+	else if (a->has_kernel && a->pad != TSR_PAD_SAME && window_too_long(a, d, over, kernel))
+		tsr_text_addf(&t, "a window of %s positions%s is longer than its axis, %s", number(s, kernel),
+			a->dilation > 1 ? tsr_format(s->arena, ", %lld apart,", (long long)a->dilation) : "", number(s, d));
 	else if (a->has_kernel && a->pad != TSR_PAD_SAME)
 		tsr_text_addf(&t, "the windows do not tile the axis: input %s is not %lld*(%s-1) + 1 + (%s-1)*%lld%s for any whole number",
 			number(s, d), (long long)a->stride, tsr_dim_is_var(over) ? "output" : number(s, over),

@@ -214,8 +214,20 @@ void tsr_tell_cstr(tsr_telling *t, const tsr_cstr *c, tsr_dim value)
 
 static void tell_stamp(tsr_telling *t, tsr_dim value)
 {
-	if (value.from)
-		tsr_tell_cstr(t, t->s->cstrs.at[value.from - 1], value);
+	const tsr_cstr *c = value.from ? t->s->cstrs.at[value.from - 1] : NULL;
+	if (!c)
+		return;
+	tsr_tell_cstr(t, c, value);
+	if (c->kind == TSR_C_AFFINE) {                       /* a derived size: by the way of its parts */
+		tsr_tell_dim(t, c->affine.d);
+		tsr_tell_dim(t, c->affine.term->over);
+		if (c->affine.term->has_kernel)
+			tsr_tell_dim(t, c->affine.term->kernel);
+	} else if (c->kind == TSR_C_CONCAT) {
+		tsr_tell_dim(t, c->concat.d);
+		for (uint32_t i = 0; i < c->concat.n; i++)
+			tsr_tell_dim(t, c->concat.at[i]);
+	}
 }
 
 static void tell_reason(tsr_telling *t, uint32_t id, tsr_dim value)
@@ -262,6 +274,7 @@ void tsr_chain_words(tsr_store *s, const tsr_chain *chain, tsr_notes *out)
 {
 	tsr_telling t;
 	tsr_telling_init(&t, s, chain->nfacts, chain->facts);
+	tsr_tell_dim(&t, chain->start);
 	tsr_tell_rest(&t);
 	for (uint32_t i = 0; i < t.told.n; i++)
 		tsr_push(s->arena, out, ((tsr_note){t.told.at[i].span, tsr_text_str(&t.told.at[i].text)}));

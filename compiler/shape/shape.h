@@ -201,6 +201,7 @@ typedef struct tsr_chain {
 	bool irredundant;                /* without any one of them it does not follow; false where that took too long to find out */
 	uint32_t nfacts;
 	const uint32_t *facts;
+	tsr_dim start;                   /* of a size: the axis, whose way back is told first */
 } tsr_chain;
 
 uint32_t tsr_store_nchains(const tsr_store *s);              /* one per error */
