@@ -107,6 +107,7 @@ static LLVMValueRef float_op(tsr_emit *e, tsr_op op, tsr_prec p, LLVMValueRef *a
 	case TSR_OP_LE:    return compare(e, LLVMRealOLE, a);
 	case TSR_OP_GT:    return compare(e, LLVMRealOGT, a);
 	case TSR_OP_GE:    return compare(e, LLVMRealOGE, a);
+	case TSR_OP_AT:
 	case TSR_OP_EQ:    return compare(e, LLVMRealOEQ, a);
 	case TSR_OP_NE:    return compare(e, LLVMRealUNE, a);
 	case TSR_OP_WHERE: return LLVMBuildSelect(b, a[0], a[1], a[2], "");
@@ -181,7 +182,7 @@ static LLVMValueRef int_op(tsr_emit *e, tsr_op op, tsr_prec p, LLVMValueRef *a)
 		return p == TSR_PREC_BOOL ? LLVMBuildOr(b, a[0], a[1], "") : intrinsic(e, is_u ? "llvm.umax" : "llvm.smax", 2, a);
 	case TSR_OP_MIN:
 		return p == TSR_PREC_BOOL ? LLVMBuildAnd(b, a[0], a[1], "") : intrinsic(e, is_u ? "llvm.umin" : "llvm.smin", 2, a);
-	case TSR_OP_LT: case TSR_OP_LE: case TSR_OP_GT: case TSR_OP_GE: case TSR_OP_EQ: case TSR_OP_NE:
+	case TSR_OP_LT: case TSR_OP_LE: case TSR_OP_GT: case TSR_OP_GE: case TSR_OP_EQ: case TSR_OP_AT: case TSR_OP_NE:
 		return int_compare(e, is_u, op, a);
 	case TSR_OP_NOT:   return LLVMBuildNot(b, a[0], "");
 	case TSR_OP_AND:   return LLVMBuildAnd(b, a[0], a[1], "");

@@ -189,6 +189,60 @@ static void check_operand(void *user, const tsr_operand *o)
 	}
 }
 
+/* `at index positions`: one kernel looks at every index before any is used. */
+static void check_positions(tsr_lowering *w, const tsr_assign *a, const tsr_piece *p, const tsr_rhs *at)
+{
+	const tsr_rhs *index = at->op.args[0], *positions = at->op.args[1];
+	uint64_t over = positions->kind == TSR_RHS_OPERAND ? tsr_operand_loops(p, &positions->operand) : 0, loops = tsr_rhs_loops(p, index);
+	uint32_t position = 0;
+	while (position < p->nloops && over != UINT64_C(1) << position)
+		position++;
+	if (index->kind != TSR_RHS_OPERAND || position == p->nloops || loops & over)
+		return;
+	tsr_nest n = {.w = w, .a = a, .p = p, .first_sym = w->unit->nsyms};
+	uint32_t sym = n.first_sym + p->nloops;
+	w->unit->nsyms = sym + 1;
+	tsr_stmt *kernel = tsr_stmt_new(w->arena, TSR_STMT_KERNEL, a->span), *read = tsr_stmt_new(w->arena, TSR_STMT_LETSYM, index->span);
+	kernel->kernel.name = tsr_intern(w->g->tc->names, "check");
+	read->letsym.sym = sym;
+	read->letsym.value = tsr_lower_value(&n, index, TSR_PREC_I64);
+	tsr_span site = a->span;             /* the outermost application: the user's */
+	for (const tsr_within *up = w->g->records.at[a->record]->rule.why.within; up; up = up->up)
+		site = up->site;
+	tsr_stmt *check = tsr_stmt_new(w->arena, TSR_STMT_CHECK, site);
+	check->check.range = (tsr_range){tsr_lin_add_sym(w->arena, tsr_lin_const(0), 1, TSR_LSYM_DATA, sym), p->loops[position].extent};
+	check->check.what = tsr_format(w->arena, "the axis that `%s` looks up", tsr_tensor_get(w->g, index->operand.tensor)->name);
+	tsr_stmts body = {0};
+	tsr_push(w->arena, &body, read);
+	tsr_push(w->arena, &body, check);
+	for (uint32_t i = p->nloops; i-- > 0;) {
+		if (!(loops >> i & 1))
+			continue;
+		tsr_stmt *f = tsr_stmt_new(w->arena, TSR_STMT_FOR, a->span);
+		f->loop.sym = n.first_sym + i;
+		f->loop.name = "i";
+		f->loop.extent = p->loops[i].extent;
+		f->loop.how = TSR_FOR_SERIAL;
+		f->loop.body = body;
+		body = (tsr_stmts){0};
+		tsr_push(w->arena, &body, f);
+	}
+	kernel->kernel.body = body;
+	tsr_push(w->arena, &w->unit->body, kernel);
+}
+
+static void find_positions(tsr_lowering *w, const tsr_assign *a, const tsr_piece *p, const tsr_rhs *r)
+{
+	if (r->kind == TSR_RHS_CONVERT)
+		find_positions(w, a, p, r->converted);
+	if (r->kind != TSR_RHS_OP)
+		return;
+	if (r->op.op == TSR_OP_AT)
+		check_positions(w, a, p, r);
+	for (uint32_t i = 0; i < tsr_op_get(r->op.op)->arity; i++)
+		find_positions(w, a, p, r->op.args[i]);
+}
+
 /* ---- assignments --------------------------------------------------------------------------------------------------- */
 
 static void fill(tsr_lowering *w, const tsr_assign *a)
@@ -253,6 +307,7 @@ static void lower_assign(tsr_lowering *w, const tsr_assign *a, const tsr_proj *p
 		checks c = {w, a, &p->pieces[i]};
 		check_operand(&c, &a->target);
 		tsr_rhs_operands(a->rhs, check_operand, &c);
+		find_positions(w, a, &p->pieces[i], a->rhs);
 		b = tsr_lower_buffer(w, &a->target, &p->pieces[i]);
 	}
 	if (accumulates && a->clear && !(direct && surjective)) {

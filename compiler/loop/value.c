@@ -231,7 +231,7 @@ static tsr_expr *op_value(tsr_nest *n, const tsr_rhs *r)
 		args[i] = tsr_lower_value(n, r->op.args[i], r->op.op == TSR_OP_WHERE && i == 0 ? TSR_PREC_BOOL : p);
 	if (r->op.op == TSR_OP_ID)
 		return args[0];
-	return tsr_expr_op(n->w->arena, r->op.op, p, args[0], args[1], args[2]);
+	return tsr_expr_op(n->w->arena, r->op.op == TSR_OP_AT ? TSR_OP_EQ : r->op.op, p, args[0], args[1], args[2]);
 }
 
 tsr_expr *tsr_lower_value(tsr_nest *n, const tsr_rhs *rhs, tsr_prec want)

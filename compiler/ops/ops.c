@@ -357,6 +357,7 @@ static tsr_scalar apply_float(tsr_op op, tsr_prec p, double x, double y, double 
 	case TSR_OP_LE:    return truth(x <= y);
 	case TSR_OP_GT:    return truth(x > y);
 	case TSR_OP_GE:    return truth(x >= y);
+	case TSR_OP_AT:
 	case TSR_OP_EQ:    return truth(x == y);
 	case TSR_OP_NE:    return truth(x != y);
 	case TSR_OP_FMA:
@@ -397,6 +398,7 @@ static tsr_scalar apply_int(tsr_op op, tsr_prec p, int64_t x, int64_t y, int64_t
 	case TSR_OP_LE:   return truth(x <= y);
 	case TSR_OP_GT:   return truth(x > y);
 	case TSR_OP_GE:   return truth(x >= y);
+	case TSR_OP_AT:
 	case TSR_OP_EQ:   return truth(x == y);
 	case TSR_OP_NE:   return truth(x != y);
 	case TSR_OP_NOT:  return truth(!x);

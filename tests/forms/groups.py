@@ -23,10 +23,12 @@ class Case:
 
     tolerance = 0
 
-    def __init__(self, number, text, build, arrays, value, gradients, weights, kinds=None):
+    def __init__(self, number, text, build, arrays, value, gradients, weights, kinds=None, given=None):
         self.text = text
         names = ["x%d_%d" % (number, k) for k in range(len(arrays))]
         self.lines = ["let%%op %s = { %s = %s }" % (n, n, literal(a)) for n, a in zip(names, arrays)]
+        if given:                                       # the kinds of the first operand's axes
+            self.lines[0] = "let%%op %s = { %s = %s }" % (names[0], names[0], literal(arrays[0], given))
         result = "r%d" % number
         self.lines += build(result, names)
         self.main = ["print " + result]
@@ -283,6 +285,29 @@ def stacked(rng, number):
     return Case(number, "literal " + "".join(kinds), build, arrays, value, gradients, weights, order)
 
 
+# ---- gathers ------------------------------------------------------------------------------------------------------------------
+
+def whole(array, kinds):
+    return literal(array, kinds).replace(".0", "")
+
+
+def gathered(rng, number):
+    """table @> ids: the table's input axis by whole numbers in any batch and input axes."""
+    kinds = "b" * rng.randint(0, 2) + "i" * rng.randint(0, 1) or "b"
+    ids_shape = [rng.randint(1, 4) for _ in kinds]
+    n, outer = rng.randint(1, 9), [rng.randint(1, 3) for _ in range(rng.randint(0, 2))]
+    table = draw_array(rng, outer + [n])
+    ids = np.array([rng.randrange(n) for _ in range(int(np.prod(ids_shape)))]).reshape(ids_shape)
+    batch = kinds.count("b")
+    value = np.moveaxis(table[..., ids], list(range(len(outer))), list(range(batch, batch + len(outer))))
+    weights = draw_array(rng, value.shape)
+    gradient = np.zeros_like(table)
+    np.add.at(np.moveaxis(gradient, -1, 0), ids, np.moveaxis(weights, list(range(batch, batch + len(outer))), list(range(len(ids_shape), value.ndim))))
+    build = lambda r, x: ["let%%op i%d = %s" % (number, whole(ids, kinds)), "let%%op %s = %s @> i%d" % (r, x[0], number)]
+    return Case(number, "@> %s of %s" % (kinds, table.shape), build, [table], value, [gradient], weights,
+                "b" * batch + "o" * len(outer) + "i" * (len(kinds) - batch), "o" * len(outer) + "i")
+
+
 OVERLAPS = [
     ("let%op y = ([1.; 2.], [3.; 4.]) ++^ \"a; a => a^b\"\nlet%main () = print y\n", ["E05"]),
     ("let%op y = ([1.; 2.], [3.; 4.]) ++^ \"a; a => a^a\"\nlet%main () = print y\n", ["E0503"]),
@@ -296,5 +321,6 @@ GROUPS = {
     "joined": (joined, 200, OVERLAPS),
     "taken": (taken, 150, []),
     "stacked": (stacked, 60, []),
+    "gathered": (gathered, 200, []),
     "layers": (layer, 60, []),
 }
