@@ -2,11 +2,13 @@
 """examples/attention.tsr against NumPy: the initial parameters computed anew from the documented streams of random words
 (Threefry-4x32-20 keyed by name and seed), then the block for each batch shape."""
 import os
-import re
 import subprocess
 import sys
 
 import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+import printed  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 M = 0xFFFFFFFF
@@ -62,19 +64,6 @@ def block(x, wq, wk, wv, wo):
     return np.einsum("fhe,...she->...sf", wo, mixed)
 
 
-def parse(text):
-    got, name = {}, None
-    for line in text.splitlines():
-        m = re.match(r"(\S+) : (.*)$", line)
-        if m:
-            name = m.group(1)
-            got[name] = []
-            line = line[line.index("[") :] if "[" in line else ""
-        if name:
-            got[name] += [float(x) for x in re.findall(r"-?\d+\.?\d*(?:e[+-]?\d+)?", line)]
-    return got
-
-
 def main():
     assert threefry([0] * 4, [0] * 4) == [0x9C6CA96A, 0xE17EAE66, 0xFC10ECD4, 0x5256A7D8]
     tsrc, path = os.path.join(sys.argv[1], "tsrc"), os.path.join(ROOT, "examples", "attention.tsr")
@@ -85,7 +74,7 @@ def main():
             print("FAILED seed %d: %s" % (seed, run.stderr.strip()))
             failed += 1
             continue
-        got = parse(run.stdout)
+        got = printed.tensors(run.stdout)
         w = [kaiming("block.w_" + n, seed, (2, 3), (4,)) for n in "qkv"] + [kaiming("block.w_o", seed, (4,), (2, 3))]
         for name, shape in (("y", (2, 3, 4)), ("z", (5, 4))):
             x = np.sin(0.37 * np.arange(np.prod(shape))).reshape(shape)

@@ -16,6 +16,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+import printed  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 KINDS = ("batch", "output", "input")                    # memory order
@@ -191,19 +194,6 @@ def translate(case):
     return "\n".join(lines) + "\n", shown
 
 
-def parse_values(text):
-    got, name = {}, None
-    for line in text.splitlines():
-        m = re.match(r"(\S+) : (.*)$", line)
-        if m:
-            name = m.group(1)
-            got[name] = []
-            line = line[line.index("[") :] if "[" in line else line.rpartition("  ")[2] if ": ()" in line else ""
-        if name:
-            got[name] += [float(x) for x in re.findall(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)", line.replace("true", "1").replace("false", "0"))]
-    return got
-
-
 def parse_shapes(text):
     got = {}
     for line in text.splitlines():
@@ -288,7 +278,7 @@ def judge(case, tsrc, folder):
     run = subprocess.run([tsrc, "run", "-O1", path], capture_output=True, text=True)
     if run.returncode:
         return "run ends with %d: %s" % (run.returncode, run.stderr.strip())
-    got = parse_values(run.stdout)
+    got = printed.tensors(run.stdout)
     for name, v in shown.items():
         if not close(got.get(name, []), v):
             return "%s = %s, expected %s" % (name, got.get(name), v)

@@ -10,12 +10,14 @@ sum of the result times fixed integers, so that every gradient is an integer too
 import argparse
 import os
 import random
-import re
 import subprocess
 import sys
 import tempfile
 
 import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+import printed  # noqa: E402
 
 PER_PROGRAM = 25
 LETTERS = "abcdefgh"
@@ -226,20 +228,6 @@ def write_case(case, rng, lines, main):
     return spec, expected
 
 
-def parse(text):
-    """name -> flat list of numbers, from the printed tensors."""
-    got, name = {}, None
-    for line in text.splitlines():
-        m = re.match(r"(\S+) : (.*)$", line)
-        if m:
-            name = m.group(1)
-            got[name] = []
-            line = m.group(2).partition("  ")[2]        # a scalar's value stands there without brackets
-        if name:
-            got[name] += [float(x) for x in re.findall(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)", line)]
-    return got
-
-
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("build")
@@ -261,7 +249,7 @@ def main():
             with open(path, "w") as f:
                 f.write("\n".join(lines) + "\n")
             run = subprocess.run([os.path.join(o.build, "tsrc"), "run", "-O1", path], capture_output=True, text=True)
-            got = parse(run.stdout)
+            got = printed.tensors(run.stdout)
             if run.returncode:
                 print(path + ":", run.stderr.strip()[:2000])
             for spec, expected in cases:

@@ -9,7 +9,6 @@ comparison is exact.
 import argparse
 import os
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -18,21 +17,10 @@ import numpy as np
 
 from groups import GROUPS
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+import printed  # noqa: E402
+
 WAYS = (("--interp",), ("-O0",), ("-O3",))
-
-
-def parse(text):
-    """name -> flat list of numbers, from the printed tensors."""
-    got, name = {}, None
-    for line in text.splitlines():
-        m = re.match(r"(\S+) : (.*)$", line)
-        if m:
-            name = m.group(1)
-            got[name] = []
-            line = m.group(2).partition("  ")[2]        # a scalar's value stands there without brackets
-        if name:
-            got[name] += [float(x) for x in re.findall(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)", line)]
-    return got
 
 
 def differs(case, got, name, value):
@@ -63,7 +51,7 @@ def judge(options, folder, name, draw, count, extra):
         run = subprocess.run([os.path.join(options.build, "tsrc"), "run", *way, path], capture_output=True, text=True)
         if run.returncode:
             print("%s %s: exit status %d: %s" % (path, way[0], run.returncode, run.stderr.strip()[:2000]))
-        for case, bad in wrong(cases, parse(run.stdout)):
+        for case, bad in wrong(cases, printed.tensors(run.stdout)):
             if bad:
                 failed += 1
                 print("%s %s %s: %s differ" % (name, way[0], case.text, ", ".join(bad)))
