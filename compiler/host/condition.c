@@ -32,3 +32,35 @@ uint32_t tsr_host_conditions(const tsr_graph *g, tsr_host_condition **out)
 	}
 	return used;
 }
+
+static bool lone_symbol(tsr_size s) { return s.nterms == 1 && s.k == 0 && s.terms[0].coef == 1; }
+
+/* A symbol that a file's header can give: no quotient. */
+static bool lone_given(const tsr_graph *g, tsr_size s)
+{
+	return lone_symbol(s) && !tsr_store_symbol_get(g->store, s.terms[0].symbol)->derived;
+}
+
+int64_t tsr_host_table_dim(const tsr_graph *g, const tsr_buffer *b, uint32_t i)
+{
+	tsr_size s = b->dims[i];
+	if (!tsr_size_is_const(s) && !lone_given(g, s) && b->kind == TSR_BUFFER_FILE) {
+		const tsr_data_file *f = tsr_tensor_get(g, b->tensor)->file;
+		s = i < f->rank ? f->dims[i] : s;
+	}
+	if (tsr_size_is_const(s))
+		return s.k;
+	return lone_symbol(s) ? -1 - (int64_t)s.terms[0].symbol : 0;
+}
+
+bool tsr_host_checked_symbol(const tsr_graph *g, const tsr_loops *l, uint32_t symbol)
+{
+	const tsr_symbol *y = tsr_store_symbol_get(g->store, symbol);
+	if (!y->solved || y->derived || tsr_size_is_const(y->value) || lone_given(g, y->value))
+		return false;
+	for (uint32_t i = 0; i < l->buffers.n; i++)
+		for (uint32_t k = 0; l->buffers.at[i]->kind == TSR_BUFFER_FILE && k < l->buffers.at[i]->rank; k++)
+			if (tsr_host_table_dim(g, l->buffers.at[i], k) == -1 - (int64_t)symbol)
+				return true;
+	return false;
+}

@@ -92,6 +92,11 @@ void tsr_host_numbers(const tsr_host *h, const tsr_code *code);
 /* Tests of sizes, to be made when the files were read: left = right, or left >= right. */
 typedef struct tsr_host_condition { tsr_span span; const char *what; tsr_size left, right; bool at_least; } tsr_host_condition;
 uint32_t tsr_host_conditions(const tsr_graph *g, tsr_host_condition **out);
+/* Axis i of a buffer as the runtime's table of buffers has it: the number; -1 - s for the symbol s; 0 for an expression. Of a file
+ * it is the symbol that the program wrote, so that the file's header gives it, also where inference solved it. */
+int64_t tsr_host_table_dim(const tsr_graph *g, const tsr_buffer *b, uint32_t i);
+/* The symbol was solved to an expression of others, and a file gives it all the same: it must be what was inferred. */
+bool tsr_host_checked_symbol(const tsr_graph *g, const tsr_loops *l, uint32_t symbol);
 void tsr_host_print(const tsr_host *h, FILE *out);           /* --dump=host */
 void tsr_host_check(const tsr_host *h);
 

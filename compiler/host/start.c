@@ -16,14 +16,6 @@ static const tsr_file_format *format_named(const char *name)
 	return &tsr_format_any;
 }
 
-/* A size as the runtime's table writes it: the number, or -1 - s for the symbol s alone, or 0 where it is an expression. */
-static int64_t table_dim(tsr_size s)
-{
-	if (s.nterms == 0)
-		return s.k;
-	return s.nterms == 1 && s.k == 0 && s.terms[0].coef == 1 ? -1 - (int64_t)s.terms[0].symbol : 0;
-}
-
 static void *literal(tsr_interp *in, const tsr_buffer *b)
 {
 	char *data = tsr_alloc(in->arena, b->count * tsr_prec_bytes(b->prec) + 1);
@@ -37,7 +29,7 @@ static void describe(tsr_interp *in, const tsr_buffer *b, tsr_buffer_info *info)
 	int64_t *dims = TSR_NEW_N(in->arena, int64_t, b->rank + 1);
 	info->bytes = tsr_prec_bytes(b->prec);
 	for (uint32_t i = 0; i < b->rank; i++) {
-		dims[i] = table_dim(b->dims[i]);
+		dims[i] = tsr_host_table_dim(in->host->graph, b, i);
 		info->bytes = info->bytes < 0 || !tsr_size_is_const(b->dims[i]) ? -1 : info->bytes * dims[i];
 	}
 	info->name = b->name;
@@ -73,10 +65,15 @@ static void derive_sizes(tsr_interp *in)
 	int64_t *syms = tsr_syms(in->ctx);
 	for (uint32_t i = 0; i < tsr_store_nsymbols(s); i++) {
 		const tsr_symbol *y = tsr_store_symbol_get(s, i);
-		if (y->solved)
-			syms[i] = tsr_size_eval(y->value, syms);
-		else if (y->derived)
+		if (y->derived && !y->solved)
 			syms[i] = tsr_size_eval(y->dividend, syms) / y->divisor;
+	}
+	for (uint32_t i = 0; i < tsr_store_nsymbols(s); i++) {
+		const tsr_symbol *y = tsr_store_symbol_get(s, i);
+		int64_t value = y->solved ? tsr_size_eval(y->value, syms) : syms[i];
+		if (tsr_host_checked_symbol(in->host->graph, in->loops, i))
+			tsr_check_size(in->ctx, place(in, y->span), tsr_format(in->arena, "the size ?%s", y->name), syms[i], value, false);
+		syms[i] = value;
 	}
 }
 

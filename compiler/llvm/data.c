@@ -50,15 +50,6 @@ static LLVMValueRef literal(tsr_emit *e, const tsr_buffer *b)
 	return tsr_emit_global(e, LLVMConstArray2(type, all, b->count), b->name, 64);
 }
 
-/* A size as the table writes it: a number; -1 - s for the symbol s alone; 0 for an expression, which only the program's own
- * start-up code computes. */
-static int64_t table_dim(tsr_size s)
-{
-	if (tsr_size_is_const(s))
-		return s.k;
-	return s.nterms == 1 && s.k == 0 && s.terms[0].coef == 1 ? -1 - (int64_t)s.terms[0].symbol : 0;
-}
-
 int64_t tsr_emit_constant_bytes(const tsr_buffer *b)
 {
 	int64_t bytes = tsr_prec_bytes(b->prec);
@@ -84,7 +75,7 @@ static LLVMValueRef buffer_row(tsr_emit *e, const tsr_buffer *b)
 {
 	int64_t *dims = TSR_NEW_N(e->tc->arena, int64_t, b->rank + 1);
 	for (uint32_t i = 0; i < b->rank; i++)
-		dims[i] = table_dim(b->dims[i]);
+		dims[i] = tsr_host_table_dim(e->host->graph, b, i);
 	bool filled = b->kind == TSR_BUFFER_LITERAL && b->data;
 	LLVMValueRef row[7] = {tsr_emit_text(e, b->name), tsr_emit_integers(e, b->rank, dims),
 		filled ? literal(e, b) : LLVMConstNull(e->ptr), tsr_emit_i64(e, tsr_emit_constant_bytes(b)), tsr_emit_i64(e, b->rank),

@@ -54,13 +54,23 @@ static void derive_symbols(tsr_emit *e)
 	tsr_store *s = e->host->graph->store;
 	for (uint32_t i = 0; i < e->loops->symbols.n; i++) {
 		const tsr_symbol *y = tsr_store_symbol_get(s, i);
-		LLVMValueRef value;
-		if (!y->solved && !y->derived)
+		if (!y->derived || y->solved)
 			continue;
 		load_symbols(e);
-		value = tsr_emit_size(e, y->solved ? y->value : y->dividend);
+		LLVMValueRef value = LLVMBuildSDiv(e->builder, tsr_emit_size(e, y->dividend), tsr_emit_i64(e, y->divisor), "");
+		LLVMBuildStore(e->builder, value, at(e, e->i64, e->symbol_table, i));
+	}
+	load_symbols(e);
+	for (uint32_t i = 0; i < e->loops->symbols.n; i++) {
+		const tsr_symbol *y = tsr_store_symbol_get(s, i);
 		if (!y->solved)
-			value = LLVMBuildSDiv(e->builder, value, tsr_emit_i64(e, y->divisor), "");
+			continue;
+		LLVMValueRef value = tsr_emit_size(e, y->value);
+		if (tsr_host_checked_symbol(e->host->graph, e->loops, i)) {
+			LLVMValueRef args[6] = {e->ctx, tsr_emit_where(e, y->span), tsr_emit_text(e, tsr_format(e->tc->arena, "the size ?%s", y->name)),
+				e->symbols[i], value, LLVMConstInt(e->i32, 0, false)};
+			tsr_emit_call(e, "tsr_check_size", e->none, 6, args);
+		}
 		LLVMBuildStore(e->builder, value, at(e, e->i64, e->symbol_table, i));
 	}
 	load_symbols(e);

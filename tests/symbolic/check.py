@@ -1,0 +1,90 @@
+"""Programs compiled once and run at many sizes ?n, judged by NumPy: sizes that are solved, derived sizes, and the messages of
+sizes that do not fit."""
+import os, re, subprocess, sys, tempfile
+import numpy as np
+
+TSRC = os.path.abspath(os.path.join(sys.argv[1], "tsrc"))
+X = 'let x = file (argument 1) ~as:"| -> ?n" ~format:"npy" ~prec:"f32"\n'
+Y = 'let y = file (argument 2) ~as:"| -> ?m" ~format:"npy" ~prec:"f32"\n'
+K = "let%op k = [1.; 10.; 100.]\n"
+passed = failed = 0
+
+
+def check(holds, what):
+    global passed, failed
+    passed, failed = passed + bool(holds), failed + (not holds)
+    if not holds:
+        print(what)
+
+
+def windows(x, stride=1, pad=0):
+    x = np.pad(x, pad)
+    return np.array([x[i:i + 3] @ [1, 10, 100] for i in range(0, len(x) - 2, stride)])
+
+
+# (name, program, expected shape under check, NumPy's answer, (n, m) that fit, {(n, m): message} of those that do not)
+CASES = [
+    ("the sum of concatenated axes", X + 'let%op r = (x, x) ++^ "i; j => i^j"', "2*?n", lambda x, y: np.concatenate([x, x]),
+     [(1, 0), (2, 0), (7, 0)], {}),
+    ("one more", X + 'let%op r = x ++ "i => 1^i"', r"?n+1", lambda x, y: np.concatenate([[0], x]), [(1, 0), (5, 0)], {}),
+    ("a product over it", X + 'let%op r = x +* x "i; j => i j"', "?n, ?n", lambda x, y: np.outer(x, x), [(1, 0), (3, 0), (6, 0)], {}),
+    ("a valid window", X + K + 'let%op r = x +* k "o <+ k; k => o"', "?n-2", lambda x, y: windows(x), [(3, 0), (4, 0), (9, 0)],
+     {(2, 0): "the size ?n-2 is 0 here, and at least 1 is needed", (1, 0): "the size ?n-2 is -1 here"}),
+    ("a padded window", X + K + 'let%op r = x +* k "o =+ k; k => o"', "?n", lambda x, y: windows(x, pad=1), [(1, 0), (2, 0), (8, 0)], {}),
+    ("a strided window", X + K + 'let%op r = x +* k "2*o <+ k; k => o"', "((?n-1)/2)", lambda x, y: windows(x, 2), [(3, 0), (5, 0), (11, 0)],
+     {(4, 0): "the size ?n-1 is 3 here, and 2 is needed"}),
+    ("a stride", X + 'let%op r = x ++ "2*o => o"', "(?n/2)", lambda x, y: x[::2], [(2, 0), (4, 0), (10, 0)],
+     {(5, 0): "the size ?n is 5 here, and 4 is needed"}),
+    ("a window of a concatenation", X + K + 'let%op b = (x, x) ++^ "i; j => i^j"\nlet%op r = b +* k "o <+ k; k => o"', "2*?n-2",
+     lambda x, y: windows(np.concatenate([x, x])), [(2, 0), (5, 0)], {(1, 0): "the size 2*?n-2 is 0 here, and at least 1 is needed"}),
+    ("solved by a number", X + "let%op r = [1.; 2.; 3.; 4.] *. x", "4", lambda x, y: x * [1, 2, 3, 4], [(4, 0)],
+     {(3, 0): "holds f32 (3,), and the program was compiled for f32 (4,)"}),
+    ("solved by another", X + Y + "let%op r = x + y", "?n", lambda x, y: x + y, [(1, 1), (6, 6)], {(2, 3): "holds f32 (3,)", (3, 1): "holds f32 (1,)"}),
+    ("solved by what is derived", X + Y + 'let%op r = (x ++ "i => 1^i^1") + y', "?n+2", lambda x, y: np.pad(x, 1) + y, [(1, 3), (4, 6)],
+     {(4, 5): "the size ?m is 5 here, and 6 is needed", (2, 2): "the size ?m is 2 here, and 4 is needed"}),
+    ("solved by a stride", X + Y + 'let%op r = (x ++ "2*o => o") + y', "(?n/2)", lambda x, y: x[::2] + y, [(2, 1), (6, 3)],
+     {(6, 2): "is 2 here, and 3 is needed", (5, 2): "the size ?n is 5 here, and 4 is needed"}),
+    ("two quotients", X + Y + 'let%op r = (x ++ "2*o => o") + (y ++ "3*o => o")', "(?n/2)", lambda x, y: x[::2] + y[::3], [(2, 3), (4, 6)],
+     {(4, 3): "the size (?n/2) is 2 here, and 1 is needed", (2, 4): "the size ?m is 4 here, and 3 is needed"}),
+    ("a run-time 1 does not stretch", X + Y + "let%op r = x +* y \"i; i => i\"", "?n", lambda x, y: x * y, [(1, 1), (3, 3)],
+     {(3, 1): "holds f32 (1,)"}),
+]
+
+
+def numbers(text):
+    return np.array([float(w) for w in re.findall(r"-?\d+\.?\d*(?:e[-+]?\d+)?", text)])
+
+
+def run(command, folder):
+    p = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    return p.returncode, p.stdout, p.stderr
+
+
+def one(folder, name, program, shape, answer, fits, refused):
+    path = os.path.join(folder, "p.tsr")
+    with open(path, "w") as f:
+        f.write(program + "\nlet%main () = print r\n")
+    status, out, err = run([TSRC, "check", path], folder)
+    check(f"r : {shape}\n" in out, f"{name}: expected r : {shape}\n{out}{err}")
+    status, out, err = run([TSRC, path, "-o", os.path.join(folder, "p")], folder)
+    if status:
+        return check(False, f"{name}: {err}")
+    for n, m in fits + list(refused):
+        x, y = (np.arange(1, size + 1, dtype=np.float32) for size in (n, m))
+        np.save(os.path.join(folder, "x.npy"), x)
+        np.save(os.path.join(folder, "y.npy"), y)
+        for command in ([os.path.join(folder, "p")], [TSRC, "run", "--interp", "p.tsr"]):
+            status, out, err = run(command + ["x.npy", "y.npy"], folder)
+            if (n, m) in refused:
+                check(status == 1 and refused[n, m] in err and "p.tsr:" in err, f"{name} at {n}, {m}: exit status {status}\n{out}{err}")
+                continue
+            body = out.split("  " if np.ndim(answer(x, y)) == 1 else "\n", 1)[-1]
+            got, want = numbers(body), np.ravel(answer(x, y))
+            check(status == 0 and got.shape == want.shape and np.allclose(got, want), f"{name} at {n}, {m}: {got}, not {want}\n{out}{err}")
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    for case in CASES:
+        one(tmp, *case)
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0)
