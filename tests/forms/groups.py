@@ -308,6 +308,48 @@ def gathered(rng, number):
                 "b" * batch + "o" * len(outer) + "i" * (len(kinds) - batch), "o" * len(outer) + "i")
 
 
+# ---- products of many operands; reductions along one axis ------------------------------------------------------------------------
+
+def product(rng, number):
+    """Three to five operands; letters that the result leaves out are summed."""
+    sizes = {c: rng.randint(1, 3) for c in "abcde"[:rng.randint(2, 5)]}
+    slots = [rng.sample(list(sizes), rng.randint(1, min(3, len(sizes)))) for _ in range(rng.randint(3, 5))]
+    used = sorted({c for s in slots for c in s})
+    result = rng.sample(used, rng.randint(1, len(used)))
+    plain = lambda names: [Axis((1, n)) for n in names]
+    piece = Piece({c: sizes[c] for c in used}, [(k, plain(s)) for k, s in enumerate(slots)], plain(result))
+    arrays = [draw_array(rng, [sizes[c] for c in s], -2, 3) for s in slots]
+    value = forward([piece], arrays, [sizes[c] for c in result])
+    weights = draw_array(rng, value.shape)
+    spec = "; ".join("".join(s) for s in slots) + " => " + "".join(result)
+    build = lambda r, x: ['let%%op %s = (%s) +* "%s"' % (r, ", ".join(x), spec)]
+    return Case(number, "+* " + spec, build, arrays, value, backward([piece], arrays, value, weights), weights)
+
+
+class Reduction:
+    """What Data makes of the last axis of a batch of rows, and the gradient of a running sum."""
+
+    tolerance = 1e-6
+
+    def __init__(self, rng, number):
+        n = number
+        x = draw_array(rng, [rng.randint(1, 4), rng.randint(1, 7)], -2, 2)
+        row, w = x[0], draw_array(rng, [x.shape[1]])
+        self.text = "reductions of %s" % x.tolist()
+        self.lines = ["let%%op b%d = %s" % (n, literal(x, "bo")), "let%%op x%d = { x%d = %s }" % (n, n, literal(row)),
+                      "let%%op c%d = cumulative_sum x%d" % (n, n), "let%%op l%d = sum (c%d *. %s)" % (n, n, literal(w)),
+                      "let%%cd g%d = grad_update l%d" % (n, n),
+                      "let%%op p%d = product b%d" % (n, n), "let%%op m%d = argmax b%d" % (n, n),
+                      "let%%op s%d = cumulative_sum b%d" % (n, n), "let%%op k%d = b%d @-- \"... | n => ... |\"" % (n, n),
+                      "let%%op a%d = where (for_all (b%d > 0.)) 1. 0." % (n, n),
+                      "let%%op e%d = where (exists (b%d > 1.)) 1. 0." % (n, n)]
+        self.main = ["print %s%d" % (c, n) for c in "cpmskae"] + ["run g%d" % n, "print x%d.grad" % n]
+        self.expected = {"c": np.cumsum(row), "p": x.prod(1), "m": x.argmax(1), "s": np.cumsum(x, 1), "k": x.min(1),
+                         "a": (x > 0).all(1), "e": (x > 1).any(1)}
+        self.expected = {"%s%d" % (c, n): v for c, v in self.expected.items()}
+        self.expected["x%d.grad" % n] = np.cumsum(w[::-1])[::-1]
+
+
 OVERLAPS = [
     ("let%op y = ([1.; 2.], [3.; 4.]) ++^ \"a; a => a^b\"\nlet%main () = print y\n", ["E05"]),
     ("let%op y = ([1.; 2.], [3.; 4.]) ++^ \"a; a => a^a\"\nlet%main () = print y\n", ["E0503"]),
@@ -322,5 +364,7 @@ GROUPS = {
     "taken": (taken, 150, []),
     "stacked": (stacked, 60, []),
     "gathered": (gathered, 200, []),
+    "product": (product, 150, []),
+    "reduction": (Reduction, 40, []),
     "layers": (layer, 60, []),
 }
