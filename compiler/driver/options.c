@@ -32,7 +32,7 @@ static const flag_row flags[] = {
 	{FLAG_PASSES, "passes", "A,B", "run exactly these passes over the loops"},
 	{FLAG_DUMP, "dump", "STAGE", "print the result of a stage, and stop"},
 	{FLAG_INTERP, "interp", NULL, "with run: interpret instead of compiling"},
-	{FLAG_DIAGNOSTICS, "diagnostics", "text|json", "form of errors and warnings; json is one object a line"},
+	{FLAG_DIAGNOSTICS, "diagnostics", "FORM", "errors and warnings as text, or as json: one object a line"},
 	{FLAG_JSON, "json", NULL, "with explain: print JSON, errors included"},
 	{FLAG_TIME, "time", NULL, "print the time of each stage"},
 	{FLAG_VERBOSE, "verbose", NULL, "print the commands that are run"},

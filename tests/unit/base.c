@@ -243,8 +243,27 @@ static void test_forest_at_random(void)
 	tsr_arena_free(a);
 }
 
+static void test_json(void)
+{
+	static const struct { const char *text, *json; } rows[] = {
+		{"", "\"\""}, {"plain", "\"plain\""}, {"a\"b\\c", "\"a\\\"b\\\\c\""}, {"\n\t\r\x01\x7f", "\"\\n\\t\\u000d\\u0001\\u007f\""},
+		{"\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82\""},
+		{"\xff", "\"\\ufffd\""}, {"\xc3", "\"\\ufffd\""}, {"\xc0\x80", "\"\\ufffd\\ufffd\""},
+		{"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""}, {"\xe2\x82", "\"\\ufffd\\ufffd\""},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tsr_arena *a = tsr_arena_new();
+		tsr_text t;
+		tsr_text_init(&t, a);
+		tsr_text_json(&t, rows[i].text);
+		CHECK_STR(tsr_text_str(&t), rows[i].json);
+		tsr_arena_free(a);
+	}
+}
+
 int main(void)
 {
+	test_json();
 	test_arena();
 	test_vec();
 	test_names();
