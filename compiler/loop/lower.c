@@ -189,16 +189,31 @@ static void check_operand(void *user, const tsr_operand *o)
 	}
 }
 
+static const tsr_rhs *unconverted(const tsr_rhs *r)
+{
+	while (r->kind == TSR_RHS_CONVERT)
+		r = r->converted;
+	return r;
+}
+
 /* `at index positions`: one kernel looks at every index before any is used. */
 static void check_positions(tsr_lowering *w, const tsr_assign *a, const tsr_piece *p, const tsr_rhs *at)
 {
-	const tsr_rhs *index = at->op.args[0], *positions = at->op.args[1];
+	const tsr_rhs *index = unconverted(at->op.args[0]), *positions = unconverted(at->op.args[1]);
 	uint64_t over = positions->kind == TSR_RHS_OPERAND ? tsr_operand_loops(p, &positions->operand) : 0, loops = tsr_rhs_loops(p, index);
 	uint32_t position = 0;
 	while (position < p->nloops && over != UINT64_C(1) << position)
 		position++;
 	if (index->kind != TSR_RHS_OPERAND || position == p->nloops || loops & over)
 		return;
+	const tsr_tensor *t = tsr_tensor_get(w->g, index->operand.tensor);
+	tsr_span site = a->span;             /* the outermost application: the user's */
+	for (const tsr_within *up = w->g->records.at[a->record]->rule.why.within; up; up = up->up)
+		site = up->site;
+	if (tsr_prec_is_float(t->prec)) {
+		tsr_report(w->g->tc, TSR_E_ARGUMENTS, site, "positions are whole numbers; `%s` holds %s", t->name, tsr_prec_name(t->prec));
+		return;
+	}
 	tsr_nest n = {.w = w, .a = a, .p = p, .first_sym = w->unit->nsyms};
 	uint32_t sym = n.first_sym + p->nloops;
 	w->unit->nsyms = sym + 1;
@@ -206,12 +221,9 @@ static void check_positions(tsr_lowering *w, const tsr_assign *a, const tsr_piec
 	kernel->kernel.name = tsr_intern(w->g->tc->names, "check");
 	read->letsym.sym = sym;
 	read->letsym.value = tsr_lower_value(&n, index, TSR_PREC_I64);
-	tsr_span site = a->span;             /* the outermost application: the user's */
-	for (const tsr_within *up = w->g->records.at[a->record]->rule.why.within; up; up = up->up)
-		site = up->site;
 	tsr_stmt *check = tsr_stmt_new(w->arena, TSR_STMT_CHECK, site);
 	check->check.range = (tsr_range){tsr_lin_add_sym(w->arena, tsr_lin_const(0), 1, TSR_LSYM_DATA, sym), p->loops[position].extent};
-	check->check.what = tsr_format(w->arena, "the axis that `%s` looks up", tsr_tensor_get(w->g, index->operand.tensor)->name);
+	check->check.what = tsr_format(w->arena, "the axis that `%s` looks up", t->name);
 	tsr_stmts body = {0};
 	tsr_push(w->arena, &body, read);
 	tsr_push(w->arena, &body, check);
