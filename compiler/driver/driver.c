@@ -146,6 +146,8 @@ static bool compile(tsr_drive_state *d)
 	tsr_opt_run(d->loops, target, &opt);
 	STAGE(OPT, tsr_loops_print(d->loops, stdout));
 	STAGE(SCHEDULE, tsr_opt_print_schedule(d->loops, target, stdout));
+	STAGE(MEMORY, tsr_opt_print_memory(d->loops, stdout));
+	STAGE(PICTURE, tsr_opt_print_memory_svg(d->loops, stdout));
 	tsr_llvm_emit(d->llvm, d->loops, d->host);
 	STAGE(LL, tsr_llvm_print(d->llvm, stdout));
 	tsr_llvm_optimise(d->llvm);

@@ -76,10 +76,20 @@ static LLVMValueRef buffer_row(tsr_emit *e, const tsr_buffer *b)
 	int64_t *dims = TSR_NEW_N(e->tc->arena, int64_t, b->rank + 1);
 	for (uint32_t i = 0; i < b->rank; i++)
 		dims[i] = tsr_host_table_dim(e->host->graph, b, i);
+	int64_t bytes = b->home == TSR_HOME_OWN ? tsr_emit_constant_bytes(b) : -1;       /* -1: the runtime allocates nothing */
 	bool filled = b->kind == TSR_BUFFER_LITERAL && b->data;
 	LLVMValueRef row[7] = {tsr_emit_text(e, b->name), tsr_emit_integers(e, b->rank, dims),
-		filled ? literal(e, b) : LLVMConstNull(e->ptr), tsr_emit_i64(e, tsr_emit_constant_bytes(b)), tsr_emit_i64(e, b->rank),
+		filled ? literal(e, b) : LLVMConstNull(e->ptr), tsr_emit_i64(e, bytes), tsr_emit_i64(e, b->rank),
 		LLVMConstInt(e->i32, b->prec, false), LLVMConstInt(e->i32, (unsigned)role(b), false)};
+	return LLVMConstStructInContext(e->context, row, 7, false);
+}
+
+/* The last row: the memory that the buffers at home in the arena share. */
+static LLVMValueRef arena_row(tsr_emit *e)
+{
+	int64_t bytes = e->loops->arena_bytes;
+	LLVMValueRef row[7] = {tsr_emit_text(e, "arena"), tsr_emit_integers(e, 1, &bytes), LLVMConstNull(e->ptr), tsr_emit_i64(e, bytes),
+		tsr_emit_i64(e, 1), LLVMConstInt(e->i32, TSR_PREC_U8, false), LLVMConstInt(e->i32, TSR_ROLE_TENSOR, false)};
 	return LLVMConstStructInContext(e->context, row, 7, false);
 }
 
@@ -94,14 +104,16 @@ static LLVMValueRef symbol_names(tsr_emit *e)
 
 LLVMValueRef tsr_emit_program_table(tsr_emit *e)
 {
-	uint32_t n = e->loops->buffers.n;
+	uint32_t n = e->loops->buffers.n, nrows = n + (e->loops->arena_bytes > 0);
 	LLVMValueRef *rows = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 1);
 	for (uint32_t i = 0; i < n; i++)
 		rows[i] = buffer_row(e, e->loops->buffers.at[i]);
-	LLVMValueRef buffers = n ? tsr_emit_global(e, LLVMConstArray2(LLVMTypeOf(rows[0]), rows, n), "", 8) : LLVMConstNull(e->ptr);
+	if (nrows > n)
+		rows[n] = arena_row(e);
+	LLVMValueRef buffers = n ? tsr_emit_global(e, LLVMConstArray2(LLVMTypeOf(rows[0]), rows, nrows), "", 8) : LLVMConstNull(e->ptr);
 	/* behind the program's numbers: how many random words each buffer has drawn */
 	LLVMValueRef table[8] = {tsr_emit_text(e, e->options->program), LLVMConstNull(e->ptr), tsr_emit_i64(e, (int64_t)e->options->seed),
-		tsr_emit_i64(e, n), tsr_emit_i64(e, e->loops->symbols.n), tsr_emit_i64(e, (int64_t)e->loops->numbers.n + n), buffers,
+		tsr_emit_i64(e, nrows), tsr_emit_i64(e, e->loops->symbols.n), tsr_emit_i64(e, (int64_t)e->loops->numbers.n + n), buffers,
 		symbol_names(e)};
 	return tsr_emit_global(e, LLVMConstStructInContext(e->context, table, 8, false), "program", 8);
 }

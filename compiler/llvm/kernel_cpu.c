@@ -301,9 +301,17 @@ static void load_tables(tsr_emit *e, tsr_arena *a, const uses *u)
 	e->buffers = TSR_NEW_N(a, LLVMValueRef, e->loops->buffers.n + 1);
 	e->symbols = TSR_NEW_N(a, LLVMValueRef, e->loops->symbols.n + 1);
 	e->numbers = TSR_NEW_N(a, LLVMValueRef, e->loops->numbers.n + 1);
-	for (uint32_t i = 0; i < e->loops->buffers.n; i++)
-		if (u->read[i] || u->written[i])
-			e->buffers[i] = table_entry(e, e->ptr, e->buffer_table, i);
+	LLVMValueRef arena = NULL;
+	for (uint32_t i = 0; i < e->loops->buffers.n; i++) {
+		const tsr_buffer *b = e->loops->buffers.at[i];
+		bool shares = b->home == TSR_HOME_ARENA && e->host;          /* without a host the caller gives every buffer */
+		if (!u->read[i] && !u->written[i])
+			continue;
+		if (shares && !arena)
+			arena = table_entry(e, e->ptr, e->buffer_table, e->loops->buffers.n);
+		e->buffers[i] = shares ? tsr_emit_offset(e, TSR_PREC_U8, arena, tsr_emit_i64(e, b->offset))
+			: table_entry(e, e->ptr, e->buffer_table, i);
+	}
 	for (uint32_t i = 0; i < e->loops->symbols.n; i++)
 		if (u->symbols[i])
 			e->symbols[i] = table_entry(e, e->i64, e->symbol_table, i);

@@ -138,9 +138,11 @@ void tsr_emit_program(tsr_emit *e)
 			load_file(e, i);
 	derive_symbols(e);
 	check_sizes(e);
-	for (uint32_t i = 0; i < e->loops->buffers.n; i++)
-		if (tsr_emit_constant_bytes(e->loops->buffers.at[i]) < 0 && e->loops->buffers.at[i]->kind != TSR_BUFFER_FILE)
+	for (uint32_t i = 0; i < e->loops->buffers.n; i++) {
+		const tsr_buffer *b = e->loops->buffers.at[i];
+		if (tsr_emit_constant_bytes(b) < 0 && b->kind != TSR_BUFFER_FILE && b->home == TSR_HOME_OWN)
 			allocate(e, i);
+	}
 	if (e->host->graph->init != TSR_NONE)
 		tsr_emit_run(e, e->host->graph->init);
 	if (e->host->body)

@@ -36,6 +36,10 @@ typedef enum {
 	TSR_BUFFER_INPUT, TSR_BUFFER_TEMP
 } tsr_buffer_kind;
 
+/* Where a buffer's elements lie: in memory of its own; in the memory that many share, one after the other; or nowhere,
+ * because no code touches it. */
+typedef enum { TSR_HOME_OWN, TSR_HOME_ARENA, TSR_HOME_NONE } tsr_home;
+
 typedef struct tsr_buffer {
 	tsr_buffer_id id;
 	tsr_name name;               /* "net.hidden.w", "net.hidden.w.grad" */
@@ -47,6 +51,8 @@ typedef struct tsr_buffer {
 	bool observed;               /* the program level reads or writes it, or it is kept between runs: always stored */
 	const double *data;          /* LITERAL */
 	uint64_t count;
+	tsr_home home;               /* OWN until opt/buffers.c has run */
+	int64_t offset;              /* ARENA: of element 0, in bytes; a multiple of 64 */
 } tsr_buffer;
 
 /* ---- expressions and statements --------------------------------------------------------------------------------- */
@@ -150,6 +156,8 @@ typedef struct tsr_loops {
 	TSR_VEC(tsr_name) numbers;                   /* runtime numbers */
 	TSR_VEC(tsr_name) symbols;                   /* run-time sizes */
 	TSR_VEC(const char *) notes;                 /* what passes decided, one line each, for --dump=schedule */
+	int64_t separate_bytes;                      /* what all buffers of known size would take without opt/buffers.c; 0 before it */
+	int64_t arena_bytes;                         /* of the buffers at home in the arena; its contents last for one unit */
 } tsr_loops;
 
 /* The buffer that holds a tensor's value or gradient, or TSR_NONE when it is virtual. */

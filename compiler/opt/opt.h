@@ -11,6 +11,17 @@ bool tsr_opt_run(tsr_loops *l, const tsr_target *target, const tsr_opt_options *
 /* --dump=schedule: what was fused, inlined, classified and how each contraction is scheduled, with operations and bytes. */
 void tsr_opt_print_schedule(const tsr_loops *l, const tsr_target *target, FILE *out);
 
+/* The top-level statements of a unit between which a buffer is alive: the first and the last that touch it. */
+typedef struct tsr_life { uint32_t unit, first, last; } tsr_life;
+typedef struct tsr_lives { TSR_VEC(tsr_life) v; } tsr_lives;
+/* Per buffer, its life in each unit that touches it. */
+tsr_lives *tsr_lives_of(const tsr_loops *l, tsr_arena *a);
+/* Bytes of a buffer, or -1 when they are known only at run time. */
+int64_t tsr_buffer_bytes(const tsr_buffer *b);
+/* --dump=memory and --dump=memory-svg: where every buffer lies and how long it lives. */
+void tsr_opt_print_memory(const tsr_loops *l, FILE *out);
+void tsr_opt_print_memory_svg(const tsr_loops *l, FILE *out);
+
 /* A contraction as its strides: each class a list of loops, outermost first, whose adjacent members have been fused where
  * all three operands allow it.  Loops of extent 1 are gone. */
 typedef enum { TSR_SIDE_C, TSR_SIDE_A, TSR_SIDE_B, TSR_SIDES } tsr_side;

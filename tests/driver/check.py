@@ -8,6 +8,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+import xml.dom.minidom
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(sys.argv[1])
@@ -74,6 +75,10 @@ def objects(tmp):
     run(TSRC, "-g", "-S", HELLO, "-o", "debug.s", cwd=tmp)
     lines = read(os.path.join(tmp, "debug.s"))
     check("-g names the source", "hello.tsr" in lines and "\t.loc\t" in lines)
+    share = os.path.join(ROOT, "tests/opt/buffers-share-one-arena.tsr")
+    picture = xml.dom.minidom.parseString(run(TSRC, "--dump=memory-svg", share)[0])
+    check("--dump=memory-svg draws each life", len(picture.getElementsByTagName("title")) >= 2)
+    check("-O0 gives every buffer memory of its own", "           0  arena" in run(TSRC, "-O0", "--dump=memory", share)[0])
     check("--dump=asm", "tsr_start" in run(TSRC, "--dump=asm", HELLO)[0])
 
 

@@ -1,0 +1,382 @@
+/* Where buffers lie.  One arena holds, one after the other, all those whose contents matter only while a unit runs.
+ *
+ * A buffer goes into the arena when it is a value, a gradient or a temporary of known size that the program level does not see,
+ * and no unit reads an element of it before storing that element in the same run.  It is alive in a unit from the first
+ * top-level statement that touches it to the last.  Two that are alive together never overlap: this holds within one
+ * statement too, since a kernel is told that its buffers do not alias.  Nothing lives from one unit to the next, so units lay
+ * their buffers over each other.  The largest is placed first, each at the lowest offset where it is free.
+ *
+ * A buffer that nothing touches gets no memory.  Parameters, state, files, literals and what the program level sees keep memory of
+ * their own.
+ *
+ * First of all, an axis on which every access of a buffer says 0 is cut to one position (rows.c leaves such axes): only
+ * extents change, no index.  A result never takes the place of an operand that dies in the same kernel: both would be parameters,
+ * and the promise would be broken. */
+#include "pass.h"
+
+enum { ALIGN = 64, SHIFTED = 1 << 12, SHIFT = 3 * ALIGN };
+
+int64_t tsr_buffer_bytes(const tsr_buffer *b)
+{
+	int64_t n = tsr_prec_bytes(b->prec);
+	for (uint32_t i = 0; i < b->rank; i++) {
+		if (!tsr_size_is_const(b->dims[i]))
+			return -1;
+		n *= b->dims[i].k;
+	}
+	return n;
+}
+
+/* Room in the arena.  From a page on it is a little more than needed: arrays that stand whole pages apart would meet in the same sets
+ * of the cache. */
+static int64_t room(const tsr_buffer *b)
+{
+	int64_t n = (tsr_buffer_bytes(b) + ALIGN - 1) / ALIGN * ALIGN;
+	return n >= SHIFTED ? n + SHIFT : n;
+}
+
+tsr_lives *tsr_lives_of(const tsr_loops *l, tsr_arena *a)
+{
+	tsr_lives *lives = TSR_NEW_N(a, tsr_lives, l->buffers.n + 1);
+	for (uint32_t u = 0; u < l->units.n; u++)
+		for (uint32_t i = 0; i < l->units.at[u]->body.n; i++) {
+			tsr_uses uses = { 0 };
+			tsr_stmt_uses(a, l->units.at[u]->body.at[i], &uses);
+			for (uint32_t j = 0; j < uses.v.n; j++) {
+				tsr_lives *x = &lives[uses.v.at[j].buffer];
+				if (x->v.n && x->v.at[x->v.n - 1].unit == u)
+					x->v.at[x->v.n - 1].last = i;
+				else
+					tsr_push(a, &x->v, ((tsr_life){ u, i, i }));
+			}
+		}
+	return lives;
+}
+
+/* ---- axes of which one position is used --------------------------------------------------------------------------------- */
+
+typedef struct narrow { tsr_loops *l; uint64_t *zero; bool *touched; } narrow;
+
+static void seen(narrow *n, tsr_buffer_id id, const tsr_lin *index)
+{
+	n->touched[id] = true;
+	for (uint32_t i = 0; i < n->l->buffers.at[id]->rank && i < 64; i++)
+		if (index[i].n || index[i].offset || index[i].base.k || index[i].base.nterms)
+			n->zero[id] &= ~(UINT64_C(1) << i);
+}
+
+static tsr_expr *seen_expr(void *user, tsr_expr *e)
+{
+	if (e->kind == TSR_EXPR_LOAD)
+		seen(user, e->load.buffer, e->load.index);
+	return e;
+}
+
+static void seen_stmts(narrow *n, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE)
+			seen(n, s->store.buffer, s->store.index);
+		else if (s->kind == TSR_STMT_RANDOM)
+			n->zero[s->random.buffer] = 0;
+		else if (s->kind == TSR_STMT_FOR)
+			seen_stmts(n, &s->loop.body);
+		else if (s->kind == TSR_STMT_IF)
+			seen_stmts(n, &s->cond.body);
+		else if (s->kind == TSR_STMT_KERNEL)
+			seen_stmts(n, &s->kernel.body);
+	}
+}
+
+static void narrow_axes(tsr_pass *p, tsr_arena *a)
+{
+	narrow n = { p->l, TSR_NEW_N(a, uint64_t, p->l->buffers.n + 1), TSR_NEW_N(a, bool, p->l->buffers.n + 1) };
+	for (uint32_t i = 0; i < p->l->buffers.n; i++)
+		n.zero[i] = tsr_buffer_kept(p->l->buffers.at[i]) ? 0 : UINT64_MAX;
+	for (uint32_t u = 0; u < p->l->units.n; u++) {
+		tsr_stmts *body = &p->l->units.at[u]->body;
+		seen_stmts(&n, body);
+		for (uint32_t i = 0; i < body->n; i++)
+			tsr_stmt_rewrite(body->at[i], seen_expr, &n);
+	}
+	for (uint32_t i = 0; i < p->l->buffers.n; i++) {
+		tsr_buffer *b = p->l->buffers.at[i];
+		tsr_size *dims = TSR_NEW_N(p->arena, tsr_size, b->rank + 1);
+		for (uint32_t d = 0; d < b->rank; d++) {
+			bool cut = d < 64 && n.touched[i] && (n.zero[i] >> d & 1) && !(tsr_size_is_const(b->dims[d]) && b->dims[d].k <= 1);
+			dims[d] = cut ? tsr_size_const(1) : b->dims[d];
+			p->changes += cut;
+		}
+		b->dims = dims;
+	}
+}
+
+/* ---- what a unit reads before storing it -------------------------------------------------------------------------------- */
+
+/* A store that reaches every element: when code inside the loops `path` runs, it has stored all elements whose index on each axis
+ * owned by one of these loops is the loop's. */
+typedef struct whole {
+	struct whole *next;
+	uint32_t depth, rank;
+	tsr_stmt *path[TSR_MOST_LOOPS], **owner;
+} whole;
+
+/* Parts stored one behind the other along an axis, as a concatenation does: positions below `done` are stored. */
+typedef struct parts { uint32_t axis; int64_t done; bool used; } parts;
+
+typedef struct scan {
+	const tsr_loops *l;
+	tsr_arena *a;
+	tsr_nest path;               /* the loops around */
+	uint32_t unsure;             /* inside so many conditions or loops that may not run */
+	whole **stored;              /* per buffer, in this unit */
+	parts *parts;
+	bool *exposed;
+} scan;
+
+static bool is_loop(const tsr_lin *x, const tsr_stmt *loop)
+{
+	return !x->offset && !x->base.k && !x->base.nterms && x->n == 1 && x->terms[0].coef == 1 && x->terms[0].kind == TSR_LSYM_LOOP
+		&& x->terms[0].id == loop->loop.sym;
+}
+
+/* The store has reached what is read here at `index`. */
+static bool reaches(const scan *s, const whole *w, const tsr_lin *index)
+{
+	for (uint32_t i = 0; i < w->depth && i < s->path.n && w->path[i] == s->path.loop[i]; i++)
+		for (uint32_t axis = 0; axis < w->rank; axis++)
+			if (w->owner[axis] == w->path[i] && !is_loop(&index[axis], w->path[i]))
+				return false;
+	return true;
+}
+
+static void reads(scan *s, tsr_buffer_id id, const tsr_lin *index)
+{
+	const whole *w = s->stored[id];
+	while (w && !reaches(s, w, index))
+		w = w->next;
+	s->exposed[id] |= !w;
+}
+
+static tsr_expr *reads_expr(void *user, tsr_expr *e)
+{
+	if (e->kind == TSR_EXPR_LOAD)
+		reads(user, e->load.buffer, e->load.index);
+	return e;
+}
+
+static void stored_whole(scan *s, tsr_buffer_id id, const tsr_nest *path, tsr_stmt **owner)
+{
+	whole *w = TSR_NEW(s->a, whole);
+	w->next = s->stored[id];
+	w->rank = s->l->buffers.at[id]->rank;
+	w->owner = owner;
+	w->depth = path ? path->n : 0;
+	for (uint32_t i = 0; i < w->depth; i++)
+		w->path[i] = path->loop[i];
+	s->stored[id] = w;
+}
+
+/* A store of all positions on every axis but one, and there of a stretch that begins where the last one ended, or before. */
+static void stores_part(scan *s, const tsr_stmt *t)
+{
+	const tsr_buffer *b = s->l->buffers.at[t->store.buffer];
+	tsr_lin *whole_index = TSR_NEW_N(s->a, tsr_lin, b->rank + 1);
+	uint32_t axis = 0, shifted = 0;
+	for (uint32_t i = 0; i < b->rank; i++) {
+		const tsr_lin *x = &t->store.index[i];
+		const tsr_stmt *loop = NULL;
+		bool one = tsr_size_is_const(b->dims[i]) && b->dims[i].k == 1;
+		whole_index[i] = *x;
+		whole_index[i].offset = 0;
+		loop = tsr_nest_bare(&s->path, &whole_index[i]);
+		if (one && !x->n && !x->base.nterms && !x->base.k)
+			continue;
+		if (loop && !x->offset && tsr_lin_equal((tsr_lin){ 0, loop->loop.extent, 0, NULL }, (tsr_lin){ 0, b->dims[i], 0, NULL }))
+			continue;
+		shifted++;
+		axis = i;
+		if (!tsr_size_is_const(b->dims[i]) || (loop && !tsr_size_is_const(loop->loop.extent)) || (!loop && (x->n || x->base.nterms || x->base.k)))
+			return;
+	}
+	if (shifted != 1)
+		return;
+	/* the other axes name different loops, none of them this one's */
+	for (uint32_t i = 0; i < b->rank; i++)
+		for (uint32_t j = 0; j < i; j++)
+			if (whole_index[i].n && whole_index[j].n && whole_index[i].terms[0].id == whole_index[j].terms[0].id)
+				return;
+	parts *p = &s->parts[b->id];
+	const tsr_stmt *loop = tsr_nest_bare(&s->path, &whole_index[axis]);
+	int64_t from = t->store.index[axis].offset, to = from + (loop ? loop->loop.extent.k : 1);
+	if (!p->used)
+		*p = (parts){ axis, 0, true };
+	if (p->axis == axis && from <= p->done && to > p->done)
+		p->done = to;
+}
+
+static void stores(scan *s, const tsr_stmt *t)
+{
+	tsr_stmt **owner = TSR_NEW_N(s->a, tsr_stmt *, s->l->buffers.at[t->store.buffer]->rank + 1);
+	if (s->unsure)
+		return;
+	if (tsr_nest_covers(s->l, &s->path, t, owner))
+		stored_whole(s, t->store.buffer, &s->path, owner);
+	else
+		stores_part(s, t);
+}
+
+static void scan_stmts(scan *s, tsr_stmts *body);
+
+static void scan_for(scan *s, tsr_stmt *t)
+{
+	if (s->path.n == TSR_MOST_LOOPS) {
+		s->unsure++;
+		scan_stmts(s, &t->loop.body);
+		s->unsure--;
+		return;
+	}
+	s->path.loop[s->path.n++] = t;
+	scan_stmts(s, &t->loop.body);
+	s->path.n--;
+}
+
+static void scan_stmt(scan *s, tsr_stmt *t)
+{
+	switch (t->kind) {
+	case TSR_STMT_FOR:
+		scan_for(s, t);
+		return;
+	case TSR_STMT_IF:
+		s->unsure++;
+		scan_stmts(s, &t->cond.body);
+		s->unsure--;
+		return;
+	case TSR_STMT_KERNEL:
+		scan_stmts(s, &t->kernel.body);
+		return;
+	case TSR_STMT_STORE: case TSR_STMT_UPDATE:
+		tsr_expr_rewrite(t->store.value, reads_expr, s);
+		if (t->kind == TSR_STMT_UPDATE)
+			reads(s, t->store.buffer, t->store.index);
+		else
+			stores(s, t);
+		return;
+	case TSR_STMT_LET: case TSR_STMT_SET: case TSR_STMT_LETSYM:
+		tsr_stmt_rewrite(t, reads_expr, s);
+		return;
+	case TSR_STMT_RANDOM:
+		stored_whole(s, t->random.buffer, NULL, NULL);
+		return;
+	case TSR_STMT_CHECK: case TSR_STMT_KINDS:
+		return;
+	}
+}
+
+/* A loop that may run no times stores nothing, unless it is an axis of the buffer and the buffer is empty then: with known
+ * extents above 0 this is no question. */
+static bool may_be_empty(const tsr_stmt *t)
+{
+	return t->kind == TSR_STMT_FOR && !(tsr_size_is_const(t->loop.extent) && t->loop.extent.k > 0);
+}
+
+static void scan_stmts(scan *s, tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		bool unsure = may_be_empty(body->at[i]);
+		s->unsure += unsure;
+		scan_stmt(s, body->at[i]);
+		s->unsure -= unsure;
+		if (s->path.n || s->unsure)
+			continue;
+		/* outside all loops: parts that have come together are a whole */
+		for (uint32_t b = 0; body->at[i]->kind == TSR_STMT_KERNEL && b < s->l->buffers.n; b++) {
+			const tsr_buffer *x = s->l->buffers.at[b];
+			if (s->parts[b].used && s->parts[b].done == x->dims[s->parts[b].axis].k) {
+				stored_whole(s, b, NULL, NULL);
+				s->parts[b].used = false;
+			}
+		}
+	}
+}
+
+static bool *exposed_of(const tsr_loops *l, tsr_arena *a)
+{
+	scan s = { .l = l, .a = a, .exposed = TSR_NEW_N(a, bool, l->buffers.n + 1) };
+	for (uint32_t u = 0; u < l->units.n; u++) {
+		s.stored = TSR_NEW_N(a, whole *, l->buffers.n + 1);
+		s.parts = TSR_NEW_N(a, parts, l->buffers.n + 1);
+		scan_stmts(&s, &l->units.at[u]->body);
+	}
+	return s.exposed;
+}
+
+/* ---- placing ------------------------------------------------------------------------------------------------------------- */
+
+static bool together(const tsr_lives *x, const tsr_lives *y)
+{
+	for (uint32_t i = 0; i < x->v.n; i++)
+		for (uint32_t j = 0; j < y->v.n; j++)
+			if (x->v.at[i].unit == y->v.at[j].unit && x->v.at[i].first <= y->v.at[j].last && y->v.at[j].first <= x->v.at[i].last)
+				return true;
+	return false;
+}
+
+/* Larger ones first; then in the order of the program, so that the result is the same everywhere. */
+static void sort_by_room(uint32_t n, tsr_buffer **x)
+{
+	for (uint32_t step = n / 2; step > 0; step /= 2)
+		for (uint32_t i = step; i < n; i++) {
+			tsr_buffer *b = x[i];
+			uint32_t j = i;
+			for (; j >= step && (room(x[j - step]) < room(b) || (room(x[j - step]) == room(b) && x[j - step]->id > b->id)); j -= step)
+				x[j] = x[j - step];
+			x[j] = b;
+		}
+}
+
+/* `placed` is sorted by offset. */
+static void place(const tsr_lives *lives, uint32_t n, tsr_buffer **placed, tsr_buffer *b)
+{
+	int64_t at = 0;
+	uint32_t slot = n;
+	for (uint32_t i = 0; i < n && placed[i]->offset < at + room(b); i++)
+		if (placed[i]->offset + room(placed[i]) > at && together(&lives[b->id], &lives[placed[i]->id]))
+			at = placed[i]->offset + room(placed[i]);
+	b->offset = at;
+	b->home = TSR_HOME_ARENA;
+	for (; slot > 0 && placed[slot - 1]->offset > at; slot--)
+		placed[slot] = placed[slot - 1];
+	placed[slot] = b;
+}
+
+void tsr_pass_buffers(tsr_pass *p)
+{
+	tsr_arena *scratch = tsr_arena_new();
+	tsr_loops *l = p->l;
+	l->separate_bytes = 0;
+	for (uint32_t i = 0; i < l->buffers.n; i++)
+		if (tsr_buffer_bytes(l->buffers.at[i]) > 0)
+			l->separate_bytes += tsr_buffer_bytes(l->buffers.at[i]);
+	narrow_axes(p, scratch);
+	bool *exposed = exposed_of(l, scratch);
+	tsr_lives *lives = tsr_lives_of(l, scratch);
+	tsr_buffer **chosen = TSR_NEW_N(scratch, tsr_buffer *, l->buffers.n + 1), **placed = TSR_NEW_N(scratch, tsr_buffer *, l->buffers.n + 1);
+	uint32_t n = 0;
+	l->arena_bytes = 0;
+	for (uint32_t i = 0; i < l->buffers.n; i++) {
+		tsr_buffer *b = l->buffers.at[i];
+		b->home = !tsr_buffer_kept(b) && lives[i].v.n == 0 ? TSR_HOME_NONE : TSR_HOME_OWN;
+		if (b->home == TSR_HOME_OWN && !tsr_buffer_kept(b) && !exposed[i] && tsr_buffer_bytes(b) > 0)
+			chosen[n++] = b;
+	}
+	sort_by_room(n, chosen);
+	for (uint32_t i = 0; i < n; i++) {
+		place(lives, i, placed, chosen[i]);
+		if (chosen[i]->offset + room(chosen[i]) > l->arena_bytes)
+			l->arena_bytes = chosen[i]->offset + room(chosen[i]);
+		p->changes++;
+	}
+	tsr_arena_free(scratch);
+}

@@ -1,0 +1,146 @@
+/* Random programs of several units that share buffers, as text: nests that store, update and collect, over rows, columns and scalars.
+ * Numbers are small and dyadic, and only exact operations occur, so that no order of summation can excuse a difference. */
+#ifndef TSR_TESTS_RANDOM_LOOPS_H
+#define TSR_TESTS_RANDOM_LOOPS_H
+#include "../../compiler/opt/opt.h"
+#include "../../compiler/base/text.h"
+#include "check.h"
+#include <stdlib.h>
+
+enum { BUFFERS = 9, UNITS = 2 };
+
+static uint64_t state;
+static uint32_t draw(uint32_t n)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(state >> 33) % n;
+}
+
+/* Buffers over the axes i (rows) and j (3): rank 2, row, column, scalar.  In square programs both have 3, and some reads are
+ * transposed or reversed. */
+static const char *const index_ij[] = { "[i, j]", "[i]", "[j]", "[]" };
+static int shape[BUFFERS], rows;
+
+static const char *element(tsr_arena *a, uint32_t b) { return tsr_format(a, "%%b%u%s", b, index_ij[shape[b]]); }
+
+static const char *read_element(tsr_arena *a, uint32_t b)
+{
+	static const char *const other[] = { "[j, i]", "[i, 2 - j]", "[2 - i, j]", "[2 - j, i]" };
+	if (rows == 3 && shape[b] == 0 && draw(3) == 0)
+		return tsr_format(a, "%%b%u%s", b, other[draw(4)]);
+	return element(a, b);
+}
+
+static const char *value(tsr_arena *a, int with, int depth)
+{
+	uint32_t b = draw(BUFFERS);
+	for (int tries = 0; tries < 40 && !(shape[b] == 3 || (with & 1 && shape[b] == 1) || (with & 2 && shape[b] == 2) || (with == 3 && shape[b] == 0)); tries++)
+		b = draw(BUFFERS);
+	bool fits = shape[b] == 3 || (with & 1 && shape[b] == 1) || (with & 2 && shape[b] == 2) || (with == 3 && shape[b] == 0);
+	if (!fits || draw(5) == 0)
+		return draw(2) ? "1.0" : draw(2) ? "0.0" : "0.5";
+	if (depth > 2 || draw(3) == 0)
+		return read_element(a, b);
+	const char *x = value(a, with, depth + 1), *y = value(a, with, depth + 1);
+	switch (draw(6)) {
+	case 0: return tsr_format(a, "add.f32(%s, %s)", x, y);
+	case 1: return tsr_format(a, "sub.f32(%s, %s)", x, y);
+	case 2: return tsr_format(a, "max.f32(%s, %s)", x, y);
+	case 3: return tsr_format(a, "where.f32(lt.f32(%s, 0.5), %s, %s)", x, y, element(a, b));
+	case 4: return tsr_format(a, "mul.f32(%s, 0.5)", x);
+	default: return tsr_format(a, "neg.f32(%s)", x);
+	}
+}
+
+static void loops(tsr_text *t, int with, const char *how_i, const char *how_j)
+{
+	if (with & 1)
+		tsr_text_addf(t, "for i in 0..%d %s {\n", rows, how_i);
+	if (with & 2)
+		tsr_text_addf(t, "for j in 0..3 %s {\n", how_j);
+}
+
+static void close(tsr_text *t, int with)
+{
+	for (int bit = 1; bit < 4; bit *= 2)
+		if (with & bit)
+			tsr_text_addf(t, "}");
+	tsr_text_add(t, "\n");
+}
+
+static void kernel(tsr_arena *a, tsr_text *t, int n)
+{
+	static const int over[] = { 3, 1, 2, 0 };
+	static const char *const accs[] = { "+=", "-=", "@^=" };
+	uint32_t b = draw(BUFFERS);
+	int own = over[shape[b]], kind = (int)draw(10);
+	tsr_text_addf(t, "kernel k%d {\n", n);
+	if (kind < 4) {                       /* point by point; may read what it writes */
+		const char *v = value(a, own, 0), *how = strstr(v, tsr_format(a, "%%b%u[", b)) ? "serial" : "parallel";
+		loops(t, own, how, how);
+		tsr_text_addf(t, "store %s = %s\n", element(a, b), v);
+		close(t, own);
+	} else if (kind == 4) {
+		const char *v = value(a, own, 0), *how = strstr(v, tsr_format(a, "%%b%u[", b)) ? "serial" : "parallel";
+		loops(t, own, how, how);
+		tsr_text_addf(t, "update %s %s %s\n", element(a, b), accs[draw(3)], v);
+		close(t, own);
+	} else if (kind > 7 && own < 3) {     /* collected in a local, from nothing or from the element */
+		bool element_first = draw(2), largest = draw(3) == 0;
+		const char *x = element(a, b), *v = value(a, 3, 1), *out = "$0";
+		while (strstr(v, tsr_format(a, "%%b%u[", b)))
+			v = value(a, 3, 2);
+		if (!element_first && !largest && draw(2))
+			out = draw(2) ? "neg.f32($0)" : tsr_format(a, "sub.f32(%s, $0)", x);
+		if (draw(2)) {
+			loops(t, own, "parallel", "parallel");
+			tsr_text_addf(t, "store %s = %s\n", x, largest ? "-inf" : "0.0");
+			close(t, own);
+			tsr_text_addf(t, "} kernel k%dc {\n", n);
+		}
+		loops(t, own, "parallel", "parallel");
+		tsr_text_addf(t, "let $0 : f32 = %s\n", element_first ? x : largest ? "-inf" : "0.0");
+		loops(t, 3 - own, "reduce", "reduce");
+		tsr_text_addf(t, "set $0 = %s.f32($0, %s)\n", largest ? "max" : "add", v);
+		close(t, 3 - own);
+		tsr_text_addf(t, "store %s = %s\n", x, out);
+		close(t, own);
+	} else {                              /* cleared or not, summed over what the target lacks */
+		const char *acc = accs[draw(3)];
+		if (draw(3)) {
+			loops(t, own, "parallel", "parallel");
+			tsr_text_addf(t, "store %s = %s\n", element(a, b), *acc == '@' ? "-inf" : "0.0");
+			close(t, own);
+			if (draw(2))
+				tsr_text_addf(t, "} kernel k%db {\n", n);
+		}
+		loops(t, 3, own & 1 ? "parallel" : "reduce", own & 2 ? "parallel" : "reduce");
+		const char *v = value(a, 3, 1);
+		while (strstr(v, tsr_format(a, "%%b%u[", b)))
+			v = value(a, 3, 2);
+		tsr_text_addf(t, "update %s %s %s\n", element(a, b), acc, v);
+		close(t, 3);
+	}
+	tsr_text_add(t, "}\n");
+}
+
+static const char *program(tsr_arena *a)
+{
+	tsr_text t;
+	tsr_text_init(&t, a);
+	rows = draw(2) ? 4 : 3;
+	for (int b = 0; b < BUFFERS; b++) {
+		shape[b] = b < 4 ? b : (int)draw(5) % 4;
+		const char *kind = draw(3) ? "value" : draw(2) ? "grad" : draw(2) ? "value observed" : "state observed";
+		const char *dims = shape[b] == 0 ? tsr_format(a, "[%d, 3]", rows) : shape[b] == 1 ? tsr_format(a, "[%d]", rows) : shape[b] == 2 ? "[3]" : "[]";
+		tsr_text_addf(&t, "buffer %%b%d : f32%s %s\n", b, dims, kind);
+	}
+	for (int u = 0; u < UNITS; u++) {
+		tsr_text_addf(&t, "unit u%d {\n", u);
+		for (int n = 3 + (int)draw(8); n > 0; n--)
+			kernel(a, &t, n);
+		tsr_text_add(&t, "}\n");
+	}
+	return tsr_text_str(&t);
+}
+#endif
