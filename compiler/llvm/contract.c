@@ -8,7 +8,6 @@
  * The schedule says what is packed and how large the blocks are; this file only follows it.  A tile whose columns do not lie
  * side by side in C, or whose height is known only at run time, goes through a small buffer and is stored from there. */
 #include "contract.h"
-#include "emit.h"
 #include <string.h>
 
 typedef struct engine {
@@ -17,9 +16,9 @@ typedef struct engine {
 	const tsr_contraction *c;
 	const tsr_schedule *s;
 	tsr_group cls[TSR_CLASSES];
-	const tsr_walks *batch;
+	const tsr_walks *walks;          /* per class */
 	LLVMValueRef base[TSR_SIDES];    /* where this batch's operands begin */
-	LLVMValueRef packed_a, packed_b, buffer;
+	LLVMValueRef packed_a, packed_b, buffer, rows;
 	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes */
 	bool direct;                     /* tiles store into C themselves */
 } engine;
@@ -57,8 +56,8 @@ static void group_make(engine *g, const tsr_loops *l, const tsr_walks *x, tsr_gr
 		out->count = tsr_kit_mul(&g->k, out->count, n);
 		out->at[i].extent = at_least_one(&g->k, n);
 		for (int side = 0; side < TSR_SIDES; side++)
-			out->at[i].stride[side] = x->at[i].known ? tsr_kit_int(&g->k, x->at[i].stride[side])
-													 : stride_value(g, l, x->at[i].sym, (tsr_side)side);
+			out->at[i].stride[side] = x->at[i].known || !tsr_contract_plain(l, g->c, (tsr_side)side)
+				? tsr_kit_int(&g->k, x->at[i].stride[side]) : stride_value(g, l, x->at[i].sym, (tsr_side)side);
 	}
 	for (int side = 0; side < TSR_SIDES; side++)
 		out->unit[side] = x->n == 0 || (x->at[x->n - 1].known && x->at[x->n - 1].stride[side] == 1);
@@ -235,7 +234,13 @@ static void pack(engine *g, tsr_side side, const block *bl)
 	bool a = side == TSR_SIDE_A;
 	tsr_pack p = { side, &g->cls[a ? TSR_CLASS_M : TSR_CLASS_N], &g->cls[TSR_CLASS_K], g->base[side], a ? bl->a : bl->b,
 				   a ? bl->m : bl->n, a ? bl->rows : bl->cols, bl->kfirst, bl->depth, a ? g->s->mr : g->s->nr };
-	tsr_pack_emit(&g->k, &p);
+	if (tsr_contract_plain(g->e->loops, g->c, side)) {
+		tsr_pack_emit(&g->k, &p);
+		return;
+	}
+	tsr_computed v = { g->e, a ? g->c->a_value : g->c->b_value, g->e->loops->buffers.at[g->c->c]->prec,
+					&g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], &g->walks[TSR_CLASS_K], g->rows };
+	tsr_pack_computed(&g->k, &p, &v);
 }
 
 static void blocks(engine *g)
@@ -275,12 +280,15 @@ static void batches(engine *g, uint32_t depth)
 		return;
 	}
 	tsr_kit *k = &g->k;
-	LLVMValueRef count = tsr_emit_size(g->e, g->batch->at[depth].extent);
+	const tsr_walk *axis = &g->walks[TSR_CLASS_BATCH].at[depth];
+	LLVMValueRef count = tsr_emit_size(g->e, axis->extent);
 	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), count, tsr_kit_int(k, 1));
 	LLVMValueRef outer[TSR_SIDES];
 	memcpy(outer, g->base, sizeof outer);
 	for (int side = 0; side < TSR_SIDES; side++)
-		g->base[side] = tsr_kit_at(k, g->base[side], tsr_kit_mul(k, i.i, batch->at[depth].stride[side]));
+		if (g->base[side])
+			g->base[side] = tsr_kit_at(k, g->base[side], tsr_kit_mul(k, i.i, batch->at[depth].stride[side]));
+	g->e->syms[axis->sym] = i.i;
 	batches(g, depth + 1);
 	memcpy(g->base, outer, sizeof outer);
 	tsr_count_end(k, &i);
@@ -314,6 +322,19 @@ static int64_t at_most(int64_t block, LLVMValueRef count)
 	return n >= 0 && n < block ? n : block;
 }
 
+/* Elements that evaluating an operand row by row needs; turning them reads up to one vector past the last. */
+static int64_t value_rows(engine *g, int64_t depth)
+{
+	const tsr_loops *l = g->e->loops;
+	const tsr_walks *m = &g->walks[TSR_CLASS_M], *n = &g->walks[TSR_CLASS_N], *k = &g->walks[TSR_CLASS_K];
+	int64_t width = 0;
+	if (!tsr_contract_plain(l, g->c, TSR_SIDE_A) && tsr_computed_by_rows(l, g->c->a_value, m, k))
+		width = g->s->mr;
+	if (!tsr_contract_plain(l, g->c, TSR_SIDE_B) && tsr_computed_by_rows(l, g->c->b_value, n, k) && g->s->nr > width)
+		width = g->s->nr;
+	return width ? width * depth + g->k.lanes : 0;
+}
+
 static void work_space(engine *g)
 {
 	tsr_kit *k = &g->k;
@@ -328,13 +349,16 @@ static void work_space(engine *g)
 	if (!g->direct && g->cls[TSR_CLASS_N].n > 1)
 		g->columns = tsr_kit_table(k, s->nr);
 	int64_t buffer = g->direct ? 0 : (int64_t)s->mr * s->nr * k->elem_bytes;
-	if (a + b + buffer == 0)
+	int64_t rows_bytes = value_rows(g, depth) * k->elem_bytes;
+	if (a + b + buffer + rows_bytes == 0)
 		return;
 	LLVMTypeRef byte = LLVMInt8TypeInContext(k->context);
-	LLVMValueRef area = scratch(k, (uint64_t)(a + b + buffer)), to_b = tsr_kit_int(k, a), to_buffer = tsr_kit_int(k, a + b);
+	LLVMValueRef area = scratch(k, (uint64_t)(a + b + buffer + rows_bytes)), to_b = tsr_kit_int(k, a), to_buffer = tsr_kit_int(k, a + b);
 	g->packed_a = area;
 	g->packed_b = LLVMBuildInBoundsGEP2(k->b, byte, area, &to_b, 1, "");
 	g->buffer = LLVMBuildInBoundsGEP2(k->b, byte, area, &to_buffer, 1, "");
+	LLVMValueRef to_rows = tsr_kit_int(k, a + b + buffer);
+	g->rows = LLVMBuildInBoundsGEP2(k->b, byte, area, &to_rows, 1, "");
 }
 
 /* The index with this contraction's loops at 0. */
@@ -391,11 +415,18 @@ bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
 	tsr_contract_view_make(l, c, &view);
 	for (int cls = 0; cls < TSR_CLASSES; cls++)
 		group_make(&g, l, &view.cls[cls], &g.cls[cls]);
-	g.batch = &view.cls[TSR_CLASS_BATCH];
+	g.walks = view.cls;
 	g.base[TSR_SIDE_C] = base_of(&g, l, c->c, c->c_index);
-	g.base[TSR_SIDE_A] = base_of(&g, l, c->a, c->a_index);
-	g.base[TSR_SIDE_B] = base_of(&g, l, c->b, c->b_index);
+	if (tsr_contract_plain(l, c, TSR_SIDE_A))
+		g.base[TSR_SIDE_A] = base_of(&g, l, c->a, c->a_index);
+	if (tsr_contract_plain(l, c, TSR_SIDE_B))
+		g.base[TSR_SIDE_B] = base_of(&g, l, c->b, c->b_index);
+	/* what the classes do not walk stands at 0 */
+	for (uint32_t i = 0; i < c->nloops; i++)
+		e->syms[c->loops[i].sym] = tsr_kit_int(&g.k, 0);
 	work_space(&g);
 	batches(&g, 0);
+	for (uint32_t i = 0; i < c->nloops; i++)
+		e->syms[c->loops[i].sym] = NULL;
 	return true;
 }

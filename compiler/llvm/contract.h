@@ -1,10 +1,12 @@
-/* Private to the contraction engine: the kit that its three files emit with.
+/* Private to the contraction engine: the kit that its files emit with.
  *   contract.c       block loops around packing and tiles
  *   contract_pack.c  operands into panels
+ *   contract_value.c operands that are expressions, likewise
  *   contract_tile.c  register tiles, one internal function per variant */
 #ifndef TSR_LLVM_CONTRACT_H
 #define TSR_LLVM_CONTRACT_H
 #include "../opt/opt.h"
+#include "emit.h"
 #include <llvm-c/Core.h>
 
 typedef struct tsr_kit {
@@ -82,4 +84,11 @@ typedef struct tsr_pack {
 	uint32_t width;
 } tsr_pack;
 void tsr_pack_emit(tsr_kit *k, const tsr_pack *p);
+
+/* An operand that packing evaluates: its loops in the order in which positions count, and room for a panel's rows. The loops of
+ * the batch are set; `from` and the groups of tsr_pack are not looked at. */
+typedef struct tsr_computed { tsr_emit *e; const tsr_expr *value; tsr_prec prec; const tsr_walks *across, *along; LLVMValueRef rows; } tsr_computed;
+/* Evaluated with depth running fastest, through `rows`. */
+bool tsr_computed_by_rows(const tsr_loops *l, const tsr_expr *value, const tsr_walks *across, const tsr_walks *along);
+void tsr_pack_computed(tsr_kit *k, const tsr_pack *p, const tsr_computed *v);
 #endif

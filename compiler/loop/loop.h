@@ -132,9 +132,9 @@ typedef struct tsr_schedule {
 } tsr_schedule;
 typedef struct tsr_contraction {
 	uint32_t nloops; tsr_contract_loop *loops;
-	tsr_buffer_id c, a, b;
+	tsr_expr *a_value, *b_value; /* the operand as an expression of its loops (padding, conversions, producers); usually a LOAD */
+	tsr_buffer_id c, a, b;       /* a, b: the LOAD's, or TSR_NONE where the value is another expression */
 	tsr_lin *c_index, *a_index, *b_index;
-	tsr_expr *a_value, *b_value; /* the operand as an expression of its loops (conversions, inlined producers); usually a LOAD */
 	tsr_acc acc; tsr_op combine;
 	bool clear;                  /* C is set to neutral first by the nest itself */
 	tsr_schedule schedule;

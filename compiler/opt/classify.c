@@ -4,8 +4,9 @@
  *     for .. { let $s = 0  for .. reduce { set $s = $s + a * b }  store C = $s }       (or update C += $s, or let $s = C)
  *     for .. { update C += a * b }
  * A loop goes to the class of the operands that mention it: all three, batch; C and A, M; C and B, N; A or B only, K.
- * Without K it is no contraction.  A and B are named so that the loop which walks C with stride one is in N.  Whatever else stands in the nest (guards,
- * gathered indices, order that matters) leaves it as it is.
+ * Without K it is no contraction.  A and B are named so that the loop which walks C with stride one is in N.  A guard around the
+ * innermost statement, as padding makes, turns into an operand that is zero outside.  Whatever else stands in the nest (gathered
+ * indices, order that matters) leaves it as it is.
  *
  * Requires nothing; adds a note to the outermost FOR and changes no statement. */
 #include "pass.h"
@@ -18,6 +19,7 @@ typedef struct nest {
 	uint32_t n;
 	tsr_contract_loop loops[MOST_LOOPS];
 	const tsr_expr *product;
+	const tsr_stmt *guard;       /* an IF around the innermost statement, or NULL */
 	tsr_buffer_id c;
 	tsr_lin *c_index;
 	tsr_acc acc;
@@ -49,6 +51,15 @@ static bool is_element(const tsr_loops *l, const tsr_expr *e, const tsr_stmt *st
 	return true;
 }
 
+/* The innermost statement, out of the guard that it may stand in. */
+static const tsr_stmts *guarded(nest *n, const tsr_stmts *body)
+{
+	if (body->n != 1 || body->at[0]->kind != TSR_STMT_IF)
+		return body;
+	n->guard = body->at[0];
+	return &n->guard->cond.body;
+}
+
 /* let, reduce loops, store */
 static bool local_form(nest *n, const tsr_stmts *body)
 {
@@ -62,6 +73,7 @@ static bool local_form(nest *n, const tsr_stmts *body)
 		return false;
 	tsr_stmts one = { (tsr_stmt **)&body->at[1], 1, 1 };
 	const tsr_stmts *inner = descend(n, &one);
+	inner = inner ? guarded(n, inner) : NULL;
 	if (!inner || inner->n != 1 || inner->at[0]->kind != TSR_STMT_SET || inner->at[0]->let.local != let->let.local)
 		return false;
 	const tsr_expr *sum = inner->at[0]->let.value;
@@ -80,8 +92,9 @@ static bool local_form(nest *n, const tsr_stmts *body)
 
 static bool update_form(nest *n, const tsr_stmts *body)
 {
-	const tsr_stmt *s = body->at[0];
-	if (s->kind != TSR_STMT_UPDATE || (s->store.acc != TSR_ACC_ADD && s->store.acc != TSR_ACC_SUB))
+	body = guarded(n, body);
+	const tsr_stmt *s = body->n == 1 ? body->at[0] : NULL;
+	if (!s || s->kind != TSR_STMT_UPDATE || (s->store.acc != TSR_ACC_ADD && s->store.acc != TSR_ACC_SUB))
 		return false;
 	n->product = s->store.value;
 	n->acc = s->store.acc;
@@ -99,12 +112,67 @@ static bool mentions(const tsr_buffer *b, const tsr_lin *index, uint32_t sym)
 	return false;
 }
 
-static bool has_data_term(const tsr_buffer *b, const tsr_lin *index)
+static bool lin_mentions(const tsr_lin *x, uint32_t sym)
 {
-	for (uint32_t i = 0; i < b->rank; i++)
-		for (uint32_t t = 0; t < index[i].n; t++)
-			if (index[i].terms[t].kind == TSR_LSYM_DATA)
+	for (uint32_t t = 0; t < x->n; t++)
+		if (x->terms[t].kind == TSR_LSYM_LOOP && x->terms[t].id == sym && x->terms[t].coef)
+			return true;
+	return false;
+}
+
+static bool expr_mentions(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
+{
+	switch (e->kind) {
+	case TSR_EXPR_LOAD: return mentions(l->buffers.at[e->load.buffer], e->load.index, sym);
+	case TSR_EXPR_INDEX: return lin_mentions(&e->index, sym);
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			if (expr_mentions(l, e->op.args[i], sym))
 				return true;
+		return false;
+	case TSR_EXPR_CONVERT: return expr_mentions(l, e->converted, sym);
+	case TSR_EXPR_SELECT:
+		for (uint32_t i = 0; i < e->select.n; i++)
+			if (lin_mentions(&e->select.ranges[i].index, sym))
+				return true;
+		return expr_mentions(l, e->select.inside, sym) || expr_mentions(l, e->select.outside, sym);
+	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
+	}
+	return false;
+}
+
+static bool lin_has_data(const tsr_lin *x)
+{
+	for (uint32_t t = 0; t < x->n; t++)
+		if (x->terms[t].kind == TSR_LSYM_DATA)
+			return true;
+	return false;
+}
+
+/* Packing can evaluate it: of elements of other buffers than C at affine places, numbers, and operations. */
+static bool packable(const tsr_loops *l, const tsr_expr *e, tsr_buffer_id c)
+{
+	switch (e->kind) {
+	case TSR_EXPR_LOAD:
+		for (uint32_t i = 0; i < l->buffers.at[e->load.buffer]->rank; i++)
+			if (lin_has_data(&e->load.index[i]))
+				return false;
+		return e->load.buffer != c;
+	case TSR_EXPR_INDEX: return !lin_has_data(&e->index);
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			if (!packable(l, e->op.args[i], c))
+				return false;
+		return true;
+	case TSR_EXPR_CONVERT: return packable(l, e->converted, c);
+	case TSR_EXPR_SELECT:
+		for (uint32_t i = 0; i < e->select.n; i++)
+			if (lin_has_data(&e->select.ranges[i].index))
+				return false;
+		return packable(l, e->select.inside, c) && packable(l, e->select.outside, c);
+	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: return true;
+	case TSR_EXPR_LOCAL: case TSR_EXPR_KINDS: break;
+	}
 	return false;
 }
 
@@ -113,10 +181,52 @@ static void sort_loops(const tsr_loops *l, tsr_contraction *k)
 	for (uint32_t i = 0; i < k->nloops; i++) {
 		uint32_t sym = k->loops[i].sym;
 		bool c = mentions(l->buffers.at[k->c], k->c_index, sym);
-		bool a = mentions(l->buffers.at[k->a], k->a_index, sym);
-		bool b = mentions(l->buffers.at[k->b], k->b_index, sym);
+		bool a = expr_mentions(l, k->a_value, sym), b = expr_mentions(l, k->b_value, sym);
 		k->loops[i].cls = !c ? TSR_CLASS_K : a == b ? TSR_CLASS_BATCH : a ? TSR_CLASS_M : TSR_CLASS_N;
 	}
+}
+
+/* The operand mentions every loop of the contraction that the index mentions. */
+static bool within(const tsr_loops *l, const nest *n, const tsr_lin *index, const tsr_expr *operand)
+{
+	for (uint32_t i = 0; i < n->n; i++)
+		if (lin_mentions(index, n->loops[i].sym) && !expr_mentions(l, operand, n->loops[i].sym))
+			return false;
+	return true;
+}
+
+static tsr_expr *zero_outside(tsr_pass *p, tsr_expr *e, tsr_range range)
+{
+	tsr_expr *x = TSR_NEW(p->arena, tsr_expr), *zero = tsr_expr_const(p->arena, tsr_scalar_of(e->prec, 0));
+	x->kind = TSR_EXPR_SELECT;
+	x->prec = e->prec;
+	x->select.n = 1;
+	x->select.ranges = TSR_NEW(p->arena, tsr_range);
+	*x->select.ranges = range;
+	x->select.inside = e;
+	x->select.outside = zero;
+	return x;
+}
+
+/* Outside a guard's range operands are 0 that mention all of the range's loops.  Each of them: the guard may be what keeps its
+ * loads within their buffers. */
+static bool guard_operands(tsr_pass *p, const nest *n, tsr_expr **a, tsr_expr **b)
+{
+	if (!n->guard)
+		return true;
+	for (uint32_t i = 0; i < n->guard->cond.n; i++) {
+		tsr_range r = n->guard->cond.ranges[i];
+		if (lin_has_data(&r.index))
+			return false;
+		bool in_a = within(p->l, n, &r.index, *a), in_b = within(p->l, n, &r.index, *b);
+		if (!in_a && !in_b)
+			return false;
+		if (in_a)
+			*a = zero_outside(p, *a, r);
+		if (in_b)
+			*b = zero_outside(p, *b, r);
+	}
+	return true;
 }
 
 static void exchange(const tsr_loops *l, tsr_contraction *k)
@@ -142,6 +252,31 @@ static void choose_sides(const tsr_loops *l, tsr_contraction *k)
 		exchange(l, k);
 }
 
+/* There is a sum.  An operand that has to be evaluated is so once per element of it: loops that only the other operand and C mention
+ * must use it again, and each summed loop must be in both, or the plain nest does as well. */
+static bool worth_packing(const tsr_loops *l, const tsr_contraction *k)
+{
+	enum { LEAST_USES = 4 };
+	bool plain = tsr_contract_plain(l, k, TSR_SIDE_A) && tsr_contract_plain(l, k, TSR_SIDE_B), sums = false;
+	int64_t count[TSR_CLASSES] = { 1, 1, 1, 1 };
+	for (uint32_t i = 0; i < k->nloops; i++) {
+		const tsr_contract_loop *loop = &k->loops[i];
+		bool k_loop = loop->cls == TSR_CLASS_K;
+		sums |= k_loop;
+		if (k_loop && !plain && !(expr_mentions(l, k->a_value, loop->sym) && expr_mentions(l, k->b_value, loop->sym)))
+			return false;
+		count[loop->cls] *= tsr_size_is_const(loop->extent) ? loop->extent.k : LEAST_USES;
+	}
+	return sums && (plain || (count[TSR_CLASS_M] >= LEAST_USES && count[TSR_CLASS_N] >= LEAST_USES));
+}
+
+static void operand(tsr_expr *e, tsr_buffer_id *buffer, tsr_lin **index, tsr_expr **value)
+{
+	*value = e;
+	*buffer = e->kind == TSR_EXPR_LOAD ? e->load.buffer : TSR_NONE;
+	*index = e->kind == TSR_EXPR_LOAD ? e->load.index : NULL;
+}
+
 static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 {
 	nest n = { .l = p->l };
@@ -153,27 +288,24 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	tsr_prec prec = p->l->buffers.at[n.c]->prec;
 	if ((prec != TSR_PREC_F32 && prec != TSR_PREC_F64) || e->kind != TSR_EXPR_OP || e->op.op != TSR_OP_MUL || e->prec != prec)
 		return NULL;
-	tsr_expr *a = e->op.args[0], *b = e->op.args[1];
-	if (a->kind != TSR_EXPR_LOAD || b->kind != TSR_EXPR_LOAD || a->load.buffer == n.c || b->load.buffer == n.c)
+	tsr_expr *a = tsr_expr_convert(p->arena, e->op.args[0], prec), *b = tsr_expr_convert(p->arena, e->op.args[1], prec);
+	if (!packable(p->l, a, n.c) || !packable(p->l, b, n.c) || !guard_operands(p, &n, &a, &b))
 		return NULL;
+	for (uint32_t i = 0; i < p->l->buffers.at[n.c]->rank; i++)
+		if (lin_has_data(&n.c_index[i]))
+			return NULL;
 	tsr_contraction *k = TSR_NEW(p->arena, tsr_contraction);
 	k->nloops = n.n;
 	k->loops = TSR_NEW_N(p->arena, tsr_contract_loop, n.n + 1);
 	memcpy(k->loops, n.loops, n.n * sizeof *n.loops);
 	k->c = n.c, k->c_index = n.c_index;
-	k->a = a->load.buffer, k->a_index = a->load.index, k->a_value = a;
-	k->b = b->load.buffer, k->b_index = b->load.index, k->b_value = b;
+	operand(a, &k->a, &k->a_index, &k->a_value);
+	operand(b, &k->b, &k->b_index, &k->b_value);
 	k->acc = n.acc;
 	k->combine = TSR_OP_MUL;
 	k->clear = n.clear;
-	if (has_data_term(p->l->buffers.at[k->a], k->a_index) || has_data_term(p->l->buffers.at[k->b], k->b_index)
-		|| has_data_term(p->l->buffers.at[k->c], k->c_index))
-		return NULL;
 	sort_loops(p->l, k);
-	bool sums = false;
-	for (uint32_t i = 0; i < k->nloops; i++)
-		sums |= k->loops[i].cls == TSR_CLASS_K;
-	if (!sums)
+	if (!worth_packing(p->l, k))
 		return NULL;
 	choose_sides(p->l, k);
 	return k;

@@ -23,7 +23,8 @@ void tsr_opt_print_memory(const tsr_loops *l, FILE *out);
 void tsr_opt_print_memory_svg(const tsr_loops *l, FILE *out);
 
 /* A contraction as its strides: each class a list of loops, outermost first, whose adjacent members have been fused where
- * all three operands allow it.  Loops of extent 1 are gone. */
+ * all operands that are plain loads allow it; an operand that is an expression has stride 0 everywhere.  Loops of extent 1
+ * are gone. */
 typedef enum { TSR_SIDE_C, TSR_SIDE_A, TSR_SIDE_B, TSR_SIDES } tsr_side;
 typedef struct tsr_walk {
 	uint32_t sym;                /* the loop; of a fused axis the outermost one */
@@ -31,9 +32,12 @@ typedef struct tsr_walk {
 	bool known;                  /* all strides are constants */
 	int64_t stride[TSR_SIDES];   /* in elements; meaningful when known */
 } tsr_walk;
-typedef struct tsr_walks { uint32_t n; tsr_walk *at; } tsr_walks;
+/* `loop`: the loops before any were fused; position p of the class is its place in this order, the last loop running fastest. */
+typedef struct tsr_walks { uint32_t n; tsr_walk *at; uint32_t nloops; tsr_contract_loop *loop; } tsr_walks;
 typedef struct tsr_contract_view { tsr_walks cls[TSR_CLASSES]; } tsr_contract_view;
 void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_contract_view *out);
+/* The operand is an element of memory in C's precision, which tiles could read in place; else packing evaluates it. */
+bool tsr_contract_plain(const tsr_loops *l, const tsr_contraction *k, tsr_side side);
 /* A class is one loop (or none) with this constant stride in the operand. */
 bool tsr_walks_unit(const tsr_walks *x, tsr_side side);
 /* Product of the extents, or -1 when one is known only at run time. */

@@ -30,7 +30,8 @@ static problem understand(const tsr_loops *l, const tsr_contraction *c, const ts
 	p.k = tsr_walks_count(k);
 	p.batch = tsr_walks_count(&v->cls[TSR_CLASS_BATCH]);
 	p.must_a = !one_loop(m) || !one_loop(k) || p.m < 0;
-	p.must_b = !one_loop(n) || !one_loop(k) || !tsr_walks_unit(n, TSR_SIDE_B);
+	p.must_a |= !tsr_contract_plain(l, c, TSR_SIDE_A);
+	p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(n) || !one_loop(k) || !tsr_walks_unit(n, TSR_SIDE_B);
 	p.a_step = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_A] : 1;
 	p.row = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_B] * p.bytes : 0;
 	return p;

@@ -29,11 +29,17 @@ static bool stride_of(const tsr_buffer *b, const tsr_lin *index, uint32_t sym, i
 	return true;
 }
 
-/* Which operand's order of memory a class follows: C for what is written, B's for what is summed. */
-static tsr_side leading_side(tsr_loop_class cls)
+bool tsr_contract_plain(const tsr_loops *l, const tsr_contraction *k, tsr_side side)
+{
+	const tsr_expr *v = side == TSR_SIDE_A ? k->a_value : k->b_value;
+	return side == TSR_SIDE_C || (v->kind == TSR_EXPR_LOAD && l->buffers.at[v->load.buffer]->prec == l->buffers.at[k->c]->prec);
+}
+
+/* Which operand's order of memory a class follows: C for what is written, B's for what is summed, or A's where B has none. */
+static tsr_side leading_side(tsr_loop_class cls, const bool *plain)
 {
 	switch (cls) {
-	case TSR_CLASS_K: return TSR_SIDE_B;
+	case TSR_CLASS_K: return plain[TSR_SIDE_B] ? TSR_SIDE_B : TSR_SIDE_A;
 	case TSR_CLASS_BATCH: case TSR_CLASS_M: case TSR_CLASS_N: case TSR_CLASSES: break;
 	}
 	return TSR_SIDE_C;
@@ -84,8 +90,14 @@ static void fuse_axes(tsr_walks *x)
 void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_contract_view *out)
 {
 	tsr_arena *arena = l->tc->arena;
-	const tsr_buffer *buffers[TSR_SIDES] = { l->buffers.at[k->c], l->buffers.at[k->a], l->buffers.at[k->b] };
+	const tsr_buffer_id id[TSR_SIDES] = { k->c, k->a, k->b };
+	const tsr_buffer *buffers[TSR_SIDES];
 	const tsr_lin *index[TSR_SIDES] = { k->c_index, k->a_index, k->b_index };
+	bool plain[TSR_SIDES];
+	for (int side = 0; side < TSR_SIDES; side++) {
+		plain[side] = tsr_contract_plain(l, k, (tsr_side)side);
+		buffers[side] = plain[side] ? l->buffers.at[id[side]] : NULL;
+	}
 	for (int cls = 0; cls < TSR_CLASSES; cls++) {
 		tsr_walks *x = &out->cls[cls];
 		x->n = 0;
@@ -97,10 +109,15 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 			tsr_walk *axis = &x->at[x->n++];
 			*axis = (tsr_walk){ .sym = loop->sym, .extent = loop->extent, .known = true };
 			for (int side = 0; side < TSR_SIDES; side++)
-				axis->known &= stride_of(buffers[side], index[side], loop->sym, &axis->stride[side]);
+				axis->known &= !plain[side] || stride_of(buffers[side], index[side], loop->sym, &axis->stride[side]);
 		}
-		sort_axes(x, leading_side((tsr_loop_class)cls));
-		fuse_axes(x);
+		sort_axes(x, leading_side((tsr_loop_class)cls, plain));
+		x->nloops = x->n;
+		x->loop = TSR_NEW_N(arena, tsr_contract_loop, x->n + 1);
+		for (uint32_t i = 0; i < x->n; i++)
+			x->loop[i] = (tsr_contract_loop){ x->at[i].sym, x->at[i].extent, (tsr_loop_class)cls };
+		if (cls != TSR_CLASS_BATCH || (plain[TSR_SIDE_A] && plain[TSR_SIDE_B]))     /* expressions want the loops themselves */
+			fuse_axes(x);
 	}
 }
 

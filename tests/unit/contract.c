@@ -25,10 +25,12 @@ static uint32_t draw(uint32_t n)
 
 typedef struct axis_text { char index[64], size[32]; int64_t extent; } axis_text;
 
-/* An operand over these loops: axes shuffled, some strided, some joined as i + k. */
-static void operand(tsr_text *decl, tsr_text *use, const char *name, const char *prec, const char *kind, int n, const int *loops,
-					const int *extent, const bool *runtime, bool plain)
+/* An operand over these loops: axes shuffled, some strided, some joined as i + 3 k, some as i + k - 1 under a guard, as padding
+ * makes them (`guards` NULL: neither). */
+static void operand(tsr_text *decl, tsr_text *use, tsr_text *guards, const char *name, const char *prec, const char *kind, int n,
+					const int *loops, const int *extent, const bool *runtime)
 {
+	bool plain = !guards;
 	int order[MOST_TERMS];
 	for (int i = 0; i < n; i++)
 		order[i] = loops[i];
@@ -41,13 +43,18 @@ static void operand(tsr_text *decl, tsr_text *use, const char *name, const char 
 	tsr_text_addf(use, "%%%s[", name);
 	for (int i = 0; i < n; i++) {
 		const char *comma = i ? ", " : "";
-		int x = order[i], way = plain || runtime[x] ? 0 : (int)draw(8);
+		int x = order[i], way = plain || runtime[x] ? 0 : (int)draw(10);
 		if (way == 1) {
 			tsr_text_addf(use, "%s2*l%d + 1", comma, x);
 			tsr_text_addf(decl, "%s%d", comma, 2 * extent[x] + 1);
 		} else if (way == 2 && i + 1 < n && !runtime[order[i + 1]]) {
 			tsr_text_addf(use, "%sl%d + 3*l%d", comma, x, order[i + 1]);
 			tsr_text_addf(decl, "%s%d", comma, extent[x] + 3 * extent[order[i + 1]]);
+			i++;
+		} else if (way == 3 && i + 1 < n && !runtime[order[i + 1]]) {
+			tsr_text_addf(guards, "%sl%d + l%d - 1 in 0..%d", *tsr_text_str(guards) ? ", " : "", x, order[i + 1], extent[x]);
+			tsr_text_addf(use, "%sl%d + l%d - 1", comma, x, order[i + 1]);
+			tsr_text_addf(decl, "%s%d", comma, extent[x]);
 			i++;
 		} else {
 			tsr_text_addf(use, "%sl%d", comma, x);
@@ -61,12 +68,26 @@ static void operand(tsr_text *decl, tsr_text *use, const char *name, const char 
 	tsr_text_addf(use, "]");
 }
 
+/* The operand as it stands in the product: mostly itself, else an expression that packing has to evaluate. */
+static const char *dressed(tsr_arena *a, tsr_text *x, const char *prec, int loop)
+{
+	const char *text = tsr_text_str(x);
+	switch (draw(8)) {
+	case 0: return tsr_format(a, "max.%s(%s, 0.0:%s)", prec, text, prec);
+	case 1: return tsr_format(a, "mul.%s(%s, 0.5:%s)", prec, text, prec);
+	case 2: return tsr_format(a, "where.%s(lt.%s(%s, 0.25:%s), %s, 1.0:%s)", prec, prec, text, prec, text, prec);
+	case 3: return tsr_format(a, "convert.%s(convert.i32(%s))", prec, text);
+	case 4: return loop < 0 ? text : tsr_format(a, "add.%s(%s, index.%s(l%d))", prec, text, prec, loop);
+	default: return text;
+	}
+}
+
 static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int symbol_value)
 {
 	static const int sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16, 17, 24, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100, 130 };
 	int extent[MOST_TERMS], in_c[MOST_TERMS], in_a[MOST_TERMS], in_b[MOST_TERMS], nc = 0, na = 0, nb = 0, n = 0;
 	bool runtime[MOST_TERMS];
-	int64_t work = 1;
+	int64_t work = 1, most = 1;      /* `most`: with the largest run-time size */
 	char loops[MOST_TERMS][8];
 	for (int cls = 0; cls < 4; cls++) {
 		int count = cls == 0 ? (int)draw(4) / 2 : 1 + (int)draw(5) / 4 - (int)(draw(12) == 0);
@@ -74,12 +95,13 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 			extent[n] = sizes[draw(sizeof sizes / sizeof *sizes)];
 			if (cls == 0 || i > 0)
 				extent[n] = 1 + (int)draw(4);
-			runtime[n] = symbol_value && cls > 0 && draw(3) == 0;
+			runtime[n] = symbol_value && cls > 0 && draw(3) == 0 && most * 97 < 1000000;
 			if (runtime[n])
 				extent[n] = symbol_value;
 			while (work * extent[n] > 150000 && !runtime[n])
 				extent[n] = (extent[n] + 1) / 2;
 			work *= extent[n];
+			most *= runtime[n] ? 97 : extent[n];
 			snprintf(loops[n], sizeof loops[n], "l%d", n);
 			if (cls != 3)
 				in_c[nc++] = n;
@@ -92,9 +114,11 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 	const char *prec = draw(4) ? "f32" : "f64";
 	tsr_text c, x, y;
 	tsr_text_init(&c, a), tsr_text_init(&x, a), tsr_text_init(&y, a);
-	operand(decl, &c, tsr_format(a, "c%d", id), prec, "value", nc, in_c, extent, runtime, true);
-	operand(decl, &x, tsr_format(a, "a%d", id), prec, "param", na, in_a, extent, runtime, false);
-	operand(decl, &y, tsr_format(a, "b%d", id), prec, "param", nb, in_b, extent, runtime, false);
+	tsr_text guards;
+	tsr_text_init(&guards, a);
+	operand(decl, &c, NULL, tsr_format(a, "c%d", id), prec, "value", nc, in_c, extent, runtime);
+	operand(decl, &x, &guards, tsr_format(a, "a%d", id), prec, "param", na, in_a, extent, runtime);
+	operand(decl, &y, &guards, tsr_format(a, "b%d", id), prec, "param", nb, in_b, extent, runtime);
 	int form = (int)draw(4);
 	tsr_text_addf(units, "unit u%d { kernel k {\n", id);
 	for (int i = 0; i < n; i++) {
@@ -107,9 +131,11 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 			tsr_text_addf(units, form == 3 ? "let $0 : %s = %s\n" : "let $0 : %s = 0.0:%s\n", prec, form == 3 ? tsr_text_str(&c) : prec);
 	}
 	/* K's loops come last in the numbering, so the local form opens them after the let */
-	const char *xs = tsr_text_str(&x), *ys = tsr_text_str(&y), *cs = tsr_text_str(&c);
+	const char *xs = dressed(a, &x, prec, na ? in_a[0] : -1), *ys = dressed(a, &y, prec, -1), *cs = tsr_text_str(&c);
+	bool guard = *tsr_text_str(&guards);
+	const char *open = guard ? tsr_format(a, "if %s {\n", tsr_text_str(&guards)) : "", *close = guard ? "}\n" : "";
 	if (form == 0) {
-		tsr_text_addf(units, "update %s %s mul.%s(%s, %s)\n", cs, draw(3) ? "+=" : "-=", prec, xs, ys);
+		tsr_text_addf(units, "%supdate %s %s mul.%s(%s, %s)\n%s", open, cs, draw(3) ? "+=" : "-=", prec, xs, ys, close);
 		for (int i = 0; i < n; i++)
 			tsr_text_addf(units, "}");
 	} else {
@@ -117,7 +143,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 			tsr_text_addf(units, "let $0 : %s = 0.0:%s\n", prec, prec);
 		for (int i = nc; i < n; i++)
 			tsr_text_addf(units, "for %s in 0..%s reduce {\n", loops[i], runtime[i] ? "?n" : tsr_format(a, "%d", extent[i]));
-		tsr_text_addf(units, "set $0 = add.%s($0, mul.%s(%s, %s))\n", prec, prec, xs, ys);
+		tsr_text_addf(units, "%sset $0 = add.%s($0, mul.%s(%s, %s))\n%s", open, prec, prec, xs, ys, close);
 		for (int i = nc; i < n; i++)
 			tsr_text_addf(units, "}");
 		tsr_text_addf(units, form == 1 ? "update %s += $0\n" : "store %s = $0\n", cs);
@@ -128,23 +154,6 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 }
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------ */
-
-__attribute__((weak)) LLVMValueRef tsr_emit_size(tsr_emit *e, tsr_size s)
-{
-	LLVMValueRef v = LLVMConstInt(e->i64, (unsigned long long)s.k, true);
-	for (uint32_t i = 0; i < s.nterms; i++)
-		v = LLVMBuildAdd(e->builder, v, LLVMBuildMul(e->builder, e->symbols[s.terms[i].symbol],
-			LLVMConstInt(e->i64, (unsigned long long)s.terms[i].coef, true), ""), "");
-	return v;
-}
-__attribute__((weak)) LLVMValueRef tsr_emit_lin(tsr_emit *e, const tsr_lin *x)
-{
-	LLVMValueRef v = LLVMConstInt(e->i64, (unsigned long long)x->offset, true);
-	for (uint32_t i = 0; i < x->n; i++)
-		v = LLVMBuildAdd(e->builder, v, LLVMBuildMul(e->builder, e->syms[x->terms[i].id],
-			LLVMConstInt(e->i64, (unsigned long long)x->terms[i].coef, true), ""), "");
-	return v;
-}
 
 typedef struct level { tsr_target target; const char *cpu, *feature; } level;
 
@@ -184,7 +193,13 @@ static void *compile(tsr_loops *l, const level *v, bool *made)
 	e.builder = LLVMCreateBuilderInContext(e.context);
 	e.none = LLVMVoidTypeInContext(e.context);
 	e.ptr = LLVMPointerTypeInContext(e.context, 0);
+	e.i1 = LLVMInt1TypeInContext(e.context);
+	e.i8 = LLVMInt8TypeInContext(e.context);
+	e.i32 = LLVMInt32TypeInContext(e.context);
 	e.i64 = LLVMInt64TypeInContext(e.context);
+	e.f32 = LLVMFloatTypeInContext(e.context);
+	e.f64 = LLVMDoubleTypeInContext(e.context);
+	e.syms = TSR_NEW_N(l->tc->arena, LLVMValueRef, 2 * MOST_TERMS);
 	e.buffers = TSR_NEW_N(l->tc->arena, LLVMValueRef, l->buffers.n);
 	char *triple = LLVMGetDefaultTargetTriple(), *error = NULL;
 	LLVMTargetRef t;
