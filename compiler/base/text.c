@@ -153,3 +153,16 @@ void tsr_text_json(tsr_text *t, const char *s)
 	}
 	tsr_text_char(t, '"');
 }
+
+size_t tsr_utf8_length(const char *p, const char *end)
+{
+	unsigned char c = (unsigned char)*p;
+	size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
+	if (n == 0 || (size_t)(end - p) < n)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if (((unsigned char)p[i] & 0xc0) != 0x80)
+			return 0;
+	unsigned char second = n > 2 ? (unsigned char)p[1] : 0x90;
+	return (c == 0xe0 && second < 0xa0) || (c == 0xf0 && second < 0x90) || (c == 0xf4 && second > 0x8f) ? 0 : n;
+}

@@ -14,6 +14,8 @@ void tsr_text_addf(tsr_text *t, const char *fmt, ...) __attribute__((format(prin
 void tsr_text_float(tsr_text *t, double x);
 /* `s` as a JSON string with its quotes: escaped as JSON requires, bytes that are no UTF-8 as U+FFFD. */
 void tsr_text_json(tsr_text *t, const char *s);
+/* Bytes of the UTF-8 character at p (p < end), or 0 where there is none: a stray or missing byte, an overlong form. */
+size_t tsr_utf8_length(const char *p, const char *end);
 /* NUL-terminated contents; valid until the next add. */
 const char *tsr_text_str(tsr_text *t);
 #endif

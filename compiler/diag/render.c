@@ -1,6 +1,7 @@
 /* Diagnostics as JSON, and as text: one block each, in order of place, the source line with a caret under the span.  A tab in the
  * line is kept, and repeated in the caret's line, so that the caret stands right at any tab width. */
 #include "diag.h"
+#include "../base/text.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,8 +36,40 @@ static void print_place(tsr_compiler *tc, tsr_span span, FILE *out, const style 
 		fprintf(out, "%s%s:%s ", s->bold, p.path, s->off);
 }
 
+enum { BEFORE = 60, AFTER = 100 };       /* characters of a long line that are shown around the caret */
+
+/* The character at p as it is shown: what a terminal could take amiss is a question mark. Gives its bytes. */
+static size_t show(const char *p, const char *end, FILE *out)
+{
+	size_t n = tsr_utf8_length(p, end);
+	bool control = n == 1 && ((unsigned char)*p < 32 || *p == 127) && *p != '\t';
+	if (n == 0 || control)
+		fputc('?', out);
+	else
+		fwrite(p, 1, n, out);
+	return n ? n : 1;
+}
+
+static const char *back(const char *line, const char *p, int characters)
+{
+	while (p > line && characters-- > 0)
+		do
+			p--;
+		while (p > line && continues(*p));
+	return p;
+}
+
+static const char *forth(const char *p, const char *end, int characters)
+{
+	while (p < end && characters-- > 0) {
+		size_t n = tsr_utf8_length(p, end);
+		p += n ? n : 1;
+	}
+	return p;
+}
+
 /* The line where the span starts, and under it a caret at the start and a tilde for each further character up to the
- * span's end or the line's. */
+ * span's end or the line's.  Of a long line the part around the caret is shown. */
 static void print_line(tsr_compiler *tc, tsr_span span, FILE *out, const style *s)
 {
 	const tsr_source *src = tsr_source_get(tc, span.file);
@@ -47,21 +80,23 @@ static void print_line(tsr_compiler *tc, tsr_span span, FILE *out, const style *
 		end = src->text + src->size;
 	if (end > line && end[-1] == '\r')
 		end--;
-	int gutter = fprintf(out, "  %u", number);
-	fputs(" | ", out);
-	for (const char *p = line; p < end; p++)
-		fputc(*p ? *p : ' ', out);
-	fprintf(out, "\n%*s | ", gutter, "");
 	size_t start = span.start < src->size ? span.start : src->size, stop = span.end < src->size ? span.end : src->size;
 	const char *from = src->text + start, *to = src->text + stop;
 	if (from > end)
 		from = end;
-	for (const char *p = line; p < from; p++)
-		if (!continues(*p))
-			fputc(*p == '\t' ? '\t' : ' ', out);
+	const char *first = forth(line, end, BEFORE + AFTER) == end ? line : back(line, from, BEFORE);
+	const char *last = first == line && forth(line, end, BEFORE + AFTER) == end ? end : forth(from, end, AFTER);
+	const char *left = first > line ? "... " : "", *right = last < end ? " ..." : "";
+	int gutter = fprintf(out, "  %u", number);
+	fprintf(out, " | %s", left);
+	for (const char *p = first; p < last;)
+		p += show(p, last, out);
+	fprintf(out, "%s\n%*s | %*s", right, gutter, "", (int)strlen(left), "");
+	for (const char *p = first; p < from; p = forth(p, from, 1))
+		fputc(*p == '\t' ? '\t' : ' ', out);
 	fprintf(out, "%s^", s->error);
-	for (const char *p = from + 1; p < to && p < end; p++)
-		if (!continues(*p))
+	if (from < last)
+		for (const char *p = forth(from, last, 1); p < to && p < last; p = forth(p, last, 1))
 			fputc('~', out);
 	fprintf(out, "%s\n", s->off);
 }

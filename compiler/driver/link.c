@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -117,6 +118,9 @@ bool tsr_drive_link(tsr_drive_state *d, const char *object, const char *executab
 	ARG(NULL);
 #undef ARG
 	int status = tsr_drive_spawn(d, argv.at);
+	struct stat made;
+	if (status && !stat(executable, &made) && S_ISREG(made.st_mode))
+		unlink(executable);              /* half a program is worse than none */
 	if (status < 0)
 		tsr_report(tc, TSR_E_LINK, TSR_NOWHERE, "cannot run cc: %s", strerror(errno));
 	else if (status)

@@ -2,6 +2,7 @@
  * grammar/tessera.re; here are the reports for text that is no token, and the values of numbers and strings. */
 #include "lex.h"
 #include "tessera.h"
+#include "../base/text.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,8 @@ static void report_bad(tsr_compiler *tc, int code, const tsr_scanner *s, tsr_spa
 		else if (c == '\'')
 			tsr_hint(tc, tsr_report(tc, TSR_E_BAD_TOKEN, span, "a quote begins nothing here"),
 			         "there are no character literals; a text is written in double quotes");
+		else if (!tsr_utf8_length(s->start, s->limit))
+			tsr_report(tc, TSR_E_BAD_TOKEN, span, "the byte 0x%02x is no text in UTF-8", c);
 		else
 			tsr_report(tc, TSR_E_BAD_TOKEN, span, "`%.*s` has no place in a program outside strings and comments", n, s->start);
 	}

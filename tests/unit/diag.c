@@ -115,6 +115,25 @@ static void test_odd_lines(void)
 	tsr_compiler_free(tc);
 }
 
+/* Of a long line only the neighbourhood of the caret is shown, and no byte reaches a terminal that it could take amiss. */
+static void test_long_and_unprintable_lines(void)
+{
+	tsr_compiler *tc = tsr_compiler_new();
+	char text[1000];
+	memset(text, 'a', sizeof text);
+	memcpy(text + 500, "!b\x1b\xff!", 5);
+	uint32_t file = tsr_source_add(tc, "long.tsr", text, sizeof text);
+	tsr_report(tc, TSR_E_SYNTAX, (tsr_span){file, 500, 505}, "here");
+	char want[400], before[61], after[96];
+	memset(before, 'a', 60);
+	memset(after, 'a', 95);
+	before[60] = after[95] = 0;
+	snprintf(want, sizeof want,
+		"long.tsr:1:501: error[E0102]: here\n  1 | ... %s!b?\?!%s ...\n    |     %60s^~~~~\n", before, after, "");
+	check_rendered(tc, want);
+	tsr_compiler_free(tc);
+}
+
 static void test_order_and_repetition(void)
 {
 	tsr_compiler *tc = tsr_compiler_new();
@@ -186,6 +205,7 @@ int main(void)
 	test_load();
 	test_layout();
 	test_odd_lines();
+	test_long_and_unprintable_lines();
 	test_order_and_repetition();
 	test_limit();
 	test_bug();
