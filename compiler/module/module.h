@@ -1,4 +1,4 @@
-/* Modules: which files a program consists of, and what a name means across them.
+/* Modules: which files a program consists of, and the order in which they are evaluated.
  *
  * A module is a file.  `open Nn` and `Nn.layer_norm` find nn.tsr beside the program, then on the -I paths, then in the
  * standard library; one name is one file for the whole program.  The prelude (Ops, Random, Data: the standard
@@ -36,15 +36,4 @@ tsr_module *tsr_modules_find(const tsr_modules *all, tsr_name name);
 
 /* Reports that no file answers `name`, and where it was looked for. */
 void tsr_module_missing(tsr_compiler *tc, const tsr_modules *all, tsr_name name, tsr_span span);
-
-/* ---- scope.c */
-
-typedef struct tsr_definition { const tsr_module *module; uint32_t item; tsr_span span; } tsr_definition;
-
-/* What a name means to the item `before` of `m` (m->ast->items.n: at its end): the last definition before it, those of a
- * module counting from where it is opened, and the prelude's before all.  With a qualifier: that module's own last one.
- * False when there is none. */
-bool tsr_scope_find(const tsr_modules *all, const tsr_module *m, uint32_t before, tsr_name qualifier, tsr_name name, tsr_definition *out);
-/* Whether a pattern binds the name, and where. */
-bool tsr_pat_binds(const tsr_pat *p, tsr_name name, tsr_span *where);
 #endif

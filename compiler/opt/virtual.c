@@ -165,6 +165,29 @@ static bool under_product(const tsr_expr *e, tsr_buffer_id x)
 	return tsr_expr_reads(e, x);
 }
 
+/* Whether every load of buffer `b` in `e` is at exactly this index; also false for a guarded read, and for what is too deep. */
+static bool reads_only_at(const tsr_expr *e, const tsr_buffer *b, const tsr_lin *index)
+{
+	const tsr_expr *stack[64];
+	uint32_t depth = 0;
+	stack[depth++] = e;
+	while (depth) {
+		e = stack[--depth];
+		if (e->kind == TSR_EXPR_SELECT || depth > 56)
+			return false;
+		if (e->kind == TSR_EXPR_CONVERT)
+			stack[depth++] = e->converted;
+		if (e->kind == TSR_EXPR_OP)
+			for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+				stack[depth++] = e->op.args[i];
+		if (e->kind == TSR_EXPR_LOAD && e->load.buffer == b->id)
+			for (uint32_t i = 0; i < b->rank; i++)
+				if (!tsr_lin_equal(e->load.index[i], index[i]))
+					return false;
+	}
+	return true;
+}
+
 /* Every load of the kernel's own target in `pr` has the index that the kernel stores at. */
 static bool same_element(unit_walk *w, const producer *pr, const tsr_stmt *kernel)
 {
@@ -176,39 +199,8 @@ static bool same_element(unit_walk *w, const producer *pr, const tsr_stmt *kerne
 	if (n.n != b->rank || pr->rank != b->rank)
 		return false;
 	/* X is read at the stored index, and e reads the target at X's own index */
-	const tsr_expr *stack[64];
-	uint32_t depth = 0;
-	stack[depth++] = pr->value;
-	while (depth) {
-		const tsr_expr *e = stack[--depth];
-		if (e->kind == TSR_EXPR_SELECT || depth > 56)
-			return false;
-		if (e->kind == TSR_EXPR_CONVERT)
-			stack[depth++] = e->converted;
-		if (e->kind == TSR_EXPR_OP)
-			for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-				stack[depth++] = e->op.args[i];
-		if (e->kind == TSR_EXPR_LOAD && e->load.buffer == b->id)
-			for (uint32_t i = 0; i < b->rank; i++)
-				if (!tsr_lin_equal(e->load.index[i], pr->store->store.index[i]))
-					return false;
-	}
-	stack[depth++] = s->store.value;
-	while (depth) {
-		const tsr_expr *e = stack[--depth];
-		if (e->kind == TSR_EXPR_SELECT || depth > 56)
-			return false;
-		if (e->kind == TSR_EXPR_CONVERT)
-			stack[depth++] = e->converted;
-		if (e->kind == TSR_EXPR_OP)
-			for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-				stack[depth++] = e->op.args[i];
-		if (e->kind == TSR_EXPR_LOAD && e->load.buffer == pr->x)
-			for (uint32_t i = 0; i < b->rank; i++)
-				if (!tsr_lin_equal(e->load.index[i], s->store.index[i]))
-					return false;
-	}
-	return true;
+	return reads_only_at(pr->value, b, pr->store->store.index) &&
+	       reads_only_at(s->store.value, w->p->l->buffers.at[pr->x], s->store.index);
 }
 
 /* A statement with these uses writes something that the value reads. */

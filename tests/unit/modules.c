@@ -70,15 +70,6 @@ static const char *order(tsr_compiler *tc, const tsr_modules *all)
 	return s;
 }
 
-/* What `name` means at item `before` of the program, as Module.item. */
-static const char *meaning(tsr_compiler *tc, const tsr_modules *all, uint32_t before, const char *qualifier, const char *name)
-{
-	tsr_definition d;
-	if (!tsr_scope_find(all, all->main, before, qualifier ? tsr_intern(tc->names, qualifier) : NULL, tsr_intern(tc->names, name), &d))
-		return "nothing";
-	return tsr_format(tc->arena, "%s.%u", d.module->name, d.item);
-}
-
 static void one_program(void)
 {
 	tsr_compiler *tc = compiler();
@@ -88,17 +79,6 @@ static void one_program(void)
 	CHECK_INT(all->order.at[0]->prelude.n, 0);
 	CHECK_INT(all->main->prelude.n, 1);
 	CHECK_STR(all->main->prelude.at[0]->name, "Ops");
-	CHECK_STR(meaning(tc, all, 5, NULL, "both"), "Right.1");
-	CHECK_STR(meaning(tc, all, 2, NULL, "both"), "Left.1");
-	CHECK_STR(meaning(tc, all, 0, NULL, "both"), "Ops.2");
-	CHECK_STR(meaning(tc, all, 5, NULL, "left"), "Main.4");
-	CHECK_STR(meaning(tc, all, 4, NULL, "left"), "Left.0");
-	CHECK_STR(meaning(tc, all, 5, NULL, "out"), "Right.2");
-	CHECK_STR(meaning(tc, all, 5, NULL, "u"), "nothing");
-	CHECK_STR(meaning(tc, all, 5, NULL, "hidden"), "nothing");
-	CHECK_STR(meaning(tc, all, 0, "Deep", "d"), "Deep.1");
-	CHECK_STR(meaning(tc, all, 0, "Deep", "e"), "nothing");
-	CHECK_STR(meaning(tc, all, 0, "Nowhere", "e"), "nothing");
 	tsr_compiler_free(tc);
 }
 
