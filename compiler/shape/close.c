@@ -40,6 +40,7 @@ static bool waiting(tsr_store *s, const tsr_row_var *v, uint32_t i, tsr_row *res
 {
 	const tsr_cstr *c = s->cstrs.at[v->watchers.at[i]];
 	bool poison = false;
+	s->looks++;
 	if (c->done || c->kind != TSR_C_ROW_BELOW)
 		return false;
 	*res = tsr_row_find(s, c->row.a, &poison);
@@ -366,23 +367,26 @@ static void close_interiors(tsr_store *s)
 /* Conditions that waited for the run while a symbol was open, and that the solved symbols decide now. */
 static void settle_conditions(tsr_store *s)
 {
-	uint32_t kept = 0;
 	for (uint32_t i = 0; i < s->emitted.n; i++) {
 		tsr_cstr *c = s->cstrs.at[s->emitted.at[i]];
 		if (!c->done && c->kind == TSR_C_TOTAL)
 			tsr_visit_total(s, c);
 	}
-	for (uint32_t i = 0; i < s->conditions.n; i++) {
-		tsr_condition c = s->conditions.at[i];
+	uint32_t n = s->conditions.n;
+	const tsr_condition *all = s->conditions.at;
+	s->conditions.at = NULL;
+	s->conditions.n = s->conditions.cap = 0;
+	tsr_map_init(&s->noted, s->arena);
+	for (uint32_t i = 0; i < n; i++) {
+		tsr_condition c = all[i];
 		c.left = tsr_size_normal(s, c.left);
 		c.right = tsr_size_normal(s, c.right);
 		tsr_size room = tsr_size_add(s->arena, c.left, tsr_size_scale(s->arena, c.right, -1));
 		if (!tsr_size_is_const(room))
-			s->conditions.at[kept++] = c;
+			tsr_require(s, c.kind, c.left, c.right, &c.why);
 		else if (c.kind == TSR_CONDITION_EQUAL ? room.k != 0 : room.k < 0)
 			tsr_fault_condition(s, &c);
 	}
-	s->conditions.n = kept;
 }
 
 bool tsr_store_close(tsr_store *s)

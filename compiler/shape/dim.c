@@ -83,14 +83,28 @@ tsr_size tsr_size_normal(tsr_store *s, tsr_size x)
 
 tsr_size tsr_store_size(tsr_store *s, tsr_size x) { return tsr_size_normal(s, x); }
 
+static uint64_t hash_size(uint64_t h, tsr_size x)
+{
+	h = (h ^ (uint64_t)x.k) * 0x9e3779b97f4a7c15u;
+	for (uint32_t i = 0; i < x.nterms; i++)
+		h = ((h ^ h >> 29 ^ x.terms[i].symbol) * 0x9e3779b97f4a7c15u) ^ (uint64_t)x.terms[i].coef;
+	return h ^ h >> 32;
+}
+
 void tsr_require(tsr_store *s, tsr_condition_kind kind, tsr_size left, tsr_size right, const tsr_why *why)
 {
-	for (uint32_t i = 0; i < s->conditions.n; i++) {
-		const tsr_condition *c = &s->conditions.at[i];
+	for (uint64_t h = hash_size(hash_size(kind, left), right);; h++) {
+		tsr_map_entry *e = tsr_map_put(&s->noted, h);
+		s->looks++;
+		if (!e->value.i) {
+			tsr_push(s->arena, &s->conditions, ((tsr_condition){kind, left, right, *why}));
+			e->value.i = s->conditions.n;
+			return;
+		}
+		const tsr_condition *c = &s->conditions.at[e->value.i - 1];
 		if (c->kind == kind && tsr_size_equal(c->left, left) && tsr_size_equal(c->right, right))
 			return;
 	}
-	tsr_push(s->arena, &s->conditions, ((tsr_condition){kind, left, right, *why}));
 }
 
 static bool mentions(tsr_store *s, tsr_size x, uint32_t symbol)

@@ -177,13 +177,7 @@ static void leaf_again(replay *r, const tsr_cstr *source)
 
 static tsr_store *fresh_store(const tsr_store *s, tsr_arena *arena, tsr_trial *t)
 {
-	tsr_store *to = TSR_NEW(arena, tsr_store);
-	to->tc = s->tc;
-	to->arena = arena;
-	to->dim_forest = tsr_forest_new(arena);
-	to->row_forest = tsr_forest_new(arena);
-	to->operand = -1;
-	to->kind_a = to->kind_b = TSR_KINDS;
+	tsr_store *to = tsr_store_on(s->tc, arena);
 	to->trial = t;
 	for (uint32_t i = 0; i < s->symbols.n; i++) {
 		tsr_symbol sym = s->symbols.at[i];

@@ -215,6 +215,7 @@ bool tsr_why_holds(tsr_store *s, const tsr_chain *chain, uint32_t except, const 
 typedef TSR_VEC(tsr_note) tsr_notes;
 void tsr_chain_words(tsr_store *s, const tsr_chain *chain, tsr_notes *out);
 
-typedef struct tsr_store_stats { uint64_t steps, constraints, dim_vars, row_vars; } tsr_store_stats;
+/* steps: visits of constraints; looks: places of lists that were looked at. Both are the cost, whatever the machine. */
+typedef struct tsr_store_stats { uint64_t steps, looks, constraints, dim_vars, row_vars; } tsr_store_stats;
 tsr_store_stats tsr_store_statistics(const tsr_store *s);
 #endif

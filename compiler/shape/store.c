@@ -1,25 +1,29 @@
 /* The store: variables, constraints, watch lists, bindings, the worklist and its step budget.
  *
- * Cost: a constraint stands in the list of each variable that it waits for, and is queued when one of them is bound,
- * joined or gets a lower bound; each of these happens at most a constant number of times per variable, and joining moves
- * the shorter list. So the visits are O(n log n) in the constraints, and no step looks at the whole store. */
+ * Cost: a constraint stands in the list of each variable that it waits for, and is queued when one of them is bound or gets
+ * a lower bound, which happens at most a constant number of times per variable, or is joined with another; joining moves
+ * the shorter list and wakes that one alone. So the visits are O(n log n) in the constraints, and no step looks at the
+ * whole store. */
 #include "store.h"
 
 /* Visits per constraint that the budget allows on the average; far above what any finite program needs. */
 #define STEPS_PER_CONSTRAINT 400
 #define STEPS_BASE 20000
 
-tsr_store *tsr_store_new(tsr_compiler *tc)
+tsr_store *tsr_store_on(tsr_compiler *tc, tsr_arena *arena)
 {
-	tsr_store *s = TSR_NEW(tc->arena, tsr_store);
+	tsr_store *s = TSR_NEW(arena, tsr_store);
 	s->tc = tc;
-	s->arena = tc->arena;
+	s->arena = arena;
 	s->dim_forest = tsr_forest_new(s->arena);
 	s->row_forest = tsr_forest_new(s->arena);
 	s->operand = -1;
 	s->kind_a = s->kind_b = TSR_KINDS;
+	tsr_map_init(&s->noted, s->arena);
 	return s;
 }
+
+tsr_store *tsr_store_new(tsr_compiler *tc) { return tsr_store_on(tc, tc->arena); }
 
 tsr_dim_var *tsr_dim_var_at(tsr_store *s, uint32_t root) { return &s->dims.at[root]; }
 tsr_row_var *tsr_row_var_at(tsr_store *s, uint32_t root) { return &s->rows.at[root]; }
@@ -73,7 +77,7 @@ const tsr_condition *tsr_store_condition(const tsr_store *s, uint32_t i) { retur
 
 tsr_store_stats tsr_store_statistics(const tsr_store *s)
 {
-	return (tsr_store_stats){s->steps, s->cstrs.n, s->dims.n, s->rows.n};
+	return (tsr_store_stats){s->steps, s->looks, s->cstrs.n, s->dims.n, s->rows.n};
 }
 
 /* ---- constraints ------------------------------------------------------------------------------------------------- */
@@ -162,6 +166,7 @@ void tsr_watch_row(tsr_store *s, tsr_cstr *c, uint32_t root)
 
 void tsr_wake(tsr_store *s, const tsr_ids *watchers)
 {
+	s->looks += watchers->n;
 	for (uint32_t i = 0; i < watchers->n; i++)
 		enqueue(s, s->cstrs.at[watchers->at[i]]);
 }
@@ -254,6 +259,7 @@ static void append(tsr_store *s, tsr_ids *to, const tsr_ids *from)
 		tsr_push(s->arena, to, from->at[i]);
 }
 
+/* Those that waited for b find a in its place; those that waited for a are woken where a class learns something from b. */
 void tsr_join_dims(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
 {
 	if (s->dims.at[a].watchers.n < s->dims.at[b].watchers.n) {
@@ -261,8 +267,10 @@ void tsr_join_dims(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
 		a = b;
 		b = swap;
 	}
+	bool stricter = tsr_dim_strict(s, b) && !tsr_dim_strict(s, a);
 	tsr_forest_union(s->dim_forest, a, b, cause->id);
 	tsr_dim_var *v = &s->dims.at[a], *w = &s->dims.at[b];
+	bool news = (w->has_lower && !v->has_lower) || stricter || (v->discardable && !w->discardable);
 	append(s, &v->watchers, &w->watchers);
 	append(s, &v->defs, &w->defs);
 	if (!v->label) {
@@ -275,7 +283,7 @@ void tsr_join_dims(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
 	v->in_param |= w->in_param;
 	v->in_term |= w->in_term;
 	v->discardable &= w->discardable;             /* what lasts on one side lasts */
-	tsr_wake(s, &v->watchers);
+	tsr_wake(s, news ? &v->watchers : &w->watchers);
 	if (w->has_lower && v->has_lower && !tsr_dim_same(s, v->lower, w->lower)) {
 		tsr_bind_dim(s, a, tsr_dim_unit(), cause);
 	} else if (w->has_lower && !v->has_lower) {
@@ -317,7 +325,7 @@ void tsr_join_rows(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
 	inherit_row(v, w);
 	v->from_template &= w->from_template;
 	v->depth = v->depth > w->depth ? v->depth : w->depth;
-	tsr_wake(s, &v->watchers);
+	tsr_wake(s, &w->watchers);
 	if (s->closing)
 		tsr_push(s->arena, &s->dirty_rows, a);
 }

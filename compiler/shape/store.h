@@ -101,11 +101,12 @@ struct tsr_store {
 	TSR_VEC(tsr_leaf) leaves;
 	TSR_VEC(tsr_symbol) symbols;
 	TSR_VEC(tsr_condition) conditions;
+	tsr_map noted;               /* their hashes (the next free one above, where two meet) -> place in the list + 1 */
 	tsr_ids queue; uint32_t head;    /* the worklist: queue.at[head..] */
 	tsr_ids late; bool settling;     /* conditions whose sizes wait for the others; while they are visited */
 	tsr_ids dirty_dims, dirty_rows;  /* closing: variables that learned something */
 	bool closing, exhausted, solving;
-	uint64_t steps;
+	uint64_t steps, looks;
 	uint32_t nerrors;
 	TSR_VEC(tsr_chain) chains;
 	struct tsr_trial *trial;         /* of a store that solves some facts again: what fails is noted there, not reported */
@@ -154,6 +155,8 @@ tsr_row tsr_row_empty(void);
 
 /* ---- store.c ----------------------------------------------------------------------------------------------------- */
 
+/* An empty store on an arena of its own. */
+tsr_store *tsr_store_on(tsr_compiler *tc, tsr_arena *arena);
 tsr_dim_var *tsr_dim_var_at(tsr_store *s, uint32_t root);
 tsr_row_var *tsr_row_var_at(tsr_store *s, uint32_t root);
 uint32_t tsr_row_var_new(tsr_store *s);
