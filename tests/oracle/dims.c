@@ -98,7 +98,7 @@ static void extend(const table *t, int *set, int n, const plan *plan, unsigned l
 {
 	unsigned long every = n == 4 ? plan->every_dims4 : plan->every_dims;
 	for (int roles = 0; roles < 8 && n; roles++)
-		if (++*count % every == 0 && canonical(t, set, n, roles))
+		if (++*count % every == 0 && in_share(plan, *count) && canonical(t, set, n, roles))
 			pose(t, set, n, roles, out);
 	for (int r = n ? set[n - 1] + 1 : 0; r < t->n && n < 4; r++) {
 		set[n] = r;
@@ -183,8 +183,10 @@ static bool in_concats_alone(const problem *p, int v)
 
 void dims_sampled(const plan *plan, tally *out)
 {
-	uint64_t seed = plan->seed;
 	for (unsigned long i = 0; i < plan->terms; i++) {
+		uint64_t seed = seed_of(plan, i);
+		if (!in_share(plan, i))
+			continue;
 		problem p = {.ndims = 3, .ncons = 1 + pick(&seed, 3)};
 		int parts = 2 + pick(&seed, 2);
 		for (int v = 0; v < p.ndims; v++)

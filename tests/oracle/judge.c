@@ -85,10 +85,10 @@ static bool policies_clash(const problem *p, bool late, int max_rank)
 		n += p->at[i].kind == ROW_EQ || p->at[i].kind == ROW_LE || terms;
 	}
 	query q = {.codes = codes, .ncodes = codes_of(p, codes, terms ? 12 : largest_for(p)), .max_rank = max_rank, .agree = true, .markers = true};
-	if (n < 2 || ground_search(p, &q, NULL))
+	if (n < 2 || ground_search(p, &q, NULL, NULL))
 		return false;
 	q.agree = false;
-	return late || ground_search(p, &q, NULL);
+	return late || ground_search(p, &q, NULL, NULL);
 }
 
 /* A result in which a constraint's sides do not agree about a marker: one of them, or closing, has decided. */
@@ -101,13 +101,13 @@ static bool markers_disagree(const problem *p, const ground *g)
 }
 
 /* Why two orders may differ. */
-static bool is_policy(const problem *p, const outcome *a, const outcome *b, bool contents, int max_rank)
+static policy why_different(const problem *p, const outcome *a, const outcome *b, bool contents, int max_rank)
 {
-	if (a->words || b->words || a->pairs || b->pairs || a->alignments || b->alignments)
-		return true;
 	if ((!a->error && markers_disagree(p, &a->result)) || (!b->error && markers_disagree(p, &b->result)))
-		return true;
-	return !(contents && !a->error && !b->error) && policies_clash(p, a->error && b->error, max_rank);
+		return BY_MARKERS;
+	if (!(contents && !a->error && !b->error) && policies_clash(p, a->error && b->error, max_rank))
+		return p->nrows ? BY_MARKERS : BY_BASES;
+	return a->words || b->words ? BY_WORDS : a->alignments || b->alignments ? BY_ALIGNMENTS : a->pairs || b->pairs ? BY_PAIRS : BY_NOTHING;
 }
 
 static bool next_order(int *order, int n)
@@ -133,7 +133,6 @@ static bool next_order(int *order, int n)
 static void count_run(const problem *p, tally *t, const outcome *out)
 {
 	t->runs++;
-	t->steps += out->steps;
 	if (out->steps > t->most_steps)
 		t->most_steps = out->steps;
 	if (out->exhausted || out->steps > MAX_STEPS)
@@ -155,8 +154,9 @@ static bool run_orders(const problem *p, tally *t, outcome *first, int max_rank)
 		bool same = other.error == first->error && contents;
 		if (same && other.early_error == first->early_error && (error || same_ground(p, &first->result, &other.result, true)))
 			continue;
-		if (is_policy(p, first, &other, contents, max_rank)) {
-			t->ambiguous++;
+		policy why = why_different(p, first, &other, contents, max_rank);
+		if (why != BY_NOTHING) {
+			t->ambiguous[why]++;
 			return true;
 		}
 		complain(p, t, same && error ? "the order decides when an error is found"
@@ -209,7 +209,7 @@ static void check_closed(const problem *p, tally *t, const outcome *out, const q
 	for (int i = 0; i < p->ncons; i++)
 		if (p->at[i].kind == TOTAL)
 			return;
-	if (ground_search(p, &q, &higher))
+	if (ground_search(p, &q, &higher, NULL))
 		complain(p, t, "a solution with the same leaves lies strictly higher", &higher);
 }
 
@@ -355,23 +355,25 @@ static bool open_operands(const problem *p)
 
 static bool check_facts(const problem *p, tally *t, const outcome *out, query q)
 {
+	fact facts[MAX_FACTS];
+	int which;
 	ground g;
 	bool markers = open_operands(p);
-	for (int i = 0; i < out->nfacts; i++) {
-		q.against = &out->facts[i];
-		if ((markers || out->facts[i].kind != F_MARKER) && ground_search(p, &q, &g)) {
-			complain_of(p, t, "a solution contradicts what is bound before closing", &g, q.against);
-			return false;
-		}
-	}
-	return true;
+	q.against = facts;
+	for (int i = 0; i < out->nfacts; i++)
+		if (markers || out->facts[i].kind != F_MARKER)
+			facts[q.nagainst++] = out->facts[i];
+	if (!q.nagainst || !ground_search(p, &q, &g, &which))
+		return true;
+	complain_of(p, t, "a solution contradicts what is bound before closing", &g, &facts[which]);
+	return false;
 }
 
 static void judge(const problem *p, tally *t, const outcome *out, const int *codes, int ncodes, int max_rank)
 {
 	ground g;
-	query q = {.codes = codes, .ncodes = ncodes, .max_rank = max_rank, .agree = true, .budget = 200000};
-	bool any = ground_search(p, &q, &g);
+	query q = {.codes = codes, .ncodes = ncodes, .max_rank = max_rank, .agree = true, .budget = 200000, .gave_up = &t->gave_up};
+	bool any = ground_search(p, &q, &g, NULL);
 	t->early += out->early_error;
 	t->unsatisfiable += !any;
 	if (out->early_error) {

@@ -1,7 +1,8 @@
 /* The oracle of shape inference: small problems, their ground solutions by enumeration, and what the solver says of them.
  *
  *   problem.c   problems: terms, rows, constraints; printing; symmetries
- *   ground.c    the ground semantics of sections 1 to 3 on numbers alone, and a search that tries every assignment
+ *   ground.c    the ground semantics of sections 1 to 3 on numbers alone
+ *   search.c    the search for solutions: every rank and marker, then every assignment that pairs of axes leave
  *   solver.c    runs the solver on a problem, in a given order of arrival; the only file that sees its headers
  *   judge.c     compares the two: the statements of section 6
  *   dims.c rows.c   which problems: every small one, and samples of larger ones
@@ -55,6 +56,10 @@ typedef struct ground_row { int n, marker, at[MAX_RANK]; } ground_row;
 typedef struct ground { int dim[MAX_DIMS]; ground_row row[MAX_ROWS]; } ground;
 
 bool code_below(int res, int op);
+/* The value of a term, NOTHING where it has none; the rank of a row, and where its marker stands. */
+int ground_term(const term *t, const int *dim);
+int ground_rank(const flat_row *r, const ground *g);
+int ground_marker(const flat_row *r, const ground *g);
 bool ground_holds(const problem *p, const cons *c, const ground *g);
 /* Whether every constraint agrees on where the markers of its sides fall: what the marker policies keep. */
 bool ground_markers_agree(const problem *p, const cons *c, const ground *g);
@@ -76,15 +81,16 @@ typedef struct query {
 	const ground *fixed; bool fix_dim[MAX_DIMS], fix_row[MAX_ROWS];
 	/* Strictly above `fixed` in some variable, and not below it in any. */
 	bool higher;
-	const fact *against;             /* a statement that the solution contradicts */
+	const fact *against; int nagainst;   /* statements of which the solution contradicts one */
 	long budget;                     /* assignments that are tried at most; 0: all */
+	int *gave_up;                    /* counts the searches that reached it; or NULL */
 	/* Called for each solution; true ends the search. NULL: the first one ends it. */
 	bool (*found)(void *context, const ground *g);
 	void *context;
 } query;
 
-/* True when the search was ended by a solution. */
-bool ground_search(const problem *p, const query *q, ground *out);
+/* True when the search was ended by a solution; `contradicted` (or NULL) is the place of the statement that it contradicts. */
+bool ground_search(const problem *p, const query *q, ground *out, int *contradicted);
 /* Collects all solutions over dimensions alone; returns their number, at most max. */
 int ground_all_dims(const problem *p, const int *codes, int ncodes, int (*out)[MAX_DIMS], int max);
 /* The codes that a problem needs: those that occur in it, the unit, and an atom that does not occur. */
@@ -112,9 +118,12 @@ void solver_run(const problem *p, const int *order, outcome *out);
 
 /* ---- judging ----------------------------------------------------------------------------------------------------- */
 
+/* Policies that may make the outcome depend on the order: judge.c says when each is believed. */
+typedef enum { BY_NOTHING, BY_MARKERS, BY_ALIGNMENTS, BY_WORDS, BY_PAIRS, BY_BASES, POLICIES } policy;
+
 typedef struct tally {
-	unsigned long sets, runs, failed, unsatisfiable, early, closed, refused, ambiguous, unfinished, steps;
-	unsigned long most_steps;
+	unsigned long sets, runs, failed, unsatisfiable, early, closed, refused, ambiguous[POLICIES], most_steps;
+	int gave_up;                     /* searches that were not brought to an end */
 	int shown;                       /* disagreements that are still printed */
 } tally;
 
@@ -126,11 +135,26 @@ void judge_terms(const problem *p, tally *t);
 
 /* ---- generators: `every` n-th problem of what is enumerated, `samples` of what is sampled -------------------------- */
 
-typedef struct plan { unsigned long every_dims4, every_dims, every_rows1, every_rows2, every_rows3, terms, rows, totals; uint64_t seed; } plan;
+typedef struct plan {
+	unsigned long every_dims4, every_dims, every_rows1, every_rows2, every_rows3, terms, rows, totals;
+	uint64_t seed;
+	unsigned part, parts;            /* of these many shares of all problems this one is judged */
+} plan;
 void dims_every(const plan *plan, tally *t);
 void dims_sampled(const plan *plan, tally *t);
 void rows_every(const plan *plan, tally *t);
 void rows_sampled(const plan *plan, tally *t);
+
+static inline uint64_t scrambled(uint64_t x)
+{
+	x = (x ^ x >> 31) * 0x9e3779b97f4a7c15u;
+	return (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
+}
+
+/* Whether problem i of a family is in the plan's share. */
+static inline bool in_share(const plan *plan, unsigned long i) { return (scrambled(i) >> 40) % plan->parts == plan->part; }
+/* The seed of sample i. */
+static inline uint64_t seed_of(const plan *plan, unsigned long i) { return scrambled(plan->seed + scrambled(i + 1)) | 1; }
 
 static inline uint32_t random_next(uint64_t *seed)
 {

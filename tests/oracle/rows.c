@@ -128,26 +128,26 @@ static void pose(const cons_table *t, const alphabet *a, const int *set, int n, 
 }
 
 /* Every `every`-th canonical set of n constraints. `count` runs over all sets: the stride is prime to the roles. */
-static void extend(const cons_table *t, const alphabet *a, int *set, int have, int n, unsigned long every, unsigned long *count, tally *out)
+static void extend(const cons_table *t, const alphabet *a, int *set, int have, int n, unsigned long every, const plan *plan, unsigned long *count, tally *out)
 {
 	for (int r = have ? set[have - 1] + 1 : 0; r < t->n; r++) {
 		set[have] = r;
 		if (have + 1 < n) {
-			extend(t, a, set, have + 1, n, every, count, out);
+			extend(t, a, set, have + 1, n, every, plan, count, out);
 			continue;
 		}
 		for (int roles = 0; roles < 4; roles++)
-			if (++*count % every == 0 && canonical(t, set, n, roles))
+			if (++*count % every == 0 && in_share(plan, *count) && canonical(t, set, n, roles))
 				pose(t, a, set, n, roles, out);
 	}
 }
 
-static void every_set(const alphabet *a, int n, unsigned long every, tally *out)
+static void every_set(const alphabet *a, int n, unsigned long every, const plan *plan, tally *out)
 {
 	int set[3];
 	unsigned long count = 0;
 	cons_table t = constraints(a);
-	extend(&t, a, set, 0, n, every, &count, out);
+	extend(&t, a, set, 0, n, every, plan, &count, out);
 	drop(&t);
 }
 
@@ -155,11 +155,11 @@ void rows_every(const plan *plan, tally *out)
 {
 	static const int all[] = {UNIT, ATOM(1, 0), ATOM(2, 0), ATOM(3, 0)}, three[] = {UNIT, ATOM(2, 0), ATOM(3, 0)};
 	if (plan->every_rows1)
-		every_set(&(alphabet){all, 4, 2, 2, true}, 1, plan->every_rows1, out);
+		every_set(&(alphabet){all, 4, 2, 2, true}, 1, plan->every_rows1, plan, out);
 	if (plan->every_rows2)
-		every_set(&(alphabet){three, 3, 1, 2, false}, 2, plan->every_rows2, out);
+		every_set(&(alphabet){three, 3, 1, 2, false}, 2, plan->every_rows2, plan, out);
 	if (plan->every_rows3)
-		every_set(&(alphabet){three + 1, 2, 1, 1, false}, 3, plan->every_rows3, out);
+		every_set(&(alphabet){three + 1, 2, 1, 1, false}, 3, plan->every_rows3, plan, out);
 }
 
 /* ---- samples ----------------------------------------------------------------------------------------------------- */
@@ -193,8 +193,10 @@ static role some_role(uint64_t *seed)
 
 void rows_sampled(const plan *plan, tally *out)
 {
-	uint64_t seed = plan->seed + 1;
 	for (unsigned long i = 0; i < plan->rows + plan->totals; i++) {
+		uint64_t seed = seed_of(plan, i);
+		if (!in_share(plan, i))
+			continue;
 		bool total = i >= plan->rows;
 		problem p = {.ndims = 2, .nrows = 2 + (!total && pick(&seed, 2)), .ncons = 2 + pick(&seed, 3)};
 		for (int v = 0; v < p.nrows; v++)
