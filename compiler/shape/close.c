@@ -179,10 +179,8 @@ static bool open_row(tsr_store *s, uint32_t v) { return tsr_forest_find(s->row_f
 
 static void pair_concats(tsr_store *s)
 {
-	for (uint32_t v = 0; v < s->dims.n; v++)
-		if (open_dim(s, v) && s->dims.at[v].defs.n > 1)
-			tsr_pair_concats(s, v);
-	take_bounds(s);
+	while (tsr_pair_concats(s))
+		take_bounds(s);
 }
 
 static void discard(tsr_store *s)

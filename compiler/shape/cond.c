@@ -22,10 +22,10 @@ static tsr_size minus(tsr_store *s, tsr_size x, tsr_size y)
 /* Arithmetic gives a size, not always all of a dimension: a 1 may be the claim-free unit; where another part of the term
  * bears the name, an unknown one may bear it or not; an axis under a total may bear any. Such a size comes late: when
  * closing has begun and nothing else is left to do, so that what the constraints say of it comes first, whatever their
- * order. Then it is an atom. */
-static bool premature(tsr_store *s, const tsr_cstr *c, tsr_size q, bool basis_open)
+ * order. Then it is an atom; those that bear a name come before those that might. */
+static bool premature(tsr_store *s, const tsr_cstr *c, tsr_size q, bool basis_open, tsr_name basis)
 {
-	if (s->settling || !(basis_open || (tsr_size_is_const(q) && q.k == 1)))
+	if (s->settling >= (basis ? TSR_SETTLE_NAMED : TSR_SETTLE_SIZES) || !(basis_open || (tsr_size_is_const(q) && q.k == 1)))
 		return false;
 	tsr_push(s->arena, &s->late, c->id);
 	return true;
@@ -113,7 +113,7 @@ static void fail_total(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want)
 static void total_known(tsr_store *s, tsr_cstr *c, tsr_size have, bool has_want, tsr_size want)
 {
 	tsr_size d;
-	if (!has_want && premature(s, c, have, true))
+	if (!has_want && premature(s, c, have, true, NULL))
 		return;
 	c->done = true;
 	if (has_want) {
@@ -148,7 +148,7 @@ void tsr_visit_total(tsr_store *s, tsr_cstr *c)
 		total_known(s, c, p.known, has_want, want);
 	} else if (has_want && tsr_size_is_const(p.known) && tsr_size_is_const(want) && (p.known.k == 0 || want.k % p.known.k != 0)) {
 		fail_total(s, c, p.known, want);
-	} else if (p.nopen == 0 && p.nvars == 1 && has_want && !premature(s, c, want, true)) {
+	} else if (p.nopen == 0 && p.nvars == 1 && has_want && !premature(s, c, want, true, NULL)) {
 		c->done = true;
 		if (tsr_size_equal(p.known, want))
 			q = tsr_size_const(1);
@@ -193,7 +193,7 @@ static void fail_affine(tsr_store *s, tsr_cstr *c)
 static void affine_solve(tsr_store *s, tsr_cstr *c, tsr_dim unknown, tsr_size num, int64_t by, tsr_name basis, bool basis_open)
 {
 	tsr_size q;
-	if (premature(s, c, tsr_size_const(tsr_size_is_const(num) && num.k == by), basis_open))
+	if (premature(s, c, tsr_size_const(tsr_size_is_const(num) && num.k == by), basis_open, basis))
 		return;
 	if (!tsr_size_divide(s, num, by, true, &c->why, &q) || too_small(q, 1)) {
 		fail_affine(s, c);
@@ -345,7 +345,7 @@ static void concat_rest(tsr_store *s, tsr_cstr *c, const parts *p, tsr_dim d, ts
 				tsr_dim_equate(s, c, c->concat.at[i], tsr_dim_zero());
 		if (p->nknown)
 			tsr_dim_equate(s, c, d, p->nknown == 1 ? p->last : derived(c, p->sum, p->basis));
-	} else if (p->nvars == 1 && (!p->nknown || !premature(s, c, rest, p->basis != NULL))) {
+	} else if (p->nvars == 1 && (!p->nknown || !premature(s, c, rest, p->basis != NULL, basis_of(d)))) {
 		c->done = true;
 		tsr_dim_equate(s, c, p->var, p->nknown ? derived(c, rest, basis_of(d)) : d);
 	}
@@ -383,44 +383,6 @@ void tsr_visit_concat(tsr_store *s, tsr_cstr *c)
 			c->concat.strict = true;
 			tsr_wake(s, &s->dims.at[d.var].watchers);
 		}
-	}
-}
-
-/* Components that are not yet paired: neither zero nor equal to one of the other side. */
-static uint32_t unpaired(tsr_store *s, const tsr_cstr *c, const tsr_cstr *other, tsr_dim *out)
-{
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < c->concat.n; i++) {
-		tsr_dim x = tsr_dim_find(s, c->concat.at[i]);
-		bool paired = x.kind == TSR_DIM_ZERO;
-		for (uint32_t j = 0; j < other->concat.n && !paired; j++) {
-			tsr_dim y = tsr_dim_find(s, other->concat.at[j]);
-			paired = x.kind == y.kind && tsr_dim_same(s, x, y);
-		}
-		if (!paired)
-			out[n++] = x;
-	}
-	return n;
-}
-
-/* POLICY: two concatenations of one unknown size whose components nothing else pairs are paired by position in the
- * source; components that are left over on the longer side vanish. */
-void tsr_pair_concats(tsr_store *s, uint32_t root)
-{
-	tsr_cstr *first = NULL;
-	for (uint32_t i = 0; i < s->dims.at[root].defs.n; i++) {
-		tsr_cstr *c = s->cstrs.at[s->dims.at[root].defs.at[i]];
-		if (c->kind != TSR_C_CONCAT || c->done)
-			continue;
-		if (!first) {
-			first = c;
-			continue;
-		}
-		tsr_dim *x = TSR_NEW_N(s->arena, tsr_dim, first->concat.n), *y = TSR_NEW_N(s->arena, tsr_dim, c->concat.n);
-		uint32_t nx = unpaired(s, first, c, x), ny = unpaired(s, c, first, y);
-		for (uint32_t j = 0; j < nx || j < ny; j++)
-			tsr_dim_equate(s, c, j < nx ? x[j] : tsr_dim_zero(), j < ny ? y[j] : tsr_dim_zero());
-		return;
 	}
 }
 

@@ -11,11 +11,19 @@ static void fail(tsr_store *s, tsr_cstr *c, tsr_dim a, tsr_dim b, tsr_meet how)
 		tsr_poison_dim(s, c->dim.b);
 }
 
+/* Only what may vanish is empty. */
+static bool must_last(const tsr_store *s, tsr_dim a, tsr_dim value)
+{
+	return tsr_dim_is_var(a) && value.kind == TSR_DIM_ZERO && !s->dims.at[a.var].discardable;
+}
+
 void tsr_dim_equate(tsr_store *s, tsr_cstr *c, tsr_dim a, tsr_dim b)
 {
 	a = tsr_dim_find(s, a);
 	b = tsr_dim_find(s, b);
-	if (tsr_dim_is_var(a) && tsr_dim_is_var(b)) {
+	if (must_last(s, a, b) || must_last(s, b, a)) {
+		fail(s, c, a, b, TSR_MEET_SIZE);
+	} else if (tsr_dim_is_var(a) && tsr_dim_is_var(b)) {
 		if (a.var != b.var)
 			tsr_join_dims(s, a.var, b.var, c);
 	} else if (tsr_dim_is_var(a)) {
@@ -96,6 +104,15 @@ static void adjacent(tsr_store *s, tsr_cstr *c, uint32_t a, uint32_t b)
 		tsr_lower_dim(s, b, s->dims.at[a].lower, c);
 }
 
+/* What lies below the unit is not empty. */
+static void lasts(tsr_store *s, uint32_t a)
+{
+	if (!s->dims.at[a].discardable)
+		return;
+	s->dims.at[a].discardable = false;
+	tsr_wake(s, &s->dims.at[a].watchers);
+}
+
 void tsr_visit_dim_below(tsr_store *s, tsr_cstr *c)
 {
 	tsr_dim a = tsr_dim_find(s, c->dim.a), b = tsr_dim_find(s, c->dim.b);
@@ -103,6 +120,8 @@ void tsr_visit_dim_below(tsr_store *s, tsr_cstr *c)
 		c->done = true;
 		if (a.kind == TSR_DIM_ZERO)
 			fail(s, c, a, b, TSR_MEET_SIZE);
+		else if (tsr_dim_is_var(a))
+			lasts(s, a.var);
 	} else if (a.kind == TSR_DIM_POISON || b.kind == TSR_DIM_POISON || a.kind == TSR_DIM_UNIT
 		|| a.kind == TSR_DIM_ZERO || b.kind == TSR_DIM_ZERO || b.kind == TSR_DIM_ATOM) {
 		pin(s, c, a, b);

@@ -237,11 +237,28 @@ void tsr_bind_dim(tsr_store *s, uint32_t root, tsr_dim value, const tsr_cstr *ca
 	tsr_wake(s, &v->watchers);
 }
 
+/* Two bounds of which one is a symbol that may still be solved to be the other: they are compared when that is known. */
+static bool may_agree(tsr_store *s, tsr_dim a, tsr_dim b)
+{
+	if (a.kind != TSR_DIM_ATOM || b.kind != TSR_DIM_ATOM || a.atom.basis != b.atom.basis)
+		return false;
+	tsr_size x = tsr_size_normal(s, a.atom.size), y = tsr_size_normal(s, b.atom.size);
+	tsr_size apart = tsr_size_add(s->arena, x, tsr_size_scale(s->arena, y, -1));
+	bool local = false;
+	for (uint32_t i = 0; i < apart.nterms; i++)
+		local |= !s->symbols.at[apart.terms[i].symbol].exported;
+	return local;
+}
+
 void tsr_lower_dim(tsr_store *s, uint32_t root, tsr_dim atom, const tsr_cstr *cause)
 {
 	tsr_dim_var *v = &s->dims.at[root];
 	if (v->has_lower) {
-		if (!tsr_dim_same(s, v->lower, atom) && !TSR_PLANTED(1))                  /* the first bound stays */
+		if (TSR_PLANTED(1) || tsr_dim_same(s, v->lower, atom))                    /* the first bound stays */
+			return;
+		if (s->settling < TSR_SETTLE_BOUNDS && may_agree(s, v->lower, atom))
+			tsr_push(s->arena, &s->late, cause->id);
+		else
 			tsr_bind_dim(s, root, tsr_dim_unit(), cause);
 		return;
 	}
@@ -284,8 +301,9 @@ void tsr_join_dims(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
 	v->in_term |= w->in_term;
 	v->discardable &= w->discardable;             /* what lasts on one side lasts */
 	tsr_wake(s, news ? &v->watchers : &w->watchers);
-	if (w->has_lower && v->has_lower && !tsr_dim_same(s, v->lower, w->lower)) {
-		tsr_bind_dim(s, a, tsr_dim_unit(), cause);
+	if (w->has_lower && v->has_lower) {
+		if (!tsr_dim_same(s, v->lower, w->lower) && !may_agree(s, v->lower, w->lower))   /* else w's comes again, with its constraint */
+			tsr_bind_dim(s, a, tsr_dim_unit(), cause);
 	} else if (w->has_lower && !v->has_lower) {
 		v->has_lower = true;
 		v->lower = w->lower;
@@ -455,6 +473,18 @@ static void work_off(tsr_store *s)
 	s->queue.n = s->head = 0;
 }
 
+/* What came late, as far as the given level; false where all of it waits on. */
+static bool settle(tsr_store *s, int level)
+{
+	tsr_ids late = s->late;
+	s->late = (tsr_ids){0};
+	s->settling = level;
+	for (uint32_t i = 0; i < late.n; i++)
+		step(s, s->cstrs.at[late.at[i]]);
+	s->settling = TSR_SETTLE_NONE;
+	return s->late.n < late.n;
+}
+
 void tsr_solve(tsr_store *s)
 {
 	if (s->solving)
@@ -462,12 +492,8 @@ void tsr_solve(tsr_store *s)
 	s->solving = true;
 	work_off(s);
 	while (s->closing && s->late.n) {
-		tsr_ids late = s->late;
-		s->late = (tsr_ids){0};
-		s->settling = true;
-		for (uint32_t i = 0; i < late.n; i++)
-			step(s, s->cstrs.at[late.at[i]]);
-		s->settling = false;
+		for (int level = TSR_SETTLE_NAMED; level <= TSR_SETTLE_BOUNDS && !settle(s, level);)
+			level++;
 		work_off(s);
 	}
 	s->solving = false;

@@ -103,7 +103,8 @@ struct tsr_store {
 	TSR_VEC(tsr_condition) conditions;
 	tsr_map noted;               /* their hashes (the next free one above, where two meet) -> place in the list + 1 */
 	tsr_ids queue; uint32_t head;    /* the worklist: queue.at[head..] */
-	tsr_ids late; bool settling;     /* conditions whose sizes wait for the others; while they are visited */
+	tsr_ids late;                    /* constraints whose sizes wait for the others, to be settled when nothing else is left to do */
+	enum { TSR_SETTLE_NONE, TSR_SETTLE_NAMED, TSR_SETTLE_SIZES, TSR_SETTLE_BOUNDS } settling;    /* while they are visited: how far */
 	tsr_ids dirty_dims, dirty_rows;  /* closing: variables that learned something */
 	bool closing, exhausted, solving;
 	uint64_t steps, looks;
@@ -202,7 +203,7 @@ void tsr_visit_concat(tsr_store *s, tsr_cstr *c);
 bool tsr_rank_diverges(tsr_store *s, uint32_t row_var);   /* rank.c */
 void tsr_word_resolve(tsr_store *s, tsr_cstr *c);         /* word.c */
 bool tsr_word_deferred(tsr_store *s, const tsr_cstr *c);
-void tsr_pair_concats(tsr_store *s, uint32_t root);       /* cond.c, POLICY */
+bool tsr_pair_concats(tsr_store *s);                       /* pair.c, POLICY; false: none was to be paired */
 void tsr_close_bounded(tsr_store *s);                      /* cond.c, POLICY */
 
 /* ---- fact.c: facts in words --------------------------------------------------------------------------------------- */

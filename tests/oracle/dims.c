@@ -123,9 +123,7 @@ static simple some_simple(uint64_t *seed, int ndims, int largest)
 	return pick(seed, 3) ? (simple){.is_var = true, .at = (int8_t)pick(seed, ndims)} : (simple){.code = (int16_t)code};
 }
 
-/* Concatenations of one problem are equally long and name a variable once: components that pairing leaves over would vanish,
- * and the order of the constraints says which. */
-static term some_term(uint64_t *seed, int ndims, int parts)
+static term some_term(uint64_t *seed, int ndims)
 {
 	term t = {.kind = T_VAR, .nparts = 1};
 	switch (pick(seed, 5)) {
@@ -139,19 +137,13 @@ static term some_term(uint64_t *seed, int ndims, int parts)
 		break;
 	case 1:
 		t.kind = T_CONCAT;
-		t.nparts = (int8_t)parts;
+		t.nparts = (int8_t)(2 + pick(seed, MAX_PARTS - 1));
 		break;
 	default:
 		break;
 	}
 	for (int i = 0; i < t.nparts; i++)
 		t.part[i] = some_simple(seed, ndims, t.kind == T_VAR ? 6 : 3);
-	if (t.kind == T_CONCAT)
-		t.part[0] = (simple){.is_var = true, .at = (int8_t)pick(seed, ndims)};
-	for (int i = 1; i < t.nparts && t.kind == T_CONCAT; i++)
-		for (int j = 0; j < i; j++)
-			if (t.part[i].is_var && t.part[j].is_var && t.part[i].at == t.part[j].at)
-				t.part[i] = (simple){.code = ATOM(2, 0)};
 	if (t.kind == T_VAR && !t.part[0].is_var)
 		t.kind = T_CONST;
 	return t;
@@ -165,20 +157,16 @@ static bool mentions_variable(const cons *c)
 	return false;
 }
 
-static bool in_concats_alone(const problem *p, int v)
+static bool in_a_concat(const problem *p, int v)
 {
-	bool inside = false;
 	for (int i = 0; i < p->ncons; i++)
 		for (int j = 0; j < 2; j++) {
 			const term *t = j ? &p->at[i].b : &p->at[i].a;
-			for (int k = 0; k < t->nparts; k++)
-				if (t->part[k].is_var && t->part[k].at == v) {
-					inside = true;
-					if (t->kind != T_CONCAT)
-						return false;
-				}
+			for (int k = 0; k < t->nparts && t->kind == T_CONCAT; k++)
+				if (t->part[k].is_var && t->part[k].at == v)
+					return true;
 		}
-	return inside;
+	return false;
 }
 
 void dims_sampled(const plan *plan, tally *out)
@@ -188,19 +176,18 @@ void dims_sampled(const plan *plan, tally *out)
 		if (!in_share(plan, i))
 			continue;
 		problem p = {.ndims = 3, .ncons = 1 + pick(&seed, 3)};
-		int parts = 2 + pick(&seed, 2);
 		for (int v = 0; v < p.ndims; v++)
 			p.dim_role[v] = pick(&seed, 3) == 0 ? LEAF : INTERIOR;
 		for (int c = 0; c < p.ncons; c++)
 			do {
 				int kind = pick(&seed, 8);
 				p.at[c] = (cons){.kind = kind == 0 ? AT_LEAST : kind < 4 ? DIM_EQ : DIM_LE, .n = (int16_t)(1 + pick(&seed, 3))};
-				p.at[c].a = kind == 0 ? term_var(pick(&seed, p.ndims)) : some_term(&seed, p.ndims, parts);
+				p.at[c].a = kind == 0 ? term_var(pick(&seed, p.ndims)) : some_term(&seed, p.ndims);
 				if (kind > 0)
-					p.at[c].b = some_term(&seed, p.ndims, parts);
+					p.at[c].b = some_term(&seed, p.ndims);
 			} while (!mentions_variable(&p.at[c]));
 		for (int v = 0; v < p.ndims; v++)
-			p.discardable[v] = pick(&seed, 3) == 0 && in_concats_alone(&p, v);
+			p.discardable[v] = pick(&seed, 3) == 0 && in_a_concat(&p, v);
 		judge_terms(&p, out);
 	}
 }

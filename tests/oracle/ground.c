@@ -84,6 +84,15 @@ static bool row_equal(const flat_row *a, const flat_row *b, const ground *g)
 	return n == ground_rank(b, g);
 }
 
+/* An inequality whose result is written as a term is an equality, unless the term is a sum of numbers. */
+bool ground_is_order(const cons *c)
+{
+	bool numbers = c->a.kind == T_CONCAT;
+	for (int i = 0; i < c->a.nparts; i++)
+		numbers &= !c->a.part[i].is_var && c->a.part[i].code != UNIT;
+	return c->kind == DIM_LE && (c->a.kind <= T_VAR || numbers);
+}
+
 bool ground_holds(const problem *p, const cons *c, const ground *g)
 {
 	(void)p;
@@ -93,7 +102,7 @@ bool ground_holds(const problem *p, const cons *c, const ground *g)
 		b = ground_term(&c->b, g->dim);
 		if (a == NOTHING || b == NOTHING)
 			return false;
-		return c->kind == DIM_EQ || c->a.kind == T_AFFINE || c->a.kind == T_CONCAT ? a == b : code_below(a, b);
+		return ground_is_order(c) ? code_below(a, b) : a == b;
 	case ROW_EQ: return row_equal(&c->ra, &c->rb, g);
 	case ROW_LE: return row_below(&c->ra, &c->rb, g);
 	case AT_LEAST: return size_of(a) >= c->n;

@@ -3,15 +3,15 @@
  *
  *   early     an error before closing: there is no solution (with rows: none whose markers agree, see below)
  *   forced    what is bound before closing is so in every such solution
- *   closed    the closed result satisfies every constraint
+ *   closed    the closed result satisfies every constraint, in every order
  *   highest   no solution that has the leaves' values (and those inside terms) is strictly higher
  *   refused   an error in closing where there are solutions: only by the closing policy. For dimensions without terms the
  *             policy is foretold from the set of solutions, and the outcome must be exactly that; otherwise a
  *             leaf, a term's size, a condition, a word equation or an alignment must have been open when closing began
- *   order     every order has the same outcome. Four things are policy, and sets in which they make a difference are
- *             counted as ambiguous: constraints that hand one row different markers (the first decides); what a template
- *             grows in one order, and waits to be aligned or as a word equation in another; the pairing of
- *             concatenations by position; two terms that give one unknown different bases
+ *   order     every order has the same outcome, up to two policies that act before closing; sets in which they make a
+ *             difference are counted as ambiguous: constraints that hand one row different markers, of which the first
+ *             decides (counted by what differs: only markers, or sizes and errors too); and axes that a template grows in
+ *             one order, while in another they wait to be aligned, or as a word equation. Over dimensions alone there is none
  *   budget    the steps stay far below the budget
  *
  * Markers: an equality hands the marker of one side to the other, and an axis grown by an inequality stands on the side of
@@ -20,7 +20,25 @@
 #include "oracle.h"
 #include <string.h>
 
+const char *const policy_names[POLICIES] = {"nothing", "markers", "sizes after markers", "alignments", "words"};
+
 enum { MAX_STEPS = 4000, MAX_SOLUTIONS = 20000 };
+
+static void print_ground(const problem *p, const ground *g)
+{
+	for (int i = 0; i < p->ndims; i++)
+		printf("      %c = %d (basis %d)%s\n", 'a' + i, size_of(g->dim[i]), basis_of(g->dim[i]), g->dim[i] == UNIT ? " unit" : "");
+	for (int i = 0; i < p->nrows; i++) {
+		printf("      %c = [", 'p' + i);
+		for (int j = 0; j <= g->row[i].n; j++) {
+			if (j == g->row[i].marker)
+				printf(" .");
+			if (j < g->row[i].n)
+				printf(" %d%s", size_of(g->row[i].at[j]), g->row[i].at[j] == UNIT ? "*" : "");
+		}
+		printf(" ]\n");
+	}
+}
 
 static void complain_of(const problem *p, tally *t, const char *what, const ground *g, const fact *x)
 {
@@ -33,18 +51,8 @@ static void complain_of(const problem *p, tally *t, const char *what, const grou
 	problem_print(p, stdout);
 	if (x)
 		printf("      bound: %s of variable %d (%d): %d\n", kinds[x->kind], x->var, x->other, x->value);
-	for (int i = 0; g && i < p->ndims; i++)
-		printf("      %c = %d (basis %d)%s\n", 'a' + i, size_of(g->dim[i]), basis_of(g->dim[i]), g->dim[i] == UNIT ? " unit" : "");
-	for (int i = 0; g && i < p->nrows; i++) {
-		printf("      %c = [", 'p' + i);
-		for (int j = 0; j <= g->row[i].n; j++) {
-			if (j == g->row[i].marker)
-				printf(" .");
-			if (j < g->row[i].n)
-				printf(" %d%s", size_of(g->row[i].at[j]), g->row[i].at[j] == UNIT ? "*" : "");
-		}
-		printf(" ]\n");
-	}
+	if (g)
+		print_ground(p, g);
 }
 
 static void complain(const problem *p, tally *t, const char *what, const ground *g) { complain_of(p, t, what, g, NULL); }
@@ -73,18 +81,14 @@ static int largest_for(const problem *p)
 	return largest;
 }
 
-/* Constraints that hand one row different markers, or one unknown of two terms different bases: there are solutions, and
- * none in which all agree. Where there is no solution, that may be so of the reasons why: `late` says that only the time
- * at which it is found differs. */
+/* Constraints that hand one row different markers: there are solutions, and none in which all agree. Where there is no
+ * solution, that may be so of the reasons why: `late` says that only the time at which it is found differs. */
 static bool policies_clash(const problem *p, bool late, int max_rank)
 {
 	int codes[32], n = 0;
-	bool terms = false;
-	for (int i = 0; i < p->ncons; i++) {
-		terms |= p->at[i].a.kind >= T_AFFINE || p->at[i].b.kind >= T_AFFINE;
-		n += p->at[i].kind == ROW_EQ || p->at[i].kind == ROW_LE || terms;
-	}
-	query q = {.codes = codes, .ncodes = codes_of(p, codes, terms ? 12 : largest_for(p)), .max_rank = max_rank, .agree = true, .markers = true};
+	for (int i = 0; i < p->ncons; i++)
+		n += p->at[i].kind == ROW_EQ || p->at[i].kind == ROW_LE;
+	query q = {.codes = codes, .ncodes = codes_of(p, codes, largest_for(p)), .max_rank = max_rank, .agree = true, .markers = true};
 	if (n < 2 || ground_search(p, &q, NULL, NULL))
 		return false;
 	q.agree = false;
@@ -103,11 +107,14 @@ static bool markers_disagree(const problem *p, const ground *g)
 /* Why two orders may differ. */
 static policy why_different(const problem *p, const outcome *a, const outcome *b, bool contents, int max_rank)
 {
+	bool closed = !a->error && !b->error;
+	if (p->nrows == 0)
+		return BY_NOTHING;
 	if ((!a->error && markers_disagree(p, &a->result)) || (!b->error && markers_disagree(p, &b->result)))
-		return BY_MARKERS;
-	if (!(contents && !a->error && !b->error) && policies_clash(p, a->error && b->error, max_rank))
-		return p->nrows ? BY_MARKERS : BY_BASES;
-	return a->words || b->words ? BY_WORDS : a->alignments || b->alignments ? BY_ALIGNMENTS : a->pairs || b->pairs ? BY_PAIRS : BY_NOTHING;
+		return closed && contents ? BY_MARKERS : BY_SIZES;
+	if (!(closed && contents) && policies_clash(p, a->error && b->error, max_rank))
+		return BY_SIZES;
+	return a->words || b->words ? BY_WORDS : a->alignments || b->alignments ? BY_ALIGNMENTS : BY_NOTHING;
 }
 
 static bool next_order(int *order, int n)
@@ -130,6 +137,15 @@ static bool next_order(int *order, int n)
 	return true;
 }
 
+static bool holds_all(const problem *p, const ground *g)
+{
+	for (int i = 0; i < p->ncons; i++)
+		if (!ground_holds(p, &p->at[i], g))
+			return false;
+	return true;
+}
+
+/* What holds of every run, also of those whose outcome is a matter of policy. */
 static void count_run(const problem *p, tally *t, const outcome *out)
 {
 	t->runs++;
@@ -137,6 +153,22 @@ static void count_run(const problem *p, tally *t, const outcome *out)
 		t->most_steps = out->steps;
 	if (out->exhausted || out->steps > MAX_STEPS)
 		complain(p, t, "solving does not end within its budget", NULL);
+	if (!out->error && (out->unsolved || !holds_all(p, &out->result)))
+		complain(p, t, "the closed sizes violate a constraint", &out->result);
+}
+
+static void show_doubt(const problem *p, tally *t, policy why, const outcome *a, const outcome *b)
+{
+	const outcome *two[2] = {a, b};
+	if (t->doubts[why]-- <= 0)
+		return;
+	printf("ambiguous by %s:\n", policy_names[why]);
+	problem_print(p, stdout);
+	for (int i = 0; i < 2; i++) {
+		printf("    %s:\n", two[i]->early_error ? "an error" : two[i]->error ? "an error in closing" : i ? "and" : "closes to");
+		if (!two[i]->error)
+			print_ground(p, &two[i]->result);
+	}
 }
 
 /* Runs every order; false when a disagreement was found. */
@@ -157,6 +189,7 @@ static bool run_orders(const problem *p, tally *t, outcome *first, int max_rank)
 		policy why = why_different(p, first, &other, contents, max_rank);
 		if (why != BY_NOTHING) {
 			t->ambiguous[why]++;
+			show_doubt(p, t, why, first, &other);
 			return true;
 		}
 		complain(p, t, same && error ? "the order decides when an error is found"
@@ -169,14 +202,6 @@ static bool run_orders(const problem *p, tally *t, outcome *first, int max_rank)
 }
 
 /* ---- closed results ---------------------------------------------------------------------------------------------- */
-
-static bool holds_all(const problem *p, const ground *g)
-{
-	for (int i = 0; i < p->ncons; i++)
-		if (!ground_holds(p, &p->at[i], g))
-			return false;
-	return true;
-}
 
 static bool in_term(const problem *p, int v)
 {
@@ -195,10 +220,8 @@ static void check_closed(const problem *p, tally *t, const outcome *out, const q
 {
 	ground higher;
 	t->closed++;
-	if (out->unsolved || !holds_all(p, &out->result)) {
-		complain(p, t, "the closed sizes violate a constraint", &out->result);
+	if (out->unsolved)
 		return;
-	}
 	query q = *base;
 	q.fixed = &out->result;
 	q.higher = true;

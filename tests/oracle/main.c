@@ -1,5 +1,6 @@
 /* The oracle's command: which part of which enumeration is run.
- *     oracle --ci | --full [--only FAMILY] [--seed N] [--show N] [--jobs N]
+ *     oracle --ci | --full [--only FAMILY] [--seed N] [--show N] [--doubts N] [--jobs N]
+ * --show disagreements, and --doubts sets of each policy in which the order matters, are printed, per process.
  * Prints one line per family and ends with `N passed, N failed`: constraint sets, each in every order of arrival. The sets
  * are shared out among processes, one per processor unless --jobs says otherwise; which are judged does not depend on that. */
 #include "oracle.h"
@@ -29,7 +30,7 @@ static void add(tally *to, const tally *x)
 }
 
 /* Runs the shares in processes of their own; what ends badly counts as a failure. */
-static tally run_shares(generator *run, plan plan, int show)
+static tally run_shares(generator *run, plan plan, const tally *begin)
 {
 	tally *of = mmap(NULL, plan.parts * sizeof *of, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), all = {0};
 	pid_t child[MAX_JOBS];
@@ -37,7 +38,7 @@ static tally run_shares(generator *run, plan plan, int show)
 	for (plan.part = 0; plan.part < plan.parts; plan.part++) {
 		child[plan.part] = fork();
 		if (child[plan.part] == 0) {
-			tally t = {.shown = show};
+			tally t = *begin;
 			run(&plan, &t);
 			of[plan.part] = t;
 			fflush(stdout);
@@ -58,13 +59,12 @@ static tally run_shares(generator *run, plan plan, int show)
 
 static void report(const char *name, const tally *t, double seconds)
 {
-	static const char *const policies[POLICIES] = {"", "markers", "alignments", "words", "pairs", "bases"};
 	printf("%-8s %9lu sets, %10lu runs: %lu without solutions, %lu of them found before closing; %lu closed, %lu refused by policy; ambiguous:",
 		name, t->sets, t->runs, t->unsatisfiable, t->early, t->closed, t->refused);
 	const char *sep = " ";
 	for (int i = 1; i < POLICIES; i++)
 		if (t->ambiguous[i]) {
-			printf("%s%lu by %s", sep, t->ambiguous[i], policies[i]);
+			printf("%s%lu by %s", sep, t->ambiguous[i], policy_names[i]);
 			sep = ", ";
 		}
 	printf("%s; at most %lu steps; %d searches not finished; %.1f s; %lu disagreements\n", *sep == ' ' ? " none" : "", t->most_steps,
@@ -72,15 +72,15 @@ static void report(const char *name, const tally *t, double seconds)
 	fflush(stdout);
 }
 
-static void family(const char *name, const char *only, const plan *plan, generator *run, int show, tally *all)
+static void family(const char *name, const char *only, const plan *plan, generator *run, const tally *begin, tally *all)
 {
-	struct timespec begin, end;
+	struct timespec from, to;
 	if (only && strcmp(only, name))
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	tally t = run_shares(run, *plan, show);
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	report(name, &t, (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9);
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	tally t = run_shares(run, *plan, begin);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	report(name, &t, (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) * 1e-9);
 	add(all, &t);
 }
 
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 		.rows = 1000000, .totals = 1000000, .seed = 1};
 	plan p = ci;
 	const char *only = NULL;
-	int show = 5;
+	tally begin = {.shown = 5};
 	long jobs = sysconf(_SC_NPROCESSORS_ONLN);
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--full"))
@@ -102,16 +102,19 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--seed") && i + 1 < argc)
 			p.seed = strtoull(argv[++i], NULL, 10);
 		else if (!strcmp(argv[i], "--show") && i + 1 < argc)
-			show = atoi(argv[++i]);
+			begin.shown = atoi(argv[++i]);
+		else if (!strcmp(argv[i], "--doubts") && i + 1 < argc)
+			for (int n = atoi(argv[++i]), k = 0; k < POLICIES; k++)
+				begin.doubts[k] = n;
 		else if (!strcmp(argv[i], "--jobs") && i + 1 < argc)
 			jobs = atol(argv[++i]);
 	}
 	p.parts = (unsigned)(jobs < 1 ? 1 : jobs > MAX_JOBS ? MAX_JOBS : jobs);
 	tally all = {0};
-	family("dims", only, &p, dims_every, show, &all);
-	family("terms", only, &p, dims_sampled, show, &all);
-	family("rows", only, &p, rows_every, show, &all);
-	family("samples", only, &p, rows_sampled, show, &all);
+	family("dims", only, &p, dims_every, &begin, &all);
+	family("terms", only, &p, dims_sampled, &begin, &all);
+	family("rows", only, &p, rows_every, &begin, &all);
+	family("samples", only, &p, rows_sampled, &begin, &all);
 	printf("%lu constraint sets, %lu runs of the solver\n", all.sets, all.runs);
 	printf("%lu passed, %lu failed\n", all.failed < all.sets ? all.sets - all.failed : 0, all.failed);
 	return all.failed > 0;

@@ -60,6 +60,7 @@ bool code_below(int res, int op);
 int ground_term(const term *t, const int *dim);
 int ground_rank(const flat_row *r, const ground *g);
 int ground_marker(const flat_row *r, const ground *g);
+bool ground_is_order(const cons *c);
 bool ground_holds(const problem *p, const cons *c, const ground *g);
 /* Whether every constraint agrees on where the markers of its sides fall: what the marker policies keep. */
 bool ground_markers_agree(const problem *p, const cons *c, const ground *g);
@@ -106,8 +107,7 @@ typedef struct outcome {
 	bool unsolved;                   /* closing said yes, and something has no value */
 	bool open_choice;                /* when closing began, a leaf, a term's size or a word equation was open */
 	bool alignments;                 /* then an alignment waited for the rank of its result */
-	bool words, pairs;               /* then a word equation was; an unknown size was two concatenations, or two terms gave
-	                                  * sizes of which more might have been said */
+	bool words;                      /* then a word equation was */
 	int nfacts;
 	fact facts[MAX_FACTS];
 	ground result;
@@ -119,12 +119,14 @@ void solver_run(const problem *p, const int *order, outcome *out);
 /* ---- judging ----------------------------------------------------------------------------------------------------- */
 
 /* Policies that may make the outcome depend on the order: judge.c says when each is believed. */
-typedef enum { BY_NOTHING, BY_MARKERS, BY_ALIGNMENTS, BY_WORDS, BY_PAIRS, BY_BASES, POLICIES } policy;
+typedef enum { BY_NOTHING, BY_MARKERS, BY_SIZES, BY_ALIGNMENTS, BY_WORDS, POLICIES } policy;
+extern const char *const policy_names[POLICIES];
 
 typedef struct tally {
 	unsigned long sets, runs, failed, unsatisfiable, early, closed, refused, ambiguous[POLICIES], most_steps;
 	int gave_up;                     /* searches that were not brought to an end */
 	int shown;                       /* disagreements that are still printed */
+	int doubts[POLICIES];            /* ambiguous sets that are still printed */
 } tally;
 
 /* One problem in every order of arrival. The closing of dimensions without terms is foretold exactly. */

@@ -110,7 +110,7 @@ static bool add_constraint(search *s, state *st, const cons *c)
 	int na, nb, marker;
 	switch (c->kind) {
 	case DIM_EQ: case DIM_LE:
-		return add_pair(s, st, term_operand(s, &c->a), term_operand(s, &c->b), c->kind == DIM_LE && c->a.kind <= T_VAR);
+		return add_pair(s, st, term_operand(s, &c->a), term_operand(s, &c->b), ground_is_order(c));
 	case AT_LEAST:
 		s->late[s->nlate++] = (late){.needs = needs_of(s, term_operand(s, &c->a)), .whole = c};
 		return true;

@@ -151,14 +151,6 @@ static bool waits(run *r, const tsr_cstr *c)
 	return wait;
 }
 
-static int concats_of(const tsr_store *s, uint32_t v)
-{
-	int n = 0;
-	for (uint32_t i = 0; i < s->dims.at[v].defs.n; i++)
-		n += s->cstrs.at[s->dims.at[v].defs.at[i]]->kind == TSR_C_CONCAT;
-	return n;
-}
-
 static void read_facts(run *r)
 {
 	const tsr_store *s = r->s;
@@ -184,9 +176,6 @@ static void read_facts(run *r)
 	}
 	for (uint32_t i = 0; i < s->rows.n; i++)
 		r->out->open_choice |= !s->rows.at[i].bound && s->rows.at[i].in_leaf;
-	r->out->pairs |= s->late.n > 1;
-	for (uint32_t i = 0; i < s->dims.n; i++)
-		r->out->pairs |= !s->dims.at[i].bound && concats_of(s, i) > 1;
 	for (uint32_t i = 0; i < s->dims.n; i++)
 		r->out->open_choice |= !s->dims.at[i].bound && (s->dims.at[i].in_leaf || s->dims.at[i].in_term);
 	for (uint32_t i = 0; i < s->cstrs.n; i++)
