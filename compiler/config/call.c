@@ -281,7 +281,7 @@ static tsr_value call_closure(tsr_eval *ev, tsr_function *f, tsr_span site)
 	if (f->level == TSR_LEVEL_CD && f->definition) {
 		opened = tsr_instance_new(ev->arena, ev->path);
 		env = tsr_env_frame(ev->arena, env, tsr_frame_new(ev->arena, opened, false));
-	} else if (!f->instance && around && !around->application && !around->instance->open) {
+	} else if (!f->instance && around && around->instance && !around->application && !around->instance->open) {
 		around->instance->round++;
 		env = tsr_env_frame(ev->arena, env, tsr_frame_new(ev->arena, around->instance, true));
 	}

@@ -84,7 +84,7 @@ bool tsr_value_equal(tsr_value a, tsr_value b);
  * here, behind the lexical names inside it and before those around it. */
 typedef struct tsr_frame {
 	tsr_map names;                   /* name -> tsr_value * */
-	struct tsr_instance *instance;   /* whose declarations these are; the frame of an application shares it */
+	struct tsr_instance *instance;   /* whose declarations these are, NULL: of an operation's slots; the frame of an application shares it */
 	bool application;
 } tsr_frame;
 

@@ -117,9 +117,9 @@ bool tsr_slot_of_name(tsr_name name, int *slot)
 	return false;
 }
 
-static tsr_rhs *leaf(tsr_elab *el, const tsr_env *env, const tsr_ast *e)
+/* The value that stands at e, or that is a member of the list there. */
+static tsr_rhs *member(tsr_elab *el, const tsr_ast *e, tsr_value v)
 {
-	tsr_value v = tsr_evaluate(el->ev, TSR_LEVEL_CONFIG, env, e);
 	int slot;
 	switch (v.kind) {
 	case TSR_VALUE_POISON: return NULL;
@@ -146,12 +146,43 @@ static tsr_rhs *leaf(tsr_elab *el, const tsr_env *env, const tsr_ast *e)
 	return NULL;
 }
 
+static tsr_rhs *leaf(tsr_elab *el, const tsr_env *env, const tsr_ast *e)
+{
+	return member(el, e, tsr_evaluate(el->ev, TSR_LEVEL_CONFIG, env, e));
+}
+
+/* `mul vs`: a primitive of two applied to a list combines its members, from the left.  false: e is nothing of the kind. */
+static bool combined(tsr_elab *el, const tsr_env *env, const tsr_ast *e, tsr_rhs **out)
+{
+	tsr_op op;
+	if (e->kind != TSR_AST_APPLY || e->apply.fn->kind != TSR_AST_NAME || e->apply.fn->name.qualifier || e->apply.args.n != 1
+	    || e->apply.args.at[0].kind != TSR_ARG_PLAIN || !tsr_op_find(e->apply.fn->name.name, 2, &op))
+		return false;
+	const tsr_ast *members = e->apply.args.at[0].value;
+	tsr_value v = tsr_evaluate(el->ev, TSR_LEVEL_CONFIG, env, members);
+	*out = NULL;
+	if (v.kind != TSR_VALUE_LIST) {
+		tsr_eval_type_error(el->ev, members->span, "a list of operands", v);
+		return true;
+	}
+	if (v.items.n == 0) {
+		tsr_eval_report(el->ev, TSR_E_TYPE, members->span, "the list of operands is empty");
+		return true;
+	}
+	*out = member(el, members, v.items.at[0]);
+	for (uint32_t i = 1; *out && i < v.items.n; i++)
+		*out = tsr_rhs_op(el, op, 2, (tsr_rhs *[]){*out, member(el, members, v.items.at[i])}, e->span);
+	return true;
+}
+
 tsr_rhs *tsr_rhs_slots(tsr_elab *el, const tsr_env *env, const tsr_ast *e)
 {
 	tsr_op op;
 	uint32_t n;
 	const tsr_ast *at[3];
-	tsr_rhs *args[3];
+	tsr_rhs *args[3], *all;
+	if (combined(el, env, e, &all))
+		return all;
 	if (!tsr_rhs_primitive(e, &op, &n, at))
 		return leaf(el, env, e);
 	for (uint32_t i = 0; i < n; i++)

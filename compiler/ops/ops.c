@@ -16,7 +16,7 @@ static const tsr_op_info op_table[] = {
 };
 
 static const tsr_acc_info acc_table[] = {
-#define TSR_ACC(NAME, text, op, neutral) {text, TSR_OP_##op, neutral},
+#define TSR_ACC(NAME, text, op, neutral, over) {text, TSR_OP_##op, neutral, TSR_OP_##over},
 #include "op.def"
 };
 

@@ -12,7 +12,7 @@ typedef enum {
 } tsr_op;
 
 typedef enum {
-#define TSR_ACC(name, text, op, neutral) TSR_ACC_##name,
+#define TSR_ACC(name, text, op, neutral, over) TSR_ACC_##name,
 #include "op.def"
 	TSR_ACCS
 } tsr_acc;
@@ -29,7 +29,7 @@ typedef enum {
 typedef enum { TSR_RESULT_SAME, TSR_RESULT_KEEP, TSR_RESULT_FLOAT, TSR_RESULT_BOOL, TSR_RESULT_LOGIC } tsr_result_rule;
 
 typedef struct tsr_op_info { const char *name, *infix; uint32_t arity; tsr_result_rule result; } tsr_op_info;
-typedef struct tsr_acc_info { const char *text; tsr_op op; double neutral; } tsr_acc_info;
+typedef struct tsr_acc_info { const char *text; tsr_op op; double neutral; tsr_op over; } tsr_acc_info;
 
 const tsr_op_info *tsr_op_get(tsr_op op);
 const tsr_acc_info *tsr_acc_get(tsr_acc acc);

@@ -16,7 +16,7 @@ typedef struct tsr_pass {
 
 /* ---- nests ----------------------------------------------------------------------------------------------------------- */
 
-enum { TSR_MOST_LOOPS = 32 };
+enum { TSR_MOST_LOOPS = 64 };
 /* A chain of FORs, each holding nothing but the next, and what the innermost holds. */
 typedef struct tsr_nest { uint32_t n; tsr_stmt *loop[TSR_MOST_LOOPS]; tsr_stmts *body; } tsr_nest;
 tsr_nest tsr_nest_of(tsr_stmts *body);

@@ -14,13 +14,15 @@ enum { ENTRIES = sizeof entries / sizeof *entries };
 
 void tsr_pass_note(tsr_pass *p, const char *fmt, ...)
 {
-	char line[400];
-	va_list args;
+	va_list args, again;
 	va_start(args, fmt);
-	vsnprintf(line, sizeof line, fmt, args);
+	va_copy(again, args);
+	size_t size = (size_t)vsnprintf(NULL, 0, fmt, args) + 1;
+	char *line = tsr_alloc(p->arena, size);
+	vsnprintf(line, size, fmt, again);
+	va_end(again);
 	va_end(args);
-	const char *copy = tsr_strdup(p->arena, line);
-	tsr_push(p->arena, &p->l->notes, copy);
+	tsr_push(p->arena, &p->l->notes, line);
 }
 
 static void run_one(tsr_pass *p, const entry *e)

@@ -3,7 +3,8 @@
 
 Each compiled program holds many specs.  An operand is a literal of small integers in some arrangement of batch, output and
 input axes; what is differentiated is a parameter made of such a literal (a parameter has no batch axes).  The loss is the
-sum of the result times fixed integers, so that every gradient is an integer too and the comparison is exact.
+sum of the result times fixed integers, so that every gradient is an integer too and the comparison is exact.  Then the strings
+of expressions.txt, by expressions.py.
 
     check.py BUILD [--seed N] [--programs N] [--keep DIR]
 """
@@ -15,6 +16,8 @@ import sys
 import tempfile
 
 import numpy as np
+
+import expressions
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
 import printed  # noqa: E402
@@ -259,6 +262,9 @@ def main():
                     print("einsum%d %s: %s differ" % (number, spec, ", ".join(bad)))
                 else:
                     passed += 1
+        good, bad = expressions.check(o.build, folder, o.seed)
+        passed += good
+        failed += bad
     print("%d passed, %d failed" % (passed, failed))
     return 1 if failed else 0
 

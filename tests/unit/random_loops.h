@@ -52,6 +52,20 @@ static const char *value(tsr_arena *a, int with, int depth)
 	}
 }
 
+/* A product of several factors, each over rows, columns, both or neither.  All but one are 0, 1, 2 or -1: whatever order they are
+ * multiplied and summed in is exact. */
+static const char *product(tsr_arena *a, int with)
+{
+	const char *p = value(a, with, 2);
+	for (uint32_t n = 1 + draw(4); n > 0; n--) {
+		const char *small = tsr_format(a, "where.f32(lt.f32(%s, 0.5), %s, %s)", value(a, with, 3), draw(2) ? "1.0" : "0.0", draw(2) ? "2.0" : "-1.0");
+		p = draw(2) ? tsr_format(a, "mul.f32(%s, %s)", p, small) : tsr_format(a, "mul.f32(%s, %s)", small, p);
+	}
+	return p;
+}
+
+static const char *summand(tsr_arena *a, int with) { return draw(3) ? value(a, with, 1) : product(a, with); }
+
 static void loops(tsr_text *t, int with, const char *how_i, const char *how_j)
 {
 	if (with & 1)
@@ -87,7 +101,7 @@ static void kernel(tsr_arena *a, tsr_text *t, int n)
 		close(t, own);
 	} else if (kind > 7 && own < 3) {     /* collected in a local, from nothing or from the element */
 		bool element_first = draw(2), largest = draw(3) == 0;
-		const char *x = element(a, b), *v = value(a, 3, 1), *out = "$0";
+		const char *x = element(a, b), *v = summand(a, 3), *out = "$0";
 		while (strstr(v, tsr_format(a, "%%b%u[", b)))
 			v = value(a, 3, 2);
 		if (!element_first && !largest && draw(2))
@@ -115,7 +129,7 @@ static void kernel(tsr_arena *a, tsr_text *t, int n)
 				tsr_text_addf(t, "} kernel k%db {\n", n);
 		}
 		loops(t, 3, own & 1 ? "parallel" : "reduce", own & 2 ? "parallel" : "reduce");
-		const char *v = value(a, 3, 1);
+		const char *v = summand(a, 3);
 		while (strstr(v, tsr_format(a, "%%b%u[", b)))
 			v = value(a, 3, 2);
 		tsr_text_addf(t, "update %s %s %s\n", element(a, b), acc, v);
