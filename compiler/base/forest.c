@@ -74,6 +74,46 @@ bool tsr_forest_union(tsr_forest *f, uint32_t a, uint32_t b, uint32_t reason)
 	return true;
 }
 
+struct tsr_forest_state { uint32_t from, n; node *nodes; };
+
+tsr_forest_state *tsr_forest_keep(const tsr_forest *f, uint32_t from, uint32_t to, tsr_arena *a)
+{
+	tsr_forest_state *s = TSR_NEW(a, tsr_forest_state);
+	*s = (tsr_forest_state){from, to - from, TSR_NEW_N(a, node, to - from + 1)};
+	for (uint32_t i = from; i < to; i++)
+		s->nodes[i - from] = f->nodes.at[i];
+	return s;
+}
+
+void tsr_forest_repeat(tsr_forest *f, const tsr_forest_state *s, uint32_t reasons)
+{
+	uint32_t by = f->nodes.n - s->from;
+	for (uint32_t i = 0; i < s->n; i++) {
+		const node *x = &s->nodes[i];
+		tsr_push(f->arena, &f->nodes, ((node){x->parent + by, x->proof + by, x->reason + reasons, x->size}));
+	}
+}
+
+static uint32_t kept_root(const tsr_forest_state *s, uint32_t x)
+{
+	while (s->nodes[x - s->from].parent != x)
+		x = s->nodes[x - s->from].parent;
+	return x;
+}
+
+/* Paths may have been halved since; classes have not been joined. */
+bool tsr_forest_unchanged(const tsr_forest *f, const tsr_forest_state *s, uint32_t from)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint32_t x = from + i;
+		while (f->nodes.at[x].parent != x)
+			x = f->nodes.at[x].parent;
+		if (x - from != kept_root(s, s->from + i) - s->from || f->nodes.at[x].size != s->nodes[x - from].size)
+			return false;
+	}
+	return true;
+}
+
 static uint32_t depth_of(const node *at, uint32_t x)
 {
 	uint32_t depth = 0;

@@ -12,6 +12,13 @@ uint32_t tsr_forest_size(const tsr_forest *f);
 uint32_t tsr_forest_find(tsr_forest *f, uint32_t x);         /* representative */
 /* Joins the classes of a and b because of `reason`; false when they were one class already. The representative of `a` stays. */
 bool tsr_forest_union(tsr_forest *f, uint32_t a, uint32_t b, uint32_t reason);
+/* The nodes [from, to), which were joined among themselves only, kept as they are; and that state again for as many new nodes, its
+ * reasons moved by `reasons`. */
+typedef struct tsr_forest_state tsr_forest_state;
+tsr_forest_state *tsr_forest_keep(const tsr_forest *f, uint32_t from, uint32_t to, tsr_arena *a);
+void tsr_forest_repeat(tsr_forest *f, const tsr_forest_state *state, uint32_t reasons);
+/* Nodes [from, from + n) stand as they did when they were made by tsr_forest_repeat (or kept). */
+bool tsr_forest_unchanged(const tsr_forest *f, const tsr_forest_state *state, uint32_t from);
 /* The reasons on the proof path from a to b, in order; returns their number, 0 when a == b or they are apart. */
 uint32_t tsr_forest_explain(tsr_forest *f, uint32_t a, uint32_t b, tsr_arena *out_arena, uint32_t **out);
 #endif

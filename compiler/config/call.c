@@ -270,6 +270,14 @@ static void enter(tsr_eval *ev, tsr_active *here, const tsr_function *f, tsr_spa
 	ev->path = here->path;
 }
 
+static tsr_value body(tsr_eval *ev, const tsr_function *f, const tsr_env *env)
+{
+	ev->hooks->enter(ev, f->level, env, f->body);
+	tsr_value v = tsr_evaluate(ev, f->level, env, f->body);
+	ev->hooks->leave(ev);
+	return v;
+}
+
 static tsr_value call_closure(tsr_eval *ev, tsr_function *f, tsr_span site)
 {
 	tsr_name path = ev->path;
@@ -299,7 +307,7 @@ static tsr_value call_closure(tsr_eval *ev, tsr_function *f, tsr_span site)
 	}
 	if (opened)
 		opened->open = true;
-	tsr_value v = env ? tsr_evaluate(ev, f->level, env, f->body) : TSR_POISON;
+	tsr_value v = env ? body(ev, f, env) : TSR_POISON;
 	if (opened)
 		opened->open = false;
 	ev->active = here.up;

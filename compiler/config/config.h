@@ -172,6 +172,11 @@ void tsr_function_name(tsr_value f, tsr_name name);
 /* The body and environment of a closure, for forward and gradient definitions; false for anything else. */
 bool tsr_function_closure(tsr_value f, const tsr_ast **body, const tsr_env **env, tsr_level *level);
 
+/* Whether two applications of one function see the same: everything equal, functions by their bodies and what they see, tensors
+ * and labels as `same` says, which is asked about every pair of them. */
+typedef struct tsr_alike { bool (*same)(void *data, const tsr_value *a, const tsr_value *b); void *data; } tsr_alike;
+bool tsr_env_alike(tsr_arena *arena, const tsr_env *a, const tsr_env *b, const tsr_alike *judge);
+
 /* ---- the evaluator ------------------------------------------------------------------------------------------------ */
 
 /* What elab/ decides. Each gets the evaluator, the level and the environment of the place. */
@@ -188,6 +193,9 @@ typedef struct tsr_hooks {
 	/* After a let: what was made since the mark takes the path as its name. */
 	uint32_t (*mark)(tsr_eval *ev);
 	void (*named)(tsr_eval *ev, tsr_name path, tsr_value v, uint32_t since);
+	/* Around the body of every function that is applied: what it sees, its arguments included. */
+	void (*enter)(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *body);
+	void (*leave)(tsr_eval *ev);
 	/* A module's table of names, for Nn.layer_norm; NULL when there is none (reported). */
 	const tsr_map *(*module)(tsr_eval *ev, tsr_name qualifier, tsr_span span);
 } tsr_hooks;

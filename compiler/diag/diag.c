@@ -29,6 +29,12 @@ void tsr_compiler_free(tsr_compiler *tc)
 		tsr_arena_free(tc->arena);
 }
 
+void tsr_diags_clear(tsr_compiler *tc)
+{
+	tc->diags.n = 0;
+	tc->nerrors = tc->nwarnings = 0;
+}
+
 static char *format(tsr_arena *a, const char *fmt, va_list args)
 {
 	va_list again;

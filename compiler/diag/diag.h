@@ -41,6 +41,9 @@ struct tsr_compiler {
 	TSR_VEC(const char *) data_files;    /* data files whose headers were read while compiling, for -MD */
 };
 
+/* Forgets what was reported: the same is found again, told better. */
+void tsr_diags_clear(tsr_compiler *tc);
+
 tsr_compiler *tsr_compiler_new(void);
 void tsr_compiler_free(tsr_compiler *tc);
 

@@ -79,18 +79,48 @@ static void check_rest(tsr_graph *g)
 	tsr_host_numbers(host, tsr_code_build(g));
 }
 
+/* Shapes are found once for all applications of a function to the same shapes, unless constraints are to be shown; where that
+ * does not go, or there is something to explain, each application is solved by itself. */
+static tsr_graph *solved(tsr_drive_state *d)
+{
+	bool shows = d->options->command == TSR_COMMAND_EXPLAIN || d->options->dump <= TSR_STAGE_SHAPE;
+	if (shows || d->options->no_share)
+		return NULL;
+	tsr_graph *g = d->graph = tsr_elaborate(d->tc, d->options->input, true);
+	if (!d->tc->nerrors)
+		tsr_graph_check(g);
+	tsr_drive_lap(d, "graph");
+	tsr_graph_close(g);
+	if (tsr_graph_shares_well(g))
+		return g;
+	tsr_diags_clear(d->tc);
+	return NULL;
+}
+
+static void print_cost(const tsr_graph *g)
+{
+	tsr_store_stats cost = tsr_store_statistics(g->store);
+	tsr_share_stats n = tsr_graph_shared(g);
+	fprintf(stderr, "           %llu solver steps; applications: %u solved, %u copied, %u shared\n", (unsigned long long)cost.steps,
+	        n.solved, n.copied, n.same);
+}
+
 /* Source text to loops and program level; true when both are there and nothing was to be dumped on the way. */
 static bool to_loops(tsr_drive_state *d)
 {
 	tsr_compiler *tc = d->tc;
-	tsr_graph *g = d->graph = tsr_elaborate(tc, d->options->input);
-	if (!tc->nerrors)
-		tsr_graph_check(g);
-	STAGE(GRAPH, tsr_graph_print(g, stdout));
-
-	tsr_graph_close(g);
+	tsr_graph *g = solved(d);
+	if (!g) {
+		g = d->graph = tsr_elaborate(tc, d->options->input, false);
+		if (!tc->nerrors)
+			tsr_graph_check(g);
+		STAGE(GRAPH, tsr_graph_print(g, stdout));
+		tsr_graph_close(g);
+	}
 	tsr_store_check(g->store);
 	STAGE(SHAPE, tsr_store_print(g->store, stdout));
+	if (d->options->time)
+		print_cost(g);
 	if (d->options->command == TSR_COMMAND_CHECK) {
 		tsr_graph_print_shapes(g, stdout);
 		check_rest(g);

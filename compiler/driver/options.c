@@ -8,7 +8,7 @@
 typedef enum {
 	FLAG_OUTPUT = 'o', FLAG_OBJECT = 'c', FLAG_ASSEMBLY = 'S', FLAG_LEVEL = 'O', FLAG_DEBUG = 'g', FLAG_INCLUDE = 'I',
 	FLAG_DEPENDENCIES = 'M', FLAG_HELP = 'h', FLAG_VERBOSE = 'v',
-	FLAG_EMIT = 256, FLAG_DUMP, FLAG_TARGET, FLAG_CPU, FLAG_SEED, FLAG_TIME, FLAG_VERSION, FLAG_NO_FUSE, FLAG_PASSES,
+	FLAG_EMIT = 256, FLAG_DUMP, FLAG_TARGET, FLAG_CPU, FLAG_SEED, FLAG_TIME, FLAG_VERSION, FLAG_NO_FUSE, FLAG_NO_SHARE, FLAG_PASSES,
 	FLAG_STDLIB, FLAG_INTERP, FLAG_DIAGNOSTICS, FLAG_JSON
 } flag;
 
@@ -29,6 +29,7 @@ static const flag_row flags[] = {
 	{FLAG_SEED, "seed", "N", "seed of random numbers unless the program is started with another"},
 	{FLAG_STDLIB, "stdlib", "DIR", "folder of the standard library"},
 	{FLAG_NO_FUSE, "no-fuse", NULL, "keep every tensor in memory: no fusion"},
+	{FLAG_NO_SHARE, "no-share", NULL, "infer the shapes of every application by itself"},
 	{FLAG_PASSES, "passes", "A,B", "run exactly these passes over the loops"},
 	{FLAG_DUMP, "dump", "STAGE", "print the result of a stage, and stop"},
 	{FLAG_INTERP, "interp", NULL, "with run: interpret instead of compiling"},
@@ -136,6 +137,7 @@ static bool apply(tsr_options *o, tsr_arena *a, flag f, const char *arg)
 	case FLAG_SEED:         return parse_seed(arg, o);
 	case FLAG_STDLIB:       o->stdlib = arg; return true;
 	case FLAG_NO_FUSE:      o->no_fuse = true; return true;
+	case FLAG_NO_SHARE:     o->no_share = true; return true;
 	case FLAG_PASSES:       o->passes = arg; return true;
 	case FLAG_DUMP:         return parse_stage(arg, &o->dump);
 	case FLAG_INTERP:       o->interpret = true; return true;

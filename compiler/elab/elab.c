@@ -32,7 +32,8 @@ static void named(tsr_eval *ev, tsr_name path, tsr_value v, uint32_t since)
 
 static const tsr_hooks hooks = {
 	.literal = tsr_elab_literal, .declare = tsr_elab_declare, .assign = tsr_cd_assign, .sequence = tsr_cd_sequence,
-	.comment = tsr_cd_comment, .field = tsr_cd_field, .capture = tsr_elab_capture, .mark = mark, .named = named, .module = module_table,
+	.comment = tsr_cd_comment, .field = tsr_cd_field, .capture = tsr_elab_capture, .mark = mark, .named = named,
+	.enter = tsr_share_enter, .leave = tsr_share_leave, .module = module_table,
 };
 
 /* ---- items ---------------------------------------------------------------------------------------------------------------------- */
@@ -142,7 +143,7 @@ static void initialisation(tsr_elab *el)
 	el->g->init = tsr_elab_code(el->g, c, tsr_elab_name(el, "init"), TSR_NOWHERE);
 }
 
-tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path)
+tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path, bool share)
 {
 	tsr_elab *el = TSR_NEW(tc->arena, tsr_elab);
 	tsr_graph *g = TSR_NEW(tc->arena, tsr_graph);
@@ -154,6 +155,9 @@ tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path)
 	tsr_map *maps[] = {&el->used, &el->turns, &el->numbers, &el->number_tensors, &el->code_ids, &el->forward_ids};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		tsr_map_init(maps[i], tc->arena);
+	el->share = share ? tsr_share_new(el) : NULL;
+	if (share)
+		tsr_store_guess(g->store);
 	el->ev = tsr_eval_new(tc, &hooks, el);
 	tsr_eval_add_builtins(el->ev, tsr_op_nbuiltins, tsr_op_builtins);
 	tsr_eval_add_builtins(el->ev, tsr_terminal_nbuiltins, tsr_terminal_builtins);

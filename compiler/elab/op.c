@@ -253,7 +253,7 @@ static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, 
 	if (!tsr_template_logic(el, r, spec, logic, c->site))
 		return TSR_POISON;
 	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_OP, c->site);
-	t->shape = tsr_shape_fresh(el->g->store);
+	t->shape = tsr_elab_fresh(el);
 	t->op.record = r->id;
 	t->op.op = c->name ? c->name : "operation";
 	t->differentiable = op->grad && differentiable(el, n, lifted);
@@ -261,7 +261,7 @@ static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, 
 	for (uint32_t i = 0; i < n; i++)
 		r->slots[1 + i] = lifted[i].tensor.id;
 	r->rule.why = why_of(el, c, r->rule.logic == TSR_LOGIC_SPEC ? spec ? spec : logic : NULL, n, operands);
-	tsr_emit_rule(el->g->store, &r->rule, &t->shape, shapes);
+	tsr_elab_emit(el, &r->rule, &t->shape, shapes);
 	tsr_slots s = {r->id, t->id, tsr_frame_new(el->arena, NULL, false), NULL, n, operands};
 	t->op.forward = define(el, op->forward, &s, c->site);
 	if (t->op.forward && t->differentiable)

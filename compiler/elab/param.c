@@ -58,7 +58,7 @@ bool tsr_elab_axes(tsr_elab *el, const tsr_env *env, const tsr_ast *list, tsr_ro
 static bool declared_shape(tsr_elab *el, const tsr_env *env, const tsr_ast *e, bool param, tsr_shape *out)
 {
 	bool good = true;
-	*out = tsr_shape_fresh(el->g->store);
+	*out = tsr_elab_fresh(el);
 	if (param)
 		out->row[TSR_BATCH] = tsr_elab_row_empty(el);
 	for (int k = 0; k < TSR_KINDS; k++)
@@ -131,7 +131,7 @@ static void init_code(tsr_elab *el, tsr_tensor *t, tsr_rhs *rhs, tsr_tensor_id f
 			tsr_push(el->arena, &el->inits, f);
 		tsr_shapes_equal(el, &t->shape, &init->shape, r->rule.why);
 	}
-	tsr_emit_rule(el->g->store, &r->rule, &t->shape, shapes);
+	tsr_elab_emit(el, &r->rule, &t->shape, shapes);
 	tsr_codetree *c = tsr_codetree_new(el, TSR_CODE_ASSIGN, span);
 	c->assign = (tsr_assign){span, {t->id, TSR_PART_VALUE, 0, span}, TSR_ACC_SET, false, rhs, r->id};
 	tsr_push(el->arena, &el->inits, c);

@@ -53,6 +53,7 @@ struct tsr_elab {
 	tsr_name random_key;             /* full name of the parameter that is being initialised, or NULL */
 	uint32_t random_turn;
 	tsr_slots *slots;
+	struct tsr_share *share;         /* or NULL: every application is solved by itself */
 };
 typedef struct tsr_elab tsr_elab;
 
@@ -103,6 +104,23 @@ tsr_rhs *tsr_rhs_op(tsr_elab *el, tsr_op op, uint32_t n, tsr_rhs **args, tsr_spa
 bool tsr_rhs_primitive(const tsr_ast *e, tsr_op *op, uint32_t *n, const tsr_ast **args);
 /* The slot that a name's prefix or suffix names: x_lhs, rhs1_x, x_all. */
 bool tsr_slot_of_name(tsr_name name, int *slot);
+
+/* share.c: what elaboration asks of the store, for applications to share. Each of these emits, or finds that the application that
+ * is being followed has emitted it. */
+typedef struct tsr_share tsr_share;
+tsr_share *tsr_share_new(tsr_elab *el);
+void tsr_share_enter(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *body);
+void tsr_share_leave(tsr_eval *ev);
+tsr_shape tsr_elab_fresh(tsr_elab *el);
+void tsr_elab_emit(tsr_elab *el, tsr_rule *rule, const tsr_shape *result, const tsr_shape *operands);
+/* True where it is there already; else the caller emits it (a leaf: and says so, with the store's emission before it). */
+bool tsr_share_leaf(tsr_elab *el, tsr_tensor *t);
+void tsr_share_leaf_made(tsr_elab *el, const tsr_tensor *t, uint32_t from);
+bool tsr_share_equal(tsr_elab *el, const tsr_shape *a, const tsr_shape *b, const tsr_why *why);
+typedef enum { TSR_SHARE_SET, TSR_SHARE_SAME, TSR_SHARE_SCALE } tsr_share_fact;
+bool tsr_share_label(tsr_elab *el, tsr_share_fact fact, const tsr_label *a, const tsr_label *b, int64_t number, const tsr_why *why);
+/* Something is made that no other application may have. */
+void tsr_share_spoil(tsr_elab *el);
 
 /* param.c */
 tsr_value tsr_elab_declare(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e);

@@ -148,6 +148,7 @@ static bool annotation_row(tsr_elab *el, const tsr_spec_row *row, tsr_row *out, 
 {
 	uint32_t n = row->nlead + row->ntrail;
 	tsr_dim *dims = TSR_NEW_N(el->arena, tsr_dim, n + 1);
+	tsr_share_spoil(el);
 	if (row->var) {
 		tsr_eval_report(el->ev, TSR_E_BAD_SPEC, row->var_span, "an annotation names every axis; `...` has no place in it");
 		return false;

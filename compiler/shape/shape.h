@@ -158,6 +158,44 @@ void tsr_store_leaf_named(tsr_store *s, const tsr_shape *shape, tsr_name name);
 /* Any other tensor whose solved shape will be asked for. */
 void tsr_store_interior(tsr_store *s, const tsr_shape *shape, tsr_name name, tsr_span span);
 
+/* ---- regions: what is emitted once for several applications (region.c) ---------------------------------------------- */
+
+typedef struct tsr_region tsr_region;
+typedef TSR_VEC(tsr_row) tsr_row_list;
+/* For a new store that will be thrown away if anything fails: mistakes are noted and not reported. */
+void tsr_store_guess(tsr_store *s);
+bool tsr_store_failed(const tsr_store *s);
+/* All that is emitted from here to the end. */
+tsr_region *tsr_region_begin(tsr_store *s);
+void tsr_region_end(tsr_store *s, tsr_region *r);
+bool tsr_region_empty(const tsr_region *r);
+/* Keeps the solved state as a scheme; false where it mentions what is outside of it. To be called at its end. */
+bool tsr_region_keep(tsr_store *s, tsr_region *r);
+/* An instance of the scheme: new variables, and nothing to solve. */
+tsr_region *tsr_region_repeat(tsr_store *s, const tsr_region *of);
+/* What a shape, a label of the one region are in the other; and the reason of what was emitted in [from, end) of the first. */
+tsr_shape tsr_region_shape(tsr_store *s, const tsr_region *of, const tsr_region *to, const tsr_shape *shape);
+tsr_label tsr_region_label(tsr_store *s, const tsr_region *of, const tsr_region *to, const tsr_label *l);
+uint32_t tsr_store_emission(const tsr_store *s);            /* the next constraint's number */
+uint32_t tsr_region_ends(const tsr_region *r);              /* the number of the constraint behind its last */
+uint32_t tsr_region_why(tsr_store *s, const tsr_region *of, const tsr_region *to, uint32_t from, uint32_t end, const tsr_why *why);
+
+/* Two instances of one scheme, the first of them untouched since, can become one; then every shape of the one is that of the
+ * other. `holds`: the shapes stand at the same place of both. */
+bool tsr_region_foldable(tsr_store *s, const tsr_region *r, const tsr_region *onto);
+bool tsr_region_holds(const tsr_region *r, const tsr_shape *shape, const tsr_region *onto, const tsr_shape *other);
+void tsr_region_fold(tsr_store *s, const tsr_region *r, const tsr_region *onto);
+/* Now known to be the same; and the same but for what may yet be added to interior rows, which can be linked. */
+bool tsr_rows_one(tsr_store *s, tsr_row a, tsr_row b);
+bool tsr_dims_one(tsr_store *s, tsr_dim a, tsr_dim b);
+bool tsr_shapes_linkable(tsr_store *s, const tsr_shape *a, const tsr_shape *b);
+void tsr_shapes_link(tsr_store *s, const tsr_shape *a, const tsr_shape *b, tsr_row_list *links);
+/* After closing: no variable of the regions got its value, or a candidate for it, from outside of them, but for those of shapes that
+ * were given to every application alike; and nothing was added to linked rows. */
+bool tsr_regions_made(uint32_t n, const tsr_region *const *regions, const tsr_shape *shape);     /* one of them made the shape */
+bool tsr_region_alone(tsr_store *s, uint32_t n, const tsr_region *const *regions, uint32_t ngiven, const tsr_shape *given,
+                      const tsr_row_list *links);
+
 /* ---- closing and results ------------------------------------------------------------------------------------------ */
 
 typedef struct tsr_solved_axis { tsr_size size; tsr_name basis; bool unit; } tsr_solved_axis;   /* unit: claim-free 1 */

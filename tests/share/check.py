@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Applications that share what they emit (compiler/elab/share.c) decide as if each had been solved by itself.
+
+`tsrc check` with and without --no-share must print the same, for every program of the tests and examples, for programs in
+which the guess behind the sharing is wrong, and for random ones: functions of many operations, applied in chains, to
+themselves, side by side, with something from outside bearing on one application only.  And sharing must pay: a transformer of
+96 blocks takes at most three times the solver steps of one block.
+
+    check.py BUILD [PROGRAMS [SEED]]
+"""
+import glob
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = sys.argv[1]
+COUNT = int(sys.argv[2]) if len(sys.argv) > 2 else 60
+SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+
+passed = failed = 0
+
+
+def check(good, what):
+    global passed, failed
+    passed += good
+    failed += not good
+    if not good:
+        print("FAILED", what)
+
+
+def tsrc(*args):
+    r = subprocess.run([os.path.join(BUILD, "tsrc"), *args], capture_output=True, text=True, cwd=ROOT, timeout=300)
+    return r.returncode, r.stdout, r.stderr
+
+
+def cost(path, *flags):
+    """Solver steps, and applications solved, copied, shared; None where the program has a mistake."""
+    _, _, err = tsrc("check", "--time", *flags, path)
+    m = re.search(r"(\d+) solver steps; applications: (\d+) solved, (\d+) copied, (\d+) shared", err)
+    return tuple(map(int, m.groups())) if m else None
+
+
+def same(path, what):
+    check(tsrc("check", path) == tsrc("check", "--no-share", path), f"{what}: sharing makes a difference")
+
+
+# ---- programs that are there ------------------------------------------------------------------------------------------
+
+PLACES = ("examples", "tests/run", "tests/run/documents", "tests/error", "tests/explain", "tests/symbolic", "tests/bench")
+
+
+def existing():
+    for place in PLACES:
+        for path in sorted(glob.glob(os.path.join(ROOT, place, "*.tsr"))):
+            same(os.path.relpath(path, ROOT), os.path.relpath(path, ROOT))
+
+
+# ---- programs in which the guess is wrong -------------------------------------------------------------------------------
+
+BLOCK = """
+let%op block () =
+  fun x ->
+  let a = relu ({ w1 } * x + { b1 }) in
+  let b = relu ({ w2 } * (a + x) + { b2 }) in
+  x + b *. { gain }
+let%op start = [ [1.; 2.; 3.]; [4.; 5.; 6.] ]
+let chain n = List.init n (fun _ -> block ())
+"""
+NARROW = BLOCK.replace("{ b1 }", "{ b1; o = [7] }")
+
+WRONG = {
+    # the last application alone is asked for one more axis
+    "an axis that only the last result has": BLOCK + """
+let%op y = List.fold_left (fun y b -> b y) (start ++ "a, b => a, b") (chain 5)
+let%op z = y ++ "p, q, r => r"
+""",
+    # what is added at the end has a batch, which the parameters of the last block take up
+    "a batch that comes late": NARROW + """
+let%op y = List.fold_left (fun y b -> b y) (start ++ "a, b => b") (chain 6)
+let%op z = y + (start ++ "a, b => a | b")
+""",
+    "one instance applied twice": NARROW + """
+let shared = block ()
+let%op y = shared (shared (shared (shared (start ++ "a, b => b"))))
+let%op z = List.fold_left (fun y b -> b y) y (chain 4)
+""",
+    "a parameter of one block is used elsewhere": """
+let%op block () =
+  fun x ->
+  let scale = { gain } in
+  let a = relu ({ w1; o = [7] } * x + { b1 }) in
+  let b = relu ({ w2; o = [3] } * a + { b2 }) in
+  (x + b *. scale +. 0. *. a ++ "... | a => ... | 0", scale)
+""".replace("+. 0. *. a ++ \"... | a => ... | 0\"", "") + """
+let%op start = [1.; 2.; 3.]
+let apply y b = match y with (x, _) -> b x
+let results = List.fold_left (fun ys b -> match ys with y :: _ -> apply y b :: ys | [] -> []) [(start, start)]
+                (List.init 5 (fun _ -> block ()))
+let%op z = match results with (_, s) :: _ -> s + [ [1.; 2.; 3.]; [4.; 5.; 6.] ] | [] -> start
+""",
+    "a hidden size is missing in each": BLOCK.replace("* (a + x)", "* a") + """
+let%op y = List.fold_left (fun y b -> b y) (start ++ "a, b => b") (chain 5)
+""",
+    "widths that differ in the end": NARROW + """
+let%op y = List.fold_left (fun y b -> b y) (start ++ "a, b => b") (chain 5)
+let%op z = y + [1.; 2.]
+""",
+    "blocks that know their number": """
+let%op block ~k () =
+  fun x ->
+  let y = relu ({ w1; o = [8] } * x + { b1 }) in
+  let z = if k = 3 then { extra } *. y else y in
+  x + { w2 } * relu ({ w3; o = [8] } * z + { b3 })
+let%op start = [1.; 2.; 3.]
+let%op y = List.fold_left (fun y b -> b y) start (List.init 6 (fun k -> block ~k ()))
+""",
+}
+
+
+def wrong_guesses(folder):
+    for name, text in WRONG.items():
+        path = os.path.join(folder, re.sub(r"\W+", "-", name) + ".tsr")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("open Nn\n" + text)
+        same(path, name)
+
+
+# ---- random programs -------------------------------------------------------------------------------------------------------
+
+
+def random_body(r):
+    lines = []
+    values = ["x"]
+    for k in range(r.randint(6, 12)):
+        v, w = r.choice(values[-3:]), r.choice(values)
+        e = r.choice([
+            f"relu ({{ w{k} }} * {v} + {{ b{k}; o = [{r.choice([3, 3, 3, 3, 4])}] }})",
+            f"relu ({{ w{k} }} * {v} + {{ b{k}; o = [3] }})",
+            f"{v} + {w}", f"{v} *. {{ g{k} }}", f"{v} *. {w}", f"{{ s{k} = 0. }} + {v}",
+            f"layer_norm () {v}", f"softmax ~over:\"... | c\" {v}",
+            f"{v} +* {w} \"... | i; ... | i => ... | i\"",
+            f"{v} -. ({v} ++ \"... | ..d.. => ... | 0\")".replace("-.", "-"),
+            f"tanh {v}",
+            f"where ({v} > 0.) {w} {v}",
+            f"({v} ++ \"... | c => c | ...\") + {w}" if r.random() < 0.1 else f"{w} / 2.".replace("/", "/."),
+        ])
+        lines.append(f"  let v{k} = {e} in")
+        values.append(f"v{k}")
+    return "\n".join(lines), values[-1]
+
+
+def random_program(r):
+    body, last = random_body(r)
+    back = r.choice([f"x + {{ w_out }} * {last}", f"x + {last}", f"{{ w_out; o = [3] }} * {last}", f"x *. ({{ w_out }} * {last})"])
+    n = r.randint(2, 6)
+    text = f"open Nn\nlet%op block () =\n  fun x ->\n{body}\n  {back}\n"
+    text += r.choice(["let%op start = [1.; 2.; 3.]\n", "let%op start = [ [1.; 2.; 3.]; [4.; 5.; 6.] ] ++ \"a, b => a | b\"\n",
+                      "let%op start = { seed } + [1.; 2.; 3.]\n", "let%op start = { seed; o = [3] }\n"])
+    shape = r.choice(["chain", "chain", "side", "again"])
+    if shape == "chain":
+        text += f"let%op y = List.fold_left (fun y b -> b y) start (List.init {n} (fun _ -> block ()))\n"
+    elif shape == "side":
+        text += f"let ys = List.map (fun b -> b start) (List.init {n} (fun _ -> block ()))\n"
+        text += "let%op y = List.fold_left (fun a b -> a + b) start ys\n"
+    else:
+        text += f"let one = block ()\nlet%op y = List.fold_left (fun y _ -> one y) start (List.init {n} (fun i -> i))\n"
+    text += r.choice(["", "let%op z = y + [ [1.; 2.; 3.]; [4.; 5.; 6.] ]\n", "let%op z = y ++ \"... | p, q => q\"\n",
+                      "let%op z = { w_last; o = [2] } * y\n", "let%op z = y + [1.; 2.; 3.]\n", "let%op z = y + [1.; 2.; 3.; 4.]\n",
+                      "let%op z = y ++ \"... | d => ... | 0\"\n", "let%op z = y + ([ [1.; 2.; 3.]; [4.; 5.; 6.] ] ++ \"a, b => a | b\")\n"])
+    text += r.choice(["", "", "let%cd step = y.grad =: 1; y.backprop; List.iter (fun p -> p =- 0.1 *. p.grad) (params y)\n"])
+    return text
+
+
+def random_programs(folder):
+    r = random.Random(SEED)
+    sharing = 0
+    for i in range(COUNT):
+        path = os.path.join(folder, f"random{i}.tsr")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(random_program(r))
+        before = failed
+        same(path, f"random program {i} of seed {SEED}")
+        if failed > before:
+            print(open(path, encoding="utf-8").read())
+        c = cost(path)
+        sharing += c is not None and c[3] > 0
+    print(f"{COUNT} random programs, {sharing} share applications")
+    check(COUNT < 20 or sharing * 10 >= COUNT, "too few of the random programs share anything")
+
+
+# ---- what it is for ---------------------------------------------------------------------------------------------------------
+
+
+def transformer(folder, blocks):
+    path = os.path.join(folder, f"transformer{blocks}.tsr")
+    with open(os.path.join(ROOT, "tests/bench/gpt.tsr"), encoding="utf-8") as f:
+        text = f.read()
+    text = text.replace("let layers = 6", f"let layers = {blocks}").replace("let width = 384", "let width = 48")
+    text = text.replace('"../../examples', '"' + os.path.join(ROOT, "examples"))
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def transformers(folder):
+    one, many = (transformer(folder, n) for n in (1, 96))
+    a, b, alone = cost(one), cost(many), cost(many, "--no-share")
+    print(f"solver steps of a transformer with its optimiser: {a[0]} for 1 block, {b[0]} for 96, {alone[0]} without sharing")
+    check(b[0] <= 3 * a[0], "96 blocks take more than three times the steps of one")
+    check(b[3] > 900, "the blocks are shared")
+    same(many, "the transformer")
+
+
+def main():
+    existing()
+    with tempfile.TemporaryDirectory() as folder:
+        wrong_guesses(folder)
+        random_programs(folder)
+        transformers(folder)
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
