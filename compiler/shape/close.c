@@ -58,6 +58,8 @@ static void refresh(tsr_store *s, uint32_t root)
 		uint32_t l, t;
 		if (!waiting(s, v, i, &res, &op) || op.var != root || !proposal(s, res, op, &l, &t))
 			continue;
+		if (s->guess)
+			tsr_push(s->arena, &s->proposals, ((tsr_proposal){root, v->watchers.at[i], l + t > 0}));
 		v->bound_lead = !v->has_bound || l < v->bound_lead ? l : v->bound_lead;
 		v->bound_trail = !v->has_bound || t < v->bound_trail ? t : v->bound_trail;
 		v->has_bound = true;

@@ -34,7 +34,12 @@ static mark mark_of(const tsr_store *s)
 	return (mark){s->dims.n, s->rows.n, s->cstrs.n, s->leaves.n, s->emitted.n, s->symbols.n, s->conditions.n, s->late.n, s->nerrors};
 }
 
-void tsr_store_guess(tsr_store *s) { s->trial = TSR_NEW(s->arena, tsr_trial); }
+void tsr_store_guess(tsr_store *s)
+{
+	s->trial = TSR_NEW(s->arena, tsr_trial);
+	s->guess = true;
+}
+
 bool tsr_store_failed(const tsr_store *s) { return s->nerrors > 0; }
 
 tsr_region *tsr_region_begin(tsr_store *s)
@@ -451,21 +456,6 @@ static void note_given(verdict *v, const tsr_shape *shape)
 	}
 }
 
-/* Inequalities of a variable with itself say nothing. */
-static bool trivial(tsr_store *s, const tsr_cstr *c)
-{
-	return c->kind == TSR_C_ROW_BELOW && tsr_rows_one(s, c->row.a, c->row.b);
-}
-
-/* A longer result would be a candidate for what is in front of its operand's axes. */
-static bool proposes(tsr_store *s, const tsr_cstr *c)
-{
-	bool poison = false;
-	if (c->kind != TSR_C_ROW_BELOW)
-		return false;
-	return tsr_row_flanks(tsr_row_find(s, c->row.a, &poison)) > tsr_row_flanks(tsr_row_find(s, c->row.b, &poison));
-}
-
 /* A parameter's row that nothing but a candidate kept from being an error, of no axes: another application might have had none. */
 static bool excused(tsr_store *s, const tsr_row_var *r)
 {
@@ -477,38 +467,48 @@ static bool excused(tsr_store *s, const tsr_row_var *r)
 static bool row_alone(const verdict *v, uint32_t root)
 {
 	const tsr_row_var *r = &v->s->rows.at[root];
-	if (row_given(v, root))
-		return true;
-	if ((r->cause != TSR_NO_ID && !common(v, r->cause)) || excused(v->s, r))
-		return false;
-	for (uint32_t i = 0; i < r->watchers.n; i++) {
-		const tsr_cstr *c = v->s->cstrs.at[r->watchers.at[i]];
-		if (!common(v, c->id) && (r->in_leaf ? !trivial(v->s, c) : proposes(v->s, c)))
-			return false;
-	}
-	return true;
-}
-
-/* Nothing was added to a linked row, and nothing outside proposed to. */
-static bool vanished(const verdict *v, tsr_row link)
-{
-	bool poison = false;
-	const tsr_row_var *r = &v->s->rows.at[tsr_forest_find(v->s->row_forest, link.var)];
-	tsr_row row = tsr_row_find(v->s, link, &poison);
-	if (poison || tsr_row_open(row) || tsr_row_flanks(row) || r->in_leaf)
-		return false;
-	for (uint32_t i = 0; i < r->watchers.n; i++) {
-		const tsr_cstr *c = v->s->cstrs.at[r->watchers.at[i]];
-		if (!common(v, c->id) && proposes(v->s, c))
-			return false;
-	}
-	return true;
+	return row_given(v, root) || ((r->cause == TSR_NO_ID || common(v, r->cause)) && !excused(v->s, r));
 }
 
 static bool dim_alone(const verdict *v, uint32_t root)
 {
 	const tsr_dim_var *d = &v->s->dims.at[root];
-	return dim_given(v, root) || d->cause == TSR_NO_ID || common(v, d->cause);
+	return dim_given(v, root) || ((d->cause == TSR_NO_ID || common(v, d->cause)) && (!d->has_lower || common(v, d->lower_cause)));
+}
+
+/* Nothing was added to a linked row. */
+static bool vanished(tsr_store *s, tsr_row link)
+{
+	bool poison = false;
+	tsr_row r = tsr_row_find(s, link, &poison);
+	return !poison && !tsr_row_open(r) && tsr_row_flanks(r) == 0 && !s->rows.at[tsr_forest_find(s->row_forest, link.var)].in_leaf;
+}
+
+enum { OURS = 1, FROM_OUTSIDE = 2, AXES = 4 };
+
+/* What was proposed from outside to a row that may take it, or pass it on, must be nothing, and nothing else proposed. */
+static bool proposals_alone(verdict *v, const tsr_row_list *links)
+{
+	tsr_store *s = v->s;
+	tsr_map said;
+	tsr_map_init(&said, s->arena);
+	for (uint32_t i = 0; i < links->n; i++)
+		tsr_map_put(&said, tsr_forest_find(s->row_forest, links->at[i].var))->value.i = OURS;
+	for (uint32_t i = 0; i < v->n; i++)
+		for (uint32_t r = v->friends[i]->from.rows; r < v->friends[i]->to.rows; r++)
+			if (!row_given(v, tsr_forest_find(s->row_forest, r)))
+				tsr_map_put(&said, tsr_forest_find(s->row_forest, r))->value.i = OURS;
+	for (uint32_t i = 0; i < s->proposals.n; i++) {
+		const tsr_proposal *p = &s->proposals.at[i];
+		uint32_t root = tsr_forest_find(s->row_forest, p->row);
+		tsr_map_entry *e = tsr_map_find(&said, root);
+		if (!e)
+			continue;
+		e->value.i |= (p->axes ? AXES : 0) | (common(v, p->by) ? 0 : FROM_OUTSIDE);
+		if ((e->value.i & FROM_OUTSIDE) && ((e->value.i & AXES) || s->rows.at[root].in_leaf))
+			return false;
+	}
+	return true;
 }
 
 bool tsr_regions_made(uint32_t n, const tsr_region *const *regions, const tsr_shape *shape)
@@ -528,8 +528,10 @@ bool tsr_region_alone(tsr_store *s, uint32_t n, const tsr_region *const *regions
 	for (uint32_t i = 0; i < ngiven; i++)
 		note_given(&v, &given[i]);
 	for (uint32_t i = 0; i < links->n; i++)
-		if (!vanished(&v, links->at[i]))
+		if (!vanished(s, links->at[i]))
 			return false;
+	if (!proposals_alone(&v, links))
+		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		for (uint32_t d = regions[i]->from.dims; d < regions[i]->to.dims; d++)
 			if (!dim_alone(&v, tsr_forest_find(s->dim_forest, d)))

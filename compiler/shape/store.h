@@ -89,6 +89,9 @@ typedef struct tsr_row_var {
 
 typedef struct tsr_leaf { tsr_shape shape; tsr_leaf_kind kind; tsr_name name; tsr_span span; bool interior, reported; uint32_t source; } tsr_leaf;   /* source: the first of its TSR_KINDS source constraints */
 
+/* A candidate that constraint `by` proposed for a row: axes, or none. Kept where applications share what they emit (region.c). */
+typedef struct tsr_proposal { uint32_t row, by; bool axes; } tsr_proposal;
+
 struct tsr_store {
 	tsr_compiler *tc;
 	tsr_arena *arena;
@@ -111,6 +114,8 @@ struct tsr_store {
 	uint32_t nerrors;
 	TSR_VEC(tsr_chain) chains;
 	struct tsr_trial *trial;         /* of a store that solves some facts again: what fails is noted there, not reported */
+	bool guess;                      /* applications share what they emit */
+	TSR_VEC(tsr_proposal) proposals;
 	/* of the rule that is being emitted, copied into each constraint it emits */
 	int operand;
 	tsr_kind kind_a, kind_b;
