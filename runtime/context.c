@@ -44,7 +44,7 @@ static void make_buffers(tsr_ctx *ctx)
 	}
 }
 
-tsr_ctx *tsr_start_with(int32_t argc, char **argv, const tsr_program *program, const tsr_config *config)
+tsr_ctx *tsr_rt_new(const tsr_program *program, const tsr_config *config)
 {
 	tsr_config plain;
 	if (!config) {
@@ -60,14 +60,30 @@ tsr_ctx *tsr_start_with(int32_t argc, char **argv, const tsr_program *program, c
 	ctx->start_time = tsr_rt_now();
 	ctx->progress_tenth = -1;
 	ctx->seed = config->seed_given ? config->seed : program->seed;
-	ctx->program_path = argc > 0 ? argv[0] : program->name;
-	tsr_rt_options(ctx, argc, argv);
+	ctx->program_path = program->name;
+	return ctx;
+}
+
+void tsr_rt_make_tables(tsr_ctx *ctx)
+{
+	const tsr_program *program = ctx->program;
 	ctx->buffers = zeroed(ctx, program->nbuffers, sizeof *ctx->buffers);
 	ctx->nums = zeroed(ctx, program->nnums, sizeof *ctx->nums);
 	ctx->syms = zeroed(ctx, program->nsyms, sizeof *ctx->syms);
 	for (int64_t s = 0; s < program->nsyms; s++)
 		ctx->syms[s] = -1;
 	make_buffers(ctx);
+}
+
+tsr_ctx *tsr_start_with(int32_t argc, char **argv, const tsr_program *program, const tsr_config *config)
+{
+	tsr_ctx *ctx = tsr_rt_new(program, config);
+	if (!ctx)
+		return NULL;
+	if (argc > 0)
+		ctx->program_path = argv[0];
+	tsr_rt_options(ctx, argc, argv);
+	tsr_rt_make_tables(ctx);
 	return ctx;
 }
 
@@ -99,7 +115,7 @@ void tsr_rt_free(tsr_ctx *ctx)
 }
 
 /* Writes what is left; a failure is reported once, here or earlier.  The status to end with. */
-static int32_t close_output(tsr_ctx *ctx, int32_t status)
+int32_t tsr_rt_close_output(tsr_ctx *ctx, int32_t status)
 {
 	bool reported = ctx->out_failed;
 	tsr_rt_clear_bar(ctx);
@@ -114,7 +130,7 @@ static int32_t close_output(tsr_ctx *ctx, int32_t status)
 
 int32_t tsr_finish(tsr_ctx *ctx)
 {
-	int32_t status = close_output(ctx, 0);
+	int32_t status = tsr_rt_close_output(ctx, 0);
 	tsr_rt_free(ctx);
 	return status;
 }
@@ -123,9 +139,11 @@ int32_t tsr_finish(tsr_ctx *ctx)
  * tsr_finish. */
 _Noreturn void tsr_exit(tsr_ctx *ctx, int32_t status)
 {
+	if (ctx->leave)
+		ctx->leave(ctx, status);
 	if (!ctx->stopping) {
 		ctx->stopping = true;
-		status = close_output(ctx, status);
+		status = tsr_rt_close_output(ctx, status);
 	}
 	if (ctx->config.stop) {
 		ctx->stopping = false;

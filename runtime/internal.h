@@ -10,6 +10,7 @@
 
 typedef struct tsr_block tsr_block; /* memory.c */
 typedef struct tsr_chunk tsr_chunk; /* str.c */
+typedef struct tsr_landing tsr_landing; /* embed.c */
 
 struct tsr_context {
 	const tsr_program *program;
@@ -44,7 +45,13 @@ struct tsr_context {
 	uint32_t draw_key[4];
 	bool draw_ready;
 
-	char error[512];
+	bool opened;                            /* tsr_open went well */
+	bool embedded;                          /* made by tsr_open: failures are returned, and nothing is printed unasked */
+	void (*leave)(tsr_ctx *, int32_t status); /* set while an embedded context runs: does not return */
+	tsr_landing *landing;                   /* where it goes */
+	tsr_status failure;                     /* what the failure under way is */
+
+	char error[1024];
 };
 
 enum { TSR_RT_OUT_SIZE = 1 << 14 };
@@ -70,6 +77,12 @@ void tsr_rt_options(tsr_ctx *ctx, int argc, char **argv);
 
 /* context.c */
 double tsr_rt_now(void);
+/* A context without tables; NULL when there is no memory for it.  `config` may be NULL. */
+tsr_ctx *tsr_rt_new(const tsr_program *program, const tsr_config *config);
+/* The tables, and the buffers of known size. */
+void tsr_rt_make_tables(tsr_ctx *ctx);
+/* Writes out what was printed; the status to end with. */
+int32_t tsr_rt_close_output(tsr_ctx *ctx, int32_t status);
 void tsr_rt_free(tsr_ctx *ctx);
 
 /* number.c.  Both write at most TSR_RT_NUMBER characters, NUL included, and return the length. */

@@ -15,12 +15,14 @@ enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21, COLOUR = 3 * ALIGNMENT, COLOURS = 16
 struct tsr_block {
 	tsr_block *next, *previous;
 	void *base; /* what the allocator gave */
-	char padding[ALIGNMENT - 3 * sizeof(void *)];
+	size_t size;
+	char padding[ALIGNMENT - 4 * sizeof(void *)];
 };
 _Static_assert(sizeof(struct tsr_block) == ALIGNMENT, "the bytes after a header are aligned");
 
 static _Noreturn void no_memory(tsr_ctx *ctx, size_t bytes)
 {
+	ctx->failure = TSR_NO_MEMORY;
 	tsr_fail(ctx, NULL, "no memory for %zu bytes", bytes);
 }
 
@@ -64,7 +66,7 @@ void *tsr_alloc_block(tsr_ctx *ctx, int64_t bytes)
 		madvise(data, size & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
 	data += colour;
 	tsr_block *block = (tsr_block *)(void *)(data - sizeof(tsr_block));
-	*block = (tsr_block){.next = ctx->blocks, .base = base};
+	*block = (tsr_block){.next = ctx->blocks, .base = base, .size = size};
 	if (ctx->blocks)
 		ctx->blocks->previous = block;
 	ctx->blocks = block;
@@ -101,6 +103,18 @@ void *tsr_alloc_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes)
 	return ctx->buffers[buf] = tsr_alloc_block(ctx, bytes);
 }
 
+void tsr_reserve_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes, int32_t zero)
+{
+	char *data = ctx->buffers[buf];
+	if (!data || ((tsr_block *)(void *)(data - sizeof(tsr_block)))->size < (size_t)bytes) {
+		ctx->buffers[buf] = NULL; /* in case there is no memory for another */
+		tsr_release_block(ctx, data);
+		ctx->buffers[buf] = tsr_alloc_block(ctx, bytes);
+	} else if (zero) {
+		memset(data, 0, (size_t)bytes);
+	}
+}
+
 bool tsr_rt_bytes(int prec, int64_t rank, const int64_t *dims, int64_t *bytes)
 {
 	*bytes = (int64_t)tsr_rt_prec_bytes(prec);
@@ -111,6 +125,15 @@ bool tsr_rt_bytes(int prec, int64_t rank, const int64_t *dims, int64_t *bytes)
 		if (__builtin_mul_overflow(*bytes, dims[k], bytes))
 			return false;
 	return true;
+}
+
+int64_t tsr_elements(int64_t rank, const int64_t *dims)
+{
+	int64_t n = 1;
+	for (int64_t k = 0; k < rank; k++)
+		if (dims[k] < 1 || dims[k] > TSR_MAX_SIZE || __builtin_mul_overflow(n, dims[k], &n) || n > INT64_MAX / 2)
+			return -1;
+	return n;
 }
 
 int64_t tsr_array_bytes(tsr_ctx *ctx, const char *where, int32_t prec, int64_t rank, const int64_t *dims)

@@ -58,8 +58,10 @@ typedef void *(*tsr_memory_fn)(void *user, void *memory, size_t size);
 /* Ends the program after a failure.  Must not return: exit, longjmp, or abort. */
 typedef void (*tsr_stop_fn)(void *user, tsr_status status);
 
-/* How a context treats the world around it.  Every callback may be NULL: then errors go to standard error, text to
- * standard output, progress to standard error, memory comes from realloc, and a failure exits with status 1. */
+/* How a context treats the world around it.  Every callback may be NULL: then text goes to standard output, progress to
+ * standard error, and memory comes from realloc.  Errors and failures: in a context that NAME_open made, no `error` means that
+ * tsr_last_error alone tells, and `stop` is never called, since every call returns; in a program run by NAME_main errors go
+ * to standard error and a failure exits with status 1. */
 typedef struct tsr_config {
 	tsr_error_fn error;
 	tsr_write_fn write;
@@ -70,13 +72,20 @@ typedef struct tsr_config {
 	const char *data_dir; /* where data files are looked up first; NULL: nowhere special */
 	uint64_t seed;        /* with seed_given != 0: replaces the program's own seed */
 	int seed_given;
+	int nargs;               /* what `argument 1` ... of the program name: files that are opened with the context */
+	const char *const *args; /* the strings must live as long as the context */
 } tsr_config;
 
 /* Fills `config` with the defaults: all NULL and 0.  Call it first, so that a field added later has its default. */
 void tsr_config_init(tsr_config *config);
 
-/* The message of the last failed call on `ctx`, "" when nothing failed.  It lives until the next failure. */
+/* The message of the last failed call on `ctx`, "" when nothing failed, with the place in the source where there is one:
+ * "model.tsr:12:30: x has 5 batch positions ...".  It lives until the next failure.  NULL is allowed: "no memory". */
 const char *tsr_last_error(const tsr_context *ctx);
+
+/* Ends a context that NAME_open of a generated header gave: writes out what was printed, frees everything.  TSR_OUTPUT_FAILED when
+ * text could not be written.  NULL is allowed and does nothing. */
+tsr_status tsr_close(tsr_context *ctx);
 
 #ifdef __cplusplus
 }

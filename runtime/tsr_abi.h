@@ -17,7 +17,8 @@
 
 typedef tsr_context tsr_ctx;
 
-enum { TSR_MAX_RANK = 32 };
+enum { TSR_MAX_RANK = 32, TSR_MAX_RESULTS = 16 };
+#define TSR_MAX_SIZE ((int64_t)1 << 40) /* positions of an axis that a caller gives: sums of sizes cannot overflow */
 
 /* ------------------------------------------------------------------------------------------------ the program */
 
@@ -60,6 +61,37 @@ tsr_ctx *tsr_start_with(int32_t argc, char **argv, const tsr_program *program, c
 /* Ends: flushes the output, frees everything.  The exit status of the program: 0, or 1 when the output failed. */
 int32_t tsr_finish(tsr_ctx *ctx);
 
+/* ---- what C calls: the functions of a generated header are thin wrappers of these ---- */
+
+/* An exported function as constants.  LLVM type { ptr, ptr, ptr, [4 x i64], [4 x ptr], ptr, ptr }. */
+typedef struct tsr_function {
+	const char *name;           /* "predict" */
+	const char *where;          /* of its definition */
+	const tsr_program *program; /* whose contexts it takes */
+	int64_t nsizes, ninputs, nnumbers, nresults;
+	const int64_t *sizes;   /* symbols */
+	const int64_t *inputs;  /* buffers, which a call lends; the caller's memory is only read */
+	const int64_t *numbers; /* runtime numbers */
+	const int64_t *results; /* buffers, copied out when the call is done */
+	const char *const *input_names;
+	/* With sizes, inputs and numbers in the tables: tests the sizes, gives memory to what depends on them, computes, and says
+	 * how long each result is. */
+	void (*run)(tsr_ctx *ctx, int64_t *result_bytes);
+} tsr_function;
+
+/* A context inside another process: `start` reads files and initialises parameters.  *ctx is set also after a failure, so that
+ * tsr_last_error works, and is the caller's to tsr_close; NULL only when there was no memory for it. */
+int32_t tsr_open(tsr_ctx **ctx, const tsr_program *program, const tsr_config *config, void (*start)(tsr_ctx *ctx));
+/* A call: a tsr_status.  No failure leaves it in another way, and the context stays usable.  An input must not be NULL; a result
+ * may, and is then not copied. */
+int32_t tsr_invoke(tsr_ctx *ctx, const tsr_function *f, const int64_t *sizes, const void *const *inputs, const int64_t *numbers,
+				 void *const *results);
+/* Memory for a buffer whose size this call gives: what it has, where that is enough, else a new block.  `zero`: all 0, as a new
+ * block is. */
+void tsr_reserve_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes, int32_t zero);
+/* The product of an array's sizes; -1 when one is not 1 .. 2^40, or the product is above 2^62. */
+int64_t tsr_elements(int64_t rank, const int64_t *dims);
+
 /* Tables that live as long as the context; their addresses never change, so they may be loaded once. */
 void **tsr_buffers(tsr_ctx *ctx);
 int64_t *tsr_syms(tsr_ctx *ctx);
@@ -88,8 +120,10 @@ _Noreturn void tsr_fail(tsr_ctx *ctx, const char *where, const char *format, ...
 _Noreturn void tsr_fail_index(tsr_ctx *ctx, const char *where, const char *what, int64_t index, int64_t limit);
 /* "`what` is 7 here, and 5 is needed" */
 _Noreturn void tsr_fail_size(tsr_ctx *ctx, const char *where, const char *what, int64_t got, int64_t wanted);
-/* Nothing where left = right, or with `at_least` left >= right; else "`what` is 7 here, and at least 9 is needed" */
-void tsr_check_size(tsr_ctx *ctx, const char *where, const char *what, int64_t left, int64_t right, int32_t at_least);
+/* Nothing where `holds`; else a failure with `text`, in which each TSR_MESSAGE_NUMBER stands for the next one of the `n` values and
+ * a TSR_MESSAGE_PLURAL for an s, unless the number before it was 1. */
+enum { TSR_MESSAGE_NUMBER = 1, TSR_MESSAGE_PLURAL = 2 };
+void tsr_check_sizes(tsr_ctx *ctx, const char *where, const char *text, int32_t holds, int64_t n, const int64_t *values);
 /* Ends the program as it is: flushes, frees, exits with `status`. */
 _Noreturn void tsr_exit(tsr_ctx *ctx, int32_t status);
 

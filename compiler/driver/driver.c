@@ -76,7 +76,9 @@ static void check_rest(tsr_graph *g)
 	tsr_host *host = tsr_host_lower(g);
 	for (uint32_t r = 0; r < g->records.n; r++)
 		tsr_proj_derive(g, r);
-	tsr_host_numbers(host, tsr_code_build(g));
+	tsr_code *code = tsr_code_build(g);
+	tsr_host_numbers(host, code);
+	tsr_host_call_sizes(host, code);
 }
 
 /* Shapes are found once for all applications of a function to the same shapes, unless constraints are to be shown; where that
@@ -139,6 +141,7 @@ static bool to_loops(tsr_drive_state *d)
 	if (!tc->nerrors)
 		tsr_code_check(code);
 	tsr_host_numbers(d->host, code);
+	tsr_host_call_sizes(d->host, code);
 	STAGE(CODE, tsr_code_print(code, stdout));
 	tsr_host_check(d->host);
 	STAGE(HOST, tsr_host_print(d->host, stdout));
@@ -156,7 +159,8 @@ static tsr_llvm *machine(tsr_drive_state *d)
 	tsr_llvm_options l = {
 		.level = o->level, .debug = o->debug, .triple = o->triple, .program = stem, .seed = o->seed_given ? o->seed : 0,
 		.cpu = o->cpu ? o->cpu : object ? "baseline" : NULL,
-		.entry = object ? tsr_format(d->tc->arena, "%s_main", tsr_drive_identifier(d, stem)) : "main",
+		.entry = !object ? "main" : tsr_drive_has_main(d) ? tsr_format(d->tc->arena, "%s_main", tsr_drive_identifier(d, stem)) : NULL,
+		.exports = object ? tsr_drive_identifier(d, stem) : NULL,
 	};
 	return tsr_llvm_open(d->tc, &l);
 }

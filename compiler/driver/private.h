@@ -38,4 +38,6 @@ int tsr_drive_spawn(tsr_drive_state *d, char *const *argv);
 /* "examples/digits.tsr" -> "digits"; and as a C identifier. */
 const char *tsr_drive_stem(tsr_drive_state *d, const char *path);
 const char *tsr_drive_identifier(tsr_drive_state *d, const char *stem);
+/* The object has a NAME_main: not where exported functions are all there is. */
+static inline bool tsr_drive_has_main(const tsr_drive_state *d) { return d->graph->main || !d->graph->exports.n; }
 #endif

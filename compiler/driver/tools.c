@@ -51,12 +51,8 @@ static void write_header(tsr_drive_state *d, const char *output)
 	FILE *f = open_for_writing(d, with_ending(d, output, ".h"));
 	if (!f)
 		return;
-	fprintf(f, "/* %s, compiled by tsrc %s", d->options->input, TSR_VERSION);
-	fprintf(f, " for %s. */\n", tsr_llvm_cpu(d->llvm));
-	fprintf(f, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-	fprintf(f, "/* Runs the program with its arguments; its exit status. */\n");
-	fprintf(f, "int %s_main(int argc, char **argv);\n", id);
-	fprintf(f, "#ifdef __cplusplus\n}\n#endif\n");
+	tsr_header_text what = {.input = d->options->input, .prefix = id, .made_for = tsr_llvm_cpu(d->llvm), .entry = tsr_drive_has_main(d)};
+	tsr_host_header(d->host, &what, f);
 	fclose(f);
 }
 

@@ -17,7 +17,7 @@ static const char *why_not(tsr_tensor_kind kind)
 	case TSR_TENSOR_FILE: return "the data of a file";
 	case TSR_TENSOR_NUMBER: return "a number of the program";
 	case TSR_TENSOR_SIZE: return "a size";
-	case TSR_TENSOR_INPUT: return "an input";
+	case TSR_TENSOR_INPUT: return "an argument";
 	}
 	return NULL;
 }

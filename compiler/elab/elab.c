@@ -18,7 +18,7 @@ static const tsr_map *module_table(tsr_eval *ev, tsr_name qualifier, tsr_span sp
 static uint32_t mark(tsr_eval *ev) { return tsr_elab_of(ev)->g->tensors.n; }
 
 /* The result of an inner let is the outer one's too, and takes the outer name. */
-static void named(tsr_eval *ev, tsr_name path, tsr_value v, uint32_t since)
+void tsr_elab_named(tsr_eval *ev, tsr_name path, tsr_value v, uint32_t since)
 {
 	tsr_elab *el = tsr_elab_of(ev);
 	if (v.kind != TSR_VALUE_TENSOR || v.tensor.part != TSR_PART_VALUE || v.tensor.id == TSR_NONE || v.tensor.id < since)
@@ -32,7 +32,7 @@ static void named(tsr_eval *ev, tsr_name path, tsr_value v, uint32_t since)
 
 static const tsr_hooks hooks = {
 	.literal = tsr_elab_literal, .declare = tsr_elab_declare, .assign = tsr_cd_assign, .sequence = tsr_cd_sequence,
-	.comment = tsr_cd_comment, .field = tsr_cd_field, .capture = tsr_elab_capture, .mark = mark, .named = named,
+	.comment = tsr_cd_comment, .field = tsr_cd_field, .capture = tsr_elab_capture, .mark = mark, .named = tsr_elab_named,
 	.enter = tsr_share_enter, .leave = tsr_share_leave, .module = module_table,
 };
 
@@ -128,8 +128,8 @@ static void evaluate_module(tsr_elab *el, const tsr_module *m)
 			if (own && item->let.level != TSR_LEVEL_MAIN)
 				tsr_elab_check_names(el, before, item);
 		}
-		else if (item->kind == TSR_AST_EXPORT)
-			tsr_report(el->tc, TSR_E_LEVEL, item->span, "exported functions are not supported by this version");
+		else if (item->kind == TSR_AST_EXPORT && main_module)
+			tsr_elab_export(el, env, item);
 	}
 }
 
@@ -163,6 +163,7 @@ tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path, bool share)
 	tsr_eval_add_builtins(el->ev, tsr_terminal_nbuiltins, tsr_terminal_builtins);
 	tsr_eval_add_builtins(el->ev, tsr_file_nbuiltins, tsr_file_builtins);
 	el->program = tsr_modules_load(tc, path);
+	g->file = el->program->main ? el->program->main->ast->file : 0;
 	el->exports = TSR_NEW_N(tc->arena, tsr_map, el->program->order.n + 1);
 	for (uint32_t i = 0; i <= el->program->order.n; i++)
 		tsr_map_init(&el->exports[i], tc->arena);
@@ -170,7 +171,7 @@ tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path, bool share)
 		evaluate_module(el, el->program->order.at[i]);
 	tsr_elab_finish_names(el);
 	initialisation(el);
-	for (uint32_t i = 0; !g->main && i < el->codes.n; i++)
+	for (uint32_t i = 0; !g->main && !g->exports.n && i < el->codes.n; i++)
 		tsr_elab_code(g, el->codes.at[i].tree, el->codes.at[i].name, el->codes.at[i].span);
 	return g;
 }

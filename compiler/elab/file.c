@@ -133,7 +133,7 @@ static bool annotated_shape(const tsr_call *c, data *d, tsr_shape *out)
 {
 	tsr_elab *el = tsr_elab_of(c->ev);
 	tsr_annotated a;
-	if (!tsr_template_annotation(el, *c->args[2], c->spans[2], &a))
+	if (!tsr_template_annotation(el, *c->args[2], c->spans[2], TSR_SYMBOLS_FILE, &a))
 		return false;
 	if (d->known && a.rank != (uint32_t)d->header.rank)
 		return disagree(c, d, tsr_format(el->arena, "~as has %u axes, the file %d", a.rank, d->header.rank));

@@ -63,7 +63,7 @@ typedef struct tsr_tensor {
 		tsr_data_file *file;
 		struct { tsr_number_id number; } number;
 		struct { tsr_label label; } size;
-		struct { uint32_t position; } input;
+		struct { tsr_name name; } input;                             /* of the argument */
 	};
 } tsr_tensor;
 
@@ -143,6 +143,23 @@ typedef struct tsr_codedef { tsr_code_id id; tsr_name name; tsr_span span; tsr_c
 
 typedef struct tsr_number { tsr_number_id id; tsr_name name; tsr_span span; bool integer; } tsr_number;
 
+/* ---- exported functions: what C calls --------------------------------------------------------------------------------- */
+
+/* An argument is a tensor, or a number that C passes by value; the other id is TSR_NONE. */
+typedef struct tsr_export_arg { tsr_name name; tsr_span span; tsr_tensor_id tensor; tsr_number_id number; } tsr_export_arg;
+typedef struct tsr_export_result { tsr_name name; tsr_tensor_id tensor; tsr_part part; } tsr_export_result;     /* name: NULL where it has none */
+
+typedef struct tsr_export {
+	tsr_name name;
+	tsr_span span;
+	TSR_VEC(tsr_export_arg) args;
+	TSR_VEC(uint32_t) symbols;           /* the ?n of the signature, each once, in the order of the text */
+	TSR_VEC(tsr_export_result) results;  /* what C gets; empty for code and programs */
+	tsr_code_id code;                    /* what a call runs; TSR_NONE where the body is a program */
+	struct tsr_main *program;            /* its body and environment; NULL elsewhere */
+	tsr_tensor_id from, to;              /* the tensors that the signature and the body made: from .. to - 1 */
+} tsr_export;
+
 /* ---- the graph ------------------------------------------------------------------------------------------------------ */
 
 typedef struct tsr_graph {
@@ -155,6 +172,8 @@ typedef struct tsr_graph {
 	TSR_VEC(tsr_tensor_id) params;       /* in creation order; initialised in this order before main */
 	tsr_code_id init;                    /* code that initialises parameters */
 	struct tsr_main *main;               /* let%main, for host/; NULL when the program has none */
+	TSR_VEC(tsr_export *) exports;
+	uint32_t file;                       /* the program's own source: where places are shown */
 	TSR_VEC(tsr_tensor_id) shown;        /* named by a top-level let%op or let, and parameters: in source order, for `tsrc check` */
 	struct tsr_elab *elab;               /* elab/'s own state */
 } tsr_graph;

@@ -206,7 +206,7 @@ static tsr_value tagged(tsr_eval *ev, const tsr_env *env, const tsr_ast *e)
 	tsr_prec p;
 	if (!e->tagged.tag) {
 		tsr_annotated a;
-		if (!tsr_elab_operand(el, v, e->span, &v) || !tsr_template_annotation(el, tsr_value_string(e->tagged.annotation), e->at, &a))
+		if (!tsr_elab_operand(el, v, e->span, &v) || !tsr_template_annotation(el, tsr_value_string(e->tagged.annotation), e->at, TSR_SYMBOLS_MET, &a))
 			return TSR_POISON;
 		tsr_shapes_equal(el, &tsr_tensor_get(el->g, v.tensor.id)->shape, &a.shape,
 		                 (tsr_why){.span = e->span, .what = "the annotation"});

@@ -210,6 +210,18 @@ const tsr_within *tsr_elab_within(tsr_elab *el)
 	return at;
 }
 
+/* From the first operand to the last, or to the spec behind it. */
+static tsr_span whole_of(const tsr_call *c, tsr_span spec)
+{
+	tsr_span whole = c->site;
+	for (uint32_t i = 2; i < c->n; i++)
+		if (c->spans[i].file == whole.file)
+			whole = tsr_span_join(whole, c->spans[i]);
+	if (spec.file && spec.file == whole.file && spec.start >= whole.start)
+		whole.end = spec.end + 1 > whole.end ? spec.end + 1 : whole.end;         /* the closing quote */
+	return whole;
+}
+
 static tsr_why why_of(tsr_elab *el, const tsr_call *c, const tsr_value *spec, uint32_t n, const tsr_value *operands)
 {
 	tsr_why w = {.span = c->site, .other = TSR_NOWHERE, .within = tsr_elab_within(el)};
@@ -221,6 +233,7 @@ static tsr_why why_of(tsr_elab *el, const tsr_call *c, const tsr_value *spec, ui
 	} else {
 		w.what = tsr_format(el->arena, "`%s`", name);
 	}
+	w.whole = whole_of(c, w.other);
 	for (uint32_t i = 0; i < n && i < 3; i++)
 		w.operands[i] = operands[i].kind == TSR_VALUE_TENSOR ? tsr_tensor_get(el->g, operands[i].tensor.id)->name : NULL;
 	return w;

@@ -54,6 +54,7 @@ struct tsr_elab {
 	uint32_t random_turn;
 	tsr_slots *slots;
 	struct tsr_share *share;         /* or NULL: every application is solved by itself */
+	tsr_export *exported;            /* the exported function that is being read, or NULL */
 };
 typedef struct tsr_elab tsr_elab;
 
@@ -89,7 +90,10 @@ bool tsr_template_logic(tsr_elab *el, tsr_record *r, const tsr_value *spec, cons
 tsr_spec *tsr_template_spec(tsr_elab *el, tsr_record *r, tsr_value text, tsr_span at);
 /* "b | i -> o" of an annotation as a shape of fresh axes, sizes and symbols; axes come back in memory order. */
 typedef struct tsr_annotated { tsr_shape shape; uint32_t rank; const tsr_axis **axes; uint32_t *symbols; } tsr_annotated;
-bool tsr_template_annotation(tsr_elab *el, tsr_value text, tsr_span at, tsr_annotated *out);
+/* What a ?n stands for: a size that a file gives; one that a call of an exported function gives; whatever it meets, where
+ * inside such a function it is the signature's. */
+typedef enum { TSR_SYMBOLS_FILE, TSR_SYMBOLS_SIGNATURE, TSR_SYMBOLS_MET } tsr_symbols;
+bool tsr_template_annotation(tsr_elab *el, tsr_value text, tsr_span at, tsr_symbols symbols, tsr_annotated *out);
 
 /* cd.c, rhs.c */
 tsr_value tsr_cd_assign(tsr_eval *ev, const tsr_env *env, const tsr_ast *e);
@@ -138,6 +142,18 @@ extern const uint32_t tsr_terminal_nbuiltins;
 extern const tsr_builtin tsr_file_builtins[];
 extern const uint32_t tsr_file_nbuiltins;
 tsr_tensor_id tsr_number_tensor(tsr_elab *el, tsr_number_id n, tsr_span span);
+
+/* terminal.c: the runtime number of this name; false when there is one of the other type (reported). */
+bool tsr_number_named(tsr_elab *el, tsr_name name, bool integer, tsr_span span, tsr_value *out);
+
+/* export.c: let%export of the program's own file. */
+void tsr_elab_export(tsr_elab *el, const tsr_env *env, const tsr_ast *item);
+/* `at` stands in the text of the exported function that is being read. */
+bool tsr_export_around(const tsr_elab *el, tsr_span at);
+/* The size ?n of its signature; in the signature itself a new one. TSR_NONE when it has none (reported). */
+uint32_t tsr_export_symbol(tsr_elab *el, const tsr_axis *axis, tsr_symbols symbols);
+/* elab.c: what was made since the mark takes the name, as after a let. */
+void tsr_elab_named(tsr_eval *ev, tsr_name path, tsr_value v, uint32_t since);
 
 /* names.c: reports every name of a top-level let that nothing binds. */
 void tsr_elab_check_names(tsr_elab *el, const tsr_env *env, const tsr_ast *item);

@@ -144,7 +144,17 @@ bool tsr_template_logic(tsr_elab *el, tsr_record *r, const tsr_value *spec, cons
 
 /* ---- annotations -------------------------------------------------------------------------------------------------------- */
 
-static bool annotation_row(tsr_elab *el, const tsr_spec_row *row, tsr_row *out, tsr_annotated *all)
+static uint32_t annotation_symbol(tsr_elab *el, const tsr_axis *a, tsr_symbols symbols)
+{
+	if (symbols == TSR_SYMBOLS_SIGNATURE || (symbols == TSR_SYMBOLS_MET && tsr_export_around(el, a->span)))
+		return tsr_export_symbol(el, a, symbols);
+	uint32_t symbol = tsr_store_symbol(el->g->store, a->label, a->span, false);
+	if (symbols == TSR_SYMBOLS_FILE)
+		tsr_store_symbol_given(el->g->store, symbol);
+	return symbol;
+}
+
+static bool annotation_row(tsr_elab *el, const tsr_spec_row *row, tsr_symbols symbols, tsr_row *out, tsr_annotated *all)
 {
 	uint32_t n = row->nlead + row->ntrail;
 	tsr_dim *dims = TSR_NEW_N(el->arena, tsr_dim, n + 1);
@@ -164,7 +174,9 @@ static bool annotation_row(tsr_elab *el, const tsr_spec_row *row, tsr_row *out, 
 			dims[i] = tsr_elab_axis(el, a->size, a->basis);
 			break;
 		case TSR_AXIS_SYMBOL:
-			symbol = tsr_store_symbol(el->g->store, a->label, a->span, false);
+			symbol = annotation_symbol(el, a, symbols);
+			if (symbol == TSR_NONE)
+				return false;
 			dims[i] = tsr_dim_symbol(el->g->store, symbol, a->basis);
 			break;
 		case TSR_AXIS_AFFINE: case TSR_AXIS_CONCAT:
@@ -180,7 +192,7 @@ static bool annotation_row(tsr_elab *el, const tsr_spec_row *row, tsr_row *out, 
 	return true;
 }
 
-bool tsr_template_annotation(tsr_elab *el, tsr_value text, tsr_span at, tsr_annotated *out)
+bool tsr_template_annotation(tsr_elab *el, tsr_value text, tsr_span at, tsr_symbols symbols, tsr_annotated *out)
 {
 	static const tsr_kind memory_order[] = {TSR_BATCH, TSR_OUTPUT, TSR_INPUT};
 	*out = (tsr_annotated){0};
@@ -192,7 +204,7 @@ bool tsr_template_annotation(tsr_elab *el, tsr_value text, tsr_span at, tsr_anno
 	if (!s)
 		return false;
 	for (int k = 0; k < TSR_KINDS; k++)
-		if (!annotation_row(el, &s->result.row[memory_order[k]], &out->shape.row[memory_order[k]], out))
+		if (!annotation_row(el, &s->result.row[memory_order[k]], symbols, &out->shape.row[memory_order[k]], out))
 			return false;
 	return true;
 }

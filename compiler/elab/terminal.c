@@ -52,26 +52,31 @@ static tsr_value random_bits(const tsr_call *c)
 	return tsr_value_tensor(t->id);
 }
 
-static tsr_value runtime_number(const tsr_call *c, bool integer)
+bool tsr_number_named(tsr_elab *el, tsr_name name, bool integer, tsr_span span, tsr_value *out)
 {
-	tsr_elab *el = el_of(c);
-	tsr_value v = *c->args[0];
-	if (v.kind != TSR_VALUE_STRING)
-		return tsr_eval_type_error(c->ev, c->spans[0], "the name of the number, a string", v);
-	tsr_name name = tsr_elab_name(el, v.string.text);
 	tsr_map_entry *e = tsr_map_put(&el->numbers, tsr_key(name));
 	if (e->value.i && el->g->numbers.at[e->value.i - 1]->integer != integer) {
-		tsr_diag *d = tsr_eval_report(c->ev, TSR_E_NAME_CLASH, c->site, "`%s` is %s and a float", name, "an int");
+		tsr_diag *d = tsr_eval_report(el->ev, TSR_E_NAME_CLASH, span, "`%s` is %s and a float", name, "an int");
 		tsr_note_at(el->tc, d, el->g->numbers.at[e->value.i - 1]->span, "the other one");
-		return TSR_POISON;
+		return false;
 	}
 	if (!e->value.i) {
 		tsr_number *n = TSR_NEW(el->arena, tsr_number);
-		*n = (tsr_number){el->g->numbers.n, name, c->site, integer};
+		*n = (tsr_number){el->g->numbers.n, name, span, integer};
 		tsr_push(el->arena, &el->g->numbers, n);
 		e->value.i = n->id + 1;
 	}
-	return (tsr_value){.kind = TSR_VALUE_NUMBER, .number = (uint32_t)(e->value.i - 1)};
+	*out = (tsr_value){.kind = TSR_VALUE_NUMBER, .number = (uint32_t)(e->value.i - 1)};
+	return true;
+}
+
+static tsr_value runtime_number(const tsr_call *c, bool integer)
+{
+	tsr_elab *el = el_of(c);
+	tsr_value v = *c->args[0], number;
+	if (v.kind != TSR_VALUE_STRING)
+		return tsr_eval_type_error(c->ev, c->spans[0], "the name of the number, a string", v);
+	return tsr_number_named(el, tsr_elab_name(el, v.string.text), integer, c->site, &number) ? number : TSR_POISON;
 }
 
 static tsr_value index_number(const tsr_call *c) { return runtime_number(c, true); }

@@ -44,7 +44,7 @@ static void expr(const tsr_host *h, const tsr_hexpr *e)
 		for (uint32_t i = 0; i < e->element.indices.n; i++)
 			typed(h, e->element.indices.at[i], TSR_HOST_INT);
 		break;
-	case TSR_H_SIZE: break;
+	case TSR_H_SIZE: case TSR_H_NUMBER: break;
 	case TSR_H_CALL: call(h, e); break;
 	case TSR_H_COND:
 		typed(h, e->cond.cond, TSR_HOST_BOOL);
@@ -97,4 +97,7 @@ void tsr_host_check(const tsr_host *h)
 {
 	if (h->body)
 		stmt(h, h->body);
+	for (uint32_t i = 0; i < h->exports.n; i++)
+		if (h->exports.at[i].body)
+			stmt(h, h->exports.at[i].body);
 }

@@ -25,6 +25,7 @@ typedef enum {
 	TSR_H_TO_FLOAT, TSR_H_TO_INT,
 	TSR_H_ELEMENT,                                       /* t.(i, j), t.grad.(i): bounds checked */
 	TSR_H_SIZE,                                          /* a run-time size */
+	TSR_H_NUMBER,                                        /* a runtime number as it stands: an argument of an exported function */
 	TSR_H_CALL,                                          /* runtime function of host.def: arguments, draws, time, string building */
 	TSR_H_COND                                           /* if as an expression */
 } tsr_hexpr_kind;
@@ -56,6 +57,7 @@ struct tsr_hexpr {
 		tsr_hexpr *converted;
 		struct { tsr_tensor_id tensor; tsr_part part; tsr_hexprs indices; } element;   /* indices in memory order; one index on a one-element tensor */
 		tsr_size size;
+		tsr_number_id number;
 		struct { tsr_hfun function; tsr_hexprs args; } call;
 		struct { tsr_hexpr *cond, *then, *other; } cond;
 	};
@@ -77,9 +79,27 @@ struct tsr_hstmt {
 	};
 };
 
+/* An exported function as C sees it: after the context come the sizes ?n, the arguments as they are written, and memory for
+ * the results. */
+typedef enum { TSR_C_SIZE, TSR_C_INPUT, TSR_C_NUMBER, TSR_C_RESULT } tsr_c_kind;
+typedef struct tsr_c_arg {
+	tsr_c_kind kind;
+	const char *name;            /* no word of C, and unlike the others */
+	uint32_t of;                 /* SIZE: the symbol; NUMBER: the runtime number; INPUT, RESULT: the tensor */
+	tsr_part part;               /* RESULT */
+} tsr_c_arg;
+
+typedef struct tsr_host_export {
+	const tsr_export *x;
+	tsr_hstmt *body;             /* where it is a program, else NULL */
+	const char *name;            /* as a C name, without the program's in front */
+	TSR_VEC(tsr_c_arg) args;
+} tsr_host_export;
+
 typedef struct tsr_host {
 	tsr_graph *graph;
 	tsr_hstmt *body;             /* of let%main; NULL when there is none */
+	TSR_VEC(tsr_host_export) exports;    /* in the order of the graph's */
 	TSR_VEC(tsr_host_type) vars;
 	bool *observed;              /* at 2 * tensor + part: read, written or printed here */
 } tsr_host;
@@ -89,14 +109,47 @@ typedef struct tsr_host {
 tsr_host *tsr_host_lower(tsr_graph *g);
 /* Reports numbers that the code reads and no `run` gives (E0607). */
 void tsr_host_numbers(const tsr_host *h, const tsr_code *code);
-/* Tests of sizes, to be made when the files were read: left = right, or left >= right. */
-typedef struct tsr_host_condition { tsr_span span; const char *what; tsr_size left, right; bool at_least; } tsr_host_condition;
-uint32_t tsr_host_conditions(const tsr_graph *g, tsr_host_condition **out);
+/* ---- sizes that are known only when the program runs ---- */
+
+/* Who gives a size: the program when it starts (its files), or a call of the exported function of that number. */
+typedef uint32_t tsr_owner;
+#define TSR_OWNER_PROGRAM TSR_NONE
+#define TSR_OWNER_MANY    (TSR_NONE - 1)     /* calls of different functions: nobody */
+tsr_owner tsr_host_owner(const tsr_graph *g, tsr_size s);
+tsr_owner tsr_host_owner_of(const tsr_graph *g, uint32_t n, const tsr_size *sizes);
+
+/* What has to hold before anything is computed: left = right, or left >= right.  `text` is the message where it does not:
+ * each TSR_MESSAGE_NUMBER in it is one of `values`, each TSR_MESSAGE_PLURAL an s unless that number was 1 (see
+ * tsr_check_sizes). `fact` says what holds without values: "?n = ?m", "?n is a multiple of 2". */
+typedef struct tsr_host_condition {
+	tsr_span span;
+	tsr_owner owner;
+	tsr_size left, right;
+	bool at_least;
+	const char *text, *fact, *who;           /* who needs it: "`x + y`" */
+	uint32_t nvalues;
+	const tsr_size *values;
+} tsr_host_condition;
+/* Those of one owner, in the order in which inference found them. */
+uint32_t tsr_host_conditions(const tsr_graph *g, tsr_owner owner, tsr_host_condition **out);
+/* That the symbol, which a file gives, is what inference solved it to. */
+tsr_host_condition tsr_host_solved_condition(const tsr_graph *g, uint32_t symbol);
 /* Axis i of a buffer as the runtime's table of buffers has it: the number; -1 - s for the symbol s; 0 for an expression. Of a file
  * it is the symbol that the program wrote, so that the file's header gives it, also where inference solved it. */
 int64_t tsr_host_table_dim(const tsr_graph *g, const tsr_buffer *b, uint32_t i);
-/* The symbol was solved to an expression of others, and a file gives it all the same: it must be what was inferred. */
+/* The symbol was solved to an expression of others, and a file gives it all the same: it must be what was inferred, which
+ * tsr_host_solved_condition says. */
 bool tsr_host_checked_symbol(const tsr_graph *g, const tsr_loops *l, uint32_t symbol);
+/* Reports what gets its size from a call and is needed where there is none (E0615), and which sizes an exported function takes
+ * (W0901). `code` may be NULL after an error. */
+void tsr_host_call_sizes(const tsr_host *h, const tsr_code *code);
+/* The size of the result, or whether it has one, depends on sizes that files give: only an open context knows it. */
+bool tsr_host_size_of_file(const tsr_host *h, const tsr_host_export *x, const tsr_c_arg *result);
+/* What stands before _elements and _shape in the names of the functions that say it. */
+const char *tsr_host_size_name(const tsr_host *h, const tsr_host_export *x, const tsr_c_arg *result);
+/* The C header of an object: `prefix` begins every name; `entry`: there is a PREFIX_main. */
+typedef struct tsr_header_text { const char *input, *prefix, *made_for; bool entry; } tsr_header_text;
+void tsr_host_header(const tsr_host *h, const tsr_header_text *what, FILE *out);
 void tsr_host_print(const tsr_host *h, FILE *out);           /* --dump=host */
 void tsr_host_check(const tsr_host *h);
 

@@ -139,6 +139,10 @@ static value eval(tsr_interp *in, const tsr_hexpr *e)
 	}
 	case TSR_H_ELEMENT: return load(in, e);
 	case TSR_H_SIZE: v.i = tsr_size_eval(e->size, tsr_syms(in->ctx)); return v;
+	case TSR_H_NUMBER:
+		v.i = tsr_nums(in->ctx)[e->number];
+		memcpy(&v.f, &v.i, sizeof v.f);
+		return v;
 	case TSR_H_CALL: {
 		tsr_hcell args[4] = {0}, r;
 		for (uint32_t i = 0; i < e->call.args.n; i++) {

@@ -103,6 +103,10 @@ static void store(tsr_hlower *l, tsr_ast *e)
 	if (!target || !value)
 		return;
 	const tsr_tensor *t = tsr_tensor_get(l->g, target->element.tensor);
+	if (t->kind == TSR_TENSOR_INPUT) {
+		tsr_report(l->tc, TSR_E_PROGRAM_TYPE, e->store.target->span, "`%s` is the caller's; its elements cannot be changed", t->input.name);
+		return;
+	}
 	if (t->kind == TSR_TENSOR_LITERAL || t->kind == TSR_TENSOR_FILL || t->kind == TSR_TENSOR_POSITIONS || t->kind == TSR_TENSOR_NUMBER || t->kind == TSR_TENSOR_SIZE) {
 		tsr_report(l->tc, TSR_E_PROGRAM_TYPE, e->store.target->span, "`%s` is a constant; its elements cannot be changed", t->name);
 		return;
@@ -159,10 +163,12 @@ tsr_host *tsr_host_lower(tsr_graph *g)
 	tsr_host *h = TSR_NEW(a, tsr_host);
 	h->graph = g;
 	h->observed = TSR_NEW_N(a, bool, 2 * g->tensors.n + 1);
-	if (!g->main)
-		return h;
 	uint32_t errors = g->tc->nerrors;
-	tsr_hlower l = {.g = g, .tc = g->tc, .arena = a, .host = h, .env = g->main->env, .ntensors = g->tensors.n};
-	h->body = tsr_host_block(&l, g->main->body);
+	tsr_hlower l = {.g = g, .tc = g->tc, .arena = a, .host = h, .ntensors = g->tensors.n};
+	if (g->main) {
+		l.env = g->main->env;
+		h->body = tsr_host_block(&l, g->main->body);
+	}
+	tsr_host_exports(&l);
 	return g->tc->nerrors == errors ? h : NULL;
 }

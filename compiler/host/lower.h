@@ -59,6 +59,8 @@ tsr_hstmt *tsr_host_block(tsr_hlower *l, tsr_ast *e);
 tsr_hexpr *tsr_host_call(tsr_hlower *l, tsr_ast *e, bool *known);
 void tsr_host_run(tsr_hlower *l, tsr_ast *e);
 void tsr_host_print_value(tsr_hlower *l, tsr_ast *e);
+/* export.c: the exported functions; what a program among them does is lowered with `l`. */
+void tsr_host_exports(tsr_hlower *l);
 /* element.c */
 tsr_hexpr *tsr_host_element(tsr_hlower *l, tsr_ast *e);
 #endif

@@ -1,4 +1,5 @@
-/* Runtime numbers: one that the program's code reads is given by some `run` of it, or it would be 0 in silence. */
+/* Runtime numbers: one that the program's code reads is given by some `run` of it, or by a caller of an exported function, or it
+ * would be 0 in silence. */
 #include "host.h"
 
 static void find_given(const tsr_hstmt *s, bool *given)
@@ -47,11 +48,18 @@ static void need_operand(void *user, const tsr_operand *o)
 
 void tsr_host_numbers(const tsr_host *h, const tsr_code *code)
 {
-	if (!h || !h->body || !code)
+	if (!h || (!h->body && !h->exports.n) || !code)
 		return;
 	const tsr_graph *g = h->graph;
 	reader r = {.g = g, .known = TSR_NEW_N(g->tc->arena, bool, g->numbers.n + 1)};
 	find_given(h->body, r.known);
+	for (uint32_t i = 0; i < h->exports.n; i++) {
+		const tsr_export *x = h->exports.at[i].x;
+		find_given(h->exports.at[i].body, r.known);
+		for (uint32_t k = 0; k < x->args.n; k++)
+			if (x->args.at[k].number != TSR_NONE)
+				r.known[x->args.at[k].number] = true;
+	}
 	for (uint32_t i = 0; i < code->units.n; i++) {
 		r.unit = code->units.at[i];
 		for (uint32_t k = 0; k < r.unit->steps.n; k++) {

@@ -71,6 +71,7 @@ static void expr(const tsr_host *h, const tsr_hexpr *e, FILE *out)
 		args(h, &e->element.indices, out);
 		break;
 	case TSR_H_SIZE: size(h, e->size, out); break;
+	case TSR_H_NUMBER: fprintf(out, "@%s", h->graph->numbers.at[e->number]->name); break;
 	case TSR_H_CALL:
 		fputs(tsr_hfun_get(e->call.function)->symbol, out);
 		args(h, &e->call.args, out);
@@ -160,4 +161,16 @@ void tsr_host_print(const tsr_host *h, FILE *out)
 		fprintf(out, "%%%u : %s\n", i, type[h->vars.at[i]]);
 	if (h->body)
 		stmt(h, h->body, 0, out);
+	for (uint32_t i = 0; i < h->exports.n; i++) {
+		const tsr_host_export *x = &h->exports.at[i];
+		static const char *const kinds[] = {"size", "input", "number", "result"};
+		fprintf(out, "export %s(", x->name);
+		for (uint32_t k = 0; k < x->args.n; k++)
+			fprintf(out, "%s%s %s", k ? ", " : "", kinds[x->args.at[k].kind], x->args.at[k].name);
+		fputs("):\n", out);
+		if (x->body)
+			stmt(h, x->body, 1, out);
+		else if (x->x->code != TSR_NONE)
+			fprintf(out, "  run %s\n", h->graph->codes.at[x->x->code]->name);
+	}
 }

@@ -59,20 +59,32 @@ static void load_file(tsr_interp *in, tsr_buffer_id id)
 	tsr_file_load(in->ctx, where, path, f->key, format_named(f->format), id);
 }
 
+static void check(tsr_interp *in, const tsr_host_condition *c, int64_t left, int64_t right)
+{
+	int64_t *values = TSR_NEW_N(in->arena, int64_t, c->nvalues + 1);
+	for (uint32_t i = 0; i < c->nvalues; i++)
+		values[i] = tsr_size_eval(c->values[i], tsr_syms(in->ctx));
+	tsr_check_sizes(in->ctx, place(in, c->span), c->text, c->at_least ? left >= right : left == right, c->nvalues, values);
+}
+
 static void derive_sizes(tsr_interp *in)
 {
 	tsr_store *s = in->host->graph->store;
 	int64_t *syms = tsr_syms(in->ctx);
 	for (uint32_t i = 0; i < tsr_store_nsymbols(s); i++) {
 		const tsr_symbol *y = tsr_store_symbol_get(s, i);
-		if (y->derived && !y->solved)
+		if (y->derived && !y->solved && tsr_host_owner(in->host->graph, y->dividend) == TSR_OWNER_PROGRAM)
 			syms[i] = tsr_size_eval(y->dividend, syms) / y->divisor;
 	}
 	for (uint32_t i = 0; i < tsr_store_nsymbols(s); i++) {
 		const tsr_symbol *y = tsr_store_symbol_get(s, i);
+		if (y->solved && tsr_host_owner(in->host->graph, y->value) != TSR_OWNER_PROGRAM)
+			continue;
 		int64_t value = y->solved ? tsr_size_eval(y->value, syms) : syms[i];
-		if (tsr_host_checked_symbol(in->host->graph, in->loops, i))
-			tsr_check_size(in->ctx, place(in, y->span), tsr_format(in->arena, "the size ?%s", y->name), syms[i], value, false);
+		if (tsr_host_checked_symbol(in->host->graph, in->loops, i)) {
+			tsr_host_condition c = tsr_host_solved_condition(in->host->graph, i);
+			check(in, &c, syms[i], value);
+		}
 		syms[i] = value;
 	}
 }
@@ -81,10 +93,9 @@ static void check_sizes(tsr_interp *in)
 {
 	const int64_t *syms = tsr_syms(in->ctx);
 	tsr_host_condition *all;
-	uint32_t n = tsr_host_conditions(in->host->graph, &all);
+	uint32_t n = tsr_host_conditions(in->host->graph, TSR_OWNER_PROGRAM, &all);
 	for (uint32_t i = 0; i < n; i++)
-		tsr_check_size(in->ctx, place(in, all[i].span), all[i].what, tsr_size_eval(all[i].left, syms), tsr_size_eval(all[i].right, syms),
-			       all[i].at_least);
+		check(in, &all[i], tsr_size_eval(all[i].left, syms), tsr_size_eval(all[i].right, syms));
 }
 
 void tsr_interp_start(tsr_interp *in, int argc, char **argv)
@@ -113,7 +124,7 @@ void tsr_interp_start(tsr_interp *in, int argc, char **argv)
 	check_sizes(in);
 	for (uint32_t i = 0; i < l->buffers.n; i++) {
 		const tsr_buffer *b = l->buffers.at[i];
-		if (infos[i].bytes >= 0 || b->kind == TSR_BUFFER_FILE)
+		if (infos[i].bytes >= 0 || b->kind == TSR_BUFFER_FILE || tsr_host_owner_of(in->host->graph, b->rank, b->dims) != TSR_OWNER_PROGRAM)
 			continue;
 		int64_t bytes = tsr_prec_bytes(b->prec);
 		for (uint32_t k = 0; k < b->rank; k++)

@@ -76,7 +76,8 @@ static LLVMValueRef buffer_row(tsr_emit *e, const tsr_buffer *b)
 	int64_t *dims = TSR_NEW_N(e->tc->arena, int64_t, b->rank + 1);
 	for (uint32_t i = 0; i < b->rank; i++)
 		dims[i] = tsr_host_table_dim(e->host->graph, b, i);
-	int64_t bytes = b->home == TSR_HOME_OWN ? tsr_emit_constant_bytes(b) : -1;       /* -1: the runtime allocates nothing */
+	bool ours = b->home == TSR_HOME_OWN && b->kind != TSR_BUFFER_INPUT;
+	int64_t bytes = ours ? tsr_emit_constant_bytes(b) : -1;          /* -1: the runtime allocates nothing */
 	bool filled = b->kind == TSR_BUFFER_LITERAL && b->data;
 	LLVMValueRef row[7] = {tsr_emit_text(e, b->name), tsr_emit_integers(e, b->rank, dims),
 		filled ? literal(e, b) : LLVMConstNull(e->ptr), tsr_emit_i64(e, bytes), tsr_emit_i64(e, b->rank),
@@ -104,6 +105,9 @@ static LLVMValueRef symbol_names(tsr_emit *e)
 
 LLVMValueRef tsr_emit_program_table(tsr_emit *e)
 {
+	LLVMValueRef known = LLVMGetNamedGlobal(e->module, "program");
+	if (known)
+		return known;
 	uint32_t n = e->loops->buffers.n, nrows = n + (e->loops->arena_bytes > 0);
 	LLVMValueRef *rows = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 1);
 	for (uint32_t i = 0; i < n; i++)

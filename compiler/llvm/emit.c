@@ -87,8 +87,10 @@ void tsr_llvm_emit(tsr_llvm *l, const tsr_loops *loops, const tsr_host *host)
 {
 	begin(l, loops, host);
 	tsr_emit_units(&l->emit);
-	if (host)
+	if (host && l->options.entry)
 		tsr_emit_program(&l->emit);
+	if (host && host->exports.n && l->options.exports)
+		tsr_emit_exports(&l->emit);
 	tsr_emit_debug_end(&l->emit);
 	verify(l);
 }

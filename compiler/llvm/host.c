@@ -226,6 +226,10 @@ static LLVMValueRef expr(emit_host *h, const tsr_hexpr *x)
 		return tsr_emit_convert(e, tsr_emit_load(e, p, address), p, as_element(x->type));
 	}
 	case TSR_H_SIZE: return tsr_emit_size(e, x->size);
+	case TSR_H_NUMBER: {
+		LLVMValueRef slot = tsr_emit_i64(e, x->number);
+		return LLVMBuildLoad2(h->b, type_of(e, x->type), LLVMBuildInBoundsGEP2(h->b, e->i64, e->number_table, &slot, 1, ""), "");
+	}
 	case TSR_H_CALL: return call(h, x);
 	case TSR_H_COND: return choose(h, expr(h, x->cond.cond), x->cond.then, NULL, x->cond.other, NULL);
 	}
@@ -370,11 +374,11 @@ static void stmt(emit_host *h, const tsr_hstmt *s)
 	tsr_bug("a statement of the program level of no kind");
 }
 
-void tsr_emit_host(tsr_emit *e)
+void tsr_emit_host(tsr_emit *e, const tsr_hstmt *body)
 {
 	emit_host h = {e, e->builder, TSR_NEW_N(e->tc->arena, LLVMValueRef, e->host->vars.n + 1)};
 	for (uint32_t i = 0; i < e->host->vars.n; i++)
 		if (e->host->vars.at[i] != TSR_HOST_UNIT)
 			h.vars[i] = tsr_emit_alloca(e, type_of(e, e->host->vars.at[i]), "var");
-	stmt(&h, e->host->body);
+	stmt(&h, body);
 }

@@ -12,10 +12,19 @@ int64_t tsr_emit_constant_bytes(const tsr_buffer *b);                           
 
 /* start.c */
 LLVMValueRef tsr_emit_dims(tsr_emit *e, const tsr_buffer *b);                        /* address of its sizes */
+LLVMValueRef tsr_emit_bytes(tsr_emit *e, const tsr_buffer *b);
 void tsr_emit_run(tsr_emit *e, tsr_code_id code);
+/* The context's tables, once a function; all run-time sizes as they stand there. */
+void tsr_emit_tables(tsr_emit *e);
+void tsr_emit_load_symbols(tsr_emit *e);
+/* Sizes that follow from those of this owner; without a table they are values of this function alone. */
+void tsr_emit_derive(tsr_emit *e, tsr_owner owner);
+void tsr_emit_check_sizes(tsr_emit *e, tsr_owner owner);
+/* All that comes before let%main, or before the first call: files, sizes, memory, parameters. */
+void tsr_emit_opening(tsr_emit *e);
 
 /* host.c */
-void tsr_emit_host(tsr_emit *e);                                                     /* the body of let%main */
+void tsr_emit_host(tsr_emit *e, const tsr_hstmt *body);                              /* of let%main or an exported function */
 
 /* host_strings.c: whether the strings that one iteration of this loop body makes can be forgotten at its end. */
 bool tsr_emit_strings_die(const tsr_host *h, const tsr_hstmt *body);

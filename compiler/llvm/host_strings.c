@@ -19,7 +19,7 @@ static void count_expr(census *c, const tsr_hexpr *x)
 	if (!x)
 		return;
 	switch (x->kind) {
-	case TSR_H_INT: case TSR_H_FLOAT: case TSR_H_BOOL: case TSR_H_STRING: case TSR_H_SIZE:
+	case TSR_H_INT: case TSR_H_FLOAT: case TSR_H_BOOL: case TSR_H_STRING: case TSR_H_SIZE: case TSR_H_NUMBER:
 		return;
 	case TSR_H_VAR:
 		c->mentions += x->var == c->var;

@@ -158,7 +158,11 @@ static void stmt(writer *w, const tsr_stmt *s)
 		ranges(w, s->cond.n, s->cond.ranges);
 		stmts(w, &s->cond.body);
 		break;
-	case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: case TSR_STMT_KINDS:
+	case TSR_STMT_CHECK:
+		ranges(w, 1, &s->check.range);
+		w->key->single = true;       /* it names a place */
+		break;
+	case TSR_STMT_RANDOM: case TSR_STMT_KERNEL: case TSR_STMT_KINDS:
 		w->key->text = NULL;         /* these name a place or a stream: never shared */
 		w->key->single = true;
 		break;

@@ -18,7 +18,8 @@ typedef struct tsr_llvm_options {
 	bool debug;                  /* line tables */
 	const char *triple, *cpu;    /* NULL: this machine's; the cpu "baseline": one that every machine in use has */
 	const char *program;         /* name for messages and --help of the program: "digits" */
-	const char *entry;           /* name of the start-up function: "main", or "NAME_main" in an object */
+	const char *entry;           /* name of the start-up function: "main", or "NAME_main" in an object; NULL: none */
+	const char *exports;         /* NAME: exported functions become NAME_open and NAME_f; NULL: they are left out */
 	uint64_t seed;
 	bool dump_faulty;            /* an ill-formed module is printed before the compiler stops */
 } tsr_llvm_options;

@@ -10,7 +10,7 @@ static LLVMValueRef at(tsr_emit *e, LLVMTypeRef type, LLVMValueRef table, uint32
 	return LLVMBuildInBoundsGEP2(e->builder, type, table, &index, 1, "");
 }
 
-static void load_symbols(tsr_emit *e)
+void tsr_emit_load_symbols(tsr_emit *e)
 {
 	for (uint32_t i = 0; i < e->loops->symbols.n; i++)
 		e->symbols[i] = LLVMBuildLoad2(e->builder, e->i64, at(e, e->i64, e->symbol_table, i), "");
@@ -49,42 +49,52 @@ static void load_file(tsr_emit *e, uint32_t id)
 	tsr_emit_call(e, "tsr_file_load", e->none, 6, args);
 }
 
-static void derive_symbols(tsr_emit *e)
+/* The message's values are computed whether it is needed or not: they are a few sums. */
+static void check(tsr_emit *e, const tsr_host_condition *c, LLVMValueRef left, LLVMValueRef right)
 {
-	tsr_store *s = e->host->graph->store;
-	for (uint32_t i = 0; i < e->loops->symbols.n; i++) {
-		const tsr_symbol *y = tsr_store_symbol_get(s, i);
-		if (!y->derived || y->solved)
-			continue;
-		load_symbols(e);
-		LLVMValueRef value = LLVMBuildSDiv(e->builder, tsr_emit_size(e, y->dividend), tsr_emit_i64(e, y->divisor), "");
-		LLVMBuildStore(e->builder, value, at(e, e->i64, e->symbol_table, i));
-	}
-	load_symbols(e);
-	for (uint32_t i = 0; i < e->loops->symbols.n; i++) {
-		const tsr_symbol *y = tsr_store_symbol_get(s, i);
-		if (!y->solved)
-			continue;
-		LLVMValueRef value = tsr_emit_size(e, y->value);
-		if (tsr_host_checked_symbol(e->host->graph, e->loops, i)) {
-			LLVMValueRef args[6] = {e->ctx, tsr_emit_where(e, y->span), tsr_emit_text(e, tsr_format(e->tc->arena, "the size ?%s", y->name)),
-				e->symbols[i], value, LLVMConstInt(e->i32, 0, false)};
-			tsr_emit_call(e, "tsr_check_size", e->none, 6, args);
-		}
-		LLVMBuildStore(e->builder, value, at(e, e->i64, e->symbol_table, i));
-	}
-	load_symbols(e);
+	LLVMValueRef values = tsr_emit_alloca(e, LLVMArrayType2(e->i64, c->nvalues), "values");
+	for (uint32_t i = 0; i < c->nvalues; i++)
+		LLVMBuildStore(e->builder, tsr_emit_size(e, c->values[i]), at(e, e->i64, values, i));
+	LLVMValueRef holds = LLVMBuildICmp(e->builder, c->at_least ? LLVMIntSGE : LLVMIntEQ, left, right, "");
+	LLVMValueRef args[6] = {e->ctx, tsr_emit_where(e, c->span), tsr_emit_text(e, c->text), LLVMBuildZExt(e->builder, holds, e->i32, ""),
+		tsr_emit_i64(e, c->nvalues), values};
+	tsr_emit_call(e, "tsr_check_sizes", e->none, 6, args);
 }
 
-static void check_sizes(tsr_emit *e)
+static void set_symbol(tsr_emit *e, uint32_t symbol, LLVMValueRef value)
+{
+	if (e->symbol_table)
+		LLVMBuildStore(e->builder, value, at(e, e->i64, e->symbol_table, symbol));
+	e->symbols[symbol] = value;
+}
+
+void tsr_emit_derive(tsr_emit *e, tsr_owner owner)
+{
+	const tsr_graph *g = e->host->graph;
+	for (uint32_t i = 0; i < e->loops->symbols.n; i++) {
+		const tsr_symbol *y = tsr_store_symbol_get(g->store, i);
+		if (y->derived && !y->solved && tsr_host_owner(g, y->dividend) == owner)
+			set_symbol(e, i, LLVMBuildSDiv(e->builder, tsr_emit_size(e, y->dividend), tsr_emit_i64(e, y->divisor), ""));
+	}
+	for (uint32_t i = 0; i < e->loops->symbols.n; i++) {
+		const tsr_symbol *y = tsr_store_symbol_get(g->store, i);
+		if (!y->solved || tsr_host_owner(g, y->value) != owner)
+			continue;
+		LLVMValueRef value = tsr_emit_size(e, y->value);
+		if (e->symbol_table && tsr_host_checked_symbol(g, e->loops, i)) {
+			tsr_host_condition c = tsr_host_solved_condition(g, i);
+			check(e, &c, e->symbols[i], value);
+		}
+		set_symbol(e, i, value);
+	}
+}
+
+void tsr_emit_check_sizes(tsr_emit *e, tsr_owner owner)
 {
 	tsr_host_condition *all;
-	uint32_t n = tsr_host_conditions(e->host->graph, &all);
-	for (uint32_t i = 0; i < n; i++) {
-		LLVMValueRef args[6] = {e->ctx, tsr_emit_where(e, all[i].span), tsr_emit_text(e, all[i].what), tsr_emit_size(e, all[i].left),
-			tsr_emit_size(e, all[i].right), LLVMConstInt(e->i32, all[i].at_least, false)};
-		tsr_emit_call(e, "tsr_check_size", e->none, 6, args);
-	}
+	uint32_t n = tsr_host_conditions(e->host->graph, owner, &all);
+	for (uint32_t i = 0; i < n; i++)
+		check(e, &all[i], tsr_emit_size(e, all[i].left), tsr_emit_size(e, all[i].right));
 }
 
 LLVMValueRef tsr_emit_dims(tsr_emit *e, const tsr_buffer *b)
@@ -101,14 +111,24 @@ LLVMValueRef tsr_emit_dims(tsr_emit *e, const tsr_buffer *b)
 	return dims;
 }
 
-static void allocate(tsr_emit *e, uint32_t id)
+LLVMValueRef tsr_emit_bytes(tsr_emit *e, const tsr_buffer *b)
 {
-	const tsr_buffer *b = e->loops->buffers.at[id];
 	tsr_span span = b->tensor == TSR_NONE ? TSR_NOWHERE : tsr_tensor_get(e->host->graph, b->tensor)->span;
 	LLVMValueRef size[5] = {e->ctx, tsr_emit_where(e, span), LLVMConstInt(e->i32, b->prec, false), tsr_emit_i64(e, b->rank),
 		tsr_emit_dims(e, b)};
-	LLVMValueRef args[3] = {e->ctx, tsr_emit_i64(e, id), tsr_emit_call(e, "tsr_array_bytes", e->i64, 5, size)};
-	tsr_emit_call(e, "tsr_alloc_buffer", e->ptr, 3, args);
+	return tsr_emit_call(e, "tsr_array_bytes", e->i64, 5, size);
+}
+
+static void allocate(tsr_emit *e)
+{
+	for (uint32_t i = 0; i < e->loops->buffers.n; i++) {
+		const tsr_buffer *b = e->loops->buffers.at[i];
+		if (tsr_emit_constant_bytes(b) >= 0 || b->kind == TSR_BUFFER_FILE || b->kind == TSR_BUFFER_INPUT || b->home != TSR_HOME_OWN
+		    || tsr_host_owner_of(e->host->graph, b->rank, b->dims) != TSR_OWNER_PROGRAM)
+			continue;
+		LLVMValueRef args[3] = {e->ctx, tsr_emit_i64(e, i), tsr_emit_bytes(e, b)};
+		tsr_emit_call(e, "tsr_alloc_buffer", e->ptr, 3, args);
+	}
 }
 
 void tsr_emit_run(tsr_emit *e, tsr_code_id code)
@@ -117,35 +137,37 @@ void tsr_emit_run(tsr_emit *e, tsr_code_id code)
 	LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(f), f, args, 4, "");
 }
 
-static void begin(tsr_emit *e)
+void tsr_emit_tables(tsr_emit *e)
 {
-	LLVMTypeRef types[2] = {e->i32, e->ptr};
-	LLVMValueRef f = LLVMAddFunction(e->module, e->options->entry, LLVMFunctionType(e->i32, types, 2, false));
-	tsr_emit_function_begin(e, f, e->host->graph->main ? e->host->graph->main->span : TSR_NOWHERE);
-	LLVMValueRef args[3] = {LLVMGetParam(f, 0), LLVMGetParam(f, 1), tsr_emit_program_table(e)};
-	e->ctx = tsr_emit_call(e, "tsr_start", e->ptr, 3, args);
 	e->buffer_table = tsr_emit_call(e, "tsr_buffers", e->ptr, 1, &e->ctx);
 	e->symbol_table = tsr_emit_call(e, "tsr_syms", e->ptr, 1, &e->ctx);
 	e->number_table = tsr_emit_call(e, "tsr_nums", e->ptr, 1, &e->ctx);
 	e->symbols = TSR_NEW_N(e->tc->arena, LLVMValueRef, e->loops->symbols.n + 1);
 }
 
-void tsr_emit_program(tsr_emit *e)
+void tsr_emit_opening(tsr_emit *e)
 {
-	begin(e);
+	tsr_emit_tables(e);
 	for (uint32_t i = 0; i < e->loops->buffers.n; i++)
 		if (e->loops->buffers.at[i]->kind == TSR_BUFFER_FILE)
 			load_file(e, i);
-	derive_symbols(e);
-	check_sizes(e);
-	for (uint32_t i = 0; i < e->loops->buffers.n; i++) {
-		const tsr_buffer *b = e->loops->buffers.at[i];
-		if (tsr_emit_constant_bytes(b) < 0 && b->kind != TSR_BUFFER_FILE && b->home == TSR_HOME_OWN)
-			allocate(e, i);
-	}
+	tsr_emit_load_symbols(e);
+	tsr_emit_derive(e, TSR_OWNER_PROGRAM);
+	tsr_emit_check_sizes(e, TSR_OWNER_PROGRAM);
+	allocate(e);
 	if (e->host->graph->init != TSR_NONE)
 		tsr_emit_run(e, e->host->graph->init);
+}
+
+void tsr_emit_program(tsr_emit *e)
+{
+	LLVMTypeRef types[2] = {e->i32, e->ptr};
+	LLVMValueRef f = LLVMAddFunction(e->module, e->options->entry, LLVMFunctionType(e->i32, types, 2, false));
+	tsr_emit_function_begin(e, f, e->host->graph->main ? e->host->graph->main->span : TSR_NOWHERE);
+	LLVMValueRef args[3] = {LLVMGetParam(f, 0), LLVMGetParam(f, 1), tsr_emit_program_table(e)};
+	e->ctx = tsr_emit_call(e, "tsr_start", e->ptr, 3, args);
+	tsr_emit_opening(e);
 	if (e->host->body)
-		tsr_emit_host(e);
+		tsr_emit_host(e, e->host->body);
 	LLVMBuildRet(e->builder, tsr_emit_call(e, "tsr_finish", e->i32, 1, &e->ctx));
 }

@@ -347,6 +347,8 @@ static void concat_rest(tsr_store *s, tsr_cstr *c, const parts *p, tsr_dim d, ts
 			tsr_dim_equate(s, c, d, p->nknown == 1 ? p->last : derived(c, p->sum, p->basis));
 	} else if (p->nvars == 1 && (!p->nknown || !premature(s, c, rest, p->basis != NULL, basis_of(d)))) {
 		c->done = true;
+		if (!tsr_size_is_const(rest))
+			tsr_require(s, TSR_CONDITION_AT_LEAST, rest, tsr_size_const(1), &c->why);
 		tsr_dim_equate(s, c, p->var, p->nknown ? derived(c, rest, basis_of(d)) : d);
 	}
 }

@@ -117,14 +117,26 @@ static bool mentions(tsr_store *s, tsr_size x, uint32_t symbol)
 	return false;
 }
 
+/* A size that only a call of an exported function knows. */
+static bool of_a_call(tsr_store *s, tsr_size x)
+{
+	for (uint32_t i = 0; i < x.nterms; i++) {
+		const tsr_symbol *sym = &s->symbols.at[x.terms[i].symbol];
+		if (sym->exported || (sym->derived && of_a_call(s, tsr_size_normal(s, sym->dividend))))
+			return true;
+	}
+	return false;
+}
+
 /* The symbol of `diff` that can be solved so that diff = 0: local, not derived, dividing all the rest
  * and not hidden in a quotient there; TSR_NO_ID otherwise. */
 static uint32_t solvable(tsr_store *s, tsr_size diff)
 {
+	bool called = of_a_call(s, diff);
 	for (uint32_t i = diff.nterms; i-- > 0;) {
 		const tsr_symbol *sym = &s->symbols.at[diff.terms[i].symbol];
 		int64_t c = diff.terms[i].coef;
-		bool ok = !sym->exported && !sym->derived && diff.k % c == 0;
+		bool ok = !sym->exported && !sym->derived && !(sym->given && called) && diff.k % c == 0;
 		for (uint32_t j = 0; j < diff.nterms && ok; j++)
 			ok = diff.terms[j].coef % c == 0 && (j == i || !mentions(s, (tsr_size){0, 1, &diff.terms[j]}, diff.terms[i].symbol));
 		if (ok)

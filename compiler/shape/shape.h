@@ -31,6 +31,7 @@ typedef struct tsr_symbol {
 	tsr_name name;               /* "n" of ?n */
 	tsr_span span;
 	bool exported;               /* of an exported signature: rigid, met sizes become run-time conditions */
+	bool given;                  /* by a file: there before any call, so no size of a signature solves it */
 	bool derived;                /* value = floor(dividend / divisor), else given at run time */
 	tsr_size dividend; int64_t divisor;
 	bool solved; tsr_size value; /* a local ?n that inference found equal to something else */
@@ -81,6 +82,7 @@ typedef struct tsr_within { tsr_name name; tsr_span site; const struct tsr_withi
 typedef struct tsr_why {
 	tsr_span span;               /* the operation, literal, file or declaration */
 	tsr_span other;              /* the spec's axis, the operand, or nowhere */
+	tsr_span whole;              /* the operation with its operands, or nowhere */
 	const char *what;            /* "`*`", "`+* \"i;j=>ij\"`", "the literal", "the file \"x.npz\"", "`set_dim h`", "`{ w }`" */
 	tsr_name result;             /* names of the tensors as the user bound them, NULL where there is none */
 	tsr_name operands[3];
@@ -101,6 +103,7 @@ tsr_row tsr_row_closed(tsr_store *s, uint32_t n, const tsr_dim *axes);
 tsr_row tsr_row_fresh(tsr_store *s);                        /* <p> alone */
 tsr_shape tsr_shape_fresh(tsr_store *s);                    /* three open rows */
 uint32_t tsr_store_symbol(tsr_store *s, tsr_name name, tsr_span span, bool exported);
+void tsr_store_symbol_given(tsr_store *s, uint32_t symbol);
 uint32_t tsr_store_nsymbols(const tsr_store *s);
 const tsr_symbol *tsr_store_symbol_get(const tsr_store *s, uint32_t symbol);
 

@@ -70,6 +70,7 @@ uint32_t tsr_store_symbol(tsr_store *s, tsr_name name, tsr_span span, bool expor
 	return s->symbols.n - 1;
 }
 
+void tsr_store_symbol_given(tsr_store *s, uint32_t symbol) { s->symbols.at[symbol].given = true; }
 uint32_t tsr_store_nsymbols(const tsr_store *s) { return s->symbols.n; }
 const tsr_symbol *tsr_store_symbol_get(const tsr_store *s, uint32_t symbol) { return &s->symbols.at[symbol]; }
 uint32_t tsr_store_nconditions(const tsr_store *s) { return s->conditions.n; }

@@ -86,10 +86,9 @@ static void test_buffers(void)
 	CHECK_STR(FAILS(tsr_fail_index(ctx, "a:1:2", "axis 0 of x", 7, 5)),
 	          "a:1:2: index 7 is outside axis 0 of x, which has 5 positions");
 	CHECK_STR(FAILS(tsr_fail_size(ctx, "a:1:2", "?n", 7, 5)), "a:1:2: ?n is 7 here, and 5 is needed");
-	tsr_check_size(ctx, "a:1:2", "?n", 5, 5, 0);
-	tsr_check_size(ctx, "a:1:2", "?n", 6, 5, 1);
-	CHECK_STR(FAILS(tsr_check_size(ctx, "a:1:2", "?n", 7, 5, 0)), "a:1:2: ?n is 7 here, and 5 is needed");
-	CHECK_STR(FAILS(tsr_check_size(ctx, "a:1:2", "?n", 4, 5, 1)), "a:1:2: ?n is 4 here, and at least 5 is needed");
+	const int64_t sizes[] = {1, -7};
+	tsr_check_sizes(ctx, "a:1:2", "never", 1, 0, NULL);
+	CHECK_STR(FAILS(tsr_check_sizes(ctx, "a:1:2", "x has \1 axis\2 and y has \1 axis\2", 0, 2, sizes)), "a:1:2: x has 1 axis and y has -7 axiss");
 	CHECK_INT(c.status, TSR_FAILED);
 	tsr_finish(ctx);
 }

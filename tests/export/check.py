@@ -1,0 +1,226 @@
+"""Exported functions: compiled once, called from Python and from C at many sizes, judged by NumPy; the sizes that they refuse, with
+their messages; the header under two C compilers and as C++; contexts in two threads; no byte lost or out of place."""
+import ctypes, os, re, shutil, subprocess, sys, tempfile
+import numpy as np
+
+BUILD = os.path.abspath(sys.argv[1])
+TSRC = os.path.join(BUILD, "tsrc")
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+RUNTIME = ["-I" + os.path.join(ROOT, "runtime"), os.path.join(BUILD, "libtessera.a"), "-lm", "-lpthread"]
+STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+f32, i32, i64, u8, f64, boolean = np.float32, np.int32, np.int64, np.uint8, np.float64, np.bool_
+passed = failed = 0
+
+
+def check(holds, what):
+    global passed, failed
+    passed, failed = passed + bool(holds), failed + (not holds)
+    if not holds:
+        print(what)
+    return holds
+
+
+def run(*command, cwd=None):
+    p = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=cwd, timeout=300)
+    return p.returncode, p.stdout, p.stderr
+
+
+def built(*command, cwd=None):
+    status, out, err = run(*command, cwd=cwd)
+    return check(status == 0, f"{' '.join(map(str, command))}\n{out}{err}")
+
+
+class Model:
+    """A program compiled to an object, as a shared object in this process; its functions as methods that take sizes and arrays."""
+
+    def __init__(self, folder, source, *options):
+        self.name = os.path.basename(source)[:-4]
+        work = tempfile.mkdtemp(dir=folder)
+        self.object, shared = os.path.join(work, self.name + ".o"), os.path.join(work, self.name + ".so")
+        built(TSRC, "-c", *options, source, "-o", self.object)
+        built("gcc", "-shared", "-Wl,-Bsymbolic", self.object, "-o", shared, *RUNTIME)
+        self.lib = ctypes.CDLL(shared)
+        self.lib.tsr_last_error.restype = ctypes.c_char_p
+        self.ctx = ctypes.c_void_p()
+        opened = getattr(self.lib, self.name + "_open")(ctypes.byref(self.ctx), None)
+        check(opened == 0, f"{source}: {self.error()}")
+
+    def error(self):
+        return self.lib.tsr_last_error(self.ctx).decode()
+
+    def close(self):
+        check(self.lib.tsr_close(self.ctx) == 0, f"{self.name}: tsr_close")
+
+    def shape(self, function, sizes, rank):
+        """What NAME_shape and NAME_elements say."""
+        shape = (ctypes.c_int64 * max(rank, 1))()
+        of = [getattr(self.lib, f"{self.name}_{function}_{what}") for what in ("shape", "elements")]
+        for f in of:
+            f.restype = ctypes.c_int64
+        n = of[0](*map(ctypes.c_int64, sizes), shape)
+        check(n == of[1](*map(ctypes.c_int64, sizes)), f"{function}: shape and elements differ")
+        return n, tuple(shape)[:rank]
+
+    def call(self, function, sizes, args, results):
+        """The status; results are arrays to be filled, behind each of which a fence must stay as it is."""
+        fenced = [np.full(r.size + 4, 77, r.dtype) for r in results]
+        pointer = lambda a: a.ctypes.data_as(ctypes.c_void_p)
+        passed = [ctypes.c_int64(s) for s in sizes]
+        passed += [ctypes.c_double(a) if isinstance(a, float) else ctypes.c_int64(a) if isinstance(a, int) else pointer(a) for a in args]
+        status = getattr(self.lib, f"{self.name}_{function}")(self.ctx, *passed, *map(pointer, fenced))
+        for r, f in zip(results, fenced):
+            r.ravel()[:] = f[:r.size]
+            check(np.all(f[r.size:] == f.dtype.type(77)), f"{function} at {sizes}: writes behind its result")
+        return status
+
+
+def numbers(shape, dtype, seed=1):
+    values = np.random.default_rng(seed).integers(-4, 5, shape)
+    return np.ascontiguousarray((values % 3 if dtype in (u8, boolean) else values).astype(dtype))
+
+
+def windows(x, stride=1, pad=0):
+    x = np.pad(x, pad)
+    return np.array([x[i:i + 3] @ [1, 10, 100] for i in range(0, len(x) - 2, stride)])
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+M34 = np.arange(1, 13).reshape(4, 3)
+NS = [(n,) for n in (1, 2, 3, 7, 13, 64, 1000)]
+NMS = [(1, 1), (1, 5), (5, 1), (2, 3), (7, 7), (13, 1000), (1000, 13)]
+# function -> shapes of the arguments for the sizes, precisions, NumPy's answer, sizes that fit, {sizes: message} of those that do not
+FORMS = {
+    "same": (lambda n: [n, n], [f32, f32], lambda x, y: x + y, NS, {(0,): "the size ?n is 0, and an axis has at least one position",
+             (-5,): "?n is -5", (2**41,): "?n is 2199023255552, and an axis has at most"}),
+    "met": (lambda n, m: [(n, 3), (m, 3)], [f32, f32], lambda x, y: x * y, [(1, 1), (6, 6), (1000, 1000)],
+            {(5, 7): "forms.tsr:8:50: x has 5 batch positions (?n) and y has 7 (?m), and `x *. y` needs them equal",
+             (1, 7): "x has 1 batch position (?n) and y has 7 (?m)", (7, 1): "x has 7 batch positions (?n) and y has 1 (?m)"}),
+    "number": (lambda n: [n], [f32], lambda x: x + [1, 2, 3, 4], [(4,)],
+               {(3,): "x has 3 output positions (?n), and `x + [1.; 2.; 3.; 4.]` needs 4", (1,): "x has 1 output position (?n), and"}),
+    "product": (lambda n: [(n, 3)], [f32], lambda x: x @ M34.T, NS, {}),
+    "chain": (lambda n, k, o: [(n, k), (o, k)], [f32, f32], lambda x, w: np.maximum(x @ w.T, 0),
+              [(1, 1, 1), (3, 5, 7), (64, 1, 64), (100, 130, 90), (1, 1000, 2)], {}),
+    "sums": (lambda n, k: [(n, k, 2)], [f32], lambda x: x.sum(1), NMS, {}),
+    "shares": (lambda n, m: [(n, m)], [f32], softmax, NMS, {}),
+    "concat": (lambda n, m: [n, m], [f32, f32], lambda x, y: np.concatenate([x, y]), NMS, {}),
+    "twice": (lambda n: [n], [f32], lambda x: np.concatenate([x, x]), NS, {}),
+    "one_more": (lambda n: [n], [f32], lambda x: np.concatenate([[0], x]), NS, {}),
+    "rest": (lambda n: [n], [f32], lambda x: x[3:], [(4,), (5,), (1000,)], {(3,): "?n-3 is 0 (?n is 3), and `x ++ \"3^i => i\"` needs at least 1"}),
+    "outer": (lambda n: [n], [f32], lambda x: np.outer(x, x), NS, {}),
+    "outer_twice": (lambda n: [n], [f32], lambda x: np.outer(np.tile(x, 2), np.tile(x, 2)), NS, {}),
+    "window": (lambda n: [n], [f32], windows, [(3,), (4,), (1000,)], {(2,): "?n-2 is 0 (?n is 2), and `x +* k \"o <+ k; k => o\"` needs at least 1"}),
+    "padded": (lambda n: [n], [f32], lambda x: windows(x, pad=1), NS, {}),
+    "strided": (lambda n: [n], [f32], lambda x: windows(x, 2), [(3,), (5,), (1001,)],
+                {(4,): "?n-1 is 3 (?n is 4), and `x +* k \"2*o <+ k; k => o\"` needs a multiple of 2", (1,): "?n-1 is 0 (?n is 1), and"}),
+    "halves": (lambda n: [n], [f32], lambda x: x[::2], [(2,), (4,), (1000,)], {(5,): "x has 5 output positions (?n), and `x ++ \"2*o => o\"` needs a multiple of 2"}),
+    "spread": (lambda n: [n], [f32], lambda x: np.stack([x, 0 * x], -1).ravel(), NS, {}),
+    "window_of_two": (lambda n: [n], [f32], lambda x: windows(np.tile(x, 2)), [(2,), (3,), (1000,)], {(1,): "2*?n-2 is 0 (?n is 1), and"}),
+    "more_plus": (lambda n, m: [n, m], [f32, f32], lambda x, y: np.pad(x, 1) + y, [(1, 3), (998, 1000)],
+                  {(4, 5): "?n+2 is 6 (?n is 4) and y has 5 output positions (?m), and `(x ++ \"i => 1^i^1\") + y` needs them equal"}),
+    "halves_plus": (lambda n, m: [n, m], [f32, f32], lambda x, y: x[::2] + y, [(2, 1), (1000, 500)],
+                    {(6, 2): "(?n/2) is 3 (?n is 6) and y has 2 output positions (?m), and", (5, 2): "needs a multiple of 2"}),
+    "dot": (lambda n: [n, n], [f32, f32], lambda x, y: x @ y, NS, {}),
+    "counted": (lambda n: [n], [f32], lambda x: x.sum(), NS, {}),
+    "places": (lambda n: [n], [f32], lambda x: x + np.arange(len(x)), NS, {}),
+    "filled": (lambda n: [n], [f32], lambda x: np.full(len(x), 2), NS, {}),
+    "argument": (lambda n, m: [(n, m)], [f32], lambda x: x, NMS, {}),
+    "constant": (lambda: [], [], lambda: M34, [()], {}),
+    "below": (lambda n: [n, n], [f64, f64], lambda x, y: x < y, NS, {}),
+    "whole": (lambda n: [n, n], [i64, u8], lambda x, y: x + y, NS, {}),
+}
+RESULT = {"below": boolean, "whole": i64}
+
+
+def forms(model):
+    for name, (shapes, precs, answer, fit, refused) in FORMS.items():
+        dtype = RESULT.get(name, f32)
+        for sizes in fit:
+            args = [numbers(s, p, i) for i, (s, p) in enumerate(zip(shapes(*sizes), precs))]
+            want = np.asarray(answer(*args))
+            got = np.zeros(want.shape, dtype)
+            status = model.call(name, sizes, args, [got])
+            check(status == 0 and np.allclose(got, want, 1e-5, 1e-5), f"{name} at {sizes}: status {status}, {got}, not {want}\n{model.error()}")
+            n, shape = model.shape(name, sizes, want.ndim)
+            check((n, shape) == (want.size, want.shape), f"{name} at {sizes}: {n} elements, {shape}, not {want.shape}")
+        for sizes, message in refused.items():
+            room = [np.zeros(4096, p) for p in precs]
+            status = model.call(name, sizes, room, [np.zeros(4096, dtype)])
+            check(status == 1 and message in model.error(), f"{name} at {sizes}: status {status}, {model.error()}")
+            check(model.shape(name, sizes, 1)[0] == -1, f"{name} at {sizes}: has a size all the same")
+
+
+def other_forms(model):
+    x, y = numbers(5, f32), numbers(7, f32, 2)
+    total, both = np.zeros(1, f32), np.zeros(12, f32)
+    check(model.call("pair", (5, 7), [x, y], [total, both]) == 0 and total[0] == x.sum() and np.array_equal(both, np.concatenate([x, y])), "pair")
+    out = np.zeros(5, f32)
+    check(model.call("scaled", (5,), [x, 2.5, -3], [out]) == 0 and np.allclose(out, 2.5 * x - 3), f"scaled: {out}")
+    table, ids = numbers((4, 2), f32), np.array([3, 0, 3], i32)
+    rows = np.zeros((3, 2), f32)
+    check(model.call("rows_of", (4, 3), [table, ids], [rows]) == 0 and np.array_equal(rows, table[ids]), f"rows_of: {rows}")
+    ids[1] = 4
+    check(model.call("rows_of", (4, 3), [table, ids], [rows]) == 1 and "index 4 is outside" in model.error() and "has 4 positions" in model.error(),
+          model.error())
+    ids[1] = 1
+    check(model.call("rows_of", (4, 3), [table, ids], [rows]) == 0, "after a failure the context is usable")
+    lib = model.lib
+    check(lib.forms_same(model.ctx, ctypes.c_int64(5), None, x.ctypes.data_as(ctypes.c_void_p), None) == 1 and model.error().endswith("same: x is NULL"),
+          model.error())
+    p = x.ctypes.data_as(ctypes.c_void_p)
+    check(lib.forms_same(model.ctx, ctypes.c_int64(5), p, p, None) == 0, "a result that nobody wants")
+    twice = 2 * x
+    check(lib.forms_same(model.ctx, ctypes.c_int64(5), p, p, p) == 0 and np.array_equal(x, twice), "a result in the memory of an input")
+
+
+def headers(folder):
+    for source in ("forms.tsr", "training.tsr", "words.tsr"):
+        built(TSRC, "-c", os.path.join(HERE, source), "-o", os.path.join(folder, source[:-3] + "o"))
+    for compiler, standard in (("gcc", "c11"), ("clang-19", "c11"), ("clang", "c11"), ("gcc", "c99"), ("g++", "c++17"), ("clang++-19", "c++11")):
+        if not shutil.which(compiler):
+            continue
+        path = os.path.join(folder, "all.cc" if "+" in compiler else "all.c")
+        with open(path, "w") as f:
+            f.write('#include "forms.h"\n#include "training.h"\n#include "words.h"\n#include "forms.h"\nint main(void) { return 0; }\n')
+        built(compiler, "-std=" + standard, *STRICT, "-I" + folder, "-I" + os.path.join(ROOT, "runtime"), "-c", path, "-o", os.path.join(folder, "all.o"))
+    text = open(os.path.join(folder, "forms.h")).read()
+    for line in ("int forms_met(tsr_context *ctx, int64_t n, int64_t m, const float *x, const float *y, float *result);",
+                 " *   ?n = ?m, because of `x *. y` (", " *   ?n is at least 3, because of `x +* k \"o <+ k; k => o\"` (",
+                 " *   result     2*n x 2*n; ", " *   ?n is a multiple of 2, because of ", "int64_t forms_pair_total_elements(int64_t n, int64_t m);"):
+        check(line in text, f"forms.h lacks: {line}")
+    check("main(" not in text, "a program without let%main has no NAME_main")
+
+
+def in_c(folder):
+    """embed.c says what it expects; its exit status counts what did not hold."""
+    program = os.path.join(HERE, "embed.c")
+    for level in ("-O0", "-O3"):
+        for source in ("training.tsr", "words.tsr"):
+            built(TSRC, "-c", level, "--cpu=x86-64-v2" if os.uname().machine == "x86_64" else "--verbose", os.path.join(HERE, source), "-o",
+                  os.path.join(folder, source[:-3] + "o"))
+        for compiler in ("gcc", "clang-19"):
+            if not shutil.which(compiler):
+                continue
+            exe = os.path.join(folder, "embed" + level + compiler)
+            if built(compiler, "-std=c11", *STRICT, "-D_GNU_SOURCE", "-g", "-I" + folder, program, os.path.join(folder, "training.o"),
+                     os.path.join(folder, "words.o"), *RUNTIME, "-o", exe):
+                status, out, err = run(exe, cwd=folder)
+                check(status == 0 and err == "" and out.endswith("done\n"), f"{exe}: exit status {status}\n{out}{err}")
+        status, out, err = run("valgrind", "-q", "--leak-check=full", "--error-exitcode=99", os.path.join(folder, "embed" + level + "gcc"), cwd=folder)
+        check(status == 0, f"under valgrind at {level}: exit status {status}\n{out}{err}")
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    for level in ("-O0", "-O3"):
+        model = Model(tmp, os.path.join(HERE, "forms.tsr"), level)
+        forms(model)
+        other_forms(model)
+        model.close()
+    headers(tmp)
+    in_c(tmp)
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0)
