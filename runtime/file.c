@@ -147,7 +147,7 @@ void tsr_file_check(tsr_ctx *ctx, tsr_file *file, int32_t prec, int64_t rank, co
 		int64_t *size = &ctx->syms[-1 - dims[k]];
 		if (*size < 0)
 			*size = h->dims[k];
-		good = *size == h->dims[k]; /* one symbol may stand at two axes */
+		good = *size == h->dims[k] && *size > 0; /* one symbol may stand at two axes */
 		wanted[k] = *size;
 	}
 	if (good)

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* More than any machine has, and so little that sums of such sizes do not overflow. */
+#define MOST_BYTES ((int64_t)1 << 48)
+
 enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21, COLOUR = 3 * ALIGNMENT, COLOURS = 16, COLOURED = 1 << 12 };
 
 /* Lies directly before the bytes it describes; its size is a multiple of ALIGNMENT. */
@@ -103,7 +106,7 @@ void *tsr_alloc_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes)
 	return ctx->buffers[buf] = tsr_alloc_block(ctx, bytes);
 }
 
-void tsr_reserve_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes, int32_t zero)
+void *tsr_reserve_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes, int32_t zero)
 {
 	char *data = ctx->buffers[buf];
 	if (!data || ((tsr_block *)(void *)(data - sizeof(tsr_block)))->size < (size_t)bytes) {
@@ -113,6 +116,7 @@ void tsr_reserve_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes, int32_t zero)
 	} else if (zero) {
 		memset(data, 0, (size_t)bytes);
 	}
+	return ctx->buffers[buf];
 }
 
 bool tsr_rt_bytes(int prec, int64_t rank, const int64_t *dims, int64_t *bytes)
@@ -148,7 +152,7 @@ int64_t tsr_array_bytes(tsr_ctx *ctx, const char *where, int32_t prec, int64_t r
 			tsr_fail(ctx, where, "the size %s is not known yet", names ? names[-1 - dims[k]] : "of an axis");
 		}
 	}
-	if (!tsr_rt_bytes(prec, rank, sizes, &bytes))
+	if (!tsr_rt_bytes(prec, rank, sizes, &bytes) || bytes > MOST_BYTES)
 		tsr_fail(ctx, where, "an array of this size does not fit into memory");
 	return bytes;
 }

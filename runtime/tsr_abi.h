@@ -86,9 +86,9 @@ int32_t tsr_open(tsr_ctx **ctx, const tsr_program *program, const tsr_config *co
  * may, and is then not copied. */
 int32_t tsr_invoke(tsr_ctx *ctx, const tsr_function *f, const int64_t *sizes, const void *const *inputs, const int64_t *numbers,
 				 void *const *results);
-/* Memory for a buffer whose size this call gives: what it has, where that is enough, else a new block.  `zero`: all 0, as a new
- * block is. */
-void tsr_reserve_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes, int32_t zero);
+/* Memory for a buffer whose size is known by now: what it has, where that is enough, else a new block.  `zero`: all 0, as a new
+ * block is.  Returns it. */
+void *tsr_reserve_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes, int32_t zero);
 /* The product of an array's sizes; -1 when one is not 1 .. 2^40, or the product is above 2^62. */
 int64_t tsr_elements(int64_t rank, const int64_t *dims);
 

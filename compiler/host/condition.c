@@ -181,11 +181,6 @@ static const char *fact(const tsr_graph *g, const tsr_host_condition *c)
 	int64_t by;
 	if (!c->at_least && is_multiple(g, c->left, c->right, &by))
 		return tsr_format(g->tc->arena, "%s is a multiple of %lld", left, (long long)by);
-	if (c->at_least && tsr_size_is_const(c->right) && c->left.nterms == 1 && c->left.terms[0].coef > 0) {
-		int64_t coef = c->left.terms[0].coef, least = c->right.k - c->left.k;
-		return tsr_format(g->tc->arena, "%s is at least %lld", tsr_size_str(g->store, symbol_size(g, c->left.terms[0].symbol)),
-			(long long)(least > 0 ? (least + coef - 1) / coef : 0));
-	}
 	return tsr_format(g->tc->arena, c->at_least ? "%s is at least %s" : "%s = %s", left, tsr_size_str(g->store, c->right));
 }
 
@@ -240,8 +235,8 @@ static tsr_span place(const tsr_graph *g, const tsr_why *why, const tsr_within *
 
 static tsr_size plus(const tsr_graph *g, tsr_size s, int64_t k) { return tsr_size_add(g->tc->arena, s, tsr_size_const(k)); }
 
-/* One form for conditions that say the same: a number stands on the right, quotients without a rest, and what a quotient must
- * reach its dividend must. */
+/* One form for conditions that say the same, and one that names an axis where there is one: a number stands on the right,
+ * quotients without a rest; ?n - 2 >= 1 is ?n >= 3, and what a quotient must reach, its dividend must. */
 static void settle(const tsr_graph *g, tsr_host_condition *c)
 {
 	if (tsr_size_is_const(c->left) && !c->at_least) {
@@ -254,8 +249,14 @@ static void settle(const tsr_graph *g, tsr_host_condition *c)
 		c->left = plus(g, c->left, -c->right.k);
 		c->right = plus(g, c->right, -c->right.k);
 	}
-	q = lone_symbol(c->left) ? tsr_store_symbol_get(g->store, c->left.terms[0].symbol) : NULL;
-	if (c->at_least && q && q->derived && tsr_size_is_const(c->right)) {
+	while (c->at_least && tsr_size_is_const(c->right) && c->left.nterms == 1 && c->left.terms[0].coef > 0) {
+		int64_t coef = c->left.terms[0].coef, rest = c->right.k - c->left.k;
+		uint32_t symbol = c->left.terms[0].symbol;
+		q = tsr_store_symbol_get(g->store, symbol);
+		c->left = symbol_size(g, symbol);
+		c->right = tsr_size_const(rest > 0 ? (rest + coef - 1) / coef : rest / coef);
+		if (!q->derived)
+			return;
 		c->left = tsr_store_size(g->store, q->dividend);
 		c->right = tsr_size_const(c->right.k * q->divisor);
 	}

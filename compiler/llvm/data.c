@@ -85,13 +85,26 @@ static LLVMValueRef buffer_row(tsr_emit *e, const tsr_buffer *b)
 	return LLVMConstStructInContext(e->context, row, 7, false);
 }
 
-/* The last row: the memory that the buffers at home in the arena share. */
+/* Behind the buffers: the memory that the buffers at home in the arena share. */
 static LLVMValueRef arena_row(tsr_emit *e)
 {
 	int64_t bytes = e->loops->arena_bytes;
 	LLVMValueRef row[7] = {tsr_emit_text(e, "arena"), tsr_emit_integers(e, 1, &bytes), LLVMConstNull(e->ptr), tsr_emit_i64(e, bytes),
 		tsr_emit_i64(e, 1), LLVMConstInt(e->i32, TSR_PREC_U8, false), LLVMConstInt(e->i32, TSR_ROLE_TENSOR, false)};
 	return LLVMConstStructInContext(e->context, row, 7, false);
+}
+
+/* Behind it, where there are slots: memory for those of the program, and for those of calls; its size is known later. */
+static LLVMValueRef slots_row(tsr_emit *e, const char *name)
+{
+	LLVMValueRef row[7] = {tsr_emit_text(e, name), LLVMConstNull(e->ptr), LLVMConstNull(e->ptr), tsr_emit_i64(e, -1), tsr_emit_i64(e, 0),
+		LLVMConstInt(e->i32, TSR_PREC_U8, false), LLVMConstInt(e->i32, TSR_ROLE_TENSOR, false)};
+	return LLVMConstStructInContext(e->context, row, 7, false);
+}
+
+uint32_t tsr_emit_slots_row(const tsr_emit *e, tsr_owner owner)
+{
+	return e->loops->buffers.n + (e->loops->arena_bytes > 0) + (owner != TSR_OWNER_PROGRAM);
 }
 
 static LLVMValueRef symbol_names(tsr_emit *e)
@@ -108,12 +121,16 @@ LLVMValueRef tsr_emit_program_table(tsr_emit *e)
 	LLVMValueRef known = LLVMGetNamedGlobal(e->module, "program");
 	if (known)
 		return known;
-	uint32_t n = e->loops->buffers.n, nrows = n + (e->loops->arena_bytes > 0);
-	LLVMValueRef *rows = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 1);
+	uint32_t n = e->loops->buffers.n, nrows = n;
+	LLVMValueRef *rows = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 3);
 	for (uint32_t i = 0; i < n; i++)
 		rows[i] = buffer_row(e, e->loops->buffers.at[i]);
-	if (nrows > n)
-		rows[n] = arena_row(e);
+	if (e->loops->arena_bytes > 0)
+		rows[nrows++] = arena_row(e);
+	if (e->loops->nslots) {
+		rows[nrows++] = slots_row(e, "slots");
+		rows[nrows++] = slots_row(e, "slots of a call");
+	}
 	LLVMValueRef buffers = n ? tsr_emit_global(e, LLVMConstArray2(LLVMTypeOf(rows[0]), rows, nrows), "", 8) : LLVMConstNull(e->ptr);
 	/* behind the program's numbers: how many random words each buffer has drawn */
 	LLVMValueRef table[8] = {tsr_emit_text(e, e->options->program), LLVMConstNull(e->ptr), tsr_emit_i64(e, (int64_t)e->options->seed),

@@ -36,20 +36,6 @@ static const tsr_buffer *buffer_of(tsr_emit *e, const tsr_c_arg *a)
 
 /* ---- what a call runs ------------------------------------------------------------------------------------------------------ */
 
-/* Values are stored before they are read, so what was there does not matter; state and gradients begin at zero. */
-static void reserve(tsr_emit *e, tsr_owner owner)
-{
-	for (uint32_t i = 0; i < e->loops->buffers.n; i++) {
-		const tsr_buffer *b = e->loops->buffers.at[i];
-		if (tsr_emit_constant_bytes(b) >= 0 || b->kind == TSR_BUFFER_INPUT || b->home != TSR_HOME_OWN
-		    || tsr_host_owner_of(e->host->graph, b->rank, b->dims) != owner)
-			continue;
-		bool zero = b->kind != TSR_BUFFER_VALUE && b->kind != TSR_BUFFER_TEMP;
-		LLVMValueRef args[4] = {e->ctx, tsr_emit_i64(e, i), tsr_emit_bytes(e, b), LLVMConstInt(e->i32, zero, false)};
-		tsr_emit_call(e, "tsr_reserve_buffer", e->none, 4, args);
-	}
-}
-
 static LLVMValueRef call_function(tsr_emit *e, tsr_owner owner)
 {
 	const tsr_host_export *x = &e->host->exports.at[owner];
@@ -61,7 +47,7 @@ static LLVMValueRef call_function(tsr_emit *e, tsr_owner owner)
 	tsr_emit_load_symbols(e);
 	tsr_emit_derive(e, owner);
 	tsr_emit_check_sizes(e, owner);
-	reserve(e, owner);
+	tsr_emit_memory(e, owner);
 	if (x->body)
 		tsr_emit_host(e, x->body);
 	else if (x->x->code != TSR_NONE)

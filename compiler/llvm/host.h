@@ -8,11 +8,16 @@ LLVMValueRef tsr_emit_global(tsr_emit *e, LLVMValueRef value, const char *name, 
 LLVMValueRef tsr_emit_integers(tsr_emit *e, uint32_t n, const int64_t *values);      /* a constant array, or null for none */
 LLVMValueRef tsr_emit_string(tsr_emit *e, const char *bytes, size_t size);           /* a constant tsr_str */
 LLVMValueRef tsr_emit_program_table(tsr_emit *e);
+uint32_t tsr_emit_slots_row(const tsr_emit *e, tsr_owner owner);                     /* the table's row of its slots' memory */
 int64_t tsr_emit_constant_bytes(const tsr_buffer *b);                                /* -1: a run-time size is in it */
 
-/* start.c */
+/* memory.c */
 LLVMValueRef tsr_emit_dims(tsr_emit *e, const tsr_buffer *b);                        /* address of its sizes */
 LLVMValueRef tsr_emit_bytes(tsr_emit *e, const tsr_buffer *b);
+/* Memory for every buffer whose size this owner gives. */
+void tsr_emit_memory(tsr_emit *e, tsr_owner owner);
+
+/* start.c */
 void tsr_emit_run(tsr_emit *e, tsr_code_id code);
 /* The context's tables, once a function; all run-time sizes as they stand there. */
 void tsr_emit_tables(tsr_emit *e);

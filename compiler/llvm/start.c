@@ -97,40 +97,6 @@ void tsr_emit_check_sizes(tsr_emit *e, tsr_owner owner)
 		check(e, &all[i], tsr_emit_size(e, all[i].left), tsr_emit_size(e, all[i].right));
 }
 
-LLVMValueRef tsr_emit_dims(tsr_emit *e, const tsr_buffer *b)
-{
-	if (tsr_emit_constant_bytes(b) >= 0) {
-		int64_t *dims = TSR_NEW_N(e->tc->arena, int64_t, b->rank + 1);
-		for (uint32_t i = 0; i < b->rank; i++)
-			dims[i] = b->dims[i].k;
-		return tsr_emit_integers(e, b->rank, dims);
-	}
-	LLVMValueRef dims = tsr_emit_alloca(e, LLVMArrayType2(e->i64, b->rank), "dims");
-	for (uint32_t i = 0; i < b->rank; i++)
-		LLVMBuildStore(e->builder, tsr_emit_size(e, b->dims[i]), at(e, e->i64, dims, i));
-	return dims;
-}
-
-LLVMValueRef tsr_emit_bytes(tsr_emit *e, const tsr_buffer *b)
-{
-	tsr_span span = b->tensor == TSR_NONE ? TSR_NOWHERE : tsr_tensor_get(e->host->graph, b->tensor)->span;
-	LLVMValueRef size[5] = {e->ctx, tsr_emit_where(e, span), LLVMConstInt(e->i32, b->prec, false), tsr_emit_i64(e, b->rank),
-		tsr_emit_dims(e, b)};
-	return tsr_emit_call(e, "tsr_array_bytes", e->i64, 5, size);
-}
-
-static void allocate(tsr_emit *e)
-{
-	for (uint32_t i = 0; i < e->loops->buffers.n; i++) {
-		const tsr_buffer *b = e->loops->buffers.at[i];
-		if (tsr_emit_constant_bytes(b) >= 0 || b->kind == TSR_BUFFER_FILE || b->kind == TSR_BUFFER_INPUT || b->home != TSR_HOME_OWN
-		    || tsr_host_owner_of(e->host->graph, b->rank, b->dims) != TSR_OWNER_PROGRAM)
-			continue;
-		LLVMValueRef args[3] = {e->ctx, tsr_emit_i64(e, i), tsr_emit_bytes(e, b)};
-		tsr_emit_call(e, "tsr_alloc_buffer", e->ptr, 3, args);
-	}
-}
-
 void tsr_emit_run(tsr_emit *e, tsr_code_id code)
 {
 	LLVMValueRef f = e->unit_functions[code], args[4] = {e->ctx, e->buffer_table, e->symbol_table, e->number_table};
@@ -154,7 +120,7 @@ void tsr_emit_opening(tsr_emit *e)
 	tsr_emit_load_symbols(e);
 	tsr_emit_derive(e, TSR_OWNER_PROGRAM);
 	tsr_emit_check_sizes(e, TSR_OWNER_PROGRAM);
-	allocate(e);
+	tsr_emit_memory(e, TSR_OWNER_PROGRAM);
 	if (e->host->graph->init != TSR_NONE)
 		tsr_emit_run(e, e->host->graph->init);
 }

@@ -36,9 +36,9 @@ typedef enum {
 	TSR_BUFFER_INPUT, TSR_BUFFER_TEMP
 } tsr_buffer_kind;
 
-/* Where a buffer's elements lie: in memory of its own; in the memory that many share, one after the other; or nowhere,
- * because no code touches it. */
-typedef enum { TSR_HOME_OWN, TSR_HOME_ARENA, TSR_HOME_NONE } tsr_home;
+/* Where a buffer's elements lie: in memory of its own; in the memory that many share, one after the other; in a slot of such
+ * memory that is laid out when the program knows its sizes; or nowhere, because no code touches it. */
+typedef enum { TSR_HOME_OWN, TSR_HOME_ARENA, TSR_HOME_SLOT, TSR_HOME_NONE } tsr_home;
 
 typedef struct tsr_buffer {
 	tsr_buffer_id id;
@@ -52,7 +52,7 @@ typedef struct tsr_buffer {
 	const double *data;          /* LITERAL */
 	uint64_t count;
 	tsr_home home;               /* OWN until opt/buffers.c has run */
-	int64_t offset;              /* ARENA: of element 0, in bytes; a multiple of 64 */
+	int64_t offset;              /* ARENA: of element 0, in bytes; a multiple of 64. SLOT: the slot's number */
 } tsr_buffer;
 
 /* ---- expressions and statements --------------------------------------------------------------------------------- */
@@ -157,6 +157,7 @@ typedef struct tsr_loops {
 	TSR_VEC(tsr_name) symbols;                   /* run-time sizes */
 	TSR_VEC(const char *) notes;                 /* what passes decided, one line each, for --dump=schedule */
 	int64_t separate_bytes;                      /* what all buffers of known size would take without opt/buffers.c; 0 before it */
+	uint32_t nslots;                             /* each as large as the largest of its buffers turns out */
 	int64_t arena_bytes;                         /* of the buffers at home in the arena; its contents last for one unit */
 } tsr_loops;
 

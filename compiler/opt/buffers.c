@@ -1,10 +1,14 @@
 /* Where buffers lie.  One arena holds, one after the other, all those whose contents matter only while a unit runs.
  *
- * A buffer goes into the arena when it is a value, a gradient or a temporary of known size that the program level does not see,
+ * A buffer goes into the arena when it is a value, a gradient or a temporary that the program level does not see,
  * and no unit reads an element of it before storing that element in the same run.  It is alive in a unit from the first
  * top-level statement that touches it to the last.  Two that are alive together never overlap: this holds within one
  * statement too, since a kernel is told that its buffers do not alias.  Nothing lives from one unit to the next, so units lay
  * their buffers over each other.  The largest is placed first, each at the lowest offset where it is free.
+ *
+ * Where a size is known only at run time, so is the layout: buffers that are never alive together share a slot, and the program lays
+ * the slots one after the other when it knows how large each has to be.  No axis is empty when a program runs (files without
+ * elements and sizes below 1 are refused, and what is left of an axis is tested), so a loop over one stores something.
  *
  * A buffer that nothing touches gets no memory.  Parameters, state, files, literals and what the program level sees keep memory of
  * their own.
@@ -123,7 +127,7 @@ typedef struct whole {
 } whole;
 
 /* Parts stored one behind the other along an axis, as a concatenation does: positions below `done` are stored. */
-typedef struct parts { uint32_t axis; int64_t done; bool used; } parts;
+typedef struct parts { uint32_t axis; tsr_size done; bool used; } parts;
 
 typedef struct scan {
 	const tsr_loops *l;
@@ -134,6 +138,8 @@ typedef struct scan {
 	parts *parts;
 	bool *exposed;
 } scan;
+
+static bool same_size(tsr_size x, tsr_size y) { return tsr_lin_equal((tsr_lin){ 0, x, 0, NULL }, (tsr_lin){ 0, y, 0, NULL }); }
 
 static bool is_loop(const tsr_lin *x, const tsr_stmt *loop)
 {
@@ -178,6 +184,8 @@ static void stored_whole(scan *s, tsr_buffer_id id, const tsr_nest *path, tsr_st
 	s->stored[id] = w;
 }
 
+static bool before(tsr_size x, tsr_size y) { return tsr_size_is_const(x) && tsr_size_is_const(y) && x.k < y.k; }
+
 /* A store of all positions on every axis but one, and there of a stretch that begins where the last one ended, or before. */
 static void stores_part(scan *s, const tsr_stmt *t)
 {
@@ -190,14 +198,15 @@ static void stores_part(scan *s, const tsr_stmt *t)
 		bool one = tsr_size_is_const(b->dims[i]) && b->dims[i].k == 1;
 		whole_index[i] = *x;
 		whole_index[i].offset = 0;
+		whole_index[i].base = tsr_size_const(0);
 		loop = tsr_nest_bare(&s->path, &whole_index[i]);
 		if (one && !x->n && !x->base.nterms && !x->base.k)
 			continue;
-		if (loop && !x->offset && tsr_lin_equal((tsr_lin){ 0, loop->loop.extent, 0, NULL }, (tsr_lin){ 0, b->dims[i], 0, NULL }))
+		if (loop && !x->offset && !x->base.nterms && !x->base.k && same_size(loop->loop.extent, b->dims[i]))
 			continue;
 		shifted++;
 		axis = i;
-		if (!tsr_size_is_const(b->dims[i]) || (loop && !tsr_size_is_const(loop->loop.extent)) || (!loop && (x->n || x->base.nterms || x->base.k)))
+		if (!loop && x->n)
 			return;
 	}
 	if (shifted != 1)
@@ -209,10 +218,11 @@ static void stores_part(scan *s, const tsr_stmt *t)
 				return;
 	parts *p = &s->parts[b->id];
 	const tsr_stmt *loop = tsr_nest_bare(&s->path, &whole_index[axis]);
-	int64_t from = t->store.index[axis].offset, to = from + (loop ? loop->loop.extent.k : 1);
+	tsr_size from = tsr_size_add(s->a, t->store.index[axis].base, tsr_size_const(t->store.index[axis].offset));
+	tsr_size to = tsr_size_add(s->a, from, loop ? loop->loop.extent : tsr_size_const(1));
 	if (!p->used)
-		*p = (parts){ axis, 0, true };
-	if (p->axis == axis && from <= p->done && to > p->done)
+		*p = (parts){ axis, tsr_size_const(0), true };
+	if (p->axis == axis && (same_size(from, p->done) || (before(from, p->done) && before(p->done, to))))
 		p->done = to;
 }
 
@@ -274,17 +284,22 @@ static void scan_stmt(scan *s, tsr_stmt *t)
 	}
 }
 
-/* A loop that may run no times stores nothing, unless it is an axis of the buffer and the buffer is empty then: with known
- * extents above 0 this is no question. */
-static bool may_be_empty(const tsr_stmt *t)
+/* A loop that may run no times stores nothing.  One over an axis runs. */
+static bool may_be_empty(const scan *s, const tsr_stmt *t)
 {
-	return t->kind == TSR_STMT_FOR && !(tsr_size_is_const(t->loop.extent) && t->loop.extent.k > 0);
+	if (t->kind != TSR_STMT_FOR || (tsr_size_is_const(t->loop.extent) && t->loop.extent.k > 0))
+		return false;
+	for (uint32_t i = 0; i < s->l->buffers.n && !tsr_size_is_const(t->loop.extent); i++)
+		for (uint32_t k = 0; k < s->l->buffers.at[i]->rank; k++)
+			if (same_size(s->l->buffers.at[i]->dims[k], t->loop.extent))
+				return false;
+	return true;
 }
 
 static void scan_stmts(scan *s, tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
-		bool unsure = may_be_empty(body->at[i]);
+		bool unsure = may_be_empty(s, body->at[i]);
 		s->unsure += unsure;
 		scan_stmt(s, body->at[i]);
 		s->unsure -= unsure;
@@ -293,7 +308,7 @@ static void scan_stmts(scan *s, tsr_stmts *body)
 		/* outside all loops: parts that have come together are a whole */
 		for (uint32_t b = 0; body->at[i]->kind == TSR_STMT_KERNEL && b < s->l->buffers.n; b++) {
 			const tsr_buffer *x = s->l->buffers.at[b];
-			if (s->parts[b].used && s->parts[b].done == x->dims[s->parts[b].axis].k) {
+			if (s->parts[b].used && same_size(s->parts[b].done, x->dims[s->parts[b].axis])) {
 				stored_whole(s, b, NULL, NULL);
 				s->parts[b].used = false;
 			}
@@ -351,6 +366,65 @@ static void place(const tsr_lives *lives, uint32_t n, tsr_buffer **placed, tsr_b
 	placed[slot] = b;
 }
 
+/* ---- slots ---------------------------------------------------------------------------------------------------------------- */
+
+/* How large a buffer is when every size is what many are: larger ones are placed first. */
+static double guess(const tsr_buffer *b)
+{
+	enum { USUAL = 256 };
+	double n = (double)tsr_prec_bytes(b->prec);
+	for (uint32_t i = 0; i < b->rank; i++) {
+		double size = (double)b->dims[i].k;
+		for (uint32_t k = 0; k < b->dims[i].nterms; k++)
+			size += USUAL * (double)b->dims[i].terms[k].coef;
+		n *= size < 1 ? 1 : size;
+	}
+	return n;
+}
+
+static void sort_by_guess(uint32_t n, tsr_buffer **x)
+{
+	for (uint32_t i = 1; i < n; i++) {
+		tsr_buffer *b = x[i];
+		uint32_t j = i;
+		for (; j > 0 && guess(x[j - 1]) < guess(b); j--)
+			x[j] = x[j - 1];
+		x[j] = b;
+	}
+}
+
+/* The slot whose first buffer is nearest in size; slots are filled from the largest buffer down, so none grows but by a wrong guess. */
+static void place_in_slot(tsr_loops *l, const tsr_lives *lives, uint32_t n, tsr_buffer **placed, tsr_buffer *b, tsr_arena *a)
+{
+	bool *taken = TSR_NEW_N(a, bool, l->nslots + 1);
+	for (uint32_t i = 0; i < n; i++)
+		if (together(&lives[b->id], &lives[placed[i]->id]))
+			taken[placed[i]->offset] = true;
+	b->home = TSR_HOME_SLOT;
+	for (uint32_t slot = l->nslots; slot-- > 0;)
+		if (!taken[slot]) {
+			b->offset = slot;
+			return;
+		}
+	b->offset = l->nslots++;
+}
+
+/* ---- the pass --------------------------------------------------------------------------------------------------------------- */
+
+static void arena(tsr_pass *p, const tsr_lives *lives, uint32_t n, tsr_buffer **chosen, tsr_arena *scratch)
+{
+	tsr_loops *l = p->l;
+	tsr_buffer **placed = TSR_NEW_N(scratch, tsr_buffer *, n + 1);
+	sort_by_room(n, chosen);
+	l->arena_bytes = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		place(lives, i, placed, chosen[i]);
+		if (chosen[i]->offset + room(chosen[i]) > l->arena_bytes)
+			l->arena_bytes = chosen[i]->offset + room(chosen[i]);
+		p->changes++;
+	}
+}
+
 void tsr_pass_buffers(tsr_pass *p)
 {
 	tsr_arena *scratch = tsr_arena_new();
@@ -362,20 +436,23 @@ void tsr_pass_buffers(tsr_pass *p)
 	narrow_axes(p, scratch);
 	bool *exposed = exposed_of(l, scratch);
 	tsr_lives *lives = tsr_lives_of(l, scratch);
-	tsr_buffer **chosen = TSR_NEW_N(scratch, tsr_buffer *, l->buffers.n + 1), **placed = TSR_NEW_N(scratch, tsr_buffer *, l->buffers.n + 1);
-	uint32_t n = 0;
-	l->arena_bytes = 0;
+	tsr_buffer **known = TSR_NEW_N(scratch, tsr_buffer *, l->buffers.n + 1), **later = TSR_NEW_N(scratch, tsr_buffer *, l->buffers.n + 1);
+	uint32_t nknown = 0, nlater = 0;
 	for (uint32_t i = 0; i < l->buffers.n; i++) {
 		tsr_buffer *b = l->buffers.at[i];
 		b->home = !tsr_buffer_kept(b) && lives[i].v.n == 0 ? TSR_HOME_NONE : TSR_HOME_OWN;
-		if (b->home == TSR_HOME_OWN && !tsr_buffer_kept(b) && !exposed[i] && tsr_buffer_bytes(b) > 0)
-			chosen[n++] = b;
+		if (b->home != TSR_HOME_OWN || tsr_buffer_kept(b) || exposed[i])
+			continue;
+		if (tsr_buffer_bytes(b) > 0)
+			known[nknown++] = b;
+		else if (tsr_buffer_bytes(b) < 0)
+			later[nlater++] = b;
 	}
-	sort_by_room(n, chosen);
-	for (uint32_t i = 0; i < n; i++) {
-		place(lives, i, placed, chosen[i]);
-		if (chosen[i]->offset + room(chosen[i]) > l->arena_bytes)
-			l->arena_bytes = chosen[i]->offset + room(chosen[i]);
+	arena(p, lives, nknown, known, scratch);
+	sort_by_guess(nlater, later);
+	l->nslots = 0;
+	for (uint32_t i = 0; i < nlater; i++) {
+		place_in_slot(l, lives, i, later, later[i], scratch);
 		p->changes++;
 	}
 	tsr_arena_free(scratch);

@@ -48,6 +48,8 @@ static void print_buffer(const tsr_loops *l, const tsr_buffer *b, const tsr_live
 		fprintf(out, "%12lld", (long long)bytes);
 	if (b->home == TSR_HOME_ARENA)
 		fprintf(out, "%12lld  ", (long long)b->offset);
+	else if (b->home == TSR_HOME_SLOT)
+		fprintf(out, "%8s%4lld  ", "slot", (long long)b->offset);
 	else
 		fprintf(out, "%12s  ", b->home == TSR_HOME_OWN ? "own" : "none");
 	fprintf(out, "%s", b->name);

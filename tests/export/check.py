@@ -110,16 +110,16 @@ FORMS = {
     "concat": (lambda n, m: [n, m], [f32, f32], lambda x, y: np.concatenate([x, y]), NMS, {}),
     "twice": (lambda n: [n], [f32], lambda x: np.concatenate([x, x]), NS, {}),
     "one_more": (lambda n: [n], [f32], lambda x: np.concatenate([[0], x]), NS, {}),
-    "rest": (lambda n: [n], [f32], lambda x: x[3:], [(4,), (5,), (1000,)], {(3,): "?n-3 is 0 (?n is 3), and `x ++ \"3^i => i\"` needs at least 1"}),
+    "rest": (lambda n: [n], [f32], lambda x: x[3:], [(4,), (5,), (1000,)], {(3,): "x has 3 output positions (?n), and `x ++ \"3^i => i\"` needs at least 4"}),
     "outer": (lambda n: [n], [f32], lambda x: np.outer(x, x), NS, {}),
     "outer_twice": (lambda n: [n], [f32], lambda x: np.outer(np.tile(x, 2), np.tile(x, 2)), NS, {}),
-    "window": (lambda n: [n], [f32], windows, [(3,), (4,), (1000,)], {(2,): "?n-2 is 0 (?n is 2), and `x +* k \"o <+ k; k => o\"` needs at least 1"}),
+    "window": (lambda n: [n], [f32], windows, [(3,), (4,), (1000,)], {(2,): "x has 2 output positions (?n), and `x +* k \"o <+ k; k => o\"` needs at least 3"}),
     "padded": (lambda n: [n], [f32], lambda x: windows(x, pad=1), NS, {}),
     "strided": (lambda n: [n], [f32], lambda x: windows(x, 2), [(3,), (5,), (1001,)],
-                {(4,): "?n-1 is 3 (?n is 4), and `x +* k \"2*o <+ k; k => o\"` needs a multiple of 2", (1,): "?n-1 is 0 (?n is 1), and"}),
+                {(4,): "?n-1 is 3 (?n is 4), and `x +* k \"2*o <+ k; k => o\"` needs a multiple of 2", (1,): "x has 1 output position (?n), and `x +* k \"2*o <+ k; k => o\"` needs at least 3"}),
     "halves": (lambda n: [n], [f32], lambda x: x[::2], [(2,), (4,), (1000,)], {(5,): "x has 5 output positions (?n), and `x ++ \"2*o => o\"` needs a multiple of 2"}),
     "spread": (lambda n: [n], [f32], lambda x: np.stack([x, 0 * x], -1).ravel(), NS, {}),
-    "window_of_two": (lambda n: [n], [f32], lambda x: windows(np.tile(x, 2)), [(2,), (3,), (1000,)], {(1,): "2*?n-2 is 0 (?n is 1), and"}),
+    "window_of_two": (lambda n: [n], [f32], lambda x: windows(np.tile(x, 2)), [(2,), (3,), (1000,)], {(1,): "x has 1 output position (?n), and `((x, x) ++^ \"i; j => i^j\") +* k"}),
     "more_plus": (lambda n, m: [n, m], [f32, f32], lambda x, y: np.pad(x, 1) + y, [(1, 3), (998, 1000)],
                   {(4, 5): "?n+2 is 6 (?n is 4) and y has 5 output positions (?m), and `(x ++ \"i => 1^i^1\") + y` needs them equal"}),
     "halves_plus": (lambda n, m: [n, m], [f32, f32], lambda x, y: x[::2] + y, [(2, 1), (1000, 500)],
@@ -214,7 +214,27 @@ def in_c(folder):
         check(status == 0, f"under valgrind at {level}: exit status {status}\n{out}{err}")
 
 
+def documents(folder):
+    """The C of the documents compiles, and what has a main runs."""
+    for document in ("README.md", "docs/runtime.md"):
+        text = open(os.path.join(ROOT, document)).read()
+        for language, body in re.findall(r"^```(\w*)\n(.*?)^```", text, re.S | re.M):
+            if body.startswith("(* model.tsr *)"):
+                with open(os.path.join(folder, "model.tsr"), "w") as f:
+                    f.write(body)
+                built(TSRC, "-c", "model.tsr", cwd=folder)
+            if language == "c":
+                with open(os.path.join(folder, "main.c"), "w") as f:
+                    f.write(body)
+                exe = "main(" in body
+                made = built("cc", *STRICT, "-I" + folder, *([] if exe else ["-c"]), "main.c", *(["model.o"] if exe else []), *RUNTIME[:1 if not exe else 9],
+                             "-o", "main", cwd=folder)
+                status, out, err = run(os.path.join(folder, "main")) if made and exe else (0, "0.0000", "")
+                check(status == 0 and re.match(r"[01]\.\d{4}", out), f"{document}: exit status {status}\n{out}{err}")
+
+
 with tempfile.TemporaryDirectory() as tmp:
+    documents(tmp)
     for level in ("-O0", "-O3"):
         model = Model(tmp, os.path.join(HERE, "forms.tsr"), level)
         forms(model)
