@@ -154,7 +154,7 @@ static bool to_loops(tsr_drive_state *d)
 static tsr_llvm *machine(tsr_drive_state *d)
 {
 	const tsr_options *o = d->options;
-	bool object = o->kind == TSR_OUTPUT_OBJECT && o->command == TSR_COMMAND_COMPILE;
+	bool object = o->command == TSR_COMMAND_COMPILE && (o->kind == TSR_OUTPUT_OBJECT || (o->kind != TSR_OUTPUT_EXECUTABLE && d->graph->exports.n));
 	const char *stem = tsr_drive_stem(d, o->input);
 	tsr_llvm_options l = {
 		.level = o->level, .debug = o->debug, .triple = o->triple, .program = stem, .seed = o->seed_given ? o->seed : 0,

@@ -311,12 +311,13 @@ void tsr_elab_export(tsr_elab *el, const tsr_env *env, const tsr_ast *item)
 	tsr_export *x = TSR_NEW(el->arena, tsr_export);
 	x->name = item->export.name;
 	x->span = item->span;
+	x->at = item->at;
 	x->code = TSR_NONE;
 	x->from = el->g->tensors.n;
 	for (uint32_t i = 0; i < el->g->exports.n; i++)
 		if (el->g->exports.at[i]->name == x->name) {
 			tsr_diag *d = tsr_report(el->tc, TSR_E_EXPORT, item->at, "there is an exported function `%s` already", x->name);
-			tsr_note_at(el->tc, d, el->g->exports.at[i]->span, "the first one");
+			tsr_note_at(el->tc, d, el->g->exports.at[i]->at, "the first one");
 			return;
 		}
 	tsr_instance *instance = tsr_instance_new(el->arena, x->name);

@@ -151,7 +151,7 @@ typedef struct tsr_export_result { tsr_name name; tsr_tensor_id tensor; tsr_part
 
 typedef struct tsr_export {
 	tsr_name name;
-	tsr_span span;
+	tsr_span span, at;                   /* all of it; its name */
 	TSR_VEC(tsr_export_arg) args;
 	TSR_VEC(uint32_t) symbols;           /* the ?n of the signature, each once, in the order of the text */
 	TSR_VEC(tsr_export_result) results;  /* what C gets; empty for code and programs */
@@ -184,6 +184,6 @@ static inline tsr_tensor *tsr_tensor_get(const tsr_graph *g, tsr_tensor_id id) {
 bool tsr_graph_close(tsr_graph *g);
 void tsr_graph_print(const tsr_graph *g, FILE *out);         /* --dump=graph */
 void tsr_graph_check(const tsr_graph *g);
-/* `tsrc check`: name : shape in spec notation, for every named tensor in source order. */
+/* `tsrc check`: name : shape in spec notation, for every named tensor in source order; then the exported functions. */
 void tsr_graph_print_shapes(const tsr_graph *g, FILE *out);
 #endif

@@ -140,6 +140,33 @@ void tsr_graph_print(const tsr_graph *g, FILE *out)
 	}
 }
 
+static void print_typed(const tsr_graph *g, tsr_tensor_id id, tsr_part part, FILE *out)
+{
+	const tsr_tensor *t = tsr_tensor_get(g, id);
+	const char *shape = tsr_solved_str(g->store, &t->solved);
+	tsr_prec prec = part == TSR_PART_GRAD ? tsr_tensor_grad_prec(t) : t->prec;
+	fprintf(out, "%s%s%s", strcmp(shape, "()") ? shape : "", strcmp(shape, "()") ? " " : "", tsr_prec_name(prec));
+}
+
+static void print_export(const tsr_graph *g, const tsr_export *x, FILE *out)
+{
+	fprintf(out, "export %s", x->name);
+	for (uint32_t i = 0; i < x->args.n; i++) {
+		const tsr_export_arg *a = &x->args.at[i];
+		fprintf(out, " (%s : ", a->name);
+		if (a->tensor == TSR_NONE)
+			fputs(g->numbers.at[a->number]->integer ? "i64" : "f64", out);
+		else
+			print_typed(g, a->tensor, TSR_PART_VALUE, out);
+		fputc(')', out);
+	}
+	for (uint32_t i = 0; i < x->results.n; i++) {
+		fputs(i ? ", " : " = ", out);
+		print_typed(g, x->results.at[i].tensor, x->results.at[i].part, out);
+	}
+	fputc('\n', out);
+}
+
 void tsr_graph_print_shapes(const tsr_graph *g, FILE *out)
 {
 	for (uint32_t i = 0; i < g->shown.n; i++) {
@@ -147,4 +174,6 @@ void tsr_graph_print_shapes(const tsr_graph *g, FILE *out)
 		if (!t->poison)
 			fprintf(out, "%s : %s\n", t->name, tsr_solved_str(g->store, &t->solved));
 	}
+	for (uint32_t i = 0; i < g->exports.n; i++)
+		print_export(g, g->exports.at[i], out);
 }

@@ -106,15 +106,15 @@ static void claim(tsr_hlower *l, tsr_map *names, const char *name, const tsr_exp
 		e->value.p = (void *)(uintptr_t)x;
 	if (!other || other == x)
 		return;
-	tsr_diag *d = tsr_report(l->tc, TSR_E_EXPORT, x->span, "C would have two functions `%s`", name);
-	tsr_note_at(l->tc, d, other->span, "the other one belongs to this exported function");
+	tsr_diag *d = tsr_report(l->tc, TSR_E_EXPORT, x->at, "C would have two functions `%s`", name);
+	tsr_note_at(l->tc, d, other->at, "the other one belongs to this exported function");
 }
 
 /* Every function has a name of its own in the header: NAME, NAME_elements, NAME_shape, and the header's `open` and `main`. */
 static void claim_names(tsr_hlower *l, tsr_map *names, const tsr_host_export *x)
 {
 	if (!strcmp(x->name, "open") || !strcmp(x->name, "main"))
-		tsr_report(l->tc, TSR_E_EXPORT, x->x->span, "`%s` is a function that a header has already; give this one another name", x->name);
+		tsr_report(l->tc, TSR_E_EXPORT, x->x->at, "`%s` is a function that a header has already; give this one another name", x->name);
 	claim(l, names, x->name, x->x);
 	for (uint32_t i = 0; i < x->args.n; i++) {
 		if (x->args.at[i].kind != TSR_C_RESULT)
@@ -195,7 +195,7 @@ static void misplaced(const tsr_graph *g, const tsr_tensor *t, tsr_owner o)
 	const char *name = g->exports.at[o]->name;
 	d = tsr_report(g->tc, TSR_E_EXPORT_SIZE, t->span, "`%s` : %s is there before `%s` is called, and only a call gives its size", t->name,
 		shape, name);
-	tsr_note_at(g->tc, d, g->exports.at[o]->span, "`%s` gives it", name);
+	tsr_note_at(g->tc, d, g->exports.at[o]->at, "`%s` gives it", name);
 	tsr_hint(g->tc, d, t->kind == TSR_TENSOR_PARAM ? "give the argument's axis a number in place of a `?`"
 		: "declare the state inside `%s`: there it begins at zero in each call", name);
 }

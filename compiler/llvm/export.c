@@ -84,7 +84,7 @@ static LLVMValueRef function_table(tsr_emit *e, tsr_owner owner, const kinds *k)
 	const tsr_host_export *x = &e->host->exports.at[owner];
 	uint32_t n = k->n[TSR_C_INPUT];
 	LLVMValueRef names = n ? tsr_emit_global(e, LLVMConstArray2(e->ptr, k->input_names, n), "", 8) : LLVMConstNull(e->ptr);
-	LLVMValueRef parts[13] = {tsr_emit_text(e, x->name), tsr_emit_where(e, x->x->span), tsr_emit_program_table(e)};
+	LLVMValueRef parts[13] = {tsr_emit_text(e, x->name), tsr_emit_where(e, x->x->at), tsr_emit_program_table(e)};
 	for (int i = 0; i < 4; i++) {
 		parts[3 + i] = tsr_emit_i64(e, k->n[i]);
 		parts[7 + i] = tsr_emit_integers(e, k->n[i], k->ids[i]);

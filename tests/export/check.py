@@ -90,6 +90,14 @@ def softmax(x):
     return e / e.sum(-1, keepdims=True)
 
 
+def deep(x, w):
+    layer = lambda v: np.maximum(v, 0) @ w.T
+    a = layer(x)
+    b = layer(a)
+    return layer(layer(b + a)) - b
+
+
+NOISE = []
 M34 = np.arange(1, 13).reshape(4, 3)
 NS = [(n,) for n in (1, 2, 3, 7, 13, 64, 1000)]
 NMS = [(1, 1), (1, 5), (5, 1), (2, 3), (7, 7), (13, 1000), (1000, 13)]
@@ -132,6 +140,8 @@ FORMS = {
     "constant": (lambda: [], [], lambda: M34, [()], {}),
     "below": (lambda n: [n, n], [f64, f64], lambda x, y: x < y, NS, {}),
     "whole": (lambda n: [n, n], [i64, u8], lambda x, y: x + y, NS, {}),
+    "deep": (lambda n: [(n, 8), (8, 8)], [f32, f32], deep, NS, {}),
+    "attend": (lambda n, k: [(n, k, 4)], [f32], lambda x: softmax(x @ x.transpose(0, 2, 1)) @ x, NMS, {}),
 }
 RESULT = {"below": boolean, "whole": i64}
 
@@ -173,6 +183,18 @@ def other_forms(model):
           model.error())
     p = x.ctypes.data_as(ctypes.c_void_p)
     check(lib.forms_same(model.ctx, ctypes.c_int64(5), p, p, None) == 0, "a result that nobody wants")
+    shifted = np.arange(8, dtype=f32)[1:6]                             # aligned to its elements alone
+    check(model.call("same", (5,), [shifted, shifted], [out]) == 0 and np.array_equal(out, 2 * shifted), "an input that is not aligned")
+    for turn in range(1, 4):
+        total, calls, n = np.zeros(5 * turn, f32), np.zeros(1, f32), 5 * turn
+        values = numbers(n, f32, turn)
+        check(model.call("counted_up", (n,), [values], [total, calls]) == 0 and np.array_equal(total, values) and calls[0] == turn,
+              f"state: {total}, {calls}")
+    first, second = np.zeros(4, f32), np.zeros(4, f32)
+    check(model.call("noise", (4,), [x[:4]], [first]) == 0 and model.call("noise", (4,), [x[:4]], [second]) == 0, "noise")
+    check(np.all((first >= 0) & (first < 1)) and not np.array_equal(first, second), f"noise: {first}, {second}")
+    NOISE.append(np.concatenate([first, second]))
+    check(np.array_equal(NOISE[0], NOISE[-1]), f"a context begins with the program's seed: {NOISE[0]}, {NOISE[-1]}")
     twice = 2 * x
     check(lib.forms_same(model.ctx, ctypes.c_int64(5), p, p, p) == 0 and np.array_equal(x, twice), "a result in the memory of an input")
 
@@ -235,8 +257,8 @@ def documents(folder):
 
 with tempfile.TemporaryDirectory() as tmp:
     documents(tmp)
-    for level in ("-O0", "-O3"):
-        model = Model(tmp, os.path.join(HERE, "forms.tsr"), level)
+    for level in (("-O0",), ("-O3",), ("-O1", "-g", "--no-fuse")):
+        model = Model(tmp, os.path.join(HERE, "forms.tsr"), *level)
         forms(model)
         other_forms(model)
         model.close()
