@@ -371,6 +371,8 @@ static void settle_conditions(tsr_store *s)
 		tsr_cstr *c = s->cstrs.at[s->emitted.at[i]];
 		if (!c->done && c->kind == TSR_C_TOTAL)
 			tsr_visit_total(s, c);
+		if (!c->done && c->kind == TSR_C_TOTAL && !s->nerrors)
+			tsr_fault_product(s, c);
 	}
 	uint32_t n = s->conditions.n;
 	const tsr_condition *all = s->conditions.at;

@@ -19,13 +19,15 @@ static tsr_size minus(tsr_store *s, tsr_size x, tsr_size y)
 	return tsr_size_add(s->arena, x, tsr_size_scale(s->arena, y, -1));
 }
 
-/* Arithmetic gives a size, not always all of a dimension: a 1 may be the claim-free unit; where another part of the term
+/* Arithmetic gives a size, not always all of a dimension: a 1, and a symbol that may be 1, may be the claim-free unit; where another part of the term
  * bears the name, an unknown one may bear it or not; an axis under a total may bear any. Such a size comes late: when
  * closing has begun and nothing else is left to do, so that what the constraints say of it comes first, whatever their
- * order. Then it is an atom; those that bear a name come before those that might. */
+ * order. Then it is an atom. Those whose basis is known come first, then those that bear a name, then those that might; and
+ * numbers before sizes with symbols, of which there may be no product. */
 static bool premature(tsr_store *s, const tsr_cstr *c, tsr_size q, bool basis_open, tsr_name basis)
 {
-	if (s->settling >= (basis ? TSR_SETTLE_NAMED : TSR_SETTLE_SIZES) || !(basis_open || (tsr_size_is_const(q) && q.k == 1)))
+	int doubt = !basis_open ? TSR_SETTLE_SURE : basis ? TSR_SETTLE_NAMED : TSR_SETTLE_BARE;
+	if ((int)s->settling >= doubt + !tsr_size_is_const(q) || !(basis_open || !tsr_size_is_const(q) || q.k == 1))
 		return false;
 	tsr_push(s->arena, &s->late, c->id);
 	return true;
@@ -126,10 +128,36 @@ static void total_known(tsr_store *s, tsr_cstr *c, tsr_size have, bool has_want,
 	}
 }
 
+/* The number that want is of `known`, which has symbols; 0: none. */
+static tsr_size ratio(tsr_store *s, tsr_size want, tsr_size known)
+{
+	tsr_size q = tsr_size_const(want.nterms ? want.terms[0].coef / known.terms[0].coef : 0);
+	return tsr_size_equal(tsr_size_scale(s->arena, known, q.k), want) ? q : tsr_size_const(0);
+}
+
+/* One axis is unknown. A quotient by symbols is none that could be written: the others may say what it is, to the last. */
+static void total_axis(tsr_store *s, tsr_cstr *c, const product *p, tsr_size want)
+{
+	bool number = tsr_size_is_const(p->known);
+	tsr_size q = number ? want : ratio(s, want, p->known);
+	if (premature(s, c, q, true, NULL))
+		return;
+	if (number && !tsr_size_divide(s, want, p->known.k, true, &c->why, &q))
+		q = tsr_size_const(0);
+	if (!number && q.k == 0 && s->settling < TSR_SETTLE_BOUNDS) {
+		tsr_push(s->arena, &s->late, c->id);
+	} else if (too_small(q, 1)) {
+		fail_total(s, c, p->known, want);
+	} else {
+		c->done = true;
+		tsr_dim_equate(s, c, p->var, derived(c, q, NULL));
+	}
+}
+
 void tsr_visit_total(tsr_store *s, tsr_cstr *c)
 {
 	product p = axes_product(s, c);
-	tsr_size want = c->total.size, q;
+	tsr_size want = c->total.size;
 	bool has_want = true;
 	if (c->total.has_dim) {
 		tsr_dim d = tsr_dim_find(s, c->total.d);
@@ -142,22 +170,16 @@ void tsr_visit_total(tsr_store *s, tsr_cstr *c)
 	}
 	if (p.poison) {
 		c->done = true;
+	} else if (tsr_size_is_const(p.known) && p.known.k == 0) {
+		fail_total(s, c, p.known, want);
 	} else if (p.unsupported) {                   /* visited again when closing has solved what symbols it could */
 		return;
 	} else if (p.nopen == 0 && p.nvars == 0) {
 		total_known(s, c, p.known, has_want, want);
-	} else if (has_want && tsr_size_is_const(p.known) && tsr_size_is_const(want) && (p.known.k == 0 || want.k % p.known.k != 0)) {
+	} else if (has_want && tsr_size_is_const(p.known) && tsr_size_is_const(want) && want.k % p.known.k != 0) {
 		fail_total(s, c, p.known, want);
-	} else if (p.nopen == 0 && p.nvars == 1 && has_want && !premature(s, c, want, true, NULL)) {
-		c->done = true;
-		if (tsr_size_equal(p.known, want))
-			q = tsr_size_const(1);
-		else if (!tsr_size_is_const(p.known) || !tsr_size_divide(s, want, p.known.k, true, &c->why, &q))
-			q = tsr_size_const(0);
-		if (too_small(q, 1))
-			fail_total(s, c, p.known, want);
-		else
-			tsr_dim_equate(s, c, p.var, derived(c, q, NULL));
+	} else if (p.nopen == 0 && p.nvars == 1 && has_want) {
+		total_axis(s, c, &p, want);
 	}
 }
 
@@ -193,7 +215,7 @@ static void fail_affine(tsr_store *s, tsr_cstr *c)
 static void affine_solve(tsr_store *s, tsr_cstr *c, tsr_dim unknown, tsr_size num, int64_t by, tsr_name basis, bool basis_open)
 {
 	tsr_size q;
-	if (premature(s, c, tsr_size_const(tsr_size_is_const(num) && num.k == by), basis_open, basis))
+	if (premature(s, c, tsr_size_is_const(num) ? tsr_size_const(num.k == by) : num, basis_open, basis))
 		return;
 	if (!tsr_size_divide(s, num, by, true, &c->why, &q) || too_small(q, 1)) {
 		fail_affine(s, c);
@@ -347,7 +369,7 @@ static void concat_rest(tsr_store *s, tsr_cstr *c, const parts *p, tsr_dim d, ts
 			tsr_dim_equate(s, c, d, p->nknown == 1 ? p->last : derived(c, p->sum, p->basis));
 	} else if (p->nvars == 1 && (!p->nknown || !premature(s, c, rest, p->basis != NULL, basis_of(d)))) {
 		c->done = true;
-		if (!tsr_size_is_const(rest))
+		if (!tsr_size_is_const(rest) && p->nknown)    /* what is known when the program runs is there */
 			tsr_require(s, TSR_CONDITION_AT_LEAST, rest, tsr_size_const(1), &c->why);
 		tsr_dim_equate(s, c, p->var, p->nknown ? derived(c, rest, basis_of(d)) : d);
 	}

@@ -107,6 +107,19 @@ void tsr_require(tsr_store *s, tsr_condition_kind kind, tsr_size left, tsr_size 
 	}
 }
 
+bool tsr_size_required(tsr_store *s, tsr_size a, tsr_size b)
+{
+	tsr_size apart = tsr_size_add(s->arena, a, tsr_size_scale(s->arena, b, -1)), back = tsr_size_scale(s->arena, apart, -1);
+	for (uint32_t i = 0; i < s->conditions.n; i++) {
+		const tsr_condition *c = &s->conditions.at[i];
+		tsr_size x = tsr_size_normal(s, c->left), y = tsr_size_normal(s, c->right);
+		tsr_size known = tsr_size_add(s->arena, x, tsr_size_scale(s->arena, y, -1));
+		if (c->kind == TSR_CONDITION_EQUAL && (tsr_size_equal(apart, known) || tsr_size_equal(back, known)))
+			return true;
+	}
+	return false;
+}
+
 static bool mentions(tsr_store *s, tsr_size x, uint32_t symbol)
 {
 	for (uint32_t i = 0; i < x.nterms; i++) {

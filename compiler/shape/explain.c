@@ -261,6 +261,12 @@ void tsr_fault_total(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want)
 		tsr_size_str(s, have), tsr_size_str(s, want)), 0, NULL);
 }
 
+void tsr_fault_product(tsr_store *s, tsr_cstr *c)
+{
+	story t = found(s, TSR_E_TOTAL, c);
+	report(&t, "the number of elements is a product of sizes that are known only when the program runs", 0, NULL);
+}
+
 void tsr_fault_concat(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want)
 {
 	story t = found(s, TSR_E_CONCAT, c);

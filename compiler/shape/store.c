@@ -238,17 +238,13 @@ void tsr_bind_dim(tsr_store *s, uint32_t root, tsr_dim value, const tsr_cstr *ca
 	tsr_wake(s, &v->watchers);
 }
 
-/* Two bounds of which one is a symbol that may still be solved to be the other: they are compared when that is known. */
+/* Two bounds that symbols tell apart: whether they are equal is known when all is known, also of the conditions for the run. */
 static bool may_agree(tsr_store *s, tsr_dim a, tsr_dim b)
 {
 	if (a.kind != TSR_DIM_ATOM || b.kind != TSR_DIM_ATOM || a.atom.basis != b.atom.basis)
 		return false;
 	tsr_size x = tsr_size_normal(s, a.atom.size), y = tsr_size_normal(s, b.atom.size);
-	tsr_size apart = tsr_size_add(s->arena, x, tsr_size_scale(s->arena, y, -1));
-	bool local = false;
-	for (uint32_t i = 0; i < apart.nterms; i++)
-		local |= !s->symbols.at[apart.terms[i].symbol].exported;
-	return local;
+	return tsr_size_add(s->arena, x, tsr_size_scale(s->arena, y, -1)).nterms && (s->settling < TSR_SETTLE_BOUNDS || tsr_size_required(s, x, y));
 }
 
 void tsr_lower_dim(tsr_store *s, uint32_t root, tsr_dim atom, const tsr_cstr *cause)
@@ -257,10 +253,10 @@ void tsr_lower_dim(tsr_store *s, uint32_t root, tsr_dim atom, const tsr_cstr *ca
 	if (v->has_lower) {
 		if (TSR_PLANTED(1) || tsr_dim_same(s, v->lower, atom))                    /* the first bound stays */
 			return;
-		if (s->settling < TSR_SETTLE_BOUNDS && may_agree(s, v->lower, atom))
-			tsr_push(s->arena, &s->late, cause->id);
-		else
+		if (!may_agree(s, v->lower, atom))
 			tsr_bind_dim(s, root, tsr_dim_unit(), cause);
+		else if (s->settling < TSR_SETTLE_BOUNDS)
+			tsr_push(s->arena, &s->late, cause->id);
 		return;
 	}
 	v->has_lower = true;
@@ -493,7 +489,7 @@ void tsr_solve(tsr_store *s)
 	s->solving = true;
 	work_off(s);
 	while (s->closing && s->late.n) {
-		for (int level = TSR_SETTLE_NAMED; level <= TSR_SETTLE_BOUNDS && !settle(s, level);)
+		for (int level = TSR_SETTLE_SURE; level <= TSR_SETTLE_BOUNDS && !settle(s, level);)
 			level++;
 		work_off(s);
 	}

@@ -107,7 +107,8 @@ struct tsr_store {
 	tsr_map noted;               /* their hashes (the next free one above, where two meet) -> place in the list + 1 */
 	tsr_ids queue; uint32_t head;    /* the worklist: queue.at[head..] */
 	tsr_ids late;                    /* constraints whose sizes wait for the others, to be settled when nothing else is left to do */
-	enum { TSR_SETTLE_NONE, TSR_SETTLE_NAMED, TSR_SETTLE_SIZES, TSR_SETTLE_BOUNDS } settling;    /* while they are visited: how far */
+	/* While they are visited, how far: sizes whose basis is certain, bears a name, might bear one (numbers; + 1: symbols). */
+	enum { TSR_SETTLE_NONE, TSR_SETTLE_SURE, TSR_SETTLE_NAMED = 3, TSR_SETTLE_BARE = 5, TSR_SETTLE_BOUNDS = 7 } settling;
 	tsr_ids dirty_dims, dirty_rows;  /* closing: variables that learned something */
 	bool closing, exhausted, solving;
 	uint64_t steps, looks;
@@ -141,6 +142,8 @@ tsr_meet tsr_dim_meet(tsr_store *s, tsr_dim a, tsr_dim b, const tsr_why *why);
 bool tsr_size_meet(tsr_store *s, tsr_size a, tsr_size b, const tsr_why *why);
 /* A condition for the run, noted once. */
 void tsr_require(tsr_store *s, tsr_condition_kind kind, tsr_size left, tsr_size right, const tsr_why *why);
+/* A condition says that a = b. */
+bool tsr_size_required(tsr_store *s, tsr_size a, tsr_size b);
 /* x / d, where that may need a derived symbol: floor, with the condition that nothing remains when `exact`. */
 bool tsr_size_divide(tsr_store *s, tsr_size x, int64_t d, bool exact, const tsr_why *why, tsr_size *out);
 /* The basis of something derived from both: a name beats default; false when two names differ. */
@@ -240,6 +243,8 @@ void tsr_fault_infinite(tsr_store *s, tsr_cstr *c);
 void tsr_fault_affine(tsr_store *s, tsr_cstr *c, tsr_dim d, tsr_dim over, tsr_dim kernel);
 void tsr_fault_unit_term(tsr_store *s, tsr_cstr *c);
 void tsr_fault_total(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want);
+/* Of a total that no step of closing could compare. */
+void tsr_fault_product(tsr_store *s, tsr_cstr *c);
 void tsr_fault_concat(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want);
 void tsr_fault_at_least(tsr_store *s, tsr_cstr *c, tsr_size have);
 /* A parameter's open axis (its variable), or open row (var TSR_NO_ID). */

@@ -1,7 +1,7 @@
 /* Problems over dimensions.  Exhaustive: three variables, the claim-free unit and atoms of sizes 1 to 3 in two bases, every
  * set of one to four of the 72 relations that mention a variable, each variable an interior or a leaf. Of the sets
  * that differ by renaming the variables, or by exchanging sizes 2 and 3, or the two bases, only the first is judged.
- * Sampled: parameters, at-least conditions; affine and concatenated terms. */
+ * Sampled: parameters, at-least conditions, totals; affine and concatenated terms; symbols. */
 #include "oracle.h"
 #include <string.h>
 
@@ -117,13 +117,15 @@ void dims_every(const plan *plan, tally *out)
 
 /* ---- samples with terms ------------------------------------------------------------------------------------------ */
 
-static simple some_simple(uint64_t *seed, int ndims, int largest)
+static simple some_simple(uint64_t *seed, const problem *p, int largest)
 {
 	int code = pick(seed, 5) ? ATOM(1 + pick(seed, largest), pick(seed, 6) ? 0 : 1) : UNIT;
-	return pick(seed, 3) ? (simple){.is_var = true, .at = (int8_t)pick(seed, ndims)} : (simple){.code = (int16_t)code};
+	if (p->nsymbols && pick(seed, 3))
+		code = SYMBOL(pick(seed, p->nsymbols), pick(seed, 6) ? 0 : 1);
+	return pick(seed, 3) ? (simple){.is_var = true, .at = (int8_t)pick(seed, p->ndims)} : (simple){.code = (int16_t)code};
 }
 
-static term some_term(uint64_t *seed, int ndims)
+static term some_term(uint64_t *seed, const problem *p)
 {
 	term t = {.kind = T_VAR, .nparts = 1};
 	switch (pick(seed, 5)) {
@@ -143,7 +145,7 @@ static term some_term(uint64_t *seed, int ndims)
 		break;
 	}
 	for (int i = 0; i < t.nparts; i++)
-		t.part[i] = some_simple(seed, ndims, t.kind == T_VAR ? 6 : 3);
+		t.part[i] = some_simple(seed, p, t.kind == T_VAR ? 6 : 3);
 	if (t.kind == T_VAR && !t.part[0].is_var)
 		t.kind = T_CONST;
 	return t;
@@ -153,6 +155,9 @@ static bool mentions_variable(const cons *c)
 {
 	for (int i = 0; i < MAX_PARTS; i++)
 		if ((i < c->a.nparts && c->a.part[i].is_var) || (i < c->b.nparts && c->b.part[i].is_var))
+			return true;
+	for (int i = 0; i < MAX_FLANK; i++)
+		if ((i < c->ra.ntrail && c->ra.trail[i].part[0].is_var) || (i < c->rb.ntrail && c->rb.trail[i].part[0].is_var))
 			return true;
 	return false;
 }
@@ -169,25 +174,72 @@ static bool in_a_concat(const problem *p, int v)
 	return false;
 }
 
+/* The elements of one row or two, of axes alone: at most one of them a symbol, as a product of symbols is tested when the
+ * program runs. */
+static void some_total(uint64_t *seed, const problem *p, cons *c)
+{
+	int axes = 1 + pick(seed, 3);
+	bool symbol = false;
+	*c = (cons){.kind = TOTAL, .nrows = (int8_t)(1 + pick(seed, 2)), .n = (int16_t)(1 + pick(seed, 6)), .ra.var = -1, .rb.var = -1};
+	for (int i = 0; i < axes; i++) {
+		flat_row *r = c->nrows > 1 && i ? &c->rb : &c->ra;
+		simple x = some_simple(seed, p, 3);
+		if (!x.is_var && is_symbol(x.code) && symbol)
+			x.code = ATOM(2, 0);
+		symbol |= !x.is_var && is_symbol(x.code);
+		r->trail[r->ntrail++] = (term){.kind = x.is_var ? T_VAR : T_CONST, .nparts = 1, .part = {x}};
+	}
+	if (pick(seed, 2))
+		c->a = term_var(pick(seed, p->ndims));
+}
+
+static void some_constraint(uint64_t *seed, const problem *p, cons *c)
+{
+	int kind = pick(seed, 8);
+	if (p->nsymbols && pick(seed, 6) == 0) {
+		some_total(seed, p, c);
+		return;
+	}
+	*c = (cons){.kind = kind == 0 ? AT_LEAST : kind < 4 ? DIM_EQ : DIM_LE, .n = (int16_t)(1 + pick(seed, 3))};
+	c->a = kind == 0 ? term_var(pick(seed, p->ndims)) : some_term(seed, p);
+	if (kind > 0)
+		c->b = some_term(seed, p);
+}
+
+static problem some_problem(uint64_t *seed, int nsymbols)
+{
+	problem p = {.ndims = 3, .ncons = 1 + pick(seed, 3), .nsymbols = nsymbols};
+	for (int v = 0; v < p.ndims; v++)
+		p.dim_role[v] = pick(seed, 3) == 0 ? LEAF : INTERIOR;
+	for (int i = 0; i < nsymbols; i++)
+		p.exported[i] = pick(seed, 2);
+	for (int c = 0; c < p.ncons; c++)
+		do
+			some_constraint(seed, &p, &p.at[c]);
+		while (!mentions_variable(&p.at[c]));
+	for (int v = 0; v < p.ndims; v++)
+		p.discardable[v] = pick(seed, 3) == 0 && in_a_concat(&p, v);
+	return p;
+}
+
 void dims_sampled(const plan *plan, tally *out)
 {
 	for (unsigned long i = 0; i < plan->terms; i++) {
 		uint64_t seed = seed_of(plan, i);
 		if (!in_share(plan, i))
 			continue;
-		problem p = {.ndims = 3, .ncons = 1 + pick(&seed, 3)};
-		for (int v = 0; v < p.ndims; v++)
-			p.dim_role[v] = pick(&seed, 3) == 0 ? LEAF : INTERIOR;
-		for (int c = 0; c < p.ncons; c++)
-			do {
-				int kind = pick(&seed, 8);
-				p.at[c] = (cons){.kind = kind == 0 ? AT_LEAST : kind < 4 ? DIM_EQ : DIM_LE, .n = (int16_t)(1 + pick(&seed, 3))};
-				p.at[c].a = kind == 0 ? term_var(pick(&seed, p.ndims)) : some_term(&seed, p.ndims);
-				if (kind > 0)
-					p.at[c].b = some_term(&seed, p.ndims);
-			} while (!mentions_variable(&p.at[c]));
-		for (int v = 0; v < p.ndims; v++)
-			p.discardable[v] = pick(&seed, 3) == 0 && in_a_concat(&p, v);
+		problem p = some_problem(&seed, 0);
 		judge_terms(&p, out);
+	}
+}
+
+void symbols_sampled(const plan *plan, tally *out)
+{
+	for (unsigned long i = 0; i < plan->symbols; i++) {
+		uint64_t seed = seed_of(plan, i);
+		if (!in_share(plan, i))
+			continue;
+		problem p = some_problem(&seed, 1 + pick(&seed, MAX_SYMBOLS));
+		judge_symbols(&p, out);
 	}
 }

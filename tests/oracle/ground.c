@@ -84,6 +84,17 @@ static bool row_equal(const flat_row *a, const flat_row *b, const ground *g)
 	return n == ground_rank(b, g);
 }
 
+static int product(const cons *c, const ground *g)
+{
+	int n = 1;
+	for (int i = 0; i < c->nrows; i++) {
+		const flat_row *r = i ? &c->rb : &c->ra;
+		for (int j = 0; j < ground_rank(r, g); j++)
+			n *= size_of(row_code(r, g, j));
+	}
+	return n;
+}
+
 /* An inequality whose result is written as a term is an equality, unless the term is a sum of numbers. */
 bool ground_is_order(const cons *c)
 {
@@ -96,7 +107,7 @@ bool ground_is_order(const cons *c)
 bool ground_holds(const problem *p, const cons *c, const ground *g)
 {
 	(void)p;
-	int a = c->kind <= DIM_LE || c->kind == AT_LEAST ? ground_term(&c->a, g->dim) : 0, b, product = 1;
+	int a = c->kind <= DIM_LE || c->kind == AT_LEAST ? ground_term(&c->a, g->dim) : 0, b;
 	switch (c->kind) {
 	case DIM_EQ: case DIM_LE:
 		b = ground_term(&c->b, g->dim);
@@ -106,10 +117,7 @@ bool ground_holds(const problem *p, const cons *c, const ground *g)
 	case ROW_EQ: return row_equal(&c->ra, &c->rb, g);
 	case ROW_LE: return row_below(&c->ra, &c->rb, g);
 	case AT_LEAST: return size_of(a) >= c->n;
-	case TOTAL:
-		for (int i = 0; i < ground_rank(&c->ra, g); i++)
-			product *= size_of(row_code(&c->ra, g, i));
-		return product == c->n;
+	case TOTAL: return product(c, g) == c->n * (c->a.nparts ? size_of(ground_term(&c->a, g->dim)) : 1);
 	}
 	return false;
 }
@@ -193,13 +201,12 @@ int codes_of(const problem *p, int *out, int largest)
 	add_code(out, &n, UNIT);
 	for (int i = 0; i < p->ncons; i++) {
 		const cons *c = &p->at[i];
-		if (c->kind <= DIM_LE || c->kind == AT_LEAST)
-			add_term(out, &n, &c->a);
+		add_term(out, &n, &c->a);
 		if (c->kind <= DIM_LE)
 			add_term(out, &n, &c->b);
 		if (c->kind == ROW_EQ || c->kind == ROW_LE || c->kind == TOTAL)
 			add_row(out, &n, &c->ra);
-		if (c->kind == ROW_EQ || c->kind == ROW_LE)
+		if (c->kind == ROW_EQ || c->kind == ROW_LE || c->nrows > 1)
 			add_row(out, &n, &c->rb);
 	}
 	for (int size = 1; size <= largest; size++)

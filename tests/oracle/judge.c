@@ -55,7 +55,7 @@ static void complain_of(const problem *p, tally *t, const char *what, const grou
 		print_ground(p, g);
 }
 
-static void complain(const problem *p, tally *t, const char *what, const ground *g) { complain_of(p, t, what, g, NULL); }
+void complain(const problem *p, tally *t, const char *what, const ground *g) { complain_of(p, t, what, g, NULL); }
 
 /* ---- order ------------------------------------------------------------------------------------------------------- */
 
@@ -117,7 +117,7 @@ static policy why_different(const problem *p, const outcome *a, const outcome *b
 	return a->words || b->words ? BY_WORDS : a->alignments || b->alignments ? BY_ALIGNMENTS : BY_NOTHING;
 }
 
-static bool next_order(int *order, int n)
+bool next_order(int *order, int n)
 {
 	int i = n - 2, j = n - 1;
 	while (i >= 0 && order[i] > order[i + 1])
@@ -137,7 +137,7 @@ static bool next_order(int *order, int n)
 	return true;
 }
 
-static bool holds_all(const problem *p, const ground *g)
+bool holds_all(const problem *p, const ground *g)
 {
 	for (int i = 0; i < p->ncons; i++)
 		if (!ground_holds(p, &p->at[i], g))
@@ -145,14 +145,19 @@ static bool holds_all(const problem *p, const ground *g)
 	return true;
 }
 
-/* What holds of every run, also of those whose outcome is a matter of policy. */
-static void count_run(const problem *p, tally *t, const outcome *out)
+void judge_budget(const problem *p, tally *t, const outcome *out)
 {
 	t->runs++;
 	if (out->steps > t->most_steps)
 		t->most_steps = out->steps;
 	if (out->exhausted || out->steps > MAX_STEPS)
 		complain(p, t, "solving does not end within its budget", NULL);
+}
+
+/* What holds of every run, also of those whose outcome is a matter of policy. */
+static void count_run(const problem *p, tally *t, const outcome *out)
+{
+	judge_budget(p, t, out);
 	if (!out->error && (out->unsolved || !holds_all(p, &out->result)))
 		complain(p, t, "the closed sizes violate a constraint", &out->result);
 }

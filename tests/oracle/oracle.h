@@ -4,7 +4,7 @@
  *   ground.c    the ground semantics of sections 1 to 3 on numbers alone
  *   search.c    the search for solutions: every rank and marker, then every assignment that pairs of axes leave
  *   solver.c    runs the solver on a problem, in a given order of arrival; the only file that sees its headers
- *   judge.c     compares the two: the statements of section 6
+ *   judge.c     compares the two: the statements of section 6; symbols.c for sizes known when the program runs
  *   dims.c rows.c   which problems: every small one, and samples of larger ones
  *
  * A ground dimension is a code: UNIT (claim-free), ZERO (the empty summand), or ATOM(size, basis). */
@@ -18,8 +18,12 @@ enum { UNIT = 0, ZERO = 1, NOTHING = -1 };
 #define ATOM(size, basis) ((size) << 2 | (basis))       /* basis: 0 default, 1 and 2 named */
 static inline int size_of(int code) { return code == UNIT ? 1 : code == ZERO ? 0 : code >> 2; }
 static inline int basis_of(int code) { return code < 4 ? 0 : code & 3; }
+/* In problems alone: the size that is symbol k, known when the program runs. */
+#define SYMBOL(k, basis) (1 << 12 | (k) << 2 | (basis))
+static inline bool is_symbol(int code) { return code >> 12 == 1; }
+static inline int symbol_of(int code) { return code >> 2 & 63; }
 
-enum { MAX_DIMS = 4, MAX_ROWS = 3, MAX_FLANK = 3, MAX_CONS = 5, MAX_RANK = 16, MAX_PARTS = 3 };
+enum { MAX_SYMBOLS = 2, MAX_DIMS = 4, MAX_ROWS = 3, MAX_FLANK = 3, MAX_CONS = 5, MAX_RANK = 16, MAX_PARTS = 3 };
 
 /* ---- problems ---------------------------------------------------------------------------------------------------- */
 
@@ -36,19 +40,24 @@ typedef struct term {
 typedef struct flat_row { int8_t nlead, ntrail, var; term lead[MAX_FLANK], trail[MAX_FLANK]; } flat_row;   /* var -1: closed */
 
 typedef enum { DIM_EQ, DIM_LE, ROW_EQ, ROW_LE, AT_LEAST, TOTAL } cons_kind;
-typedef struct cons { cons_kind kind; term a, b; flat_row ra, rb; int16_t n; } cons;     /* LE: a (result) <= b (operand) */
+/* LE: a (result) <= b (operand). TOTAL: the axes of the first `nrows` of ra, rb have n elements, or n * a where a has parts. */
+typedef struct cons { cons_kind kind; term a, b; flat_row ra, rb; int16_t n; int8_t nrows; } cons;
 
 typedef enum { INTERIOR, LEAF, PARAM } role;
 typedef struct problem {
 	int ndims, nrows, ncons;
 	role dim_role[MAX_DIMS], row_role[MAX_ROWS];
 	bool discardable[MAX_DIMS];
+	int nsymbols;
+	bool exported[MAX_SYMBOLS];
 	cons at[MAX_CONS];
 } problem;
 
 term term_code(int code);
 term term_var(int v);
 void problem_print(const problem *p, FILE *out);
+/* The problem with these values for its symbols. */
+problem problem_at(const problem *p, const int *values);
 
 /* ---- ground solutions -------------------------------------------------------------------------------------------- */
 
@@ -116,6 +125,11 @@ typedef struct outcome {
 
 void solver_run(const problem *p, const int *order, outcome *out);
 
+/* What an outcome says of one choice of values for the symbols: whether it may be, as far as known before closing and in the
+ * end (solved symbols have these values, the conditions hold), and then the result. */
+typedef struct at_values { int value[MAX_SYMBOLS]; bool early, holds, unsolved; ground result; } at_values;
+void solver_run_at(const problem *p, const int *order, outcome *out, at_values *at, int n);
+
 /* ---- judging ----------------------------------------------------------------------------------------------------- */
 
 /* Policies that may make the outcome depend on the order: judge.c says when each is believed. */
@@ -134,16 +148,23 @@ void judge_dims(const problem *p, tally *t);
 void judge_rows(const problem *p, tally *t);
 /* Dimensions with affine and concatenated terms: sizes beyond those that occur. */
 void judge_terms(const problem *p, tally *t);
+/* The same with symbols, for every choice of small values. */
+void judge_symbols(const problem *p, tally *t);
+bool next_order(int *order, int n);
+void complain(const problem *p, tally *t, const char *what, const ground *g);
+bool holds_all(const problem *p, const ground *g);
+void judge_budget(const problem *p, tally *t, const outcome *out);
 
 /* ---- generators: `every` n-th problem of what is enumerated, `samples` of what is sampled -------------------------- */
 
 typedef struct plan {
-	unsigned long every_dims4, every_dims, every_rows1, every_rows2, every_rows3, terms, rows, totals;
+	unsigned long every_dims4, every_dims, every_rows1, every_rows2, every_rows3, terms, symbols, rows, totals;
 	uint64_t seed;
 	unsigned part, parts;            /* of these many shares of all problems this one is judged */
 } plan;
 void dims_every(const plan *plan, tally *t);
 void dims_sampled(const plan *plan, tally *t);
+void symbols_sampled(const plan *plan, tally *t);
 void rows_every(const plan *plan, tally *t);
 void rows_sampled(const plan *plan, tally *t);
 

@@ -12,6 +12,8 @@ static void print_simple(simple x, FILE *out)
 		fprintf(out, "%c", 'a' + x.at);
 	else if (x.code == UNIT)
 		fputs("1*", out);
+	else if (is_symbol(x.code))
+		fprintf(out, "%s?%c", names[x.code & 3], "nm"[symbol_of(x.code)]);
 	else
 		fprintf(out, "%s%d", names[basis_of(x.code)], size_of(x.code));
 }
@@ -82,7 +84,13 @@ static void print_cons(const cons *c, FILE *out)
 	case TOTAL:
 		fputs("total ", out);
 		print_row(&c->ra, out);
+		if (c->nrows > 1)
+			print_row(&c->rb, out);
 		fprintf(out, " = %d", c->n);
+		if (c->a.nparts) {
+			fputs(" * ", out);
+			print_term(&c->a, out);
+		}
 		break;
 	}
 }
@@ -96,6 +104,9 @@ void problem_print(const problem *p, FILE *out)
 		if (p->discardable[i])
 			fprintf(out, "    zero %c\n", 'a' + i);
 	}
+	for (int i = 0; i < p->nsymbols; i++)
+		if (p->exported[i])
+			fprintf(out, "    ?%c is exported\n", "nm"[i]);
 	for (int i = 0; i < p->nrows; i++)
 		if (p->row_role[i] != INTERIOR)
 			fprintf(out, "    %s [..%c..]\n", roles[p->row_role[i]], 'p' + i);
@@ -104,4 +115,32 @@ void problem_print(const problem *p, FILE *out)
 		print_cons(&p->at[i], out);
 		fputs("\n", out);
 	}
+}
+
+static void put_values(term *t, const int *values)
+{
+	for (int i = 0; i < t->nparts; i++)
+		if (!t->part[i].is_var && is_symbol(t->part[i].code))
+			t->part[i].code = (int16_t)ATOM(values[symbol_of(t->part[i].code)], t->part[i].code & 3);
+}
+
+static void put_row_values(flat_row *r, const int *values)
+{
+	for (int i = 0; i < r->nlead; i++)
+		put_values(&r->lead[i], values);
+	for (int i = 0; i < r->ntrail; i++)
+		put_values(&r->trail[i], values);
+}
+
+problem problem_at(const problem *p, const int *values)
+{
+	problem out = *p;
+	out.nsymbols = 0;
+	for (int i = 0; i < out.ncons; i++) {
+		put_values(&out.at[i].a, values);
+		put_values(&out.at[i].b, values);
+		put_row_values(&out.at[i].ra, values);
+		put_row_values(&out.at[i].rb, values);
+	}
+	return out;
 }

@@ -210,7 +210,10 @@ void rows_sampled(const plan *plan, tally *out)
 			x->rb = some_row(&seed, p.nrows, p.ndims, p.nrows > 2 ? 2 : 3);
 			if (total && c == 0) {
 				x->kind = TOTAL;
+				x->nrows = (int8_t)(1 + pick(&seed, 2));
 				x->n = (int16_t)(1 + pick(&seed, 6));
+				if (pick(&seed, 3) == 0)
+					x->a = term_var(pick(&seed, p.ndims));
 			}
 		}
 		judge_rows(&p, out);

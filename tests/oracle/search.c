@@ -12,7 +12,7 @@ enum { MAX_SLOTS = MAX_DIMS + MAX_ROWS * MAX_RANK, MAX_PAIRS = MAX_CONS * (MAX_R
 typedef struct operand { int slot; int code; const term *term; } operand;        /* slot, else term, else code */
 typedef struct pair { int8_t a, b; bool below; } pair;                           /* slots */
 typedef struct late { uint64_t needs; const cons *whole; operand a, b; bool below; } late;   /* whole NULL: two operands */
-typedef struct product { int n, nslots; int8_t slot[MAX_RANK]; } product;          /* of the unknowns' sizes */
+typedef struct product { int n, by, times, nslots; int8_t slot[2 * MAX_RANK]; } product;          /* of the unknowns' sizes and `by` is n, or n * slot `times` */
 typedef struct state { uint32_t dom[MAX_SLOTS]; uint64_t known; } state;
 
 typedef struct search {
@@ -83,25 +83,34 @@ static bool add_pair(search *s, state *st, operand a, operand b, bool below)
 	return true;
 }
 
-static bool add_total(search *s, const cons *c)
+/* The unknowns of a row under a total; true when a term is among its axes. */
+static bool add_factors(search *s, const flat_row *r, uint64_t *needs, product *x)
 {
-	late whole = {.whole = c};
-	product x = {.n = c->n};
 	bool terms = false;
-	for (int i = 0; i < ground_rank(&c->ra, &s->g); i++) {
-		operand axis = axis_operand(s, &c->ra, i);
-		whole.needs |= needs_of(s, axis);
+	for (int i = 0; i < ground_rank(r, &s->g); i++) {
+		operand axis = axis_operand(s, r, i);
+		*needs |= needs_of(s, axis);
 		terms |= axis.term != NULL;
 		if (axis.slot >= 0)
-			x.slot[x.nslots++] = (int8_t)axis.slot;
-		else if (!terms && (size_of(axis.code) == 0 || x.n % size_of(axis.code)))
-			return false;
-		else if (!terms)
-			x.n /= size_of(axis.code);
+			x->slot[x->nslots++] = (int8_t)axis.slot;
+		else if (!axis.term)
+			x->by *= size_of(axis.code);
 	}
-	if (!terms)
-		s->product[s->nproducts++] = x;
+	return terms;
+}
+
+static bool add_total(search *s, const cons *c)
+{
+	late whole = {.whole = c, .needs = needs_of(s, (operand){-1, 0, &c->a})};
+	operand times = c->a.nparts ? term_operand(s, &c->a) : (operand){-1, ATOM(1, 0), NULL};
+	product x = {.n = c->n * (times.slot < 0 && !times.term ? size_of(times.code) : 1), .by = 1, .times = times.slot};
+	bool terms = times.term != NULL;
+	for (int i = 0; i < c->nrows; i++)
+		terms |= add_factors(s, i ? &c->rb : &c->ra, &whole.needs, &x);
 	s->late[s->nlate++] = whole;
+	if (terms)
+		return true;
+	s->product[s->nproducts++] = x;
 	return true;
 }
 
@@ -163,6 +172,13 @@ static uint32_t divisors(const search *s, int n)
 static bool propagate_product(const search *s, state *st, const product *x, bool *again)
 {
 	int rest = x->n;
+	if (x->times >= 0 && !single(st->dom[x->times]))
+		return true;
+	if (x->times >= 0)
+		rest *= size_of(s->codes[__builtin_ctz(st->dom[x->times])]);
+	if (x->by == 0 || rest % x->by)
+		return false;
+	rest /= x->by;
 	for (int i = 0; i < x->nslots; i++) {
 		uint32_t set = st->dom[x->slot[i]];
 		int size = single(set) ? size_of(s->codes[__builtin_ctz(set)]) : 1;
@@ -283,6 +299,9 @@ static bool try_all(search *s, const state *from, bool first)
 	}
 	if (!late_hold(s, st.known, from->known, first))
 		return false;
+	for (int i = 0; i < s->nproducts; i++)         /* what a product depends on comes first */
+		if (s->product[i].times >= 0 && !single(st.dom[s->product[i].times]))
+			best = s->product[i].times;
 	if (best < 0)
 		return accept(s);
 	for (uint32_t left = st.dom[best]; left; left &= left - 1) {

@@ -11,6 +11,7 @@ typedef struct run {
 	tsr_dim dim[MAX_DIMS];
 	tsr_row row[MAX_ROWS];
 	tsr_name basis[3];
+	uint32_t symbol[MAX_SYMBOLS];
 	outcome *out;
 } run;
 
@@ -18,6 +19,8 @@ typedef struct run {
 
 static tsr_dim code_dim(const run *r, int code)
 {
+	if (is_symbol(code))
+		return tsr_dim_symbol(r->s, r->symbol[symbol_of(code)], r->basis[code & 3]);
 	return code == UNIT ? tsr_dim_unit() : tsr_dim_atom(size_of(code), r->basis[basis_of(code)]);
 }
 
@@ -54,7 +57,7 @@ static tsr_row flat_to_row(const run *r, const flat_row *f)
 static void emit(const run *r, const cons *c)
 {
 	tsr_why why = {.what = "`oracle`"};
-	tsr_row row;
+	tsr_row rows[2];
 	switch (c->kind) {
 	case DIM_EQ: tsr_emit_dim_equal(r->s, term_dim(r, &c->a), term_dim(r, &c->b), why); return;
 	case DIM_LE: tsr_emit_dim_below(r->s, term_dim(r, &c->a), term_dim(r, &c->b), why); return;
@@ -62,8 +65,12 @@ static void emit(const run *r, const cons *c)
 	case ROW_LE: tsr_emit_row_below(r->s, flat_to_row(r, &c->ra), flat_to_row(r, &c->rb), why); return;
 	case AT_LEAST: tsr_emit_at_least(r->s, term_dim(r, &c->a), c->n, why); return;
 	case TOTAL:
-		row = flat_to_row(r, &c->ra);
-		tsr_emit_total(r->s, 1, &row, tsr_size_const(c->n), why);
+		for (int i = 0; i < c->nrows; i++)
+			rows[i] = flat_to_row(r, i ? &c->rb : &c->ra);
+		if (c->a.nparts)
+			tsr_emit_total_of(r->s, (uint32_t)c->nrows, rows, c->n, term_dim(r, &c->a), why);
+		else
+			tsr_emit_total(r->s, (uint32_t)c->nrows, rows, tsr_size_const(c->n), why);
 		return;
 	}
 }
@@ -88,6 +95,8 @@ static void build(run *r)
 	for (int i = 1; i < 3; i++)
 		r->basis[i] = tsr_intern(r->tc->names, names[i]);
 	r->basis[0] = NULL;
+	for (int i = 0; i < r->p->nsymbols; i++)
+		r->symbol[i] = tsr_store_symbol(r->s, tsr_intern(r->tc->names, i ? "m" : "n"), TSR_NOWHERE, r->p->exported[i]);
 	for (int i = 0; i < r->p->ndims; i++) {
 		r->dim[i] = tsr_dim_fresh(r->s, NULL, TSR_NOWHERE);
 		if (r->p->discardable[i])
@@ -211,6 +220,56 @@ static void read_result(run *r)
 	}
 }
 
+/* ---- for values of the symbols ------------------------------------------------------------------------------------ */
+
+static int64_t size_at(const run *r, tsr_size x, const int *values)
+{
+	x = tsr_store_size(r->s, x);
+	int64_t out = x.k;
+	for (uint32_t i = 0; i < x.nterms; i++) {
+		const tsr_symbol *sym = tsr_store_symbol_get(r->s, x.terms[i].symbol);
+		int64_t value = 0;
+		for (int k = 0; k < r->p->nsymbols; k++)
+			value = r->symbol[k] == x.terms[i].symbol ? values[k] : value;
+		if (sym->derived) {
+			int64_t dividend = size_at(r, sym->dividend, values);
+			value = dividend / sym->divisor - (dividend % sym->divisor != 0 && dividend < 0);
+		}
+		out += x.terms[i].coef * value;
+	}
+	return out;
+}
+
+/* Solved symbols have these values, and the conditions of the run hold. */
+static bool may_be(const run *r, const int *values)
+{
+	for (int k = 0; k < r->p->nsymbols; k++) {
+		const tsr_symbol *sym = tsr_store_symbol_get(r->s, r->symbol[k]);
+		if (sym->solved && size_at(r, sym->value, values) != values[k])
+			return false;
+	}
+	for (uint32_t i = 0; i < tsr_store_nconditions(r->s); i++) {
+		const tsr_condition *c = tsr_store_condition(r->s, i);
+		int64_t left = size_at(r, c->left, values), right = size_at(r, c->right, values);
+		if (c->kind == TSR_CONDITION_EQUAL ? left != right : left < right)
+			return false;
+	}
+	return true;
+}
+
+static void read_at(const run *r, at_values *at)
+{
+	tsr_solved_axis axis;
+	for (int i = 0; i < r->p->ndims; i++) {
+		if (!tsr_store_dim(r->s, r->dim[i], &axis)) {
+			at->unsolved = true;
+			continue;
+		}
+		int64_t size = axis.unit ? 1 : size_at(r, axis.size, at->value);
+		at->result.dim[i] = axis.unit ? UNIT : size == 0 ? ZERO : size < 0 ? NOTHING : ATOM((int)size, name_code(r, axis.basis));
+	}
+}
+
 static bool exhausted(const run *r)
 {
 	for (uint32_t i = 0; i < r->tc->diags.n; i++)
@@ -219,7 +278,7 @@ static bool exhausted(const run *r)
 	return false;
 }
 
-void solver_run(const problem *p, const int *order, outcome *out)
+void solver_run_at(const problem *p, const int *order, outcome *out, at_values *at, int n)
 {
 	run r = {.p = p, .out = out};
 	memset(out, 0, sizeof *out);
@@ -229,10 +288,19 @@ void solver_run(const problem *p, const int *order, outcome *out)
 	out->early_error = r.tc->nerrors > 0;
 	if (!out->early_error)
 		read_facts(&r);
+	for (int i = 0; i < n; i++)
+		at[i].early = !out->early_error && may_be(&r, at[i].value);
 	out->error = !tsr_store_close(r.s) || r.tc->nerrors > 0;
-	if (!out->error)
+	for (int i = 0; i < n; i++) {
+		at[i].holds = !out->error && may_be(&r, at[i].value);
+		if (at[i].holds)
+			read_at(&r, &at[i]);
+	}
+	if (!out->error && !p->nsymbols)
 		read_result(&r);
 	out->exhausted = exhausted(&r);
 	out->steps = (unsigned long)tsr_store_statistics(r.s).steps;
 	tsr_compiler_free(r.tc);
 }
+
+void solver_run(const problem *p, const int *order, outcome *out) { solver_run_at(p, order, out, NULL, 0); }

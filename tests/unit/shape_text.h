@@ -105,6 +105,16 @@ static tsr_dim parse_affine(problem *p)
 	return tsr_dim_affine(p->s, a);
 }
 
+/* ?n, !n */
+static tsr_dim symbol(problem *p, tsr_name basis)
+{
+	bool fresh, exported = *p->at++ == '!';
+	named *it = name_of(p, word(p), IS_SYMBOL, &fresh);
+	if (fresh)
+		it->symbol = tsr_store_symbol(p->s, tsr_intern(p->tc->names, it->name), TSR_NOWHERE, exported);
+	return tsr_dim_symbol(p->s, it->symbol, basis);
+}
+
 static tsr_dim parse_one(problem *p)
 {
 	skip(p);
@@ -112,19 +122,18 @@ static tsr_dim parse_one(problem *p)
 		return parse_affine(p);
 	if (eat(p, "1*"))
 		return tsr_dim_unit();
-	if (*p->at == '?' || *p->at == '!') {
-		bool fresh, exported = *p->at++ == '!';
-		named *it = name_of(p, word(p), IS_SYMBOL, &fresh);
-		if (fresh)
-			it->symbol = tsr_store_symbol(p->s, tsr_intern(p->tc->names, it->name), TSR_NOWHERE, exported);
-		return tsr_dim_symbol(p->s, it->symbol, NULL);
-	}
+	if (*p->at == '?' || *p->at == '!')
+		return symbol(p, NULL);
 	if (isdigit((unsigned char)*p->at))
 		return tsr_dim_atom(number(p), NULL);
 	tsr_name name = word(p);
 	if (*p->at == ':' && isdigit((unsigned char)p->at[1])) {
 		p->at++;
 		return tsr_dim_atom(number(p), name);
+	}
+	if (*p->at == ':') {
+		p->at++;
+		return symbol(p, name);
 	}
 	return dim_named(p, name);
 }
@@ -533,13 +542,28 @@ static const char *row_result(problem *p, tsr_row r)
 	return tsr_format(p->tc->arena, "[%s]", out.row[TSR_OUTPUT].n ? text : "");
 }
 
-/* The value of a name of the problem: a variable, a row `..r..`, a tensor (capital), a marker `@Xo`. */
+static const char *conditions(problem *p)
+{
+	tsr_text t;
+	tsr_text_init(&t, p->tc->arena);
+	for (uint32_t i = 0; i < tsr_store_nconditions(p->s); i++) {
+		const tsr_condition *c = tsr_store_condition(p->s, i);
+		tsr_text_addf(&t, "%s%s%s%s", i ? " " : "", tsr_size_str(p->s, c->left), c->kind == TSR_CONDITION_EQUAL ? "==" : ">=",
+			tsr_size_str(p->s, c->right));
+	}
+	return t.n ? t.at : "";
+}
+
+/* The value of a name of the problem: a variable, a row `..r..`, a tensor (capital), a marker `@Xo`; `?`: the conditions
+ * for the run. */
 static const char *result_of(problem *p, const char *name)
 {
 	bool fresh;
 	tsr_solved out;
 	tsr_solved_axis axis;
 	uint32_t before = p->n;
+	if (!strcmp(name, "?"))
+		return conditions(p);
 	if (!strncmp(name, "..", 2)) {
 		char inner[24];
 		snprintf(inner, sizeof inner, "%.*s", (int)strcspn(name + 2, "."), name + 2);
