@@ -81,8 +81,8 @@ help:
 	@echo "make test       test packages, build, all tests, then the sanitizer build and its tests"
 	@echo "make accept     rewrite the expected outputs of the tests (not the .ll patterns)"
 	@echo "make bench      figures against NumPy and OpenBLAS in the same run"
-	@echo "make oracle     shape inference against an enumeration of all small problems (a quarter of an hour)"
-	@echo "make oracle-plants   the tests find each of ten planted faults"
+	@echo "make oracle     inference against an enumeration of all small problems, and samples of larger ones (a quarter of an hour)"
+	@echo "make oracle-plants   the tests find each of the planted faults"
 	@echo "make layers     check that each stage includes only earlier ones"
 	@echo "make wc         the ten largest source files"
 	@echo "make install    PREFIX=$(PREFIX) [STATIC=1] [DESTDIR=]"
@@ -232,13 +232,14 @@ bench: test-deps
 STAGES := base diag ops syntax module shape config elab proj code loop target opt host llvm driver
 PUBLIC := syntax/ast.h syntax/spec.h elab/graph.h ops/op.def diag/source.h diag/diag.def
 
-# Shape inference against enumeration: all of it; and each planted fault against the part that the tests run.
+# Inference against enumeration: all of it; and each planted fault against the part that the tests run.
 oracle:
 	@$(MAKE) -s MODE=release BUILD=$(BUILD)-release $(BUILD)-release/oracle
 	$(BUILD)-release/oracle --full
 
 oracle-plants:
-	@$(PYTHON) tests/oracle/plants.py $(BUILD)-plants
+	@$(MAKE) -s MODE=release BUILD=$(BUILD)-release $(BUILD)-release/oracle
+	@$(PYTHON) tests/oracle/plants.py $(BUILD)-plants $(BUILD)-release
 
 layers:
 	@awk -v stages="$(STAGES)" -v public="$(PUBLIC)" ' \

@@ -97,7 +97,7 @@ static void row_below(deriver *d, uint32_t result, tsr_kind result_kind, uint32_
 		if (op->axes[i].unit)
 			pin(d->s, op_nodes[i], 0);
 		else
-			unite(d->s, res_nodes[i < op->marker ? i : i + res->n - op->n], op_nodes[i]);
+			unite(d->s, res_nodes[i < op->marker && !TSR_PLANTED(14) ? i : i + res->n - op->n], op_nodes[i]);   /* rank grows at the front */
 	}
 }
 

@@ -7,6 +7,7 @@
 #define TSR_PROJ_SPACE_H
 #include "proj.h"
 #include "../base/forest.h"
+#include "../base/plant.h"
 
 #define TSR_NO_NODE UINT32_MAX
 

@@ -181,7 +181,7 @@ static tsr_index affine_index(strata *t, const tsr_derived *d)
 				t->failed = true;
 				return x;
 			}
-			x.offset -= (1 + (kernel->size.k - 1) * d->affine.dilation) / 2;
+			x.offset -= ((TSR_PLANTED(15) ? 0 : 1) + (kernel->size.k - 1) * d->affine.dilation) / 2;   /* the window is one shorter */
 			x.guarded = true;
 		}
 	}
@@ -209,7 +209,8 @@ static tsr_index concat_index(strata *t, const tsr_derived *d)
 		const tsr_node *c = &t->s->nodes.at[symbol];
 		if (!c->sized)
 			tsr_bug("the component %s has no size", c->label ? c->label : "of a concatenation");
-		x.base = tsr_size_add(t->s->arena, x.base, c->size);
+		if (!TSR_PLANTED(16))                          /* components over each other */
+			x.base = tsr_size_add(t->s->arena, x.base, c->size);
 	}
 	x.offset += x.base.k;
 	x.base.k = 0;

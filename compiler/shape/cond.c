@@ -19,11 +19,11 @@ static tsr_size minus(tsr_store *s, tsr_size x, tsr_size y)
 	return tsr_size_add(s->arena, x, tsr_size_scale(s->arena, y, -1));
 }
 
-/* Arithmetic gives a size, not always all of a dimension: a 1, and a symbol that may be 1, may be the claim-free unit; where another part of the term
- * bears the name, an unknown one may bear it or not; an axis under a total may bear any. Such a size comes late: when
- * closing has begun and nothing else is left to do, so that what the constraints say of it comes first, whatever their
- * order. Then it is an atom. Those whose basis is known come first, then those that bear a name, then those that might; and
- * numbers before sizes with symbols, of which there may be no product. */
+/* Arithmetic gives a size, not always all of a dimension: a 1, and a symbol that may be 1, may be the claim-free unit; where
+ * another part of the term bears the name, an unknown one may bear it or not; an axis under a total may bear any. Such a size
+ * comes late: when closing has begun and nothing else is left to do, so that what the constraints say of it comes first,
+ * whatever their order. Then it is an atom. Those whose basis is certain come first, then those that bear a name, then those
+ * that might; and numbers before sizes with symbols, of which there may be no product. */
 static bool premature(tsr_store *s, const tsr_cstr *c, tsr_size q, bool basis_open, tsr_name basis)
 {
 	int doubt = !basis_open ? TSR_SETTLE_SURE : basis ? TSR_SETTLE_NAMED : TSR_SETTLE_BARE;
@@ -89,7 +89,7 @@ static void multiply(tsr_store *s, tsr_cstr *c, product *p, tsr_dim axis)
 static product axes_product(tsr_store *s, tsr_cstr *c)
 {
 	product p = {.known = tsr_size_const(1)};
-	for (uint32_t i = 0; i < c->total.n; i++) {
+	for (uint32_t i = 0; i < (TSR_PLANTED(12) ? 1 : c->total.n); i++) {           /* the first row alone */
 		tsr_row r = tsr_row_find(s, c->total.rows[i], &p.poison);
 		for (uint32_t j = 0; j < tsr_row_flanks(r); j++)
 			multiply(s, c, &p, tsr_row_axis(r, j));
@@ -369,7 +369,7 @@ static void concat_rest(tsr_store *s, tsr_cstr *c, const parts *p, tsr_dim d, ts
 			tsr_dim_equate(s, c, d, p->nknown == 1 ? p->last : derived(c, p->sum, p->basis));
 	} else if (p->nvars == 1 && (!p->nknown || !premature(s, c, rest, p->basis != NULL, basis_of(d)))) {
 		c->done = true;
-		if (!tsr_size_is_const(rest) && p->nknown)    /* what is known when the program runs is there */
+		if (!tsr_size_is_const(rest) && p->nknown && !TSR_PLANTED(11))    /* what is known when the program runs is there */
 			tsr_require(s, TSR_CONDITION_AT_LEAST, rest, tsr_size_const(1), &c->why);
 		tsr_dim_equate(s, c, p->var, p->nknown ? derived(c, rest, basis_of(d)) : d);
 	}

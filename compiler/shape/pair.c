@@ -33,7 +33,7 @@ static void cancel(tsr_store *s, side *x, side *y)
 {
 	for (uint32_t i = 0; i < x->n;) {
 		uint32_t j = 0;
-		while (j < y->n && !tsr_dim_same(s, x->at[i], y->at[j]))
+		while (j < y->n && (TSR_PLANTED(13) || !tsr_dim_same(s, x->at[i], y->at[j])))   /* pairs by position alone */
 			j++;
 		if (j == y->n) {
 			i++;

@@ -13,13 +13,7 @@
 #include "shape.h"
 #include "../base/forest.h"
 #include "../base/map.h"
-
-/* In a build with -DTSR_PLANT=n one rule is wrong, the one where TSR_PLANTED(n) stands: `make oracle-plants` shows that the
- * oracle finds each of the ten. */
-#ifndef TSR_PLANT
-#define TSR_PLANT 0
-#endif
-#define TSR_PLANTED(n) (TSR_PLANT == (n))
+#include "../base/plant.h"
 
 #define TSR_NO_ID UINT32_MAX
 

@@ -158,13 +158,14 @@ void judge_budget(const problem *p, tally *t, const outcome *out);
 /* ---- generators: `every` n-th problem of what is enumerated, `samples` of what is sampled -------------------------- */
 
 typedef struct plan {
-	unsigned long every_dims4, every_dims, every_rows1, every_rows2, every_rows3, terms, symbols, rows, totals;
+	unsigned long every_dims4, every_dims, every_rows1, every_rows2, every_rows3, terms, symbols, rows, totals, maps;
 	uint64_t seed;
 	unsigned part, parts;            /* of these many shares of all problems this one is judged */
 } plan;
 void dims_every(const plan *plan, tally *t);
 void dims_sampled(const plan *plan, tally *t);
 void symbols_sampled(const plan *plan, tally *t);
+void maps_sampled(const plan *plan, tally *t);
 void rows_every(const plan *plan, tally *t);
 void rows_sampled(const plan *plan, tally *t);
 
