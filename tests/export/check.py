@@ -131,7 +131,7 @@ FORMS = {
     "more_plus": (lambda n, m: [n, m], [f32, f32], lambda x, y: np.pad(x, 1) + y, [(1, 3), (998, 1000)],
                   {(4, 5): "?n+2 is 6 (?n is 4) and y has 5 output positions (?m), and `(x ++ \"i => 1^i^1\") + y` needs them equal"}),
     "halves_plus": (lambda n, m: [n, m], [f32, f32], lambda x, y: x[::2] + y, [(2, 1), (1000, 500)],
-                    {(6, 2): "(?n/2) is 3 (?n is 6) and y has 2 output positions (?m), and", (5, 2): "needs a multiple of 2"}),
+                    {(6, 2): "y has 2 output positions (?m) and (?n/2) is 3 (?n is 6), and", (5, 2): "needs a multiple of 2"}),
     "dot": (lambda n: [n, n], [f32, f32], lambda x, y: x @ y, NS, {}),
     "counted": (lambda n: [n], [f32], lambda x: x.sum(), NS, {}),
     "places": (lambda n: [n], [f32], lambda x: x + np.arange(len(x)), NS, {}),
