@@ -66,7 +66,7 @@ endif
 TSRC        := $(if $(COMPILER_MAIN),$(BUILD)/tsrc)
 LIBS         = $(OWN_RUNTIME) -Wl,--as-needed $(LLVM_LIBS) -lminizip -lz -lm
 
-.PHONY: all units deps test-deps demo test accept bench layers wc oracle oracle-plants install clean help
+.PHONY: all units deps test-deps peers demo test accept bench layers wc oracle oracle-plants install clean help
 .DELETE_ON_ERROR:
 .SECONDARY: $(LEXERS) $(PARSERS) $(PARSERS:.c=.h) $(UNIT_SRC:%.c=$(OBJ)/%.o)
 
@@ -79,6 +79,7 @@ help:
 	@echo "make deps       install the missing packages (apt; sudo when not root)"
 	@echo "make demo       deps, build, compile examples/digits.tsr and run it"
 	@echo "make test       test packages, build, all tests, then the sanitizer build and its tests"
+	@echo "make peers      packages from PyPI that tests compare with; what is missing they say"
 	@echo "make accept     rewrite the expected outputs of the tests (not the .ll patterns)"
 	@echo "make bench      figures against NumPy and OpenBLAS in the same run"
 	@echo "make oracle     inference against an enumeration of all small problems, and samples of larger ones (a quarter of an hour)"
@@ -91,7 +92,7 @@ help:
 # ---- what the machine offers -------------------------------------------------------------------------------------
 
 # The targets below install packages or start a second make, so they run before anything is known of the machine.
-ORCHESTRATION := deps test-deps demo test accept bench layers wc oracle oracle-plants install clean help
+ORCHESTRATION := deps test-deps peers demo test accept bench layers wc oracle oracle-plants install clean help
 ifneq ($(filter-out $(ORCHESTRATION),$(or $(MAKECMDGOALS),all)),)
 ifeq ($(wildcard $(BUILD)/machine.mk),)
 MISSING := $(strip $(shell for p in $(PACKAGES); do \
@@ -212,6 +213,7 @@ $(BUILD)/oracle: $(ORACLE_OBJ) $(BUILD)/libtsrc.a $(OWN_RUNTIME)
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
 
 test: deps test-deps
+	-@$(MAKE) -s peers
 	@$(MAKE) -s units
 	@$(MAKE) -s units SANITIZE=1 BUILD=$(BUILD)-asan
 	@$(PYTHON) tests/run-tests $(if $(ONLY),--only $(ONLY)) $(BUILD) $(BUILD)-asan
@@ -283,6 +285,14 @@ deps:
 
 test-deps:
 	$(call ensure,$(TEST_PACKAGES))
+
+# Pure Python, not in Debian; into the build folder, where the tests look for them.
+peers: $(BUILD)/peers/opt_einsum
+
+$(BUILD)/peers/opt_einsum:
+	$(call ensure,python3-pip)
+	@$(PYTHON) -m pip install -q --disable-pip-version-check --root-user-action=ignore --retries 1 --timeout 10 --no-deps \
+	  --target $(BUILD)/peers opt_einsum==3.4.0
 
 demo: deps
 	@$(MAKE) -s all

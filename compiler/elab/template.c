@@ -119,7 +119,7 @@ bool tsr_template_logic(tsr_elab *el, tsr_record *r, const tsr_value *spec, cons
 	if (strcmp(s, ".") == 0)
 		return true;
 	bool compose = strcmp(s, "@") == 0, transpose = strcmp(s, "T") == 0;
-	if ((compose && n < 2) || (transpose && n != 1)) {
+	if ((compose && (n < 2 || n > 3)) || (transpose && n != 1)) {
 		tsr_eval_report(el->ev, TSR_E_LOGIC, text_span(*text, at), "the logic \"%s\" takes %s, there %s %u here", s,
 		                compose ? "two or three operands" : "one operand", n == 1 ? "is" : "are", n);
 		return false;

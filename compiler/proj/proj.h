@@ -29,6 +29,7 @@ typedef struct tsr_map_axes { uint32_t n; tsr_index *axes; } tsr_map_axes;
 
 /* One piece of an iteration space. A record without concatenations has one piece; with them, one per combination of
  * live components, run one after the other; a slot that is not live in a piece has live = false. */
+enum { TSR_MOST_SPACE_LOOPS = 64 };      /* sets of loops are words */
 typedef struct tsr_piece {
 	uint32_t nloops;
 	tsr_loop_axis *loops;        /* loops of the left-hand side in memory order, then those of the operands */

@@ -277,8 +277,12 @@ static tsr_piece make_piece(strata *t)
 	}
 	p.nloops = t->loops.n;
 	p.loops = t->loops.at;
-	if (p.nloops > 64)
-		tsr_bug("an iteration space of %u loops", p.nloops);
+	if (p.nloops > TSR_MOST_SPACE_LOOPS) {
+		t->failed = true;
+		tsr_report(t->s->g->tc, TSR_E_BAD_SPEC, t->s->record->site, "an operation runs over at most %u different axes; this one has %u",
+			TSR_MOST_SPACE_LOOPS, p.nloops);
+		return p;
+	}
 	for (uint32_t i = 0; i < t->s->nslots; i++)
 		if (p.live[i])
 			drop_guards(t, &p, &t->s->slots[i], &p.maps[i]);
