@@ -11,6 +11,8 @@
  *     for .. { let $s = start  for .. { [if guards] set $s = $s acc product }  store X = f($s) }
  *     for .. { update X acc= product }            for .. { store X = product }
  *
+ * Products of narrow floats that are widened to be summed are taken of the widened factors.
+ *
  * Sums of products are rounded as another order of summation would.  A maximum of sums keeps its bits: rounding is monotone, and sums are
  * taken in the order in which they were written; that order alone is split, so that what is compared with the maximum still finds it. */
 #include "factor.h"
@@ -121,11 +123,25 @@ static bool single_form(tsr_sum *s, tsr_stmt *out)
 		|| (out->kind == TSR_STMT_UPDATE && set_accumulator(s, tsr_acc_get(out->store.acc)->op, s->product->prec));
 }
 
+static bool is_product(const tsr_sum *s, const tsr_expr *e)
+{
+	return e->kind == TSR_EXPR_OP && e->op.op == s->over && e->op.operand_prec == e->prec;
+}
+
+/* A product of narrow numbers that is widened to be summed: its factors are widened instead. */
+static bool is_widened(const tsr_sum *s, const tsr_expr *e)
+{
+	return e->kind == TSR_EXPR_CONVERT && s->over == TSR_OP_MUL && is_product(s, e->converted) && tsr_prec_is_float(e->converted->prec)
+		&& tsr_prec_is_float(e->prec) && tsr_prec_bytes(e->prec) > tsr_prec_bytes(e->converted->prec);
+}
+
 static void add_factors(tsr_sum *s, tsr_expr *e)
 {
-	if (e->kind == TSR_EXPR_OP && e->op.op == s->over && e->prec == s->product->prec && e->op.operand_prec == e->prec) {
-		add_factors(s, e->op.args[0]);
-		add_factors(s, e->op.args[1]);
+	bool widened = is_widened(s, e);
+	const tsr_expr *product = widened ? e->converted : e;
+	if (widened || (is_product(s, e) && e->prec == s->product->prec)) {
+		for (uint32_t i = 0; i < 2; i++)
+			add_factors(s, tsr_expr_convert(s->p->arena, product->op.args[i], e->prec));
 	} else if (s->nfactors < TSR_MOST_FACTORS) {
 		tsr_path_factor f = {0};
 		f.loops = expr_loops(s, e, &f.work);

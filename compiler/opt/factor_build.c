@@ -401,11 +401,20 @@ static void spread_guards(tsr_sum *s)
 
 /* ---- describing ------------------------------------------------------------------------------------------------------- */
 
-static void describe_loops(builder *b, tsr_text *t, uint64_t loops)
+static void describe_loops(builder *b, tsr_text *t, const tsr_path_step *step, const result *r)
 {
-	for (uint32_t i = 0; i < b->s->nloops; i++)
-		if (loops >> i & 1)
-			tsr_text_addf(t, " %s", b->s->loop[i]->loop.name);
+	uint32_t order[TSR_MOST_SUM_LOOPS];
+	for (uint32_t i = 0; i < b->s->nloops; i++)          /* of the target as in its kernel */
+		order[i] = i;
+	const uint32_t *loop = r->buffer ? r->loop : order;
+	uint32_t n = r->buffer ? r->nloops : b->s->nloops;
+	for (int summed = 0; summed < 2; summed++) {
+		uint64_t which = summed ? step->over & ~step->keeps : step->keeps;
+		tsr_text_add(t, !summed ? " for" : which ? " over" : "");
+		for (uint32_t i = 0; i < n; i++)
+			if (which >> loop[i] & 1)
+				tsr_text_addf(t, " %s", b->s->loop[loop[i]]->loop.name);
+	}
 }
 
 /* A line for the whole, and one for each step: its result, its parts, what it sums over, its operations. */
@@ -425,14 +434,13 @@ static void describe(builder *b)
 		for (uint32_t j = 0; j < step->nparts; j++) {
 			uint32_t part = step->parts[j];
 			const tsr_expr *e = part < s->nfactors ? s->factor[part] : NULL;
+			while (e && e->kind == TSR_EXPR_CONVERT)
+				e = e->converted;
 			const char *name = !e ? b->results[part - s->nfactors].buffer->name : e->kind == TSR_EXPR_LOAD ? l->buffers.at[e->load.buffer]->name
 				: "(..)";
 			tsr_text_addf(&t, j ? " %s %s" : "%s %s", j ? tsr_op_get(s->over)->infix : "", name);
 		}
-		tsr_text_add(&t, " for");
-		describe_loops(b, &t, step->keeps);
-		tsr_text_add(&t, step->over == step->keeps ? "" : " over");
-		describe_loops(b, &t, step->over & ~step->keeps);
+		describe_loops(b, &t, step, &b->results[i]);
 		if (b->results[i].before)
 			tsr_pass_note(s->p, "%s, computed before", tsr_text_str(&t));
 		else
