@@ -92,10 +92,27 @@ static void random_problem(tsr_path_problem *q, tsr_path_factor *factors, uint32
 	*q = (tsr_path_problem){n, factors, extents, all & (draw(256) & draw(256)), false, INFINITY};
 }
 
+/* a[i, j] b[j, k] c[k, l] at sizes where both orders cost 144: the intermediate of 9 elements, not that of 12. */
+static void equal_costs(tsr_arena *a)
+{
+	static const double sizes[] = {2, 3, 6, 3};
+	tsr_path_factor factors[] = {{3, 0}, {6, 0}, {12, 0}};
+	tsr_path_problem q = {3, factors, sizes, 9, false, INFINITY};
+	tsr_path *p = tsr_path_plan(a, &q);
+	CHECK(p->nsteps == 2 && p->operations == 144 && p->steps[0].keeps == 10);
+	for (uint32_t i = 0; i < 3; i++)             /* and the other way round */
+		factors[i].loops = (uint64_t[]){12, 6, 3}[i];
+	p = tsr_path_plan(a, &q);
+	CHECK(p->nsteps == 2 && p->operations == 144 && p->steps[0].keeps == 10);
+}
+
 int main(void)
 {
 	tsr_path_factor factors[TSR_MOST_FACTORS];
 	tsr_path_problem q;
+	tsr_arena *once = tsr_arena_new();
+	equal_costs(once);
+	tsr_arena_free(once);
 	for (int round = 0; round < 3000; round++) {
 		tsr_arena *a = tsr_arena_new();
 		uint32_t n = round < 2000 ? 1 + draw(5) : 6 + draw(25);
