@@ -33,7 +33,7 @@ static void cancel(tsr_store *s, side *x, side *y)
 {
 	for (uint32_t i = 0; i < x->n;) {
 		uint32_t j = 0;
-		while (j < y->n && (TSR_PLANTED(13) || !tsr_dim_same(s, x->at[i], y->at[j])))   /* pairs by position alone */
+		while (j < y->n && !tsr_dim_same(s, x->at[i], y->at[j]))
 			j++;
 		if (j == y->n) {
 			i++;
@@ -84,7 +84,7 @@ static bool collect(tsr_store *s, uint32_t most, equations *out)
 {
 	bool any = false;
 	out->n = 0;
-	for (uint32_t v = 0; v < s->dims.n; v++)
+	for (uint32_t v = 0; v < s->dims.n && !(TSR_PLANTED(13) && out->n); v++)           /* one size after the other */
 		if (s->dims.at[v].defs.n > 1 && !s->dims.at[v].bound && tsr_forest_find(s->dim_forest, v) == v)
 			pair_all(s, v, most, out);
 	for (uint32_t i = 0; i < out->n; i++)

@@ -27,10 +27,11 @@ def objects(sources, tag, flags):
 
 def first_found(program, families):
     for family in families:
-        p = subprocess.run([program, "--ci", "--show", "1", "--only", family], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        p = subprocess.run(["timeout", "900", program, "--ci", "--show", "1", "--only", family], stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
         if p.returncode != 0:
             lines = [line[14:] for line in p.stdout.split("\n") if line.startswith("disagreement")]
-            return f"{family}: {lines[0] if lines else 'it crashes'}"
+            return f"{family}: {lines[0] if lines else 'it crashes, or does not end'}"
     return None
 
 
