@@ -42,7 +42,8 @@ axis(A) ::= LPAREN(T) INT(N) COLON NAME(B) RPAREN(U).   { A = tsr_spec_based(p, 
 axis(A) ::= LPAREN(T) NAME(N) COLON NAME(B) RPAREN(U).  { A = tsr_spec_based(p, &T, &N, &B, &U); }
 axis(A) ::= LPAREN(T) SYMBOL(N) COLON NAME(B) RPAREN(U). { A = tsr_spec_based(p, &T, &N, &B, &U); }
 axis(A) ::= sum(S).                                     { A = tsr_spec_sum_axis(p, S); }
-axis(A) ::= concat(C).                                  { A = tsr_spec_concat_axis(p, C); }
+axis(A) ::= concat(C).                                  { A = tsr_spec_concat_axis(p, NULL, C); }
+axis(A) ::= NAME(N) COLON concat(C).                    { A = tsr_spec_concat_axis(p, &N, C); }
 
 %type sum {tsr_spec_sum *}
 sum(A) ::= product(P).                                  { A = tsr_spec_sum_add(p, NULL, NULL, &P); }
@@ -62,6 +63,13 @@ factor(A) ::= VALUE(T).                                 { A = T; }
 %type concat {tsr_spec_components *}
 concat(A) ::= component(L) CONCAT component(R).         { A = tsr_spec_component(p, tsr_spec_component(p, NULL, &L), &R); }
 concat(A) ::= concat(L) CONCAT component(R).            { A = tsr_spec_component(p, L, &R); }
+%type joint {tsr_spec_components *}
+axis(A) ::= LPAREN(T) joint(C) RPAREN(U).               { A = tsr_spec_joint_axis(p, &T, C, &U); }
+joint(A) ::= member(R).                                 { A = tsr_spec_component(p, NULL, &R); }
+joint(A) ::= joint(L) COMMA member(R).                  { A = tsr_spec_component(p, L, &R); }
+joint(A) ::= joint(L) member(R).                        { A = tsr_spec_member(p, L, &R); }
+member(A) ::= NAME(T).                                  { A = T; }
+member(A) ::= ROW(T).                                   { A = T; }
 component(A) ::= NAME(T).                               { A = T; }
 component(A) ::= INT(T).                                { A = T; }
 

@@ -188,6 +188,8 @@ typedef struct tsr_hooks {
 	tsr_value (*sequence)(tsr_eval *ev, uint32_t n, const tsr_value *codes, tsr_span span);
 	tsr_value (*comment)(tsr_eval *ev, const tsr_env *env, const tsr_ast *e);
 	tsr_value (*field)(tsr_eval *ev, tsr_value v, tsr_name field, tsr_span span);
+	/* v.(row = top, left) outside the program level; e is the INDEX. */
+	tsr_value (*region)(tsr_eval *ev, tsr_value v, const tsr_ast *e);
 	/* After an operator with a spec: its captures get names in the frame of the place. */
 	void (*capture)(tsr_eval *ev, const tsr_env *env, tsr_value result, const tsr_ast *captures);
 	/* After a let: what was made since the mark takes the path as its name. */

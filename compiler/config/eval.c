@@ -514,7 +514,10 @@ static tsr_value evaluate(tsr_eval *ev, tsr_level level, const tsr_env *env, con
 	case TSR_AST_ASSIGN: return level == TSR_LEVEL_CD ? ev->hooks->assign(ev, env, e) : only_in(ev, e, "an assignment", "let%cd");
 	case TSR_AST_COMMENT: return level == TSR_LEVEL_CD ? ev->hooks->comment(ev, env, e) : only_in(ev, e, "a block comment `~~(..)`", "let%cd");
 	case TSR_AST_FOR: return loop(ev, level, env, e);
-	case TSR_AST_INDEX: return only_in(ev, e, "reading an element", "let%main");
+	case TSR_AST_INDEX: {
+		tsr_value v = tsr_evaluate(ev, level, env, e->index.e);
+		return tsr_value_is_poison(v) ? v : ev->hooks->region(ev, v, e);
+	}
 	case TSR_AST_STORE: return only_in(ev, e, "writing an element", "let%main");
 	case TSR_AST_SETREF: return only_in(ev, e, "`:=`", "let%main");
 	case TSR_AST_WHILE: return only_in(ev, e, "`while`", "let%main");

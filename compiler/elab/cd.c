@@ -63,7 +63,8 @@ static tsr_value assign_slot(tsr_elab *el, const tsr_env *env, const tsr_ast *e)
 		return TSR_POISON;
 	if (to.tensor == TSR_NONE)
 		return TSR_UNIT;                       /* the gradient of an operand that has none */
-	if (to.slot == TSR_NO_SLOT && !(e->assign.target->kind == TSR_AST_NAME && tsr_slot_of_name(e->assign.target->name.name, &to.slot))) {
+	if (to.slot == TSR_NO_SLOT && !(e->assign.target->kind == TSR_AST_NAME && tsr_slot_of_name(e->assign.target->name.name, &to.slot)
+		&& to.slot <= (int)el->slots->noperands)) {
 		tsr_eval_report(el->ev, TSR_E_SLOT, e->assign.target->span, "the target is no slot of the operation");
 		return TSR_POISON;
 	}
@@ -297,7 +298,5 @@ tsr_value tsr_cd_field(tsr_eval *ev, tsr_value v, tsr_name field, tsr_span span)
 			c->tensor = v.tensor.id;
 			return tsr_code_value(c);
 		}
-	tsr_diag *d = tsr_eval_report(ev, TSR_E_UNKNOWN_NAME, span, "a tensor has no part `%s`", field);
-	tsr_hint(el->tc, d, "its parts are .value .grad .forward .backprop .zero_grads");
-	return TSR_POISON;
+	return tsr_elab_region(ev, v, field, span);
 }

@@ -32,7 +32,8 @@ void tsr_elab_named(tsr_eval *ev, tsr_name path, tsr_value v, uint32_t since)
 
 static const tsr_hooks hooks = {
 	.literal = tsr_elab_literal, .declare = tsr_elab_declare, .assign = tsr_cd_assign, .sequence = tsr_cd_sequence,
-	.comment = tsr_cd_comment, .field = tsr_cd_field, .capture = tsr_elab_capture, .mark = mark, .named = tsr_elab_named,
+	.comment = tsr_cd_comment, .field = tsr_cd_field, .region = tsr_elab_regions, .capture = tsr_elab_capture, .mark = mark,
+	.named = tsr_elab_named,
 	.enter = tsr_share_enter, .leave = tsr_share_leave, .module = module_table,
 };
 

@@ -115,6 +115,7 @@ static void walk(scope *s, const tsr_ast *e)
 	case TSR_AST_FUN: function(s, e->fun.level, e->fun.params.n, e->fun.params.at, e->fun.body, NULL); return;
 	case TSR_AST_MATCH: match(s, e); return;
 	case TSR_AST_FOR: loop(s, e); return;
+	case TSR_AST_INDEX: walk(s, e->index.e); return;         /* names of regions */
 	case TSR_AST_APPLY:
 		for (uint32_t i = 0; i < e->apply.args.n; i++)
 			if (!e->apply.args.at[i].value)

@@ -209,6 +209,12 @@ static tsr_value declare_slot(tsr_elab *el, const tsr_ast *e)
 		tsr_frame_put(el->arena, s->frame, e->decl.name, TSR_POISON);
 		return TSR_POISON;
 	}
+	if (slot > (int)s->noperands) {
+		tsr_eval_report(el->ev, TSR_E_SLOT, e->span, "`%s` is indexed like operand %d, and the operation has %u", e->decl.name, slot,
+		                s->noperands);
+		tsr_frame_put(el->arena, s->frame, e->decl.name, TSR_POISON);
+		return TSR_POISON;
+	}
 	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_OP, e->span);
 	t->op.record = TSR_NONE;
 	t->op.op = "intermediate";

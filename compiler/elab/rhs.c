@@ -1,6 +1,7 @@
 /* Right-hand sides: expressions of primitives over slots and numbers.  Constants are folded; an integer that was written
  * without a point has no precision yet and takes that of its neighbours. */
 #include "state.h"
+#include <stdlib.h>
 #include <string.h>
 
 tsr_rhs *tsr_rhs_const(tsr_elab *el, tsr_value v, tsr_span span)
@@ -99,22 +100,28 @@ bool tsr_rhs_primitive(const tsr_ast *e, tsr_op *op, uint32_t *n, const tsr_ast 
 	return tsr_op_find(e->apply.fn->name.name, *n, op);
 }
 
+/* The slot that the word of `n` letters names: lhs, rhs (the first operand), rhs1, rhs2 .., all. */
+static bool slot_word(const char *word, size_t n, int *slot)
+{
+	if (n == 3 && strncmp(word, "lhs", 3) == 0)
+		*slot = 0;
+	else if (n == 3 && strncmp(word, "all", 3) == 0)
+		*slot = TSR_SLOT_ALL;
+	else if (n == 3 && strncmp(word, "rhs", 3) == 0)
+		*slot = 1;
+	else if ((n == 4 || n == 5) && strncmp(word, "rhs", 3) == 0 && word[3] >= '1' && word[3] <= '9' && (n == 4 || (word[4] >= '0' && word[4] <= '9')))
+		*slot = atoi(word + 3);
+	else
+		return false;
+	return true;
+}
+
 bool tsr_slot_of_name(tsr_name name, int *slot)
 {
-	static const struct { const char *word; int slot; } words[] = {
-		{"lhs", 0}, {"rhs1", 1}, {"rhs2", 2}, {"rhs3", 3}, {"rhs", 1}, {"all", TSR_SLOT_ALL},
-	};
-	size_t len = strlen(name);
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-		size_t n = strlen(words[i].word);
-		bool suffix = len > n + 1 && name[len - n - 1] == '_' && strcmp(name + len - n, words[i].word) == 0;
-		bool prefix = len > n + 1 && name[n] == '_' && strncmp(name, words[i].word, n) == 0;
-		if (suffix || prefix) {
-			*slot = words[i].slot;
-			return true;
-		}
-	}
-	return false;
+	const char *first = strchr(name, '_'), *last = strrchr(name, '_');
+	if (!first || !last[1] || first == name)
+		return last && last[1] && slot_word(last + 1, strlen(last + 1), slot);
+	return slot_word(last + 1, strlen(last + 1), slot) || slot_word(name, (size_t)(first - name), slot);
 }
 
 /* The value that stands at e, or that is a member of the list there. */
@@ -133,7 +140,8 @@ static tsr_rhs *member(tsr_elab *el, const tsr_ast *e, tsr_value v)
 			tsr_eval_report(el->ev, TSR_E_NO_GRADIENT, e->span, "this operand has no gradient to read");
 			return NULL;
 		}
-		if (slot == TSR_NO_SLOT && !(e->kind == TSR_AST_NAME && tsr_slot_of_name(e->name.name, &slot))) {
+		if (slot == TSR_NO_SLOT && !(e->kind == TSR_AST_NAME && tsr_slot_of_name(e->name.name, &slot)
+			&& slot <= (int)el->slots->noperands)) {
 			tsr_diag *d = tsr_eval_report(el->ev, TSR_E_SLOT, e->span, "nothing says how this tensor's axes meet those of the operation");
 			tsr_hint(el->tc, d, "pass it as an operand, or give its name the slot: x_rhs1 is indexed like the first operand");
 			return NULL;

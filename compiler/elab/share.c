@@ -10,6 +10,7 @@
  *
  * The second is a guess about what is still to come. See Note [Shared applications]. */
 #include "state.h"
+#include <string.h>
 
 /* An application to other shapes than before is followed only where that pays: the guess may be wrong. */
 #define WORTH_LINKING 32
@@ -188,10 +189,16 @@ static tsr_label *labels_here(tsr_elab *el, const tsr_rule *rule)
 	return out;
 }
 
+/* Equal environments give equal specs, but for one that the making of an argument decided: a region's. */
+static bool specs_one(const tsr_spec *a, const tsr_spec *b)
+{
+	return a && b ? strcmp(a->text, b->text) == 0 : !a == !b;
+}
+
 static bool follow_rule(tsr_elab *el, tsr_rule *rule, const tsr_shape *result, const tsr_shape *operands)
 {
 	const event *e = next_event(el, EVENT_RULE);
-	if (!e || !expect(el, e->rule->logic == rule->logic && e->n == rule->noperands && !e->rule->spec == !rule->spec))
+	if (!e || !expect(el, e->rule->logic == rule->logic && e->n == rule->noperands && specs_one(e->rule->spec, rule->spec)))
 		return false;
 	tsr_shape r = here(el, &e->shape), *ops = TSR_NEW_N(el->arena, tsr_shape, e->n + 1);
 	bool same = shapes_one(el, result, &r);

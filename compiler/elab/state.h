@@ -132,6 +132,10 @@ tsr_value tsr_elab_declare(tsr_eval *ev, tsr_level level, const tsr_env *env, co
 bool tsr_elab_axes(tsr_elab *el, const tsr_env *env, const tsr_ast *list, tsr_row *out);
 tsr_dim tsr_elab_axis(tsr_elab *el, int64_t n, tsr_name basis);
 
+/* named.c: parts of concatenated axes.  t.name, where `name` is no field; t.(name, axis = name). */
+tsr_value tsr_elab_region(tsr_eval *ev, tsr_value v, tsr_name name, tsr_span span);
+tsr_value tsr_elab_regions(tsr_eval *ev, tsr_value v, const tsr_ast *e);
+
 /* literal.c */
 tsr_value tsr_elab_literal(tsr_eval *ev, const tsr_env *env, const tsr_ast *e);
 bool tsr_literal_of_list(tsr_elab *el, tsr_value list, tsr_span span, tsr_value *out);

@@ -118,11 +118,15 @@ bool tsr_template_logic(tsr_elab *el, tsr_record *r, const tsr_value *spec, cons
 	const char *s = text->string.text;
 	if (strcmp(s, ".") == 0)
 		return true;
-	bool compose = strcmp(s, "@") == 0, transpose = strcmp(s, "T") == 0;
-	if ((compose && (n < 2 || n > 3)) || (transpose && n != 1)) {
+	bool compose = strcmp(s, "@") == 0, transpose = strcmp(s, "T") == 0, gather = strcmp(s, "@>") == 0;
+	if ((compose && (n < 2 || n > 3)) || (transpose && n != 1) || (gather && n != 3)) {
 		tsr_eval_report(el->ev, TSR_E_LOGIC, text_span(*text, at), "the logic \"%s\" takes %s, there %s %u here", s,
-		                compose ? "two or three operands" : "one operand", n == 1 ? "is" : "are", n);
+		                compose ? "two or three operands" : gather ? "three operands" : "one operand", n == 1 ? "is" : "are", n);
 		return false;
+	}
+	if (gather) {
+		r->rule.logic = TSR_LOGIC_GATHER;
+		return true;
 	}
 	if (compose || transpose) {
 		r->rule.logic = transpose ? TSR_LOGIC_TRANSPOSE : n == 2 ? TSR_LOGIC_COMPOSE : TSR_LOGIC_COMPOSE_ACC;
@@ -179,7 +183,7 @@ static bool annotation_row(tsr_elab *el, const tsr_spec_row *row, tsr_symbols sy
 				return false;
 			dims[i] = tsr_dim_symbol(el->g->store, symbol, a->basis);
 			break;
-		case TSR_AXIS_AFFINE: case TSR_AXIS_CONCAT:
+		case TSR_AXIS_AFFINE: case TSR_AXIS_CONCAT: case TSR_AXIS_JOINT:
 			tsr_eval_report(el->ev, TSR_E_BAD_SPEC, a->span, "an annotation holds names, sizes and ?symbols only");
 			return false;
 		}

@@ -204,7 +204,7 @@ static void check_positions(tsr_lowering *w, const tsr_assign *a, const tsr_piec
 	uint32_t position = 0;
 	while (position < p->nloops && over != UINT64_C(1) << position)
 		position++;
-	if (index->kind != TSR_RHS_OPERAND || position == p->nloops || loops & over)
+	if (index->kind != TSR_RHS_OPERAND || (over && position == p->nloops) || loops & over)
 		return;
 	const tsr_tensor *t = tsr_tensor_get(w->g, index->operand.tensor);
 	tsr_span site = a->span;             /* the outermost application: the user's */
@@ -222,7 +222,8 @@ static void check_positions(tsr_lowering *w, const tsr_assign *a, const tsr_piec
 	read->letsym.sym = sym;
 	read->letsym.value = tsr_lower_value(&n, index, TSR_PREC_I64);
 	tsr_stmt *check = tsr_stmt_new(w->arena, TSR_STMT_CHECK, site);
-	check->check.range = (tsr_range){tsr_lin_add_sym(w->arena, tsr_lin_const(0), 1, TSR_LSYM_DATA, sym), p->loops[position].extent};
+	check->check.range = (tsr_range){tsr_lin_add_sym(w->arena, tsr_lin_const(0), 1, TSR_LSYM_DATA, sym),
+	                                   over ? p->loops[position].extent : tsr_size_const(1)};       /* an axis of size one has no loop */
 	check->check.what = tsr_format(w->arena, "the axis that `%s` looks up", t->name);
 	tsr_stmts body = {0};
 	tsr_push(w->arena, &body, read);

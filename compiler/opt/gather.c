@@ -5,8 +5,12 @@
  *   added up    for k { $s = 0; for r { $s += where(a(r) == k, v, 0) }; store X[k] = $s }
  *                                                                store X = 0; for r { let #p = a(r); if p in 0..n { X[p] += v } }
  *
- * a is an integer that does not depend on k.  The same summands in the same order, so the same bits: adding nothing changes no
- * sum but the sign of a zero. */
+ * a is an integer that does not depend on k; outside 0..n nothing is added.  The same summands in the same order, so the same
+ * bits: adding nothing changes no sum but the sign of a zero.
+ *
+ * A one-hot, where(a == k, 1, 0), may also be a factor of the summand (`virtual` puts it there): v * where(a == k, 1, 0) is
+ * where(a == k, v, 0).  That a position which does not count adds 0 holds for finite values; an infinity or NaN at such a
+ * position would make the plain sum NaN, and the lookup leaves it out. */
 #include "pass.h"
 
 typedef struct match { tsr_expr *index, *value; } match;         /* a and v */
@@ -14,6 +18,11 @@ typedef struct match { tsr_expr *index, *value; } match;         /* a and v */
 static bool is_zero(const tsr_expr *e)
 {
 	return e->kind == TSR_EXPR_CONST && (tsr_prec_is_float(e->prec) ? e->value.d == 0 : e->value.i == 0);
+}
+
+static bool is_one(const tsr_expr *e)
+{
+	return e->kind == TSR_EXPR_CONST && (tsr_prec_is_float(e->prec) ? e->value.d == 1 : tsr_prec_is_int(e->prec) && e->value.i == 1);
 }
 
 static bool is_bare(const tsr_lin *x, uint32_t sym)
@@ -58,21 +67,87 @@ static bool depends(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
 	return true;
 }
 
-/* where(a == k, v, 0) with a free of k */
-static bool one_position(const tsr_loops *l, const tsr_expr *e, uint32_t sym, match *out)
+/* a == k with an integer a that is free of k: a, else NULL */
+static tsr_expr *named_position(const tsr_loops *l, const tsr_expr *c, uint32_t sym)
 {
-	if (e->kind != TSR_EXPR_OP || e->op.op != TSR_OP_WHERE || !is_zero(e->op.args[2]))
-		return false;
-	const tsr_expr *c = e->op.args[0];
 	if (c->kind != TSR_EXPR_OP || c->op.op != TSR_OP_EQ || !tsr_prec_is_int(c->op.operand_prec))
-		return false;
+		return NULL;
 	for (uint32_t k = 0; k < 2; k++) {
 		tsr_expr *a = c->op.args[k];
 		const tsr_expr *position = c->op.args[1 - k];
-		if (position->kind != TSR_EXPR_INDEX || !is_bare(&position->index, sym) || !tsr_prec_is_int(a->prec) || depends(l, a, sym))
-			continue;
-		*out = (match){a, e->op.args[1]};
+		if (position->kind == TSR_EXPR_INDEX && is_bare(&position->index, sym) && tsr_prec_is_int(a->prec) && !depends(l, a, sym))
+			return a;
+	}
+	return NULL;
+}
+
+/* where(a == k, v, 0), or a product, a negative or a conversion of it: a, and the whole where a == k */
+static bool one_position(tsr_pass *p, tsr_expr *e, uint32_t sym, match *out)
+{
+	if (e->kind == TSR_EXPR_CONVERT) {
+		tsr_expr *a = named_position(p->l, e->converted, sym);
+		if (a) {
+			*out = (match){a, tsr_expr_const(p->arena, tsr_scalar_of(e->prec, 1))};
+			return true;
+		}
+		if (!one_position(p, e->converted, sym, out))
+			return false;
+		out->value = tsr_expr_convert(p->arena, out->value, e->prec);
 		return true;
+	}
+	if (e->kind != TSR_EXPR_OP)
+		return false;
+	if (e->op.op == TSR_OP_WHERE && is_zero(e->op.args[2])) {
+		out->index = named_position(p->l, e->op.args[0], sym);
+		out->value = e->op.args[1];
+		return out->index != NULL;
+	}
+	if (e->op.op == TSR_OP_NEG && one_position(p, e->op.args[0], sym, out)) {
+		out->value = tsr_expr_op(p->arena, TSR_OP_NEG, e->prec, out->value, NULL, NULL);
+		return true;
+	}
+	for (uint32_t i = 0; e->op.op == TSR_OP_MUL && i < 2; i++) {
+		if (!one_position(p, e->op.args[i], sym, out))
+			continue;
+		tsr_expr *x = i ? e->op.args[0] : out->value, *y = i ? out->value : e->op.args[1];
+		out->value = is_one(out->value) ? e->op.args[1 - i] : tsr_expr_op(p->arena, TSR_OP_MUL, e->op.operand_prec, x, y, NULL);
+		return true;
+	}
+	return false;
+}
+
+/* ---- one-hots, for `virtual` ------------------------------------------------------------------------------------------ */
+
+bool tsr_gather_one_hot(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
+{
+	if (e->kind == TSR_EXPR_CONVERT)
+		return named_position(l, e->converted, sym) || tsr_gather_one_hot(l, e->converted, sym);
+	return e->kind == TSR_EXPR_OP && e->op.op == TSR_OP_WHERE && is_zero(e->op.args[2]) && e->op.args[1]->kind == TSR_EXPR_CONST
+		&& named_position(l, e->op.args[0], sym);
+}
+
+bool tsr_gather_factor(const tsr_loops *l, const tsr_expr *v, tsr_buffer_id x, uint32_t axis)
+{
+	uint32_t rank = l->buffers.at[x]->rank;
+	switch (v->kind) {
+	case TSR_EXPR_LOAD: {
+		const tsr_lin *at = v->load.index;
+		if (v->load.buffer != x || at[axis].n != 1 || !is_bare(&at[axis], at[axis].terms[0].id))
+			return false;
+		for (uint32_t i = 0; i < rank; i++)
+			if (i != axis && mentions_lin(&at[i], at[axis].terms[0].id))
+				return false;
+		return true;
+	}
+	case TSR_EXPR_OP:
+		if (v->op.op == TSR_OP_NEG)
+			return tsr_gather_factor(l, v->op.args[0], x, axis);
+		return v->op.op == TSR_OP_MUL && tsr_expr_reads(v->op.args[0], x) != tsr_expr_reads(v->op.args[1], x)
+			&& tsr_gather_factor(l, v->op.args[tsr_expr_reads(v->op.args[1], x)], x, axis);
+	case TSR_EXPR_CONVERT:
+		return tsr_gather_factor(l, v->converted, x, axis);
+	case TSR_EXPR_SELECT: case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER:
+	case TSR_EXPR_KINDS: break;
 	}
 	return false;
 }
@@ -111,7 +186,7 @@ static bool look_up(tsr_pass *p, tsr_loop_unit *u, tsr_stmts *body)
 	for (uint32_t i = 0; e && i < nest.n; i++) {
 		tsr_stmt *loop = nest.loop[i], *set = nest.body->at[0];
 		match m;
-		if (!one_position(p->l, e, loop->loop.sym, &m) || (set->kind == TSR_STMT_UPDATE && tsr_expr_reads(e, set->store.buffer)))
+		if (!one_position(p, e, loop->loop.sym, &m) || (set->kind == TSR_STMT_UPDATE && tsr_expr_reads(e, set->store.buffer)))
 			continue;
 		uint32_t sym = u->nsyms++;
 		tsr_lin to = tsr_lin_add_sym(p->arena, tsr_lin_const(0), 1, TSR_LSYM_DATA, sym);
@@ -236,7 +311,7 @@ static bool add_up(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *kernel)
 	uint32_t k = 0;
 	if (!is_scatter(p->l, kernel, &x))
 		return false;
-	while (k < x.outer.n && !one_position(p->l, x.e, x.outer.loop[k]->loop.sym, &m))
+	while (k < x.outer.n && !one_position(p, x.e, x.outer.loop[k]->loop.sym, &m))
 		k++;
 	if (k == x.outer.n || tsr_expr_reads(x.e, x.store->store.buffer))
 		return false;
@@ -299,10 +374,8 @@ void tsr_pass_gather(tsr_pass *p)
 			if (s->kind != TSR_STMT_KERNEL)
 				continue;
 			uint32_t before = p->changes;
-			if (add_up(p, unit, s))
-				p->changes++;
-			else
-				look_up_all(p, unit, &s->kernel.body);
+			p->changes += add_up(p, unit, s);
+			look_up_all(p, unit, &s->kernel.body);             /* a product of two one-hots has one position on both axes */
 			if (p->changes > before)
 				tsr_pass_note(p, "kernel %s: the loop over a looked-up axis is one position of it", s->kernel.name);
 		}

@@ -62,6 +62,14 @@ void tsr_stmt_rewrite(tsr_stmt *s, tsr_rewrite f, void *user);
 tsr_expr *tsr_expr_place(tsr_arena *a, const tsr_loops *l, const tsr_expr *e, uint32_t n, const uint32_t *syms, const tsr_lin *to);
 void tsr_stmts_remove(tsr_stmts *body, uint32_t at);
 
+/* ---- lookups (gather.c) -------------------------------------------------------------------------------------------------- */
+
+/* where(a == k, c, 0) or its like, with k the loop `sym` and a free of it. */
+bool tsr_gather_one_hot(const tsr_loops *l, const tsr_expr *e, uint32_t sym);
+/* `v` is a product in which X stands once, as a factor, at a bare loop along `axis`: with a one-hot in its place, a sum of such v
+ * has one position. */
+bool tsr_gather_factor(const tsr_loops *l, const tsr_expr *v, tsr_buffer_id x, uint32_t axis);
+
 /* A line for --dump=schedule. */
 void tsr_pass_note(tsr_pass *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 #endif

@@ -7,6 +7,7 @@
  *   - what e loads is not written between the producer and that kernel, nor by it, except the very element that it stores
  *   - inside a reduction, or with more iterations than X has elements, only a plain load or a number is put in its place, so that no
  *     arithmetic is repeated and products of loads stay products of loads
+ *   - a one-hot is put into a sum of products of it, from which `gather` then takes it
  *   - elsewhere an expression that several kernels read is small and free of elementary functions
  * Where e is a plain load or a number, readers that can take it do so even when the store has to stay. */
 #include "pass.h"
@@ -29,6 +30,7 @@ typedef struct producer {
 	tsr_expr *value;
 	tsr_buffer_id x;
 	uint32_t rank;
+	uint32_t hot;                /* the axis along which the value is a one-hot, or TSR_NONE */
 	tsr_uses loads;              /* what the value reads */
 } producer;
 
@@ -131,10 +133,13 @@ static bool producer_of(unit_walk *w, const tsr_stmt *kernel, producer *pr)
 	pr->value = s->store.value;
 	pr->x = b->id;
 	pr->rank = b->rank;
+	pr->hot = TSR_NONE;
 	pr->syms = TSR_NEW_N(w->scratch, uint32_t, b->rank + 1);
 	for (uint32_t i = 0; i < b->rank; i++) {
 		pr->syms[i] = owner[i] ? owner[i]->loop.sym : UINT32_MAX;
 		owned += owner[i] != NULL;
+		if (owner[i] && tsr_gather_one_hot(w->p->l, pr->value, pr->syms[i]))
+			pr->hot = i;
 	}
 	pr->loads = (tsr_uses){ 0 };
 	tsr_expr_uses(w->scratch, pr->value, &pr->loads);
@@ -144,7 +149,7 @@ static bool producer_of(unit_walk *w, const tsr_stmt *kernel, producer *pr)
 /* ---- readers ------------------------------------------------------------------------------------------------------------- */
 
 /* What a reader may be given: nothing, only plain loads and numbers, or anything. */
-typedef enum { TAKES_NOTHING, TAKES_LOADS, TAKES_PLAIN, TAKES_ALL } taking;
+typedef enum { TAKES_NOTHING, TAKES_LOADS, TAKES_ONE_HOT, TAKES_PLAIN, TAKES_ALL } taking;
 
 static bool is_reduction(const tsr_stmts *body)
 {
@@ -232,6 +237,8 @@ static taking reader_takes(unit_walk *w, const producer *pr, const tsr_stmt *s, 
 			: last->kind == TSR_STMT_UPDATE || last->kind == TSR_STMT_STORE ? last->store.value : NULL;
 		if (v && last->kind == TSR_STMT_SET && v->kind == TSR_EXPR_OP && v->op.args[1])
 			v = v->op.args[0]->kind == TSR_EXPR_LOCAL ? v->op.args[1] : v->op.args[0];
+		if (v && pr->hot != TSR_NONE && tsr_gather_factor(w->p->l, v, pr->x, pr->hot))
+			return TAKES_ONE_HOT;
 		if (!v || under_product(v, pr->x))
 			return TAKES_LOADS;
 	}
@@ -248,6 +255,7 @@ static bool fits(const producer *pr, taking t, uint32_t readers)
 	switch (t) {
 	case TAKES_NOTHING: return false;
 	case TAKES_LOADS: return pr->value->kind == TSR_EXPR_LOAD;
+	case TAKES_ONE_HOT: return true;
 	case TAKES_PLAIN: return is_plain(pr->value, true);
 	case TAKES_ALL: break;
 	}
@@ -314,7 +322,7 @@ static bool try_producer(unit_walk *w, uint32_t at, const producer *pr)
 {
 	readers r = find_readers(w, at, pr);
 	bool vanishes = r.all && (r.replaced || (!w->exposed[pr->x] && !tsr_buffer_kept(w->p->l->buffers.at[pr->x])));
-	if (!vanishes && !is_plain(pr->value, false))
+	if (!vanishes && !is_plain(pr->value, false) && pr->hot == TSR_NONE)
 		return false;
 	substitution s = { w, pr, 0 };
 	for (uint32_t i = 0; i < r.n; i++) {

@@ -12,6 +12,7 @@ typedef struct deriver {
 	tsr_space *s;
 	uint32_t **rows;                 /* [slot * TSR_KINDS + kind] -> nodes of the row */
 	tsr_map labels, row_vars;
+	TSR_VEC(struct later { tsr_derived *to; const tsr_axis *axis; }) joints;         /* whose rows may be matched later */
 } deriver;
 
 static uint32_t node_new(tsr_space *s)
@@ -116,6 +117,22 @@ static void compose(deriver *d)
 	row_below(d, 0, TSR_OUTPUT, 1, TSR_OUTPUT);
 }
 
+/* The leftmost batch axis of slot 1, else its only input axis, is the axis of slot 3; the result has the axes of slot 2, then
+ * those of slot 1 that are left, kind by kind. */
+static void gather(deriver *d)
+{
+	tsr_kind along = row_of(d, 1, TSR_BATCH)->n ? TSR_BATCH : TSR_INPUT;
+	unite(d->s, nodes_of(d, 3, TSR_OUTPUT)[0], nodes_of(d, 1, along)[0]);
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
+		uint32_t *res = nodes_of(d, 0, (tsr_kind)k), *ids = nodes_of(d, 2, (tsr_kind)k), *table = nodes_of(d, 1, (tsr_kind)k);
+		uint32_t n = row_of(d, 2, (tsr_kind)k)->n, skip = k == along;
+		if (row_of(d, 0, (tsr_kind)k)->n + skip != n + row_of(d, 1, (tsr_kind)k)->n)
+			tsr_bug("a lookup whose result has %u axes of a kind", row_of(d, 0, (tsr_kind)k)->n);
+		for (uint32_t i = 0; i < row_of(d, 0, (tsr_kind)k)->n; i++)
+			unite(d->s, res[i], i < n ? ids[i] : table[i - n + skip]);
+	}
+}
+
 /* ---- specs --------------------------------------------------------------------------------------------------------- */
 
 /* A label that stands on no plain axis takes its size from inference; unite() overrides nothing, as sizes agree. */
@@ -191,6 +208,15 @@ static const tsr_derived *concat(deriver *d, const tsr_axis *axis)
 	return x;
 }
 
+static const tsr_derived *joint(deriver *d, const tsr_axis *axis)
+{
+	tsr_derived *x = TSR_NEW(d->s->arena, tsr_derived);
+	x->kind = TSR_DERIVED_JOINT;
+	x->span = axis->span;
+	tsr_push(d->s->arena, &d->joints, ((struct later){x, axis}));
+	return x;
+}
+
 static void match_axis(deriver *d, const tsr_axis *axis, uint32_t node)
 {
 	const tsr_derived *derived = NULL;
@@ -208,6 +234,9 @@ static void match_axis(deriver *d, const tsr_axis *axis, uint32_t node)
 		break;
 	case TSR_AXIS_CONCAT:
 		derived = concat(d, axis);
+		break;
+	case TSR_AXIS_JOINT:
+		derived = joint(d, axis);
 		break;
 	}
 	tsr_space_class(d->s, node)->derived = derived;
@@ -247,6 +276,25 @@ static void match_row(deriver *d, const tsr_spec_row *template, uint32_t slot, t
 		match_axis(d, &template->trail[i], nodes[n - template->ntrail + i]);
 }
 
+/* The nodes of a joint axis's parts, when every row has been matched. */
+static void join_parts(deriver *d, tsr_derived *x, const tsr_axis *axis)
+{
+	TSR_VEC(uint32_t) parts = {0};
+	for (uint32_t i = 0; i < axis->concat.n; i++) {
+		const tsr_component *c = &axis->concat.at[i];
+		tsr_map_entry *row = c->row ? tsr_map_find(&d->row_vars, tsr_key(c->label)) : NULL;
+		if (c->row && !row)
+			tsr_bug("the row `%s` of a joint axis stands nowhere", c->label);
+		const label_row *r = row ? row->value.p : NULL;
+		if (!r)
+			tsr_push(d->s->arena, &parts, label_node(d, c->label));
+		for (uint32_t j = 0; r && j < r->n; j++)
+			tsr_push(d->s->arena, &parts, r->nodes[j]);
+	}
+	x->concat.n = parts.n;
+	x->concat.at = parts.at;
+}
+
 static void match_spec(deriver *d, const tsr_spec *spec)
 {
 	for (uint32_t k = 0; k < TSR_KINDS; k++)
@@ -254,6 +302,8 @@ static void match_spec(deriver *d, const tsr_spec *spec)
 	for (uint32_t i = 0; i < spec->noperands; i++)
 		for (uint32_t k = 0; k < TSR_KINDS; k++)
 			match_row(d, &spec->operands[i].row[k], i + 1, (tsr_kind)k);
+	for (uint32_t i = 0; i < d->joints.n; i++)
+		join_parts(d, d->joints.at[i].to, d->joints.at[i].axis);
 }
 
 tsr_space *tsr_space_derive(tsr_graph *g, const tsr_record *record)
@@ -285,6 +335,9 @@ tsr_space *tsr_space_derive(tsr_graph *g, const tsr_record *record)
 		row_below(&d, 0, TSR_BATCH, 1, TSR_BATCH);
 		row_below(&d, 0, TSR_INPUT, 1, TSR_OUTPUT);
 		row_below(&d, 0, TSR_OUTPUT, 1, TSR_INPUT);
+		break;
+	case TSR_LOGIC_GATHER:
+		gather(&d);
 		break;
 	case TSR_LOGIC_SPEC:
 		match_spec(&d, rule->spec);

@@ -12,7 +12,7 @@
 #define TSR_NO_NODE UINT32_MAX
 
 /* An axis that is a function of other nodes. */
-typedef enum { TSR_DERIVED_AFFINE, TSR_DERIVED_CONCAT } tsr_derived_kind;
+typedef enum { TSR_DERIVED_AFFINE, TSR_DERIVED_CONCAT, TSR_DERIVED_JOINT } tsr_derived_kind;
 typedef struct tsr_derived {
 	tsr_derived_kind kind;
 	tsr_span span;
@@ -23,7 +23,7 @@ typedef struct tsr_derived {
 			tsr_number_id number;            /* or TSR_NONE */
 			tsr_pad pad;
 		} affine;
-		struct { uint32_t n, *at; } concat;
+		struct { uint32_t n, *at; } concat;      /* and JOINT: the last part runs fastest */
 	};
 } tsr_derived;
 

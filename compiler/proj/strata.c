@@ -217,13 +217,38 @@ static tsr_index concat_index(strata *t, const tsr_derived *d)
 	return x;
 }
 
+/* Row-major: each part times the sizes of those behind it. */
+static tsr_index joint_index(strata *t, const tsr_derived *d)
+{
+	tsr_index x = constant(0);
+	int64_t *strides = TSR_NEW_N(t->s->arena, int64_t, d->concat.n + 1);
+	int64_t stride = 1;
+	for (uint32_t i = d->concat.n; i-- > 0;) {
+		const tsr_node *c = tsr_space_class(t->s, d->concat.at[i]);
+		strides[i] = stride;
+		if (i && (!c->sized || !tsr_size_is_const(c->size))) {
+			tsr_report(t->s->g->tc, TSR_E_SYMBOLIC_JOINT, d->span, "an axis that is joined to the ones before it has a size known only at run time");
+			t->failed = true;
+			return x;
+		}
+		stride *= c->size.k;
+	}
+	for (uint32_t i = 0; i < d->concat.n; i++)
+		add_index(t, &x, strides[i], index_of(t, d->concat.at[i]));
+	return x;
+}
+
 static tsr_index index_of(strata *t, uint32_t node)
 {
 	const tsr_node *c = tsr_space_class(t->s, node);
 	if (c->pinned)
 		return constant(c->pin);
 	if (c->derived)
-		return c->derived->kind == TSR_DERIVED_AFFINE ? affine_index(t, c->derived) : concat_index(t, c->derived);
+		switch (c->derived->kind) {
+		case TSR_DERIVED_AFFINE: return affine_index(t, c->derived);
+		case TSR_DERIVED_CONCAT: return concat_index(t, c->derived);
+		case TSR_DERIVED_JOINT: return joint_index(t, c->derived);
+		}
 	return loop_index(t, find(t, node));
 }
 
@@ -241,9 +266,9 @@ static bool node_live(const strata *t, uint32_t node)
 		return (c->derived->affine.over == TSR_NO_NODE || node_live(t, c->derived->affine.over))
 			&& (c->derived->affine.kernel == TSR_NO_NODE || node_live(t, c->derived->affine.kernel));
 	for (uint32_t i = 0; i < c->derived->concat.n; i++)
-		if (chosen(t, find(t, c->derived->concat.at[i])))
-			return true;
-	return false;
+		if (c->derived->kind == TSR_DERIVED_JOINT ? !node_live(t, c->derived->concat.at[i]) : chosen(t, find(t, c->derived->concat.at[i])))
+			return c->derived->kind == TSR_DERIVED_CONCAT;
+	return c->derived->kind == TSR_DERIVED_JOINT;
 }
 
 /* A guard that can be seen to hold everywhere is none. */

@@ -143,6 +143,14 @@ static void follow_cstr(slice *l, uint32_t id)
 			add_dim(l, c->concat.d);
 			add_dim(l, (tsr_dim){.kind = TSR_DIM_CONCAT, .concat = {c->concat.n, c->concat.at}});
 			break;
+		case TSR_C_LOOKUP:
+			add_row(l, c->lookup.batch, own), add_row(l, c->lookup.rest_batch, own);
+			add_row(l, c->lookup.input, own), add_row(l, c->lookup.rest_input, own);
+			add_dim(l, c->lookup.d);
+			break;
+		case TSR_C_JOIN:
+			add_row(l, c->join.whole, own), add_row(l, c->join.front, own), add_row(l, c->join.back, own);
+			break;
 		case TSR_C_SOURCE: break;
 		}
 		if (c->parent == c->id)

@@ -129,6 +129,26 @@ static bool total_holds(tsr_store *s, const tsr_cstr *c)
 	return sizes_agree(s, tsr_size_const(have), tsr_size_normal(s, want));
 }
 
+static ground_row without_first(ground_row r) { return (ground_row){r.n - 1, 0, r.at + 1}; }
+
+/* The axis is the leftmost batch axis, and what is left is left; where there is none, it is all of the input. */
+static bool lookup_holds(tsr_store *s, const tsr_cstr *c)
+{
+	ground_row batch = ground_of(s, c, c->lookup.batch), input = ground_of(s, c, c->lookup.input), *in = batch.n ? &batch : &input;
+	if (in->n == 0 || (in == &input && input.n != 1) || !ground_equal(s, in->at[0], ground_dim(s, c, c->lookup.d)))
+		return false;
+	*in = without_first(*in);
+	return row_equal(s, batch, ground_of(s, c, c->lookup.rest_batch)) && row_equal(s, input, ground_of(s, c, c->lookup.rest_input));
+}
+
+static bool join_holds(tsr_store *s, const tsr_cstr *c)
+{
+	ground_row whole = ground_of(s, c, c->join.whole), front = ground_of(s, c, c->join.front), back = ground_of(s, c, c->join.back);
+	if (whole.n != front.n + back.n)
+		return false;
+	return row_equal(s, (ground_row){front.n, 0, whole.at}, front) && row_equal(s, (ground_row){back.n, 0, whole.at + front.n}, back);
+}
+
 static bool holds(tsr_store *s, const tsr_cstr *c)
 {
 	ground least;
@@ -143,6 +163,8 @@ static bool holds(tsr_store *s, const tsr_cstr *c)
 	case TSR_C_TOTAL: return total_holds(s, c);
 	case TSR_C_AFFINE: return affine_holds(s, c);
 	case TSR_C_CONCAT: return concat_holds(s, c);
+	case TSR_C_LOOKUP: return lookup_holds(s, c);
+	case TSR_C_JOIN: return join_holds(s, c);
 	case TSR_C_SOURCE: return true;
 	}
 	return true;

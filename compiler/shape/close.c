@@ -205,6 +205,20 @@ static void resolve_words(tsr_store *s)
 	take_bounds(s);
 }
 
+/* In the order of the program, so that what is looked up in a result of a lookup is known. */
+static void resolve_lookups(tsr_store *s)
+{
+	static const tsr_cstr_kind kinds[] = {TSR_C_LOOKUP, TSR_C_JOIN};
+	for (uint32_t k = 0; k < 2; k++)
+		for (uint32_t i = 0; i < s->of_kind[kinds[k]].n; i++) {
+			tsr_cstr *c = s->cstrs.at[s->of_kind[kinds[k]].at[i]];
+			if (c->done)
+				continue;
+			tsr_gather_resolve(s, c);
+			take_bounds(s);
+		}
+}
+
 /* Variables under a pending total are left to step 4. */
 static void under_totals(tsr_store *s, tsr_map *rows, tsr_map *dims)
 {
@@ -313,14 +327,14 @@ static void close_at_least(tsr_store *s)
 	take_bounds(s);
 }
 
-/* A total over unknown rows: one axis of the last open row (the output), the others have no more. */
+/* A total over unknown rows: where the known axes do not make it, one axis of the last open row (the output); no more axes. */
 static void close_totals(tsr_store *s)
 {
 	for (uint32_t i = 0; i < s->of_kind[TSR_C_TOTAL].n; i++) {
-		const tsr_cstr *c = s->cstrs.at[s->of_kind[TSR_C_TOTAL].at[i]];
+		tsr_cstr *c = s->cstrs.at[s->of_kind[TSR_C_TOTAL].at[i]];
 		if (c->done)
 			continue;
-		bool poison = false, given = false;
+		bool poison = false, given = tsr_total_made(s, c);
 		for (uint32_t j = c->total.n; j-- > 0;) {
 			tsr_row r = tsr_row_find(s, c->total.rows[j], &poison);
 			if (tsr_row_open(r))
@@ -353,7 +367,7 @@ static void close_interiors(tsr_store *s)
 	take_bounds(s);
 	close_terms(s);
 	for (uint32_t v = 0; v < s->dims.n; v++)
-		if (open_dim(s, v) && !s->dims.at[v].defs.n)
+		if (open_dim(s, v) && !s->dims.at[v].defs.n && !s->dims.at[v].of_total)
 			tsr_bind_dim(s, v, tsr_dim_unit(), NULL);
 	take_bounds(s);
 	tsr_close_bounded(s);
@@ -405,6 +419,7 @@ bool tsr_store_close(tsr_store *s)
 	pair_concats(s);
 	discard(s);                      /* 2 */
 	resolve_words(s);
+	resolve_lookups(s);
 	leaf_rows(s);                    /* 3 */
 	leaf_dims(s, false);
 	close_at_least(s);               /* 4 */

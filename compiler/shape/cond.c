@@ -128,6 +128,32 @@ static void total_known(tsr_store *s, tsr_cstr *c, tsr_size have, bool has_want,
 	}
 }
 
+/* The total, where it is known. */
+static bool wanted(tsr_store *s, tsr_cstr *c, bool *poison, tsr_size *want)
+{
+	*want = c->total.size;
+	if (!c->total.has_dim)
+		return true;
+	tsr_dim d = tsr_dim_find(s, c->total.d);
+	*poison |= d.kind == TSR_DIM_POISON;
+	if (tsr_dim_size(s, d, want)) {
+		*want = tsr_size_scale(s->arena, *want, c->total.coef);
+		return true;
+	}
+	if (tsr_dim_is_var(d)) {
+		s->dims.at[d.var].of_total = true;
+		tsr_watch_dim(s, c, d.var);
+	}
+	return false;
+}
+
+bool tsr_total_made(tsr_store *s, tsr_cstr *c)
+{
+	product p = axes_product(s, c);
+	tsr_size want;
+	return wanted(s, c, &p.poison, &want) && (p.nvars || tsr_size_equal(p.known, want));
+}
+
 /* The number that want is of `known`, which has symbols; 0: none. */
 static tsr_size ratio(tsr_store *s, tsr_size want, tsr_size known)
 {
@@ -157,17 +183,8 @@ static void total_axis(tsr_store *s, tsr_cstr *c, const product *p, tsr_size wan
 void tsr_visit_total(tsr_store *s, tsr_cstr *c)
 {
 	product p = axes_product(s, c);
-	tsr_size want = c->total.size;
-	bool has_want = true;
-	if (c->total.has_dim) {
-		tsr_dim d = tsr_dim_find(s, c->total.d);
-		p.poison |= d.kind == TSR_DIM_POISON;
-		has_want = tsr_dim_size(s, d, &want);
-		if (has_want)
-			want = tsr_size_scale(s->arena, want, c->total.coef);
-		else if (tsr_dim_is_var(d))
-			tsr_watch_dim(s, c, d.var);
-	}
+	tsr_size want;
+	bool has_want = wanted(s, c, &p.poison, &want);
 	if (p.poison) {
 		c->done = true;
 	} else if (tsr_size_is_const(p.known) && p.known.k == 0) {

@@ -254,11 +254,29 @@ void tsr_fault_unit_term(tsr_store *s, tsr_cstr *c)
 	report(&t, text, 1, c->kind == TSR_C_AFFINE ? &c->affine.d : &c->concat.d);
 }
 
+/* "2 * 3 = 6": the axes that are known. */
+static const char *multiplication(tsr_store *s, const tsr_cstr *c, tsr_size product)
+{
+	tsr_text t;
+	tsr_text_init(&t, s->arena);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < c->total.n; i++) {
+		bool poison = false;
+		tsr_row r = tsr_row_find(s, c->total.rows[i], &poison);
+		for (uint32_t j = 0; j < tsr_row_flanks(r); j++) {
+			tsr_size size;
+			if (tsr_dim_size(s, tsr_dim_find(s, tsr_row_axis(r, j)), &size))
+				tsr_text_addf(&t, "%s%s", n++ ? " * " : "", tsr_size_str(s, size));
+		}
+	}
+	return n > 1 ? tsr_format(s->arena, "%s = %s", tsr_text_str(&t), tsr_size_str(s, product)) : tsr_size_str(s, product);
+}
+
 void tsr_fault_total(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want)
 {
 	story t = found(s, TSR_E_TOTAL, c);
 	report(&t, tsr_format(s->arena, "the number of elements does not fit: the known axes make %s, the total is %s",
-		tsr_size_str(s, have), tsr_size_str(s, want)), 0, NULL);
+		multiplication(s, c, have), tsr_size_str(s, want)), 0, NULL);
 }
 
 void tsr_fault_product(tsr_store *s, tsr_cstr *c)

@@ -154,11 +154,17 @@ static void fact_words(tsr_store *s, const tsr_cstr *root, const tsr_cstr *c, ts
 		return;
 	case TSR_C_AT_LEAST: tsr_text_addf(t, "position %lld must be there", (long long)root->at_least.n - 1); return;
 	case TSR_C_TOTAL:
-		if (root->total.has_dim)
+		if (root->total.has_dim && root->total.coef == 1)
+			tsr_text_add(t, "the axes have together as many elements as the joint axis");
+		else if (root->total.has_dim)
 			tsr_text_addf(t, "the axes have %lld times as many elements as the other side", (long long)root->total.coef);
 		else
 			tsr_text_addf(t, "the axes have %s elements in all",
 				tsr_dim_str(s, (tsr_dim){.kind = TSR_DIM_ATOM, .atom = {root->total.size, NULL}}));
+		return;
+	case TSR_C_LOOKUP: tsr_text_add(t, "the leftmost batch axis of what is looked up, else its only input axis, is looked up"); return;
+	case TSR_C_JOIN:
+		tsr_text_addf(t, "the %s axes of the result are those of the positions, then those of what is looked up", kind_names[root->kind_a]);
 		return;
 	case TSR_C_AFFINE: case TSR_C_CONCAT: return;
 	}

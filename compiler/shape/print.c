@@ -191,6 +191,13 @@ static void print_cstr(tsr_store *s, const tsr_cstr *c, FILE *out)
 		fprintf(out, "%s = %s", tsr_dim_str(s, c->concat.d),
 			tsr_dim_str(s, (tsr_dim){.kind = TSR_DIM_CONCAT, .concat = {c->concat.n, c->concat.at}}));
 		break;
+	case TSR_C_LOOKUP:
+		fprintf(out, "lookup %s in %s | %s", tsr_dim_str(s, c->lookup.d), tsr_row_str(s, c->lookup.batch), tsr_row_str(s, c->lookup.input));
+		fprintf(out, " leaves %s | %s", tsr_row_str(s, c->lookup.rest_batch), tsr_row_str(s, c->lookup.rest_input));
+		break;
+	case TSR_C_JOIN:
+		fprintf(out, "%s = %s then %s", tsr_row_str(s, c->join.whole), tsr_row_str(s, c->join.front), tsr_row_str(s, c->join.back));
+		break;
 	case TSR_C_SOURCE: break;
 	}
 }

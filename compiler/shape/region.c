@@ -169,6 +169,18 @@ static void move_payload(mover *m, tsr_cstr *c)
 		c->concat.d = move_dim(m, c->concat.d);
 		c->concat.at = move_axes(m, c->concat.at, c->concat.n);
 		return;
+	case TSR_C_LOOKUP:
+		c->lookup.batch = move_row(m, c->lookup.batch);
+		c->lookup.input = move_row(m, c->lookup.input);
+		c->lookup.rest_batch = move_row(m, c->lookup.rest_batch);
+		c->lookup.rest_input = move_row(m, c->lookup.rest_input);
+		c->lookup.d = move_dim(m, c->lookup.d);
+		return;
+	case TSR_C_JOIN:
+		c->join.whole = move_row(m, c->join.whole);
+		c->join.front = move_row(m, c->join.front);
+		c->join.back = move_row(m, c->join.back);
+		return;
 	case TSR_C_SOURCE:
 		c->source.leaf = moved(m, c->source.leaf, m->from.leaves, m->to.leaves, m->by.leaves);
 		return;

@@ -23,6 +23,7 @@ static uint32_t copy_dim_var(replay *r, uint32_t var)
 		const tsr_dim_var *v = &r->from->dims.at[var];
 		tsr_dim d = tsr_dim_fresh(r->to, v->label, v->span);
 		r->to->dims.at[d.var].discardable = v->discardable;
+		r->to->dims.at[d.var].by_use = r->to->dims.at[d.var].in_leaf = v->by_use;
 		e->value.i = d.var + 1;
 	}
 	return (uint32_t)(e->value.i - 1);
@@ -34,6 +35,7 @@ static uint32_t copy_row_var(replay *r, uint32_t var)
 	if (!e->value.i) {
 		uint32_t v = tsr_row_var_new(r->to);
 		r->to->rows.at[v].in_spec = r->from->rows.at[var].in_spec;
+		r->to->rows.at[v].by_use = r->to->rows.at[v].in_leaf = r->from->rows.at[var].by_use;
 		e->value.i = v + 1;
 	}
 	return (uint32_t)(e->value.i - 1);
@@ -127,6 +129,18 @@ static void copy_payload(replay *r, const tsr_cstr *c, tsr_cstr *n)
 		n->concat.d = copy_dim(r, c->concat.d);
 		n->concat.at = copy_axes(r, c->concat.at, c->concat.n);
 		tsr_push(r->to->arena, &r->to->dims.at[n->concat.d.var].defs, n->id);
+		return;
+	case TSR_C_LOOKUP:
+		n->lookup.batch = copy_row(r, c->lookup.batch);
+		n->lookup.input = copy_row(r, c->lookup.input);
+		n->lookup.rest_batch = copy_row(r, c->lookup.rest_batch);
+		n->lookup.rest_input = copy_row(r, c->lookup.rest_input);
+		n->lookup.d = copy_dim(r, c->lookup.d);
+		return;
+	case TSR_C_JOIN:
+		n->join.whole = copy_row(r, c->join.whole);
+		n->join.front = copy_row(r, c->join.front);
+		n->join.back = copy_row(r, c->join.back);
 		return;
 	case TSR_C_SOURCE:
 		return;

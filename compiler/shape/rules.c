@@ -180,12 +180,52 @@ static void rule_transpose(tsr_store *s, const tsr_rule *rule, const tsr_shape *
 	below(s, rule, c, TSR_OUTPUT, a, TSR_INPUT, 0);
 }
 
+/* ---- the table: lookups --------------------------------------------------------------------------------------------- */
+
+static void join(tsr_store *s, const tsr_rule *rule, tsr_kind kind, tsr_row whole, tsr_row front, tsr_row back)
+{
+	s->kind_a = s->kind_b = kind;
+	tsr_cstr *c = emit(s, TSR_C_JOIN, &rule->why);
+	c->join.whole = stated_row(s, whole, c);
+	c->join.front = stated_row(s, front, c);
+	c->join.back = stated_row(s, back, c);
+	s->kind_a = s->kind_b = TSR_KINDS;
+}
+
+/* The result has the axes of the positions b in place of the axis of a that is looked up, kind by kind; c has that axis alone. */
+static void rule_gather(tsr_store *s, const tsr_rule *rule, const tsr_shape *result, const tsr_shape *abc)
+{
+	const tsr_shape *a = &abc[0], *b = &abc[1], *c = &abc[2];
+	tsr_dim axis = tsr_dim_fresh(s, NULL, rule->why.span);
+	tsr_row rest_batch = tsr_row_fresh(s), rest_input = tsr_row_fresh(s);
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
+		mark_in_spec(s, a->row[k]);
+		mark_in_spec(s, b->row[k]);
+		s->operand = 2;
+		s->kind_a = s->kind_b = (tsr_kind)k;
+		emit_rows(s, TSR_C_ROW_EQUAL, k == TSR_OUTPUT ? tsr_row_closed(s, 1, &axis) : tsr_row_empty(), c->row[k], &rule->why);
+	}
+	s->operand = 0;
+	s->kind_a = s->kind_b = TSR_KINDS;
+	tsr_cstr *lookup = emit(s, TSR_C_LOOKUP, &rule->why);
+	lookup->lookup.batch = stated_row(s, a->row[TSR_BATCH], lookup);
+	lookup->lookup.input = stated_row(s, a->row[TSR_INPUT], lookup);
+	lookup->lookup.rest_batch = rest_batch;
+	lookup->lookup.rest_input = rest_input;
+	lookup->lookup.d = axis;
+	s->operand = -1;
+	join(s, rule, TSR_BATCH, result->row[TSR_BATCH], b->row[TSR_BATCH], rest_batch);
+	join(s, rule, TSR_INPUT, result->row[TSR_INPUT], b->row[TSR_INPUT], rest_input);
+	join(s, rule, TSR_OUTPUT, result->row[TSR_OUTPUT], b->row[TSR_OUTPUT], a->row[TSR_OUTPUT]);
+}
+
 /* ---- the table: specs -------------------------------------------------------------------------------------------- */
 
 typedef struct template {
 	tsr_store *s;
 	tsr_rule *rule;
 	const tsr_spec_slot *others;     /* the slots on the other side of `=>` */
+	bool operand;                    /* the slot is an operand's */
 	uint32_t nothers;
 	TSR_VEC(tsr_label) labels;
 } template;
@@ -250,6 +290,11 @@ static bool axis_needs(const tsr_axis *axis, tsr_name label)
 	switch (axis->kind) {
 	case TSR_AXIS_LABEL: case TSR_AXIS_SYMBOL: return axis->label == label;
 	case TSR_AXIS_AFFINE: return axis->affine.over.label == label || axis->affine.kernel.label == label;
+	case TSR_AXIS_JOINT:
+		for (uint32_t i = 0; i < axis->concat.n; i++)
+			if (!axis->concat.at[i].row && axis->concat.at[i].label == label)
+				return true;
+		return false;
 	case TSR_AXIS_WILD: case TSR_AXIS_FIXED: case TSR_AXIS_CONCAT: return false;
 	}
 	return false;
@@ -312,6 +357,53 @@ static tsr_dim affine_axis(template *t, const tsr_axis *axis)
 	return (tsr_dim){.kind = TSR_DIM_AFFINE, .affine = a};
 }
 
+/* The kind of row that the part is elsewhere. */
+static tsr_kind kind_of_part(const template *t, const tsr_component *part)
+{
+	const tsr_spec *spec = t->rule->spec;
+	for (uint32_t k = 0; k < TSR_KINDS && part->row; k++) {
+		bool found = spec->result.row[k].var == part->label;
+		for (uint32_t i = 0; i < spec->noperands; i++)
+			found |= spec->operands[i].row[k].var == part->label;
+		if (found)
+			return (tsr_kind)k;
+	}
+	return TSR_BATCH;
+}
+
+/* The parts of an axis that the operation takes apart are decided by their use, as a leaf's axes are. */
+static void by_use(tsr_store *s, const tsr_row *part)
+{
+	if (tsr_row_open(*part))
+		s->rows.at[part->var].by_use = s->rows.at[part->var].in_leaf = true;
+	for (uint32_t i = 0; i < tsr_row_flanks(*part); i++)
+		s->dims.at[tsr_row_axis(*part, i).var].by_use = s->dims.at[tsr_row_axis(*part, i).var].in_leaf = true;
+}
+
+/* Axes as one: as many elements as they have together.  A total over unknown rows becomes one axis of the last: the output. */
+static tsr_dim joint_axis(template *t, const tsr_axis *axis)
+{
+	static const tsr_kind order[TSR_KINDS] = {TSR_INPUT, TSR_BATCH, TSR_OUTPUT};
+	uint32_t n = axis->concat.n, at = 0;
+	tsr_row *rows = TSR_NEW_N(t->s->arena, tsr_row, n + 1);
+	tsr_dim d = tsr_dim_fresh(t->s, NULL, axis->span);
+	for (uint32_t k = 0; k < TSR_KINDS; k++)
+		for (uint32_t i = 0; i < n; i++) {
+			const tsr_component *c = &axis->concat.at[i];
+			if (kind_of_part(t, c) != order[k])
+				continue;
+			tsr_dim one = c->row ? tsr_dim_unit() : label_dim(t, c->label, c->span);
+			rows[at] = c->row ? label_row(t, c->label) : tsr_row_closed(t->s, 1, &one);
+			if (t->operand)
+				by_use(t->s, &rows[at]);
+			at++;
+		}
+	tsr_why why = t->rule->why;
+	why.other = axis->span;
+	tsr_emit_total_of(t->s, n, rows, 1, d, why);
+	return d;
+}
+
 static tsr_dim axis_dim(template *t, const tsr_axis *axis)
 {
 	tsr_dim d = tsr_dim_unit();
@@ -325,6 +417,7 @@ static tsr_dim axis_dim(template *t, const tsr_axis *axis)
 		return d;
 	case TSR_AXIS_AFFINE: d = affine_axis(t, axis); break;
 	case TSR_AXIS_CONCAT: d = concat_axis(t, axis); break;
+	case TSR_AXIS_JOINT: return joint_axis(t, axis);
 	}
 	tsr_why why = t->rule->why;
 	why.other = axis->span;
@@ -378,10 +471,11 @@ static void slot_rows(template *t, const tsr_spec_slot *slot, const tsr_shape *s
 static void rule_spec(tsr_store *s, tsr_rule *rule, const tsr_shape *result, const tsr_shape *operands)
 {
 	const tsr_spec *spec = rule->spec;
-	template t = {.s = s, .rule = rule, .others = &spec->result, .nothers = 1};
+	template t = {.s = s, .rule = rule, .others = &spec->result, .nothers = 1, .operand = true};
 	tsr_span other = rule->why.other;
 	for (uint32_t i = 0; i < spec->noperands && i < rule->noperands; i++)
 		slot_rows(&t, &spec->operands[i], &operands[i], (int)i);
+	t.operand = false;
 	t.others = spec->operands;
 	t.nothers = spec->noperands;
 	slot_rows(&t, &spec->result, result, -1);
@@ -407,6 +501,9 @@ void tsr_emit_rule(tsr_store *s, tsr_rule *rule, const tsr_shape *result, const 
 		break;
 	case TSR_LOGIC_TRANSPOSE:
 		rule_transpose(s, rule, result, operands);
+		break;
+	case TSR_LOGIC_GATHER:
+		rule_gather(s, rule, result, operands);
 		break;
 	case TSR_LOGIC_SPEC:
 		rule_spec(s, rule, result, operands);

@@ -119,7 +119,8 @@ void tsr_emit_total(tsr_store *s, uint32_t n, const tsr_row *rows, tsr_size size
 void tsr_emit_total_of(tsr_store *s, uint32_t n, const tsr_row *rows, int64_t coef, tsr_dim d, tsr_why why);
 
 typedef enum {
-	TSR_LOGIC_POINTWISE, TSR_LOGIC_COMPOSE, TSR_LOGIC_COMPOSE_ACC, TSR_LOGIC_TRANSPOSE, TSR_LOGIC_SPEC
+	TSR_LOGIC_POINTWISE, TSR_LOGIC_COMPOSE, TSR_LOGIC_COMPOSE_ACC, TSR_LOGIC_TRANSPOSE, TSR_LOGIC_SPEC,
+	TSR_LOGIC_GATHER             /* operands: what is looked up, the positions, and all positions along its axis */
 } tsr_logic;
 
 /* A label of a spec and the dimension variable it became in one derivation; row variables likewise. */

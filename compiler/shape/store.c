@@ -296,6 +296,7 @@ void tsr_join_dims(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
 	v->in_leaf |= w->in_leaf;
 	v->in_param |= w->in_param;
 	v->in_term |= w->in_term;
+	v->of_total |= w->of_total;
 	v->discardable &= w->discardable;             /* what lasts on one side lasts */
 	tsr_wake(s, news ? &v->watchers : &w->watchers);
 	if (w->has_lower && v->has_lower) {
@@ -444,6 +445,8 @@ static void visit(tsr_store *s, tsr_cstr *c)
 	case TSR_C_TOTAL: tsr_visit_total(s, c); return;
 	case TSR_C_AFFINE: tsr_visit_affine(s, c); return;
 	case TSR_C_CONCAT: tsr_visit_concat(s, c); return;
+	case TSR_C_LOOKUP: tsr_visit_lookup(s, c); return;
+	case TSR_C_JOIN: tsr_visit_join(s, c); return;
 	case TSR_C_SOURCE: return;
 	}
 }

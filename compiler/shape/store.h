@@ -19,7 +19,7 @@
 
 typedef enum {
 	TSR_C_DIM_EQUAL, TSR_C_DIM_BELOW, TSR_C_ROW_EQUAL, TSR_C_ROW_BELOW,
-	TSR_C_AT_LEAST, TSR_C_TOTAL, TSR_C_AFFINE, TSR_C_CONCAT,
+	TSR_C_AT_LEAST, TSR_C_TOTAL, TSR_C_AFFINE, TSR_C_CONCAT, TSR_C_LOOKUP, TSR_C_JOIN,
 	TSR_C_SOURCE         /* no constraint: the place of a leaf or of a closing step, for explanations */
 } tsr_cstr_kind;
 
@@ -38,6 +38,8 @@ typedef struct tsr_cstr {
 		struct { uint32_t n; tsr_row *rows; tsr_size size; bool has_dim; int64_t coef; tsr_dim d; } total;
 		struct { tsr_dim d; tsr_affine *term; } affine;
 		struct { tsr_dim d; uint32_t n; tsr_dim *at; bool strict; } concat;
+		struct { tsr_row batch, input, rest_batch, rest_input; tsr_dim d; } lookup;   /* d: the leftmost of batch, else all of input */
+		struct { tsr_row whole, front, back; } join;              /* whole = front back */
 	};
 	/* row: a and b as emitted; ROW_EQUAL: what is left of them; ROW_BELOW: flank axes of b that are aligned already. */
 	tsr_ids on_dims, on_rows;    /* the variables whose lists hold this constraint */
@@ -59,7 +61,9 @@ typedef struct tsr_dim_var {
 	tsr_dim lower;               /* an atom that lies below */
 	uint32_t lower_cause;
 	bool in_leaf, in_param;      /* occurs in a leaf's, a parameter's row */
+	bool by_use;                 /* part of a joint axis that an operation takes apart: closes like a leaf's */
 	bool in_term;                /* occurs inside an affine or a concat term */
+	bool of_total;               /* the elements of other axes together: waits for them when closing */
 	bool discardable;
 	uint32_t leaf;               /* index into leaves, TSR_NO_ID */
 	tsr_ids defs;                /* the AFFINE and CONCAT conditions that define it */
@@ -71,6 +75,7 @@ typedef struct tsr_row_var {
 	tsr_row value;
 	uint32_t cause;
 	bool in_leaf, in_param, input;   /* input: of the input row of a leaf */
+	bool by_use;                 /* as that of a dimension */
 	bool from_template;          /* introduced by rank growth */
 	bool in_spec;                /* used by a spec or a composition, not only pointwise */
 	uint32_t depth;              /* how many growths led here; see rank.c */
@@ -200,6 +205,7 @@ void tsr_visit_row_equal(tsr_store *s, tsr_cstr *c);      /* solve_row.c */
 void tsr_visit_row_below(tsr_store *s, tsr_cstr *c);
 void tsr_visit_at_least(tsr_store *s, tsr_cstr *c);       /* cond.c */
 void tsr_visit_total(tsr_store *s, tsr_cstr *c);
+bool tsr_total_made(tsr_store *s, tsr_cstr *c);           /* by the axes that the rows have, were they closed */
 void tsr_visit_affine(tsr_store *s, tsr_cstr *c);
 void tsr_visit_concat(tsr_store *s, tsr_cstr *c);
 bool tsr_rank_diverges(tsr_store *s, uint32_t row_var);   /* rank.c */
@@ -207,6 +213,9 @@ void tsr_word_resolve(tsr_store *s, tsr_cstr *c);         /* word.c */
 bool tsr_word_deferred(tsr_store *s, const tsr_cstr *c);
 bool tsr_pair_concats(tsr_store *s);                       /* pair.c, POLICY; false: none was to be paired */
 void tsr_close_bounded(tsr_store *s);                      /* cond.c, POLICY */
+void tsr_visit_lookup(tsr_store *s, tsr_cstr *c);         /* gather.c */
+void tsr_visit_join(tsr_store *s, tsr_cstr *c);
+void tsr_gather_resolve(tsr_store *s, tsr_cstr *c);       /* gather.c, POLICY */
 
 /* ---- fact.c: facts in words --------------------------------------------------------------------------------------- */
 

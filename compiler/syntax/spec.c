@@ -82,13 +82,18 @@ tsr_spec_rowing *tsr_spec_row_var(tsr_spec_parser *p, tsr_spec_rowing *r, const 
 	return r;
 }
 
+tsr_diag *tsr_spec_comma(tsr_spec_parser *p, tsr_span span)
+{
+	tsr_diag *d = tsr_spec_error(p, span, "a comma is missing between two axes");
+	if (d)
+		tsr_hint(p->tc, d, "a spec with one of `, * + ^ < =+` has long names, separated by commas; without them each letter is an axis");
+	return d;
+}
+
 tsr_spec_rowing *tsr_spec_row_axis(tsr_spec_parser *p, tsr_spec_rowing *r, const tsr_axis *x)
 {
-	if (r->after_axis && p->long_names) {
-		tsr_diag *d = tsr_spec_error(p, x->span, "a comma is missing between two axes");
-		if (d)
-			tsr_hint(p->tc, d, "a spec with one of `, * + ^ < =+` has long names, separated by commas; without them each letter is an axis");
-	}
+	if (r->after_axis && p->long_names)
+		tsr_spec_comma(p, x->span);
 	if (r->has_var)
 		tsr_push(p->tc->arena, &r->trail, *x);
 	else
@@ -151,7 +156,7 @@ void tsr_spec_result(tsr_spec_parser *p, const tsr_spec_token *gives, tsr_spec_s
 
 /* ---- names that mean two things */
 
-typedef struct names { tsr_map labels, rows; } names;
+typedef struct names { tsr_map labels, rows, joined; } names;        /* joined: rows that are parts of an axis */
 
 static void note(tsr_map *m, tsr_name name, const tsr_span *span)
 {
@@ -168,9 +173,9 @@ static void note_axis(names *n, const tsr_axis *x)
 		note(&n->labels, x->affine.over.label, &x->affine.over.span);
 	if (x->kind == TSR_AXIS_AFFINE && x->affine.kernel.label)
 		note(&n->labels, x->affine.kernel.label, &x->affine.kernel.span);
-	for (uint32_t i = 0; x->kind == TSR_AXIS_CONCAT && i < x->concat.n; i++)
+	for (uint32_t i = 0; (x->kind == TSR_AXIS_CONCAT || x->kind == TSR_AXIS_JOINT) && i < x->concat.n; i++)
 		if (x->concat.at[i].label)
-			note(&n->labels, x->concat.at[i].label, &x->concat.at[i].span);
+			note(x->concat.at[i].row ? &n->joined : &n->labels, x->concat.at[i].label, &x->concat.at[i].span);
 }
 
 static void note_slot(names *n, const tsr_spec_slot *s)
@@ -192,6 +197,7 @@ static void check_names(tsr_spec_parser *p)
 	names n;
 	tsr_map_init(&n.labels, p->tc->arena);
 	tsr_map_init(&n.rows, p->tc->arena);
+	tsr_map_init(&n.joined, p->tc->arena);
 	for (uint32_t i = 0; i < p->spec->noperands; i++)
 		note_slot(&n, &p->spec->operands[i]);
 	note_slot(&n, &p->spec->result);
@@ -205,6 +211,10 @@ static void check_names(tsr_spec_parser *p)
 			tsr_note_at(p->tc, d, *row, "the row");
 		return;
 	}
+	for (uint32_t i = 0; i < n.joined.n; i++)
+		if (!tsr_map_find(&n.rows, n.joined.entries[i].key))
+			tsr_spec_error(p, *(const tsr_span *)n.joined.entries[i].value.p,
+			               "nothing says which axes `..%s..` has: it stands in no slot as a row", (tsr_name)(uintptr_t)n.joined.entries[i].key);
 }
 
 /* ---- syntax errors */
@@ -239,7 +249,8 @@ void tsr_spec_unexpected(tsr_spec_parser *p, int code, const tsr_spec_token *t)
 	} else if (code == SPEC_LPAREN || code == SPEC_RPAREN || code == SPEC_COLON) {
 		d = tsr_spec_error(p, t->span, "`%.*s` does not fit here", (int)t->size, t->text);
 		if (d)
-			tsr_hint(p->tc, d, "parentheses give an axis of a shape its basis: `(3 : rgb)`");
+			tsr_hint(p->tc, d, p->annotation ? "parentheses give an axis of a shape its basis: `(3 : rgb)`"
+				: "parentheses make several axes one: `(h, w)`");
 	} else {
 		d = tsr_spec_error(p, t->span, "`%.*s` does not fit here", (int)t->size, t->text);
 		if (d && (code == SPEC_TIMES || code == SPEC_PLUS || code == SPEC_VALID || code == SPEC_SAME))

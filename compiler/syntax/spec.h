@@ -16,7 +16,8 @@ typedef enum {
 	TSR_AXIS_FIXED,      /* 2   : a position in an operation's spec, a size in an annotation */
 	TSR_AXIS_SYMBOL,     /* ?n  : a size known at run time (annotations) */
 	TSR_AXIS_AFFINE,     /* 2*o<+3*k + 1, size*@i + j */
-	TSR_AXIS_CONCAT      /* a^3^b */
+	TSR_AXIS_CONCAT,     /* a^3^b, row: a^3^b */
+	TSR_AXIS_JOINT       /* (h, w), (..o.., c): several axes as one, the last one running fastest */
 } tsr_axis_kind;
 
 typedef enum { TSR_PAD_NONE, TSR_PAD_VALID, TSR_PAD_SAME } tsr_pad;   /* no kernel term;  <+  ;  =+ */
@@ -31,8 +32,9 @@ typedef struct tsr_term {
 	tsr_span span;
 } tsr_term;
 
-typedef struct tsr_component {   /* of a concatenation */
+typedef struct tsr_component {   /* of a concatenation or a joint axis */
 	tsr_name label;          /* NULL: a constant size */
+	bool row;                /* of a joint axis: the name of a row variable */
 	int64_t size;
 	tsr_span span;
 } tsr_component;
@@ -51,7 +53,7 @@ typedef struct tsr_axis {
 		int64_t offset;
 		tsr_name offset_name;          /* a configuration value added to offset, or NULL */
 	} affine;
-	struct { uint32_t n; tsr_component *at; } concat;
+	struct { uint32_t n; tsr_component *at; tsr_name name; } concat;    /* name: of the whole axis, NULL where none is written; JOINT, too, has its parts here */
 } tsr_axis;
 
 typedef struct tsr_spec_row {

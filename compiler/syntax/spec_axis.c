@@ -173,16 +173,38 @@ tsr_spec_components *tsr_spec_component(tsr_spec_parser *p, tsr_spec_components 
 		c.size = tsr_spec_int(p, t);
 	else
 		c.label = tsr_spec_name(p, t);
+	c.row = t->code == SPEC_ROW;
 	tsr_push(p->tc->arena, list, c);
 	return list;
 }
 
-tsr_axis tsr_spec_concat_axis(tsr_spec_parser *p, tsr_spec_components *list)
+tsr_spec_components *tsr_spec_member(tsr_spec_parser *p, tsr_spec_components *list, const tsr_spec_token *t)
+{
+	if (p->long_names && t->code != SPEC_ROW && !list->at[list->n - 1].row)
+		tsr_spec_comma(p, t->span);
+	return tsr_spec_component(p, list, t);
+}
+
+tsr_axis tsr_spec_joint_axis(tsr_spec_parser *p, const tsr_spec_token *open, tsr_spec_components *list, const tsr_spec_token *close)
+{
+	tsr_axis x = {.kind = TSR_AXIS_JOINT, .span = tsr_span_join(open->span, close->span)};
+	if (p->annotation)
+		tsr_spec_error(p, x.span, "the shape of a tensor has sizes and names; several axes as one belong to an operation");
+	x.concat.n = list->n;
+	x.concat.at = list->at;
+	return x;
+}
+
+tsr_axis tsr_spec_concat_axis(tsr_spec_parser *p, const tsr_spec_token *name, tsr_spec_components *list)
 {
 	tsr_axis x = {.kind = TSR_AXIS_CONCAT, .span = tsr_span_join(list->at[0].span, list->at[list->n - 1].span)};
 	if (p->annotation)
 		tsr_spec_error(p, x.span, "the shape of a tensor has sizes and names; `^` belongs to an operation");
 	x.concat.n = list->n;
 	x.concat.at = list->at;
+	if (name) {
+		x.concat.name = tsr_spec_name(p, name);
+		x.span = tsr_span_join(name->span, x.span);
+	}
 	return x;
 }

@@ -43,7 +43,11 @@ tsr_axis tsr_spec_based(tsr_spec_parser *p, const tsr_spec_token *open, const ts
 tsr_spec_sum *tsr_spec_sum_add(tsr_spec_parser *p, tsr_spec_sum *s, const tsr_spec_token *mark, const tsr_spec_product *part);
 tsr_axis tsr_spec_sum_axis(tsr_spec_parser *p, tsr_spec_sum *s);
 tsr_spec_components *tsr_spec_component(tsr_spec_parser *p, tsr_spec_components *list, const tsr_spec_token *t);
-tsr_axis tsr_spec_concat_axis(tsr_spec_parser *p, tsr_spec_components *list);
+tsr_axis tsr_spec_concat_axis(tsr_spec_parser *p, const tsr_spec_token *name, tsr_spec_components *list);
+/* A part of a joint axis that no comma separates from the one before it. */
+tsr_spec_components *tsr_spec_member(tsr_spec_parser *p, tsr_spec_components *list, const tsr_spec_token *t);
+tsr_axis tsr_spec_joint_axis(tsr_spec_parser *p, const tsr_spec_token *open, tsr_spec_components *list, const tsr_spec_token *close);
+tsr_diag *tsr_spec_comma(tsr_spec_parser *p, tsr_span span);
 void tsr_spec_unexpected(tsr_spec_parser *p, int code, const tsr_spec_token *t);
 void tsr_spec_overflow(tsr_spec_parser *p);
 

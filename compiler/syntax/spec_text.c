@@ -46,7 +46,14 @@ static void add_axis(tsr_text *t, const tsr_axis *x)
 	case TSR_AXIS_FIXED: tsr_text_addf(t, "%lld", (long long)x->size); break;
 	case TSR_AXIS_SYMBOL: tsr_text_addf(t, "?%s", x->label); break;
 	case TSR_AXIS_AFFINE: add_affine(t, x); break;
+	case TSR_AXIS_JOINT:
+		for (uint32_t i = 0; i < x->concat.n; i++)
+			tsr_text_addf(t, x->concat.at[i].row ? "%s..%s.." : "%s%s", i ? ", " : "(", x->concat.at[i].label);
+		tsr_text_char(t, ')');
+		break;
 	case TSR_AXIS_CONCAT:
+		if (x->concat.name)
+			tsr_text_addf(t, "%s: ", x->concat.name);
 		for (uint32_t i = 0; i < x->concat.n; i++) {
 			if (x->concat.at[i].label)
 				tsr_text_addf(t, "%s%s", i ? "^" : "", x->concat.at[i].label);
@@ -131,6 +138,9 @@ static bool has_long_label(const tsr_spec_slot *s)
 			const tsr_axis *x = i < r->nlead ? &r->lead[i] : &r->trail[i - r->nlead];
 			if (x->kind == TSR_AXIS_LABEL && strlen(x->label) > 1)
 				return true;
+			for (uint32_t j = 0; x->kind == TSR_AXIS_JOINT && j < x->concat.n; j++)
+				if (!x->concat.at[j].row && strlen(x->concat.at[j].label) > 1)
+					return true;
 		}
 	}
 	return false;

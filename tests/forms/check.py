@@ -15,12 +15,19 @@ import tempfile
 
 import numpy as np
 
-from groups import GROUPS
+import along
+import groups
+import regions
+import shapes
+import written
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
 import printed  # noqa: E402
 
 WAYS = (("--interp",), ("-O0",), ("-O3",))
+
+
+GROUPS = {**groups.GROUPS, **along.GROUPS, **regions.GROUPS, **shapes.GROUPS, **written.GROUPS}
 
 
 def differs(case, got, name, value):

@@ -291,21 +291,83 @@ def whole(array, kinds):
     return literal(array, kinds).replace(".0", "")
 
 
+def by_kind(letters):
+    """The axes that stand as letters in memory order, (b, o, i) lists, as a spec of a shape."""
+    b, o, i = (", ".join(x) for x in letters)
+    return "%s | %s -> %s" % (b, i, o)
+
+
 def gathered(rng, number):
-    """table @> ids: the table's input axis by whole numbers in any batch and input axes."""
-    kinds = "b" * rng.randint(0, 2) + "i" * rng.randint(0, 1) or "b"
-    ids_shape = [rng.randint(1, 4) for _ in kinds]
-    n, outer = rng.randint(1, 9), [rng.randint(1, 3) for _ in range(rng.randint(0, 2))]
-    table = draw_array(rng, outer + [n])
-    ids = np.array([rng.randrange(n) for _ in range(int(np.prod(ids_shape)))]).reshape(ids_shape)
-    batch = kinds.count("b")
-    value = np.moveaxis(table[..., ids], list(range(len(outer))), list(range(batch, batch + len(outer))))
+    """table @> ids: the leftmost batch axis of the table, else its only input axis; ids of any kinds of axes; all axes differ in place."""
+    names = iter("abcdefghjklmnpqrs")
+    shape = lambda *most: [[next(names) for _ in range(rng.randint(0, m))] for m in most]
+    table, ids = shape(2, 2, 1), shape(2, 1, 1)
+    if not table[0] and not table[2]:
+        table[rng.choice((0, 2))].append(next(names))
+    if not sum(ids, []):
+        ids[rng.choice((0, 2))].append(next(names))
+    sizes = {c: rng.randint(1, 4) for x in (table, ids) for k in x for c in k}
+    looked = table[0][0] if table[0] else table[2][0]
+    sizes[looked] = rng.randint(1, 9)
+    left = [[c for c in k if c != looked] for k in table]
+    flat_table, flat_ids = sum(table, []), sum(ids, [])
+    array = draw_array(rng, [sizes[c] for c in flat_table])
+    at = np.array([rng.randrange(sizes[looked]) for _ in range(int(np.prod([sizes[c] for c in flat_ids], dtype=int)))]).reshape(
+        [sizes[c] for c in flat_ids])
+    grids = dict(zip(flat_ids + sum(left, []), np.indices([sizes[c] for c in flat_ids + sum(left, [])])))
+    grids[looked] = at.reshape(at.shape + (1,) * len(sum(left, []))) + 0 * next(iter(grids.values()))
+    result = [i + t for i, t in zip(ids, left)]
+    order = [(flat_ids + sum(left, [])).index(c) for c in sum(result, [])]
+    where = tuple(grids[c] for c in flat_table)
+    value = array[where].transpose(order)
     weights = draw_array(rng, value.shape)
-    gradient = np.zeros_like(table)
-    np.add.at(np.moveaxis(gradient, -1, 0), ids, np.moveaxis(weights, list(range(batch, batch + len(outer))), list(range(len(ids_shape), value.ndim))))
-    build = lambda r, x: ["let%%op i%d = %s" % (number, whole(ids, kinds)), "let%%op %s = %s @> i%d" % (r, x[0], number)]
-    return Case(number, "@> %s of %s" % (kinds, table.shape), build, [table], value, [gradient], weights,
-                "b" * batch + "o" * len(outer) + "i" * (len(kinds) - batch), "o" * len(outer) + "i")
+    gradient = np.zeros_like(array)
+    np.add.at(gradient, where, weights.transpose(np.argsort(order)))
+    kinds = lambda x: "".join(k * len(n) for k, n in zip("boi", x))
+    build = lambda r, x: ['let%%op t%d = %s ++ "%s, => %s"' % (number, x[0], ", ".join(flat_table), by_kind(table)),
+                          "let%%op i%d = %s" % (number, whole(at, kinds(ids))),
+                          "let%%op %s = t%d @> i%d" % (r, number, number)]
+    return Case(number, "%s @> %s" % (by_kind(table), by_kind(ids)), build, [array], value, [gradient], weights, kinds(result))
+
+
+def hot(rng, number):
+    """table * one_hot n ids, some of the ids outside: what the compiler makes a lookup of."""
+    n, outer = rng.randint(1, 9), [rng.randint(1, 3) for _ in range(rng.randint(0, 2))]
+    rows = [rng.randint(1, 4) for _ in range(rng.randint(1, 2))]
+    table = draw_array(rng, outer + [n])
+    ids = np.array([rng.randint(-1, n) for _ in range(int(np.prod(rows)))]).reshape(rows)
+    one_hot = (ids[..., None] == np.arange(n)).astype(float)
+    value = np.tensordot(one_hot, table, (len(rows), len(outer)))
+    weights = draw_array(rng, value.shape)
+    gradient = np.tensordot(weights, one_hot, (range(len(rows)), range(len(rows))))
+    build = lambda r, x: ["let%%op i%d = %s" % (number, whole(ids, "b" * len(rows))),
+                          "let%%op %s = %s" % (r, rng.choice(("%s * one_hot %d i%d", "0. - (0. - %s) * one_hot %d i%d")) % (x[0], n, number))]
+    return Case(number, "%s * one_hot" % (table.shape,), build, [table], value, [gradient], weights,
+                "b" * len(rows) + "o" * len(outer), "o" * len(outer) + "i")
+
+
+class Counted:
+    """Pairs of numbers, counted by a product of two one-hots, with weights; those that are outside count nowhere."""
+
+    tolerance = 0
+
+    def __init__(self, rng, number):
+        n, rows, sizes = number, rng.randint(1, 8), [rng.randint(1, 4) for _ in range(2)]
+        a, b = [np.array([rng.randint(-1, s) for _ in range(rows)]) for s in sizes]
+        w = draw_array(rng, [rows])
+        want = np.zeros(sizes)
+        for i, j, k in zip(a, b, w):
+            if 0 <= i < sizes[0] and 0 <= j < sizes[1]:
+                want[i, j] += k
+        self.text = "pairs counted"
+        self.lines = ["let%%op a%d = %s" % (n, whole(a, "b")), "let%%op b%d = %s" % (n, whole(b, "b")),
+                      "let%%op w%d = { w%d = %s }" % (n, n, literal(w)),
+                      "let%%op c%d = one_hot %d a%d" % (n, sizes[0], n), "let%%op d%d = one_hot %d b%d" % (n, sizes[1], n),
+                      'let%%op n%d = (c%d, d%d, w%d) +* "r | i; r | j; r => i, j"' % (n, n, n, n),
+                      "let%%op l%d = sum (n%d *. n%d)" % (n, n, n), "let%%cd g%d = grad_update l%d" % (n, n)]
+        self.main = ["print n%d" % n, "run g%d" % n, "print w%d.grad" % n]
+        inside = lambda i, j: 0 <= i < sizes[0] and 0 <= j < sizes[1]
+        self.expected = {"n%d" % n: want, "w%d.grad" % n: np.array([2 * want[i, j] if inside(i, j) else 0 for i, j in zip(a, b)], dtype=float)}
 
 
 # ---- products of many operands; reductions along one axis ------------------------------------------------------------------------
@@ -357,13 +419,21 @@ OVERLAPS = [
 ]
 
 
+NOT_LOOKED_UP = [
+    ("let%op y = [1.; 2.] @> [0]\nlet%main () = print y\n", ["E0403", "input"]),
+    ("let%op y = ((1., 2.), (3., 4.)) @> [0]\nlet%main () = print y\n", ["E0403", "input"]),
+]
+
+
 GROUPS = {
     "convolution": (convolution, 200, NO_TILING),
     "pooling": (pooling, 200, []),
     "joined": (joined, 200, OVERLAPS),
     "taken": (taken, 150, []),
     "stacked": (stacked, 60, []),
-    "gathered": (gathered, 200, []),
+    "gathered": (gathered, 100, NOT_LOOKED_UP),
+    "hot": (hot, 40, []),
+    "counted": (Counted, 20, []),
     "product": (product, 150, []),
     "reduction": (Reduction, 40, []),
     "layers": (layer, 60, []),

@@ -47,6 +47,11 @@ static void test_maps(void)
 		"  loops a:2\n  lhs  [a]\n  rhs1 [a]\n  rhs2 not live\n  loops b:3\n  lhs  [b + 2]\n  rhs1 not live\n  rhs2 [b]\n");
 	CHECK_STR(maps("1^h^1 => h", TSR_LOGIC_SPEC, "3", "5", NULL, NULL, 0),
 		"  loops\n  lhs  not live\n  rhs1 [0]\n  loops h:3\n  lhs  [h]\n  rhs1 [h + 1]\n  loops\n  lhs  not live\n  rhs1 [4]\n");
+	CHECK_STR(maps("a, b, c => b, (c, a)", TSR_LOGIC_SPEC, "3 8", "2 3 4", NULL, NULL, 0),
+		"  loops b:3 c:4 a:2\n  lhs  [b, 2*c + a]\n  rhs1 [a, b, c]\n");
+	CHECK_STR(maps("..o.., c => (..o..), c", TSR_LOGIC_SPEC, "6 5", "3 2 5", NULL, NULL, 0),
+		"  loops a:3 b:2 c:5\n  lhs  [2*a + b, c]\n  rhs1 [a, b, c]\n");
+	CHECK_STR(maps("(ab) => b", TSR_LOGIC_SPEC, "2", "6", NULL, "a", 3), "  loops b:2 a:3\n  lhs  [b]\n  rhs1 [2*a + b]\n");
 	CHECK_STR(maps("a => a^a", TSR_LOGIC_SPEC, "4", "2", NULL, NULL, 0),
 		"  loops a:2\n  lhs  [a]\n  rhs1 [a]\n  loops a:2\n  lhs  [a + 2]\n  rhs1 [a]\n");
 }

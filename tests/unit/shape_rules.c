@@ -36,6 +36,16 @@ static const shape_case cases[] = {
 	/* transpose */
 	{"transpose", "leaf: X i[2, 3] o[2]\nC = transpose X", "C=2 -> 2, 3"},
 	{"transpose keeps batches", "leaf: X b[7] o[2]\nC = transpose X", "C=7 | 2 ->"},
+	/* lookups */
+	{"a batch axis is looked up", "leaf: T b[3, 5] o[2]\nleaf: I b[7] o[4]\nC = gather T . I . P", "C=7, 5 | 4, 2; P=3"},
+	{"else the input axis is", "leaf: T i[3] o[2]\nleaf: I b[7] i[4]\nC = gather T . I . P", "C=7 | 4 -> 2; P=3"},
+	{"the input stays beside a batch axis", "leaf: T b[3] i[5] o[2]\nleaf: I i[7]\nC = gather T . I . P", "C=7, 5 -> 2"},
+	{"a parameter has no batch axes", "param: T i? o[2]\nleaf: I b[7]\nleaf: P o[9]\nC = gather T . I . P", "T=9 -> 2; C=7 | 2"},
+	{"a lookup needs one input axis", "leaf: T i[3, 2] o[2]\nleaf: I b[7]\nC = gather T . I . P", "E0403"},
+	{"a lookup in numbers without axes", "leaf: T o[3]\nleaf: I b[7]\nC = gather T . I . P", "E0403"},
+	{"a result of known shape gives the table's", "leaf: I b[7]\ntensor C b[7] o[4]\nparam: T i? o?\nleaf: P o[9]\nC = gather T . I . P", "T=9 -> 4"},
+	{"a lookup in a result of a lookup", "leaf: T b[3, 5] o[2]\nleaf: I b[7]\nC = gather T . I . P\nD = gather C . I . Q", "D=7, 5 | 2; Q=7"},
+	{"what nothing gives a batch axis has none", "param: W i[3] o[2]\nV = W . W\nleaf: I b[7]\nC = gather V . I . P", "C=7 | 2; P=3"},
 	/* specs */
 	{"fixed position in the input", "leaf: X b[2] i[3] o[4]\nC = X \"...|1->... => ...|...\"", "C=2 | 4"},
 	{"scatter to position 2", "leaf: X o[4]\nC = X \"...|... => ...|..., 2\"", "C=4, 3"},

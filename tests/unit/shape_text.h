@@ -9,7 +9,7 @@
  *     leaf R   param R   inparam R                    rows of leaves
  *     zero a                                          a discardable component
  *     tensor x SHAPE   leaf: x SHAPE   param: x SHAPE
- *     c = x . y ...  (pointwise)    c = x * y    c = x * y + z    c = transpose x    c = x ; y "spec"
+ *     c = x . y ...  (pointwise)    c = x * y    c = x * y + z    c = transpose x    c = gather x . ids . places    c = x ; y "spec"
  *     in order                                        at the beginning: the order of the lines is part of the case
  *     set a 3   set ..r.. 12   equal a ..r..          labels of the spec before */
 #ifndef TSR_TESTS_SHAPE_TEXT_H
@@ -343,7 +343,7 @@ static void do_operation(problem *p, tsr_name result)
 	tsr_rule rule = {.why = why_here(p, "`op`")};
 	rule.why.result = result;
 	tsr_shape xs[4];
-	bool transpose = eat(p, "transpose"), spec = false;
+	bool transpose = eat(p, "transpose"), gather = eat(p, "gather"), spec = false;
 	do {
 		tsr_name x = word(p);
 		if (rule.noperands < 3)
@@ -371,6 +371,8 @@ static void do_operation(problem *p, tsr_name result)
 	} while (*p->at && *p->at != '\n');
 	if (transpose)
 		rule.logic = TSR_LOGIC_TRANSPOSE;
+	if (gather)
+		rule.logic = TSR_LOGIC_GATHER;
 	tsr_emit_rule(p->s, &rule, shape_named(p, result), xs);
 	p->rule = rule;
 	(void)spec;

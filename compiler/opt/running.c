@@ -1,0 +1,192 @@
+/* A sum over the positions up to each one becomes a running sum.
+ *
+ *     for s { let $a = x;  for t { set $a = $a acc where(t <= s, v(t), N) };  store Y = e($a) }
+ *                              let $r = N;  for s in order { set $r = $r acc v(s);  store Y = e(x acc $r) }
+ *
+ * N is the accumulator's neutral element, both loops have one extent, v does not mention s.  `<` stores before it sets; `>=` and
+ * `>` go from the last position to the first.  The loop over s moves inside the other written loops, and is serial.
+ *
+ * Going forward from a neutral x, the elements are combined in the same order as before, so the bits are the same; going
+ * backward, or from another x, the order changes as in any reduction. */
+#include "pass.h"
+#include <math.h>
+
+typedef struct running {
+	tsr_nest nest;               /* the written loops */
+	tsr_stmt *along;             /* the loop over s */
+	tsr_stmt *let, *set, *store;
+	tsr_op op;
+	tsr_expr *value;             /* v(t) */
+	uint32_t t;
+	bool inclusive, backward;
+} running;
+
+static bool bare_loop(const tsr_expr *e, uint32_t *sym)
+{
+	const tsr_lin *x = &e->index;
+	if (e->kind != TSR_EXPR_INDEX || x->offset || x->base.k || x->base.nterms || x->n != 1 || x->terms[0].coef != 1
+		|| x->terms[0].kind != TSR_LSYM_LOOP)
+		return false;
+	*sym = x->terms[0].id;
+	return true;
+}
+
+static bool lin_mentions(const tsr_lin *x, uint32_t sym)
+{
+	for (uint32_t i = 0; i < x->n; i++)
+		if (x->terms[i].kind == TSR_LSYM_LOOP && x->terms[i].id == sym)
+			return true;
+	return false;
+}
+
+/* The loop, or a local, which may change along it. */
+static bool mentions(const tsr_loops *l, tsr_expr *e, uint32_t sym)
+{
+	bool found = false;
+	switch (e->kind) {
+	case TSR_EXPR_LOAD:
+		for (uint32_t i = 0; i < l->buffers.at[e->load.buffer]->rank; i++)
+			found |= lin_mentions(&e->load.index[i], sym);
+		return found;
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			found |= mentions(l, e->op.args[i], sym);
+		return found;
+	case TSR_EXPR_SELECT:
+		for (uint32_t i = 0; i < e->select.n; i++)
+			found |= lin_mentions(&e->select.ranges[i].index, sym);
+		return found || mentions(l, e->select.inside, sym) || mentions(l, e->select.outside, sym);
+	case TSR_EXPR_CONVERT: return mentions(l, e->converted, sym);
+	case TSR_EXPR_INDEX: return lin_mentions(&e->index, sym);
+	case TSR_EXPR_LOCAL: return true;
+	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
+	}
+	return false;
+}
+
+static bool is_neutral(const tsr_expr *e, tsr_op op)
+{
+	for (tsr_acc a = 0; a < TSR_ACCS && e->kind == TSR_EXPR_CONST; a++)
+		if (tsr_acc_get(a)->op == op && (op == TSR_OP_ADD || op == TSR_OP_MUL || op == TSR_OP_MAX || op == TSR_OP_MIN)) {
+			tsr_scalar n = tsr_scalar_of(e->prec, tsr_acc_get(a)->neutral);
+			return tsr_prec_is_float(e->prec) ? e->value.d == n.d : e->value.i == n.i;
+		}
+	return false;
+}
+
+/* where(t <= s, v, N), or the same compared the other way round: which loop is s, and how it goes. */
+static bool prefix(running *r, const tsr_expr *e)
+{
+	if (e->kind != TSR_EXPR_OP || e->op.op != TSR_OP_WHERE || !is_neutral(e->op.args[2], r->op))
+		return false;
+	const tsr_expr *c = e->op.args[0];
+	uint32_t x, y;
+	if (c->kind != TSR_EXPR_OP || tsr_op_get(c->op.op)->arity != 2 || !bare_loop(c->op.args[0], &x) || !bare_loop(c->op.args[1], &y) || x == y
+		|| (x != r->t && y != r->t))
+		return false;
+	r->along = tsr_nest_loop(&r->nest, x == r->t ? y : x);
+	switch ((int)c->op.op) {
+	case TSR_OP_LE: case TSR_OP_GE: r->inclusive = true; break;
+	case TSR_OP_LT: case TSR_OP_GT: r->inclusive = false; break;
+	default: return false;
+	}
+	r->backward = (c->op.op == TSR_OP_LE || c->op.op == TSR_OP_LT) != (x == r->t);
+	r->value = e->op.args[1];
+	return r->along != NULL;
+}
+
+static bool equal_extents(tsr_size x, tsr_size y) { return tsr_lin_equal((tsr_lin){0, x, 0, NULL}, (tsr_lin){0, y, 0, NULL}); }
+
+static bool find(tsr_pass *p, tsr_stmts *body, running *r)
+{
+	*r = (running){.nest = tsr_nest_of(body)};
+	if (!r->nest.n || r->nest.body->n != 3)
+		return false;
+	r->let = r->nest.body->at[0];
+	r->store = r->nest.body->at[2];
+	tsr_stmt *loop = r->nest.body->at[1];
+	if (r->let->kind != TSR_STMT_LET || loop->kind != TSR_STMT_FOR || loop->loop.body.n != 1
+		|| (r->store->kind != TSR_STMT_STORE && r->store->kind != TSR_STMT_UPDATE))
+		return false;
+	r->set = loop->loop.body.at[0];
+	r->t = loop->loop.sym;
+	tsr_expr *sum = r->set->kind == TSR_STMT_SET && r->set->let.local == r->let->let.local ? r->set->let.value : NULL;
+	if (!sum || sum->kind != TSR_EXPR_OP || tsr_op_get(sum->op.op)->arity != 2 || sum->op.args[0]->kind != TSR_EXPR_LOCAL
+		|| sum->op.args[0]->local != r->let->let.local)
+		return false;
+	r->op = sum->op.op;
+	tsr_expr *e = sum->op.args[1];
+	bool converted = e->kind == TSR_EXPR_CONVERT;
+	if (!prefix(r, converted ? e->converted : e) || !equal_extents(r->along->loop.extent, loop->loop.extent)
+		|| mentions(p->l, r->value, r->along->loop.sym) || tsr_expr_reads(r->value, r->store->store.buffer))
+		return false;
+	if (converted)
+		r->value = tsr_expr_convert(p->arena, r->value, e->prec);
+	for (uint32_t i = 0; i < r->nest.n; i++)
+		if (r->nest.loop[i]->loop.how != TSR_FOR_PARALLEL)
+			return false;
+	return true;
+}
+
+typedef struct renamed { tsr_local_id from; tsr_expr *to; } renamed;
+
+static tsr_expr *rename_local(void *user, tsr_expr *e)
+{
+	const renamed *r = user;
+	return e->kind == TSR_EXPR_LOCAL && e->local == r->from ? r->to : e;
+}
+
+static void rewrite(tsr_pass *p, tsr_loop_unit *u, tsr_stmts *body, running *r)
+{
+	tsr_arena *a = p->arena;
+	uint32_t s = r->along->loop.sym;
+	tsr_local_id local = u->nlocals++;
+	tsr_prec prec = r->let->let.prec;
+	/* the position that s stands for */
+	tsr_lin at = tsr_lin_add_sym(a, tsr_lin_const(0), r->backward ? -1 : 1, TSR_LSYM_LOOP, s);
+	if (r->backward)
+		at = tsr_lin_add_size(a, tsr_lin_add(a, at, 1, tsr_lin_const(-1)), 1, r->along->loop.extent);
+	tsr_expr *total = tsr_expr_local(a, local, prec);
+	if (!is_neutral(r->let->let.value, r->op))
+		total = tsr_expr_op(a, r->op, prec, tsr_expr_place(a, p->l, r->let->let.value, 1, &s, &at), total, NULL);
+	tsr_expr *stored = tsr_expr_place(a, p->l, r->store->store.value, 1, &s, &at);
+	const tsr_expr *place = tsr_expr_place(a, p->l, tsr_expr_load(a, p->l->buffers.at[r->store->store.buffer], r->store->store.index), 1, &s, &at);
+	r->store->store.index = place->load.index;
+	r->store->store.value = tsr_expr_rewrite(stored, rename_local, &(renamed){r->let->let.local, total});
+	tsr_stmt *start = tsr_stmt_new(a, TSR_STMT_LET, r->let->span), *more = r->set;
+	start->let.local = more->let.local = local;
+	start->let.prec = more->let.prec = prec;
+	start->let.value = tsr_expr_const(a, tsr_scalar_of(prec, r->op == TSR_OP_ADD ? 0 : r->op == TSR_OP_MUL ? 1 : r->op == TSR_OP_MAX ? -INFINITY : INFINITY));
+	more->let.value = tsr_expr_op(a, r->op, prec, tsr_expr_local(a, local, prec), tsr_expr_place(a, p->l, r->value, 1, &r->t, &at), NULL);
+	tsr_stmt *loop = tsr_stmt_new(a, TSR_STMT_FOR, r->along->span);
+	loop->loop = r->along->loop;
+	loop->loop.how = TSR_FOR_SERIAL;
+	loop->loop.body = (tsr_stmts){0};
+	tsr_push(a, &loop->loop.body, r->inclusive ? more : r->store);
+	tsr_push(a, &loop->loop.body, r->inclusive ? r->store : more);
+	tsr_stmts out = {0};
+	tsr_push(a, &out, start);
+	tsr_push(a, &out, loop);
+	for (uint32_t i = r->nest.n; i-- > 0;) {
+		if (r->nest.loop[i] == r->along)
+			continue;
+		r->nest.loop[i]->loop.body = out;
+		out = (tsr_stmts){0};
+		tsr_push(a, &out, r->nest.loop[i]);
+	}
+	*body = out;
+}
+
+void tsr_pass_running(tsr_pass *p)
+{
+	for (uint32_t u = 0; u < p->l->units.n; u++)
+		for (uint32_t i = 0; i < p->l->units.at[u]->body.n; i++) {
+			tsr_stmt *s = p->l->units.at[u]->body.at[i];
+			running r;
+			if (s->kind != TSR_STMT_KERNEL || !find(p, &s->kernel.body, &r))
+				continue;
+			rewrite(p, p->l->units.at[u], &s->kernel.body, &r);
+			p->changes++;
+			tsr_pass_note(p, "kernel %s: what is taken together up to each position runs along", s->kernel.name);
+		}
+}
