@@ -140,10 +140,15 @@ FORMS = {
     "constant": (lambda: [], [], lambda: M34, [()], {}),
     "below": (lambda n: [n, n], [f64, f64], lambda x, y: x < y, NS, {}),
     "whole": (lambda n: [n, n], [i64, u8], lambda x, y: x + y, NS, {}),
+    "size": (lambda n: [n], [f32], lambda x: np.array([len(x)]), NS, {}),
+    "mean_square": (lambda n: [n], [f32], lambda x: np.array([np.mean(x * x)]), NS, {}),
+    "pool": (lambda n, h: [(n, h, 2)], [f32], lambda x: x[:, ::2], [(1, 1), (3, 5), (100, 7)], {(1, 2): "?h+1 is 3 (?h is 2), and `x @^^ \"n, 2*h <+ a | c"}),
+    "mixed": (lambda n: [(n, 3)] * 3, [np.float16, f64, boolean], lambda x, y, b: np.where(b, x, y), NS, {}),
+    "based": (lambda n, m: [(n, 3), (m, 3)], [f32, f32], lambda x, y: x @ y.T, NMS, {}),
     "deep": (lambda n: [(n, 8), (8, 8)], [f32, f32], deep, NS, {}),
     "attend": (lambda n, k: [(n, k, 4)], [f32], lambda x: softmax(x @ x.transpose(0, 2, 1)) @ x, NMS, {}),
 }
-RESULT = {"below": boolean, "whole": i64}
+RESULT = {"below": boolean, "whole": i64, "size": i32, "mixed": f64}
 
 
 def forms(model):

@@ -86,7 +86,13 @@ static void test_buffers(void)
 	CHECK_STR(FAILS(tsr_fail_index(ctx, "a:1:2", "axis 0 of x", 7, 5)),
 	          "a:1:2: index 7 is outside axis 0 of x, which has 5 positions");
 	CHECK_STR(FAILS(tsr_fail_size(ctx, "a:1:2", "?n", 7, 5)), "a:1:2: ?n is 7 here, and 5 is needed");
-	const int64_t sizes[] = {1, -7};
+	const int64_t sizes[] = {1, -7}, fits[] = {3, 4, 1 << 20}, wide[] = {TSR_MAX_SIZE, TSR_MAX_SIZE}, long_axis[] = {TSR_MAX_SIZE + 1};
+	CHECK_INT(tsr_elements(0, NULL), 1);
+	CHECK_INT(tsr_elements(3, fits), 12 << 20);
+	CHECK_INT(tsr_elements(1, wide), TSR_MAX_SIZE);
+	CHECK_INT(tsr_elements(2, wide), -1);
+	CHECK_INT(tsr_elements(1, long_axis), -1);
+	CHECK_INT(tsr_elements(2, sizes), -1);
 	tsr_check_sizes(ctx, "a:1:2", "never", 1, 0, NULL);
 	CHECK_STR(FAILS(tsr_check_sizes(ctx, "a:1:2", "x has \1 axis\2 and y has \1 axis\2", 0, 2, sizes)), "a:1:2: x has 1 axis and y has -7 axiss");
 	CHECK_INT(c.status, TSR_FAILED);
