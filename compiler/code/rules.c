@@ -53,12 +53,24 @@ static void look_for_all(void *user, const tsr_operand *o)
 	((slots_used *)user)->all |= o->slot == TSR_SLOT_ALL;
 }
 
+static double space_elements(const tsr_piece *p)
+{
+	double n = 1;
+	for (uint32_t i = 0; i < p->nloops; i++)
+		n *= tsr_size_is_const(p->loops[i].extent) ? (double)p->loops[i].extent.k : 1;
+	return n;
+}
+
 bool tsr_code_rules(tsr_builder *b, const tsr_assign *a, const tsr_proj *p)
 {
 	slots_used used = {a->target.slot == TSR_SLOT_ALL};
 	tsr_rhs_operands(a->rhs, look_for_all, &used);
 	if (used.all && p->npieces != 1) {
 		tsr_report(b->g->tc, TSR_E_SPACE_SLOT, a->span, "a tensor over the whole iteration space, where a concatenation divides it");
+		return false;
+	}
+	if (used.all && space_elements(&p->pieces[0]) > (double)TSR_MOST_ELEMENTS) {
+		tsr_report(b->g->tc, TSR_E_TOO_LARGE, a->span, "a tensor over the whole iteration space would have more elements than any memory holds");
 		return false;
 	}
 	return a->acc != TSR_ACC_SET || set_rule(b, a, p);

@@ -101,13 +101,16 @@ static int order(tsr_value a, tsr_value b)
 	return 2;
 }
 
-static bool comparable(tsr_value v)
+static bool comparable(tsr_value v, uint64_t *left)
 {
+	if (*left == 0)
+		return false;
+	--*left;
 	switch (v.kind) {
 	case TSR_VALUE_UNIT: case TSR_VALUE_INT: case TSR_VALUE_FLOAT: case TSR_VALUE_BOOL: case TSR_VALUE_STRING: return true;
 	case TSR_VALUE_LIST: case TSR_VALUE_TUPLE: case TSR_VALUE_OPTION:
 		for (uint32_t i = 0; i < v.items.n; i++)
-			if (!comparable(v.items.at[i]))
+			if (!comparable(v.items.at[i], left))
 				return false;
 		return true;
 	case TSR_VALUE_POISON: case TSR_VALUE_FUNCTION: case TSR_VALUE_TENSOR: case TSR_VALUE_CODE: case TSR_VALUE_NUMBER:
@@ -116,11 +119,14 @@ static bool comparable(tsr_value v)
 	return false;
 }
 
-static bool lists(tsr_eval *ev, config_op op, tsr_value a, tsr_value b, tsr_value *out)
+static bool lists(tsr_eval *ev, config_op op, tsr_value a, tsr_value b, tsr_span at, tsr_value *out)
 {
 	if (b.kind != TSR_VALUE_LIST || (op == OP_APPEND && a.kind != TSR_VALUE_LIST))
 		return false;
 	uint32_t n = op == OP_CONS ? 1 : a.items.n;
+	*out = TSR_POISON;
+	if (!tsr_eval_steps(ev, tsr_steps_of_items((uint64_t)n + b.items.n), at))
+		return true;
 	tsr_value *items = TSR_NEW_N(ev->arena, tsr_value, n + b.items.n + 1);
 	if (n)
 		memcpy(items, op == OP_CONS ? &a : a.items.at, n * sizeof *items);
@@ -128,6 +134,28 @@ static bool lists(tsr_eval *ev, config_op op, tsr_value a, tsr_value b, tsr_valu
 		memcpy(items + n, b.items.at, b.items.n * sizeof *items);
 	*out = tsr_value_list(n + b.items.n, items);
 	return true;
+}
+
+static bool equality(tsr_eval *ev, config_op op, tsr_value a, tsr_value b, tsr_span at, tsr_value *out)
+{
+	enum { MOST = 1 << 24 };
+	uint64_t left = MOST;
+	bool fit = comparable(a, &left) && comparable(b, &left);
+	*out = tsr_value_bool(fit && tsr_value_equal(a, b, &left) == (op == OP_EQ));
+	if (!tsr_eval_steps(ev, left ? tsr_steps_of_items(MOST - left) : MOST, at))
+		*out = TSR_POISON;
+	return fit || !left;
+}
+
+static tsr_value joined(tsr_eval *ev, const char *a, const char *b, tsr_span at)
+{
+	size_t n = strlen(a), m = strlen(b);
+	if (!tsr_eval_steps(ev, tsr_steps_of_bytes(n + m), at))
+		return TSR_POISON;
+	char *text = tsr_alloc(ev->arena, n + m + 1);
+	memcpy(text, a, n);
+	memcpy(text + n, b, m);
+	return tsr_value_string(text);
 }
 
 static bool ordered(config_op op, tsr_value a, tsr_value b, tsr_value *out)
@@ -159,20 +187,17 @@ bool tsr_config_binary(tsr_eval *ev, tsr_name name, tsr_value a, tsr_value b, ts
 			*out = floats(op, tsr_value_number(a), tsr_value_number(b));
 		return numbers;
 	case OP_EQ: case OP_NE:
-		if (!comparable(a) || !comparable(b))
-			return false;
-		*out = tsr_value_bool(tsr_value_equal(a, b) == (op == OP_EQ));
-		return true;
+		return equality(ev, op, a, b, at, out);
 	case OP_LT: case OP_LE: case OP_GT: case OP_GE: return ordered(op, a, b, out);
 	case OP_AND: case OP_OR:
 		if (a.kind != TSR_VALUE_BOOL || b.kind != TSR_VALUE_BOOL)
 			return false;
 		*out = tsr_value_bool(op == OP_AND ? a.integer && b.integer : a.integer || b.integer);
 		return true;
-	case OP_CONS: case OP_APPEND: return lists(ev, op, a, b, out);
+	case OP_CONS: case OP_APPEND: return lists(ev, op, a, b, at, out);
 	case OP_JOIN:
 		if (strings)
-			*out = tsr_value_string(tsr_format(ev->arena, "%s%s", a.string.text, b.string.text));
+			*out = joined(ev, a.string.text, b.string.text, at);
 		return strings;
 	case OPS: break;
 	}

@@ -27,6 +27,8 @@ static bool int_arg(const tsr_call *c, uint32_t i)
 static tsr_value element(const tsr_call *c, tsr_value f, uint32_t k, uint32_t n, const tsr_value *args)
 {
 	char turn[16];
+	if (c->ev->exhausted)
+		return TSR_POISON;
 	snprintf(turn, sizeof turn, "%u", k);
 	tsr_name old = tsr_eval_push_path(c->ev, turn);
 	uint32_t since = c->ev->hooks->mark(c->ev);
@@ -36,8 +38,12 @@ static tsr_value element(const tsr_call *c, tsr_value f, uint32_t k, uint32_t n,
 	return v;
 }
 
+/* A new list of n; of none, and poison, when it would be too much. */
 static tsr_value list_of(const tsr_call *c, uint32_t n, tsr_value **at)
 {
+	*at = NULL;
+	if (!tsr_eval_steps(c->ev, tsr_steps_of_items(n), c->site))
+		return TSR_POISON;
 	*at = TSR_NEW_N(c->ev->arena, tsr_value, n + 1);
 	return tsr_value_list(n, *at);
 }
@@ -47,6 +53,8 @@ static tsr_value list_map(const tsr_call *c)
 	if (!list_arg(c, 1))
 		return TSR_POISON;
 	tsr_value l = arg(c, 1), *at, out = list_of(c, l.items.n, &at);
+	if (!at)
+		return out;
 	for (uint32_t i = 0; i < l.items.n; i++)
 		at[i] = element(c, arg(c, 0), i, 1, &l.items.at[i]);
 	return out;
@@ -57,6 +65,8 @@ static tsr_value list_mapi(const tsr_call *c)
 	if (!list_arg(c, 1))
 		return TSR_POISON;
 	tsr_value l = arg(c, 1), *at, out = list_of(c, l.items.n, &at);
+	if (!at)
+		return out;
 	for (uint32_t i = 0; i < l.items.n; i++)
 		at[i] = element(c, arg(c, 0), i, 2, (tsr_value[]){tsr_value_int(i), l.items.at[i]});
 	return out;
@@ -72,6 +82,8 @@ static tsr_value list_map2(const tsr_call *c)
 		return TSR_POISON;
 	}
 	tsr_value out = list_of(c, l.items.n, &at);
+	if (!at)
+		return out;
 	for (uint32_t i = 0; i < l.items.n; i++)
 		at[i] = element(c, arg(c, 0), i, 2, (tsr_value[]){l.items.at[i], r.items.at[i]});
 	return out;
@@ -83,6 +95,8 @@ static tsr_value list_iter(const tsr_call *c)
 		return TSR_POISON;
 	tsr_value l = arg(c, 1), *at;
 	list_of(c, l.items.n, &at);
+	if (!at)
+		return TSR_POISON;
 	for (uint32_t i = 0; i < l.items.n; i++)
 		at[i] = element(c, arg(c, 0), i, 1, &l.items.at[i]);
 	return c->ev->hooks->sequence(c->ev, l.items.n, at, c->site);
@@ -93,6 +107,8 @@ static tsr_value list_filter(const tsr_call *c)
 	if (!list_arg(c, 1))
 		return TSR_POISON;
 	tsr_value l = arg(c, 1), *at, out = list_of(c, l.items.n, &at);
+	if (!at)
+		return out;
 	out.items.n = 0;
 	for (uint32_t i = 0; i < l.items.n; i++) {
 		tsr_value keep = element(c, arg(c, 0), i, 1, &l.items.at[i]);
@@ -124,13 +140,21 @@ static tsr_value list_fold_right(const tsr_call *c)
 	return v;
 }
 
+enum { MOST_ELEMENTS = 1000000 };
+
+static tsr_value too_long(const tsr_call *c, uint32_t i, int64_t n)
+{
+	tsr_eval_report(c->ev, TSR_E_ARGUMENTS, c->spans[i], "a list cannot have %lld elements", (long long)n);
+	return TSR_POISON;
+}
+
 static bool count_arg(const tsr_call *c, uint32_t i)
 {
 	if (!int_arg(c, i))
 		return false;
-	if (arg(c, i).integer >= 0 && arg(c, i).integer <= 1000000)
+	if (arg(c, i).integer >= 0 && arg(c, i).integer <= MOST_ELEMENTS)
 		return true;
-	tsr_eval_report(c->ev, TSR_E_ARGUMENTS, c->spans[i], "a list cannot have %lld elements", (long long)arg(c, i).integer);
+	too_long(c, i, arg(c, i).integer);
 	return false;
 }
 
@@ -140,6 +164,8 @@ static tsr_value list_init(const tsr_call *c)
 		return TSR_POISON;
 	uint32_t n = (uint32_t)arg(c, 0).integer;
 	tsr_value *at, out = list_of(c, n, &at);
+	if (!at)
+		return out;
 	for (uint32_t i = 0; i < n; i++)
 		at[i] = element(c, arg(c, 1), i, 1, (tsr_value[]){tsr_value_int(i)});
 	return out;
@@ -151,6 +177,8 @@ static tsr_value list_range(const tsr_call *c)
 		return TSR_POISON;
 	uint32_t n = (uint32_t)arg(c, 0).integer;
 	tsr_value *at, out = list_of(c, n, &at);
+	if (!at)
+		return out;
 	for (uint32_t i = 0; i < n; i++)
 		at[i] = tsr_value_int(i);
 	return out;
@@ -193,6 +221,8 @@ static tsr_value list_rev(const tsr_call *c)
 	if (!list_arg(c, 0))
 		return TSR_POISON;
 	tsr_value l = arg(c, 0), *at, out = list_of(c, l.items.n, &at);
+	if (!at)
+		return out;
 	for (uint32_t i = 0; i < l.items.n; i++)
 		at[i] = l.items.at[l.items.n - 1 - i];
 	return out;
@@ -208,15 +238,21 @@ static tsr_value list_append(const tsr_call *c)
 
 static tsr_value list_concat(const tsr_call *c)
 {
-	tsr_value out = tsr_value_list(0, NULL);
 	if (!list_arg(c, 0))
 		return TSR_POISON;
-	tsr_value l = arg(c, 0);
+	tsr_value l = arg(c, 0), *at, out;
+	uint64_t n = 0;
 	for (uint32_t i = 0; i < l.items.n; i++) {
 		if (l.items.at[i].kind != TSR_VALUE_LIST)
 			return tsr_eval_type_error(c->ev, c->spans[0], "a list of lists", l.items.at[i]);
-		tsr_config_binary(c->ev, tsr_eval_name(c->ev, "@"), out, l.items.at[i], c->site, &out);
+		n += l.items.at[i].items.n;
 	}
+	if (n > MOST_ELEMENTS)
+		return too_long(c, 0, (int64_t)n);
+	out = list_of(c, (uint32_t)n, &at);
+	for (uint32_t i = 0; at && i < l.items.n; i++)
+		for (uint32_t j = 0; j < l.items.at[i].items.n; j++)
+			*at++ = l.items.at[i].items.at[j];
 	return out;
 }
 

@@ -342,6 +342,20 @@ static tsr_value call_variadic(tsr_eval *ev, tsr_function *f, uint32_t nargs, co
 	return operands ? call_builtin(ev, f, site) : function_value(f);
 }
 
+/* The instance that a `()` makes, at `site`. */
+static tsr_instance *instance_at(tsr_eval *ev, tsr_span site)
+{
+	const tsr_frame *caller = ev->env ? tsr_env_nearest_frame(ev->env) : NULL;
+	tsr_instance *made = tsr_instance_new(ev->arena, ev->path);
+	if (!caller || !caller->instance)
+		return made;
+	if (caller->application && caller->instance->round > 1 && !tsr_source_in_library(ev->tc, site.file))
+		made->again = site;
+	else
+		made->again = caller->instance->again;
+	return made;
+}
+
 tsr_value tsr_apply(tsr_eval *ev, tsr_value v, uint32_t nargs, const tsr_actual *args, tsr_span site)
 {
 	if (nargs == 0 || tsr_value_is_poison(v))
@@ -363,7 +377,7 @@ tsr_value tsr_apply(tsr_eval *ev, tsr_value v, uint32_t nargs, const tsr_actual 
 		}
 		f->given[at] = (tsr_given){true, args[i].kind == TSR_ARG_OPTION, args[i].value, args[i].span};
 		if (is_unit(&f->params[at]) && f->kind == TSR_FUNCTION_CLOSURE && f->level == TSR_LEVEL_OP && !f->instance)
-			f->instance = tsr_instance_new(ev->arena, ev->path);
+			f->instance = instance_at(ev, site);
 	}
 	if (!complete(f))
 		return nleft ? refuse(ev, f, &left[0]) : function_value(f);

@@ -75,8 +75,9 @@ static inline double tsr_value_number(tsr_value v) { return v.kind == TSR_VALUE_
 const char *tsr_value_kind_name(tsr_value v);
 /* As it would be written: [1; 2]; functions and tensors as <fun f>, <tensor>. */
 const char *tsr_value_str(tsr_arena *a, tsr_value v);
-/* Structural; false for values that cannot be compared (functions, tensors). */
-bool tsr_value_equal(tsr_value a, tsr_value b);
+/* Structural; false for values that cannot be compared (functions, tensors). Each part that is looked at takes one of *left;
+ * when none is left (the parts of a value may be shared, and so be many) the answer means nothing. */
+bool tsr_value_equal(tsr_value a, tsr_value b, uint64_t *left);
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
@@ -96,6 +97,7 @@ typedef struct tsr_instance {
 	tsr_map made;                    /* declaration (tsr_ast *) -> elab's record of what it made */
 	bool open;
 	uint32_t round;
+	tsr_span again;                  /* the `()` that made it, or what it is inside of, in a later application of the function around it */
 } tsr_instance;
 
 tsr_env *tsr_env_bind(tsr_arena *a, const tsr_env *up, tsr_name name, tsr_value value);
@@ -134,6 +136,8 @@ const tsr_env *tsr_match(tsr_eval *ev, const tsr_env *env, const tsr_pat *pat, t
  * has no such meaning (nothing reported); reports division by zero and the like. */
 bool tsr_config_binary(tsr_eval *ev, tsr_name op, tsr_value a, tsr_value b, tsr_span at, tsr_value *out);
 
+/* A bound is reached: "`what`; it stood here", once, and all that is evaluated from here on is poison. */
+void tsr_eval_exhaust(tsr_eval *ev, tsr_span at, const char *what);
 /* A report with the applications that led here as notes. */
 /* The applications that are being evaluated, innermost first; those of nameless functions are left out. Returns their number. */
 uint32_t tsr_eval_active(const tsr_eval *ev, uint32_t most, tsr_name *names, tsr_span *sites);

@@ -1,4 +1,8 @@
-/* Names in scope: a chain of bindings, frames of definitions and tables of opened modules, innermost first. */
+/* Names in scope: a chain of bindings, frames of definitions and tables of opened modules, innermost first.
+ *
+ * A long run of bindings, such as a file of thousands of definitions, is indexed on the way: the binding at every 32nd place of
+ * a run holds a table of as many bindings as the greatest power of two that divides its place. So a name is found, or not, in about
+ * 32 + log n steps, and making the tables costs log n for each binding. */
 #include "eval.h"
 #include <string.h>
 
@@ -10,11 +14,28 @@ static tsr_env *node(tsr_arena *a, const tsr_env *up, int kind)
 	return e;
 }
 
+enum { EVERY = 32 };
+
+static void index_run(tsr_arena *a, tsr_env *e)
+{
+	tsr_map *index = TSR_NEW(a, tsr_map);
+	tsr_map_init(index, a);
+	const tsr_env *at = e;
+	for (uint32_t i = e->run & -e->run; i > 0; i--, at = at->up)
+		if (!tsr_map_find(index, tsr_key(at->bind.name)))
+			tsr_map_put(index, tsr_key(at->bind.name))->value.p = (void *)at;
+	e->index = index;
+	e->past = at;
+}
+
 tsr_env *tsr_env_bind(tsr_arena *a, const tsr_env *up, tsr_name name, tsr_value value)
 {
 	tsr_env *e = node(a, up, TSR_ENV_NAME);
 	e->bind.name = name;
 	e->bind.value = value;
+	e->run = up && up->kind == TSR_ENV_NAME ? up->run + 1 : 1;
+	if (e->run % EVERY == 0)
+		index_run(a, e);
 	return e;
 }
 
@@ -39,13 +60,18 @@ static const tsr_map *table_of(const tsr_env *e)
 
 bool tsr_env_lookup(const tsr_env *env, tsr_name name, tsr_value *out)
 {
-	for (; env; env = env->up) {
+	for (; env; env = env->index ? env->past : env->up) {
+		if (env->index) {
+			tsr_map_entry *bound = tsr_map_find(env->index, tsr_key(name));
+			if (!bound)
+				continue;
+			env = bound->value.p;
+		}
 		if (env->kind == TSR_ENV_NAME) {
-			if (env->bind.name == name) {
-				*out = env->bind.value;
-				return true;
-			}
-			continue;
+			if (env->bind.name != name)
+				continue;
+			*out = env->bind.value;
+			return true;
 		}
 		tsr_map_entry *found = tsr_map_find(table_of(env), tsr_key(name));
 		if (found) {
@@ -58,7 +84,7 @@ bool tsr_env_lookup(const tsr_env *env, tsr_name name, tsr_value *out)
 
 tsr_frame *tsr_env_nearest_frame(const tsr_env *env)
 {
-	for (; env; env = env->up)
+	for (; env; env = env->index ? env->past : env->up)
 		if (env->kind == TSR_ENV_FRAME)
 			return env->frame;
 	return NULL;

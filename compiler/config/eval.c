@@ -3,6 +3,7 @@
  * The level is passed down; a `let` or `fun` inside a definition is of the definition's level.  Depth and steps are
  * bounded, so that a program that never ends its configuration gets an error and not a crash. */
 #include "eval.h"
+#include "../base/text.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -109,8 +110,12 @@ static tsr_value unknown(tsr_eval *ev, const tsr_env *env, tsr_name qualifier, t
 	tsr_diag *d = tsr_eval_report(ev, TSR_E_UNKNOWN_NAME, span, "unknown name `%s%s%s`", qualifier ? qualifier : "",
 	                              qualifier ? "." : "", name);
 	tsr_name near = qualifier ? NULL : tsr_env_nearest(env, name);
+	tsr_value v;
+	tsr_name dotted = tsr_eval_name(ev, tsr_format(ev->arena, "%s.", name));
 	if (near)
 		tsr_hint(ev->tc, d, "did you mean `%s`?", near);
+	else if (!qualifier && tsr_env_lookup(env, dotted, &v))              /* `/` and `**` of numbers, where a tensor stands */
+		tsr_hint(ev->tc, d, "between tensors it is `%s`", dotted);
 	return TSR_POISON;
 }
 
@@ -528,6 +533,23 @@ static tsr_value evaluate(tsr_eval *ev, tsr_level level, const tsr_env *env, con
 	tsr_bug("node kind %d", (int)e->kind);
 }
 
+void tsr_eval_exhaust(tsr_eval *ev, tsr_span at, const char *what)
+{
+	if (!ev->exhausted)
+		tsr_report(ev->tc, TSR_E_TOO_LONG, at, "%s; it stood here", what);
+	ev->exhausted = true;
+	ev->steps = MAX_STEPS + 1;
+}
+
+bool tsr_eval_steps(tsr_eval *ev, uint64_t n, tsr_span at)
+{
+	ev->steps += n;
+	if (ev->steps <= MAX_STEPS)
+		return true;
+	tsr_eval_exhaust(ev, at, tsr_format(ev->arena, "the configuration takes more than %d steps", MAX_STEPS));
+	return false;
+}
+
 tsr_value tsr_evaluate(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
 {
 	char *here = __builtin_frame_address(0);
@@ -545,11 +567,8 @@ tsr_value tsr_evaluate(tsr_eval *ev, tsr_level level, const tsr_env *env, const 
 		ev->active = active;
 		return TSR_POISON;
 	}
-	if (++ev->steps > MAX_STEPS) {
-		ev->exhausted = true;
-		tsr_report(ev->tc, TSR_E_TOO_LONG, e->span, "the configuration takes more than %d steps; it stood here", MAX_STEPS);
+	if (!tsr_eval_steps(ev, 1, e->span))
 		return TSR_POISON;
-	}
 	ev->depth++;
 	tsr_value v = evaluate(ev, level, env, e);
 	if (!--ev->depth && ev->exhausted && ev->steps <= MAX_STEPS)

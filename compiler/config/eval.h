@@ -51,12 +51,21 @@ struct tsr_function {
 struct tsr_env {
 	const tsr_env *up;
 	enum { TSR_ENV_NAME, TSR_ENV_FRAME, TSR_ENV_TABLE } kind;
+	uint32_t run;                /* NAME: it and so many names directly below it, less one */
+	const tsr_map *index;        /* or NULL; name -> binding, of the names down to `past` */
+	const tsr_env *past;
 	union {
 		struct { tsr_name name; tsr_value value; } bind;
 		tsr_frame *frame;
 		const tsr_map *table;
 	};
 };
+
+/* Steps are what bounds time and memory, so whatever grows with its data takes as many: n of them are taken here. False when
+ * there are no more; that is reported, once. */
+bool tsr_eval_steps(tsr_eval *ev, uint64_t n, tsr_span at);
+static inline uint64_t tsr_steps_of_items(uint64_t n) { return n / 8; }
+static inline uint64_t tsr_steps_of_bytes(uint64_t n) { return n / 128; }
 
 static inline tsr_name tsr_eval_name(tsr_eval *ev, const char *s) { return tsr_intern(ev->tc->names, s); }
 /* A closure; `self` is the name that its own body knows it by (let rec), or NULL. */

@@ -86,12 +86,14 @@ static void show(tsr_text *t, tsr_value v)
 	}
 }
 
+enum { MOST_ITEMS = 20, MOST_TEXT = 4000 };
+
 static void show_items(tsr_text *t, tsr_value v, const char *separator)
 {
 	for (uint32_t i = 0; i < v.items.n; i++) {
 		if (i)
 			tsr_text_add(t, separator);
-		if (i == 20) {
+		if (i == MOST_ITEMS || t->n > MOST_TEXT) {
 			tsr_text_add(t, "...");
 			return;
 		}
@@ -107,8 +109,11 @@ const char *tsr_value_str(tsr_arena *a, tsr_value v)
 	return tsr_strdup(a, tsr_text_str(&t));
 }
 
-bool tsr_value_equal(tsr_value a, tsr_value b)
+bool tsr_value_equal(tsr_value a, tsr_value b, uint64_t *left)
 {
+	if (*left == 0)
+		return false;
+	--*left;
 	if (tsr_value_is_number(a) && tsr_value_is_number(b))
 		return a.kind == TSR_VALUE_INT && b.kind == TSR_VALUE_INT ? a.integer == b.integer
 		                                                          : tsr_value_number(a) == tsr_value_number(b);
@@ -122,7 +127,7 @@ bool tsr_value_equal(tsr_value a, tsr_value b)
 		if (a.items.n != b.items.n)
 			return false;
 		for (uint32_t i = 0; i < a.items.n; i++)
-			if (!tsr_value_equal(a.items.at[i], b.items.at[i]))
+			if (!tsr_value_equal(a.items.at[i], b.items.at[i], left))
 				return false;
 		return true;
 	case TSR_VALUE_INT: case TSR_VALUE_FLOAT: case TSR_VALUE_POISON: case TSR_VALUE_FUNCTION: case TSR_VALUE_TENSOR:

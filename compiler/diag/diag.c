@@ -35,6 +35,43 @@ void tsr_diags_clear(tsr_compiler *tc)
 	tc->nerrors = tc->nwarnings = 0;
 }
 
+/* Messages stay readable whatever a program holds: of a name, a spec or a list that is longer than this the middle is left out. */
+enum { LONGEST_PIECE = 140, LONGEST_TEXT = 900 };
+
+/* The n bytes at s become their two ends; returns how many there are now. */
+static size_t elide(char *s, size_t n, size_t most)
+{
+	static const char dots[] = " ... ";
+	size_t tail = most / 4, head = most - tail - strlen(dots);
+	if (n <= most)
+		return n;
+	while (head && ((unsigned char)s[head] & 0xc0) == 0x80)
+		head--;
+	while (((unsigned char)s[n - tail] & 0xc0) == 0x80)
+		tail--;
+	memcpy(s + head, dots, strlen(dots));
+	memmove(s + head + strlen(dots), s + n - tail, tail);
+	return head + strlen(dots) + tail;
+}
+
+static void shorten(char *s)
+{
+	char *to = s;
+	for (const char *at = s; *at;) {
+		size_t n = 1;
+		if (*at == '`' || *at == '[') {
+			const char *end = strchr(at + 1, *at == '[' ? ']' : '`');
+			n = end ? (size_t)(end + 1 - at) : strlen(at);
+		} else if (*at != ' ' && *at != '\n') {
+			n = strcspn(at, " \n`[");
+		}
+		memmove(to, at, n);
+		to += elide(to, n, LONGEST_PIECE);
+		at += n;
+	}
+	s[elide(s, (size_t)(to - s), LONGEST_TEXT)] = 0;
+}
+
 static char *format(tsr_arena *a, const char *fmt, va_list args)
 {
 	va_list again;
@@ -45,6 +82,8 @@ static char *format(tsr_arena *a, const char *fmt, va_list args)
 	if (n >= 0)
 		vsnprintf(s, size, fmt, again);
 	va_end(again);
+	if (size > LONGEST_PIECE)
+		shorten(s);
 	return s;
 }
 

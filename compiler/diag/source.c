@@ -66,6 +66,12 @@ const tsr_source *tsr_source_get(tsr_compiler *tc, uint32_t file)
 	return tc->sources.at[file];
 }
 
+bool tsr_source_in_library(tsr_compiler *tc, uint32_t file)
+{
+	const char *folder = tc->stdlib_dir;
+	return folder && strncmp(tsr_source_get(tc, file)->path, folder, strlen(folder)) == 0;
+}
+
 tsr_position tsr_position_of(tsr_compiler *tc, tsr_span span)
 {
 	const tsr_source *s = tsr_source_get(tc, span.file);

@@ -24,6 +24,8 @@ uint32_t tsr_source_load(tsr_compiler *tc, const char *path);
 /* A source from memory, for tests and for text inside string literals. */
 uint32_t tsr_source_add(tsr_compiler *tc, const char *path, const char *text, size_t size);
 const tsr_source *tsr_source_get(tsr_compiler *tc, uint32_t file);
+/* A file of the standard library: what goes wrong there is told of the place in the program that led there. */
+bool tsr_source_in_library(tsr_compiler *tc, uint32_t file);
 tsr_position tsr_position_of(tsr_compiler *tc, tsr_span span);
 /* The smallest span that covers both; they lie in the same file. */
 tsr_span tsr_span_join(tsr_span a, tsr_span b);

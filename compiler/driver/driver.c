@@ -114,8 +114,11 @@ static bool to_loops(tsr_drive_state *d)
 	tsr_graph *g = solved(d);
 	if (!g) {
 		g = d->graph = tsr_elaborate(tc, d->options->input, false);
-		if (!tc->nerrors)
-			tsr_graph_check(g);
+		if (tc->nerrors) {               /* what closing has to say, of the definitions without mistakes */
+			tsr_graph_close(g);
+			return false;
+		}
+		tsr_graph_check(g);
 		STAGE(GRAPH, tsr_graph_print(g, stdout));
 		tsr_graph_close(g);
 	}

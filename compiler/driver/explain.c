@@ -13,6 +13,7 @@ static const char *const kind_names[] = {"batch", "input", "output"};
 
 typedef struct bound {
 	tsr_drive_state *d;
+	const char *name;                /* that is asked for, or NULL */
 	TSR_VEC(tsr_name) names;         /* bound at the line */
 } bound;
 
@@ -49,7 +50,7 @@ static bool made_there(const tsr_drive_state *d, const tsr_tensor *t)
 static bool meant(const bound *b, const tsr_tensor *t)
 {
 	const tsr_options *o = b->d->options;
-	if (o->at_name && !is_called(t->name, o->at_name))
+	if (b->name && !is_called(t->name, b->name))
 		return false;
 	bool there = o->at_line == 0 || made_there(b->d, t);
 	for (uint32_t i = 0; i < b->names.n && !there; i++)
@@ -71,9 +72,9 @@ static tensors tensors_of(bound *b)
 	tsr_drive_state *d = b->d;
 	const tsr_graph *g = d->graph;
 	tensors named = {0}, all = {0};
-	for (uint32_t i = 0; i < g->shown.n && !d->options->at_line && !d->options->at_name; i++)
+	for (uint32_t i = 0; i < g->shown.n && !d->options->at_line && !b->name; i++)
 		tsr_push(d->tc->arena, &named, tsr_tensor_get(g, g->shown.at[i]));
-	for (uint32_t i = 0; i < g->tensors.n && (d->options->at_line || d->options->at_name); i++) {
+	for (uint32_t i = 0; i < g->tensors.n && (d->options->at_line || b->name); i++) {
 		const tsr_tensor *t = g->tensors.at[i];
 		if (!meant(b, t) || t->poison)
 			continue;
@@ -82,6 +83,59 @@ static tensors tensors_of(bound *b)
 			tsr_push(d->tc->arena, &named, t);
 	}
 	return named.n ? named : all;
+}
+
+/* A label of a spec as a tensor of one axis, so that it is explained as one. */
+static tsr_tensor *label_tensor(tsr_drive_state *d, const tsr_record *r, const tsr_label *l)
+{
+	tsr_store *s = d->graph->store;
+	tsr_tensor *t = TSR_NEW(d->tc->arena, tsr_tensor);
+	t->name = l->name;
+	t->span = r->rule.why.span;
+	for (uint32_t k = 0; k < TSR_KINDS; k++)
+		t->shape.row[k] = tsr_row_closed(s, k == TSR_OUTPUT && !l->is_row ? 1 : 0, &l->dim);
+	if (l->is_row)
+		t->shape.row[TSR_OUTPUT] = l->row;
+	t->poison = !tsr_store_solved(s, &t->shape, &t->solved);
+	return t;
+}
+
+/* The axes that specs of the line, or of anywhere in the program, call by the name; alike ones of one place once. */
+static tensors labels_of(bound *b)
+{
+	tsr_drive_state *d = b->d;
+	tensors all = {0};
+	for (uint32_t i = 0; b->name && i < d->graph->records.n; i++) {
+		const tsr_record *r = d->graph->records.at[i];
+		const tsr_label *l = tsr_rule_label(&r->rule, tsr_intern(d->tc->names, b->name));
+		tsr_tensor *t = l ? label_tensor(d, r, l) : NULL;
+		if (!t || t->poison || tsr_source_in_library(d->tc, t->span.file) || (d->options->at_line && !made_there(d, t)))
+			continue;
+		bool seen = false;
+		for (uint32_t k = 0; k < all.n && !seen; k++)
+			seen = all.at[k]->span.start == t->span.start
+				&& !strcmp(tsr_solved_str(d->graph->store, &all.at[k]->solved), tsr_solved_str(d->graph->store, &t->solved));
+		if (!seen)
+			tsr_push(d->tc->arena, &all, t);
+	}
+	return all;
+}
+
+/* By name; by a name bound at the line, whose tensor bears another (that of what the definition gives); by a label. A gradient has
+ * the shape of its tensor. */
+static tensors asked_for(bound *b)
+{
+	tsr_compiler *tc = b->d->tc;
+	const char *dot = b->name ? strrchr(b->name, '.') : NULL;
+	if (dot && (!strcmp(dot, ".grad") || !strcmp(dot, ".value")))
+		b->name = tsr_strndup(tc->arena, b->name, (size_t)(dot - b->name));
+	tensors found = tensors_of(b);
+	for (uint32_t i = 0; !found.n && b->name && i < b->names.n; i++)
+		if (!strcmp(b->names.at[i], b->name)) {
+			b->name = NULL;
+			found = tensors_of(b);
+		}
+	return found.n ? found : labels_of(b);
 }
 
 /* ---- what is printed --------------------------------------------------------------------------------------------------- */
@@ -169,12 +223,12 @@ static void tensor_out(tsr_drive_state *d, const tsr_tensor *t, tsr_text *out)
 void tsr_drive_explain(tsr_drive_state *d)
 {
 	const tsr_options *o = d->options;
-	bound b = {.d = d};
+	bound b = {.d = d, .name = o->at_name};
 	uint32_t file = tsr_source_load(d->tc, o->input);
 	tsr_module_ast *m = o->at_line ? tsr_parse(d->tc, file) : NULL;
 	for (uint32_t i = 0; m && i < m->items.n; i++)
 		visit(&b, &m->items.at[i]);
-	tensors found = tensors_of(&b);
+	tensors found = asked_for(&b);
 	if (found.n == 0) {
 		const char *where = o->at_line ? tsr_format(d->tc->arena, " at line %u", o->at_line) : "";
 		const char *called = o->at_name ? tsr_format(d->tc->arena, " called `%s`", o->at_name) : "";

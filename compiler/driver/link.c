@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,7 +37,12 @@ static const char *beside(tsr_drive_state *d, const char *built, const char *ins
 {
 	const char *a = tsr_format(d->tc->arena, "%s/%s", d->home, built);
 	const char *b = tsr_format(d->tc->arena, "%s/%s", d->home, installed);
-	return exists(a) ? a : exists(b) ? b : NULL;
+	const char *found = exists(a) ? a : exists(b) ? b : NULL;
+	char *plain = found ? realpath(found, NULL) : NULL;       /* messages show it: without `..` */
+	if (plain)
+		found = tsr_strdup(d->tc->arena, plain);
+	free(plain);
+	return found;
 }
 
 void tsr_drive_folders(tsr_drive_state *d)

@@ -221,14 +221,21 @@ tsr_value tsr_cd_sequence(tsr_eval *ev, uint32_t n, const tsr_value *codes, tsr_
 	tsr_elab *el = tsr_elab_of(ev);
 	tsr_codetree *seq = tsr_codetree_new(el, TSR_CODE_SEQ, span);
 	bool poison = false;
+	enum { MOST_STEPS = 300000 };
 	for (uint32_t i = 0; i < n; i++) {
 		poison |= tsr_value_is_poison(codes[i]);
 		if (codes[i].kind == TSR_VALUE_FUNCTION) {
 			tsr_eval_type_error(ev, span, "code", codes[i]);
 			poison = true;
 		}
-		if (codes[i].kind == TSR_VALUE_CODE)
+		if (codes[i].kind == TSR_VALUE_CODE) {
 			tsr_push(el->arena, &seq->seq, codes[i].code);
+			seq->steps += codes[i].code->steps;
+		}
+	}
+	if (seq->steps > MOST_STEPS) {
+		tsr_eval_exhaust(ev, span, tsr_format(el->arena, "the code has more than %d steps", MOST_STEPS));
+		return TSR_POISON;
 	}
 	if (poison)
 		return TSR_POISON;
@@ -260,6 +267,7 @@ tsr_value tsr_cd_comment(tsr_eval *ev, const tsr_env *env, const tsr_ast *e)
 	tsr_codetree *c = tsr_codetree_new(el, TSR_CODE_COMMENT, e->span);
 	c->comment.text = tsr_strdup(el->arena, tsr_text_str(&text));
 	c->comment.body = body.code;
+	c->steps = body.code->steps;
 	return tsr_code_value(c);
 }
 

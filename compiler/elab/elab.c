@@ -62,10 +62,7 @@ static void show(tsr_elab *el, const tsr_pat *pat, tsr_value v)
 			show(el, pat->items.at[i], v.items.at[i]);
 	if (v.kind != TSR_VALUE_TENSOR || v.tensor.part != TSR_PART_VALUE || pat->kind != TSR_PAT_NAME)
 		return;
-	for (uint32_t i = 0; i < el->g->shown.n; i++)
-		if (el->g->shown.at[i] == v.tensor.id)
-			return;
-	tsr_push(el->arena, &el->g->shown, v.tensor.id);
+	tsr_tensor_show(el, tsr_tensor_get(el->g, v.tensor.id));
 }
 
 static const tsr_env *let_item(tsr_elab *el, const tsr_env *env, tsr_map *exports, const tsr_ast *item, bool main_module)
@@ -114,8 +111,7 @@ static void evaluate_module(tsr_elab *el, const tsr_module *m)
 	tsr_map *exports = &el->exports[m->index];
 	bool main_module = m == el->program->main;
 	/* the library's functions are judged where they are applied: a program may leave out operations that it does not use */
-	const char *library = el->tc->stdlib_dir;
-	bool own = main_module || !library || strncmp(m->path, library, strlen(library)) != 0;
+	bool own = main_module || !tsr_source_in_library(el->tc, m->ast->file);
 	const tsr_env *env = tsr_eval_root(el->ev);
 	for (uint32_t i = 0; i < m->prelude.n; i++)
 		env = tsr_env_table(el->arena, env, &el->exports[m->prelude.at[i]->index]);
@@ -125,9 +121,14 @@ static void evaluate_module(tsr_elab *el, const tsr_module *m)
 			env = open_item(el, env, item);
 		else if (item->kind == TSR_AST_LET) {
 			const tsr_env *before = env;
+			tsr_item known = {.ast = item, .first = el->g->tensors.n, .errors = el->tc->nerrors};
 			env = let_item(el, env, exports, item, main_module);
 			if (own && item->let.level != TSR_LEVEL_MAIN)
 				tsr_elab_check_names(el, before, item);
+			known.errors = el->tc->nerrors - known.errors;
+			known.mistaken = known.errors > 0;
+			if (main_module)
+				tsr_push(el->arena, &el->items, known);
 		}
 		else if (item->kind == TSR_AST_EXPORT && main_module)
 			tsr_elab_export(el, env, item);

@@ -3,8 +3,13 @@
 #include "../module/module.h"
 #include <string.h>
 
+/* More than any program that is written needs; a recursion that doubles itself reaches it before the memory ends. */
+enum { MOST_TENSORS = 100000, MOST_RECORDS = 100000 };
+
 tsr_tensor *tsr_tensor_new(tsr_elab *el, tsr_tensor_kind kind, tsr_span span)
 {
+	if (el->g->tensors.n == MOST_TENSORS)
+		tsr_eval_exhaust(el->ev, span, tsr_format(el->arena, "the program makes more than %d tensors", MOST_TENSORS));
 	tsr_tensor *t = TSR_NEW(el->arena, tsr_tensor);
 	t->id = el->g->tensors.n;
 	t->kind = kind;
@@ -12,6 +17,13 @@ tsr_tensor *tsr_tensor_new(tsr_elab *el, tsr_tensor_kind kind, tsr_span span)
 	tsr_push(el->arena, &el->g->tensors, t);
 	tsr_push(el->arena, &el->owners, tsr_eval_path(el->ev));
 	return t;
+}
+
+void tsr_tensor_show(tsr_elab *el, tsr_tensor *t)
+{
+	if (!t->shown)
+		tsr_push(el->arena, &el->g->shown, t->id);
+	t->shown = true;
 }
 
 static const char *called(tsr_elab *el, const tsr_tensor *t)
@@ -36,12 +48,14 @@ void tsr_tensor_leaf(tsr_elab *el, tsr_tensor *t)
 		return;
 	uint32_t from = tsr_store_emission(el->g->store);
 	tsr_store_leaf(el->g->store, &t->shape, t->kind == TSR_TENSOR_PARAM ? TSR_LEAF_PARAM : TSR_LEAF_PLAIN, t->name, t->span);
-	tsr_store_leaf_called(el->g->store, called(el, t));
+	tsr_store_leaf_called(el->g->store, called(el, t), tsr_elab_within(el));
 	tsr_share_leaf_made(el, t, from);
 }
 
 tsr_record *tsr_record_new(tsr_elab *el, tsr_span span, uint32_t noperands)
 {
+	if (el->g->records.n == MOST_RECORDS)
+		tsr_eval_exhaust(el->ev, span, tsr_format(el->arena, "the program makes more than %d operations", MOST_RECORDS));
 	tsr_record *r = TSR_NEW(el->arena, tsr_record);
 	r->id = el->g->records.n;
 	r->span = span;
@@ -101,6 +115,7 @@ tsr_codetree *tsr_codetree_new(tsr_elab *el, tsr_code_kind kind, tsr_span span)
 	tsr_codetree *c = TSR_NEW(el->arena, tsr_codetree);
 	c->kind = kind;
 	c->span = span;
+	c->steps = 1;
 	return c;
 }
 
@@ -188,6 +203,9 @@ void tsr_graph_each_assign(tsr_graph *g, tsr_assign_visit visit, void *data)
 
 bool tsr_graph_close(tsr_graph *g)
 {
+	bool mistaken = g->tc->nerrors > 0;
+	if (mistaken && !tsr_elab_taint(g))
+		return false;
 	tsr_elab_finish_names(g->elab);
 	for (uint32_t i = 0; i < g->tensors.n; i++)
 		if (g->tensors.at[i]->kind == TSR_TENSOR_OP)
@@ -197,7 +215,13 @@ bool tsr_graph_close(tsr_graph *g)
 		tsr_tensor *t = g->tensors.at[i];
 		if (!tsr_store_solved(g->store, &t->shape, &t->solved))
 			t->poison = true;
+		else
+			tsr_elab_check_extent(g, t);
 	}
+	if (mistaken)
+		return false;
 	tsr_prec_infer(g);
+	if (!g->tc->nerrors)
+		tsr_elab_advise(g);
 	return good && !g->tc->nerrors;
 }

@@ -50,6 +50,7 @@ typedef struct tsr_tensor {
 	tsr_solved solved;           /* after tsr_graph_close */
 	bool poison;                 /* an error touched it: nothing downstream reports it again */
 	bool differentiable;         /* has a gradient */
+	bool shown;                  /* a parameter, or bound at the top level of the program: `tsrc check` prints its shape */
 	union {
 		struct {             /* OP */
 			tsr_record_id record;
@@ -66,6 +67,10 @@ typedef struct tsr_tensor {
 		struct { tsr_name name; } input;                             /* of the argument */
 	};
 } tsr_tensor;
+
+/* What a tensor has at most: more elements than any machine has memory for, more axes than anybody names. */
+#define TSR_MOST_ELEMENTS ((int64_t)1 << 44)
+#define TSR_MOST_AXES 32
 
 /* ---- records: one rule and the tensors in its slots ------------------------------------------------------------------
  * Every assignment reads its index maps from a record: an operation's own, or (for an assignment written outside an
@@ -130,6 +135,7 @@ typedef struct tsr_codetree tsr_codetree;
 struct tsr_codetree {
 	tsr_code_kind kind;
 	tsr_span span;
+	uint64_t steps;              /* as many as it holds, each time it stands somewhere: trees are shared */
 	union {
 		TSR_VEC(tsr_codetree *) seq;
 		tsr_assign assign;

@@ -201,9 +201,10 @@ static tsr_rhs *forward_alone(tsr_elab *el, const tsr_operation *op, const tsr_v
 /* What an error in a shape says of the applications around it. */
 const tsr_within *tsr_elab_within(tsr_elab *el)
 {
-	tsr_name names[4];
-	tsr_span sites[4];
-	uint32_t n = tsr_eval_active(el->ev, 4, names, sites);
+	enum { MOST = 6 };
+	tsr_name names[MOST];
+	tsr_span sites[MOST];
+	uint32_t n = tsr_eval_active(el->ev, MOST, names, sites);
 	tsr_within *at = n ? TSR_NEW_N(el->arena, tsr_within, n) : NULL;
 	for (uint32_t i = 0; i < n; i++)
 		at[i] = (tsr_within){names[i], sites[i], i + 1 < n ? &at[i + 1] : NULL};

@@ -191,7 +191,7 @@ static tsr_tensor *mint(tsr_elab *el, bool param, const tsr_env *env, const tsr_
 	if (param)
 		tsr_push(el->arena, &el->g->params, t->id);
 	if (param && good)
-		tsr_push(el->arena, &el->g->shown, t->id);
+		tsr_tensor_show(el, t);
 	t->poison = !good;
 	return t;
 }
@@ -231,6 +231,14 @@ static tsr_value declare_slot(tsr_elab *el, const tsr_ast *e)
 	return v;
 }
 
+static void made_again(tsr_elab *el, tsr_span site, const tsr_ast *e)
+{
+	tsr_diag *d = tsr_report(el->tc, TSR_W_MADE_AGAIN, site,
+		"this makes parameters, `%s` and what else there is, at each application of the function around it", e->decl.name);
+	if (!d->hint)
+		tsr_hint(el->tc, d, "to make them once, give the `()` before `fun x ->`: `let layer = .. () in`");
+}
+
 tsr_value tsr_elab_declare(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
 {
 	tsr_elab *el = tsr_elab_of(ev);
@@ -254,6 +262,8 @@ tsr_value tsr_elab_declare(tsr_eval *ev, tsr_level level, const tsr_env *env, co
 	if (m->next == m->made.n) {
 		tsr_tensor *t = mint(el, level == TSR_LEVEL_OP, env, e, inst, m->made.n);
 		tsr_push(el->arena, &m->made, t->id);
+		if (level == TSR_LEVEL_OP && inst->again.file)
+			made_again(el, inst->again, e);
 	}
 	tsr_tensor_id id = m->made.at[m->next++];
 	tsr_value v = tsr_tensor_get(el->g, id)->poison ? TSR_POISON : tsr_value_tensor(id);

@@ -34,6 +34,15 @@ typedef struct tsr_minted { TSR_VEC(tsr_tensor_id) made; uint32_t next, round; }
 /* Code that a top-level let%cd names. */
 typedef struct tsr_named_code { tsr_name name; tsr_span span; tsr_codetree *tree; } tsr_named_code;
 
+/* A `let` at the top level of the program itself, as taint.c sees it. */
+typedef struct tsr_item {
+	const tsr_ast *ast;
+	tsr_tensor_id first;             /* the first tensor that it made, if it made any */
+	uint32_t errors;
+	TSR_VEC(uint32_t) mentions;      /* items */
+	bool mistaken, tainted;
+} tsr_item;
+
 struct tsr_elab {
 	tsr_compiler *tc;
 	tsr_arena *arena;
@@ -42,6 +51,7 @@ struct tsr_elab {
 	struct tsr_modules *program;
 	tsr_map *exports;                /* by module index: name -> tsr_value * */
 	TSR_VEC(tsr_named_code) codes;
+	TSR_VEC(tsr_item) items;
 	tsr_map used;                    /* name -> tensor + 1: tensor names */
 	tsr_map turns;                   /* name -> last number behind it */
 	TSR_VEC(tsr_name) owners;        /* per tensor: the path that was being evaluated when it was made */
@@ -65,6 +75,8 @@ static inline tsr_name tsr_elab_name(tsr_elab *el, const char *s) { return tsr_i
 tsr_tensor *tsr_tensor_new(tsr_elab *el, tsr_tensor_kind kind, tsr_span span);
 /* To be called when a leaf has its shape. */
 void tsr_tensor_leaf(tsr_elab *el, tsr_tensor *t);
+/* Among those whose shapes `tsrc check` prints. */
+void tsr_tensor_show(tsr_elab *el, tsr_tensor *t);
 tsr_record *tsr_record_new(tsr_elab *el, tsr_span span, uint32_t noperands);
 /* Gives a name that no other tensor has: `name`, or it with a number behind. */
 void tsr_tensor_set_name(tsr_elab *el, tsr_tensor *t, tsr_name name);
@@ -162,8 +174,15 @@ void tsr_elab_named(tsr_eval *ev, tsr_name path, tsr_value v, uint32_t since);
 /* names.c: reports every name of a top-level let that nothing binds. */
 void tsr_elab_check_names(tsr_elab *el, const tsr_env *env, const tsr_ast *item);
 
+/* taint.c: before a graph with mistakes is closed. False when nothing can be said of any of its shapes. */
+bool tsr_elab_taint(tsr_graph *g);
+
 /* prec.c */
 void tsr_prec_infer(tsr_graph *g);
+/* extent.c: reports, and poisons, a closed tensor that no memory holds. */
+void tsr_elab_check_extent(tsr_graph *g, tsr_tensor *t);
+/* advice.c: of a closed graph without mistakes. */
+void tsr_elab_advise(tsr_graph *g);
 tsr_prec tsr_tensor_grad_prec(const tsr_tensor *t);
 
 /* Calls `visit` for every assignment of the graph: of operations, of code, of parameters' initialisation. */

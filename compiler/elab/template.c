@@ -29,6 +29,10 @@ static bool constant(tsr_elab *el, tsr_value text, tsr_name *name, int64_t *valu
 		                *name, *name);
 	if (v.kind != TSR_VALUE_INT)
 		return false;
+	if (v.integer > INT32_MAX || v.integer < -INT32_MAX) {         /* as a number that is written, tsr_spec_int */
+		tsr_eval_report(el->ev, TSR_E_BAD_SPEC, span, "`%s` is %lld, which is larger than any axis", *name, (long long)v.integer);
+		return false;
+	}
 	*value = add ? *value + v.integer : *value * v.integer;
 	*name = NULL;
 	return true;
@@ -38,11 +42,13 @@ static bool resolve_runtime(tsr_elab *el, tsr_record *r, tsr_value text, tsr_axi
 {
 	tsr_term *t = &axis->affine.runtime;
 	tsr_value v = name_in_spec(el, text, t->label, t->span);
-	if (v.kind == TSR_VALUE_INT) {
+	if (v.kind == TSR_VALUE_INT && v.integer >= -INT32_MAX && v.integer <= INT32_MAX) {
 		axis->affine.offset += t->coef * v.integer;
 		*t = (tsr_term){.coef = 1};
 		return true;
 	}
+	if (v.kind == TSR_VALUE_INT)
+		tsr_eval_report(el->ev, TSR_E_BAD_SPEC, t->span, "`%s` is %lld, which is larger than any axis", t->label, (long long)v.integer);
 	if (v.kind != TSR_VALUE_NUMBER)
 		return false;
 	if (!el->g->numbers.at[v.number]->integer) {

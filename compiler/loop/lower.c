@@ -210,10 +210,6 @@ static void check_positions(tsr_lowering *w, const tsr_assign *a, const tsr_piec
 	tsr_span site = a->span;             /* the outermost application: the user's */
 	for (const tsr_within *up = w->g->records.at[a->record]->rule.why.within; up; up = up->up)
 		site = up->site;
-	if (tsr_prec_is_float(t->prec)) {
-		tsr_report(w->g->tc, TSR_E_ARGUMENTS, site, "positions are whole numbers; `%s` holds %s", t->name, tsr_prec_name(t->prec));
-		return;
-	}
 	tsr_nest n = {.w = w, .a = a, .p = p, .first_sym = w->unit->nsyms};
 	uint32_t sym = n.first_sym + p->nloops;
 	w->unit->nsyms = sym + 1;

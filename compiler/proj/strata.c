@@ -283,6 +283,17 @@ static void drop_guards(strata *t, const tsr_piece *p, const tsr_slot_axes *slot
 	}
 }
 
+/* Pieces are compared with each other. */
+enum { MOST_PIECES = 1024 };
+
+static void refuse(strata *t, const char *what)
+{
+	const tsr_record *r = t->s->record;
+	t->failed = true;
+	tsr_report(t->s->g->tc, TSR_E_SPACE_SIZE, r->rule.why.span, "%s%sthe iteration space has %s", r->rule.why.what ? r->rule.why.what : "",
+		r->rule.why.what ? ": " : "", what);
+}
+
 static tsr_piece make_piece(strata *t)
 {
 	tsr_arena *a = t->s->arena;
@@ -337,6 +348,8 @@ tsr_proj *tsr_space_solve(tsr_space *s)
 			continue;
 		tsr_piece p = make_piece(&t);
 		tsr_push(s->arena, &pieces, p);
+		if (pieces.n > MOST_PIECES)
+			refuse(&t, tsr_format(s->arena, "more than %d parts, one for each choice among the components of its concatenated axes", MOST_PIECES));
 	} while (!t.failed && advance(&t));
 	if (t.failed)
 		return NULL;

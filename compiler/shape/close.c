@@ -378,33 +378,6 @@ static void close_interiors(tsr_store *s)
 	take_bounds(s);
 }
 
-/* Conditions that waited for the run while a symbol was open, and that the solved symbols decide now. */
-static void settle_conditions(tsr_store *s)
-{
-	for (uint32_t i = 0; i < s->emitted.n; i++) {
-		tsr_cstr *c = s->cstrs.at[s->emitted.at[i]];
-		if (!c->done && c->kind == TSR_C_TOTAL)
-			tsr_visit_total(s, c);
-		if (!c->done && c->kind == TSR_C_TOTAL && !s->nerrors)
-			tsr_fault_product(s, c);
-	}
-	uint32_t n = s->conditions.n;
-	const tsr_condition *all = s->conditions.at;
-	s->conditions.at = NULL;
-	s->conditions.n = s->conditions.cap = 0;
-	tsr_map_init(&s->noted, s->arena);
-	for (uint32_t i = 0; i < n; i++) {
-		tsr_condition c = all[i];
-		c.left = tsr_size_normal(s, c.left);
-		c.right = tsr_size_normal(s, c.right);
-		tsr_size room = tsr_size_add(s->arena, c.left, tsr_size_scale(s->arena, c.right, -1));
-		if (!tsr_size_is_const(room))
-			tsr_require(s, c.kind, c.left, c.right, &c.why);
-		else if (c.kind == TSR_CONDITION_EQUAL ? room.k != 0 : room.k < 0)
-			tsr_fault_condition(s, &c);
-	}
-}
-
 bool tsr_store_close(tsr_store *s)
 {
 	tsr_solve(s);
@@ -430,7 +403,7 @@ bool tsr_store_close(tsr_store *s)
 		sym->value = tsr_size_normal(s, sym->value);
 		sym->dividend = tsr_size_normal(s, sym->dividend);
 	}
-	settle_conditions(s);
+	tsr_settle_conditions(s);
 	return s->nerrors == 0;
 }
 

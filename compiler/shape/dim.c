@@ -16,10 +16,26 @@ bool tsr_size_equal(tsr_size a, tsr_size b)
 	return true;
 }
 
+/* Sizes stop growing far above what any tensor may have, instead of wrapping around to something that looks like one. */
+#define TSR_SIZE_END ((int64_t)1 << 62)
+static int64_t clamp(int64_t x) { return x > TSR_SIZE_END ? TSR_SIZE_END : x < -TSR_SIZE_END ? -TSR_SIZE_END : x; }
+
+static int64_t plus(int64_t x, int64_t y)
+{
+	int64_t r;
+	return __builtin_add_overflow(x, y, &r) ? (x < 0 ? -TSR_SIZE_END : TSR_SIZE_END) : clamp(r);
+}
+
+static int64_t times(int64_t x, int64_t y)
+{
+	int64_t r;
+	return __builtin_mul_overflow(x, y, &r) ? ((x < 0) == (y < 0) ? TSR_SIZE_END : -TSR_SIZE_END) : clamp(r);
+}
+
 tsr_size tsr_size_add(tsr_arena *arena, tsr_size x, tsr_size y)
 {
 	if (x.nterms == 0 && y.nterms == 0)
-		return tsr_size_const(x.k + y.k);
+		return tsr_size_const(plus(x.k, y.k));
 	tsr_size_term *out = TSR_NEW_N(arena, tsr_size_term, x.nterms + y.nterms);
 	uint32_t n = 0, i = 0, j = 0;
 	while (i < x.nterms || j < y.nterms) {
@@ -30,25 +46,25 @@ tsr_size tsr_size_add(tsr_arena *arena, tsr_size x, tsr_size y)
 			t = y.terms[j++];
 		} else {
 			t = x.terms[i++];
-			t.coef += y.terms[j++].coef;
+			t.coef = plus(t.coef, y.terms[j++].coef);
 		}
 		if (t.coef != 0)
 			out[n++] = t;
 	}
-	return (tsr_size){x.k + y.k, n, n ? out : NULL};
+	return (tsr_size){plus(x.k, y.k), n, n ? out : NULL};
 }
 
 tsr_size tsr_size_scale(tsr_arena *arena, tsr_size x, int64_t factor)
 {
 	if (factor == 0 || x.nterms == 0)
-		return tsr_size_const(x.k * factor);
+		return tsr_size_const(times(x.k, factor));
 	tsr_size_term *out = TSR_NEW_N(arena, tsr_size_term, x.nterms);
 	for (uint32_t i = 0; i < x.nterms; i++)
-		out[i] = (tsr_size_term){x.terms[i].coef * factor, x.terms[i].symbol};
-	return (tsr_size){x.k * factor, x.nterms, out};
+		out[i] = (tsr_size_term){times(x.terms[i].coef, factor), x.terms[i].symbol};
+	return (tsr_size){times(x.k, factor), x.nterms, out};
 }
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+int64_t tsr_floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 /* A quotient is solved when its dividend is a number. */
 static bool is_solved(tsr_store *s, uint32_t symbol)
@@ -59,7 +75,7 @@ static bool is_solved(tsr_store *s, uint32_t symbol)
 	sym->dividend = tsr_size_normal(s, sym->dividend);
 	sym->solved = tsr_size_is_const(sym->dividend);
 	if (sym->solved)
-		sym->value = tsr_size_const(floor_div(sym->dividend.k, sym->divisor));
+		sym->value = tsr_size_const(tsr_floor_div(sym->dividend.k, sym->divisor));
 	return sym->solved;
 }
 
@@ -189,7 +205,7 @@ bool tsr_size_meet(tsr_store *s, tsr_size a, tsr_size b, const tsr_why *why)
 bool tsr_size_divide(tsr_store *s, tsr_size x, int64_t d, bool exact, const tsr_why *why, tsr_size *out)
 {
 	x = tsr_size_normal(s, x);
-	int64_t floor_k = floor_div(x.k, d);
+	int64_t floor_k = tsr_floor_div(x.k, d);
 	bool whole = x.k % d == 0;
 	for (uint32_t i = 0; i < x.nterms; i++)
 		if (x.terms[i].coef % d != 0) {

@@ -60,6 +60,29 @@ static void tell(story *t, tsr_diag *d)
 	}
 }
 
+/* Where the program itself led to a place in the library: the innermost application that it wrote. NULL for a place of its own. */
+static const tsr_within *written(tsr_store *s, tsr_span span, const tsr_within *w)
+{
+	if (!tsr_source_in_library(s->tc, span.file))
+		return NULL;
+	while (w && tsr_source_in_library(s->tc, w->site.file))
+		w = w->up;
+	return w;
+}
+
+/* The headline, at a place in the program, and the applications around it. */
+static tsr_diag *headline(tsr_store *s, tsr_diag_code code, const tsr_why *why, const char *text)
+{
+	const tsr_within *from = written(s, why->span, why->within);
+	tsr_diag *d = from ? tsr_report(s->tc, code, from->site, "in `%s`: %s", from->name, text) : tsr_report(s->tc, code, why->span, "%s", text);
+	if (from)
+		tsr_note_at(s->tc, d, why->span, "the place in the library");
+	for (const tsr_within *w = why->within; w; w = w->up)
+		if (w != from)
+			tsr_note_at(s->tc, d, w->site, "in `%s`, applied here", w->name);
+	return d;
+}
+
 /* The diagnostic; NULL in a trial. The sides are told first, in the order given. */
 static tsr_diag *report(story *t, const char *text, uint32_t n, const tsr_dim *sides)
 {
@@ -67,9 +90,7 @@ static tsr_diag *report(story *t, const char *text, uint32_t n, const tsr_dim *s
 	if (s->trial)
 		return NULL;
 	const tsr_cstr *root = tsr_cstr_root(s, t->c);
-	tsr_diag *d = tsr_report(s->tc, t->chain.code, root->why.span, "%s%s%s", what_of(root), colon(root), text);
-	for (const tsr_within *w = root->why.within; w; w = w->up)
-		tsr_note_at(s->tc, d, w->site, "in `%s`, applied here", w->name);
+	tsr_diag *d = headline(s, t->chain.code, &root->why, tsr_format(s->arena, "%s%s%s", what_of(root), colon(root), text));
 	for (uint32_t i = 0; i < n; i++)
 		tsr_tell_dim(&t->telling, sides[i]);
 	tell(t, d);
@@ -116,6 +137,10 @@ static const char *both_sides(story *t, const tsr_cstr *c, const char *x, const 
 	if (other && other->operand != c->operand) {
 		tsr_tell_not(&t->telling, root);
 		return tsr_format(s->arena, "%s is %s in %s and %s in %s", at, x, tsr_operand_words(s, other), y, of);
+	}
+	if (none && root->why.result && !strncmp(what_of(root), "the assignment", 14) && strcmp(tsr_operand_words(s, c), "the result")) {
+		tsr_tell_not(&t->telling, root);
+		return tsr_format(s->arena, "%s is %s in `%s`, the target, and %s in %s", at, x, root->why.result, y, of);
 	}
 	if (none && root->kind == TSR_C_ROW_EQUAL) {
 		tsr_tell_not(&t->telling, root);
@@ -191,7 +216,9 @@ void tsr_fault_rank(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b)
 	tsr_diag *d = report(&t, text, 0, NULL);
 	if (!d)
 		return;
-	if (c->kind == TSR_C_ROW_BELOW && !strcmp(what_of(c), "`*`"))
+	if (c->kind == TSR_C_ROW_BELOW && !strcmp(what_of(c), "`*`") && c->kind_a == TSR_INPUT && na == 0 && !tsr_row_open(a))
+		tsr_hint(s->tc, d, "the left operand has no input axes: a matrix stands on the left, `matrix * vector`; `*.` is pointwise");
+	else if (c->kind == TSR_C_ROW_BELOW && !strcmp(what_of(c), "`*`"))
 		tsr_hint(s->tc, d, "`*` composes (the input axes of the left operand meet the output axes of the right one); `*.` is pointwise");
 	else if (c->kind == TSR_C_ROW_EQUAL && tsr_row_open(b) + tsr_row_open(a) == 0 && na < nb && c->kind_b == TSR_BATCH)
 		tsr_hint(s->tc, d, "a kind that a slot leaves out is empty; write `... |` for any batch axes");
@@ -202,6 +229,12 @@ void tsr_fault_infinite(tsr_store *s, tsr_cstr *c)
 	story t = found(s, TSR_E_INFINITE_RANK, c);
 	report(&t, tsr_format(s->arena, "a row would need more axes than itself: %s against %s", tsr_row_str(s, c->row.a),
 		tsr_row_str(s, c->row.b)), 0, NULL);
+}
+
+void tsr_fault_long(tsr_store *s, const tsr_cstr *c, uint32_t n)
+{
+	story t = found(s, TSR_E_TOO_LARGE, c);
+	report(&t, tsr_format(s->arena, "a row of %u axes: no tensor has that many", n), 0, NULL);
 }
 
 static const char *number(tsr_store *s, tsr_dim d)
@@ -242,7 +275,9 @@ void tsr_fault_affine(tsr_store *s, tsr_cstr *c, tsr_dim d, tsr_dim over, tsr_di
 		tsr_text_addf(&t, "the sizes do not fit: input %s is not %lld*%s", number(s, d), (long long)a->stride,
 			tsr_dim_is_var(over) ? "output" : number(s, over));
 	tsr_dim raw[] = {c->affine.d, d, a->over, over, a->has_kernel ? a->kernel : kernel, kernel};
-	report(&st, tsr_text_str(&t), 6, raw);
+	tsr_diag *diag = report(&st, tsr_text_str(&t), 6, raw);
+	if (diag && a->has_kernel && a->pad != TSR_PAD_SAME && !a->runtime)
+		tsr_hint(s->tc, diag, "`=+` in place of `<+` pads the axis: input = stride*output, whatever the window");
 }
 
 void tsr_fault_unit_term(tsr_store *s, tsr_cstr *c)
@@ -337,8 +372,11 @@ void tsr_fault_hidden(tsr_store *s, uint32_t leaf, uint32_t var, tsr_kind kind)
 	tsr_telling_init(&t.telling, s, t.chain.nfacts, t.chain.facts);
 	for (uint32_t k = 0; l && k < TSR_KINDS; k++)         /* the parameter itself is the headline's */
 		tsr_tell_not(&t.telling, s->cstrs.at[l->source + k]);
-	tsr_diag *d = tsr_report(s->tc, TSR_E_HIDDEN_DIM, l ? l->span : TSR_NOWHERE,
-		"you forgot to specify the hidden dimension%s%s: nothing %s", where, name, place);
+	tsr_why why = {.span = TSR_NOWHERE};
+	if (l)
+		why = (tsr_why){.span = l->span, .within = written(s, l->span, s->cstrs.at[l->source]->why.within)};
+	tsr_diag *d = headline(s, TSR_E_HIDDEN_DIM, &why,
+		tsr_format(s->arena, "you forgot to specify the hidden dimension%s%s: nothing %s", where, name, place));
 	tell(&t, d);
 	if (label)
 		tsr_hint(s->tc, d, "`set_dim %s` gives the size of a captured label", label);
@@ -347,7 +385,14 @@ void tsr_fault_hidden(tsr_store *s, uint32_t leaf, uint32_t var, tsr_kind kind)
 			: "`o = [..]` in the declaration gives the output axes");
 }
 
-void tsr_fault_condition(tsr_store *s, const tsr_condition *c)
+/* "?n", or "?n, which is 2 here," where other conditions say so. */
+static const char *side_words(tsr_store *s, tsr_size written, tsr_size value)
+{
+	const char *text = tsr_size_str(s, written);
+	return tsr_size_equal(written, value) ? text : tsr_format(s->arena, "%s, which is %s here,", text, tsr_size_str(s, value));
+}
+
+void tsr_fault_condition(tsr_store *s, const tsr_condition *c, tsr_size left, tsr_size right)
 {
 	bool equal = c->kind == TSR_CONDITION_EQUAL;
 	tsr_diag_code code = equal ? TSR_E_SIZE_CLASH : TSR_E_POSITION;
@@ -361,19 +406,14 @@ void tsr_fault_condition(tsr_store *s, const tsr_condition *c)
 	tsr_telling_init(&t.telling, s, t.chain.nfacts, t.chain.facts);
 	tsr_push(s->arena, &s->chains, t.chain);
 	const char *what = c->why.what ? tsr_format(s->arena, "%s: ", c->why.what) : "";
-	const char *left = tsr_size_str(s, c->left), *right = tsr_size_str(s, c->right);
-	const char *text = equal ? tsr_format(s->arena, "the sizes %s and %s meet on one axis", left, right)
-		: tsr_format(s->arena, "an axis of size %s is too short: %s positions are needed", left, right);
-	tell(&t, tsr_report(s->tc, code, c->why.span, "%s%s", what, text));
+	const char *a = side_words(s, c->left, left), *b = side_words(s, c->right, right);
+	const char *text = equal ? tsr_format(s->arena, "the sizes %s and %s meet on one axis", a, b)
+		: tsr_format(s->arena, "an axis of size %s is too short: %s positions are needed", a, b);
+	tell(&t, headline(s, code, &c->why, tsr_format(s->arena, "%s%s", what, text)));
 }
 
 void tsr_fault_budget(tsr_store *s, tsr_cstr *c)
 {
-	const tsr_cstr *root = tsr_cstr_root(s, c);
-	s->nerrors++;
-	if (s->trial)
-		s->trial->failed = true;
-	else
-		tsr_report(s->tc, TSR_E_SHAPE_BUDGET, root->why.span, "%s%sshape inference did not come to an end within its step budget",
-			what_of(root), colon(root));
+	story t = found(s, TSR_E_SHAPE_BUDGET, c);
+	report(&t, "shape inference did not come to an end within its step budget", 0, NULL);
 }

@@ -192,6 +192,8 @@ static void leaf_again(replay *r, const tsr_cstr *source)
 static tsr_store *fresh_store(const tsr_store *s, tsr_arena *arena, tsr_trial *t)
 {
 	tsr_store *to = tsr_store_on(s->tc, arena);
+	to->steps_base = s->steps_base;
+	to->steps_each = s->steps_each;
 	to->trial = t;
 	for (uint32_t i = 0; i < s->symbols.n; i++) {
 		tsr_symbol sym = s->symbols.at[i];

@@ -156,8 +156,9 @@ void tsr_dim_discardable(tsr_store *s, tsr_dim component);
 typedef enum { TSR_LEAF_PLAIN, TSR_LEAF_PARAM } tsr_leaf_kind;
 /* To be called when the tensor is made, before it is used: the axes are stamped with the place. */
 void tsr_store_leaf(tsr_store *s, tsr_shape *shape, tsr_leaf_kind kind, tsr_name name, tsr_span span);
-/* What explanations call the leaf that was made last, "the literal"; and its name, when it is bound to one. */
-void tsr_store_leaf_called(tsr_store *s, const char *what);
+/* What explanations call the leaf that was made last, "the literal", and the applications that made it; and its name, when it is
+ * bound to one. */
+void tsr_store_leaf_called(tsr_store *s, const char *what, const tsr_within *within);
 void tsr_store_leaf_named(tsr_store *s, const tsr_shape *shape, tsr_name name);
 /* Any other tensor whose solved shape will be asked for. */
 void tsr_store_interior(tsr_store *s, const tsr_shape *shape, tsr_name name, tsr_span span);
@@ -199,6 +200,9 @@ void tsr_shapes_link(tsr_store *s, const tsr_shape *a, const tsr_shape *b, tsr_r
 bool tsr_regions_made(uint32_t n, const tsr_region *const *regions, const tsr_shape *shape);     /* one of them made the shape */
 bool tsr_region_alone(tsr_store *s, uint32_t n, const tsr_region *const *regions, uint32_t ngiven, const tsr_shape *given,
                       const tsr_row_list *links);
+
+/* What is open in the shape becomes poison: a mistake elsewhere keeps it from being known. */
+void tsr_store_poison(tsr_store *s, const tsr_shape *shape);
 
 /* ---- closing and results ------------------------------------------------------------------------------------------ */
 

@@ -20,6 +20,8 @@ tsr_store *tsr_store_on(tsr_compiler *tc, tsr_arena *arena)
 	s->operand = -1;
 	s->kind_a = s->kind_b = TSR_KINDS;
 	tsr_map_init(&s->noted, s->arena);
+	s->steps_base = STEPS_BASE;
+	s->steps_each = STEPS_PER_CONSTRAINT;
 	return s;
 }
 
@@ -311,8 +313,17 @@ void tsr_join_dims(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
 		tsr_push(s->arena, &s->dirty_dims, a);
 }
 
+/* Longer than any row of a tensor; a recursion that adds an axis each time ends here, before it fills the memory. */
+enum { LONGEST_ROW = 256 };
+
 void tsr_bind_row(tsr_store *s, uint32_t root, tsr_row value, const tsr_cstr *cause)
 {
+	if (tsr_row_flanks(value) > LONGEST_ROW && cause) {
+		tsr_fault_long(s, cause, tsr_row_flanks(value));
+		tsr_poison_row(s, value);
+		tsr_poison_row(s, (tsr_row){.var = root});
+		return;
+	}
 	tsr_row_var *v = &s->rows.at[root];
 	v->bound = true;
 	v->value = value;
@@ -367,6 +378,20 @@ void tsr_poison_row(tsr_store *s, tsr_row r)
 		tsr_bind_row(s, root, tsr_row_empty(), NULL);
 }
 
+void tsr_store_poison(tsr_store *s, const tsr_shape *shape)
+{
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
+		bool poison = false;
+		tsr_row r = tsr_row_find(s, shape->row[k], &poison);
+		for (uint32_t i = 0; i < tsr_row_flanks(r); i++)
+			if (tsr_dim_is_var(tsr_dim_find(s, tsr_row_axis(r, i))))
+				tsr_poison_dim(s, tsr_row_axis(r, i));
+		if (tsr_row_open(r))
+			tsr_poison_row(s, (tsr_row){.var = r.var});
+	}
+	tsr_solve(s);
+}
+
 /* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
 static void mark_leaf_row(tsr_store *s, tsr_row r, const tsr_row_var *as)
@@ -410,11 +435,13 @@ void tsr_store_leaf(tsr_store *s, tsr_shape *shape, tsr_leaf_kind kind, tsr_name
 	s->leaves.at[s->leaves.n - 1].shape = *shape;
 }
 
-void tsr_store_leaf_called(tsr_store *s, const char *what)
+void tsr_store_leaf_called(tsr_store *s, const char *what, const tsr_within *within)
 {
 	const tsr_leaf *l = &s->leaves.at[s->leaves.n - 1];
-	for (uint32_t k = 0; k < TSR_KINDS; k++)
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
 		s->cstrs.at[l->source + k]->why.what = what;
+		s->cstrs.at[l->source + k]->why.within = within;
+	}
 }
 
 void tsr_store_leaf_named(tsr_store *s, const tsr_shape *shape, tsr_name name)
@@ -455,7 +482,7 @@ static void step(tsr_store *s, tsr_cstr *c)
 {
 	if (c->done || s->exhausted)
 		return;
-	if (++s->steps > STEPS_BASE + (uint64_t)STEPS_PER_CONSTRAINT * s->emitted.n) {
+	if (++s->steps > s->steps_base + s->steps_each * s->emitted.n) {
 		s->exhausted = true;
 		tsr_fault_budget(s, c);
 		return;

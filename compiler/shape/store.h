@@ -111,6 +111,7 @@ struct tsr_store {
 	tsr_ids dirty_dims, dirty_rows;  /* closing: variables that learned something */
 	bool closing, exhausted, solving;
 	uint64_t steps, looks;
+	uint64_t steps_base, steps_each;     /* the budget of steps, and what each emitted constraint adds to it */
 	uint32_t nerrors;
 	TSR_VEC(tsr_chain) chains;
 	struct tsr_trial *trial;         /* of a store that solves some facts again: what fails is noted there, not reported */
@@ -125,6 +126,7 @@ struct tsr_store {
 
 tsr_dim tsr_dim_zero(void);
 tsr_dim tsr_dim_poison(void);
+int64_t tsr_floor_div(int64_t a, int64_t b);
 /* Solved symbols replaced; terms sorted by symbol, none zero. */
 tsr_size tsr_size_normal(tsr_store *s, tsr_size x);
 /* The value of a dimension, or the representative of its variable. */
@@ -216,6 +218,8 @@ void tsr_close_bounded(tsr_store *s);                      /* cond.c, POLICY */
 void tsr_visit_lookup(tsr_store *s, tsr_cstr *c);         /* gather.c */
 void tsr_visit_join(tsr_store *s, tsr_cstr *c);
 void tsr_gather_resolve(tsr_store *s, tsr_cstr *c);       /* gather.c, POLICY */
+/* After closing: conditions for the run that are decided already, or that no sizes satisfy. */
+void tsr_settle_conditions(tsr_store *s);                 /* entry.c */
 
 /* ---- fact.c: facts in words --------------------------------------------------------------------------------------- */
 
@@ -242,6 +246,8 @@ void tsr_tell_rest(tsr_telling *t);
 
 void tsr_fault_meet(tsr_store *s, tsr_cstr *c, tsr_dim a, tsr_dim b, tsr_meet how);
 void tsr_fault_rank(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b);
+/* A row of n axes, which is more than there can be. */
+void tsr_fault_long(tsr_store *s, const tsr_cstr *c, uint32_t n);
 void tsr_fault_infinite(tsr_store *s, tsr_cstr *c);
 void tsr_fault_affine(tsr_store *s, tsr_cstr *c, tsr_dim d, tsr_dim over, tsr_dim kernel);
 void tsr_fault_unit_term(tsr_store *s, tsr_cstr *c);
@@ -252,8 +258,8 @@ void tsr_fault_concat(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want);
 void tsr_fault_at_least(tsr_store *s, tsr_cstr *c, tsr_size have);
 /* A parameter's open axis (its variable), or open row (var TSR_NO_ID). */
 void tsr_fault_hidden(tsr_store *s, uint32_t leaf, uint32_t var, tsr_kind kind);
-/* A condition that the closed sizes decide, wrongly; both sides are numbers. */
-void tsr_fault_condition(tsr_store *s, const tsr_condition *c);
+/* A condition that the closed sizes decide, wrongly; left and right are what its sides come to. */
+void tsr_fault_condition(tsr_store *s, const tsr_condition *c, tsr_size left, tsr_size right);
 void tsr_fault_budget(tsr_store *s, tsr_cstr *c);
 
 /* ---- replay.c, chain.c ----------------------------------------------------------------------------------------------- */

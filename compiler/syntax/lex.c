@@ -4,6 +4,7 @@
 #include "tessera.h"
 #include "../base/text.h"
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,7 +108,13 @@ int64_t tsr_token_int(tsr_compiler *tc, const tsr_token *t)
 
 double tsr_token_float(tsr_compiler *tc, const tsr_token *t)
 {
-	return strtod(digits(tc, t), NULL);
+	const char *s = digits(tc, t);
+	double x = strtod(s, NULL);
+	if (isinf(x)) {
+		tsr_diag *d = tsr_report(tc, TSR_E_BAD_TOKEN, t->span, "the number %s is larger than any float", s);
+		tsr_hint(tc, d, "infinity is `1. / 0.`");
+	}
+	return x;
 }
 
 static int hex(char c)

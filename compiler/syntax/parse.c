@@ -221,34 +221,39 @@ static void run(pump *m)
 	}
 }
 
-static void start(pump *m, tsr_compiler *tc)
+/* The automaton's stack lies in `scratch`: it is large, and a string may hold thousands of expressions. */
+static void start(pump *m, tsr_compiler *tc, tsr_arena *scratch)
 {
 	m->p.tc = tc;
-	m->automaton = tsr_tessera_new(tc->arena, &m->p);
-	m->scratch = TSR_NEW_N(tc->arena, unsigned short, STATES + 16);
+	m->automaton = tsr_tessera_new(scratch, &m->p);
+	m->scratch = TSR_NEW_N(scratch, unsigned short, STATES + 16);
 }
 
 tsr_module_ast *tsr_parse(tsr_compiler *tc, uint32_t file)
 {
 	const tsr_source *source = tsr_source_get(tc, file);
 	pump m = {.whole_file = true};
-	start(&m, tc);
+	tsr_arena *scratch = tsr_arena_new();
+	start(&m, tc, scratch);
 	m.p.module = TSR_NEW(tc->arena, tsr_module_ast);
 	m.p.module->file = file;
 	m.tokens = tsr_lex(tc, source->text, source->size, (tsr_span){file, 0, 0});
 	run(&m);
+	tsr_arena_free(scratch);
 	return m.p.module;
 }
 
 tsr_ast *tsr_parse_expr(tsr_compiler *tc, const char *text, size_t size, tsr_span span)
 {
 	pump m = {.whole_file = false};
-	start(&m, tc);
+	tsr_arena *scratch = tsr_arena_new();
+	start(&m, tc, scratch);
 	/* The scanner wants its text terminated. */
 	m.tokens = tsr_lex(tc, tsr_strndup(tc->arena, text, size), size, span);
 	tsr_token begin = {TK_JUST_EXPRESSION, false, "", span};
 	tsr_tessera(m.automaton, begin.code, begin);
 	run(&m);
+	tsr_arena_free(scratch);
 	tsr_ast *e = m.p.expression;
 	return e ? tsr_placed(tc, e) : tsr_b_node(&m.p, TSR_AST_POISON, span, span);
 }

@@ -73,7 +73,21 @@ def sizes():
         check(status == 1 and "E0806" in err and not out, f"{where}: {status} {out}{err}")
 
 
+def elsewhere():
+    """Inside functions, on parameters in a closure, sizes ?n, gradients, local names and labels of specs."""
+    path = "tests/explain/sizes-inside-functions.tsr"
+    for where, first, words in [
+            (":3", "a.w_q : 20 -> 4, 5", "`data`"), (":a.w_k", "a.w_k : 20 -> 4, 5", "`set_dim h`: axis `h` is 4"),
+            (":5", "y : ?n | ?n -> 4", "one batch axis, ?n"), (":5:s", "y : ?n | ?n -> 4", "`set_dim h`"),
+            (":n.hidden.w", "n.hidden.w : 20 -> 8", "`n.hidden.b` has one output axis, 8"), (":n.w", "n.w : 8 -> 3", "`n.w` has one output axis, 3"),
+            (":z.grad", "z : ?n | 3", "`n.w`"), (":n.w.grad", "n.w : 8 -> 3", "`n.w`"), (":5:h", "h : 4", "`set_dim h`"),
+            (":d", "d : 5", "`set_dim d`"), (":5:t", "t : ?n", "`data` has one batch axis, ?n"), (":data", "data : ?n | 20", "`data`")]:
+        status, out, err = tsrc("explain", path + where)
+        check(status == 0 and out.startswith(first + "\n") and words in out, f"{where}: {status}\n{out}{err}")
+
+
 errors()
 sizes()
+elsewhere()
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed > 0)

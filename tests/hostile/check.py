@@ -1,7 +1,9 @@
 """Programs with accidents: every example, with pieces lost, doubled, swapped or strange.  Whatever the text, the compiler
 answers with an exit status of 0 or 1, and with 1 it says why; never a crash, an internal error or a long wait.  The sanitizer
-build answers where there is one.  The accidents are the same in every run."""
+build answers where there is one.  The accidents are the same in every run.  Then the programs of blowups.py, which the plain build
+answers within its memory."""
 import concurrent.futures, glob, os, random, re, subprocess, sys, tempfile
+from blowups import blowups
 
 EACH = 40
 WORDS = re.compile(r'\(\*.*?\*\)|"[^"\n]*"|[A-Za-z_][\w%]*|\d[\d.]*|[^\s\w]+|\s+', re.S)
@@ -66,8 +68,13 @@ def main(build):
         wrong = [(name, text, why) for (name, text), why in zip(cases, pool.map(lambda c: answer(tsrc, c[1]), cases)) if why]
     for name, text, why in wrong[:5]:
         print(f"{name}: {why}\n{'-' * 30}\n{text}\n{'-' * 30}")
-    print(f"{len(cases) - len(wrong)} passed, {len(wrong)} failed")
-    return 1 if wrong else 0
+    answers = blowups(os.path.abspath(os.path.join(build, "tsrc")), build.rstrip("/").endswith("-asan"))
+    blown = [(name, why) for name, why in answers if why]
+    for name, why in blown:
+        print(f"{name}: {why}")
+    failed = len(wrong) + len(blown)
+    print(f"{len(cases) + len(answers) - failed} passed, {failed} failed")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

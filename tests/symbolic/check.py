@@ -48,6 +48,20 @@ CASES = [
      {(4, 3): "(?n/2) is 2 (?n is 4) and (?m/3) is 1 (?m is 3), and", (2, 4): "y has 4 output positions (?m), and `y ++ \"3*o => o\"` needs a multiple of 3"}),
     ("a run-time 1 does not stretch", X + Y + "let%op r = x +* y \"i; i => i\"", "?n", lambda x, y: x * y, [(1, 1), (3, 3)],
      {(3, 1): "holds f32 (1,)"}),
+    # the Broadcastable trait (tests/unit/broadcastable.c): where it has undefined behaviour, and where it would stretch a ? that is 1
+    ("trait: ? with ?", X + Y + "let%op r = x + y", "?n", lambda x, y: x + y, [(1, 1), (4, 4)],
+     {(2, 3): "holds f32 (3,), and the program was compiled for f32 (2,)", (3, 1): "holds f32 (1,)", (1, 3): "holds f32 (3,)"}),
+    ("trait: ? with 1", X + "let%op one = ([2.] : bcast_if_1)\nlet%op r = x + one", "?n", lambda x, y: x + 2, [(1, 0), (2, 0), (5, 0)], {}),
+    ("trait: ? with >1", X + "let%op r = [1.; 2.; 3.; 4.] + x", "4", lambda x, y: x + [1, 2, 3, 4], [(4, 0)],
+     {(1, 0): "holds f32 (1,), and the program was compiled for f32 (4,)", (5, 0): "holds f32 (5,)"}),
+    ("trait: ranks grow on the left", X + "let%op r = [[1.; 2.; 3.]; [4.; 5.; 6.]] + x", "2, 3",
+     lambda x, y: x + [[1, 2, 3], [4, 5, 6]], [(3, 0)], {(2, 0): "holds f32 (2,)", (1, 0): "holds f32 (1,)"}),
+    ("trait: three operands", X + Y + "let%op r = x + y + [[1.; 2.]; [3.; 4.]]", "2, 2", lambda x, y: x + y + [[1, 2], [3, 4]], [(2, 2)],
+     {(2, 1): "holds f32 (1,)", (1, 2): "holds f32 (1,)", (3, 3): "holds f32 (3,)"}),
+    ("trait: ? annotated with a static size", X + Y + 'let%op r = let s = (x + y) ++ "i => i" [i] in set_dim i 4; s', "4", lambda x, y: x + y, [(4, 4)],
+     {(3, 3): "holds f32 (3,), and the program was compiled for f32 (4,)", (1, 1): "holds f32 (1,)", (4, 3): "holds f32 (3,)"}),
+    ("trait: static where ? is annotated", X + "let%op s = [1.; 2.] +* x \"i; j => i\"\nlet%op r = s + [10.; 20.]", "2",
+     lambda x, y: np.array([1, 2]) * x.sum() + [10, 20], [(1, 0), (3, 0)], {}),
 ]
 
 
