@@ -102,6 +102,7 @@ static bool values_alike(walk *w, const tsr_value *a, const tsr_value *b)
 	case TSR_VALUE_TENSOR: case TSR_VALUE_LABEL: return w->judge->same(w->judge->data, a, b);
 	case TSR_VALUE_CODE: return a->code == b->code;
 	case TSR_VALUE_NUMBER: return a->number == b->number;
+	case TSR_VALUE_UNKNOWN: return a->unknown == b->unknown;
 	case TSR_VALUE_ARGUMENT: return a->argument.position == b->argument.position && a->argument.deflt == b->argument.deflt;
 	}
 	return false;

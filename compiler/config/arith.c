@@ -114,7 +114,7 @@ static bool comparable(tsr_value v, uint64_t *left)
 				return false;
 		return true;
 	case TSR_VALUE_POISON: case TSR_VALUE_FUNCTION: case TSR_VALUE_TENSOR: case TSR_VALUE_CODE: case TSR_VALUE_NUMBER:
-	case TSR_VALUE_LABEL: case TSR_VALUE_ARGUMENT: return false;
+	case TSR_VALUE_LABEL: case TSR_VALUE_ARGUMENT: case TSR_VALUE_UNKNOWN: return false;
 	}
 	return false;
 }

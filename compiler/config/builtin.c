@@ -298,9 +298,9 @@ static tsr_value to_string(const tsr_call *c)
 static tsr_value failwith(const tsr_call *c)
 {
 	tsr_value v = arg(c, 0);
-	if (v.kind != TSR_VALUE_STRING)
+	if (v.kind != TSR_VALUE_STRING && v.kind != TSR_VALUE_UNKNOWN)
 		return tsr_eval_type_error(c->ev, c->spans[0], "a string", v);
-	tsr_eval_report(c->ev, TSR_E_FAILWITH, c->site, "%s", v.string.text);
+	tsr_eval_report(c->ev, TSR_E_FAILWITH, c->site, "%s", v.kind == TSR_VALUE_UNKNOWN ? v.unknown->text : v.string.text);
 	return TSR_POISON;
 }
 
@@ -311,10 +311,10 @@ static const tsr_builtin library[] = {
 	{"List.init", "n f", list_init}, {"List.length", "l", list_length}, {"List.nth", "l n", list_nth},
 	{"List.hd", "l", list_hd}, {"List.tl", "l", list_tl}, {"List.rev", "l", list_rev},
 	{"List.append", "l r", list_append}, {"List.concat", "l", list_concat},
-	{"range", "n", list_range}, {"reduce_spec", "slot", tsr_builtin_reduce_spec}, {"Some", "x", option_some}, {"fst", "pair", tuple_fst}, {"snd", "pair", tuple_snd},
-	{"ignore", "x", ignore}, {"float", "x", to_float}, {"int", "x", to_int},
+	{"range", "n", list_range}, {"reduce_spec", "slot", tsr_builtin_reduce_spec}, {"Some", "!x", option_some}, {"fst", "pair", tuple_fst}, {"snd", "pair", tuple_snd},
+	{"ignore", "!x", ignore}, {"float", "x", to_float}, {"int", "x", to_int},
 	{"float_of_int", "x", to_float}, {"int_of_float", "x", to_int},
-	{"string_of_int", "x", to_string}, {"string_of_float", "x", to_string}, {"failwith", "message", failwith},
+	{"string_of_int", "x", to_string}, {"string_of_float", "x", to_string}, {"failwith", "!message", failwith},
 };
 
 void tsr_eval_bind_library(tsr_eval *ev)

@@ -2,7 +2,7 @@
  *
  * A call is complete when every parameter that is not optional has its argument; optional ones that were not given take
  * their defaults then.  What is left over is applied to the result. */
-#include "eval.h"
+#include "guess.h"
 #include "../base/text.h"
 #include <string.h>
 
@@ -57,10 +57,11 @@ static const tsr_param *parse_params(tsr_eval *ev, const char *text, uint32_t *n
 tsr_value tsr_function_builtin(tsr_eval *ev, const tsr_builtin *b, void *data)
 {
 	uint32_t n = 0;
-	const tsr_param *params = parse_params(ev, b->params, &n);
+	const tsr_param *params = parse_params(ev, b->params + (b->params[0] == '!'), &n);
 	tsr_function *f = function_new(ev, TSR_FUNCTION_BUILTIN, n, params);
 	f->name = tsr_eval_name(ev, b->name);
 	f->fn = b->fn;
+	f->unknown = b->params[0] == '!';
 	f->data = data;
 	return function_value(f);
 }
@@ -77,6 +78,7 @@ tsr_value tsr_function_operation(tsr_eval *ev, tsr_name name, tsr_builtin_fn fn,
 	tsr_function *f = function_new(ev, arity ? TSR_FUNCTION_BUILTIN : TSR_FUNCTION_VARIADIC, n, params);
 	f->name = name;
 	f->fn = fn;
+	f->unknown = true;
 	f->data = data;
 	return function_value(f);
 }
@@ -215,7 +217,7 @@ static tsr_value call_builtin(tsr_eval *ev, const tsr_function *f, tsr_span site
 			args[i] = g->value.kind == TSR_VALUE_OPTION ? (g->value.items.n ? &g->value.items.at[0] : NULL) : &g->value;
 	}
 	tsr_call call = {ev, ev->level, ev->env, site, f->name, f->nparams, args, spans, f->data};
-	return f->fn(&call);
+	return ev->guess && !f->unknown && tsr_unknown_among(&call, args, f->params) ? tsr_unknown_builtin(&call) : f->fn(&call);
 }
 
 /* The value that an optional parameter binds. */
@@ -360,6 +362,8 @@ tsr_value tsr_apply(tsr_eval *ev, tsr_value v, uint32_t nargs, const tsr_actual 
 {
 	if (nargs == 0 || tsr_value_is_poison(v))
 		return v;
+	if (v.kind == TSR_VALUE_UNKNOWN)
+		return tsr_unknown_applied(ev, v, nargs, args);
 	if (v.kind != TSR_VALUE_FUNCTION) {
 		tsr_eval_report(ev, TSR_E_ARGUMENTS, args[0].span, "this is applied to an argument, but it is %s", tsr_value_kind_name(v));
 		return TSR_POISON;

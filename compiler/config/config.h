@@ -28,7 +28,8 @@ typedef enum {
 	TSR_VALUE_CODE,          /* what `run` runs; a unit is code that does nothing */
 	TSR_VALUE_NUMBER,        /* a runtime number: index "i", number "x" */
 	TSR_VALUE_LABEL,         /* a captured label: [h] */
-	TSR_VALUE_ARGUMENT       /* a string given when the program starts: argument 1 */
+	TSR_VALUE_ARGUMENT,      /* a string given when the program starts: argument 1 */
+	TSR_VALUE_UNKNOWN        /* what an argument would give, in a function that nobody has called: unknown.h */
 } tsr_value_kind;
 
 /* Where a string literal stands and what it sees: specs are parsed late, but their names mean what they mean there. */
@@ -52,6 +53,7 @@ struct tsr_value {
 		uint32_t number;                                             /* tsr_number_id */
 		struct tsr_capture *label;                                   /* elab/ */
 		struct { int64_t position; const char *deflt; } argument;    /* position from 1; deflt NULL: none */
+		struct tsr_unknown *unknown;
 	};
 };
 
@@ -161,7 +163,8 @@ typedef struct tsr_call {
 } tsr_call;
 typedef tsr_value (*tsr_builtin_fn)(const tsr_call *call);
 
-/* A row of a table of builtins.  params: "x ?spec ~forward ()": plain, optional, labelled, unit. */
+/* A row of a table of builtins.  params: "x ?spec ~forward ()": plain, optional, labelled, unit; after a `!` the builtin takes
+ * unknown values itself (unknown.h), and what the others give for them is unknown. */
 typedef struct tsr_builtin { const char *name, *params; tsr_builtin_fn fn; } tsr_builtin;
 tsr_value tsr_function_builtin(tsr_eval *ev, const tsr_builtin *b, void *data);
 /* An operation: applied to as many plain arguments as one application has left, with ~spec and ~logic where given
@@ -202,6 +205,8 @@ typedef struct tsr_hooks {
 	/* Around the body of every function that is applied: what it sees, its arguments included. */
 	void (*enter)(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *body);
 	void (*leave)(tsr_eval *ev);
+	/* The unknown values that tensor v was computed from are demanded as configuration (unknown.h); true when there are any. */
+	bool (*suspect)(tsr_eval *ev, tsr_value v);
 	/* A module's table of names, for Nn.layer_norm; NULL when there is none (reported). */
 	const tsr_map *(*module)(tsr_eval *ev, tsr_name qualifier, tsr_span span);
 } tsr_hooks;

@@ -3,6 +3,7 @@
  * The level is passed down; a `let` or `fun` inside a definition is of the definition's level.  Depth and steps are
  * bounded, so that a program that never ends its configuration gets an error and not a crash. */
 #include "eval.h"
+#include "guess.h"
 #include "../base/text.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,7 +93,8 @@ uint32_t tsr_eval_active(const tsr_eval *ev, uint32_t most, tsr_name *names, tsr
 
 tsr_value tsr_eval_type_error(tsr_eval *ev, tsr_span span, const char *wanted, tsr_value v)
 {
-	if (!tsr_value_is_poison(v))
+	bool unknown = v.kind == TSR_VALUE_UNKNOWN || (ev->guess && ev->hooks->suspect(ev, v));
+	if (!tsr_value_is_poison(v) && !unknown)
 		tsr_eval_report(ev, TSR_E_TYPE, span, "expected %s; this is %s", wanted, tsr_function_describe(ev->arena, v));
 	return TSR_POISON;
 }
@@ -143,7 +145,7 @@ static bool is_config(tsr_value v)
 	case TSR_VALUE_UNIT: case TSR_VALUE_INT: case TSR_VALUE_FLOAT: case TSR_VALUE_BOOL: case TSR_VALUE_STRING:
 	case TSR_VALUE_LIST: case TSR_VALUE_TUPLE: case TSR_VALUE_OPTION: return true;
 	case TSR_VALUE_POISON: case TSR_VALUE_FUNCTION: case TSR_VALUE_TENSOR: case TSR_VALUE_CODE: case TSR_VALUE_NUMBER:
-	case TSR_VALUE_LABEL: case TSR_VALUE_ARGUMENT: return false;
+	case TSR_VALUE_LABEL: case TSR_VALUE_ARGUMENT: case TSR_VALUE_UNKNOWN: return false;
 	}
 	return false;
 }
@@ -170,8 +172,11 @@ static OWN_FRAME tsr_value apply_operator(tsr_eval *ev, tsr_level level, const t
 	for (uint32_t i = 0; i < n; i++)
 		poison |= tsr_value_is_poison(operands[i]);
 	tsr_value f = tsr_resolve(ev, env, NULL, op, e->at);
-	if (poison || tsr_value_is_poison(f))
+	if (poison || tsr_value_is_poison(f)) {
+		if (trail && trail->captures)
+			ev->hooks->capture(ev, env, TSR_POISON, trail->captures);
 		return TSR_POISON;
+	}
 	if (trail && trail->spec)
 		args[nargs++] = (tsr_actual){TSR_ARG_LABEL, tsr_eval_name(ev, "spec"), text_at(ev, trail->spec, trail->spec_span, env),
 		                             trail->spec_span, TSR_NOWHERE};
@@ -185,7 +190,7 @@ static OWN_FRAME tsr_value apply_operator(tsr_eval *ev, tsr_level level, const t
 	ev->level = level;
 	ev->env = env;
 	tsr_value result = tsr_apply(ev, f, nargs, args, e->at);
-	if (trail && trail->captures && !tsr_value_is_poison(result))
+	if (trail && trail->captures)
 		ev->hooks->capture(ev, env, result, trail->captures);
 	return result;
 }
@@ -236,11 +241,15 @@ static OWN_FRAME tsr_value binary(tsr_eval *ev, tsr_level level, const tsr_env *
 		ev->env = env;
 		return tsr_apply(ev, b, 1, &(tsr_actual){TSR_ARG_PLAIN, NULL, a, e->binary.left->span, TSR_NOWHERE}, e->at);
 	}
-	if (tsr_value_is_poison(a) || tsr_value_is_poison(b))
+	if (!trail->captures && (tsr_value_is_poison(a) || tsr_value_is_poison(b)))
 		return TSR_POISON;
-	if (b.kind == TSR_VALUE_STRING && is_spec_operator(op) && !has_trail(trail))
-		return apply_spec(ev, level, env, e, op, trail, &b, a, e->binary.left->span);
 	tsr_value out;
+	bool unknown = a.kind == TSR_VALUE_UNKNOWN || b.kind == TSR_VALUE_UNKNOWN;
+	bool spec = b.kind == TSR_VALUE_STRING || (unknown && tsr_unknown_spec(ev, op, a, b));
+	if (spec && is_spec_operator(op) && !has_trail(trail))
+		return apply_spec(ev, level, env, e, op, trail, &b, a, e->binary.left->span);
+	if (unknown && !has_trail(trail) && tsr_unknown_binary(ev, level, op, a, b, &out))
+		return out;
 	bool list = b.kind == TSR_VALUE_LIST && (strcmp(op, "::") == 0 || strcmp(op, "@") == 0);
 	if (!has_trail(trail) && (list || (is_config(a) && is_config(b)))) {
 		if (tsr_config_binary(ev, op, a, b, e->at, &out))
@@ -268,6 +277,9 @@ static OWN_FRAME tsr_value unary(tsr_eval *ev, tsr_level level, const tsr_env *e
 		return tsr_value_float(-v.real);
 	if (!minus && v.kind == TSR_VALUE_BOOL)
 		return tsr_value_bool(!v.integer);
+	tsr_value out;
+	if (v.kind == TSR_VALUE_UNKNOWN && tsr_unknown_unary(ev, level, op, v, &out))
+		return out;
 	return apply_operator(ev, level, env, e, tsr_eval_name(ev, minus ? "~-" : op), NULL, NULL, 1, &v, &e->unary.e->span);
 }
 
@@ -359,6 +371,10 @@ static OWN_FRAME int condition(tsr_eval *ev, const tsr_env *env, const tsr_ast *
 	tsr_value v = tsr_evaluate(ev, TSR_LEVEL_CONFIG, env, e);
 	if (v.kind == TSR_VALUE_BOOL)
 		return v.integer != 0;
+	if (v.kind == TSR_VALUE_UNKNOWN)
+		return tsr_guess_condition(ev, v);
+	if (ev->guess && ev->hooks->suspect(ev, v))
+		return -1;
 	if (v.kind == TSR_VALUE_TENSOR || v.kind == TSR_VALUE_NUMBER || v.kind == TSR_VALUE_LABEL) {
 		tsr_diag *d = tsr_eval_report(ev, TSR_E_RUN_TIME, e->span, "the condition of `if` is decided while compiling; this is %s",
 		                              v.kind == TSR_VALUE_LABEL ? "a size known after inference" : tsr_value_kind_name(v));
@@ -382,8 +398,12 @@ static OWN_FRAME tsr_value choose(tsr_eval *ev, tsr_level level, const tsr_env *
 static OWN_FRAME tsr_value match(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *e)
 {
 	tsr_value v = tsr_evaluate(ev, TSR_LEVEL_CONFIG, env, e->match.subject);
-	if (tsr_value_is_poison(v))
-		return v;
+	if (tsr_value_is_poison(v) || (ev->guess && ev->hooks->suspect(ev, v)))
+		return TSR_POISON;
+	const tsr_env *chosen = env;
+	const tsr_case *only = v.kind == TSR_VALUE_UNKNOWN ? tsr_guess_case(ev, e, &v, &chosen) : NULL;
+	if (only)
+		return tsr_evaluate(ev, level, chosen, only->body);
 	for (uint32_t i = 0; i < e->match.cases.n; i++) {
 		const tsr_case *c = &e->match.cases.at[i];
 		const tsr_env *bound = tsr_match(ev, env, c->pat, v);
@@ -417,11 +437,15 @@ static OWN_FRAME bool loop_values(tsr_eval *ev, const tsr_env *env, const tsr_as
 {
 	if (e->loop.list) {
 		*out = tsr_evaluate(ev, TSR_LEVEL_CONFIG, env, e->loop.list);
+		if (out->kind == TSR_VALUE_UNKNOWN)
+			*out = tsr_unknown_list(ev, out->unknown);
 		if (out->kind != TSR_VALUE_LIST)
 			tsr_eval_type_error(ev, e->loop.list->span, "a list", *out);
 		return out->kind == TSR_VALUE_LIST;
 	}
 	tsr_value from = tsr_evaluate(ev, TSR_LEVEL_CONFIG, env, e->loop.from), to = tsr_evaluate(ev, TSR_LEVEL_CONFIG, env, e->loop.to);
+	if (from.kind == TSR_VALUE_UNKNOWN || to.kind == TSR_VALUE_UNKNOWN)
+		return tsr_guess_range(ev, e->span, from.kind == TSR_VALUE_UNKNOWN ? from : to, out);
 	if (from.kind != TSR_VALUE_INT || to.kind != TSR_VALUE_INT) {
 		tsr_eval_type_error(ev, from.kind != TSR_VALUE_INT ? e->loop.from->span : e->loop.to->span, "an int",
 		                    from.kind != TSR_VALUE_INT ? from : to);
@@ -555,7 +579,7 @@ tsr_value tsr_evaluate(tsr_eval *ev, tsr_level level, const tsr_env *env, const 
 	char *here = __builtin_frame_address(0);
 	if (!ev->depth)
 		ev->stack = here;
-	if (ev->exhausted)
+	if (ev->exhausted || (ev->guess && tsr_guess_over(ev, ev->stack - here > MAX_STACK, e->span)))
 		return TSR_POISON;
 	if (ev->stack - here > MAX_STACK) {
 		ev->exhausted = true;

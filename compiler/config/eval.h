@@ -2,6 +2,7 @@
 #ifndef TSR_CONFIG_EVAL_H
 #define TSR_CONFIG_EVAL_H
 #include "config.h"
+#include "unknown.h"
 
 /* An application that is being evaluated. */
 typedef struct tsr_active {
@@ -25,6 +26,7 @@ struct tsr_eval {
 	uint64_t steps;
 	char *stack;                 /* where the outermost evaluation stood */
 	bool exhausted;              /* depth or steps: reported, everything is poison until the outermost evaluation ends */
+	struct tsr_guess *guess;     /* while a function is elaborated that nobody has called, or NULL */
 	tsr_level level;             /* of the application that is being made, for builtins */
 	const tsr_env *env;
 };
@@ -45,6 +47,7 @@ struct tsr_function {
 	bool definition;             /* made by a let with parameters */
 	tsr_instance *instance;      /* made when the () parameter was given */
 	tsr_builtin_fn fn;           /* BUILTIN, VARIADIC */
+	bool unknown;                /* fn takes unknown values itself */
 	void *data;
 };
 

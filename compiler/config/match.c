@@ -1,5 +1,6 @@
 /* Pattern matching: names bound to the parts of a value. */
-#include "eval.h"
+#include "guess.h"
+#include <stdio.h>
 #include <string.h>
 
 static const tsr_env *match_items(tsr_eval *ev, const tsr_env *env, const tsr_pat *pat, tsr_value v)
@@ -21,12 +22,35 @@ static const tsr_env *bind_poison(tsr_eval *ev, const tsr_env *env, const tsr_pa
 	return env;
 }
 
+/* What is not known has the form that the pattern asks for. A pattern that need not match was chosen, or is taken for the one that
+ * does: then this way need not be there. */
+static const tsr_env *bind_unknown(tsr_eval *ev, const tsr_env *env, const tsr_pat *pat, tsr_value v)
+{
+	char part[16];
+	switch (pat->kind) {
+	case TSR_PAT_ANY: case TSR_PAT_UNIT: return env;
+	case TSR_PAT_NAME: return tsr_env_bind(ev->arena, env, pat->name, v);
+	case TSR_PAT_OR: return bind_unknown(ev, env, pat->items.at[0], v);
+	case TSR_PAT_TUPLE: break;
+	case TSR_PAT_INT: case TSR_PAT_BOOL: case TSR_PAT_STRING: case TSR_PAT_NONE: case TSR_PAT_LIST: case TSR_PAT_SOME: case TSR_PAT_CONS:
+		ev->guess->unsure = true;
+		break;
+	}
+	for (uint32_t i = 0; i < pat->items.n; i++) {
+		snprintf(part, sizeof part, "%u", i);
+		env = bind_unknown(ev, env, pat->items.at[i], tsr_unknown_part(ev, v.unknown, TSR_UNKNOWN_OPEN, part));
+	}
+	return env;
+}
+
 const tsr_env *tsr_match(tsr_eval *ev, const tsr_env *env, const tsr_pat *pat, tsr_value v)
 {
 	if (!env)
 		env = ev->root;
 	if (v.kind == TSR_VALUE_POISON)
 		return bind_poison(ev, env, pat);
+	if (v.kind == TSR_VALUE_UNKNOWN)
+		return bind_unknown(ev, env, pat, v);
 	switch (pat->kind) {
 	case TSR_PAT_ANY: return env;
 	case TSR_PAT_NAME: return tsr_env_bind(ev->arena, env, pat->name, v);

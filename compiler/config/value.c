@@ -48,6 +48,7 @@ const char *tsr_value_kind_name(tsr_value v)
 	case TSR_VALUE_NUMBER: return "a number known only when the program runs";
 	case TSR_VALUE_LABEL: return "a label of a spec";
 	case TSR_VALUE_ARGUMENT: return "an argument of the program";
+	case TSR_VALUE_UNKNOWN: return "a value that is not known here";
 	}
 	return "?";
 }
@@ -79,6 +80,7 @@ static void show(tsr_text *t, tsr_value v)
 	case TSR_VALUE_FUNCTION:
 		tsr_text_addf(t, "<fun %s>", v.function->name ? v.function->name : "");
 		return;
+	case TSR_VALUE_UNKNOWN: tsr_text_add(t, v.unknown->text); return;
 	case TSR_VALUE_POISON: case TSR_VALUE_TENSOR: case TSR_VALUE_CODE: case TSR_VALUE_NUMBER: case TSR_VALUE_LABEL:
 	case TSR_VALUE_ARGUMENT:
 		tsr_text_addf(t, "<%s>", tsr_value_kind_name(v));
@@ -131,7 +133,7 @@ bool tsr_value_equal(tsr_value a, tsr_value b, uint64_t *left)
 				return false;
 		return true;
 	case TSR_VALUE_INT: case TSR_VALUE_FLOAT: case TSR_VALUE_POISON: case TSR_VALUE_FUNCTION: case TSR_VALUE_TENSOR:
-	case TSR_VALUE_CODE: case TSR_VALUE_NUMBER: case TSR_VALUE_LABEL: case TSR_VALUE_ARGUMENT:
+	case TSR_VALUE_CODE: case TSR_VALUE_NUMBER: case TSR_VALUE_LABEL: case TSR_VALUE_ARGUMENT: case TSR_VALUE_UNKNOWN:
 		return false;
 	}
 	return false;

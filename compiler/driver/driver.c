@@ -127,6 +127,7 @@ static bool to_loops(tsr_drive_state *d)
 	if (d->options->time)
 		print_cost(g);
 	if (d->options->command == TSR_COMMAND_CHECK) {
+		tsr_graph_print_schemes(g, stdout, d->options->verbose ? stderr : NULL);
 		tsr_graph_print_shapes(g, stdout);
 		check_rest(g);
 		return false;

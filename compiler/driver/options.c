@@ -36,7 +36,7 @@ static const flag_row flags[] = {
 	{FLAG_DIAGNOSTICS, "diagnostics", "FORM", "errors and warnings as text, or as json: one object a line"},
 	{FLAG_JSON, "json", NULL, "with explain: print JSON, errors included"},
 	{FLAG_TIME, "time", NULL, "print the time of each stage"},
-	{FLAG_VERBOSE, "verbose", NULL, "print the commands that are run"},
+	{FLAG_VERBOSE, "verbose", NULL, "print the commands that are run; with check, what the schemes pass over"},
 	{FLAG_VERSION, "version", NULL, "print the version"},
 	{FLAG_HELP, "help", NULL, "print this"},
 };
@@ -44,7 +44,7 @@ enum { NFLAGS = sizeof flags / sizeof *flags };
 
 static const struct { const char *name; tsr_command command; const char *usage, *help; } commands[] = {
 	{NULL, TSR_COMMAND_COMPILE, "tsrc FILE.tsr -o PROGRAM", "compile and link"},
-	{"check", TSR_COMMAND_CHECK, "tsrc check FILE.tsr", "print the shape of every tensor"},
+	{"check", TSR_COMMAND_CHECK, "tsrc check FILE.tsr", "print the scheme of every function and the shape of every tensor"},
 	{"explain", TSR_COMMAND_EXPLAIN, "tsrc explain FILE.tsr[:LINE][:NAME]", "print why the tensor bound there has its shape"},
 	{"run", TSR_COMMAND_RUN, "tsrc run [--interp] FILE.tsr [ARGUMENTS]", "compile and run"},
 	{"passes", TSR_COMMAND_PASSES, "tsrc passes --passes=A,B FILE.loop", "run passes over loops written as text"},

@@ -25,6 +25,8 @@ static const char *why_not(tsr_tensor_kind kind)
 static bool target(tsr_elab *el, const tsr_env *env, const tsr_ast *e, tsr_operand *out)
 {
 	tsr_value v = tsr_evaluate(el->ev, TSR_LEVEL_CD, env, e);
+	if (v.kind == TSR_VALUE_UNKNOWN)
+		v = tsr_aside_operand(el, v.unknown, e->span);
 	if (v.kind != TSR_VALUE_TENSOR) {
 		tsr_eval_type_error(el->ev, e->span, "a tensor to assign to", v);
 		return false;
@@ -32,7 +34,7 @@ static bool target(tsr_elab *el, const tsr_env *env, const tsr_ast *e, tsr_opera
 	*out = (tsr_operand){v.tensor.id, (tsr_part)v.tensor.part, v.tensor.slot, e->span};
 	if (v.tensor.id == TSR_NONE || out->part == TSR_PART_GRAD)
 		return true;
-	const char *what = why_not(tsr_tensor_get(el->g, v.tensor.id)->kind);
+	const char *what = why_not(tsr_elab_tensor(el, v.tensor.id)->kind);
 	if (what)
 		tsr_eval_report(el->ev, TSR_E_ASSIGN, e->span, "%s cannot be assigned to", what);
 	return !what;
@@ -127,7 +129,7 @@ static bool is_number(tsr_value v)
 
 static void add_forward(tsr_elab *el, tsr_codetree *seq, tsr_value v, tsr_span span)
 {
-	const tsr_tensor *t = tsr_tensor_get(el->g, v.tensor.id);
+	const tsr_tensor *t = tsr_elab_tensor(el, v.tensor.id);
 	if (v.tensor.part != TSR_PART_VALUE || t->kind != TSR_TENSOR_OP || t->op.record == TSR_NONE)
 		return;
 	tsr_codetree *f = tsr_codetree_new(el, TSR_CODE_FORWARD, span);
@@ -147,7 +149,7 @@ static tsr_rhs *build_side(tsr_elab *el, side *r, tsr_record *record, tsr_shape 
 		}
 		if (!tsr_elab_operand(el, v, r->at[i]->span, &v))
 			return NULL;
-		const tsr_tensor *t = tsr_tensor_get(el->g, v.tensor.id);
+		const tsr_tensor *t = tsr_elab_tensor(el, v.tensor.id);
 		if (t->poison)
 			return NULL;
 		tsr_operand o = {v.tensor.id, (tsr_part)v.tensor.part, (int)n + 1, r->at[i]->span};
@@ -188,7 +190,7 @@ static tsr_value assign_alone(tsr_elab *el, const tsr_env *env, const tsr_ast *e
 	el->frozen--;
 	if (!good || ambiguous(el, e, &r))
 		return TSR_POISON;
-	tsr_tensor *t = tsr_tensor_get(el->g, to.tensor);
+	tsr_tensor *t = tsr_elab_tensor(el, to.tensor);
 	tsr_record *record = tsr_record_new(el, e->span, 3);
 	tsr_shape shapes[3];
 	tsr_codetree *seq = tsr_codetree_new(el, TSR_CODE_SEQ, e->span);
@@ -256,8 +258,8 @@ tsr_value tsr_cd_comment(tsr_eval *ev, const tsr_env *env, const tsr_ast *e)
 			return v;
 		if (i)
 			tsr_text_char(&text, ' ');
-		if (v.kind == TSR_VALUE_TENSOR && tsr_tensor_get(el->g, v.tensor.id)->name)
-			tsr_text_add(&text, tsr_tensor_get(el->g, v.tensor.id)->name);
+		if (v.kind == TSR_VALUE_TENSOR && tsr_elab_tensor(el, v.tensor.id)->name)
+			tsr_text_add(&text, tsr_elab_tensor(el, v.tensor.id)->name);
 		else
 			tsr_text_add(&text, v.kind == TSR_VALUE_STRING ? v.string.text : tsr_value_str(el->arena, v));
 	}
@@ -273,7 +275,7 @@ tsr_value tsr_cd_comment(tsr_eval *ev, const tsr_env *env, const tsr_ast *e)
 
 static tsr_value gradient_of(tsr_elab *el, tsr_value v, tsr_span span)
 {
-	const tsr_tensor *t = tsr_tensor_get(el->g, v.tensor.id);
+	const tsr_tensor *t = tsr_elab_tensor(el, v.tensor.id);
 	if (v.tensor.part == TSR_PART_VALUE && t->differentiable) {
 		v.tensor.part = TSR_PART_GRAD;
 		return v;
@@ -290,6 +292,8 @@ tsr_value tsr_cd_field(tsr_eval *ev, tsr_value v, tsr_name field, tsr_span span)
 	static const struct { const char *name; tsr_code_kind kind; bool grad; } codes[] = {
 		{"forward", TSR_CODE_FORWARD, false}, {"backprop", TSR_CODE_BACKPROP, true}, {"zero_grads", TSR_CODE_ZERO_GRADS, true},
 	};
+	if (v.kind == TSR_VALUE_UNKNOWN)
+		v = tsr_aside_operand(el, v.unknown, span);
 	if (v.kind != TSR_VALUE_TENSOR)
 		return tsr_eval_type_error(ev, span, "a tensor before `.`", v);
 	if (strcmp(field, "grad") == 0)

@@ -23,7 +23,7 @@ void tsr_elab_named(tsr_eval *ev, tsr_name path, tsr_value v, uint32_t since)
 	tsr_elab *el = tsr_elab_of(ev);
 	if (v.kind != TSR_VALUE_TENSOR || v.tensor.part != TSR_PART_VALUE || v.tensor.id == TSR_NONE || v.tensor.id < since)
 		return;
-	tsr_tensor *t = tsr_tensor_get(el->g, v.tensor.id);
+	tsr_tensor *t = tsr_elab_tensor(el, v.tensor.id);
 	if (t->name && t->kind == TSR_TENSOR_OP)
 		tsr_tensor_drop_name(el, t);
 	if (!t->name)
@@ -34,7 +34,7 @@ static const tsr_hooks hooks = {
 	.literal = tsr_elab_literal, .declare = tsr_elab_declare, .assign = tsr_cd_assign, .sequence = tsr_cd_sequence,
 	.comment = tsr_cd_comment, .field = tsr_cd_field, .region = tsr_elab_regions, .capture = tsr_elab_capture, .mark = mark,
 	.named = tsr_elab_named,
-	.enter = tsr_share_enter, .leave = tsr_share_leave, .module = module_table,
+	.enter = tsr_share_enter, .leave = tsr_share_leave, .suspect = tsr_aside_suspect, .module = module_table,
 };
 
 /* ---- items ---------------------------------------------------------------------------------------------------------------------- */
@@ -106,6 +106,25 @@ static const tsr_env *open_item(tsr_elab *el, const tsr_env *env, const tsr_ast 
 	return m ? tsr_env_table(el->arena, env, &el->exports[m->index]) : env;
 }
 
+/* What is wrong with a definition whatever it is applied to is said here, once: a function with a mistake is poison. */
+static const tsr_env *check_item(tsr_elab *el, const tsr_env *before, const tsr_env *env, tsr_map *exports, const tsr_ast *item, bool shown)
+{
+	uint32_t mistakes = el->tc->nerrors;
+	tsr_value v;
+	tsr_elab_check_names(el, before, item);
+	if (item->let.pat->kind != TSR_PAT_NAME || !tsr_env_lookup(env, item->let.pat->name, &v) || v.kind != TSR_VALUE_FUNCTION)
+		return env;
+	bool config = item->let.level == TSR_LEVEL_CONFIG;
+	if (!config && !item->let.params.n && item->let.value->kind != TSR_AST_FUN)
+		return env;
+	if (shown)
+		tsr_push(el->arena, &el->functions, ((tsr_defined){item, before, item->let.pat->name, config}));
+	if (config || el->tc->nerrors > mistakes || !tsr_scheme_check(el, before, item, v))
+		return env;
+	export_name(el, exports, item->let.pat->name, TSR_POISON);
+	return tsr_match(el->ev, env, item->let.pat, TSR_POISON);
+}
+
 static void evaluate_module(tsr_elab *el, const tsr_module *m)
 {
 	tsr_map *exports = &el->exports[m->index];
@@ -124,7 +143,7 @@ static void evaluate_module(tsr_elab *el, const tsr_module *m)
 			tsr_item known = {.ast = item, .first = el->g->tensors.n, .errors = el->tc->nerrors};
 			env = let_item(el, env, exports, item, main_module);
 			if (own && item->let.level != TSR_LEVEL_MAIN)
-				tsr_elab_check_names(el, before, item);
+				env = check_item(el, before, env, exports, item, main_module);
 			known.errors = el->tc->nerrors - known.errors;
 			known.mistaken = known.errors > 0;
 			if (main_module)

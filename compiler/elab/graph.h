@@ -82,6 +82,7 @@ typedef struct tsr_record {
 	uint32_t nnumbers;           /* runtime terms of the spec: name in the spec -> runtime number */
 	struct { tsr_name name; tsr_number_id number; } *numbers;
 	tsr_span span;
+	bool open;                   /* the spec is not known: only in functions that nobody has called */
 	tsr_span site;               /* the place in the program itself that led here, for what is found out when it runs */
 } tsr_record;
 
@@ -192,4 +193,6 @@ void tsr_graph_print(const tsr_graph *g, FILE *out);         /* --dump=graph */
 void tsr_graph_check(const tsr_graph *g);
 /* `tsrc check`: name : shape in spec notation, for every named tensor in source order; then the exported functions. */
 void tsr_graph_print_shapes(const tsr_graph *g, FILE *out);
+/* `tsrc check`: the functions of the program and how their shapes hang together; with `notes`, what was passed over. */
+void tsr_graph_print_schemes(tsr_graph *g, FILE *out, FILE *notes);
 #endif

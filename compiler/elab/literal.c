@@ -57,6 +57,9 @@ static void add_leaf(reader *r, const tsr_ast *e, uint32_t depth)
 	bool number = tsr_value_is_number(v) || v.kind == TSR_VALUE_BOOL;
 	if (depth < r->depth)
 		malformed(r, e->span, depth, "an element stands where the others have a container");
+	if (v.kind == TSR_VALUE_UNKNOWN && v.unknown->kind != TSR_UNKNOWN_CONFIG)
+		v = tsr_aside_operand(r->el, v.unknown, e->span);
+	r->leaves.at[r->leaves.n - 1] = v;
 	r->tensors |= v.kind == TSR_VALUE_TENSOR || v.kind == TSR_VALUE_NUMBER || v.kind == TSR_VALUE_LABEL;
 	r->others |= !number && v.kind != TSR_VALUE_TENSOR && v.kind != TSR_VALUE_NUMBER && v.kind != TSR_VALUE_LABEL;
 	r->integer &= v.kind == TSR_VALUE_INT;
@@ -208,7 +211,7 @@ static tsr_value tagged(tsr_eval *ev, const tsr_env *env, const tsr_ast *e)
 		tsr_annotated a;
 		if (!tsr_elab_operand(el, v, e->span, &v) || !tsr_template_annotation(el, tsr_value_string(e->tagged.annotation), e->at, TSR_SYMBOLS_MET, &a))
 			return TSR_POISON;
-		tsr_shapes_equal(el, &tsr_tensor_get(el->g, v.tensor.id)->shape, &a.shape,
+		tsr_shapes_equal(el, &tsr_elab_tensor(el, v.tensor.id)->shape, &a.shape,
 		                 (tsr_why){.span = e->span, .what = "the annotation"});
 		return v;
 	}
@@ -228,7 +231,7 @@ static tsr_value tagged(tsr_eval *ev, const tsr_env *env, const tsr_ast *e)
 	}
 	if (!tsr_elab_operand(el, v, e->span, &v))
 		return TSR_POISON;
-	tsr_tensor *t = tsr_tensor_get(el->g, v.tensor.id);
+	tsr_tensor *t = tsr_elab_tensor(el, v.tensor.id);
 	if (t->prec_fixed && t->prec != p) {
 		tsr_eval_report(ev, TSR_E_TYPE, e->span, "the precision of this tensor is %s already", tsr_prec_name(t->prec));
 		return TSR_POISON;

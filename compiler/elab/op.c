@@ -48,6 +48,8 @@ tsr_tensor_id tsr_number_tensor(tsr_elab *el, tsr_number_id n, tsr_span span)
 
 static tsr_tensor_id lift_label(tsr_elab *el, tsr_capture *c, tsr_span span)
 {
+	if (c->store != el->g->store)                  /* of the program, met aside */
+		return tsr_aside_anything(el, span).tensor.id;
 	if (c->size == TSR_NONE) {
 		tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_SIZE, span);
 		t->shape = scalar_shape(el);
@@ -65,9 +67,14 @@ bool tsr_elab_operand(tsr_elab *el, tsr_value v, tsr_span span, tsr_value *out)
 	case TSR_VALUE_INT: case TSR_VALUE_FLOAT: case TSR_VALUE_BOOL: *out = tsr_value_tensor(lift_number(el, v, span)); return true;
 	case TSR_VALUE_NUMBER: *out = tsr_value_tensor(tsr_number_tensor(el, v.number, span)); return true;
 	case TSR_VALUE_LABEL: *out = tsr_value_tensor(lift_label(el, v.label, span)); return true;
+	case TSR_VALUE_UNKNOWN: *out = tsr_aside_operand(el, v.unknown, span); return true;
 	case TSR_VALUE_LIST:
 		if (tsr_literal_of_list(el, v, span, out))
 			return true;
+		if (el->aside) {                       /* of numbers that are not known */
+			*out = tsr_aside_anything(el, span);
+			return true;
+		}
 		break;
 	case TSR_VALUE_POISON: case TSR_VALUE_UNIT: case TSR_VALUE_STRING: case TSR_VALUE_TUPLE: case TSR_VALUE_OPTION:
 	case TSR_VALUE_FUNCTION: case TSR_VALUE_CODE: case TSR_VALUE_ARGUMENT: break;
@@ -124,7 +131,7 @@ static const tsr_env *slot_env(tsr_elab *el, const tsr_env *env, tsr_slots *s)
 		tsr_value g = slot_value(TSR_NONE, TSR_PART_GRAD, (int)k);
 		if (v.kind == TSR_VALUE_TENSOR) {
 			v.tensor.slot = (int)k;
-			if (v.tensor.id != TSR_NONE && v.tensor.part == TSR_PART_VALUE && tsr_tensor_get(el->g, v.tensor.id)->differentiable)
+			if (v.tensor.id != TSR_NONE && v.tensor.part == TSR_PART_VALUE && tsr_elab_tensor(el, v.tensor.id)->differentiable)
 				g.tensor.id = v.tensor.id;
 		}
 		env = bind_slot(el, env, "v", k, v);
@@ -236,7 +243,7 @@ static tsr_why why_of(tsr_elab *el, const tsr_call *c, const tsr_value *spec, ui
 	}
 	w.whole = whole_of(c, w.other);
 	for (uint32_t i = 0; i < n && i < 3; i++)
-		w.operands[i] = operands[i].kind == TSR_VALUE_TENSOR ? tsr_tensor_get(el->g, operands[i].tensor.id)->name : NULL;
+		w.operands[i] = operands[i].kind == TSR_VALUE_TENSOR ? tsr_elab_tensor(el, operands[i].tensor.id)->name : NULL;
 	return w;
 }
 
@@ -244,9 +251,14 @@ static bool differentiable(tsr_elab *el, uint32_t n, const tsr_value *operands)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (operands[i].kind == TSR_VALUE_TENSOR && operands[i].tensor.part == TSR_PART_VALUE
-		    && tsr_tensor_get(el->g, operands[i].tensor.id)->differentiable)
+		    && tsr_elab_tensor(el, operands[i].tensor.id)->differentiable)
 			return !el->frozen;
 	return false;
+}
+
+static bool is_open(tsr_elab *el, const tsr_value *spec)
+{
+	return spec && spec->kind == TSR_VALUE_UNKNOWN && (tsr_unknown_configure(el->ev, spec->unknown), true);
 }
 
 static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, const tsr_value *spec, const tsr_value *logic,
@@ -259,12 +271,13 @@ static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, 
 		if (!tsr_elab_operand(el, given[i], c->spans[2 + i], &lifted[i]))
 			return TSR_POISON;
 		operands[i] = is_plain(given[i]) ? given[i] : lifted[i];
-		shapes[i] = tsr_tensor_get(el->g, lifted[i].tensor.id)->shape;
-		if (tsr_tensor_get(el->g, lifted[i].tensor.id)->poison)
+		shapes[i] = tsr_elab_tensor(el, lifted[i].tensor.id)->shape;
+		if (tsr_elab_tensor(el, lifted[i].tensor.id)->poison)
 			return TSR_POISON;
 	}
 	tsr_record *r = tsr_record_new(el, c->site, n);
-	if (!tsr_template_logic(el, r, spec, logic, c->site))
+	r->open = is_open(el, spec) || is_open(el, logic);
+	if (!r->open && !tsr_template_logic(el, r, spec, logic, c->site))
 		return TSR_POISON;
 	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_OP, c->site);
 	t->shape = tsr_elab_fresh(el);
@@ -275,7 +288,12 @@ static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, 
 	for (uint32_t i = 0; i < n; i++)
 		r->slots[1 + i] = lifted[i].tensor.id;
 	r->rule.why = why_of(el, c, r->rule.logic == TSR_LOGIC_SPEC ? spec ? spec : logic : NULL, n, operands);
-	tsr_elab_emit(el, &r->rule, &t->shape, shapes);
+	if (r->open) {
+		tsr_store_leaf(el->g->store, &t->shape, TSR_LEAF_PLAIN, NULL, c->site);
+		tsr_unknown_pass(el->ev, c->site, "this operation, whose spec is not known");
+	}
+	if (!r->open)
+		tsr_elab_emit(el, &r->rule, &t->shape, shapes);
 	tsr_slots s = {r->id, t->id, tsr_frame_new(el->arena, NULL, false), NULL, n, operands};
 	t->op.forward = define(el, op->forward, &s, c->site);
 	if (t->op.forward && t->differentiable)
@@ -283,6 +301,20 @@ static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, 
 	if (!t->op.forward || (t->differentiable && !t->op.backward))
 		t->poison = true;
 	return t->poison ? TSR_POISON : tsr_value_tensor(t->id);
+}
+
+/* The same where a number is not known: it has no more than its text. */
+static tsr_value number_alone(tsr_elab *el, tsr_name name, uint32_t n, const tsr_value *given)
+{
+	tsr_text t;
+	uint64_t from = 0;
+	tsr_text_init(&t, el->arena);
+	tsr_text_addf(&t, "(%s", name ? name : "operation");
+	for (uint32_t i = 0; i < n; i++) {
+		tsr_text_addf(&t, " %s", tsr_value_str(el->arena, given[i]));
+		from |= given[i].kind == TSR_VALUE_UNKNOWN ? given[i].unknown->from : 0;
+	}
+	return tsr_unknown_value(el->ev, TSR_UNKNOWN_CONFIG, from, "%s)", tsr_text_str(&t));
 }
 
 static tsr_value apply_operation(const tsr_call *c)
@@ -294,12 +326,13 @@ static tsr_value apply_operation(const tsr_call *c)
 		op->arity = c->n - 2;
 	const tsr_value *spec = c->args[0] ? c->args[0] : op->spec, *logic = c->args[1] ? c->args[1] : op->logic;
 	tsr_value *given = TSR_NEW_N(el->arena, tsr_value, op->arity), out;
-	bool plain = true;
+	bool plain = true, numbers = el->aside && op->arity;
 	for (uint32_t i = 0; i < op->arity; i++) {
 		given[i] = *c->args[2 + i];
 		if (tsr_value_is_poison(given[i]))
 			return TSR_POISON;
 		plain &= is_plain(given[i]);
+		numbers &= is_plain(given[i]) || (given[i].kind == TSR_VALUE_UNKNOWN && given[i].unknown->kind == TSR_UNKNOWN_CONFIG);
 	}
 	if (el->slots) {
 		tsr_eval_report(el->ev, TSR_E_ASSIGN, c->site, "the definition of an operation calls primitives only");
@@ -307,6 +340,8 @@ static tsr_value apply_operation(const tsr_call *c)
 	}
 	if (plain && !spec && !logic && on_numbers(el, op, given, &out))
 		return out;
+	if (numbers && !spec && !logic)
+		return number_alone(el, c->name, op->arity, given);
 	return make(el, c, op, spec, logic, given);
 }
 
@@ -388,8 +423,9 @@ void tsr_elab_capture(tsr_eval *ev, const tsr_env *env, tsr_value result, const 
 		tsr_eval_report(ev, TSR_E_LEVEL, captures->span, "captured labels belong to a definition: `let%%op`");
 		return;
 	}
-	tsr_tensor *t = result.kind == TSR_VALUE_TENSOR ? tsr_tensor_get(el->g, result.tensor.id) : NULL;
+	tsr_tensor *t = result.kind == TSR_VALUE_TENSOR ? tsr_elab_tensor(el, result.tensor.id) : NULL;
 	bool has_rule = t && t->kind == TSR_TENSOR_OP && t->op.record != TSR_NONE;
+	bool open = has_rule && el->g->records.at[t->op.record]->open;
 	for (uint32_t i = 0; i < captures->items.n; i++) {
 		const tsr_ast *a = captures->items.at[i];
 		if (a->kind != TSR_AST_NAME)
@@ -398,12 +434,14 @@ void tsr_elab_capture(tsr_eval *ev, const tsr_env *env, tsr_value result, const 
 		tsr_value v = TSR_POISON;
 		if (l) {
 			tsr_capture *c = TSR_NEW(el->arena, tsr_capture);
-			*c = (tsr_capture){l, a->name.name, a->span, TSR_NONE};
+			*c = (tsr_capture){l, el->g->store, a->name.name, a->span, TSR_NONE};
 			v = (tsr_value){.kind = TSR_VALUE_LABEL, .label = c};
-		} else {
+		} else if (open || result.kind == TSR_VALUE_UNKNOWN) {
+			v = tsr_unknown_value(ev, TSR_UNKNOWN_CONFIG, 0, "%s", a->name.name);
+		} else if (!tsr_value_is_poison(result)) {
 			tsr_eval_report(ev, TSR_E_UNKNOWN_NAME, a->span, "the spec has no label `%s`", a->name.name);
 		}
-		tsr_frame_put(el->arena, frame, a->name.name, v);
+		tsr_elab_put(el, frame, a->name.name, v);
 	}
 }
 

@@ -15,6 +15,14 @@ tsr_dim tsr_elab_axis(tsr_elab *el, int64_t n, tsr_name basis)
 	return tsr_dim_atom(n, basis);
 }
 
+static bool unknown_size(tsr_value list)
+{
+	for (uint32_t i = 0; i < list.items.n; i++)
+		if (list.items.at[i].kind == TSR_VALUE_UNKNOWN)
+			return true;
+	return false;
+}
+
 bool tsr_elab_axes(tsr_elab *el, const tsr_env *env, const tsr_ast *list, tsr_row *out)
 {
 	bool single = list->kind != TSR_AST_LIST;
@@ -30,6 +38,19 @@ bool tsr_elab_axes(tsr_elab *el, const tsr_env *env, const tsr_ast *list, tsr_ro
 			e = e->tagged.e;
 		}
 		tsr_value v = tsr_evaluate(el->ev, TSR_LEVEL_CONFIG, env, e);
+		if (v.kind == TSR_VALUE_UNKNOWN) {
+			if (!tsr_unknown_configure(el->ev, v.unknown))
+				return false;
+			dims[i] = (tsr_dim){.kind = TSR_DIM_ATOM, .atom = {tsr_aside_size(el, v.unknown, e->span), basis}};
+			if (!single)
+				continue;
+			*out = tsr_row_fresh(el->g->store);        /* a size or a list of sizes */
+			return true;
+		}
+		if (single && v.kind == TSR_VALUE_LIST && unknown_size(v)) {
+			*out = tsr_row_fresh(el->g->store);
+			return true;
+		}
 		if (single && v.kind == TSR_VALUE_LIST) {
 			dims = TSR_NEW_N(el->arena, tsr_dim, v.items.n + 1);
 			n = v.items.n;
@@ -104,9 +125,9 @@ static void claim_name(tsr_elab *el, tsr_tensor *t, tsr_name name, tsr_span span
 {
 	tsr_tensor_id other;
 	if (t->kind == TSR_TENSOR_PARAM && tsr_elab_name_taken(el, name, &other)
-	    && tsr_tensor_get(el->g, other)->kind == TSR_TENSOR_PARAM) {
+	    && tsr_elab_tensor(el, other)->kind == TSR_TENSOR_PARAM) {
 		tsr_diag *d = tsr_eval_report(el->ev, TSR_E_NAME_CLASH, span, "there is a parameter `%s` already", name);
-		tsr_note_at(el->tc, d, tsr_tensor_get(el->g, other)->span, "the first one");
+		tsr_note_at(el->tc, d, tsr_elab_tensor(el, other)->span, "the first one");
 		tsr_hint(el->tc, d, "bind each layer to a name of its own with `let`, or keep them in a list");
 	}
 	tsr_tensor_set_name(el, t, name);
@@ -123,7 +144,7 @@ static void init_code(tsr_elab *el, tsr_tensor *t, tsr_rhs *rhs, tsr_tensor_id f
 	tsr_shape shapes[1];
 	if (from != TSR_NONE) {
 		tsr_codetree *f = tsr_codetree_new(el, TSR_CODE_FORWARD, span);
-		const tsr_tensor *init = tsr_tensor_get(el->g, from);
+		const tsr_tensor *init = tsr_elab_tensor(el, from);
 		r->slots[1] = from;
 		shapes[0] = init->shape;
 		f->tensor = from;
@@ -186,7 +207,7 @@ static tsr_tensor *mint(tsr_elab *el, bool param, const tsr_env *env, const tsr_
 		tsr_eval_report(el->ev, TSR_E_ASSIGN, e->decl.init->span, "state begins at zero; only a parameter has an initial value");
 		good = false;
 	}
-	if (param)
+	if (param && !(el->aside && !e->decl.init))        /* a random start says nothing of the shape */
 		good &= initialise(el, env, e, t);
 	if (param)
 		tsr_push(el->arena, &el->g->params, t->id);
@@ -223,7 +244,7 @@ static tsr_value declare_slot(tsr_elab *el, const tsr_ast *e)
 			t->shape.row[k] = tsr_elab_row_empty(el);
 	} else {
 		const tsr_record *r = el->g->records.at[s->record];
-		t->shape = tsr_tensor_get(el->g, r->slots[slot])->shape;
+		t->shape = tsr_elab_tensor(el, r->slots[slot])->shape;
 	}
 	tsr_value v = tsr_value_tensor(t->id);
 	v.tensor.slot = slot;
@@ -250,7 +271,7 @@ tsr_value tsr_elab_declare(tsr_eval *ev, tsr_level level, const tsr_env *env, co
 		return TSR_POISON;
 	}
 	tsr_instance *inst = frame->instance;
-	tsr_map_entry *entry = tsr_map_put(&inst->made, tsr_key(e));
+	tsr_map_entry *entry = tsr_map_put(el->aside ? tsr_aside_made(el, inst) : &inst->made, tsr_key(e));
 	if (!entry->value.p)
 		entry->value.p = TSR_NEW(el->arena, tsr_minted);
 	tsr_minted *m = entry->value.p;
@@ -266,7 +287,7 @@ tsr_value tsr_elab_declare(tsr_eval *ev, tsr_level level, const tsr_env *env, co
 			made_again(el, inst->again, e);
 	}
 	tsr_tensor_id id = m->made.at[m->next++];
-	tsr_value v = tsr_tensor_get(el->g, id)->poison ? TSR_POISON : tsr_value_tensor(id);
-	tsr_frame_put(el->arena, frame, e->decl.name, v);
+	tsr_value v = tsr_elab_tensor(el, id)->poison ? TSR_POISON : tsr_value_tensor(id);
+	tsr_elab_put(el, frame, e->decl.name, v);
 	return v;
 }

@@ -131,6 +131,7 @@ static tsr_rhs *member(tsr_elab *el, const tsr_ast *e, tsr_value v)
 	switch (v.kind) {
 	case TSR_VALUE_POISON: return NULL;
 	case TSR_VALUE_INT: case TSR_VALUE_FLOAT: case TSR_VALUE_BOOL: return tsr_rhs_const(el, v, e->span);
+	case TSR_VALUE_UNKNOWN: return tsr_rhs_const(el, tsr_value_int(1), e->span);      /* of a definition that will not be computed */
 	case TSR_VALUE_NUMBER: case TSR_VALUE_LABEL:
 		return tsr_elab_operand(el, v, e->span, &v)
 			? tsr_rhs_operand(el, (tsr_operand){v.tensor.id, TSR_PART_VALUE, TSR_SLOT_SCALAR, e->span}) : NULL;

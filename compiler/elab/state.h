@@ -3,6 +3,7 @@
 #define TSR_ELAB_STATE_H
 #include "elab.h"
 #include "../base/text.h"
+#include "../config/unknown.h"
 
 /* An operation made by unop, binop or ternop. */
 typedef struct tsr_operation {
@@ -16,7 +17,7 @@ typedef struct tsr_operation {
 typedef struct tsr_overload { tsr_value list; } tsr_overload;
 
 /* A captured label. */
-typedef struct tsr_capture { const tsr_label *label; tsr_name name; tsr_span span; tsr_tensor_id size; } tsr_capture;
+typedef struct tsr_capture { const tsr_label *label; const tsr_store *store; tsr_name name; tsr_span span; tsr_tensor_id size; } tsr_capture;
 
 /* The operation whose forward or gradient definition is being read: its slots are in scope. */
 typedef struct tsr_slots {
@@ -30,6 +31,9 @@ typedef struct tsr_slots {
 
 /* What one declaration made in one instance. */
 typedef struct tsr_minted { TSR_VEC(tsr_tensor_id) made; uint32_t next, round; } tsr_minted;
+
+/* A top-level definition of a function, as `tsrc check` prints it. */
+typedef struct tsr_defined { const tsr_ast *item; const tsr_env *env; tsr_name name; bool config; } tsr_defined;
 
 /* Code that a top-level let%cd names. */
 typedef struct tsr_named_code { tsr_name name; tsr_span span; tsr_codetree *tree; } tsr_named_code;
@@ -65,11 +69,32 @@ struct tsr_elab {
 	tsr_slots *slots;
 	struct tsr_share *share;         /* or NULL: every application is solved by itself */
 	tsr_export *exported;            /* the exported function that is being read, or NULL */
+	TSR_VEC(tsr_defined) functions;  /* of the main module */
+	struct tsr_aside *aside;         /* while a function is elaborated that nobody has called, or NULL */
 };
 typedef struct tsr_elab tsr_elab;
 
 static inline tsr_elab *tsr_elab_of(tsr_eval *ev) { return tsr_eval_elab(ev); }
 static inline tsr_name tsr_elab_name(tsr_elab *el, const char *s) { return tsr_intern(el->tc->names, s); }
+
+/* scheme.c */
+/* A tensor by its id; while a function is looked at aside, tensors of the program are met as copies. */
+tsr_tensor *tsr_aside_tensor(tsr_elab *el, tsr_tensor_id id);
+static inline tsr_tensor *tsr_elab_tensor(tsr_elab *el, tsr_tensor_id id)
+{
+	return el->aside ? tsr_aside_tensor(el, id) : tsr_tensor_get(el->g, id);
+}
+/* A name in a frame of a definition; put back when it is put aside. */
+void tsr_elab_put(tsr_elab *el, tsr_frame *frame, tsr_name name, tsr_value v);
+/* What the declarations of an instance have made; aside, a copy of it that nobody else sees. */
+tsr_map *tsr_aside_made(tsr_elab *el, tsr_instance *instance);
+/* An unknown value as a tensor; a tensor of which nothing is known; an unknown number as a size. */
+tsr_value tsr_aside_operand(tsr_elab *el, struct tsr_unknown *u, tsr_span span);
+tsr_value tsr_aside_anything(tsr_elab *el, tsr_span span);
+tsr_size tsr_aside_size(tsr_elab *el, const struct tsr_unknown *u, tsr_span span);
+bool tsr_aside_suspect(tsr_eval *ev, tsr_value v);
+/* Elaborates the function that `item` defines with arguments that are not known; true when that shows a mistake (reported). */
+bool tsr_scheme_check(tsr_elab *el, const tsr_env *env, const tsr_ast *item, tsr_value f);
 
 /* graph.c */
 tsr_tensor *tsr_tensor_new(tsr_elab *el, tsr_tensor_kind kind, tsr_span span);

@@ -13,6 +13,8 @@ static tsr_value name_in_spec(tsr_elab *el, tsr_value text, tsr_name name, tsr_s
 {
 	const tsr_env *env = text.string.origin ? text.string.origin->env : tsr_eval_root(el->ev);
 	tsr_value v = tsr_resolve(el->ev, env, NULL, name, span);
+	if (v.kind == TSR_VALUE_UNKNOWN)
+		return tsr_unknown_configure(el->ev, v.unknown) ? v : TSR_UNIT;
 	if (v.kind == TSR_VALUE_INT || v.kind == TSR_VALUE_NUMBER)
 		return v;
 	tsr_eval_type_error(el->ev, span, "an int", v);
@@ -27,6 +29,11 @@ static bool constant(tsr_elab *el, tsr_value text, tsr_name *name, int64_t *valu
 	if (v.kind == TSR_VALUE_NUMBER)
 		tsr_eval_report(el->ev, TSR_E_RUN_TIME, span, "`%s` is known only when the program runs; write `@%s` to add it to a position",
 		                *name, *name);
+	if (v.kind == TSR_VALUE_UNKNOWN) {             /* the name stays: the term is open */
+		tsr_unknown_pass(el->ev, span, tsr_format(el->arena, "what `%s` makes of the sizes on this axis", v.unknown->text));
+		*name = v.unknown->text;
+		return true;
+	}
 	if (v.kind != TSR_VALUE_INT)
 		return false;
 	if (v.integer > INT32_MAX || v.integer < -INT32_MAX) {         /* as a number that is written, tsr_spec_int */
@@ -49,6 +56,8 @@ static bool resolve_runtime(tsr_elab *el, tsr_record *r, tsr_value text, tsr_axi
 	}
 	if (v.kind == TSR_VALUE_INT)
 		tsr_eval_report(el->ev, TSR_E_BAD_SPEC, t->span, "`%s` is %lld, which is larger than any axis", t->label, (long long)v.integer);
+	if (v.kind == TSR_VALUE_UNKNOWN)
+		return true;
 	if (v.kind != TSR_VALUE_NUMBER)
 		return false;
 	if (!el->g->numbers.at[v.number]->integer) {

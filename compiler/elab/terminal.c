@@ -9,6 +9,8 @@ static tsr_value fill(const tsr_call *c)
 {
 	tsr_elab *el = el_of(c);
 	tsr_value v = *c->args[0];
+	if (v.kind == TSR_VALUE_UNKNOWN)
+		v = tsr_unknown_configure(c->ev, v.unknown) ? tsr_value_int(0) : TSR_POISON;
 	if (!tsr_value_is_number(v) && v.kind != TSR_VALUE_BOOL)
 		return tsr_eval_type_error(c->ev, c->spans[0], "a number", v);
 	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_FILL, c->site);
@@ -96,9 +98,18 @@ static tsr_why why_set(tsr_elab *el, const tsr_call *c, const char *what, const 
 	                 .within = tsr_elab_within(el)};
 }
 
+/* A label that is not known, or one of the program in a function that is looked at aside: nothing is said of it. */
+static bool elsewhere(const tsr_call *c, uint32_t i)
+{
+	tsr_value v = *c->args[i];
+	return v.kind == TSR_VALUE_UNKNOWN || (v.kind == TSR_VALUE_LABEL && v.label->store != el_of(c)->g->store);
+}
+
 static tsr_value set_equal(const tsr_call *c)
 {
 	tsr_elab *el = el_of(c);
+	if (elsewhere(c, 0) || elsewhere(c, 1))
+		return TSR_UNIT;
 	for (int i = 0; i < 2; i++)
 		if (c->args[i]->kind != TSR_VALUE_LABEL)
 			return tsr_eval_type_error(c->ev, c->spans[i], "a captured label", *c->args[i]);
@@ -113,10 +124,18 @@ static tsr_value set_dim(const tsr_call *c)
 {
 	tsr_elab *el = el_of(c);
 	tsr_value l = *c->args[0], n = *c->args[1];
+	if (elsewhere(c, 0))
+		return TSR_UNIT;
 	if (l.kind != TSR_VALUE_LABEL)
 		return tsr_eval_type_error(c->ev, c->spans[0], "a captured label", l);
 	if (n.kind == TSR_VALUE_LABEL)
 		return set_equal(c);
+	if (n.kind == TSR_VALUE_UNKNOWN && !tsr_unknown_configure(c->ev, n.unknown))
+		return TSR_POISON;
+	if (n.kind == TSR_VALUE_UNKNOWN) {
+		tsr_emit_set_label(el->g->store, l.label->label, tsr_aside_size(el, n.unknown, c->site), why_set(el, c, "set_dim", l.label));
+		return TSR_UNIT;
+	}
 	if (n.kind != TSR_VALUE_INT)
 		return tsr_eval_type_error(c->ev, c->spans[1], "a size", n);
 	if (n.integer < 1) {
@@ -125,7 +144,7 @@ static tsr_value set_dim(const tsr_call *c)
 	}
 	tsr_why why = why_set(el, c, "set_dim", l.label);
 	if (!tsr_share_label(el, TSR_SHARE_SET, l.label->label, NULL, n.integer, &why))
-		tsr_emit_set_label(el->g->store, l.label->label, n.integer, why);
+		tsr_emit_set_label(el->g->store, l.label->label, tsr_size_const(n.integer), why);
 	return TSR_UNIT;
 }
 
@@ -134,10 +153,15 @@ static tsr_value set_scale(const tsr_call *c)
 {
 	tsr_elab *el = el_of(c);
 	tsr_value k = *c->args[0];
+	if (elsewhere(c, 1) || elsewhere(c, 2) || (k.kind == TSR_VALUE_UNKNOWN && !tsr_unknown_configure(c->ev, k.unknown)))
+		return TSR_UNIT;
 	for (int i = 1; i < 3; i++)
 		if (c->args[i]->kind != TSR_VALUE_LABEL)
 			return tsr_eval_type_error(c->ev, c->spans[i], "a captured label", *c->args[i]);
 	const tsr_capture *large = c->args[1]->label, *small = c->args[2]->label;
+	tsr_name name = k.kind == TSR_VALUE_UNKNOWN ? k.unknown->text : NULL;
+	if (name)
+		k = tsr_value_int(1);
 	if (k.kind != TSR_VALUE_INT || k.integer < 1) {
 		tsr_eval_report(c->ev, TSR_E_ARGUMENTS, c->spans[0], "a factor is a whole number from 1");
 		return TSR_POISON;
@@ -149,7 +173,8 @@ static tsr_value set_scale(const tsr_call *c)
 	tsr_why why = why_set(el, c, "set_scale", large);
 	if (tsr_share_label(el, TSR_SHARE_SCALE, large->label, small->label, k.integer, &why))
 		return TSR_UNIT;
-	tsr_dim scaled = tsr_dim_affine(el->g->store, (tsr_affine){.stride = k.integer, .dilation = 1, .over = small->label->dim});
+	tsr_dim scaled = tsr_dim_affine(el->g->store, (tsr_affine){.stride = k.integer, .dilation = 1, .over = small->label->dim,
+	                                                             .stride_name = name, .open = name != NULL});
 	tsr_emit_dim_equal(el->g->store, large->label->dim, scaled, why);
 	return TSR_UNIT;
 }
@@ -172,7 +197,7 @@ static void below(tsr_elab *el, tsr_tensor_id id, bool *seen)
 {
 	seen[id] = true;
 	for (tsr_tensor_id i = id + 1; i-- > 0;) {
-		const tsr_tensor *t = tsr_tensor_get(el->g, i);
+		const tsr_tensor *t = tsr_elab_tensor(el, i);
 		if (!seen[i] || t->kind != TSR_TENSOR_OP || t->op.record == TSR_NONE)
 			continue;
 		const tsr_record *r = el->g->records.at[t->op.record];
@@ -188,6 +213,10 @@ static tsr_value params(const tsr_call *c)
 {
 	tsr_elab *el = el_of(c);
 	tsr_value v = *c->args[0];
+	if (v.kind == TSR_VALUE_UNKNOWN) {
+		tsr_aside_operand(el, v.unknown, c->site);
+		return tsr_unknown_value(c->ev, TSR_UNKNOWN_OPEN, v.unknown->from, "params %s", v.unknown->text);
+	}
 	if (v.kind != TSR_VALUE_TENSOR)
 		return tsr_eval_type_error(c->ev, c->spans[0], "a tensor", v);
 	bool *seen = TSR_NEW_N(el->arena, bool, el->g->tensors.n);
@@ -216,9 +245,10 @@ static tsr_value argument(const tsr_call *c)
 }
 
 const tsr_builtin tsr_terminal_builtins[] = {
-	{"fill", "x", fill}, {"positions", "unit", positions}, {"random_bits", "unit", random_bits},
+	{"fill", "!x", fill}, {"positions", "unit", positions}, {"random_bits", "unit", random_bits},
 	{"index", "name", index_number}, {"number", "name", float_number},
-	{"dim", "label", dim}, {"set_dim", "label n", set_dim}, {"set_equal", "a b", set_equal}, {"set_scale", "factor large small", set_scale},
-	{"params", "t", params}, {"argument", "n ?default", argument},
+	{"dim", "label", dim}, {"set_dim", "!label n", set_dim}, {"set_equal", "!a b", set_equal},
+	{"set_scale", "!factor large small", set_scale},
+	{"params", "!t", params}, {"argument", "n ?default", argument},
 };
 const uint32_t tsr_terminal_nbuiltins = sizeof tsr_terminal_builtins / sizeof *tsr_terminal_builtins;

@@ -24,7 +24,7 @@ static tsr_hexpr *constant(tsr_hlower *l, tsr_value v, tsr_span span)
 	}
 	case TSR_VALUE_POISON: case TSR_VALUE_UNIT: case TSR_VALUE_LIST: case TSR_VALUE_TUPLE: case TSR_VALUE_OPTION:
 	case TSR_VALUE_FUNCTION: case TSR_VALUE_TENSOR: case TSR_VALUE_CODE: case TSR_VALUE_NUMBER: case TSR_VALUE_LABEL:
-	case TSR_VALUE_ARGUMENT:
+	case TSR_VALUE_ARGUMENT: case TSR_VALUE_UNKNOWN:
 		break;
 	}
 	return NULL;
@@ -90,7 +90,7 @@ tsr_ref tsr_host_resolve(tsr_hlower *l, tsr_ast *e)
 		r.number = v.number;
 		break;
 	case TSR_VALUE_UNIT: case TSR_VALUE_LIST: case TSR_VALUE_TUPLE: case TSR_VALUE_OPTION: case TSR_VALUE_FUNCTION:
-	case TSR_VALUE_LABEL:
+	case TSR_VALUE_LABEL: case TSR_VALUE_UNKNOWN:
 		break;
 	}
 	return r;

@@ -282,6 +282,8 @@ void tsr_visit_affine(tsr_store *s, tsr_cstr *c)
 			tsr_watch_dim(s, c, x.var);
 		}
 	}
+	if (t->open)
+		return;
 	line l = line_of(t);
 	tsr_size ds, os, ks;
 	bool has_d = tsr_dim_size(s, d, &ds), has_o = tsr_dim_size(s, o, &os), has_k = tsr_dim_size(s, k, &ks);

@@ -1,5 +1,6 @@
 /* Shapes, rows and constraints as text: spec notation for what is solved, labels or 'a for what is not. */
 #include "store.h"
+#include <string.h>
 
 static const char *const kind_names[] = {"batch", "input", "output"};
 
@@ -15,7 +16,7 @@ void tsr_size_text(tsr_store *s, tsr_text *t, tsr_size x)
 			tsr_text_addf(t, "%lld*", (long long)(c < 0 ? -c : c));
 		first = false;
 		if (!sym->derived) {
-			tsr_text_addf(t, "?%s", sym->name ? sym->name : "");
+			tsr_text_addf(t, "%s%s", sym->config ? "" : "?", sym->name ? sym->name : "");
 			continue;
 		}
 		tsr_text_add(t, sym->dividend.nterms + (sym->dividend.k != 0) > 1 ? "((" : "(");
@@ -38,22 +39,40 @@ static void var_text(tsr_text *t, tsr_name label, uint32_t var)
 		tsr_text_addf(t, "'%c%u", 'a' + (char)(var % 26), var / 26);
 }
 
-static void affine_text(tsr_store *s, tsr_text *t, const tsr_affine *a)
+static void coefficient(tsr_text *t, int64_t coef, tsr_name name)
 {
-	if (a->stride != 1)
-		tsr_text_addf(t, "%lld*", (long long)a->stride);
-	tsr_dim_text(s, t, a->over);
+	bool compound = name && strpbrk(name, "+- ");
+	if (coef != 1)
+		tsr_text_addf(t, "%lld*", (long long)coef);
+	if (name)
+		tsr_text_addf(t, compound ? "(%s)*" : "%s*", name);
+}
+
+void tsr_affine_text(tsr_text *t, const tsr_affine *a, tsr_dim_writer *write, void *ctx)
+{
+	bool position = a->over.kind == TSR_DIM_UNIT;          /* one, and no axis that is gone along */
+	if (a->runtime_name) {
+		coefficient(t, a->times, a->times_name);
+		tsr_text_addf(t, "@%s%s", a->runtime_name, position ? "" : "+");
+	}
+	if (!position) {
+		coefficient(t, a->stride, a->stride_name);
+		write(ctx, t, a->over);
+	}
 	if (a->has_kernel) {
 		tsr_text_add(t, a->pad == TSR_PAD_SAME ? "=+" : "<+");
-		if (a->dilation != 1)
-			tsr_text_addf(t, "%lld*", (long long)a->dilation);
-		tsr_dim_text(s, t, a->kernel);
+		coefficient(t, a->dilation, a->dilation_name);
+		write(ctx, t, a->kernel);
 	}
 	if (a->offset)
 		tsr_text_addf(t, "%+lld", (long long)a->offset);
-	if (a->runtime)
+	if (a->offset_name)
+		tsr_text_addf(t, "+%s", a->offset_name);
+	if (a->runtime && !a->runtime_name)
 		tsr_text_add(t, "+@");
 }
+
+static void write_dim(void *ctx, tsr_text *t, tsr_dim d) { tsr_dim_text(ctx, t, d); }
 
 void tsr_dim_text(tsr_store *s, tsr_text *t, tsr_dim d)
 {
@@ -68,7 +87,7 @@ void tsr_dim_text(tsr_store *s, tsr_text *t, tsr_dim d)
 	case TSR_DIM_UNIT: tsr_text_add(t, "1*"); return;
 	case TSR_DIM_ZERO: tsr_text_add(t, "0"); return;
 	case TSR_DIM_POISON: tsr_text_add(t, "!"); return;
-	case TSR_DIM_AFFINE: affine_text(s, t, d.affine); return;
+	case TSR_DIM_AFFINE: tsr_affine_text(t, d.affine, write_dim, s); return;
 	case TSR_DIM_CONCAT:
 		for (uint32_t i = 0; i < d.concat.n; i++) {
 			if (i)
@@ -120,8 +139,9 @@ const char *tsr_row_str(tsr_store *s, tsr_row r)
 }
 
 /* batch | input -> output; a kind without axes is left out, with its mark where nothing follows that needs it. */
-static const char *three(tsr_store *s, const char *batch, const char *input, const char *output)
+const char *tsr_shape_parts_str(tsr_store *s, const char *const *parts)
 {
+	const char *batch = parts[TSR_BATCH], *input = parts[TSR_INPUT], *output = parts[TSR_OUTPUT];
 	tsr_text t;
 	tsr_text_init(&t, s->arena);
 	if (*batch)
@@ -151,7 +171,7 @@ const char *tsr_solved_str(tsr_store *s, const tsr_solved *shape)
 		}
 		parts[k] = tsr_text_str(&t);
 	}
-	return three(s, parts[TSR_BATCH], parts[TSR_INPUT], parts[TSR_OUTPUT]);
+	return tsr_shape_parts_str(s, parts);
 }
 
 const char *tsr_shape_str(tsr_store *s, const tsr_shape *shape)
@@ -163,7 +183,7 @@ const char *tsr_shape_str(tsr_store *s, const tsr_shape *shape)
 		tsr_row_text(s, &t, shape->row[k]);
 		parts[k] = tsr_text_str(&t);
 	}
-	return three(s, parts[TSR_BATCH], parts[TSR_INPUT], parts[TSR_OUTPUT]);
+	return tsr_shape_parts_str(s, parts);
 }
 
 static void print_cstr(tsr_store *s, const tsr_cstr *c, FILE *out)

@@ -246,6 +246,7 @@ static tsr_row label_row(template *t, tsr_name name)
 		if (t->labels.at[i].name == name && t->labels.at[i].is_row)
 			return t->labels.at[i].row;
 	tsr_label l = {.name = name, .is_row = true, .row = tsr_row_fresh(t->s)};
+	t->s->rows.at[l.row.var].label = name;
 	tsr_push(t->s->arena, &t->labels, l);
 	return l.row;
 }
@@ -346,6 +347,13 @@ static tsr_dim affine_axis(template *t, const tsr_axis *axis)
 	a->pad = axis->affine.pad;
 	a->runtime = axis->affine.runtime.label || !axis->affine.over.label;
 	a->has_kernel = axis->affine.kernel.label != NULL;
+	a->stride_name = axis->affine.over.coef_name;
+	a->dilation_name = axis->affine.kernel.coef_name;
+	a->offset_name = axis->affine.offset_name;
+	a->runtime_name = axis->affine.runtime.label;
+	a->times = axis->affine.runtime.coef;
+	a->times_name = axis->affine.runtime.coef_name;
+	a->open = a->stride_name || a->dilation_name || a->offset_name;
 	if (axis->affine.over.label) {
 		a->over = label_dim(t, axis->affine.over.label, axis->affine.over.span);
 	} else {                                      /* offset and runtime number only: one position */
@@ -522,12 +530,12 @@ const tsr_label *tsr_rule_label(const tsr_rule *rule, tsr_name name)
 	return NULL;
 }
 
-void tsr_emit_set_label(tsr_store *s, const tsr_label *l, int64_t n, tsr_why why)
+void tsr_emit_set_label(tsr_store *s, const tsr_label *l, tsr_size n, tsr_why why)
 {
 	if (l->is_row)
-		tsr_emit_total(s, 1, &l->row, tsr_size_const(n), why);
+		tsr_emit_total(s, 1, &l->row, n, why);
 	else
-		tsr_emit_dim_equal(s, l->dim, tsr_dim_atom(n, NULL), why);
+		tsr_emit_dim_equal(s, l->dim, (tsr_dim){.kind = TSR_DIM_ATOM, .atom = {n, NULL}}, why);
 }
 
 void tsr_emit_equal_labels(tsr_store *s, const tsr_label *a, const tsr_label *b, tsr_why why)

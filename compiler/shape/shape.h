@@ -32,6 +32,7 @@ typedef struct tsr_symbol {
 	tsr_span span;
 	bool exported;               /* of an exported signature: rigid, met sizes become run-time conditions */
 	bool given;                  /* by a file: there before any call, so no size of a signature solves it */
+	bool config;                 /* a configuration value that is not known (scheme.c): written without the ? */
 	bool derived;                /* value = floor(dividend / divisor), else given at run time */
 	tsr_size dividend; int64_t divisor;
 	bool solved; tsr_size value; /* a local ?n that inference found equal to something else */
@@ -61,6 +62,9 @@ typedef struct tsr_affine {
 	tsr_dim kernel;
 	tsr_pad pad;
 	bool runtime;        /* a runtime number is added: the size is only bounded, at_least = what the static part covers */
+	bool open;           /* a coefficient or the offset is a configuration value that is not known: nothing is concluded */
+	tsr_name stride_name, dilation_name, offset_name, runtime_name, times_name;   /* as written; NULL where there is none */
+	int64_t times;       /* with times_name the coefficient of the runtime number */
 } tsr_affine;
 
 #define TSR_NO_ROW UINT32_MAX
@@ -143,7 +147,7 @@ void tsr_emit_rule(tsr_store *s, tsr_rule *rule, const tsr_shape *result, const 
 const tsr_label *tsr_rule_label(const tsr_rule *rule, tsr_name name);      /* NULL when the spec has no such label */
 
 /* set_dim on a label: a dimension = n; on a row variable: total elements = n. */
-void tsr_emit_set_label(tsr_store *s, const tsr_label *l, int64_t n, tsr_why why);
+void tsr_emit_set_label(tsr_store *s, const tsr_label *l, tsr_size n, tsr_why why);
 void tsr_emit_equal_labels(tsr_store *s, const tsr_label *a, const tsr_label *b, tsr_why why);
 
 /* Terms. The result of an expression `stride * over (+ dilation * kernel) (+ offset)`, and of a concatenation; the
@@ -236,6 +240,28 @@ const char *tsr_shape_str(tsr_store *s, const tsr_shape *shape);
 void tsr_store_print(tsr_store *s, FILE *out);
 /* Every emitted constraint holds in the closed store; a fault of ours when not. */
 void tsr_store_check(tsr_store *s);
+
+/* ---- schemes ------------------------------------------------------------------------------------------------------
+ * The constraints of a function of which nobody has given the arguments are solved in a store that is never closed. */
+
+/* A shape of another store: what is open there is a fresh variable here, the same for the same. */
+typedef struct tsr_import { tsr_store *to, *from; struct tsr_map *dims, *rows, *symbols; } tsr_import;
+tsr_import *tsr_import_new(tsr_store *to, tsr_store *from);
+tsr_shape tsr_shape_import(tsr_import *im, const tsr_shape *shape);
+/* A row: the configuration value `name` as a size. */
+uint32_t tsr_store_config_symbol(tsr_store *s, tsr_name name, tsr_span span);
+
+/* Reads the constraints as those of operands that do not broadcast (principal.c), but for the constraints named in `kept`. False when
+ * they contradict each other then; `*failed` is the one to keep. */
+typedef TSR_VEC(uint32_t) tsr_kept;
+bool tsr_store_principal(tsr_store *s, const tsr_kept *kept, uint32_t *failed);
+/* Text in spec notation in which each variable has a name. All shapes are announced first. */
+typedef struct tsr_namer tsr_namer;
+tsr_namer *tsr_namer_new(tsr_store *s);
+void tsr_namer_announce(tsr_namer *n, const tsr_shape *shape);
+const char *tsr_namer_shape(tsr_namer *n, const tsr_shape *shape);
+/* What else holds of the variables that were announced: "n = 2*m, ..b.. <= ..c..", or "". */
+const char *tsr_namer_where(tsr_namer *n);
 
 /* ---- why ---------------------------------------------------------------------------------------------------------- */
 

@@ -227,6 +227,7 @@ static void inherit_row(tsr_row_var *v, const tsr_row_var *from)
 		v->leaf = from->leaf != TSR_NO_ID ? from->leaf : v->leaf;
 	v->in_leaf |= from->in_leaf;
 	v->in_param |= from->in_param;
+	v->in_data |= from->in_data;
 	v->input |= from->input;
 	v->in_spec |= from->in_spec;
 }
@@ -351,6 +352,7 @@ void tsr_join_rows(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
 	append(s, &v->watchers, &w->watchers);
 	inherit_row(v, w);
 	v->from_template &= w->from_template;
+	v->label = v->label ? v->label : w->label;
 	v->depth = v->depth > w->depth ? v->depth : w->depth;
 	tsr_wake(s, &w->watchers);
 	if (s->closing)
@@ -414,7 +416,8 @@ static void stamp(tsr_dim *at, uint32_t n, uint32_t from)
 
 void tsr_leaf_row(tsr_store *s, uint32_t leaf, uint32_t k, tsr_row *r, uint32_t source)
 {
-	tsr_row_var as = {.in_leaf = true, .in_param = s->leaves.at[leaf].kind == TSR_LEAF_PARAM, .input = k == TSR_INPUT, .leaf = leaf};
+	bool param = s->leaves.at[leaf].kind == TSR_LEAF_PARAM;
+	tsr_row_var as = {.in_leaf = true, .in_param = param, .in_data = !param, .input = k == TSR_INPUT, .leaf = leaf};
 	r->from = source + 1;
 	stamp(r->lead, r->nlead, source + 1);
 	stamp(r->trail, r->ntrail, source + 1);

@@ -71,10 +71,11 @@ typedef struct tsr_dim_var {
 } tsr_dim_var;
 
 typedef struct tsr_row_var {
+	tsr_name label;              /* of a spec, or NULL */
 	bool bound, poison;
 	tsr_row value;
 	uint32_t cause;
-	bool in_leaf, in_param, input;   /* input: of the input row of a leaf */
+	bool in_leaf, in_param, in_data, input;  /* in_data: of a leaf that is no parameter; input: of the input row of a leaf */
 	bool by_use;                 /* as that of a dimension */
 	bool from_template;          /* introduced by rank growth */
 	bool in_spec;                /* used by a spec or a composition, not only pointwise */
@@ -292,6 +293,11 @@ tsr_chain tsr_chain_of_hidden(tsr_store *s, uint32_t leaf, uint32_t var);
 
 void tsr_size_text(tsr_store *s, tsr_text *t, tsr_size x);
 void tsr_dim_text(tsr_store *s, tsr_text *t, tsr_dim d);
+/* The three rows, in the order of tsr_kind, as one shape. */
+const char *tsr_shape_parts_str(tsr_store *s, const char *const *parts);
+/* Affine terms, around a writer of their parts. */
+typedef void tsr_dim_writer(void *ctx, tsr_text *t, tsr_dim d);
+void tsr_affine_text(tsr_text *t, const tsr_affine *a, tsr_dim_writer *write, void *ctx);
 void tsr_row_text(tsr_store *s, tsr_text *t, tsr_row r);
 const char *tsr_dim_str(tsr_store *s, tsr_dim d);
 const char *tsr_row_str(tsr_store *s, tsr_row r);

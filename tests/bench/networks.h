@@ -176,7 +176,7 @@ static void pieces(net *n, unsigned long operations)
 	tsr_shape x = leaf(n, TSR_LEAF_PLAIN);
 	while (n->operations < operations) {
 		x = einsum2(n, x, leaf(n, TSR_LEAF_PLAIN));
-		tsr_emit_set_label(n->s, &n->labels[2], 3, (tsr_why){.what = "`set_dim`"});
+		tsr_emit_set_label(n->s, &n->labels[2], tsr_size_const(3), (tsr_why){.what = "`set_dim`"});
 	}
 	settle(n, x, 3 * (int64_t)n->operations + 64);
 }
@@ -187,7 +187,7 @@ static void captures(net *n, unsigned long operations)
 	tsr_shape x = data(n, 64);
 	while (n->operations < operations) {
 		x = einsum2(n, x, leaf(n, TSR_LEAF_PARAM));
-		tsr_emit_set_label(n->s, &n->labels[2], 16, (tsr_why){.what = "`set_dim`"});
+		tsr_emit_set_label(n->s, &n->labels[2], tsr_size_const(16), (tsr_why){.what = "`set_dim`"});
 	}
 }
 

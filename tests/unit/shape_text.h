@@ -480,7 +480,7 @@ static void do_line(problem *p)
 	} else if (eat(p, "set")) {
 		const tsr_label *l = label_here(p);
 		skip(p);
-		tsr_emit_set_label(p->s, l, number(p), why_here(p, "`set_dim`"));
+		tsr_emit_set_label(p->s, l, tsr_size_const(number(p)), why_here(p, "`set_dim`"));
 	} else if (eat(p, "equal")) {
 		const tsr_label *a = label_here(p), *b = label_here(p);
 		tsr_emit_equal_labels(p->s, a, b, why_here(p, "`set_equal`"));
