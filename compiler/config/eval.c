@@ -585,9 +585,8 @@ tsr_value tsr_evaluate(tsr_eval *ev, tsr_level level, const tsr_env *env, const 
 		ev->exhausted = true;
 		tsr_active *active = ev->active;
 		ev->active = NULL;
-		tsr_report(ev->tc, TSR_E_RECURSION, active ? active->site : e->span, "the configuration recurses too deeply here; does the recursion%s%s%s end?",
-		           active && active->name ? " of `" : "", active && active->name ? active->name : "",
-		           active && active->name ? "`" : "");
+		tsr_report(ev->tc, TSR_E_RECURSION, active ? active->site : e->span, "the configuration recurses too deeply here; does the recursion%s end?",
+		           active && active->name ? tsr_format(ev->arena, " of `%s`", active->name) : "");
 		ev->active = active;
 		return TSR_POISON;
 	}

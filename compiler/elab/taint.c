@@ -64,6 +64,8 @@ bool tsr_elab_taint(tsr_graph *g)
 {
 	tsr_elab *el = g->elab;
 	uint32_t errors = 0, at = 0;
+	if (!el->program->main)                           /* there is no such file */
+		return false;
 	for (uint32_t i = 0; i < el->items.n; i++)
 		errors += el->items.at[i].errors;
 	for (uint32_t i = 0; i < el->program->main->ast->items.n; i++)

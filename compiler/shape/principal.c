@@ -159,11 +159,26 @@ static bool interior_dims(reading *r)
 	return any;
 }
 
+/* The operand's row, with the result's axes in place of those that stretch. */
+static tsr_row stretched(tsr_store *s, tsr_row res, tsr_row op)
+{
+	bool poison = false;
+	res = tsr_row_find(s, res, &poison);
+	op = tsr_row_copy(s, tsr_row_find(s, op, &poison));
+	for (uint32_t i = 0; i < op.nlead && i < res.nlead; i++)
+		if (tsr_dim_find(s, op.lead[i]).kind == TSR_DIM_UNIT)
+			op.lead[i] = res.lead[i];
+	for (uint32_t i = 1; i <= op.ntrail && i <= res.ntrail; i++)
+		if (tsr_dim_find(s, op.trail[op.ntrail - i]).kind == TSR_DIM_UNIT)
+			op.trail[op.ntrail - i] = res.trail[res.ntrail - i];
+	return op;
+}
+
 /* The rows of a result and of its operand are the same. */
 static void equate(tsr_store *s, tsr_cstr *c)
 {
 	if (c->kind == TSR_C_ROW_BELOW)
-		tsr_derive_row_equal(s, c, c->row.a, c->row.b);
+		tsr_derive_row_equal(s, c, c->row.a, stretched(s, c->row.a, c->row.b));
 	else
 		tsr_derive_dim(s, c, TSR_C_DIM_EQUAL, c->dim.a, c->dim.b, (tsr_place){TSR_NO_ID, TSR_NO_ID});
 	c->done = true;

@@ -158,7 +158,7 @@ let%op recurrence ~hid () x =
 
 # (what, function, right, wrong, code)
 PLANTS = [
-    ("letters of a spec in the wrong order", "attention", "... t | h e => ... s | h e", "... t | e h => ... s | h e", "E0401"),
+    ("letters of a spec in the wrong order (which two sizes contradict)", "attention", "... t | h e => ... s | h e", "... t | e h => ... s | h e", "E0401"),
     ("a letter for another", "bilinear", "i, j -> o", "i, i -> o", "E0401"),
     ("a kind left out of a slot", "attention", "... s | t -> h; ... t", "... s | t; ... t", "E0403"),
     ("one axis too few in a slot", "attention", "... t | h e => ... s | h e", "... t | e => ... s | h e", "E0403"),
