@@ -1,13 +1,18 @@
 /* Arenas.  Decides where memory comes from and what happens when there is none.
  *
  * An arena is a chain of blocks; an allocation is cut from the newest one, and a request too large for a block gets a
- * block of its own.  In a sanitizer build each allocation is a block of its own size, so that AddressSanitizer sees
- * every overrun and the leak checker every forgotten arena. */
+ * block of its own.  Blocks double in size: what is never touched of the last one costs nothing.  Large blocks are mappings,
+ * and an array that has such a block for itself grows by moving its pages.
+ *
+ * In a sanitizer build each allocation is a block of its own size, and an array that grows frees the old one, so that
+ * AddressSanitizer sees every overrun and every pointer into an array that was kept across a push, and the leak checker every
+ * forgotten arena. */
 #include "arena.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define ALIGNMENT 16
 
@@ -21,11 +26,13 @@
 #ifndef FIRST_BLOCK
 #define FIRST_BLOCK 4096
 #endif
-#define LARGEST_BLOCK (1u << 20)
+#define LARGEST_BLOCK ((size_t)1 << 25)
+#define SMALLEST_MAPPING ((size_t)1 << 18)
 
 typedef struct block {
-	struct block *older;
+	struct block *older, *newer;
 	size_t used, size;               /* of `bytes` */
+	bool mapped;
 	_Alignas(ALIGNMENT) char bytes[];
 } block;
 
@@ -49,55 +56,134 @@ tsr_arena *tsr_arena_new(void)
 	return a;
 }
 
+static size_t whole_pages(size_t size) { return (size + 4095) & ~(size_t)4095; }
+
+static block *take(size_t size)
+{
+	if (size > SIZE_MAX - sizeof(block) - 4096)
+		out_of_memory();
+	size_t bytes = sizeof(block) + size;
+	bool mapped = FIRST_BLOCK && bytes >= SMALLEST_MAPPING;
+	if (mapped)
+		bytes = whole_pages(bytes);
+	block *b = mapped ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : calloc(1, bytes);
+	if (!b || (mapped && b == MAP_FAILED))
+		out_of_memory();
+	b->mapped = mapped;
+	b->size = bytes - sizeof(block);
+	return b;
+}
+
+static void give_back(block *b)
+{
+	if (b->mapped)
+		munmap(b, sizeof(block) + b->size);
+	else
+		free(b);
+}
+
+/* b's neighbours are told of it. */
+static void link_in(tsr_arena *a, block *b)
+{
+	if (b->older)
+		b->older->newer = b;
+	if (b->newer)
+		b->newer->older = b;
+	else
+		a->newest = b;
+}
+
 void tsr_arena_free(tsr_arena *a)
 {
 	if (!a)
 		return;
 	for (block *b = a->newest; b;) {
 		block *older = b->older;
-		free(b);
+		give_back(b);
 		b = older;
 	}
 	free(a);
 }
 
+size_t tsr_arena_used(const tsr_arena *a)
+{
+	size_t used = 0;
+	for (const block *b = a->newest; b; b = b->older)
+		used += b->used;
+	return used;
+}
+
 static block *add_block(tsr_arena *a, size_t want)
 {
-	size_t size = want > a->next_size / 4 ? want : a->next_size;
-	if (size > SIZE_MAX - sizeof(block))
-		out_of_memory();
-	block *b = calloc(1, sizeof(block) + size);
-	if (!b)
-		out_of_memory();
-	b->size = size;
-	if (size == want && a->newest) {         /* keep cutting from the block that still has room */
+	bool own = want > a->next_size / 4 || want >= SMALLEST_MAPPING;
+	block *b = take(own ? want : a->next_size);
+	if (own && a->newest) {                  /* keep cutting from the block that still has room */
+		b->newer = a->newest;
 		b->older = a->newest->older;
-		a->newest->older = b;
-		return b;
+	} else {
+		b->older = a->newest;
 	}
-	b->older = a->newest;
-	a->newest = b;
-	if (a->next_size && a->next_size < LARGEST_BLOCK)
+	link_in(a, b);
+	if (!own && a->next_size < LARGEST_BLOCK)
 		a->next_size *= 2;
 	return b;
 }
 
-void *tsr_alloc(tsr_arena *a, size_t size)
+static size_t rounded(size_t size)
 {
 	if (size > SIZE_MAX - ALIGNMENT)
 		out_of_memory();
-	if (FIRST_BLOCK)
-		size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+	return FIRST_BLOCK ? (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1) : size;
+}
+
+void *tsr_alloc(tsr_arena *a, size_t size)
+{
+	size = rounded(size);
 	block *b = a->newest;
-	if (!b || b->size - b->used < size || (size && !FIRST_BLOCK))
+	if (!b || b->size - b->used < size || size >= SMALLEST_MAPPING || (size && !FIRST_BLOCK))
 		b = add_block(a, size);
 	void *p = b->bytes + b->used;
 	b->used += size;
 	return p;
 }
 
+/* An allocation of this size has its block for itself. */
+static bool stands_alone(size_t size) { return size && (size >= SMALLEST_MAPPING || !FIRST_BLOCK); }
+
+/* The block that begins with p, with room for `size`; it may move. */
+static void *enlarge(tsr_arena *a, char *p, size_t size)
+{
+	block *b = (block *)(p - offsetof(block, bytes)), *old = b;
+	size_t bytes = whole_pages(sizeof(block) + size);
+	if (size > SIZE_MAX - sizeof(block) - 4096)
+		out_of_memory();
+	if (!b->mapped) {
+		b = take(size);
+		b->older = old->older;
+		b->newer = old->newer;
+		memcpy(b->bytes, old->bytes, old->used);
+		give_back(old);
+	} else if (size > b->size) {
+		b = mremap(old, sizeof(block) + old->size, bytes, MREMAP_MAYMOVE);
+		if (b == MAP_FAILED)
+			out_of_memory();
+		b->size = bytes - sizeof(block);
+	}
+	b->used = size;
+	link_in(a, b);
+	return b->bytes;
+}
+
 void *tsr_realloc(tsr_arena *a, void *p, size_t old_size, size_t new_size)
 {
+	size_t have = rounded(old_size), want = rounded(new_size);
+	if (want > have && stands_alone(have))
+		return enlarge(a, p, want);
+	block *b = a->newest;
+	if (!stands_alone(want) && want > have && have && (char *)p + have == b->bytes + b->used && b->size - b->used >= want - have) {
+		b->used += want - have;          /* it is the last one */
+		return p;
+	}
 	void *fresh = tsr_alloc(a, new_size);
 	size_t keep = old_size < new_size ? old_size : new_size;
 	if (keep)

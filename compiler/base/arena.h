@@ -10,9 +10,12 @@ typedef struct tsr_arena tsr_arena;
 
 tsr_arena *tsr_arena_new(void);
 void tsr_arena_free(tsr_arena *a);
+/* What its allocations take, in bytes. */
+size_t tsr_arena_used(const tsr_arena *a);
 /* Zeroed memory of `size` bytes, aligned for any object. */
 void *tsr_alloc(tsr_arena *a, size_t size);
-/* `old_size` bytes of `p` moved into a block of `new_size`; the rest is zero. */
+/* `old_size` bytes of `p` moved into a block of `new_size`, or left where they are when there is room; the rest is zero. When it
+ * grows, p is gone. */
 void *tsr_realloc(tsr_arena *a, void *p, size_t old_size, size_t new_size);
 char *tsr_strndup(tsr_arena *a, const char *s, size_t n);
 char *tsr_strdup(tsr_arena *a, const char *s);

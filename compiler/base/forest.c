@@ -2,19 +2,6 @@
  * halving; `proof` answers "why" and is never flattened: its edges are exactly the unions that were made, so the path
  * between two nodes of a class is unique and is the explanation. */
 #include "forest.h"
-#include "vec.h"
-
-typedef struct node {
-	uint32_t parent;                 /* itself: a representative */
-	uint32_t proof;                  /* the other end of this node's proof edge, or itself at the root */
-	uint32_t reason;                 /* of the proof edge; meaningless at the root */
-	uint32_t size;                   /* of the class, kept at the representative */
-} node;
-
-struct tsr_forest {
-	tsr_arena *arena;
-	TSR_VEC(node) nodes;
-};
 
 tsr_forest *tsr_forest_new(tsr_arena *a)
 {
@@ -26,7 +13,7 @@ tsr_forest *tsr_forest_new(tsr_arena *a)
 uint32_t tsr_forest_add(tsr_forest *f)
 {
 	uint32_t x = f->nodes.n;
-	tsr_push(f->arena, &f->nodes, ((node){.parent = x, .proof = x, .size = 1}));
+	tsr_push(f->arena, &f->nodes, ((tsr_forest_node){.parent = x, .proof = x, .size = 1}));
 	return x;
 }
 
@@ -35,16 +22,8 @@ uint32_t tsr_forest_size(const tsr_forest *f)
 	return f->nodes.n;
 }
 
-uint32_t tsr_forest_find(tsr_forest *f, uint32_t x)
-{
-	node *at = f->nodes.at;
-	while (at[x].parent != x)
-		x = at[x].parent = at[at[x].parent].parent;
-	return x;
-}
-
 /* Turns the proof edges between x and its root around, so that x becomes the root of its proof tree. */
-static void reroot(node *at, uint32_t x)
+static void reroot(tsr_forest_node *at, uint32_t x)
 {
 	uint32_t below = x, reason = 0;
 	for (;;) {
@@ -64,7 +43,7 @@ bool tsr_forest_union(tsr_forest *f, uint32_t a, uint32_t b, uint32_t reason)
 	uint32_t ra = tsr_forest_find(f, a), rb = tsr_forest_find(f, b);
 	if (ra == rb)
 		return false;
-	node *at = f->nodes.at;
+	tsr_forest_node *at = f->nodes.at;
 	uint32_t child = at[ra].size < at[rb].size ? a : b;     /* the smaller side is turned: n log n in all */
 	reroot(at, child);
 	at[child].proof = child == a ? b : a;
@@ -74,12 +53,12 @@ bool tsr_forest_union(tsr_forest *f, uint32_t a, uint32_t b, uint32_t reason)
 	return true;
 }
 
-struct tsr_forest_state { uint32_t from, n; node *nodes; };
+struct tsr_forest_state { uint32_t from, n; tsr_forest_node *nodes; };
 
 tsr_forest_state *tsr_forest_keep(const tsr_forest *f, uint32_t from, uint32_t to, tsr_arena *a)
 {
 	tsr_forest_state *s = TSR_NEW(a, tsr_forest_state);
-	*s = (tsr_forest_state){from, to - from, TSR_NEW_N(a, node, to - from + 1)};
+	*s = (tsr_forest_state){from, to - from, TSR_NEW_N(a, tsr_forest_node, to - from + 1)};
 	for (uint32_t i = from; i < to; i++)
 		s->nodes[i - from] = f->nodes.at[i];
 	return s;
@@ -89,8 +68,8 @@ void tsr_forest_repeat(tsr_forest *f, const tsr_forest_state *s, uint32_t reason
 {
 	uint32_t by = f->nodes.n - s->from;
 	for (uint32_t i = 0; i < s->n; i++) {
-		const node *x = &s->nodes[i];
-		tsr_push(f->arena, &f->nodes, ((node){x->parent + by, x->proof + by, x->reason + reasons, x->size}));
+		const tsr_forest_node *x = &s->nodes[i];
+		tsr_push(f->arena, &f->nodes, ((tsr_forest_node){x->parent + by, x->proof + by, x->reason + reasons, x->size}));
 	}
 }
 
@@ -114,7 +93,7 @@ bool tsr_forest_unchanged(const tsr_forest *f, const tsr_forest_state *s, uint32
 	return true;
 }
 
-static uint32_t depth_of(const node *at, uint32_t x)
+static uint32_t depth_of(const tsr_forest_node *at, uint32_t x)
 {
 	uint32_t depth = 0;
 	for (; at[x].proof != x; x = at[x].proof)
@@ -127,7 +106,7 @@ uint32_t tsr_forest_explain(tsr_forest *f, uint32_t a, uint32_t b, tsr_arena *ou
 	*out = NULL;
 	if (a == b || tsr_forest_find(f, a) != tsr_forest_find(f, b))
 		return 0;
-	const node *at = f->nodes.at;
+	const tsr_forest_node *at = f->nodes.at;
 	uint32_t da = depth_of(at, a), db = depth_of(at, b);
 	uint32_t total = da + db;
 	uint32_t *path = TSR_NEW_N(out_arena, uint32_t, total);

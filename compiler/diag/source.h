@@ -7,6 +7,7 @@
 /* Bytes [start, end) of a file. */
 typedef struct tsr_span { uint32_t file, start, end; } tsr_span;
 #define TSR_NOWHERE ((tsr_span){0, 0, 0})
+static inline bool tsr_span_same(tsr_span a, tsr_span b) { return a.file == b.file && a.start == b.start && a.end == b.end; }
 
 typedef struct tsr_source {
 	tsr_name path;                   /* as it is shown to the user */

@@ -14,11 +14,15 @@
 
 enum { MOST_NODES = 48, SHARED_NODES = 8 };
 
+typedef TSR_VEC(uint32_t) positions;
+
 typedef struct unit_walk {
 	tsr_pass *p;
 	tsr_arena *scratch;
 	tsr_stmts *body;
 	tsr_body_uses uses;
+	positions *touching;         /* per buffer: the statements that touch it, or did, ascending */
+	bool *gone;                  /* per statement: it vanished; they leave the body at the end, so that positions stay */
 	tsr_name unit;
 	bool *exposed;               /* per buffer: some unit reads it before it has stored all of it */
 } unit_walk;
@@ -284,33 +288,74 @@ static bool overwrites(unit_walk *w, uint32_t at, tsr_buffer_id x)
 	return s && s->kind == TSR_STMT_STORE && s->store.buffer == x && !tsr_expr_reads(s->store.value, x) && tsr_nest_covers(w->p->l, &n, s, NULL);
 }
 
+/* Where the statements behind `at` begin. */
+static uint32_t behind(const positions *p, uint32_t at)
+{
+	uint32_t low = 0, high = p->n;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (p->at[middle] <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void note_uses(unit_walk *w, uint32_t at)
+{
+	for (uint32_t i = 0; i < w->uses.at[at].v.n; i++) {
+		positions *p = &w->touching[w->uses.at[at].v.at[i].buffer];
+		uint32_t place = behind(p, at);
+		if (place > 0 && p->at[place - 1] == at)
+			continue;
+		tsr_push(w->scratch, p, at);
+		for (uint32_t j = p->n - 1; j > place; j--)
+			p->at[j] = p->at[j - 1];
+		p->at[place] = at;
+	}
+}
+
+/* The first statement behind `at` that writes what the value reads; `end` where none before that does. */
+static uint32_t first_disturbing(unit_walk *w, uint32_t at, const producer *pr, uint32_t end)
+{
+	for (uint32_t i = 0; i < pr->loads.v.n; i++) {
+		tsr_buffer_id b = pr->loads.v.at[i].buffer;
+		const positions *p = &w->touching[b];
+		for (uint32_t k = behind(p, at); k < p->n && p->at[k] < end; k++)
+			if (tsr_use_writes(tsr_uses_of(&w->uses.at[p->at[k]], b)))
+				end = p->at[k];
+	}
+	return end;
+}
+
 typedef struct readers { uint32_t *takes, n; bool all, replaced; } readers;
 
 /* Who reads this value of X, up to where X is stored anew. */
 static readers find_readers(unit_walk *w, uint32_t at, const producer *pr)
 {
 	readers r = { NULL, 0, true, false };
-	TSR_VEC(uint32_t) takes = { 0 };
-	uint32_t count = 0, end = w->body->n;
-	for (uint32_t j = at + 1; j < end; j++) {
-		if (overwrites(w, j, pr->x)) {
-			r.replaced = true;
-			end = j;
-		} else
-			count += tsr_uses_of(&w->uses.at[j], pr->x).loads;
+	positions takes = { 0 };
+	const positions *p = &w->touching[pr->x];
+	uint32_t count = 0, first = behind(p, at), last = first;
+	for (; last < p->n && !r.replaced; last++) {
+		r.replaced = overwrites(w, p->at[last], pr->x);
+		count += r.replaced ? 0 : tsr_uses_of(&w->uses.at[p->at[last]], pr->x).loads;
 	}
+	last -= r.replaced;
+	uint32_t disturbed = first_disturbing(w, at, pr, w->body->n);
 	bool broken = false;
-	for (uint32_t j = at + 1; j < end; j++) {
+	for (uint32_t i = first; i < last; i++) {
+		uint32_t j = p->at[i];
 		tsr_use use = tsr_uses_of(&w->uses.at[j], pr->x);
-		broken |= tsr_use_writes(use);
+		broken |= tsr_use_writes(use) || disturbed < j;
 		r.all &= !use.updates;
-		if (use.loads) {
-			if (!broken && fits(pr, reader_takes(w, pr, w->body->at[j], &w->uses.at[j]), count))
-				tsr_push(w->scratch, &takes, j);
-			else
-				r.all = false;
-		}
-		broken |= disturbs(pr, &w->uses.at[j]);
+		if (!use.loads)
+			continue;
+		if (!broken && fits(pr, reader_takes(w, pr, w->body->at[j], &w->uses.at[j]), count))
+			tsr_push(w->scratch, &takes, j);
+		else
+			r.all = false;
 	}
 	r.takes = takes.at;
 	r.n = takes.n;
@@ -328,6 +373,7 @@ static bool try_producer(unit_walk *w, uint32_t at, const producer *pr)
 	for (uint32_t i = 0; i < r.n; i++) {
 		tsr_stmt_rewrite(w->body->at[r.takes[i]], substitute, &s);
 		tsr_body_uses_renew(&w->uses, r.takes[i]);
+		note_uses(w, r.takes[i]);
 	}
 	w->p->changes += s.count + vanishes;
 	if (s.count || vanishes)
@@ -336,24 +382,36 @@ static bool try_producer(unit_walk *w, uint32_t at, const producer *pr)
 	return vanishes;
 }
 
+static void walk_unit(unit_walk *w, tsr_loop_unit *unit)
+{
+	w->body = &unit->body;
+	w->unit = unit->name;
+	tsr_body_uses_make(&w->uses, w->scratch, w->body);
+	w->touching = TSR_NEW_N(w->scratch, positions, w->p->l->buffers.n + 1);
+	w->gone = TSR_NEW_N(w->scratch, bool, w->body->n + 1);
+	for (uint32_t at = 0; at < w->body->n; at++)
+		note_uses(w, at);
+	for (uint32_t at = 0; at < w->body->n; at++) {
+		producer pr;
+		w->gone[at] = producer_of(w, w->body->at[at], &pr) && try_producer(w, at, &pr);
+		if (w->gone[at])
+			w->uses.at[at].v.n = 0;
+	}
+	uint32_t kept = 0;
+	for (uint32_t at = 0; at < w->body->n; at++)
+		if (!w->gone[at])
+			w->body->at[kept++] = w->body->at[at];
+	w->body->n = kept;
+}
+
 void tsr_pass_virtual(tsr_pass *p)
 {
 	unit_walk w = { .p = p, .scratch = tsr_arena_new() };
 	w.exposed = TSR_NEW_N(w.scratch, bool, p->l->buffers.n + 1);
 	for (uint32_t i = 0; i < p->l->units.n; i++)
 		expose(&w, &p->l->units.at[i]->body);
-	for (uint32_t i = 0; i < p->l->units.n; i++) {
-		w.body = &p->l->units.at[i]->body;
-		w.unit = p->l->units.at[i]->name;
-		tsr_body_uses_make(&w.uses, w.scratch, w.body);
-		for (uint32_t at = 0; at < w.body->n; at++) {
-			producer pr;
-			if (producer_of(&w, w.body->at[at], &pr) && try_producer(&w, at, &pr)) {
-				tsr_body_remove(&w.uses, at);
-				at--;
-			}
-		}
-	}
+	for (uint32_t i = 0; i < p->l->units.n; i++)
+		walk_unit(&w, p->l->units.at[i]);
 	tsr_arena_free(w.scratch);
 	tsr_pass_simplify(p);
 }

@@ -96,14 +96,14 @@ static void follow_dim(slice *l, uint32_t var)
 	add_cstr(l, v->has_lower ? v->lower_cause : TSR_NO_ID);
 	if (v->bound)
 		add_stamp(l, v->value.from);
-	for (uint32_t i = 0; i < v->defs.n; i++)
-		add_cstr(l, v->defs.at[i]);
+	TSR_EACH(s, i, &v->defs)
+		add_cstr(l, s->cells.at[i].cstr);
 	if (l->closing && v->cause == TSR_NO_ID)
 		add_leaf(l, v->leaf);
 	if (!l->closing || v->cause != TSR_NO_ID)
 		return;
-	for (uint32_t i = 0; i < v->watchers.n; i++)         /* a class that closing decided: by what it found waiting */
-		add_cstr(l, v->watchers.at[i]);
+	TSR_EACH(s, i, &v->watchers)                         /* a class that closing decided: by what it found waiting */
+		add_cstr(l, s->cells.at[i].cstr);
 }
 
 static void follow_row(slice *l, uint32_t var)
@@ -118,8 +118,8 @@ static void follow_row(slice *l, uint32_t var)
 	if (!l->closing || v->cause != TSR_NO_ID)
 		return;
 	add_leaf(l, v->leaf);
-	for (uint32_t i = 0; i < v->watchers.n; i++)
-		add_cstr(l, v->watchers.at[i]);
+	TSR_EACH(s, i, &v->watchers)
+		add_cstr(l, s->cells.at[i].cstr);
 }
 
 /* A constraint's own variables; of what it was derived from, the ranks alone. */
@@ -214,8 +214,6 @@ typedef struct question {
 	uint64_t work;
 } question;
 
-static bool same_span(tsr_span a, tsr_span b) { return a.file == b.file && a.start == b.start && a.end == b.end; }
-
 static bool same_axis(const question *q, tsr_trial *t)
 {
 	tsr_solved out;
@@ -236,7 +234,7 @@ static bool holds(question *q, const tsr_ids *facts)
 	if (q->shape)
 		yes = same_axis(q, t);
 	else if (q->chain->code == TSR_E_HIDDEN_DIM)
-		yes = t->hidden && same_span(t->hidden_at, q->chain->span);
+		yes = t->hidden && tsr_span_same(t->hidden_at, q->chain->span);
 	else
 		yes = t->failed && (!close || t->code == q->chain->code);
 	q->work += t->emitted + facts->n;
@@ -302,14 +300,14 @@ tsr_chain tsr_chain_of(tsr_store *s, const tsr_cstr *c, tsr_diag_code code)
 	slice l = slice_new(s, s->closing);
 	add_cstr(&l, c->id);
 	question q = {.s = s};
-	return answer(&q, (tsr_chain){.code = code, .span = tsr_cstr_root(s, c)->why.span}, slice_end(&l));
+	return answer(&q, (tsr_chain){.code = code, .span = tsr_cstr_root(s, c)->why->span}, slice_end(&l));
 }
 
 tsr_chain tsr_chain_of_place(tsr_store *s, tsr_span span, tsr_diag_code code)
 {
 	slice l = slice_new(s, true);
 	for (uint32_t i = 0; i < s->cstrs.n; i++)
-		if (same_span(s->cstrs.at[i]->why.span, span))
+		if (tsr_span_same(s->cstrs.at[i]->why->span, span))
 			add_cstr(&l, i);
 	question q = {.s = s};
 	return answer(&q, (tsr_chain){.code = code, .span = span, .closing = true}, slice_end(&l));

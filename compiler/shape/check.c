@@ -8,8 +8,8 @@ typedef struct ground_row { uint32_t n, marker; ground *at; } ground_row;
 static _Noreturn void broken(tsr_store *s, const tsr_cstr *c, const char *how)
 {
 	const tsr_cstr *root = tsr_cstr_root(s, c);
-	tsr_position p = root->why.span.file ? tsr_position_of(s->tc, root->why.span) : (tsr_position){"", 0, 0};
-	tsr_bug("shape check: constraint %u (%s, line %u) does not hold: %s", c->id, root->why.what ? root->why.what : "?", p.line, how);
+	tsr_position p = root->why->span.file ? tsr_position_of(s->tc, root->why->span) : (tsr_position){"", 0, 0};
+	tsr_bug("shape check: constraint %u (%s, line %u) does not hold: %s", c->id, root->why->what ? root->why->what : "?", p.line, how);
 }
 
 static ground ground_dim(tsr_store *s, const tsr_cstr *c, tsr_dim d)

@@ -15,55 +15,38 @@
 
 /* ---- step 1 ------------------------------------------------------------------------------------------------------ */
 
-/* The flanks that one inequality proposes for the operand's variable: what is left of the result's axes, known so far,
- * when the operand's flanks are taken from both ends, around the result's marker. False when nothing is known of them. */
-static bool proposal(tsr_store *s, tsr_row res, tsr_row op, uint32_t *lead, uint32_t *trail)
+/* The inequality in a cell of a variable's list, where the variable stands on the given side; NULL where it is another or done. */
+static const tsr_cstr *waiting(tsr_store *s, uint32_t cell, tsr_row_side side)
 {
-	uint32_t marker = res.nlead, n = tsr_row_flanks(res);
-	bool known = !tsr_row_open(res);
+	if (s->cells.at[cell].side != side)
+		return NULL;
+	const tsr_cstr *c = tsr_cell_cstr(s, cell);
+	s->looks++;
+	return c->done ? NULL : c;
+}
+
+/* The flanks that one inequality proposes for the operand's variable: what is left of the result's axes, known so far,
+ * when the operand's flanks are taken from both ends, around the result's marker; nothing when nothing is known of them. */
+static void propose(tsr_store *s, uint32_t by, tsr_outline res, tsr_outline op, tsr_refresh *out)
+{
+	uint32_t marker = res.nlead, n = res.nlead + res.ntrail;
+	bool known = res.var == TSR_NO_ROW;
 	if (!known && res.var != op.var && s->rows.at[res.var].has_bound) {
 		known = true;
 		marker += s->rows.at[res.var].bound_lead;
 		n += s->rows.at[res.var].bound_lead + s->rows.at[res.var].bound_trail;
 	}
-	if (n < tsr_row_flanks(op))
-		return false;
+	if (n < op.nlead + op.ntrail)
+		return;
 	uint32_t to = n - op.ntrail;
 	marker = marker < op.nlead ? op.nlead : marker > to ? to : marker;
-	*lead = marker - op.nlead;
-	*trail = to - marker;
-	return known || *lead + *trail > 0;
-}
-
-/* The row constraint that waits at place i of a variable's list, with its sides; false where it is another or done. */
-static bool waiting(tsr_store *s, const tsr_row_var *v, uint32_t i, tsr_row *res, tsr_row *op)
-{
-	const tsr_cstr *c = s->cstrs.at[v->watchers.at[i]];
-	bool poison = false;
-	s->looks++;
-	if (c->done || c->kind != TSR_C_ROW_BELOW)
-		return false;
-	*res = tsr_row_find(s, c->row.a, &poison);
-	*op = tsr_row_find(s, c->row.b, &poison);
-	return true;
-}
-
-/* Recomputes the candidate of a row variable from those of the results that it is an operand of. */
-static void refresh(tsr_store *s, uint32_t root)
-{
-	tsr_row_var *v = &s->rows.at[root];
-	tsr_row res, op;
-	v->has_bound = false;
-	for (uint32_t i = 0; i < v->watchers.n; i++) {
-		uint32_t l, t;
-		if (!waiting(s, v, i, &res, &op) || op.var != root || !proposal(s, res, op, &l, &t))
-			continue;
-		if (s->guess)
-			tsr_push(s->arena, &s->proposals, ((tsr_proposal){root, v->watchers.at[i], l + t > 0}));
-		v->bound_lead = !v->has_bound || l < v->bound_lead ? l : v->bound_lead;
-		v->bound_trail = !v->has_bound || t < v->bound_trail ? t : v->bound_trail;
-		v->has_bound = true;
-	}
+	if (!known && to == op.nlead)
+		return;
+	if (s->guess)
+		tsr_push(s->arena, &s->proposals, ((tsr_proposal){out->var, by, to > op.nlead}));
+	out->lead = !out->any || marker - op.nlead < out->lead ? marker - op.nlead : out->lead;
+	out->trail = !out->any || to - marker < out->trail ? to - marker : out->trail;
+	out->any = true;
 }
 
 static void mark_dirty(tsr_store *s, tsr_ids *list, uint32_t root)
@@ -75,46 +58,74 @@ static void mark_dirty(tsr_store *s, tsr_ids *list, uint32_t root)
 	tsr_push(s->arena, list, root);
 }
 
-typedef struct visit { uint32_t var, next; } visit;      /* next: place in the variable's list */
+static tsr_refresh first_visit(tsr_store *s, uint32_t var)
+{
+	tsr_row_var *v = &s->rows.at[var];
+	v->state = TSR_ROW_REFRESHED;
+	return (tsr_refresh){.var = var, .left = v->watchers.n, .cell = v->watchers.first};
+}
 
-/* Results before their operands: a variable is refreshed when the dirty variables that it depends on have been. In a
- * circle of variables the one that was reached first sees the candidates of the round before. */
+static void keep(tsr_row_var *v, const tsr_refresh *found)
+{
+	v->has_bound = found->any;
+	v->bound_lead = found->lead;
+	v->bound_trail = found->trail;
+}
+
+/* Goes on through the inequalities that v is an operand of; true where the result of one has to be refreshed first. */
+static bool look_on(tsr_store *s, tsr_refresh *v, uint32_t *first)
+{
+	for (; v->left; v->left--, v->cell = s->cells.at[v->cell].next) {
+		const tsr_cstr *c = waiting(s, v->cell, TSR_SIDE_OPERAND);
+		bool poison = false;
+		if (!c)
+			continue;
+		tsr_outline res = tsr_row_outline(s, &c->row.a, &poison);
+		if (res.var != TSR_NO_ROW && s->rows.at[res.var].state == TSR_ROW_DIRTY) {
+			*first = res.var;
+			return true;
+		}
+		propose(s, c->id, res, tsr_row_outline(s, &c->row.b, &poison), v);
+	}
+	return false;
+}
+
+/* Recomputes the candidates of row variables from those of the results that they are operands of, results before their
+ * operands: a variable is refreshed when the dirty variables that it depends on have been. In a circle of variables the one
+ * that was reached first sees the candidates of the round before. */
 static void refresh_after_results(tsr_store *s, uint32_t root)
 {
-	TSR_VEC(visit) stack = {0};
-	tsr_push(s->arena, &stack, ((visit){root, 0}));
-	while (stack.n) {
-		uint32_t v = stack.at[stack.n - 1].var, i = stack.at[stack.n - 1].next++;
-		tsr_row_var *at = &s->rows.at[v];
-		tsr_row res, op;
-		if (i == 0 && at->state != TSR_ROW_DIRTY) {
-			stack.n--;
+	s->refreshing.n = 0;
+	if (s->rows.at[root].state == TSR_ROW_DIRTY)
+		tsr_push(s->arena, &s->refreshing, first_visit(s, root));
+	while (s->refreshing.n) {
+		tsr_refresh *top = &s->refreshing.at[s->refreshing.n - 1];
+		uint32_t first;
+		if (look_on(s, top, &first)) {
+			tsr_push(s->arena, &s->refreshing, first_visit(s, first));
 			continue;
 		}
-		at->state = TSR_ROW_REFRESHED;
-		if (i == at->watchers.n) {
-			refresh(s, v);
-			stack.n--;
-		} else if (waiting(s, at, i, &res, &op) && op.var == v && tsr_row_open(res) && s->rows.at[res.var].state == TSR_ROW_DIRTY) {
-			tsr_push(s->arena, &stack, ((visit){res.var, 0}));
-		}
+		keep(&s->rows.at[top->var], top);
+		s->refreshing.n--;
 	}
 }
 
-/* What was touched, and every operand that it bears on. */
-static tsr_ids dirty_rows(tsr_store *s)
+/* What was touched, and every operand that it bears on, into s->dirty_now. */
+static void dirty_rows(tsr_store *s)
 {
-	tsr_ids all = {0};
+	tsr_ids *all = &s->dirty_now;
+	all->n = 0;
 	for (uint32_t i = 0; i < s->dirty_rows.n; i++)
-		mark_dirty(s, &all, s->dirty_rows.at[i]);
+		mark_dirty(s, all, s->dirty_rows.at[i]);
 	s->dirty_rows.n = 0;
-	for (uint32_t i = 0; i < all.n; i++) {
-		tsr_row res, op;
-		for (uint32_t j = 0; j < s->rows.at[all.at[i]].watchers.n; j++)
-			if (waiting(s, &s->rows.at[all.at[i]], j, &res, &op) && res.var == all.at[i] && tsr_row_open(op))
-				mark_dirty(s, &all, op.var);
-	}
-	return all;
+	for (uint32_t i = 0; i < all->n && !s->all_dirty; i++)
+		TSR_EACH(s, j, &s->rows.at[all->at[i]].watchers) {
+			const tsr_cstr *c = waiting(s, j, TSR_SIDE_RESULT);
+			uint32_t op = c ? tsr_row_outline(s, &c->row.b, &(bool){false}).var : TSR_NO_ROW;
+			if (op != TSR_NO_ROW)
+				mark_dirty(s, all, op);
+		}
+	s->all_dirty = false;
 }
 
 static tsr_row fresh_axes(tsr_store *s, uint32_t nlead, uint32_t ntrail)
@@ -132,17 +143,17 @@ static tsr_row fresh_axes(tsr_store *s, uint32_t nlead, uint32_t ntrail)
 /* Leaves' open rows take their candidates: the axes are fresh, and get their own bounds through the inequalities. */
 static bool rows_take_bounds(tsr_store *s)
 {
-	tsr_ids dirty = dirty_rows(s);
 	bool any = false;
-	for (uint32_t i = 0; i < dirty.n; i++)
-		refresh_after_results(s, dirty.at[i]);
-	for (uint32_t i = 0; i < dirty.n; i++) {
-		tsr_row_var *v = &s->rows.at[dirty.at[i]];
+	dirty_rows(s);
+	for (uint32_t i = 0; i < s->dirty_now.n; i++)
+		refresh_after_results(s, s->dirty_now.at[i]);
+	for (uint32_t i = 0; i < s->dirty_now.n; i++) {
+		tsr_row_var *v = &s->rows.at[s->dirty_now.at[i]];
 		v->state = TSR_ROW_CLEAN;
 		if (v->bound || !v->has_bound || !v->in_leaf)
 			continue;
 		any = true;
-		tsr_bind_row(s, dirty.at[i], fresh_axes(s, v->bound_lead, v->bound_trail), NULL);
+		tsr_bind_row(s, s->dirty_now.at[i], fresh_axes(s, v->bound_lead, v->bound_trail), NULL);
 	}
 	tsr_solve(s);
 	return any;
@@ -381,7 +392,7 @@ static void close_interiors(tsr_store *s)
 bool tsr_store_close(tsr_store *s)
 {
 	tsr_solve(s);
-	s->closing = true;
+	s->closing = s->all_dirty = true;
 	for (uint32_t v = 0; v < s->rows.n; v++)
 		if (open_row(s, v))
 			tsr_push(s->arena, &s->dirty_rows, v);

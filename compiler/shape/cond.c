@@ -50,7 +50,7 @@ void tsr_visit_at_least(tsr_store *s, tsr_cstr *c)
 	if (!tsr_dim_size(s, d, &size))
 		return;
 	if (!tsr_size_is_const(size))
-		tsr_require(s, TSR_CONDITION_AT_LEAST, size, tsr_size_const(c->at_least.n), &c->why);
+		tsr_require(s, TSR_CONDITION_AT_LEAST, size, tsr_size_const(c->at_least.n), c->why);
 	if (too_small(size, c->at_least.n)) {
 		tsr_fault_at_least(s, c, size);
 		tsr_poison_dim(s, c->at_least.d);
@@ -95,7 +95,7 @@ static product axes_product(tsr_store *s, tsr_cstr *c)
 			multiply(s, c, &p, tsr_row_axis(r, j));
 		if (tsr_row_open(r)) {
 			p.nopen++;
-			tsr_watch_row(s, c, r.var);
+			tsr_watch_row(s, c, r.var, TSR_SIDE_NONE);
 		}
 	}
 	return p;
@@ -119,9 +119,9 @@ static void total_known(tsr_store *s, tsr_cstr *c, tsr_size have, bool has_want,
 		return;
 	c->done = true;
 	if (has_want) {
-		if (!tsr_size_meet(s, have, want, &c->why))
+		if (!tsr_size_meet(s, have, want, c->why))
 			fail_total(s, c, have, want);
-	} else if (tsr_size_divide(s, have, c->total.coef, true, &c->why, &d) && !too_small(d, 1)) {
+	} else if (tsr_size_divide(s, have, c->total.coef, true, c->why, &d) && !too_small(d, 1)) {
 		tsr_dim_equate(s, c, c->total.d, derived(c, d, NULL));
 	} else {
 		fail_total(s, c, have, tsr_size_const(c->total.coef));
@@ -168,7 +168,7 @@ static void total_axis(tsr_store *s, tsr_cstr *c, const product *p, tsr_size wan
 	tsr_size q = number ? want : ratio(s, want, p->known);
 	if (premature(s, c, q, true, NULL))
 		return;
-	if (number && !tsr_size_divide(s, want, p->known.k, true, &c->why, &q))
+	if (number && !tsr_size_divide(s, want, p->known.k, true, c->why, &q))
 		q = tsr_size_const(0);
 	if (!number && q.k == 0 && s->settling < TSR_SETTLE_BOUNDS) {
 		tsr_push(s->arena, &s->late, c->id);
@@ -234,12 +234,12 @@ static void affine_solve(tsr_store *s, tsr_cstr *c, tsr_dim unknown, tsr_size nu
 	tsr_size q;
 	if (premature(s, c, tsr_size_is_const(num) ? tsr_size_const(num.k == by) : num, basis_open, basis))
 		return;
-	if (!tsr_size_divide(s, num, by, true, &c->why, &q) || too_small(q, 1)) {
+	if (!tsr_size_divide(s, num, by, true, c->why, &q) || too_small(q, 1)) {
 		fail_affine(s, c);
 		return;
 	}
 	if (!tsr_size_is_const(q) && (num.k != 0 || c->affine.term->has_kernel))
-		tsr_require(s, TSR_CONDITION_AT_LEAST, q, tsr_size_const(1), &c->why);
+		tsr_require(s, TSR_CONDITION_AT_LEAST, q, tsr_size_const(1), c->why);
 	tsr_dim_equate(s, c, unknown, derived(c, q, basis));
 }
 
@@ -254,7 +254,7 @@ static void affine_bounded(tsr_store *s, tsr_cstr *c, tsr_dim d, bool covered, t
 	if (too_small(room, 0))
 		fail_affine(s, c);
 	else if (!tsr_size_is_const(room))
-		tsr_require(s, TSR_CONDITION_AT_LEAST, size, cover, &c->why);
+		tsr_require(s, TSR_CONDITION_AT_LEAST, size, cover, c->why);
 }
 
 void tsr_visit_affine(tsr_store *s, tsr_cstr *c)
@@ -302,7 +302,7 @@ void tsr_visit_affine(tsr_store *s, tsr_cstr *c)
 		if (how == TSR_MEET_BASIS) {
 			tsr_fault_meet(s, c, o, k, how);
 			poison_all(s, c, 3, terms);
-		} else if (too_small(sum, 1) || (has_d && !tsr_size_meet(s, ds, sum, &c->why))) {
+		} else if (too_small(sum, 1) || (has_d && !tsr_size_meet(s, ds, sum, c->why))) {
 			fail_affine(s, c);
 		} else if (!has_d && !has_k && !basis_of(o)) {
 			return;                                       /* a padded axis bears the name that the kernel may have */
@@ -389,7 +389,7 @@ static void concat_rest(tsr_store *s, tsr_cstr *c, const parts *p, tsr_dim d, ts
 	} else if (p->nvars == 1 && (!p->nknown || !premature(s, c, rest, p->basis != NULL, basis_of(d)))) {
 		c->done = true;
 		if (!tsr_size_is_const(rest) && p->nknown && !TSR_PLANTED(11))    /* what is known when the program runs is there */
-			tsr_require(s, TSR_CONDITION_AT_LEAST, rest, tsr_size_const(1), &c->why);
+			tsr_require(s, TSR_CONDITION_AT_LEAST, rest, tsr_size_const(1), c->why);
 		tsr_dim_equate(s, c, p->var, p->nknown ? derived(c, rest, basis_of(d)) : d);
 	}
 }
@@ -408,7 +408,7 @@ void tsr_visit_concat(tsr_store *s, tsr_cstr *c)
 		fail_concat(s, c, p.sum, tsr_size_const(1));
 	} else if (p.nvars == 0) {
 		c->done = true;
-		if (p.nknown > 1 && tsr_dim_size(s, d, &whole) && !tsr_size_meet(s, p.sum, whole, &c->why))
+		if (p.nknown > 1 && tsr_dim_size(s, d, &whole) && !tsr_size_meet(s, p.sum, whole, c->why))
 			fail_concat(s, c, p.sum, whole);
 		else if (p.nknown > 1 && d.kind == TSR_DIM_UNIT)
 			tsr_fault_unit_term(s, c);

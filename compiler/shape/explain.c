@@ -6,16 +6,14 @@
 
 static const char *const kind_names[] = {"batch", "input", "output", ""};
 
-static bool same_span(tsr_span a, tsr_span b) { return a.file == b.file && a.start == b.start && a.end == b.end; }
-
 /* " of `x`": the tensor on the operand's side of c. */
 static const char *of_operand(tsr_store *s, const tsr_cstr *c)
 {
 	return c->kind_b == TSR_KINDS ? "" : tsr_format(s->arena, " of %s", tsr_operand_words(s, c));
 }
 
-static const char *what_of(const tsr_cstr *c) { return c->why.what ? c->why.what : ""; }
-static const char *colon(const tsr_cstr *c) { return c->why.what ? ": " : ""; }
+static const char *what_of(const tsr_cstr *c) { return c->why->what ? c->why->what : ""; }
+static const char *colon(const tsr_cstr *c) { return c->why->what ? ": " : ""; }
 
 /* ---- the story: a headline, and the chain behind it ------------------------------------------------------------- */
 
@@ -32,7 +30,7 @@ static story found(tsr_store *s, tsr_diag_code code, const tsr_cstr *c)
 	story t = {.s = s, .c = c};
 	s->nerrors++;
 	if (!s->trial) {
-		bool placed = tsr_cstr_root(s, c)->why.span.file;     /* who gives no places asks for no chain */
+		bool placed = tsr_cstr_root(s, c)->why->span.file;     /* who gives no places asks for no chain */
 		t.chain = placed ? tsr_chain_of(s, c, code) : (tsr_chain){.code = code};
 		tsr_telling_init(&t.telling, s, t.chain.nfacts, t.chain.facts);
 		tsr_push(s->arena, &s->chains, t.chain);
@@ -90,7 +88,7 @@ static tsr_diag *report(story *t, const char *text, uint32_t n, const tsr_dim *s
 	if (s->trial)
 		return NULL;
 	const tsr_cstr *root = tsr_cstr_root(s, t->c);
-	tsr_diag *d = headline(s, t->chain.code, &root->why, tsr_format(s->arena, "%s%s%s", what_of(root), colon(root), text));
+	tsr_diag *d = headline(s, t->chain.code, root->why, tsr_format(s->arena, "%s%s%s", what_of(root), colon(root), text));
 	for (uint32_t i = 0; i < n; i++)
 		tsr_tell_dim(&t->telling, sides[i]);
 	tell(t, d);
@@ -108,7 +106,7 @@ static const tsr_cstr *other_fact(const story *t, const tsr_cstr *root, bool *no
 	*none = true;
 	for (uint32_t i = 0; i < t->chain.nfacts; i++) {
 		const tsr_cstr *f = t->s->cstrs.at[t->chain.facts[i]];
-		if (f == root || f->kind != root->kind || !same_span(f->why.span, root->why.span) || f->kind_a == TSR_KINDS)
+		if (f == root || f->kind != root->kind || !tsr_span_same(f->why->span, root->why->span) || f->kind_a == TSR_KINDS)
 			continue;
 		other = *none ? f : NULL;
 		*none = false;
@@ -125,9 +123,7 @@ static const char *both_sides(story *t, const tsr_cstr *c, const char *x, const 
 		return NULL;
 	const char *at = tsr_axis_words(s, c), *of = tsr_operand_words(s, c);
 	if (c->kind_a == TSR_INPUT && c->kind_b == TSR_OUTPUT && c->operand == 1) {
-		tsr_cstr left = *c;
-		left.operand = 0;
-		left.kind_b = TSR_INPUT;
+		const tsr_cstr left = {.kind = c->kind, .kind_b = TSR_INPUT, .axis = c->axis, .back = c->back, .why = c->why, .dim = c->dim};
 		tsr_tell_not(&t->telling, root);
 		return tsr_format(s->arena, "%s of %s is %s, and meets %s of %s, which is %s", tsr_axis_words(s, &left), tsr_operand_words(s, &left), x,
 			at, of, y);
@@ -138,9 +134,9 @@ static const char *both_sides(story *t, const tsr_cstr *c, const char *x, const 
 		tsr_tell_not(&t->telling, root);
 		return tsr_format(s->arena, "%s is %s in %s and %s in %s", at, x, tsr_operand_words(s, other), y, of);
 	}
-	if (none && root->why.result && !strncmp(what_of(root), "the assignment", 14) && strcmp(tsr_operand_words(s, c), "the result")) {
+	if (none && root->why->result && !strncmp(what_of(root), "the assignment", 14) && strcmp(tsr_operand_words(s, c), "the result")) {
 		tsr_tell_not(&t->telling, root);
-		return tsr_format(s->arena, "%s is %s in `%s`, the target, and %s in %s", at, x, root->why.result, y, of);
+		return tsr_format(s->arena, "%s is %s in `%s`, the target, and %s in %s", at, x, root->why->result, y, of);
 	}
 	if (none && root->kind == TSR_C_ROW_EQUAL) {
 		tsr_tell_not(&t->telling, root);
@@ -374,7 +370,7 @@ void tsr_fault_hidden(tsr_store *s, uint32_t leaf, uint32_t var, tsr_kind kind)
 		tsr_tell_not(&t.telling, s->cstrs.at[l->source + k]);
 	tsr_why why = {.span = TSR_NOWHERE};
 	if (l)
-		why = (tsr_why){.span = l->span, .within = written(s, l->span, s->cstrs.at[l->source]->why.within)};
+		why = (tsr_why){.span = l->span, .within = written(s, l->span, s->cstrs.at[l->source]->why->within)};
 	tsr_diag *d = headline(s, TSR_E_HIDDEN_DIM, &why,
 		tsr_format(s->arena, "you forgot to specify the hidden dimension%s%s: nothing %s", where, name, place));
 	tell(&t, d);

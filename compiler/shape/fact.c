@@ -6,16 +6,15 @@
 
 static const char *const kind_names[] = {"batch", "input", "output", ""};
 
-static bool same_span(tsr_span a, tsr_span b) { return a.file == b.file && a.start == b.start && a.end == b.end; }
-
 static bool dims_of(const tsr_cstr *c) { return c->kind == TSR_C_DIM_EQUAL || c->kind == TSR_C_DIM_BELOW; }
 
 static tsr_name label_of(tsr_store *s, const tsr_cstr *c)
 {
-	tsr_dim sides[2] = {c->dim.a, c->dim.b};
-	for (uint32_t i = 0; i < 2 && dims_of(c); i++)
-		if (sides[i].kind == TSR_DIM_VAR && s->dims.at[sides[i].var].label)
-			return s->dims.at[sides[i].var].label;
+	for (uint32_t i = 0; i < 2 && dims_of(c); i++) {
+		const tsr_dim *side = i == 0 ? &c->dim.a : &c->dim.b;
+		if (side->kind == TSR_DIM_VAR && s->dims.at[side->var].label)
+			return s->dims.at[side->var].label;
+	}
 	return NULL;
 }
 
@@ -42,12 +41,12 @@ const char *tsr_axis_words(tsr_store *s, const tsr_cstr *c)
 const char *tsr_operand_words(tsr_store *s, const tsr_cstr *c)
 {
 	if (c->operand < 0)
-		return c->why.result ? tsr_format(s->arena, "`%s`", c->why.result) : "the result";
-	if (c->operand < 3 && c->why.operands[c->operand])
-		return tsr_format(s->arena, "`%s`", c->why.operands[c->operand]);
-	if (c->why.noperands == 1)
+		return c->why->result ? tsr_format(s->arena, "`%s`", c->why->result) : "the result";
+	if (c->operand < 3 && c->why->operands[c->operand])
+		return tsr_format(s->arena, "`%s`", c->why->operands[c->operand]);
+	if (c->why->noperands == 1)
 		return "the operand";
-	if (c->why.noperands == 2)
+	if (c->why->noperands == 2)
 		return c->operand ? "the right operand" : "the left operand";
 	return tsr_format(s->arena, "operand %d", c->operand + 1);
 }
@@ -66,8 +65,8 @@ static void source_words(tsr_store *s, const tsr_cstr *c, tsr_text *t)
 	const tsr_leaf *l = &s->leaves.at[c->source.leaf];
 	bool poison = false;
 	tsr_row r = tsr_row_find(s, l->shape.row[c->kind_b], &poison);
-	const char *name = c->why.result ? tsr_format(s->arena, "`%s`", c->why.result) : "", *kind = kind_names[c->kind_b];
-	tsr_text_addf(t, "%s%s%s ", c->why.what ? c->why.what : *name ? "" : "this", c->why.what && *name ? " " : "", name);
+	const char *name = c->why->result ? tsr_format(s->arena, "`%s`", c->why->result) : "", *kind = kind_names[c->kind_b];
+	tsr_text_addf(t, "%s%s%s ", c->why->what ? c->why->what : *name ? "" : "this", c->why->what && *name ? " " : "", name);
 	uint32_t n = tsr_row_flanks(r);
 	if (tsr_row_open(l->shape.row[c->kind_b]) && !tsr_row_flanks(l->shape.row[c->kind_b]))
 		tsr_text_addf(t, "is declared without %s axes", kind);
@@ -95,7 +94,7 @@ static void dim_words(tsr_store *s, const tsr_cstr *c, tsr_text *t)
 	tsr_name b = c->dim.b.kind == TSR_DIM_VAR ? s->dims.at[c->dim.b.var].label : NULL;
 	const tsr_cstr *term = c->id + 1 < s->cstrs.n ? s->cstrs.at[c->id + 1] : NULL;
 	if (term && term->parent == c->id && (term->kind == TSR_C_AFFINE || term->kind == TSR_C_CONCAT))
-		tsr_text_addf(t, "an axis is `%s`", spec_text(s, c->why.other));
+		tsr_text_addf(t, "an axis is `%s`", spec_text(s, c->why->other));
 	else if (a && b)
 		tsr_text_addf(t, "axis `%s` is as long as axis `%s`", a, b);
 	else if (a || b)
@@ -109,11 +108,11 @@ static void row_words(tsr_store *s, const tsr_cstr *c, tsr_text *t)
 {
 	if (c->kind_b == TSR_KINDS)
 		tsr_text_add(t, c->kind == TSR_C_ROW_EQUAL ? "two rows of axes are one" : "the axes agree");
-	else if (c->kind == TSR_C_ROW_EQUAL && c->kind_a == c->kind_b && c->why.other.file)
+	else if (c->kind == TSR_C_ROW_EQUAL && c->kind_a == c->kind_b && c->why->other.file)
 		tsr_text_addf(t, "the %s axes of %s are those of the spec", kind_names[c->kind_b], tsr_operand_words(s, c));
 	else if (c->kind == TSR_C_ROW_BELOW && c->kind_a == TSR_INPUT && c->kind_b == TSR_OUTPUT && c->operand == 1)
 		tsr_text_addf(t, "the input axes of %s meet the output axes of %s",
-			c->why.operands[0] ? tsr_format(s->arena, "`%s`", c->why.operands[0]) : "the left operand", tsr_operand_words(s, c));
+			c->why->operands[0] ? tsr_format(s->arena, "`%s`", c->why->operands[0]) : "the left operand", tsr_operand_words(s, c));
 	else if (c->kind_a != c->kind_b)
 		tsr_text_addf(t, "the %s axes of the result are the %s axes of %s", kind_names[c->kind_a], kind_names[c->kind_b],
 			tsr_operand_words(s, c));
@@ -132,7 +131,7 @@ static void axis_of_operation(tsr_store *s, const tsr_cstr *root, const tsr_cstr
 		tsr_text_addf(t, "%s of %s is the spec's%s", position(s, c, c->kind_b), tsr_operand_words(s, c), size);
 	else if (c->kind_a == TSR_INPUT && c->kind_b == TSR_OUTPUT && c->operand == 1)
 		tsr_text_addf(t, "%s of %s meets %s of %s%s", position(s, c, c->kind_a),
-			root->why.operands[0] ? tsr_format(s->arena, "`%s`", root->why.operands[0]) : "the left operand",
+			root->why->operands[0] ? tsr_format(s->arena, "`%s`", root->why->operands[0]) : "the left operand",
 			position(s, c, c->kind_b), tsr_operand_words(s, c), size);
 	else if (c->kind_a != c->kind_b)
 		tsr_text_addf(t, "%s of the result is %s of %s%s", position(s, c, c->kind_a), position(s, c, c->kind_b),
@@ -183,7 +182,7 @@ void tsr_telling_init(tsr_telling *t, tsr_store *s, uint32_t n, const uint32_t *
 
 static bool same_operation(const tsr_cstr *a, const tsr_cstr *b)
 {
-	return same_span(a->why.span, b->why.span) && (a->why.what == b->why.what || (a->why.what && b->why.what && !strcmp(a->why.what, b->why.what)));
+	return tsr_span_same(a->why->span, b->why->span) && (a->why->what == b->why->what || (a->why->what && b->why->what && !strcmp(a->why->what, b->why->what)));
 }
 
 void tsr_tell_not(tsr_telling *t, const tsr_cstr *c)
@@ -204,10 +203,10 @@ void tsr_tell_cstr(tsr_telling *t, const tsr_cstr *c, tsr_dim value)
 	struct tsr_told *at = NULL;
 	bool source = root->kind == TSR_C_SOURCE;
 	for (uint32_t i = 0; i < t->told.n && !at; i++)
-		if (same_span(t->told.at[i].span, root->why.span) && t->told.at[i].what == (source ? NULL : root->why.what))
+		if (tsr_span_same(t->told.at[i].span, root->why->span) && t->told.at[i].what == (source ? NULL : root->why->what))
 			at = &t->told.at[i];
 	if (!at) {
-		tsr_push(s->arena, &t->told, ((struct tsr_told){root->why.span, source ? NULL : root->why.what, {0}}));
+		tsr_push(s->arena, &t->told, ((struct tsr_told){root->why->span, source ? NULL : root->why->what, {0}}));
 		at = &t->told.at[t->told.n - 1];
 		tsr_text_init(&at->text, s->arena);
 		if (at->what)

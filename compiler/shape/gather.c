@@ -36,7 +36,7 @@ void tsr_visit_lookup(tsr_store *s, tsr_cstr *c)
 		tsr_derive_row_equal(s, c, rest, tsr_row_empty());
 		tsr_derive_row_equal(s, c, c->lookup.rest_input, tsr_row_empty());
 	} else {
-		tsr_watch_row(s, c, batch.var);
+		tsr_watch_row(s, c, batch.var, TSR_SIDE_NONE);
 	}
 }
 
@@ -64,8 +64,8 @@ void tsr_visit_join(tsr_store *s, tsr_cstr *c)
 	if (poison) {
 		poison_rows(s, c, 3, (tsr_row[]){c->join.whole, c->join.front, c->join.back});
 	} else if (tsr_row_open(front) && tsr_row_open(back)) {
-		tsr_watch_row(s, c, front.var);
-		tsr_watch_row(s, c, back.var);
+		tsr_watch_row(s, c, front.var, TSR_SIDE_NONE);
+		tsr_watch_row(s, c, back.var, TSR_SIDE_NONE);
 	} else {
 		c->done = true;
 		tsr_derive_row_equal(s, c, c->join.whole, joined(s, front, back));

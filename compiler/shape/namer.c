@@ -199,8 +199,8 @@ static const tsr_cstr *term_of(tsr_namer *n, uint32_t root)
 {
 	const tsr_dim_var *v = &n->s->dims.at[root];
 	const tsr_cstr *only = NULL;
-	for (uint32_t i = 0; i < v->defs.n; i++) {
-		const tsr_cstr *c = n->s->cstrs.at[v->defs.at[i]];
+	TSR_EACH(n->s, i, &v->defs) {
+		const tsr_cstr *c = tsr_cell_cstr(n->s, i);
 		if (only && !c->done)
 			return NULL;
 		only = c->done ? only : c;
@@ -392,7 +392,7 @@ const char *tsr_namer_where(tsr_namer *n)
 		case TSR_C_DIM_BELOW: dims_clause(n, &t, c->dim.a, c->dim.b, " <= "); break;
 		case TSR_C_DIM_EQUAL: dims_clause(n, &t, c->dim.a, c->dim.b, " = "); break;
 		case TSR_C_ROW_BELOW: rows_clause(n, &t, c, c->row.a, c->row.b, " <= "); break;
-		case TSR_C_ROW_EQUAL: rows_clause(n, &t, c, c->row.rest_a, c->row.rest_b, " = "); break;
+		case TSR_C_ROW_EQUAL: rows_clause(n, &t, c, c->row.rest[0], c->row.rest[1], " = "); break;
 		case TSR_C_AT_LEAST:
 			if (c->at_least.n > 1 && is_seen(n, c->at_least.d)) {
 				clause(&t);

@@ -70,13 +70,13 @@ static void pair_two(tsr_store *s, tsr_cstr *c, tsr_cstr *d, uint32_t most, equa
 
 static void pair_all(tsr_store *s, uint32_t root, uint32_t most, equations *out)
 {
-	const tsr_ids *defs = &s->dims.at[root].defs;
-	for (uint32_t i = 0; i < defs->n; i++)
-		for (uint32_t j = 0; j < i; j++) {
-			tsr_cstr *c = s->cstrs.at[defs->at[i]], *d = s->cstrs.at[defs->at[j]];
-			if (c->kind == TSR_C_CONCAT && d->kind == TSR_C_CONCAT && !c->done && !d->done)
-				pair_two(s, c, d, most, out);
-		}
+	TSR_VEC(tsr_cstr *) open = {0};
+	TSR_EACH(s, i, &s->dims.at[root].defs)
+		if (tsr_cell_cstr(s, i)->kind == TSR_C_CONCAT && !tsr_cell_cstr(s, i)->done)
+			tsr_push(s->arena, &open, tsr_cell_cstr(s, i));
+	for (uint32_t i = 0; i < open.n; i++)
+		for (uint32_t j = 0; j < i; j++)
+			pair_two(s, open.at[i], open.at[j], most, out);
 }
 
 /* All equations of this round, and whether one of them gives an unknown its value. */

@@ -85,7 +85,7 @@ static void look_at(reading *r, const tsr_cstr *c)
 			open_dim(r, tsr_row_axis(a, i));
 		return;
 	}
-	case TSR_C_ROW_EQUAL: busy_row(r, c->row.rest_a); busy_row(r, c->row.rest_b); return;
+	case TSR_C_ROW_EQUAL: busy_row(r, c->row.rest[0]); busy_row(r, c->row.rest[1]); return;
 	case TSR_C_DIM_EQUAL: busy_dim(r, c->dim.a); busy_dim(r, c->dim.b); return;
 	case TSR_C_AT_LEAST:
 		if (c->at_least.n > 1)

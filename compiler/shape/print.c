@@ -225,14 +225,14 @@ static void print_cstr(tsr_store *s, const tsr_cstr *c, FILE *out)
 /* The file name is left out and the columns are kept, so that a dump depends on the program alone. */
 static void print_why(tsr_store *s, const tsr_cstr *c, FILE *out)
 {
-	if (c->why.what)
-		fprintf(out, "   %s", c->why.what);
+	if (c->why->what)
+		fprintf(out, "   %s", c->why->what);
 	if (c->kind_a != TSR_KINDS)
 		fprintf(out, " %s", kind_names[c->kind_a]);
 	if (c->operand >= 0)
 		fprintf(out, " operand %d", c->operand + 1);
-	if (c->why.span.file) {
-		tsr_position p = tsr_position_of(s->tc, c->why.span);
+	if (c->why->span.file) {
+		tsr_position p = tsr_position_of(s->tc, c->why->span);
 		fprintf(out, "   line %u:%u", p.line, p.column);
 	}
 	fputc('\n', out);

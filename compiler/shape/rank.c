@@ -40,14 +40,13 @@ static bool relax_all(search *g, uint32_t p)
 {
 	tsr_store *s = g->s;
 	uint32_t root = g->nodes.at[p];
-	const tsr_ids *watchers = &s->rows.at[root].watchers;
-	for (uint32_t i = 0; i < watchers->n; i++) {
-		const tsr_cstr *c = s->cstrs.at[watchers->at[i]];
+	TSR_EACH(s, i, &s->rows.at[root].watchers) {
+		const tsr_cstr *c = tsr_cell_cstr(s, i);
 		if (c->done || (c->kind != TSR_C_ROW_BELOW && c->kind != TSR_C_ROW_EQUAL))
 			continue;
 		bool poison = false, equal = c->kind == TSR_C_ROW_EQUAL;
-		tsr_row a = tsr_row_find(s, equal ? c->row.rest_a : c->row.a, &poison);
-		tsr_row b = tsr_row_find(s, equal ? c->row.rest_b : c->row.b, &poison);
+		tsr_row a = tsr_row_find(s, equal ? c->row.rest[0] : c->row.a, &poison);
+		tsr_row b = tsr_row_find(s, equal ? c->row.rest[1] : c->row.b, &poison);
 		if (poison || !tsr_row_open(a) || !tsr_row_open(b))
 			continue;
 		int64_t k = (int64_t)tsr_row_flanks(b) - tsr_row_flanks(a);

@@ -20,7 +20,8 @@ typedef struct mark { uint32_t dims, rows, cstrs, leaves, emitted, symbols, cond
 typedef struct scheme {
 	tsr_dim_var *dims;
 	tsr_row_var *rows;
-	tsr_cstr *cstrs;
+	tsr_cstr **cstrs;
+	tsr_cells cells;                 /* of the variables' lists */
 	tsr_leaf *leaves;
 	uint32_t *emitted;
 	tsr_forest_state *dim_forest, *row_forest;
@@ -55,7 +56,14 @@ bool tsr_region_empty(const tsr_region *r) { return r->from.cstrs == r->to.cstrs
 /* ---- copies ------------------------------------------------------------------------------------------------------------ */
 
 /* Moves every id of one region; `outside` is set where an id belongs to none. */
-typedef struct mover { tsr_store *s; mark from, to; mark by; bool outside; } mover;
+typedef struct mover {
+	tsr_store *s;
+	mark from, to;
+	mark by;
+	bool outside;
+	const tsr_cells *cells;          /* lists are made of these, */
+	tsr_cells *to_cells;             /* and will be of those */
+} mover;
 
 static uint32_t moved(mover *m, uint32_t id, uint32_t from, uint32_t to, uint32_t by)
 {
@@ -107,35 +115,47 @@ static tsr_ids move_ids(mover *m, const tsr_ids *ids, uint32_t from, uint32_t to
 	return out;
 }
 
-static tsr_ids move_cstrs(mover *m, const tsr_ids *ids) { return move_ids(m, ids, m->from.cstrs, m->to.cstrs, m->by.cstrs); }
+static tsr_list move_list(mover *m, const tsr_list *l)
+{
+	tsr_list out = {0};
+	for (uint32_t i = 0, at = l->first; i < l->n; i++, at = m->cells->at[at].next) {
+		tsr_cell cell = m->cells->at[at];
+		cell.cstr = moved_cstr(m, cell.cstr);
+		tsr_cells_add(m->s->arena, m->to_cells, &out, cell);
+	}
+	return out;
+}
 
 static tsr_dim_var move_dim_var(mover *m, tsr_dim_var v)
 {
-	v.value = v.bound ? move_dim(m, v.value) : v.value;
-	v.lower = v.has_lower ? move_dim(m, v.lower) : v.lower;
+	if (v.bound)
+		v.value = move_dim(m, v.value);
+	else if (v.has_lower)
+		v.lower = move_dim(m, v.lower);
 	v.cause = moved_cstr(m, v.cause);
 	v.lower_cause = moved_cstr(m, v.lower_cause);
 	if (v.leaf != TSR_NO_ID)
 		v.leaf = moved(m, v.leaf, m->from.leaves, m->to.leaves, m->by.leaves);
-	v.defs = move_cstrs(m, &v.defs);
-	v.watchers = move_cstrs(m, &v.watchers);
+	v.defs = move_list(m, &v.defs);
+	v.watchers = move_list(m, &v.watchers);
 	return v;
 }
 
 static tsr_row_var move_row_var(mover *m, tsr_row_var v)
 {
-	v.value = v.bound ? move_row(m, v.value) : v.value;
+	if (v.bound)
+		v.value = move_row(m, v.value);
 	v.cause = moved_cstr(m, v.cause);
 	if (v.leaf != TSR_NO_ID)
 		v.leaf = moved(m, v.leaf, m->from.leaves, m->to.leaves, m->by.leaves);
-	v.watchers = move_cstrs(m, &v.watchers);
+	v.watchers = move_list(m, &v.watchers);
 	return v;
 }
 
 static void move_payload(mover *m, tsr_cstr *c)
 {
 	tsr_affine *term;
-	tsr_row *rows;
+	tsr_row *rows = c->kind == TSR_C_ROW_EQUAL ? TSR_NEW_N(m->s->arena, tsr_row, 2) : NULL;
 	switch (c->kind) {
 	case TSR_C_DIM_EQUAL: case TSR_C_DIM_BELOW:
 		c->dim.a = move_dim(m, c->dim.a);
@@ -144,8 +164,10 @@ static void move_payload(mover *m, tsr_cstr *c)
 	case TSR_C_ROW_EQUAL: case TSR_C_ROW_BELOW:
 		c->row.a = move_row(m, c->row.a);
 		c->row.b = move_row(m, c->row.b);
-		c->row.rest_a = move_row(m, c->row.rest_a);
-		c->row.rest_b = move_row(m, c->row.rest_b);
+		for (uint32_t i = 0; i < 2 && rows; i++)
+			rows[i] = move_row(m, c->row.rest[i]);
+		if (rows)
+			c->row.rest = rows;
 		return;
 	case TSR_C_AT_LEAST: c->at_least.d = move_dim(m, c->at_least.d); return;
 	case TSR_C_TOTAL:
@@ -155,6 +177,8 @@ static void move_payload(mover *m, tsr_cstr *c)
 		c->total.rows = rows;
 		if (c->total.has_dim)
 			c->total.d = move_dim(m, c->total.d);
+		c->total.on_dims = move_ids(m, &c->total.on_dims, m->from.dims, m->to.dims, m->by.dims);
+		c->total.on_rows = move_ids(m, &c->total.on_rows, m->from.rows, m->to.rows, m->by.rows);
 		return;
 	case TSR_C_AFFINE:
 		term = TSR_NEW(m->s->arena, tsr_affine);
@@ -168,6 +192,7 @@ static void move_payload(mover *m, tsr_cstr *c)
 	case TSR_C_CONCAT:
 		c->concat.d = move_dim(m, c->concat.d);
 		c->concat.at = move_axes(m, c->concat.at, c->concat.n);
+		c->concat.on_dims = move_ids(m, &c->concat.on_dims, m->from.dims, m->to.dims, m->by.dims);
 		return;
 	case TSR_C_LOOKUP:
 		c->lookup.batch = move_row(m, c->lookup.batch);
@@ -187,13 +212,17 @@ static void move_payload(mover *m, tsr_cstr *c)
 	}
 }
 
-static tsr_cstr move_cstr(mover *m, tsr_cstr c)
+static tsr_cstr *move_cstr(mover *m, const tsr_cstr *of)
 {
-	move_payload(m, &c);
-	c.id = moved_cstr(m, c.id);
-	c.parent = moved_cstr(m, c.parent);
-	c.on_dims = move_ids(m, &c.on_dims, m->from.dims, m->to.dims, m->by.dims);
-	c.on_rows = move_ids(m, &c.on_rows, m->from.rows, m->to.rows, m->by.rows);
+	tsr_cstr *c = tsr_cstr_copy(m->s->arena, of);
+	bool rows = c->kind == TSR_C_ROW_EQUAL || c->kind == TSR_C_ROW_BELOW || c->kind == TSR_C_LOOKUP || c->kind == TSR_C_JOIN;
+	move_payload(m, c);
+	c->id = moved_cstr(m, c->id);
+	c->parent = moved_cstr(m, c->parent);
+	for (uint32_t i = 0; i < sizeof c->on / sizeof *c->on; i++)
+		if (c->on[i])
+			c->on[i] = 1 + (rows ? moved(m, c->on[i] - 1, m->from.rows, m->to.rows, m->by.rows)
+				: moved(m, c->on[i] - 1, m->from.dims, m->to.dims, m->by.dims));
 	return c;
 }
 
@@ -218,11 +247,13 @@ bool tsr_region_keep(tsr_store *s, tsr_region *r)
 	if (!quiet(r) || s->head < s->queue.n)
 		return false;
 	scheme *k = TSR_NEW(s->arena, scheme);
+	m.cells = &s->cells;
+	m.to_cells = &k->cells;
 	k->from = r->from;
 	k->to = r->to;
 	k->dims = TSR_NEW_N(s->arena, tsr_dim_var, r->to.dims - r->from.dims + 1);
 	k->rows = TSR_NEW_N(s->arena, tsr_row_var, r->to.rows - r->from.rows + 1);
-	k->cstrs = TSR_NEW_N(s->arena, tsr_cstr, r->to.cstrs - r->from.cstrs + 1);
+	k->cstrs = TSR_NEW_N(s->arena, tsr_cstr *, r->to.cstrs - r->from.cstrs + 1);
 	k->leaves = TSR_NEW_N(s->arena, tsr_leaf, r->to.leaves - r->from.leaves + 1);
 	k->emitted = TSR_NEW_N(s->arena, uint32_t, r->to.emitted - r->from.emitted + 1);
 	for (uint32_t i = r->from.dims; i < r->to.dims; i++)
@@ -230,7 +261,7 @@ bool tsr_region_keep(tsr_store *s, tsr_region *r)
 	for (uint32_t i = r->from.rows; i < r->to.rows; i++)
 		k->rows[i - r->from.rows] = move_row_var(&m, s->rows.at[i]);
 	for (uint32_t i = r->from.cstrs; i < r->to.cstrs && !m.outside; i++)
-		k->cstrs[i - r->from.cstrs] = move_cstr(&m, *s->cstrs.at[i]);
+		k->cstrs[i - r->from.cstrs] = move_cstr(&m, s->cstrs.at[i]);
 	for (uint32_t i = r->from.leaves; i < r->to.leaves; i++)
 		k->leaves[i - r->from.leaves] = move_leaf(&m, s->leaves.at[i]);
 	for (uint32_t i = r->from.emitted; i < r->to.emitted; i++)
@@ -247,7 +278,7 @@ tsr_region *tsr_region_repeat(tsr_store *s, const tsr_region *of)
 {
 	const scheme *k = of->scheme;
 	tsr_region *r = tsr_region_begin(s);
-	mover m = {.s = s, .from = k->from, .to = k->to};
+	mover m = {.s = s, .from = k->from, .to = k->to, .cells = &k->cells, .to_cells = &s->cells};
 	m.by = (mark){.dims = s->dims.n - k->from.dims, .rows = s->rows.n - k->from.rows, .cstrs = s->cstrs.n - k->from.cstrs,
 	              .leaves = s->leaves.n - k->from.leaves};
 	for (uint32_t i = 0; i < k->to.dims - k->from.dims; i++)
@@ -255,8 +286,7 @@ tsr_region *tsr_region_repeat(tsr_store *s, const tsr_region *of)
 	for (uint32_t i = 0; i < k->to.rows - k->from.rows; i++)
 		tsr_push(s->arena, &s->rows, move_row_var(&m, k->rows[i]));
 	for (uint32_t i = 0; i < k->to.cstrs - k->from.cstrs; i++) {
-		tsr_cstr *c = TSR_NEW(s->arena, tsr_cstr);
-		*c = move_cstr(&m, k->cstrs[i]);
+		tsr_cstr *c = move_cstr(&m, k->cstrs[i]);
 		tsr_push(s->arena, &s->cstrs, c);
 		if (c->kind != TSR_C_SOURCE && c->kind != TSR_C_DIM_EQUAL && c->kind != TSR_C_DIM_BELOW && c->kind != TSR_C_ROW_BELOW)
 			tsr_push(s->arena, &s->of_kind[c->kind], c->id);
@@ -310,9 +340,9 @@ uint32_t tsr_region_why(tsr_store *s, const tsr_region *of, const tsr_region *to
 	uint32_t by = to->from.cstrs - of->from.cstrs;
 	for (uint32_t i = from; why && i < end; i++) {
 		tsr_cstr *c = s->cstrs.at[i + by];
-		tsr_span other = c->why.other;
-		c->why = *why;
-		c->why.other = other;
+		tsr_why own = *why;
+		own.other = c->why->other;
+		c->why = tsr_why_keep(s, &own);
 	}
 	return from + by;
 }

@@ -102,16 +102,18 @@ static void copy_payload(replay *r, const tsr_cstr *c, tsr_cstr *n)
 		n->dim.a = copy_dim(r, c->dim.a);
 		n->dim.b = copy_dim(r, c->dim.b);
 		return;
-	case TSR_C_ROW_EQUAL: case TSR_C_ROW_BELOW:
-		n->row.a = n->row.rest_a = copy_row(r, c->row.a);
-		n->row.b = n->row.rest_b = copy_row(r, c->row.b);
+	case TSR_C_ROW_EQUAL: case TSR_C_ROW_BELOW: {
+		tsr_row a = copy_row(r, c->row.a);
+		tsr_cstr_rows(r->to, n, a, copy_row(r, c->row.b));
 		return;
+	}
 	case TSR_C_AT_LEAST:
 		n->at_least.d = copy_dim(r, c->at_least.d);
 		n->at_least.n = c->at_least.n;
 		return;
 	case TSR_C_TOTAL:
 		n->total = c->total;
+		n->total.on_dims = n->total.on_rows = (tsr_ids){0};
 		n->total.rows = TSR_NEW_N(r->to->arena, tsr_row, c->total.n + 1);
 		for (uint32_t i = 0; i < c->total.n; i++)
 			n->total.rows[i] = copy_row(r, c->total.rows[i]);
@@ -121,14 +123,15 @@ static void copy_payload(replay *r, const tsr_cstr *c, tsr_cstr *n)
 	case TSR_C_AFFINE:
 		n->affine.d = copy_dim(r, c->affine.d);
 		n->affine.term = copy_affine(r, c->affine.term);
-		tsr_push(r->to->arena, &r->to->dims.at[n->affine.d.var].defs, n->id);
+		tsr_list_add(r->to, &r->to->dims.at[n->affine.d.var].defs, n, TSR_SIDE_NONE);
 		return;
 	case TSR_C_CONCAT:
 		n->concat = c->concat;
 		n->concat.strict = false;
+		n->concat.on_dims = (tsr_ids){0};
 		n->concat.d = copy_dim(r, c->concat.d);
 		n->concat.at = copy_axes(r, c->concat.at, c->concat.n);
-		tsr_push(r->to->arena, &r->to->dims.at[n->concat.d.var].defs, n->id);
+		tsr_list_add(r->to, &r->to->dims.at[n->concat.d.var].defs, n, TSR_SIDE_NONE);
 		return;
 	case TSR_C_LOOKUP:
 		n->lookup.batch = copy_row(r, c->lookup.batch);
@@ -151,7 +154,7 @@ static void copy_payload(replay *r, const tsr_cstr *c, tsr_cstr *n)
 static void emit_again(replay *r, const tsr_cstr *c)
 {
 	tsr_store *to = r->to;
-	tsr_cstr *n = tsr_cstr_new(to, c->kind, NULL, &c->why);
+	tsr_cstr *n = tsr_cstr_new(to, c->kind, NULL, c->why);
 	n->operand = c->operand;
 	n->kind_a = c->kind_a;
 	n->kind_b = c->kind_b;
@@ -181,7 +184,7 @@ static void leaf_again(replay *r, const tsr_cstr *source)
 		for (uint32_t k = 0; k < TSR_KINDS; k++)
 			to->leaves.at[at].shape.row[k].var = TSR_NO_ROW;
 	}
-	tsr_cstr *n = tsr_cstr_new(to, TSR_C_SOURCE, NULL, &source->why);
+	tsr_cstr *n = tsr_cstr_new(to, TSR_C_SOURCE, NULL, source->why);
 	tsr_map_put(&r->chosen, source->id)->value.i = n->id + 1;
 	tsr_row row = copy_row(r, l->shape.row[source->kind_b]);
 	tsr_leaf_row(to, at, source->kind_b, &row, n->id);

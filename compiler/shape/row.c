@@ -25,28 +25,51 @@ tsr_row tsr_row_copy(tsr_store *s, tsr_row r)
 	return r;
 }
 
+/* The value of a bound variable, with no bound one left in it. */
+static tsr_row *value_of(tsr_store *s, uint32_t root, bool *poison)
+{
+	tsr_row *value = &s->rows.at[root].value;
+	if (tsr_row_open(*value) && s->rows.at[tsr_forest_find(s->row_forest, value->var)].bound)
+		*value = tsr_row_find(s, *value, poison);
+	return value;
+}
+
 tsr_row tsr_row_find(tsr_store *s, tsr_row r, bool *poison)
 {
 	if (!tsr_row_open(r))
 		return r;
 	uint32_t root = tsr_forest_find(s->row_forest, r.var);
-	if (s->rows.at[root].poison)
-		*poison = true;
+	*poison |= s->rows.at[root].poison;
 	r.var = root;
 	if (!s->rows.at[root].bound)
 		return r;
-	tsr_row in = tsr_row_find(s, s->rows.at[root].value, poison);
-	s->rows.at[root].value = in;
-	if (in.nlead) {
-		r.lead = r.nlead ? joined(s, r.lead, r.nlead, in.lead, in.nlead) : in.lead;
-		r.nlead += in.nlead;
+	const tsr_row *in = value_of(s, root, poison);
+	if (in->nlead) {
+		r.lead = r.nlead ? joined(s, r.lead, r.nlead, in->lead, in->nlead) : in->lead;
+		r.nlead += in->nlead;
 	}
-	if (in.ntrail) {
-		r.trail = r.ntrail ? joined(s, in.trail, in.ntrail, r.trail, r.ntrail) : in.trail;
-		r.ntrail += in.ntrail;
+	if (in->ntrail) {
+		r.trail = r.ntrail ? joined(s, in->trail, in->ntrail, r.trail, r.ntrail) : in->trail;
+		r.ntrail += in->ntrail;
 	}
-	r.var = in.var;
+	r.var = tsr_row_open(*in) ? tsr_forest_find(s->row_forest, in->var) : TSR_NO_ROW;
 	return r;
+}
+
+tsr_outline tsr_row_outline(tsr_store *s, const tsr_row *r, bool *poison)
+{
+	tsr_outline o = {r->nlead, r->ntrail, r->var};
+	if (!tsr_row_open(*r))
+		return o;
+	o.var = tsr_forest_find(s->row_forest, r->var);
+	*poison |= s->rows.at[o.var].poison;
+	if (!s->rows.at[o.var].bound)
+		return o;
+	const tsr_row *in = value_of(s, o.var, poison);
+	o.nlead += in->nlead;
+	o.ntrail += in->ntrail;
+	o.var = tsr_row_open(*in) ? tsr_forest_find(s->row_forest, in->var) : TSR_NO_ROW;
+	return o;
 }
 
 tsr_row tsr_row_slice(tsr_store *s, tsr_row r, uint32_t from, uint32_t to)

@@ -8,7 +8,7 @@
 
 static tsr_dim stated(tsr_store *s, tsr_dim d, const tsr_cstr *c)
 {
-	d = tsr_store_term(s, d, c, &c->why);
+	d = tsr_store_term(s, d, c, c->why);
 	if (d.from == 0 && d.kind != TSR_DIM_VAR)
 		d.from = c->id + 1;
 	return d;
@@ -58,8 +58,8 @@ void tsr_emit_dim_below(tsr_store *s, tsr_dim result, tsr_dim operand, tsr_why w
 static void emit_rows(tsr_store *s, tsr_cstr_kind kind, tsr_row a, tsr_row b, const tsr_why *why)
 {
 	tsr_cstr *c = emit(s, kind, why);
-	c->row.a = c->row.rest_a = stated_row(s, a, c);
-	c->row.b = c->row.rest_b = stated_row(s, b, c);
+	a = stated_row(s, a, c);
+	tsr_cstr_rows(s, c, a, stated_row(s, b, c));
 }
 
 void tsr_emit_row_equal(tsr_store *s, tsr_row a, tsr_row b, tsr_why why)

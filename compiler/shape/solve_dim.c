@@ -31,7 +31,7 @@ void tsr_dim_equate(tsr_store *s, tsr_cstr *c, tsr_dim a, tsr_dim b)
 	} else if (tsr_dim_is_var(b)) {
 		tsr_bind_dim(s, b.var, a, c);
 	} else {
-		tsr_meet how = tsr_dim_meet(s, a, b, &c->why);
+		tsr_meet how = tsr_dim_meet(s, a, b, c->why);
 		if (how != TSR_MEET_OK)
 			fail(s, c, a, b, how);
 	}
@@ -59,8 +59,8 @@ static bool concat_may_be_unit(tsr_store *s, const tsr_cstr *def)
 bool tsr_dim_strict(tsr_store *s, uint32_t root)
 {
 	const tsr_dim_var *v = &s->dims.at[root];
-	for (uint32_t i = 0; i < v->defs.n; i++) {
-		const tsr_cstr *def = s->cstrs.at[v->defs.at[i]];
+	TSR_EACH(s, i, &v->defs) {
+		const tsr_cstr *def = tsr_cell_cstr(s, i);
 		if (def->kind == TSR_C_AFFINE || !concat_may_be_unit(s, def))
 			return true;
 	}

@@ -61,7 +61,7 @@ static void equal_middle(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b)
 	tsr_row open = a_open ? a : b, closed = a_open ? b : a;
 	uint32_t n = tsr_row_flanks(closed);
 	if (n < tsr_row_flanks(open)) {
-		fail_rank(s, c, tsr_row_find(s, c->row.rest_a, &(bool){0}), tsr_row_find(s, c->row.rest_b, &(bool){0}));
+		fail_rank(s, c, tsr_row_find(s, c->row.rest[0], &(bool){0}), tsr_row_find(s, c->row.rest[1], &(bool){0}));
 		return;
 	}
 	c->done = true;
@@ -97,13 +97,13 @@ static void equal_rotation(tsr_store *s, tsr_cstr *c, tsr_row a)
 	if (tsr_row_flanks(a) == 0)
 		c->done = true;
 	else
-		tsr_watch_row(s, c, a.var);
+		tsr_watch_row(s, c, a.var, TSR_SIDE_NONE);
 }
 
 void tsr_visit_row_equal(tsr_store *s, tsr_cstr *c)
 {
 	bool poison = false;
-	tsr_row a = tsr_row_find(s, c->row.rest_a, &poison), b = tsr_row_find(s, c->row.rest_b, &poison);
+	tsr_row a = tsr_row_find(s, c->row.rest[0], &poison), b = tsr_row_find(s, c->row.rest[1], &poison);
 	if (spread_poison(s, c, a, b, poison))
 		return;
 	if (!tsr_row_open(a) && !tsr_row_open(b)) {
@@ -114,8 +114,8 @@ void tsr_visit_row_equal(tsr_store *s, tsr_cstr *c)
 		fail_infinite(s, c);
 	} else {
 		peel(s, c, &a, &b);
-		c->row.rest_a = a;
-		c->row.rest_b = b;
+		c->row.rest[0] = a;
+		c->row.rest[1] = b;
 		if (a.var == b.var) {
 			equal_rotation(s, c, a);
 		} else if (tsr_row_flanks(a) == 0 && tsr_row_flanks(b) == 0) {
@@ -128,8 +128,8 @@ void tsr_visit_row_equal(tsr_store *s, tsr_cstr *c)
 			c->done = true;
 			tsr_bind_row(s, b.var, a, c);
 		} else {                                  /* surpluses on both sides: a word equation, deferred */
-			tsr_watch_row(s, c, a.var);
-			tsr_watch_row(s, c, b.var);
+			tsr_watch_row(s, c, a.var, TSR_SIDE_NONE);
+			tsr_watch_row(s, c, b.var, TSR_SIDE_NONE);
 		}
 	}
 }
@@ -147,9 +147,9 @@ static bool grow(tsr_store *s, tsr_cstr *c, tsr_row res, tsr_row op)
 	t.lead = t.nlead ? TSR_NEW_N(s->arena, tsr_dim, t.nlead) : NULL;
 	t.trail = t.ntrail ? TSR_NEW_N(s->arena, tsr_dim, t.ntrail) : NULL;
 	for (uint32_t i = 0; i < t.nlead; i++)
-		t.lead[i] = tsr_dim_fresh(s, NULL, c->why.span);
+		t.lead[i] = tsr_dim_fresh(s, NULL, c->why->span);
 	for (uint32_t i = 0; i < t.ntrail; i++)
-		t.trail[i] = tsr_dim_fresh(s, NULL, c->why.span);
+		t.trail[i] = tsr_dim_fresh(s, NULL, c->why->span);
 	t.var = tsr_row_var_new(s);
 	uint32_t depth = s->rows.at[res.var].depth + 1;
 	if (res.var == op.var || (depth >= 8 && (depth & (depth - 1)) == 0 && tsr_rank_diverges(s, res.var))) {
@@ -162,13 +162,16 @@ static bool grow(tsr_store *s, tsr_cstr *c, tsr_row res, tsr_row op)
 	return true;
 }
 
-/* Hands on the pairs of axes whose alignment is known. */
-static void align(tsr_store *s, tsr_cstr *c, tsr_row res, tsr_row op)
+/* Hands on the pairs of axes whose alignment is known: of the leading flanks, of the trailing ones. */
+static void align(tsr_store *s, tsr_cstr *c, tsr_outline res_line, tsr_outline op_line)
 {
-	bool closed = !tsr_row_open(res);
+	bool closed = res_line.var == TSR_NO_ROW, poison = false;
+	uint32_t nl = (closed && !TSR_PLANTED(6)) || op_line.nlead < res_line.nlead ?       /* the result's marker plays a part */ op_line.nlead : res_line.nlead;
+	uint32_t nt = closed || op_line.ntrail < res_line.ntrail ? op_line.ntrail : res_line.ntrail;
+	if (c->row.nlead >= nl && c->row.ntrail >= nt)
+		return;
+	tsr_row res = tsr_row_find(s, c->row.a, &poison), op = tsr_row_find(s, c->row.b, &poison);
 	uint32_t n = tsr_row_flanks(res);
-	uint32_t nl = (closed && !TSR_PLANTED(6)) || op.nlead < res.nlead ?       /* the result's marker plays a part */ op.nlead : res.nlead;
-	uint32_t nt = closed || op.ntrail < res.ntrail ? op.ntrail : res.ntrail;
 	for (; c->row.nlead < nl; c->row.nlead++)
 		tsr_derive_dim(s, c, TSR_C_DIM_BELOW, tsr_row_axis(res, c->row.nlead), op.lead[c->row.nlead], front(c->row.nlead));
 	for (; c->row.ntrail < nt; c->row.ntrail++) {
@@ -178,31 +181,40 @@ static void align(tsr_store *s, tsr_cstr *c, tsr_row res, tsr_row op)
 	}
 }
 
-void tsr_visit_row_below(tsr_store *s, tsr_cstr *c)
+/* The result has fewer axes than the operand: it grows where it can. */
+static bool lengthen(tsr_store *s, tsr_cstr *c)
 {
 	bool poison = false;
 	tsr_row res = tsr_row_find(s, c->row.a, &poison), op = tsr_row_find(s, c->row.b, &poison);
-	if (spread_poison(s, c, res, op, poison))
+	if (tsr_row_open(res))
+		return grow(s, c, res, op);
+	fail_rank(s, c, res, op);
+	return false;
+}
+
+void tsr_visit_row_below(tsr_store *s, tsr_cstr *c)
+{
+	bool poison = false;
+	tsr_outline res = tsr_row_outline(s, &c->row.a, &poison), op = tsr_row_outline(s, &c->row.b, &poison);
+	if (poison) {
+		spread_poison(s, c, tsr_row_find(s, c->row.a, &poison), tsr_row_find(s, c->row.b, &poison), true);
 		return;
-	if (tsr_row_flanks(res) < tsr_row_flanks(op)) {
-		if (!tsr_row_open(res)) {
-			fail_rank(s, c, res, op);
+	}
+	if (res.nlead + res.ntrail < op.nlead + op.ntrail) {
+		if (!lengthen(s, c))
 			return;
-		}
-		if (!grow(s, c, res, op))
-			return;
-		res = tsr_row_find(s, c->row.a, &poison);
-		op = tsr_row_find(s, c->row.b, &poison);
+		res = tsr_row_outline(s, &c->row.a, &poison);
+		op = tsr_row_outline(s, &c->row.b, &poison);
 	}
 	align(s, c, res, op);
-	if (!tsr_row_open(op) && c->row.nlead == op.nlead && c->row.ntrail == op.ntrail) {
+	if (op.var == TSR_NO_ROW && c->row.nlead == op.nlead && c->row.ntrail == op.ntrail) {
 		c->done = true;
 		return;
 	}
-	if (tsr_row_open(res))
-		tsr_watch_row(s, c, res.var);
-	if (tsr_row_open(op)) {
-		tsr_watch_row(s, c, op.var);
+	if (res.var != TSR_NO_ROW)
+		tsr_watch_row(s, c, res.var, TSR_SIDE_RESULT);
+	if (op.var != TSR_NO_ROW) {
+		tsr_watch_row(s, c, op.var, TSR_SIDE_OPERAND);
 		if (s->closing)
 			tsr_push(s->arena, &s->dirty_rows, op.var);
 	}

@@ -5,6 +5,7 @@
  * the shorter list and wakes that one alone. So the visits are O(n log n) in the constraints, and no step looks at the
  * whole store. */
 #include "store.h"
+#include <string.h>
 
 /* Visits per constraint that the budget allows on the average; far above what any finite program needs. */
 #define STEPS_PER_CONSTRAINT 400
@@ -85,17 +86,49 @@ tsr_store_stats tsr_store_statistics(const tsr_store *s)
 
 /* ---- constraints ------------------------------------------------------------------------------------------------- */
 
-static void enqueue(tsr_store *s, tsr_cstr *c)
+static size_t size_of(tsr_cstr_kind kind)
 {
-	if (c->done || c->queued)
-		return;
-	c->queued = true;
-	tsr_push(s->arena, &s->queue, c->id);
+	const tsr_cstr *c = NULL;
+	switch (kind) {
+	case TSR_C_SOURCE: return offsetof(tsr_cstr, source) + sizeof c->source;
+	case TSR_C_DIM_EQUAL: case TSR_C_DIM_BELOW: return offsetof(tsr_cstr, dim) + sizeof c->dim;
+	case TSR_C_ROW_EQUAL: case TSR_C_ROW_BELOW: return offsetof(tsr_cstr, row) + sizeof c->row;
+	case TSR_C_AT_LEAST: return offsetof(tsr_cstr, at_least) + sizeof c->at_least;
+	case TSR_C_TOTAL: return offsetof(tsr_cstr, total) + sizeof c->total;
+	case TSR_C_AFFINE: return offsetof(tsr_cstr, affine) + sizeof c->affine;
+	case TSR_C_CONCAT: return offsetof(tsr_cstr, concat) + sizeof c->concat;
+	case TSR_C_LOOKUP: return offsetof(tsr_cstr, lookup) + sizeof c->lookup;
+	case TSR_C_JOIN: return offsetof(tsr_cstr, join) + sizeof c->join;
+	}
+	return sizeof *c;
+}
+
+static bool same_why(const tsr_why *a, const tsr_why *b)
+{
+	return tsr_span_same(a->span, b->span) && tsr_span_same(a->other, b->other) && a->what == b->what && a->result == b->result
+		&& a->operands[0] == b->operands[0] && a->operands[1] == b->operands[1] && a->operands[2] == b->operands[2]
+		&& a->noperands == b->noperands && a->within == b->within;
+}
+
+/* One operation's constraints come one after the other, with one reason. */
+const tsr_why *tsr_why_keep(tsr_store *s, const tsr_why *why)
+{
+	if (!s->last_why || !same_why(s->last_why, why)) {
+		tsr_why *copy = TSR_NEW(s->arena, tsr_why);
+		*copy = *why;
+		s->last_why = copy;
+	}
+	return s->last_why;
+}
+
+tsr_cstr *tsr_cstr_copy(tsr_arena *a, const tsr_cstr *c)
+{
+	return memcpy(tsr_alloc(a, size_of(c->kind)), c, size_of(c->kind));
 }
 
 tsr_cstr *tsr_cstr_new(tsr_store *s, tsr_cstr_kind kind, const tsr_cstr *parent, const tsr_why *why)
 {
-	tsr_cstr *c = TSR_NEW(s->arena, tsr_cstr);
+	tsr_cstr *c = tsr_alloc(s->arena, size_of(kind));
 	c->kind = kind;
 	c->id = s->cstrs.n;
 	c->axis = c->back = TSR_NO_ID;
@@ -107,7 +140,7 @@ tsr_cstr *tsr_cstr_new(tsr_store *s, tsr_cstr_kind kind, const tsr_cstr *parent,
 		c->kind_b = parent->kind_b;
 	} else {
 		c->parent = c->id;
-		c->why = *why;
+		c->why = tsr_why_keep(s, why);
 		c->operand = s->operand;
 		c->kind_a = s->kind_a;
 		c->kind_b = s->kind_b;
@@ -119,7 +152,7 @@ tsr_cstr *tsr_cstr_new(tsr_store *s, tsr_cstr_kind kind, const tsr_cstr *parent,
 	}
 	if (kind != TSR_C_DIM_EQUAL && kind != TSR_C_DIM_BELOW && kind != TSR_C_ROW_BELOW)
 		tsr_push(s->arena, &s->of_kind[kind], c->id);
-	enqueue(s, c);
+	tsr_enqueue(s, c);
 	return c;
 }
 
@@ -142,36 +175,21 @@ void tsr_derive_dim(tsr_store *s, tsr_cstr *parent, tsr_cstr_kind kind, tsr_dim 
 	c->dim.b = b;
 }
 
+void tsr_cstr_rows(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b)
+{
+	c->row.a = a;
+	c->row.b = b;
+	if (c->kind != TSR_C_ROW_EQUAL)
+		return;
+	c->row.rest = TSR_NEW_N(s->arena, tsr_row, 2);
+	c->row.rest[0] = a;
+	c->row.rest[1] = b;
+}
+
 void tsr_derive_row_equal(tsr_store *s, tsr_cstr *parent, tsr_row a, tsr_row b)
 {
 	tsr_cstr *c = tsr_cstr_new(s, TSR_C_ROW_EQUAL, parent, NULL);
-	c->row.a = c->row.rest_a = a;
-	c->row.b = c->row.rest_b = b;
-}
-
-void tsr_watch_dim(tsr_store *s, tsr_cstr *c, uint32_t root)
-{
-	for (uint32_t i = 0; i < c->on_dims.n; i++)
-		if (tsr_forest_find(s->dim_forest, c->on_dims.at[i]) == root)
-			return;
-	tsr_push(s->arena, &c->on_dims, root);
-	tsr_push(s->arena, &s->dims.at[root].watchers, c->id);
-}
-
-void tsr_watch_row(tsr_store *s, tsr_cstr *c, uint32_t root)
-{
-	for (uint32_t i = 0; i < c->on_rows.n; i++)
-		if (tsr_forest_find(s->row_forest, c->on_rows.at[i]) == root)
-			return;
-	tsr_push(s->arena, &c->on_rows, root);
-	tsr_push(s->arena, &s->rows.at[root].watchers, c->id);
-}
-
-void tsr_wake(tsr_store *s, const tsr_ids *watchers)
-{
-	s->looks += watchers->n;
-	for (uint32_t i = 0; i < watchers->n; i++)
-		enqueue(s, s->cstrs.at[watchers->at[i]]);
+	tsr_cstr_rows(s, c, a, b);
 }
 
 tsr_dim tsr_store_term(tsr_store *s, tsr_dim d, const tsr_cstr *parent, const tsr_why *why)
@@ -186,7 +204,7 @@ tsr_dim tsr_store_term(tsr_store *s, tsr_dim d, const tsr_cstr *parent, const ts
 		tsr_cstr *c = tsr_cstr_new(s, TSR_C_AFFINE, parent, why);
 		c->affine.d = v;
 		c->affine.term = t;
-		tsr_push(s->arena, &s->dims.at[v.var].defs, c->id);
+		tsr_list_add(s, &s->dims.at[v.var].defs, c, TSR_SIDE_NONE);
 		return v;
 	}
 	if (d.kind != TSR_DIM_CONCAT)
@@ -199,7 +217,7 @@ tsr_dim tsr_store_term(tsr_store *s, tsr_dim d, const tsr_cstr *parent, const ts
 	c->concat.d = v;
 	c->concat.n = d.concat.n;
 	c->concat.at = at;
-	tsr_push(s->arena, &s->dims.at[v.var].defs, c->id);
+	tsr_list_add(s, &s->dims.at[v.var].defs, c, TSR_SIDE_NONE);
 	return v;
 }
 
@@ -270,12 +288,6 @@ void tsr_lower_dim(tsr_store *s, uint32_t root, tsr_dim atom, const tsr_cstr *ca
 		tsr_push(s->arena, &s->dirty_dims, root);
 }
 
-static void append(tsr_store *s, tsr_ids *to, const tsr_ids *from)
-{
-	for (uint32_t i = 0; i < from->n; i++)
-		tsr_push(s->arena, to, from->at[i]);
-}
-
 /* Those that waited for b find a in its place; those that waited for a are woken where a class learns something from b. */
 void tsr_join_dims(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
 {
@@ -288,8 +300,8 @@ void tsr_join_dims(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
 	tsr_forest_union(s->dim_forest, a, b, cause->id);
 	tsr_dim_var *v = &s->dims.at[a], *w = &s->dims.at[b];
 	bool news = (w->has_lower && !v->has_lower) || stricter || (v->discardable && !w->discardable);
-	append(s, &v->watchers, &w->watchers);
-	append(s, &v->defs, &w->defs);
+	tsr_list_append(s, &v->watchers, &w->watchers);
+	tsr_list_append(s, &v->defs, &w->defs);
 	if (!v->label) {
 		v->label = w->label;
 		v->span = w->span;
@@ -349,7 +361,7 @@ void tsr_join_rows(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
 	}
 	tsr_forest_union(s->row_forest, a, b, cause->id);
 	tsr_row_var *v = &s->rows.at[a], *w = &s->rows.at[b];
-	append(s, &v->watchers, &w->watchers);
+	tsr_list_append(s, &v->watchers, &w->watchers);
 	inherit_row(v, w);
 	v->from_template &= w->from_template;
 	v->label = v->label ? v->label : w->label;
@@ -438,13 +450,19 @@ void tsr_store_leaf(tsr_store *s, tsr_shape *shape, tsr_leaf_kind kind, tsr_name
 	s->leaves.at[s->leaves.n - 1].shape = *shape;
 }
 
+static void set_why(tsr_store *s, const tsr_leaf *l, const tsr_why *why)
+{
+	for (uint32_t k = 0; k < TSR_KINDS; k++)
+		s->cstrs.at[l->source + k]->why = tsr_why_keep(s, why);
+}
+
 void tsr_store_leaf_called(tsr_store *s, const char *what, const tsr_within *within)
 {
 	const tsr_leaf *l = &s->leaves.at[s->leaves.n - 1];
-	for (uint32_t k = 0; k < TSR_KINDS; k++) {
-		s->cstrs.at[l->source + k]->why.what = what;
-		s->cstrs.at[l->source + k]->why.within = within;
-	}
+	tsr_why why = *s->cstrs.at[l->source]->why;
+	why.what = what;
+	why.within = within;
+	set_why(s, l, &why);
 }
 
 void tsr_store_leaf_named(tsr_store *s, const tsr_shape *shape, tsr_name name)
@@ -453,8 +471,9 @@ void tsr_store_leaf_named(tsr_store *s, const tsr_shape *shape, tsr_name name)
 		return;
 	tsr_leaf *l = &s->leaves.at[s->cstrs.at[shape->row[0].from - 1]->source.leaf];
 	l->name = name;
-	for (uint32_t k = 0; k < TSR_KINDS; k++)
-		s->cstrs.at[l->source + k]->why.result = name;
+	tsr_why why = *s->cstrs.at[l->source]->why;
+	why.result = name;
+	set_why(s, l, &why);
 }
 
 void tsr_store_interior(tsr_store *s, const tsr_shape *shape, tsr_name name, tsr_span span)

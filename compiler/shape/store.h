@@ -25,67 +25,91 @@ typedef enum {
 
 typedef TSR_VEC(uint32_t) tsr_ids;
 
-/* What closing reads of every constraint stands first, close together. */
+/* A list of constraints: `n` cells of the store's from `first` on, in the order in which they came. */
+typedef struct tsr_list { uint32_t first, last, n; } tsr_list;
+/* Of an inequality of rows: the side on which the variable stands; closing looks at one side at a time. */
+typedef enum { TSR_SIDE_NONE, TSR_SIDE_RESULT, TSR_SIDE_OPERAND } tsr_row_side;
+typedef struct tsr_cell { uint32_t cstr : 30; tsr_row_side side : 2; uint32_t next; } tsr_cell;
+typedef TSR_VEC(tsr_cell) tsr_cells;
+#define TSR_EACH(s, i, list) \
+	for (uint32_t tsr_left = (list)->n, i = (list)->first; tsr_left; tsr_left--, i = (s)->cells.at[i].next)
+
+/* There are ten of these for an operation: what few of them need stands behind a pointer, and the payload, which comes last, takes
+ * the room of its kind alone: a constraint is never copied. */
 typedef struct tsr_cstr {
-	tsr_cstr_kind kind;
+	tsr_cstr_kind kind : 8;
+	tsr_kind kind_a : 3, kind_b : 3;     /* the rows of both sides, TSR_KINDS where that says nothing */
+	bool done : 1, queued : 1;
+	int operand : 16;            /* which operand of the operation, -1 where that says nothing */
 	uint32_t id;
-	bool done, queued;
+	uint32_t parent;             /* the constraint that this one was derived from; itself where it was emitted */
+	uint32_t axis, back;         /* of a derived dimension constraint: its position from the front, or (1, 2, ..) from the
+	                              * end of the row; TSR_NO_ID where that is not known */
+	uint32_t on[3];              /* unsolved variables whose lists hold this constraint, of rows (ROW_*, LOOKUP, JOIN) or of dimensions, + 1; 0: free */
+	const tsr_why *why;          /* of the emitted constraint at the root; shared */
 	union {
 		struct { uint32_t leaf; } source;                         /* the row kind_b of the leaf */
 		struct { tsr_dim a, b; } dim;                             /* a = b, or a (result) <= b (operand) */
-		struct { tsr_row a, b; uint32_t nlead, ntrail; tsr_row rest_a, rest_b; } row;
+		/* a and b as emitted; ROW_EQUAL: what is left of them; ROW_BELOW: flank axes of b that are aligned already. */
+		struct { tsr_row a, b; union { tsr_row *rest; struct { uint32_t nlead, ntrail; }; }; } row;
 		struct { tsr_dim d; int64_t n; } at_least;
-		struct { uint32_t n; tsr_row *rows; tsr_size size; bool has_dim; int64_t coef; tsr_dim d; } total;
+		struct { uint32_t n; tsr_row *rows; tsr_size size; bool has_dim; int64_t coef; tsr_dim d; tsr_ids on_dims, on_rows; } total;
 		struct { tsr_dim d; tsr_affine *term; } affine;
-		struct { tsr_dim d; uint32_t n; tsr_dim *at; bool strict; } concat;
+		struct { tsr_dim d; uint32_t n; tsr_dim *at; bool strict; tsr_ids on_dims; } concat;
 		struct { tsr_row batch, input, rest_batch, rest_input; tsr_dim d; } lookup;   /* d: the leftmost of batch, else all of input */
 		struct { tsr_row whole, front, back; } join;              /* whole = front back */
 	};
-	/* row: a and b as emitted; ROW_EQUAL: what is left of them; ROW_BELOW: flank axes of b that are aligned already. */
-	tsr_ids on_dims, on_rows;    /* the variables whose lists hold this constraint */
-	uint32_t parent;             /* the constraint that this one was derived from; itself where it was emitted */
-	tsr_why why;                 /* of the emitted constraint at the root */
-	int operand;                 /* which operand of the operation, -1 where that says nothing */
-	tsr_kind kind_a, kind_b;     /* the rows of both sides, TSR_KINDS where that says nothing */
-	uint32_t axis, back;         /* of a derived dimension constraint: its position from the front, or (1, 2, ..) from the
-	                              * end of the row; TSR_NO_ID where that is not known */
 } tsr_cstr;
 
 typedef struct tsr_dim_var {
-	tsr_name label;
-	tsr_span span;
-	bool bound;
-	tsr_dim value;               /* ATOM, UNIT, ZERO or POISON */
+	union {
+		tsr_dim value;       /* when bound: ATOM, UNIT, ZERO or POISON */
+		tsr_dim lower;       /* else, when it has a lower bound: an atom that lies below */
+	};
 	uint32_t cause;              /* constraint that bound it */
-	bool has_lower;
-	tsr_dim lower;               /* an atom that lies below */
 	uint32_t lower_cause;
-	bool in_leaf, in_param;      /* occurs in a leaf's, a parameter's row */
-	bool by_use;                 /* part of a joint axis that an operation takes apart: closes like a leaf's */
-	bool in_term;                /* occurs inside an affine or a concat term */
-	bool of_total;               /* the elements of other axes together: waits for them when closing */
-	bool discardable;
+	bool bound : 1, has_lower : 1;
+	bool in_leaf : 1, in_param : 1;      /* occurs in a leaf's, a parameter's row */
+	bool by_use : 1;             /* part of a joint axis that an operation takes apart: closes like a leaf's */
+	bool in_term : 1;            /* occurs inside an affine or a concat term */
+	bool of_total : 1;           /* the elements of other axes together: waits for them when closing */
+	bool discardable : 1;
 	uint32_t leaf;               /* index into leaves, TSR_NO_ID */
-	tsr_ids defs;                /* the AFFINE and CONCAT conditions that define it */
-	tsr_ids watchers;
+	tsr_list defs;               /* the AFFINE and CONCAT conditions that define it */
+	tsr_list watchers;
+	tsr_span span;
+	tsr_name label;
 } tsr_dim_var;
 
+typedef enum { TSR_ROW_CLEAN, TSR_ROW_DIRTY, TSR_ROW_REFRESHED } tsr_row_state;
+
 typedef struct tsr_row_var {
-	tsr_name label;              /* of a spec, or NULL */
-	bool bound, poison;
-	tsr_row value;
+	union {
+		tsr_row value;       /* when bound */
+		struct { uint32_t bound_lead, bound_trail; };     /* else, when it has a candidate, its flanks; see close.c */
+	};
+	bool bound : 1, poison : 1;
+	bool in_leaf : 1, in_param : 1;
+	bool in_data : 1, input : 1; /* of a leaf that is no parameter; of the input row of a leaf */
+	bool by_use : 1;             /* as that of a dimension */
+	bool from_template : 1;      /* introduced by rank growth */
+	bool in_spec : 1;            /* used by a spec or a composition, not only pointwise */
+	bool has_bound : 1;          /* closing: it has a candidate */
+	tsr_row_state state : 2;     /* closing */
 	uint32_t cause;
-	bool in_leaf, in_param, in_data, input;  /* in_data: of a leaf that is no parameter; input: of the input row of a leaf */
-	bool by_use;                 /* as that of a dimension */
-	bool from_template;          /* introduced by rank growth */
-	bool in_spec;                /* used by a spec or a composition, not only pointwise */
+	tsr_name label;              /* of a spec, or NULL */
 	uint32_t depth;              /* how many growths led here; see rank.c */
 	uint32_t leaf;
-	bool has_bound;              /* closing: candidate flanks, see close.c */
-	uint32_t bound_lead, bound_trail;
-	enum { TSR_ROW_CLEAN, TSR_ROW_DIRTY, TSR_ROW_REFRESHED } state;
-	tsr_ids watchers;
+	tsr_list watchers;
 } tsr_row_var;
+
+/* Closing: a row variable whose candidate is being computed. */
+typedef struct tsr_refresh {
+	uint32_t var;
+	uint32_t left, cell;         /* the cell of its list that comes next, of those that are left */
+	bool any;                    /* what the results before have left for it */
+	uint32_t lead, trail;
+} tsr_refresh;
 
 typedef struct tsr_leaf { tsr_shape shape; tsr_leaf_kind kind; tsr_name name; tsr_span span; bool interior, reported; uint32_t source; } tsr_leaf;   /* source: the first of its TSR_KINDS source constraints */
 
@@ -99,6 +123,8 @@ struct tsr_store {
 	TSR_VEC(tsr_dim_var) dims;
 	TSR_VEC(tsr_row_var) rows;
 	TSR_VEC(tsr_cstr *) cstrs;
+	tsr_cells cells;             /* of lists */
+	const tsr_why *last_why;     /* of the constraint that was emitted last, for the next one */
 	tsr_ids of_kind[TSR_C_SOURCE];   /* those that closing looks through: all but the inequalities of rows and dimensions */
 	tsr_ids emitted;             /* for the printer and the checker */
 	TSR_VEC(tsr_leaf) leaves;
@@ -110,6 +136,9 @@ struct tsr_store {
 	/* While they are visited, how far: sizes whose basis is certain, bears a name, might bear one (numbers; + 1: symbols). */
 	enum { TSR_SETTLE_NONE, TSR_SETTLE_SURE, TSR_SETTLE_NAMED = 3, TSR_SETTLE_BARE = 5, TSR_SETTLE_BOUNDS = 7 } settling;
 	tsr_ids dirty_dims, dirty_rows;  /* closing: variables that learned something */
+	bool all_dirty;                  /* all unsolved rows are among them */
+	tsr_ids dirty_now;               /* rows that are being refreshed, and the way to where that is */
+	TSR_VEC(tsr_refresh) refreshing;
 	bool closing, exhausted, solving;
 	uint64_t steps, looks;
 	uint64_t steps_base, steps_each;     /* the budget of steps, and what each emitted constraint adds to it */
@@ -155,6 +184,9 @@ bool tsr_basis_merge(tsr_name a, tsr_name b, tsr_name *out);
 
 /* Bound row variables replaced by their values: l.<p>.r or a closed row. `poison` is set when an error touched it. */
 tsr_row tsr_row_find(tsr_store *s, tsr_row r, bool *poison);
+/* As much of it as alignment asks for: how many axes, and the variable at the marker. */
+typedef struct tsr_outline { uint32_t nlead, ntrail, var; } tsr_outline;
+tsr_outline tsr_row_outline(tsr_store *s, const tsr_row *r, bool *poison);
 static inline uint32_t tsr_row_flanks(tsr_row r) { return r.nlead + r.ntrail; }
 static inline bool tsr_row_open(tsr_row r) { return r.var != TSR_NO_ROW; }
 /* Axis i of the flat content of the flanks. */
@@ -174,14 +206,17 @@ uint32_t tsr_row_var_new(tsr_store *s);
 tsr_cstr *tsr_cstr_at(tsr_store *s, uint32_t id);
 /* A new constraint, emitted by the user (parent NULL) or derived from another. It is queued. */
 tsr_cstr *tsr_cstr_new(tsr_store *s, tsr_cstr_kind kind, const tsr_cstr *parent, const tsr_why *why);
+/* A copy, which is nowhere yet. */
+tsr_cstr *tsr_cstr_copy(tsr_arena *a, const tsr_cstr *c);
+/* The reason, kept: that of the constraint before where it is the same. */
+const tsr_why *tsr_why_keep(tsr_store *s, const tsr_why *why);
 /* The emitted constraint that c goes back to. */
 const tsr_cstr *tsr_cstr_root(tsr_store *s, const tsr_cstr *c);
 typedef struct tsr_place { uint32_t axis, back; } tsr_place;
 void tsr_derive_dim(tsr_store *s, tsr_cstr *parent, tsr_cstr_kind kind, tsr_dim a, tsr_dim b, tsr_place at);
+/* The two sides of a row constraint. */
+void tsr_cstr_rows(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b);
 void tsr_derive_row_equal(tsr_store *s, tsr_cstr *parent, tsr_row a, tsr_row b);
-void tsr_watch_dim(tsr_store *s, tsr_cstr *c, uint32_t root);
-void tsr_watch_row(tsr_store *s, tsr_cstr *c, uint32_t root);
-void tsr_wake(tsr_store *s, const tsr_ids *watchers);
 /* Affine and concat terms replaced by variables with conditions. */
 tsr_dim tsr_store_term(tsr_store *s, tsr_dim d, const tsr_cstr *parent, const tsr_why *why);
 
@@ -195,6 +230,19 @@ void tsr_poison_dim(tsr_store *s, tsr_dim d);
 void tsr_poison_row(tsr_store *s, tsr_row r);
 /* Works the list off. */
 void tsr_solve(tsr_store *s);
+
+/* ---- watch.c ----------------------------------------------------------------------------------------------------- */
+
+void tsr_enqueue(tsr_store *s, tsr_cstr *c);
+void tsr_watch_dim(tsr_store *s, tsr_cstr *c, uint32_t root);
+void tsr_watch_row(tsr_store *s, tsr_cstr *c, uint32_t root, tsr_row_side side);
+void tsr_wake(tsr_store *s, const tsr_list *watchers);
+/* Adds a constraint to a list of a variable; a cell to a list of any cells. */
+void tsr_list_add(tsr_store *s, tsr_list *l, const tsr_cstr *c, tsr_row_side side);
+void tsr_cells_add(tsr_arena *a, tsr_cells *cells, tsr_list *l, tsr_cell cell);
+static inline tsr_cstr *tsr_cell_cstr(const tsr_store *s, uint32_t cell) { return s->cstrs.at[s->cells.at[cell].cstr]; }
+/* b's cells behind a's. */
+void tsr_list_append(tsr_store *s, tsr_list *a, const tsr_list *b);
 
 /* ---- rules, one visit of one constraint each --------------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
 bool tsr_word_deferred(tsr_store *s, const tsr_cstr *c)
 {
 	bool poison = false;
-	return c->kind == TSR_C_ROW_EQUAL && !c->done && tsr_row_open(tsr_row_find(s, c->row.rest_a, &poison))
-		&& tsr_row_open(tsr_row_find(s, c->row.rest_b, &poison));
+	return c->kind == TSR_C_ROW_EQUAL && !c->done && tsr_row_open(tsr_row_find(s, c->row.rest[0], &poison))
+		&& tsr_row_open(tsr_row_find(s, c->row.rest[1], &poison));
 }
 
 /* Could x's last j axes be y's first j? */
@@ -25,7 +25,7 @@ static bool overlap(tsr_store *s, const tsr_dim *x, uint32_t nx, const tsr_dim *
 void tsr_word_resolve(tsr_store *s, tsr_cstr *c)
 {
 	bool poison = false;
-	tsr_row a = tsr_row_find(s, c->row.rest_a, &poison), b = tsr_row_find(s, c->row.rest_b, &poison);
+	tsr_row a = tsr_row_find(s, c->row.rest[0], &poison), b = tsr_row_find(s, c->row.rest[1], &poison);
 	if (a.var == b.var) {
 		tsr_bind_row(s, a.var, tsr_row_empty(), c);
 		return;

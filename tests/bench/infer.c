@@ -24,7 +24,7 @@ static double now(void)
 static figures measure(const family *f, unsigned long operations)
 {
 	net n = {.tc = tsr_compiler_new()};
-	struct mallinfo2 before = mallinfo2();
+	size_t before = tsr_arena_used(n.tc->arena);
 	figures out;
 	double begin = now();
 	n.s = tsr_store_new(n.tc);
@@ -32,8 +32,7 @@ static figures measure(const family *f, unsigned long operations)
 	out.emitted = now() - begin;
 	out.ok = tsr_store_close(n.s);
 	out.seconds = now() - begin;
-	struct mallinfo2 after = mallinfo2();
-	out.bytes = (double)(after.uordblks + after.hblkhd) - (double)(before.uordblks + before.hblkhd);
+	out.bytes = (double)(tsr_arena_used(n.tc->arena) - before);
 	out.stats = tsr_store_statistics(n.s);
 	out.operations = n.operations;
 	if (!out.ok)
@@ -57,8 +56,8 @@ static figures best(const family *f, unsigned long operations)
 static void show(const family *f, const figures *r)
 {
 	double n = (double)r->operations;
-	printf("  %-12s %8lu operations %9.4f s (%.4f s to close)  %7.2f us/op  %7.0f bytes/op  %5.1f steps, %4.1f constraints, %4.1f + %4.1f variables/op%s\n",
-		f->name, r->operations, r->seconds, r->seconds - r->emitted, r->seconds / n * 1e6, r->bytes / n, (double)r->stats.steps / n,
+	printf("  %-12s %8lu operations %9.4f s (%.4f s to close)  %7.2f us/op  %7.0f bytes/op  %5.1f steps, %5.1f looks, %4.1f constraints, %4.1f + %4.1f variables/op%s\n",
+		f->name, r->operations, r->seconds, r->seconds - r->emitted, r->seconds / n * 1e6, r->bytes / n, (double)r->stats.steps / n, (double)r->stats.looks / n,
 		(double)r->stats.constraints / n, (double)r->stats.dim_vars / n, (double)r->stats.row_vars / n, r->ok ? "" : "  FAILED");
 	fflush(stdout);
 }
