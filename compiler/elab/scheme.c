@@ -23,10 +23,26 @@ struct tsr_aside {
 
 /* ---- there and back ---------------------------------------------------------------------------------------------------------- */
 
+/* What grows aside must not move what is there. */
+#define OWN(v) ((v)->at = own(el->arena, (v)->at, (v)->n * sizeof *(v)->at), (v)->cap = (v)->n)
+
+static void *own(tsr_arena *a, const void *at, size_t size)
+{
+	return size ? memcpy(tsr_alloc(a, size), at, size) : NULL;
+}
+
+static void own_lists(tsr_elab *el)
+{
+	tsr_graph *g = el->g;
+	OWN(&g->tensors), OWN(&g->records), OWN(&g->codes), OWN(&g->numbers), OWN(&g->params), OWN(&g->exports), OWN(&g->shown);
+	OWN(&el->codes), OWN(&el->items), OWN(&el->owners), OWN(&el->inits), OWN(&el->functions);
+}
+
 static void begin(tsr_elab *el, struct tsr_aside *a)
 {
 	*a = (struct tsr_aside){.el = *el, .g = *el->g, .path = tsr_eval_path(el->ev), .errors = el->tc->nerrors,
 	                        .warnings = el->tc->nwarnings, .diags = el->tc->diags.n};
+	own_lists(el);
 	tsr_map *fresh[] = {&el->used, &el->turns, &el->numbers, &el->number_tensors, &el->code_ids, &el->forward_ids, &a->copies, &a->frames, &a->made, &a->symbols};
 	for (size_t i = 0; i < sizeof fresh / sizeof *fresh; i++)
 		tsr_map_init(fresh[i], el->arena);
