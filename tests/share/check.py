@@ -64,52 +64,47 @@ def existing():
 BLOCK = """
 let%op block () =
   fun x ->
-  let a = relu ({ w1 } * x + { b1 }) in
-  let b = relu ({ w2 } * (a + x) + { b2 }) in
+  let a = relu ({ w1 } * x + { b1; o = [7] }) in
+  let b = relu ({ w2 } * a + { b2 }) in
   x + b *. { gain }
 let%op start = [ [1.; 2.; 3.]; [4.; 5.; 6.] ]
 let chain n = List.init n (fun _ -> block ())
 """
-NARROW = BLOCK.replace("{ b1 }", "{ b1; o = [7] }")
 
+# name -> the code of the error that it must end with, or "", and the program
 WRONG = {
-    # the last application alone is asked for one more axis
-    "an axis that only the last result has": BLOCK + """
+    "an axis that only the last result has, and no weight gives": ("E0407", BLOCK + """
 let%op y = List.fold_left (fun y b -> b y) (start ++ "a, b => a, b") (chain 5)
 let%op z = y ++ "p, q, r => r"
-""",
-    # what is added at the end has a batch, which the parameters of the last block take up
-    "a batch that comes late": NARROW + """
+"""),
+    "a batch that comes late": ("", BLOCK + """
 let%op y = List.fold_left (fun y b -> b y) (start ++ "a, b => b") (chain 6)
 let%op z = y + (start ++ "a, b => a | b")
-""",
-    "one instance applied twice": NARROW + """
+"""),
+    "one instance applied twice": ("", BLOCK + """
 let shared = block ()
 let%op y = shared (shared (shared (shared (start ++ "a, b => b"))))
 let%op z = List.fold_left (fun y b -> b y) y (chain 4)
-""",
-    "a parameter of one block is used elsewhere": """
+"""),
+    "a parameter of the last block is used elsewhere": ("", """
 let%op block () =
   fun x ->
   let scale = { gain } in
   let a = relu ({ w1; o = [7] } * x + { b1 }) in
   let b = relu ({ w2; o = [3] } * a + { b2 }) in
-  (x + b *. scale +. 0. *. a ++ "... | a => ... | 0", scale)
-""".replace("+. 0. *. a ++ \"... | a => ... | 0\"", "") + """
+  (x + b *. scale, scale)
 let%op start = [1.; 2.; 3.]
-let apply y b = match y with (x, _) -> b x
-let results = List.fold_left (fun ys b -> match ys with y :: _ -> apply y b :: ys | [] -> []) [(start, start)]
-                (List.init 5 (fun _ -> block ()))
-let%op z = match results with (_, s) :: _ -> s + [ [1.; 2.; 3.]; [4.; 5.; 6.] ] | [] -> start
-""",
-    "a hidden size is missing in each": BLOCK.replace("* (a + x)", "* a") + """
+let results = List.fold_left (fun y b -> match y with (x, _) -> b x) (start, start) (List.init 5 (fun _ -> block ()))
+let%op z = match results with (_, s) -> s + [ [1.; 2.; 3.]; [4.; 5.; 6.] ]
+"""),
+    "a hidden size is missing in each": ("E0407", BLOCK.replace("; o = [7]", "") + """
 let%op y = List.fold_left (fun y b -> b y) (start ++ "a, b => b") (chain 5)
-""",
-    "widths that differ in the end": NARROW + """
+"""),
+    "widths that differ in the end": ("E0401", BLOCK + """
 let%op y = List.fold_left (fun y b -> b y) (start ++ "a, b => b") (chain 5)
 let%op z = y + [1.; 2.]
-""",
-    "blocks that know their number": """
+"""),
+    "blocks that know their number": ("", """
 let%op block ~k () =
   fun x ->
   let y = relu ({ w1; o = [8] } * x + { b1 }) in
@@ -117,15 +112,17 @@ let%op block ~k () =
   x + { w2 } * relu ({ w3; o = [8] } * z + { b3 })
 let%op start = [1.; 2.; 3.]
 let%op y = List.fold_left (fun y b -> b y) start (List.init 6 (fun k -> block ~k ()))
-""",
+"""),
 }
 
 
 def wrong_guesses(folder):
-    for name, text in WRONG.items():
+    for name, (code, text) in WRONG.items():
         path = os.path.join(folder, re.sub(r"\W+", "-", name) + ".tsr")
         with open(path, "w", encoding="utf-8") as f:
             f.write("open Nn\n" + text)
+        codes = re.findall(r"error\[(E\d+)\]", tsrc("check", path)[2])
+        check(set(codes) == ({code} if code else set()), f"{name}: ends with {codes}")
         same(path, name)
 
 
