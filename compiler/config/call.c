@@ -274,7 +274,7 @@ static void enter(tsr_eval *ev, tsr_active *here, const tsr_function *f, tsr_spa
 
 static tsr_value body(tsr_eval *ev, const tsr_function *f, const tsr_env *env)
 {
-	ev->hooks->enter(ev, f->level, env, f->body);
+	ev->hooks->enter(ev, env, f->body);
 	tsr_value v = tsr_evaluate(ev, f->level, env, f->body);
 	ev->hooks->leave(ev);
 	return v;

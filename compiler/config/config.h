@@ -203,7 +203,7 @@ typedef struct tsr_hooks {
 	uint32_t (*mark)(tsr_eval *ev);
 	void (*named)(tsr_eval *ev, tsr_name path, tsr_value v, uint32_t since);
 	/* Around the body of every function that is applied: what it sees, its arguments included. */
-	void (*enter)(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *body);
+	void (*enter)(tsr_eval *ev, const tsr_env *env, const tsr_ast *body);
 	void (*leave)(tsr_eval *ev);
 	/* The unknown values that tensor v was computed from are demanded as configuration (unknown.h); true when there are any. */
 	bool (*suspect)(tsr_eval *ev, tsr_value v);

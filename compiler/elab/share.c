@@ -460,12 +460,11 @@ static void follow_as_same(tsr_elab *el, template *t, const comparison *c)
 	follow(el, t, NULL);
 }
 
-void tsr_share_enter(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *body)
+void tsr_share_enter(tsr_eval *ev, const tsr_env *env, const tsr_ast *body)
 {
 	tsr_elab *el = tsr_elab_of(ev);
 	tsr_share *s = el->share;
 	comparison c;
-	(void)level;
 	if (!s || s->broken)
 		return;
 	if (s->following) {

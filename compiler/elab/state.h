@@ -150,7 +150,7 @@ bool tsr_slot_of_name(tsr_name name, int *slot);
  * is being followed has emitted it. */
 typedef struct tsr_share tsr_share;
 tsr_share *tsr_share_new(tsr_elab *el);
-void tsr_share_enter(tsr_eval *ev, tsr_level level, const tsr_env *env, const tsr_ast *body);
+void tsr_share_enter(tsr_eval *ev, const tsr_env *env, const tsr_ast *body);
 void tsr_share_leave(tsr_eval *ev);
 tsr_shape tsr_elab_fresh(tsr_elab *el);
 void tsr_elab_emit(tsr_elab *el, tsr_rule *rule, const tsr_shape *result, const tsr_shape *operands);

@@ -51,7 +51,6 @@ tsr_region *tsr_region_begin(tsr_store *s)
 }
 
 void tsr_region_end(tsr_store *s, tsr_region *r) { r->to = mark_of(s); }
-bool tsr_region_empty(const tsr_region *r) { return r->from.cstrs == r->to.cstrs && r->from.rows == r->to.rows; }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------------ */
 

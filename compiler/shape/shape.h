@@ -177,7 +177,6 @@ bool tsr_store_failed(const tsr_store *s);
 /* All that is emitted from here to the end. */
 tsr_region *tsr_region_begin(tsr_store *s);
 void tsr_region_end(tsr_store *s, tsr_region *r);
-bool tsr_region_empty(const tsr_region *r);
 /* Keeps the solved state as a scheme; false where it mentions what is outside of it. To be called at its end. */
 bool tsr_region_keep(tsr_store *s, tsr_region *r);
 /* An instance of the scheme: new variables, and nothing to solve. */

@@ -28,9 +28,6 @@ tsr_store *tsr_store_on(tsr_compiler *tc, tsr_arena *arena)
 
 tsr_store *tsr_store_new(tsr_compiler *tc) { return tsr_store_on(tc, tc->arena); }
 
-tsr_dim_var *tsr_dim_var_at(tsr_store *s, uint32_t root) { return &s->dims.at[root]; }
-tsr_row_var *tsr_row_var_at(tsr_store *s, uint32_t root) { return &s->rows.at[root]; }
-tsr_cstr *tsr_cstr_at(tsr_store *s, uint32_t id) { return s->cstrs.at[id]; }
 
 /* ---- building ---------------------------------------------------------------------------------------------------- */
 

@@ -200,10 +200,7 @@ tsr_row tsr_row_empty(void);
 
 /* An empty store on an arena of its own. */
 tsr_store *tsr_store_on(tsr_compiler *tc, tsr_arena *arena);
-tsr_dim_var *tsr_dim_var_at(tsr_store *s, uint32_t root);
-tsr_row_var *tsr_row_var_at(tsr_store *s, uint32_t root);
 uint32_t tsr_row_var_new(tsr_store *s);
-tsr_cstr *tsr_cstr_at(tsr_store *s, uint32_t id);
 /* A new constraint, emitted by the user (parent NULL) or derived from another. It is queued. */
 tsr_cstr *tsr_cstr_new(tsr_store *s, tsr_cstr_kind kind, const tsr_cstr *parent, const tsr_why *why);
 /* A copy, which is nowhere yet. */
