@@ -9,7 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-#define MOST_OPERATIONS_REPEATED 10000
 #define ROUNDS 3
 
 typedef struct figures { double emitted, seconds, bytes; unsigned long operations; tsr_store_stats stats; bool ok; } figures;
@@ -45,7 +44,7 @@ static figures measure(const family *f, unsigned long operations)
 static figures best(const family *f, unsigned long operations)
 {
 	figures out = measure(f, operations);
-	for (int i = 1; i < ROUNDS && operations <= MOST_OPERATIONS_REPEATED; i++) {
+	for (int i = 1; i < ROUNDS; i++) {
 		figures again = measure(f, operations);
 		if (again.seconds < out.seconds)
 			out = again;
