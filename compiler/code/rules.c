@@ -66,7 +66,9 @@ bool tsr_code_rules(tsr_builder *b, const tsr_assign *a, const tsr_proj *p)
 	slots_used used = {a->target.slot == TSR_SLOT_ALL};
 	tsr_rhs_operands(a->rhs, look_for_all, &used);
 	if (used.all && p->npieces != 1) {
-		tsr_report(b->g->tc, TSR_E_SPACE_SLOT, a->span, "a tensor over the whole iteration space, where a concatenation divides it");
+		tsr_diag *d = tsr_report(b->g->tc, TSR_E_SPACE_SLOT, a->span,
+			"a name in `_all` stands for a tensor over all loops of the operation, and a concatenation divides them into parts");
+		tsr_hint(b->g->tc, d, "a name in `_lhs` is indexed like the result, one in `_rhs1` like the first operand");
 		return false;
 	}
 	if (used.all && space_elements(&p->pieces[0]) > (double)TSR_MOST_ELEMENTS) {

@@ -126,8 +126,8 @@ static tsr_hexpr *library(tsr_hlower *l, tsr_ast *e, tsr_hfun f)
 		const tsr_arg *a = &e->apply.args.at[i];
 		if (a->kind == TSR_ARG_PLAIN && a->value->kind == TSR_AST_UNIT)
 			continue;
-		if (n < 4)
-			args[n] = tsr_hexpr_as(l, tsr_host_expr(l, a->value), tsr_host_type_of_letter(n < wanted ? info->params[n] : 'u'), "the argument"), ok = ok && args[n];
+		if (n < wanted)
+			args[n] = tsr_hexpr_as(l, tsr_host_expr(l, a->value), tsr_host_type_of_letter(info->params[n]), "the argument"), ok = ok && args[n];
 		n++;
 	}
 	if (f == TSR_HFUN_ARG && n == 1) {

@@ -166,6 +166,15 @@ static tsr_index loop_index(strata *t, uint32_t symbol)
 
 static tsr_index index_of(strata *t, uint32_t node);
 
+/* A size that the index needs while compiling; %s is the label. */
+static void refuse_symbolic(strata *t, const tsr_derived *d, const tsr_node *size, tsr_diag_code code, const char *text, const char *hint)
+{
+	const char *label = size->label ? tsr_format(t->s->arena, " `%s`", size->label) : "";
+	tsr_compiler *tc = t->s->g->tc;
+	tsr_hint(tc, tsr_report(tc, code, d->span, text, label), "%s", hint);
+	t->failed = true;
+}
+
 /* stride*over + dilation*kernel + offset + number, less the left margin floor(span / 2) of a padded axis. */
 static tsr_index affine_index(strata *t, const tsr_derived *d)
 {
@@ -177,8 +186,8 @@ static tsr_index affine_index(strata *t, const tsr_derived *d)
 		add_index(t, &x, d->affine.dilation, index_of(t, d->affine.kernel));
 		if (d->affine.pad == TSR_PAD_SAME) {
 			if (!kernel->sized || !tsr_size_is_const(kernel->size)) {
-				tsr_report(t->s->g->tc, TSR_E_SYMBOLIC_WINDOW, d->span, "the window of a padded axis has a size known only at run time");
-				t->failed = true;
+				refuse_symbolic(t, d, kernel, TSR_E_SYMBOLIC_WINDOW, "the window%s of a padded axis has a size known only when the program runs",
+					"`<+` in place of `=+` needs no margin, and takes such a window");
 				return x;
 			}
 			x.offset -= ((TSR_PLANTED(15) ? 0 : 1) + (kernel->size.k - 1) * d->affine.dilation) / 2;   /* the window is one shorter */
@@ -227,8 +236,8 @@ static tsr_index joint_index(strata *t, const tsr_derived *d)
 		const tsr_node *c = tsr_space_class(t->s, d->concat.at[i]);
 		strides[i] = stride;
 		if (i && (!c->sized || !tsr_size_is_const(c->size))) {
-			tsr_report(t->s->g->tc, TSR_E_SYMBOLIC_JOINT, d->span, "an axis that is joined to the ones before it has a size known only at run time");
-			t->failed = true;
+			refuse_symbolic(t, d, c, TSR_E_SYMBOLIC_JOINT, "the axis%s is joined to the ones before it, and has a size known only when the program runs",
+				"the first of the joined axes may have such a size");
 			return x;
 		}
 		stride *= c->size.k;

@@ -170,7 +170,7 @@ void tsr_fault_meet(tsr_store *s, tsr_cstr *c, tsr_dim a, tsr_dim b, tsr_meet ho
 			: tsr_format(s->arena, "the bases of %s and %s differ, on %s%s", with_basis(s, a), with_basis(s, b), at, of);
 		break;
 	case TSR_MEET_UNIT:
-		text = tsr_format(s->arena, "the size %s is required on %s%s, where the other side has an axis of size 1 that claims nothing",
+		text = tsr_format(s->arena, "the size %s is required on %s%s, and meets an axis of size 1 that claims nothing",
 			tsr_dim_str(s, a.kind == TSR_DIM_UNIT ? b : a), at, of);
 		break;
 	}
@@ -223,8 +223,11 @@ void tsr_fault_rank(tsr_store *s, tsr_cstr *c, tsr_row a, tsr_row b)
 void tsr_fault_infinite(tsr_store *s, tsr_cstr *c)
 {
 	story t = found(s, TSR_E_INFINITE_RANK, c);
-	report(&t, tsr_format(s->arena, "a row would need more axes than itself: %s against %s", tsr_row_str(s, c->row.a),
-		tsr_row_str(s, c->row.b)), 0, NULL);
+	bool poison = false;
+	tsr_row a = tsr_row_find(s, c->row.a, &poison), b = tsr_row_find(s, c->row.b, &poison);
+	uint32_t na = tsr_row_flanks(a), nb = tsr_row_flanks(b), by = na > nb ? na - nb : nb - na;
+	report(&t, by > 0 && a.var == b.var ? tsr_format(s->arena, "a row of axes would have to be longer than itself by %s", axes(s, by))
+		: "a row of axes would have to be longer than itself", 0, NULL);
 }
 
 void tsr_fault_long(tsr_store *s, const tsr_cstr *c, uint32_t n)
@@ -276,12 +279,19 @@ void tsr_fault_affine(tsr_store *s, tsr_cstr *c, tsr_dim d, tsr_dim over, tsr_di
 		tsr_hint(s->tc, diag, "`=+` in place of `<+` pads the axis: input = stride*output, whatever the window");
 }
 
+/* The derived size that c defines: as the spec writes it, else as it was solved. */
+static const char *derived_words(tsr_store *s, const tsr_cstr *c)
+{
+	const char *written = tsr_spec_text(s, tsr_cstr_root(s, c)->why->other);
+	return tsr_format(s->arena, "`%s`", *written ? written : tsr_dim_str(s, c->kind == TSR_C_AFFINE
+		? (tsr_dim){.kind = TSR_DIM_AFFINE, .affine = c->affine.term}
+		: (tsr_dim){.kind = TSR_DIM_CONCAT, .concat = {c->concat.n, c->concat.at}}));
+}
+
 void tsr_fault_unit_term(tsr_store *s, tsr_cstr *c)
 {
 	story t = found(s, TSR_E_CLAIM_FREE, c);
-	const char *text = tsr_format(s->arena, "an axis of size 1 that claims nothing stands where the size must be %s",
-		tsr_dim_str(s, c->kind == TSR_C_AFFINE ? (tsr_dim){.kind = TSR_DIM_AFFINE, .affine = c->affine.term}
-			: (tsr_dim){.kind = TSR_DIM_CONCAT, .concat = {c->concat.n, c->concat.at}}));
+	const char *text = tsr_format(s->arena, "an axis of size 1 that claims nothing stands where a size is required, %s", derived_words(s, c));
 	report(&t, text, 1, c->kind == TSR_C_AFFINE ? &c->affine.d : &c->concat.d);
 }
 
@@ -319,9 +329,17 @@ void tsr_fault_product(tsr_store *s, tsr_cstr *c)
 void tsr_fault_concat(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want)
 {
 	story t = found(s, TSR_E_CONCAT, c);
-	const char *text = tsr_format(s->arena, "the components do not fill the concatenated axis: %s of size %s, of which %s is known",
-		tsr_dim_str(s, (tsr_dim){.kind = TSR_DIM_CONCAT, .concat = {c->concat.n, c->concat.at}}), tsr_size_str(s, want), tsr_size_str(s, have));
-	report(&t, text, c->concat.n, c->concat.at);
+	const char *axis = derived_words(s, c), *whole = tsr_size_str(s, want), *known = tsr_size_str(s, have);
+	bool open = false;
+	for (uint32_t i = 0; i < c->concat.n; i++)
+		open |= tsr_dim_is_var(tsr_dim_find(s, c->concat.at[i]));
+	const char *text = open ? tsr_format(s->arena, "%s has %s positions, and the components that are known have %s: that leaves none for the rest",
+			axis, whole, known)
+		: tsr_format(s->arena, "%s has %s positions, and its components have %s", axis, whole, known);
+	tsr_dim *sides = TSR_NEW_N(s->arena, tsr_dim, c->concat.n + 1);
+	memcpy(sides, c->concat.at, c->concat.n * sizeof *sides);
+	sides[c->concat.n] = c->concat.d;
+	report(&t, text, c->concat.n + 1, sides);
 }
 
 void tsr_fault_at_least(tsr_store *s, tsr_cstr *c, tsr_size have)

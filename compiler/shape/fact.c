@@ -78,8 +78,7 @@ static void source_words(tsr_store *s, const tsr_cstr *c, tsr_text *t)
 		tsr_text_addf(t, "has the %s axes %s", kind, tsr_row_str(s, r));
 }
 
-/* The text of the spec's axis, or of its slot. */
-static const char *spec_text(tsr_store *s, tsr_span span)
+const char *tsr_spec_text(tsr_store *s, tsr_span span)
 {
 	if (!span.file || span.end <= span.start)
 		return "";
@@ -94,7 +93,7 @@ static void dim_words(tsr_store *s, const tsr_cstr *c, tsr_text *t)
 	tsr_name b = c->dim.b.kind == TSR_DIM_VAR ? s->dims.at[c->dim.b.var].label : NULL;
 	const tsr_cstr *term = c->id + 1 < s->cstrs.n ? s->cstrs.at[c->id + 1] : NULL;
 	if (term && term->parent == c->id && (term->kind == TSR_C_AFFINE || term->kind == TSR_C_CONCAT))
-		tsr_text_addf(t, "an axis is `%s`", spec_text(s, c->why->other));
+		tsr_text_addf(t, "an axis is `%s`", tsr_spec_text(s, c->why->other));
 	else if (a && b)
 		tsr_text_addf(t, "axis `%s` is as long as axis `%s`", a, b);
 	else if (a || b)
@@ -103,13 +102,27 @@ static void dim_words(tsr_store *s, const tsr_cstr *c, tsr_text *t)
 		tsr_text_addf(t, "%s is %s", tsr_dim_str(s, c->dim.a), tsr_dim_str(s, c->dim.b));
 }
 
+/* The row of this kind in the text of a slot, `batch | input -> output`. */
+static const char *slot_words(tsr_store *s, tsr_span slot, tsr_kind kind)
+{
+	const char *text = tsr_spec_text(s, slot), *bar = strchr(text, '|'), *arrow = strstr(text, "->");
+	const char *input = bar ? bar + 1 : text, *output = arrow ? arrow + 2 : input, *end = text + strlen(text);
+	const char *from = kind == TSR_BATCH ? text : kind == TSR_INPUT ? input : output;
+	const char *to = kind == TSR_BATCH ? bar ? bar : text : kind == TSR_INPUT ? arrow ? arrow : input : end;
+	while (from < to && *from == ' ')
+		from++;
+	while (from < to && to[-1] == ' ')
+		to--;
+	return from < to ? tsr_format(s->arena, "`%.*s` in the spec", (int)(to - from), from) : "empty in the spec";
+}
+
 /* What an operation says of the rows of an operand, where no single axis is meant. */
 static void row_words(tsr_store *s, const tsr_cstr *c, tsr_text *t)
 {
 	if (c->kind_b == TSR_KINDS)
 		tsr_text_add(t, c->kind == TSR_C_ROW_EQUAL ? "two rows of axes are one" : "the axes agree");
 	else if (c->kind == TSR_C_ROW_EQUAL && c->kind_a == c->kind_b && c->why->other.file)
-		tsr_text_addf(t, "the %s axes of %s are those of the spec", kind_names[c->kind_b], tsr_operand_words(s, c));
+		tsr_text_addf(t, "the %s axes of %s are %s", kind_names[c->kind_b], tsr_operand_words(s, c), slot_words(s, c->why->other, c->kind_b));
 	else if (c->kind == TSR_C_ROW_BELOW && c->kind_a == TSR_INPUT && c->kind_b == TSR_OUTPUT && c->operand == 1)
 		tsr_text_addf(t, "the input axes of %s meet the output axes of %s",
 			c->why->operands[0] ? tsr_format(s->arena, "`%s`", c->why->operands[0]) : "the left operand", tsr_operand_words(s, c));

@@ -271,6 +271,7 @@ void tsr_settle_conditions(tsr_store *s);                 /* entry.c */
 
 /* "output axis 2", "the last output axis", "axis `h`": where dimension constraint c stands. */
 const char *tsr_axis_words(tsr_store *s, const tsr_cstr *c);
+const char *tsr_spec_text(tsr_store *s, tsr_span span);        /* of the spec's axis, or of its slot */
 /* "`x`", "the left operand", "the result": the tensor on the operand's side of c. */
 const char *tsr_operand_words(tsr_store *s, const tsr_cstr *c);
 /* Facts told in order, those of one place together. */

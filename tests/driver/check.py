@@ -14,6 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.path.abspath(sys.argv[1])
 TSRC = os.path.join(BUILD, "tsrc")
 HELLO = os.path.join(ROOT, "examples", "hello.tsr")
+LOOP = os.path.join(ROOT, "tests/loop/how-results-are-cleared-and-stored.loop")
 GREETING = "y : 2  [0. 7.5]\n"
 passed = failed = 0
 
@@ -97,9 +98,14 @@ def wrong(tmp):
                     ("--emit=wat", HELLO), ("-MX", HELLO)):
         _, err = run(TSRC, *command, status=2)
         check(f"{command}: one line says what is wrong", err.count("\n") == 1 and err.startswith("tsrc: "), err)
-    for command in (("missing.tsr",), ("--target=vax-dec-vms", "-c", HELLO), ("--cpu=abacus", HELLO), ("--target=aarch64-linux-gnu", HELLO), (HELLO, "-o", "no/such/folder/x")):
+    with open(os.path.join(tmp, "bad.loop"), "w") as f:
+        f.write("this is no loop text\n")
+    for code, command in (("E0801", ("missing.tsr",)), ("E0804", ("--target=vax-dec-vms", "-c", HELLO)), ("E0804", ("--cpu=abacus", HELLO)),
+                          ("E0802", ("--target=aarch64-linux-gnu", HELLO)), ("E0803", ("-c", HELLO, "-o", "no/such/folder/x.o")),
+                          ("E0802", (HELLO, "-o", "no/such/folder/x")), ("E0805", ("passes", "--passes=polish", LOOP)),
+                          ("E0690", ("passes", "bad.loop"))):
         _, err = run(TSRC, *command, status=1, cwd=tmp)
-        check(f"{command}: an error with its code", "error[E08" in err, err)
+        check(f"{command}: the error {code}", f"error[{code}]" in err, err)
     check("--version", run(TSRC, "--version")[0].startswith("tsrc "))
     text = run(TSRC, "--help")[0]
     check("--help names the flags and the stages", all(w in text for w in ("--seed", "-MD", "schedule", "tsrc check")))
