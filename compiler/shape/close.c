@@ -196,8 +196,39 @@ static void pair_concats(tsr_store *s)
 		take_bounds(s);
 }
 
+/* The first unknown component, where all of them may vanish and none is known; NULL otherwise. */
+static tsr_dim_var *would_be_empty(tsr_store *s, const tsr_cstr *c)
+{
+	tsr_dim_var *first = NULL;
+	for (uint32_t i = 0; i < c->concat.n; i++) {
+		tsr_dim d = tsr_dim_find(s, c->concat.at[i]);
+		if (d.kind == TSR_DIM_ZERO)
+			continue;
+		if (!tsr_dim_is_var(d) || !s->dims.at[d.var].discardable)
+			return NULL;
+		first = first ? first : &s->dims.at[d.var];
+	}
+	return first;
+}
+
+/* A component may vanish because its siblings cover an axis, which they do not when they all vanish: so the first one stays.
+ * What stays is found before any is told, so that the order of the concatenations does not matter. */
+static void keep_one(tsr_store *s)
+{
+	TSR_VEC(tsr_dim_var *) kept = {0};
+	for (uint32_t i = 0; i < s->of_kind[TSR_C_CONCAT].n; i++) {
+		const tsr_cstr *c = s->cstrs.at[s->of_kind[TSR_C_CONCAT].at[i]];
+		tsr_dim_var *first = c->done ? NULL : would_be_empty(s, c);
+		if (first)
+			tsr_push(s->arena, &kept, first);
+	}
+	for (uint32_t i = 0; i < kept.n; i++)
+		kept.at[i]->discardable = false;
+}
+
 static void discard(tsr_store *s)
 {
+	keep_one(s);
 	for (uint32_t v = 0; v < s->dims.n; v++)
 		if (open_dim(s, v) && s->dims.at[v].discardable)
 			tsr_bind_dim(s, v, tsr_dim_zero(), NULL);

@@ -326,6 +326,17 @@ void tsr_fault_product(tsr_store *s, tsr_cstr *c)
 	report(&t, "the number of elements is a product of sizes that are known only when the program runs", 0, NULL);
 }
 
+/* The label of a component that closing has made one position. */
+static tsr_name unsized_component(tsr_store *s, const tsr_cstr *c)
+{
+	for (uint32_t i = 0; i < c->concat.n; i++) {
+		tsr_dim written = c->concat.at[i];
+		if (written.kind == TSR_DIM_VAR && tsr_dim_find(s, written).kind == TSR_DIM_UNIT)
+			return s->dims.at[written.var].label;
+	}
+	return NULL;
+}
+
 void tsr_fault_concat(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want)
 {
 	story t = found(s, TSR_E_CONCAT, c);
@@ -339,7 +350,10 @@ void tsr_fault_concat(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want)
 	tsr_dim *sides = TSR_NEW_N(s->arena, tsr_dim, c->concat.n + 1);
 	memcpy(sides, c->concat.at, c->concat.n * sizeof *sides);
 	sides[c->concat.n] = c->concat.d;
-	report(&t, text, c->concat.n + 1, sides);
+	tsr_diag *d = report(&t, text, c->concat.n + 1, sides);
+	const char *unsized = unsized_component(s, c);
+	if (d && !open && unsized)
+		tsr_hint(s->tc, d, "nothing gives the size of `%s`: `set_dim %s` does", unsized, unsized);
 }
 
 void tsr_fault_at_least(tsr_store *s, tsr_cstr *c, tsr_size have)
