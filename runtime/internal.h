@@ -11,6 +11,7 @@
 typedef struct tsr_block tsr_block; /* memory.c */
 typedef struct tsr_chunk tsr_chunk; /* str.c */
 typedef struct tsr_landing tsr_landing; /* embed.c */
+typedef struct tsr_openmp tsr_openmp; /* threads.c */
 
 struct tsr_context {
 	const tsr_program *program;
@@ -25,6 +26,9 @@ struct tsr_context {
 	int64_t *nums;
 	tsr_block *blocks; /* every block that is alive, for tsr_finish */
 	unsigned colour;   /* of the next large block */
+	void *work;        /* threads.c: what kernels divided among threads work in; a block that grows */
+	size_t work_bytes;
+	tsr_openmp *openmp; /* threads.c: NULL until it is looked for */
 
 	tsr_chunk *strings;              /* newest chunk first */
 	void (*free_strings)(tsr_ctx *); /* set by str.c when it first allocates, so that a program without strings does

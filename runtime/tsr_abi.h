@@ -106,6 +106,15 @@ void tsr_release_block(tsr_ctx *ctx, void *block);
 /* Bytes of an array: fails when the product of `dims` (symbols looked up) overflows or a symbol is unknown. */
 int64_t tsr_array_bytes(tsr_ctx *ctx, const char *where, int32_t prec, int64_t rank, const int64_t *dims);
 
+/* A kernel that threads compute together: thread 0 .. threads - 1 of a team runs it with `data`, memory that all share and memory
+ * of its own, at 64-byte boundaries; their contents are not kept from call to call. */
+typedef void tsr_stint(void *data, int64_t thread, int64_t threads, void *shared, void *own);
+/* Runs it with as many threads as OpenMP's settings allow, at most `worth`, and returns when all are done.  One thread where there
+ * is no OpenMP runtime (inside another process: where none is linked), and for a thread that belongs to a team already. */
+void tsr_parallel(tsr_ctx *ctx, tsr_stint *part, void *data, int64_t worth, int64_t shared_bytes, int64_t own_bytes);
+/* Called by every thread of a team of `threads`: waits until all are here. */
+void tsr_wait(tsr_ctx *ctx, int64_t threads);
+
 /* Seconds since tsr_start. */
 double tsr_time(tsr_ctx *ctx);
 /* A loop's progress, to be called once per step: a bar on a terminal, plain lines elsewhere, on standard error. */

@@ -9,7 +9,7 @@ typedef enum {
 	FLAG_OUTPUT = 'o', FLAG_OBJECT = 'c', FLAG_ASSEMBLY = 'S', FLAG_LEVEL = 'O', FLAG_DEBUG = 'g', FLAG_INCLUDE = 'I',
 	FLAG_DEPENDENCIES = 'M', FLAG_HELP = 'h', FLAG_VERBOSE = 'v',
 	FLAG_EMIT = 256, FLAG_DUMP, FLAG_TARGET, FLAG_CPU, FLAG_SEED, FLAG_TIME, FLAG_VERSION, FLAG_NO_FUSE, FLAG_NO_SHARE, FLAG_PASSES,
-	FLAG_STDLIB, FLAG_INTERP, FLAG_DIAGNOSTICS, FLAG_JSON
+	FLAG_STDLIB, FLAG_INTERP, FLAG_THREADS, FLAG_DIAGNOSTICS, FLAG_JSON
 } flag;
 
 typedef struct flag_row { flag id; const char *name; const char *argument; const char *help; } flag_row;
@@ -30,6 +30,7 @@ static const flag_row flags[] = {
 	{FLAG_STDLIB, "stdlib", "DIR", "folder of the standard library"},
 	{FLAG_NO_FUSE, "no-fuse", NULL, "keep every tensor in memory: no fusion"},
 	{FLAG_NO_SHARE, "no-share", NULL, "infer the shapes of every application by itself"},
+	{FLAG_THREADS, "threads", "WHERE", "where kernels are divided among threads: none, auto (where it pays), all"},
 	{FLAG_PASSES, "passes", "A,B", "run exactly these passes over the loops"},
 	{FLAG_DUMP, "dump", "STAGE", "print the result of a stage, and stop"},
 	{FLAG_INTERP, "interp", NULL, "with run: interpret instead of compiling"},
@@ -109,6 +110,17 @@ static bool parse_level(const char *text, int *out)
 	return true;
 }
 
+static bool parse_threads(const char *text, tsr_threads *out)
+{
+	static const char *const words[] = {"none", "auto", "all"};
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(text, words[i])) {
+			*out = (tsr_threads)i;
+			return true;
+		}
+	return wrong("--threads takes none, auto or all, not", text);
+}
+
 static bool parse_seed(const char *text, tsr_options *o)
 {
 	char *end;
@@ -139,6 +151,7 @@ static bool apply(tsr_options *o, tsr_arena *a, flag f, const char *arg)
 	case FLAG_NO_FUSE:      o->no_fuse = true; return true;
 	case FLAG_NO_SHARE:     o->no_share = true; return true;
 	case FLAG_PASSES:       o->passes = arg; return true;
+	case FLAG_THREADS:      return parse_threads(arg, &o->threads);
 	case FLAG_DUMP:         return parse_stage(arg, &o->dump);
 	case FLAG_INTERP:       o->interpret = true; return true;
 	case FLAG_DIAGNOSTICS:
@@ -223,7 +236,7 @@ bool tsr_options_parse(tsr_options *o, tsr_arena *a, int argc, char **argv)
 	struct option longs[NFLAGS + 1];
 	char letters[2 * NFLAGS + 3];
 	bool named = false;
-	*o = (tsr_options){.level = 2, .dump = TSR_STAGES, .program = argv[0], .colour = isatty(2)};
+	*o = (tsr_options){.level = 2, .dump = TSR_STAGES, .threads = TSR_THREADS_AUTO, .program = argv[0], .colour = isatty(2)};
 	build_tables(longs, letters);
 	opterr = 0;
 	optind = 1;

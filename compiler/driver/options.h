@@ -2,6 +2,7 @@
 #ifndef TSR_DRIVER_OPTIONS_H
 #define TSR_DRIVER_OPTIONS_H
 #include "../base/vec.h"
+#include "../opt/opt.h"
 #include <stdio.h>
 
 typedef enum {
@@ -30,6 +31,7 @@ typedef struct tsr_options {
 	const char *at_name;
 	const char *triple, *cpu;    /* NULL: this machine's */
 	const char *passes;
+	tsr_threads threads;
 	const char *program;         /* argv[0], for finding the standard library and the runtime */
 	const char *stdlib;
 	TSR_VEC(const char *) include_dirs;

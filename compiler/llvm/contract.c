@@ -6,8 +6,12 @@
  *           for jr by nr, for ir by mr:        one tile
  *
  * The schedule says what is packed and how large the blocks are; this file only follows it.  A tile whose columns do not lie
- * side by side in C, or whose height is known only at run time, goes through a small buffer and is stored from there. */
+ * side by side in C, or whose height is known only at run time, goes through a small buffer and is stored from there.
+ *
+ * Among threads one class is divided, in whole tiles.  Rows: B's block is packed by all together, into memory that they share, and
+ * they wait for each other before it is read and before it is written again.  Columns and batches: each packs what it needs. */
 #include "contract.h"
+#include "team.h"
 #include <string.h>
 
 typedef struct engine {
@@ -21,6 +25,8 @@ typedef struct engine {
 	LLVMValueRef packed_a, packed_b, buffer, rows;
 	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes */
 	bool direct;                     /* tiles store into C themselves */
+	bool split;                      /* divided among threads, by the class that the schedule names */
+	uint32_t split_batch;            /* which loop of the batch */
 } engine;
 
 static LLVMValueRef stride_value(engine *g, const tsr_loops *l, uint32_t sym, tsr_side side)
@@ -227,20 +233,55 @@ static void tiles(engine *g, const block *bl)
 	tsr_guard_end(k, some);
 }
 
+/* ---- threads ------------------------------------------------------------------------------------------------------ */
+
+static bool splits(const engine *g, tsr_loop_class cls) { return g->split && g->s->split == cls; }
+static bool packs_together(const engine *g) { return splits(g, TSR_CLASS_M) && g->s->pack_b; }
+
+typedef struct stretch { LLVMValueRef from, to; } stretch;
+
+/* This thread's positions of `count`, in whole units. */
+static stretch stretch_of(engine *g, LLVMValueRef count, uint32_t unit)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef step = tsr_kit_int(k, unit);
+	LLVMValueRef units = LLVMBuildUDiv(k->b, tsr_kit_add(k, count, tsr_kit_int(k, unit - 1)), step, "");
+	LLVMValueRef to = tsr_kit_mul(k, tsr_team_bound(g->e, units, true), step);
+	return (stretch){ tsr_kit_mul(k, tsr_team_bound(g->e, units, false), step), tsr_kit_min(k, to, count) };
+}
+
 /* ---- blocks ------------------------------------------------------------------------------------------------------- */
 
-static void pack(engine *g, tsr_side side, const block *bl)
+static void pack_panels(engine *g, const tsr_pack *p)
 {
-	bool a = side == TSR_SIDE_A;
-	tsr_pack p = { side, &g->cls[a ? TSR_CLASS_M : TSR_CLASS_N], &g->cls[TSR_CLASS_K], g->base[side], a ? bl->a : bl->b,
-				   a ? bl->m : bl->n, a ? bl->rows : bl->cols, bl->kfirst, bl->depth, a ? g->s->mr : g->s->nr };
-	if (tsr_contract_plain(g->e->loops, g->c, side)) {
-		tsr_pack_emit(&g->k, &p);
+	bool a = p->side == TSR_SIDE_A;
+	if (tsr_contract_plain(g->e->loops, g->c, p->side)) {
+		tsr_pack_emit(&g->k, p);
 		return;
 	}
 	tsr_computed v = { g->e, a ? g->c->a_value : g->c->b_value, g->e->loops->buffers.at[g->c->c]->prec,
 					&g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], &g->walks[TSR_CLASS_K], g->rows };
-	tsr_pack_computed(&g->k, &p, &v);
+	tsr_pack_computed(&g->k, p, &v);
+}
+
+static void pack(engine *g, tsr_side side, const block *bl)
+{
+	bool a = side == TSR_SIDE_A;
+	tsr_kit *k = &g->k;
+	tsr_pack p = { side, &g->cls[a ? TSR_CLASS_M : TSR_CLASS_N], &g->cls[TSR_CLASS_K], g->base[side], a ? bl->a : bl->b,
+				   a ? bl->m : bl->n, a ? bl->rows : bl->cols, bl->kfirst, bl->depth, a ? g->s->mr : g->s->nr };
+	if (a || !packs_together(g)) {
+		pack_panels(g, &p);
+		return;
+	}
+	stretch mine = stretch_of(g, bl->cols, g->s->nr);
+	p.across_first = tsr_kit_add(k, bl->n, mine.from);
+	p.across_count = LLVMBuildSub(k->b, mine.to, mine.from, "");
+	p.to = tsr_kit_at(k, bl->b, tsr_kit_mul(k, mine.from, bl->depth));
+	tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, p.across_count, tsr_kit_int(k, 0), ""));
+	pack_panels(g, &p);
+	tsr_guard_end(k, some);
+	tsr_team_wait(g->e);
 }
 
 static void blocks(engine *g)
@@ -250,10 +291,15 @@ static void blocks(engine *g)
 	LLVMValueRef zero = tsr_kit_int(k, 0), m = g->cls[TSR_CLASS_M].count, n = g->cls[TSR_CLASS_N].count,
 				 depth = g->cls[TSR_CLASS_K].count;
 	block bl = { .a = g->packed_a, .b = g->packed_b };
+	stretch rows = { zero, m }, cols = { zero, n };
+	if (splits(g, TSR_CLASS_M))
+		rows = stretch_of(g, m, s->mr);
+	if (splits(g, TSR_CLASS_N))
+		cols = stretch_of(g, n, s->nr);
 	LLVMValueRef nc = tsr_kit_int(k, s->nc), kc = tsr_kit_int(k, s->kc), mc = tsr_kit_int(k, s->mc);
-	tsr_count jc = tsr_count_begin(k, zero, n, nc);
+	tsr_count jc = tsr_count_begin(k, cols.from, cols.to, nc);
 	bl.n = jc.i;
-	bl.cols = tsr_kit_min(k, nc, LLVMBuildSub(k->b, n, jc.i, ""));
+	bl.cols = tsr_kit_min(k, nc, LLVMBuildSub(k->b, cols.to, jc.i, ""));
 	/* a sum over nothing still stores its neutral value */
 	tsr_count pc = tsr_count_begin(k, zero, at_least_one(k, depth), kc);
 	bl.kfirst = pc.i;
@@ -261,13 +307,15 @@ static void blocks(engine *g)
 	bl.add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, pc.i, zero, "") : LLVMConstInt(k->i1, 1, false);
 	if (s->pack_b)
 		pack(g, TSR_SIDE_B, &bl);
-	tsr_count ic = tsr_count_begin(k, zero, m, mc);
+	tsr_count ic = tsr_count_begin(k, rows.from, rows.to, mc);
 	bl.m = ic.i;
-	bl.rows = tsr_kit_min(k, mc, LLVMBuildSub(k->b, m, ic.i, ""));
+	bl.rows = tsr_kit_min(k, mc, LLVMBuildSub(k->b, rows.to, ic.i, ""));
 	if (s->pack_a)
 		pack(g, TSR_SIDE_A, &bl);
 	tiles(g, &bl);
 	tsr_count_end(k, &ic);
+	if (packs_together(g))
+		tsr_team_wait(g->e);
 	tsr_count_end(k, &pc);
 	tsr_count_end(k, &jc);
 }
@@ -282,7 +330,10 @@ static void batches(engine *g, uint32_t depth)
 	tsr_kit *k = &g->k;
 	const tsr_walk *axis = &g->walks[TSR_CLASS_BATCH].at[depth];
 	LLVMValueRef count = tsr_emit_size(g->e, axis->extent);
-	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), count, tsr_kit_int(k, 1));
+	stretch mine = { tsr_kit_int(k, 0), count };
+	if (splits(g, TSR_CLASS_BATCH) && depth == g->split_batch)
+		mine = stretch_of(g, count, 1);
+	tsr_count i = tsr_count_begin(k, mine.from, mine.to, tsr_kit_int(k, 1));
 	LLVMValueRef outer[TSR_SIDES];
 	memcpy(outer, g->base, sizeof outer);
 	for (int side = 0; side < TSR_SIDES; side++)
@@ -296,9 +347,17 @@ static void batches(engine *g, uint32_t depth)
 
 /* ---- setting up ----------------------------------------------------------------------------------------------------- */
 
-/* One work area for all contractions of the module, as large as the largest needs, one per thread. */
-static LLVMValueRef scratch(tsr_kit *k, uint64_t bytes)
+/* This thread's work area: its own memory in a team, behind its rows; else one for all contractions of the module, as large as the
+ * largest needs, one per thread. */
+static LLVMValueRef scratch(engine *g, uint64_t bytes)
 {
+	tsr_kit *k = &g->k;
+	tsr_seat *team = g->e->team;
+	if (team) {
+		if (team->row_bytes + bytes > team->own_bytes)
+			team->own_bytes = team->row_bytes + bytes;
+		return tsr_emit_offset(g->e, TSR_PREC_U8, team->own, tsr_kit_int(k, (int64_t)team->row_bytes));
+	}
 	LLVMTypeRef type = LLVMArrayType2(LLVMInt8TypeInContext(k->context), bytes);
 	LLVMValueRef old = LLVMGetNamedGlobal(k->module, "tsr.panels");
 	if (old && LLVMGetArrayLength2(LLVMGlobalGetValueType(old)) >= bytes)
@@ -350,12 +409,19 @@ static void work_space(engine *g)
 		g->columns = tsr_kit_table(k, s->nr);
 	int64_t buffer = g->direct ? 0 : (int64_t)s->mr * s->nr * k->elem_bytes;
 	int64_t rows_bytes = value_rows(g, depth) * k->elem_bytes;
+	if (packs_together(g)) {
+		tsr_seat *team = g->e->team;
+		g->packed_b = team->shared;
+		team->shared_bytes = (uint64_t)b > team->shared_bytes ? (uint64_t)b : team->shared_bytes;
+		b = 0;
+	}
 	if (a + b + buffer + rows_bytes == 0)
 		return;
 	LLVMTypeRef byte = LLVMInt8TypeInContext(k->context);
-	LLVMValueRef area = scratch(k, (uint64_t)(a + b + buffer + rows_bytes)), to_b = tsr_kit_int(k, a), to_buffer = tsr_kit_int(k, a + b);
+	LLVMValueRef area = scratch(g, (uint64_t)(a + b + buffer + rows_bytes)), to_b = tsr_kit_int(k, a), to_buffer = tsr_kit_int(k, a + b);
 	g->packed_a = area;
-	g->packed_b = LLVMBuildInBoundsGEP2(k->b, byte, area, &to_b, 1, "");
+	if (!g->packed_b)
+		g->packed_b = LLVMBuildInBoundsGEP2(k->b, byte, area, &to_b, 1, "");
 	g->buffer = LLVMBuildInBoundsGEP2(k->b, byte, area, &to_buffer, 1, "");
 	LLVMValueRef to_rows = tsr_kit_int(k, a + b + buffer);
 	g->rows = LLVMBuildInBoundsGEP2(k->b, byte, area, &to_rows, 1, "");
@@ -409,13 +475,14 @@ bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
 	const tsr_loops *l = e->loops;
 	if (!c || c->schedule.mr == 0)
 		return false;
-	engine g = { .e = e, .c = c, .s = &c->schedule };
+	engine g = { .e = e, .c = c, .s = &c->schedule, .split = loop->loop.split && e->team };
 	kit_make(&g.k, e, e->target, c, l->buffers.at[c->c]->prec);
 	tsr_contract_view view;
 	tsr_contract_view_make(l, c, &view);
 	for (int cls = 0; cls < TSR_CLASSES; cls++)
 		group_make(&g, l, &view.cls[cls], &g.cls[cls]);
 	g.walks = view.cls;
+	g.split_batch = tsr_walks_longest(&view.cls[TSR_CLASS_BATCH]);
 	g.base[TSR_SIDE_C] = base_of(&g, l, c->c, c->c_index);
 	if (tsr_contract_plain(l, c, TSR_SIDE_A))
 		g.base[TSR_SIDE_A] = base_of(&g, l, c->a, c->a_index);

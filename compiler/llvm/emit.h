@@ -15,6 +15,10 @@
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/TargetMachine.h>
 
+/* Inside a kernel that threads compute together: this thread's number of how many, memory that all share, and its own; and
+ * how much of both is needed, so far. */
+typedef struct tsr_seat { LLVMValueRef thread, threads, shared, own; uint64_t shared_bytes, row_bytes, own_bytes; } tsr_seat;
+
 typedef struct tsr_emit {
 	tsr_compiler *tc;
 	const tsr_loops *loops;
@@ -28,7 +32,7 @@ typedef struct tsr_emit {
 
 	/* the module */
 	LLVMValueRef *unit_functions;    /* per unit */
-	tsr_map kernels;                 /* key text -> function */
+	tsr_map kernels;                 /* key text -> tsr_team_kernel */
 	bool needs_formats;
 	tsr_map strings;                 /* interned constants: "where" texts and names */
 	LLVMDIBuilderRef debug;          /* NULL without -g */
@@ -47,6 +51,7 @@ typedef struct tsr_emit {
 	LLVMValueRef *locals;            /* allocas, by local id */
 	uint32_t nlocals;
 	tsr_prec *local_precs;
+	tsr_seat *team;                  /* NULL where one thread computes */
 	bool reorder;                    /* inside a REDUCE loop: accumulation may be reordered */
 } tsr_emit;
 
@@ -112,6 +117,7 @@ void tsr_emit_exports(tsr_emit *e);                                             
 void tsr_emit_kernel_call(tsr_emit *e, const tsr_stmt *kernel);
 /* The builder in a new entry block of `f`, with attributes and a debug scope. */
 void tsr_emit_function_begin(tsr_emit *e, LLVMValueRef f, tsr_span span);
+void tsr_emit_function_attributes(tsr_emit *e, LLVMValueRef f);
 void tsr_emit_debug_begin(tsr_emit *e);
 void tsr_emit_debug_end(tsr_emit *e);
 void tsr_emit_debug_function(tsr_emit *e, LLVMValueRef f, tsr_span span);

@@ -7,6 +7,7 @@
  * of their own (noinline), since inlining would lose that; KERNEL statements that compute the same share one (kernel_key.c). */
 #include "emit.h"
 #include "kernel_key.h"
+#include "team.h"
 #include <string.h>
 
 /* What a statement list touches. */
@@ -145,7 +146,7 @@ static LLVMAttributeRef attribute(tsr_emit *e, const char *name, uint64_t value)
 	return LLVMCreateEnumAttribute(e->context, LLVMGetEnumAttributeKindForName(name, strlen(name)), value);
 }
 
-static void function_attributes(tsr_emit *e, LLVMValueRef f)
+void tsr_emit_function_attributes(tsr_emit *e, LLVMValueRef f)
 {
 	char width[16];
 	snprintf(width, sizeof width, "%u", 8 * e->target->vector_bytes);
@@ -185,19 +186,20 @@ typedef struct frame {
 	LLVMBasicBlockRef entry, block;
 	LLVMMetadataRef scope;
 	LLVMValueRef *locals;
+	tsr_seat *team;
 } frame;
 
 static frame save_frame(tsr_emit *e)
 {
 	return (frame){e->function, e->ctx, e->buffer_table, e->symbol_table, e->number_table, e->buffers, e->symbols, e->numbers,
-		e->entry, LLVMGetInsertBlock(e->builder), e->scope, e->locals};
+		e->entry, LLVMGetInsertBlock(e->builder), e->scope, e->locals, e->team};
 }
 
 static void restore_frame(tsr_emit *e, const frame *f)
 {
 	e->function = f->function, e->ctx = f->ctx, e->buffer_table = f->buffer_table, e->symbol_table = f->symbol_table;
 	e->number_table = f->number_table, e->buffers = f->buffers, e->symbols = f->symbols, e->numbers = f->numbers;
-	e->entry = f->entry, e->scope = f->scope, e->locals = f->locals;
+	e->entry = f->entry, e->scope = f->scope, e->locals = f->locals, e->team = f->team;
 	LLVMPositionBuilderAtEnd(e->builder, f->block);
 }
 
@@ -206,7 +208,7 @@ void tsr_emit_function_begin(tsr_emit *e, LLVMValueRef f, tsr_span span)
 	e->function = f;
 	e->entry = LLVMAppendBasicBlockInContext(e->context, f, "entry");
 	LLVMPositionBuilderAtEnd(e->builder, e->entry);
-	function_attributes(e, f);
+	tsr_emit_function_attributes(e, f);
 	tsr_emit_debug_function(e, f, span);
 }
 
@@ -217,6 +219,8 @@ static unsigned kernel_arguments(tsr_emit *e, const tsr_kernel_key *k, LLVMValue
 	types[n] = e->ptr;
 	values[n++] = e->ctx;
 	for (uint32_t i = 0; i < k->buffers.n; i++) {
+		if (e->loops->buffers.at[k->buffers.at[i].id]->home == TSR_HOME_THREAD)
+			continue;
 		types[n] = e->ptr;
 		values[n++] = e->buffers[k->buffers.at[i].id];
 	}
@@ -231,9 +235,23 @@ static unsigned kernel_arguments(tsr_emit *e, const tsr_kernel_key *k, LLVMValue
 	return n;
 }
 
+static void bind_team(tsr_emit *e, LLVMValueRef f, unsigned n)
+{
+	LLVMValueRef *seat[4] = {&e->team->thread, &e->team->threads, &e->team->shared, &e->team->own};
+	static const char *const names[4] = {"thread", "threads", "shared", "own"};
+	for (unsigned i = 0; i < 4; i++) {
+		*seat[i] = LLVMGetParam(f, n + i);
+		LLVMSetValueName2(*seat[i], names[i], strlen(names[i]));
+	}
+	for (unsigned i = 2; i < 4; i++)
+		LLVMAddAttributeAtIndex(f, n + i + 1, attribute(e, "align", 64));
+}
+
 static void bind_parameters(tsr_emit *e, tsr_arena *a, const tsr_kernel_key *k, LLVMValueRef f)
 {
 	unsigned n = 0;
+	if (e->team)
+		bind_team(e, f, LLVMCountParams(f) - 4);
 	e->ctx = LLVMGetParam(f, n++);
 	e->buffer_table = e->symbol_table = e->number_table = NULL;
 	e->buffers = TSR_NEW_N(a, LLVMValueRef, e->loops->buffers.n + 1);
@@ -241,6 +259,10 @@ static void bind_parameters(tsr_emit *e, tsr_arena *a, const tsr_kernel_key *k, 
 	e->numbers = TSR_NEW_N(a, LLVMValueRef, e->loops->numbers.n + 1);
 	for (uint32_t i = 0; i < k->buffers.n; i++) {
 		const tsr_buffer *b = e->loops->buffers.at[k->buffers.at[i].id];
+		if (b->home == TSR_HOME_THREAD) {
+			e->buffers[b->id] = tsr_emit_offset(e, TSR_PREC_U8, e->team->own, tsr_emit_i64(e, b->offset));
+			continue;
+		}
 		e->buffers[b->id] = LLVMGetParam(f, n++);
 		LLVMSetValueName2(e->buffers[b->id], b->name, strlen(b->name));
 		buffer_attributes(e, f, n, b, k->buffers.at[i].written);      /* attribute index 1 is parameter 0 */
@@ -251,7 +273,7 @@ static void bind_parameters(tsr_emit *e, tsr_arena *a, const tsr_kernel_key *k, 
 		e->numbers[k->numbers.at[i]] = LLVMGetParam(f, n++);
 }
 
-static LLVMValueRef kernel_function(tsr_emit *e, const tsr_stmt *s, const tsr_kernel_key *k, LLVMTypeRef type)
+static LLVMValueRef kernel_function(tsr_emit *e, const tsr_stmt *s, const tsr_kernel_key *k, LLVMTypeRef type, tsr_seat *team)
 {
 	tsr_arena *a = e->tc->arena;
 	const char *name = tsr_format(a, "%s.%s", LLVMGetValueName(e->function), s->kernel.name ? s->kernel.name : "kernel");
@@ -259,32 +281,55 @@ static LLVMValueRef kernel_function(tsr_emit *e, const tsr_stmt *s, const tsr_ke
 	LLVMSetLinkage(f, LLVMInternalLinkage);
 	LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(e, "noinline", 0));
 	frame outer = save_frame(e);
+	e->team = team;
 	tsr_emit_function_begin(e, f, s->span);
 	bind_parameters(e, a, k, f);
 	e->locals = TSR_NEW_N(a, LLVMValueRef, e->nlocals + 1);
-	tsr_emit_stmts(e, &s->kernel.body);
+	if (team)
+		tsr_team_stmts(e, &s->kernel.body);
+	else
+		tsr_emit_stmts(e, &s->kernel.body);
 	LLVMBuildRetVoid(e->builder);
 	restore_frame(e, &outer);
 	return f;
+}
+
+/* The kernel's function for one thread, or for a team, with the function that a team's threads begin with. */
+static tsr_team_kernel *kernel_code(tsr_emit *e, const tsr_stmt *s, const tsr_kernel_key *k, LLVMTypeRef *types, unsigned nargs, LLVMTypeRef record)
+{
+	tsr_team_kernel *code = TSR_NEW(e->tc->arena, tsr_team_kernel);
+	const tsr_team *team = s->kernel.team;
+	tsr_seat seat = {.row_bytes = team ? (uint64_t)team->row_bytes : 0, .own_bytes = team ? (uint64_t)team->row_bytes : 0};
+	LLVMTypeRef of_team[4] = {e->i64, e->i64, e->ptr, e->ptr};
+	memcpy(types + nargs, of_team, sizeof of_team);
+	code->function = kernel_function(e, s, k, LLVMFunctionType(e->none, types, nargs + (team ? 4 : 0), false), team ? &seat : NULL);
+	if (team)
+		code->entry = tsr_team_entry(e, code->function, nargs, record);
+	code->shared_bytes = seat.shared_bytes;
+	code->own_bytes = seat.own_bytes;
+	return code;
 }
 
 /* With line tables each kernel stays a function of its own, since its lines are its own. */
 void tsr_emit_kernel_call(tsr_emit *e, const tsr_stmt *s)
 {
 	tsr_arena *a = e->tc->arena;
-	tsr_kernel_key *k = tsr_kernel_key_of(e, &s->kernel.body);
-	uint32_t most = k->buffers.n + k->symbols.n + k->numbers.n + 1;
+	tsr_kernel_key *k = tsr_kernel_key_of(e, s);
+	uint32_t most = k->buffers.n + k->symbols.n + k->numbers.n + 5;
 	LLVMValueRef *values = TSR_NEW_N(a, LLVMValueRef, most);
 	LLVMTypeRef *types = TSR_NEW_N(a, LLVMTypeRef, most);
 	unsigned n = kernel_arguments(e, k, values, types);
-	LLVMTypeRef type = LLVMFunctionType(e->none, types, n, false);
+	LLVMTypeRef record = LLVMStructTypeInContext(e->context, types, n, false);
 	bool shared = k->text && !e->debug;
 	tsr_map_entry *known = shared ? tsr_map_find(&e->kernels, tsr_key(k->text)) : NULL;
-	LLVMValueRef f = known ? known->value.p : kernel_function(e, s, k, type);
+	tsr_team_kernel *code = known ? known->value.p : kernel_code(e, s, k, types, n, record);
 	if (shared)
-		tsr_map_put(&e->kernels, tsr_key(k->text))->value.p = f;
+		tsr_map_put(&e->kernels, tsr_key(k->text))->value.p = code;
 	tsr_emit_position_of(e, s->span);
-	LLVMBuildCall2(e->builder, type, f, values, n, "");
+	if (s->kernel.team)
+		tsr_team_call(e, s->kernel.team, code, record, n, values);
+	else
+		LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(code->function), code->function, values, n, "");
 }
 
 /* ---- units ---------------------------------------------------------------------------------------------------------------- */
@@ -305,7 +350,7 @@ static void load_tables(tsr_emit *e, tsr_arena *a, const uses *u)
 	for (uint32_t i = 0; i < e->loops->buffers.n; i++) {
 		const tsr_buffer *b = e->loops->buffers.at[i];
 		bool shares = b->home == TSR_HOME_ARENA && e->host;          /* without a host the caller gives every buffer */
-		if (!u->read[i] && !u->written[i])
+		if ((!u->read[i] && !u->written[i]) || b->home == TSR_HOME_THREAD)
 			continue;
 		if (shares && !arena)
 			arena = table_entry(e, e->ptr, e->buffer_table, e->loops->buffers.n);

@@ -66,6 +66,8 @@ static void buffer(writer *w, tsr_buffer_id id, bool written)
 	if (seen_first(&w->buffers, id, &n)) {
 		tsr_push(w->e->tc->arena, &w->key->buffers, ((tsr_kernel_buffer){id, false}));
 		tsr_text_addf(&w->t, "{%d %d", (int)b->prec, b->kind == TSR_BUFFER_INPUT);
+		if (b->home == TSR_HOME_THREAD)
+			tsr_text_addf(&w->t, " own %lld", (long long)b->offset);
 		for (uint32_t i = 0; i < b->rank; i++) {
 			tsr_text_char(&w->t, ' ');
 			size(w, b->dims[i]);
@@ -135,7 +137,7 @@ static void stmt(writer *w, const tsr_stmt *s)
 	switch (s->kind) {
 	case TSR_STMT_FOR:
 		seen_first(&w->loops, s->loop.sym, &n);
-		tsr_text_addf(&w->t, "s%u %d%c", n, (int)s->loop.how, s->loop.contraction ? 'c' : ' ');
+		tsr_text_addf(&w->t, "s%u %d%c%c", n, (int)s->loop.how, s->loop.contraction ? 'c' : ' ', s->loop.split ? '/' : ' ');
 		size(w, s->loop.extent);
 		stmts(w, &s->loop.body);
 		break;
@@ -177,7 +179,7 @@ static void stmts(writer *w, const tsr_stmts *body)
 	tsr_text_char(&w->t, '}');
 }
 
-tsr_kernel_key *tsr_kernel_key_of(tsr_emit *e, const tsr_stmts *body)
+tsr_kernel_key *tsr_kernel_key_of(tsr_emit *e, const tsr_stmt *kernel)
 {
 	tsr_arena *a = e->tc->arena;
 	writer w = {.e = e, .key = TSR_NEW(a, tsr_kernel_key)};
@@ -185,7 +187,9 @@ tsr_kernel_key *tsr_kernel_key_of(tsr_emit *e, const tsr_stmts *body)
 	tsr_map *maps[] = {&w.buffers, &w.symbols, &w.numbers, &w.loops, &w.locals};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		tsr_map_init(maps[i], a);
-	stmts(&w, body);
+	if (kernel->kernel.team)
+		tsr_text_add(&w.t, "team ");
+	stmts(&w, &kernel->kernel.body);
 	if (!w.key->single)
 		w.key->text = tsr_intern(e->tc->names, tsr_text_str(&w.t));
 	return w.key;

@@ -14,5 +14,5 @@ typedef struct tsr_kernel_key {
 	TSR_VEC(uint32_t) symbols, numbers;
 } tsr_kernel_key;
 
-tsr_kernel_key *tsr_kernel_key_of(tsr_emit *e, const tsr_stmts *body);
+tsr_kernel_key *tsr_kernel_key_of(tsr_emit *e, const tsr_stmt *kernel);
 #endif

@@ -1,6 +1,6 @@
 /* Statements of the loop IR, and the shape of loops: tested at the bottom (the form that LLVM's passes want), guarded at
  * the top only where a loop may run zero times. */
-#include "emit.h"
+#include "team.h"
 #include <string.h>
 
 LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name)
@@ -68,7 +68,12 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 		return;
 	if (tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= 0)
 		return;
-	tsr_emit_loop loop = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_size(e, s->loop.extent), tsr_emit_i64(e, 1), s->loop.how);
+	LLVMValueRef from = tsr_emit_i64(e, 0), to = tsr_emit_size(e, s->loop.extent);
+	if (s->loop.split && e->team) {
+		from = tsr_team_bound(e, to, false);
+		to = tsr_team_bound(e, to, true);
+	}
+	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), s->loop.how);
 	LLVMValueRef outer = e->syms[s->loop.sym];
 	bool reorder = e->reorder;
 	e->syms[s->loop.sym] = loop.index;

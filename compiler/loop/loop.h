@@ -37,8 +37,9 @@ typedef enum {
 } tsr_buffer_kind;
 
 /* Where a buffer's elements lie: in memory of its own; in the memory that many share, one after the other; in a slot of such
- * memory that is laid out when the program knows its sizes; or nowhere, because no code touches it. */
-typedef enum { TSR_HOME_OWN, TSR_HOME_ARENA, TSR_HOME_SLOT, TSR_HOME_NONE } tsr_home;
+ * memory that is laid out when the program knows its sizes; nowhere, because no code touches it; or in work memory of which each
+ * thread has its own, since it holds what belongs to one iteration of a loop that is divided among threads. */
+typedef enum { TSR_HOME_OWN, TSR_HOME_ARENA, TSR_HOME_SLOT, TSR_HOME_NONE, TSR_HOME_THREAD } tsr_home;
 
 typedef struct tsr_buffer {
 	tsr_buffer_id id;
@@ -48,11 +49,12 @@ typedef struct tsr_buffer {
 	uint32_t rank;
 	tsr_size *dims;              /* memory order, row-major, last axis contiguous */
 	tsr_tensor_id tensor;        /* TSR_NONE for TEMP */
+	bool row;                    /* holds what belongs to one iteration of the loops around it (opt/rows.c) */
 	bool observed;               /* the program level reads or writes it, or it is kept between runs: always stored */
 	const double *data;          /* LITERAL */
 	uint64_t count;
 	tsr_home home;               /* OWN until opt/buffers.c has run */
-	int64_t offset;              /* ARENA: of element 0, in bytes; a multiple of 64. SLOT: the slot's number */
+	int64_t offset;              /* ARENA, THREAD: of element 0, in bytes; a multiple of 64. SLOT: the slot's number */
 } tsr_buffer;
 
 /* ---- expressions and statements --------------------------------------------------------------------------------- */
@@ -98,6 +100,7 @@ struct tsr_stmt {
 	union {
 		struct {
 			uint32_t sym; tsr_name name; tsr_size extent; tsr_for_kind how;
+			bool split;                                          /* divided among threads (opt/threads.c) */
 			tsr_stmts body;
 			struct tsr_contraction *contraction;                 /* set by opt/classify, or NULL */
 		} loop;
@@ -107,7 +110,7 @@ struct tsr_stmt {
 		struct { uint32_t n; tsr_range *ranges; tsr_stmts body; } cond;
 		struct { tsr_buffer_id buffer; tsr_name key; bool per_run; } random;                    /* per_run: a new stretch of the stream each run */
 		struct { tsr_range range; const char *what; } check;
-		struct { tsr_name name; tsr_stmts body; } kernel;
+		struct { tsr_name name; tsr_stmts body; struct tsr_team *team; } kernel;                /* team: NULL, one thread computes it */
 	};
 };
 
@@ -128,6 +131,7 @@ typedef struct tsr_schedule {
 	uint32_t mr, nr;             /* register tile: rows, columns (columns a multiple of the vector width) */
 	int64_t mc, nc, kc;          /* cache blocks */
 	bool pack_a, pack_b;
+	tsr_loop_class split;        /* whose positions are divided among threads when the loop is split: BATCH, M or N */
 	const char *reason;          /* for --dump=schedule */
 } tsr_schedule;
 typedef struct tsr_contraction {
@@ -139,6 +143,13 @@ typedef struct tsr_contraction {
 	bool clear;                  /* C is set to neutral first by the nest itself */
 	tsr_schedule schedule;
 } tsr_contraction;
+
+/* ---- threads ---------------------------------------------------------------------------------------------------------
+ * Every thread of a team runs the whole kernel; of a split loop each takes a stretch of its own, one after the other of the
+ * threads, and at the end of a split loop that another statement follows they wait for each other.  What is computed for an
+ * element does not depend on how many there are. */
+typedef struct tsr_work { double each; uint32_t n; tsr_size *extents; } tsr_work;     /* `each` nanoseconds, as often as the extents' product says */
+typedef struct tsr_team { TSR_VEC(tsr_work) work; int64_t row_bytes; } tsr_team;     /* the kernel's work; its buffers at home in THREAD */
 
 /* ---- a program of units ------------------------------------------------------------------------------------------ */
 

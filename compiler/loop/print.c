@@ -275,7 +275,7 @@ static void body(printer *p, const tsr_stmts *b)
 	tsr_text_char(&p->t, '}');
 }
 
-static void contraction(printer *p, const tsr_contraction *c)
+static void contraction(printer *p, const tsr_contraction *c, bool split)
 {
 	static const char *const classes[] = {"batch", "M", "N", "K"};
 	tsr_text_add(&p->t, "# contraction");
@@ -287,6 +287,8 @@ static void contraction(printer *p, const tsr_contraction *c)
 	if (s->mr)
 		tsr_text_addf(&p->t, "; tile %ux%u, block %lld %lld %lld%s%s", s->mr, s->nr, (long long)s->mc, (long long)s->nc,
 			(long long)s->kc, s->pack_a ? ", pack a" : "", s->pack_b ? ", pack b" : "");
+	if (split)
+		tsr_text_addf(&p->t, ", split %s", classes[s->split]);
 	line(p);
 }
 
@@ -297,13 +299,13 @@ static void loop(printer *p, const tsr_stmt *s)
 		for (uint32_t i = 0; i < s->loop.contraction->nloops; i++)
 			if (!p->syms[s->loop.contraction->loops[i].sym])
 				p->syms[s->loop.contraction->loops[i].sym] = "l";
-		contraction(p, s->loop.contraction);
+		contraction(p, s->loop.contraction, s->loop.split);
 	}
 	tsr_text_add(&p->t, "for ");
 	symbol(p, s->loop.sym);
 	tsr_text_add(&p->t, " in 0..");
 	size(p, s->loop.extent);
-	tsr_text_addf(&p->t, " %s", tsr_loop_for_words[s->loop.how]);
+	tsr_text_addf(&p->t, " %s%s", tsr_loop_for_words[s->loop.how], s->loop.split ? " split" : "");
 	body(p, &s->loop.body);
 }
 

@@ -293,6 +293,9 @@ static void read_for(reader *r, tsr_stmt *s)
 	if (how >= 0)
 		tsr_loop_next(&r->scan);
 	s->loop.how = how < 0 ? TSR_FOR_SERIAL : (tsr_for_kind)how;
+	s->loop.split = r->scan.now.kind == TSR_TOKEN_NAME && !strcmp(r->scan.now.text, "split");
+	if (s->loop.split)
+		tsr_loop_next(&r->scan);
 	s->loop.body = read_body(r);
 }
 

@@ -13,8 +13,7 @@
  * A buffer that nothing touches gets no memory.  Parameters, state, files, literals and what the program level sees keep memory of
  * their own.
  *
- * First of all, an axis on which every access of a buffer says 0 is cut to one position (rows.c leaves such axes): only
- * extents change, no index.  A result never takes the place of an operand that dies in the same kernel: both would be parameters,
+ * A result never takes the place of an operand that dies in the same kernel: both would be parameters,
  * and the promise would be broken. */
 #include "pass.h"
 
@@ -55,65 +54,6 @@ tsr_lives *tsr_lives_of(const tsr_loops *l, tsr_arena *a)
 			}
 		}
 	return lives;
-}
-
-/* ---- axes of which one position is used --------------------------------------------------------------------------------- */
-
-typedef struct narrow { tsr_loops *l; uint64_t *zero; bool *touched; } narrow;
-
-static void seen(narrow *n, tsr_buffer_id id, const tsr_lin *index)
-{
-	n->touched[id] = true;
-	for (uint32_t i = 0; i < n->l->buffers.at[id]->rank && i < 64; i++)
-		if (index[i].n || index[i].offset || index[i].base.k || index[i].base.nterms)
-			n->zero[id] &= ~(UINT64_C(1) << i);
-}
-
-static tsr_expr *seen_expr(void *user, tsr_expr *e)
-{
-	if (e->kind == TSR_EXPR_LOAD)
-		seen(user, e->load.buffer, e->load.index);
-	return e;
-}
-
-static void seen_stmts(narrow *n, const tsr_stmts *body)
-{
-	for (uint32_t i = 0; i < body->n; i++) {
-		const tsr_stmt *s = body->at[i];
-		if (s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE)
-			seen(n, s->store.buffer, s->store.index);
-		else if (s->kind == TSR_STMT_RANDOM)
-			n->zero[s->random.buffer] = 0;
-		else if (s->kind == TSR_STMT_FOR)
-			seen_stmts(n, &s->loop.body);
-		else if (s->kind == TSR_STMT_IF)
-			seen_stmts(n, &s->cond.body);
-		else if (s->kind == TSR_STMT_KERNEL)
-			seen_stmts(n, &s->kernel.body);
-	}
-}
-
-static void narrow_axes(tsr_pass *p, tsr_arena *a)
-{
-	narrow n = { p->l, TSR_NEW_N(a, uint64_t, p->l->buffers.n + 1), TSR_NEW_N(a, bool, p->l->buffers.n + 1) };
-	for (uint32_t i = 0; i < p->l->buffers.n; i++)
-		n.zero[i] = tsr_buffer_kept(p->l->buffers.at[i]) ? 0 : UINT64_MAX;
-	for (uint32_t u = 0; u < p->l->units.n; u++) {
-		tsr_stmts *body = &p->l->units.at[u]->body;
-		seen_stmts(&n, body);
-		for (uint32_t i = 0; i < body->n; i++)
-			tsr_stmt_rewrite(body->at[i], seen_expr, &n);
-	}
-	for (uint32_t i = 0; i < p->l->buffers.n; i++) {
-		tsr_buffer *b = p->l->buffers.at[i];
-		tsr_size *dims = TSR_NEW_N(p->arena, tsr_size, b->rank + 1);
-		for (uint32_t d = 0; d < b->rank; d++) {
-			bool cut = d < 64 && n.touched[i] && (n.zero[i] >> d & 1) && !(tsr_size_is_const(b->dims[d]) && b->dims[d].k <= 1);
-			dims[d] = cut ? tsr_size_const(1) : b->dims[d];
-			p->changes += cut;
-		}
-		b->dims = dims;
-	}
 }
 
 /* ---- what a unit reads before storing it -------------------------------------------------------------------------------- */
@@ -429,17 +369,14 @@ void tsr_pass_buffers(tsr_pass *p)
 {
 	tsr_arena *scratch = tsr_arena_new();
 	tsr_loops *l = p->l;
-	l->separate_bytes = 0;
-	for (uint32_t i = 0; i < l->buffers.n; i++)
-		if (tsr_buffer_bytes(l->buffers.at[i]) > 0)
-			l->separate_bytes += tsr_buffer_bytes(l->buffers.at[i]);
-	narrow_axes(p, scratch);
 	bool *exposed = exposed_of(l, scratch);
 	tsr_lives *lives = tsr_lives_of(l, scratch);
 	tsr_buffer **known = TSR_NEW_N(scratch, tsr_buffer *, l->buffers.n + 1), **later = TSR_NEW_N(scratch, tsr_buffer *, l->buffers.n + 1);
 	uint32_t nknown = 0, nlater = 0;
 	for (uint32_t i = 0; i < l->buffers.n; i++) {
 		tsr_buffer *b = l->buffers.at[i];
+		if (b->home == TSR_HOME_THREAD)
+			continue;
 		b->home = !tsr_buffer_kept(b) && lives[i].v.n == 0 ? TSR_HOME_NONE : TSR_HOME_OWN;
 		if (b->home != TSR_HOME_OWN || tsr_buffer_kept(b) || exposed[i])
 			continue;

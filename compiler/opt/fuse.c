@@ -10,73 +10,15 @@
 
 enum { SHORT_ROW = 32, MOST_BODY = 12 };
 
-/* ---- accesses ------------------------------------------------------------------------------------------------------------ */
-
-typedef struct access { tsr_buffer_id buffer; const tsr_lin *index; bool write; } access;
-typedef struct accesses { tsr_arena *a; TSR_VEC(access) v; bool unknown; } accesses;
-
-static void expr_accesses(const tsr_expr *e, accesses *out)
-{
-	switch (e->kind) {
-	case TSR_EXPR_LOAD: {
-		access x = { e->load.buffer, e->load.index, false };
-		tsr_push(out->a, &out->v, x);
-		return;
-	}
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			expr_accesses(e->op.args[i], out);
-		return;
-	case TSR_EXPR_CONVERT:
-		expr_accesses(e->converted, out);
-		return;
-	case TSR_EXPR_SELECT:
-		expr_accesses(e->select.inside, out);
-		expr_accesses(e->select.outside, out);
-		return;
-	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS:
-		return;
-	}
-}
-
-static void stmt_accesses(const tsr_stmt *s, accesses *out)
-{
-	const tsr_stmts *body = NULL;
-	switch (s->kind) {
-	case TSR_STMT_FOR:
-		out->unknown |= s->loop.contraction && s->loop.contraction->schedule.mr;
-		body = &s->loop.body;
-		break;
-	case TSR_STMT_IF: body = &s->cond.body; break;
-	case TSR_STMT_STORE: case TSR_STMT_UPDATE: {
-		access x = { s->store.buffer, s->store.index, true };
-		expr_accesses(s->store.value, out);
-		tsr_push(out->a, &out->v, x);
-		break;
-	}
-	case TSR_STMT_LET: case TSR_STMT_SET: expr_accesses(s->let.value, out); break;
-	case TSR_STMT_LETSYM: case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: out->unknown = true; break;
-	case TSR_STMT_KINDS: break;
-	}
-	for (uint32_t i = 0; body && i < body->n; i++)
-		stmt_accesses(body->at[i], out);
-}
-
-static bool bare(const tsr_lin *x, uint32_t sym)
-{
-	return !x->offset && !x->base.k && !x->base.nterms && x->n == 1 && x->terms[0].coef == 1 && x->terms[0].kind == TSR_LSYM_LOOP
-		&& x->terms[0].id == sym;
-}
-
 /* One axis of the buffer is the bare loop in every access of both. */
-static bool aligned(const tsr_loops *l, tsr_buffer_id b, const accesses *x, uint32_t xsym, const accesses *y, uint32_t ysym)
+static bool aligned(const tsr_loops *l, tsr_buffer_id b, const tsr_accesses *x, uint32_t xsym, const tsr_accesses *y, uint32_t ysym)
 {
 	for (uint32_t axis = 0; axis < l->buffers.at[b]->rank; axis++) {
 		bool all = true;
 		for (uint32_t i = 0; i < x->v.n; i++)
-			all &= x->v.at[i].buffer != b || bare(&x->v.at[i].index[axis], xsym);
+			all &= x->v.at[i].buffer != b || tsr_lin_bare(&x->v.at[i].index[axis], xsym);
 		for (uint32_t i = 0; i < y->v.n; i++)
-			all &= y->v.at[i].buffer != b || bare(&y->v.at[i].index[axis], ysym);
+			all &= y->v.at[i].buffer != b || tsr_lin_bare(&y->v.at[i].index[axis], ysym);
 		if (all)
 			return true;
 	}
@@ -84,9 +26,9 @@ static bool aligned(const tsr_loops *l, tsr_buffer_id b, const accesses *x, uint
 }
 
 /* Every buffer written by one and touched by the other is aligned. */
-static bool independent(const tsr_loops *l, const accesses *x, uint32_t xsym, const accesses *y, uint32_t ysym)
+static bool independent(const tsr_loops *l, const tsr_accesses *x, uint32_t xsym, const tsr_accesses *y, uint32_t ysym)
 {
-	if (x->unknown || y->unknown)
+	if (x->unknown || y->unknown || x->engine || y->engine || x->data || y->data)
 		return false;
 	for (uint32_t i = 0; i < x->v.n; i++)
 		for (uint32_t j = 0; j < y->v.n; j++)
@@ -233,9 +175,9 @@ static bool try_join(const joining *j, tsr_stmts *body, uint32_t at)
 	if (x->kind != TSR_STMT_FOR || y->kind != TSR_STMT_FOR || x->loop.how == TSR_FOR_SERIAL || x->loop.how == TSR_FOR_REDUCE
 		|| x->loop.how != y->loop.how || binds(&y->loop.body, x->loop.sym) || !same_extent(x, y) || !worthwhile(&x->loop.body, &y->loop.body))
 		return false;
-	accesses ax = { .a = j->scratch }, ay = { .a = j->scratch };
-	stmt_accesses(x, &ax);
-	stmt_accesses(y, &ay);
+	tsr_accesses ax = { .a = j->scratch }, ay = { .a = j->scratch };
+	tsr_stmt_accesses(x, &ax);
+	tsr_stmt_accesses(y, &ay);
 	if (!independent(p->l, &ax, x->loop.sym, &ay, y->loop.sym))
 		return false;
 	fresh_locals(j->unit, &y->loop.body, &y->loop.body);

@@ -4,7 +4,10 @@
 #include "../loop/loop.h"
 #include "../target/target.h"
 
-typedef struct tsr_opt_options { int level; bool fuse; const char *passes; /* comma-separated, or NULL: the pipeline of the level */ } tsr_opt_options;
+/* Whether kernels are divided among threads: never, where it pays, or wherever it is possible (for tests). */
+typedef enum { TSR_THREADS_NONE, TSR_THREADS_AUTO, TSR_THREADS_ALL } tsr_threads;
+
+typedef struct tsr_opt_options { int level; bool fuse; tsr_threads threads; const char *passes; /* comma-separated, or NULL: the pipeline of the level */ } tsr_opt_options;
 
 /* Runs the pipeline in place; in debug builds the checker runs after every pass. false: an unknown pass was named (reported). */
 bool tsr_opt_run(tsr_loops *l, const tsr_target *target, const tsr_opt_options *options);
@@ -42,6 +45,8 @@ bool tsr_contract_plain(const tsr_loops *l, const tsr_contraction *k, tsr_side s
 bool tsr_walks_unit(const tsr_walks *x, tsr_side side);
 /* Product of the extents, or -1 when one is known only at run time. */
 int64_t tsr_walks_count(const tsr_walks *x);
+/* The loop of a class with most iterations, as far as they are known: its place. */
+uint32_t tsr_walks_longest(const tsr_walks *x);
 /* Chooses the register tile, the cache blocks and what is packed; false: plain loops are better. */
 bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *k, const tsr_target *target);
 #endif

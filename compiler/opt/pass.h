@@ -52,6 +52,16 @@ bool tsr_buffer_kept(const tsr_buffer *b);
 bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b);
 uint32_t tsr_expr_size(const tsr_expr *e);                        /* nodes */
 
+/* ---- accesses (access.c) ------------------------------------------------------------------------------------------------- */
+
+typedef struct tsr_access { tsr_buffer_id buffer; const tsr_lin *index; bool write; } tsr_access;
+/* `engine`: a scheduled contraction is among the statements, whose nest is listed too; `data`: LETSYMs are, so indices may follow
+ * data; `unknown`: something whose accesses are not listed. */
+typedef struct tsr_accesses { tsr_arena *a; TSR_VEC(tsr_access) v; bool engine, data, unknown; } tsr_accesses;
+void tsr_stmt_accesses(const tsr_stmt *s, tsr_accesses *out);
+/* The index is this loop's symbol and nothing else. */
+bool tsr_lin_bare(const tsr_lin *x, uint32_t sym);
+
 /* ---- rewriting ---------------------------------------------------------------------------------------------------------- */
 
 /* Calls f on every expression of a statement (children first); what f returns takes its place. */

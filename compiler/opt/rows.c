@@ -6,7 +6,7 @@
  * program level does not see and that no unit reads before storing all of it.  Only where loops remain inside, since a single
  * element would tie the iterations together and cost their vectors.
  *
- * Makes the loop serial: its iterations share the row.  Requires fuse. */
+ * Makes the loop serial: its iterations share the row, unless threads.c gives each thread a row of its own.  Requires fuse. */
 #include "pass.h"
 
 typedef struct rows { tsr_pass *p; tsr_arena *scratch; bool *exposed; } rows;
@@ -186,6 +186,7 @@ static void shrink_in(rows *r, tsr_name unit, tsr_stmt *kernel, const tsr_nest *
 	stores_seen(&s, &kernel->kernel.body);
 	for (uint32_t i = 0; i < nest->n; i++)
 		nest->loop[i]->loop.how = TSR_FOR_SERIAL;
+	r->p->l->buffers.at[x]->row = true;
 	r->p->changes++;
 	tsr_pass_note(r->p, "%s: %s is kept as one row inside %s", unit, b->name, kernel->kernel.name);
 }

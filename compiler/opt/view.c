@@ -136,3 +136,14 @@ int64_t tsr_walks_count(const tsr_walks *x)
 	}
 	return n;
 }
+
+uint32_t tsr_walks_longest(const tsr_walks *x)
+{
+	uint32_t best = 0;
+	for (uint32_t i = 1; i < x->n; i++) {
+		const tsr_size *a = &x->at[i].extent, *b = &x->at[best].extent;
+		if (tsr_size_is_const(*b) && (!tsr_size_is_const(*a) || a->k > b->k))
+			best = i;
+	}
+	return best;
+}

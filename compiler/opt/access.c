@@ -1,0 +1,59 @@
+/* Every element that a statement loads, stores or updates, for passes that ask which iterations of a loop meet. */
+#include "pass.h"
+
+bool tsr_lin_bare(const tsr_lin *x, uint32_t sym)
+{
+	return !x->offset && !x->base.k && !x->base.nterms && x->n == 1 && x->terms[0].coef == 1 && x->terms[0].kind == TSR_LSYM_LOOP
+		&& x->terms[0].id == sym;
+}
+
+static void expr_accesses(const tsr_expr *e, tsr_accesses *out)
+{
+	switch (e->kind) {
+	case TSR_EXPR_LOAD: {
+		tsr_access x = { e->load.buffer, e->load.index, false };
+		tsr_push(out->a, &out->v, x);
+		return;
+	}
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			expr_accesses(e->op.args[i], out);
+		return;
+	case TSR_EXPR_CONVERT:
+		expr_accesses(e->converted, out);
+		return;
+	case TSR_EXPR_SELECT:
+		expr_accesses(e->select.inside, out);
+		expr_accesses(e->select.outside, out);
+		return;
+	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS:
+		return;
+	}
+}
+
+void tsr_stmt_accesses(const tsr_stmt *s, tsr_accesses *out)
+{
+	const tsr_stmts *body = NULL;
+	switch (s->kind) {
+	case TSR_STMT_FOR:
+		out->engine |= s->loop.contraction && s->loop.contraction->schedule.mr;
+		body = &s->loop.body;
+		break;
+	case TSR_STMT_IF: body = &s->cond.body; break;
+	case TSR_STMT_STORE: case TSR_STMT_UPDATE: {
+		tsr_access x = { s->store.buffer, s->store.index, true };
+		expr_accesses(s->store.value, out);
+		tsr_push(out->a, &out->v, x);
+		break;
+	}
+	case TSR_STMT_LET: case TSR_STMT_SET: expr_accesses(s->let.value, out); break;
+	case TSR_STMT_LETSYM:
+		expr_accesses(s->letsym.value, out);
+		out->data = true;
+		break;
+	case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: out->unknown = true; break;
+	case TSR_STMT_KINDS: break;
+	}
+	for (uint32_t i = 0; body && i < body->n; i++)
+		tsr_stmt_accesses(body->at[i], out);
+}

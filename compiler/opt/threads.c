@@ -1,0 +1,287 @@
+/* Which loops are divided among threads.
+ *
+ * A kernel of nests is divided where each nest has a loop whose iterations never meet: every buffer that the nest writes has
+ * an axis on which all accesses say the same index, of this loop's symbol and no other, or holds a row (rows.c) that each
+ * thread can have for itself.  A contraction is divided by positions of its batch, its rows or its columns, whose elements of C differ.
+ * So each element is computed by one thread, by the same operations in the same order as by one thread alone: the result has
+ * the same bits at any number of threads.  Sums are never divided.
+ *
+ * Of the loops that can be divided it is the outermost with many iterations, else the one with the most.  How many threads the work
+ * is worth is decided where its amount is known: here, or when the program runs.  Requires schedule; rows and narrow come before,
+ * since they say what a row is and how long. */
+#include "pass.h"
+
+enum { MANY = 32, MOST_ROW_BYTES = 1 << 20, ALIGN = 64, OWN_COLUMNS = 1024 };
+#define TWO_THREADS 100e3            /* nanoseconds below which a second thread is not worth its start */
+#define EACH_NODE 0.1                /* of an expression, vectors and cached operands assumed */
+#define EACH_CALL 0.5                /* of a division, a root, an elementary function */
+#define GIGAHERTZ 3.0                /* with two multiply-adds of a vector in a cycle */
+
+typedef struct divide { tsr_pass *p; tsr_arena *scratch; uint32_t *kernels; } divide;      /* per buffer: how many kernels touch it */
+
+/* ---- work ------------------------------------------------------------------------------------------------------------------ */
+
+static double expr_time(const tsr_expr *e)
+{
+	double t = EACH_NODE;
+	switch (e->kind) {
+	case TSR_EXPR_OP:
+		t = tsr_op_get(e->op.op)->result == TSR_RESULT_FLOAT ? EACH_CALL : EACH_NODE;
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			t += expr_time(e->op.args[i]);
+		return t;
+	case TSR_EXPR_CONVERT: return t + expr_time(e->converted);
+	case TSR_EXPR_SELECT: return t + expr_time(e->select.inside) + expr_time(e->select.outside);
+	case TSR_EXPR_CONST: return 0;
+	case TSR_EXPR_LOAD: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
+	}
+	return t;
+}
+
+typedef struct nesting { uint32_t n; tsr_size extents[TSR_MOST_LOOPS]; } nesting;
+
+static void add_work(const divide *d, tsr_team *team, double each, const nesting *around)
+{
+	tsr_work w = { each, 0, TSR_NEW_N(d->p->arena, tsr_size, around->n + 1) };
+	for (uint32_t i = 0; i < around->n; i++) {
+		if (tsr_size_is_const(around->extents[i]))
+			w.each *= (double)around->extents[i].k;
+		else
+			w.extents[w.n++] = around->extents[i];
+	}
+	tsr_push(d->p->arena, &team->work, w);
+}
+
+static void measure(const divide *d, tsr_team *team, const tsr_stmts *body, nesting *around);
+
+static void measure_for(const divide *d, tsr_team *team, const tsr_stmt *s, nesting *around)
+{
+	const tsr_contraction *k = s->loop.contraction;
+	uint32_t before = around->n;
+	if (k && k->schedule.mr && before + k->nloops <= TSR_MOST_LOOPS) {
+		double lanes = (double)d->p->target->vector_bytes / tsr_prec_bytes(d->p->l->buffers.at[k->c]->prec);
+		for (uint32_t i = 0; i < k->nloops; i++)
+			around->extents[around->n++] = k->loops[i].extent;
+		add_work(d, team, 1 / (2 * lanes * GIGAHERTZ), around);
+	} else if (before < TSR_MOST_LOOPS) {
+		around->extents[around->n++] = s->loop.extent;
+		measure(d, team, &s->loop.body, around);
+	}
+	around->n = before;
+}
+
+static void measure(const divide *d, tsr_team *team, const tsr_stmts *body, nesting *around)
+{
+	double here = 0;
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		switch (s->kind) {
+		case TSR_STMT_FOR: measure_for(d, team, s, around); break;
+		case TSR_STMT_IF: measure(d, team, &s->cond.body, around); break;
+		case TSR_STMT_STORE: case TSR_STMT_UPDATE: here += EACH_NODE + expr_time(s->store.value); break;
+		case TSR_STMT_LET: case TSR_STMT_SET: here += expr_time(s->let.value); break;
+		case TSR_STMT_LETSYM: here += expr_time(s->letsym.value); break;
+		case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: case TSR_STMT_KINDS: break;
+		}
+	}
+	if (here > 0)
+		add_work(d, team, here, around);
+}
+
+/* Nothing that is known now speaks against a second thread. */
+static bool worthwhile(const tsr_team *team)
+{
+	double sum = 0;
+	for (uint32_t i = 0; i < team->work.n; i++) {
+		if (team->work.at[i].n)
+			return true;
+		sum += team->work.at[i].each;
+	}
+	return sum >= TWO_THREADS;
+}
+
+/* ---- loops whose iterations never meet ------------------------------------------------------------------------------------------ */
+
+/* The index of all accesses of a buffer on some axis: the loop's symbol, scaled and shifted, and no other. */
+static bool own_axis(const tsr_loops *l, const tsr_accesses *x, tsr_buffer_id b, uint32_t sym)
+{
+	for (uint32_t axis = 0; axis < l->buffers.at[b]->rank; axis++) {
+		const tsr_lin *first = NULL;
+		bool same = true;
+		for (uint32_t i = 0; same && i < x->v.n; i++) {
+			const tsr_lin *index = &x->v.at[i].index[axis];
+			if (x->v.at[i].buffer != b)
+				continue;
+			first = first ? first : index;
+			same = index == first || tsr_lin_equal(*index, *first);
+		}
+		uint32_t own = 0, others = 0;
+		for (uint32_t t = 0; first && t < first->n; t++) {
+			bool mine = first->terms[t].kind == TSR_LSYM_LOOP && first->terms[t].id == sym;
+			own += mine && first->terms[t].coef;
+			others += !mine && first->terms[t].kind != TSR_LSYM_NUMBER;
+		}
+		if (same && own == 1 && others == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Each thread can have the buffer for itself. */
+static bool private_row(const divide *d, tsr_buffer_id b)
+{
+	const tsr_buffer *x = d->p->l->buffers.at[b];
+	int64_t bytes = tsr_buffer_bytes(x);
+	return x->row && d->kernels[b] == 1 && !tsr_buffer_kept(x) && bytes > 0 && bytes <= MOST_ROW_BYTES;
+}
+
+static bool apart(const divide *d, const tsr_accesses *x, uint32_t sym)
+{
+	for (uint32_t i = 0; i < x->v.n; i++) {
+		tsr_buffer_id b = x->v.at[i].buffer;
+		if (x->v.at[i].write && !own_axis(d->p->l, x, b, sym) && !private_row(d, b))
+			return false;
+	}
+	return true;
+}
+
+static int64_t iterations(tsr_size extent) { return tsr_size_is_const(extent) ? extent.k : MANY; }
+
+/* The loop of the nest to be divided, or NULL. */
+static tsr_stmt *loop_to_split(const divide *d, const tsr_nest *nest, const tsr_accesses *x)
+{
+	tsr_stmt *best = NULL;
+	for (uint32_t i = 0; i < nest->n; i++) {
+		tsr_stmt *s = nest->loop[i];
+		if (i > 0 && s->loop.contraction && s->loop.contraction->schedule.mr)
+			break;                   /* from here on the engine runs it */
+		if (iterations(s->loop.extent) < 2 || s->loop.how == TSR_FOR_REDUCE || !apart(d, x, s->loop.sym))
+			continue;
+		if (iterations(s->loop.extent) >= MANY)
+			return s;
+		if (!best || iterations(s->loop.extent) > iterations(best->loop.extent))
+			best = s;
+	}
+	return best;
+}
+
+/* ---- contractions ------------------------------------------------------------------------------------------------------------------ */
+
+/* Positions of the class differ in elements of C: each axis of C that one of its loops walks is walked by no other loop. */
+static bool class_apart(const divide *d, const tsr_contraction *k, tsr_loop_class cls)
+{
+	for (uint32_t i = 0; i < k->nloops; i++) {
+		bool alone = k->loops[i].cls != cls;
+		for (uint32_t axis = 0; !alone && axis < d->p->l->buffers.at[k->c]->rank; axis++) {
+			const tsr_lin *x = &k->c_index[axis];
+			alone = x->n == 1 && x->terms[0].coef && x->terms[0].kind == TSR_LSYM_LOOP && x->terms[0].id == k->loops[i].sym;
+		}
+		if (!alone)
+			return false;
+	}
+	return true;
+}
+
+static bool split_contraction(const divide *d, tsr_contraction *k)
+{
+	tsr_contract_view v;
+	tsr_contract_view_make(d->p->l, k, &v);
+	tsr_schedule *s = &k->schedule;
+	int64_t parts[TSR_CLASSES] = { 0 };
+	for (int cls = 0; cls <= TSR_CLASS_N; cls++) {
+		int64_t count = tsr_walks_count(&v.cls[cls]), unit = cls == TSR_CLASS_M ? s->mr : cls == TSR_CLASS_N ? s->nr : 1;
+		if (class_apart(d, k, (tsr_loop_class)cls))
+			parts[cls] = count < 0 ? MANY : (count + unit - 1) / unit;
+	}
+	/* of the batch one loop is divided */
+	const tsr_walks *batch = &v.cls[TSR_CLASS_BATCH];
+	if (parts[TSR_CLASS_BATCH])
+		parts[TSR_CLASS_BATCH] = batch->n ? iterations(batch->at[tsr_walks_longest(batch)].extent) : 1;
+	s->split = TSR_CLASS_M;
+	if (parts[TSR_CLASS_BATCH] >= MANY / 2)
+		s->split = TSR_CLASS_BATCH;
+	else if (parts[TSR_CLASS_M] < MANY / 2 && parts[TSR_CLASS_N] > parts[TSR_CLASS_M])
+		s->split = TSR_CLASS_N;
+	if (parts[s->split] < 2 && parts[TSR_CLASS_BATCH] > 1)
+		s->split = TSR_CLASS_BATCH;
+	if (s->split == TSR_CLASS_N && s->nc > OWN_COLUMNS)          /* each thread packs B for itself */
+		s->nc = OWN_COLUMNS / s->nr * s->nr;
+	return parts[s->split] > 1;
+}
+
+/* ---- kernels -------------------------------------------------------------------------------------------------------------------------- */
+
+static bool split_nest(const divide *d, tsr_stmts *one, tsr_stmt **split)
+{
+	tsr_stmt *s = one->at[0];
+	if (s->kind != TSR_STMT_FOR)
+		return false;
+	*split = s;
+	if (s->loop.contraction && s->loop.contraction->schedule.mr)
+		return split_contraction(d, s->loop.contraction);
+	tsr_accesses x = { .a = d->scratch };
+	tsr_nest nest = tsr_nest_of(one);
+	tsr_stmt_accesses(s, &x);
+	*split = x.unknown ? NULL : loop_to_split(d, &nest, &x);
+	return *split != NULL;
+}
+
+static void give_rows(const divide *d, const tsr_stmt *kernel, tsr_team *team)
+{
+	tsr_uses uses = { 0 };
+	tsr_stmt_uses(d->scratch, kernel, &uses);
+	for (uint32_t i = 0; i < uses.v.n; i++) {
+		tsr_buffer *b = d->p->l->buffers.at[uses.v.at[i].buffer];
+		if (!private_row(d, b->id))
+			continue;
+		b->home = TSR_HOME_THREAD;
+		b->offset = team->row_bytes;
+		team->row_bytes += (tsr_buffer_bytes(b) + ALIGN - 1) / ALIGN * ALIGN;
+	}
+}
+
+static void split_kernel(const divide *d, const char *unit, tsr_stmt *kernel)
+{
+	tsr_stmts *body = &kernel->kernel.body;
+	tsr_team *team = TSR_NEW(d->p->arena, tsr_team);
+	tsr_stmt **split = TSR_NEW_N(d->scratch, tsr_stmt *, body->n + 1);
+	nesting around = { 0 };
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_stmts one = { &body->at[i], 1, 1 };
+		if (!split_nest(d, &one, &split[i]))
+			return;
+	}
+	measure(d, team, body, &around);
+	if (d->p->options->threads == TSR_THREADS_ALL)
+		tsr_push(d->p->arena, &team->work, ((tsr_work){ 1e18, 0, NULL }));
+	if (body->n == 0 || !worthwhile(team))
+		return;
+	for (uint32_t i = 0; i < body->n; i++) {
+		static const char *const classes[] = { "its batch", "its rows", "its columns" };
+		const tsr_contraction *k = split[i]->loop.contraction;
+		split[i]->loop.split = true;
+		tsr_pass_note(d->p, "%s: %s is divided among threads by %s", unit, kernel->kernel.name,
+			k && k->schedule.mr ? classes[k->schedule.split] : split[i]->loop.name);
+	}
+	give_rows(d, kernel, team);
+	kernel->kernel.team = team;
+	d->p->changes++;
+}
+
+void tsr_pass_threads(tsr_pass *p)
+{
+	divide d = { p, tsr_arena_new(), NULL };
+	d.kernels = TSR_NEW_N(d.scratch, uint32_t, p->l->buffers.n + 1);
+	for (uint32_t u = 0; u < p->l->units.n; u++)
+		for (uint32_t i = 0; i < p->l->units.at[u]->body.n; i++) {
+			tsr_uses uses = { 0 };
+			tsr_stmt_uses(d.scratch, p->l->units.at[u]->body.at[i], &uses);
+			for (uint32_t j = 0; j < uses.v.n; j++)
+				d.kernels[uses.v.at[j].buffer]++;
+		}
+	for (uint32_t u = 0; u < p->l->units.n; u++)
+		for (uint32_t i = 0; i < p->l->units.at[u]->body.n; i++)
+			if (p->l->units.at[u]->body.at[i]->kind == TSR_STMT_KERNEL)
+				split_kernel(&d, p->l->units.at[u]->name, p->l->units.at[u]->body.at[i]);
+	tsr_arena_free(d.scratch);
+}
