@@ -125,11 +125,13 @@ static void store(const interp *in, const tsr_stmt *s)
 	tsr_loop_element_set(data, at, value);
 }
 
+/* A loop that is divided among threads runs backwards: iterations that meet give other results then. */
 static bool run_for(interp *in, const tsr_stmt *s)
 {
 	int64_t extent = tsr_size_eval(s->loop.extent, in->m->symbols);
+	bool backwards = s->loop.split && !s->loop.contraction;
 	for (int64_t i = 0; i < extent; i++) {
-		in->syms[s->loop.sym] = i;
+		in->syms[s->loop.sym] = backwards ? extent - 1 - i : i;
 		if (!run(in, &s->loop.body))
 			return false;
 	}

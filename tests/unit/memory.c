@@ -191,7 +191,7 @@ static void homes(void)
 		const char *text = tsr_format(tc->arena, "buffer %%x : f32[4, 3] value\nbuffer %%in : f32[4, 3] param observed\n"
 			"buffer %%out : f32[4, 3] value observed\n%s\n", belongs[i].units);
 		tsr_loops *l = tsr_loops_read(tc, tsr_source_add(tc, "home.loop", text, strlen(text)));
-		tsr_opt_options options = { .level = 2, .fuse = true, .passes = "buffers" };
+		tsr_opt_options options = { .level = 2, .fuse = true, .passes = "narrow,buffers" };
 		tsr_diags_render(tc, stdout, false);
 		if (CHECK(l && tsr_opt_run(l, &target, &options))) {
 			bool right = CHECK(overlay_holds(l)) & CHECK_INT(l->buffers.at[0]->home, belongs[i].home)

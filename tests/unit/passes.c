@@ -41,9 +41,10 @@ static uint32_t kernels(const tsr_loops *l)
 
 int main(void)
 {
-	static const char *const chosen[] = { "simplify", "factor", "factor,reduce", "reduce", "virtual", "fuse", "reduce,fuse", "fuse,rows", "reduce,virtual,fuse,rows", "reduce,virtual,simplify", NULL };
+	static const char *const chosen[] = { "simplify", "factor", "factor,reduce", "reduce", "virtual", "fuse", "reduce,fuse", "fuse,rows", "reduce,virtual,fuse,rows", "reduce,virtual,simplify",
+		"reduce,threads", "reduce,virtual,fuse,rows,narrow,threads", NULL };
 	static const tsr_target target = { "avx512", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 16 << 20 };
-	uint32_t before = 0, after = 0, split = 0;
+	uint32_t before = 0, after = 0, split = 0, teams = 0;
 	for (int n = 0; n < PROGRAMS; n++) {
 		tsr_compiler *tc = tsr_compiler_new();
 		state = 1000 + (uint64_t)n;
@@ -57,7 +58,7 @@ int main(void)
 		before += kernels(l);
 		for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
 			l = tsr_loops_read(tc, file);
-			tsr_opt_options options = { .level = 2, .fuse = true, .passes = chosen[i] };
+			tsr_opt_options options = { .level = 2, .fuse = true, .threads = TSR_THREADS_ALL, .passes = chosen[i] };
 			CHECK(tsr_opt_run(l, &target, &options));
 			float(*got)[12] = run(l);
 			if (!CHECK(equal(l, got, want))) {
@@ -68,11 +69,15 @@ int main(void)
 			free(got);
 		}
 		after += kernels(l);
+		for (uint32_t i = 0; i < l->units.n; i++)
+			for (uint32_t k = 0; k < l->units.at[i]->body.n; k++)
+				teams += l->units.at[i]->body.at[k]->kind == TSR_STMT_KERNEL && l->units.at[i]->body.at[k]->kernel.team != NULL;
 		split += l->buffers.n > BUFFERS;
 		free(want);
 		tsr_compiler_free(tc);
 	}
-	printf("%u kernels became %u; products were split in %u of %d programs\n", before, after, split, PROGRAMS);
+	printf("%u kernels became %u, %u of them divided among threads; products were split in %u of %d programs\n", before, after, teams, split, PROGRAMS);
+	CHECK(teams > after / 4);
 	CHECK(after < before);
 	CHECK(split > PROGRAMS / 4);
 	return check_end("passes");

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Kernels divided among threads: the same bits as from one thread.
+
+Products, windows, sums, rows and chains at sizes around the edges of tiles, fixed or known when they are called; every program of
+tests/run that ends well, every worked example: divided wherever that is possible, with one, two, three and five threads.  Then
+inside a C program: without OpenMP, with it, and called by the threads of a team of the program's own.
+
+    check.py BUILD [--seed N]
+"""
+import argparse, ctypes, glob, os, random, subprocess, sys, tempfile
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+THREADS = (1, 2, 3, 5)
+passed = failed = 0
+
+
+def check(holds, what):
+    global passed, failed
+    passed, failed = passed + bool(holds), failed + (not holds)
+    if not holds:
+        print(what)
+    return holds
+
+
+def run(command, threads=1, cwd=None):
+    env = dict(os.environ, OMP_NUM_THREADS=str(threads))
+    p = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, timeout=300)
+    return p.returncode, p.stdout, p.stderr
+
+
+def compiled(tsrc, folder, source, divided):
+    program = os.path.join(folder, "divided" if divided else "plain")
+    status, _, errors = run([tsrc, "--threads=" + ("all" if divided else "none"), source, "-o", program])
+    return program if check(status == 0, f"{source}: {errors}") else None
+
+
+def same_bits(tsrc, folder, source, args=()):
+    plain, divided = (compiled(tsrc, folder, source, d) for d in (False, True))
+    if not plain or not divided:
+        return
+    home = os.path.dirname(os.path.abspath(source))
+    command = ["--data", home, *args]
+    want = run([plain, *command], cwd=home)
+    for threads in (1, 3):
+        got = run([divided, *command], threads, cwd=home)
+        check(got == want, f"{source} with {threads} threads: another result than with one\n{got[1][-300:]}{got[2][-300:]}")
+
+
+def programs(tsrc, folder):
+    for source in sorted(glob.glob(os.path.join(ROOT, "tests/run/*.out")) + glob.glob(os.path.join(ROOT, "tests/run/documents/*.out"))):
+        args = source[:-4] + ".args"
+        source = source[:-4] + ".tsr"
+        if os.path.exists(source):
+            same_bits(tsrc, folder, source, open(args).read().split() if os.path.exists(args) else ())
+    for source in sorted(glob.glob(os.path.join(ROOT, "examples/*.tsr"))):
+        if os.path.basename(source) in ("digits.tsr", "lenet.tsr"):
+            same_bits(tsrc, folder, source)
+
+
+# ---- functions at many sizes, called in this process -----------------------------------------------------------------------
+
+FUNCTIONS = {  # a name: the operands' axes, and the result
+    "product": (("bmk", "bkc"), "bmc", 'x +* y "b, m, k |; b, k, c | => b, m, c |"'),
+    "turned": (("bmk", "ck"), "cbm", 'x +* y "b, m, k |; c, k | => c, b, m |"'),
+    "vector": (("mk", "k"), "m", 'x +* y "m, k |; k | => m |"'),
+    "outer": (("bm", "cd"), "bcmd", 'x +* y "b, m |; c, d | => b, c, m, d |"'),
+    "largest": (("mk", "kc"), "mc", 'x @^+ y "m, k |; k, c | => m, c |"'),
+    "window": (("bmk", "3kc"), None, 'x +* y "b, o <+ t, k |; t, k, c | => b, o, c |"'),
+    "padded": (("bmk", "3kc"), "bmc", 'x +* y "b, o =+ t, k |; t, k, c | => b, o, c |"'),
+    "columns": (("bmk", "k"), "kb", '(x + y) ++ "b, m, k | => k, b |"'),
+    "chain": (("bmk", "k"), "bmk", "tanh (x *. y + relu x)"),
+    "rows": (("bmk", "k"), "bmk", 'let e = exp (x *. y) in e /. (e ++ "b, m, k | => b, m, 0 |")'),
+    "moments": (("bmk", "k"), "bmk", 'let z = x - (x ++ "b, m, k | => b, m, 0 |") in z *. y /. sqrt (x *. x ++ "b, m, k | => b, m, 0 |")'),
+}
+SIZES = (1, 2, 3, 5, 7, 16, 17, 31, 48, 63, 65, 97, 130)
+
+
+def exports(path, sizes):
+    """The functions, at sizes ?b, ?m ... or at those given."""
+    with open(path, "w") as f:
+        f.write("open Nn\n")
+        for name, (operands, _, body) in FUNCTIONS.items():
+            shapes = ["%s |" % ", ".join(a if a == "3" else str(sizes[a]) if sizes else "?" + a for a in axes) for axes in operands]
+            f.write(f'let%export {name} (x : "{shapes[0]}") (y : "{shapes[1]}") = {body}\n')
+
+
+class Library:
+    """A file of functions as a shared object in this process."""
+
+    def __init__(self, tsrc, build, folder, source, divided):
+        work = tempfile.mkdtemp(dir=folder)
+        self.name = os.path.basename(source)[:-4]
+        made, shared = os.path.join(work, "m.o"), os.path.join(work, "m.so")
+        for command in ([tsrc, "-c", "--cpu=native", "--threads=" + ("all" if divided else "none"), source, "-o", made],
+                        ["gcc", "-shared", "-Wl,-Bsymbolic", made, os.path.join(build, "libtessera.a"), "-lm", "-o", shared]):
+            status, _, errors = run(command)
+            check(status == 0, " ".join(command) + "\n" + errors)
+        self.lib, self.ctx = ctypes.CDLL(shared), ctypes.c_void_p()
+        check(getattr(self.lib, self.name + "_open")(ctypes.byref(self.ctx), None) == 0, source + " does not open")
+
+    def call(self, function, sizes, operands, elements):
+        out = np.full(elements, np.nan, np.float32)
+        pointer = lambda a: a.ctypes.data_as(ctypes.c_void_p)
+        args = [ctypes.c_int64(s) for s in sizes] + [pointer(a) for a in operands] + [pointer(out)]
+        status = getattr(self.lib, f"{self.name}_{function}")(self.ctx, *args)
+        check(status == 0, f"{function} at {sizes}: status {status}")
+        return out
+
+    def close(self):
+        self.lib.tsr_close(self.ctx)
+
+
+def compare(rng, openmp, plain, divided, sizes, symbolic, what):
+    for name, (axes, result, _) in FUNCTIONS.items():
+        data = np.random.default_rng(rng.randint(0, 1 << 30))
+        operands = [data.standard_normal([3 if a == "3" else sizes[a] for a in x]).astype(np.float32) for x in axes]
+        order = [a for a in dict.fromkeys("".join(axes)) if a != "3"]
+        given = [sizes[a] for a in order] if symbolic else []
+        count = sizes["b"] * (sizes["m"] - 2) * sizes["c"] if result is None else int(np.prod([sizes[a] for a in result]))
+        want = plain.call(name, given, operands, count)
+        check(not np.isnan(want).any(), f"{name} {what} {sizes}: not all was stored")
+        for threads in THREADS:
+            openmp.omp_set_num_threads(threads)
+            got = divided.call(name, given, operands, count)
+            check(np.array_equal(want.view(np.uint32), got.view(np.uint32)), f"{name} {what} {sizes} with {threads} threads: other bits")
+
+
+def functions(tsrc, build, folder, rng):
+    openmp = ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
+    draw = lambda: dict({a: rng.choice(SIZES) for a in "bmkcd"}, m=rng.choice(SIZES[2:]), b=rng.choice((1, 2, 3, 20, 40)))
+    source = os.path.join(folder, "symbolic.tsr")
+    exports(source, None)
+    pair = [Library(tsrc, build, folder, source, d) for d in (False, True)]
+    for _ in range(25):
+        compare(rng, openmp, *pair, draw(), True, "at run-time sizes")
+    for n in range(4):
+        sizes, source = draw(), os.path.join(folder, f"fixed{n}.tsr")
+        exports(source, sizes)
+        pair = [Library(tsrc, build, folder, source, d) for d in (False, True)]
+        compare(rng, openmp, *pair, sizes, False, "at fixed sizes")
+
+
+# ---- in a host with threads of its own ----------------------------------------------------------------------------------------
+
+
+def hosts(tsrc, build, folder):
+    source, made = os.path.join(folder, "symbolic.tsr"), os.path.join(folder, "symbolic.o")
+    run([tsrc, "-c", "--threads=all", source, "-o", made])
+    results = set()
+    for flags in ([], ["-fopenmp"]):
+        program = os.path.join(folder, "host")
+        status, out, errors = run(["gcc", "-Wall", "-Wno-unknown-pragmas", *flags, os.path.join(HERE, "host.c"), made, "-I" + folder,
+                                   "-I" + os.path.join(ROOT, "runtime"), os.path.join(build, "libtessera.a"), "-lm", "-o", program])
+        check(status == 0, f"host.c with {flags}: {out}{errors}")
+        for threads in THREADS:
+            status, out, errors = run([program], threads)
+            check(status == 0, f"host with {flags}, {threads} threads: status {status} {out}{errors}")
+            results.add(out)
+    check(len(results) == 1, f"hosts: {results}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    tsrc = os.path.join(os.path.abspath(options.build), "tsrc")
+    with tempfile.TemporaryDirectory() as folder:
+        functions(tsrc, os.path.abspath(options.build), folder, random.Random(options.seed))
+        hosts(tsrc, os.path.abspath(options.build), folder)
+        programs(tsrc, folder)
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+sys.exit(main())
