@@ -139,6 +139,7 @@ typedef struct tsr_contraction {
 	tsr_expr *a_value, *b_value; /* the operand as an expression of its loops (padding, conversions, producers); usually a LOAD */
 	tsr_buffer_id c, a, b;       /* a, b: the LOAD's, or TSR_NONE where the value is another expression */
 	tsr_lin *c_index, *a_index, *b_index;
+	bool a_finite, b_finite;     /* it must be: the other operand is 0 where a guard, which only the nest itself has, lets nothing in */
 	tsr_acc acc; tsr_op combine;
 	bool clear;                  /* C is set to neutral first by the nest itself */
 	tsr_schedule schedule;

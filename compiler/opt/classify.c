@@ -5,7 +5,7 @@
  *     for .. { update C += a * b }
  * A loop goes to the class of the operands that mention it: all three, batch; C and A, M; C and B, N; A or B only, K.
  * Without K it is no contraction.  A and B are named so that the loop which walks C with stride one is in N.  A guard around the
- * innermost statement, as padding makes, turns into an operand that is zero outside.  Whatever else stands in the nest (gathered
+ * innermost statement or the product, as padding makes, turns into an operand that is zero outside.  Whatever else stands in the nest (gathered
  * indices, order that matters) leaves it as it is.
  *
  * Requires nothing; adds a note to the outermost FOR and changes no statement. */
@@ -20,6 +20,7 @@ typedef struct nest {
 	tsr_contract_loop loops[MOST_LOOPS];
 	const tsr_expr *product;
 	const tsr_stmt *guard;       /* an IF around the innermost statement, or NULL */
+	bool finite[2];              /* of A and B: see tsr_contraction */
 	tsr_buffer_id c;
 	tsr_lin *c_index;
 	tsr_acc acc;
@@ -106,38 +107,8 @@ static bool update_form(nest *n, const tsr_stmts *body)
 static bool mentions(const tsr_buffer *b, const tsr_lin *index, uint32_t sym)
 {
 	for (uint32_t i = 0; i < b->rank; i++)
-		for (uint32_t t = 0; t < index[i].n; t++)
-			if (index[i].terms[t].kind == TSR_LSYM_LOOP && index[i].terms[t].id == sym && index[i].terms[t].coef)
-				return true;
-	return false;
-}
-
-static bool lin_mentions(const tsr_lin *x, uint32_t sym)
-{
-	for (uint32_t t = 0; t < x->n; t++)
-		if (x->terms[t].kind == TSR_LSYM_LOOP && x->terms[t].id == sym && x->terms[t].coef)
+		if (tsr_lin_mentions(&index[i], sym))
 			return true;
-	return false;
-}
-
-static bool expr_mentions(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
-{
-	switch (e->kind) {
-	case TSR_EXPR_LOAD: return mentions(l->buffers.at[e->load.buffer], e->load.index, sym);
-	case TSR_EXPR_INDEX: return lin_mentions(&e->index, sym);
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			if (expr_mentions(l, e->op.args[i], sym))
-				return true;
-		return false;
-	case TSR_EXPR_CONVERT: return expr_mentions(l, e->converted, sym);
-	case TSR_EXPR_SELECT:
-		for (uint32_t i = 0; i < e->select.n; i++)
-			if (lin_mentions(&e->select.ranges[i].index, sym))
-				return true;
-		return expr_mentions(l, e->select.inside, sym) || expr_mentions(l, e->select.outside, sym);
-	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
-	}
 	return false;
 }
 
@@ -181,7 +152,7 @@ static void sort_loops(const tsr_loops *l, tsr_contraction *k)
 	for (uint32_t i = 0; i < k->nloops; i++) {
 		uint32_t sym = k->loops[i].sym;
 		bool c = mentions(l->buffers.at[k->c], k->c_index, sym);
-		bool a = expr_mentions(l, k->a_value, sym), b = expr_mentions(l, k->b_value, sym);
+		bool a = tsr_expr_mentions(l, k->a_value, sym), b = tsr_expr_mentions(l, k->b_value, sym);
 		k->loops[i].cls = !c ? TSR_CLASS_K : a == b ? TSR_CLASS_BATCH : a ? TSR_CLASS_M : TSR_CLASS_N;
 	}
 }
@@ -190,7 +161,7 @@ static void sort_loops(const tsr_loops *l, tsr_contraction *k)
 static bool within(const tsr_loops *l, const nest *n, const tsr_lin *index, const tsr_expr *operand)
 {
 	for (uint32_t i = 0; i < n->n; i++)
-		if (lin_mentions(index, n->loops[i].sym) && !expr_mentions(l, operand, n->loops[i].sym))
+		if (tsr_lin_mentions(index, n->loops[i].sym) && !tsr_expr_mentions(l, operand, n->loops[i].sym))
 			return false;
 	return true;
 }
@@ -209,18 +180,18 @@ static tsr_expr *zero_outside(tsr_pass *p, tsr_expr *e, tsr_range range)
 }
 
 /* Outside a guard's range operands are 0 that mention all of the range's loops.  Each of them: the guard may be what keeps its
- * loads within their buffers. */
-static bool guard_operands(tsr_pass *p, const nest *n, tsr_expr **a, tsr_expr **b)
+ * loads within their buffers.  An operand that is not 0 there must be finite for the product to be. */
+static bool guard_operands(tsr_pass *p, nest *n, uint32_t nranges, const tsr_range *ranges, tsr_expr **a, tsr_expr **b)
 {
-	if (!n->guard)
-		return true;
-	for (uint32_t i = 0; i < n->guard->cond.n; i++) {
-		tsr_range r = n->guard->cond.ranges[i];
+	for (uint32_t i = 0; i < nranges; i++) {
+		tsr_range r = ranges[i];
 		if (lin_has_data(&r.index))
 			return false;
 		bool in_a = within(p->l, n, &r.index, *a), in_b = within(p->l, n, &r.index, *b);
 		if (!in_a && !in_b)
 			return false;
+		n->finite[0] |= !in_a;
+		n->finite[1] |= !in_b;
 		if (in_a)
 			*a = zero_outside(p, *a, r);
 		if (in_b)
@@ -234,8 +205,9 @@ static void exchange(const tsr_loops *l, tsr_contraction *k)
 	tsr_buffer_id buffer = k->a;
 	tsr_lin *index = k->a_index;
 	tsr_expr *value = k->a_value;
-	k->a = k->b, k->a_index = k->b_index, k->a_value = k->b_value;
-	k->b = buffer, k->b_index = index, k->b_value = value;
+	bool finite = k->a_finite;
+	k->a = k->b, k->a_index = k->b_index, k->a_value = k->b_value, k->a_finite = k->b_finite;
+	k->b = buffer, k->b_index = index, k->b_value = value, k->b_finite = finite;
 	sort_loops(l, k);
 }
 
@@ -263,7 +235,7 @@ static bool worth_packing(const tsr_loops *l, const tsr_contraction *k)
 		const tsr_contract_loop *loop = &k->loops[i];
 		bool k_loop = loop->cls == TSR_CLASS_K;
 		sums |= k_loop;
-		if (k_loop && !plain && !(expr_mentions(l, k->a_value, loop->sym) && expr_mentions(l, k->b_value, loop->sym)))
+		if (k_loop && !plain && !(tsr_expr_mentions(l, k->a_value, loop->sym) && tsr_expr_mentions(l, k->b_value, loop->sym)))
 			return false;
 		count[loop->cls] *= tsr_size_is_const(loop->extent) ? loop->extent.k : LEAST_USES;
 	}
@@ -277,6 +249,12 @@ static void operand(tsr_expr *e, tsr_buffer_id *buffer, tsr_lin **index, tsr_exp
 	*index = e->kind == TSR_EXPR_LOAD ? e->load.index : NULL;
 }
 
+/* A guarded product. */
+static bool zero_elsewhere(const tsr_expr *e)
+{
+	return e->kind == TSR_EXPR_SELECT && e->select.outside->kind == TSR_EXPR_CONST && tsr_prec_is_float(e->prec) && e->select.outside->value.d == 0;
+}
+
 static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 {
 	nest n = { .l = p->l };
@@ -284,12 +262,17 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	const tsr_stmts *body = descend(&n, &one);
 	if (!body || !(body->n == 3 ? local_form(&n, body) : body->n == 1 && update_form(&n, body)))
 		return NULL;
-	const tsr_expr *e = n.product;
+	const tsr_expr *e = n.product, *within = zero_elsewhere(n.product) ? n.product : NULL;
+	if (within)
+		e = within->select.inside;
 	tsr_prec prec = p->l->buffers.at[n.c]->prec;
 	if ((prec != TSR_PREC_F32 && prec != TSR_PREC_F64) || e->kind != TSR_EXPR_OP || e->op.op != TSR_OP_MUL || e->prec != prec)
 		return NULL;
 	tsr_expr *a = tsr_expr_convert(p->arena, e->op.args[0], prec), *b = tsr_expr_convert(p->arena, e->op.args[1], prec);
-	if (!packable(p->l, a, n.c) || !packable(p->l, b, n.c) || !guard_operands(p, &n, &a, &b))
+	if (!packable(p->l, a, n.c) || !packable(p->l, b, n.c))
+		return NULL;
+	if ((n.guard && !guard_operands(p, &n, n.guard->cond.n, n.guard->cond.ranges, &a, &b))
+		|| (within && !guard_operands(p, &n, within->select.n, within->select.ranges, &a, &b)))
 		return NULL;
 	for (uint32_t i = 0; i < p->l->buffers.at[n.c]->rank; i++)
 		if (lin_has_data(&n.c_index[i]))
@@ -301,6 +284,7 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	k->c = n.c, k->c_index = n.c_index;
 	operand(a, &k->a, &k->a_index, &k->a_value);
 	operand(b, &k->b, &k->b_index, &k->b_value);
+	k->a_finite = n.finite[0], k->b_finite = n.finite[1];
 	k->acc = n.acc;
 	k->combine = TSR_OP_MUL;
 	k->clear = n.clear;

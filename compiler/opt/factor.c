@@ -5,7 +5,7 @@
  * wherever that takes fewer operations; path.c chooses the tree.  The law is a column of op.def: products under sums, sums
  * under the maximum of floats, "and" under "or".  A factor is any expression of elements at affine places; its loops are those that it
  * mentions.  The statement that writes stays, with what is left of its loops; each intermediate gets a buffer and a kernel before
- * it.  Guards around the product become guards of the factors that have all of their loops.
+ * it.  Guards around the product become guards of every step that has all of their loops.
  *
  * Seen are the forms that lowering makes:
  *     for .. { let $s = start  for .. { [if guards] set $s = $s acc product }  store X = f($s) }
@@ -17,7 +17,7 @@
  * taken in the order in which they were written; that order alone is split, so that what is compared with the maximum still finds it. */
 #include "factor.h"
 
-enum { NOMINAL = 1000, LEAST_ROOM = 1 << 28 };       /* extent of a run-time size; elements */
+enum { NOMINAL = 1000, LEAST_ROOM = 1 << 28, MOST_POINTS = 1 << 20 };       /* extent of a run-time size; elements; of a guard */
 
 /* ---- recognising ---------------------------------------------------------------------------------------------------- */
 
@@ -152,7 +152,49 @@ static void add_factors(tsr_sum *s, tsr_expr *e)
 	}
 }
 
-/* Every guard belongs to a factor at least, which the product then is neutral with. */
+static const tsr_stmt *loop_of(const tsr_sum *s, uint32_t sym)
+{
+	for (uint32_t i = 0; i < s->nloops; i++)
+		if (s->loop[i]->loop.sym == sym)
+			return s->loop[i];
+	return NULL;
+}
+
+/* Some value of the one loop is inside, whatever that of the other, where there is another. */
+static bool always_inside(const tsr_range *r, const tsr_stmt *one, int64_t a, const tsr_stmt *other, int64_t b)
+{
+	int64_t n = other ? other->loop.extent.k : 1;
+	for (int64_t y = 0; y < n; y++) {
+		bool found = false;
+		for (int64_t x = 0; x < one->loop.extent.k && !found; x++) {
+			int64_t at = a * x + b * y + r->index.offset;
+			found = at >= 0 && at < r->size.k;
+		}
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* No sum over one loop of a guard is empty: an empty one is 0, and contributes to the next step where the sum of all contributes nothing
+ * (0 times infinity).  Such a window, and one of which that is not known, is left alone. */
+static bool reaches(const tsr_sum *s, const tsr_range *r)
+{
+	const tsr_stmt *loop[2] = {NULL, NULL};
+	int64_t points = 1;
+	bool known = tsr_size_is_const(r->size) && !r->index.base.k && !r->index.base.nterms && r->index.n >= 1 && r->index.n <= 2;
+	for (uint32_t t = 0; known && t < r->index.n; t++) {
+		loop[t] = r->index.terms[t].kind == TSR_LSYM_LOOP ? loop_of(s, r->index.terms[t].id) : NULL;
+		known = loop[t] && tsr_size_is_const(loop[t]->loop.extent);
+		points *= known ? loop[t]->loop.extent.k : 1;
+	}
+	if (!known || points > MOST_POINTS)
+		return false;
+	int64_t a = r->index.terms[0].coef, b = loop[1] ? r->index.terms[1].coef : 0;
+	return always_inside(r, loop[0], a, loop[1], b) && (!loop[1] || always_inside(r, loop[1], b, loop[0], a));
+}
+
+/* Every guard belongs to a factor at least: so there is a step that has its loops. */
 static bool guards_fit(tsr_sum *s)
 {
 	if (s->guard && s->over != TSR_OP_MUL)
@@ -162,7 +204,7 @@ static bool guards_fit(tsr_sum *s)
 		bool any = false;
 		for (uint32_t i = 0; i < s->nfactors; i++)
 			any |= !(loops & ~s->facts[i].loops);
-		if (!any || !loops)
+		if (!any || !loops || !reaches(s, &s->guard->cond.ranges[g]))
 			return false;
 	}
 	return true;

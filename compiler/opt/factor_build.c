@@ -84,6 +84,28 @@ static void order_loops(builder *b, const tsr_path_step *step, result *r)
 	}
 }
 
+/* The product, and neutral outside the guards whose loops the step all has: so each step is whose points a guard tells apart, and a
+ * factor that is not finite outside takes no part in any. */
+static tsr_expr *guarded(builder *b, const tsr_path_step *step, tsr_expr *product)
+{
+	tsr_sum *s = b->s;
+	tsr_range *ranges = TSR_NEW_N(s->p->arena, tsr_range, (s->guard ? s->guard->cond.n : 0) + 1);
+	uint32_t n = 0;
+	for (uint32_t g = 0; s->guard && g < s->guard->cond.n; g++)
+		if (!(tsr_sum_lin_loops(s, &s->guard->cond.ranges[g].index) & ~step->over))
+			ranges[n++] = s->guard->cond.ranges[g];
+	if (!n)
+		return product;
+	tsr_expr *x = TSR_NEW(s->p->arena, tsr_expr);
+	x->kind = TSR_EXPR_SELECT;
+	x->prec = product->prec;
+	x->select.n = n;
+	x->select.ranges = ranges;
+	x->select.inside = product;
+	x->select.outside = tsr_expr_const(s->p->arena, tsr_scalar_of(x->prec, tsr_acc_get(s->acc)->neutral));
+	return x;
+}
+
 /* The product of the parts; loop i is the symbol syms[i]. */
 static tsr_expr *product_of(builder *b, const tsr_path_step *step, const uint32_t *syms)
 {
@@ -98,19 +120,17 @@ static tsr_expr *product_of(builder *b, const tsr_path_step *step, const uint32_
 	}
 	for (uint32_t i = 0; i < step->nparts; i++) {
 		uint32_t part = step->parts[i];
-		tsr_expr *x;
-		if (part < s->nfactors) {
-			x = tsr_expr_place(a, s->p->l, s->factor[part], s->nloops, from, to);
-		} else {
+		tsr_expr *x = part < s->nfactors ? s->factor[part] : NULL;
+		if (!x) {
 			const result *r = &b->results[part - s->nfactors];
 			tsr_lin *index = TSR_NEW_N(a, tsr_lin, r->naxes + 1);
 			for (uint32_t j = 0; j < r->naxes; j++)
-				index[j] = to[r->loop[j]];
+				index[j] = tsr_lin_add_sym(a, tsr_lin_const(0), 1, TSR_LSYM_LOOP, from[r->loop[j]]);
 			x = tsr_expr_load(a, r->buffer, index);
 		}
 		e = e ? tsr_expr_op(a, s->over, s->product->prec, e, x, NULL) : x;
 	}
-	return e;
+	return tsr_expr_place(a, s->p->l, guarded(b, step, e), s->nloops, from, to);
 }
 
 static tsr_buffer *new_buffer(builder *b, const result *r)
@@ -376,29 +396,6 @@ static void build_target(builder *b)
 	tsr_push(a, b->out, s->kernel);
 }
 
-/* What was guarded together is guarded factor by factor. */
-static void spread_guards(tsr_sum *s)
-{
-	tsr_arena *a = s->p->arena;
-	for (uint32_t g = 0; s->guard && g < s->guard->cond.n; g++) {
-		tsr_range range = s->guard->cond.ranges[g];
-		uint64_t loops = tsr_sum_lin_loops(s, &range.index);
-		for (uint32_t i = 0; i < s->nfactors; i++) {
-			if (loops & ~s->facts[i].loops)
-				continue;
-			tsr_expr *x = TSR_NEW(a, tsr_expr);
-			x->kind = TSR_EXPR_SELECT;
-			x->prec = s->factor[i]->prec;
-			x->select.n = 1;
-			x->select.ranges = TSR_NEW(a, tsr_range);
-			*x->select.ranges = range;
-			x->select.inside = s->factor[i];
-			x->select.outside = tsr_expr_const(a, tsr_scalar_of(x->prec, tsr_acc_get(s->acc)->neutral));
-			s->factor[i] = x;
-		}
-	}
-}
-
 /* ---- describing ------------------------------------------------------------------------------------------------------- */
 
 static void describe_loops(builder *b, tsr_text *t, const tsr_path_step *step, const result *r)
@@ -452,7 +449,6 @@ void tsr_sum_build(tsr_sum *s, const tsr_path *path, const double *extents, tsr_
 {
 	builder b = {.s = s, .path = path, .extents = extents, .scratch = scratch, .out = out};
 	b.results = TSR_NEW_N(scratch, result, path->nsteps);
-	spread_guards(s);
 	for (uint32_t i = 0; i + 1 < path->nsteps; i++)
 		build_step(&b, i);
 	build_target(&b);

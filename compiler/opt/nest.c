@@ -281,3 +281,35 @@ void tsr_stmts_remove(tsr_stmts *body, uint32_t at)
 		body->at[i - 1] = body->at[i];
 	body->n--;
 }
+
+bool tsr_lin_mentions(const tsr_lin *x, uint32_t sym)
+{
+	for (uint32_t t = 0; t < x->n; t++)
+		if (x->terms[t].kind == TSR_LSYM_LOOP && x->terms[t].id == sym && x->terms[t].coef)
+			return true;
+	return false;
+}
+
+bool tsr_expr_mentions(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
+{
+	bool found = false;
+	switch (e->kind) {
+	case TSR_EXPR_LOAD:
+		for (uint32_t i = 0; i < l->buffers.at[e->load.buffer]->rank; i++)
+			found |= tsr_lin_mentions(&e->load.index[i], sym);
+		return found;
+	case TSR_EXPR_INDEX: return tsr_lin_mentions(&e->index, sym);
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			found |= tsr_expr_mentions(l, e->op.args[i], sym);
+		return found;
+	case TSR_EXPR_CONVERT: return tsr_expr_mentions(l, e->converted, sym);
+	case TSR_EXPR_SELECT:
+		for (uint32_t i = 0; i < e->select.n; i++)
+			found |= tsr_lin_mentions(&e->select.ranges[i].index, sym);
+		return found || tsr_expr_mentions(l, e->select.inside, sym) || tsr_expr_mentions(l, e->select.outside, sym);
+	case TSR_EXPR_LOCAL: return true;
+	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
+	}
+	return false;
+}

@@ -51,6 +51,9 @@ void tsr_body_remove(tsr_body_uses *u, uint32_t at);                     /* remo
 bool tsr_buffer_kept(const tsr_buffer *b);
 bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b);
 uint32_t tsr_expr_size(const tsr_expr *e);                        /* nodes */
+/* Whether the value may depend on a loop; a local, which may change along it, does. */
+bool tsr_lin_mentions(const tsr_lin *x, uint32_t sym);
+bool tsr_expr_mentions(const tsr_loops *l, const tsr_expr *e, uint32_t sym);
 
 /* ---- accesses (access.c) ------------------------------------------------------------------------------------------------- */
 

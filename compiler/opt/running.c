@@ -31,39 +31,6 @@ static bool bare_loop(const tsr_expr *e, uint32_t *sym)
 	return true;
 }
 
-static bool lin_mentions(const tsr_lin *x, uint32_t sym)
-{
-	for (uint32_t i = 0; i < x->n; i++)
-		if (x->terms[i].kind == TSR_LSYM_LOOP && x->terms[i].id == sym)
-			return true;
-	return false;
-}
-
-/* The loop, or a local, which may change along it. */
-static bool mentions(const tsr_loops *l, tsr_expr *e, uint32_t sym)
-{
-	bool found = false;
-	switch (e->kind) {
-	case TSR_EXPR_LOAD:
-		for (uint32_t i = 0; i < l->buffers.at[e->load.buffer]->rank; i++)
-			found |= lin_mentions(&e->load.index[i], sym);
-		return found;
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			found |= mentions(l, e->op.args[i], sym);
-		return found;
-	case TSR_EXPR_SELECT:
-		for (uint32_t i = 0; i < e->select.n; i++)
-			found |= lin_mentions(&e->select.ranges[i].index, sym);
-		return found || mentions(l, e->select.inside, sym) || mentions(l, e->select.outside, sym);
-	case TSR_EXPR_CONVERT: return mentions(l, e->converted, sym);
-	case TSR_EXPR_INDEX: return lin_mentions(&e->index, sym);
-	case TSR_EXPR_LOCAL: return true;
-	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
-	}
-	return false;
-}
-
 static bool is_neutral(const tsr_expr *e, tsr_op op)
 {
 	for (tsr_acc a = 0; a < TSR_ACCS && e->kind == TSR_EXPR_CONST; a++)
@@ -118,7 +85,7 @@ static bool find(tsr_pass *p, tsr_stmts *body, running *r)
 	tsr_expr *e = sum->op.args[1];
 	bool converted = e->kind == TSR_EXPR_CONVERT;
 	if (!prefix(r, converted ? e->converted : e) || !equal_extents(r->along->loop.extent, loop->loop.extent)
-		|| mentions(p->l, r->value, r->along->loop.sym) || tsr_expr_reads(r->value, r->store->store.buffer))
+		|| tsr_expr_mentions(p->l, r->value, r->along->loop.sym) || tsr_expr_reads(r->value, r->store->store.buffer))
 		return false;
 	if (converted)
 		r->value = tsr_expr_convert(p->arena, r->value, e->prec);

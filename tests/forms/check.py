@@ -17,6 +17,7 @@ import numpy as np
 
 import along
 import groups
+import outside
 import regions
 import shapes
 import written
@@ -27,7 +28,7 @@ import printed  # noqa: E402
 WAYS = (("--interp",), ("-O0",), ("-O3",))
 
 
-GROUPS = {**groups.GROUPS, **along.GROUPS, **regions.GROUPS, **shapes.GROUPS, **written.GROUPS}
+GROUPS = {**groups.GROUPS, **along.GROUPS, **outside.GROUPS, **regions.GROUPS, **shapes.GROUPS, **written.GROUPS}
 
 
 def differs(case, got, name, value):

@@ -1,0 +1,117 @@
+/* A point at which an operand lies outside contributes nothing, and a contraction lets the operand be 0 there: which is the same where
+ * the other operand is finite, and NaN where it is an infinity or a NaN.  So a contraction that has such points looks through the
+ * other operand first, and where it finds such an element the nest runs as it stands, guard and all:
+ *
+ *     let $f = false
+ *     for .. reduce { set $f = $f or x - x <> 0 }
+ *     letsym #s = $f
+ *     if #s in 0..1 { the contraction }
+ *     if #s - 1 in 0..1 { the nest }
+ *
+ * The look costs a pass over an operand of which each element is used many times.
+ *
+ * Requires schedule; the last pass, because both forms share the statements of the nest. */
+#include "pass.h"
+
+/* Whole numbers, converted, are. */
+static bool always_finite(const tsr_expr *e)
+{
+	switch (e->kind) {
+	case TSR_EXPR_CONVERT: return !tsr_prec_is_float(e->converted->prec);
+	case TSR_EXPR_SELECT: return always_finite(e->select.inside) && always_finite(e->select.outside);
+	case TSR_EXPR_CONST: return !tsr_prec_is_float(e->prec) || e->value.d - e->value.d == 0;
+	case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: return true;
+	case TSR_EXPR_LOAD: case TSR_EXPR_LOCAL: case TSR_EXPR_NUMBER: case TSR_EXPR_OP: case TSR_EXPR_KINDS: break;
+	}
+	return false;
+}
+
+/* Sets the local where an element of the operand is not finite. */
+static void look_through(tsr_pass *p, const tsr_contraction *k, const tsr_expr *x, tsr_local_id flag, tsr_stmts *out)
+{
+	tsr_arena *a = p->arena;
+	tsr_expr *none = tsr_expr_op(a, TSR_OP_SUB, x->prec, tsr_expr_place(a, p->l, x, 0, NULL, NULL), tsr_expr_place(a, p->l, x, 0, NULL, NULL), NULL);
+	tsr_expr *bad = tsr_expr_op(a, TSR_OP_NE, x->prec, none, tsr_expr_const(a, tsr_scalar_of(x->prec, 0)), NULL);
+	tsr_stmt *s = tsr_stmt_new(a, TSR_STMT_SET, TSR_NOWHERE);
+	s->let.local = flag;
+	s->let.prec = TSR_PREC_BOOL;
+	s->let.value = tsr_expr_op(a, TSR_OP_OR, TSR_PREC_BOOL, tsr_expr_local(a, flag, TSR_PREC_BOOL), bad, NULL);
+	for (uint32_t i = k->nloops; i-- > 0;) {
+		if (!tsr_expr_mentions(p->l, x, k->loops[i].sym))
+			continue;
+		tsr_stmt *loop = tsr_stmt_new(a, TSR_STMT_FOR, TSR_NOWHERE);
+		loop->loop.sym = k->loops[i].sym;
+		loop->loop.name = "i";
+		loop->loop.extent = k->loops[i].extent;
+		loop->loop.how = TSR_FOR_REDUCE;
+		tsr_push(a, &loop->loop.body, s);
+		s = loop;
+	}
+	tsr_push(a, out, s);
+}
+
+static tsr_stmt *when(tsr_pass *p, uint32_t sym, int64_t is, tsr_stmt *what)
+{
+	tsr_stmt *s = tsr_stmt_new(p->arena, TSR_STMT_IF, what->span);
+	s->cond.n = 1;
+	s->cond.ranges = TSR_NEW(p->arena, tsr_range);
+	*s->cond.ranges = (tsr_range){tsr_lin_add_sym(p->arena, tsr_lin_const(-is), 1, TSR_LSYM_DATA, sym), tsr_size_const(1)};
+	tsr_push(p->arena, &s->cond.body, what);
+	return s;
+}
+
+static void both_ways(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *nest, tsr_stmts *out)
+{
+	const tsr_contraction *k = nest->loop.contraction;
+	tsr_stmt *let = tsr_stmt_new(p->arena, TSR_STMT_LET, nest->span), *sym = tsr_stmt_new(p->arena, TSR_STMT_LETSYM, nest->span);
+	let->let.local = u->nlocals++;
+	let->let.prec = TSR_PREC_BOOL;
+	let->let.value = tsr_expr_const(p->arena, tsr_scalar_of(TSR_PREC_BOOL, 0));
+	tsr_push(p->arena, out, let);
+	if (k->a_finite)
+		look_through(p, k, k->a_value, let->let.local, out);
+	if (k->b_finite)
+		look_through(p, k, k->b_value, let->let.local, out);
+	sym->letsym.sym = u->nsyms++;
+	sym->letsym.value = tsr_expr_convert(p->arena, tsr_expr_local(p->arena, let->let.local, TSR_PREC_BOOL), TSR_PREC_I32);
+	tsr_push(p->arena, out, sym);
+	tsr_stmt *plain = tsr_stmt_new(p->arena, TSR_STMT_FOR, nest->span);
+	*plain = *nest;
+	plain->loop.contraction = NULL;
+	tsr_push(p->arena, out, when(p, sym->letsym.sym, 0, nest));
+	tsr_push(p->arena, out, when(p, sym->letsym.sym, 1, plain));
+}
+
+static bool doubtful(tsr_contraction *k)
+{
+	k->a_finite &= !always_finite(k->a_value);
+	k->b_finite &= !always_finite(k->b_value);
+	return k->schedule.mr && (k->a_finite || k->b_finite);
+}
+
+static void visit(tsr_pass *p, tsr_loop_unit *u, tsr_stmts *body)
+{
+	tsr_stmts out = {0};
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_KERNEL)
+			visit(p, u, &s->kernel.body);
+		else if (s->kind == TSR_STMT_IF)
+			visit(p, u, &s->cond.body);
+		else if (s->kind == TSR_STMT_FOR && !s->loop.contraction)
+			visit(p, u, &s->loop.body);
+		if (s->kind == TSR_STMT_FOR && s->loop.contraction && doubtful(s->loop.contraction)) {
+			both_ways(p, u, s, &out);
+			p->changes++;
+		} else {
+			tsr_push(p->arena, &out, s);
+		}
+	}
+	*body = out;
+}
+
+void tsr_pass_finite(tsr_pass *p)
+{
+	for (uint32_t i = 0; i < p->l->units.n; i++)
+		visit(p, p->l->units.at[i], &p->l->units.at[i]->body);
+}
