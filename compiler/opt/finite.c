@@ -8,7 +8,7 @@
  *     if #s in 0..1 { the contraction }
  *     if #s - 1 in 0..1 { the nest }
  *
- * The look costs a pass over an operand of which each element is used many times.
+ * The look costs a pass over an operand of which each element is used many times; each thread takes it for itself.
  *
  * Requires schedule; the last pass, because both forms share the statements of the nest. */
 #include "pass.h"
@@ -60,6 +60,25 @@ static tsr_stmt *when(tsr_pass *p, uint32_t sym, int64_t is, tsr_stmt *what)
 	return s;
 }
 
+/* The nest without the engine.  What is divided among threads as a contraction may not be as a nest: one thread computes it. */
+static tsr_stmt *plain_nest(tsr_pass *p, tsr_loop_unit *u, const tsr_stmt *nest)
+{
+	tsr_stmt *plain = tsr_stmt_new(p->arena, TSR_STMT_FOR, nest->span);
+	*plain = *nest;
+	plain->loop.contraction = NULL;
+	if (!nest->loop.split)
+		return plain;
+	plain->loop.split = false;
+	tsr_stmt *once = tsr_stmt_new(p->arena, TSR_STMT_FOR, nest->span);
+	once->loop.sym = u->nsyms++;
+	once->loop.name = "once";
+	once->loop.extent = tsr_size_const(1);
+	once->loop.how = TSR_FOR_PARALLEL;
+	once->loop.split = true;
+	tsr_push(p->arena, &once->loop.body, plain);
+	return once;
+}
+
 static void both_ways(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *nest, tsr_stmts *out)
 {
 	const tsr_contraction *k = nest->loop.contraction;
@@ -75,11 +94,8 @@ static void both_ways(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *nest, tsr_stmts *
 	sym->letsym.sym = u->nsyms++;
 	sym->letsym.value = tsr_expr_convert(p->arena, tsr_expr_local(p->arena, let->let.local, TSR_PREC_BOOL), TSR_PREC_I32);
 	tsr_push(p->arena, out, sym);
-	tsr_stmt *plain = tsr_stmt_new(p->arena, TSR_STMT_FOR, nest->span);
-	*plain = *nest;
-	plain->loop.contraction = NULL;
 	tsr_push(p->arena, out, when(p, sym->letsym.sym, 0, nest));
-	tsr_push(p->arena, out, when(p, sym->letsym.sym, 1, plain));
+	tsr_push(p->arena, out, when(p, sym->letsym.sym, 1, plain_nest(p, u, nest)));
 }
 
 static bool doubtful(tsr_contraction *k)

@@ -42,7 +42,7 @@ static uint32_t kernels(const tsr_loops *l)
 int main(void)
 {
 	static const char *const chosen[] = { "simplify", "factor", "factor,reduce", "reduce", "virtual", "fuse", "reduce,fuse", "fuse,rows", "reduce,virtual,fuse,rows", "reduce,virtual,simplify",
-		"classify,schedule,finite", "reduce,threads", "reduce,virtual,fuse,rows,narrow,threads", NULL };
+		"classify,schedule,threads,finite", "reduce,threads", "reduce,virtual,fuse,rows,narrow,threads", NULL };
 	static const tsr_target target = { "avx512", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 16 << 20 };
 	uint32_t before = 0, after = 0, split = 0, teams = 0;
 	for (int n = 0; n < PROGRAMS; n++) {
