@@ -20,6 +20,7 @@ import groups
 import outside
 import regions
 import shapes
+import shared
 import written
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
@@ -28,7 +29,7 @@ import printed  # noqa: E402
 WAYS = (("--interp",), ("-O0",), ("-O3",))
 
 
-GROUPS = {**groups.GROUPS, **along.GROUPS, **outside.GROUPS, **regions.GROUPS, **shapes.GROUPS, **written.GROUPS}
+GROUPS = {**groups.GROUPS, **along.GROUPS, **outside.GROUPS, **regions.GROUPS, **shapes.GROUPS, **shared.GROUPS, **written.GROUPS}
 
 
 def differs(case, got, name, value):
