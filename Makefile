@@ -66,7 +66,7 @@ endif
 TSRC        := $(if $(COMPILER_MAIN),$(BUILD)/tsrc)
 LIBS         = $(OWN_RUNTIME) -Wl,--as-needed $(LLVM_LIBS) -lminizip -lz -lm
 
-.PHONY: all units deps test-deps peers demo test accept bench layers wc oracle oracle-plants install clean help
+.PHONY: all units deps test-deps peers demo test accept bench accuracy layers wc oracle oracle-plants install clean help
 .DELETE_ON_ERROR:
 .SECONDARY: $(LEXERS) $(PARSERS) $(PARSERS:.c=.h) $(UNIT_SRC:%.c=$(OBJ)/%.o)
 
@@ -92,7 +92,7 @@ help:
 # ---- what the machine offers -------------------------------------------------------------------------------------
 
 # The targets below install packages or start a second make, so they run before anything is known of the machine.
-ORCHESTRATION := deps test-deps peers demo test accept bench layers wc oracle oracle-plants install clean help
+ORCHESTRATION := deps test-deps peers demo test accept bench accuracy layers wc oracle oracle-plants install clean help
 ifneq ($(filter-out $(ORCHESTRATION),$(or $(MAKECMDGOALS),all)),)
 ifeq ($(wildcard $(BUILD)/machine.mk),)
 MISSING := $(strip $(shell for p in $(PACKAGES); do \
@@ -228,6 +228,11 @@ bench: test-deps
 	@$(MAKE) -s MODE=release BUILD=$(BUILD)-release $(BUILD)-release/bench/infer
 	@echo "shape inference, release build:"
 	@$(BUILD)-release/bench/infer
+
+# The worst error of each elementary function over all 2^32 arguments, into docs/accuracy.md: a quarter of an hour on two cores.
+accuracy: test-deps
+	@$(MAKE) -s MODE=release BUILD=$(BUILD)-release $(BUILD)-release/unit/math
+	@$(PYTHON) tests/tools/accuracy.py $(BUILD)-release/unit/math docs/accuracy.md
 
 # The order of the stages, earlier first, and the headers that a stage shows to later ones besides the one that bears
 # its name.  A stage also sees base/, diag/ and the runtime's headers; main.c and the driver see every stage's.
