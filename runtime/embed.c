@@ -5,12 +5,12 @@
 #include <setjmp.h>
 #include <string.h>
 
-typedef struct call {
+struct tsr_call {
 	const tsr_function *function;
 	const int64_t *sizes, *numbers;
 	const void *const *inputs;
 	void *const *results;
-} call;
+};
 
 struct tsr_landing {
 	jmp_buf at;
@@ -76,7 +76,7 @@ tsr_status tsr_close(tsr_context *ctx)
 
 /* ---- calls ---- */
 
-static void check_sizes(tsr_ctx *ctx, const call *c)
+static void check_sizes(tsr_ctx *ctx, const tsr_call *c)
 {
 	const tsr_function *f = c->function;
 	for (int64_t i = 0; i < f->nsizes; i++) {
@@ -92,7 +92,7 @@ static void check_sizes(tsr_ctx *ctx, const call *c)
 
 static void call_body(tsr_ctx *ctx, const void *what)
 {
-	const call *c = what;
+	const tsr_call *c = what;
 	const tsr_function *f = c->function;
 	int64_t bytes[TSR_MAX_RESULTS];
 	if (ctx->program != f->program)
@@ -108,20 +108,59 @@ static void call_body(tsr_ctx *ctx, const void *what)
 	}
 	for (int64_t i = 0; i < f->nnumbers; i++)
 		ctx->nums[f->numbers[i]] = c->numbers[i];
+	ctx->call = c;
 	f->run(ctx, bytes);
 	for (int64_t i = 0; i < f->nresults; i++)
-		if (c->results[i])
+		if (c->results[i] && c->results[i] != ctx->buffers[f->results[i]])
 			memmove(c->results[i], ctx->buffers[f->results[i]], (size_t)bytes[i]);
+}
+
+static bool overlap(const void *a, int64_t na, const void *b, int64_t nb)
+{
+	return a && b && (uintptr_t)a < (uintptr_t)b + (uintptr_t)nb && (uintptr_t)b < (uintptr_t)a + (uintptr_t)na;
+}
+
+void tsr_place_results(tsr_ctx *ctx, const int64_t *result_bytes, const int64_t *input_bytes)
+{
+	const tsr_call *c = ctx->call;
+	const tsr_function *f = c->function;
+	for (int64_t i = 0; i < f->nresults; i++) {
+		bool free = c->results[i] != NULL;
+		if (!(f->placed >> i & 1))
+			continue;
+		for (int64_t k = 0; k < f->ninputs; k++)
+			free &= !overlap(c->results[i], result_bytes[i], c->inputs[k], input_bytes[k]);
+		for (int64_t k = 0; k < f->nresults; k++)
+			free &= k == i || !overlap(c->results[i], result_bytes[i], c->results[k], result_bytes[k]);
+		ctx->buffers[f->results[i]] = free ? c->results[i] : tsr_alloc_block(ctx, result_bytes[i]);
+	}
+}
+
+/* What was the caller's is forgotten, and what stood in for it given back. */
+static void take_back(tsr_ctx *ctx, const tsr_call *c)
+{
+	const tsr_function *f = c->function;
+	for (int64_t i = 0; i < f->ninputs; i++)
+		ctx->buffers[f->inputs[i]] = NULL;
+	for (int64_t i = 0; i < f->nresults; i++) {
+		void **at = &ctx->buffers[f->results[i]];
+		if (!(f->placed >> i & 1))
+			continue;
+		if (*at != c->results[i])
+			tsr_release_block(ctx, *at);
+		*at = NULL;
+	}
+	ctx->call = NULL;
 }
 
 int32_t tsr_invoke(tsr_ctx *ctx, const tsr_function *f, const int64_t *sizes, const void *const *inputs, const int64_t *numbers,
 				 void *const *results)
 {
-	call c = {f, sizes, numbers, inputs, results};
+	tsr_call c = {f, sizes, numbers, inputs, results};
 	if (!ctx || ctx->leave) /* from a callback of a call that is under way */
 		return TSR_FAILED;
 	int32_t status = guard(ctx, call_body, &c);
-	for (int64_t i = 0; ctx->program == f->program && ctx->opened && i < f->ninputs; i++)
-		ctx->buffers[f->inputs[i]] = NULL;
+	if (ctx->program == f->program && ctx->opened)
+		take_back(ctx, &c);
 	return status;
 }

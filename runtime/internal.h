@@ -11,6 +11,7 @@
 typedef struct tsr_block tsr_block; /* memory.c */
 typedef struct tsr_chunk tsr_chunk; /* str.c */
 typedef struct tsr_landing tsr_landing; /* embed.c */
+typedef struct tsr_call tsr_call; /* embed.c */
 typedef struct tsr_openmp tsr_openmp; /* threads.c */
 
 struct tsr_context {
@@ -53,6 +54,7 @@ struct tsr_context {
 	bool embedded;                          /* made by tsr_open: failures are returned, and nothing is printed unasked */
 	void (*leave)(tsr_ctx *, int32_t status); /* set while an embedded context runs: does not return */
 	tsr_landing *landing;                   /* where it goes */
+	const tsr_call *call;                   /* embed.c: the call under way */
 	tsr_status failure;                     /* what the failure under way is */
 
 	char error[1024];

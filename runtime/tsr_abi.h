@@ -63,7 +63,7 @@ int32_t tsr_finish(tsr_ctx *ctx);
 
 /* ---- what C calls: the functions of a generated header are thin wrappers of these ---- */
 
-/* An exported function as constants.  LLVM type { ptr, ptr, ptr, [4 x i64], [4 x ptr], ptr, ptr }. */
+/* An exported function as constants.  LLVM type { ptr, ptr, ptr, [4 x i64], [4 x ptr], ptr, ptr, i64 }. */
 typedef struct tsr_function {
 	const char *name;           /* "predict" */
 	const char *where;          /* of its definition */
@@ -72,12 +72,17 @@ typedef struct tsr_function {
 	const int64_t *sizes;   /* symbols */
 	const int64_t *inputs;  /* buffers, which a call lends; the caller's memory is only read */
 	const int64_t *numbers; /* runtime numbers */
-	const int64_t *results; /* buffers, copied out when the call is done */
+	const int64_t *results; /* buffers, copied out when the call is done or computed where the caller wants them */
 	const char *const *input_names;
 	/* With sizes, inputs and numbers in the tables: tests the sizes, gives memory to what depends on them, computes, and says
 	 * how long each result is. */
 	void (*run)(tsr_ctx *ctx, int64_t *result_bytes);
+	int64_t placed; /* bit i: result i is computed where the caller wants it */
 } tsr_function;
+
+/* Inside a call, when all is known of its sizes: gives each `placed` result its memory, the caller's, or some of its own where the
+ * caller wants none or where it would overlap an input or another result. */
+void tsr_place_results(tsr_ctx *ctx, const int64_t *result_bytes, const int64_t *input_bytes);
 
 /* A context inside another process: `start` reads files and initialises parameters.  *ctx is set also after a failure, so that
  * tsr_last_error works, and is the caller's to tsr_close; NULL only when there was no memory for it. */

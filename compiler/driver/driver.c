@@ -146,10 +146,11 @@ static bool to_loops(tsr_drive_state *d)
 		tsr_code_check(code);
 	tsr_host_numbers(d->host, code);
 	tsr_host_call_sizes(d->host, code);
+	tsr_host_returns(d->host, code);
 	STAGE(CODE, tsr_code_print(code, stdout));
 	tsr_host_check(d->host);
 	STAGE(HOST, tsr_host_print(d->host, stdout));
-	d->loops = tsr_loops_lower(code, d->host ? d->host->observed : NULL);
+	d->loops = tsr_loops_lower(code, d->host ? d->host->observed : NULL, d->host ? d->host->returned : NULL);
 	tsr_loops_check(d->loops, "lowering");
 	STAGE(LOOP, tsr_loops_print(d->loops, stdout));
 	return true;

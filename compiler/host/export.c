@@ -64,7 +64,7 @@ static void add_args(tsr_hlower *l, tsr_host_export *to)
 		const tsr_export_result *r = &x->results.at[i];
 		const char *name = r->name && !is_argument(x, r->name) ? r->name : x->results.n > 1 ? tsr_format(l->arena, "result%u", i + 1) : "result";
 		add(l, to, (tsr_c_arg){TSR_C_RESULT, name, r->tensor, r->part});
-		l->host->observed[2 * r->tensor + r->part] = true;
+		l->host->results[2 * r->tensor + r->part]++;
 	}
 }
 
@@ -244,17 +244,37 @@ static void touch(void *user, const tsr_operand *o)
 		tsr_solved_str(g->store, &t->solved), u->unit->name, g->exports.at[owner]->name);
 }
 
-static void check_units(const tsr_host *h, const tsr_code *code)
+static runners runners_of(const tsr_host *h, const tsr_code *code)
 {
 	tsr_arena *a = h->graph->tc->arena;
 	runners r = {TSR_NEW_N(a, tsr_owner, code->units.n + 1), TSR_NEW_N(a, bool, code->units.n + 1)};
-	bool *told = TSR_NEW_N(a, bool, h->graph->tensors.n + 1);
 	find_runs(&r, h->body, TSR_OWNER_PROGRAM);
 	for (uint32_t i = 0; i < h->exports.n; i++) {
 		find_runs(&r, h->exports.at[i].body, i);
 		if (h->exports.at[i].x->code != TSR_NONE)
 			runs(&r, h->exports.at[i].x->code, i);
 	}
+	return r;
+}
+
+void tsr_host_returns(tsr_host *h, const tsr_code *code)
+{
+	runners r = h ? runners_of(h, code) : (runners){NULL, NULL};
+	for (uint32_t i = 0; h && i < h->exports.n; i++) {
+		const tsr_export *x = h->exports.at[i].x;
+		for (uint32_t k = 0; k < x->results.n; k++) {
+			uint32_t at = 2 * x->results.at[k].tensor + x->results.at[k].part;
+			bool alone = x->code != TSR_NONE && r.who[x->code] == i && h->results[at] == 1 && !h->observed[at];
+			h->returned[at] = alone ? 1 + x->code : 0;
+			h->observed[at] = true;
+		}
+	}
+}
+
+static void check_units(const tsr_host *h, const tsr_code *code)
+{
+	runners r = runners_of(h, code);
+	bool *told = TSR_NEW_N(h->graph->tc->arena, bool, h->graph->tensors.n + 1);
 	for (uint32_t i = 0; i < code->units.n; i++) {
 		touching u = {h, code->units.at[i], r.known[i] ? r.who[i] : TSR_OWNER_PROGRAM, told};
 		for (uint32_t k = 0; k < u.unit->steps.n; k++) {

@@ -102,6 +102,8 @@ typedef struct tsr_host {
 	TSR_VEC(tsr_host_export) exports;    /* in the order of the graph's */
 	TSR_VEC(tsr_host_type) vars;
 	bool *observed;              /* at 2 * tensor + part: read, written or printed here */
+	uint32_t *results;           /* likewise: how many results of exported functions it is */
+	uint32_t *returned;          /* likewise: 1 + the unit that computes it, where only one function's caller sees it; else 0 */
 } tsr_host;
 
 /* Types and lowers let%main of a closed graph (element types need precisions); reports what is wrong (E06xx).  Adds
@@ -143,6 +145,8 @@ bool tsr_host_checked_symbol(const tsr_graph *g, const tsr_loops *l, uint32_t sy
 /* Reports what gets its size from a call and is needed where there is none (E0615), and which sizes an exported function takes
  * (W0901). `code` may be NULL after an error. */
 void tsr_host_call_sizes(const tsr_host *h, const tsr_code *code);
+/* Fills `returned`; results are observed from here on. */
+void tsr_host_returns(tsr_host *h, const tsr_code *code);
 /* The size of the result, or whether it has one, depends on sizes that files give: only an open context knows it. */
 bool tsr_host_size_of_file(const tsr_host *h, const tsr_host_export *x, const tsr_c_arg *result);
 /* What stands before _elements and _shape in the names of the functions that say it. */

@@ -163,6 +163,8 @@ tsr_host *tsr_host_lower(tsr_graph *g)
 	tsr_host *h = TSR_NEW(a, tsr_host);
 	h->graph = g;
 	h->observed = TSR_NEW_N(a, bool, 2 * g->tensors.n + 1);
+	h->results = TSR_NEW_N(a, uint32_t, 2 * g->tensors.n + 1);
+	h->returned = TSR_NEW_N(a, uint32_t, 2 * g->tensors.n + 1);
 	uint32_t errors = g->tc->nerrors;
 	tsr_hlower l = {.g = g, .tc = g->tc, .arena = a, .host = h, .ntensors = g->tensors.n};
 	if (g->main) {

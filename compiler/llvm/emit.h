@@ -123,6 +123,8 @@ void tsr_emit_debug_end(tsr_emit *e);
 void tsr_emit_debug_function(tsr_emit *e, LLVMValueRef f, tsr_span span);
 void tsr_emit_position_of(tsr_emit *e, tsr_span span);                               /* the builder's debug location */
 void tsr_emit_check(tsr_emit *e, const tsr_range *range, const char *what, tsr_span span);
+/* Its memory is a caller's, who aligns it as C does: to its elements. */
+static inline bool tsr_emit_foreign(const tsr_buffer *b) { return b->kind == TSR_BUFFER_INPUT || b->home == TSR_HOME_CALLER; }
 /* Calls the runtime's `name`, declared on first use from the types of its arguments. */
 LLVMValueRef tsr_emit_call(tsr_emit *e, const char *name, LLVMTypeRef result, unsigned n, LLVMValueRef *args);
 /* A NUL-terminated constant; the same one for the same text. */

@@ -36,6 +36,27 @@ static const tsr_buffer *buffer_of(tsr_emit *e, const tsr_c_arg *a)
 
 /* ---- what a call runs ------------------------------------------------------------------------------------------------------ */
 
+/* How long every result is; and where, which the runtime decides when it knows how long the inputs are. */
+static void place_results(tsr_emit *e, const tsr_host_export *x, LLVMValueRef result_bytes)
+{
+	LLVMValueRef input_bytes = tsr_emit_alloca(e, LLVMArrayType2(e->i64, x->args.n + 1), "bytes of inputs");
+	uint32_t results = 0, inputs = 0;
+	bool callers = false;
+	for (uint32_t i = 0; i < x->args.n; i++) {
+		const tsr_c_arg *a = &x->args.at[i];
+		if (a->kind == TSR_C_RESULT) {
+			const tsr_buffer *b = buffer_of(e, a);
+			callers |= b->home == TSR_HOME_CALLER;
+			LLVMBuildStore(e->builder, tsr_emit_bytes(e, b), slot(e, e->i64, result_bytes, results++));
+		} else if (a->kind == TSR_C_INPUT) {
+			LLVMBuildStore(e->builder, tsr_emit_bytes(e, buffer_of(e, a)), slot(e, e->i64, input_bytes, inputs++));
+		}
+	}
+	LLVMValueRef args[3] = {e->ctx, result_bytes, input_bytes};
+	if (callers)
+		tsr_emit_call(e, "tsr_place_results", e->none, 3, args);
+}
+
 static LLVMValueRef call_function(tsr_emit *e, tsr_owner owner)
 {
 	const tsr_host_export *x = &e->host->exports.at[owner];
@@ -48,14 +69,11 @@ static LLVMValueRef call_function(tsr_emit *e, tsr_owner owner)
 	tsr_emit_derive(e, owner);
 	tsr_emit_check_sizes(e, owner);
 	tsr_emit_memory(e, owner);
+	place_results(e, x, LLVMGetParam(f, 1));
 	if (x->body)
 		tsr_emit_host(e, x->body);
 	else if (x->x->code != TSR_NONE)
 		tsr_emit_run(e, x->x->code);
-	uint32_t results = 0;
-	for (uint32_t i = 0; i < x->args.n; i++)
-		if (x->args.at[i].kind == TSR_C_RESULT)
-			LLVMBuildStore(e->builder, tsr_emit_bytes(e, buffer_of(e, &x->args.at[i])), slot(e, e->i64, LLVMGetParam(f, 1), results++));
 	LLVMBuildRetVoid(e->builder);
 	return f;
 }
@@ -79,19 +97,31 @@ static kinds sort_arguments(tsr_emit *e, const tsr_host_export *x)
 	return k;
 }
 
+/* Which results are computed where the caller wants them. */
+static int64_t placed(tsr_emit *e, const tsr_host_export *x)
+{
+	int64_t bits = 0;
+	uint32_t results = 0;
+	for (uint32_t i = 0; i < x->args.n; i++)
+		if (x->args.at[i].kind == TSR_C_RESULT)
+			bits |= (int64_t)(buffer_of(e, &x->args.at[i])->home == TSR_HOME_CALLER) << results++;
+	return bits;
+}
+
 static LLVMValueRef function_table(tsr_emit *e, tsr_owner owner, const kinds *k)
 {
 	const tsr_host_export *x = &e->host->exports.at[owner];
 	uint32_t n = k->n[TSR_C_INPUT];
 	LLVMValueRef names = n ? tsr_emit_global(e, LLVMConstArray2(e->ptr, k->input_names, n), "", 8) : LLVMConstNull(e->ptr);
-	LLVMValueRef parts[13] = {tsr_emit_text(e, x->name), tsr_emit_where(e, x->x->at), tsr_emit_program_table(e)};
+	LLVMValueRef parts[14] = {tsr_emit_text(e, x->name), tsr_emit_where(e, x->x->at), tsr_emit_program_table(e)};
 	for (int i = 0; i < 4; i++) {
 		parts[3 + i] = tsr_emit_i64(e, k->n[i]);
 		parts[7 + i] = tsr_emit_integers(e, k->n[i], k->ids[i]);
 	}
 	parts[11] = names;
 	parts[12] = call_function(e, owner);
-	return tsr_emit_global(e, LLVMConstStructInContext(e->context, parts, 13, false), tsr_format(e->tc->arena, "function.%s", x->name), 8);
+	parts[13] = tsr_emit_i64(e, placed(e, x));
+	return tsr_emit_global(e, LLVMConstStructInContext(e->context, parts, 14, false), tsr_format(e->tc->arena, "function.%s", x->name), 8);
 }
 
 /* ---- what C calls ---------------------------------------------------------------------------------------------------------------- */

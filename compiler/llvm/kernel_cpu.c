@@ -173,7 +173,7 @@ static void buffer_attributes(tsr_emit *e, LLVMValueRef f, unsigned at, const ts
 	LLVMAddAttributeAtIndex(f, at, attribute(e, "noalias", 0));
 	LLVMAddAttributeAtIndex(f, at, attribute(e, "nonnull", 0));
 	LLVMAddAttributeAtIndex(f, at, attribute(e, "noundef", 0));
-	LLVMAddAttributeAtIndex(f, at, attribute(e, "align", b->kind == TSR_BUFFER_INPUT ? tsr_prec_bytes(b->prec) : 64));
+	LLVMAddAttributeAtIndex(f, at, attribute(e, "align", tsr_emit_foreign(b) ? tsr_prec_bytes(b->prec) : 64));
 	if (bytes)
 		LLVMAddAttributeAtIndex(f, at, attribute(e, "dereferenceable", bytes));
 	if (!written)

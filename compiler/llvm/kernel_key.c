@@ -65,7 +65,7 @@ static void buffer(writer *w, tsr_buffer_id id, bool written)
 	uint32_t n;
 	if (seen_first(&w->buffers, id, &n)) {
 		tsr_push(w->e->tc->arena, &w->key->buffers, ((tsr_kernel_buffer){id, false}));
-		tsr_text_addf(&w->t, "{%d %d", (int)b->prec, b->kind == TSR_BUFFER_INPUT);
+		tsr_text_addf(&w->t, "{%d %d", (int)b->prec, tsr_emit_foreign(b));
 		if (b->home == TSR_HOME_THREAD)
 			tsr_text_addf(&w->t, " own %lld", (long long)b->offset);
 		for (uint32_t i = 0; i < b->rank; i++) {

@@ -38,8 +38,9 @@ typedef enum {
 
 /* Where a buffer's elements lie: in memory of its own; in the memory that many share, one after the other; in a slot of such
  * memory that is laid out when the program knows its sizes; nowhere, because no code touches it; or in work memory of which each
- * thread has its own, since it holds what belongs to one iteration of a loop that is divided among threads. */
-typedef enum { TSR_HOME_OWN, TSR_HOME_ARENA, TSR_HOME_SLOT, TSR_HOME_NONE, TSR_HOME_THREAD } tsr_home;
+ * thread has its own, since it holds what belongs to one iteration of a loop that is divided among threads; or where the caller of an
+ * exported function wants its result. */
+typedef enum { TSR_HOME_OWN, TSR_HOME_ARENA, TSR_HOME_SLOT, TSR_HOME_NONE, TSR_HOME_THREAD, TSR_HOME_CALLER } tsr_home;
 
 typedef struct tsr_buffer {
 	tsr_buffer_id id;
@@ -51,6 +52,7 @@ typedef struct tsr_buffer {
 	tsr_tensor_id tensor;        /* TSR_NONE for TEMP */
 	bool row;                    /* holds what belongs to one iteration of the loops around it (opt/rows.c) */
 	bool observed;               /* the program level reads or writes it, or it is kept between runs: always stored */
+	uint32_t returned;           /* 1 + the unit that computes it for a caller, who alone sees it; 0: others see it */
 	const double *data;          /* LITERAL */
 	uint64_t count;
 	tsr_home home;               /* OWN until opt/buffers.c has run */
@@ -179,8 +181,9 @@ tsr_buffer_id tsr_loops_buffer(const tsr_loops *l, tsr_tensor_id tensor, tsr_par
 /* Lowers every unit: one KERNEL of plain nests per assignment and piece, with initialisation as section 5 of the
  * inference paper says (`=:acc` on an injective map stores once, elsewhere neutral first where needed).
  * FILL, POSITIONS, NUMBER and SIZE tensors become expressions, never buffers, unless observed.
- * `observed[2 * tensor + part]` (may be NULL): values and gradients that the program level reads or writes. */
-tsr_loops *tsr_loops_lower(const tsr_code *code, const bool *observed);
+ * `observed[2 * tensor + part]` (may be NULL): values and gradients that the program level reads or writes; `returned`, likewise:
+ * 1 + the unit that computes it for a caller who alone sees it, or 0. */
+tsr_loops *tsr_loops_lower(const tsr_code *code, const bool *observed, const uint32_t *returned);
 void tsr_loops_print(const tsr_loops *l, FILE *out);                         /* --dump=loop; print.c describes the text */
 void tsr_loops_print_unit(const tsr_loops *l, uint32_t unit, FILE *out);
 /* Reads the printed form (for running single passes from text); NULL when malformed (reported). */

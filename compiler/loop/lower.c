@@ -95,6 +95,7 @@ tsr_buffer *tsr_lower_buffer(tsr_lowering *w, const tsr_operand *o, const tsr_pi
 		b->data = constant_data(w, t, b);
 	b->observed = (w->observed && w->observed[2 * t->id + o->part]) || b->kind == TSR_BUFFER_PARAM || b->kind == TSR_BUFFER_STATE
 		|| b->kind == TSR_BUFFER_FILE || b->kind == TSR_BUFFER_INPUT;
+	b->returned = w->returned && b->kind == TSR_BUFFER_VALUE ? w->returned[2 * t->id + o->part] : 0;
 	tsr_map_put(map, t->id)->value.p = b;
 	tsr_push(w->arena, &w->l->buffers, b);
 	tsr_push(w->arena, &w->written, false);
@@ -366,10 +367,10 @@ static void lower_unit(tsr_lowering *w, const tsr_unit *u)
 	tsr_push(w->arena, &w->l->units, w->unit);
 }
 
-tsr_loops *tsr_loops_lower(const tsr_code *code, const bool *observed)
+tsr_loops *tsr_loops_lower(const tsr_code *code, const bool *observed, const uint32_t *returned)
 {
 	tsr_graph *g = code->graph;
-	tsr_lowering w = {.code = code, .g = g, .arena = g->tc->arena, .observed = observed};
+	tsr_lowering w = {.code = code, .g = g, .arena = g->tc->arena, .observed = observed, .returned = returned};
 	w.l = TSR_NEW(w.arena, tsr_loops);
 	w.l->tc = g->tc;
 	w.l->graph = g;

@@ -14,6 +14,7 @@ typedef struct tsr_lowering {
 	tsr_loops *l;
 	tsr_arena *arena;
 	const bool *observed;            /* at 2 * tensor + part, or NULL */
+	const uint32_t *returned;        /* likewise */
 	tsr_map values, grads;           /* tensor -> buffer */
 	tsr_loop_unit *unit;
 	TSR_VEC(bool) written;           /* per buffer: the current unit has written all of it */

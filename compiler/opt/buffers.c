@@ -10,7 +10,8 @@
  * the slots one after the other when it knows how large each has to be.  No axis is empty when a program runs (files without
  * elements and sizes below 1 are refused, and what is left of an axis is tested), so a loop over one stores something.
  *
- * A buffer that nothing touches gets no memory.  Parameters, state, files, literals and what the program level sees keep memory of
+ * A buffer that nothing touches gets no memory.  What an exported function returns, and nobody else sees, is computed where the
+ * caller wants it.  Parameters, state, files, literals and what the program level sees keep memory of
  * their own.
  *
  * A result never takes the place of an operand that dies in the same kernel: both would be parameters,
@@ -377,6 +378,11 @@ void tsr_pass_buffers(tsr_pass *p)
 		tsr_buffer *b = l->buffers.at[i];
 		if (b->home == TSR_HOME_THREAD)
 			continue;
+		bool callers = b->returned && lives[i].v.n == 1 && lives[i].v.at[0].unit == b->returned - 1 && !exposed[i];
+		if (callers) {
+			b->home = TSR_HOME_CALLER;
+			continue;
+		}
 		b->home = !tsr_buffer_kept(b) && lives[i].v.n == 0 ? TSR_HOME_NONE : TSR_HOME_OWN;
 		if (b->home != TSR_HOME_OWN || tsr_buffer_kept(b) || exposed[i])
 			continue;

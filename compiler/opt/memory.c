@@ -51,7 +51,7 @@ static void print_buffer(const tsr_loops *l, const tsr_buffer *b, const tsr_live
 	else if (b->home == TSR_HOME_SLOT)
 		fprintf(out, "%8s%4lld  ", "slot", (long long)b->offset);
 	else
-		fprintf(out, "%12s  ", b->home == TSR_HOME_OWN ? "own" : b->home == TSR_HOME_THREAD ? "thread" : "none");
+		fprintf(out, "%12s  ", b->home == TSR_HOME_OWN ? "own" : b->home == TSR_HOME_THREAD ? "thread" : b->home == TSR_HOME_CALLER ? "caller" : "none");
 	fprintf(out, "%s", b->name);
 	for (uint32_t i = 0; i < lives->v.n; i++) {
 		const tsr_life *x = &lives->v.at[i];

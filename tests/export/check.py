@@ -200,6 +200,13 @@ def other_forms(model):
     check(np.all((first >= 0) & (first < 1)) and not np.array_equal(first, second), f"noise: {first}, {second}")
     NOISE.append(np.concatenate([first, second]))
     check(np.array_equal(NOISE[0], NOISE[-1]), f"a context begins with the program's seed: {NOISE[0]}, {NOISE[-1]}")
+    apart = np.zeros(8, f32)[1:6]
+    check(model.lib.forms_same(model.ctx, ctypes.c_int64(5), *[a.ctypes.data_as(ctypes.c_void_p) for a in (shifted, shifted, apart)]) == 0
+          and np.array_equal(apart, 2 * shifted), "a result that is not aligned")
+    both = np.zeros(6, f32)
+    p4 = [a.ctypes.data_as(ctypes.c_void_p) for a in (x[:4], x[:2], both[2:], both)]
+    check(lib.forms_pair(model.ctx, ctypes.c_int64(4), ctypes.c_int64(2), *p4) == 0 and np.array_equal(both, np.concatenate([x[:4], x[:2]])),
+          f"two results in one memory, the later one over the earlier: {both}")
     twice = 2 * x
     check(lib.forms_same(model.ctx, ctypes.c_int64(5), p, p, p) == 0 and np.array_equal(x, twice), "a result in the memory of an input")
 

@@ -178,7 +178,7 @@ static inline tsr_loops *kit_lower(kit *k)
 	if (!code)
 		return NULL;
 	tsr_code_check(code);
-	tsr_loops *l = tsr_loops_lower(code, NULL);
+	tsr_loops *l = tsr_loops_lower(code, NULL, NULL);
 	tsr_loops_check(l, "lowering");
 	return l;
 }

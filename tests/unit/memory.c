@@ -235,7 +235,7 @@ static void source_program(const char *path, uint32_t *done)
 	const tsr_host *host = tc->nerrors ? NULL : tsr_host_lower(g);
 	tsr_code *code = tc->nerrors ? NULL : tsr_code_build(g);
 	if (!tc->nerrors && code) {
-		tsr_loops *l = tsr_loops_lower(code, host ? host->observed : NULL);
+		tsr_loops *l = tsr_loops_lower(code, host ? host->observed : NULL, NULL);
 		tsr_opt_options options = { .level = 2, .fuse = true };
 		if (suits(l) && tsr_opt_run(l, &target, &options)) {
 			if (!CHECK(overlay_holds(l)))
