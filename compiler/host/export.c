@@ -259,8 +259,10 @@ static runners runners_of(const tsr_host *h, const tsr_code *code)
 
 void tsr_host_returns(tsr_host *h, const tsr_code *code)
 {
-	runners r = h ? runners_of(h, code) : (runners){NULL, NULL};
-	for (uint32_t i = 0; h && i < h->exports.n; i++) {
+	if (!h || !code)
+		return;
+	runners r = runners_of(h, code);
+	for (uint32_t i = 0; i < h->exports.n; i++) {
 		const tsr_export *x = h->exports.at[i].x;
 		for (uint32_t k = 0; k < x->results.n; k++) {
 			uint32_t at = 2 * x->results.at[k].tensor + x->results.at[k].part;

@@ -145,7 +145,7 @@ bool tsr_host_checked_symbol(const tsr_graph *g, const tsr_loops *l, uint32_t sy
 /* Reports what gets its size from a call and is needed where there is none (E0615), and which sizes an exported function takes
  * (W0901). `code` may be NULL after an error. */
 void tsr_host_call_sizes(const tsr_host *h, const tsr_code *code);
-/* Fills `returned`; results are observed from here on. */
+/* Fills `returned`; results are observed from here on. `code` is NULL after an error. */
 void tsr_host_returns(tsr_host *h, const tsr_code *code);
 /* The size of the result, or whether it has one, depends on sizes that files give: only an open context knows it. */
 bool tsr_host_size_of_file(const tsr_host *h, const tsr_host_export *x, const tsr_c_arg *result);

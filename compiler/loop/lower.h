@@ -49,6 +49,9 @@ tsr_lin *tsr_lower_access(tsr_nest *n, const tsr_operand *o, tsr_buffer *b);
 void tsr_lower_guards(tsr_nest *n, uint32_t nheld, const tsr_range *held);
 /* The right-hand side, converted to precision `want` (TSR_PREC_NONE: as it is). */
 tsr_expr *tsr_lower_value(tsr_nest *n, const tsr_rhs *rhs, tsr_prec want);
+/* What an accumulator of precision p combines with: sums and products of narrow floats are computed in p, so that what is
+ * accumulated is not rounded on the way. */
+tsr_expr *tsr_lower_combined(tsr_nest *n, const tsr_rhs *rhs, tsr_prec p);
 /* A conversion, done at once where the value is a constant. */
 tsr_expr *tsr_lower_convert(tsr_arena *a, tsr_expr *e, tsr_prec to);
 #endif

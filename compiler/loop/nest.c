@@ -206,7 +206,7 @@ static tsr_stmts combine_once(tsr_nest *n, const target *t, tsr_start start)
 {
 	tsr_acc acc = n->a->acc;
 	tsr_prec p = combine_prec(acc, t->buffer->prec);
-	tsr_expr *x = tsr_lower_value(n, n->a->rhs, p);
+	tsr_expr *x = tsr_lower_combined(n, n->a->rhs, p);
 	if (start == TSR_FROM_NEUTRAL) {
 		tsr_expr *value = tsr_lower_convert(n->w->arena, from_neutral(n, acc, p, x), t->buffer->prec);
 		if (n->guards.n) {
@@ -242,7 +242,7 @@ static tsr_stmts combine_many(tsr_nest *n, const target *t, tsr_start start)
 	tsr_prec p = combine_prec(acc, t->buffer->prec);
 	tsr_local_id local = n->w->unit->nlocals++;
 	bool from_element = collect == acc && start == TSR_FROM_ELEMENT;
-	tsr_expr *value = tsr_lower_value(n, n->a->rhs, p), *sum = tsr_expr_local(n->w->arena, local, p);
+	tsr_expr *value = tsr_lower_combined(n, n->a->rhs, p), *sum = tsr_expr_local(n->w->arena, local, p);
 	tsr_stmts inner = one(n, assign_local(n, TSR_STMT_SET, local, combine(n, collect, p, sum, value)));
 	inner = guarded(n, n->guards.n, n->guards.at, inner);
 	for (uint32_t i = t->nloops; i-- > t->nwritten;)

@@ -223,10 +223,9 @@ static tsr_prec operand_prec(const tsr_nest *n, const tsr_rhs *r)
 	return tsr_op_operand_prec(r->op.op, args);
 }
 
-static tsr_expr *op_value(tsr_nest *n, const tsr_rhs *r)
+static tsr_expr *op_value(tsr_nest *n, const tsr_rhs *r, tsr_prec p)
 {
 	tsr_expr *args[3] = {NULL};
-	tsr_prec p = operand_prec(n, r);
 	for (uint32_t i = 0; i < tsr_op_get(r->op.op)->arity; i++)
 		args[i] = tsr_lower_value(n, r->op.args[i], r->op.op == TSR_OP_WHERE && i == 0 ? TSR_PREC_BOOL : p);
 	if (r->op.op == TSR_OP_ID)
@@ -251,11 +250,21 @@ tsr_expr *tsr_lower_value(tsr_nest *n, const tsr_rhs *rhs, tsr_prec want)
 		e = tsr_expr_load(a, b, tsr_lower_access(n, &rhs->operand, b));
 		break;
 	case TSR_RHS_OP:
-		e = op_value(n, rhs);
+		e = op_value(n, rhs, operand_prec(n, rhs));
 		break;
 	case TSR_RHS_CONVERT:
 		e = tsr_lower_value(n, rhs->converted, rhs->prec);
 		break;
 	}
 	return tsr_lower_convert(a, e, want);
+}
+
+tsr_expr *tsr_lower_combined(tsr_nest *n, const tsr_rhs *rhs, tsr_prec p)
+{
+	const tsr_rhs *r = rhs->kind == TSR_RHS_CONVERT && rhs->prec == p ? rhs->converted : rhs;
+	bool same = r->kind == TSR_RHS_OP && tsr_op_get(r->op.op)->result == TSR_RESULT_SAME;
+	tsr_prec narrow = same ? operand_prec(n, r) : TSR_PREC_NONE;
+	if (same && tsr_prec_is_float(narrow) && tsr_prec_accumulator(narrow) == p)
+		return op_value(n, r, p);
+	return tsr_lower_value(n, rhs, p);
 }
