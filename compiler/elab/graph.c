@@ -218,6 +218,7 @@ bool tsr_graph_close(tsr_graph *g)
 		else
 			tsr_elab_check_extent(g, t);
 	}
+	tsr_elab_check_annotations(g);
 	if (mistaken)
 		return false;
 	tsr_prec_infer(g);

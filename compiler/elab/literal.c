@@ -213,6 +213,8 @@ static tsr_value tagged(tsr_eval *ev, const tsr_env *env, const tsr_ast *e)
 			return TSR_POISON;
 		tsr_shapes_equal(el, &tsr_elab_tensor(el, v.tensor.id)->shape, &a.shape,
 		                 (tsr_why){.span = e->span, .what = "the annotation"});
+		if (!el->aside)
+			tsr_push(el->arena, &el->annotations, ((tsr_annotation){v.tensor.id, e->span}));
 		return v;
 	}
 	bool precision = tsr_prec_find(e->tagged.tag, &p);

@@ -47,6 +47,9 @@ typedef struct tsr_item {
 	bool mistaken, tainted;
 } tsr_item;
 
+/* (e : "shape"), to be held against what is inferred */
+typedef struct tsr_annotation { tsr_tensor_id tensor; tsr_span span; } tsr_annotation;
+
 struct tsr_elab {
 	tsr_compiler *tc;
 	tsr_arena *arena;
@@ -70,6 +73,7 @@ struct tsr_elab {
 	struct tsr_share *share;         /* or NULL: every application is solved by itself */
 	tsr_export *exported;            /* the exported function that is being read, or NULL */
 	TSR_VEC(tsr_defined) functions;  /* of the main module */
+	TSR_VEC(tsr_annotation) annotations;
 	struct tsr_aside *aside;         /* while a function is elaborated that nobody has called, or NULL */
 };
 typedef struct tsr_elab tsr_elab;
@@ -206,6 +210,8 @@ bool tsr_elab_taint(tsr_graph *g);
 void tsr_prec_infer(tsr_graph *g);
 /* extent.c: reports, and poisons, a closed tensor that no memory holds. */
 void tsr_elab_check_extent(tsr_graph *g, tsr_tensor *t);
+/* annotated.c: reports, and poisons, a closed result that its annotation stretches. */
+void tsr_elab_check_annotations(tsr_graph *g);
 /* advice.c: of a closed graph without mistakes. */
 void tsr_elab_advise(tsr_graph *g);
 tsr_prec tsr_tensor_grad_prec(const tsr_tensor *t);
