@@ -66,10 +66,10 @@ NUMBERS = {
     "results-are-annotated-and-compared": {"known": [1, 2, 3, 4], "unranked": [1, 2], "given": [3, 3]},
     "sizes-of-files-that-agree": {"both": 2 * np.arange(5), "stretched": 10 + np.arange(5)},
     # 002
-    "a-matrix-product-in-both-notations": {"spelt": A23 @ B32, "wordless": A23 @ B32},
+    "a-matrix-product-in-both-notations": {"table": A23 @ B32, "spelt": A23 @ B32, "wordless": A23 @ B32},
     "an-outer-product-is-two-claims": {"table": outer([1, 2, 3], [10, 20])},
     "a-column-meets-a-row": {"table": np.add.outer([1, 2, 3], [10, 20])},
-    "padding-is-a-concatenation-on-two-axes": {"framed": np.pad(A23, 1), "inside": A23, "x.grad": 2 * A23},
+    "padding-is-a-concatenation-on-two-axes": {"framed": np.pad(A23, 1), "by_sum": np.pad(A23, 1), "inside": A23, "x.grad": 2 * A23},
     "nine-regions-of-a-padded-matrix-by-name": {
         "framed": FRAMED, "inside": A23, "corner": [-1], "lower": [1] * 5, "x.grad": 2 * A23, "above.grad": [0] * 3},
     "blocks-of-a-matrix": {
