@@ -81,8 +81,12 @@ static LLVMValueRef apply(tsr_kit *k, tsr_op op, LLVMValueRef x, LLVMValueRef y)
 		return LLVMBuildFAdd(k->b, x, y, "");
 	if (op == TSR_OP_SUB)
 		return LLVMBuildFSub(k->b, x, y, "");
-	if (op == TSR_OP_MAX || op == TSR_OP_MIN)
-		return LLVMBuildSelect(k->b, LLVMBuildFCmp(k->b, op == TSR_OP_MAX ? LLVMRealOGT : LLVMRealOLT, x, y, ""), x, y, "");
+	if (op == TSR_OP_MAX || op == TSR_OP_MIN) {      /* NaN where either is; which zero does not matter */
+		LLVMTypeRef type = LLVMTypeOf(x);
+		LLVMValueRef most = tsr_kit_intrinsic(k, op == TSR_OP_MAX ? "llvm.maximum" : "llvm.minimum", &type, 1, (LLVMValueRef[]){ x, y }, 2);
+		LLVMSetFastMathFlags(most, LLVMFastMathNoSignedZeros);
+		return most;
+	}
 	tsr_bug("a contraction with %s", tsr_op_get(op)->name);
 }
 

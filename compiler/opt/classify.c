@@ -3,9 +3,10 @@
  * Two forms are seen, both with any loops around the innermost statements and any affine indices:
  *     for .. { let $s = 0  for .. reduce { set $s = $s + a * b }  store C = $s }       (or update C += $s, or let $s = C)
  *     for .. { update C += a * b }
+ * and the same with a maximum or a minimum in place of the sum, over sums, products or the like in place of the product.
  * A loop goes to the class of the operands that mention it: all three, batch; C and A, M; C and B, N; A or B only, K.
  * Without K it is no contraction.  A and B are named so that the loop which walks C with stride one is in N.  A guard around the
- * innermost statement or the product, as padding makes, turns into an operand that is zero outside.  Whatever else stands in the nest (gathered
+ * innermost statement or the product, as padding makes, turns into an operand that is zero outside (of a maximum of sums, minus infinity).  Whatever else stands in the nest (gathered
  * indices, order that matters) leaves it as it is.
  *
  * Requires nothing; adds a note to the outermost FOR and changes no statement. */
@@ -61,6 +62,26 @@ static const tsr_stmts *guarded(nest *n, const tsr_stmts *body)
 	return &n->guard->cond.body;
 }
 
+/* The accumulators that the engine has, by their operation. */
+static bool collects(tsr_op op, tsr_acc *acc)
+{
+	*acc = op == TSR_OP_MAX ? TSR_ACC_MAX : op == TSR_OP_MIN ? TSR_ACC_MIN : TSR_ACC_ADD;
+	return op == tsr_acc_get(*acc)->op;
+}
+
+/* And what they combine: products are added, more is compared; the order of the operands is free. */
+static bool combines(tsr_acc acc, tsr_op op)
+{
+	if (acc == TSR_ACC_ADD || acc == TSR_ACC_SUB)
+		return op == TSR_OP_MUL;
+	return op == TSR_OP_ADD || op == TSR_OP_MUL || op == TSR_OP_MAX || op == TSR_OP_MIN;
+}
+
+static bool is_neutral(tsr_acc acc, const tsr_expr *e)
+{
+	return e->kind == TSR_EXPR_CONST && tsr_prec_is_float(e->prec) && e->value.d == tsr_acc_get(acc)->neutral;
+}
+
 /* let, reduce loops, store */
 static bool local_form(nest *n, const tsr_stmts *body)
 {
@@ -68,9 +89,8 @@ static bool local_form(nest *n, const tsr_stmts *body)
 	if (let->kind != TSR_STMT_LET || loop->kind != TSR_STMT_FOR || (out->kind != TSR_STMT_STORE && out->kind != TSR_STMT_UPDATE))
 		return false;
 	const tsr_expr *start = let->let.value;
-	bool from_zero = start->kind == TSR_EXPR_CONST && tsr_prec_is_float(start->prec) && start->value.d == 0;
 	bool from_element = out->kind == TSR_STMT_STORE && is_element(n->l, start, out);
-	if ((!from_zero && !from_element) || !is_local(out->store.value, let->let.local))
+	if (!is_local(out->store.value, let->let.local))
 		return false;
 	tsr_stmts one = { (tsr_stmt **)&body->at[1], 1, 1 };
 	const tsr_stmts *inner = descend(n, &one);
@@ -78,24 +98,30 @@ static bool local_form(nest *n, const tsr_stmts *body)
 	if (!inner || inner->n != 1 || inner->at[0]->kind != TSR_STMT_SET || inner->at[0]->let.local != let->let.local)
 		return false;
 	const tsr_expr *sum = inner->at[0]->let.value;
-	if (sum->kind != TSR_EXPR_OP || sum->op.op != TSR_OP_ADD)
+	if (sum->kind != TSR_EXPR_OP || !collects(sum->op.op, &n->acc))
+		return false;
+	bool from_neutral = is_neutral(n->acc, start);
+	if (!from_neutral && !from_element)
 		return false;
 	int mine = is_local(sum->op.args[0], let->let.local) ? 0 : 1;
 	if (!is_local(sum->op.args[mine], let->let.local))
 		return false;
 	n->product = sum->op.args[1 - mine];
-	n->clear = out->kind == TSR_STMT_STORE && from_zero;
-	n->acc = out->kind == TSR_STMT_STORE ? TSR_ACC_ADD : out->store.acc;
+	n->clear = out->kind == TSR_STMT_STORE && from_neutral;
 	n->c = out->store.buffer;
 	n->c_index = out->store.index;
-	return n->acc == TSR_ACC_ADD || n->acc == TSR_ACC_SUB;
+	if (out->kind == TSR_STMT_STORE || out->store.acc == n->acc)
+		return true;
+	bool subtracts = n->acc == TSR_ACC_ADD && out->store.acc == TSR_ACC_SUB;
+	n->acc = out->store.acc;
+	return subtracts;
 }
 
 static bool update_form(nest *n, const tsr_stmts *body)
 {
 	body = guarded(n, body);
 	const tsr_stmt *s = body->n == 1 ? body->at[0] : NULL;
-	if (!s || s->kind != TSR_STMT_UPDATE || (s->store.acc != TSR_ACC_ADD && s->store.acc != TSR_ACC_SUB))
+	if (!s || s->kind != TSR_STMT_UPDATE || (s->store.acc != TSR_ACC_SUB && !collects(tsr_acc_get(s->store.acc)->op, &n->acc)))
 		return false;
 	n->product = s->store.value;
 	n->acc = s->store.acc;
@@ -166,9 +192,9 @@ static bool within(const tsr_loops *l, const nest *n, const tsr_lin *index, cons
 	return true;
 }
 
-static tsr_expr *zero_outside(tsr_pass *p, tsr_expr *e, tsr_range range)
+static tsr_expr *neutral_outside(tsr_pass *p, tsr_acc acc, tsr_expr *e, tsr_range range)
 {
-	tsr_expr *x = TSR_NEW(p->arena, tsr_expr), *zero = tsr_expr_const(p->arena, tsr_scalar_of(e->prec, 0));
+	tsr_expr *x = TSR_NEW(p->arena, tsr_expr), *zero = tsr_expr_const(p->arena, tsr_scalar_of(e->prec, tsr_acc_get(acc)->neutral));
 	x->kind = TSR_EXPR_SELECT;
 	x->prec = e->prec;
 	x->select.n = 1;
@@ -179,8 +205,9 @@ static tsr_expr *zero_outside(tsr_pass *p, tsr_expr *e, tsr_range range)
 	return x;
 }
 
-/* Outside a guard's range operands are 0 that mention all of the range's loops.  Each of them: the guard may be what keeps its
- * loads within their buffers.  An operand that is not 0 there must be finite for the product to be. */
+/* Outside a guard's range operands are neutral (0; of a maximum minus infinity) that mention all of the range's loops.  Each of them:
+ * the guard may be what keeps its loads within their buffers.  An operand that is not neutral there must be finite for what is
+ * combined to be neutral. */
 static bool guard_operands(tsr_pass *p, nest *n, uint32_t nranges, const tsr_range *ranges, tsr_expr **a, tsr_expr **b)
 {
 	for (uint32_t i = 0; i < nranges; i++) {
@@ -193,9 +220,9 @@ static bool guard_operands(tsr_pass *p, nest *n, uint32_t nranges, const tsr_ran
 		n->finite[0] |= !in_a;
 		n->finite[1] |= !in_b;
 		if (in_a)
-			*a = zero_outside(p, *a, r);
+			*a = neutral_outside(p, n->acc, *a, r);
 		if (in_b)
-			*b = zero_outside(p, *b, r);
+			*b = neutral_outside(p, n->acc, *b, r);
 	}
 	return true;
 }
@@ -250,9 +277,9 @@ static void operand(tsr_expr *e, tsr_buffer_id *buffer, tsr_lin **index, tsr_exp
 }
 
 /* A guarded product. */
-static bool zero_elsewhere(const tsr_expr *e)
+static bool neutral_elsewhere(tsr_acc acc, const tsr_expr *e)
 {
-	return e->kind == TSR_EXPR_SELECT && e->select.outside->kind == TSR_EXPR_CONST && tsr_prec_is_float(e->prec) && e->select.outside->value.d == 0;
+	return e->kind == TSR_EXPR_SELECT && is_neutral(acc, e->select.outside);
 }
 
 static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
@@ -262,11 +289,13 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	const tsr_stmts *body = descend(&n, &one);
 	if (!body || !(body->n == 3 ? local_form(&n, body) : body->n == 1 && update_form(&n, body)))
 		return NULL;
-	const tsr_expr *e = n.product, *within = zero_elsewhere(n.product) ? n.product : NULL;
+	const tsr_expr *e = n.product, *within = neutral_elsewhere(n.acc, n.product) ? n.product : NULL;
 	if (within)
 		e = within->select.inside;
 	tsr_prec prec = p->l->buffers.at[n.c]->prec;
-	if ((prec != TSR_PREC_F32 && prec != TSR_PREC_F64) || e->kind != TSR_EXPR_OP || e->op.op != TSR_OP_MUL || e->prec != prec)
+	if ((prec != TSR_PREC_F32 && prec != TSR_PREC_F64) || e->kind != TSR_EXPR_OP || !combines(n.acc, e->op.op) || e->prec != prec)
+		return NULL;
+	if ((n.guard || within) && e->op.op != tsr_acc_get(n.acc)->over)
 		return NULL;
 	tsr_expr *a = tsr_expr_convert(p->arena, e->op.args[0], prec), *b = tsr_expr_convert(p->arena, e->op.args[1], prec);
 	if (!packable(p->l, a, n.c) || !packable(p->l, b, n.c))
@@ -286,7 +315,7 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	operand(b, &k->b, &k->b_index, &k->b_value);
 	k->a_finite = n.finite[0], k->b_finite = n.finite[1];
 	k->acc = n.acc;
-	k->combine = TSR_OP_MUL;
+	k->combine = e->op.op;
 	k->clear = n.clear;
 	sort_loops(p->l, k);
 	if (!worth_packing(p->l, k))

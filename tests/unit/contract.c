@@ -82,6 +82,18 @@ static const char *dressed(tsr_arena *a, tsr_text *x, const char *prec, int loop
 	}
 }
 
+/* What collects, what it combines, and what stands for nothing: mostly sums of products. */
+typedef struct semiring { const char *update, *collect, *combine, *neutral; } semiring;
+
+static const semiring *draw_semiring(bool guarded)
+{
+	static const semiring all[] = {
+		{ "+=", "add", "mul", "0.0" }, { "@^=", "max", "add", "-inf" }, { "@-=", "min", "add", "inf" },
+		{ "@^=", "max", "mul", "-inf" }, { "@-=", "min", "max", "inf" }, { "@^=", "max", "min", "-inf" },
+	};
+	return draw(3) ? &all[0] : &all[draw(guarded ? 3 : 6)];
+}
+
 static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int symbol_value)
 {
 	static const int sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16, 17, 24, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100, 130 };
@@ -120,6 +132,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 	operand(decl, &x, &guards, tsr_format(a, "a%d", id), prec, "param", na, in_a, extent, runtime);
 	operand(decl, &y, &guards, tsr_format(a, "b%d", id), prec, "param", nb, in_b, extent, runtime);
 	int form = (int)draw(4);
+	const semiring *r = draw_semiring(*tsr_text_str(&guards));
 	tsr_text_addf(units, "unit u%d { kernel k {\n", id);
 	for (int i = 0; i < n; i++) {
 		bool summed = true;
@@ -128,25 +141,25 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 		if (form == 0 || !summed)
 			tsr_text_addf(units, "for %s in 0..%s %s {\n", loops[i], runtime[i] ? "?n" : tsr_format(a, "%d", extent[i]), summed ? "reduce" : "parallel");
 		if (form != 0 && i + 1 == nc)
-			tsr_text_addf(units, form == 3 ? "let $0 : %s = %s\n" : "let $0 : %s = 0.0:%s\n", prec, form == 3 ? tsr_text_str(&c) : prec);
+			tsr_text_addf(units, form == 3 ? "let $0 : %s = %s\n" : "let $0 : %s = %s:%s\n", prec, form == 3 ? tsr_text_str(&c) : r->neutral, prec);
 	}
 	/* K's loops come last in the numbering, so the local form opens them after the let */
 	const char *xs = dressed(a, &x, prec, na ? in_a[0] : -1), *ys = dressed(a, &y, prec, -1), *cs = tsr_text_str(&c);
 	bool guard = *tsr_text_str(&guards);
 	const char *open = guard ? tsr_format(a, "if %s {\n", tsr_text_str(&guards)) : "", *close = guard ? "}\n" : "";
 	if (form == 0) {
-		tsr_text_addf(units, "%supdate %s %s mul.%s(%s, %s)\n%s", open, cs, draw(3) ? "+=" : "-=", prec, xs, ys, close);
+		tsr_text_addf(units, "%supdate %s %s %s.%s(%s, %s)\n%s", open, cs, *r->update == '+' && !draw(3) ? "-=" : r->update, r->combine, prec, xs, ys, close);
 		for (int i = 0; i < n; i++)
 			tsr_text_addf(units, "}");
 	} else {
 		if (nc == 0)
-			tsr_text_addf(units, "let $0 : %s = 0.0:%s\n", prec, prec);
+			tsr_text_addf(units, "let $0 : %s = %s:%s\n", prec, r->neutral, prec);
 		for (int i = nc; i < n; i++)
 			tsr_text_addf(units, "for %s in 0..%s reduce {\n", loops[i], runtime[i] ? "?n" : tsr_format(a, "%d", extent[i]));
-		tsr_text_addf(units, "%sset $0 = add.%s($0, mul.%s(%s, %s))\n%s", open, prec, prec, xs, ys, close);
+		tsr_text_addf(units, "%sset $0 = %s.%s($0, %s.%s(%s, %s))\n%s", open, r->collect, prec, r->combine, prec, xs, ys, close);
 		for (int i = nc; i < n; i++)
 			tsr_text_addf(units, "}");
-		tsr_text_addf(units, form == 1 ? "update %s += $0\n" : "store %s = $0\n", cs);
+		tsr_text_addf(units, form == 1 ? "update %s %s $0\n" : "store %s %.0s= $0\n", cs, r->update);
 		for (int i = 0; i < nc; i++)
 			tsr_text_addf(units, "}");
 	}
