@@ -58,18 +58,48 @@ static void mark_dirty(tsr_store *s, tsr_ids *list, uint32_t root)
 	tsr_push(s->arena, list, root);
 }
 
-static tsr_refresh first_visit(tsr_store *s, uint32_t var)
+static void first_visit(tsr_store *s, uint32_t var)
 {
 	tsr_row_var *v = &s->rows.at[var];
-	v->state = TSR_ROW_REFRESHED;
-	return (tsr_refresh){.var = var, .left = v->watchers.n, .cell = v->watchers.first};
+	v->state = TSR_ROW_VISITED;
+	tsr_push(s->arena, &s->refreshing, ((tsr_refresh){.var = var, .left = v->watchers.n, .cell = v->watchers.first,
+		.low = s->refreshing.n, .circle = s->in_circle.n}));
 }
 
-static void keep(tsr_row_var *v, const tsr_refresh *found)
+static void keep(tsr_store *s, const tsr_refresh *found)
 {
+	tsr_row_var *v = &s->rows.at[found->var];
+	v->state = TSR_ROW_REFRESHED;
 	v->has_bound = found->any;
 	v->bound_lead = found->lead;
 	v->bound_trail = found->trail;
+}
+
+/* The shallowest visit to which a variable leads that is being refreshed. */
+static uint32_t leads_to(const tsr_store *s, uint32_t var)
+{
+	for (uint32_t i = s->in_circle.n; i-- > 0;)
+		if (s->in_circle.at[i].var == var)
+			return s->in_circle.at[i].low;
+	for (uint32_t i = s->refreshing.n; i-- > 0;)
+		if (s->refreshing.at[i].var == var)
+			return i;
+	return TSR_NO_ID;
+}
+
+/* The deepest visit is done. A circle is kept all at once, when the visit that began it is. */
+static void leave(tsr_store *s)
+{
+	tsr_refresh done = s->refreshing.at[--s->refreshing.n];
+	if (done.low < s->refreshing.n) {
+		tsr_refresh *up = &s->refreshing.at[s->refreshing.n - 1];
+		up->low = done.low < up->low ? done.low : up->low;
+		tsr_push(s->arena, &s->in_circle, done);
+		return;
+	}
+	keep(s, &done);
+	while (s->in_circle.n > done.circle)
+		keep(s, &s->in_circle.at[--s->in_circle.n]);
 }
 
 /* Goes on through the inequalities that v is an operand of; true where the result of one has to be refreshed first. */
@@ -85,28 +115,30 @@ static bool look_on(tsr_store *s, tsr_refresh *v, uint32_t *first)
 			*first = res.var;
 			return true;
 		}
+		if (res.var != TSR_NO_ROW && s->rows.at[res.var].state == TSR_ROW_VISITED) {
+			uint32_t low = leads_to(s, res.var);
+			v->low = low < v->low ? low : v->low;
+		}
 		propose(s, c->id, res, tsr_row_outline(s, &c->row.b, &poison), v);
 	}
 	return false;
 }
 
 /* Recomputes the candidates of row variables from those of the results that they are operands of, results before their
- * operands: a variable is refreshed when the dirty variables that it depends on have been. In a circle of variables the one
- * that was reached first sees the candidates of the round before. */
+ * operands: a variable is refreshed when the dirty variables that it depends on have been. In a circle of variables all see
+ * the candidates of the round before, wherever the circle was entered (it is found as Tarjan finds components). */
 static void refresh_after_results(tsr_store *s, uint32_t root)
 {
 	s->refreshing.n = 0;
 	if (s->rows.at[root].state == TSR_ROW_DIRTY)
-		tsr_push(s->arena, &s->refreshing, first_visit(s, root));
+		first_visit(s, root);
 	while (s->refreshing.n) {
 		tsr_refresh *top = &s->refreshing.at[s->refreshing.n - 1];
 		uint32_t first;
-		if (look_on(s, top, &first)) {
-			tsr_push(s->arena, &s->refreshing, first_visit(s, first));
-			continue;
-		}
-		keep(&s->rows.at[top->var], top);
-		s->refreshing.n--;
+		if (look_on(s, top, &first))
+			first_visit(s, first);
+		else
+			leave(s);
 	}
 }
 

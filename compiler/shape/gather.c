@@ -29,7 +29,7 @@ void tsr_visit_lookup(tsr_store *s, tsr_cstr *c)
 		tsr_derive_row_equal(s, c, rest, c->lookup.batch);
 		c->kind_a = c->kind_b = TSR_INPUT;
 		tsr_derive_row_equal(s, c, c->lookup.rest_input, c->lookup.input);
-	} else if (!tsr_row_open(batch)) {
+	} else if (!tsr_row_open(batch) || TSR_PLANTED(17)) {                 /* what is not known to have axes has none */
 		c->done = true;
 		c->kind_a = c->kind_b = TSR_INPUT;
 		tsr_derive_row_equal(s, c, tsr_row_closed(s, 1, &c->lookup.d), c->lookup.input);
@@ -47,7 +47,7 @@ static tsr_row joined(tsr_store *s, tsr_row front, tsr_row back)
 	uint32_t nf = tsr_row_flanks(front), nb = tsr_row_flanks(back);
 	tsr_dim *at = TSR_NEW_N(s->arena, tsr_dim, nf + nb + 1);
 	for (uint32_t i = 0; i < nf + nb; i++)
-		at[i] = i < nf ? tsr_row_axis(front, i) : tsr_row_axis(back, i - nf);
+		at[i] = i < nf ? tsr_row_axis(front, i) : tsr_row_axis(back, TSR_PLANTED(18) ? nf + nb - 1 - i : i - nf);   /* backwards */
 	bool in_front = tsr_row_open(front) || (!tsr_row_open(back) && !back.nlead);
 	tsr_row r = {.nlead = in_front ? front.nlead : nf + back.nlead, .var = tsr_row_open(front) ? front.var : back.var};
 	r.ntrail = nf + nb - r.nlead;

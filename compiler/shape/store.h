@@ -81,7 +81,7 @@ typedef struct tsr_dim_var {
 	tsr_name label;
 } tsr_dim_var;
 
-typedef enum { TSR_ROW_CLEAN, TSR_ROW_DIRTY, TSR_ROW_REFRESHED } tsr_row_state;
+typedef enum { TSR_ROW_CLEAN, TSR_ROW_DIRTY, TSR_ROW_VISITED, TSR_ROW_REFRESHED } tsr_row_state;
 
 typedef struct tsr_row_var {
 	union {
@@ -109,6 +109,7 @@ typedef struct tsr_refresh {
 	uint32_t left, cell;         /* the cell of its list that comes next, of those that are left */
 	bool any;                    /* what the results before have left for it */
 	uint32_t lead, trail;
+	uint32_t low, circle;        /* the shallowest visit that it leads back to; how many waited in a circle before it */
 } tsr_refresh;
 
 typedef struct tsr_leaf { tsr_shape shape; tsr_leaf_kind kind; tsr_name name; tsr_span span; bool interior, reported; uint32_t source; } tsr_leaf;   /* source: the first of its TSR_KINDS source constraints */
@@ -138,7 +139,7 @@ struct tsr_store {
 	tsr_ids dirty_dims, dirty_rows;  /* closing: variables that learned something */
 	bool all_dirty;                  /* all unsolved rows are among them */
 	tsr_ids dirty_now;               /* rows that are being refreshed, and the way to where that is */
-	TSR_VEC(tsr_refresh) refreshing;
+	TSR_VEC(tsr_refresh) refreshing, in_circle;      /* visits, each within the one before; those done whose circle is not */
 	bool closing, exhausted, solving;
 	uint64_t steps, looks;
 	uint64_t steps_base, steps_each;     /* the budget of steps, and what each emitted constraint adds to it */

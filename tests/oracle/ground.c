@@ -84,6 +84,56 @@ static bool row_equal(const flat_row *a, const flat_row *b, const ground *g)
 	return n == ground_rank(b, g);
 }
 
+int rows_of(const cons *c, const flat_row **out)
+{
+	static const int count[LOOKUP + 1] = {[ROW_EQ] = 2, [ROW_LE] = 2, [JOIN] = 3, [LOOKUP] = 4};
+	const flat_row *all[] = {&c->ra, &c->rb, &c->rc, &c->rd};
+	for (int i = 0; i < count[c->kind]; i++)
+		out[i] = all[i];
+	return count[c->kind];
+}
+
+bool ground_ranks_fit(const cons *c, const ground *g)
+{
+	const flat_row *r[4];
+	int n[4] = {0};
+	for (int i = rows_of(c, r); i-- > 0;)
+		n[i] = ground_rank(r[i], g);
+	switch (c->kind) {
+	case ROW_EQ: return n[0] == n[1];
+	case ROW_LE: return n[0] >= n[1];
+	case JOIN: return n[0] == n[1] + n[2];
+	case LOOKUP: return n[0] ? n[0] == 1 + n[2] && n[1] == n[3] : n[1] == 1 && n[2] == 0 && n[3] == 0;
+	case DIM_EQ: case DIM_LE: case AT_LEAST: case TOTAL: break;
+	}
+	return true;
+}
+
+/* n axes of a from axis i on are those of b from axis j on. */
+static bool same_axes(const flat_row *a, int i, const flat_row *b, int j, int n, const ground *g)
+{
+	for (int k = 0; k < n; k++) {
+		int x = row_code(a, g, i + k);
+		if (x == NOTHING || x != row_code(b, g, j + k))
+			return false;
+	}
+	return true;
+}
+
+static bool joined(const cons *c, const ground *g)
+{
+	int front = ground_rank(&c->rb, g), back = ground_rank(&c->rc, g);
+	return ground_ranks_fit(c, g) && same_axes(&c->ra, 0, &c->rb, 0, front, g) && same_axes(&c->ra, front, &c->rc, 0, back, g);
+}
+
+static bool looked_up(const cons *c, const ground *g)
+{
+	int batch = ground_rank(&c->ra, g), input = ground_rank(&c->rb, g), d = ground_term(&c->a, g->dim);
+	if (!ground_ranks_fit(c, g) || d == NOTHING || d != row_code(batch ? &c->ra : &c->rb, g, 0))
+		return false;
+	return !batch || (same_axes(&c->ra, 1, &c->rc, 0, batch - 1, g) && same_axes(&c->rb, 0, &c->rd, 0, input, g));
+}
+
 static int product(const cons *c, const ground *g)
 {
 	int n = 1;
@@ -117,6 +167,8 @@ bool ground_holds(const problem *p, const cons *c, const ground *g)
 	case ROW_EQ: return row_equal(&c->ra, &c->rb, g);
 	case ROW_LE: return row_below(&c->ra, &c->rb, g);
 	case AT_LEAST: return size_of(a) >= c->n;
+	case JOIN: return joined(c, g);
+	case LOOKUP: return looked_up(c, g);
 	case TOTAL: return product(c, g) == c->n * (c->a.nparts ? size_of(ground_term(&c->a, g->dim)) : 1);
 	}
 	return false;
@@ -126,10 +178,31 @@ bool ground_holds(const problem *p, const cons *c, const ground *g)
 
 static int clamp(int x, int low, int high) { return x < low ? low : x > high ? high : x; }
 
-/* The variable of `a` has its marker where that of `b` falls, or at the nearer edge. */
-static bool inherits(const flat_row *a, const flat_row *b, const ground *g)
+/* The variable of `a` has its marker where one at `at` falls, or at the nearer edge. */
+static bool falls(const flat_row *a, int at, const ground *g)
 {
-	return a->var < 0 || g->row[a->var].marker == clamp(ground_marker(b, g) - a->nlead, 0, g->row[a->var].n);
+	return a->var < 0 || g->row[a->var].marker == clamp(at - a->nlead, 0, g->row[a->var].n);
+}
+
+static bool inherits(const flat_row *a, const flat_row *b, const ground *g) { return falls(a, ground_marker(b, g), g); }
+
+/* A joined row has the marker of the side that is open when they are joined; of two closed ones that of the back where it has
+ * axes before it, else that of the front. Which is closed by then is not known here: all agree. */
+static bool join_agrees(const cons *c, const ground *g)
+{
+	int front = ground_rank(&c->rb, g), whole = ground_marker(&c->ra, g), f = ground_marker(&c->rb, g), b = ground_marker(&c->rc, g);
+	bool by_front = c->rb.var >= 0 || b == 0, by_back = c->rc.var >= 0 || b > 0;
+	if (by_front && !(falls(&c->ra, f, g) && falls(&c->rb, whole, g)))
+		return false;
+	return !by_back || (falls(&c->ra, front + b, g) && falls(&c->rc, whole - front, g));
+}
+
+static bool lookup_agrees(const cons *c, const ground *g)
+{
+	if (!ground_rank(&c->ra, g))
+		return falls(&c->rb, 0, g);
+	return falls(&c->ra, 1 + ground_marker(&c->rc, g), g) && falls(&c->rc, ground_marker(&c->ra, g) - 1, g) && inherits(&c->rb, &c->rd, g)
+		&& inherits(&c->rd, &c->rb, g);
 }
 
 /* An unknown inside a term is an atom with the term's basis, where arithmetic gives it: POLICY of derived sizes. */
@@ -164,6 +237,10 @@ bool ground_markers_agree(const problem *p, const cons *c, const ground *g)
 	(void)p;
 	if (c->kind == ROW_EQ)
 		return inherits(&c->ra, &c->rb, g) && inherits(&c->rb, &c->ra, g);
+	if (c->kind == JOIN)
+		return join_agrees(c, g);
+	if (c->kind == LOOKUP)
+		return lookup_agrees(c, g);
 	if (c->kind != ROW_LE || c->ra.var < 0)
 		return true;
 	int na = ground_rank(&c->ra, g), nb = ground_rank(&c->rb, g), at = ground_marker(&c->ra, g), op = ground_marker(&c->rb, g);
@@ -204,10 +281,10 @@ int codes_of(const problem *p, int *out, int largest)
 		add_term(out, &n, &c->a);
 		if (c->kind <= DIM_LE)
 			add_term(out, &n, &c->b);
-		if (c->kind == ROW_EQ || c->kind == ROW_LE || c->kind == TOTAL)
-			add_row(out, &n, &c->ra);
-		if (c->kind == ROW_EQ || c->kind == ROW_LE || c->nrows > 1)
-			add_row(out, &n, &c->rb);
+		const flat_row *rows[4] = {&c->ra, &c->rb};
+		int nrows = c->kind == TOTAL ? c->nrows : rows_of(c, rows);
+		for (int j = 0; j < nrows; j++)
+			add_row(out, &n, rows[j]);
 	}
 	for (int size = 1; size <= largest; size++)
 		add_code(out, &n, ATOM(size, 0));

@@ -8,10 +8,12 @@
  *   refused   an error in closing where there are solutions: only by the closing policy. For dimensions without terms the
  *             policy is foretold from the set of solutions, and the outcome must be exactly that; otherwise a
  *             leaf, a term's size, a condition, a word equation or an alignment must have been open when closing began
- *   order     every order has the same outcome, up to two policies that act before closing; sets in which they make a
+ *   order     every order has the same outcome, up to policies. Two act before closing; sets in which they make a
  *             difference are counted as ambiguous: constraints that hand one row different markers, of which the first
  *             decides (counted by what differs: only markers, or sizes and errors too); and axes that a template grows in
- *             one order, while in another they wait to be aligned, or as a word equation. Over dimensions alone there is none
+ *             one order, while in another they wait to be aligned, or as a word equation; and by one of closing: of several
+ *             lookups, or rows of two open parts, that wait when it begins, the first that the program has is decided first.
+ *             Over dimensions alone there is none
  *   budget    the steps stay far below the budget
  *
  * Markers: an equality hands the marker of one side to the other, and an axis grown by an inequality stands on the side of
@@ -20,7 +22,7 @@
 #include "oracle.h"
 #include <string.h>
 
-const char *const policy_names[POLICIES] = {"nothing", "markers", "sizes after markers", "alignments", "words"};
+const char *const policy_names[POLICIES] = {"nothing", "markers", "sizes after markers", "alignments", "words", "lookups"};
 
 enum { MAX_STEPS = 4000, MAX_SOLUTIONS = 20000 };
 
@@ -86,8 +88,9 @@ static int largest_for(const problem *p)
 static bool policies_clash(const problem *p, bool late, int max_rank)
 {
 	int codes[32], n = 0;
+	const flat_row *rows[4];
 	for (int i = 0; i < p->ncons; i++)
-		n += p->at[i].kind == ROW_EQ || p->at[i].kind == ROW_LE;
+		n += rows_of(&p->at[i], rows) > 0;
 	query q = {.codes = codes, .ncodes = codes_of(p, codes, largest_for(p)), .max_rank = max_rank, .agree = true, .markers = true};
 	if (n < 2 || ground_search(p, &q, NULL, NULL))
 		return false;
@@ -104,6 +107,12 @@ static bool markers_disagree(const problem *p, const ground *g)
 	return false;
 }
 
+/* Before closing the two are one. */
+static bool same_facts(const outcome *a, const outcome *b)
+{
+	return !a->early_error && !b->early_error && a->nfacts == b->nfacts && !memcmp(a->facts, b->facts, (size_t)a->nfacts * sizeof *a->facts);
+}
+
 /* Why two orders may differ. */
 static policy why_different(const problem *p, const outcome *a, const outcome *b, bool contents, int max_rank)
 {
@@ -114,7 +123,9 @@ static policy why_different(const problem *p, const outcome *a, const outcome *b
 		return closed && contents ? BY_MARKERS : BY_SIZES;
 	if (!(closed && contents) && policies_clash(p, a->error && b->error, max_rank))
 		return BY_SIZES;
-	return a->words || b->words ? BY_WORDS : a->alignments || b->alignments ? BY_ALIGNMENTS : BY_NOTHING;
+	if (a->words || b->words || a->alignments || b->alignments)
+		return a->words || b->words ? BY_WORDS : BY_ALIGNMENTS;
+	return a->lookups && b->lookups && same_facts(a, b) ? BY_LOOKUPS : BY_NOTHING;
 }
 
 bool next_order(int *order, int n)
@@ -423,9 +434,14 @@ static int ranks_for(const problem *p)
 {
 	int longest = 0;
 	for (int i = 0; i < p->ncons; i++) {
-		int a = p->at[i].ra.nlead + p->at[i].ra.ntrail, b = p->at[i].rb.nlead + p->at[i].rb.ntrail;
-		longest = a > longest ? a : longest;
-		longest = b > longest ? b : longest;
+		const flat_row *rows[4] = {&p->at[i].ra, &p->at[i].rb};
+		int n = p->at[i].kind == TOTAL ? 2 : rows_of(&p->at[i], rows), sum = 0;
+		for (int j = 0; j < n; j++) {
+			int axes = rows[j]->nlead + rows[j]->ntrail;
+			longest = axes > longest ? axes : longest;
+			sum += j ? axes : 0;
+		}
+		longest = p->at[i].kind == JOIN && sum > longest ? sum : longest;
 	}
 	return longest + (p->nrows < 3);
 }

@@ -87,9 +87,9 @@ static void family(const char *name, const char *only, const plan *plan, generat
 int main(int argc, char **argv)
 {
 	plan ci = {.every_dims4 = 51, .every_dims = 3, .every_rows1 = 7, .every_rows2 = 61, .every_rows3 = 299, .terms = 60000, .symbols = 20000,
-		.rows = 25000, .totals = 25000, .maps = 20000, .seed = 1};
+		.rows = 25000, .totals = 25000, .lookups = 30000, .maps = 20000, .seed = 1};
 	plan full = {.every_dims4 = 1, .every_dims = 1, .every_rows1 = 1, .every_rows2 = 1, .every_rows3 = 1, .terms = 2000000, .symbols = 1000000,
-		.rows = 1000000, .totals = 1000000, .maps = 1000000, .seed = 1};
+		.rows = 1000000, .totals = 1000000, .lookups = 1000000, .maps = 1000000, .seed = 1};
 	plan p = ci;
 	const char *only = NULL;
 	tally begin = {.shown = 5};
@@ -116,6 +116,7 @@ int main(int argc, char **argv)
 	family("symbols", only, &p, symbols_sampled, &begin, &all);
 	family("rows", only, &p, rows_every, &begin, &all);
 	family("samples", only, &p, rows_sampled, &begin, &all);
+	family("lookups", only, &p, lookups_sampled, &begin, &all);
 	family("maps", only, &p, maps_sampled, &begin, &all);
 	printf("%lu constraint sets, %lu runs of the solver\n", all.sets, all.runs);
 	printf("%lu passed, %lu failed\n", all.failed < all.sets ? all.sets - all.failed : 0, all.failed);

@@ -23,7 +23,7 @@ static inline int basis_of(int code) { return code < 4 ? 0 : code & 3; }
 static inline bool is_symbol(int code) { return code >> 12 == 1; }
 static inline int symbol_of(int code) { return code >> 2 & 63; }
 
-enum { MAX_SYMBOLS = 2, MAX_DIMS = 4, MAX_ROWS = 3, MAX_FLANK = 3, MAX_CONS = 5, MAX_RANK = 16, MAX_PARTS = 3 };
+enum { MAX_SYMBOLS = 2, MAX_DIMS = 4, MAX_ROWS = 4, MAX_FLANK = 3, MAX_CONS = 5, MAX_RANK = 16, MAX_PARTS = 3 };
 
 /* ---- problems ---------------------------------------------------------------------------------------------------- */
 
@@ -39,9 +39,12 @@ typedef struct term {
 
 typedef struct flat_row { int8_t nlead, ntrail, var; term lead[MAX_FLANK], trail[MAX_FLANK]; } flat_row;   /* var -1: closed */
 
-typedef enum { DIM_EQ, DIM_LE, ROW_EQ, ROW_LE, AT_LEAST, TOTAL } cons_kind;
-/* LE: a (result) <= b (operand). TOTAL: the axes of the first `nrows` of ra, rb have n elements, or n * a where a has parts. */
-typedef struct cons { cons_kind kind; term a, b; flat_row ra, rb; int16_t n; int8_t nrows; } cons;
+typedef enum { DIM_EQ, DIM_LE, ROW_EQ, ROW_LE, AT_LEAST, TOTAL, JOIN, LOOKUP } cons_kind;
+/* LE: a (result) <= b (operand). TOTAL: the axes of the first `nrows` of ra, rb have n elements, or n * a where a has parts.
+ * JOIN: ra is rb, then rc. LOOKUP: a is the leftmost axis of ra (batch), else all of rb (input); the rest of them is rc and rd. */
+typedef struct cons { cons_kind kind; term a, b; flat_row ra, rb, rc, rd; int16_t n; int8_t nrows; } cons;
+/* The rows of a constraint that lines up axes; 0 for the others. */
+int rows_of(const cons *c, const flat_row **out);
 
 typedef enum { INTERIOR, LEAF, PARAM } role;
 typedef struct problem {
@@ -70,6 +73,8 @@ int ground_term(const term *t, const int *dim);
 int ground_rank(const flat_row *r, const ground *g);
 int ground_marker(const flat_row *r, const ground *g);
 bool ground_is_order(const cons *c);
+/* Whether the ranks alone allow the constraint. */
+bool ground_ranks_fit(const cons *c, const ground *g);
 bool ground_holds(const problem *p, const cons *c, const ground *g);
 /* Whether every constraint agrees on where the markers of its sides fall: what the marker policies keep. */
 bool ground_markers_agree(const problem *p, const cons *c, const ground *g);
@@ -117,6 +122,7 @@ typedef struct outcome {
 	bool open_choice;                /* when closing began, a leaf, a term's size or a word equation was open */
 	bool alignments;                 /* then an alignment waited for the rank of its result */
 	bool words;                      /* then a word equation was */
+	bool lookups;                    /* then a lookup or a join of rows was */
 	int nfacts;
 	fact facts[MAX_FACTS];
 	ground result;
@@ -133,7 +139,7 @@ void solver_run_at(const problem *p, const int *order, outcome *out, at_values *
 /* ---- judging ----------------------------------------------------------------------------------------------------- */
 
 /* Policies that may make the outcome depend on the order: judge.c says when each is believed. */
-typedef enum { BY_NOTHING, BY_MARKERS, BY_SIZES, BY_ALIGNMENTS, BY_WORDS, POLICIES } policy;
+typedef enum { BY_NOTHING, BY_MARKERS, BY_SIZES, BY_ALIGNMENTS, BY_WORDS, BY_LOOKUPS, POLICIES } policy;
 extern const char *const policy_names[POLICIES];
 
 typedef struct tally {
@@ -158,7 +164,7 @@ void judge_budget(const problem *p, tally *t, const outcome *out);
 /* ---- generators: `every` n-th problem of what is enumerated, `samples` of what is sampled -------------------------- */
 
 typedef struct plan {
-	unsigned long every_dims4, every_dims, every_rows1, every_rows2, every_rows3, terms, symbols, rows, totals, maps;
+	unsigned long every_dims4, every_dims, every_rows1, every_rows2, every_rows3, terms, symbols, rows, totals, lookups, maps;
 	uint64_t seed;
 	unsigned part, parts;            /* of these many shares of all problems this one is judged */
 } plan;
@@ -168,6 +174,7 @@ void symbols_sampled(const plan *plan, tally *t);
 void maps_sampled(const plan *plan, tally *t);
 void rows_every(const plan *plan, tally *t);
 void rows_sampled(const plan *plan, tally *t);
+void lookups_sampled(const plan *plan, tally *t);
 
 static inline uint64_t scrambled(uint64_t x)
 {

@@ -6,7 +6,7 @@ one it must not.
 import glob, os, re, subprocess, sys
 
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra"]
-FAMILIES = ["dims", "terms", "symbols", "rows", "samples", "maps"]
+FAMILIES = ["dims", "terms", "symbols", "rows", "samples", "lookups", "maps"]
 FOUND = re.compile(r"TSR_PLANTED\((\d+)\)")
 PLANTED = [path for path in glob.glob("compiler/shape/*.c") + glob.glob("compiler/proj/*.c") if FOUND.search(open(path).read())]
 build, release, cc = sys.argv[1], sys.argv[2], os.environ.get("CC", "gcc")

@@ -77,6 +77,25 @@ static void print_cons(const cons *c, FILE *out)
 		fputs(c->kind == ROW_EQ ? " = " : " <= ", out);
 		print_row(&c->rb, out);
 		break;
+	case JOIN:
+		print_row(&c->ra, out);
+		fputs(" = ", out);
+		print_row(&c->rb, out);
+		fputs(" then ", out);
+		print_row(&c->rc, out);
+		break;
+	case LOOKUP:
+		fputs("lookup ", out);
+		print_term(&c->a, out);
+		fputs(" in ", out);
+		print_row(&c->ra, out);
+		fputs(" | ", out);
+		print_row(&c->rb, out);
+		fputs(" leaves ", out);
+		print_row(&c->rc, out);
+		fputs(" | ", out);
+		print_row(&c->rd, out);
+		break;
 	case AT_LEAST:
 		print_term(&c->a, out);
 		fprintf(out, " >= %d", c->n);

@@ -3,7 +3,8 @@
  *   pairs, open flanks of one axis and closed rows of two, of {1 claim-free, 2, 3}
  *   triples, flanks and closed rows of one axis, of {2, 3}
  * Sets that differ by renaming the two variables, or by exchanging sizes 2 and 3, are judged once.
- * Sampled: three variables, flanks of three axes, four constraints, parameters, totals. */
+ * Sampled: three variables, flanks of three axes, four constraints, parameters, totals; and lookups by positions, with rows that
+ * follow one another. */
 #include "oracle.h"
 #include <stdlib.h>
 #include <string.h>
@@ -216,6 +217,59 @@ void rows_sampled(const plan *plan, tally *out)
 					x->a = term_var(pick(&seed, p.ndims));
 			}
 		}
+		judge_rows(&p, out);
+	}
+}
+
+/* ---- lookups ------------------------------------------------------------------------------------------------------ */
+
+static flat_row row_of(uint64_t *seed, int var, int ndims, int axes)
+{
+	flat_row r = some_row(seed, 1, ndims, axes);
+	r.var = (int8_t)(r.var < 0 ? -1 : var);
+	return r;
+}
+
+static flat_row just(int var) { return (flat_row){.var = (int8_t)var}; }
+
+/* A row that follows another; the three are mostly over variables of their own. */
+static cons some_join(uint64_t *seed, const problem *p)
+{
+	bool own = pick(seed, 4) > 0;
+	cons c = {.kind = JOIN};
+	flat_row *rows[3] = {&c.ra, &c.rb, &c.rc};
+	for (int i = 0; i < 3; i++)
+		*rows[i] = pick(seed, 2) ? just(own ? i : pick(seed, p->nrows)) : row_of(seed, own ? i : pick(seed, p->nrows), p->ndims, 2);
+	return c;
+}
+
+/* As an operation emits it: what is left over are rows without axes of their own. */
+static cons some_lookup(uint64_t *seed, const problem *p)
+{
+	return (cons){.kind = LOOKUP, .a = term_var(0), .ra = row_of(seed, 0, p->ndims, 2), .rb = row_of(seed, 1, p->ndims, 2),
+		.rc = just(2), .rd = just(3)};
+}
+
+static cons some_relation(uint64_t *seed, const problem *p)
+{
+	if (pick(seed, 5) == 0)
+		return (cons){.kind = DIM_EQ, .a = term_var(pick(seed, p->ndims)), .b = some_axis(seed, p->ndims)};
+	return (cons){.kind = pick(seed, 3) ? ROW_EQ : ROW_LE, .ra = some_row(seed, p->nrows, p->ndims, 2), .rb = some_row(seed, p->nrows, p->ndims, 2)};
+}
+
+void lookups_sampled(const plan *plan, tally *out)
+{
+	for (unsigned long i = 0; i < plan->lookups; i++) {
+		uint64_t seed = seed_of(plan, i);
+		if (!in_share(plan, i))
+			continue;
+		bool lookup = pick(&seed, 2);
+		problem p = {.ndims = 2, .nrows = lookup ? 4 : 3, .ncons = 1 + pick(&seed, 4)};
+		for (int v = 0; v < 3 - lookup; v++)
+			p.row_role[v] = some_role(&seed);
+		p.at[0] = lookup ? some_lookup(&seed, &p) : some_join(&seed, &p);
+		for (int c = 1; c < p.ncons; c++)
+			p.at[c] = pick(&seed, 3) ? some_relation(&seed, &p) : lookup && pick(&seed, 2) ? some_lookup(&seed, &p) : some_join(&seed, &p);
 		judge_rows(&p, out);
 	}
 }

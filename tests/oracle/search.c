@@ -114,6 +114,30 @@ static bool add_total(search *s, const cons *c)
 	return true;
 }
 
+/* n axes of a from axis i on are those of b from axis j on. */
+static bool add_axes(search *s, state *st, const flat_row *a, int i, const flat_row *b, int j, int n)
+{
+	for (int k = 0; k < n; k++)
+		if (!add_pair(s, st, axis_operand(s, a, i + k), axis_operand(s, b, j + k), false))
+			return false;
+	return true;
+}
+
+static bool add_join(search *s, state *st, const cons *c)
+{
+	int front = ground_rank(&c->rb, &s->g);
+	return add_axes(s, st, &c->ra, 0, &c->rb, 0, front) && add_axes(s, st, &c->ra, front, &c->rc, 0, ground_rank(&c->rc, &s->g));
+}
+
+static bool add_lookup(search *s, state *st, const cons *c)
+{
+	int batch = ground_rank(&c->ra, &s->g);
+	if (!add_pair(s, st, term_operand(s, &c->a), axis_operand(s, batch ? &c->ra : &c->rb, 0), false))
+		return false;
+	return !batch || (add_axes(s, st, &c->ra, 1, &c->rc, 0, batch - 1)
+		&& add_axes(s, st, &c->rb, 0, &c->rd, 0, ground_rank(&c->rb, &s->g)));
+}
+
 static bool add_constraint(search *s, state *st, const cons *c)
 {
 	int na, nb, marker;
@@ -124,6 +148,8 @@ static bool add_constraint(search *s, state *st, const cons *c)
 		s->late[s->nlate++] = (late){.needs = needs_of(s, term_operand(s, &c->a)), .whole = c};
 		return true;
 	case TOTAL: return add_total(s, c);
+	case JOIN: return add_join(s, st, c);
+	case LOOKUP: return add_lookup(s, st, c);
 	case ROW_EQ: case ROW_LE: break;
 	}
 	na = ground_rank(&c->ra, &s->g);
@@ -409,9 +435,11 @@ static bool marker_matters(const problem *p)
 /* The row chosen last that c mentions; -1: none. */
 static int last_row(const cons *c)
 {
-	if (c->kind != ROW_EQ && c->kind != ROW_LE)
-		return -1;
-	return c->ra.var > c->rb.var ? c->ra.var : c->rb.var;
+	const flat_row *r[4];
+	int last = -1;
+	for (int i = rows_of(c, r); i-- > 0;)
+		last = r[i]->var > last ? r[i]->var : last;
+	return last;
 }
 
 static bool markers_fit(const search *s, int v)
@@ -437,14 +465,9 @@ static bool choose_markers(search *s, int v, int *which)
 
 static bool ranks_fit(const search *s, int v)
 {
-	for (int i = 0; i < s->p->ncons; i++) {
-		const cons *c = &s->p->at[i];
-		if (last_row(c) != v || (c->kind != ROW_EQ && c->kind != ROW_LE))
-			continue;
-		int a = ground_rank(&c->ra, &s->g), b = ground_rank(&c->rb, &s->g);
-		if (c->kind == ROW_EQ ? a != b : a < b)
+	for (int i = 0; i < s->p->ncons; i++)
+		if (last_row(&s->p->at[i]) == v && !ground_ranks_fit(&s->p->at[i], &s->g))
 			return false;
-	}
 	return true;
 }
 

@@ -54,6 +54,25 @@ static tsr_row flat_to_row(const run *r, const flat_row *f)
 	return out;
 }
 
+/* These have no emitter of their own: an operation emits them together. */
+static void emit_lookup(const run *r, const cons *c, const tsr_why *why)
+{
+	tsr_cstr *x = tsr_cstr_new(r->s, c->kind == JOIN ? TSR_C_JOIN : TSR_C_LOOKUP, NULL, why);
+	tsr_push(r->s->arena, &r->s->emitted, x->id);
+	if (c->kind == JOIN) {
+		x->join.whole = flat_to_row(r, &c->ra);
+		x->join.front = flat_to_row(r, &c->rb);
+		x->join.back = flat_to_row(r, &c->rc);
+	} else {
+		x->lookup.d = term_dim(r, &c->a);
+		x->lookup.batch = flat_to_row(r, &c->ra);
+		x->lookup.input = flat_to_row(r, &c->rb);
+		x->lookup.rest_batch = flat_to_row(r, &c->rc);
+		x->lookup.rest_input = flat_to_row(r, &c->rd);
+	}
+	tsr_solve(r->s);
+}
+
 static void emit(const run *r, const cons *c)
 {
 	tsr_why why = {.what = "`oracle`"};
@@ -63,6 +82,7 @@ static void emit(const run *r, const cons *c)
 	case DIM_LE: tsr_emit_dim_below(r->s, term_dim(r, &c->a), term_dim(r, &c->b), why); return;
 	case ROW_EQ: tsr_emit_row_equal(r->s, flat_to_row(r, &c->ra), flat_to_row(r, &c->rb), why); return;
 	case ROW_LE: tsr_emit_row_below(r->s, flat_to_row(r, &c->ra), flat_to_row(r, &c->rb), why); return;
+	case JOIN: case LOOKUP: emit_lookup(r, c, &why); return;
 	case AT_LEAST: tsr_emit_at_least(r->s, term_dim(r, &c->a), c->n, why); return;
 	case TOTAL:
 		for (int i = 0; i < c->nrows; i++)
@@ -152,6 +172,7 @@ static bool waits(run *r, const tsr_cstr *c)
 	if (c->done || c->kind == TSR_C_DIM_BELOW || c->kind == TSR_C_DIM_EQUAL)
 		return false;
 	r->out->words |= c->kind == TSR_C_ROW_EQUAL;
+	r->out->lookups |= c->kind == TSR_C_LOOKUP || c->kind == TSR_C_JOIN;
 	if (c->kind != TSR_C_ROW_BELOW)
 		return true;
 	tsr_row op = tsr_row_find(r->s, c->row.b, &poison);

@@ -40,6 +40,8 @@ static const shape_case cases[] = {
 	{"an alignment waits for the rank", "[..r.., a] <= [2, 3 .]\n[..r..] = [b]", "b=2; a=3"},
 	{"an alignment waits, longer", "[..r.., a] <= [2, 3 .]\n[..r..] = [b, c]", "b=2; c=3; a=1*"},
 	{"a chain of rows", "[..a..] <= [2, 3]\n[..b..] <= [..a..]\n[..c..] <= [..b..]", "..c..=[2, 3]; ..b..=[2, 3]"},
+	{"candidates in a circle, wherever it is entered", "leaf [..p..]\n[a, ..r..] = [1, ..p..]\n[b, b, ..q..] <= [1*, ..r..]\n[..r.., 1] <= [..q..]",
+		"..p..=[1*]; ..q..=[]"},
 	{"bounds of rows along a chain", "[2, 3] <= [..a..]\n[..a..] <= [..b..]\nleaf [..b..]", "..b..=[2, 3]; ..a..=[2, 3]"},
 	/* closing of rows */
 	{"leaf row takes its bound", "[2, 3] <= [..r..]\nleaf [..r..]", "..r..=[2, 3]"},
