@@ -222,13 +222,51 @@ static problem some_problem(uint64_t *seed, int nsymbols)
 	return p;
 }
 
+/* Concatenations that are equal to each other, mostly of unknowns that they share: what has to be paired. */
+static problem some_pairs(uint64_t *seed)
+{
+	problem p = {.ndims = 3, .ncons = 2 + pick(seed, 2)};
+	for (int v = 0; v < p.ndims; v++)
+		p.dim_role[v] = pick(seed, 3) ? INTERIOR : LEAF;
+	for (int c = 0; c < p.ncons; c++) {
+		cons *x = &p.at[c];
+		*x = (cons){.kind = pick(seed, 2) ? DIM_EQ : DIM_LE, .a = {.kind = T_CONCAT}, .b = {.kind = T_CONCAT}};
+		term *sides[2] = {&x->a, &x->b};
+		for (int i = 0; i < 2; i++) {
+			sides[i]->nparts = (int8_t)(2 + (pick(seed, 4) == 0));
+			for (int k = 0; k < sides[i]->nparts; k++)
+				sides[i]->part[k] = pick(seed, 6) ? (simple){.is_var = true, .at = (int8_t)pick(seed, p.ndims)} : some_simple(seed, &p, 3);
+		}
+	}
+	for (int v = 0; v < p.ndims; v++)
+		p.discardable[v] = pick(seed, 3) == 0 && in_a_concat(&p, v);
+	return p;
+}
+
+/* One concatenation of unknowns, and what some of them are. */
+static problem some_sum(uint64_t *seed)
+{
+	problem p = {.ndims = 3, .ncons = 1 + pick(seed, 3)};
+	cons *x = &p.at[0];
+	*x = (cons){.kind = DIM_EQ, .a = {.kind = T_CONCAT, .nparts = (int8_t)(2 + pick(seed, 2))}, .b = term_code(ATOM(1 + pick(seed, 6), pick(seed, 8) == 0))};
+	for (int k = 0; k < x->a.nparts; k++)
+		x->a.part[k] = pick(seed, 6) ? (simple){.is_var = true, .at = (int8_t)k} : some_simple(seed, &p, 3);
+	for (int c = 1; c < p.ncons; c++) {
+		int code = pick(seed, 6) ? ATOM(1 + pick(seed, 4), pick(seed, 8) == 0) : UNIT;
+		p.at[c] = (cons){.kind = DIM_EQ, .a = term_var(pick(seed, p.ndims)), .b = pick(seed, 4) ? term_code(code) : term_var(pick(seed, p.ndims))};
+	}
+	for (int v = 0; v < p.ndims; v++)
+		p.discardable[v] = pick(seed, 4) == 0 && in_a_concat(&p, v);
+	return p;
+}
+
 void dims_sampled(const plan *plan, tally *out)
 {
 	for (unsigned long i = 0; i < plan->terms; i++) {
 		uint64_t seed = seed_of(plan, i);
 		if (!in_share(plan, i))
 			continue;
-		problem p = some_problem(&seed, 0);
+		problem p = i % 4 > 1 ? some_problem(&seed, 0) : i % 4 ? some_pairs(&seed) : some_sum(&seed);
 		judge_terms(&p, out);
 	}
 }

@@ -2,8 +2,9 @@
  * with the ground solutions.
  *
  *   early     an error before closing: there is no solution (with rows: none whose markers agree, see below)
+ *   complete  where there is none, the error comes before closing: dimensions without terms, and one sum of known size
  *   forced    what is bound before closing is so in every such solution
- *   closed    the closed result satisfies every constraint, in every order
+ *   closed    the closed result satisfies every constraint, in every order, and what must last does not vanish
  *   highest   no solution that has the leaves' values (and those inside terms) is strictly higher
  *   refused   an error in closing where there are solutions: only by the closing policy. For dimensions without terms the
  *             policy is foretold from the set of solutions, and the outcome must be exactly that; otherwise a
@@ -150,6 +151,9 @@ bool next_order(int *order, int n)
 
 bool holds_all(const problem *p, const ground *g)
 {
+	for (int i = 0; i < p->ndims; i++)
+		if (g->dim[i] == ZERO && !p->discardable[i])
+			return false;
 	for (int i = 0; i < p->ncons; i++)
 		if (!ground_holds(p, &p->at[i], g))
 			return false;
@@ -454,10 +458,40 @@ void judge_rows(const problem *p, tally *t)
 		judge(p, t, &out, codes, codes_of(p, codes, largest_for(p)), max_rank);
 }
 
+static bool named(const term *t)
+{
+	for (int i = 0; i < t->nparts; i++)
+		if (!t->part[i].is_var && basis_of(t->part[i].code))
+			return true;
+	return false;
+}
+
+/* One concatenation of unlike unknowns, of a known size, and sizes of some of them: here arithmetic misses nothing. */
+static bool one_sum(const problem *p)
+{
+	int sums = 0;
+	for (int i = 0; i < p->ncons; i++) {
+		const cons *c = &p->at[i];
+		sums += c->a.kind == T_CONCAT;
+		if (c->kind != DIM_EQ || c->a.kind == T_AFFINE || c->b.kind != T_CONST || named(&c->a) || named(&c->b))
+			return false;
+		for (int j = 0; j < c->a.nparts; j++)
+			for (int k = 0; k < j; k++)
+				if (c->a.part[j].is_var && c->a.part[k].is_var && c->a.part[j].at == c->a.part[k].at)
+					return false;
+	}
+	return sums == 1;
+}
+
 void judge_terms(const problem *p, tally *t)
 {
 	int codes[32];
 	outcome out;
-	if (run_orders(p, t, &out, 0))
-		judge(p, t, &out, codes, codes_of(p, codes, 12), 0);
+	if (!run_orders(p, t, &out, 0))
+		return;
+	query all = {.codes = codes, .ncodes = codes_of(p, codes, 12)};
+	if (!out.early_error && one_sum(p) && !ground_search(p, &all, NULL, NULL))
+		complain(p, t, "no solution, and no error before closing", NULL);
+	else
+		judge(p, t, &out, codes, all.ncodes, 0);
 }
