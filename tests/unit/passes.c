@@ -15,6 +15,8 @@ static float (*run(const tsr_loops *l))[12]
 			memory[b][i] = (float)((int)((b * 7 + i * 5) % 9) - 4) / 4;
 			buffers[b] = memory[b];
 		}
+	const int32_t positions[] = { 2, -1, 0, 3 };
+	memcpy(memory[IDS], positions, sizeof positions);
 	tsr_machine m = { .buffers = buffers };
 	for (uint32_t step = 0; step < 2 * UNITS; step++)
 		tsr_loops_run(l, step % UNITS, &m);
@@ -39,12 +41,34 @@ static uint32_t kernels(const tsr_loops *l)
 	return n;
 }
 
+/* Loops over which something is taken together. */
+static uint32_t reductions(const tsr_stmts *body)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_FOR)
+			n += (s->loop.how == TSR_FOR_REDUCE) + reductions(&s->loop.body);
+		else if (s->kind == TSR_STMT_KERNEL)
+			n += reductions(&s->kernel.body);
+	}
+	return n;
+}
+
+static uint32_t all_reductions(const tsr_loops *l)
+{
+	uint32_t n = 0;
+	for (uint32_t u = 0; u < l->units.n; u++)
+		n += reductions(&l->units.at[u]->body);
+	return n;
+}
+
 int main(void)
 {
-	static const char *const chosen[] = { "simplify", "factor", "factor,reduce", "reduce", "virtual", "fuse", "reduce,fuse", "fuse,rows", "reduce,virtual,fuse,rows", "reduce,virtual,simplify",
+	static const char *const chosen[] = { "gather", "running", "reduce,virtual,gather,running", "simplify", "factor", "factor,reduce", "reduce", "virtual", "fuse", "reduce,fuse", "fuse,rows", "reduce,virtual,fuse,rows", "reduce,virtual,simplify",
 		"classify,schedule,threads,finite", "reduce,threads", "reduce,virtual,fuse,rows,narrow,threads", NULL };
 	static const tsr_target target = { "avx512", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 16 << 20 };
-	uint32_t before = 0, after = 0, split = 0, teams = 0;
+	uint32_t before = 0, after = 0, split = 0, teams = 0, fewer[2] = {0};
 	for (int n = 0; n < PROGRAMS; n++) {
 		tsr_compiler *tc = tsr_compiler_new();
 		state = 1000 + (uint64_t)n;
@@ -59,7 +83,10 @@ int main(void)
 		for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
 			l = tsr_loops_read(tc, file);
 			tsr_opt_options options = { .level = 2, .fuse = true, .threads = TSR_THREADS_ALL, .passes = chosen[i] };
+			uint32_t summed = all_reductions(l);
 			CHECK(tsr_opt_run(l, &target, &options));
+			if (i < 2)                   /* gather, running */
+				fewer[i] += summed - all_reductions(l);
 			float(*got)[12] = run(l);
 			if (!CHECK(equal(l, got, want))) {
 				printf("program %d after %s:\n%s", n, chosen[i] ? chosen[i] : "the pipeline", text);
@@ -72,11 +99,13 @@ int main(void)
 		for (uint32_t i = 0; i < l->units.n; i++)
 			for (uint32_t k = 0; k < l->units.at[i]->body.n; k++)
 				teams += l->units.at[i]->body.at[k]->kind == TSR_STMT_KERNEL && l->units.at[i]->body.at[k]->kernel.team != NULL;
-		split += l->buffers.n > BUFFERS;
+		split += l->buffers.n > BUFFERS + 1;
 		free(want);
 		tsr_compiler_free(tc);
 	}
 	printf("%u kernels became %u, %u of them divided among threads; products were split in %u of %d programs\n", before, after, teams, split, PROGRAMS);
+	printf("%u sums were looked up or added up in place, %u run along\n", fewer[0], fewer[1]);
+	CHECK(fewer[0] > PROGRAMS / 2 && fewer[1] > PROGRAMS / 4);
 	CHECK(teams > after / 4);
 	CHECK(after < before);
 	CHECK(split > PROGRAMS / 4);

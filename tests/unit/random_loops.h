@@ -1,4 +1,5 @@
-/* Random programs of several units that share buffers, as text: nests that store, update and collect, over rows, columns and scalars.
+/* Random programs of several units that share buffers, as text: nests that store, update and collect, over rows, columns and scalars;
+ * sums in which one position counts, and sums up to each position.
  * Numbers are small and dyadic, and only exact operations occur, so that no order of summation can excuse a difference. */
 #ifndef TSR_TESTS_RANDOM_LOOPS_H
 #define TSR_TESTS_RANDOM_LOOPS_H
@@ -7,7 +8,7 @@
 #include "check.h"
 #include <stdlib.h>
 
-enum { BUFFERS = 9, UNITS = 2 };
+enum { BUFFERS = 9, IDS = BUFFERS, UNITS = 2 };        /* the last one holds positions, of which some are outside */
 
 static uint64_t state;
 static uint32_t draw(uint32_t n)
@@ -82,14 +83,59 @@ static void close(tsr_text *t, int with)
 	tsr_text_add(t, "\n");
 }
 
+/* A sum, or an update, of which the position counts that a tensor names: looked up where the other axis is summed, added up where
+ * the named one is written. */
+static void one_position(tsr_arena *a, tsr_text *t, uint32_t b, int own)
+{
+	bool along_j = draw(2);
+	const char *v = value(a, 3, 1), *how = own == 3 ? "serial" : "parallel";
+	while (strstr(v, tsr_format(a, "%%b%u[", b)))
+		v = value(a, 3, 2);
+	const char *here = tsr_format(a, "eq.i32(%%ids[%s], index.i32(%s))", along_j ? "i" : "j", along_j ? "j" : "i");
+	const char *e = draw(3) ? tsr_format(a, "where.f32(%s, %s, 0.0)", here, v)
+		: tsr_format(a, draw(2) ? "mul.f32(where.f32(%s, 1.0, 0.0), %s)" : "neg.f32(mul.f32(where.f32(%s, 1.0, 0.0), %s))", here, v);
+	loops(t, own, how, how);
+	if (own < 3)
+		tsr_text_addf(t, "let $0 : f32 = %s\n", draw(2) ? element(a, b) : "0.0");
+	loops(t, 3 - own, "reduce", "reduce");
+	if (own < 3)
+		tsr_text_addf(t, "set $0 = add.f32($0, %s)\n", e);
+	else
+		tsr_text_addf(t, "update %s += %s\n", element(a, b), e);
+	close(t, 3 - own);
+	if (own < 3)
+		tsr_text_addf(t, "store %s = $0\n", element(a, b));
+	close(t, own);
+}
+
+/* A sum, or a maximum, of the positions along i before each one, or after it; the written position is called s. The maximum of
+ * none is not stored: times a position that does not count it would not be 0. */
+static void up_to_each(tsr_arena *a, tsr_text *t, uint32_t b)
+{
+	static const char *const orders[] = { "le", "lt", "ge", "gt" };
+	bool columns = shape[b] == 0, largest = draw(3) == 0, swapped = draw(2);
+	const char *x = tsr_format(a, columns ? "%%b%u[s, j]" : "%%b%u[s]", b), *neutral = largest ? "-inf" : "0.0", *v = value(a, columns ? 3 : 1, 1);
+	while (strstr(v, tsr_format(a, "%%b%u[", b)))
+		v = value(a, columns ? 3 : 1, 2);
+	tsr_text_addf(t, "for s in 0..%d parallel {\n%s", rows, columns ? "for j in 0..3 parallel {\n" : "");
+	tsr_text_addf(t, "let $0 : f32 = %s\nfor i in 0..%d reduce {\n", draw(2) ? x : neutral, rows);
+	tsr_text_addf(t, "set $0 = %s.f32($0, where.f32(%s.i32(index.i32(%s), index.i32(%s)), %s, %s))\n}\n", largest ? "max" : "add", orders[draw(4)],
+		swapped ? "s" : "i", swapped ? "i" : "s", v, neutral);
+	tsr_text_addf(t, "store %s = %s\n}%s\n", x, largest ? "max.f32($0, -2.0)" : draw(2) ? "$0" : "neg.f32($0)", columns ? "}" : "");
+}
+
 static void kernel(tsr_arena *a, tsr_text *t, int n)
 {
 	static const int over[] = { 3, 1, 2, 0 };
 	static const char *const accs[] = { "+=", "-=", "@^=" };
 	uint32_t b = draw(BUFFERS);
-	int own = over[shape[b]], kind = (int)draw(10);
+	int own = over[shape[b]], kind = (int)draw(13);
 	tsr_text_addf(t, "kernel k%d {\n", n);
-	if (kind < 4) {                       /* point by point; may read what it writes */
+	if (kind > 11 && own & 1) {
+		up_to_each(a, t, b);
+	} else if (kind > 9) {
+		one_position(a, t, b, own);
+	} else if (kind < 4) {                       /* point by point; may read what it writes */
 		const char *v = value(a, own, 0), *how = strstr(v, tsr_format(a, "%%b%u[", b)) ? "serial" : "parallel";
 		loops(t, own, how, how);
 		tsr_text_addf(t, "store %s = %s\n", element(a, b), v);
@@ -149,6 +195,7 @@ static const char *program(tsr_arena *a)
 		const char *dims = shape[b] == 0 ? tsr_format(a, "[%d, 3]", rows) : shape[b] == 1 ? tsr_format(a, "[%d]", rows) : shape[b] == 2 ? "[3]" : "[]";
 		tsr_text_addf(&t, "buffer %%b%d : f32%s %s\n", b, dims, kind);
 	}
+	tsr_text_add(&t, "buffer %ids : i32[4] input\n");
 	for (int u = 0; u < UNITS; u++) {
 		tsr_text_addf(&t, "unit u%d {\n", u);
 		for (int n = 3 + (int)draw(8); n > 0; n--)
