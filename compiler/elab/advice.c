@@ -4,6 +4,7 @@
  *   size: `a; b => a^b^c`.
  * - Positions that are not whole numbers, in a lookup: an error, whether or not any code looks up. */
 #include "state.h"
+#include <math.h>
 
 /* ---- components ---------------------------------------------------------------------------------------------------- */
 
@@ -84,14 +85,15 @@ static void check_rhs(const positions *p, const tsr_rhs *r)
 	const tsr_rhs *index = r->op.args[0];
 	while (index->kind == TSR_RHS_CONVERT)
 		index = index->converted;
-	if (r->op.op != TSR_OP_AT || index->kind != TSR_RHS_OPERAND)
+	if (r->op.op != TSR_OP_AT)
 		return;
-	const tsr_tensor *t = tsr_tensor_get(p->g, index->operand.tensor);
-	tsr_span site = p->a->span;          /* the outermost application: the user's */
-	for (const tsr_within *up = p->g->records.at[p->a->record]->rule.why.within; up; up = up->up)
-		site = up->site;
-	if (tsr_prec_is_float(t->prec))
-		tsr_report(p->g->tc, TSR_E_ARGUMENTS, site, "positions are whole numbers; `%s` holds %s", t->name, tsr_prec_name(t->prec));
+	tsr_span site = p->g->records.at[p->a->record]->site;
+	if (index->kind == TSR_RHS_CONST && index->value != floor(index->value))
+		tsr_report(p->g->tc, TSR_E_ARGUMENTS, site, "positions are whole numbers; %g is none", index->value);
+	else if (index->kind != TSR_RHS_CONST && tsr_prec_is_float(index->prec))
+		tsr_report(p->g->tc, TSR_E_ARGUMENTS, site, "positions are whole numbers; %s %s",
+		           index->kind == TSR_RHS_OPERAND ? tsr_format(p->g->tc->arena, "`%s` holds", tsr_tensor_get(p->g, index->operand.tensor)->name)
+		                                          : "these are", tsr_prec_name(index->prec));
 }
 
 static void check_positions(void *data, tsr_assign *a)

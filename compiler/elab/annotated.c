@@ -26,7 +26,7 @@ static uint32_t above(const tsr_graph *g, const tsr_record *r, tsr_kind kind, co
 	case TSR_LOGIC_TRANSPOSE:
 		out[n++] = &x[0]->row[kind == TSR_BATCH ? TSR_BATCH : kind == TSR_INPUT ? TSR_OUTPUT : TSR_INPUT];
 		break;
-	case TSR_LOGIC_SPEC: case TSR_LOGIC_GATHER:
+	case TSR_LOGIC_SPEC: case TSR_LOGIC_GATHER: case TSR_LOGIC_GATHER_ONE:
 		break;
 	}
 	return n;

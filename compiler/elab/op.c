@@ -261,6 +261,22 @@ static bool is_open(tsr_elab *el, const tsr_value *spec)
 	return spec && spec->kind == TSR_VALUE_UNKNOWN && (tsr_unknown_configure(el->ev, spec->unknown), true);
 }
 
+/* A lookup by one number: of the configuration, of the run, or the size of a label. */
+static bool one_place(tsr_elab *el, tsr_record *r, const tsr_value *given)
+{
+	if (r->rule.logic != TSR_LOGIC_GATHER)
+		return true;
+	const tsr_value *v = &given[1];
+	if (v->kind == TSR_VALUE_INT && v->integer < 0) {
+		tsr_report(el->tc, TSR_E_POSITION, r->site, "position %lld lies outside every axis", (long long)v->integer);
+		return false;
+	}
+	if (is_plain(*v) || v->kind == TSR_VALUE_NUMBER || v->kind == TSR_VALUE_LABEL)
+		r->rule.logic = TSR_LOGIC_GATHER_ONE;
+	r->rule.least = v->kind == TSR_VALUE_INT ? v->integer + 1 : 0;
+	return true;
+}
+
 static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, const tsr_value *spec, const tsr_value *logic,
                       const tsr_value *given)
 {
@@ -288,6 +304,8 @@ static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, 
 	for (uint32_t i = 0; i < n; i++)
 		r->slots[1 + i] = lifted[i].tensor.id;
 	r->rule.why = why_of(el, c, r->rule.logic == TSR_LOGIC_SPEC ? spec ? spec : logic : NULL, n, operands);
+	if (!one_place(el, r, given))
+		return TSR_POISON;
 	if (r->open) {
 		tsr_store_leaf(el->g->store, &t->shape, TSR_LEAF_PLAIN, NULL, c->site);
 		tsr_unknown_pass(el->ev, c->site, "this operation, whose spec is not known");

@@ -70,7 +70,7 @@ static void print_assigns(const tsr_graph *g, const char *what, const tsr_assign
 
 static void print_record(const tsr_graph *g, const tsr_record *r, FILE *out)
 {
-	static const char *const logic[] = {"pointwise", "compose", "compose and accumulate", "transposition", ""};
+	static const char *const logic[] = {"pointwise", "compose", "compose and accumulate", "transposition", "", "lookup", "lookup of one"};
 	fprintf(out, "#%u %s", r->id, logic[r->rule.logic]);
 	if (r->rule.logic == TSR_LOGIC_SPEC)
 		fprintf(out, "\"%s\"", tsr_spec_str(g->tc->arena, r->rule.spec));

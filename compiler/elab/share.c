@@ -198,7 +198,8 @@ static bool specs_one(const tsr_spec *a, const tsr_spec *b)
 static bool follow_rule(tsr_elab *el, tsr_rule *rule, const tsr_shape *result, const tsr_shape *operands)
 {
 	const event *e = next_event(el, EVENT_RULE);
-	if (!e || !expect(el, e->rule->logic == rule->logic && e->n == rule->noperands && specs_one(e->rule->spec, rule->spec)))
+	if (!e || !expect(el, e->rule->logic == rule->logic && e->n == rule->noperands && e->rule->least == rule->least
+	                      && specs_one(e->rule->spec, rule->spec)))
 		return false;
 	tsr_shape r = here(el, &e->shape), *ops = TSR_NEW_N(el->arena, tsr_shape, e->n + 1);
 	bool same = shapes_one(el, result, &r);

@@ -205,12 +205,10 @@ static void check_positions(tsr_lowering *w, const tsr_assign *a, const tsr_piec
 	uint32_t position = 0;
 	while (position < p->nloops && over != UINT64_C(1) << position)
 		position++;
-	if (index->kind != TSR_RHS_OPERAND || (over && position == p->nloops) || loops & over)
+	if ((over && position == p->nloops) || loops & over)
 		return;
-	const tsr_tensor *t = tsr_tensor_get(w->g, index->operand.tensor);
-	tsr_span site = a->span;             /* the outermost application: the user's */
-	for (const tsr_within *up = w->g->records.at[a->record]->rule.why.within; up; up = up->up)
-		site = up->site;
+	/* the numbers by name; those that are computed in place, by the result */
+	const tsr_tensor *t = tsr_tensor_get(w->g, index->kind == TSR_RHS_OPERAND ? index->operand.tensor : a->target.tensor);
 	tsr_nest n = {.w = w, .a = a, .p = p, .first_sym = w->unit->nsyms};
 	uint32_t sym = n.first_sym + p->nloops;
 	w->unit->nsyms = sym + 1;
@@ -218,7 +216,7 @@ static void check_positions(tsr_lowering *w, const tsr_assign *a, const tsr_piec
 	kernel->kernel.name = tsr_intern(w->g->tc->names, "check");
 	read->letsym.sym = sym;
 	read->letsym.value = tsr_lower_value(&n, index, TSR_PREC_I64);
-	tsr_stmt *check = tsr_stmt_new(w->arena, TSR_STMT_CHECK, site);
+	tsr_stmt *check = tsr_stmt_new(w->arena, TSR_STMT_CHECK, w->g->records.at[a->record]->site);
 	check->check.range = (tsr_range){tsr_lin_add_sym(w->arena, tsr_lin_const(0), 1, TSR_LSYM_DATA, sym),
 	                                   over ? p->loops[position].extent : tsr_size_const(1)};       /* an axis of size one has no loop */
 	check->check.what = tsr_format(w->arena, "the axis that `%s` looks up", t->name);

@@ -122,10 +122,11 @@ static void compose(deriver *d)
 static void gather(deriver *d)
 {
 	tsr_kind along = row_of(d, 1, TSR_BATCH)->n ? TSR_BATCH : TSR_INPUT;
+	bool one = d->s->record->rule.logic == TSR_LOGIC_GATHER_ONE;
 	unite(d->s, nodes_of(d, 3, TSR_OUTPUT)[0], nodes_of(d, 1, along)[0]);
 	for (uint32_t k = 0; k < TSR_KINDS; k++) {
 		uint32_t *res = nodes_of(d, 0, (tsr_kind)k), *ids = nodes_of(d, 2, (tsr_kind)k), *table = nodes_of(d, 1, (tsr_kind)k);
-		uint32_t n = row_of(d, 2, (tsr_kind)k)->n, skip = k == along;
+		uint32_t n = one ? 0 : row_of(d, 2, (tsr_kind)k)->n, skip = k == along;
 		if (row_of(d, 0, (tsr_kind)k)->n + skip != n + row_of(d, 1, (tsr_kind)k)->n)
 			tsr_bug("a lookup whose result has %u axes of a kind", row_of(d, 0, (tsr_kind)k)->n);
 		for (uint32_t i = 0; i < row_of(d, 0, (tsr_kind)k)->n; i++)
@@ -336,7 +337,7 @@ tsr_space *tsr_space_derive(tsr_graph *g, const tsr_record *record)
 		row_below(&d, 0, TSR_INPUT, 1, TSR_OUTPUT);
 		row_below(&d, 0, TSR_OUTPUT, 1, TSR_INPUT);
 		break;
-	case TSR_LOGIC_GATHER:
+	case TSR_LOGIC_GATHER: case TSR_LOGIC_GATHER_ONE:
 		gather(&d);
 		break;
 	case TSR_LOGIC_SPEC:

@@ -2,12 +2,13 @@
  *
  *     y.1: "2*j<+k, i; ... => i, k"
  *       loops i:50 k:64 j:10
- *       lhs  [i, k]
- *       rhs1 [i, j]
- *       rhs2 [2*j + k - 1 guarded, 0]
+ *       lhs  [i, k] of 50, 64
+ *       rhs1 [i, j] of 50, 10
+ *       rhs2 [2*j + k - 1 guarded, 0] of 20, 1
  *
- * Loops without a label of the spec are called a, b, c ... or by number; `guarded` and `checked` as in proj.h. */
-#include "proj.h"
+ * A map has an index for each axis of its tensor, whose sizes stand behind `of`.  Loops without a label of the spec are called
+ * a, b, c ... or by number; `guarded` and `checked` as in proj.h. */
+#include "space.h"
 #include "../base/text.h"
 
 /* The label where it is the first of its name, else a letter that no label uses, else the number. */
@@ -81,7 +82,19 @@ static void index_text(tsr_text *t, const tsr_graph *g, const tsr_piece *p, cons
 		tsr_text_add(t, " checked");
 }
 
-static void piece(tsr_text *t, const tsr_graph *g, const tsr_piece *p, uint32_t nslots)
+static void sizes(tsr_text *t, const tsr_graph *g, const tsr_solved *shape)
+{
+	const char *between = " of ";
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
+		const tsr_solved_row *row = &shape->row[tsr_memory_order[k]];
+		for (uint32_t j = 0; j < row->n; j++, between = ", ") {
+			tsr_text_add(t, between);
+			size(t, g, row->axes[j].size);
+		}
+	}
+}
+
+static void piece(tsr_text *t, const tsr_graph *g, const tsr_piece *p, const tsr_record *r)
 {
 	tsr_text_add(t, "  loops");
 	for (uint32_t i = 0; i < p->nloops; i++) {
@@ -91,7 +104,7 @@ static void piece(tsr_text *t, const tsr_graph *g, const tsr_piece *p, uint32_t 
 		size(t, g, p->loops[i].extent);
 	}
 	tsr_text_char(t, '\n');
-	for (uint32_t i = 0; i < nslots; i++) {
+	for (uint32_t i = 0; i <= r->rule.noperands; i++) {
 		if (i)
 			tsr_text_addf(t, "  rhs%u ", i);
 		else
@@ -101,7 +114,11 @@ static void piece(tsr_text *t, const tsr_graph *g, const tsr_piece *p, uint32_t 
 			tsr_text_add(t, j ? ", " : "");
 			index_text(t, g, p, &p->maps[i].axes[j]);
 		}
-		tsr_text_add(t, p->live[i] ? "]\n" : "\n");
+		if (p->live[i]) {
+			tsr_text_char(t, ']');
+			sizes(t, g, &tsr_tensor_get(g, r->slots[i])->solved);
+		}
+		tsr_text_char(t, '\n');
 	}
 }
 
@@ -116,7 +133,7 @@ void tsr_proj_print(const tsr_graph *g, const tsr_proj *p, FILE *out)
 		tsr_text_addf(&t, ": \"%s\"", r->rule.spec->text);
 	tsr_text_char(&t, '\n');
 	for (uint32_t i = 0; i < p->npieces; i++)
-		piece(&t, g, &p->pieces[i], r->rule.noperands + 1);
+		piece(&t, g, &p->pieces[i], r);
 	fputs(tsr_text_str(&t), out);
 	tsr_arena_free(a);
 }

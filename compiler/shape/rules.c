@@ -192,12 +192,14 @@ static void join(tsr_store *s, const tsr_rule *rule, tsr_kind kind, tsr_row whol
 	s->kind_a = s->kind_b = TSR_KINDS;
 }
 
-/* The result has the axes of the positions b in place of the axis of a that is looked up, kind by kind; c has that axis alone. */
+/* The result has the axes of the positions b in place of the axis of a that is looked up, kind by kind; c has that axis alone.
+ * A position that is a number has no axes, though as a tensor it would be one claim-free axis. */
 static void rule_gather(tsr_store *s, const tsr_rule *rule, const tsr_shape *result, const tsr_shape *abc)
 {
 	const tsr_shape *a = &abc[0], *b = &abc[1], *c = &abc[2];
 	tsr_dim axis = tsr_dim_fresh(s, NULL, rule->why.span);
-	tsr_row rest_batch = tsr_row_fresh(s), rest_input = tsr_row_fresh(s);
+	tsr_row rest_batch = tsr_row_fresh(s), rest_input = tsr_row_fresh(s), none = tsr_row_empty();
+	bool one = rule->logic == TSR_LOGIC_GATHER_ONE;
 	for (uint32_t k = 0; k < TSR_KINDS; k++) {
 		mark_in_spec(s, a->row[k]);
 		mark_in_spec(s, b->row[k]);
@@ -214,9 +216,11 @@ static void rule_gather(tsr_store *s, const tsr_rule *rule, const tsr_shape *res
 	lookup->lookup.rest_input = rest_input;
 	lookup->lookup.d = axis;
 	s->operand = -1;
-	join(s, rule, TSR_BATCH, result->row[TSR_BATCH], b->row[TSR_BATCH], rest_batch);
-	join(s, rule, TSR_INPUT, result->row[TSR_INPUT], b->row[TSR_INPUT], rest_input);
-	join(s, rule, TSR_OUTPUT, result->row[TSR_OUTPUT], b->row[TSR_OUTPUT], a->row[TSR_OUTPUT]);
+	if (rule->least)
+		tsr_emit_at_least(s, axis, rule->least, rule->why);
+	join(s, rule, TSR_BATCH, result->row[TSR_BATCH], one ? none : b->row[TSR_BATCH], rest_batch);
+	join(s, rule, TSR_INPUT, result->row[TSR_INPUT], one ? none : b->row[TSR_INPUT], rest_input);
+	join(s, rule, TSR_OUTPUT, result->row[TSR_OUTPUT], one ? none : b->row[TSR_OUTPUT], a->row[TSR_OUTPUT]);
 }
 
 /* ---- the table: specs -------------------------------------------------------------------------------------------- */
@@ -510,7 +514,7 @@ void tsr_emit_rule(tsr_store *s, tsr_rule *rule, const tsr_shape *result, const 
 	case TSR_LOGIC_TRANSPOSE:
 		rule_transpose(s, rule, result, operands);
 		break;
-	case TSR_LOGIC_GATHER:
+	case TSR_LOGIC_GATHER: case TSR_LOGIC_GATHER_ONE:
 		rule_gather(s, rule, result, operands);
 		break;
 	case TSR_LOGIC_SPEC:

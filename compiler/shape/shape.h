@@ -124,7 +124,8 @@ void tsr_emit_total_of(tsr_store *s, uint32_t n, const tsr_row *rows, int64_t co
 
 typedef enum {
 	TSR_LOGIC_POINTWISE, TSR_LOGIC_COMPOSE, TSR_LOGIC_COMPOSE_ACC, TSR_LOGIC_TRANSPOSE, TSR_LOGIC_SPEC,
-	TSR_LOGIC_GATHER             /* operands: what is looked up, the positions, and all positions along its axis */
+	TSR_LOGIC_GATHER,            /* operands: what is looked up, the positions, and all positions along its axis */
+	TSR_LOGIC_GATHER_ONE         /* the same where the position is one number: the axis is left out */
 } tsr_logic;
 
 /* A label of a spec and the dimension variable it became in one derivation; row variables likewise. */
@@ -135,6 +136,7 @@ typedef struct tsr_label { tsr_name name; bool is_row; tsr_dim dim; tsr_row row;
 typedef struct tsr_rule {
 	tsr_logic logic;
 	const tsr_spec *spec;            /* SPEC only */
+	int64_t least;                   /* GATHER_ONE only: positions that the axis has at least; 0 where the number is one of the run */
 	uint32_t noperands;
 	tsr_why why;
 	uint32_t nlabels;                /* filled by tsr_emit_rule: the labels and row variables of this derivation */

@@ -20,6 +20,7 @@ import numpy as np
 import expressions
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+import bounds  # noqa: E402
 import printed  # noqa: E402
 
 PER_PROGRAM = 25
@@ -262,6 +263,9 @@ def main():
                     print("einsum%d %s: %s differ" % (number, spec, ", ".join(bad)))
                 else:
                     passed += 1
+            good, bad = bounds.check(o.build, path)
+            passed += good
+            failed += bad
         good, bad = expressions.check(o.build, folder, o.seed)
         passed += good
         failed += bad

@@ -10,7 +10,10 @@ import sys
 
 import numpy as np
 
+import collect
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+import bounds  # noqa: E402
 import printed  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -122,16 +125,20 @@ def check_program(build, path, expressions, way):
 
 
 def check(build, folder, seed):
-    """Compiled with all passes, and interpreted without any where that is not too slow."""
-    with open(os.path.join(HERE, "expressions.txt")) as f:
-        texts = [line.strip() for line in f if line.strip() and not line.startswith("#")]
+    """Compiled with all passes, and interpreted without any where that is not too slow.  The list holds what the installed tests of
+    NumPy, and of opt_einsum where it is there (make peers), contain."""
+    texts = collect.known()
+    files = collect.installed(build)
+    missing = collect.lacking(files)
+    for text in missing:
+        print("expressions.txt lacks %s" % text)
     rng = random.Random(seed)
     all_of_them = [Expression(t, rng, k) for k, t in enumerate(texts)]
-    passed = failed = 0
+    passed, failed = len(files), len(missing)
     for way, chosen in ((("-O2",), all_of_them), (("-O0", "--interp"), [e for e in all_of_them if e.points() <= DIRECT])):
         for k in range(0, len(chosen), PER_PROGRAM):
             path = os.path.join(folder, "expressions%d%s.tsr" % (k // PER_PROGRAM, "".join(way)))
-            good, bad = check_program(build, path, chosen[k:k + PER_PROGRAM], way)
-            passed += good
-            failed += bad
+            for good, bad in (check_program(build, path, chosen[k:k + PER_PROGRAM], way), bounds.check(build, path)):
+                passed += good
+                failed += bad
     return passed, failed

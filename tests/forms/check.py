@@ -24,6 +24,7 @@ import shared
 import written
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+import bounds  # noqa: E402
 import printed  # noqa: E402
 
 WAYS = (("--interp",), ("-O0",), ("-O3",))
@@ -66,7 +67,8 @@ def judge(options, folder, name, draw, count, extra):
                 print("%s %s %s: %s differ" % (name, way[0], case.text, ", ".join(bad)))
             else:
                 passed += 1
-    return passed, failed
+    good, bad = bounds.check(options.build, path)
+    return passed + good, failed + bad
 
 
 def refuse(options, folder, name, mistakes):
