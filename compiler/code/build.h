@@ -33,5 +33,6 @@ void tsr_code_fold_zeros(tsr_builder *b);
 
 /* rules.c: reports assignments whose maps give one position several values. */
 bool tsr_code_rules(tsr_builder *b, const tsr_assign *a, const tsr_proj *p);
-void tsr_code_overlaps(tsr_builder *b, const tsr_assigns *assigns);
+/* The same of the statements of an operation, where its result is concatenated or the operation says that its operands lie apart. */
+void tsr_code_overlaps(tsr_builder *b, const tsr_tensor *t);
 #endif

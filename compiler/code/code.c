@@ -146,7 +146,7 @@ static void forward_one(tsr_builder *b, const tsr_tensor *t)
 		tsr_step step = {.kind = TSR_STEP_RANDOM, .span = t->span, .random = t->id};
 		tsr_push(b->arena, &b->unit->steps, step);
 	} else if (t->kind == TSR_TENSOR_OP && t->op.forward) {
-		tsr_code_overlaps(b, t->op.forward);
+		tsr_code_overlaps(b, t);
 		for (uint32_t i = 0; i < t->op.forward->v.n; i++)
 			tsr_code_add(b, &t->op.forward->v.at[i]);
 	}

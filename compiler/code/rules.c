@@ -95,13 +95,26 @@ static bool concatenates(const tsr_rule *r)
 	return false;
 }
 
-void tsr_code_overlaps(tsr_builder *b, const tsr_assigns *assigns)
+static void report_overlap(tsr_builder *b, const tsr_tensor *t)
 {
+	const tsr_record *r = b->g->records.at[t->op.record];
+	b->failed = true;
+	if (concatenates(&r->rule)) {
+		tsr_report(b->g->tc, TSR_E_CONCAT_OVERLAP, r->span, "two operands fill the same part of the concatenation of `%s`", t->name);
+		return;
+	}
+	tsr_diag *d = tsr_report(b->g->tc, TSR_E_CONCAT_OVERLAP, r->span, "two operands fill the same places of `%s`", t->name);
+	tsr_hint(b->g->tc, d, "`a^b` in the result puts one beside the other; `+++` adds them");
+}
+
+void tsr_code_overlaps(tsr_builder *b, const tsr_tensor *t)
+{
+	const tsr_assigns *assigns = t->op.forward;
 	if (assigns->v.n < 2)
 		return;
 	const tsr_assign *first = &assigns->v.at[0];
 	const tsr_proj *p = tsr_code_maps(b, first->record);
-	if (!p || (p->npieces < 2 && !concatenates(&b->g->records.at[first->record]->rule)))
+	if (!p || (p->npieces < 2 && !t->op.apart && !concatenates(&b->g->records.at[first->record]->rule)))
 		return;
 	for (uint32_t i = 0; i < assigns->v.n; i++) {
 		const tsr_assign *x = &assigns->v.at[i];
@@ -115,9 +128,7 @@ void tsr_code_overlaps(tsr_builder *b, const tsr_assigns *assigns)
 			for (uint32_t k = 0; k < p->npieces; k++) {
 				if (!here[k] || !there[k])
 					continue;
-				tsr_report(b->g->tc, TSR_E_CONCAT_OVERLAP, b->g->records.at[first->record]->span,
-					"two operands fill the same part of the concatenation of `%s`", tsr_tensor_get(b->g, x->target.tensor)->name);
-				b->failed = true;
+				report_overlap(b, t);
 				return;
 			}
 		}

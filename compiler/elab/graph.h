@@ -56,6 +56,7 @@ typedef struct tsr_tensor {
 			tsr_record_id record;
 			struct tsr_assigns *forward, *backward;
 			const char *op;      /* name of the operation for messages and dumps */
+			bool apart;          /* no two operands may be read at one point */
 		} op;
 		struct { tsr_tensor_id init; } param;                        /* TSR_NONE: none needed (data given) */
 		struct { void *data; uint64_t count; bool integer; } literal;  /* doubles, in memory order; converted to prec when emitted */

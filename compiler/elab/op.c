@@ -299,6 +299,7 @@ static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, 
 	t->shape = tsr_elab_fresh(el);
 	t->op.record = r->id;
 	t->op.op = c->name ? c->name : "operation";
+	t->op.apart = op->apart;
 	t->differentiable = op->grad && differentiable(el, n, lifted);
 	r->slots[0] = t->id;
 	for (uint32_t i = 0; i < n; i++)
@@ -383,15 +384,17 @@ static tsr_value operation(const tsr_call *c, uint32_t arity)
 	op->logic = kept(el, c->args[1]);
 	op->forward = *c->args[2];
 	op->grad = kept(el, c->args[3]);
+	const tsr_value *apart = kept(el, c->args[4]);
+	op->apart = apart && apart->kind == TSR_VALUE_BOOL && apart->integer;
 	return tsr_function_operation(el->ev, NULL, apply_operation, arity, op);
 }
 
 static tsr_value nop(const tsr_call *c)
 {
-	tsr_value n = *c->args[4];
+	tsr_value n = *c->args[5];
 	if (n.kind == TSR_VALUE_INT && n.integer >= 1 && n.integer <= 64)
 		return operation(c, (uint32_t)n.integer);
-	return tsr_eval_type_error(c->ev, c->spans[4], "the number of operands", n);
+	return tsr_eval_type_error(c->ev, c->spans[5], "the number of operands", n);
 }
 
 static tsr_value nops(const tsr_call *c) { return operation(c, 0); }
@@ -464,11 +467,11 @@ void tsr_elab_capture(tsr_eval *ev, const tsr_env *env, tsr_value result, const 
 }
 
 const tsr_builtin tsr_op_builtins[] = {
-	{"unop", "?spec ?logic ~forward ?grad", unop},
-	{"binop", "?spec ?logic ~forward ?grad", binop},
-	{"ternop", "?spec ?logic ~forward ?grad", ternop},
-	{"nop", "?spec ?logic ~forward ?grad n", nop},
-	{"nops", "?spec ?logic ~forward ?grad", nops},
+	{"unop", "?spec ?logic ~forward ?grad ?apart", unop},
+	{"binop", "?spec ?logic ~forward ?grad ?apart", binop},
+	{"ternop", "?spec ?logic ~forward ?grad ?apart", ternop},
+	{"nop", "?spec ?logic ~forward ?grad ?apart n", nop},
+	{"nops", "?spec ?logic ~forward ?grad ?apart", nops},
 	{"by_operands", "operations", by_operands},
 };
 const uint32_t tsr_op_nbuiltins = sizeof tsr_op_builtins / sizeof *tsr_op_builtins;

@@ -11,6 +11,7 @@ typedef struct tsr_operation {
 	const tsr_value *spec, *logic;   /* NULL where not given */
 	tsr_value forward;
 	const tsr_value *grad;           /* NULL: the result has no gradient */
+	bool apart;                      /* a spec in which two operands meet is a mistake */
 } tsr_operation;
 
 /* Operations among which the number of operands chooses. */

@@ -91,6 +91,9 @@ class Sliced:
 
 
 CLASHES = [
+    # no parts at all
+    ('let%op y = ([1.; 2.], [3.; 4.]) ++^ "i; i => i"\nlet%main () = print y\n', ["E0503", "+++"]),
+    ('let%op y = ([1.; 2.], [[3.; 4.]; [5.; 6.]]) ++^ "i; i, j => i, j"\nlet%main () = print y\n', ["E0503"]),
     # two blocks that meet in one place
     ('let%op y = ([1.; 2.], [3.; 4.]) ++^ "i; i => i^i"\nlet%main () = print y\n', ["E0503"]),
     # a block beside the whole of the axis that it is part of
