@@ -1,14 +1,15 @@
 /* A point at which an operand lies outside contributes nothing, and a contraction lets the operand be 0 there: which is the same where
- * the other operand is finite, and NaN where it is an infinity or a NaN.  So a contraction that has such points looks through the
- * other operand first, and where it finds such an element the nest runs as it stands, guard and all:
+ * the other operand is finite, and NaN where it is an infinity or a NaN.  So a contraction that has such points looks for that, and
+ * where it finds it the nest runs as it stands, guard and all.  It looks through the other operand first, or, where that
+ * is shorter and the nest overwrites, through the result, in which each such product leaves a NaN:
  *
- *     let $f = false
- *     for .. reduce { set $f = $f or x - x <> 0 }
- *     letsym #s = $f
- *     if #s in 0..1 { the contraction }
- *     if #s - 1 in 0..1 { the nest }
+ *     let $f = false                                       the contraction
+ *     for .. reduce { set $f = $f or x - x <> 0 }          let $f = false
+ *     letsym #s = $f                                       for .. reduce { set $f = $f or c <> c }
+ *     if #s in 0..1 { the contraction }                    letsym #s = $f
+ *     if #s - 1 in 0..1 { the nest }                       if #s - 1 in 0..1 { the nest }
  *
- * The look costs a pass over an operand of which each element is used many times; each thread takes it for itself.
+ * Each element that is looked at is one that many products use or make.  Each thread looks for itself.
  *
  * Requires schedule; the last pass, because both forms share the statements of the nest. */
 #include "pass.h"
@@ -26,12 +27,20 @@ static bool always_finite(const tsr_expr *e)
 	return false;
 }
 
-/* Sets the local where an element of the operand is not finite. */
-static void look_through(tsr_pass *p, const tsr_contraction *k, const tsr_expr *x, tsr_local_id flag, tsr_stmts *out)
+static double elements(const tsr_loops *l, const tsr_contraction *k, const tsr_expr *x)
+{
+	enum { NOMINAL = 1000 };         /* extent of a run-time size */
+	double n = 1;
+	for (uint32_t i = 0; i < k->nloops; i++)
+		if (tsr_expr_mentions(l, x, k->loops[i].sym))
+			n *= tsr_size_is_const(k->loops[i].extent) ? (double)k->loops[i].extent.k : NOMINAL;
+	return n;
+}
+
+/* Sets the local where `bad` holds at a place of x. */
+static void look_through(tsr_pass *p, const tsr_contraction *k, const tsr_expr *x, tsr_expr *bad, tsr_local_id flag, tsr_stmts *out)
 {
 	tsr_arena *a = p->arena;
-	tsr_expr *none = tsr_expr_op(a, TSR_OP_SUB, x->prec, tsr_expr_place(a, p->l, x, 0, NULL, NULL), tsr_expr_place(a, p->l, x, 0, NULL, NULL), NULL);
-	tsr_expr *bad = tsr_expr_op(a, TSR_OP_NE, x->prec, none, tsr_expr_const(a, tsr_scalar_of(x->prec, 0)), NULL);
 	tsr_stmt *s = tsr_stmt_new(a, TSR_STMT_SET, TSR_NOWHERE);
 	s->let.local = flag;
 	s->let.prec = TSR_PREC_BOOL;
@@ -48,6 +57,14 @@ static void look_through(tsr_pass *p, const tsr_contraction *k, const tsr_expr *
 		s = loop;
 	}
 	tsr_push(a, out, s);
+}
+
+static tsr_expr *copy(tsr_pass *p, const tsr_expr *x) { return tsr_expr_place(p->arena, p->l, x, 0, NULL, NULL); }
+
+static void look_at_operand(tsr_pass *p, const tsr_contraction *k, const tsr_expr *x, tsr_local_id flag, tsr_stmts *out)
+{
+	tsr_expr *none = tsr_expr_op(p->arena, TSR_OP_SUB, x->prec, copy(p, x), copy(p, x), NULL);
+	look_through(p, k, x, tsr_expr_op(p->arena, TSR_OP_NE, x->prec, none, tsr_expr_const(p->arena, tsr_scalar_of(x->prec, 0)), NULL), flag, out);
 }
 
 static tsr_stmt *when(tsr_pass *p, uint32_t sym, int64_t is, tsr_stmt *what)
@@ -82,19 +99,27 @@ static tsr_stmt *plain_nest(tsr_pass *p, tsr_loop_unit *u, const tsr_stmt *nest)
 static void both_ways(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *nest, tsr_stmts *out)
 {
 	const tsr_contraction *k = nest->loop.contraction;
+	const tsr_expr *c = tsr_expr_load(p->arena, p->l->buffers.at[k->c], k->c_index);
+	double before = (k->a_finite ? elements(p->l, k, k->a_value) : 0) + (k->b_finite ? elements(p->l, k, k->b_value) : 0);
+	bool after = k->clear && elements(p->l, k, c) < before;
 	tsr_stmt *let = tsr_stmt_new(p->arena, TSR_STMT_LET, nest->span), *sym = tsr_stmt_new(p->arena, TSR_STMT_LETSYM, nest->span);
 	let->let.local = u->nlocals++;
 	let->let.prec = TSR_PREC_BOOL;
 	let->let.value = tsr_expr_const(p->arena, tsr_scalar_of(TSR_PREC_BOOL, 0));
-	tsr_push(p->arena, out, let);
-	if (k->a_finite)
-		look_through(p, k, k->a_value, let->let.local, out);
-	if (k->b_finite)
-		look_through(p, k, k->b_value, let->let.local, out);
 	sym->letsym.sym = u->nsyms++;
 	sym->letsym.value = tsr_expr_convert(p->arena, tsr_expr_local(p->arena, let->let.local, TSR_PREC_BOOL), TSR_PREC_I32);
+	if (after)
+		tsr_push(p->arena, out, nest);
+	tsr_push(p->arena, out, let);
+	if (after)
+		look_through(p, k, c, tsr_expr_op(p->arena, TSR_OP_NE, c->prec, copy(p, c), copy(p, c), NULL), let->let.local, out);
+	if (!after && k->a_finite)
+		look_at_operand(p, k, k->a_value, let->let.local, out);
+	if (!after && k->b_finite)
+		look_at_operand(p, k, k->b_value, let->let.local, out);
 	tsr_push(p->arena, out, sym);
-	tsr_push(p->arena, out, when(p, sym->letsym.sym, 0, nest));
+	if (!after)
+		tsr_push(p->arena, out, when(p, sym->letsym.sym, 0, nest));
 	tsr_push(p->arena, out, when(p, sym->letsym.sym, 1, plain_nest(p, u, nest)));
 }
 
