@@ -1,20 +1,15 @@
 """Bases of axes, as a table: where a size comes from (a literal, a declaration, a file, a spec) against what it meets (the same
 basis, `default`, another name, the claim-free unit, a named 1).  Only the claim-free unit stretches; bases that differ are E0402,
 sizes that differ are E0401, and derived sizes bear the name of their parts, where a name beats `default`."""
-import os, re, subprocess, sys, tempfile
+import os, re, sys, tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+from tally import check, end, run  # noqa: E402
 
 TSRC = os.path.abspath(os.path.join(sys.argv[1], "tsrc"))
 UNIT = "bcast_if_1"
 # (size, basis); None is `default`
 KINDS = [(3, None), (3, "rgb"), (3, "hsv"), (1, None), (1, "rgb"), (1, UNIT)]
-passed = failed = 0
-
-
-def check(holds, what):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    if not holds:
-        print(what)
 
 
 def axis(kind):
@@ -54,11 +49,11 @@ def asked(lines):
         path = os.path.join(folder, "p.tsr")
         with open(path, "w") as f:
             f.write("\n".join(lines) + "\n")
-        p = subprocess.run([TSRC, "check", path], capture_output=True, text=True, cwd=folder)
+        _, out, err = run(TSRC, "check", path, cwd=folder)
     codes = {}
-    for line, code in re.findall(r"p\.tsr:(\d+):\d+: error\[(E\d+)\]", p.stderr):
+    for line, code in re.findall(r"p\.tsr:(\d+):\d+: error\[(E\d+)\]", err):
         codes.setdefault(int(line), code)
-    return codes, dict(re.findall(r"(?m)^(\w+) : (.*)$", p.stdout))
+    return codes, dict(re.findall(r"(?m)^(\w+) : (.*)$", out))
 
 
 def answers(lines, results):
@@ -124,5 +119,4 @@ pointwise()
 concatenated()
 strided()
 windows()
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+end()

@@ -15,16 +15,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, os.pardir, "tools"))
 import expected  # noqa: E402
 import printed  # noqa: E402
+from tally import check, end  # noqa: E402
 
 FOLDER = os.path.join(HERE, os.pardir, "run", "documents")
-passed = failed = 0
-
-
-def check(holds, what):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    if not holds:
-        print(what)
 
 
 def read(path):
@@ -72,5 +65,4 @@ for n in sorted(expected.NUMBERS):
 for n in listed:
     other = any(glob.glob(os.path.join(HERE, os.pardir, pattern % n)) for pattern in ("run/%s.tsr", "error/%s.tsr", "run/documents/%s.tsr"))
     check("-" not in n or other, "README.md lists %s, which is not there" % n)
-print("%d passed, %d failed" % (passed, failed))
-sys.exit(1 if failed else 0)
+end()

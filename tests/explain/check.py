@@ -1,22 +1,16 @@
 """Errors and explanations as JSON say what the text says; FILE:LINE:NAME finds the tensor that is bound there."""
-import glob, json, os, re, subprocess, sys
+import glob, json, os, re, sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+from tally import check, end, run  # noqa: E402
 
 build = sys.argv[1]
 TSRC = os.path.join(build, "tsrc")
 PLACE = ["file", "line", "column", "end_line", "end_column"]
-passed = failed = 0
-
-
-def check(holds, what):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    if not holds:
-        print(what)
 
 
 def tsrc(*arguments):
-    p = subprocess.run([TSRC, *arguments], capture_output=True, text=True)
-    return p.returncode, p.stdout, p.stderr
+    return run(TSRC, *arguments)
 
 
 def place(at):
@@ -89,5 +83,4 @@ def elsewhere():
 errors()
 sizes()
 elsewhere()
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+end()

@@ -1,7 +1,10 @@
 """Exported functions: compiled once, called from Python and from C at many sizes, judged by NumPy; the sizes that they refuse, with
 their messages; the header under two C compilers and as C++; contexts in two threads; no byte lost or out of place."""
-import ctypes, os, re, shutil, subprocess, sys, tempfile
+import ctypes, os, re, shutil, sys, tempfile
 import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+from tally import check, end, run  # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1])
 TSRC = os.path.join(BUILD, "tsrc")
@@ -10,20 +13,6 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 RUNTIME = ["-I" + os.path.join(ROOT, "runtime"), os.path.join(BUILD, "libtessera.a"), "-lm", "-lpthread"]
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 f32, i32, i64, u8, f64, boolean = np.float32, np.int32, np.int64, np.uint8, np.float64, np.bool_
-passed = failed = 0
-
-
-def check(holds, what):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    if not holds:
-        print(what)
-    return holds
-
-
-def run(*command, cwd=None):
-    p = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=cwd, timeout=300)
-    return p.returncode, p.stdout, p.stderr
 
 
 def built(*command, cwd=None):
@@ -276,5 +265,4 @@ with tempfile.TemporaryDirectory() as tmp:
         model.close()
     headers(tmp)
     in_c(tmp)
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+end()

@@ -9,17 +9,10 @@ import os, pty, subprocess, sys, tempfile, time
 
 import numpy as np
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+from tally import check, end  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-passed = failed = 0
-
-
-def check(holds, what):
-    global passed, failed
-    if holds:
-        passed += 1
-    else:
-        failed += 1
-        print("failed:", what)
 
 
 def run(*command, **how):
@@ -183,9 +176,8 @@ def main(build):
         check_saving(tool, folder)
         check_executable(os.path.abspath(build), folder)
         check_progress(os.path.abspath(build), folder)
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+    end()
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    main(*sys.argv[1:])

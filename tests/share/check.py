@@ -12,29 +12,21 @@ import glob
 import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+import tally  # noqa: E402
+from tally import check  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = sys.argv[1]
 COUNT = int(sys.argv[2]) if len(sys.argv) > 2 else 60
 SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 
-passed = failed = 0
-
-
-def check(good, what):
-    global passed, failed
-    passed += good
-    failed += not good
-    if not good:
-        print("FAILED", what)
-
 
 def tsrc(*args):
-    r = subprocess.run([os.path.join(BUILD, "tsrc"), *args], capture_output=True, text=True, cwd=ROOT, timeout=300)
-    return r.returncode, r.stdout, r.stderr
+    return tally.run(os.path.join(BUILD, "tsrc"), *args, cwd=ROOT)
 
 
 def cost(path, *flags):
@@ -179,9 +171,9 @@ def random_programs(folder):
         path = os.path.join(folder, f"random{i}.tsr")
         with open(path, "w", encoding="utf-8") as f:
             f.write(random_program(r))
-        before = failed
+        before = tally.failed
         same(path, f"random program {i} of seed {SEED}")
-        if failed > before:
+        if tally.failed > before:
             print(open(path, encoding="utf-8").read())
         c = cost(path)
         sharing += c is not None and c[3] > 0
@@ -218,9 +210,8 @@ def main():
         wrong_guesses(folder)
         random_programs(folder)
         transformers(folder)
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+    tally.end()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,20 +1,15 @@
 """Programs compiled once and run at many sizes ?n, judged by NumPy: sizes that are solved, derived sizes, and the messages of
 sizes that do not fit."""
-import os, re, subprocess, sys, tempfile
+import os, re, sys, tempfile
 import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+from tally import check, end, run  # noqa: E402
 
 TSRC = os.path.abspath(os.path.join(sys.argv[1], "tsrc"))
 X = 'let x = file (argument 1) ~as:"| -> ?n" ~format:"npy" ~prec:"f32"\n'
 Y = 'let y = file (argument 2) ~as:"| -> ?m" ~format:"npy" ~prec:"f32"\n'
 K = "let%op k = [1.; 10.; 100.]\n"
-passed = failed = 0
-
-
-def check(holds, what):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    if not holds:
-        print(what)
 
 
 def windows(x, stride=1, pad=0):
@@ -69,18 +64,13 @@ def numbers(text):
     return np.array([float(w) for w in re.findall(r"-?\d+\.?\d*(?:e[-+]?\d+)?", text)])
 
 
-def run(command, folder):
-    p = subprocess.run(command, capture_output=True, text=True, cwd=folder)
-    return p.returncode, p.stdout, p.stderr
-
-
 def one(folder, name, program, shape, answer, fits, refused):
     path = os.path.join(folder, "p.tsr")
     with open(path, "w") as f:
         f.write(program + "\nlet%main () = print r\n")
-    status, out, err = run([TSRC, "check", path], folder)
+    status, out, err = run(TSRC, "check", path)
     check(f"r : {shape}\n" in out, f"{name}: expected r : {shape}\n{out}{err}")
-    status, out, err = run([TSRC, path, "-o", os.path.join(folder, "p")], folder)
+    status, out, err = run(TSRC, path, "-o", os.path.join(folder, "p"))
     if status:
         return check(False, f"{name}: {err}")
     for n, m in fits + list(refused):
@@ -88,7 +78,7 @@ def one(folder, name, program, shape, answer, fits, refused):
         np.save(os.path.join(folder, "x.npy"), x)
         np.save(os.path.join(folder, "y.npy"), y)
         for command in ([os.path.join(folder, "p")], [TSRC, "run", "--interp", "p.tsr"]):
-            status, out, err = run(command + ["x.npy", "y.npy"], folder)
+            status, out, err = run(*command, "x.npy", "y.npy", cwd=folder)
             if (n, m) in refused:
                 check(status == 1 and refused[n, m] in err and "p.tsr:" in err, f"{name} at {n}, {m}: exit status {status}\n{out}{err}")
                 continue
@@ -100,5 +90,4 @@ def one(folder, name, program, shape, answer, fits, refused):
 with tempfile.TemporaryDirectory() as tmp:
     for case in CASES:
         one(tmp, *case)
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+end()

@@ -7,28 +7,21 @@ inside a C program: without OpenMP, with it, and called by the threads of a team
 
     check.py BUILD [--seed N]
 """
-import argparse, ctypes, glob, os, random, subprocess, sys, tempfile
+import argparse, ctypes, glob, os, random, sys, tempfile
 
 import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+import tally  # noqa: E402
+from tally import check  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 THREADS = (1, 2, 3, 5)
-passed = failed = 0
-
-
-def check(holds, what):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    if not holds:
-        print(what)
-    return holds
 
 
 def run(command, threads=1, cwd=None):
-    env = dict(os.environ, OMP_NUM_THREADS=str(threads))
-    p = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, timeout=300)
-    return p.returncode, p.stdout, p.stderr
+    return tally.run(*command, cwd=cwd, env=dict(os.environ, OMP_NUM_THREADS=str(threads)))
 
 
 def compiled(tsrc, folder, source, divided):
@@ -172,8 +165,7 @@ def main():
         functions(tsrc, os.path.abspath(options.build), folder, random.Random(options.seed))
         hosts(tsrc, os.path.abspath(options.build), folder)
         programs(tsrc, folder)
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+    tally.end()
 
 
-sys.exit(main())
+main()
