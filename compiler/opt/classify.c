@@ -6,8 +6,8 @@
  * and the same with a maximum or a minimum in place of the sum, over sums, products or the like in place of the product.
  * A loop goes to the class of the operands that mention it: all three, batch; C and A, M; C and B, N; A or B only, K.
  * Without K it is no contraction.  A and B are named so that the loop which walks C with stride one is in N.  A guard around the
- * innermost statement or the product, as padding makes, turns into an operand that is zero outside (of a maximum of sums, minus infinity).  Whatever else stands in the nest (gathered
- * indices, order that matters) leaves it as it is.
+ * innermost statement or the product, as padding makes, turns into an operand that is zero outside (of a maximum of sums, minus
+ * infinity).  Whatever else stands in the nest (gathered indices, order that matters) leaves it as it is.
  *
  * Requires nothing; adds a note to the outermost FOR and changes no statement. */
 #include "pass.h"

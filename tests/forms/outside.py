@@ -13,6 +13,7 @@ class Outside:
 
     def __init__(self, rng, number):
         n, dims = number, rng.choice((1, 1, 2))
+        operator, combine, reduce = rng.choice((("+*", "*", "+"), ("+*", "*", "+"), ("@^+", "+", "max")))
         ws = [Window(rng, k, True, (12, 5)[dims - 1]) for k in range(dims)]
         loops = {"c": rng.randint(1, 5), "f": rng.randint(1, 9), **{w.o: w.place for w in ws}, **{w.k: w.size for w in ws}}
         plain = lambda *names: [Axis((1, name)) for name in names]
@@ -30,15 +31,15 @@ class Outside:
         with np.errstate(divide="ignore", invalid="ignore"):
             arrays = [a / b for a, b in zip(top, under)]
             piece = Piece(loops, reads, plain("f", *places))
-            value = forward([piece], arrays, [loops["f"]] + [loops[o] for o in places])
+            value = forward([piece], arrays, [loops["f"]] + [loops[o] for o in places], combine, reduce)
             weights = draw_array(rng, value.shape, 1, 3)
-            gradients = backward([piece], arrays, value, weights)
+            gradients = backward([piece], arrays, value, weights, combine, reduce)
         spec = "c, %s; f, c, %s%s => f, %s" % (", ".join(w.text() for w in ws), ", ".join(sizes),
                                                "; c, " + ", ".join(places) if len(reads) > 2 else "", ", ".join(places))
         names = ["x%d_%d" % (n, k) for k in range(len(shapes))]
-        self.text = spec
+        self.text = operator + " " + spec
         self.lines = ["let%%op %s = { %s = %s /. %s }" % (x, x, literal(a), literal(b)) for x, a, b in zip(names, top, under)]
-        self.lines += ['let%%op y%d = (%s) +* "%s"' % (n, ", ".join(names), spec),
+        self.lines += ['let%%op y%d = (%s) %s "%s"' % (n, ", ".join(names), operator, spec),
                        "let%%op l%d = sum (y%d *. %s)" % (n, n, literal(weights)), "let%%cd g%d = grad_update l%d" % (n, n)]
         self.main, self.expected = ["run g%d" % n], {}
         for of, what in [("y%d" % n, value)] + [(x + ".grad", g) for x, g in zip(names, gradients)]:
