@@ -73,7 +73,8 @@ def large(rng):
 
 
 def sizes_of(ws, n, g, c, f):
-    return {"n": n, "g": g, "c": c, "f": f, **{w.o: w.place for w in ws}, **{w.k: w.size for w in ws}}
+    """By the text of an axis; `(g, c)` is PyTorch's own axis of all channels."""
+    return {"n": n, "g": g, "c": c, "f": f, "(g, c)": g * c, "(g, f)": g * f, **{w.o: w.place for w in ws}, **{w.k: w.size for w in ws}}
 
 
 def draw_windows(rng, count, big):
@@ -98,9 +99,10 @@ def convolution(count, transposed=False):
         n, g, c, f = large(rng) if big else channels(rng, ws)
         sizes = sizes_of(ws, n, g, c, f)
         grouped = g > 1 or rng.random() < 0.1
-        outer = ["n"] * (n > 1 or rng.random() < 0.5) + ["g"] * grouped
+        joint = grouped and rng.random() < 0.4
+        outer = ["n"] * (n > 1 or rng.random() < 0.5) + ["g"] * (grouped and not joint)
         places, taps = [w.o for w in ws], [w.k for w in ws]
-        x, r = outer + ["c"] + places, outer + ["f"] + places
+        x, r = outer + ["(g, c)" if joint else "c"] + places, outer + ["(g, f)" if joint else "f"] + places
         k = ["g"] * grouped + (["c", "f"] if transposed else ["f", "c"]) + taps
         xs, ks, rs = arranged(rng, x), arranged(rng, k), arranged(rng, r)
         window = {w.o: w for w in ws}
