@@ -64,6 +64,7 @@ typedef struct product {
 	uint32_t nvars, nopen;
 	tsr_dim var;                 /* an unknown axis */
 	bool poison, unsupported;    /* a product of symbols has no linear form */
+	bool given;                  /* symbols to which conditions leave one value stand for it */
 } product;
 
 static void multiply(tsr_store *s, tsr_cstr *c, product *p, tsr_dim axis)
@@ -77,6 +78,8 @@ static void multiply(tsr_store *s, tsr_cstr *c, product *p, tsr_dim axis)
 		p->var = d;
 		tsr_watch_dim(s, c, d.var);
 	} else if (tsr_dim_size(s, d, &size)) {
+		if (p->given)
+			size = tsr_size_given(s, size);
 		if (tsr_size_is_const(size))
 			p->known = tsr_size_scale(s->arena, p->known, size.k);
 		else if (tsr_size_is_const(p->known))
@@ -86,9 +89,11 @@ static void multiply(tsr_store *s, tsr_cstr *c, product *p, tsr_dim axis)
 	}
 }
 
-static product axes_product(tsr_store *s, tsr_cstr *c)
+/* An unknown that is a symbol and a number at once stands as either, by the order of the constraints: where that decides whether
+ * there is a product of symbols, numbers take the symbols' place. */
+static product axes_product(tsr_store *s, tsr_cstr *c, bool given)
 {
-	product p = {.known = tsr_size_const(1)};
+	product p = {.known = tsr_size_const(1), .given = given};
 	for (uint32_t i = 0; i < (TSR_PLANTED(12) ? 1 : c->total.n); i++) {           /* the first row alone */
 		tsr_row r = tsr_row_find(s, c->total.rows[i], &p.poison);
 		for (uint32_t j = 0; j < tsr_row_flanks(r); j++)
@@ -98,7 +103,7 @@ static product axes_product(tsr_store *s, tsr_cstr *c)
 			tsr_watch_row(s, c, r.var, TSR_SIDE_NONE);
 		}
 	}
-	return p;
+	return p.unsupported && !given ? axes_product(s, c, true) : p;
 }
 
 static void fail_total(tsr_store *s, tsr_cstr *c, tsr_size have, tsr_size want)
@@ -149,7 +154,7 @@ static bool wanted(tsr_store *s, tsr_cstr *c, bool *poison, tsr_size *want)
 
 bool tsr_total_made(tsr_store *s, tsr_cstr *c)
 {
-	product p = axes_product(s, c);
+	product p = axes_product(s, c, false);
 	tsr_size want;
 	return wanted(s, c, &p.poison, &want) && (p.nvars || tsr_size_equal(p.known, want));
 }
@@ -182,7 +187,7 @@ static void total_axis(tsr_store *s, tsr_cstr *c, const product *p, tsr_size wan
 
 void tsr_visit_total(tsr_store *s, tsr_cstr *c)
 {
-	product p = axes_product(s, c);
+	product p = axes_product(s, c, false);
 	tsr_size want;
 	bool has_want = wanted(s, c, &p.poison, &want);
 	if (p.poison) {
@@ -190,7 +195,8 @@ void tsr_visit_total(tsr_store *s, tsr_cstr *c)
 	} else if (tsr_size_is_const(p.known) && p.known.k == 0) {
 		fail_total(s, c, p.known, want);
 	} else if (p.unsupported) {                   /* visited again when closing has solved what symbols it could */
-		return;
+		if (s->settling < TSR_SETTLE_BOUNDS)
+			tsr_push(s->arena, &s->late, c->id);
 	} else if (p.nopen == 0 && p.nvars == 0) {
 		total_known(s, c, p.known, has_want, want);
 	} else if (has_want && tsr_size_is_const(p.known) && tsr_size_is_const(want) && want.k % p.known.k != 0) {

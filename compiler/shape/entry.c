@@ -44,6 +44,17 @@ static bool possible(fixed *f, const tsr_condition *c, bool *news)
 	return *news = true;
 }
 
+tsr_size tsr_size_given(tsr_store *s, tsr_size x)
+{
+	fixed f = {s, s->symbols.n ? TSR_NEW_N(s->arena, int64_t, s->symbols.n) : NULL};
+	for (bool news = s->conditions.n > 0 && x.nterms; news;) {
+		news = false;
+		for (uint32_t i = 0; i < s->conditions.n; i++)
+			possible(&f, &s->conditions.at[i], &news);
+	}
+	return tsr_size_normal(s, substitute(&f, x));
+}
+
 /* Solved symbols put in; what is then decided leaves the list. */
 static void settle(tsr_store *s)
 {

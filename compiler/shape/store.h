@@ -176,6 +176,8 @@ bool tsr_size_meet(tsr_store *s, tsr_size a, tsr_size b, const tsr_why *why);
 void tsr_require(tsr_store *s, tsr_condition_kind kind, tsr_size left, tsr_size right, const tsr_why *why);
 /* A condition says that a = b. */
 bool tsr_size_required(tsr_store *s, tsr_size a, tsr_size b);
+/* x with each symbol replaced to which the conditions found so far leave one value. */
+tsr_size tsr_size_given(tsr_store *s, tsr_size x);
 /* x / d, where that may need a derived symbol: floor, with the condition that nothing remains when `exact`. */
 bool tsr_size_divide(tsr_store *s, tsr_size x, int64_t d, bool exact, const tsr_why *why, tsr_size *out);
 /* The basis of something derived from both: a name beats default; false when two names differ. */

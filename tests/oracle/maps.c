@@ -96,14 +96,16 @@ static void judge_maps(const maps_question *q, points *want, maps_answer *got, b
 void maps_sampled(const plan *plan, tally *out)
 {
 	static point wanted[MAPS_POINTS], found[MAPS_POINTS];
-	static int8_t piece[MAPS_POINTS];
+	static int16_t piece[MAPS_POINTS];
+	static maps_answer got;                          /* large, and filled anew each time */
 	for (unsigned long i = 0; i < plan->maps; i++) {
 		uint64_t seed = seed_of(plan, i);
 		if (!in_share(plan, i))
 			continue;
 		maps_question q;
 		points want = {.at = wanted};
-		maps_answer got = {.points = found, .piece = piece};
+		got.points = found;
+		got.piece = piece;
 		bool tells = false;
 		if (pick(&seed, 3))
 			tells = maps_spec(&seed, &q, &want);

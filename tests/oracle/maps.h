@@ -5,7 +5,7 @@
 #define TSR_ORACLE_MAPS_H
 #include "oracle.h"
 
-enum { MAPS_SLOTS = 4, MAPS_AXES = 6, MAPS_LABELS = 4, MAPS_POINTS = 6000, MAPS_CELLS = 4096, MAPS_PIECES = 64 };
+enum { MAPS_SLOTS = 4, MAPS_AXES = 6, MAPS_LABELS = 4, MAPS_POINTS = 6000, MAPS_CELLS = 4096, MAPS_PIECES = 1024 };
 #define DEAD (-1)
 
 typedef struct point { int8_t at[MAPS_SLOTS][MAPS_AXES]; } point;
@@ -24,7 +24,7 @@ typedef struct maps_answer {
 	bool outside;                            /* an index without a guard left its axis */
 	int npoints, npieces, reached;           /* cells of the result that some point reaches */
 	point *points;                           /* room for MAPS_POINTS; those outside a guard are left out */
-	int8_t *piece;                           /* of each point */
+	int16_t *piece;                           /* of each point */
 	bool injective[MAPS_PIECES], surjective; /* what is claimed of the result's map */
 	bool disjoint[MAPS_PIECES][MAPS_PIECES];
 } maps_answer;

@@ -74,7 +74,7 @@ static void add_point(walk *w, uint32_t piece, const int64_t *loops)
 	w->out->too_many |= w->out->npoints == MAPS_POINTS;
 	if (w->out->too_many)
 		return;
-	w->out->piece[w->out->npoints] = (int8_t)piece;
+	w->out->piece[w->out->npoints] = (int16_t)piece;
 	w->out->points[w->out->npoints++] = x;
 }
 
