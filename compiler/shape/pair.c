@@ -28,12 +28,22 @@ static void take_out(side *x, uint32_t i)
 		x->at[i] = x->at[i + 1];
 }
 
+/* Also where one stands as a symbol and the other as the number that conditions leave it. */
+static bool same(tsr_store *s, tsr_dim a, tsr_dim b)
+{
+	if (tsr_dim_same(s, a, b))
+		return true;
+	if (a.kind != TSR_DIM_ATOM || b.kind != TSR_DIM_ATOM || a.atom.basis != b.atom.basis)
+		return false;
+	return tsr_size_equal(tsr_size_given(s, tsr_size_normal(s, a.atom.size)), tsr_size_given(s, tsr_size_normal(s, b.atom.size)));
+}
+
 /* Takes off what stands on both sides, as often as it does. */
 static void cancel(tsr_store *s, side *x, side *y)
 {
 	for (uint32_t i = 0; i < x->n;) {
 		uint32_t j = 0;
-		while (j < y->n && !tsr_dim_same(s, x->at[i], y->at[j]))
+		while (j < y->n && !same(s, x->at[i], y->at[j]))
 			j++;
 		if (j == y->n) {
 			i++;
