@@ -12,8 +12,9 @@ HEAD = """# How exact the elementary functions are
 The worst error in f32 of each function that compiled code evaluates, in units of the last place of the exact result, against the C
 library in double precision. `make accuracy` measures it over **every one of the 2^32 arguments** (pow: 2^30 pairs over all
 magnitudes, exponents that keep most results finite, and every pair of special values) on a processor with fused multiply-add, over
-2^28 of them for the baseline x86-64-v2 without, and rewrites this table; the tests sample 2^20 at each run. Arguments and results are hexadecimal, as C's `%a` prints them. Results that must be NaN or infinite are;
-denormal arguments and results count like all others.
+2^28 of them for the baseline x86-64-v2 without, and rewrites this table; the tests sample 2^20 at each run. Arguments are
+hexadecimal, as C's `%a` prints them. Results that must be NaN or infinite are; denormal arguments and results count like all
+others.
 
 | function | with FMA | worst at | without | worst at |
 |---|---:|---|---:|---|
