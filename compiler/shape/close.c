@@ -16,7 +16,7 @@
 /* ---- step 1 ------------------------------------------------------------------------------------------------------ */
 
 /* The inequality in a cell of a variable's list, where the variable stands on the given side; NULL where it is another or done. */
-static const tsr_cstr *waiting(tsr_store *s, uint32_t cell, tsr_row_side side)
+static inline const tsr_cstr *waiting(tsr_store *s, uint32_t cell, tsr_row_side side)
 {
 	if (s->cells.at[cell].side != side)
 		return NULL;
@@ -58,12 +58,11 @@ static void mark_dirty(tsr_store *s, tsr_ids *list, uint32_t root)
 	tsr_push(s->arena, list, root);
 }
 
-static void first_visit(tsr_store *s, uint32_t var)
+static inline void first_visit(tsr_store *s, uint32_t var)
 {
 	tsr_row_var *v = &s->rows.at[var];
 	v->state = TSR_ROW_VISITED;
-	tsr_push(s->arena, &s->refreshing, ((tsr_refresh){.var = var, .left = v->watchers.n, .cell = v->watchers.first,
-		.low = s->refreshing.n, .circle = s->in_circle.n}));
+	tsr_push(s->arena, &s->refreshing, ((tsr_refresh){.var = var, .left = v->watchers.n, .cell = v->watchers.first, .low = s->refreshing.n}));
 }
 
 static void keep(tsr_store *s, const tsr_refresh *found)
@@ -88,17 +87,17 @@ static uint32_t leads_to(const tsr_store *s, uint32_t var)
 }
 
 /* The deepest visit is done. A circle is kept all at once, when the visit that began it is. */
-static void leave(tsr_store *s)
+static inline void leave(tsr_store *s)
 {
-	tsr_refresh done = s->refreshing.at[--s->refreshing.n];
-	if (done.low < s->refreshing.n) {
-		tsr_refresh *up = &s->refreshing.at[s->refreshing.n - 1];
-		up->low = done.low < up->low ? done.low : up->low;
-		tsr_push(s->arena, &s->in_circle, done);
+	tsr_refresh *done = &s->refreshing.at[--s->refreshing.n];
+	if (done->low < s->refreshing.n) {
+		tsr_refresh *up = done - 1;
+		up->low = done->low < up->low ? done->low : up->low;
+		tsr_push(s->arena, &s->in_circle, *done);
 		return;
 	}
-	keep(s, &done);
-	while (s->in_circle.n > done.circle)
+	keep(s, done);
+	while (s->in_circle.n && s->in_circle.at[s->in_circle.n - 1].low >= s->refreshing.n)
 		keep(s, &s->in_circle.at[--s->in_circle.n]);
 }
 
@@ -111,11 +110,12 @@ static bool look_on(tsr_store *s, tsr_refresh *v, uint32_t *first)
 		if (!c)
 			continue;
 		tsr_outline res = tsr_row_outline(s, &c->row.a, &poison);
-		if (res.var != TSR_NO_ROW && s->rows.at[res.var].state == TSR_ROW_DIRTY) {
+		tsr_row_state state = res.var != TSR_NO_ROW ? s->rows.at[res.var].state : TSR_ROW_CLEAN;
+		if (state == TSR_ROW_DIRTY) {
 			*first = res.var;
 			return true;
 		}
-		if (res.var != TSR_NO_ROW && s->rows.at[res.var].state == TSR_ROW_VISITED) {
+		if (state == TSR_ROW_VISITED) {
 			uint32_t low = leads_to(s, res.var);
 			v->low = low < v->low ? low : v->low;
 		}
@@ -129,7 +129,6 @@ static bool look_on(tsr_store *s, tsr_refresh *v, uint32_t *first)
  * the candidates of the round before, wherever the circle was entered (it is found as Tarjan finds components). */
 static void refresh_after_results(tsr_store *s, uint32_t root)
 {
-	s->refreshing.n = 0;
 	if (s->rows.at[root].state == TSR_ROW_DIRTY)
 		first_visit(s, root);
 	while (s->refreshing.n) {

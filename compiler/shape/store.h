@@ -109,7 +109,7 @@ typedef struct tsr_refresh {
 	uint32_t left, cell;         /* the cell of its list that comes next, of those that are left */
 	bool any;                    /* what the results before have left for it */
 	uint32_t lead, trail;
-	uint32_t low, circle;        /* the shallowest visit that it leads back to; how many waited in a circle before it */
+	uint32_t low;                /* the shallowest visit that it leads back to */
 } tsr_refresh;
 
 typedef struct tsr_leaf { tsr_shape shape; tsr_leaf_kind kind; tsr_name name; tsr_span span; bool interior, reported; uint32_t source; } tsr_leaf;   /* source: the first of its TSR_KINDS source constraints */
