@@ -169,20 +169,25 @@ static tsr_size ratio(tsr_store *s, tsr_size want, tsr_size known)
 /* One axis is unknown. A quotient by symbols is none that could be written: the others may say what it is, to the last. */
 static void total_axis(tsr_store *s, tsr_cstr *c, const product *p, tsr_size want)
 {
-	bool number = tsr_size_is_const(p->known);
-	tsr_size q = number ? want : ratio(s, want, p->known);
-	if (premature(s, c, q, true, NULL))
-		return;
-	if (number && !tsr_size_divide(s, want, p->known.k, true, c->why, &q))
-		q = tsr_size_const(0);
-	if (!number && q.k == 0 && s->settling < TSR_SETTLE_BOUNDS) {
-		tsr_push(s->arena, &s->late, c->id);
-	} else if (too_small(q, 1)) {
-		fail_total(s, c, p->known, want);
-	} else {
-		c->done = true;
-		tsr_dim_equate(s, c, p->var, derived(c, q, NULL));
+	tsr_size known = p->known, q = tsr_size_is_const(known) ? want : ratio(s, want, known);
+	if (!tsr_size_is_const(known) && q.k == 0) {
+		known = tsr_size_given(s, known);
+		want = tsr_size_given(s, want);
+		q = tsr_size_is_const(known) ? want : ratio(s, want, known);
 	}
+	bool number = tsr_size_is_const(known), writable = number ? known.k > 0 : q.k != 0;
+	if (!writable && !number && s->settling < TSR_SETTLE_TOTALS) {
+		tsr_push(s->arena, &s->late, c->id);
+		return;
+	}
+	if (writable && premature(s, c, q, true, NULL))
+		return;
+	if (!writable || (number && !tsr_size_divide(s, want, known.k, true, c->why, &q)) || too_small(q, 1)) {
+		fail_total(s, c, p->known, want);
+		return;
+	}
+	c->done = true;
+	tsr_dim_equate(s, c, p->var, derived(c, q, NULL));
 }
 
 void tsr_visit_total(tsr_store *s, tsr_cstr *c)
@@ -195,7 +200,7 @@ void tsr_visit_total(tsr_store *s, tsr_cstr *c)
 	} else if (tsr_size_is_const(p.known) && p.known.k == 0) {
 		fail_total(s, c, p.known, want);
 	} else if (p.unsupported) {                   /* visited again when closing has solved what symbols it could */
-		if (s->settling < TSR_SETTLE_BOUNDS)
+		if (s->settling < TSR_SETTLE_TOTALS)
 			tsr_push(s->arena, &s->late, c->id);
 	} else if (p.nopen == 0 && p.nvars == 0) {
 		total_known(s, c, p.known, has_want, want);

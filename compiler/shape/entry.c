@@ -44,6 +44,19 @@ static bool possible(fixed *f, const tsr_condition *c, bool *news)
 	return *news = true;
 }
 
+/* x without the last symbol that `zero`, which is 0, gives as the others. */
+static tsr_size without(tsr_store *s, tsr_size x, tsr_size zero)
+{
+	const tsr_size_term *last = NULL;
+	for (uint32_t i = 0; i < zero.nterms; i++)
+		if ((zero.terms[i].coef == 1 || zero.terms[i].coef == -1) && (!last || zero.terms[i].symbol > last->symbol))
+			last = &zero.terms[i];
+	for (uint32_t i = 0; last && i < x.nterms; i++)
+		if (x.terms[i].symbol == last->symbol)
+			return tsr_size_add(s->arena, x, tsr_size_scale(s->arena, zero, -x.terms[i].coef * last->coef));
+	return x;
+}
+
 tsr_size tsr_size_given(tsr_store *s, tsr_size x)
 {
 	fixed f = {s, s->symbols.n ? TSR_NEW_N(s->arena, int64_t, s->symbols.n) : NULL};
@@ -52,7 +65,11 @@ tsr_size tsr_size_given(tsr_store *s, tsr_size x)
 		for (uint32_t i = 0; i < s->conditions.n; i++)
 			possible(&f, &s->conditions.at[i], &news);
 	}
-	return tsr_size_normal(s, substitute(&f, x));
+	x = tsr_size_normal(s, substitute(&f, x));
+	for (uint32_t i = 0; i < s->conditions.n && x.nterms; i++)
+		if (s->conditions.at[i].kind == TSR_CONDITION_EQUAL)
+			x = without(s, x, tsr_size_normal(s, room_of(&f, &s->conditions.at[i])));
+	return x;
 }
 
 /* Solved symbols put in; what is then decided leaves the list. */

@@ -538,7 +538,7 @@ void tsr_solve(tsr_store *s)
 	s->solving = true;
 	work_off(s);
 	while (s->closing && s->late.n) {
-		for (int level = TSR_SETTLE_SURE; level <= TSR_SETTLE_BOUNDS && !settle(s, level);)
+		for (int level = TSR_SETTLE_SURE; level <= TSR_SETTLE_TOTALS && !settle(s, level);)
 			level++;
 		work_off(s);
 	}

@@ -134,8 +134,9 @@ struct tsr_store {
 	tsr_map noted;               /* their hashes (the next free one above, where two meet) -> place in the list + 1 */
 	tsr_ids queue; uint32_t head;    /* the worklist: queue.at[head..] */
 	tsr_ids late;                    /* constraints whose sizes wait for the others, to be settled when nothing else is left to do */
-	/* While they are visited, how far: sizes whose basis is certain, bears a name, might bear one (numbers; + 1: symbols). */
-	enum { TSR_SETTLE_NONE, TSR_SETTLE_SURE, TSR_SETTLE_NAMED = 3, TSR_SETTLE_BARE = 5, TSR_SETTLE_BOUNDS = 7 } settling;
+	/* While they are visited, how far: sizes whose basis is certain, bears a name, might bear one (numbers; + 1: symbols); bounds that
+	 * conditions may make equal; totals over symbols to which nothing has left one value. */
+	enum { TSR_SETTLE_NONE, TSR_SETTLE_SURE, TSR_SETTLE_NAMED = 3, TSR_SETTLE_BARE = 5, TSR_SETTLE_BOUNDS = 7, TSR_SETTLE_TOTALS } settling;
 	tsr_ids dirty_dims, dirty_rows;  /* closing: variables that learned something */
 	bool all_dirty;                  /* all unsolved rows are among them */
 	tsr_ids dirty_now;               /* rows that are being refreshed, and the way to where that is */
@@ -176,7 +177,7 @@ bool tsr_size_meet(tsr_store *s, tsr_size a, tsr_size b, const tsr_why *why);
 void tsr_require(tsr_store *s, tsr_condition_kind kind, tsr_size left, tsr_size right, const tsr_why *why);
 /* A condition says that a = b. */
 bool tsr_size_required(tsr_store *s, tsr_size a, tsr_size b);
-/* x with each symbol replaced to which the conditions found so far leave one value. */
+/* x with each symbol replaced to which the conditions found so far leave one value, or which they give as the others. */
 tsr_size tsr_size_given(tsr_store *s, tsr_size x);
 /* x / d, where that may need a derived symbol: floor, with the condition that nothing remains when `exact`. */
 bool tsr_size_divide(tsr_store *s, tsr_size x, int64_t d, bool exact, const tsr_why *why, tsr_size *out);

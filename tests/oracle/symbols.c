@@ -7,7 +7,8 @@
  *             components pair with symbols as with any other size. So this is judged where there are no inequalities and
  *             concatenations, and else for values that no size of the problem has. What has a symbolic size does not vanish
  *   exact     there the outcome is that of the problem with the values written in place of the symbols; but a total that has
- *             symbols among its axes may be refused, as it has no linear form
+ *             symbols among its axes may be refused, as it has no linear form; and where an unknown stands twice in one, and is a
+ *             symbol, values may be refused but those for which closing the others first gives it a form
  *   order     every order allows the same values, with the same result */
 #include "oracle.h"
 #include <string.h>
@@ -61,6 +62,20 @@ static bool has_total(const problem *p)
 	for (int i = 0; i < p->ncons; i++)
 		if (p->at[i].kind == TOTAL)
 			return true;
+	return false;
+}
+
+/* A total in which an unknown stands twice. */
+static bool has_square(const problem *p)
+{
+	for (int i = 0; i < p->ncons; i++) {
+		int times[MAX_DIMS] = {0};
+		const flat_row *rows[2] = {&p->at[i].ra, &p->at[i].rb};
+		for (int r = 0; p->at[i].kind == TOTAL && r < p->at[i].nrows; r++)
+			for (int k = 0; k < rows[r]->ntrail; k++)
+				if (rows[r]->trail[k].kind == T_VAR && times[rows[r]->trail[k].part[0].at]++)
+					return true;
+	}
 	return false;
 }
 
@@ -130,7 +145,7 @@ static bool judge_value(const problem *p, tally *t, const outcome *out, const at
 		complain_at(p, t, "the closed sizes violate a constraint", at, &at->result);
 		return false;
 	}
-	if ((has_order(p) && !are_strange(p, at->value)) || (out->error && has_total(p)))
+	if ((has_order(p) && !are_strange(p, at->value)) || (out->error && has_total(p)) || (!at->holds && has_square(p)))
 		return true;
 	return judge_exactly(p, t, at);
 }
