@@ -140,6 +140,20 @@ static LLVMValueRef from_f8(tsr_emit *e, LLVMValueRef x)
 	return LLVMBuildFPExt(b, half, tsr_emit_type_like(e->f32, x), "");
 }
 
+/* To nearest even, a NaN quiet; by integers, since the instruction that some machines have takes denormals for 0, and where there is
+ * none LLVM calls a function that not every system's library has. */
+static LLVMValueRef to_bf16(tsr_emit *e, LLVMValueRef x)
+{
+	LLVMBuilderRef b = e->builder;
+	LLVMTypeRef i32 = tsr_emit_type_like(e->i32, x), bf16 = tsr_emit_type_like(LLVMBFloatTypeInContext(e->context), x);
+	LLVMValueRef bits = LLVMBuildBitCast(b, x, i32, ""), top = LLVMBuildLShr(b, bits, tsr_emit_number(e, i32, 16), "");
+	LLVMValueRef even = LLVMBuildAnd(b, top, tsr_emit_number(e, i32, 1), "");
+	LLVMValueRef up = LLVMBuildAdd(b, LLVMBuildAdd(b, bits, tsr_emit_number(e, i32, 0x7fff), ""), even, "");
+	LLVMValueRef quiet = LLVMBuildOr(b, top, tsr_emit_number(e, i32, 0x40), "");
+	LLVMValueRef out = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, x, x, ""), quiet, LLVMBuildLShr(b, up, tsr_emit_number(e, i32, 16), ""), "");
+	return LLVMBuildBitCast(b, LLVMBuildTrunc(b, out, tsr_emit_type_like(e->i16, x), ""), bf16, "");
+}
+
 /* Register form to memory form and back. */
 static LLVMValueRef to_memory(tsr_emit *e, tsr_prec p, LLVMValueRef x)
 {
@@ -147,6 +161,8 @@ static LLVMValueRef to_memory(tsr_emit *e, tsr_prec p, LLVMValueRef x)
 		return LLVMBuildZExt(e->builder, x, tsr_emit_type_like(e->i8, x), "");
 	if (p == TSR_PREC_F8)
 		return to_f8(e, x);
+	if (p == TSR_PREC_BF16)
+		return to_bf16(e, x);
 	if (is_narrow(p))
 		return LLVMBuildFPTrunc(e->builder, x, tsr_emit_type_like(tsr_emit_memory_type(e, p), x), "");
 	return x;
