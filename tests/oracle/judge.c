@@ -5,7 +5,8 @@
  *   complete  where there is none, the error comes before closing: dimensions without terms, and one sum of known size
  *   forced    what is bound before closing is so in every such solution
  *   closed    the closed result satisfies every constraint, in every order, and what must last does not vanish
- *   highest   no solution that has the leaves' values (and those inside terms) is strictly higher
+ *   highest   no solution that has the leaves' values (and those inside terms) is strictly higher; where the markers of
+ *             the result do not agree, since the policy of markers has chosen: none with these markers
  *   refused   an error in closing where there are solutions: only by the closing policy. For dimensions without terms the
  *             policy is foretold from the set of solutions, and the outcome must be exactly that; otherwise a
  *             leaf, a term's size, a condition, a word equation or an alignment must have been open when closing began
@@ -243,6 +244,7 @@ static void check_closed(const problem *p, tally *t, const outcome *out, const q
 	if (out->unsolved)
 		return;
 	query q = *base;
+	q.markers_stay = markers_disagree(p, &out->result);
 	q.fixed = &out->result;
 	q.higher = true;
 	for (int i = 0; i < p->ndims; i++)

@@ -95,7 +95,7 @@ typedef struct query {
 	/* Fixed beforehand: NULL, or for each variable whether `fixed` has its value. */
 	const ground *fixed; bool fix_dim[MAX_DIMS], fix_row[MAX_ROWS];
 	/* Strictly above `fixed` in some variable, and not below it in any. */
-	bool higher;
+	bool higher, markers_stay;       /* and a row has no more axes than there on either side of the marker */
 	const fact *against; int nagainst;   /* statements of which the solution contradicts one */
 	long budget;                     /* assignments that are tried at most; 0: all */
 	int *gave_up;                    /* counts the searches that reached it; or NULL */

@@ -281,8 +281,9 @@ static bool is_higher(const search *s)
 		strict |= than->dim[i] != g->dim[i];
 	}
 	for (int i = 0; i < s->p->nrows; i++) {
-		int above = row_above(&g->row[i], &than->row[i]);
-		if (above < 0)
+		const ground_row *x = &g->row[i], *old = &than->row[i];
+		int above = row_above(x, old);
+		if (above < 0 || (s->q->markers_stay && (x->marker > old->marker || x->n - x->marker > old->n - old->marker)))
 			return false;
 		strict |= above > 0;
 	}
