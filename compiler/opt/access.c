@@ -7,6 +7,18 @@ bool tsr_lin_bare(const tsr_lin *x, uint32_t sym)
 		&& x->terms[0].id == sym;
 }
 
+bool tsr_expr_is_local(const tsr_expr *e, tsr_local_id local) { return e && e->kind == TSR_EXPR_LOCAL && e->local == local; }
+
+bool tsr_expr_is_element(const tsr_loops *l, const tsr_expr *e, const tsr_stmt *store)
+{
+	if (e->kind != TSR_EXPR_LOAD || e->load.buffer != store->store.buffer)
+		return false;
+	for (uint32_t i = 0; i < l->buffers.at[e->load.buffer]->rank; i++)
+		if (!tsr_lin_equal(e->load.index[i], store->store.index[i]))
+			return false;
+	return true;
+}
+
 static void expr_accesses(const tsr_expr *e, tsr_accesses *out)
 {
 	switch (e->kind) {

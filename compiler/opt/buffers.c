@@ -82,18 +82,12 @@ typedef struct scan {
 
 static bool same_size(tsr_size x, tsr_size y) { return tsr_lin_equal((tsr_lin){ 0, x, 0, NULL }, (tsr_lin){ 0, y, 0, NULL }); }
 
-static bool is_loop(const tsr_lin *x, const tsr_stmt *loop)
-{
-	return !x->offset && !x->base.k && !x->base.nterms && x->n == 1 && x->terms[0].coef == 1 && x->terms[0].kind == TSR_LSYM_LOOP
-		&& x->terms[0].id == loop->loop.sym;
-}
-
 /* The store has reached what is read here at `index`. */
 static bool reaches(const scan *s, const whole *w, const tsr_lin *index)
 {
 	for (uint32_t i = 0; i < w->depth && i < s->path.n && w->path[i] == s->path.loop[i]; i++)
 		for (uint32_t axis = 0; axis < w->rank; axis++)
-			if (w->owner[axis] == w->path[i] && !is_loop(&index[axis], w->path[i]))
+			if (w->owner[axis] == w->path[i] && !tsr_lin_bare(&index[axis], w->path[i]->loop.sym))
 				return false;
 	return true;
 }

@@ -41,18 +41,6 @@ static const tsr_stmts *descend(nest *n, const tsr_stmts *body)
 	return body;
 }
 
-static bool is_local(const tsr_expr *e, tsr_local_id local) { return e->kind == TSR_EXPR_LOCAL && e->local == local; }
-
-static bool is_element(const tsr_loops *l, const tsr_expr *e, const tsr_stmt *store)
-{
-	if (e->kind != TSR_EXPR_LOAD || e->load.buffer != store->store.buffer)
-		return false;
-	for (uint32_t i = 0; i < l->buffers.at[e->load.buffer]->rank; i++)
-		if (!tsr_lin_equal(e->load.index[i], store->store.index[i]))
-			return false;
-	return true;
-}
-
 /* The innermost statement, out of the guard that it may stand in. */
 static const tsr_stmts *guarded(nest *n, const tsr_stmts *body)
 {
@@ -89,8 +77,8 @@ static bool local_form(nest *n, const tsr_stmts *body)
 	if (let->kind != TSR_STMT_LET || loop->kind != TSR_STMT_FOR || (out->kind != TSR_STMT_STORE && out->kind != TSR_STMT_UPDATE))
 		return false;
 	const tsr_expr *start = let->let.value;
-	bool from_element = out->kind == TSR_STMT_STORE && is_element(n->l, start, out);
-	if (!is_local(out->store.value, let->let.local))
+	bool from_element = out->kind == TSR_STMT_STORE && tsr_expr_is_element(n->l, start, out);
+	if (!tsr_expr_is_local(out->store.value, let->let.local))
 		return false;
 	tsr_stmts one = { (tsr_stmt **)&body->at[1], 1, 1 };
 	const tsr_stmts *inner = descend(n, &one);
@@ -103,8 +91,8 @@ static bool local_form(nest *n, const tsr_stmts *body)
 	bool from_neutral = is_neutral(n->acc, start);
 	if (!from_neutral && !from_element)
 		return false;
-	int mine = is_local(sum->op.args[0], let->let.local) ? 0 : 1;
-	if (!is_local(sum->op.args[mine], let->let.local))
+	int mine = tsr_expr_is_local(sum->op.args[0], let->let.local) ? 0 : 1;
+	if (!tsr_expr_is_local(sum->op.args[mine], let->let.local))
 		return false;
 	n->product = sum->op.args[1 - mine];
 	n->clear = out->kind == TSR_STMT_STORE && from_neutral;

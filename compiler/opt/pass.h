@@ -64,6 +64,9 @@ typedef struct tsr_accesses { tsr_arena *a; TSR_VEC(tsr_access) v; bool engine, 
 void tsr_stmt_accesses(const tsr_stmt *s, tsr_accesses *out);
 /* The index is this loop's symbol and nothing else. */
 bool tsr_lin_bare(const tsr_lin *x, uint32_t sym);
+bool tsr_expr_is_local(const tsr_expr *e, tsr_local_id local);                   /* NULL is none */
+/* The expression loads the element that the statement stores or updates. */
+bool tsr_expr_is_element(const tsr_loops *l, const tsr_expr *e, const tsr_stmt *store);
 
 /* ---- rewriting ---------------------------------------------------------------------------------------------------------- */
 

@@ -73,24 +73,12 @@ static double scalar_value(const tsr_expr *e) { return tsr_prec_is_float(e->prec
 
 static bool is_number(const tsr_expr *e, double x) { return e->kind == TSR_EXPR_CONST && scalar_value(e) == x; }
 
-static bool is_local(const tsr_expr *e, tsr_local_id local) { return e && e->kind == TSR_EXPR_LOCAL && e->local == local; }
-
-static bool is_element(const tsr_loops *l, const tsr_expr *e, const tsr_stmt *store)
-{
-	if (e->kind != TSR_EXPR_LOAD || e->load.buffer != store->store.buffer)
-		return false;
-	for (uint32_t i = 0; i < l->buffers.at[e->load.buffer]->rank; i++)
-		if (!tsr_lin_equal(e->load.index[i], store->store.index[i]))
-			return false;
-	return true;
-}
-
 static bool is_op(const tsr_expr *e, tsr_op op) { return e->kind == TSR_EXPR_OP && e->op.op == op; }
 
 /* The accumulator of `$s = $s op v`; TSR_ACCS when there is none. */
 static tsr_acc collecting(const tsr_stmt *set, tsr_local_id local, tsr_expr **value)
 {
-	if (set->kind != TSR_STMT_SET || set->let.local != local || set->let.value->kind != TSR_EXPR_OP || !is_local(set->let.value->op.args[0], local))
+	if (set->kind != TSR_STMT_SET || set->let.local != local || set->let.value->kind != TSR_EXPR_OP || !tsr_expr_is_local(set->let.value->op.args[0], local))
 		return TSR_ACCS;
 	*value = set->let.value->op.args[1];
 	for (int acc = TSR_ACC_ADD; acc < TSR_ACCS; acc++)
@@ -119,14 +107,14 @@ static bool local_form(const tsr_loops *l, reduction *r)
 	if (out->kind == TSR_STMT_UPDATE) {
 		bool same = out->store.acc == r->acc || (out->store.acc == TSR_ACC_SUB && r->acc == TSR_ACC_ADD);
 		r->acc = out->store.acc;
-		if (!from_neutral || !same || !is_local(v, s))
+		if (!from_neutral || !same || !tsr_expr_is_local(v, s))
 			return false;
-	} else if (from_neutral && r->acc == TSR_ACC_ADD && is_op(v, TSR_OP_NEG) && is_local(v->op.args[0], s)) {
+	} else if (from_neutral && r->acc == TSR_ACC_ADD && is_op(v, TSR_OP_NEG) && tsr_expr_is_local(v->op.args[0], s)) {
 		r->acc = TSR_ACC_SUB;
-	} else if (from_neutral && r->acc == TSR_ACC_ADD && is_op(v, TSR_OP_SUB) && is_element(l, v->op.args[0], out) && is_local(v->op.args[1], s)) {
+	} else if (from_neutral && r->acc == TSR_ACC_ADD && is_op(v, TSR_OP_SUB) && tsr_expr_is_element(l, v->op.args[0], out) && tsr_expr_is_local(v->op.args[1], s)) {
 		r->acc = TSR_ACC_SUB;
 		r->clear = false;
-	} else if (!is_local(v, s) || (!from_neutral && !is_element(l, let->let.value, out))) {
+	} else if (!tsr_expr_is_local(v, s) || (!from_neutral && !tsr_expr_is_element(l, let->let.value, out))) {
 		return false;
 	}
 	for (uint32_t i = 0; i < inner.n; i++)

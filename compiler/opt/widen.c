@@ -12,18 +12,6 @@ enum { SHORT_SUM = 8 };              /* shorter ones are not worth a buffer */
 
 typedef struct sum { const tsr_nest *outer; tsr_stmt *let, *loop, *out; tsr_local_id local; tsr_prec prec; bool adds; } sum;
 
-static bool is_local(const tsr_expr *e, tsr_local_id local) { return e->kind == TSR_EXPR_LOCAL && e->local == local; }
-
-static bool same_element(const tsr_loops *l, const tsr_expr *e, const tsr_stmt *store)
-{
-	if (e->kind != TSR_EXPR_LOAD || e->load.buffer != store->store.buffer)
-		return false;
-	for (uint32_t i = 0; i < l->buffers.at[e->load.buffer]->rank; i++)
-		if (!tsr_lin_equal(e->load.index[i], store->store.index[i]))
-			return false;
-	return true;
-}
-
 /* The innermost statement adds a product to the local. */
 static bool sums_products(const tsr_stmt *loop, tsr_local_id local)
 {
@@ -37,7 +25,7 @@ static bool sums_products(const tsr_stmt *loop, tsr_local_id local)
 			terms *= tsr_size_is_const(s->loop.extent) ? s->loop.extent.k : SHORT_SUM;
 	}
 	const tsr_expr *e = s->kind == TSR_STMT_SET && s->let.local == local ? s->let.value : NULL;
-	if (!e || e->kind != TSR_EXPR_OP || e->op.op != TSR_OP_ADD || !is_local(e->op.args[0], local))
+	if (!e || e->kind != TSR_EXPR_OP || e->op.op != TSR_OP_ADD || !tsr_expr_is_local(e->op.args[0], local))
 		return false;
 	return e->op.args[1]->kind == TSR_EXPR_OP && e->op.args[1]->op.op == TSR_OP_MUL && terms >= SHORT_SUM;
 }
@@ -49,9 +37,9 @@ static bool is_wide_sum(const tsr_loops *l, const tsr_nest *nest, sum *out)
 		return false;
 	*out = (sum){nest, b->at[0], b->at[1], b->at[2], b->at[0]->let.local, b->at[0]->let.prec, false};
 	const tsr_expr *stored = out->out->store.value, *start = out->let->let.value;
-	if (stored->kind != TSR_EXPR_CONVERT || !is_local(stored->converted, out->local) || !tsr_prec_is_float(stored->prec))
+	if (stored->kind != TSR_EXPR_CONVERT || !tsr_expr_is_local(stored->converted, out->local) || !tsr_prec_is_float(stored->prec))
 		return false;
-	out->adds = start->kind == TSR_EXPR_CONVERT && same_element(l, start->converted, out->out);
+	out->adds = start->kind == TSR_EXPR_CONVERT && tsr_expr_is_element(l, start->converted, out->out);
 	if (!out->adds && !(start->kind == TSR_EXPR_CONST && start->value.d == 0))
 		return false;
 	for (uint32_t i = 0; i < nest->n; i++)
