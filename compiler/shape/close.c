@@ -176,7 +176,7 @@ static bool rows_take_bounds(tsr_store *s)
 {
 	bool any = false;
 	dirty_rows(s);
-	for (uint32_t i = 0; i < s->dirty_now.n; i++)
+	for (uint32_t i = s->dirty_now.n; i-- > 0;)         /* results mostly come after their operands */
 		refresh_after_results(s, s->dirty_now.at[i]);
 	for (uint32_t i = 0; i < s->dirty_now.n; i++) {
 		tsr_row_var *v = &s->rows.at[s->dirty_now.at[i]];
