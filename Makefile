@@ -1,7 +1,7 @@
 # Tessera.  `make` builds build/tsrc and build/libtessera.a; `make help` lists the targets.
 #
 # Variables: BUILD (the build folder), MODE=debug|release, SANITIZE=1 (address, undefined, leak; its own folder),
-# STATIC=1 (libLLVM linked into tsrc), CC, LLVM_CONFIG, PREFIX, V=1 (show commands), ONLY=text (tests and accept).
+# STATIC=1 (libLLVM linked into tsrc), CC, LLVM_CONFIG, PREFIX, V=1 (show commands), ONLY=text (tests, accept, bench).
 
 CC          ?= cc
 ifeq ($(origin CC),default)
@@ -27,6 +27,7 @@ HASH        := \#
 # package=what shows that it is there: a command, or a header (with a '.')
 PACKAGES      := gcc=gcc libc6-dev=stdio.h make=make llvm-19-dev=$(LLVM_CONFIG) re2c=re2c lemon=lemon \
                  libminizip-dev=minizip/unzip.h zlib1g-dev=zlib.h
+BENCH_PACKAGES := libopenblas0-openmp libblis4-openmp libdnnl2 libxsmm-dev
 TEST_PACKAGES := python3 python3-numpy python3-torch libopenblas0 llvm-19-tools valgrind
 
 WARNINGS    := -Wall -Wextra -Wswitch-enum -Werror -Werror=implicit-function-declaration
@@ -66,7 +67,7 @@ endif
 TSRC        := $(if $(COMPILER_MAIN),$(BUILD)/tsrc)
 LIBS         = $(OWN_RUNTIME) -Wl,--as-needed $(LLVM_LIBS) -lminizip -lz -lm
 
-.PHONY: all units deps test-deps peers demo test accept bench accuracy layers wc oracle oracle-plants install clean help
+.PHONY: all units deps test-deps bench-deps peers demo test accept bench accuracy layers wc oracle oracle-plants install clean help
 .DELETE_ON_ERROR:
 .SECONDARY: $(LEXERS) $(PARSERS) $(PARSERS:.c=.h) $(UNIT_SRC:%.c=$(OBJ)/%.o)
 
@@ -81,7 +82,7 @@ help:
 	@echo "make test       test packages, build, all tests, then the sanitizer build and its tests"
 	@echo "make peers      packages from PyPI that tests compare with; what is missing they say"
 	@echo "make accept     rewrite the expected outputs of the tests (not the .ll patterns)"
-	@echo "make bench      figures against NumPy and OpenBLAS in the same run"
+	@echo "make bench      figures against other libraries in the same run; ONLY=products a part; bench-deps installs the libraries"
 	@echo "make oracle     inference against an enumeration of all small problems, and samples of larger ones (a quarter of an hour)"
 	@echo "make oracle-plants   the tests find each of the planted faults"
 	@echo "make layers     check that each stage includes only earlier ones"
@@ -92,7 +93,7 @@ help:
 # ---- what the machine offers -------------------------------------------------------------------------------------
 
 # The targets below install packages or start a second make, so they run before anything is known of the machine.
-ORCHESTRATION := deps test-deps peers demo test accept bench accuracy layers wc oracle oracle-plants install clean help
+ORCHESTRATION := deps test-deps bench-deps peers demo test accept bench accuracy layers wc oracle oracle-plants install clean help
 ifneq ($(filter-out $(ORCHESTRATION),$(or $(MAKECMDGOALS),all)),)
 ifeq ($(wildcard $(BUILD)/machine.mk),)
 MISSING := $(strip $(shell for p in $(PACKAGES); do \
@@ -224,10 +225,7 @@ accept:
 
 bench: test-deps
 	@$(MAKE) -s all
-	@$(PYTHON) tests/bench/run $(BUILD)
-	@$(MAKE) -s MODE=release BUILD=$(BUILD)-release $(BUILD)-release/bench/infer
-	@echo "shape inference, release build:"
-	@$(BUILD)-release/bench/infer
+	@$(PYTHON) tests/bench/run $(if $(ONLY),--only $(ONLY)) $(BUILD)
 
 # The worst error of each elementary function over all 2^32 arguments, into docs/accuracy.md: a quarter of an hour on two cores.
 accuracy: test-deps
@@ -298,6 +296,24 @@ $(BUILD)/peers/opt_einsum:
 	$(call ensure,python3-pip)
 	@$(PYTHON) -m pip install -q --disable-pip-version-check --root-user-action=ignore --retries 1 --timeout 10 --no-deps \
 	  --target $(BUILD)/peers opt_einsum==3.4.0
+
+# What `make bench` compares with; what is missing it reports as missing.  PyTorch and JAX as their users have them come from PyPI, at a
+# gigabyte, into the build folder: without them, Debian's PyTorch is the peer.  PyTorch's package is linked with CUDA's libraries,
+# of which those named here are in no toolkit.
+FRAMEWORKS := torch==2.15.0 nvidia-cufile nvidia-cusparselt-cu13==0.8.1 nvidia-nvshmem-cu13==3.7.2
+FRAMEWORKS_NEED := jax==0.10.2 sympy networkx jinja2 fsspec filelock typing_extensions setuptools
+
+bench-deps: test-deps $(BUILD)/frameworks
+	$(call ensure,$(BENCH_PACKAGES))
+
+PIP := $(PYTHON) -m pip install -q --disable-pip-version-check --root-user-action=ignore --retries 1
+
+$(BUILD)/frameworks:
+	$(call ensure,python3-pip)
+	@rm -rf $@.part
+	@$(PIP) --no-deps --target $@.part $(FRAMEWORKS)
+	@$(PIP) --target $@.part --upgrade $(FRAMEWORKS_NEED)
+	@mv $@.part $@
 
 demo: deps
 	@$(MAKE) -s all

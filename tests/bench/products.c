@@ -1,134 +1,202 @@
-/* Matrix products of many shapes against OpenBLAS, in turns: each shape as a loop program of its own, compiled like any other.
- * Prints GFLOP/s of both (best of many), their ratio and the geometric mean.  Arguments: names of shapes to take, or none for all.
+/* Matrix products of one shared object, ours, against the libraries that are there, in turns.
  *
- *     make && cc -std=c11 -D_GNU_SOURCE -O2 -I$(llvm-config-19 --includedir) tests/bench/products.c build/libtsrc.a build/libtessera.a \
- *         $(llvm-config-19 --ldflags --libs) -lopenblas -lminizip -lz -lm -o build/products
- *     OPENBLAS_CORETYPE=SkylakeX OPENBLAS_NUM_THREADS=1 build/products */
-#include "../../compiler/llvm/llvm.h"
-#include "../../compiler/opt/opt.h"
-#include "../../compiler/base/text.h"
-#include <cblas.h>
+ *     products MODEL.so NAME PEERS...          a peer is LIBRARY=PATH
+ *
+ * For each line `function batch m n k b_turned seconds` on standard input: `name=seconds` of every contender, the best of all rounds,
+ * `peak=` in GFLOP/s and `read=` in GB/s, probed in the same turns, and `wrong=`, the largest difference from a sum in double relative
+ * to the sum of the factors' sizes.  All of them use as many threads as OpenMP is told; batches go to the libraries one product
+ * a call, by a parallel loop. */
+#include "probes.h"
 #include <dlfcn.h>
 #include <math.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-typedef struct shape { const char *name; int batch, m, n, k; bool a_turned, b_turned; } shape;
+typedef struct shape { int batch, m, n, k, turned; } shape;
+typedef struct contender contender;
+/* One product, row by row: c = a * b, where b is n x k when turned.  false: this library has no such product. */
+typedef bool product(const contender *p, const shape *s, const float *a, const float *b, float *c);
+struct contender { const char *name; product *run; void *call; double best; };
 
-static const shape shapes[] = {
-	{ "64", 1, 64, 64, 64, 0, 0 }, { "128", 1, 128, 128, 128, 0, 0 }, { "256", 1, 256, 256, 256, 0, 0 },
-	{ "512", 1, 512, 512, 512, 0, 0 }, { "1024", 1, 1024, 1024, 1024, 0, 0 }, { "2048", 1, 2048, 2048, 2048, 0, 0 },
-	{ "1024-At", 1, 1024, 1024, 1024, 1, 0 }, { "1024-Bt", 1, 1024, 1024, 1024, 0, 1 }, { "1000", 1, 1000, 1000, 1000, 0, 0 },
-	{ "1x4096x4096", 1, 1, 4096, 4096, 0, 0 }, { "32x4096x4096", 1, 32, 4096, 4096, 0, 0 }, { "4096x32x4096", 1, 4096, 32, 4096, 0, 0 },
-	{ "64-of-64", 64, 64, 64, 64, 0, 0 }, { "12-of-128x64x128", 12, 128, 64, 128, 0, 0 }, { "12-of-128x128x64-Bt", 12, 128, 128, 64, 0, 1 },
-	{ "50x64x64-Bt", 1, 50, 64, 64, 0, 1 }, { "50x10x64-Bt", 1, 50, 10, 64, 0, 1 }, { "64x64x50-At", 1, 64, 64, 50, 1, 0 },
+static void cblas(const contender *p, const shape *s, const float *a, const float *b, float *c)
+{
+	typedef void call(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
+	union { void *object; call *f; } u = {p->call};
+	u.f(101, 111, s->turned ? 112 : 111, s->m, s->n, s->k, 1, a, s->k, b, s->turned ? s->k : s->n, 0, c, s->n);
+}
+
+static bool openblas(const contender *p, const shape *s, const float *a, const float *b, float *c)
+{
+	cblas(p, s, a, b, c);
+	return true;
+}
+
+/* Fortran's interface, columns first: the product of the transposed in the other order. */
+static bool blis(const contender *p, const shape *s, const float *a, const float *b, float *c)
+{
+	typedef void call(const char *, const char *, const int *, const int *, const int *, const float *, const float *, const int *,
+					  const float *, const int *, const float *, float *, const int *);
+	union { void *object; call *f; } u = {p->call};
+	float one = 1, zero = 0;
+	u.f(s->turned ? "T" : "N", "N", &s->n, &s->m, &s->k, &one, b, s->turned ? &s->k : &s->n, a, &s->k, &zero, c, &s->n);
+	return true;
+}
+
+static bool onednn(const contender *p, const shape *s, const float *a, const float *b, float *c)
+{
+	typedef int call(char, char, int64_t, int64_t, int64_t, float, const float *, int64_t, const float *, int64_t, float, float *, int64_t);
+	union { void *object; call *f; } u = {p->call};
+	return u.f('N', s->turned ? 'T' : 'N', s->m, s->n, s->k, 1, a, s->k, b, s->turned ? s->k : s->n, 0, c, s->n) == 0;
+}
+
+/* Only small products are generated; the kernel is kept by the library. */
+static bool libxsmm(const contender *p, const shape *s, const float *a, const float *b, float *c)
+{
+	typedef void kernel(const float *, const float *, float *);
+	typedef kernel *dispatch(int, int, int, const int *, const int *, const int *, const float *, const float *, const int *, const int *);
+	union { void *object; dispatch *f; } u = {p->call};
+	if (s->turned || s->m > 256 || s->n > 256 || s->k > 256)
+		return false;
+	float one = 1, zero = 0;
+	kernel *f = u.f(s->n, s->m, s->k, NULL, NULL, NULL, &one, &zero, NULL, NULL);
+	if (f)
+		f(b, a, c);
+	return f != NULL;
+}
+
+static const struct { const char *name, *symbol; product *run; } libraries[] = {
+	{"OpenBLAS", "cblas_sgemm", openblas}, {"BLIS", "sgemm_", blis}, {"oneDNN", "dnnl_sgemm", onednn}, {"libxsmm", "libxsmm_smmdispatch", libxsmm},
 };
+enum { LIBRARIES = sizeof libraries / sizeof *libraries, BURST = 400 };
 
-static double now(void)
+typedef int ours(void *ctx, const float *a, const float *b, float *c);
+
+static void each(const contender *p, const shape *s, const float *a, const float *b, float *c)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	size_t na = (size_t)s->m * (size_t)s->k, nb = (size_t)s->k * (size_t)s->n, nc = (size_t)s->m * (size_t)s->n;
+	if (s->batch == 1)
+		p->run(p, s, a, b, c);
+	else
+#pragma omp parallel for schedule(static)
+		for (int z = 0; z < s->batch; z++)
+			p->run(p, s, a + (size_t)z * na, b + (size_t)z * nb, c + (size_t)z * nc);
 }
 
-static const char *program(tsr_arena *a, const shape *s)
+/* A burst: the contender's own data are in the caches from the second call on, as for every other one. */
+static double burst(const contender *p, const shape *s, ours *f, void *ctx, const float *a, const float *b, float *c)
 {
-	return tsr_format(a,
-		"buffer %%a : f32[%d, %d, %d] input\nbuffer %%b : f32[%d, %d, %d] input\nbuffer %%c : f32[%d, %d, %d] value observed\n"
-		"unit product { kernel c { for z in 0..%d parallel { for i in 0..%d parallel { for j in 0..%d parallel {\n"
-		"let $0 : f32 = 0.\nfor k in 0..%d reduce { set $0 = add.f32($0, mul.f32(%%a[z, %s], %%b[z, %s])) }\n"
-		"store %%c[z, i, j] = $0 } } } } }\n",
-		s->batch, s->a_turned ? s->k : s->m, s->a_turned ? s->m : s->k, s->batch, s->b_turned ? s->n : s->k, s->b_turned ? s->k : s->n,
-		s->batch, s->m, s->n, s->batch, s->m, s->n, s->k, s->a_turned ? "k, i" : "i, k", s->b_turned ? "j, k" : "k, j");
-}
-
-typedef void (*unit)(void *, void **, int64_t *, int64_t *);
-
-static unit compile(tsr_compiler *tc, const char *text)
-{
-	tsr_loops *l = tsr_loops_read(tc, tsr_source_add(tc, "product.loop", text, strlen(text)));
-	tsr_llvm_options options = { .level = 2, .program = "product", .entry = "main" };
-	tsr_llvm *m = tsr_llvm_open(tc, &options);
-	tsr_opt_options opt = { .level = 2, .fuse = true };
-	char path[] = "/tmp/product-XXXXXX";
-	if (!l || !m || !tsr_opt_run(l, tsr_llvm_target(m), &opt))
-		exit(1);
-	tsr_llvm_emit(m, l, NULL);
-	tsr_llvm_optimise(m);
-	close(mkstemp(path));
-	tsr_llvm_write(m, TSR_CODE_OBJECT, path);
-	tsr_llvm_close(m);
-	const char *library = tsr_format(tc->arena, "%s.so", path);
-	if (system(tsr_format(tc->arena, "cc -shared -o %s %s", library, path)))
-		exit(1);
-	void *handle = dlopen(library, RTLD_NOW);
-	unlink(path);
-	unlink(library);
-	union { void *p; unit f; } u = { dlsym(handle, "product") };
-	return u.f;
-}
-
-static void blas(const shape *s, const float *a, const float *b, float *c)
-{
-	for (int z = 0; z < s->batch; z++)
-		cblas_sgemm(CblasRowMajor, s->a_turned ? CblasTrans : CblasNoTrans, s->b_turned ? CblasTrans : CblasNoTrans, s->m, s->n, s->k, 1,
-			a + (size_t)z * (size_t)(s->m * s->k), s->a_turned ? s->m : s->k, b + (size_t)z * (size_t)(s->n * s->k), s->b_turned ? s->k : s->n,
-			0, c + (size_t)z * (size_t)(s->m * s->n), s->n);
-}
-
-static float *matrix(size_t count)
-{
-	size_t bytes = (count * sizeof(float) + 4095) / 4096 * 4096;
-	float *m = aligned_alloc(4096, bytes);
-	for (size_t i = 0; i < bytes / sizeof *m; i++)
-		m[i] = (float)((int)(i * 37 % 17) - 8) / 8;
-	return m;
-}
-
-static double measure(const shape *s)
-{
-	tsr_compiler *tc = tsr_compiler_new();
-	unit f = compile(tc, program(tc->arena, s));
-	size_t na = (size_t)s->batch * (size_t)s->m * (size_t)s->k, nb = (size_t)s->batch * (size_t)s->n * (size_t)s->k,
-		   nc = (size_t)s->batch * (size_t)s->m * (size_t)s->n;
-	float *a = matrix(na), *b = matrix(nb), *c = matrix(nc), *want = matrix(nc);
-	void *buffers[] = { a, b, c };
-	double flops = 2. * s->batch * s->m * s->n * s->k, ours = 1e9, theirs = 1e9, begin = now(), wrong = 0;
-	for (int round = 0; round < 5 || (round < 3000 && now() - begin < 1.2); round++) {
+	double best = 1e9, begin = now();
+	for (int i = 0; i < BURST && (i < 2 || now() - begin < 1e-3); i++) {
 		double t = now();
-		f(NULL, buffers, NULL, NULL);
+		if (f)
+			f(ctx, a, b, c);
+		else
+			each(p, s, a, b, c);
 		t = now() - t;
-		ours = t < ours ? t : ours;
-		t = now();
-		blas(s, a, b, want);
-		t = now() - t;
-		theirs = t < theirs ? t : theirs;
+		best = t < best ? t : best;
 	}
-	for (size_t i = 0; i < nc; i++)
-		wrong = fmax(wrong, fabs((double)c[i] - want[i]) / (1 + fabs((double)want[i])));
-	printf("%-22s %8.1f  OpenBLAS %8.1f  ratio %.3f%s\n", s->name, flops / ours * 1e-9, flops / theirs * 1e-9, theirs / ours,
-		   wrong < 1e-4 ? "" : "  WRONG");
+	return best;
+}
+
+/* Some elements of the result, compared with sums in double. */
+static double wrong(const shape *s, const float *a, const float *b, const float *c)
+{
+	double worst = 0;
+	size_t elements = (size_t)s->batch * (size_t)s->m * (size_t)s->n, step = elements / 97 + 1;
+	for (size_t e = 0; e < elements; e += step) {
+		size_t j = e % (size_t)s->n, i = e / (size_t)s->n, z = i / (size_t)s->m, k = (size_t)s->k;
+		double sum = 0, size = 0;
+		for (size_t x = 0; x < k; x++) {
+			double y = (double)a[i * k + x] * b[s->turned ? (z * (size_t)s->n + j) * k + x : (z * k + x) * (size_t)s->n + j];
+			sum += y;
+			size += fabs(y);
+		}
+		worst = fmax(worst, fabs(sum - (double)c[e]) / (size + 1e-30));
+	}
+	return worst;
+}
+
+/* What only some shapes ask for: how fast an operand as large as this one is read. */
+static double reading(const float *b, size_t n)
+{
+	double best = 1e9;
+	for (int i = 0; i < 3; i++) {
+		double t = now();
+		volatile float sink = probe_read(b, n);
+		(void)sink;
+		best = fmin(best, now() - t);
+	}
+	return (double)n * sizeof(float) / best * 1e-9;
+}
+
+static void measure(const shape *s, contender *peers, int count, ours *f, void *ctx, double seconds)
+{
+	size_t nb = (size_t)s->batch * (size_t)s->k * (size_t)s->n;
+	float *a = probe_array((size_t)s->batch * (size_t)s->m * (size_t)s->k), *b = probe_array(nb);
+	float *c = probe_array((size_t)s->batch * (size_t)s->m * (size_t)s->n);
+	double own = 1e9, peak = 0, read = 0, begin = now();
+	for (int i = 0; i < count; i++)
+		peers[i].best = 1e9;
+	for (int round = 0; round < 3 || now() - begin < seconds; round++) {
+		own = fmin(own, burst(NULL, s, f, ctx, a, b, c));
+		for (int i = 0; i < 4; i++)
+			peak = fmax(peak, probe_peak());
+		if (s->m == 1)
+			read = fmax(read, reading(b, nb));
+		for (int i = 0; i < count; i++)
+			if (peers[i].run(&peers[i], &(shape){1, s->m, s->n, s->k, s->turned}, a, b, c))
+				peers[i].best = fmin(peers[i].best, burst(&peers[i], s, NULL, NULL, a, b, c));
+	}
+	f(ctx, a, b, c);
+	printf("ours=%g peak=%g read=%g wrong=%g", own, peak, read, wrong(s, a, b, c));
+	for (int i = 0; i < count; i++)
+		if (peers[i].best < 1e8)
+			printf(" %s=%g", peers[i].name, peers[i].best);
+	puts("");
 	fflush(stdout);
-	free(a), free(b), free(c), free(want);
-	tsr_compiler_free(tc);
-	return theirs / ours;
+	probe_free(a), probe_free(b), probe_free(c);
+}
+
+static int find(contender *peers, int argc, char **argv)
+{
+	int count = 0;
+	for (int i = 3; i < argc; i++)
+		for (int k = 0; k < LIBRARIES; k++) {
+			size_t n = strlen(libraries[k].name);
+			if (strncmp(argv[i], libraries[k].name, n) || argv[i][n] != '=')
+				continue;
+			void *library = dlopen(argv[i] + n + 1, RTLD_NOW | RTLD_LOCAL), *call = library ? dlsym(library, libraries[k].symbol) : NULL;
+			if (call)
+				peers[count++] = (contender){libraries[k].name, libraries[k].run, call, 0};
+		}
+	return count;
 }
 
 int main(int argc, char **argv)
 {
-	double product = 0;
-	int count = 0;
-	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-		bool wanted = argc == 1;
-		for (int j = 1; j < argc; j++)
-			wanted |= !strcmp(argv[j], shapes[i].name);
-		if (wanted) {
-			product += log(measure(&shapes[i]));
-			count++;
-		}
+	contender peers[LIBRARIES];
+	void *model = argc > 2 ? dlopen(argv[1], RTLD_NOW) : NULL, *ctx = NULL;
+	char name[200];
+	if (!model) {
+		fprintf(stderr, "%s\n", argc > 2 ? dlerror() : "products MODEL.so NAME PEERS...");
+		return 1;
 	}
-	printf("geometric mean of the ratios %.3f\n", exp(product / (count ? count : 1)));
+	snprintf(name, sizeof name, "%s_open", argv[2]);
+	union { void *object; int (*f)(void **, void *); } open = {dlsym(model, name)};
+	int count = find(peers, argc, argv);
+	if (!open.object || open.f(&ctx, NULL))
+		return 1;
+	char function[100];
+	shape s;
+	double seconds;
+	while (scanf("%99s %d %d %d %d %d %lf", function, &s.batch, &s.m, &s.n, &s.k, &s.turned, &seconds) == 7) {
+		snprintf(name, sizeof name, "%s_%s", argv[2], function);
+		union { void *object; ours *f; } u = {dlsym(model, name)};
+		if (!u.f)
+			return 1;
+		measure(&s, peers, count, u.f, ctx, seconds);
+	}
 	return 0;
 }

@@ -1,0 +1,185 @@
+"""What the parts of the benchmark share: the environment of whatever is measured, measuring in turns, peers that may be missing, and
+the table.
+
+Everything compared is measured in one run, in turns: round after round each contender once, and the best of the rounds counts.
+Absolute times on a shared machine mean little; the ratios do."""
+import os, re, subprocess, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+SHARED = os.path.join(ROOT, os.pardir, "shared")
+
+
+class Missing(Exception):
+    """Something cannot be measured here; the text says what."""
+
+
+def wide():
+    with open("/proc/cpuinfo") as f:
+        flags = f.read()
+    return "SkylakeX" if re.search(r"\bavx512f\b", flags) else "Haswell" if re.search(r"\bavx2\b", flags) else None
+
+
+def environment(threads=1):
+    """For a process to be measured: so many threads, and peers told which processor this is, since old versions take a new one for
+    an ancient one.  BLIS's type 0 is its AVX-512 configuration, 3 its AVX2 one."""
+    env = dict(os.environ, LC_ALL="C.UTF-8", OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads),
+               BLIS_NUM_THREADS=str(threads))
+    core = wide()
+    if core:
+        env["OPENBLAS_CORETYPE"] = core
+        env["BLIS_ARCH_TYPE"] = "0" if core == "SkylakeX" else "3"
+    return env
+
+
+def best_of(measurements):
+    return min(measurements)
+
+
+def seconds(command, cwd=ROOT, env=None):
+    """How long a command takes from its start to its end."""
+    if not os.path.exists(command[0]) and "/" in command[0]:
+        raise Missing(f"there is no {os.path.basename(command[0])}")
+    begin = time.perf_counter()
+    p = subprocess.run(command, cwd=cwd, env=env or environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    taken = time.perf_counter() - begin
+    if p.returncode:
+        text = (p.stderr or p.stdout).decode(errors="replace").strip().split("\n")
+        raise Missing(f"{os.path.basename(command[0])} ends with {p.returncode}: {text[0]}")
+    return taken
+
+
+class Worker:
+    """A process that measures once for each line it is sent, and answers with a line: a number first, or `missing` and why."""
+
+    def __init__(self, command, threads=1, env=None, greeting=False):
+        self.process = subprocess.Popen(command, env=dict(environment(threads), **(env or {})), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        self.greeting = self.answer() if greeting else ""
+
+    def answer(self):
+        text = self.process.stdout.readline().strip()
+        if not text:
+            raise Missing(f"{os.path.basename(self.process.args[-1])} gives no answer")
+        if text.startswith("missing"):
+            raise Missing(text[len("missing"):].strip())
+        return text
+
+    def ask(self, text=""):
+        try:
+            self.process.stdin.write(text + "\n")
+            self.process.stdin.flush()
+        except OSError:
+            raise Missing(f"{os.path.basename(self.process.args[-1])} has ended")
+        return float(self.answer().split()[0])
+
+    def end(self):
+        try:
+            self.process.stdin.close()
+        except OSError:
+            pass
+        self.process.wait()
+
+
+def in_turns(rounds, contenders):
+    """The measurements of each contender, in the order of the rounds; the first round warms up and is dropped.  Whoever cannot be
+    measured has the reason in place of a list."""
+    results = {name: [] for name in contenders}
+    for number in range(rounds + 1):
+        for name, measure in contenders.items():
+            if isinstance(results[name], Missing):
+                continue
+            try:
+                value = measure()
+            except (Missing, OSError) as why:
+                results[name] = why if isinstance(why, Missing) else Missing(str(why))
+                continue
+            if number:
+                results[name].append(value)
+    return results
+
+
+def least(results, name):
+    if isinstance(results[name], Exception):
+        raise Missing(f"{name}: {results[name]}")
+    return best_of(results[name])
+
+
+def geometric_mean(values):
+    product = 1.0
+    values = list(values)
+    for v in values:
+        product *= v ** (1 / len(values))
+    return product
+
+
+class Table:
+    """One line for each figure: the work, ours, the best peer, the ratio, the goal, and whether it is met."""
+
+    def __init__(self):
+        self.met = self.missed = self.unmeasured = 0
+
+    def heading(self, text):
+        print(f"\n{text}\n{'work':<44} {'ours':>18} {'best peer':>26} {'ratio':>7} {'goal':>9}", flush=True)
+
+    def row(self, work, ours, peer="", ratio=None, goal=None, most=False, met=None):
+        """`goal`: what the ratio has to reach, or with `most` what it may not exceed; a text where `met` says which it is."""
+        verdict = ""
+        if goal is not None:
+            if met is None:
+                met = ratio <= goal if most else ratio >= goal
+            verdict = "MET" if met else "MISSED"
+            self.met, self.missed = self.met + bool(met), self.missed + (not met)
+        text = "" if goal is None else goal if isinstance(goal, str) else f"{'<=' if most else '>='} {goal:g}"
+        number = "" if ratio is None else f"{ratio:.3f}"
+        print(f"{work:<44} {ours:>18} {peer:>26} {number:>7} {text:>9} {verdict}".rstrip(), flush=True)
+
+    def missing(self, work, why):
+        self.unmeasured += 1
+        print(f"{work:<44} not measured: {why}", flush=True)
+
+    def remark(self, text):
+        print(f"    {text}", flush=True)
+
+    def end(self):
+        print(f"\n{self.met} met, {self.missed} missed, {self.unmeasured} not measured", flush=True)
+
+
+class Bench:
+    """What every part is given: the compiler, a folder for what is built, how many rounds, and the table."""
+
+    def __init__(self, build, tmp, rounds, table):
+        self.build, self.tmp, self.rounds, self.table = os.path.abspath(build), tmp, rounds, table
+        self.tsrc = os.path.join(self.build, "tsrc")
+        self.cores = len(os.sched_getaffinity(0))
+
+    def path(self, name):
+        return os.path.join(self.tmp, name)
+
+    def written(self, name, text):
+        with open(self.path(name), "w") as f:
+            f.write(text)
+        return self.path(name)
+
+    def frameworks(self):
+        """For Python programs that import PyTorch or JAX: what `make bench-deps` has installed comes before Debian's."""
+        return {"PYTHONPATH": os.path.join(self.build, "frameworks")}
+
+    def program(self, source, name, *options):
+        """An executable."""
+        seconds([self.tsrc, *options, source, "-o", self.path(name)])
+        return self.path(name)
+
+    def shared(self, source, name, *options):
+        """The exported functions of a program as a shared object, for this machine and with the OpenMP of the process."""
+        seconds([self.tsrc, "-c", "--cpu=native", *options, source, "-o", self.path(name + ".o")])
+        seconds(["cc", "-shared", "-Wl,-Bsymbolic", self.path(name + ".o"), os.path.join(self.build, "libtessera.a"), "-fopenmp", "-lm",
+                 "-o", self.path(name + ".so")])
+        return self.path(name + ".so")
+
+    def native(self, source, name, *options):
+        """A C file of this folder for this machine, with probes.c: an executable, or with -shared a library."""
+        seconds(["cc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-march=native", "-ffp-contract=fast", "-fopenmp", *options,
+                 *(os.path.join(HERE, f) for f in {source, "probes.c"}), "-o", self.path(name),
+                 "-ldl", "-lm"])
+        return self.path(name)
