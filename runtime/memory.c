@@ -3,7 +3,10 @@
  * A block is a header and its bytes.  Large ones stand at 2 MiB boundaries and ask the kernel for huge pages: a matrix
  * product over 4 KiB pages spends a tenth of its time on address translation.  From a page on, blocks begin at different
  * distances from a page boundary (COLOUR apart): arrays that are walked together would otherwise meet in the same sets of the
- * cache, and a load would wait for a store 4 KiB away. */
+ * cache, and a load would wait for a store 4 KiB away.
+ *
+ * In a program that is linked with an address sanitizer the bytes of a block are its own, and what lies before and behind them,
+ * its header too, is nobody's: generated code that leaves the block is stopped. */
 #include "internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +20,36 @@ enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21, COLOUR = 3 * ALIGNMENT, COLOURS = 16
 /* Lies directly before the bytes it describes; its size is a multiple of ALIGNMENT. */
 struct tsr_block {
 	tsr_block *next, *previous;
-	void *base; /* what the allocator gave */
+	void *base; /* what the allocator gave, and how much of it */
+	size_t total;
 	size_t size;
-	char padding[ALIGNMENT - 4 * sizeof(void *)];
+	char padding[ALIGNMENT - 5 * sizeof(void *)];
 };
 _Static_assert(sizeof(struct tsr_block) == ALIGNMENT, "the bytes after a header are aligned");
+
+/* There where the program is linked with a sanitizer; the allocator itself must reach headers in any build. */
+extern void __asan_poison_memory_region(void const volatile *from, size_t bytes) __attribute__((weak));
+extern void __asan_unpoison_memory_region(void const volatile *from, size_t bytes) __attribute__((weak));
+#define OF_THE_ALLOCATOR __attribute__((no_sanitize("address")))
+
+/* Of the block, `bytes` from its beginning may be touched. */
+static OF_THE_ALLOCATOR void shut_around(const tsr_block *block, size_t bytes)
+{
+	char *data = (char *)(uintptr_t)(block + 1), *base = block->base;
+	if (!__asan_poison_memory_region || !__asan_unpoison_memory_region)
+		return;
+	__asan_unpoison_memory_region(data, bytes);
+	__asan_poison_memory_region(base, (size_t)(data - base));
+	__asan_poison_memory_region(data + bytes, block->total - (size_t)(data + bytes - base));
+}
+
+static OF_THE_ALLOCATOR void give_back(tsr_ctx *ctx, tsr_block *block)
+{
+	void *base = block->base;
+	if (__asan_unpoison_memory_region)
+		__asan_unpoison_memory_region(base, block->total);
+	tsr_rt_memory(ctx, base, 0);
+}
 
 static _Noreturn void no_memory(tsr_ctx *ctx, size_t bytes)
 {
@@ -46,7 +74,7 @@ void *tsr_rt_memory(tsr_ctx *ctx, void *old, size_t size)
 }
 
 /* Fresh pages from the allocator are zero already, and calloc knows which are: only a configured allocator needs memset. */
-void *tsr_alloc_block(tsr_ctx *ctx, int64_t bytes)
+OF_THE_ALLOCATOR void *tsr_alloc_block(tsr_ctx *ctx, int64_t bytes)
 {
 	if (bytes < 0)
 		tsr_fail(ctx, NULL, "a block of %lld bytes was asked for", (long long)bytes);
@@ -69,14 +97,15 @@ void *tsr_alloc_block(tsr_ctx *ctx, int64_t bytes)
 		madvise(data, size & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
 	data += colour;
 	tsr_block *block = (tsr_block *)(void *)(data - sizeof(tsr_block));
-	*block = (tsr_block){.next = ctx->blocks, .base = base, .size = size};
+	*block = (tsr_block){.next = ctx->blocks, .base = base, .total = total, .size = size};
 	if (ctx->blocks)
 		ctx->blocks->previous = block;
 	ctx->blocks = block;
+	shut_around(block, size);
 	return data;
 }
 
-void tsr_release_block(tsr_ctx *ctx, void *data)
+OF_THE_ALLOCATOR void tsr_release_block(tsr_ctx *ctx, void *data)
 {
 	if (!data)
 		return;
@@ -87,14 +116,14 @@ void tsr_release_block(tsr_ctx *ctx, void *data)
 		block->previous->next = block->next;
 	else
 		ctx->blocks = block->next;
-	tsr_rt_memory(ctx, block->base, 0);
+	give_back(ctx, block);
 }
 
-void tsr_rt_free_blocks(tsr_ctx *ctx)
+OF_THE_ALLOCATOR void tsr_rt_free_blocks(tsr_ctx *ctx)
 {
 	for (tsr_block *block = ctx->blocks, *next; block; block = next) {
 		next = block->next;
-		tsr_rt_memory(ctx, block->base, 0);
+		give_back(ctx, block);
 	}
 	ctx->blocks = NULL;
 }
@@ -106,16 +135,18 @@ void *tsr_alloc_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes)
 	return ctx->buffers[buf] = tsr_alloc_block(ctx, bytes);
 }
 
-void *tsr_reserve_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes, int32_t zero)
+OF_THE_ALLOCATOR void *tsr_reserve_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes, int32_t zero)
 {
 	char *data = ctx->buffers[buf];
 	if (!data || ((tsr_block *)(void *)(data - sizeof(tsr_block)))->size < (size_t)bytes) {
 		ctx->buffers[buf] = NULL; /* in case there is no memory for another */
 		tsr_release_block(ctx, data);
 		ctx->buffers[buf] = tsr_alloc_block(ctx, bytes);
-	} else if (zero) {
-		memset(data, 0, (size_t)bytes);
+		return ctx->buffers[buf];
 	}
+	shut_around((tsr_block *)(void *)(data - sizeof(tsr_block)), (size_t)bytes);
+	if (zero)
+		memset(data, 0, (size_t)bytes);
 	return ctx->buffers[buf];
 }
 

@@ -163,6 +163,7 @@ static tsr_llvm *machine(tsr_drive_state *d)
 	const char *stem = tsr_drive_stem(d, o->input);
 	tsr_llvm_options l = {
 		.level = o->level, .debug = o->debug, .triple = o->triple, .program = stem, .seed = o->seed_given ? o->seed : 0,
+		.sanitize = o->sanitize,
 		.cpu = o->cpu ? o->cpu : object ? "baseline" : NULL,
 		.entry = !object ? "main" : tsr_drive_has_main(d) ? tsr_format(d->tc->arena, "%s_main", tsr_drive_identifier(d, stem)) : NULL,
 		.exports = object ? tsr_drive_identifier(d, stem) : NULL,
@@ -182,7 +183,7 @@ static bool compile(tsr_drive_state *d)
 		return false;
 	const tsr_target *target = tsr_llvm_target(d->llvm);
 	tsr_opt_options opt = {.level = d->options->level, .fuse = !d->options->no_fuse, .passes = d->options->passes,
-		.threads = d->options->threads};
+		.threads = d->options->threads, .sanitize = d->options->sanitize};
 	tsr_opt_run(d->loops, target, &opt);
 	STAGE(OPT, tsr_loops_print(d->loops, stdout));
 	STAGE(SCHEDULE, tsr_opt_print_schedule(d->loops, target, stdout));

@@ -114,7 +114,9 @@ bool tsr_drive_link(tsr_drive_state *d, const char *object, const char *executab
 	ARG(object);
 	ARG(runtime);
 	ARG("-Wl,--gc-sections,--as-needed,-O1");
-	if (!d->options->debug)
+	if (d->options->sanitize)
+		ARG("-fsanitize=address");
+	else if (!d->options->debug)
 		ARG("-s");
 	if (tsr_llvm_needs_formats(d->llvm)) {
 		ARG("-l:libminizip.a");

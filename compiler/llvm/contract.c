@@ -12,6 +12,7 @@
  * they wait for each other before it is read and before it is written again.  Columns and batches: each packs what it needs. */
 #include "contract.h"
 #include "team.h"
+#include "../base/plant.h"
 #include <string.h>
 
 typedef struct engine {
@@ -403,6 +404,7 @@ static void work_space(engine *g)
 	int64_t cols = (at_most(s->nc, g->cls[TSR_CLASS_N].count) + s->nr - 1) / s->nr * s->nr;
 	int64_t a = s->pack_a ? (rows * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	int64_t b = s->pack_b ? (cols * depth * k->elem_bytes + 255) / 128 * 128 : 0;
+	int64_t gap = g->e->sanitize ? TSR_REDZONE : 0;
 	g->direct = g->cls[TSR_CLASS_M].n <= 1 && g->cls[TSR_CLASS_N].n <= 1 && g->cls[TSR_CLASS_N].unit[TSR_SIDE_C]
 		&& constant(g->cls[TSR_CLASS_M].count) >= 0;
 	if (!g->direct && g->cls[TSR_CLASS_N].n > 1)
@@ -412,19 +414,25 @@ static void work_space(engine *g)
 	if (packs_together(g)) {
 		tsr_seat *team = g->e->team;
 		g->packed_b = team->shared;
-		team->shared_bytes = (uint64_t)b > team->shared_bytes ? (uint64_t)b : team->shared_bytes;
+		team->shared_bytes = (uint64_t)(b + gap) > team->shared_bytes ? (uint64_t)(b + gap) : team->shared_bytes;
+		tsr_emit_redzone(g->e, g->packed_b, 0, b, gap);
 		b = 0;
 	}
 	if (a + b + buffer + rows_bytes == 0)
 		return;
-	LLVMTypeRef byte = LLVMInt8TypeInContext(k->context);
-	LLVMValueRef area = scratch(g, (uint64_t)(a + b + buffer + rows_bytes)), to_b = tsr_kit_int(k, a), to_buffer = tsr_kit_int(k, a + b);
-	g->packed_a = area;
-	if (!g->packed_b)
-		g->packed_b = LLVMBuildInBoundsGEP2(k->b, byte, area, &to_b, 1, "");
-	g->buffer = LLVMBuildInBoundsGEP2(k->b, byte, area, &to_buffer, 1, "");
-	LLVMValueRef to_rows = tsr_kit_int(k, a + b + buffer);
-	g->rows = LLVMBuildInBoundsGEP2(k->b, byte, area, &to_rows, 1, "");
+	int64_t piece[4] = { a, b, buffer, rows_bytes }, at[5] = { 0 };
+	for (int i = 0; i < 4; i++)
+		at[i + 1] = at[i] + piece[i] + (piece[i] ? gap : 0);
+	LLVMValueRef area = scratch(g, (uint64_t)at[4]), place[4];
+	for (int i = 0; i < 4; i++) {
+		place[i] = tsr_emit_offset(g->e, TSR_PREC_U8, area, tsr_kit_int(k, at[i]));
+		if (piece[i])
+			tsr_emit_redzone(g->e, area, at[i], piece[i], gap);
+	}
+	g->packed_a = place[0];
+	g->packed_b = g->packed_b ? g->packed_b : place[1];
+	g->buffer = place[2];
+	g->rows = place[3];
 }
 
 /* The index with this contraction's loops at 0. */
@@ -446,6 +454,7 @@ static LLVMValueRef base_of(engine *g, const tsr_loops *l, tsr_buffer_id buffer,
 		total = tsr_kit_mul(&g->k, total, tsr_emit_size(g->e, b->dims[axis]));
 		total = tsr_kit_add(&g->k, total, tsr_emit_lin(g->e, &outer));
 	}
+	total = TSR_PLANTED(22) ? tsr_kit_add(&g->k, total, tsr_kit_int(&g->k, 1)) : total;      /* one further */
 	return tsr_kit_at(&g->k, g->e->buffers[buffer], total);
 }
 

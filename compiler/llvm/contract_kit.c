@@ -169,7 +169,7 @@ static void mark(tsr_kit *k, LLVMValueRef f, LLVMAttributeIndex at, const char *
 	LLVMAddAttributeAtIndex(f, at, LLVMCreateEnumAttribute(k->context, kind, 0));
 }
 
-/* Target attributes are those of the function being filled: a helper must run on the same machine. */
+/* Target attributes are those of the function being filled: a helper must run on the same machine, and is watched like it. */
 LLVMValueRef tsr_kit_function(tsr_kit *k, const char *name, LLVMTypeRef *params, unsigned nparams, unsigned pointers)
 {
 	static const char *const texts[] = { "target-cpu", "target-features", "prefer-vector-width", "min-legal-vector-width" };
@@ -177,6 +177,9 @@ LLVMValueRef tsr_kit_function(tsr_kit *k, const char *name, LLVMTypeRef *params,
 	LLVMSetLinkage(f, LLVMInternalLinkage);
 	mark(k, f, LLVMAttributeFunctionIndex, "nounwind");
 	mark(k, f, LLVMAttributeFunctionIndex, "noinline");
+	unsigned watched = LLVMGetEnumAttributeKindForName("sanitize_address", strlen("sanitize_address"));
+	if (LLVMGetEnumAttributeAtIndex(k->fn, LLVMAttributeFunctionIndex, watched))
+		mark(k, f, LLVMAttributeFunctionIndex, "sanitize_address");
 	for (unsigned i = 0; i < pointers; i++)
 		mark(k, f, i + 1, "noalias");
 	for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {

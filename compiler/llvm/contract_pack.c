@@ -4,6 +4,7 @@
  * transposes in registers; anything else goes element by element.  Where a class has several axes, this is done stretch by
  * stretch of the innermost one. */
 #include "contract.h"
+#include "../base/plant.h"
 
 typedef struct panel { tsr_kit *k; const tsr_pack *p; LLVMValueRef to, first, valid; } panel;
 
@@ -157,7 +158,8 @@ void tsr_pack_emit(tsr_kit *k, const tsr_pack *p)
 {
 	LLVMValueRef width = tsr_kit_int(k, p->width);
 	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), p->across_count, width);
-	panel n = { k, p, tsr_kit_at(k, p->to, tsr_kit_mul(k, c.i, p->depth)), tsr_kit_add(k, p->across_first, c.i),
+	LLVMValueRef at = TSR_PLANTED(23) ? tsr_kit_add(k, c.i, width) : c.i;             /* one panel further */
+	panel n = { k, p, tsr_kit_at(k, p->to, tsr_kit_mul(k, at, p->depth)), tsr_kit_add(k, p->across_first, c.i),
 				tsr_kit_min(k, width, LLVMBuildSub(k->b, p->across_count, c.i, "")) };
 	if (p->across->unit[p->side])
 		pack_across(&n);

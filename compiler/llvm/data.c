@@ -61,14 +61,14 @@ int64_t tsr_emit_constant_bytes(const tsr_buffer *b)
 	return bytes;
 }
 
-/* Literals are the executable's own read-only data, unless the program may write them. */
-static int role(const tsr_buffer *b)
+/* Literals are the executable's own read-only data, unless the program may write them, or a sanitizer is to watch over their ends. */
+static int role(const tsr_emit *e, const tsr_buffer *b)
 {
 	if (b->kind == TSR_BUFFER_PARAM)
 		return TSR_ROLE_PARAM;
 	if (b->kind == TSR_BUFFER_FILE)
 		return TSR_ROLE_DATA;
-	return b->kind == TSR_BUFFER_LITERAL && !b->observed ? TSR_ROLE_CONST : TSR_ROLE_TENSOR;
+	return b->kind == TSR_BUFFER_LITERAL && !b->observed && !e->sanitize ? TSR_ROLE_CONST : TSR_ROLE_TENSOR;
 }
 
 static LLVMValueRef buffer_row(tsr_emit *e, const tsr_buffer *b)
@@ -81,7 +81,7 @@ static LLVMValueRef buffer_row(tsr_emit *e, const tsr_buffer *b)
 	bool filled = b->kind == TSR_BUFFER_LITERAL && b->data;
 	LLVMValueRef row[7] = {tsr_emit_text(e, b->name), tsr_emit_integers(e, b->rank, dims),
 		filled ? literal(e, b) : LLVMConstNull(e->ptr), tsr_emit_i64(e, bytes), tsr_emit_i64(e, b->rank),
-		LLVMConstInt(e->i32, b->prec, false), LLVMConstInt(e->i32, (unsigned)role(b), false)};
+		LLVMConstInt(e->i32, b->prec, false), LLVMConstInt(e->i32, (unsigned)role(e, b), false)};
 	return LLVMConstStructInContext(e->context, row, 7, false);
 }
 

@@ -2,6 +2,7 @@
 #include "private.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/ErrorHandling.h>
+#include <llvm-c/Support.h>
 #include <string.h>
 
 /* LLVM's remarks and warnings concern its own passes; an error is ours. */
@@ -30,6 +31,14 @@ static void fill_types(tsr_emit *e)
 	e->none = LLVMVoidTypeInContext(e->context);
 }
 
+/* Checks as calls: in line, the register tiles become so long that compiling them takes most of a minute. LLVM knows this as an option
+ * of the process only. */
+static void check_by_calls(void)
+{
+	const char *words[] = {"tsrc", "-asan-instrumentation-with-call-threshold=0"};
+	LLVMParseCommandLineOptions(2, words, NULL);
+}
+
 tsr_llvm *tsr_llvm_open(tsr_compiler *tc, const tsr_llvm_options *options)
 {
 	tsr_llvm *l = TSR_NEW(tc->arena, tsr_llvm);
@@ -39,6 +48,8 @@ tsr_llvm *tsr_llvm_open(tsr_compiler *tc, const tsr_llvm_options *options)
 	LLVMInstallFatalErrorHandler(fatal);
 	if (!tsr_llvm_find_machine(l))
 		return NULL;
+	if (options->sanitize)
+		check_by_calls();
 	return l;
 }
 
@@ -57,6 +68,7 @@ static void begin(tsr_llvm *l, const tsr_loops *loops, const tsr_host *host)
 	tsr_emit *e = &l->emit;
 	e->loops = loops;
 	e->host = host;
+	e->sanitize = l->options.sanitize;
 	e->target = l->target;
 	e->context = LLVMContextCreate();
 	LLVMContextSetDiagnosticHandler(e->context, diagnosed, NULL);

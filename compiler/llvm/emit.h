@@ -25,6 +25,7 @@ typedef struct tsr_emit {
 	const tsr_host *host;            /* NULL in tests: units alone */
 	const tsr_target *target;
 	const tsr_llvm_options *options;
+	bool sanitize;                   /* as the options say */
 	LLVMContextRef context;
 	LLVMModuleRef module;
 	LLVMBuilderRef builder;
@@ -127,6 +128,8 @@ void tsr_emit_check(tsr_emit *e, const tsr_range *range, const char *what, tsr_s
 static inline bool tsr_emit_foreign(const tsr_buffer *b) { return b->kind == TSR_BUFFER_INPUT || b->home == TSR_HOME_CALLER; }
 /* Calls the runtime's `name`, declared on first use from the types of its arguments. */
 LLVMValueRef tsr_emit_call(tsr_emit *e, const char *name, LLVMTypeRef result, unsigned n, LLVMValueRef *args);
+/* In a build with --sanitize: of shared memory the `used` bytes from `from` on may be touched now, and the `gap` behind them not. */
+void tsr_emit_redzone(tsr_emit *e, LLVMValueRef memory, int64_t from, int64_t used, int64_t gap);
 /* A NUL-terminated constant; the same one for the same text. */
 LLVMValueRef tsr_emit_text(tsr_emit *e, const char *text);
 LLVMValueRef tsr_emit_where(tsr_emit *e, tsr_span span);                             /* "file:line:column" */

@@ -6,6 +6,8 @@
  * buffers as noalias pointers, so that LLVM knows what the loop IR promises: buffers never alias.  Kernels stay functions
  * of their own (noinline), since inlining would lose that; KERNEL statements that compute the same share one (kernel_key.c). */
 #include "emit.h"
+#include "../opt/opt.h"
+#include "../base/plant.h"
 #include "kernel_key.h"
 #include "team.h"
 #include <string.h>
@@ -151,6 +153,8 @@ void tsr_emit_function_attributes(tsr_emit *e, LLVMValueRef f)
 	char width[16];
 	snprintf(width, sizeof width, "%u", 8 * e->target->vector_bytes);
 	LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(e, "nounwind", 0));
+	if (e->sanitize)
+		LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(e, "sanitize_address", 0));
 	LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMCreateStringAttribute(e->context, "prefer-vector-width", 19, width,
 		(unsigned)strlen(width)));
 }
@@ -260,7 +264,8 @@ static void bind_parameters(tsr_emit *e, tsr_arena *a, const tsr_kernel_key *k, 
 	for (uint32_t i = 0; i < k->buffers.n; i++) {
 		const tsr_buffer *b = e->loops->buffers.at[k->buffers.at[i].id];
 		if (b->home == TSR_HOME_THREAD) {
-			e->buffers[b->id] = tsr_emit_offset(e, TSR_PREC_U8, e->team->own, tsr_emit_i64(e, b->offset));
+			e->buffers[b->id] = tsr_emit_offset(e, TSR_PREC_U8, e->team->own, tsr_emit_i64(e, b->offset + (TSR_PLANTED(24) ? tsr_prec_bytes(b->prec) : 0)));
+			tsr_emit_redzone(e, e->team->own, b->offset, tsr_buffer_bytes(b), TSR_REDZONE - tsr_buffer_bytes(b) % 64);
 			continue;
 		}
 		e->buffers[b->id] = LLVMGetParam(f, n++);

@@ -27,6 +27,8 @@ static const char *pipeline(int level)
 void tsr_llvm_optimise(tsr_llvm *l)
 {
 	const char *passes = pipeline(l->options.level);
+	if (l->options.sanitize)                 /* last: what is left of the accesses is checked */
+		passes = tsr_format(l->emit.tc->arena, "%s%sasan", passes ? passes : "", passes ? "," : "");
 	if (!passes)
 		return;
 	LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();

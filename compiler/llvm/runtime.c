@@ -48,6 +48,16 @@ LLVMValueRef tsr_emit_text(tsr_emit *e, const char *text)
 	return known->value.p;
 }
 
+void tsr_emit_redzone(tsr_emit *e, LLVMValueRef memory, int64_t from, int64_t used, int64_t gap)
+{
+	if (!e->sanitize)
+		return;
+	LLVMValueRef open[2] = {tsr_emit_offset(e, TSR_PREC_U8, memory, tsr_emit_i64(e, from)), tsr_emit_i64(e, used)};
+	LLVMValueRef shut[2] = {tsr_emit_offset(e, TSR_PREC_U8, memory, tsr_emit_i64(e, from + used)), tsr_emit_i64(e, gap)};
+	tsr_emit_call(e, "__asan_unpoison_memory_region", e->none, 2, open);
+	tsr_emit_call(e, "__asan_poison_memory_region", e->none, 2, shut);
+}
+
 LLVMValueRef tsr_emit_where(tsr_emit *e, tsr_span span)
 {
 	if (!span.file)

@@ -10,6 +10,8 @@
  * the slots one after the other when it knows how large each has to be.  No axis is empty when a program runs (files without
  * elements and sizes below 1 are refused, and what is left of an axis is tested), so a loop over one stores something.
  *
+ * With --sanitize there is no arena: the runtime keeps buffers apart, so that leaving one is seen.
+ *
  * A buffer that nothing touches gets no memory.  What an exported function returns, and nobody else sees, is computed where the
  * caller wants it.  Parameters, state, files, literals and what the program level sees keep memory of
  * their own.
@@ -378,7 +380,7 @@ void tsr_pass_buffers(tsr_pass *p)
 			continue;
 		}
 		b->home = !tsr_buffer_kept(b) && lives[i].v.n == 0 ? TSR_HOME_NONE : TSR_HOME_OWN;
-		if (b->home != TSR_HOME_OWN || tsr_buffer_kept(b) || exposed[i])
+		if (b->home != TSR_HOME_OWN || tsr_buffer_kept(b) || exposed[i] || p->options->sanitize)
 			continue;
 		if (tsr_buffer_bytes(b) > 0)
 			known[nknown++] = b;

@@ -7,7 +7,16 @@
 /* Whether kernels are divided among threads: never, where it pays, or wherever it is possible (for tests). */
 typedef enum { TSR_THREADS_NONE, TSR_THREADS_AUTO, TSR_THREADS_ALL } tsr_threads;
 
-typedef struct tsr_opt_options { int level; bool fuse; tsr_threads threads; const char *passes; /* comma-separated, or NULL: the pipeline of the level */ } tsr_opt_options;
+/* Bytes behind whatever lies in memory that several share, when a sanitizer is to see who leaves his own. */
+enum { TSR_REDZONE = 64 };
+
+typedef struct tsr_opt_options {
+	int level;
+	bool fuse;
+	bool sanitize;               /* no arena; redzones between the rows of a thread */
+	tsr_threads threads;
+	const char *passes;          /* comma-separated, or NULL: the pipeline of the level */
+} tsr_opt_options;
 
 /* Runs the pipeline in place; in debug builds the checker runs after every pass. false: an unknown pass was named (reported). */
 bool tsr_opt_run(tsr_loops *l, const tsr_target *target, const tsr_opt_options *options);

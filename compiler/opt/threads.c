@@ -236,7 +236,7 @@ static void give_rows(const divide *d, const tsr_stmt *kernel, tsr_team *team)
 			continue;
 		b->home = TSR_HOME_THREAD;
 		b->offset = team->row_bytes;
-		team->row_bytes += (tsr_buffer_bytes(b) + ALIGN - 1) / ALIGN * ALIGN;
+		team->row_bytes += (tsr_buffer_bytes(b) + ALIGN - 1) / ALIGN * ALIGN + (d->p->options->sanitize ? TSR_REDZONE : 0);
 	}
 }
 
