@@ -312,6 +312,12 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	return k;
 }
 
+bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest)
+{
+	tsr_contraction *k = recognise(p, nest);
+	return k && tsr_contract_schedule(p->l, k, p->target);
+}
+
 static void visit(tsr_pass *p, const tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {

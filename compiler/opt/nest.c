@@ -145,6 +145,22 @@ void tsr_body_remove(tsr_body_uses *u, uint32_t at)
 	tsr_stmts_remove(u->body, at);
 }
 
+int64_t tsr_clearing_before(const tsr_loops *l, const tsr_body_uses *u, uint32_t at, tsr_buffer_id x, double neutral)
+{
+	for (uint32_t i = at; i-- > 0;) {
+		tsr_use use = tsr_uses_of(&u->at[i], x);
+		if (!use.loads && !tsr_use_writes(use))
+			continue;
+		tsr_nest n;
+		const tsr_stmt *s = tsr_nest_single(u->body->at[i], &n);
+		bool clears = s && s->kind == TSR_STMT_STORE && s->store.buffer == x && s->store.value->kind == TSR_EXPR_CONST
+			&& (tsr_prec_is_float(s->store.value->prec) ? s->store.value->value.d : (double)s->store.value->value.i) == neutral
+			&& tsr_nest_covers(l, &n, s, NULL);
+		return clears ? (int64_t)i : -1;
+	}
+	return -1;
+}
+
 bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b)
 {
 	switch (e->kind) {
@@ -220,7 +236,7 @@ void tsr_stmt_rewrite(tsr_stmt *s, tsr_rewrite f, void *user)
 		tsr_stmt_rewrite(body->at[i], f, user);
 }
 
-static tsr_lin place_lin(tsr_arena *a, const tsr_lin *x, uint32_t n, const uint32_t *syms, const tsr_lin *to)
+tsr_lin tsr_lin_place(tsr_arena *a, const tsr_lin *x, uint32_t n, const uint32_t *syms, const tsr_lin *to)
 {
 	tsr_lin out = tsr_lin_const(x->offset);
 	out = tsr_lin_add_size(a, out, 1, x->base);
@@ -247,11 +263,11 @@ tsr_expr *tsr_expr_place(tsr_arena *a, const tsr_loops *l, const tsr_expr *e, ui
 		uint32_t rank = l->buffers.at[e->load.buffer]->rank;
 		out->load.index = TSR_NEW_N(a, tsr_lin, rank + 1);
 		for (uint32_t i = 0; i < rank; i++)
-			out->load.index[i] = place_lin(a, &e->load.index[i], n, syms, to);
+			out->load.index[i] = tsr_lin_place(a, &e->load.index[i], n, syms, to);
 		break;
 	}
 	case TSR_EXPR_INDEX:
-		out->index = place_lin(a, &e->index, n, syms, to);
+		out->index = tsr_lin_place(a, &e->index, n, syms, to);
 		break;
 	case TSR_EXPR_OP:
 		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
@@ -263,7 +279,7 @@ tsr_expr *tsr_expr_place(tsr_arena *a, const tsr_loops *l, const tsr_expr *e, ui
 	case TSR_EXPR_SELECT:
 		out->select.ranges = TSR_NEW_N(a, tsr_range, e->select.n + 1);
 		for (uint32_t i = 0; i < e->select.n; i++) {
-			out->select.ranges[i].index = place_lin(a, &e->select.ranges[i].index, n, syms, to);
+			out->select.ranges[i].index = tsr_lin_place(a, &e->select.ranges[i].index, n, syms, to);
 			out->select.ranges[i].size = e->select.ranges[i].size;
 		}
 		out->select.inside = tsr_expr_place(a, l, e->select.inside, n, syms, to);

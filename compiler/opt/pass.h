@@ -30,6 +30,9 @@ tsr_stmt *tsr_nest_bare(const tsr_nest *n, const tsr_lin *index);
  * whole axis, each a different one, or 0 on an axis of size 1. `owner[axis]` (may be NULL) receives the loops. */
 bool tsr_nest_covers(const tsr_loops *l, const tsr_nest *n, const tsr_stmt *store, tsr_stmt **owner);
 
+/* The engine would run this nest. */
+bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest);
+
 /* ---- what code reads and writes ---------------------------------------------------------------------------------------- */
 
 /* How code touches one buffer: LOADs; STOREs and random words; UPDATEs, which read and write. */
@@ -47,6 +50,8 @@ typedef struct tsr_body_uses { tsr_arena *a; tsr_stmts *body; tsr_uses *at; } ts
 void tsr_body_uses_make(tsr_body_uses *u, tsr_arena *a, tsr_stmts *body);
 void tsr_body_uses_renew(tsr_body_uses *u, uint32_t at);                 /* the statement was rewritten */
 void tsr_body_remove(tsr_body_uses *u, uint32_t at);                     /* removes the statement itself, too */
+/* The place before `at` of a store of this number all over the buffer, after which nothing touches it until `at`; or -1. */
+int64_t tsr_clearing_before(const tsr_loops *l, const tsr_body_uses *u, uint32_t at, tsr_buffer_id x, double neutral);
 /* Its contents matter outside the code of the units: stores into it always stay. */
 bool tsr_buffer_kept(const tsr_buffer *b);
 bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b);
@@ -74,7 +79,8 @@ bool tsr_expr_is_element(const tsr_loops *l, const tsr_expr *e, const tsr_stmt *
 typedef tsr_expr *(*tsr_rewrite)(void *user, tsr_expr *e);
 tsr_expr *tsr_expr_rewrite(tsr_expr *e, tsr_rewrite f, void *user);
 void tsr_stmt_rewrite(tsr_stmt *s, tsr_rewrite f, void *user);
-/* A copy of `e` with each loop symbol syms[i] replaced by index to[i]. */
+/* A copy with each loop symbol syms[i] replaced by index to[i]. */
+tsr_lin tsr_lin_place(tsr_arena *a, const tsr_lin *x, uint32_t n, const uint32_t *syms, const tsr_lin *to);
 tsr_expr *tsr_expr_place(tsr_arena *a, const tsr_loops *l, const tsr_expr *e, uint32_t n, const uint32_t *syms, const tsr_lin *to);
 void tsr_stmts_remove(tsr_stmts *body, uint32_t at);
 

@@ -162,23 +162,6 @@ static bool reduction_of(const tsr_loops *l, const tsr_stmt *kernel, reduction *
 	return !any_serial(r);
 }
 
-/* The place of a covering store of the neutral value which this update can absorb, or -1. */
-static int64_t clearing(tsr_pass *p, const tsr_body_uses *uses, uint32_t at, const reduction *r)
-{
-	tsr_buffer_id x = r->target->store.buffer;
-	for (uint32_t i = at; i-- > 0;) {
-		tsr_use use = tsr_uses_of(&uses->at[i], x);
-		if (!use.loads && !tsr_use_writes(use))
-			continue;
-		tsr_nest n;
-		tsr_stmt *s = tsr_nest_single(uses->body->at[i], &n);
-		bool clears = s && s->kind == TSR_STMT_STORE && s->store.buffer == x && is_number(s->store.value, tsr_acc_get(r->acc)->neutral)
-			&& tsr_nest_covers(p->l, &n, s, NULL);
-		return clears ? (int64_t)i : -1;
-	}
-	return -1;
-}
-
 /* ---- choosing ------------------------------------------------------------------------------------------------------------ */
 
 /* Loads of the expression that walk with stride one along the loop. */
@@ -350,7 +333,8 @@ void tsr_pass_reduce(tsr_pass *p)
 			reduction r;
 			if (!reduction_of(p->l, u->body.at[at], &r))
 				continue;
-			int64_t before = r.clear ? -1 : clearing(p, &uses, at, &r);
+			int64_t before = r.clear ? -1
+				: tsr_clearing_before(p->l, &uses, at, r.target->store.buffer, tsr_acc_get(r.acc)->neutral);
 			r.clear |= before >= 0;
 			if (!r.clear && !r.nred)
 				continue;
