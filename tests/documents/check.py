@@ -62,6 +62,14 @@ for n in sorted(expected.NUMBERS):
         judge(n)
     else:
         check(False, "there is no %s" % n)
+shown = set()
+for row in re.findall(r"^\| .* \| (.*) \|$", read(os.path.join(FOLDER, "README.md")), flags=re.M):
+    for n in re.findall(r"`([a-z0-9-]+)`", row):
+        check(row.startswith("the same: ") or n not in shown, "README.md has two rows for %s and does not say so" % n)
+        if not row.startswith("the same: "):
+            shown.add(n)
+for n in sorted(names):
+    check(n in shown, "README.md has no row of its own for %s" % n)
 for n in listed:
     other = any(glob.glob(os.path.join(HERE, os.pardir, pattern % n)) for pattern in ("run/%s.tsr", "error/%s.tsr", "run/documents/%s.tsr"))
     check("-" not in n or other, "README.md lists %s, which is not there" % n)
