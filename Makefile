@@ -27,7 +27,7 @@ HASH        := \#
 # package=what shows that it is there: a command, or a header (with a '.')
 PACKAGES      := gcc=gcc libc6-dev=stdio.h make=make llvm-19-dev=$(LLVM_CONFIG) re2c=re2c lemon=lemon \
                  libminizip-dev=minizip/unzip.h zlib1g-dev=zlib.h
-BENCH_PACKAGES := libopenblas0-openmp libblis4-openmp libdnnl2 libxsmm-dev
+BENCH_PACKAGES := libopenblas0-openmp libblis4-openmp libdnnl2 libdnnl-dev libxsmm-dev
 TEST_PACKAGES := python3 python3-numpy python3-torch libopenblas0 llvm-19-tools valgrind
 
 WARNINGS    := -Wall -Wextra -Wswitch-enum -Werror -Werror=implicit-function-declaration

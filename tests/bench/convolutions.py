@@ -1,0 +1,89 @@
+"""The convolutions of ResNet-50 (He et al., 2015; its strides in the 3 x 3 ones) against oneDNN, one thread and two: forward, with
+bias, residual and relu, and both gradients.
+
+Activations are n h w c on both sides.  Weights lie as each product reads them, `kh kw c f` forward and `f kh kw c` for the gradient of
+the input; oneDNN has its own layout for them, and what turns them into it is not counted."""
+import os, subprocess
+from common import Missing, environment, geometric_mean
+
+# height and width, channels in, channels out, window, stride; each that differs once
+SHAPES = [
+    (224, 3, 64, 7, 2),
+    (56, 64, 64, 1, 1), (56, 64, 64, 3, 1), (56, 64, 256, 1, 1), (56, 256, 64, 1, 1),
+    (56, 256, 128, 1, 1), (56, 128, 128, 3, 2), (28, 128, 512, 1, 1), (56, 256, 512, 1, 2), (28, 512, 128, 1, 1), (28, 128, 128, 3, 1),
+    (28, 512, 256, 1, 1), (28, 256, 256, 3, 2), (14, 256, 1024, 1, 1), (28, 512, 1024, 1, 2), (14, 1024, 256, 1, 1), (14, 256, 256, 3, 1),
+    (14, 1024, 512, 1, 1), (14, 512, 512, 3, 2), (7, 512, 2048, 1, 1), (14, 1024, 2048, 1, 2), (7, 2048, 512, 1, 1), (7, 512, 512, 3, 1),
+]
+BATCHES = (1, 8)
+# what: its number in convolutions.c, the goal of the geometric mean, and of every shape
+KINDS = {"forward": (0, 1.0, 0.93), "fused": (1, 1.1, None), "weights' gradient": (2, 1.1, None), "input's gradient": (3, 1.1, None)}
+
+
+def wanted(kind, shape):
+    """The gradient of an image is nobody's."""
+    return kind != 3 or shape[1] > 3
+
+
+def function(name, kind, batch, shape):
+    h, c, f, k, s = shape
+    o, times = h // s, "" if s == 1 else f"{s}*"
+    window = f"{times}oh =+ kh, {times}ow =+ kw, c"
+    x, y, r = f"{batch} | {h}, {h}, {c}", f"{batch} | {o}, {o}, {f}", "..."
+    if kind == 0:
+        return f'let%export {name} (x : "{x}") (w : "{k}, {k}, {c}, {f}") = x +* w "... | {window}; kh, kw, c, f => ... | oh, ow, f"'
+    if kind == 1:
+        return (f'let%export {name} (x : "{x}") (w : "{k}, {k}, {c}, {f}") (b : "{f}") (r : "{y}") =\n'
+                f'  relu (x +* w "... | {window}; kh, kw, c, f => ... | oh, ow, f" + b + r)')
+    if kind == 2:
+        return (f'let%export {name} (x : "{x}") (y : "{y}") =\n  let g = x +* y "n | {window}; n | oh, ow, f => kh, kw, c, f" [kh; kw] in\n'
+                f'  set_dim kh {k}; set_dim kw {k};\n  g')
+    return f'let%export {name} (y : "{y}") (w : "{f}, {k}, {k}, {c}") = y +* w "... | oh, ow, f; f, kh, kw, c => ... | {window}"'
+
+
+def cases():
+    return [(f"c{i}", what, kind, batch, shape) for i, (what, kind, batch, shape) in enumerate(
+        (what, kind, batch, shape) for what, (kind, *_) in KINDS.items() for batch in BATCHES for shape in SHAPES if wanted(kind, shape))]
+
+
+def run(bench, model, threads):
+    budget = 0.02 * bench.rounds
+    lines = [f"{name} {kind} {batch} {' '.join(map(str, shape))} {budget}" for name, _, kind, batch, shape in cases()]
+    p = subprocess.run([bench.path("convolutions"), model, os.path.basename(model)[:-3]], env=environment(threads), input="\n".join(lines) + "\n",
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    answers = p.stdout.strip().split("\n")
+    if p.returncode or len(answers) != len(lines):
+        raise Missing(f"convolutions ends with {p.returncode}: {p.stderr.strip()[:200]}")
+    return [{k: float(v) for k, v in (field.split("=") for field in answer.split())} for answer in answers]
+
+
+def report(bench, answers, threads, ratios):
+    for (_, what, _, batch, (h, c, f, k, s)), x in zip(cases(), answers):
+        name = f"{what}: {batch} of {h}x{h}x{c} -> {f}, {k}x{k}" + (f" / {s}" if s > 1 else "") + f", {threads} T"
+        flops = 2e-9 * batch * (h // s) ** 2 * c * f * k * k
+        ours = f"{flops / x['ours']:.1f} GF/s ({flops / x['ours'] / x['peak']:.0%})"
+        if x["wrong"] > 1e-5:
+            bench.table.missing(name, f"the result is WRONG by {x['wrong']:g}")
+            continue
+        ratio = x["oneDNN"] / x["ours"] if "oneDNN" in x else None
+        bench.table.row(name, ours, f"oneDNN {flops / x['oneDNN']:.1f}" if ratio else "", ratio, KINDS[what][2] if ratio else None)
+        if ratio:
+            ratios[what].append(ratio)
+
+
+def measure(bench):
+    bench.table.heading("f32 convolutions of ResNet-50, height x width x channels -> channels, window / stride; in brackets of the probed peak")
+    model = bench.shared(bench.written("convolutions.tsr", "\n".join(function(n, k, b, s) for n, _, k, b, s in cases()) + "\n"), "convolutions")
+    try:
+        bench.native("convolutions.c", "convolutions", "-DPEER", "-Wl,--no-as-needed", "-ldnnl")
+    except Missing:
+        bench.table.missing("oneDNN", "it is not installed (make bench-deps)")
+        bench.native("convolutions.c", "convolutions")
+    ratios = {what: [] for what in KINDS}
+    for threads in (1, 2):
+        if threads > bench.cores:
+            bench.table.missing(f"{threads} threads", f"there is {bench.cores} core")
+        else:
+            report(bench, run(bench, model, threads), threads, ratios)
+    for what, (_, goal, _) in KINDS.items():
+        if ratios[what]:
+            bench.table.row(f"geometric mean against oneDNN, {what}", "", "", geometric_mean(ratios[what]), goal)
