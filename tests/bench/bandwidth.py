@@ -1,7 +1,7 @@
 """Work that is bound by memory: how much of the bandwidth that loops as plain as they can be reach, with the same arrays, the same number
 of them read and written, and the same threads."""
 import ctypes, functools, os, time
-from common import HERE, Missing, in_turns, least
+from common import HERE, Model, in_turns, least
 
 ROWS = {"4M": 4096, "16M": 16384, "64M": 65536}         # of 1,024 numbers
 THREADS = [(2, "4M"), (2, "16M"), (2, "64M"), (1, "16M")]
@@ -35,13 +35,6 @@ class Arrays:
         return ctypes.c_void_p(self.array[name])
 
 
-def timed(function, *args):
-    begin = time.perf_counter()
-    if function(*args):
-        raise Missing("the function fails")
-    return time.perf_counter() - begin
-
-
 def probe(function, *args):
     begin = time.perf_counter()
     function(*args)
@@ -60,24 +53,14 @@ def probes_of(library, arrays):
     }
 
 
-def model(bench, size):
-    """The exported functions for so many rows, and a context."""
+def part(bench, size, threads):
+    library = bench.probes(threads)
     with open(os.path.join(HERE, "bandwidth.tsr")) as f:
         source = bench.written(f"bandwidth{size}.tsr", f.read().replace("4096", str(ROWS[size])))
-    name = f"bandwidth{size}"
-    library = ctypes.CDLL(bench.shared(source, name))
-    ctx = ctypes.c_void_p()
-    if getattr(library, name + "_open")(ctypes.byref(ctx), None):
-        raise Missing(f"{name}_open fails")
-    return {w: getattr(library, f"{name}_{f}") for w, (f, *_) in WORK.items()}, library, ctx
-
-
-def part(bench, library, size, threads):
-    ctypes.CDLL("libgomp.so.1").omp_set_num_threads(threads)
-    functions, compiled, ctx = model(bench, size)
+    model = Model(bench.shared(source, f"bandwidth{size}"))
     arrays = Arrays(library, ROWS[size] * 1024)
     probes = probes_of(library, arrays)
-    contenders = {w: functools.partial(timed, functions[w], ctx, *(arrays.given[g] for g in given)) for w, (_, given, *_) in WORK.items()}
+    contenders = {w: functools.partial(model.seconds, f, *(arrays.given[g] for g in given)) for w, (f, given, *_) in WORK.items()}
     contenders.update({p: run for p, (_, run) in probes.items()})
     r = in_turns(bench.rounds * (2 if size == "4M" else 1), contenders)
     rate = lambda name, each: each * arrays.n / least(r, name) * 1e-9
@@ -85,19 +68,15 @@ def part(bench, library, size, threads):
         best = max(beside, key=lambda p: rate(p, each))
         ours = rate(work, each)
         bench.table.row(f"{work}, {size}, {threads} thread{'s' * (threads > 1)}", f"{ours:.1f} GB/s", f"{best} {rate(best, each):.1f}", ours / rate(best, each), GOAL)
-    compiled.tsr_close(ctx)
+    model.close()
     for a in arrays.array.values():
         library.probe_free(ctypes.c_void_p(a))
 
 
 def measure(bench):
     bench.table.heading("Bytes that must move, against the bandwidth probed beside it")
-    bench.native("probes.c", "probes.so", "-shared", "-fPIC")
-    library = ctypes.CDLL(bench.path("probes.so"), mode=ctypes.RTLD_GLOBAL)
-    library.probe_array.restype = ctypes.c_void_p
-    library.probe_read.restype = ctypes.c_float
     for threads, size in THREADS:
         if threads > bench.cores:
-            bench.table.missing(f"{size}, {threads} threads", f"there is {bench.cores} core")
+            bench.table.missing(f"{size}, {threads} threads", f"only {bench.cores} to be used")
         else:
-            part(bench, library, size, threads)
+            part(bench, size, threads)

@@ -3,7 +3,7 @@ the table.
 
 Everything compared is measured in one run, in turns: round after round each contender once, and the best of the rounds counts.
 Absolute times on a shared machine mean little; the ratios do."""
-import os, re, subprocess, time
+import ctypes, os, re, subprocess, sys, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -145,13 +145,44 @@ class Table:
         print(f"\n{self.met} met, {self.missed} missed, {self.unmeasured} not measured", flush=True)
 
 
-class Bench:
-    """What every part is given: the compiler, a folder for what is built, how many rounds, and the table."""
+class Config(ctypes.Structure):
+    """tsr_config of runtime/tsr.h."""
+    _fields_ = [(name, ctypes.c_void_p) for name in ("error", "write", "progress", "memory", "stop", "user")] + [
+        ("data_dir", ctypes.c_char_p), ("seed", ctypes.c_uint64), ("seed_given", ctypes.c_int), ("nargs", ctypes.c_int), ("args", ctypes.c_void_p)]
 
-    def __init__(self, build, tmp, rounds, table):
+
+class Model:
+    """The exported functions of a shared object with a context; `memory`: the address of a function that allocates."""
+
+    def __init__(self, path, memory=None):
+        self.name = os.path.basename(path)[:-3]
+        self.library, self.ctx = ctypes.CDLL(path), ctypes.c_void_p()
+        self.library.tsr_last_error.restype = ctypes.c_char_p
+        config = Config(memory=memory)
+        if getattr(self.library, self.name + "_open")(ctypes.byref(self.ctx), ctypes.byref(config)):
+            raise Missing(f"{self.name}: {self.library.tsr_last_error(self.ctx).decode()}")
+
+    def seconds(self, function, *args):
+        """Of one call."""
+        f = getattr(self.library, f"{self.name}_{function}")
+        begin = time.perf_counter()
+        status = f(self.ctx, *args)
+        taken = time.perf_counter() - begin
+        if status:
+            raise Missing(f"{self.name}_{function}: {self.library.tsr_last_error(self.ctx).decode()}")
+        return taken
+
+    def close(self):
+        self.library.tsr_close(self.ctx)
+
+
+class Bench:
+    """What every part is given: the compiler, a folder for what is built, how many rounds and threads, and the table."""
+
+    def __init__(self, build, tmp, rounds, threads, table):
         self.build, self.tmp, self.rounds, self.table = os.path.abspath(build), tmp, rounds, table
         self.tsrc = os.path.join(self.build, "tsrc")
-        self.cores = len(os.sched_getaffinity(0))
+        self.cores = threads
 
     def path(self, name):
         return os.path.join(self.tmp, name)
@@ -163,7 +194,18 @@ class Bench:
 
     def frameworks(self):
         """For Python programs that import PyTorch or JAX: what `make bench-deps` has installed comes before Debian's."""
-        return {"PYTHONPATH": os.path.join(self.build, "frameworks")}
+        return {"PYTHONPATH": os.path.join(self.build, "frameworks"), "TORCHINDUCTOR_CACHE_DIR": os.path.join(self.build, "inductor")}
+
+    def peers(self, threads, *programs):
+        """A worker for each Python program with its arguments, by the name it greets with; and the reasons why others are missing."""
+        workers, absent = {}, []
+        for program, *arguments in programs:
+            try:
+                worker = Worker([sys.executable, os.path.join(HERE, program), *arguments], threads, self.frameworks(), greeting=True)
+                workers[worker.greeting] = worker
+            except Missing as why:
+                absent.append(f"{program} {' '.join(arguments)}: {why}")
+        return workers, absent
 
     def program(self, source, name, *options):
         """An executable."""
@@ -173,9 +215,19 @@ class Bench:
     def shared(self, source, name, *options):
         """The exported functions of a program as a shared object, for this machine and with the OpenMP of the process."""
         seconds([self.tsrc, "-c", "--cpu=native", *options, source, "-o", self.path(name + ".o")])
-        seconds(["cc", "-shared", "-Wl,-Bsymbolic", self.path(name + ".o"), os.path.join(self.build, "libtessera.a"), "-fopenmp", "-lm",
-                 "-o", self.path(name + ".so")])
+        seconds(["cc", "-shared", "-Wl,-Bsymbolic", self.path(name + ".o"), os.path.join(self.build, "libtessera.a"), "-fopenmp",
+                 "-lminizip", "-lz", "-lm", "-o", self.path(name + ".so")])
         return self.path(name + ".so")
+
+    def probes(self, threads):
+        """probes.c in this process, and so many threads for it and for every model."""
+        if not os.path.exists(self.path("probes.so")):
+            self.native("probes.c", "probes.so", "-shared", "-fPIC")
+        library = ctypes.CDLL(self.path("probes.so"), mode=ctypes.RTLD_GLOBAL)
+        for name, type in (("array", ctypes.c_void_p), ("read", ctypes.c_float), ("peak", ctypes.c_double), ("memory_most", ctypes.c_size_t)):
+            getattr(library, "probe_" + name).restype = type
+        ctypes.CDLL("libgomp.so.1").omp_set_num_threads(threads)
+        return library
 
     def native(self, source, name, *options):
         """A C file of this folder for this machine, with probes.c: an executable, or with -shared a library."""

@@ -139,3 +139,30 @@ void probe_update(float *p, float *m, float *v, const float *g, size_t n)
 		TO(p, i) = AT(p, i) - first - second;
 	}
 }
+
+static struct { size_t held, most; } counted;
+
+void *probe_memory(void *user, void *memory, size_t size)
+{
+	(void)user;
+	size_t *old = memory ? (size_t *)memory - 8 : NULL;
+	counted.held -= old ? *old : 0;
+	if (!size) {
+		free(old);
+		return NULL;
+	}
+	size_t *new = realloc(old, size + 8 * sizeof *new);
+	if (!new)
+		return NULL;
+	*new = size;
+	counted.held += size;
+	counted.most = counted.held > counted.most ? counted.held : counted.most;
+	return new + 8;
+}
+
+size_t probe_memory_most(void)
+{
+	size_t most = counted.most;
+	counted.most = counted.held;
+	return most;
+}

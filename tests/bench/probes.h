@@ -15,4 +15,8 @@ void probe_write(float *d, size_t n, bool stream);
 void probe_copy(float *d, const float *a, size_t n, bool stream);
 void probe_triad(float *d, const float *a, const float *b, size_t n, bool stream);
 void probe_update(float *p, float *m, float *v, const float *g, size_t n); /* three arrays in place, one read */
+
+/* A runtime's allocator that counts: the configuration's `memory`, and the most bytes held at once since the last call. */
+void *probe_memory(void *user, void *memory, size_t size);
+size_t probe_memory_most(void);
 #endif

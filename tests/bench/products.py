@@ -94,7 +94,7 @@ def measure(bench):
     to_blas, to_best = [], []
     for threads in (1, 2):
         if threads > bench.cores:
-            bench.table.missing(f"{threads} threads", f"there is {bench.cores} core")
+            bench.table.missing(f"{threads} threads", f"only {bench.cores} to be used")
             continue
         blas, best = report(bench, run(bench, model, found, threads), threads)
         to_blas, to_best = to_blas + blas, to_best + best

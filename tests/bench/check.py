@@ -1,0 +1,97 @@
+"""The programs of the benchmark compute what they are said to: what is measured is judged here by NumPy, at sizes that a test can afford;
+and the orders of axes that `permutations` times get one schedule."""
+import ctypes, math, os, re, sys, tempfile
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "tools")]
+from tally import check, end, run  # noqa: E402
+import common, permutations, products  # noqa: E402
+
+f32 = np.float32
+random = np.random.default_rng(3)
+pointer = lambda a: a.ctypes.data_as(ctypes.c_void_p)
+draw = lambda *shape: random.standard_normal(shape, dtype=f32)
+
+
+def close(got, want, what, tolerance=2e-5):
+    check(np.allclose(got, want, rtol=tolerance, atol=tolerance), f"{what}: differs by {np.abs(got - want).max()}")
+
+
+def smaller(bench, name, was, now):
+    """A program of this folder at another size."""
+    with open(os.path.join(HERE, name + ".tsr")) as f:
+        return common.Model(bench.shared(bench.written(name + ".tsr", f.read().replace(was, now)), name))
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def bandwidth(bench, rows=12):
+    model = smaller(bench, "bandwidth", "4096", str(rows))
+    x, y, d = draw(rows, 1024), draw(rows, 1024), np.zeros((rows, 1024), f32)
+    ids, loss = random.integers(0, 1024, rows).astype(np.int32), np.zeros(1, f32)
+    erf = np.vectorize(math.erf)
+    z = 1.5 * x.astype(float) + 0.25
+    for function, args, want in (("silu", (x, d), x / (1 + np.exp(-x))), ("gelu_residual", (x, y, d), y + z * (0.5 + 0.5 * erf(z / 2 ** 0.5))),
+                                 ("softmaxes", (x, d), softmax(x)),
+                                 ("norms", (x, d), (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5))):
+        model.seconds(function, *map(pointer, args))
+        close(d, want, function)
+    model.seconds("entropy", *map(pointer, (x, ids, loss)))
+    close(loss, -np.log(softmax(x.astype(float)))[np.arange(rows), ids].mean(), "entropy")
+    model.seconds("entropy_gradient", *map(pointer, (ids, loss, d)))
+    close(d, (1 / 1024 - (np.arange(1024) == ids[:, None])) / rows, "entropy_gradient")
+    optimised(model, rows)
+    model.close()
+
+
+def optimised(model, rows):
+    """Three steps of AdamW."""
+    weights, first, second = (np.zeros((rows, 1024)) for _ in range(3))
+    got = np.zeros((rows, 1024), f32)
+    for t in (1, 2, 3):
+        g = draw(rows, 1024)
+        model.seconds("optimise", pointer(g), ctypes.c_double(t))
+        first, second = 0.9 * first + 0.1 * g, 0.999 * second + 0.001 * g.astype(float) ** 2
+        weights -= 0.001 * (first / (1 - 0.9 ** t) / (np.sqrt(second / (1 - 0.999 ** t)) + 1e-8) + 0.01 * weights)
+    model.seconds("learned", pointer(got))
+    close(got, weights, "optimise", 1e-4)
+
+
+def attention(bench, length=20):
+    model = smaller(bench, "attention", "4096", str(length))
+    q, k, v, out = (draw(12, length, 64) for _ in range(4))
+    model.seconds("forward", *map(pointer, (q, k, v, out)))
+    close(out, softmax(q @ k.transpose(0, 2, 1) / 8) @ v, "attention")
+    model.close()
+
+
+def orders(bench):
+    """Nothing but what is packed may differ, and where an axis was left whole less is packed."""
+    tsrc = os.path.join(bench.build, "tsrc")
+    found = permutations.schedules(tsrc, bench.written("permutations.tsr", permutations.program()))
+    check(len(found) == permutations.COUNT, f"{len(found)} of {permutations.COUNT} products are contractions")
+    for i, schedule in enumerate(found):
+        check(schedule[:3] == found[0][:3], f"order {i}: {schedule} and not {found[0]}")
+    check(sum(s[3] == "pack both" for s in found) >= 0.95 * len(found), "fewer than 95 % pack both operands")
+
+
+def shapes(bench):
+    """Each product of the table is seen as a contraction."""
+    tsrc = os.path.join(bench.build, "tsrc")
+    status, out, err = run(tsrc, "-c", "--cpu=x86-64-v4", "--dump=schedule", bench.written("products.tsr", products.program()))
+    check(status == 0 and len(re.findall("contraction:", out)) == len(products.SHAPES), out + err)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as tmp:
+        bench = common.Bench(sys.argv[1], tmp, 1, 1, common.Table())
+        for part in (bandwidth, attention, orders, shapes):
+            part(bench)
+    end()
+
+
+main()
