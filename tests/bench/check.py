@@ -6,7 +6,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "tools")]
 from tally import check, end, run  # noqa: E402
-import common, permutations, products  # noqa: E402
+import common, contractions, permutations, products  # noqa: E402
 
 f32 = np.float32
 random = np.random.default_rng(3)
@@ -79,6 +79,18 @@ def orders(bench):
     check(sum(s[3] == "pack both" for s in found) >= 0.95 * len(found), "fewer than 95 % pack both operands")
 
 
+def transposed(bench):
+    """What contractions are compared with computes the same: the suite's, at small sizes, where they and a BLAS are there."""
+    blas = products.libraries(bench)[0].get("OpenBLAS")
+    if not blas or not os.path.exists(contractions.CASES):
+        return
+    small = [dict(case, sizes={a: 3 + i % 4 for i, a in enumerate(sorted(case["sizes"]))}, gflop=1e-6) for case in contractions.cases()[::5]]
+    bench.native("contractions.c", "contractions")
+    model = bench.shared(bench.written("contractions.tsr", contractions.program(small)), "contractions", "-O1")
+    for case, x in zip(small, contractions.run(bench, model, list(enumerate(small)), 1, blas)):
+        check(x["differs"] < 1e-5, f"{case['spec']}: differs by {x['differs']}")
+
+
 def shapes(bench):
     """Each product of the table is seen as a contraction."""
     tsrc = os.path.join(bench.build, "tsrc")
@@ -89,7 +101,7 @@ def shapes(bench):
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         bench = common.Bench(sys.argv[1], tmp, 1, 1, common.Table())
-        for part in (bandwidth, attention, orders, shapes):
+        for part in (bandwidth, attention, orders, transposed, shapes):
             part(bench)
     end()
 
