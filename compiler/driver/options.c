@@ -9,7 +9,7 @@ typedef enum {
 	FLAG_OUTPUT = 'o', FLAG_OBJECT = 'c', FLAG_ASSEMBLY = 'S', FLAG_LEVEL = 'O', FLAG_DEBUG = 'g', FLAG_INCLUDE = 'I',
 	FLAG_DEPENDENCIES = 'M', FLAG_HELP = 'h', FLAG_VERBOSE = 'v',
 	FLAG_EMIT = 256, FLAG_DUMP, FLAG_TARGET, FLAG_CPU, FLAG_SEED, FLAG_TIME, FLAG_VERSION, FLAG_NO_FUSE, FLAG_NO_SHARE, FLAG_PASSES,
-	FLAG_STDLIB, FLAG_INTERP, FLAG_THREADS, FLAG_SANITIZE, FLAG_DIAGNOSTICS, FLAG_JSON
+	FLAG_STDLIB, FLAG_INTERP, FLAG_THREADS, FLAG_SANITIZE, FLAG_BOUNDS, FLAG_DIAGNOSTICS, FLAG_JSON
 } flag;
 
 typedef struct flag_row { flag id; const char *name; const char *argument; const char *help; } flag_row;
@@ -35,6 +35,7 @@ static const flag_row flags[] = {
 	{FLAG_PASSES, "passes", "A,B", "run exactly these passes over the loops"},
 	{FLAG_DUMP, "dump", "STAGE", "print the result of a stage, and stop"},
 	{FLAG_INTERP, "interp", NULL, "with run: interpret instead of compiling"},
+	{FLAG_BOUNDS, "bounds", NULL, "with run --interp: print tensors as how far other orders of computing may be from them"},
 	{FLAG_DIAGNOSTICS, "diagnostics", "FORM", "errors and warnings as text, or as json: one object a line"},
 	{FLAG_JSON, "json", NULL, "with explain: print JSON, errors included"},
 	{FLAG_TIME, "time", NULL, "print the time of each stage"},
@@ -151,6 +152,7 @@ static bool apply(tsr_options *o, tsr_arena *a, flag f, const char *arg)
 	case FLAG_STDLIB:       o->stdlib = arg; return true;
 	case FLAG_NO_FUSE:      o->no_fuse = true; return true;
 	case FLAG_NO_SHARE:     o->no_share = true; return true;
+	case FLAG_BOUNDS:       o->bounds = true; return true;
 	case FLAG_SANITIZE:     o->sanitize = true; return true;
 	case FLAG_PASSES:       o->passes = arg; return true;
 	case FLAG_THREADS:      return parse_threads(arg, &o->threads);

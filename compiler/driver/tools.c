@@ -142,7 +142,7 @@ int tsr_drive_interpret(tsr_drive_state *d)
 {
 	int argc;
 	char **argv = program_arguments(d, d->options->argv[0], &argc);
-	return tsr_host_interpret(d->host, d->loops, d->options->seed, argc, argv);
+	return tsr_host_interpret(d->host, d->loops, d->options->seed, d->options->bounds, argc, argv);
 }
 
 int tsr_drive_passes(tsr_drive_state *d)

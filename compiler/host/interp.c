@@ -194,6 +194,8 @@ static void store(tsr_interp *in, const tsr_hstmt *s)
 		tsr_element_set_f64(data, prec, at, v.f);
 	else
 		tsr_element_set_i64(data, prec, at, v.i);
+	if (in->spreads)
+		in->spreads[id][at] = (tsr_spread){0};
 }
 
 static void stmt(tsr_interp *in, const tsr_hstmt *s)
@@ -222,11 +224,13 @@ static void stmt(tsr_interp *in, const tsr_hstmt *s)
 	}
 }
 
-int tsr_host_interpret(const tsr_host *h, const tsr_loops *l, uint64_t seed, int argc, char **argv)
+int tsr_host_interpret(const tsr_host *h, const tsr_loops *l, uint64_t seed, bool bounds, int argc, char **argv)
 {
 	tsr_interp in = {.host = h, .loops = l, .arena = h->graph->tc->arena, .seed = seed};
 	in.vars = TSR_NEW_N(in.arena, tsr_hcell, h->vars.n + 1);
 	tsr_interp_start(&in, argc, argv);
+	if (bounds)
+		tsr_interp_spreads(&in);
 	tsr_interp_unit(&in, h->graph->init);
 	if (h->body)
 		stmt(&in, h->body);

@@ -13,11 +13,14 @@ typedef struct tsr_interp {
 	tsr_ctx *ctx;
 	tsr_hcell *vars;
 	uint64_t *random_counters;
+	tsr_spread **spreads;        /* NULL: values are printed; else how far other orders of computing may be from them */
 	uint64_t seed;
 } tsr_interp;
 
 /* start.c: the context, with files read, sizes known and every buffer allocated. */
 void tsr_interp_start(tsr_interp *in, int argc, char **argv);
+/* From now on bounds are kept. */
+void tsr_interp_spreads(tsr_interp *in);
 void tsr_interp_unit(tsr_interp *in, tsr_code_id code);
 void tsr_interp_print(tsr_interp *in, tsr_tensor_id tensor, tsr_part part, tsr_name name);
 /* interp_call.c: one function of host.def. */

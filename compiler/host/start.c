@@ -144,8 +144,33 @@ void tsr_interp_unit(tsr_interp *in, tsr_code_id code)
 	if (code == TSR_NONE)
 		return;
 	tsr_machine m = {.buffers = tsr_buffers(in->ctx), .numbers = tsr_nums(in->ctx), .symbols = tsr_syms(in->ctx),
-			 .seed = tsr_seed(in->ctx), .random_counters = in->random_counters, .user = in, .fail = fail};
+			 .seed = tsr_seed(in->ctx), .random_counters = in->random_counters, .spreads = in->spreads, .user = in, .fail = fail};
 	tsr_loops_run(in->loops, code, &m);
+}
+
+static int64_t elements(tsr_interp *in, const tsr_buffer *b)
+{
+	int64_t n = 1;
+	for (uint32_t i = 0; i < b->rank; i++)
+		n *= tsr_size_eval(b->dims[i], tsr_syms(in->ctx));
+	return n;
+}
+
+void tsr_interp_spreads(tsr_interp *in)
+{
+	in->spreads = TSR_NEW_N(in->arena, tsr_spread *, in->loops->buffers.n + 1);
+	for (uint32_t i = 0; i < in->loops->buffers.n; i++)
+		in->spreads[i] = TSR_NEW_N(in->arena, tsr_spread, elements(in, in->loops->buffers.at[i]) + 1);
+}
+
+/* Before the first unit has run, and of what no code stores: 0. */
+static const double *bounds_of(tsr_interp *in, const tsr_buffer *b)
+{
+	int64_t n = elements(in, b);
+	double *all = TSR_NEW_N(in->arena, double, n + 1);
+	for (int64_t i = 0; i < n; i++)
+		all[i] = tsr_spread_bound(in->spreads[b->id][i]);
+	return all;
 }
 
 void tsr_interp_print(tsr_interp *in, tsr_tensor_id tensor, tsr_part part, tsr_name name)
@@ -159,6 +184,7 @@ void tsr_interp_print(tsr_interp *in, tsr_tensor_id tensor, tsr_part part, tsr_n
 	int64_t *dims = TSR_NEW_N(in->arena, int64_t, b->rank + 1);
 	for (uint32_t i = 0; i < b->rank; i++)
 		dims[i] = tsr_size_eval(b->dims[i], tsr_syms(in->ctx));
-	tsr_print_tensor(in->ctx, name, (int32_t)b->prec, t->solved.row[TSR_BATCH].n, t->solved.row[TSR_OUTPUT].n,
-			 t->solved.row[TSR_INPUT].n, dims, tsr_solved_str(g->store, &t->solved), tsr_buffers(in->ctx)[id]);
+	const void *data = in->spreads ? bounds_of(in, b) : tsr_buffers(in->ctx)[id];
+	tsr_print_tensor(in->ctx, name, (int32_t)(in->spreads ? TSR_PREC_F64 : b->prec), t->solved.row[TSR_BATCH].n, t->solved.row[TSR_OUTPUT].n,
+			 t->solved.row[TSR_INPUT].n, dims, tsr_solved_str(g->store, &t->solved), data);
 }

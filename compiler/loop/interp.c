@@ -1,6 +1,9 @@
 /* The reference interpreter: the meaning of the loop IR, executed as it is written.  Every access is checked against its
  * buffer, every value carries its precision, every accumulation happens in the written order.  It is the oracle of the
- * tests: it shares no code with the passes and emitters that it judges, and it does not try to be fast. */
+ * tests: it shares no code with the passes and emitters that it judges, and it does not try to be fast.
+ *
+ * Where the machine asks for it, each value has beside it how far other orders of computing may be from it (spread.c): a function that
+ * gives a value fills in `s`, unless it is NULL. */
 #include "loop.h"
 #include "memory.h"
 #include <string.h>
@@ -11,6 +14,8 @@ typedef struct interp {
 	tsr_machine *m;
 	int64_t *syms;
 	tsr_scalar *locals;
+	tsr_spread *local_spreads;   /* NULL: none are asked for */
+	bool lost;                   /* an index hung on something undecided */
 	int64_t **dims;              /* per buffer, evaluated */
 } interp;
 
@@ -54,15 +59,19 @@ static int64_t place(const interp *in, tsr_buffer_id id, const tsr_lin *index)
 	return at;
 }
 
-static tsr_scalar eval(const interp *in, const tsr_expr *e);
+static tsr_scalar eval(const interp *in, const tsr_expr *e, tsr_spread *s);
 
-static tsr_scalar eval_op(const interp *in, const tsr_expr *e)
+static tsr_scalar eval_op(const interp *in, const tsr_expr *e, tsr_spread *s)
 {
 	tsr_scalar args[3] = {{0}};
+	tsr_spread spreads[3] = {{0}};
 	uint32_t arity = tsr_op_get(e->op.op)->arity;
 	for (uint32_t i = 0; i < arity; i++)
-		args[i] = eval(in, e->op.args[i]);
-	return tsr_op_apply(e->op.op, e->op.operand_prec, args);
+		args[i] = eval(in, e->op.args[i], s ? &spreads[i] : NULL);
+	tsr_scalar value = tsr_op_apply(e->op.op, e->op.operand_prec, args);
+	if (s)
+		*s = tsr_spread_op(e->op.op, e->op.operand_prec, args, spreads, value);
+	return value;
 }
 
 static tsr_scalar of_integer(tsr_prec p, int64_t i)
@@ -81,27 +90,53 @@ static tsr_scalar number(const interp *in, const tsr_expr *e)
 	return tsr_scalar_convert(x, e->prec);
 }
 
-static tsr_scalar eval(const interp *in, const tsr_expr *e)
+static tsr_scalar given(tsr_scalar value, tsr_spread *s)
+{
+	if (s)
+		*s = tsr_spread_given(value);
+	return value;
+}
+
+/* An element that no code has stored is given. */
+static tsr_scalar element(const interp *in, tsr_buffer_id id, int64_t at, tsr_spread *s)
+{
+	tsr_scalar value = tsr_loop_element(in->m->buffers[id], in->l->buffers.at[id]->prec, at);
+	if (s)
+		*s = in->m->spreads[id][at];
+	return s && (s->size > 0 || s->carried > 0) ? value : given(value, s);
+}
+
+static tsr_scalar eval_convert(const interp *in, const tsr_expr *e, tsr_spread *s)
+{
+	tsr_scalar x = eval(in, e->converted, s), value = tsr_scalar_convert(x, e->prec);
+	if (s)
+		*s = tsr_spread_convert(x, *s, value);
+	return value;
+}
+
+static tsr_scalar eval(const interp *in, const tsr_expr *e, tsr_spread *s)
 {
 	switch (e->kind) {
 	case TSR_EXPR_CONST:
-		return e->value;
+		return given(e->value, s);
 	case TSR_EXPR_LOAD:
-		return tsr_loop_element(in->m->buffers[e->load.buffer], e->prec, place(in, e->load.buffer, e->load.index));
+		return element(in, e->load.buffer, place(in, e->load.buffer, e->load.index), s);
 	case TSR_EXPR_LOCAL:
+		if (s)
+			*s = in->local_spreads[e->local];
 		return in->locals[e->local];
 	case TSR_EXPR_INDEX:
-		return of_integer(e->prec, index_of(in, &e->index));
+		return given(of_integer(e->prec, index_of(in, &e->index)), s);
 	case TSR_EXPR_SIZE:
-		return of_integer(e->prec, tsr_size_eval(e->size, in->m->symbols));
+		return given(of_integer(e->prec, tsr_size_eval(e->size, in->m->symbols)), s);
 	case TSR_EXPR_NUMBER:
-		return number(in, e);
+		return given(number(in, e), s);
 	case TSR_EXPR_OP:
-		return eval_op(in, e);
+		return eval_op(in, e, s);
 	case TSR_EXPR_CONVERT:
-		return tsr_scalar_convert(eval(in, e->converted), e->prec);
+		return eval_convert(in, e, s);
 	case TSR_EXPR_SELECT:
-		return eval(in, inside(in, e->select.n, e->select.ranges) ? e->select.inside : e->select.outside);
+		return eval(in, inside(in, e->select.n, e->select.ranges) ? e->select.inside : e->select.outside, s);
 	case TSR_EXPR_KINDS:
 		break;
 	}
@@ -117,12 +152,18 @@ static void store(const interp *in, const tsr_stmt *s)
 	const tsr_buffer *b = in->l->buffers.at[s->store.buffer];
 	void *data = in->m->buffers[s->store.buffer];
 	int64_t at = place(in, s->store.buffer, s->store.index);
-	tsr_scalar value = eval(in, s->store.value);
+	tsr_spread spreads[2] = {{0}}, *old = in->m->spreads ? &spreads[0] : NULL, *new = old ? &spreads[1] : NULL;
+	tsr_scalar value = eval(in, s->store.value, new);
 	if (s->kind == TSR_STMT_UPDATE) {
-		tsr_scalar args[2] = {tsr_loop_element(data, b->prec, at), value};
-		value = tsr_op_apply(tsr_acc_get(s->store.acc)->op, b->prec, args);
+		tsr_op op = tsr_acc_get(s->store.acc)->op;
+		tsr_scalar args[2] = {element(in, s->store.buffer, at, old), value};
+		value = tsr_op_apply(op, b->prec, args);
+		if (new)
+			*new = tsr_spread_op(op, b->prec, args, spreads, value);
 	}
 	tsr_loop_element_set(data, at, value);
+	if (new)
+		in->m->spreads[s->store.buffer][at] = in->lost ? tsr_spread_lost() : *new;
 }
 
 /* A loop that is divided among threads runs backwards: iterations that meet give other results then. */
@@ -145,6 +186,8 @@ static void draw(interp *in, const tsr_stmt *s)
 	for (uint32_t i = 0; i < in->l->buffers.at[id]->rank; i++)
 		n *= in->dims[id][i];
 	uint64_t first = s->random.per_run ? in->m->random_counters[id] : 0;
+	if (in->m->spreads)
+		memset(in->m->spreads[id], 0, (size_t)n * sizeof(tsr_spread));
 	tsr_loop_random(s->random.key, in->m->seed, first, n, in->m->buffers[id]);
 	if (s->random.per_run)
 		in->m->random_counters[id] += (uint64_t)n;
@@ -160,6 +203,13 @@ static bool check(const interp *in, const tsr_stmt *s)
 	return false;
 }
 
+static void let_symbol(interp *in, const tsr_stmt *s)
+{
+	tsr_spread spread = {0};
+	in->syms[s->letsym.sym] = eval(in, s->letsym.value, in->local_spreads ? &spread : NULL).i;
+	in->lost |= spread.carried > 0;
+}
+
 static bool step(interp *in, const tsr_stmt *s)
 {
 	switch (s->kind) {
@@ -169,10 +219,10 @@ static bool step(interp *in, const tsr_stmt *s)
 		store(in, s);
 		return true;
 	case TSR_STMT_LET: case TSR_STMT_SET:
-		in->locals[s->let.local] = eval(in, s->let.value);
+		in->locals[s->let.local] = eval(in, s->let.value, in->local_spreads ? &in->local_spreads[s->let.local] : NULL);
 		return true;
 	case TSR_STMT_LETSYM:
-		in->syms[s->letsym.sym] = eval(in, s->letsym.value).i;
+		let_symbol(in, s);
 		return true;
 	case TSR_STMT_IF:
 		return !inside(in, s->cond.n, s->cond.ranges) || run(in, &s->cond.body);
@@ -203,6 +253,8 @@ bool tsr_loops_run(const tsr_loops *l, uint32_t unit, tsr_machine *m)
 	interp in = {.l = l, .u = l->units.at[unit], .m = m};
 	in.syms = TSR_NEW_N(a, int64_t, in.u->nsyms + 1);
 	in.locals = TSR_NEW_N(a, tsr_scalar, in.u->nlocals + 1);
+	if (m->spreads)
+		in.local_spreads = TSR_NEW_N(a, tsr_spread, in.u->nlocals + 1);
 	in.dims = TSR_NEW_N(a, int64_t *, l->buffers.n + 1);
 	for (uint32_t i = 0; i < l->buffers.n; i++) {
 		const tsr_buffer *b = l->buffers.at[i];

@@ -8,6 +8,7 @@
 #ifndef TSR_LOOP_LOOP_H
 #define TSR_LOOP_LOOP_H
 #include "../code/code.h"
+#include "spread.h"
 
 typedef uint32_t tsr_buffer_id;
 typedef uint32_t tsr_local_id;
@@ -198,6 +199,7 @@ typedef struct tsr_machine {
 	const int64_t *symbols;
 	uint64_t seed;
 	uint64_t *random_counters;   /* per buffer: words drawn so far by per_run statements */
+	tsr_spread **spreads;        /* per buffer and element, to be kept up beside the values; NULL: none are */
 	void *user;
 	void (*fail)(void *user, tsr_span span, const char *what, int64_t index, int64_t size);
 } tsr_machine;

@@ -121,7 +121,7 @@ static void test_run(void)
 	int64_t numbers[] = {2}, symbols[] = {9};
 	uint64_t counters[7] = {0};
 	failure f = {0};
-	tsr_machine m = {buffers, numbers, symbols, 7, counters, &f, note_failure};
+	tsr_machine m = {buffers, numbers, symbols, 7, counters, NULL, &f, note_failure};
 	CHECK(tsr_loops_run(l, 0, &m));
 	int right = 1;
 	for (int a = 0; a < 6; a++)

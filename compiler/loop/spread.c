@@ -1,0 +1,271 @@
+/* Running error analysis.  Beside each value v stands what other orders of computing may give: compiled code may add the terms of a
+ * sum in any order and in any number of partial sums, fuse a product with the sum that takes it, move a factor out of a sum, and
+ * round an elementary function to another neighbour.
+ *
+ * A value is thought of as a polynomial of values that came from elsewhere (given, or results of other functions).  `size` is the
+ * polynomial with all signs made positive, `rounding` the units of roundoff on its longest path: for the sum of n products that is
+ * gamma_n times the sum of |a_i b_i|, whatever the order.  `carried` is what the inputs' own bounds amount to.  Additions and
+ * multiplications continue the polynomial; every other function closes it, and is followed over the interval in which its argument
+ * lies.  A comparison whose sides may fall either way is undecided (carried 1), and what is chosen by it differs by as much as
+ * the choices do.
+ *
+ * Numbers with few digits are exact in any order, which keeps comparisons of whole numbers decided: `grid`.  Sources: Higham, Accuracy
+ * and Stability of Numerical Algorithms, chapters 3 and 4. */
+#include "spread.h"
+#include "../diag/diag.h"
+#include <limits.h>
+
+/* The worst of the elementary functions is below 1.5 units in the last place (docs/accuracy.md), that is 3 units of roundoff. */
+#define FUNCTION_ROUNDING 3
+#define SMALLEST 0x1p-148            /* two steps of the denormals of f32 */
+
+enum { NO_GRID = INT32_MIN / 4 };
+
+static int digits(tsr_prec p)
+{
+	return p == TSR_PREC_F64 ? 53 : p == TSR_PREC_F16 ? 11 : p == TSR_PREC_BF16 ? 8 : p == TSR_PREC_F8 ? 3 : tsr_prec_is_float(p) ? 24 : 62;
+}
+
+static double unit(tsr_prec p) { return tsr_prec_is_float(p) ? ldexp(1, -digits(p)) : 0; }
+static double larger(double a, double b) { return a > b ? a : b; }
+static double number(tsr_scalar x) { return tsr_prec_is_float(x.prec) ? x.d : (double)x.i; }
+static bool exact(tsr_spread s) { return s.rounding == 0 && s.carried == 0; }
+
+/* From the value in real numbers. */
+static double error(tsr_spread s)
+{
+	if (exact(s))
+		return 0;
+	double g = s.rounding < 0.5 ? s.rounding / (1 - s.rounding) : INFINITY;
+	return s.carried + g * (s.size + s.carried) + SMALLEST;
+}
+
+double tsr_spread_bound(tsr_spread s)
+{
+	double e = 2 * error(s);
+	return e == e ? e : INFINITY;
+}
+
+tsr_spread tsr_spread_lost(void) { return (tsr_spread){.size = INFINITY, .carried = INFINITY, .rounding = 1}; }
+
+tsr_spread tsr_spread_given(tsr_scalar value)
+{
+	tsr_spread s = {.size = fabs(number(value)), .grid = NO_GRID};
+	int exponent;
+	double m = frexp(s.size, &exponent);
+	if (s.size == 0)
+		s.grid = 0;
+	for (int i = 0; isfinite(m) && m != 0 && s.grid == NO_GRID; i++, m *= 2)
+		if (m == floor(m))
+			s.grid = exponent - i;
+	return s;
+}
+
+/* A rounding to precision p, unless no order can need one: all partial results have few enough digits. */
+static tsr_spread rounded(tsr_spread s, tsr_prec p, bool whole)
+{
+	bool fits = s.grid > NO_GRID && s.size <= ldexp(1, digits(p) + s.grid) && s.grid >= -100;
+	if (!whole || !fits)
+		s.rounding += unit(p);
+	return s;
+}
+
+static tsr_spread sum(tsr_spread a, tsr_spread b, tsr_prec p)
+{
+	tsr_spread s = {a.size + b.size, a.carried + b.carried, larger(a.rounding, b.rounding), a.grid < b.grid ? a.grid : b.grid};
+	return rounded(s, p, exact(a) && exact(b));
+}
+
+static tsr_spread product(tsr_spread a, tsr_spread b, tsr_prec p)
+{
+	tsr_spread s = {a.size * b.size, a.carried * (b.size + b.carried) + b.carried * a.size, a.rounding + b.rounding, NO_GRID};
+	if (a.size == 0 && exact(a) && isfinite(b.size))
+		return a;
+	if (b.size == 0 && exact(b) && isfinite(a.size))
+		return b;
+	if (a.grid > NO_GRID && b.grid > NO_GRID)
+		s.grid = a.grid + b.grid;
+	return rounded(s, p, exact(a) && exact(b));
+}
+
+/* A new beginning: `value` was computed with `roundings`, and its argument's freedom amounts to `carried`. */
+static tsr_spread closed(tsr_scalar value, double carried, double roundings)
+{
+	tsr_spread s = tsr_spread_given(value);
+	s.carried = carried == carried ? carried : INFINITY;
+	s.rounding = roundings * unit(value.prec);
+	return s;
+}
+
+static tsr_spread either(tsr_spread a, tsr_spread b)
+{
+	return (tsr_spread){larger(a.size, b.size), larger(a.carried, b.carried), larger(a.rounding, b.rounding), a.grid < b.grid ? a.grid : b.grid};
+}
+
+/* ---- functions of one argument -------------------------------------------------------------------------------------------- */
+
+/* How far f(y) is from f(x), at most, for all y within d of x. f is monotone where it is finite. */
+static double over(tsr_op op, tsr_scalar x, double d)
+{
+	double most = 0, at = number(x);
+	tsr_scalar middle = {.prec = TSR_PREC_F64, .d = at}, here = tsr_op_apply(op, TSR_PREC_F64, &middle);
+	for (int side = -1; side <= 1; side += 2) {
+		tsr_scalar end = {.prec = TSR_PREC_F64, .d = at + side * d}, there = tsr_op_apply(op, TSR_PREC_F64, &end);
+		double far = fabs(there.d - here.d);
+		most = far == far ? larger(most, far) : INFINITY;
+	}
+	return most;
+}
+
+static tsr_spread function(tsr_op op, tsr_scalar x, tsr_spread s, tsr_scalar value)
+{
+	double d = tsr_spread_bound(s), at = fabs(number(x));
+	bool whole = op == TSR_OP_FLOOR || op == TSR_OP_CEIL || op == TSR_OP_TRUNC || op == TSR_OP_ROUND;
+	if (op == TSR_OP_SIN || op == TSR_OP_COS)
+		return closed(value, d < 2 ? d : 2, FUNCTION_ROUNDING);
+	if ((op == TSR_OP_RECIP || op == TSR_OP_RSQRT) && d >= at)
+		return closed(value, INFINITY, 0);
+	return closed(value, d == 0 ? 0 : over(op, x, d), whole ? 0 : FUNCTION_ROUNDING);
+}
+
+/* ---- of two and three ------------------------------------------------------------------------------------------------------ */
+
+static tsr_spread quotient(const tsr_scalar *x, const tsr_spread *s, tsr_scalar value)
+{
+	double dx = tsr_spread_bound(s[0]), dy = tsr_spread_bound(s[1]), below = fabs(number(x[1])) - dy, q = fabs(number(value));
+	if (dx == 0 && dy == 0)
+		return closed(value, 0, 1);
+	return closed(value, below > 0 ? (dx + q * dy) / below : INFINITY, 1);
+}
+
+static tsr_spread power(const tsr_scalar *x, const tsr_spread *s, tsr_scalar value)
+{
+	double dx = tsr_spread_bound(s[0]), dy = tsr_spread_bound(s[1]), at = number(x[0]), to = number(x[1]), here = pow(at, to), most = 0;
+	if (at <= dx && at >= -dx && dx > 0)
+		most = to > 0 ? fabs(here) : INFINITY;
+	if ((at <= dx && dy > 0) || !isfinite(dx + dy))
+		most = INFINITY;
+	for (int i = -1; i <= 1; i += 2)
+		for (int j = -1; j <= 1 && dx + dy > 0; j += 2) {
+			double far = fabs(pow(at + i * dx, to + j * dy) - here);
+			most = far == far ? larger(most, far) : INFINITY;
+		}
+	return closed(value, most, FUNCTION_ROUNDING);
+}
+
+static tsr_spread remainder_of(const tsr_scalar *x, const tsr_spread *s, tsr_scalar value)
+{
+	double dx = tsr_spread_bound(s[0]), dy = tsr_spread_bound(s[1]), a = number(x[0]), b = number(x[1]), parts = floor(a / b);
+	if (dx == 0 && dy == 0)
+		return closed(value, 0, 0);
+	double d = dx + fabs(parts) * dy, rest = fabs(number(value));
+	return closed(value, rest - d > 0 && rest + d < fabs(b) - dy ? d : INFINITY, 1);
+}
+
+static tsr_spread comparison(const tsr_scalar *x, const tsr_spread *s, tsr_scalar value)
+{
+	double d = tsr_spread_bound(s[0]) + tsr_spread_bound(s[1]), apart = fabs(number(x[0]) - number(x[1]));
+	bool open = d > 0 && !(apart > d) && !isinf(number(x[0])) && !isinf(number(x[1]));
+	return closed(value, open ? 1 : 0, 0);
+}
+
+/* False whatever the other is, or true: the settled side decides. */
+static tsr_spread logic(tsr_op op, const tsr_scalar *x, const tsr_spread *s, tsr_scalar value)
+{
+	bool open = s[0].carried > 0 || s[1].carried > 0;
+	for (int i = 0; i < 2; i++)
+		open &= !(s[i].carried == 0 && (x[i].i != 0) == (op == TSR_OP_OR));
+	return closed(value, open ? 1 : 0, 0);
+}
+
+static tsr_spread choice(const tsr_scalar *x, const tsr_spread *s)
+{
+	tsr_spread taken = s[x[0].i ? 1 : 2];
+	if (s[0].carried == 0)
+		return taken;
+	double apart = fabs(number(x[1]) - number(x[2]));
+	tsr_spread both = either(s[1], s[2]);
+	both.carried += (apart == apart ? apart : INFINITY) + tsr_spread_bound(s[1]) + tsr_spread_bound(s[2]);
+	return both;
+}
+
+/* The one that is chosen, where no order of computing chooses the other. */
+static tsr_spread extremum(tsr_op op, const tsr_scalar *x, const tsr_spread *s)
+{
+	double a = number(x[0]), b = number(x[1]);
+	if (fabs(a - b) > tsr_spread_bound(s[0]) + tsr_spread_bound(s[1]))
+		return s[(a > b) == (op == TSR_OP_MAX) ? 0 : 1];
+	return either(s[0], s[1]);
+}
+
+static tsr_spread of_integers(tsr_op op, const tsr_spread *s, tsr_scalar value)
+{
+	for (uint32_t i = 0; i < tsr_op_get(op)->arity; i++)
+		if (s[i].carried > 0)
+			return tsr_spread_lost();
+	return closed(value, 0, 0);
+}
+
+static tsr_spread apply(tsr_op op, const tsr_scalar *x, const tsr_spread *s, tsr_scalar value)
+{
+	tsr_prec p = value.prec;
+	switch (op) {
+	case TSR_OP_ID: case TSR_OP_NEG: case TSR_OP_ABS:
+		return s[0];
+	case TSR_OP_ADD: case TSR_OP_SUB:
+		return sum(s[0], s[1], p);
+	case TSR_OP_MUL:
+		return product(s[0], s[1], p);
+	case TSR_OP_FMA:
+		return sum(product(s[0], s[1], p), s[2], p);
+	case TSR_OP_MAX: case TSR_OP_MIN:
+		return extremum(op, x, s);
+	case TSR_OP_DIV: case TSR_OP_IDIV:
+		return tsr_prec_is_float(p) ? quotient(x, s, value) : of_integers(op, s, value);
+	case TSR_OP_MOD:
+		return tsr_prec_is_float(p) ? remainder_of(x, s, value) : of_integers(op, s, value);
+	case TSR_OP_POW:
+		return power(x, s, value);
+	case TSR_OP_LT: case TSR_OP_LE: case TSR_OP_GT: case TSR_OP_GE: case TSR_OP_EQ: case TSR_OP_AT: case TSR_OP_NE:
+		return comparison(x, s, value);
+	case TSR_OP_AND: case TSR_OP_OR:
+		return logic(op, x, s, value);
+	case TSR_OP_NOT:
+		return closed(value, s[0].carried, 0);
+	case TSR_OP_WHERE:
+		return choice(x, s);
+	case TSR_OP_EXP: case TSR_OP_LOG: case TSR_OP_EXP2: case TSR_OP_LOG2: case TSR_OP_SIN: case TSR_OP_COS: case TSR_OP_TANH:
+	case TSR_OP_ERF: case TSR_OP_SQRT: case TSR_OP_RECIP: case TSR_OP_RSQRT: case TSR_OP_FLOOR: case TSR_OP_CEIL: case TSR_OP_TRUNC:
+	case TSR_OP_ROUND:
+		return function(op, x[0], s[0], value);
+	case TSR_OPS:
+		break;
+	}
+	tsr_bug("an operation of no kind");
+}
+
+tsr_spread tsr_spread_op(tsr_op op, tsr_prec operand_prec, const tsr_scalar *args, const tsr_spread *spreads, tsr_scalar value)
+{
+	tsr_scalar x[3] = {{0}};
+	tsr_spread s[3] = {{0}};
+	for (uint32_t i = 0; i < tsr_op_get(op)->arity; i++) {
+		tsr_prec to = op == TSR_OP_WHERE && i == 0 ? TSR_PREC_BOOL : operand_prec;
+		x[i] = tsr_scalar_convert(args[i], to);
+		s[i] = tsr_spread_convert(args[i], spreads[i], x[i]);
+	}
+	return apply(op, x, s, value);
+}
+
+tsr_spread tsr_spread_convert(tsr_scalar x, tsr_spread s, tsr_scalar value)
+{
+	tsr_prec from = x.prec, to = value.prec;
+	if (from == to)
+		return s;
+	if (to == TSR_PREC_BOOL)
+		return closed(value, tsr_spread_bound(s) > 0 && fabs(number(x)) <= tsr_spread_bound(s) ? 1 : 0, 0);
+	if (!tsr_prec_is_float(to))
+		return tsr_prec_is_float(from) && tsr_spread_bound(s) > 0 ? closed(value, over(TSR_OP_TRUNC, x, tsr_spread_bound(s)), 0) : closed(value, s.carried, 0);
+	if (tsr_prec_is_float(from) && digits(from) <= digits(to))
+		return s;
+	return rounded(s, to, exact(s));
+}

@@ -1,0 +1,56 @@
+"""Programs of products, windows and rows at the edges of register tiles and cache blocks, over numbers of many digits."""
+
+TILES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 23, 24, 25, 31, 32, 33, 47, 48, 49, 63, 64, 65]
+DEPTHS = [1, 2, 3, 8, 17, 63, 64, 65, 127, 128, 129, 383, 384, 385, 500]
+
+PRODUCTS = [("mk", "kn", "mn"), ("km", "kn", "mn"), ("mk", "nk", "mn"), ("km", "nk", "nm"), ("bmk", "bkn", "bmn"), ("mbk", "knb", "bmn"),
+            ("mkj", "jkn", "nm"), ("mk", "knj", "mjn"), ("kbm", "nkb", "mn"), ("mk", "k", "m"), ("k", "kn", "n"), ("mk", "mk", "m")]
+
+
+def given(name, shape):
+    return "let%%op %s = { %s = uniform () - 0.5; o = [%s] }" % (name, name, "; ".join(map(str, shape)))
+
+
+def product(rng, n):
+    """With what may be fused to it: a row added, a function of the result, a scaled operand."""
+    a, b, c = rng.choice(PRODUCTS)
+    size = {x: rng.choice(TILES) for x in "mn"}
+    size.update(k=rng.choice(DEPTHS), b=rng.choice([1, 2, 3]), j=rng.choice([2, 3]))
+    while size["m"] * size["n"] * size["k"] * (size["b"] if "b" in a + b else 1) * (size["j"] if "j" in a + b else 1) > 60000:
+        largest = max(size, key=lambda x: size[x])
+        size[largest] = size[largest] // 2 + rng.randint(0, 1)
+    left, right = "a%d" % n, "b%d" % n
+    lines = [given(left, [size[x] for x in a]), given(right, [size[x] for x in b])]
+    left = rng.choice([left, left, "(%s *. 0.5)" % left, "(relu %s)" % left])
+    lines.append('let%%op c%d = %s +* %s "%s; %s => %s"' % (n, left, right, ", ".join(a), ", ".join(b), ", ".join(c)))
+    after = rng.choice(["c%d", "tanh c%d", "c%d *. c%d", "relu (c%d + 0.1)"]).replace("%d", str(n))
+    lines += ["let%%op d%d = %s" % (n, after), 'let%%op s%d = d%d ++ "... => 0"' % (n, n), "let%%cd g%d = grad_update s%d" % (n, n)]
+    return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
+
+
+def window(rng, n):
+    out, k, c, d = rng.choice([7, 8, 16, 17, 33]), rng.choice([1, 2, 3, 5]), rng.choice([1, 3, 8, 16]), rng.choice([1, 5, 16, 17])
+    stride, padded = rng.choice([1, 1, 2]), rng.random() < 0.5
+    h = stride * out if padded else stride * (out - 1) + k
+    lines = [given("a%d" % n, (h, c)), given("b%d" % n, (d, k, c)),
+             'let%%op d%d = a%d +* b%d "%so %s k, c; d, k, c => o, d"' % (n, n, n, "2*" if stride == 2 else "", "=+" if padded else "<+"),
+             'let%%op s%d = (d%d *. d%d) ++ "... => 0"' % (n, n, n), "let%%cd g%d = grad_update s%d" % (n, n)]
+    return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
+
+
+def rows(rng, n):
+    """A softmax, and rows brought to length one, each with its gradient."""
+    shape = (rng.choice(TILES), rng.choice(TILES + DEPTHS))
+    lines = [given("a%d" % n, shape), given("b%d" % n, shape)]
+    if rng.random() < 0.5:
+        lines += ['let%%op e%d = exp (a%d - (a%d @^^ "r, c => r, 0"))' % (n, n, n), 'let%%op d%d = e%d /. (e%d ++ "r, c => r, 0")' % (n, n, n)]
+    else:
+        lines += ['let%%op d%d = a%d /. sqrt ((a%d *. a%d) ++ "r, c => r, 0" + 0.01)' % (n, n, n, n)]
+    lines += ['let%%op s%d = (d%d *. b%d) ++ "... => 0"' % (n, n, n), "let%%cd g%d = grad_update s%d" % (n, n)]
+    return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print s%d" % n]
+
+
+def program(rng):
+    parts = [rng.choice([product, product, product, window, rows])(rng, n) for n in range(4)]
+    lines = [line for part in parts for line in part[0]]
+    return "open Train\nopen Nn\n" + "\n".join(lines) + "\nlet%main () =\n  " + ";\n  ".join(step for part in parts for step in part[1]) + "\n"
