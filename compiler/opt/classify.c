@@ -318,21 +318,21 @@ bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest)
 	return k && tsr_contract_schedule(p->l, k, p->target);
 }
 
-static void visit(tsr_pass *p, const tsr_stmts *body)
+void tsr_contractions_find(tsr_pass *p, const tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_stmt *s = body->at[i];
 		if (s->kind == TSR_STMT_KERNEL)
-			visit(p, &s->kernel.body);
+			tsr_contractions_find(p, &s->kernel.body);
 		else if (s->kind == TSR_STMT_IF)
-			visit(p, &s->cond.body);
+			tsr_contractions_find(p, &s->cond.body);
 		else if (s->kind == TSR_STMT_FOR) {
 			tsr_contraction *k = recognise(p, s);
 			if (k) {
 				s->loop.contraction = k;
 				p->changes++;
 			} else
-				visit(p, &s->loop.body);
+				tsr_contractions_find(p, &s->loop.body);
 		}
 	}
 }
@@ -340,5 +340,5 @@ static void visit(tsr_pass *p, const tsr_stmts *body)
 void tsr_pass_classify(tsr_pass *p)
 {
 	for (uint32_t i = 0; i < p->l->units.n; i++)
-		visit(p, &p->l->units.at[i]->body);
+		tsr_contractions_find(p, &p->l->units.at[i]->body);
 }

@@ -40,7 +40,6 @@ void tsr_pass_narrow(tsr_pass *p)
 {
 	tsr_arena *a = tsr_arena_new();
 	narrow n = { p->l, TSR_NEW_N(a, uint64_t, p->l->buffers.n + 1), TSR_NEW_N(a, bool, p->l->buffers.n + 1) };
-	p->l->separate_bytes = 0;
 	for (uint32_t i = 0; i < p->l->buffers.n; i++)
 		if (tsr_buffer_bytes(p->l->buffers.at[i]) > 0)
 			p->l->separate_bytes += tsr_buffer_bytes(p->l->buffers.at[i]);

@@ -27,6 +27,19 @@ tsr_stmt *tsr_nest_loop(const tsr_nest *n, uint32_t sym)
 	return NULL;
 }
 
+const tsr_stmt *tsr_stmt_loop(const tsr_stmt *s, uint32_t sym)
+{
+	const tsr_stmts *body = s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
+	if (s->kind == TSR_STMT_FOR && s->loop.sym == sym)
+		return s;
+	for (uint32_t i = 0; body && i < body->n; i++) {
+		const tsr_stmt *found = tsr_stmt_loop(body->at[i], sym);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
 tsr_stmt *tsr_nest_bare(const tsr_nest *n, const tsr_lin *index)
 {
 	if (index->offset || index->base.k || index->base.nterms || index->n != 1 || index->terms[0].coef != 1
@@ -234,61 +247,6 @@ void tsr_stmt_rewrite(tsr_stmt *s, tsr_rewrite f, void *user)
 	}
 	for (uint32_t i = 0; body && i < body->n; i++)
 		tsr_stmt_rewrite(body->at[i], f, user);
-}
-
-tsr_lin tsr_lin_place(tsr_arena *a, const tsr_lin *x, uint32_t n, const uint32_t *syms, const tsr_lin *to)
-{
-	tsr_lin out = tsr_lin_const(x->offset);
-	out = tsr_lin_add_size(a, out, 1, x->base);
-	for (uint32_t t = 0; t < x->n; t++) {
-		const tsr_lin_term *term = &x->terms[t];
-		bool placed = false;
-		for (uint32_t i = 0; i < n && term->kind == TSR_LSYM_LOOP && !placed; i++)
-			if (syms[i] == term->id) {
-				out = tsr_lin_add(a, out, term->coef, to[i]);
-				placed = true;
-			}
-		if (!placed)
-			out = tsr_lin_add_sym(a, out, term->coef, term->kind, term->id);
-	}
-	return out;
-}
-
-tsr_expr *tsr_expr_place(tsr_arena *a, const tsr_loops *l, const tsr_expr *e, uint32_t n, const uint32_t *syms, const tsr_lin *to)
-{
-	tsr_expr *out = TSR_NEW(a, tsr_expr);
-	*out = *e;
-	switch (e->kind) {
-	case TSR_EXPR_LOAD: {
-		uint32_t rank = l->buffers.at[e->load.buffer]->rank;
-		out->load.index = TSR_NEW_N(a, tsr_lin, rank + 1);
-		for (uint32_t i = 0; i < rank; i++)
-			out->load.index[i] = tsr_lin_place(a, &e->load.index[i], n, syms, to);
-		break;
-	}
-	case TSR_EXPR_INDEX:
-		out->index = tsr_lin_place(a, &e->index, n, syms, to);
-		break;
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			out->op.args[i] = tsr_expr_place(a, l, e->op.args[i], n, syms, to);
-		break;
-	case TSR_EXPR_CONVERT:
-		out->converted = tsr_expr_place(a, l, e->converted, n, syms, to);
-		break;
-	case TSR_EXPR_SELECT:
-		out->select.ranges = TSR_NEW_N(a, tsr_range, e->select.n + 1);
-		for (uint32_t i = 0; i < e->select.n; i++) {
-			out->select.ranges[i].index = tsr_lin_place(a, &e->select.ranges[i].index, n, syms, to);
-			out->select.ranges[i].size = e->select.ranges[i].size;
-		}
-		out->select.inside = tsr_expr_place(a, l, e->select.inside, n, syms, to);
-		out->select.outside = tsr_expr_place(a, l, e->select.outside, n, syms, to);
-		break;
-	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS:
-		break;
-	}
-	return out;
 }
 
 void tsr_stmts_remove(tsr_stmts *body, uint32_t at)

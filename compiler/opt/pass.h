@@ -24,6 +24,8 @@ tsr_nest tsr_nest_of(tsr_stmts *body);
 tsr_stmt *tsr_nest_single(const tsr_stmt *kernel, tsr_nest *out);
 /* The loop of the nest with this symbol, or NULL. */
 tsr_stmt *tsr_nest_loop(const tsr_nest *n, uint32_t sym);
+/* The loop with this symbol, wherever in the statement, or NULL. */
+const tsr_stmt *tsr_stmt_loop(const tsr_stmt *s, uint32_t sym);
 /* The loop whose bare symbol an index is, or NULL. */
 tsr_stmt *tsr_nest_bare(const tsr_nest *n, const tsr_lin *index);
 /* The store reaches each element of its buffer exactly once per value of the other loops: every index is a bare loop over the
@@ -52,6 +54,8 @@ void tsr_body_uses_renew(tsr_body_uses *u, uint32_t at);                 /* the 
 void tsr_body_remove(tsr_body_uses *u, uint32_t at);                     /* removes the statement itself, too */
 /* The place before `at` of a store of this number all over the buffer, after which nothing touches it until `at`; or -1. */
 int64_t tsr_clearing_before(const tsr_loops *l, const tsr_body_uses *u, uint32_t at, tsr_buffer_id x, double neutral);
+/* Per buffer: some unit reads an element of it before it has stored that in the same run (exposed.c). */
+bool *tsr_exposed_of(const tsr_loops *l, tsr_arena *a);
 /* Its contents matter outside the code of the units: stores into it always stay. */
 bool tsr_buffer_kept(const tsr_buffer *b);
 bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b);
@@ -79,10 +83,35 @@ bool tsr_expr_is_element(const tsr_loops *l, const tsr_expr *e, const tsr_stmt *
 typedef tsr_expr *(*tsr_rewrite)(void *user, tsr_expr *e);
 tsr_expr *tsr_expr_rewrite(tsr_expr *e, tsr_rewrite f, void *user);
 void tsr_stmt_rewrite(tsr_stmt *s, tsr_rewrite f, void *user);
-/* A copy with each loop symbol syms[i] replaced by index to[i]. */
+void tsr_stmts_remove(tsr_stmts *body, uint32_t at);
+
+/* ---- copies (place.c) ---------------------------------------------------------------------------------------------------- */
+
+/* Copies with each loop symbol syms[i] replaced by index to[i]. */
 tsr_lin tsr_lin_place(tsr_arena *a, const tsr_lin *x, uint32_t n, const uint32_t *syms, const tsr_lin *to);
 tsr_expr *tsr_expr_place(tsr_arena *a, const tsr_loops *l, const tsr_expr *e, uint32_t n, const uint32_t *syms, const tsr_lin *to);
-void tsr_stmts_remove(tsr_stmts *body, uint32_t at);
+
+/* Copies of statements, whose loops and locals get names of their own. A listed loop vanishes and its symbol stands for an index, or,
+ * where it is given an extent, stays and begins at that index. */
+typedef struct tsr_placed { uint32_t sym; bool stays; tsr_size extent; } tsr_placed;
+typedef struct tsr_local_pair { tsr_local_id from, to; } tsr_local_pair;
+typedef struct tsr_placing {
+	tsr_pass *p;
+	tsr_loop_unit *unit;
+	TSR_VEC(tsr_placed) loops;
+	TSR_VEC(uint32_t) syms;      /* of the same loops, and what they stand for */
+	TSR_VEC(tsr_lin) to;
+	TSR_VEC(tsr_local_pair) locals;
+} tsr_placing;
+void tsr_place_loop(tsr_placing *x, uint32_t sym, tsr_lin to, const tsr_size *extent);
+/* Behind what `out` holds. LETSYMs and what is outside of kernels cannot be copied; nor are notes of contractions. */
+void tsr_stmts_place(tsr_placing *x, const tsr_stmts *body, tsr_stmts *out);
+
+/* ---- contractions -------------------------------------------------------------------------------------------------------- */
+
+/* Recognises and schedules those among the statements. */
+void tsr_contractions_find(tsr_pass *p, const tsr_stmts *body);
+void tsr_contractions_schedule(tsr_pass *p, const tsr_stmts *body);
 
 /* ---- lookups (gather.c) -------------------------------------------------------------------------------------------------- */
 

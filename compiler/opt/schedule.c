@@ -128,23 +128,23 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	return true;
 }
 
-static void visit(tsr_pass *p, const tsr_stmts *body)
+void tsr_contractions_schedule(tsr_pass *p, const tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_stmt *s = body->at[i];
 		if (s->kind == TSR_STMT_FOR && s->loop.contraction)
 			p->changes += tsr_contract_schedule(p->l, s->loop.contraction, p->target);
 		if (s->kind == TSR_STMT_KERNEL)
-			visit(p, &s->kernel.body);
+			tsr_contractions_schedule(p, &s->kernel.body);
 		else if (s->kind == TSR_STMT_IF)
-			visit(p, &s->cond.body);
+			tsr_contractions_schedule(p, &s->cond.body);
 		else if (s->kind == TSR_STMT_FOR)
-			visit(p, &s->loop.body);
+			tsr_contractions_schedule(p, &s->loop.body);
 	}
 }
 
 void tsr_pass_schedule(tsr_pass *p)
 {
 	for (uint32_t i = 0; i < p->l->units.n; i++)
-		visit(p, &p->l->units.at[i]->body);
+		tsr_contractions_schedule(p, &p->l->units.at[i]->body);
 }

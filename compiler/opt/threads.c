@@ -17,7 +17,7 @@ enum { MANY = 32, MOST_ROW_BYTES = 1 << 20, ALIGN = 64, OWN_COLUMNS = 1024 };
 #define EACH_CALL 0.5                /* of a division, a root, an elementary function */
 #define GIGAHERTZ 3.0                /* with two multiply-adds of a vector in a cycle */
 
-typedef struct divide { tsr_pass *p; tsr_arena *scratch; uint32_t *kernels; } divide;      /* per buffer: how many kernels touch it */
+typedef struct divide { tsr_pass *p; tsr_arena *scratch; uint32_t *touched; } divide;      /* per buffer: by how many statements of kernels */
 
 /* ---- work ------------------------------------------------------------------------------------------------------------------ */
 
@@ -102,18 +102,40 @@ static bool worthwhile(const tsr_team *team)
 
 /* ---- loops whose iterations never meet ------------------------------------------------------------------------------------------ */
 
-/* The index of all accesses of a buffer on some axis: the loop's symbol, scaled and shifted, and no other. */
-static bool own_axis(const tsr_loops *l, const tsr_accesses *x, tsr_buffer_id b, uint32_t sym)
+/* The index is the loop's symbol, scaled, and what other loops of the statement add to it, which is less than one step of it. */
+static bool own_stretch(const tsr_stmt *s, const tsr_lin *x, uint32_t sym, int64_t *step)
+{
+	int64_t coef = 0, most = x->offset;
+	for (uint32_t t = 0; t < x->n; t++) {
+		const tsr_stmt *loop = x->terms[t].kind == TSR_LSYM_LOOP ? tsr_stmt_loop(s, x->terms[t].id) : NULL;
+		if (!loop || x->terms[t].coef < 0 || !(x->terms[t].id == sym || tsr_size_is_const(loop->loop.extent)))
+			return false;
+		if (x->terms[t].id == sym)
+			coef = x->terms[t].coef;
+		else
+			most += x->terms[t].coef * (loop->loop.extent.k - 1);
+	}
+	if (coef == 0 || x->offset < 0 || most >= coef || x->base.k || x->base.nterms || (*step && *step != coef))
+		return false;
+	*step = coef;
+	return true;
+}
+
+/* All accesses of a buffer say the same index on some axis, of the loop's symbol and no other; or all stay in a stretch of the axis
+ * that belongs to one iteration. */
+static bool own_axis(const tsr_loops *l, const tsr_stmt *s, const tsr_accesses *x, tsr_buffer_id b, uint32_t sym)
 {
 	for (uint32_t axis = 0; axis < l->buffers.at[b]->rank; axis++) {
 		const tsr_lin *first = NULL;
-		bool same = true;
-		for (uint32_t i = 0; same && i < x->v.n; i++) {
+		bool same = true, apart = true;
+		int64_t step = 0;
+		for (uint32_t i = 0; (same || apart) && i < x->v.n; i++) {
 			const tsr_lin *index = &x->v.at[i].index[axis];
 			if (x->v.at[i].buffer != b)
 				continue;
 			first = first ? first : index;
-			same = index == first || tsr_lin_equal(*index, *first);
+			same = same && (index == first || tsr_lin_equal(*index, *first));
+			apart = apart && own_stretch(s, index, sym, &step);
 		}
 		uint32_t own = 0, others = 0;
 		for (uint32_t t = 0; first && t < first->n; t++) {
@@ -121,7 +143,7 @@ static bool own_axis(const tsr_loops *l, const tsr_accesses *x, tsr_buffer_id b,
 			own += mine && first->terms[t].coef;
 			others += !mine && first->terms[t].kind != TSR_LSYM_NUMBER;
 		}
-		if (same && own == 1 && others == 0)
+		if (first && ((same && own == 1 && others == 0) || apart))
 			return true;
 	}
 	return false;
@@ -132,14 +154,14 @@ static bool private_row(const divide *d, tsr_buffer_id b)
 {
 	const tsr_buffer *x = d->p->l->buffers.at[b];
 	int64_t bytes = tsr_buffer_bytes(x);
-	return x->row && d->kernels[b] == 1 && !tsr_buffer_kept(x) && bytes > 0 && bytes <= MOST_ROW_BYTES;
+	return x->row && d->touched[b] == 1 && !tsr_buffer_kept(x) && bytes > 0 && bytes <= MOST_ROW_BYTES;
 }
 
-static bool apart(const divide *d, const tsr_accesses *x, uint32_t sym)
+static bool apart(const divide *d, const tsr_stmt *s, const tsr_accesses *x, uint32_t sym)
 {
 	for (uint32_t i = 0; i < x->v.n; i++) {
 		tsr_buffer_id b = x->v.at[i].buffer;
-		if (x->v.at[i].write && !own_axis(d->p->l, x, b, sym) && !private_row(d, b))
+		if (x->v.at[i].write && !own_axis(d->p->l, s, x, b, sym) && !private_row(d, b))
 			return false;
 	}
 	return true;
@@ -155,7 +177,7 @@ static tsr_stmt *loop_to_split(const divide *d, const tsr_nest *nest, const tsr_
 		tsr_stmt *s = nest->loop[i];
 		if (i > 0 && s->loop.contraction && s->loop.contraction->schedule.mr)
 			break;                   /* from here on the engine runs it */
-		if (iterations(s->loop.extent) < 2 || s->loop.how == TSR_FOR_REDUCE || !apart(d, x, s->loop.sym))
+		if (iterations(s->loop.extent) < 2 || s->loop.how == TSR_FOR_REDUCE || !apart(d, nest->loop[0], x, s->loop.sym))
 			continue;
 		if (iterations(s->loop.extent) >= MANY)
 			return s;
@@ -268,17 +290,25 @@ static void split_kernel(const divide *d, const char *unit, tsr_stmt *kernel)
 	d->p->changes++;
 }
 
+static void count_touches(const divide *d, tsr_stmt *s)
+{
+	tsr_stmts one = { &s, 1, 1 };
+	const tsr_stmts *each = s->kind == TSR_STMT_KERNEL ? &s->kernel.body : &one;
+	for (uint32_t i = 0; i < each->n; i++) {
+		tsr_uses uses = { 0 };
+		tsr_stmt_uses(d->scratch, each->at[i], &uses);
+		for (uint32_t j = 0; j < uses.v.n; j++)
+			d->touched[uses.v.at[j].buffer]++;
+	}
+}
+
 void tsr_pass_threads(tsr_pass *p)
 {
 	divide d = { p, tsr_arena_new(), NULL };
-	d.kernels = TSR_NEW_N(d.scratch, uint32_t, p->l->buffers.n + 1);
+	d.touched = TSR_NEW_N(d.scratch, uint32_t, p->l->buffers.n + 1);
 	for (uint32_t u = 0; u < p->l->units.n; u++)
-		for (uint32_t i = 0; i < p->l->units.at[u]->body.n; i++) {
-			tsr_uses uses = { 0 };
-			tsr_stmt_uses(d.scratch, p->l->units.at[u]->body.at[i], &uses);
-			for (uint32_t j = 0; j < uses.v.n; j++)
-				d.kernels[uses.v.at[j].buffer]++;
-		}
+		for (uint32_t i = 0; i < p->l->units.at[u]->body.n; i++)
+			count_touches(&d, p->l->units.at[u]->body.at[i]);
 	for (uint32_t u = 0; u < p->l->units.n; u++)
 		for (uint32_t i = 0; i < p->l->units.at[u]->body.n; i++)
 			if (p->l->units.at[u]->body.at[i]->kind == TSR_STMT_KERNEL)

@@ -1,0 +1,410 @@
+/* Strips: neighbouring kernels of which one reads what another has just computed run together on a few rows at a time, so that what
+ * passes between them stays in a cache and has no memory of its own beyond one strip.  Attention is the case that matters:
+ *
+ *     scores[s, h, t] = sum over d                      for h { for strips of s {
+ *     weights = softmax of them over t                      scores[16, 1, t] ..  weights[16, 1, t] ..
+ *     y[s, h, e] = sum over t                                 y[of the strip, h, e] .. } }
+ *
+ * The first kernel is a contraction that stores all of X; the last one touches X or what became of it.  Axes of X are followed through
+ * the kernels: an index that is a bare loop on an axis names that loop, and the loops name the axes of what is stored with them.
+ *   - an axis whose loop is an outer one in every kernel becomes a loop around all of them (h)
+ *   - one more of this kind is cut into strips (s), and some contractions may sum over it instead: their result is cleared before the
+ *     strips, and each strip adds its part
+ * No two iterations of these loops meet: what one kernel of the group writes and another touches has, on some axis, the same loop
+ * in all of them.  What only the group touches keeps the rows of one strip.
+ *
+ * It is worthwhile where the bytes that no longer travel cost more time than operands that each strip reads and packs again.  Sums over
+ * what is cut into strips are taken strip by strip; everything else keeps its bits.  Requires rows. */
+#include "strip.h"
+
+enum { LEAST_ROWS = 16, MOST_ROWS = 128, LEAST_SHARED = 8 };
+#define EACH_BYTE 0.1                /* nanoseconds, beyond the caches */
+#define EACH_NEAR_BYTE 0.02          /* in one of them */
+#define EACH_PACKED 0.3              /* of an element */
+
+/* ---- what the axes of X are to each kernel ------------------------------------------------------------------------------- */
+
+static uint32_t tag_of(const tsr_strip_tags *v, uint32_t id, uint32_t axis)
+{
+	for (uint32_t i = 0; i < v->n; i++)
+		if (v->at[i].id == id && v->at[i].axis == axis)
+			return v->at[i].tag;
+	return 0;
+}
+
+uint32_t tsr_strip_loop_tag(const tsr_strip *g, uint32_t sym) { return tag_of(&g->loops, sym, 0); }
+uint32_t tsr_strip_axis_tag(const tsr_strip *g, tsr_buffer_id b, uint32_t axis) { return tag_of(&g->axes, b, axis); }
+
+static uint32_t bare_sym(const tsr_lin *x)
+{
+	return x->n == 1 && tsr_lin_bare(x, x->terms[0].id) ? x->terms[0].id : TSR_NONE;
+}
+
+/* One step of naming loops by axes, and axes by loops; true where something got its name. A name is a guess, which is verified for all
+ * that the group writes. */
+static bool name_access(tsr_strip *g, const tsr_access *x, bool reads)
+{
+	bool news = false;
+	for (uint32_t axis = 0; axis < g->p->l->buffers.at[x->buffer]->rank; axis++) {
+		uint32_t sym = bare_sym(&x->index[axis]), tag = tsr_strip_axis_tag(g, x->buffer, axis);
+		if (sym == TSR_NONE)
+			continue;
+		uint32_t loop = tsr_strip_loop_tag(g, sym);
+		tsr_strip_tag named = { loop ? x->buffer : sym, loop ? axis : 0, loop ? loop : tag };
+		if (tag && !loop)
+			tsr_push(g->a, &g->loops, named);
+		else if (loop && !tag && (reads || x->write))
+			tsr_push(g->a, &g->axes, named);
+		else
+			continue;
+		news = true;
+	}
+	return news;
+}
+
+static void name_member(tsr_strip *g, const tsr_strip_member *m)
+{
+	for (int reads = 0; reads < 2; reads++)          /* what is only read comes last: a loop has one name, but may walk two axes */
+		for (bool news = true; news;) {
+			news = false;
+			for (uint32_t i = 0; i < m->x.v.n; i++)
+				news |= name_access(g, &m->x.v.at[i], reads);
+		}
+}
+
+static bool add_member(tsr_strip *g, tsr_stmt *kernel)
+{
+	tsr_strip_member *m = &g->member[g->n];
+	*m = (tsr_strip_member){ .kernel = kernel, .x = { .a = g->a } };
+	if (g->n == TSR_STRIP_MEMBERS || kernel->kind != TSR_STMT_KERNEL || kernel->kernel.body.n != 1 || kernel->kernel.body.at[0]->kind != TSR_STMT_FOR)
+		return false;
+	m->nest = tsr_nest_of(&kernel->kernel.body);
+	m->contraction = m->nest.loop[0]->loop.contraction;
+	tsr_stmt_accesses(kernel->kernel.body.at[0], &m->x);
+	if (m->x.unknown || m->x.data)
+		return false;
+	name_member(g, m);
+	g->n++;
+	return true;
+}
+
+/* The outer loop of the kernel with this tag, where no other loop of the kernel has it; NULL. */
+static tsr_stmt *outer_loop(const tsr_strip *g, const tsr_strip_member *m, uint32_t tag)
+{
+	tsr_stmt *found = NULL;
+	for (uint32_t i = 0; i < m->nest.n; i++)
+		if (tsr_strip_loop_tag(g, m->nest.loop[i]->loop.sym) == tag) {
+			if (found || m->nest.loop[i]->loop.how == TSR_FOR_REDUCE)
+				return NULL;
+			found = m->nest.loop[i];
+		}
+	return found;
+}
+
+/* The only loop over which the contraction sums with this tag, or NULL. */
+static const tsr_contract_loop *summed_loop(const tsr_strip *g, const tsr_strip_member *m, uint32_t tag)
+{
+	const tsr_contract_loop *found = NULL;
+	for (uint32_t i = 0; m->contraction && i < m->contraction->nloops; i++)
+		if (tsr_strip_loop_tag(g, m->contraction->loops[i].sym) == tag) {
+			if (found || m->contraction->loops[i].cls != TSR_CLASS_K)
+				return NULL;
+			found = &m->contraction->loops[i];
+		}
+	return found;
+}
+
+static bool known_loops(const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		if ((s->kind == TSR_STMT_FOR && (!tsr_size_is_const(s->loop.extent) || !known_loops(&s->loop.body)))
+			|| (s->kind == TSR_STMT_IF && !known_loops(&s->cond.body)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- which loops are shared ------------------------------------------------------------------------------------------------ */
+
+typedef struct touching { uint32_t members, writers; } touching;
+
+static touching who_touches(const tsr_strip *g, tsr_buffer_id b)
+{
+	touching t = { 0, 0 };
+	for (uint32_t m = 0; m < g->n; m++) {
+		bool any = false, writes = false;
+		for (uint32_t i = 0; i < g->member[m].x.v.n; i++)
+			if (g->member[m].x.v.at[i].buffer == b) {
+				any = true;
+				writes |= g->member[m].x.v.at[i].write;
+			}
+		t.members += any;
+		t.writers += writes;
+	}
+	return t;
+}
+
+/* The loop of the kernel with this tag: the outer one, or the one that its contraction sums over. */
+static uint32_t loop_of(const tsr_strip *g, const tsr_strip_member *m, uint32_t tag)
+{
+	const tsr_stmt *outer = outer_loop(g, m, tag);
+	const tsr_contract_loop *summed = outer ? NULL : summed_loop(g, m, tag);
+	return outer ? outer->loop.sym : summed ? summed->sym : TSR_NONE;
+}
+
+/* All accesses of the group name, on one axis of the buffer, the tag's loop of their kernel. */
+static bool aligned(const tsr_strip *g, tsr_buffer_id b, uint32_t tag)
+{
+	for (uint32_t axis = 0; axis < g->p->l->buffers.at[b]->rank; axis++) {
+		bool all = tsr_strip_axis_tag(g, b, axis) == tag;
+		for (uint32_t m = 0; all && m < g->n; m++) {
+			uint32_t loop = loop_of(g, &g->member[m], tag);
+			for (uint32_t i = 0; all && i < g->member[m].x.v.n; i++)
+				all = g->member[m].x.v.at[i].buffer != b
+					|| (loop != TSR_NONE && bare_sym(&g->member[m].x.v.at[i].index[axis]) == loop);
+		}
+		if (all)
+			return true;
+	}
+	return false;
+}
+
+/* Iterations of the tag's loops do not meet; `sums`: contractions may sum over it, into what no other kernel touches. */
+static bool shareable(const tsr_strip *g, uint32_t tag, bool sums)
+{
+	for (uint32_t m = 0; m < g->n; m++) {
+		const tsr_strip_member *k = &g->member[m];
+		bool outer = outer_loop(g, k, tag) != NULL, summed = !outer && sums && m > 0 && summed_loop(g, k, tag);
+		if (!outer && !(summed && who_touches(g, k->contraction->c).members == 1))
+			return false;
+		for (uint32_t i = 0; outer && i < k->x.v.n; i++)
+			if (k->x.v.at[i].write && !aligned(g, k->x.v.at[i].buffer, tag)
+				&& !(g->p->l->buffers.at[k->x.v.at[i].buffer]->row && who_touches(g, k->x.v.at[i].buffer).members == 1))
+				return false;
+	}
+	return true;
+}
+
+static bool choose_loops(tsr_strip *g)
+{
+	const tsr_contraction *first = g->member[0].contraction;
+	g->shared = 0, g->cut = 0;
+	for (uint32_t tag = 1; tag <= g->p->l->buffers.at[first->c]->rank && tag < 64; tag++) {
+		const tsr_stmt *loop = outer_loop(g, &g->member[0], tag);
+		tsr_loop_class cls = TSR_CLASS_K;
+		for (uint32_t i = 0; loop && i < first->nloops; i++)
+			if (first->loops[i].sym == loop->loop.sym)
+				cls = first->loops[i].cls;
+		bool product = cls == TSR_CLASS_M || cls == TSR_CLASS_N;
+		if (product && !g->cut && loop->loop.extent.k >= LEAST_ROWS && shareable(g, tag, true))
+			g->cut = tag, g->extent = loop->loop.extent.k;
+		else if ((product || cls == TSR_CLASS_BATCH) && shareable(g, tag, false))
+			g->shared |= UINT64_C(1) << tag;
+	}
+	return g->cut != 0;
+}
+
+/* ---- what only the group touches ---------------------------------------------------------------------------------------------- */
+
+/* The first statement that touches b, in the order in which they run; the loops around it in `path`. */
+static const tsr_stmt *first_touch(tsr_arena *a, const tsr_stmts *body, tsr_buffer_id b, tsr_nest *path)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_stmt *s = body->at[i];
+		tsr_uses uses = { 0 };
+		tsr_stmt_uses(a, s, &uses);
+		tsr_use use = tsr_uses_of(&uses, b);
+		if (!use.loads && !tsr_use_writes(use))
+			continue;
+		if (s->kind != TSR_STMT_FOR || path->n == TSR_MOST_LOOPS)
+			return s;
+		path->loop[path->n++] = s;
+		return first_touch(a, &s->loop.body, b, path);
+	}
+	return NULL;
+}
+
+/* Touched by the group alone, which stores all of it before it reads any. */
+static bool private(const tsr_strip *g, const tsr_body_uses *uses, const uint32_t *kernels, tsr_buffer_id b)
+{
+	uint32_t inside = 0;
+	for (uint32_t m = 0; m < g->n; m++) {
+		tsr_use use = tsr_uses_of(&uses->at[g->from + m], b);
+		inside += use.loads || tsr_use_writes(use);
+	}
+	if (tsr_buffer_kept(g->p->l->buffers.at[b]) || kernels[b] != inside)
+		return false;
+	for (uint32_t m = 0; m < g->n; m++) {
+		tsr_nest path = { 0 };
+		const tsr_stmt *s = first_touch(g->a, &g->member[m].kernel->kernel.body, b, &path);
+		if (s)
+			return s->kind == TSR_STMT_STORE && !tsr_expr_reads(s->store.value, b) && tsr_nest_covers(g->p->l, &path, s, NULL);
+	}
+	return false;
+}
+
+static bool listed(const tsr_ids *v, tsr_buffer_id b)
+{
+	for (uint32_t i = 0; i < v->n; i++)
+		if (v->at[i] == b)
+			return true;
+	return false;
+}
+
+/* Sorts what the group writes strip by strip, and finds the last kernel that gains: it touches some of that. */
+static void find_private(tsr_strip *g, const tsr_body_uses *uses, const uint32_t *kernels)
+{
+	g->kept.n = g->passed.n = 0;
+	g->last = 0;
+	for (uint32_t m = 0; m < g->n; m++)
+		for (uint32_t i = 0; i < g->member[m].x.v.n; i++) {
+			const tsr_access *x = &g->member[m].x.v.at[i];
+			if (listed(&g->kept, x->buffer) || listed(&g->passed, x->buffer))
+				g->last = m;
+			else if (x->write && !g->p->l->buffers.at[x->buffer]->row && aligned(g, x->buffer, g->cut))
+				tsr_push(g->a, private(g, uses, kernels, x->buffer) ? &g->kept : &g->passed, x->buffer);
+		}
+}
+
+/* ---- whether it pays ------------------------------------------------------------------------------------------------------------ */
+
+static int64_t shared_iterations(const tsr_strip *g, bool all)
+{
+	int64_t n = 1;
+	for (uint32_t i = 0; i < g->member[0].nest.n; i++) {
+		const tsr_stmt *s = g->member[0].nest.loop[i];
+		if (g->shared >> tsr_strip_loop_tag(g, s->loop.sym) & 1)
+			n *= s->loop.extent.k;
+		else if (all && tsr_strip_loop_tag(g, s->loop.sym) == g->cut)
+			n *= s->loop.extent.k;
+	}
+	return n;
+}
+
+/* Elements of an operand that has no loop of the cut axis, and so is read anew by each strip; 0 where it has one. */
+static double read_anew(const tsr_strip *g, const tsr_contraction *k, const tsr_expr *operand)
+{
+	double n = 1;
+	for (uint32_t i = 0; i < k->nloops; i++) {
+		bool mentions = tsr_expr_mentions(g->p->l, operand, k->loops[i].sym);
+		if (mentions && tsr_strip_loop_tag(g, k->loops[i].sym) == g->cut)
+			return 0;
+		n *= mentions ? (double)k->loops[i].extent.k : 1;
+	}
+	return n;
+}
+
+/* Time that each strip takes for so many bytes, of all iterations of the shared loops together. */
+static double travel(const tsr_strip *g, double bytes)
+{
+	return bytes * (bytes / (double)shared_iterations(g, false) > (double)g->p->target->l2 / 2 ? EACH_BYTE : EACH_NEAR_BYTE);
+}
+
+static double cost(const tsr_strip *g)
+{
+	double each = 0;
+	for (uint32_t m = 0; m < g->n; m++) {
+		const tsr_contraction *k = g->member[m].contraction;
+		if (!k || !k->schedule.mr)
+			continue;
+		double a = read_anew(g, k, k->a_value), b = read_anew(g, k, k->b_value), bytes = tsr_prec_bytes(g->p->l->buffers.at[k->c]->prec);
+		each += travel(g, (a + b) * bytes) + (k->schedule.pack_a ? a * EACH_PACKED : 0) + (k->schedule.pack_b ? b * EACH_PACKED : 0);
+		if (!outer_loop(g, &g->member[m], g->cut))
+			each += 2 * travel(g, (double)tsr_buffer_bytes(g->p->l->buffers.at[k->c]));
+	}
+	return each * (double)((g->extent + g->rows - 1) / g->rows - 1);
+}
+
+/* About as many rows, of which the strips take the same number, where that can be; else the remainder needs code of its own. */
+static int64_t even_rows(int64_t extent, int64_t rows)
+{
+	if (rows >= extent)
+		return extent;
+	for (int64_t r = rows + rows / 8; r >= rows / 2; r--)
+		if (extent % r == 0)
+			return r;
+	int64_t strips = (extent + rows - 1) / rows;
+	return (extent + strips - 1) / strips;
+}
+
+/* The loop over strips can be divided among threads: nothing is summed over it, and it is the only statement. */
+static bool strips_apart(const tsr_strip *g)
+{
+	for (uint32_t m = 0; m < g->n; m++)
+		if (!outer_loop(g, &g->member[m], g->cut))
+			return false;
+	return g->extent % g->rows == 0;
+}
+
+static bool worthwhile(tsr_strip *g)
+{
+	int64_t bytes = 0, passed = 0, l2 = g->p->target->l2;
+	for (uint32_t i = 0; i < g->kept.n; i++)
+		bytes += tsr_buffer_bytes(g->p->l->buffers.at[g->kept.at[i]]);
+	for (uint32_t i = 0; i < g->passed.n; i++)
+		passed += who_touches(g, g->passed.at[i]).members > 1 ? tsr_buffer_bytes(g->p->l->buffers.at[g->passed.at[i]]) : 0;
+	int64_t row = (bytes + passed) / shared_iterations(g, true), rows = row ? l2 / 2 / row : 0;
+	rows = rows < LEAST_ROWS ? LEAST_ROWS : rows > MOST_ROWS ? MOST_ROWS : rows;
+	g->rows = even_rows(g->extent, rows);
+	bool divisible = g->p->options->threads == TSR_THREADS_NONE || shared_iterations(g, false) >= LEAST_SHARED || strips_apart(g);
+	return divisible && bytes > l2 && g->rows * row <= 2 * l2 && EACH_BYTE * (double)(2 * bytes + passed) > cost(g);
+}
+
+/* ---- groups ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool begins(const tsr_loops *l, const tsr_stmt *kernel)
+{
+	if (kernel->kind != TSR_STMT_KERNEL || kernel->kernel.body.n != 1 || kernel->kernel.body.at[0]->kind != TSR_STMT_FOR)
+		return false;
+	const tsr_contraction *k = kernel->kernel.body.at[0]->loop.contraction;
+	return k && k->schedule.mr && k->clear && !tsr_buffer_kept(l->buffers.at[k->c]) && known_loops(&kernel->kernel.body);
+}
+
+/* The longest group from `from` on that can run in strips and ends with what it keeps to itself. */
+static bool find_group(tsr_strip *g, const tsr_body_uses *uses, const uint32_t *kernels)
+{
+	const tsr_stmts *body = uses->body;
+	const tsr_contraction *k = body->at[g->from]->kernel.body.at[0]->loop.contraction;
+	for (uint32_t axis = 0; axis < g->p->l->buffers.at[k->c]->rank; axis++) {
+		tsr_strip_tag t = { k->c, axis, axis + 1 };
+		tsr_push(g->a, &g->axes, t);
+	}
+	while (g->from + g->n < body->n && known_loops(&body->at[g->from + g->n]->kernel.body) && add_member(g, body->at[g->from + g->n]))
+		;
+	for (; g->n > 1; g->n--) {
+		if (!choose_loops(g))
+			continue;
+		find_private(g, uses, kernels);
+		if (g->kept.n && g->last == g->n - 1)
+			return worthwhile(g);
+	}
+	return false;
+}
+
+void tsr_pass_strip(tsr_pass *p)
+{
+	tsr_arena *scratch = tsr_arena_new();
+	uint32_t *kernels = TSR_NEW_N(scratch, uint32_t, p->l->buffers.n + 1);
+	tsr_body_uses *uses = TSR_NEW_N(scratch, tsr_body_uses, p->l->units.n + 1);
+	for (uint32_t u = 0; u < p->l->units.n; u++) {
+		tsr_body_uses_make(&uses[u], scratch, &p->l->units.at[u]->body);
+		for (uint32_t i = 0; i < p->l->units.at[u]->body.n; i++)
+			for (uint32_t j = 0; j < uses[u].at[i].v.n; j++)
+				kernels[uses[u].at[i].v.at[j].buffer]++;
+	}
+	for (uint32_t u = 0; u < p->l->units.n; u++) {
+		tsr_loop_unit *unit = p->l->units.at[u];
+		for (uint32_t i = 0; i < unit->body.n; i++) {
+			tsr_strip g = { .p = p, .a = scratch, .unit = unit, .from = i };
+			if (!begins(p->l, unit->body.at[i]) || !find_group(&g, &uses[u], kernels))
+				continue;
+			tsr_strip_build(&g);
+			for (uint32_t m = 1; m < g.n; m++)
+				tsr_body_remove(&uses[u], i + 1);
+			tsr_body_uses_renew(&uses[u], i);
+			p->changes++;
+		}
+	}
+	tsr_arena_free(scratch);
+}

@@ -1,0 +1,37 @@
+/* Private to strip.c, which finds groups of kernels that run in strips, and strip_build.c, which makes one kernel of them. */
+#ifndef TSR_OPT_STRIP_H
+#define TSR_OPT_STRIP_H
+#include "pass.h"
+
+/* Axis `axis` of the first kernel's result is tag axis + 1; `id`: a loop (axis 0), or a buffer. */
+typedef struct tsr_strip_tag { uint32_t id, axis, tag; } tsr_strip_tag;
+typedef TSR_VEC(tsr_strip_tag) tsr_strip_tags;
+typedef struct tsr_strip_member {
+	tsr_stmt *kernel;
+	tsr_nest nest;
+	const tsr_contraction *contraction;      /* of the whole nest, or NULL */
+	tsr_accesses x;
+} tsr_strip_member;
+
+enum { TSR_STRIP_MEMBERS = 16 };
+typedef TSR_VEC(tsr_buffer_id) tsr_ids;
+typedef struct tsr_strip {
+	tsr_pass *p;
+	tsr_arena *a;
+	tsr_loop_unit *unit;
+	uint32_t from, n;            /* statements of the unit */
+	tsr_strip_member member[TSR_STRIP_MEMBERS];
+	tsr_strip_tags loops, axes;
+	uint64_t shared;             /* tags of loops around all kernels */
+	uint32_t cut;                /* the tag that is cut into strips */
+	int64_t extent, rows;        /* of it, and of a strip */
+	tsr_ids kept, passed;        /* what only the group touches, and what it writes for others, too, strip by strip */
+	uint32_t last;               /* the last member that touches what another wrote so */
+} tsr_strip;
+
+/* 0: none. */
+uint32_t tsr_strip_loop_tag(const tsr_strip *g, uint32_t sym);
+uint32_t tsr_strip_axis_tag(const tsr_strip *g, tsr_buffer_id b, uint32_t axis);
+/* Puts one kernel in the place of the group's first; the others are left for the caller to remove. */
+void tsr_strip_build(tsr_strip *g);
+#endif

@@ -1,0 +1,217 @@
+/* Makes one kernel of a group that runs in strips:
+ *
+ *     for the shared loops {
+ *       clear what is summed over strips
+ *       for strips { each kernel, without the shared loops, its cut loop over the rows of a strip }
+ *       the same for the rows that remain
+ *     }
+ *
+ * What the group keeps to itself loses the shared axes and has the rows of one strip.  The contractions inside are recognised and
+ * scheduled anew. */
+#include "strip.h"
+
+typedef struct strip_place {
+	tsr_strip *g;
+	uint32_t syms[64];           /* of the shared loops around all kernels, by tag; of the loop over strips at `cut` */
+	tsr_stmts *inner;            /* what they hold */
+	int64_t first;               /* row of the strips' end, for what remains */
+	bool rest;
+} strip_place;
+
+/* ---- what is kept ---------------------------------------------------------------------------------------------------- */
+
+static bool is_kept(const tsr_strip *g, tsr_buffer_id b)
+{
+	for (uint32_t i = 0; i < g->kept.n; i++)
+		if (g->kept.at[i] == b)
+			return true;
+	return false;
+}
+
+/* The same element, counted from the first of its strip. */
+static void within_strip(const strip_place *x, tsr_buffer_id b, tsr_lin *index)
+{
+	const tsr_strip *g = x->g;
+	if (!is_kept(g, b))
+		return;
+	for (uint32_t axis = 0; axis < g->p->l->buffers.at[b]->rank; axis++) {
+		uint32_t tag = tsr_strip_axis_tag(g, b, axis);
+		if (tag && g->shared >> tag & 1)
+			index[axis] = tsr_lin_add_sym(g->p->arena, index[axis], -1, TSR_LSYM_LOOP, x->syms[tag]);
+		else if (tag == g->cut && x->rest)
+			index[axis].offset -= x->first;
+		else if (tag == g->cut)
+			index[axis] = tsr_lin_add_sym(g->p->arena, index[axis], -g->rows, TSR_LSYM_LOOP, x->syms[tag]);
+	}
+}
+
+static tsr_expr *load_within(void *user, tsr_expr *e)
+{
+	const strip_place *x = user;
+	if (e->kind == TSR_EXPR_LOAD)
+		within_strip(x, e->load.buffer, e->load.index);
+	return e;
+}
+
+static void stores_within(const strip_place *x, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_FOR)
+			stores_within(x, &s->loop.body);
+		else if (s->kind == TSR_STMT_IF)
+			stores_within(x, &s->cond.body);
+		else if (s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE)
+			within_strip(x, s->store.buffer, s->store.index);
+	}
+}
+
+static void shrink(tsr_strip *g, tsr_buffer *b)
+{
+	tsr_size *dims = TSR_NEW_N(g->p->arena, tsr_size, b->rank + 1);
+	int64_t before = tsr_buffer_bytes(b);
+	for (uint32_t axis = 0; axis < b->rank; axis++) {
+		uint32_t tag = tsr_strip_axis_tag(g, b->id, axis);
+		dims[axis] = tag == g->cut ? tsr_size_const(g->rows) : tag && g->shared >> tag & 1 ? tsr_size_const(1) : b->dims[axis];
+	}
+	b->dims = dims;
+	b->row = true;
+	g->p->l->separate_bytes += before - tsr_buffer_bytes(b);
+}
+
+/* ---- members ------------------------------------------------------------------------------------------------------------- */
+
+static const tsr_stmt *tagged_loop(const tsr_strip *g, const tsr_stmts *body, uint32_t tag)
+{
+	for (uint32_t i = 0; i < body->n; i++)
+		if (body->at[i]->kind == TSR_STMT_FOR) {
+			const tsr_stmt *s = body->at[i];
+			s = tsr_strip_loop_tag(g, s->loop.sym) == tag ? s : tagged_loop(g, &s->loop.body, tag);
+			if (s)
+				return s;
+		}
+	return NULL;
+}
+
+static tsr_placing placing(const strip_place *x, const tsr_strip_member *m)
+{
+	const tsr_strip *g = x->g;
+	tsr_placing out = { .p = g->p, .unit = g->unit };
+	for (uint32_t i = 0; i < m->nest.n; i++) {
+		uint32_t tag = tsr_strip_loop_tag(g, m->nest.loop[i]->loop.sym);
+		if (tag && g->shared >> tag & 1)
+			tsr_place_loop(&out, m->nest.loop[i]->loop.sym, tsr_lin_add_sym(g->p->arena, tsr_lin_const(0), 1, TSR_LSYM_LOOP, x->syms[tag]), NULL);
+	}
+	return out;
+}
+
+static bool sums_over_strips(const tsr_strip *g, const tsr_strip_member *m)
+{
+	for (uint32_t i = 0; i < m->nest.n; i++)
+		if (tsr_strip_loop_tag(g, m->nest.loop[i]->loop.sym) == g->cut && m->nest.loop[i]->loop.how != TSR_FOR_REDUCE)
+			return false;
+	return true;
+}
+
+static tsr_stmts *innermost(tsr_stmts *body)
+{
+	while (body->n == 1 && body->at[0]->kind == TSR_STMT_FOR)
+		body = &body->at[0]->loop.body;
+	return body;
+}
+
+/* The sum's clearing, with the loops of its result alone. */
+static void clear(const strip_place *x, const tsr_strip_member *m, tsr_stmts *out)
+{
+	tsr_arena *a = x->g->p->arena;
+	tsr_stmts copy = { 0 };
+	tsr_placing at = placing(x, m);
+	tsr_stmts_place(&at, &m->kernel->kernel.body, &copy);
+	tsr_stmts *inner = innermost(&copy);
+	tsr_stmt *store = inner->at[inner->n - 1];
+	tsr_prec prec = x->g->p->l->buffers.at[store->store.buffer]->prec;
+	store->kind = TSR_STMT_STORE;
+	store->store.value = tsr_expr_const(a, tsr_scalar_of(prec, tsr_acc_get(m->contraction->acc)->neutral));
+	inner->at[0] = store;
+	inner->n = 1;
+	for (uint32_t i = 0; i < copy.n; i++)
+		tsr_push(a, out, copy.at[i]);
+}
+
+static void member_strip(const strip_place *x, const tsr_strip_member *m, int64_t rows, tsr_stmts *out)
+{
+	tsr_strip *g = x->g;
+	tsr_stmts copy = { 0 };
+	tsr_placing at = placing(x, m);
+	tsr_size extent = tsr_size_const(rows);
+	tsr_lin first = x->rest ? tsr_lin_const(x->first) : tsr_lin_add_sym(g->p->arena, tsr_lin_const(0), g->rows, TSR_LSYM_LOOP, x->syms[g->cut]);
+	tsr_place_loop(&at, tagged_loop(g, &m->kernel->kernel.body, g->cut)->loop.sym, first, &extent);
+	tsr_stmts_place(&at, &m->kernel->kernel.body, &copy);
+	if (sums_over_strips(g, m) && m->contraction->clear) {
+		tsr_stmts *inner = innermost(&copy);
+		tsr_stmt *store = inner->at[inner->n - 1];
+		store->kind = TSR_STMT_UPDATE;
+		store->store.acc = m->contraction->acc;
+	}
+	stores_within(x, &copy);
+	for (uint32_t i = 0; i < copy.n; i++) {
+		tsr_stmt_rewrite(copy.at[i], load_within, (void *)x);
+		tsr_push(g->p->arena, out, copy.at[i]);
+	}
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------------------------------------ */
+
+static tsr_stmts *loop_in(const strip_place *x, const tsr_stmt *like, int64_t extent, uint32_t sym, tsr_stmts *out)
+{
+	tsr_stmt *s = tsr_stmt_new(x->g->p->arena, TSR_STMT_FOR, like->span);
+	s->loop.sym = sym;
+	s->loop.name = like->loop.name;
+	s->loop.extent = tsr_size_const(extent);
+	s->loop.how = TSR_FOR_SERIAL;            /* they share the rows of a strip */
+	tsr_push(x->g->p->arena, out, s);
+	return &s->loop.body;
+}
+
+void tsr_strip_build(tsr_strip *g)
+{
+	tsr_pass *p = g->p;
+	strip_place x = { .g = g };
+	tsr_stmts whole = { 0 };
+	const tsr_strip_member *first = &g->member[0];
+	x.inner = &whole;
+	const tsr_stmt *cut = NULL;
+	for (uint32_t i = 0; i < first->nest.n; i++) {
+		const tsr_stmt *s = first->nest.loop[i];
+		uint32_t tag = tsr_strip_loop_tag(g, s->loop.sym);
+		if (tag == g->cut)
+			cut = s;
+		if (!tag || !(g->shared >> tag & 1))
+			continue;
+		x.syms[tag] = g->unit->nsyms++;
+		x.inner = loop_in(&x, s, s->loop.extent.k, x.syms[tag], x.inner);
+	}
+	int64_t strips = g->extent / g->rows;
+	for (uint32_t m = 0; m < g->n; m++)
+		if (sums_over_strips(g, &g->member[m]) && g->member[m].contraction->clear)
+			clear(&x, &g->member[m], x.inner);
+	for (uint32_t m = 0; m < g->n; m++)
+		if (sums_over_strips(g, &g->member[m]))
+			tsr_pass_note(p, "%s: %s is summed over the strips", g->unit->name, p->l->buffers.at[g->member[m].contraction->c]->name);
+	x.syms[g->cut] = g->unit->nsyms++;
+	tsr_stmts *strip = loop_in(&x, cut, strips, x.syms[g->cut], x.inner);
+	for (uint32_t m = 0; m < g->n; m++)
+		member_strip(&x, &g->member[m], g->rows, strip);
+	x.first = strips * g->rows;
+	x.rest = true;
+	for (uint32_t m = 0; m < g->n && x.first < g->extent; m++)
+		member_strip(&x, &g->member[m], g->extent - x.first, x.inner);
+	for (uint32_t i = 0; i < g->kept.n; i++)
+		shrink(g, p->l->buffers.at[g->kept.at[i]]);
+	first->kernel->kernel.body = whole;
+	tsr_contractions_find(p, &whole);
+	tsr_contractions_schedule(p, &whole);
+	for (uint32_t i = 0; i < g->kept.n; i++)
+		tsr_pass_note(p, "%s: %s is kept as %lld rows of %s, in strips of %u kernels from %s on", g->unit->name,
+			p->l->buffers.at[g->kept.at[i]]->name, (long long)g->rows, cut->loop.name, g->n, first->kernel->kernel.name);
+}
