@@ -72,12 +72,28 @@ static void name_member(tsr_strip *g, const tsr_strip_member *m)
 		}
 }
 
+static bool known_loops(const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		if ((s->kind == TSR_STMT_FOR && (!tsr_size_is_const(s->loop.extent) || !known_loops(&s->loop.body)))
+			|| (s->kind == TSR_STMT_IF && !known_loops(&s->cond.body)))
+			return false;
+	}
+	return true;
+}
+
+static bool one_nest(const tsr_stmt *kernel)
+{
+	return kernel->kind == TSR_STMT_KERNEL && kernel->kernel.body.n == 1 && kernel->kernel.body.at[0]->kind == TSR_STMT_FOR;
+}
+
 static bool add_member(tsr_strip *g, tsr_stmt *kernel)
 {
+	if (g->n == TSR_STRIP_MEMBERS || !one_nest(kernel) || !known_loops(&kernel->kernel.body))
+		return false;
 	tsr_strip_member *m = &g->member[g->n];
 	*m = (tsr_strip_member){ .kernel = kernel, .x = { .a = g->a } };
-	if (g->n == TSR_STRIP_MEMBERS || kernel->kind != TSR_STMT_KERNEL || kernel->kernel.body.n != 1 || kernel->kernel.body.at[0]->kind != TSR_STMT_FOR)
-		return false;
 	m->nest = tsr_nest_of(&kernel->kernel.body);
 	m->contraction = m->nest.loop[0]->loop.contraction;
 	tsr_stmt_accesses(kernel->kernel.body.at[0], &m->x);
@@ -112,17 +128,6 @@ static const tsr_contract_loop *summed_loop(const tsr_strip *g, const tsr_strip_
 			found = &m->contraction->loops[i];
 		}
 	return found;
-}
-
-static bool known_loops(const tsr_stmts *body)
-{
-	for (uint32_t i = 0; i < body->n; i++) {
-		const tsr_stmt *s = body->at[i];
-		if ((s->kind == TSR_STMT_FOR && (!tsr_size_is_const(s->loop.extent) || !known_loops(&s->loop.body)))
-			|| (s->kind == TSR_STMT_IF && !known_loops(&s->cond.body)))
-			return false;
-	}
-	return true;
 }
 
 /* ---- which loops are shared ------------------------------------------------------------------------------------------------ */
@@ -355,7 +360,7 @@ static bool worthwhile(tsr_strip *g)
 
 static bool begins(const tsr_loops *l, const tsr_stmt *kernel)
 {
-	if (kernel->kind != TSR_STMT_KERNEL || kernel->kernel.body.n != 1 || kernel->kernel.body.at[0]->kind != TSR_STMT_FOR)
+	if (!one_nest(kernel))
 		return false;
 	const tsr_contraction *k = kernel->kernel.body.at[0]->loop.contraction;
 	return k && k->schedule.mr && k->clear && !tsr_buffer_kept(l->buffers.at[k->c]) && known_loops(&kernel->kernel.body);
@@ -370,7 +375,7 @@ static bool find_group(tsr_strip *g, const tsr_body_uses *uses, const uint32_t *
 		tsr_strip_tag t = { k->c, axis, axis + 1 };
 		tsr_push(g->a, &g->axes, t);
 	}
-	while (g->from + g->n < body->n && known_loops(&body->at[g->from + g->n]->kernel.body) && add_member(g, body->at[g->from + g->n]))
+	while (g->from + g->n < body->n && add_member(g, body->at[g->from + g->n]))
 		;
 	for (; g->n > 1; g->n--) {
 		if (!choose_loops(g))
