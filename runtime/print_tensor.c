@@ -118,6 +118,18 @@ static void show(layout *l, int64_t axis, int64_t offset)
 	put(l, "]", 1);
 }
 
+/* A size that was not known while compiling is put in from dims. */
+static void shape_text(layout *l, const char *shape)
+{
+	for (const char *c = shape; *c; c++) {
+		char text[TSR_RT_NUMBER];
+		if (*c != TSR_SHAPE_SIZE)
+			put(l, c, 1);
+		else
+			put(l, text, tsr_rt_number_i64(text, l->dims[*++c - 'A'], 0, 0));
+	}
+}
+
 void tsr_print_tensor(tsr_ctx *ctx, const char *name, int32_t prec, int64_t nb, int64_t no, int64_t ni,
 					  const int64_t *dims, const char *shape, const void *data)
 {
@@ -130,7 +142,7 @@ void tsr_print_tensor(tsr_ctx *ctx, const char *name, int32_t prec, int64_t nb, 
 	put(&l, name, strlen(name));
 	if (shape[0]) {
 		put(&l, " : ", 3);
-		put(&l, shape, strlen(shape));
+		shape_text(&l, shape);
 	}
 	if (l.rank < 2)
 		put(&l, "  ", 2);

@@ -205,8 +205,9 @@ void tsr_print_f64(tsr_ctx *ctx, double value, int64_t width, int64_t precision,
 void tsr_print_f32(tsr_ctx *ctx, double value, int64_t width, int64_t precision, int32_t style);
 void tsr_print_bool(tsr_ctx *ctx, int32_t value);
 /* "y : 2  [0. 7.5]\n", or for rank 2 and more the rows on lines of their own.  nb + no + ni sizes in `dims`, in memory
- * order; `shape` is the shape in spec notation ("" is left out, with its colon).  Everything up to 1,000 elements; beyond,
- * the three first and last positions of each axis. */
+ * order; `shape` is the shape in spec notation ("" is left out, with its colon), where TSR_SHAPE_SIZE and 'A' + k stand for
+ * dims[k].  Everything up to 1,000 elements; beyond, the three first and last positions of each axis. */
+enum { TSR_SHAPE_SIZE = 1 };
 void tsr_print_tensor(tsr_ctx *ctx, const char *name, int32_t prec, int64_t nb, int64_t no, int64_t ni,
 					  const int64_t *dims, const char *shape, const void *data);
 /* Hands buffered text to the outside; done at the end, before a failure's message, and by tsr_progress. */

@@ -9,7 +9,7 @@ typedef enum {
 	FLAG_OUTPUT = 'o', FLAG_OBJECT = 'c', FLAG_ASSEMBLY = 'S', FLAG_LEVEL = 'O', FLAG_DEBUG = 'g', FLAG_INCLUDE = 'I',
 	FLAG_DEPENDENCIES = 'M', FLAG_HELP = 'h', FLAG_VERBOSE = 'v',
 	FLAG_EMIT = 256, FLAG_DUMP, FLAG_TARGET, FLAG_CPU, FLAG_SEED, FLAG_TIME, FLAG_VERSION, FLAG_NO_FUSE, FLAG_NO_SHARE, FLAG_PASSES,
-	FLAG_STDLIB, FLAG_INTERP, FLAG_THREADS, FLAG_SANITIZE, FLAG_BOUNDS, FLAG_DIAGNOSTICS, FLAG_JSON
+	FLAG_STDLIB, FLAG_INTERP, FLAG_THREADS, FLAG_SANITIZE, FLAG_BOUNDS, FLAG_DIAGNOSTICS, FLAG_JSON, FLAG_CALL
 } flag;
 
 typedef struct flag_row { flag id; const char *name; const char *argument; const char *help; } flag_row;
@@ -36,6 +36,7 @@ static const flag_row flags[] = {
 	{FLAG_DUMP, "dump", "STAGE", "print the result of a stage, and stop"},
 	{FLAG_INTERP, "interp", NULL, "with run: interpret instead of compiling"},
 	{FLAG_BOUNDS, "bounds", NULL, "with run --interp: print tensors as how far other orders of computing may be from them"},
+	{FLAG_CALL, "call", "\"F ARG..\"", "with run --interp: call an exported function; an .npy file or a number for each argument"},
 	{FLAG_DIAGNOSTICS, "diagnostics", "FORM", "errors and warnings as text, or as json: one object a line"},
 	{FLAG_JSON, "json", NULL, "with explain: print JSON, errors included"},
 	{FLAG_TIME, "time", NULL, "print the time of each stage"},
@@ -158,6 +159,7 @@ static bool apply(tsr_options *o, tsr_arena *a, flag f, const char *arg)
 	case FLAG_THREADS:      return parse_threads(arg, &o->threads);
 	case FLAG_DUMP:         return parse_stage(arg, &o->dump);
 	case FLAG_INTERP:       o->interpret = true; return true;
+	case FLAG_CALL:         tsr_push(a, &o->calls, arg); return true;
 	case FLAG_DIAGNOSTICS:
 		o->json = !strcmp(arg, "json");
 		return o->json || !strcmp(arg, "text") || wrong("--diagnostics takes text or json, not", arg);
@@ -260,6 +262,8 @@ bool tsr_options_parse(tsr_options *o, tsr_arena *a, int argc, char **argv)
 		if (!apply(o, a, (flag)c, optarg))
 			return false;
 	}
+	if (o->calls.n && !(o->command == TSR_COMMAND_RUN && o->interpret))
+		return wrong("--call goes with run --interp", NULL);
 	if (!o->input && o->command != TSR_COMMAND_HELP && o->command != TSR_COMMAND_VERSION)
 		return wrong("no input file", NULL);
 	return true;

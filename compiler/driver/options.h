@@ -35,6 +35,7 @@ typedef struct tsr_options {
 	const char *program;         /* argv[0], for finding the standard library and the runtime */
 	const char *stdlib;
 	TSR_VEC(const char *) include_dirs;
+	TSR_VEC(const char *) calls; /* of exported functions, in order */
 	int argc;                    /* of the program that `run` starts; argv[0] is the input */
 	char **argv;
 } tsr_options;

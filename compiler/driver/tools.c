@@ -140,9 +140,10 @@ int tsr_drive_run(tsr_drive_state *d)
 
 int tsr_drive_interpret(tsr_drive_state *d)
 {
-	int argc;
-	char **argv = program_arguments(d, d->options->argv[0], &argc);
-	return tsr_host_interpret(d->host, d->loops, d->options->seed, d->options->bounds, argc, argv);
+	const tsr_options *o = d->options;
+	tsr_host_start how = {.seed = o->seed, .bounds = o->bounds, .ncalls = o->calls.n, .calls = o->calls.at};
+	how.argv = program_arguments(d, o->argv[0], &how.argc);
+	return tsr_host_interpret(d->host, d->loops, &how);
 }
 
 int tsr_drive_passes(tsr_drive_state *d)

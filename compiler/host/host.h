@@ -157,7 +157,9 @@ void tsr_host_header(const tsr_host *h, const tsr_header_text *what, FILE *out);
 void tsr_host_print(const tsr_host *h, FILE *out);           /* --dump=host */
 void tsr_host_check(const tsr_host *h);
 
-/* Runs the program by interpreting host and loop IR in this process, printing through the runtime; the exit status. `bounds`: in place of
- * a tensor's elements it prints by how much two ways of computing them may differ. */
-int tsr_host_interpret(const tsr_host *h, const tsr_loops *l, uint64_t seed, bool bounds, int argc, char **argv);
+/* Runs the program by interpreting host and loop IR in this process, printing through the runtime; the exit status.  Where there
+ * are `calls` of exported functions, "f x.npy 0.5", it is these that run and not let%main.  `bounds`: in place of a tensor's
+ * elements it prints by how much two ways of computing them may differ. */
+typedef struct tsr_host_start { uint64_t seed; bool bounds; int argc; char **argv; uint32_t ncalls; const char *const *calls; } tsr_host_start;
+int tsr_host_interpret(const tsr_host *h, const tsr_loops *l, const tsr_host_start *how);
 #endif

@@ -7,12 +7,6 @@ typedef struct value { int64_t i; double f; const tsr_str *s; } value;
 
 static value eval(tsr_interp *in, const tsr_hexpr *e);
 
-static const char *place(tsr_interp *in, tsr_span span)
-{
-	tsr_position p = tsr_position_of(in->host->graph->tc, span);
-	return tsr_format(in->arena, "%s:%u:%u", p.path, p.line, p.column);
-}
-
 /* Rounded towards minus infinity; the remainder has the divisor's sign. */
 static int64_t floored(bool remainder, int64_t a, int64_t b)
 {
@@ -34,7 +28,7 @@ static value arithmetic_int(tsr_interp *in, const tsr_hexpr *e, int64_t a, int64
 	case TSR_HOP_MUL: v.i = (int64_t)((uint64_t)a * (uint64_t)b); break;
 	case TSR_HOP_DIV: case TSR_HOP_IDIV: case TSR_HOP_MOD:
 		if (b == 0)
-			tsr_fail(in->ctx, place(in, e->span), "division by zero");
+			tsr_fail(in->ctx, tsr_interp_place(in, e->span), "division by zero");
 		v.i = floored(e->op.op == TSR_HOP_MOD, a, b);
 		break;
 	case TSR_HOP_POW: case TSR_HOP_CONCAT: tsr_bug("%s on ints at the program level", tsr_host_op_text(e->op.op));
@@ -99,7 +93,7 @@ static tsr_buffer_id element(tsr_interp *in, const tsr_hexpr *e, int64_t *offset
 	for (uint32_t i = 0; i < e->element.indices.n; i++) {
 		int64_t x = eval(in, e->element.indices.at[i]).i, limit = flat ? 1 : tsr_size_eval(b->dims[i], tsr_syms(in->ctx));
 		if (x < 0 || x >= limit)
-			tsr_fail_index(in->ctx, place(in, e->span), b->name, x, limit);
+			tsr_fail_index(in->ctx, tsr_interp_place(in, e->span), b->name, x, limit);
 		at = at * limit + x;
 	}
 	*offset = at;
@@ -149,7 +143,7 @@ static value eval(tsr_interp *in, const tsr_hexpr *e)
 			value a = eval(in, e->call.args.at[i]);
 			args[i] = (tsr_hcell){a.i, a.f, a.s};
 		}
-		r = tsr_interp_call(in, e->call.function, args, place(in, e->span));
+		r = tsr_interp_call(in, e->call.function, args, tsr_interp_place(in, e->span));
 		return (value){r.i, r.f, r.s};
 	}
 	case TSR_H_COND: return eval(in, eval(in, e->cond.cond).i ? e->cond.then : e->cond.other);
@@ -159,14 +153,12 @@ static value eval(tsr_interp *in, const tsr_hexpr *e)
 
 static void set(tsr_interp *in, tsr_var_id var, value v) { in->vars[var] = (tsr_hcell){v.i, v.f, v.s}; }
 
-static void stmt(tsr_interp *in, const tsr_hstmt *s);
-
 static void counted(tsr_interp *in, const tsr_hstmt *s)
 {
 	int64_t from = eval(in, s->loop.from).i, to = eval(in, s->loop.to).i;
 	for (int64_t i = from; s->loop.down ? i >= to : i <= to; i += s->loop.down ? -1 : 1) {
 		in->vars[s->loop.var] = (tsr_hcell){.i = i};
-		stmt(in, s->loop.body);
+		tsr_interp_statement(in, s->loop.body);
 		if (i == to)
 			break;
 	}
@@ -198,19 +190,19 @@ static void store(tsr_interp *in, const tsr_hstmt *s)
 		in->spreads[id][at] = (tsr_spread){0};
 }
 
-static void stmt(tsr_interp *in, const tsr_hstmt *s)
+void tsr_interp_statement(tsr_interp *in, const tsr_hstmt *s)
 {
 	switch (s->kind) {
 	case TSR_H_SET: set(in, s->set.var, eval(in, s->set.value)); break;
 	case TSR_H_IF:
 		if (eval(in, s->iff.cond).i)
-			stmt(in, s->iff.then);
+			tsr_interp_statement(in, s->iff.then);
 		else if (s->iff.other)
-			stmt(in, s->iff.other);
+			tsr_interp_statement(in, s->iff.other);
 		break;
 	case TSR_H_WHILE:
 		while (eval(in, s->whil.cond).i)
-			stmt(in, s->whil.body);
+			tsr_interp_statement(in, s->whil.body);
 		break;
 	case TSR_H_FOR: counted(in, s); break;
 	case TSR_H_RUN: run(in, s); break;
@@ -219,20 +211,22 @@ static void stmt(tsr_interp *in, const tsr_hstmt *s)
 	case TSR_H_PRINT_TENSOR: tsr_interp_print(in, s->print.tensor, s->print.part, s->print.name); break;
 	case TSR_H_SEQ:
 		for (uint32_t i = 0; i < s->seq.n; i++)
-			stmt(in, s->seq.at[i]);
+			tsr_interp_statement(in, s->seq.at[i]);
 		break;
 	}
 }
 
-int tsr_host_interpret(const tsr_host *h, const tsr_loops *l, uint64_t seed, bool bounds, int argc, char **argv)
+int tsr_host_interpret(const tsr_host *h, const tsr_loops *l, const tsr_host_start *how)
 {
-	tsr_interp in = {.host = h, .loops = l, .arena = h->graph->tc->arena, .seed = seed};
+	tsr_interp in = {.host = h, .loops = l, .arena = h->graph->tc->arena, .seed = how->seed};
 	in.vars = TSR_NEW_N(in.arena, tsr_hcell, h->vars.n + 1);
-	tsr_interp_start(&in, argc, argv);
-	if (bounds)
-		tsr_interp_spreads(&in);
+	if (how->bounds)
+		in.spreads = TSR_NEW_N(in.arena, tsr_spread *, l->buffers.n + 1);
+	tsr_interp_start(&in, how->argc, how->argv);
 	tsr_interp_unit(&in, h->graph->init);
-	if (h->body)
-		stmt(&in, h->body);
+	for (uint32_t i = 0; i < how->ncalls; i++)
+		tsr_interp_export(&in, how->calls[i]);
+	if (h->body && !how->ncalls)
+		tsr_interp_statement(&in, h->body);
 	return tsr_finish(in.ctx);
 }

@@ -17,12 +17,17 @@ typedef struct tsr_interp {
 	uint64_t seed;
 } tsr_interp;
 
-/* start.c: the context, with files read, sizes known and every buffer allocated. */
+/* start.c: the context, with files read, sizes known and every buffer allocated that belongs to no call. */
 void tsr_interp_start(tsr_interp *in, int argc, char **argv);
-/* From now on bounds are kept. */
-void tsr_interp_spreads(tsr_interp *in);
+/* The sizes that follow from those that the owner gives, tested, and memory for what depends on them. */
+void tsr_interp_sizes(tsr_interp *in, tsr_owner owner);
+const char *tsr_interp_place(tsr_interp *in, tsr_span span);
 void tsr_interp_unit(tsr_interp *in, tsr_code_id code);
 void tsr_interp_print(tsr_interp *in, tsr_tensor_id tensor, tsr_part part, tsr_name name);
+/* interp.c */
+void tsr_interp_statement(tsr_interp *in, const tsr_hstmt *s);
+/* interp_export.c: one call of an exported function, "f x.npy 0.5". */
+void tsr_interp_export(tsr_interp *in, const char *call);
 /* interp_call.c: one function of host.def. */
 tsr_hcell tsr_interp_call(tsr_interp *in, tsr_hfun f, const tsr_hcell *args, const char *where);
 #endif

@@ -41,7 +41,7 @@ static void describe(tsr_interp *in, const tsr_buffer *b, tsr_buffer_info *info)
 		info->init = literal(in, b);
 }
 
-static const char *place(tsr_interp *in, tsr_span span)
+const char *tsr_interp_place(tsr_interp *in, tsr_span span)
 {
 	tsr_position p = tsr_position_of(in->host->graph->tc, span);
 	return tsr_format(in->arena, "%s:%u:%u", p.path, p.line, p.column);
@@ -51,7 +51,7 @@ static void load_file(tsr_interp *in, tsr_buffer_id id)
 {
 	const tsr_tensor *t = tsr_tensor_get(in->host->graph, in->loops->buffers.at[id]->tensor);
 	const tsr_data_file *f = t->file;
-	const char *where = place(in, t->span), *path = f->path;
+	const char *where = tsr_interp_place(in, t->span), *path = f->path;
 	if (f->argument) {
 		const tsr_str *deflt = f->deflt ? tsr_str_new(in->ctx, f->deflt, (int64_t)strlen(f->deflt)) : NULL;
 		path = tsr_arg_str(in->ctx, where, f->argument - 1, deflt)->bytes;
@@ -64,38 +64,75 @@ static void check(tsr_interp *in, const tsr_host_condition *c, int64_t left, int
 	int64_t *values = TSR_NEW_N(in->arena, int64_t, c->nvalues + 1);
 	for (uint32_t i = 0; i < c->nvalues; i++)
 		values[i] = tsr_size_eval(c->values[i], tsr_syms(in->ctx));
-	tsr_check_sizes(in->ctx, place(in, c->span), c->text, c->at_least ? left >= right : left == right, c->nvalues, values);
+	tsr_check_sizes(in->ctx, tsr_interp_place(in, c->span), c->text, c->at_least ? left >= right : left == right, c->nvalues, values);
 }
 
-static void derive_sizes(tsr_interp *in)
+static void derive_sizes(tsr_interp *in, tsr_owner owner)
 {
-	tsr_store *s = in->host->graph->store;
+	const tsr_graph *g = in->host->graph;
 	int64_t *syms = tsr_syms(in->ctx);
-	for (uint32_t i = 0; i < tsr_store_nsymbols(s); i++) {
-		const tsr_symbol *y = tsr_store_symbol_get(s, i);
-		if (y->derived && !y->solved && tsr_host_owner(in->host->graph, y->dividend) == TSR_OWNER_PROGRAM)
+	for (uint32_t i = 0; i < tsr_store_nsymbols(g->store); i++) {
+		const tsr_symbol *y = tsr_store_symbol_get(g->store, i);
+		if (y->derived && !y->solved && tsr_host_owner(g, y->dividend) == owner)
 			syms[i] = tsr_size_eval(y->dividend, syms) / y->divisor;
 	}
-	for (uint32_t i = 0; i < tsr_store_nsymbols(s); i++) {
-		const tsr_symbol *y = tsr_store_symbol_get(s, i);
-		if (y->solved && tsr_host_owner(in->host->graph, y->value) != TSR_OWNER_PROGRAM)
+	for (uint32_t i = 0; i < tsr_store_nsymbols(g->store); i++) {
+		const tsr_symbol *y = tsr_store_symbol_get(g->store, i);
+		if (!y->solved || tsr_host_owner(g, y->value) != owner)
 			continue;
-		int64_t value = y->solved ? tsr_size_eval(y->value, syms) : syms[i];
-		if (tsr_host_checked_symbol(in->host->graph, in->loops, i)) {
-			tsr_host_condition c = tsr_host_solved_condition(in->host->graph, i);
+		int64_t value = tsr_size_eval(y->value, syms);
+		if (tsr_host_checked_symbol(g, in->loops, i)) {
+			tsr_host_condition c = tsr_host_solved_condition(g, i);
 			check(in, &c, syms[i], value);
 		}
 		syms[i] = value;
 	}
 }
 
-static void check_sizes(tsr_interp *in)
+static void check_sizes(tsr_interp *in, tsr_owner owner)
 {
 	const int64_t *syms = tsr_syms(in->ctx);
 	tsr_host_condition *all;
-	uint32_t n = tsr_host_conditions(in->host->graph, TSR_OWNER_PROGRAM, &all);
+	uint32_t n = tsr_host_conditions(in->host->graph, owner, &all);
 	for (uint32_t i = 0; i < n; i++)
 		check(in, &all[i], tsr_size_eval(all[i].left, syms), tsr_size_eval(all[i].right, syms));
+}
+
+static bool is_const(const tsr_buffer *b)
+{
+	for (uint32_t i = 0; i < b->rank; i++)
+		if (!tsr_size_is_const(b->dims[i]))
+			return false;
+	return true;
+}
+
+static int64_t elements(tsr_interp *in, const tsr_buffer *b)
+{
+	int64_t n = 1;
+	for (uint32_t i = 0; i < b->rank; i++)
+		n *= tsr_size_eval(b->dims[i], tsr_syms(in->ctx));
+	return n;
+}
+
+/* Files and arguments have their memory where they are read, and what is always equally large has it from the start. */
+static void give_memory(tsr_interp *in, tsr_owner owner)
+{
+	for (uint32_t i = 0; i < in->loops->buffers.n; i++) {
+		const tsr_buffer *b = in->loops->buffers.at[i];
+		if (tsr_host_owner_of(in->host->graph, b->rank, b->dims) != owner)
+			continue;
+		if (in->spreads)
+			in->spreads[i] = TSR_NEW_N(in->arena, tsr_spread, elements(in, b) + 1);
+		if (!is_const(b) && b->kind != TSR_BUFFER_FILE && b->kind != TSR_BUFFER_INPUT)
+			tsr_alloc_buffer(in->ctx, i, elements(in, b) * tsr_prec_bytes(b->prec));
+	}
+}
+
+void tsr_interp_sizes(tsr_interp *in, tsr_owner owner)
+{
+	derive_sizes(in, owner);
+	check_sizes(in, owner);
+	give_memory(in, owner);
 }
 
 void tsr_interp_start(tsr_interp *in, int argc, char **argv)
@@ -120,23 +157,13 @@ void tsr_interp_start(tsr_interp *in, int argc, char **argv)
 	for (uint32_t i = 0; i < l->buffers.n; i++)
 		if (l->buffers.at[i]->kind == TSR_BUFFER_FILE)
 			load_file(in, i);
-	derive_sizes(in);
-	check_sizes(in);
-	for (uint32_t i = 0; i < l->buffers.n; i++) {
-		const tsr_buffer *b = l->buffers.at[i];
-		if (infos[i].bytes >= 0 || b->kind == TSR_BUFFER_FILE || tsr_host_owner_of(in->host->graph, b->rank, b->dims) != TSR_OWNER_PROGRAM)
-			continue;
-		int64_t bytes = tsr_prec_bytes(b->prec);
-		for (uint32_t k = 0; k < b->rank; k++)
-			bytes *= tsr_size_eval(b->dims[k], tsr_syms(in->ctx));
-		tsr_alloc_buffer(in->ctx, i, bytes);
-	}
+	tsr_interp_sizes(in, TSR_OWNER_PROGRAM);
 }
 
 static void fail(void *user, tsr_span span, const char *what, int64_t index, int64_t size)
 {
 	tsr_interp *in = user;
-	tsr_fail_index(in->ctx, place(in, span), what, index, size);
+	tsr_fail_index(in->ctx, tsr_interp_place(in, span), what, index, size);
 }
 
 void tsr_interp_unit(tsr_interp *in, tsr_code_id code)
@@ -146,21 +173,6 @@ void tsr_interp_unit(tsr_interp *in, tsr_code_id code)
 	tsr_machine m = {.buffers = tsr_buffers(in->ctx), .numbers = tsr_nums(in->ctx), .symbols = tsr_syms(in->ctx),
 			 .seed = tsr_seed(in->ctx), .random_counters = in->random_counters, .spreads = in->spreads, .user = in, .fail = fail};
 	tsr_loops_run(in->loops, code, &m);
-}
-
-static int64_t elements(tsr_interp *in, const tsr_buffer *b)
-{
-	int64_t n = 1;
-	for (uint32_t i = 0; i < b->rank; i++)
-		n *= tsr_size_eval(b->dims[i], tsr_syms(in->ctx));
-	return n;
-}
-
-void tsr_interp_spreads(tsr_interp *in)
-{
-	in->spreads = TSR_NEW_N(in->arena, tsr_spread *, in->loops->buffers.n + 1);
-	for (uint32_t i = 0; i < in->loops->buffers.n; i++)
-		in->spreads[i] = TSR_NEW_N(in->arena, tsr_spread, elements(in, in->loops->buffers.at[i]) + 1);
 }
 
 /* Before the first unit has run, and of what no code stores: 0. */
@@ -185,6 +197,6 @@ void tsr_interp_print(tsr_interp *in, tsr_tensor_id tensor, tsr_part part, tsr_n
 	for (uint32_t i = 0; i < b->rank; i++)
 		dims[i] = tsr_size_eval(b->dims[i], tsr_syms(in->ctx));
 	const void *data = in->spreads ? bounds_of(in, b) : tsr_buffers(in->ctx)[id];
-	tsr_print_tensor(in->ctx, name, (int32_t)(in->spreads ? TSR_PREC_F64 : b->prec), t->solved.row[TSR_BATCH].n, t->solved.row[TSR_OUTPUT].n,
-			 t->solved.row[TSR_INPUT].n, dims, tsr_solved_str(g->store, &t->solved), data);
+	tsr_print_tensor(in->ctx, name, (int32_t)(in->spreads ? TSR_PREC_F64 : b->prec), t->solved.row[TSR_BATCH].n,
+			 t->solved.row[TSR_OUTPUT].n, t->solved.row[TSR_INPUT].n, dims, tsr_solved_marked_str(g->store, &t->solved, TSR_SHAPE_SIZE), data);
 }

@@ -1,5 +1,6 @@
 /* let%main: scalars as i1, i64 and double in stack slots, strings as pointers to tsr_str, everything else by the runtime. */
 #include "host.h"
+#include "../../runtime/tsr_abi.h"
 #include <string.h>
 
 typedef struct emit_host { tsr_emit *e; LLVMBuilderRef b; LLVMValueRef *vars; } emit_host;
@@ -326,9 +327,10 @@ static void print_tensor(emit_host *h, const tsr_hstmt *s)
 	const tsr_buffer *b = e->loops->buffers.at[id];
 	LLVMValueRef slot = tsr_emit_i64(e, id);
 	LLVMValueRef data = LLVMBuildLoad2(h->b, e->ptr, LLVMBuildInBoundsGEP2(h->b, e->ptr, e->buffer_table, &slot, 1, ""), "");
+	const char *shape = tsr_solved_marked_str(g->store, &t->solved, TSR_SHAPE_SIZE);
 	LLVMValueRef args[9] = {e->ctx, tsr_emit_text(e, s->print.name), LLVMConstInt(e->i32, b->prec, false),
 		tsr_emit_i64(e, t->solved.row[TSR_BATCH].n), tsr_emit_i64(e, t->solved.row[TSR_OUTPUT].n),
-		tsr_emit_i64(e, t->solved.row[TSR_INPUT].n), tsr_emit_dims(e, b), tsr_emit_text(e, tsr_solved_str(g->store, &t->solved)), data};
+		tsr_emit_i64(e, t->solved.row[TSR_INPUT].n), tsr_emit_dims(e, b), tsr_emit_text(e, shape), data};
 	tsr_emit_call(e, "tsr_print_tensor", e->none, 9, args);
 }
 

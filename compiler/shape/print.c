@@ -157,21 +157,34 @@ const char *tsr_size_str(tsr_store *s, tsr_size x)
 	return tsr_dim_str(s, (tsr_dim){.kind = TSR_DIM_ATOM, .atom = {x, NULL}});
 }
 
-const char *tsr_solved_str(tsr_store *s, const tsr_solved *shape)
+/* `place` is the axis' own in memory order. */
+static void solved_axis(tsr_store *s, tsr_text *t, const tsr_solved_axis *a, char mark, uint32_t place)
 {
+	if (mark && !a->unit && !tsr_size_is_const(a->size))
+		tsr_text_addf(t, "%s%s%c%c", a->basis ? a->basis : "", a->basis ? ":" : "", mark, (char)('A' + place));
+	else
+		tsr_dim_text(s, t, a->unit ? tsr_dim_unit() : (tsr_dim){.kind = TSR_DIM_ATOM, .atom = {a->size, a->basis}});
+}
+
+const char *tsr_solved_marked_str(tsr_store *s, const tsr_solved *shape, char mark)
+{
+	const uint32_t batch = shape->row[TSR_BATCH].n, first[TSR_KINDS] = {[TSR_OUTPUT] = batch, [TSR_INPUT] = batch + shape->row[TSR_OUTPUT].n};
 	const char *parts[TSR_KINDS];
 	for (uint32_t k = 0; k < TSR_KINDS; k++) {
 		tsr_text t;
 		tsr_text_init(&t, s->arena);
 		for (uint32_t i = 0; i < shape->row[k].n; i++) {
-			const tsr_solved_axis *a = &shape->row[k].axes[i];
-			tsr_dim d = a->unit ? tsr_dim_unit() : (tsr_dim){.kind = TSR_DIM_ATOM, .atom = {a->size, a->basis}};
 			tsr_text_add(&t, i ? ", " : "");
-			tsr_dim_text(s, &t, d);
+			solved_axis(s, &t, &shape->row[k].axes[i], mark, first[k] + i);
 		}
 		parts[k] = tsr_text_str(&t);
 	}
 	return tsr_shape_parts_str(s, parts);
+}
+
+const char *tsr_solved_str(tsr_store *s, const tsr_solved *shape)
+{
+	return tsr_solved_marked_str(s, shape, 0);
 }
 
 const char *tsr_shape_str(tsr_store *s, const tsr_shape *shape)

@@ -235,6 +235,8 @@ const char *tsr_size_str(tsr_store *s, tsr_size x);         /* "?n-1" */
 
 /* "12 | 5 -> rgb:3", with ?n for symbolic sizes and 1* where a claim-free unit must be told apart. */
 const char *tsr_solved_str(tsr_store *s, const tsr_solved *shape);
+/* The same for tsr_print_tensor, which knows the sizes: one that only the run knows is `mark` and 'A' + its axis in memory order. */
+const char *tsr_solved_marked_str(tsr_store *s, const tsr_solved *shape, char mark);
 /* Unsolved shapes, for dumps: variables as their labels or 'a. */
 const char *tsr_shape_str(tsr_store *s, const tsr_shape *shape);
 /* --dump=shape: all constraints with reasons, then bindings. */

@@ -1,9 +1,10 @@
-"""Exported functions: compiled once, called from Python and from C at many sizes, judged by NumPy; the sizes that they refuse, with
-their messages; the header under two C compilers and as C++; contexts in two threads; no byte lost or out of place."""
+"""Exported functions: compiled once, called from Python and from C at many sizes, and by the interpreter, judged by NumPy; the sizes
+that they refuse, with their messages; the header under two C compilers and as C++; contexts in two threads; no byte lost or out of place."""
 import ctypes, os, re, shutil, sys, tempfile
 import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+import printed  # noqa: E402
 from tally import check, end, run  # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1])
@@ -200,6 +201,79 @@ def other_forms(model):
     check(lib.forms_same(model.ctx, ctypes.c_int64(5), p, p, p) == 0 and np.array_equal(x, twice), "a result in the memory of an input")
 
 
+def interpret(folder, source, *calls, status=0, args=(), flags=()):
+    """Output and messages of calls, each a function and its arguments, in one context."""
+    texts = []
+    for k, (function, *given) in enumerate(calls):
+        words = [function]
+        for i, a in enumerate(given):
+            path = os.path.join(folder, f"{k}.{i}.npy")
+            if isinstance(a, np.ndarray):
+                np.save(path, a)
+            words.append(path if isinstance(a, np.ndarray) else str(a))
+        texts.append("--call=" + " ".join(words))
+    got, out, err = run(TSRC, "run", "--interp", *flags, *texts, source, *args, cwd=HERE)
+    check(got == status, f"{source}, {[c[0] for c in calls]}: exit status {got}\n{out}{err}")
+    return [printed.tensors(t) for t in re.split(r"(?=^\S+ : )", out, flags=re.M)[1:]], out, err
+
+
+def interpreted(folder):
+    """The same functions of the same arguments; a tensor of more than 1000 elements is not printed whole."""
+    calls, wanted = [], []
+    for name, (shapes, precs, answer, fit, refused) in FORMS.items():
+        for sizes in fit:
+            args = [numbers(s, p, i) for i, (s, p) in enumerate(zip(shapes(*sizes), precs))]
+            want = np.asarray(answer(*args), dtype=float)
+            if want.size <= 1000:
+                calls.append((name, *args))
+                wanted.append((name, sizes, want.ravel()))
+        for sizes, message in refused.items():
+            if min(sizes) > 0 and max(sizes) < 1000:
+                err = interpret(folder, "forms.tsr", (name, *[numbers(s, p) for s, p in zip(shapes(*sizes), precs)]), status=1)[2]
+                check(message in err.replace("error: ", ""), f"{name} at {sizes}, interpreted: {err}")
+    results = interpret(folder, "forms.tsr", *calls)[0]
+    check(len(results) == len(calls) > 150, f"{len(results)} results of {len(calls)} calls")
+    for (name, sizes, want), got in zip(wanted, results):
+        have = np.array(got.get(name, []))
+        check(have.shape == want.shape and np.allclose(have, want, 1e-5, 1e-5), f"{name} at {sizes}, interpreted: {have}, not {want}")
+
+
+def interpreted_in_order(folder):
+    """What lasts from call to call, arguments that are numbers, programs, and calls that cannot be."""
+    x, y = np.array([[1, 2, 3], [0, 1, 0]], f32), np.array([[1, 0], [0, 2]], f32)
+    line = np.arange(4, dtype=f32)
+    got = interpret(folder, "training.tsr", ("predict", x), ("step", x, y, 0.5), ("step", x, y, 0.5), ("weights",))[0]
+    weight, offset, losses = np.zeros((2, 3)), np.zeros(2), []
+    for _ in range(2):
+        error = x @ weight.T + offset - y
+        losses.append((error ** 2).sum())
+        weight, offset = weight - 0.5 * 2 * error.T @ x, offset - 0.5 * 2 * error.sum(0)
+    check(got[0] == {"predict": [0] * 4} and np.allclose([got[1]["step"][0], got[2]["step"][0]], losses) and np.allclose(got[3]["weights"], weight.ravel()),
+          f"a model trained by the interpreter: {got}, not {losses}, {weight}")
+    got = interpret(folder, "forms.tsr", ("counted_up", line), ("counted_up", line[:2]), ("scaled", line, 2.5, -3), ("noise", line), ("noise", line))[0]
+    check([g.get("counted_up.calls") for g in got if "counted_up.calls" in g] == [[1], [2]], f"state goes on: {got}")
+    check([g["counted_up.total"] for g in got if "counted_up.total" in g] == [[0, 1, 2, 3], [0, 1]], f"and begins at zero where calls give its size: {got}")
+    check(got[4] == {"scaled": [-3, -0.5, 2, 4.5]}, f"numbers: {got[4]}")
+    check(np.allclose(got[5]["noise"] + got[6]["noise"], NOISE[0]), f"the seed is the compiled program's: {got[5:]}, not {NOISE[0]}")
+    sums = interpret(folder, "forms.tsr", ("product", x + f32(0.1)), ("dot", line + f32(0.1), line), flags=("--bounds",))[0]
+    check(all(0 < b < 1e-4 for b in sums[0]["product"]) and 0 < sums[1]["dot"][0] < 1e-4, f"bounds of what calls compute: {sums}")
+    np.save(os.path.join(folder, "table.npy"), line)
+    table = os.path.join(folder, "table.npy")
+    got, out, _ = interpret(folder, "words.tsr", ("greet", 2, 1.5), ("running", line, 2), ("against", line), args=(table,))
+    check(out.startswith("hello 1 of 2, 3.0\nhello 2 of 2, 3.0\nrunning.shown : ") and "\n2.\n" in out and got[-1] == {"against": [0, 2, 4, 6]}, out)
+    for call, message in ((("same", line, line[:3]), "0.1.npy: holds f32 (3,), and the program was compiled for f32 (4,)"),
+                          (("met", line, line), "0.0.npy: holds f32 (4,), and the program was compiled for f32 (?, 3)"),
+                          (("nothing",), "error: --call: there is no exported function `nothing`"), (("",), "error: --call names no function"),
+                          (("same", line), "forms.tsr:7:12: error: same takes 2 arguments, and --call gives 1"),
+                          (("number",), "number takes 1 argument, and --call gives 0"),
+                          (("scaled", line, "2.5x", 1), "by is a number, and `2.5x` is no such number"),
+                          (("scaled", line, 1, "1e3"), "plus is a whole number, and `1e3` is no such number"),
+                          (("scaled", line, 1, 2 ** 63), "plus is a whole number, and `9223372036854775808` is no such number")):
+        check(message in interpret(folder, "forms.tsr", call, status=1)[2], f"{call[0]}: no message {message}")
+    status, _, err = run(TSRC, "run", "--call=weights", os.path.join(HERE, "training.tsr"))
+    check(status == 2 and err.startswith("tsrc: --call goes with run --interp"), f"--call without --interp: exit status {status}, {err}")
+
+
 def headers(folder):
     for source in ("forms.tsr", "training.tsr", "words.tsr"):
         built(TSRC, "-c", os.path.join(HERE, source), "-o", os.path.join(folder, source[:-3] + "o"))
@@ -263,6 +337,8 @@ with tempfile.TemporaryDirectory() as tmp:
         forms(model)
         other_forms(model)
         model.close()
+    interpreted(tmp)
+    interpreted_in_order(tmp)
     headers(tmp)
     in_c(tmp)
 end()

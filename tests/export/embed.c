@@ -181,7 +181,7 @@ static void words(void)
 	CHECK(words_appended(ctx, 3, x, out) == TSR_OK && out[2] == 2 && out[3] == 1 && out[7] == 5, "appended");
 	CHECK(words_greet(ctx, 2, 0.25) == TSR_OK && !strcmp(said, "hello 1 of 2, 0.5\nhello 2 of 2, 0.5\n"), "said: %s", said);
 	said[0] = 0;
-	CHECK(words_running(ctx, 3, x, 2) == TSR_OK && !strcmp(said, "running.shown : ?n |  [0. 1. 2.]\n2.\n"), "said: %s", said);
+	CHECK(words_running(ctx, 3, x, 2) == TSR_OK && !strcmp(said, "running.shown : 3 |  [0. 1. 2.]\n2.\n"), "said: %s", said);
 	CHECK(words_running(ctx, 3, x, 3) == TSR_FAILED && strstr(tsr_last_error(ctx), "index 3 is outside"), "%s", tsr_last_error(ctx));
 	CHECK(words_running(ctx, 4, x, 3) == TSR_OK, "%s", tsr_last_error(ctx));
 	CHECK(tsr_close(ctx) == TSR_OK, "close");

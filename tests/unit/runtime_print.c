@@ -108,6 +108,8 @@ static void test_tensors(void)
 	const int8_t i[] = {-1, 2};
 	const double d[] = {0.1};
 	CHECK_STR(tensor(TSR_F32, "2", f, DIMS(2)), "t : 2  [0. 7.5]\n");
+	CHECK_STR(tensor(TSR_F32, "\1A", f, DIMS(2)), "t : 2  [0. 7.5]\n");
+	CHECK_STR(tensor(TSR_U8, "1 | rgb:\1C -> \1B", u, DIMS(1, 1, 3)), "t : 1 | rgb:3 -> 1\n  [[[  1  20 255]]]\n");
 	CHECK_STR(tensor(TSR_F64, "", d, 0, NULL), "t  0.1\n");
 	CHECK_STR(tensor(TSR_F32, "3 -> 2", f, DIMS(2, 3)), "t : 3 -> 2\n"
 	                                                    "  [[  0.     7.5   -1.  ]\n"
