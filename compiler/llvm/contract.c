@@ -25,6 +25,7 @@ typedef struct engine {
 	LLVMValueRef base[TSR_SIDES];    /* where this batch's operands begin */
 	LLVMValueRef packed_a, packed_b, buffer, rows;
 	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes */
+	tsr_rows pointed;                /* A's rows, where they are read in place */
 	bool direct;                     /* tiles store into C themselves */
 	bool split;                      /* divided among threads, by the class that the schedule names */
 	uint32_t split_batch;            /* which loop of the batch */
@@ -153,34 +154,62 @@ static void fill_columns(engine *g, LLVMValueRef n, LLVMValueRef cols)
 
 typedef struct size_of_tile { uint32_t rows, vecs; bool masked; LLVMValueRef valid_rows, cols; } size_of_tile;
 
-static void tile_call(engine *g, const block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
+/* The tile's place in B and in C, and C's stride from row to row. */
+typedef struct tile_place { LLVMValueRef m, n, b, b_k, c, c_row, add; } tile_place;
+
+static tile_place place_of(engine *g, const block *bl, LLVMValueRef ir, LLVMValueRef jr)
 {
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
-	LLVMValueRef m = tsr_kit_add(k, bl->m, ir), n = tsr_kit_add(k, bl->n, jr), one = tsr_kit_int(k, 1);
-	LLVMValueRef arg[TSR_TILE_PARAMS] = { [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols };
-	arg[TSR_TILE_A_ROW] = s->pack_a ? one : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
+	tile_place p = { .m = tsr_kit_add(k, bl->m, ir), .n = tsr_kit_add(k, bl->n, jr) };
+	p.b_k = s->pack_b ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_B);
+	p.b = s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->depth))
+		: tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, p.n, tsr_kit_mul(k, bl->kfirst, p.b_k)));
+	p.c_row = g->direct ? only_stride(g, TSR_CLASS_M, TSR_SIDE_C) : tsr_kit_int(k, s->nr);
+	p.c = g->direct ? tsr_kit_at(k, g->base[TSR_SIDE_C], tsr_kit_add(k, p.n, tsr_kit_mul(k, p.m, p.c_row))) : g->buffer;
+	p.add = g->direct ? bl->add : LLVMConstInt(k->i1, 0, false);
+	return p;
+}
+
+static void call(tsr_kit *k, LLVMValueRef f, LLVMValueRef *arg, unsigned n)
+{
+	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, n, "");
+}
+
+static void packed_tile(engine *g, const block *bl, LLVMValueRef ir, const tile_place *p, size_of_tile z)
+{
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	LLVMValueRef arg[TSR_TILE_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols,
+										  [TSR_TILE_ADD] = p->add, [TSR_TILE_B_K] = p->b_k, [TSR_TILE_C_ROW] = p->c_row };
+	arg[TSR_TILE_A_ROW] = s->pack_a ? tsr_kit_int(k, 1) : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
 	arg[TSR_TILE_A_K] = s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
-	arg[TSR_TILE_B_K] = s->pack_b ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_B);
-	arg[TSR_TILE_C_ROW] = g->direct ? only_stride(g, TSR_CLASS_M, TSR_SIDE_C) : tsr_kit_int(k, s->nr);
-	if (s->pack_a)
-		arg[TSR_TILE_A] = tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->depth));
-	else
-		arg[TSR_TILE_A] = tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, m, arg[TSR_TILE_A_ROW]),
-																		 tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_A_K])));
-	if (s->pack_b)
-		arg[TSR_TILE_B] = tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->depth));
-	else
-		arg[TSR_TILE_B] = tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, n, tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_B_K])));
-	arg[TSR_TILE_C] = g->direct ? tsr_kit_at(k, g->base[TSR_SIDE_C], tsr_kit_add(k, n, tsr_kit_mul(k, m, arg[TSR_TILE_C_ROW])))
-								: g->buffer;
-	arg[TSR_TILE_ADD] = g->direct ? bl->add : LLVMConstInt(k->i1, 0, false);
+	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->depth))
+		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_A_K])));
 	tsr_tile t = { z.rows, z.vecs, z.masked, known_stride(arg[TSR_TILE_A_ROW]), known_stride(arg[TSR_TILE_A_K]),
 				   known_stride(arg[TSR_TILE_B_K]), known_stride(arg[TSR_TILE_C_ROW]) };
-	LLVMValueRef f = tsr_tile_function(k, &t);
-	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, TSR_TILE_PARAMS, "");
+	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS);
+}
+
+static void pointed_tile(engine *g, LLVMValueRef ir, const tile_place *p, size_of_tile z)
+{
+	tsr_kit *k = &g->k;
+	const tsr_rows *r = &g->pointed;
+	LLVMValueRef arg[TSR_ROWS_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, r->table, &ir, 1, ""), p->b, p->c, tsr_rows_list(k, r, ir), z.cols,
+										  p->add, p->b_k, p->c_row };
+	tsr_rows_tile t = { z.rows, z.vecs, z.masked, r->run < g->s->kc ? r->run : g->s->kc, r->capacity, known_stride(p->b_k), known_stride(p->c_row) };
+	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS);
+}
+
+static void tile_call(engine *g, const block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
+{
+	tile_place p = place_of(g, bl, ir, jr);
+	if (g->s->rows)
+		pointed_tile(g, ir, &p, z);
+	else
+		packed_tile(g, bl, ir, &p, z);
 	if (!g->direct)
-		scatter(g, m, n, z.valid_rows, z.cols, bl->add);
+		scatter(g, p.m, p.n, z.valid_rows, z.cols, bl->add);
 }
 
 static int64_t constant(LLVMValueRef v) { return LLVMIsAConstantInt(v) ? LLVMConstIntGetSExtValue(v) : -1; }
@@ -285,6 +314,18 @@ static void pack(engine *g, tsr_side side, const block *bl)
 	tsr_team_wait(g->e);
 }
 
+/* The rows of this block. */
+static void point(engine *g, const block *bl)
+{
+	tsr_kit *k = &g->k;
+	tsr_rows *r = &g->pointed;
+	r->first = bl->m;
+	r->count = bl->rows;
+	r->along_first = bl->kfirst;
+	r->stretches = r->run < g->s->kc ? LLVMBuildUDiv(k->b, bl->depth, tsr_kit_int(k, r->run), "") : tsr_kit_int(k, 1);
+	tsr_rows_emit(k, r);
+}
+
 static void blocks(engine *g)
 {
 	tsr_kit *k = &g->k;
@@ -313,6 +354,8 @@ static void blocks(engine *g)
 	bl.rows = tsr_kit_min(k, mc, LLVMBuildSub(k->b, rows.to, ic.i, ""));
 	if (s->pack_a)
 		pack(g, TSR_SIDE_A, &bl);
+	if (s->rows)
+		point(g, &bl);
 	tiles(g, &bl);
 	tsr_count_end(k, &ic);
 	if (packs_together(g))
@@ -388,11 +431,23 @@ static int64_t value_rows(engine *g, int64_t depth)
 	const tsr_loops *l = g->e->loops;
 	const tsr_walks *m = &g->walks[TSR_CLASS_M], *n = &g->walks[TSR_CLASS_N], *k = &g->walks[TSR_CLASS_K];
 	int64_t width = 0;
-	if (!tsr_contract_plain(l, g->c, TSR_SIDE_A) && tsr_computed_by_rows(l, g->c->a_value, m, k))
+	if (g->s->pack_a && !tsr_contract_plain(l, g->c, TSR_SIDE_A) && tsr_computed_by_rows(l, g->c->a_value, m, k))
 		width = g->s->mr;
 	if (!tsr_contract_plain(l, g->c, TSR_SIDE_B) && tsr_computed_by_rows(l, g->c->b_value, n, k) && g->s->nr > width)
 		width = g->s->nr;
 	return width ? width * depth + g->k.lanes : 0;
+}
+
+static tsr_rows pointed_rows(engine *g, int64_t capacity)
+{
+	const tsr_contraction *c = g->c;
+	tsr_rows r = { .e = g->e, .value = c->a_value, .across = &g->walks[TSR_CLASS_M], .along = &g->walks[TSR_CLASS_K], .capacity = capacity, .mr = g->s->mr };
+	for (uint32_t i = 0; i < c->nloops; i++)
+		if (c->loops[i].sym == c->run)
+			r.run = c->loops[i].extent.k;
+	r.most = r.run < g->s->kc ? g->s->kc / r.run : 1;
+	r.zeros = tsr_rows_zeros(&g->k, r.run);
+	return r;
 }
 
 static void work_space(engine *g)
@@ -411,6 +466,10 @@ static void work_space(engine *g)
 		g->columns = tsr_kit_table(k, s->nr);
 	int64_t buffer = g->direct ? 0 : (int64_t)s->mr * s->nr * k->elem_bytes;
 	int64_t rows_bytes = value_rows(g, depth) * k->elem_bytes;
+	tsr_rows *r = &g->pointed;
+	if (s->rows)
+		*r = pointed_rows(g, rows);
+	int64_t table = r->most * r->capacity * 8, list = r->mr ? (r->most + 1) * (r->capacity / r->mr) * 8 : 0;
 	if (packs_together(g)) {
 		tsr_seat *team = g->e->team;
 		g->packed_b = team->shared;
@@ -418,13 +477,14 @@ static void work_space(engine *g)
 		tsr_emit_redzone(g->e, g->packed_b, 0, b, gap);
 		b = 0;
 	}
-	if (a + b + buffer + rows_bytes == 0)
-		return;
-	int64_t piece[4] = { a, b, buffer, rows_bytes }, at[5] = { 0 };
-	for (int i = 0; i < 4; i++)
+	enum { PIECES = 6 };
+	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64 }, at[PIECES + 1] = { 0 };
+	for (int i = 0; i < PIECES; i++)
 		at[i + 1] = at[i] + piece[i] + (piece[i] ? gap : 0);
-	LLVMValueRef area = scratch(g, (uint64_t)at[4]), place[4];
-	for (int i = 0; i < 4; i++) {
+	if (at[PIECES] == 0)
+		return;
+	LLVMValueRef area = scratch(g, (uint64_t)at[PIECES]), place[PIECES];
+	for (int i = 0; i < PIECES; i++) {
 		place[i] = tsr_emit_offset(g->e, TSR_PREC_U8, area, tsr_kit_int(k, at[i]));
 		if (piece[i])
 			tsr_emit_redzone(g->e, area, at[i], piece[i], gap);
@@ -433,6 +493,8 @@ static void work_space(engine *g)
 	g->packed_b = g->packed_b ? g->packed_b : place[1];
 	g->buffer = place[2];
 	g->rows = place[3];
+	r->table = place[4];
+	r->list = place[5];
 }
 
 /* The index with this contraction's loops at 0. */

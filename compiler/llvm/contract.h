@@ -2,6 +2,7 @@
  *   contract.c       block loops around packing and tiles
  *   contract_pack.c  operands into panels
  *   contract_value.c operands that are expressions, likewise
+ *   contract_rows.c  A's rows where they lie, through pointers
  *   contract_tile.c  register tiles, one internal function per variant */
 #ifndef TSR_LLVM_CONTRACT_H
 #define TSR_LLVM_CONTRACT_H
@@ -67,6 +68,13 @@ enum { TSR_TILE_A, TSR_TILE_B, TSR_TILE_C, TSR_TILE_DEPTH, TSR_TILE_COLS, TSR_TI
 	   TSR_TILE_B_K, TSR_TILE_C_ROW, TSR_TILE_PARAMS };
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *tile);
 
+/* A tile whose rows of A are read where they lie: see contract_rows.c. `run`: elements of a stretch; `capacity`: pointers from one
+ * stretch's to the next one's.
+ * void tile(table, b, c, list, cols, add, b_k, c_row): `table` is at the tile's first row. */
+typedef struct tsr_rows_tile { uint32_t rows, vecs; bool masked; int64_t run, capacity; tsr_stride b_k, c_row; } tsr_rows_tile;
+enum { TSR_ROWS_TABLE, TSR_ROWS_B, TSR_ROWS_C, TSR_ROWS_LIST, TSR_ROWS_COLS, TSR_ROWS_ADD, TSR_ROWS_B_K, TSR_ROWS_C_ROW, TSR_ROWS_PARAMS };
+LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *tile);
+
 /* A class of loops with its sizes and strides as values. */
 typedef struct tsr_span_axis { LLVMValueRef extent, stride[TSR_SIDES]; } tsr_span_axis;
 typedef struct tsr_group { uint32_t n; tsr_span_axis *at; LLVMValueRef count; bool unit[TSR_SIDES]; } tsr_group;   /* unit: the innermost axis has stride 1 */
@@ -84,6 +92,26 @@ typedef struct tsr_pack {
 	uint32_t width;
 } tsr_pack;
 void tsr_pack_emit(tsr_kit *k, const tsr_pack *p);
+
+/* Sets the loops of `x` but its last `without`, from a flat position over just them. */
+void tsr_walks_decode(tsr_kit *k, tsr_emit *e, const tsr_walks *x, uint32_t without, LLVMValueRef flat);
+
+/* The table of a block: rows `first` .. of M (`across`), stretches of K (`along`, the stretch's loop last) from along_first on. The loops
+ * of the batch are set. `most`: stretches of a block; the list of a panel has most + 1 numbers. */
+typedef struct tsr_rows {
+	tsr_emit *e;
+	const tsr_expr *value;
+	const tsr_walks *across, *along;
+	LLVMValueRef table, list, zeros;
+	LLVMValueRef first, count, along_first, stretches;
+	int64_t run, capacity, most;
+	uint32_t mr;
+} tsr_rows;
+void tsr_rows_emit(tsr_kit *k, const tsr_rows *r);
+/* The list of the panel that begins at this row of the block. */
+LLVMValueRef tsr_rows_list(tsr_kit *k, const tsr_rows *r, LLVMValueRef row);
+/* That many elements of 0, in memory. */
+LLVMValueRef tsr_rows_zeros(tsr_kit *k, int64_t elements);
 
 /* An operand that packing evaluates: its loops in the order in which positions count, and room for a panel's rows. The loops of
  * the batch are set; `from` and the groups of tsr_pack are not looked at. */

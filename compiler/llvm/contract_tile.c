@@ -6,29 +6,37 @@
 #include "contract.h"
 #include <string.h>
 
-enum { UNROLL = 2 };
+enum { UNROLL = 2, SHORT_RUN = 8 };
 
-typedef struct inside { tsr_kit *k; const tsr_tile *t; LLVMValueRef a_row, a_k, b_k, c_row, *mask; } inside;
+typedef struct inside { tsr_kit *k; uint32_t rows, vecs; LLVMValueRef a_row, a_k, b_k, c_row, *mask; } inside;
 
 static LLVMValueRef stride_value(tsr_kit *k, tsr_stride s, LLVMValueRef f, unsigned param)
 {
 	return s.known ? tsr_kit_int(k, s.v) : LLVMGetParam(f, param);
 }
 
-/* One step of K at a and b: acc[row][vec] += a[row] * b[vec]. */
+/* One step of K: acc[row][vec] += row[row][at] * b[vec]. */
+static void rows_step(const inside *in, const LLVMValueRef *row, LLVMValueRef at, LLVMValueRef b, LLVMValueRef *acc)
+{
+	tsr_kit *k = in->k;
+	LLVMValueRef bv[16];
+	for (uint32_t v = 0; v < in->vecs; v++)
+		bv[v] = tsr_kit_load(k, k->vec, tsr_kit_at(k, b, tsr_kit_int(k, v * k->lanes)), in->mask[v]);
+	for (uint32_t r = 0; r < in->rows; r++) {
+		LLVMValueRef x = tsr_kit_splat(k, tsr_kit_load(k, k->elem, tsr_kit_at(k, row[r], at), NULL));
+		for (uint32_t v = 0; v < in->vecs; v++)
+			acc[r * in->vecs + v] = tsr_kit_step(k, acc[r * in->vecs + v], x, bv[v]);
+	}
+}
+
+/* The same of rows that are one stride apart. */
 static void tile_step(const inside *in, LLVMValueRef a, LLVMValueRef b, LLVMValueRef *acc)
 {
 	tsr_kit *k = in->k;
-	const tsr_tile *t = in->t;
-	LLVMValueRef bv[16];
-	for (uint32_t v = 0; v < t->vecs; v++)
-		bv[v] = tsr_kit_load(k, k->vec, tsr_kit_at(k, b, tsr_kit_int(k, v * k->lanes)), in->mask[v]);
-	for (uint32_t r = 0; r < t->rows; r++) {
-		LLVMValueRef at = tsr_kit_at(k, a, tsr_kit_mul(k, in->a_row, tsr_kit_int(k, r)));
-		LLVMValueRef x = tsr_kit_splat(k, tsr_kit_load(k, k->elem, at, NULL));
-		for (uint32_t v = 0; v < t->vecs; v++)
-			acc[r * t->vecs + v] = tsr_kit_step(k, acc[r * t->vecs + v], x, bv[v]);
-	}
+	LLVMValueRef row[64];
+	for (uint32_t r = 0; r < in->rows; r++)
+		row[r] = tsr_kit_at(k, a, tsr_kit_mul(k, in->a_row, tsr_kit_int(k, r)));
+	rows_step(in, row, tsr_kit_int(k, 0), b, acc);
 }
 
 typedef struct run { LLVMValueRef a, b, *acc; } run;
@@ -37,7 +45,7 @@ typedef struct run { LLVMValueRef a, b, *acc; } run;
 static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run *r)
 {
 	tsr_kit *k = in->k;
-	uint32_t n = in->t->rows * in->t->vecs;
+	uint32_t n = in->rows * in->vecs;
 	LLVMBasicBlockRef before = LLVMGetInsertBlock(k->b);
 	LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(k->context, k->fn, "k");
 	LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(k->context, k->fn, "k.end");
@@ -78,12 +86,12 @@ static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run
 static void tile_store(const inside *in, LLVMValueRef c, LLVMValueRef *acc, bool add)
 {
 	tsr_kit *k = in->k;
-	for (uint32_t r = 0; r < in->t->rows; r++)
-		for (uint32_t v = 0; v < in->t->vecs; v++) {
+	for (uint32_t r = 0; r < in->rows; r++)
+		for (uint32_t v = 0; v < in->vecs; v++) {
 			LLVMValueRef at = tsr_kit_at(k, c, tsr_kit_mul(k, in->c_row, tsr_kit_int(k, r)));
 			at = tsr_kit_at(k, at, tsr_kit_int(k, v * k->lanes));
 			LLVMValueRef old = add ? tsr_kit_load(k, k->vec, at, in->mask[v]) : tsr_kit_neutral(k, k->vec);
-			LLVMValueRef sum = acc[r * in->t->vecs + v];
+			LLVMValueRef sum = acc[r * in->vecs + v];
 			if (add || k->acc == TSR_ACC_SUB)
 				sum = tsr_kit_acc(k, old, sum);
 			tsr_kit_store(k, sum, at, in->mask[v]);
@@ -94,8 +102,8 @@ static void tile_store(const inside *in, LLVMValueRef c, LLVMValueRef *acc, bool
 static void fetch_ahead(const inside *in, LLVMValueRef c)
 {
 	tsr_kit *k = in->k;
-	for (uint32_t r = 0; r < in->t->rows; r++)
-		for (uint32_t v = 0; v < in->t->vecs; v++) {
+	for (uint32_t r = 0; r < in->rows; r++)
+		for (uint32_t v = 0; v < in->vecs; v++) {
 			LLVMValueRef at = tsr_kit_at(k, c, tsr_kit_mul(k, in->c_row, tsr_kit_int(k, r)));
 			LLVMValueRef args[4] = { tsr_kit_at(k, at, tsr_kit_int(k, v * k->lanes)), LLVMConstInt(k->i32, 1, false),
 									 LLVMConstInt(k->i32, 3, false), LLVMConstInt(k->i32, 1, false) };
@@ -103,10 +111,25 @@ static void fetch_ahead(const inside *in, LLVMValueRef c)
 		}
 }
 
-static void tile_body(tsr_kit *k, const tsr_tile *t, LLVMValueRef f)
+static void tile_end(const inside *in, LLVMValueRef c, LLVMValueRef add, LLVMValueRef *acc)
 {
+	tsr_kit *k = in->k;
+	LLVMBasicBlockRef more = LLVMAppendBasicBlockInContext(k->context, k->fn, "add");
+	LLVMBasicBlockRef set = LLVMAppendBasicBlockInContext(k->context, k->fn, "set");
+	LLVMBuildCondBr(k->b, add, more, set);
+	LLVMPositionBuilderAtEnd(k->b, more);
+	tile_store(in, c, acc, true);
+	LLVMBuildRetVoid(k->b);
+	LLVMPositionBuilderAtEnd(k->b, set);
+	tile_store(in, c, acc, false);
+	LLVMBuildRetVoid(k->b);
+}
+
+static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
+{
+	const tsr_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512];
-	inside in = { k, t, stride_value(k, t->a_row, f, TSR_TILE_A_ROW), stride_value(k, t->a_k, f, TSR_TILE_A_K),
+	inside in = { k, t->rows, t->vecs, stride_value(k, t->a_row, f, TSR_TILE_A_ROW), stride_value(k, t->a_k, f, TSR_TILE_A_K),
 				  stride_value(k, t->b_k, f, TSR_TILE_B_K), stride_value(k, t->c_row, f, TSR_TILE_C_ROW), mask };
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
@@ -118,15 +141,7 @@ static void tile_body(tsr_kit *k, const tsr_tile *t, LLVMValueRef f)
 	LLVMValueRef depth = LLVMGetParam(f, TSR_TILE_DEPTH);
 	tile_loop(&in, LLVMBuildUDiv(k->b, depth, tsr_kit_int(k, UNROLL), ""), UNROLL, &r);
 	tile_loop(&in, LLVMBuildAnd(k->b, depth, tsr_kit_int(k, UNROLL - 1), ""), 1, &r);
-	LLVMBasicBlockRef more = LLVMAppendBasicBlockInContext(k->context, f, "add");
-	LLVMBasicBlockRef set = LLVMAppendBasicBlockInContext(k->context, f, "set");
-	LLVMBuildCondBr(k->b, LLVMGetParam(f, TSR_TILE_ADD), more, set);
-	LLVMPositionBuilderAtEnd(k->b, more);
-	tile_store(&in, LLVMGetParam(f, TSR_TILE_C), r.acc, true);
-	LLVMBuildRetVoid(k->b);
-	LLVMPositionBuilderAtEnd(k->b, set);
-	tile_store(&in, LLVMGetParam(f, TSR_TILE_C), r.acc, false);
-	LLVMBuildRetVoid(k->b);
+	tile_end(&in, LLVMGetParam(f, TSR_TILE_C), LLVMGetParam(f, TSR_TILE_ADD), r.acc);
 }
 
 static void name_stride(char *out, size_t size, const char *what, tsr_stride s)
@@ -134,6 +149,28 @@ static void name_stride(char *out, size_t size, const char *what, tsr_stride s)
 	size_t n = strlen(out);
 	if (s.known)
 		snprintf(out + n, size - n, ".%s%lld", what, (long long)s.v);
+}
+
+/* The function of this name, made by `body` unless it is there. */
+typedef void body_maker(tsr_kit *k, const void *tile, LLVMValueRef f);
+static LLVMValueRef function_named(tsr_kit *k, const char *name, LLVMTypeRef *params, unsigned nparams, unsigned pointers, body_maker *body,
+								   const void *tile)
+{
+	LLVMValueRef f = LLVMGetNamedFunction(k->module, name);
+	if (f)
+		return f;
+	f = tsr_kit_function(k, name, params, nparams, pointers);
+	LLVMBasicBlockRef here = LLVMGetInsertBlock(k->b);
+	LLVMMetadataRef place = LLVMGetCurrentDebugLocation2(k->b);
+	LLVMValueRef outer = k->fn;
+	k->fn = f;
+	LLVMSetCurrentDebugLocation2(k->b, NULL);
+	LLVMPositionBuilderAtEnd(k->b, LLVMAppendBasicBlockInContext(k->context, f, "entry"));
+	body(k, tile, f);
+	k->fn = outer;
+	LLVMPositionBuilderAtEnd(k->b, here);
+	LLVMSetCurrentDebugLocation2(k->b, place);
+	return f;
 }
 
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
@@ -145,20 +182,99 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 	name_stride(name, sizeof name, "ak", t->a_k);
 	name_stride(name, sizeof name, "bk", t->b_k);
 	name_stride(name, sizeof name, "cr", t->c_row);
-	LLVMValueRef f = LLVMGetNamedFunction(k->module, name);
-	if (f)
-		return f;
 	LLVMTypeRef params[TSR_TILE_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->i64, k->i64, k->i64, k->i64 };
-	f = tsr_kit_function(k, name, params, TSR_TILE_PARAMS, 3);
-	LLVMBasicBlockRef here = LLVMGetInsertBlock(k->b);
-	LLVMMetadataRef place = LLVMGetCurrentDebugLocation2(k->b);
-	LLVMValueRef outer = k->fn;
-	k->fn = f;
-	LLVMSetCurrentDebugLocation2(k->b, NULL);
-	LLVMPositionBuilderAtEnd(k->b, LLVMAppendBasicBlockInContext(k->context, f, "entry"));
-	tile_body(k, t, f);
-	k->fn = outer;
-	LLVMPositionBuilderAtEnd(k->b, here);
-	LLVMSetCurrentDebugLocation2(k->b, place);
-	return f;
+	return function_named(k, name, params, TSR_TILE_PARAMS, 3, tile_body, t);
+}
+
+/* ---- rows where they lie ------------------------------------------------------------------------------------------- */
+
+/* A loop over i = 0, step, .. below `limit` that carries the accumulators. */
+typedef struct carried { LLVMBasicBlockRef before, body, after; LLVMValueRef i, limit, phi[512], first[512]; uint32_t n; } carried;
+
+static void carried_begin(tsr_kit *k, carried *c, uint32_t n, LLVMValueRef limit, LLVMValueRef *acc)
+{
+	c->n = n;
+	c->limit = limit;
+	c->before = LLVMGetInsertBlock(k->b);
+	c->body = LLVMAppendBasicBlockInContext(k->context, k->fn, "k");
+	c->after = LLVMAppendBasicBlockInContext(k->context, k->fn, "k.end");
+	LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, limit, tsr_kit_int(k, 0), ""), c->body, c->after);
+	LLVMPositionBuilderAtEnd(k->b, c->body);
+	c->i = LLVMBuildPhi(k->b, k->i64, "i");
+	for (uint32_t j = 0; j < n; j++) {
+		c->first[j] = acc[j];
+		acc[j] = c->phi[j] = LLVMBuildPhi(k->b, k->vec, "acc");
+	}
+}
+
+static void carried_end(tsr_kit *k, carried *c, int64_t step, LLVMValueRef *acc)
+{
+	LLVMValueRef next = LLVMBuildNSWAdd(k->b, c->i, tsr_kit_int(k, step), "");
+	LLVMBasicBlockRef from[2] = { c->before, LLVMGetInsertBlock(k->b) };
+	LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, next, c->limit, ""), c->body, c->after);
+	LLVMAddIncoming(c->i, (LLVMValueRef[]){ tsr_kit_int(k, 0), next }, from, 2);
+	for (uint32_t j = 0; j < c->n; j++)
+		LLVMAddIncoming(c->phi[j], (LLVMValueRef[]){ c->first[j], acc[j] }, from, 2);
+	LLVMPositionBuilderAtEnd(k->b, c->after);
+	for (uint32_t j = 0; j < c->n; j++) {
+		LLVMValueRef out = LLVMBuildPhi(k->b, k->vec, "acc");
+		LLVMAddIncoming(out, (LLVMValueRef[]){ c->first[j], acc[j] }, from, 2);
+		acc[j] = out;
+	}
+}
+
+/* One stretch of all rows: a short one step by step, else a loop of some steps and what is left. */
+static void stretch(const inside *in, const LLVMValueRef *row, LLVMValueRef b, int64_t run, LLVMValueRef *acc)
+{
+	tsr_kit *k = in->k;
+	int64_t unroll = run > SHORT_RUN ? 2 * UNROLL : run, looped = run > SHORT_RUN ? run / unroll * unroll : 0;
+	if (looped) {
+		carried c;
+		carried_begin(k, &c, in->rows * in->vecs, tsr_kit_int(k, looped), acc);
+		LLVMValueRef bt = tsr_kit_at(k, b, tsr_kit_mul(k, c.i, in->b_k));
+		for (int64_t u = 0; u < unroll; u++) {
+			LLVMValueRef step = tsr_kit_int(k, u);
+			rows_step(in, row, tsr_kit_add(k, c.i, step), tsr_kit_at(k, bt, tsr_kit_mul(k, step, in->b_k)), acc);
+		}
+		carried_end(k, &c, unroll, acc);
+	}
+	for (int64_t u = looped; u < run; u++)
+		rows_step(in, row, tsr_kit_int(k, u), tsr_kit_at(k, b, tsr_kit_mul(k, tsr_kit_int(k, u), in->b_k)), acc);
+}
+
+static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
+{
+	const tsr_rows_tile *t = tile;
+	LLVMValueRef mask[16] = { 0 }, acc[512], row[64], zero = tsr_kit_int(k, 0);
+	inside in = { k, t->rows, t->vecs, zero, zero, stride_value(k, t->b_k, f, TSR_ROWS_B_K), stride_value(k, t->c_row, f, TSR_ROWS_C_ROW), mask };
+	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
+		mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
+	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
+		acc[j] = tsr_kit_neutral(k, k->vec);
+	fetch_ahead(&in, LLVMGetParam(f, TSR_ROWS_C));
+	LLVMValueRef list = LLVMGetParam(f, TSR_ROWS_LIST), table = LLVMGetParam(f, TSR_ROWS_TABLE);
+	carried c;
+	carried_begin(k, &c, t->rows * t->vecs, LLVMBuildLoad2(k->b, k->i64, list, ""), acc);
+	LLVMValueRef next = tsr_kit_add(k, c.i, tsr_kit_int(k, 1));
+	LLVMValueRef at = LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, list, &next, 1, ""), "");
+	LLVMValueRef from = tsr_kit_mul(k, at, tsr_kit_int(k, t->capacity));
+	for (uint32_t r = 0; r < t->rows; r++) {
+		LLVMValueRef i = tsr_kit_add(k, from, tsr_kit_int(k, r));
+		row[r] = LLVMBuildLoad2(k->b, k->ptr, LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &i, 1, ""), "");
+	}
+	LLVMValueRef b = tsr_kit_at(k, LLVMGetParam(f, TSR_ROWS_B), tsr_kit_mul(k, tsr_kit_mul(k, at, tsr_kit_int(k, t->run)), in.b_k));
+	stretch(&in, row, b, t->run, acc);
+	carried_end(k, &c, 1, acc);
+	tile_end(&in, LLVMGetParam(f, TSR_ROWS_C), LLVMGetParam(f, TSR_ROWS_ADD), acc);
+}
+
+LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *t)
+{
+	char name[200];
+	snprintf(name, sizeof name, "tsr.rows.%s%u.%ux%u%s.%s%s.%lld.%lld", k->elem_bytes == 8 ? "d" : "f", k->lanes, t->rows, t->vecs,
+			 t->masked ? "m" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name, (long long)t->run, (long long)t->capacity);
+	name_stride(name, sizeof name, "bk", t->b_k);
+	name_stride(name, sizeof name, "cr", t->c_row);
+	LLVMTypeRef params[TSR_ROWS_PARAMS] = { k->ptr, k->ptr, k->ptr, k->ptr, k->i64, k->i1, k->i64, k->i64 };
+	return function_named(k, name, params, TSR_ROWS_PARAMS, 4, rows_body, t);
 }

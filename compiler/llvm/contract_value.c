@@ -8,11 +8,8 @@
 
 typedef struct walk { tsr_kit *k; const tsr_computed *v; const tsr_walks *outer, *inner; } walk;
 
-/* The loops of `x` but its last `without`, from a flat position over just them. */
-static void decode(const walk *w, const tsr_walks *x, uint32_t without, LLVMValueRef flat)
+void tsr_walks_decode(tsr_kit *k, tsr_emit *e, const tsr_walks *x, uint32_t without, LLVMValueRef flat)
 {
-	tsr_kit *k = w->k;
-	tsr_emit *e = w->v->e;
 	for (uint32_t i = x->nloops - without; i-- > 0;) {
 		LLVMValueRef extent = tsr_emit_size(e, x->loop[i].extent), here = flat;
 		if (i > 0) {
@@ -40,7 +37,7 @@ static void stretch(const walk *w, LLVMValueRef first, LLVMValueRef count, LLVMV
 		from = LLVMBuildNSWSub(k->b, flat, LLVMBuildNSWMul(k->b, row, extent, ""), "");
 		length = tsr_kit_min(k, LLVMBuildNSWSub(k->b, extent, from, ""), LLVMBuildNSWSub(k->b, count, at, ""));
 		runs.step = length;
-		decode(w, x, 1, row);
+		tsr_walks_decode(k, e, x, 1, row);
 	}
 	tsr_emit_loop j = tsr_emit_loop_begin(e, zero, length, one, TSR_FOR_VECTOR);
 	if (x->nloops)
@@ -58,7 +55,7 @@ static void by_rows(const walk *w, const tsr_pack *p, LLVMValueRef panel, LLVMVa
 	tsr_kit *k = w->k;
 	LLVMValueRef one = tsr_kit_int(k, 1);
 	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), valid, one);
-	decode(w, w->outer, 0, tsr_kit_add(k, first, i.i));
+	tsr_walks_decode(k, w->v->e, w->outer, 0, tsr_kit_add(k, first, i.i));
 	stretch(w, p->along_first, p->depth, tsr_kit_at(k, w->v->rows, tsr_kit_mul(k, i.i, p->depth)));
 	tsr_count_end(k, &i);
 	tsr_span_axis row = { .extent = valid }, depth = { .extent = p->depth };
@@ -78,7 +75,7 @@ static void by_columns(const walk *w, const tsr_pack *p, LLVMValueRef panel, LLV
 {
 	tsr_kit *k = w->k;
 	tsr_count d = tsr_count_begin(k, tsr_kit_int(k, 0), p->depth, tsr_kit_int(k, 1));
-	decode(w, w->outer, 0, tsr_kit_add(k, p->along_first, d.i));
+	tsr_walks_decode(k, w->v->e, w->outer, 0, tsr_kit_add(k, p->along_first, d.i));
 	stretch(w, first, valid, tsr_kit_at(k, panel, tsr_kit_mul(k, d.i, tsr_kit_int(k, p->width))));
 	tsr_count_end(k, &d);
 }

@@ -134,6 +134,7 @@ typedef struct tsr_schedule {
 	uint32_t mr, nr;             /* register tile: rows, columns (columns a multiple of the vector width) */
 	int64_t mc, nc, kc;          /* cache blocks */
 	bool pack_a, pack_b;
+	bool rows;                   /* tiles read A's rows where they lie, through pointers to each: see tsr_contraction.run */
 	tsr_loop_class split;        /* whose positions are divided among threads when the loop is split: BATCH, M or N */
 	const char *reason;          /* for --dump=schedule */
 } tsr_schedule;
@@ -142,6 +143,7 @@ typedef struct tsr_contraction {
 	tsr_expr *a_value, *b_value; /* the operand as an expression of its loops (padding, conversions, producers); usually a LOAD */
 	tsr_buffer_id c, a, b;       /* a, b: the LOAD's, or TSR_NONE where the value is another expression */
 	tsr_lin *c_index, *a_index, *b_index;
+	uint32_t run;                /* the loop of K along which A lies side by side, no guard mentioning it, when its rows are read in place */
 	bool a_finite, b_finite;     /* it must be: the other operand is 0 where a guard, which only the nest itself has, lets nothing in */
 	tsr_acc acc; tsr_op combine;
 	bool clear;                  /* C is set to neutral first by the nest itself */

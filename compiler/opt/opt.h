@@ -35,7 +35,7 @@ void tsr_opt_print_memory(const tsr_loops *l, FILE *out);
 void tsr_opt_print_memory_svg(const tsr_loops *l, FILE *out);
 
 /* A contraction as its strides: each class a list of loops, outermost first, whose adjacent members have been fused where
- * all operands that are plain loads allow it; an operand that is an expression has stride 0 everywhere.  Loops of extent 1
+ * all operands that are plain loads allow it, but for A's where its rows are read in place; an operand that is an expression has stride 0 everywhere.  Loops of extent 1
  * are gone. */
 typedef enum { TSR_SIDE_C, TSR_SIDE_A, TSR_SIDE_B, TSR_SIDES } tsr_side;
 typedef struct tsr_walk {
@@ -50,6 +50,10 @@ typedef struct tsr_contract_view { tsr_walks cls[TSR_CLASSES]; } tsr_contract_vi
 void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_contract_view *out);
 /* The operand is an element of memory in C's precision, which tiles could read in place; else packing evaluates it. */
 bool tsr_contract_plain(const tsr_loops *l, const tsr_contraction *k, tsr_side side);
+/* The element that an operand is within its guards, outside of which it is 0; or NULL. */
+const tsr_expr *tsr_contract_guarded(const tsr_expr *operand);
+/* The loop along which A's rows could be read in place: see tsr_contraction.run. TSR_NONE: there is none. */
+uint32_t tsr_contract_run(const tsr_loops *l, const tsr_contraction *k);
 /* A class is one loop (or none) with this constant stride in the operand. */
 bool tsr_walks_unit(const tsr_walks *x, tsr_side side);
 /* Product of the extents, or -1 when one is known only at run time. */

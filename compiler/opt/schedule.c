@@ -7,13 +7,14 @@
  * B panel and an A block share L2, M so that A's block takes half of L2, N so that B's block takes three quarters of a share of L3. */
 #include "pass.h"
 
-enum { MOST_ROWS = 24, MOST_VECS = 4, LATENCY = 4, DEPTH = 384 };
+enum { MOST_ROWS = 24, MOST_POINTERS = 12, MOST_VECS = 4, LATENCY = 4, DEPTH = 384, LONGEST = 2048, TABLE = 48 << 10 };
 
 typedef struct problem {
 	const tsr_target *t;
 	uint32_t lanes, bytes;
 	int64_t m, n, k, batch;      /* counts, -1: known at run time */
 	bool must_a, must_b;         /* cannot be read in place */
+	int64_t run;                 /* A's rows are read in place, in stretches of so many; 0: they are not */
 	int64_t a_step;              /* stride along K in A, when it is one loop */
 	int64_t row;                 /* bytes from one row of B to the next, when known */
 } problem;
@@ -31,6 +32,10 @@ static problem understand(const tsr_loops *l, const tsr_contraction *c, const ts
 	p.batch = tsr_walks_count(&v->cls[TSR_CLASS_BATCH]);
 	p.must_a = !one_loop(m) || !one_loop(k) || p.m < 0;
 	p.must_a |= !tsr_contract_plain(l, c, TSR_SIDE_A);
+	for (uint32_t i = 0; i < c->nloops; i++)
+		if (c->loops[i].sym == c->run)
+			p.run = c->loops[i].extent.k;
+	p.must_a &= !p.run;
 	p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(n) || !one_loop(k) || !tsr_walks_unit(n, TSR_SIDE_B);
 	p.a_step = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_A] : 1;
 	p.row = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_B] * p.bytes : 0;
@@ -67,8 +72,8 @@ static void choose_tile(const problem *p, tsr_schedule *s)
 	int64_t widest = p->n > 0 && p->n < MOST_VECS * (int64_t)p->lanes ? (p->n + p->lanes - 1) / p->lanes : MOST_VECS;
 	for (int64_t v = widest; v > 0; v--) {
 		int64_t most = ((int64_t)p->t->vector_registers - 1 - v) / v;
-		if (most > MOST_ROWS)
-			most = MOST_ROWS;
+		int64_t limit = p->run ? MOST_POINTERS : MOST_ROWS;
+		most = most > limit ? limit : most;
 		for (int64_t r = most; r > 0 && r > most / 2; r--) {
 			bool table = r == p->t->tile_m && v == p->t->tile_n;
 			double time = total_time(p, r, v) * (table ? 0.97 : 1);
@@ -101,7 +106,24 @@ static void choose_packing(const problem *p, tsr_schedule *s)
 	bool large_b = k > 0 && n > p->t->l2 / p->bytes / k, page = p->row && p->row % 4096 == 0 && k > 512;
 	s->pack_b = p->must_b || ((large_b || page) && m >= 8 * (int64_t)s->mr);
 	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > 256;
-	s->pack_a = p->must_a || ((large_a || strided) && n >= 8 * (int64_t)s->nr);
+	s->rows = p->run != 0;
+	s->pack_a = p->must_a || (!s->rows && (large_a || strided) && n >= 8 * (int64_t)s->nr);
+}
+
+/* K's blocks hold whole stretches of A's rows, or whole blocks make a stretch; false: neither. */
+static bool choose_depth(const problem *p, int64_t *kc)
+{
+	if (!p->run)
+		*kc = block_of(p->k, DEPTH, 1);
+	else if (p->run <= DEPTH)
+		*kc = p->run * block_of(p->k < 0 ? -1 : p->k / p->run, DEPTH / p->run, 1);
+	else {
+		int64_t parts = 1;
+		while (parts < p->run && (p->run % parts || p->run / parts > DEPTH + DEPTH / 4))
+			parts++;
+		*kc = p->run / parts >= DEPTH / 8 ? p->run / parts : p->run;
+	}
+	return *kc <= LONGEST;
 }
 
 bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_target *target)
@@ -109,6 +131,16 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	tsr_contract_view v;
 	tsr_contract_view_make(l, c, &v);
 	problem p = understand(l, c, &v, target);
+	int64_t kc;
+	if (p.must_a && (c->run = tsr_contract_run(l, c)) != TSR_NONE) {
+		tsr_contract_view_make(l, c, &v);
+		p = understand(l, c, &v, target);
+		if (!choose_depth(&p, &kc)) {
+			c->run = TSR_NONE;
+			tsr_contract_view_make(l, c, &v);
+			p = understand(l, c, &v, target);
+		}
+	}
 	tsr_schedule *s = &c->schedule;
 	*s = (tsr_schedule){ .reason = "plain loops" };
 	if (p.lanes < 2 || p.m == 0 || p.n == 0 || p.k == 0 || p.batch == 0)
@@ -121,10 +153,14 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	}
 	choose_tile(&p, s);
 	choose_packing(&p, s);
-	s->kc = block_of(p.k, DEPTH, 1);
-	s->mc = block_of(p.m, target->l2 / 2 / (s->kc * p.bytes), s->mr);
+	choose_depth(&p, &kc);
+	s->kc = kc;
+	int64_t most_m = target->l2 / 2 / (s->kc * p.bytes);
+	if (p.run && most_m > TABLE / 8 / (kc / p.run + 1))
+		most_m = TABLE / 8 / (kc / p.run + 1);
+	s->mc = block_of(p.m, most_m, s->mr);
 	s->nc = block_of(p.n, target->l3 / 4 * 3 / (s->kc * p.bytes), s->nr);
-	s->reason = s->pack_a && s->pack_b ? "pack both" : s->pack_b ? "pack B" : s->pack_a ? "pack A" : "no packing";
+	s->reason = s->rows ? (s->pack_b ? "A's rows in place, pack B" : "A's rows in place") : s->pack_a && s->pack_b ? "pack both" : s->pack_b ? "pack B" : s->pack_a ? "pack A" : "no packing";
 	return true;
 }
 

@@ -3,7 +3,7 @@
  * An operand's linear indices, one per buffer axis, collapse to one stride per loop.  Within a class the order of loops is
  * free, so they are sorted by their stride in the operand that matters most for it, widest first, and neighbours become one
  * axis where the outer stride is the inner extent times the inner stride in every operand that mentions the class. */
-#include "opt.h"
+#include "pass.h"
 #include <stdlib.h>
 
 /* The stride of loop `sym` in a buffer indexed by `index`; false when a run-time size takes part. */
@@ -33,6 +33,50 @@ bool tsr_contract_plain(const tsr_loops *l, const tsr_contraction *k, tsr_side s
 {
 	const tsr_expr *v = side == TSR_SIDE_A ? k->a_value : k->b_value;
 	return side == TSR_SIDE_C || (v->kind == TSR_EXPR_LOAD && l->buffers.at[v->load.buffer]->prec == l->buffers.at[k->c]->prec);
+}
+
+const tsr_expr *tsr_contract_guarded(const tsr_expr *e)
+{
+	while (e->kind == TSR_EXPR_SELECT && e->select.outside->kind == TSR_EXPR_CONST && e->select.outside->value.d == 0)
+		e = e->select.inside;
+	return e->kind == TSR_EXPR_LOAD ? e : NULL;
+}
+
+static bool guards_mention(const tsr_expr *e, uint32_t sym)
+{
+	for (; e->kind == TSR_EXPR_SELECT; e = e->select.inside)
+		for (uint32_t i = 0; i < e->select.n; i++)
+			if (tsr_lin_mentions(&e->select.ranges[i].index, sym))
+				return true;
+	return false;
+}
+
+uint32_t tsr_contract_run(const tsr_loops *l, const tsr_contraction *k)
+{
+	enum { SHORTEST = 3 };
+	const tsr_expr *x = tsr_contract_guarded(k->a_value);
+	if (!x || l->buffers.at[x->load.buffer]->prec != l->buffers.at[k->c]->prec || k->combine != TSR_OP_MUL
+		|| (k->acc != TSR_ACC_ADD && k->acc != TSR_ACC_SUB))
+		return TSR_NONE;
+	uint32_t rank = l->buffers.at[x->load.buffer]->rank;
+	for (uint32_t i = 0; i < k->nloops; i++) {
+		const tsr_contract_loop *loop = &k->loops[i];
+		if (loop->cls != TSR_CLASS_K || !tsr_size_is_const(loop->extent) || loop->extent.k < SHORTEST || guards_mention(k->a_value, loop->sym))
+			continue;
+		uint32_t mentions = 0;
+		int64_t coef = 0;
+		for (uint32_t axis = 0; axis < rank; axis++)
+			for (uint32_t t = 0; t < x->load.index[axis].n; t++) {
+				const tsr_lin_term *term = &x->load.index[axis].terms[t];
+				if (term->kind == TSR_LSYM_LOOP && term->id == loop->sym) {
+					mentions++;
+					coef = axis + 1 == rank ? term->coef : 0;
+				}
+			}
+		if (mentions == 1 && coef == 1)
+			return loop->sym;
+	}
+	return TSR_NONE;
 }
 
 /* Which operand's order of memory a class follows: C for what is written, B's for what is summed, or A's where B has none. */
@@ -70,6 +114,17 @@ static void sort_axes(tsr_walks *x, tsr_side side)
 		}
 }
 
+/* The loop along which A's rows are read runs fastest. */
+static void run_last(tsr_walks *x, uint32_t run)
+{
+	for (uint32_t i = 0; i + 1 < x->n; i++)
+		if (x->at[i].sym == run) {
+			tsr_walk t = x->at[i];
+			x->at[i] = x->at[i + 1];
+			x->at[i + 1] = t;
+		}
+}
+
 static void fuse_axes(tsr_walks *x)
 {
 	uint32_t n = 0;
@@ -95,7 +150,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 	const tsr_lin *index[TSR_SIDES] = { k->c_index, k->a_index, k->b_index };
 	bool plain[TSR_SIDES];
 	for (int side = 0; side < TSR_SIDES; side++) {
-		plain[side] = tsr_contract_plain(l, k, (tsr_side)side);
+		plain[side] = tsr_contract_plain(l, k, (tsr_side)side) && (side != TSR_SIDE_A || k->run == TSR_NONE);
 		buffers[side] = plain[side] ? l->buffers.at[id[side]] : NULL;
 	}
 	for (int cls = 0; cls < TSR_CLASSES; cls++) {
@@ -112,6 +167,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 				axis->known &= !plain[side] || stride_of(buffers[side], index[side], loop->sym, &axis->stride[side]);
 		}
 		sort_axes(x, leading_side((tsr_loop_class)cls, plain));
+		run_last(x, k->run);
 		x->nloops = x->n;
 		x->loop = TSR_NEW_N(arena, tsr_contract_loop, x->n + 1);
 		for (uint32_t i = 0; i < x->n; i++)

@@ -321,9 +321,10 @@ int main(void)
 		if (!runs_here(levels[v].feature))
 			continue;
 		void *handle = compile(l, &levels[v], made);
-		int count = 0;
+		int count = 0, in_place = 0;
 		for (uint32_t u = 0; handle && u < l->units.n; u++) {
 			count += made[u];
+			in_place += made[u] && l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction->schedule.rows;
 			/* the run-time size is 29 in every third case */
 			if (made[u] && !CHECK(same(l, u, handle, 29) && (u % 3 || (same(l, u, handle, 1) && same(l, u, handle, 0) && same(l, u, handle, 97))))) {
 				printf("%s:\n", levels[v].target.name);
@@ -331,6 +332,7 @@ int main(void)
 			}
 		}
 		CHECK(count > CASES / 2);
+		CHECK(in_place > CASES / 20);
 		if (handle)
 			dlclose(handle);
 	}
