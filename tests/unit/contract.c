@@ -25,7 +25,7 @@ static uint32_t draw(uint32_t n)
 
 typedef struct axis_text { char index[64], size[32]; int64_t extent; } axis_text;
 
-/* An operand over these loops: axes shuffled, some strided, some joined as i + 3 k, some as i + k - 1 under a guard, as padding
+/* An operand over these loops: axes mostly shuffled, some strided, some joined as i + 3 k, some as i + k - 1 under a guard, as padding
  * makes them (`guards` NULL: neither). */
 static void operand(tsr_text *decl, tsr_text *use, tsr_text *guards, const char *name, const char *prec, const char *kind, int n,
 					const int *loops, const int *extent, const bool *runtime)
@@ -34,7 +34,8 @@ static void operand(tsr_text *decl, tsr_text *use, tsr_text *guards, const char 
 	int order[MOST_TERMS];
 	for (int i = 0; i < n; i++)
 		order[i] = loops[i];
-	for (int i = n - 1; i > 0; i--) {
+	bool orderly = draw(3) == 0;     /* what is summed lies innermost */
+	for (int i = n - 1; i > 0 && !orderly; i--) {
 		int j = (int)draw((uint32_t)i + 1), t = order[i];
 		order[i] = order[j];
 		order[j] = t;
@@ -110,7 +111,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 			runtime[n] = symbol_value && cls > 0 && draw(3) == 0 && most * 97 < 1000000;
 			if (runtime[n])
 				extent[n] = symbol_value;
-			while (work * extent[n] > 150000 && !runtime[n])
+			while (work * extent[n] > 150000 && !runtime[n] && extent[n] > 1)
 				extent[n] = (extent[n] + 1) / 2;
 			work *= extent[n];
 			most *= runtime[n] ? 97 : extent[n];
@@ -265,6 +266,15 @@ static size_t fill(const tsr_buffer *b, int64_t n, void **out)
 	return bytes;
 }
 
+/* Number by number: of a maximum of zeros it does not matter which. */
+static bool equal(const tsr_buffer *b, const void *x, const void *y, size_t bytes)
+{
+	for (size_t i = 0; i < bytes / tsr_prec_bytes(b->prec); i++)
+		if (b->prec == TSR_PREC_F64 ? ((const double *)x)[i] != ((const double *)y)[i] : ((const float *)x)[i] != ((const float *)y)[i])
+			return false;
+	return true;
+}
+
 static bool same(const tsr_loops *l, uint32_t u, void *handle, int64_t n)
 {
 	void **memory = calloc(l->buffers.n, sizeof *memory), *got;
@@ -281,7 +291,7 @@ static bool same(const tsr_loops *l, uint32_t u, void *handle, int64_t n)
 	f.call(memory, n);
 	memory[3 * u] = want;
 	tsr_machine m = { .buffers = memory, .symbols = &n };
-	bool ok = tsr_loops_run(l, u, &m) && !memcmp(got, want, bytes);
+	bool ok = tsr_loops_run(l, u, &m) && equal(l->buffers.at[3 * u], got, want, bytes);
 	for (uint32_t i = 3 * u; i < 3 * u + 3; i++)
 		free(memory[i]);
 	free(got);
@@ -332,7 +342,7 @@ int main(void)
 			}
 		}
 		CHECK(count > CASES / 2);
-		CHECK(in_place > CASES / 20);
+		CHECK(in_place > 0);             /* tests/torch has the many */
 		if (handle)
 			dlclose(handle);
 	}
