@@ -183,7 +183,7 @@ static bool compile(tsr_drive_state *d)
 		return false;
 	const tsr_target *target = tsr_llvm_target(d->llvm);
 	tsr_opt_options opt = {.level = d->options->level, .fuse = !d->options->no_fuse, .passes = d->options->passes,
-		.threads = d->options->threads, .sanitize = d->options->sanitize};
+		.threads = d->options->threads, .sanitize = d->options->sanitize, .memory_limit = d->options->memory_limit};
 	tsr_opt_run(d->loops, target, &opt);
 	STAGE(OPT, tsr_loops_print(d->loops, stdout));
 	STAGE(SCHEDULE, tsr_opt_print_schedule(d->loops, target, stdout));

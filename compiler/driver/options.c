@@ -9,7 +9,7 @@ typedef enum {
 	FLAG_OUTPUT = 'o', FLAG_OBJECT = 'c', FLAG_ASSEMBLY = 'S', FLAG_LEVEL = 'O', FLAG_DEBUG = 'g', FLAG_INCLUDE = 'I',
 	FLAG_DEPENDENCIES = 'M', FLAG_HELP = 'h', FLAG_VERBOSE = 'v',
 	FLAG_EMIT = 256, FLAG_DUMP, FLAG_TARGET, FLAG_CPU, FLAG_SEED, FLAG_TIME, FLAG_VERSION, FLAG_NO_FUSE, FLAG_NO_SHARE, FLAG_PASSES,
-	FLAG_STDLIB, FLAG_INTERP, FLAG_THREADS, FLAG_SANITIZE, FLAG_BOUNDS, FLAG_DIAGNOSTICS, FLAG_JSON, FLAG_CALL
+	FLAG_STDLIB, FLAG_INTERP, FLAG_THREADS, FLAG_SANITIZE, FLAG_BOUNDS, FLAG_MEMORY_LIMIT, FLAG_DIAGNOSTICS, FLAG_JSON, FLAG_CALL
 } flag;
 
 typedef struct flag_row { flag id; const char *name; const char *argument; const char *help; } flag_row;
@@ -31,6 +31,7 @@ static const flag_row flags[] = {
 	{FLAG_NO_FUSE, "no-fuse", NULL, "keep every tensor in memory: no fusion"},
 	{FLAG_NO_SHARE, "no-share", NULL, "infer the shapes of every application by itself"},
 	{FLAG_THREADS, "threads", "WHERE", "where kernels are divided among threads: none, auto (where it pays), all"},
+	{FLAG_MEMORY_LIMIT, "memory-limit", "SIZE", "memory for all buffers, in bytes, KiB, MiB or GiB: what is cheap is computed again instead of kept"},
 	{FLAG_SANITIZE, "sanitize", NULL, "a program that stops where a kernel reads or writes outside an array; for tests"},
 	{FLAG_PASSES, "passes", "A,B", "run exactly these passes over the loops"},
 	{FLAG_DUMP, "dump", "STAGE", "print the result of a stage, and stop"},
@@ -132,6 +133,20 @@ static bool parse_seed(const char *text, tsr_options *o)
 	return (*text && !*end) || wrong("--seed takes a number, not", text);
 }
 
+/* "4096", "512KiB", "1.5GiB" */
+static bool parse_bytes(const char *text, int64_t *out)
+{
+	static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
+	char *end;
+	double n = strtod(text, &end);
+	for (int i = 0; i < 5; i++)
+		if (end != text && *text >= '0' && *text <= '9' && !strcmp(end, units[i]) && n >= 1 && n * (double)(1ll << 10 * i) < 0x1p60) {
+			*out = (int64_t)(n * (double)(1ll << 10 * i));
+			return true;
+		}
+	return wrong("--memory-limit takes a number of bytes, or one with KiB, MiB or GiB, not", text);
+}
+
 static bool apply(tsr_options *o, tsr_arena *a, flag f, const char *arg)
 {
 	switch (f) {
@@ -153,6 +168,7 @@ static bool apply(tsr_options *o, tsr_arena *a, flag f, const char *arg)
 	case FLAG_STDLIB:       o->stdlib = arg; return true;
 	case FLAG_NO_FUSE:      o->no_fuse = true; return true;
 	case FLAG_NO_SHARE:     o->no_share = true; return true;
+	case FLAG_MEMORY_LIMIT: return parse_bytes(arg, &o->memory_limit);
 	case FLAG_BOUNDS:       o->bounds = true; return true;
 	case FLAG_SANITIZE:     o->sanitize = true; return true;
 	case FLAG_PASSES:       o->passes = arg; return true;

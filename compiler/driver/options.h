@@ -32,6 +32,7 @@ typedef struct tsr_options {
 	const char *triple, *cpu;    /* NULL: this machine's */
 	const char *passes;
 	tsr_threads threads;
+	int64_t memory_limit;        /* bytes; 0: none */
 	const char *program;         /* argv[0], for finding the standard library and the runtime */
 	const char *stdlib;
 	TSR_VEC(const char *) include_dirs;

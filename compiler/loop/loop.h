@@ -174,6 +174,7 @@ typedef struct tsr_loops {
 	TSR_VEC(tsr_name) symbols;                   /* run-time sizes */
 	TSR_VEC(const char *) notes;                 /* what passes decided, one line each, for --dump=schedule */
 	int64_t separate_bytes;                      /* what all buffers of known size would take without opt/buffers.c; 0 before it */
+	int64_t recomputed_bytes;                    /* of buffers that opt/remat.c has computed again rather than kept */
 	uint32_t nslots;                             /* each as large as the largest of its buffers turns out */
 	int64_t arena_bytes;                         /* of the buffers at home in the arena; its contents last for one unit */
 } tsr_loops;

@@ -72,6 +72,8 @@ void tsr_opt_print_memory(const tsr_loops *l, FILE *out)
 		print_buffer(l, l->buffers.at[i], &lives[i], out);
 	fprintf(out, "%12lld  arena; %lld are alive at once\n", (long long)l->arena_bytes, (long long)t.least);
 	fprintf(out, "%12lld  buffers with memory of their own%s\n", (long long)t.own, t.run_time ? ", and those whose size is known when it runs" : "");
+	if (l->recomputed_bytes)
+		fprintf(out, "%12lld  computed again rather than kept: buffers called .again\n", (long long)l->recomputed_bytes);
 	if (l->separate_bytes)
 		fprintf(out, "%12lld  saved against memory of its own for every buffer\n", (long long)(l->separate_bytes - t.own - l->arena_bytes));
 	tsr_arena_free(a);

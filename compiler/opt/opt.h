@@ -14,6 +14,7 @@ typedef struct tsr_opt_options {
 	int level;
 	bool fuse;
 	bool sanitize;               /* no arena; redzones between the rows of a thread */
+	int64_t memory_limit;        /* bytes for all buffers; 0: none */
 	tsr_threads threads;
 	const char *passes;          /* comma-separated, or NULL: the pipeline of the level */
 } tsr_opt_options;

@@ -14,9 +14,6 @@ static int64_t elements(const tsr_buffer *b)
 	return n;
 }
 
-/* Operations of a statement; *known is cleared where an extent is known only at run time. */
-static int64_t operations(const tsr_stmts *body, bool *known);
-
 static int64_t expr_operations(const tsr_expr *e)
 {
 	int64_t n = 0;
@@ -38,12 +35,12 @@ static int64_t stmt_operations(const tsr_stmt *s, bool *known)
 {
 	switch (s->kind) {
 	case TSR_STMT_FOR: {
-		int64_t inner = operations(&s->loop.body, known);
+		int64_t inner = tsr_stmts_operations(&s->loop.body, known);
 		*known &= tsr_size_is_const(s->loop.extent);
 		return inner * s->loop.extent.k;
 	}
-	case TSR_STMT_IF: return operations(&s->cond.body, known);
-	case TSR_STMT_KERNEL: return operations(&s->kernel.body, known);
+	case TSR_STMT_IF: return tsr_stmts_operations(&s->cond.body, known);
+	case TSR_STMT_KERNEL: return tsr_stmts_operations(&s->kernel.body, known);
 	case TSR_STMT_STORE: return expr_operations(s->store.value);
 	case TSR_STMT_UPDATE: return 1 + expr_operations(s->store.value);
 	case TSR_STMT_LET: case TSR_STMT_SET: return expr_operations(s->let.value);
@@ -53,7 +50,7 @@ static int64_t stmt_operations(const tsr_stmt *s, bool *known)
 	return 0;
 }
 
-static int64_t operations(const tsr_stmts *body, bool *known)
+int64_t tsr_stmts_operations(const tsr_stmts *body, bool *known)
 {
 	int64_t n = 0;
 	for (uint32_t i = 0; i < body->n; i++)
@@ -96,7 +93,7 @@ static void contractions(const tsr_stmts *body, FILE *out)
 static void kernel(const tsr_loops *l, const tsr_stmt *s, FILE *out)
 {
 	bool known = true, sized = true;
-	int64_t ops = operations(&s->kernel.body, &known), bytes = 0;
+	int64_t ops = tsr_stmts_operations(&s->kernel.body, &known), bytes = 0;
 	tsr_arena *a = tsr_arena_new();
 	tsr_uses uses = { 0 };
 	tsr_stmt_uses(a, s, &uses);

@@ -66,9 +66,9 @@ static uint32_t all_reductions(const tsr_loops *l)
 int main(void)
 {
 	static const char *const chosen[] = { "gather", "running", "reduce,virtual,gather,running", "simplify", "factor", "factor,reduce", "reduce", "virtual", "fuse", "reduce,fuse", "fuse,rows", "reduce,virtual,fuse,rows", "reduce,virtual,simplify",
-		"classify,schedule,threads,finite", "pull,reduce", "reduce,threads", "reduce,virtual,fuse,rows,narrow,threads", NULL };
+		"classify,schedule,threads,finite", "pull,reduce", "reduce,threads", "reduce,virtual,fuse,rows,narrow,threads", "remat", "reduce,virtual,fuse,rows,remat,threads", NULL };
 	static const tsr_target target = { "avx512", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 16 << 20 };
-	uint32_t before = 0, after = 0, split = 0, teams = 0, fewer[2] = {0};
+	uint32_t before = 0, after = 0, split = 0, teams = 0, fewer[2] = {0}, again = 0;
 	for (int n = 0; n < PROGRAMS; n++) {
 		tsr_compiler *tc = tsr_compiler_new();
 		state = 1000 + (uint64_t)n;
@@ -83,10 +83,13 @@ int main(void)
 		for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
 			l = tsr_loops_read(tc, file);
 			tsr_opt_options options = { .level = 2, .fuse = true, .threads = TSR_THREADS_ALL, .passes = chosen[i] };
+			if (chosen[i] && strstr(chosen[i], "remat"))
+				options.memory_limit = 1;    /* as little as goes */
 			uint32_t summed = all_reductions(l);
 			CHECK(tsr_opt_run(l, &target, &options));
 			if (i < 2)                   /* gather, running */
 				fewer[i] += summed - all_reductions(l);
+			again += l->recomputed_bytes > 0;
 			float(*got)[12] = run(l);
 			if (!CHECK(equal(l, got, want))) {
 				printf("program %d after %s:\n%s", n, chosen[i] ? chosen[i] : "the pipeline", text);
@@ -105,6 +108,8 @@ int main(void)
 	}
 	printf("%u kernels became %u, %u of them divided among threads; products were split in %u of %d programs\n", before, after, teams, split, PROGRAMS);
 	printf("%u sums were looked up or added up in place, %u run along\n", fewer[0], fewer[1]);
+	printf("in %u runs something was computed again\n", again);
+	CHECK(again > 0);
 	CHECK(fewer[0] > PROGRAMS / 2 && fewer[1] > PROGRAMS / 4);
 	CHECK(teams > after / 4);
 	CHECK(after < before);

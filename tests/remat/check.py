@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""--memory-limit: what is computed again has the same bits, and what is laid out stays under the limit.
+
+Transformers, a convolutional network and random training programs, each with the least limit that tsrc says it can keep and with some
+above it: the layout is read from --dump=memory, and the program prints what it prints without a limit, gradients included, to the
+last digit. Below the least limit there is an error that names it.
+
+    check.py BUILD [--programs N] [--seed N]
+"""
+import argparse, os, random, re, sys, tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests/tools"))
+import tally  # noqa: E402
+from tally import check  # noqa: E402
+
+TRANSFORMER = """
+open Nn
+open Train
+let x = index "x"
+let%op block ~width () =
+  let attend = attention ~heads:2 ~d_k:(width / 2) () in
+  let norm1 = layer_norm () in
+  let norm2 = layer_norm () in
+  fun ~mask x ->
+  let mid = x + attend ~mask (norm1 x) in
+  mid + { w_down } * gelu ({ w_up; o = [4 * width] } * norm2 mid)
+let%op w_in = { w_in = uniform () - 0.5; i = [7]; o = [24] }
+let%op model () =
+  let blocks = List.init 3 (fun _ -> block ~width:24 ()) in
+  fun x ->
+  let mask = (positions () ++ "s | => s |") >= (positions () ++ "t -> => t ->") in
+  List.fold_left (fun y b -> b ~mask y) (w_in * x) blocks
+let net = model ()
+let%op input = { input = uniform () - 0.5; o = [4; 10; 7] } ++ "b, t, c => b, t | c"
+let%op out = net input
+let%op loss = (out *. out) ++ "...|...->... => 0"
+let%cd step = grad_update loss; sgd loss ~lr:0.001
+let%main () = run step; run step; print loss; print w_in; print w_in.grad; print out
+"""
+
+WINDOWS = """
+open Nn
+open Train
+let%op images = { images = uniform () - 0.5; o = [6; 20; 20; 2] }
+let%op k1 = { k1 = uniform () - 0.5; o = [8; 3; 3; 2] }
+let%op k2 = { k2 = uniform () - 0.5; o = [4; 3; 3; 8] }
+let%op one = relu (images +* k1 "b, y <+ i, x <+ j, c; d, i, j, c => b, y, x, d")
+let%op two = tanh (sigmoid one *. 2.)
+let%op three = relu (two +* k2 "b, y <+ i, x <+ j, c; d, i, j, c => b, y, x, d")
+let%op loss = (three *. three *. 0.01) ++ "... => 0"
+let%cd step = grad_update loss; sgd loss ~lr:0.001
+let%main () = run step; run step; print loss; print k1; print k1.grad; print k2.grad
+"""
+
+
+def chain(rng):
+    """A network of elementwise functions, sums of rows and products, in which values are used again far away."""
+    lines, shape = ["open Train"], "o = [%d; %d]" % (rng.choice([16, 33]), rng.choice([24, 48]))
+    lines.append("let%%op t0 = { t0 = uniform () - 0.5; %s }" % shape)
+    names = ["t0"]
+    for n in range(1, rng.randint(8, 16)):
+        x, y = names[-1], rng.choice(names)
+        text = rng.choice(["tanh (%s + %s)", "relu %s + %s", "%s *. sigmoid %s", "exp (tanh %s) - %s", '%s /. (abs %s + 1.)',
+                           '%s - (%s ++ "r, c => r, 0") *. 0.02', '%s *. ((%s *. 0.1) ++ "r, c => 0, c")'])
+        lines.append("let%%op t%d = %s" % (n, text % (x, y)))
+        names.append("t%d" % n)
+    lines += ['let%%op loss = (%s *. %s) ++ "... => 0"' % (names[-1], names[-1]), "let%cd step = grad_update loss",
+              "let%main () = run step; print loss; print t0.grad"]
+    return "\n".join(lines) + "\n"
+
+
+def laid_out(text):
+    """Bytes of the arena and of the buffers beside it."""
+    if "  arena;" not in text:
+        return 0
+    arena, own = re.search(r"(\d+)  arena;", text), re.search(r"(\d+)  buffers with memory of their own", text)
+    return int(arena.group(1)) + int(own.group(1))
+
+
+def least_limit(tsrc, source):
+    status, _, errors = tally.run(tsrc, "--memory-limit=1", "--dump=memory", source)
+    found = re.search(r"E0807.*at least (\d+) are needed", errors)
+    return int(found.group(1)) if check(status == 1 and found, f"{source}: no E0807\n{errors[:500]}") else None
+
+
+def printed(tsrc, source, *options):
+    status, out, errors = tally.run(tsrc, "run", *options, source)
+    return out if check(status == 0, f"{source} {options}: {errors[:500]}") else None
+
+
+def one(tsrc, source, levels, saves):
+    """Whether anything was computed again."""
+    status, text, errors = tally.run(tsrc, "--dump=memory", source)
+    if not check(status == 0, f"{source}: {errors[:1500]}"):
+        return False
+    most, least = laid_out(text), least_limit(tsrc, source)
+    if least is None:
+        return False
+    check(least <= most, f"{source}: {least} bytes needed with a limit, {most} without")
+    check(least <= saves * most, f"{source}: no less than {least} of {most} bytes")
+    for limit in sorted({least, (least + most) // 2, most}):
+        status, text, errors = tally.run(tsrc, f"--memory-limit={limit}", "--dump=memory", source)
+        check(status == 0 and laid_out(text) <= limit, f"{source}: limit {limit}: {errors[:300]}{text[-300:]}")
+        check(("computed again" in text) == (limit < most), f"{source}: limit {limit} of {most}:\n{text[-300:]}")
+    _, schedule, _ = tally.run(tsrc, f"--memory-limit={least}", "--dump=schedule", source)
+    check(("is computed again before" in schedule) == (least < most), f"{source}: the schedule does not say what is computed again")
+    status, _, errors = tally.run(tsrc, f"--memory-limit={least - 1}", "--dump=memory", source)
+    check(status == 1 and "E0807" in errors, f"{source}: less than the least is accepted")
+    for level in levels:
+        want = printed(tsrc, source, level)
+        for limit in (least, (least + most) // 2):
+            check(printed(tsrc, source, level, f"--memory-limit={limit}") == want, f"{source} {level}: other numbers under a limit of {limit}")
+    return least < most
+
+
+def sizes_are_read(tsrc, source):
+    for text, ok in (("1GiB", True), ("1.5MiB", True), ("4000000", True), ("12MB", False), ("-3", False), ("much", False), ("", False), ("1e400", False)):
+        status, _, errors = tally.run(tsrc, f"--memory-limit={text}", "--dump=memory", source)
+        check(status == (0 if ok else 2), f"--memory-limit={text}: exit status {status} {errors}")
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("--programs", type=int, default=6)
+    p.add_argument("--seed", type=int, default=1)
+    o = p.parse_args()
+    tsrc, again = os.path.abspath(os.path.join(o.build, "tsrc")), 0
+    with tempfile.TemporaryDirectory() as folder:
+        def written(name, text):
+            path = os.path.join(folder, name + ".tsr")
+            with open(path, "w") as f:
+                f.write(text)
+            return path
+        one(tsrc, written("transformer", TRANSFORMER), ["-O2"], 0.95)
+        one(tsrc, written("windows", WINDOWS), ["-O2"], 1)
+        for n in range(o.seed, o.seed + o.programs):
+            again += one(tsrc, written(f"chain{n}", chain(random.Random(n))), ["-O2"], 1)
+        check(again > o.programs / 3, f"only {again} of {o.programs} programs had something to be computed again")
+        one(tsrc, os.path.join(ROOT, "examples/lenet.tsr"), ["-O2"], 1)
+        one(tsrc, os.path.join(ROOT, "tests/bench/gpt.tsr"), [], 0.8)
+        sizes_are_read(tsrc, os.path.join(ROOT, "examples/lenet.tsr"))
+    tally.end()
+
+
+main()
