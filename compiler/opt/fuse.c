@@ -4,11 +4,14 @@
  * equal extent, and when iteration i of B meets only what iteration i of A left: each buffer that one of them writes and the
  * other touches has an axis on which every access of both is that loop's bare symbol.  The same is then tried with the next loops
  * inwards.  Not joined: contractions (the engine runs them), and a body without loops with one that has short loops, which
- * would lose its vectors. */
+ * would lose its vectors.
+ *
+ * A kernel further on that touches the same memory becomes the neighbour where nothing forbids it: of the kernels between, those
+ * that it needs go before the pair, the others after it. */
 #include "pass.h"
 #include <string.h>
 
-enum { SHORT_ROW = 32, MOST_BODY = 12 };
+enum { SHORT_ROW = 32, MOST_BODY = 24, REACH = 8, SMALL = 256 };
 
 /* One axis of the buffer is the bare loop in every access of both. */
 static bool aligned(const tsr_loops *l, tsr_buffer_id b, const tsr_accesses *x, uint32_t xsym, const tsr_accesses *y, uint32_t ysym)
@@ -28,7 +31,7 @@ static bool aligned(const tsr_loops *l, tsr_buffer_id b, const tsr_accesses *x, 
 /* Every buffer written by one and touched by the other is aligned. */
 static bool independent(const tsr_loops *l, const tsr_accesses *x, uint32_t xsym, const tsr_accesses *y, uint32_t ysym)
 {
-	if (x->unknown || y->unknown || x->engine || y->engine || x->data || y->data)
+	if (x->unknown || y->unknown || x->engine || y->engine)
 		return false;
 	for (uint32_t i = 0; i < x->v.n; i++)
 		for (uint32_t j = 0; j < y->v.n; j++)
@@ -77,7 +80,8 @@ static void rename_loop(tsr_pass *p, tsr_stmt *s, uint32_t from, uint32_t to)
 		break;
 	}
 	case TSR_STMT_LET: case TSR_STMT_SET: s->let.value = tsr_expr_place(p->arena, p->l, s->let.value, 1, &from, &bare_to); break;
-	case TSR_STMT_LETSYM: case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: case TSR_STMT_KINDS: break;
+	case TSR_STMT_LETSYM: s->letsym.value = tsr_expr_place(p->arena, p->l, s->letsym.value, 1, &from, &bare_to); break;
+	case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: case TSR_STMT_KINDS: break;
 	}
 	for (uint32_t i = 0; body && i < body->n; i++)
 		rename_loop(p, body->at[i], from, to);
@@ -168,12 +172,23 @@ static bool worthwhile(const tsr_stmts *x, const tsr_stmts *y)
 
 typedef struct joining { tsr_pass *p; tsr_arena *scratch; tsr_loop_unit *unit; } joining;
 
+/* A number that is looked up is named once in a body. */
+static bool same_lookup(const tsr_stmts *x, const tsr_stmts *y)
+{
+	for (uint32_t i = 0; i < x->n; i++)
+		for (uint32_t k = 0; k < y->n; k++)
+			if (x->at[i]->kind == TSR_STMT_LETSYM && y->at[k]->kind == TSR_STMT_LETSYM && x->at[i]->letsym.sym == y->at[k]->letsym.sym)
+				return true;
+	return false;
+}
+
 static bool try_join(const joining *j, tsr_stmts *body, uint32_t at)
 {
 	tsr_pass *p = j->p;
 	tsr_stmt *x = body->at[at], *y = body->at[at + 1];
 	if (x->kind != TSR_STMT_FOR || y->kind != TSR_STMT_FOR || x->loop.how == TSR_FOR_SERIAL || x->loop.how == TSR_FOR_REDUCE
-		|| x->loop.how != y->loop.how || binds(&y->loop.body, x->loop.sym) || !same_extent(x, y) || !worthwhile(&x->loop.body, &y->loop.body))
+		|| x->loop.how != y->loop.how || binds(&y->loop.body, x->loop.sym) || !same_extent(x, y) || !worthwhile(&x->loop.body, &y->loop.body)
+		|| same_lookup(&x->loop.body, &y->loop.body))
 		return false;
 	tsr_accesses ax = { .a = j->scratch }, ay = { .a = j->scratch };
 	tsr_stmt_accesses(x, &ax);
@@ -193,33 +208,113 @@ static bool try_join(const joining *j, tsr_stmts *body, uint32_t at)
 	return true;
 }
 
-static bool try_kernels(const joining *j, tsr_stmts *body, uint32_t at)
+/* Two kernels of one nest each; of the second nothing is left. */
+static bool try_kernels(const joining *j, const tsr_stmt *x, const tsr_stmt *y)
 {
-	tsr_stmt *x = body->at[at], *y = body->at[at + 1];
 	if (x->kind != TSR_STMT_KERNEL || y->kind != TSR_STMT_KERNEL || x->kernel.body.n != 1 || y->kernel.body.n != 1)
 		return false;
 	tsr_stmts both = { 0 };
 	tsr_push(j->scratch, &both, x->kernel.body.at[0]);
 	tsr_push(j->scratch, &both, y->kernel.body.at[0]);
-	if (!try_join(j, &both, 0))
-		return false;
-	tsr_stmts_remove(body, at + 1);
-	j->p->changes++;
+	return try_join(j, &both, 0);
+}
+
+/* ---- which kernels -------------------------------------------------------------------------------------------------------- */
+
+/* They stay in this order: one writes what the other touches, or is no kernel. */
+static bool ordered(const tsr_body_uses *u, uint32_t x, uint32_t y)
+{
+	if (u->body->at[x]->kind != TSR_STMT_KERNEL || u->body->at[y]->kind != TSR_STMT_KERNEL)
+		return true;
+	for (uint32_t i = 0; i < u->at[x].v.n; i++) {
+		tsr_use one = u->at[x].v.at[i], other = tsr_uses_of(&u->at[y], one.buffer);
+		if ((other.loads || tsr_use_writes(other)) && (tsr_use_writes(one) || tsr_use_writes(other)))
+			return true;
+	}
+	return false;
+}
+
+/* Both touch memory that is worth finding in the cache. */
+static bool share(const joining *j, const tsr_body_uses *u, uint32_t x, uint32_t y)
+{
+	for (uint32_t i = 0; i < u->at[x].v.n; i++) {
+		tsr_use other = tsr_uses_of(&u->at[y], u->at[x].v.at[i].buffer);
+		int64_t bytes = tsr_buffer_bytes(j->p->l->buffers.at[other.buffer]);
+		if ((other.loads || tsr_use_writes(other)) && (bytes < 0 || bytes >= SMALL))
+			return true;
+	}
+	return false;
+}
+
+/* Which kernels between the two the second needs; false: one of these needs the first. */
+static bool needed(const tsr_body_uses *u, uint32_t first, uint32_t second, bool *before)
+{
+	for (uint32_t i = second; i-- > first + 1;) {
+		before[i] = ordered(u, i, second);
+		for (uint32_t k = i + 1; k < second; k++)
+			before[i] |= before[k] && ordered(u, i, k);
+		if (before[i] && ordered(u, first, i))
+			return false;
+	}
 	return true;
+}
+
+/* The statements first .. second in the order: those needed, the first, the others; where the first is then. */
+static uint32_t arrange(const joining *j, tsr_body_uses *u, uint32_t first, uint32_t second, const bool *before)
+{
+	tsr_stmt **s = TSR_NEW_N(j->scratch, tsr_stmt *, second + 1);
+	tsr_uses *x = TSR_NEW_N(j->scratch, tsr_uses, second + 1);
+	uint32_t to = first, place = first;
+	for (uint32_t i = first; i < second; i++) {
+		s[i] = u->body->at[i];
+		x[i] = u->at[i];
+	}
+	for (int round = 0; round < 2; round++) {
+		for (uint32_t i = first + 1; i < second; i++)
+			if (before[i] == (round == 0)) {
+				u->body->at[to] = s[i];
+				u->at[to++] = x[i];
+			}
+		if (round == 0) {
+			place = to;
+			u->body->at[to] = s[first];
+			u->at[to++] = x[first];
+		}
+	}
+	return place;
+}
+
+/* Joins the kernel at `at` with the nearest that it can be joined with; where it is then, or -1. */
+static int64_t join_one(const joining *j, tsr_body_uses *u, uint32_t at)
+{
+	tsr_stmt *x = u->body->at[at];
+	bool *before = TSR_NEW_N(j->scratch, bool, u->body->n + 1);
+	for (uint32_t second = at + 1; second < u->body->n && second <= at + REACH && x->kind == TSR_STMT_KERNEL; second++) {
+		tsr_stmt *y = u->body->at[second];
+		if (second > at + 1 && (!share(j, u, at, second) || !needed(u, at, second, before)))
+			continue;
+		if (!try_kernels(j, x, y))
+			continue;
+		tsr_pass_note(j->p, "%s: %s joins %s", j->unit->name, y->kernel.name, x->kernel.name);
+		tsr_body_remove(u, second);
+		uint32_t place = arrange(j, u, at, second, before);
+		tsr_body_uses_renew(u, place);
+		j->p->changes++;
+		return place;
+	}
+	return -1;
 }
 
 void tsr_pass_fuse(tsr_pass *p)
 {
 	joining j = { p, tsr_arena_new(), NULL };
-	for (uint32_t u = 0; u < p->l->units.n; u++) {
-		tsr_stmts *body = &p->l->units.at[u]->body;
-		j.unit = p->l->units.at[u];
-		for (uint32_t at = 0; at + 1 < body->n;) {
-			const char *second = body->at[at + 1]->kind == TSR_STMT_KERNEL ? body->at[at + 1]->kernel.name : "";
-			if (try_kernels(&j, body, at))
-				tsr_pass_note(p, "%s: %s joins %s", p->l->units.at[u]->name, second, body->at[at]->kernel.name);
-			else
-				at++;
+	for (uint32_t unit = 0; unit < p->l->units.n; unit++) {
+		j.unit = p->l->units.at[unit];
+		tsr_body_uses u;
+		tsr_body_uses_make(&u, j.scratch, &j.unit->body);
+		for (uint32_t at = 0; at + 1 < j.unit->body.n;) {
+			int64_t place = join_one(&j, &u, at);
+			at = place < 0 ? at + 1 : (uint32_t)place;
 		}
 	}
 	tsr_arena_free(j.scratch);
