@@ -13,7 +13,7 @@
  * No two iterations of these loops meet: what one kernel of the group writes and another touches has, on some axis, the same loop
  * in all of them.  What only the group touches keeps the rows of one strip.
  *
- * It is worthwhile where the bytes that no longer travel cost more time than operands that each strip reads and packs again.  Sums over
+ * It pays where the bytes that no longer travel cost more time than operands that each strip reads and packs again.  Sums over
  * what is cut into strips are taken strip by strip; everything else keeps its bits.  Requires rows. */
 #include "strip.h"
 
@@ -287,38 +287,44 @@ static int64_t shared_iterations(const tsr_strip *g, bool all)
 	return n;
 }
 
-/* Elements of an operand that has no loop of the cut axis, and so is read anew by each strip; 0 where it has one. */
-static double read_anew(const tsr_strip *g, const tsr_contraction *k, const tsr_expr *operand)
-{
-	double n = 1;
-	for (uint32_t i = 0; i < k->nloops; i++) {
-		bool mentions = tsr_expr_mentions(g->p->l, operand, k->loops[i].sym);
-		if (mentions && tsr_strip_loop_tag(g, k->loops[i].sym) == g->cut)
-			return 0;
-		n *= mentions ? (double)k->loops[i].extent.k : 1;
-	}
-	return n;
-}
+static double strips_of(const tsr_strip *g) { return (double)((g->extent + g->rows - 1) / g->rows); }
 
-/* Time that each strip takes for so many bytes, of all iterations of the shared loops together. */
+/* Time that a pass over so many bytes takes, of all iterations of the shared loops together. */
 static double travel(const tsr_strip *g, double bytes)
 {
 	return bytes * (bytes / (double)shared_iterations(g, false) > (double)g->p->target->l2 / 2 ? EACH_BYTE : EACH_NEAR_BYTE);
 }
 
+/* An operand is read, and packed, once for each strip and shared iteration that it does not mention; alone, its kernel does so once. */
+static double reading(const tsr_strip *g, const tsr_contraction *k, const tsr_expr *operand, bool packed)
+{
+	double elements = 1, times = strips_of(g) * (double)shared_iterations(g, false);
+	for (uint32_t i = 0; i < k->nloops; i++) {
+		uint32_t tag = tsr_strip_loop_tag(g, k->loops[i].sym);
+		if (!tsr_expr_mentions(g->p->l, operand, k->loops[i].sym))
+			continue;
+		elements *= (double)k->loops[i].extent.k;
+		if (tag && g->shared >> tag & 1)
+			times /= (double)k->loops[i].extent.k;
+		else if (tag && tag == g->cut)
+			times /= strips_of(g);
+	}
+	double bytes = elements * tsr_prec_bytes(g->p->l->buffers.at[k->c]->prec);
+	return (times - 1) * (travel(g, bytes) + (packed ? elements * EACH_PACKED : 0));
+}
+
 static double cost(const tsr_strip *g)
 {
-	double each = 0;
+	double sum = 0;
 	for (uint32_t m = 0; m < g->n; m++) {
 		const tsr_contraction *k = g->member[m].contraction;
 		if (!k || !k->schedule.mr)
 			continue;
-		double a = read_anew(g, k, k->a_value), b = read_anew(g, k, k->b_value), bytes = tsr_prec_bytes(g->p->l->buffers.at[k->c]->prec);
-		each += travel(g, (a + b) * bytes) + (k->schedule.pack_a ? a * EACH_PACKED : 0) + (k->schedule.pack_b ? b * EACH_PACKED : 0);
+		sum += reading(g, k, k->a_value, k->schedule.pack_a) + reading(g, k, k->b_value, k->schedule.pack_b);
 		if (!outer_loop(g, &g->member[m], g->cut))
-			each += 2 * travel(g, (double)tsr_buffer_bytes(g->p->l->buffers.at[k->c]));
+			sum += 2 * (strips_of(g) - 1) * travel(g, (double)tsr_buffer_bytes(g->p->l->buffers.at[k->c]));
 	}
-	return each * (double)((g->extent + g->rows - 1) / g->rows - 1);
+	return sum;
 }
 
 /* About as many rows, of which the strips take the same number, where that can be; else the remainder needs code of its own. */
@@ -342,7 +348,8 @@ static bool strips_apart(const tsr_strip *g)
 	return g->extent % g->rows == 0;
 }
 
-static bool worthwhile(tsr_strip *g)
+/* Nanoseconds that the group saves; 0 where it may not run so. Chooses the rows of a strip. */
+static double gain(tsr_strip *g)
 {
 	int64_t bytes = 0, passed = 0, l2 = g->p->target->l2;
 	for (uint32_t i = 0; i < g->kept.n; i++)
@@ -353,7 +360,7 @@ static bool worthwhile(tsr_strip *g)
 	rows = rows < LEAST_ROWS ? LEAST_ROWS : rows > MOST_ROWS ? MOST_ROWS : rows;
 	g->rows = even_rows(g->extent, rows);
 	bool divisible = g->p->options->threads == TSR_THREADS_NONE || shared_iterations(g, false) >= LEAST_SHARED || strips_apart(g);
-	return divisible && bytes > l2 && g->rows * row <= 2 * l2 && EACH_BYTE * (double)(2 * bytes + passed) > cost(g);
+	return divisible && bytes > l2 && g->rows * row <= 2 * l2 ? EACH_BYTE * (double)(2 * bytes + passed) - cost(g) : 0;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------------------------------------------- */
@@ -366,7 +373,17 @@ static bool begins(const tsr_loops *l, const tsr_stmt *kernel)
 	return k && k->schedule.mr && k->clear && !tsr_buffer_kept(l->buffers.at[k->c]) && known_loops(&kernel->kernel.body);
 }
 
-/* The longest group from `from` on that can run in strips and ends with what it keeps to itself. */
+/* Makes the first n kernels the group; what they save, 0 where they cannot run in strips or the last one has nothing of it. */
+static double take(tsr_strip *g, uint32_t n, const tsr_body_uses *uses, const uint32_t *kernels)
+{
+	g->n = n;
+	if (!choose_loops(g))
+		return 0;
+	find_private(g, uses, kernels);
+	return g->kept.n && g->last == n - 1 ? gain(g) : 0;
+}
+
+/* The group from `from` on that saves most. */
 static bool find_group(tsr_strip *g, const tsr_body_uses *uses, const uint32_t *kernels)
 {
 	const tsr_stmts *body = uses->body;
@@ -377,14 +394,14 @@ static bool find_group(tsr_strip *g, const tsr_body_uses *uses, const uint32_t *
 	}
 	while (g->from + g->n < body->n && add_member(g, body->at[g->from + g->n]))
 		;
-	for (; g->n > 1; g->n--) {
-		if (!choose_loops(g))
-			continue;
-		find_private(g, uses, kernels);
-		if (g->kept.n && g->last == g->n - 1)
-			return worthwhile(g);
+	uint32_t best = 0;
+	double most = 0;
+	for (uint32_t n = g->n; n > 1; n--) {
+		double here = take(g, n, uses, kernels);
+		if (here > most)
+			most = here, best = n;
 	}
-	return false;
+	return best && take(g, best, uses, kernels) > 0;
 }
 
 void tsr_pass_strip(tsr_pass *p)
