@@ -348,7 +348,8 @@ static bool strips_apart(const tsr_strip *g)
 	return g->extent % g->rows == 0;
 }
 
-/* Nanoseconds that the group saves; 0 where it may not run so. Chooses the rows of a strip. */
+/* Nanoseconds that the group saves; 0 where it may not run so. Chooses the rows of a strip. What is kept to it is not written, which
+ * would fetch it first, and not read back; what it passes on need not be read back. */
 static double gain(tsr_strip *g)
 {
 	int64_t bytes = 0, passed = 0, l2 = g->p->target->l2;
@@ -360,7 +361,7 @@ static double gain(tsr_strip *g)
 	rows = rows < LEAST_ROWS ? LEAST_ROWS : rows > MOST_ROWS ? MOST_ROWS : rows;
 	g->rows = even_rows(g->extent, rows);
 	bool divisible = g->p->options->threads == TSR_THREADS_NONE || shared_iterations(g, false) >= LEAST_SHARED || strips_apart(g);
-	return divisible && bytes > l2 && g->rows * row <= 2 * l2 ? EACH_BYTE * (double)(2 * bytes + passed) - cost(g) : 0;
+	return divisible && bytes > l2 && g->rows * row <= 2 * l2 ? EACH_BYTE * (double)(3 * bytes + passed) - cost(g) : 0;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------------------------------------------- */
