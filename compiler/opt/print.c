@@ -31,6 +31,14 @@ static int64_t expr_operations(const tsr_expr *e)
 	return n;
 }
 
+/* What finite.c has put beside a contraction, for operands that are not finite. */
+static bool instead(const tsr_stmt *s)
+{
+	const tsr_lin *x = &s->cond.ranges[0].index;
+	return s->cond.n == 1 && x->n == 1 && x->terms[0].kind == TSR_LSYM_DATA && x->offset == -1 && tsr_size_is_const(s->cond.ranges[0].size)
+		&& s->cond.ranges[0].size.k == 1;
+}
+
 static int64_t stmt_operations(const tsr_stmt *s, bool *known)
 {
 	switch (s->kind) {
@@ -39,7 +47,7 @@ static int64_t stmt_operations(const tsr_stmt *s, bool *known)
 		*known &= tsr_size_is_const(s->loop.extent);
 		return inner * s->loop.extent.k;
 	}
-	case TSR_STMT_IF: return tsr_stmts_operations(&s->cond.body, known);
+	case TSR_STMT_IF: return instead(s) ? 0 : tsr_stmts_operations(&s->cond.body, known);
 	case TSR_STMT_KERNEL: return tsr_stmts_operations(&s->kernel.body, known);
 	case TSR_STMT_STORE: return expr_operations(s->store.value);
 	case TSR_STMT_UPDATE: return 1 + expr_operations(s->store.value);

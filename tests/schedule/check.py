@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Training steps go through the engine: of the operations that `--dump=schedule` counts, no nest that the contraction engine does not
+run has more than a fiftieth.
+
+    check.py BUILD [--print]"""
+import os, re, subprocess, sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAMS = ["examples/digits.tsr", "examples/lenet.tsr", "tests/bench/resnet18.tsr", "tests/bench/gpt.tsr"]
+MOST = 0.02
+# What is more, and why: (program, kernel): the most that it may be.
+ELSE = {
+    ("examples/digits.tsr", "step.1.velocity"): 0.025,    # the optimiser: 6 operations for each of 4,096 weights, which 50 pictures share
+    ("examples/lenet.tsr", "loss.maps.4"): 0.03,          # the gradient of a maximum over windows, of only 6 channels
+}
+
+
+def nests(text, unit):
+    """Of each kernel of the unit: its name, its operations, and whether the engine runs it."""
+    found = []
+    for line in re.search(rf"^unit {unit}\n((?:  .*\n?)*)", text, re.M).group(1).split("\n"):
+        if m := re.match(r"  (\S.*): (\d+) operations, ", line):
+            found.append([m[1], int(m[2]), False])
+        elif re.match(r"    contraction: .*; tile ", line):
+            found[-1][2] = True
+    return found
+
+
+def main():
+    tsrc, show, passed, failed = os.path.join(sys.argv[1], "tsrc"), "--print" in sys.argv, 0, 0
+    for program in PROGRAMS:
+        run = subprocess.run([tsrc, "--cpu=x86-64-v4", "--dump=schedule", os.path.join(ROOT, program)], stdout=subprocess.PIPE, text=True)
+        kernels = nests(run.stdout, "step") if run.returncode == 0 else []
+        total = sum(n for _, n, _ in kernels)
+        outside = sum(n for _, n, engine in kernels if not engine)
+        if show:
+            print(f"{program}: {total} operations, {outside / total:.2%} outside the engine")
+        for name, n, engine in kernels:
+            if show and n > 0.002 * total and not engine:
+                print(f"  {name}: {n / total:.2%}")
+            if not engine and n > ELSE.get((program, name), MOST) * total:
+                failed += 1
+                print(f"{program}: {name} has {n / total:.1%} of the step's operations and is not run by the engine")
+            else:
+                passed += 1
+        if not any(engine for *_, engine in kernels):
+            failed += 1
+            print(f"{program}: nothing goes through the engine")
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+sys.exit(main())
