@@ -184,11 +184,21 @@ static bool compile(tsr_drive_state *d)
 	const tsr_target *target = tsr_llvm_target(d->llvm);
 	tsr_opt_options opt = {.level = d->options->level, .fuse = !d->options->no_fuse, .passes = d->options->passes,
 		.threads = d->options->threads, .sanitize = d->options->sanitize, .memory_limit = d->options->memory_limit};
+	if (d->options->tune) {
+		opt.schedules = tsr_schedules_new(d->tc, d->options->schedules);
+		opt.threads = TSR_THREADS_NONE;
+	} else if (d->options->schedules) {
+		opt.schedules = tsr_schedules_read(d->tc, d->options->schedules);
+	}
+	if (d->tc->nerrors)
+		return false;
 	tsr_opt_run(d->loops, target, &opt);
 	STAGE(OPT, tsr_loops_print(d->loops, stdout));
 	STAGE(SCHEDULE, tsr_opt_print_schedule(d->loops, target, stdout));
 	STAGE(MEMORY, tsr_opt_print_memory(d->loops, stdout));
 	STAGE(PICTURE, tsr_opt_print_memory_svg(d->loops, stdout));
+	if (d->options->tune)
+		return true;
 	tsr_llvm_emit(d->llvm, d->loops, d->host);
 	STAGE(LL, tsr_llvm_print(d->llvm, stdout));
 	tsr_llvm_optimise(d->llvm);
@@ -196,6 +206,15 @@ static bool compile(tsr_drive_state *d)
 	if (d->options->dump == TSR_STAGE_ASM)
 		tsr_llvm_write_text(d->llvm, TSR_CODE_ASSEMBLY, stdout);
 	return d->options->dump != TSR_STAGE_ASM;
+}
+
+/* LLVM serves one module at a time. */
+static int tuned(tsr_drive_state *d)
+{
+	const tsr_target *target = tsr_llvm_target(d->llvm);
+	tsr_llvm_close(d->llvm);
+	d->llvm = NULL;
+	return tsr_drive_tune(d, target);
 }
 
 static int finish(tsr_drive_state *d, int status)
@@ -229,7 +248,7 @@ int tsr_drive(const tsr_options *o)
 	switch (o->command) {
 	case TSR_COMMAND_COMPILE:
 		if (compile(&d))
-			status = tsr_drive_write(&d);
+			status = o->tune ? tuned(&d) : tsr_drive_write(&d);
 		break;
 	case TSR_COMMAND_CHECK:
 	case TSR_COMMAND_EXPLAIN:

@@ -135,3 +135,16 @@ bool tsr_drive_link(tsr_drive_state *d, const char *object, const char *executab
 		tsr_report(tc, TSR_E_LINK, TSR_NOWHERE, "cc could not link %s (exit status %d)", executable, status);
 	return status == 0;
 }
+
+bool tsr_drive_link_library(tsr_drive_state *d, const char *object, const char *library)
+{
+	const char *runtime = beside(d, "libtessera.a", "../lib/libtessera.a");
+	const char *words[] = {"cc", "-shared", "-o", library, object, runtime, "-lm", NULL};
+	char *argv[sizeof words / sizeof *words];
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		argv[i] = (char *)(uintptr_t)words[i];
+	bool ok = runtime && tsr_drive_spawn(d, argv) == 0;
+	if (!ok)
+		tsr_report(d->tc, TSR_E_LINK, TSR_NOWHERE, "cc could not link %s", library);
+	return ok;
+}

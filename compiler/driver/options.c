@@ -9,7 +9,7 @@ typedef enum {
 	FLAG_OUTPUT = 'o', FLAG_OBJECT = 'c', FLAG_ASSEMBLY = 'S', FLAG_LEVEL = 'O', FLAG_DEBUG = 'g', FLAG_INCLUDE = 'I',
 	FLAG_DEPENDENCIES = 'M', FLAG_HELP = 'h', FLAG_VERBOSE = 'v',
 	FLAG_EMIT = 256, FLAG_DUMP, FLAG_TARGET, FLAG_CPU, FLAG_SEED, FLAG_TIME, FLAG_VERSION, FLAG_NO_FUSE, FLAG_NO_SHARE, FLAG_PASSES,
-	FLAG_STDLIB, FLAG_INTERP, FLAG_THREADS, FLAG_SANITIZE, FLAG_BOUNDS, FLAG_MEMORY_LIMIT, FLAG_DIAGNOSTICS, FLAG_JSON, FLAG_CALL
+	FLAG_STDLIB, FLAG_INTERP, FLAG_THREADS, FLAG_SANITIZE, FLAG_BOUNDS, FLAG_MEMORY_LIMIT, FLAG_TUNE, FLAG_SCHEDULES, FLAG_DIAGNOSTICS, FLAG_JSON, FLAG_CALL
 } flag;
 
 typedef struct flag_row { flag id; const char *name; const char *argument; const char *help; } flag_row;
@@ -32,6 +32,8 @@ static const flag_row flags[] = {
 	{FLAG_NO_SHARE, "no-share", NULL, "infer the shapes of every application by itself"},
 	{FLAG_THREADS, "threads", "WHERE", "where kernels are divided among threads: none, auto (where it pays), all"},
 	{FLAG_MEMORY_LIMIT, "memory-limit", "SIZE", "memory for all buffers, in bytes, KiB, MiB or GiB: what is cheap is computed again instead of kept"},
+	{FLAG_SCHEDULES, "schedules", "FILE", "compute contractions as FILE says, which --tune has written"},
+	{FLAG_TUNE, "tune", NULL, "time ways of computing each contraction on this machine; the best go into the --schedules file"},
 	{FLAG_SANITIZE, "sanitize", NULL, "a program that stops where a kernel reads or writes outside an array; for tests"},
 	{FLAG_PASSES, "passes", "A,B", "run exactly these passes over the loops"},
 	{FLAG_DUMP, "dump", "STAGE", "print the result of a stage, and stop"},
@@ -169,6 +171,8 @@ static bool apply(tsr_options *o, tsr_arena *a, flag f, const char *arg)
 	case FLAG_NO_FUSE:      o->no_fuse = true; return true;
 	case FLAG_NO_SHARE:     o->no_share = true; return true;
 	case FLAG_MEMORY_LIMIT: return parse_bytes(arg, &o->memory_limit);
+	case FLAG_TUNE:         o->tune = true; return true;
+	case FLAG_SCHEDULES:    o->schedules = arg; return true;
 	case FLAG_BOUNDS:       o->bounds = true; return true;
 	case FLAG_SANITIZE:     o->sanitize = true; return true;
 	case FLAG_PASSES:       o->passes = arg; return true;
@@ -282,5 +286,7 @@ bool tsr_options_parse(tsr_options *o, tsr_arena *a, int argc, char **argv)
 		return wrong("--call goes with run --interp", NULL);
 	if (!o->input && o->command != TSR_COMMAND_HELP && o->command != TSR_COMMAND_VERSION)
 		return wrong("no input file", NULL);
+	if (o->tune && (!o->schedules || o->command != TSR_COMMAND_COMPILE))
+		return wrong("--tune takes a program, and --schedules FILE for its results", NULL);
 	return true;
 }

@@ -24,13 +24,14 @@ typedef struct tsr_options {
 	tsr_output_kind kind;
 	tsr_stage dump;              /* TSR_STAGES: none */
 	int level;
-	bool debug, interpret, dependencies, time, verbose, no_fuse, no_share, sanitize, bounds, colour, seed_given;
+	bool debug, interpret, dependencies, time, verbose, no_fuse, no_share, sanitize, bounds, tune, colour, seed_given;
 	uint64_t seed;
 	bool json;                   /* diagnostics, and what explain prints */
 	uint32_t at_line;            /* explain: FILE:LINE:NAME; 0 and NULL where not given */
 	const char *at_name;
 	const char *triple, *cpu;    /* NULL: this machine's */
 	const char *passes;
+	const char *schedules;       /* file of schedules, or NULL */
 	tsr_threads threads;
 	int64_t memory_limit;        /* bytes; 0: none */
 	const char *program;         /* argv[0], for finding the standard library and the runtime */

@@ -24,6 +24,11 @@ int tsr_drive_write(tsr_drive_state *d);
 int tsr_drive_run(tsr_drive_state *d);
 int tsr_drive_interpret(tsr_drive_state *d);
 int tsr_drive_passes(tsr_drive_state *d);
+/* A new file in the folder of temporary ones; NULL: reported. */
+const char *tsr_drive_temporary(tsr_drive_state *d, const char *ending);
+
+/* tune.c: times schedules and writes the file of them. */
+int tsr_drive_tune(tsr_drive_state *d, const tsr_target *target);
 
 /* explain.c: the reasons for the shapes of the tensors that the command line names, on standard output. */
 void tsr_drive_explain(tsr_drive_state *d);
@@ -33,6 +38,8 @@ void tsr_drive_explain(tsr_drive_state *d);
 void tsr_drive_folders(tsr_drive_state *d);
 /* Object file to executable; false when linking failed (reported). */
 bool tsr_drive_link(tsr_drive_state *d, const char *object, const char *executable);
+/* Object file to a library that this process can load. */
+bool tsr_drive_link_library(tsr_drive_state *d, const char *object, const char *library);
 /* Runs a program and waits: its exit status, 128 + N after signal N, -1 when it cannot be started. */
 int tsr_drive_spawn(tsr_drive_state *d, char *const *argv);
 /* "examples/digits.tsr" -> "digits"; and as a C identifier. */

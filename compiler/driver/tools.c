@@ -57,7 +57,7 @@ static void write_header(tsr_drive_state *d, const char *output)
 }
 
 /* An object in the folder of temporary files; its path ends in what mkstemps made unique. */
-static const char *temporary(tsr_drive_state *d, const char *ending)
+const char *tsr_drive_temporary(tsr_drive_state *d, const char *ending)
 {
 	const char *folder = getenv("TMPDIR");
 	char *path = tsr_format(d->tc->arena, "%s/tsrc-XXXXXX%s", folder && *folder ? folder : "/tmp", ending);
@@ -72,7 +72,7 @@ static const char *temporary(tsr_drive_state *d, const char *ending)
 
 static bool write_executable(tsr_drive_state *d, const char *path)
 {
-	const char *object = temporary(d, ".o");
+	const char *object = tsr_drive_temporary(d, ".o");
 	if (!object)
 		return false;
 	bool ok = tsr_llvm_write(d->llvm, TSR_CODE_OBJECT, object);
@@ -127,7 +127,7 @@ static char **program_arguments(tsr_drive_state *d, const char *program, int *ar
 
 int tsr_drive_run(tsr_drive_state *d)
 {
-	const char *path = temporary(d, "");
+	const char *path = tsr_drive_temporary(d, "");
 	if (!path || !write_executable(d, path)) {
 		if (path)
 			unlink(path);

@@ -138,6 +138,10 @@ static void stmt(writer *w, const tsr_stmt *s)
 	case TSR_STMT_FOR:
 		seen_first(&w->loops, s->loop.sym, &n);
 		tsr_text_addf(&w->t, "s%u %d%c%c", n, (int)s->loop.how, s->loop.contraction ? 'c' : ' ', s->loop.split ? '/' : ' ');
+		if (s->loop.contraction) {
+			const tsr_schedule *c = &s->loop.contraction->schedule;
+			tsr_text_addf(&w->t, "%u,%u,%lld,%lld,%lld,%d%d", c->mr, c->nr, (long long)c->mc, (long long)c->nc, (long long)c->kc, c->pack_a, c->pack_b);
+		}
 		size(w, s->loop.extent);
 		stmts(w, &s->loop.body);
 		break;

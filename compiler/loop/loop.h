@@ -134,9 +134,11 @@ typedef struct tsr_schedule {
 	uint32_t mr, nr;             /* register tile: rows, columns (columns a multiple of the vector width) */
 	int64_t mc, nc, kc;          /* cache blocks */
 	bool pack_a, pack_b;
+	bool must_a, must_b;         /* cannot be read in place */
 	bool rows;                   /* tiles read A's rows where they lie, through pointers to each: see tsr_contraction.run */
 	tsr_loop_class split;        /* whose positions are divided among threads when the loop is split: BATCH, M or N */
 	const char *reason;          /* for --dump=schedule */
+	const char *form;            /* what opt/tuned.c calls such contractions; NULL unless schedules are read or tuned */
 } tsr_schedule;
 typedef struct tsr_contraction {
 	uint32_t nloops; tsr_contract_loop *loops;

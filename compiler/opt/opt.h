@@ -7,6 +7,19 @@
 /* Whether kernels are divided among threads: never, where it pays, or wherever it is possible (for tests). */
 typedef enum { TSR_THREADS_NONE, TSR_THREADS_AUTO, TSR_THREADS_ALL } tsr_threads;
 
+/* Schedules that were measured: see tuned.c. */
+typedef struct tsr_schedules tsr_schedules;
+tsr_schedules *tsr_schedules_new(tsr_compiler *tc, const char *path);
+tsr_schedules *tsr_schedules_read(tsr_compiler *tc, const char *path);       /* NULL: no file, or a bad one (reported) */
+void tsr_schedules_set(tsr_schedules *s, const char *key, const tsr_schedule *schedule, const char *remark);
+bool tsr_schedules_write(const tsr_schedules *s);                            /* to its path; false: reported */
+/* A scheduled contraction gets what the file has for its form; false where that is nonsense for it (reported). */
+bool tsr_schedules_apply(tsr_schedules *s, const tsr_loops *l, tsr_contraction *k, const tsr_target *target);
+/* The form of a contraction that the model has scheduled; NULL where sizes are known only at run time. */
+const char *tsr_schedule_key(const tsr_loops *l, const tsr_contraction *k, const tsr_target *target);
+/* Why a contraction that the model schedules like `model` cannot be computed like `s`, or NULL. */
+const char *tsr_schedule_unfit(const tsr_schedule *s, const tsr_schedule *model, const tsr_target *target, uint32_t elem_bytes);
+
 /* Bytes behind whatever lies in memory that several share, when a sanitizer is to see who leaves his own. */
 enum { TSR_REDZONE = 64 };
 
@@ -14,6 +27,7 @@ typedef struct tsr_opt_options {
 	int level;
 	bool fuse;
 	bool sanitize;               /* no arena; redzones between the rows of a thread */
+	tsr_schedules *schedules;    /* preferred to the model, or NULL */
 	int64_t memory_limit;        /* bytes for all buffers; 0: none */
 	tsr_threads threads;
 	const char *passes;          /* comma-separated, or NULL: the pipeline of the level */

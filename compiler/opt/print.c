@@ -90,6 +90,8 @@ static void contractions(const tsr_stmts *body, FILE *out)
 					fprintf(out, " %s (run-time)", classes[cls]);
 			}
 		const tsr_schedule *t = &k->schedule;
+		if (t->form)
+			fprintf(out, "; %s", t->form);
 		if (t->mr)
 			fprintf(out, "; tile %u x %u, blocks m %lld n %lld k %lld, %s\n", t->mr, t->nr, (long long)t->mc, (long long)t->nc,
 				(long long)t->kc, t->reason);

@@ -155,6 +155,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	choose_packing(&p, s);
 	choose_depth(&p, &kc);
 	s->kc = kc;
+	s->must_a = p.must_a, s->must_b = p.must_b;
 	int64_t most_m = target->l2 / 2 / (s->kc * p.bytes);
 	if (p.run && most_m > TABLE / 8 / (kc / p.run + 1))
 		most_m = TABLE / 8 / (kc / p.run + 1);
@@ -170,6 +171,8 @@ void tsr_contractions_schedule(tsr_pass *p, const tsr_stmts *body)
 		tsr_stmt *s = body->at[i];
 		if (s->kind == TSR_STMT_FOR && s->loop.contraction)
 			p->changes += tsr_contract_schedule(p->l, s->loop.contraction, p->target);
+		if (s->kind == TSR_STMT_FOR && s->loop.contraction && s->loop.contraction->schedule.mr && p->options->schedules)
+			tsr_schedules_apply(p->options->schedules, p->l, s->loop.contraction, p->target);
 		if (s->kind == TSR_STMT_KERNEL)
 			tsr_contractions_schedule(p, &s->kernel.body);
 		else if (s->kind == TSR_STMT_IF)

@@ -1,0 +1,316 @@
+/* `tsrc --tune PROGRAM.tsr --schedules FILE`: each form of contraction in the program is computed in other ways than the model's, on this
+ * machine, and the fastest goes into the file.
+ *
+ * What is timed is the whole kernel around the contraction, compiled by itself, with one unit for each candidate, over memory of its
+ * own, by one thread.  Candidates are tried one question at a time, each from the best answer so far: the register tile, what is packed, the
+ * depth of a block, its rows and columns.  All candidates of a question take turns, so that what else the machine does meets them
+ * alike, and the least time of each counts.  In the end the winner meets the model's choice once more: less than a hundredth is no win. */
+#include "private.h"
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_CANDIDATES = 24, ROUNDS = 15, MOST_ROUNDS = 60 };
+
+#define SHORTEST 200e-6              /* seconds that one timing takes at least */
+#define SLOT 0.06                    /* and that a candidate gets in all, unless it needs more for ROUNDS */
+#define WIN 0.99
+
+typedef struct job { const tsr_loop_unit *unit; tsr_stmt *kernel; tsr_contraction *c; tsr_schedule model; } job;
+
+typedef struct tuner {
+	tsr_drive_state *d;
+	const tsr_target *target;
+	void **buffers;
+	int64_t *numbers, *symbols;
+	TSR_VEC(job) jobs;
+} tuner;
+
+typedef struct candidates { uint32_t n; tsr_schedule at[MOST_CANDIDATES]; double seconds[MOST_CANDIDATES]; } candidates;
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- which contractions -------------------------------------------------------------------------------------------------- */
+
+static void collect(tuner *t, const tsr_loop_unit *u, tsr_stmt *kernel, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_stmt *s = body->at[i];
+		tsr_contraction *c = s->kind == TSR_STMT_FOR ? s->loop.contraction : NULL;
+		if (s->kind == TSR_STMT_IF)
+			collect(t, u, kernel, &s->cond.body);
+		else if (s->kind == TSR_STMT_FOR && !(c && c->schedule.mr))
+			collect(t, u, kernel, &s->loop.body);
+		bool new = c && c->schedule.mr && c->schedule.form;
+		for (uint32_t j = 0; new && j < t->jobs.n; j++)
+			new = t->jobs.at[j].c->schedule.form != c->schedule.form;
+		if (new)
+			tsr_push(t->d->tc->arena, &t->jobs, ((job){u, kernel, c, c->schedule}));
+	}
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------------------------------- */
+
+/* Small numbers; indices of data are 0, which every axis has. */
+static void *filled(const tsr_buffer *b, int64_t bytes)
+{
+	size_t size = ((size_t)bytes + 127) / 64 * 64;
+	char *data = aligned_alloc(64, size);
+	if (!data)
+		return NULL;
+	memset(data, 0, size);
+	for (int64_t i = 0; b->prec == TSR_PREC_F32 && i < bytes / 4; i++)
+		((float *)(void *)data)[i] = (float)(i * 37 % 64 - 31) / 64;
+	for (int64_t i = 0; b->prec == TSR_PREC_F64 && i < bytes / 8; i++)
+		((double *)(void *)data)[i] = (double)(i * 37 % 64 - 31) / 64;
+	return data;
+}
+
+static void allocate(tuner *t)
+{
+	const tsr_loops *l = t->d->loops;
+	t->buffers = TSR_NEW_N(t->d->tc->arena, void *, l->buffers.n + 1);
+	t->numbers = TSR_NEW_N(t->d->tc->arena, int64_t, l->numbers.n + 1);
+	t->symbols = TSR_NEW_N(t->d->tc->arena, int64_t, l->symbols.n + 1);
+	for (uint32_t i = 0; i < l->buffers.n; i++) {
+		int64_t bytes = tsr_buffer_bytes(l->buffers.at[i]);
+		if (bytes > 0 && l->buffers.at[i]->home != TSR_HOME_NONE)
+			t->buffers[i] = filled(l->buffers.at[i], bytes);
+	}
+}
+
+/* ---- code ------------------------------------------------------------------------------------------------------------------------ */
+
+/* The statement with another schedule for c: copied as far down as c is. */
+static tsr_stmt *scheduled(tuner *t, const tsr_stmt *s, const tsr_contraction *c, const tsr_schedule *schedule)
+{
+	tsr_arena *a = t->d->tc->arena;
+	tsr_stmt *out = TSR_NEW(a, tsr_stmt);
+	*out = *s;
+	tsr_stmts *body = s->kind == TSR_STMT_KERNEL ? &out->kernel.body : s->kind == TSR_STMT_FOR ? &out->loop.body
+		: s->kind == TSR_STMT_IF ? &out->cond.body : NULL;
+	if (s->kind == TSR_STMT_FOR && s->loop.contraction == c) {
+		out->loop.contraction = TSR_NEW(a, tsr_contraction);
+		*out->loop.contraction = *c;
+		out->loop.contraction->schedule = *schedule;
+		return out;
+	}
+	tsr_stmts old = body ? *body : (tsr_stmts){0};
+	if (body)
+		*body = (tsr_stmts){0};
+	for (uint32_t i = 0; body && i < old.n; i++)
+		tsr_push(a, body, scheduled(t, old.at[i], c, schedule));
+	return out;
+}
+
+/* A library with a function s0, s1 .. for each candidate; NULL: reported. */
+static void *compiled(tuner *t, const job *j, const candidates *c)
+{
+	tsr_drive_state *d = t->d;
+	tsr_loops l = *d->loops;
+	memset(&l.units, 0, sizeof l.units);
+	for (uint32_t i = 0; i < c->n; i++) {
+		tsr_loop_unit *u = TSR_NEW(d->tc->arena, tsr_loop_unit);
+		*u = *j->unit;
+		u->name = tsr_intern(d->tc->names, tsr_format(d->tc->arena, "s%u", i));
+		memset(&u->body, 0, sizeof u->body);
+		tsr_push(d->tc->arena, &u->body, scheduled(t, j->kernel, j->c, &c->at[i]));
+		tsr_push(d->tc->arena, &l.units, u);
+	}
+	tsr_llvm_options options = {.level = d->options->level, .program = "tune", .cpu = d->options->cpu};
+	tsr_llvm *m = tsr_llvm_open(d->tc, &options);
+	if (!m)
+		return NULL;
+	tsr_llvm_emit(m, &l, NULL);
+	tsr_llvm_optimise(m);
+	const char *object = tsr_drive_temporary(d, ".o"), *library = object ? tsr_format(d->tc->arena, "%s.so", object) : NULL;
+	bool ok = object && tsr_llvm_write(m, TSR_CODE_OBJECT, object) && tsr_drive_link_library(d, object, library);
+	tsr_llvm_close(m);
+	void *handle = ok ? dlopen(library, RTLD_NOW | RTLD_LOCAL) : NULL;
+	if (ok && !handle)
+		tsr_report(d->tc, TSR_E_LINK, TSR_NOWHERE, "%s", dlerror());
+	if (object) {
+		unlink(object);
+		unlink(library);
+	}
+	return handle;
+}
+
+/* ---- time -------------------------------------------------------------------------------------------------------------------------- */
+
+typedef void kernel_function(void *ctx, void **buffers, const int64_t *symbols, int64_t *numbers);
+
+static double once(const tuner *t, kernel_function *f, uint32_t times)
+{
+	double from = now();
+	for (uint32_t i = 0; i < times; i++)
+		f(NULL, t->buffers, t->symbols, t->numbers);
+	return (now() - from) / times;
+}
+
+/* False where it could not be compiled (reported). */
+static bool measure(tuner *t, const job *j, candidates *c)
+{
+	void *handle = compiled(t, j, c);
+	uint32_t times[MOST_CANDIDATES], rounds = ROUNDS;
+	kernel_function *f[MOST_CANDIDATES];
+	for (uint32_t i = 0; handle && i < c->n; i++) {
+		void *found = dlsym(handle, tsr_format(t->d->tc->arena, "s%u", i));
+		*(void **)&f[i] = found;
+		TSR_ASSERT(found);
+		once(t, f[i], 1);
+		double first = once(t, f[i], 1);
+		times[i] = first < SHORTEST ? (uint32_t)(SHORTEST / (first + 1e-8)) + 1 : 1;
+		uint32_t more = (uint32_t)(SLOT / (first * times[i] + 1e-8));
+		rounds = more > rounds ? more < MOST_ROUNDS ? more : MOST_ROUNDS : rounds;
+		c->seconds[i] = first;
+	}
+	for (uint32_t r = 0; handle && r < rounds; r++)
+		for (uint32_t i = 0; i < c->n; i++) {
+			double s = once(t, f[i], times[i]);
+			c->seconds[i] = s < c->seconds[i] ? s : c->seconds[i];
+		}
+	if (handle)
+		dlclose(handle);
+	return handle != NULL;
+}
+
+/* ---- candidates ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool same(const tsr_schedule *a, const tsr_schedule *b)
+{
+	return a->mr == b->mr && a->nr == b->nr && a->mc == b->mc && a->nc == b->nc && a->kc == b->kc && a->pack_a == b->pack_a && a->pack_b == b->pack_b;
+}
+
+static int64_t whole(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
+
+/* Blocks become whole tiles; what cannot be, or is there, is left out. */
+static void offer(const tuner *t, const job *j, candidates *c, tsr_schedule s)
+{
+	s.mc = whole(s.mc, s.mr);
+	s.nc = whole(s.nc, s.nr);
+	bool there = c->n == MOST_CANDIDATES;
+	for (uint32_t i = 0; i < c->n; i++)
+		there |= same(&c->at[i], &s);
+	if (!there && !tsr_schedule_unfit(&s, &j->model, t->target, tsr_prec_bytes(t->d->loops->buffers.at[j->c->c]->prec)))
+		c->at[c->n++] = s;
+}
+
+typedef enum { ASK_TILE, ASK_PACKING, ASK_DEPTH, ASK_BLOCKS, QUESTIONS } question;
+
+static void ask(const tuner *t, const job *j, question q, const tsr_schedule *best, candidates *c)
+{
+	static const uint8_t rows[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24};
+	static const int64_t depths[] = {96, 128, 192, 256, 384, 512, 768, 1024};
+	uint32_t lanes = t->target->vector_bytes / tsr_prec_bytes(t->d->loops->buffers.at[j->c->c]->prec);
+	c->n = 0;
+	offer(t, j, c, *best);
+	for (uint32_t v = 4; q == ASK_TILE && v > 0; v--)
+		for (uint32_t i = sizeof rows; i-- > 0;) {
+			tsr_schedule s = *best;
+			bool full = 3 * (rows[i] * v + v + 1) > 2 * t->target->vector_registers;      /* others lose to latency */
+			s.mr = rows[i];
+			s.nr = v * lanes;
+			if (full || rows[i] == best->mr)
+				offer(t, j, c, s);
+		}
+	for (int p = 0; q == ASK_PACKING && p < 4; p++) {
+		tsr_schedule s = *best;
+		s.pack_a = p & 1;
+		s.pack_b = p & 2;
+		offer(t, j, c, s);
+	}
+	for (size_t i = 0; q == ASK_DEPTH && i < sizeof depths / sizeof *depths; i++) {
+		tsr_schedule s = *best;
+		s.kc = depths[i];
+		offer(t, j, c, s);
+	}
+	for (int m = -2; q == ASK_BLOCKS && m <= 2; m++)
+		for (int n = -2; n <= 2; n += 2) {
+			tsr_schedule s = *best;
+			s.mc = m < 0 ? s.mc >> -m : s.mc << m;
+			s.nc = n < 0 ? s.nc >> -n : s.nc << n;
+			if (s.mc > 0 && s.nc > 0)
+				offer(t, j, c, s);
+		}
+}
+
+static bool fastest(tuner *t, const job *j, candidates *c, uint32_t *best)
+{
+	*best = 0;
+	if (c->n < 2)
+		return true;
+	if (!measure(t, j, c))
+		return false;
+	for (uint32_t i = 1; i < c->n; i++)
+		if (c->seconds[i] < WIN * c->seconds[*best])
+			*best = i;
+	return true;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------------------------------ */
+
+/* The model's time over the tuned one; 0 where something failed (reported). */
+static double tune(tuner *t, const job *j, tsr_schedules *out)
+{
+	candidates c;
+	tsr_schedule best = j->model;
+	uint32_t at;
+	for (question q = 0; q < QUESTIONS; q++) {
+		ask(t, j, q, &best, &c);
+		if (!fastest(t, j, &c, &at))
+			return 0;
+		best = c.at[at];
+	}
+	c = (candidates){.n = 2, .at = {j->model, best}};
+	if (!measure(t, j, &c))
+		return 0;
+	at = !same(&c.at[0], &c.at[1]) && c.seconds[1] < WIN * c.seconds[0];
+	double off = c.seconds[0] / c.seconds[at];
+	const tsr_schedule *s = &c.at[at];
+	const char *what = tsr_format(t->d->tc->arena, "%.2f us; %.2f us by the model", 1e6 * c.seconds[at], 1e6 * c.seconds[0]);
+	tsr_schedules_set(out, j->model.form, s, what);
+	printf("%s\n  %s, %s: tile %u x %u, blocks m %lld n %lld k %lld, pack %s%s%s\n", j->model.form, j->kernel->kernel.name, what, s->mr, s->nr, (long long)s->mc,
+		(long long)s->nc, (long long)s->kc, s->pack_a ? "A" : "", s->pack_b ? "B" : "", s->pack_a || s->pack_b ? "" : "nothing");
+	if (off > 1.05)
+		printf("  the model is %.0f %% off\n", 100 * (off - 1));
+	fflush(stdout);
+	return off;
+}
+
+int tsr_drive_tune(tsr_drive_state *d, const tsr_target *target)
+{
+	tuner t = {.d = d, .target = target};
+	const char *path = d->options->schedules;
+	tsr_schedules *out = access(path, F_OK) ? tsr_schedules_new(d->tc, path) : tsr_schedules_read(d->tc, path);
+	double product = 1;
+	uint32_t off = 0;
+	if (!out)
+		return TSR_EXIT_MISTAKE;
+	for (uint32_t u = 0; u < d->loops->units.n; u++)
+		for (uint32_t i = 0; i < d->loops->units.at[u]->body.n; i++) {
+			tsr_stmt *s = d->loops->units.at[u]->body.at[i];
+			if (s->kind == TSR_STMT_KERNEL)
+				collect(&t, d->loops->units.at[u], s, &s->kernel.body);
+		}
+	allocate(&t);
+	for (uint32_t i = 0; i < t.jobs.n; i++) {
+		double ratio = tune(&t, &t.jobs.at[i], out);
+		if (ratio == 0)
+			return TSR_EXIT_MISTAKE;
+		product *= ratio;
+		off += ratio > 1.05;
+	}
+	for (uint32_t i = 0; i < d->loops->buffers.n; i++)
+		free(t.buffers[i]);
+	printf("%u forms of contractions; the model is more than 5 %% off in %u of them, %.1f %% in the geometric mean\n", t.jobs.n, off,
+		t.jobs.n ? 100 * (pow(product, 1. / t.jobs.n) - 1) : 0.);
+	return tsr_schedules_write(out) ? TSR_EXIT_OK : TSR_EXIT_MISTAKE;
+}

@@ -1,0 +1,219 @@
+/* Schedules that were measured, kept as text: `tsrc --tune` writes them, `--schedules` reads them.
+ *
+ *     tessera schedules 1
+ *     avx512 f32 + mul set | m 128:384,384,0 | n 384:1,0,1 | k 384:0,1,384 | a plain | b plain = tile 6 64 blocks 128 384 384 pack b
+ *
+ * Left of the `=` stands the contraction as the engine sees it: target, precision, accumulator and what it combines, whether C is cleared,
+ * then for each class of loops the extents with their strides in C, A and B, and how the operands are read.  No name and no
+ * place takes part, so a line holds for every contraction of that form in any program.  Right of it: rows and columns of the register tile,
+ * blocks of M, N and K, and which operands are packed.  Lines that begin with # are remarks. */
+#include "opt.h"
+#include "../base/map.h"
+#include "../base/text.h"
+#include <errno.h>
+#include <string.h>
+
+#define HEAD "tessera schedules 1"
+
+enum { MOST_LINE = 4096, MOST_DEPTH = 2048, MOST_BLOCK = 1 << 24 };
+
+typedef struct row { tsr_schedule schedule; uint32_t line; char *remark; } row;
+
+struct tsr_schedules {
+	tsr_compiler *tc;
+	const char *path;
+	tsr_map rows;                /* by key */
+	TSR_VEC(const char *) keys;
+};
+
+/* ---- the key ---------------------------------------------------------------------------------------------------------------- */
+
+static bool walks_text(tsr_text *t, const char *name, const tsr_walks *x)
+{
+	tsr_text_addf(t, " | %s", name);
+	for (uint32_t i = 0; i < x->n; i++) {
+		if (!x->at[i].known || !tsr_size_is_const(x->at[i].extent))
+			return false;
+		tsr_text_addf(t, " %lld:%lld,%lld,%lld", (long long)x->at[i].extent.k, (long long)x->at[i].stride[TSR_SIDE_C],
+			(long long)x->at[i].stride[TSR_SIDE_A], (long long)x->at[i].stride[TSR_SIDE_B]);
+	}
+	return true;
+}
+
+const char *tsr_schedule_key(const tsr_loops *l, const tsr_contraction *k, const tsr_target *target)
+{
+	static const char *const names[TSR_CLASSES] = { "batch", "m", "n", "k" };
+	tsr_contract_view v;
+	tsr_text t;
+	tsr_contract_view_make(l, k, &v);
+	tsr_text_init(&t, l->tc->arena);
+	tsr_text_addf(&t, "%s %s %s %s %s", target->name, tsr_prec_name(l->buffers.at[k->c]->prec), tsr_acc_get(k->acc)->text,
+		tsr_op_get(k->combine)->name, k->clear ? "set" : "add");
+	for (int cls = 0; cls < TSR_CLASSES; cls++)
+		if (!walks_text(&t, names[cls], &v.cls[cls]))
+			return NULL;
+	tsr_text_addf(&t, " | a %s | b %s", k->schedule.rows ? "rows" : tsr_contract_plain(l, k, TSR_SIDE_A) ? "plain" : "computed",
+		tsr_contract_plain(l, k, TSR_SIDE_B) ? "plain" : "computed");
+	return tsr_intern(l->tc->names, tsr_text_str(&t));
+}
+
+/* ---- what a schedule may be ------------------------------------------------------------------------------------------------------ */
+
+const char *tsr_schedule_unfit(const tsr_schedule *s, const tsr_schedule *model, const tsr_target *target, uint32_t elem_bytes)
+{
+	uint32_t lanes = target->vector_bytes / elem_bytes, vecs = lanes ? s->nr / lanes : 0;
+	if (!lanes || s->mr < 1 || s->mr > (model->rows ? 12 : 24) || s->nr % lanes || vecs < 1 || vecs > 4)
+		return "the tile is none of this target";
+	if (s->mr * vecs + vecs + 1 > target->vector_registers)
+		return "the tile does not fit the registers";
+	if (s->mc < 1 || s->mc % s->mr || s->nc < 1 || s->nc % s->nr || s->kc < 1 || s->kc > MOST_DEPTH || s->mc > MOST_BLOCK || s->nc > MOST_BLOCK)
+		return "the blocks are not whole tiles of a sensible number";
+	if ((model->must_a && !s->pack_a) || (model->must_b && !s->pack_b))
+		return "an operand that cannot be read in place is not packed";
+	if (model->rows && (s->pack_a || s->kc != model->kc || s->mc > model->mc + s->mr))
+		return "rows that are read in place allow no packing of A and no other depth";
+	return NULL;
+}
+
+/* ---- the file -------------------------------------------------------------------------------------------------------------------- */
+
+static tsr_diag *bad(tsr_schedules *s, uint32_t line, const char *why)
+{
+	tsr_diag *g = tsr_report(s->tc, TSR_E_SCHEDULES, TSR_NOWHERE, "%s:%u: %s", s->path, line, why);
+	tsr_hint(s->tc, g, "tsrc --tune PROGRAM.tsr --schedules %s writes the file anew", s->path);
+	return g;
+}
+
+static bool parse_row(const char *text, tsr_schedule *out)
+{
+	char pack[8];
+	long long mc, nc, kc;
+	int end = 0;
+	if (sscanf(text, "tile %5u %5u blocks %12lld %12lld %12lld pack %4s %n", &out->mr, &out->nr, &mc, &nc, &kc, pack, &end) != 6 || text[end])
+		return false;
+	out->mc = mc, out->nc = nc, out->kc = kc;
+	out->pack_a = strchr(pack, 'a') != NULL;
+	out->pack_b = strchr(pack, 'b') != NULL;
+	return !strcmp(pack, "ab") || !strcmp(pack, "a") || !strcmp(pack, "b") || !strcmp(pack, "none");
+}
+
+static row *row_of(tsr_schedules *s, const char *key)
+{
+	tsr_map_entry *e = tsr_map_put(&s->rows, tsr_key(key));
+	if (!e->value.p) {
+		e->value.p = TSR_NEW(s->tc->arena, row);
+		tsr_push(s->tc->arena, &s->keys, key);
+	}
+	return e->value.p;
+}
+
+static bool read_line(tsr_schedules *s, uint32_t line, char *text)
+{
+	size_t n = strlen(text);
+	while (n && (text[n - 1] == '\n' || text[n - 1] == '\r' || text[n - 1] == ' '))
+		text[--n] = 0;
+	if (line == 1) {
+		if (strcmp(text, HEAD))
+			bad(s, line, "this is no file of schedules: it begins otherwise than `" HEAD "`");
+		return !strcmp(text, HEAD);
+	}
+	if (!n || *text == '#')
+		return true;
+	char *equals = strstr(text, " = ");
+	tsr_schedule made = { 0 };
+	if (!equals || !parse_row(equals + 3, &made)) {
+		bad(s, line, "a line says `CONTRACTION = tile M N blocks M N K pack WHAT`");
+		return false;
+	}
+	*equals = 0;
+	*row_of(s, tsr_intern(s->tc->names, text)) = (row){ .schedule = made, .line = line };
+	return true;
+}
+
+tsr_schedules *tsr_schedules_new(tsr_compiler *tc, const char *path)
+{
+	tsr_schedules *s = TSR_NEW(tc->arena, tsr_schedules);
+	s->tc = tc;
+	s->path = path;
+	tsr_map_init(&s->rows, tc->arena);
+	return s;
+}
+
+tsr_schedules *tsr_schedules_read(tsr_compiler *tc, const char *path)
+{
+	tsr_schedules *s = tsr_schedules_new(tc, path);
+	FILE *f = fopen(path, "r");
+	char *text = tsr_alloc(tc->arena, MOST_LINE);
+	if (!f) {
+		tsr_report(tc, TSR_E_NO_FILE, TSR_NOWHERE, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	uint32_t line = 0;
+	bool ok = true;
+	while (ok && fgets(text, MOST_LINE, f)) {
+		line++;
+		if (!strchr(text, '\n') && !feof(f)) {
+			bad(s, line, "the line is too long, or no text");
+			ok = false;
+		} else {
+			ok = read_line(s, line, text);
+		}
+	}
+	if (ok && line == 0) {
+		bad(s, 1, "the file is empty");
+		ok = false;
+	}
+	fclose(f);
+	return ok ? s : NULL;
+}
+
+bool tsr_schedules_write(const tsr_schedules *s)
+{
+	FILE *f = fopen(s->path, "w");
+	if (f) {
+		fprintf(f, HEAD "\n");
+		for (uint32_t i = 0; i < s->keys.n; i++) {
+			const row *r = tsr_map_find(&s->rows, tsr_key(s->keys.at[i]))->value.p;
+			const tsr_schedule *x = &r->schedule;
+			if (r->remark)
+				fprintf(f, "# %s\n", r->remark);
+			fprintf(f, "%s = tile %u %u blocks %lld %lld %lld pack %s\n", s->keys.at[i], x->mr, x->nr, (long long)x->mc, (long long)x->nc,
+				(long long)x->kc, x->pack_a && x->pack_b ? "ab" : x->pack_a ? "a" : x->pack_b ? "b" : "none");
+		}
+	}
+	if (!f || fclose(f)) {
+		tsr_report(s->tc, TSR_E_OUTPUT, TSR_NOWHERE, "%s: %s", s->path, strerror(errno));
+		return false;
+	}
+	return true;
+}
+
+void tsr_schedules_set(tsr_schedules *s, const char *key, const tsr_schedule *schedule, const char *remark)
+{
+	row *r = row_of(s, key);
+	r->schedule = *schedule;
+	r->remark = tsr_strdup(s->tc->arena, remark);
+}
+
+bool tsr_schedules_apply(tsr_schedules *s, const tsr_loops *l, tsr_contraction *k, const tsr_target *target)
+{
+	const char *key = tsr_schedule_key(l, k, target);
+	tsr_map_entry *e = key ? tsr_map_find(&s->rows, tsr_key(key)) : NULL;
+	k->schedule.form = key;
+	if (!e)
+		return true;
+	const row *r = e->value.p;
+	const char *why = tsr_schedule_unfit(&r->schedule, &k->schedule, target, tsr_prec_bytes(l->buffers.at[k->c]->prec));
+	if (why) {
+		tsr_diag *g = bad(s, r->line, why);
+		tsr_hint(s->tc, g, "the contraction is %s", key);
+		return false;
+	}
+	tsr_schedule made = r->schedule;
+	made.form = key;
+	made.rows = k->schedule.rows, made.must_a = k->schedule.must_a, made.must_b = k->schedule.must_b;
+	made.reason = made.rows ? "tuned: A's rows in place" : made.pack_a && made.pack_b ? "tuned: pack both" : made.pack_b ? "tuned: pack B"
+		: made.pack_a ? "tuned: pack A" : "tuned: no packing";
+	k->schedule = made;
+	return true;
+}

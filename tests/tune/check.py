@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Files of schedules: what --tune writes is read, used and kept; what is nonsense is refused; and whatever a file says, results are
+those of the interpreter within the bound that it computes.
+
+    check.py BUILD [--seed N] [--programs N]
+"""
+import argparse, os, random, re, sys, tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(ROOT, "tests/tools"), os.path.join(ROOT, "tests/differential")]
+import tally  # noqa: E402
+from tally import check  # noqa: E402
+import check as differential  # noqa: E402
+import edges  # noqa: E402
+
+HEAD = "tessera schedules 1\n"
+
+SMALL = """
+let%op a = { a = uniform () - 0.5; o = [37; 70] }
+let%op b = { b = uniform () - 0.5; o = [70; 45] }
+let%op c = a +* b "m, k; k, n => m, n"
+let%main () = print c
+"""
+
+
+def written(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w") as f:
+        f.write(text)
+    return path
+
+
+def scheduled(tsrc, source, file, *options):
+    """Of each contraction in tiles: form, tile, blocks, and how its operands are read."""
+    status, out, errors = tally.run(tsrc, "--schedules", file, "--dump=schedule", *options, source)
+    check(status == 0, f"{source}: {errors[:500]}")
+    return [(m.group(1), tuple(map(int, m.groups()[1:6])), m.group(7))
+            for m in re.finditer(r"contraction:.*?; (\S+ \S+ \S+ \S+ (?:set|add) \|[^;]*); tile (\d+) x (\d+), blocks m (\d+) n (\d+) k (\d+), (.*)$", out, re.M)]
+
+
+def line(form, tile, blocks, pack):
+    return f"{form} = tile {tile[0]} {tile[1]} blocks {blocks[0]} {blocks[1]} {blocks[2]} pack {pack}\n"
+
+
+def round_trip(tsrc, folder):
+    source, other = written(folder, "small.tsr", SMALL), written(folder, "other.tsr", SMALL.replace("45", "61"))
+    file = os.path.join(folder, "file")
+    for program, forms in ((source, 1), (other, 2)):
+        status, out, errors = tally.run(tsrc, "--tune", program, "--schedules", file)
+        check(status == 0 and "forms of contractions; the model is" in out, f"--tune: {status} {out}{errors}")
+        lines = [x for x in open(file).read().split("\n") if x and not x.startswith("#")]
+        check(lines[0] + "\n" == HEAD and len(lines) == 1 + forms, f"--tune wrote {lines}")
+    for program in (source, other):
+        for form, tile, how in scheduled(tsrc, program, file):
+            check(how.startswith("tuned: "), f"{program}: {form} is not as the file says, {how}")
+            check(any(x.startswith(f"{form} = tile {tile[0]} {tile[1]} blocks {tile[2]} {tile[3]} {tile[4]} ") for x in lines), f"{form}: {tile}")
+    judge = differential.Judge(os.path.dirname(tsrc), source)
+    bad = judge.problem or judge.wrong("-O2", "--schedules", file)
+    check(not bad, f"{source} as tuned: {bad}")
+
+
+def followed(tsrc, folder):
+    """A schedule that the model would not choose; without the form in it, the file changes nothing."""
+    source, empty = os.path.join(folder, "small.tsr"), written(folder, "empty", HEAD)
+    form, tile, how = scheduled(tsrc, source, empty)[0]
+    check(not how.startswith("tuned"), how)
+    lanes = {"avx512": 16, "avx2": 8}.get(form.split()[0], 4)
+    mine = (3, lanes, 9, 2 * lanes, 11)
+    file = written(folder, "mine", HEAD + "# of ours\n\n" + line(form, mine[:2], mine[2:], "ab") + line(form.replace(" m ", " m 5:5,5,5 "), mine[:2], mine[2:], "ab"))
+    got = scheduled(tsrc, source, file)[0]
+    check(got == (form, mine, "tuned: pack both"), f"{got} where the file says {mine}")
+    judge = differential.Judge(os.path.dirname(tsrc), source)
+    check(not (judge.problem or judge.wrong("-O2", "--schedules", file)), f"other numbers with {mine}")
+    return form, lanes
+
+
+def refused(tsrc, folder, form, lanes):
+    source, good = os.path.join(folder, "small.tsr"), ((3, lanes), (9, lanes, 11), "ab")
+    cases = {"": 1, "something else\n": 1, HEAD.strip() + "0\n": 1, HEAD + "nonsense\n": 2, HEAD + form + " = tile 3\n": 2, HEAD + "\n\n" + form + "\n": 4,
+             HEAD + line(form, *good).replace("pack ab", "pack c"): 2, HEAD + line(form, *good).strip() + " more\n": 2, HEAD + "x" * 5000 + "\n": 2,
+             HEAD + line(form, (-3, lanes), (9, lanes, 11), "ab"): 2, HEAD + line(form, (3, lanes + 1), (9, lanes, 11), "ab"): 2,
+             HEAD + line(form, (3, lanes), (10, lanes, 11), "ab"): 2, HEAD + line(form, (3, lanes), (9, lanes + 1, 11), "ab"): 2,
+             HEAD + line(form, (3, lanes), (9, lanes, 0), "ab"): 2, HEAD + line(form, (24, 4 * lanes), (24, 4 * lanes, 11), "ab"): 2,
+             HEAD + line(form, (3, lanes), (9, lanes, 99999), "ab"): 2, HEAD + line(form, (10 ** 9, lanes), (9, lanes, 11), "ab"): 2,
+             HEAD + line(form, (3, lanes), (9, lanes, 10 ** 30), "ab"): 2, HEAD + "\0\0\0\n": 2}
+    for text, number in cases.items():
+        file = written(folder, "bad", text)
+        status, _, errors = tally.run(tsrc, "--schedules", file, "--dump=schedule", source)
+        check(status == 1 and "E0808" in errors and f"{file}:{number}:" in errors, f"{text[:80]!r}: exit status {status} {errors[:300]}")
+    status, _, errors = tally.run(tsrc, "--schedules", os.path.join(folder, "missing"), "--dump=schedule", source)
+    check(status == 1 and "E0801" in errors, f"a missing file: {status} {errors}")
+    status, _, errors = tally.run(tsrc, "--tune", source)
+    check(status == 2, f"--tune without a file: {status} {errors}")
+
+
+def any_schedule(tsrc, folder, seed, programs):
+    """Programs at the edges of tiles with schedules drawn at random, at each level of processor."""
+    registers, lanes_of = {"avx512": 32, "avx2": 16}, {"avx512": 16, "avx2": 8}
+    empty, used = os.path.join(folder, "empty"), 0
+    for number in range(seed, seed + programs):
+        rng = random.Random(number)
+        source = written(folder, f"edges{number}.tsr", edges.program(rng))
+        judge = differential.Judge(os.path.dirname(tsrc), source)
+        for cpu in differential.processors():
+            text = HEAD
+            for form, tile, how in scheduled(tsrc, source, empty, "--cpu=" + cpu):
+                target = form.split()[0]
+                lanes, m, n = lanes_of.get(target, 4), rng.randint(1, 12), rng.randint(1, 4)
+                while m * n + n + 1 > registers.get(target, 16):
+                    m -= 1
+                pack = {"pack both": "ab", "pack A": "ab", "pack B": rng.choice(["b", "ab"])}.get(how, rng.choice(["none", "a", "b", "ab"]))
+                depth, rows = rng.choice([1, 2, 3, 7, 16, 64, 65, 200, 384]), m * rng.randint(1, 5)
+                if "rows in place" in how:
+                    pack, depth, rows = "b" if "pack B" in how else "none", tile[4], max(m, min(rows, tile[2] // m * m))
+                text += line(form, (m, n * lanes), (rows, n * lanes * rng.randint(1, 3), depth), pack)
+            file = written(folder, "drawn", text)
+            used += sum(how.startswith("tuned: ") for _, _, how in scheduled(tsrc, source, file, "--cpu=" + cpu))
+            bad = judge.problem or judge.wrong("-O2", "--cpu=" + cpu, "--schedules", file)
+            check(not bad, f"{source} {cpu} seed {number}: {bad}\n{text}")
+    check(used > 4 * programs, f"only {used} schedules were used")
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--programs", type=int, default=4)
+    o = p.parse_args()
+    tsrc = os.path.abspath(os.path.join(o.build, "tsrc"))
+    with tempfile.TemporaryDirectory() as folder:
+        round_trip(tsrc, folder)
+        refused(tsrc, folder, *followed(tsrc, folder))
+        any_schedule(tsrc, folder, o.seed, o.programs)
+    tally.end()
+
+
+main()
