@@ -19,6 +19,9 @@
  * how much of both is needed, so far. */
 typedef struct tsr_seat { LLVMValueRef thread, threads, shared, own; uint64_t shared_bytes, row_bytes, own_bytes; } tsr_seat;
 
+/* Inside a loop that streams: the store whose results are collected, and where this one goes. */
+typedef struct tsr_stream { const tsr_stmt *store; LLVMValueRef address; } tsr_stream;
+
 typedef struct tsr_emit {
 	tsr_compiler *tc;
 	const tsr_loops *loops;
@@ -53,6 +56,7 @@ typedef struct tsr_emit {
 	uint32_t nlocals;
 	tsr_prec *local_precs;
 	tsr_seat *team;                  /* NULL where one thread computes */
+	const tsr_stream *stream;        /* NULL outside loops that stream */
 	bool reorder;                    /* inside a REDUCE loop: accumulation may be reordered */
 } tsr_emit;
 
@@ -105,6 +109,11 @@ typedef struct tsr_emit_loop { LLVMValueRef index, end, step; LLVMBasicBlockRef 
 tsr_emit_loop tsr_emit_loop_begin(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, LLVMValueRef step, tsr_for_kind how);
 void tsr_emit_loop_end(tsr_emit *e, tsr_emit_loop *loop);
 LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name);                     /* appended to the function */
+
+/* ---- stream.c: stores around the caches ----------------------------------------------------------------------------------- */
+void tsr_emit_stream(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
+/* Behind the last statement of a kernel. */
+void tsr_emit_stream_end(tsr_emit *e, const tsr_stmts *kernel);
 
 /* ---- contract.c: packed register tiles ---------------------------------------------------------------------------------- */
 /* Emits the contraction that heads this FOR; false: not one of its shapes, nothing was emitted, plain loops follow. */

@@ -294,6 +294,7 @@ static LLVMValueRef kernel_function(tsr_emit *e, const tsr_stmt *s, const tsr_ke
 		tsr_team_stmts(e, &s->kernel.body);
 	else
 		tsr_emit_stmts(e, &s->kernel.body);
+	tsr_emit_stream_end(e, &s->kernel.body);
 	LLVMBuildRetVoid(e->builder);
 	restore_frame(e, &outer);
 	return f;

@@ -73,6 +73,10 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 		from = tsr_team_bound(e, to, false);
 		to = tsr_team_bound(e, to, true);
 	}
+	if (s->loop.stream) {
+		tsr_emit_stream(e, s, from, to);
+		return;
+	}
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), s->loop.how);
 	LLVMValueRef outer = e->syms[s->loop.sym];
 	bool reorder = e->reorder;
@@ -90,7 +94,7 @@ static void emit_store(tsr_emit *e, const tsr_stmt *s)
 {
 	tsr_prec p = e->loops->buffers.at[s->store.buffer]->prec;
 	LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, s->store.value), s->store.value->prec, p);
-	LLVMValueRef address = tsr_emit_address(e, s->store.buffer, s->store.index);
+	LLVMValueRef address = e->stream && e->stream->store == s ? e->stream->address : tsr_emit_address(e, s->store.buffer, s->store.index);
 	if (s->kind == TSR_STMT_UPDATE)
 		value = tsr_emit_acc(e, s->store.acc, p, tsr_emit_load(e, p, address), value);
 	tsr_emit_store(e, p, value, address);

@@ -95,7 +95,7 @@ tsr_buffer *tsr_lower_buffer(tsr_lowering *w, const tsr_operand *o, const tsr_pi
 		b->data = constant_data(w, t, b);
 	b->observed = (w->observed && w->observed[2 * t->id + o->part]) || b->kind == TSR_BUFFER_PARAM || b->kind == TSR_BUFFER_STATE
 		|| b->kind == TSR_BUFFER_FILE || b->kind == TSR_BUFFER_INPUT;
-	b->returned = w->returned && b->kind == TSR_BUFFER_VALUE ? w->returned[2 * t->id + o->part] : 0;
+	b->returned = w->returned && (b->kind == TSR_BUFFER_VALUE || b->kind == TSR_BUFFER_GRAD) ? w->returned[2 * t->id + o->part] : 0;
 	tsr_map_put(map, t->id)->value.p = b;
 	tsr_push(w->arena, &w->l->buffers, b);
 	tsr_push(w->arena, &w->written, false);

@@ -305,7 +305,7 @@ static void loop(printer *p, const tsr_stmt *s)
 	symbol(p, s->loop.sym);
 	tsr_text_add(&p->t, " in 0..");
 	size(p, s->loop.extent);
-	tsr_text_addf(&p->t, " %s%s", tsr_loop_for_words[s->loop.how], s->loop.split ? " split" : "");
+	tsr_text_addf(&p->t, " %s%s%s", tsr_loop_for_words[s->loop.how], s->loop.split ? " split" : "", s->loop.stream ? " stream" : "");
 	body(p, &s->loop.body);
 }
 

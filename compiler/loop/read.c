@@ -284,6 +284,14 @@ static tsr_stmts read_body(reader *r)
 	return body;
 }
 
+static bool accept_word(reader *r, const char *word)
+{
+	bool there = r->scan.now.kind == TSR_TOKEN_NAME && !strcmp(r->scan.now.text, word);
+	if (there)
+		tsr_loop_next(&r->scan);
+	return there;
+}
+
 static void read_for(reader *r, tsr_stmt *s)
 {
 	s->loop.sym = declare_sym(r, false, &s->loop.name);
@@ -293,9 +301,8 @@ static void read_for(reader *r, tsr_stmt *s)
 	if (how >= 0)
 		tsr_loop_next(&r->scan);
 	s->loop.how = how < 0 ? TSR_FOR_SERIAL : (tsr_for_kind)how;
-	s->loop.split = r->scan.now.kind == TSR_TOKEN_NAME && !strcmp(r->scan.now.text, "split");
-	if (s->loop.split)
-		tsr_loop_next(&r->scan);
+	s->loop.split = accept_word(r, "split");
+	s->loop.stream = accept_word(r, "stream");
 	s->loop.body = read_body(r);
 }
 

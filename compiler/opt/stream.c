@@ -1,0 +1,94 @@
+/* Loops whose results go around the caches: a store that fills what is larger than the caches, and which nobody reads soon, would
+ * otherwise first read what it overwrites, and drive out what is still needed.
+ *
+ * A parallel innermost loop along the last axis of X streams its first store, into X, when X has LARGE times the last cache's share
+ * or more, when nothing else in the kernel and no later statement of the unit touches X, and when every loop around has a part in
+ * the index, so that each element is stored once.  The emitter then collects a piece of the row near by and writes it in whole lines.
+ * Runs last: a pass after it would have to keep the store the only access. */
+#include "pass.h"
+
+enum { LARGE = 4, SHORT = 512 };
+
+typedef struct streams { tsr_pass *p; tsr_accesses all; const tsr_body_uses *uses; uint32_t at; } streams;
+
+/* What the loop stores first, along its own axis, in pieces worth the detour; or NULL. */
+static const tsr_stmt *along(const streams *m, const tsr_stmt *loop)
+{
+	for (uint32_t i = 0; i < loop->loop.body.n; i++) {
+		const tsr_stmt *s = loop->loop.body.at[i];
+		if (s->kind == TSR_STMT_FOR || s->kind == TSR_STMT_IF || s->kind == TSR_STMT_LETSYM)
+			return NULL;
+		if (s->kind != TSR_STMT_STORE)
+			continue;
+		const tsr_buffer *b = m->p->l->buffers.at[s->store.buffer];
+		int64_t row = tsr_size_is_const(loop->loop.extent) ? loop->loop.extent.k * tsr_prec_bytes(b->prec) : 0;
+		return b->rank && row >= SHORT && tsr_lin_bare(&s->store.index[b->rank - 1], loop->loop.sym) ? s : NULL;
+	}
+	return NULL;
+}
+
+static bool mentioned(const tsr_stmt *store, uint32_t sym, uint32_t axes)
+{
+	for (uint32_t axis = 0; axis < axes; axis++)
+		if (tsr_lin_mentions(&store->store.index[axis], sym))
+			return true;
+	return false;
+}
+
+static bool alone(const streams *m, tsr_buffer_id x)
+{
+	uint32_t touched = 0;
+	for (uint32_t i = 0; i < m->all.v.n; i++)
+		touched += m->all.v.at[i].buffer == x;
+	for (uint32_t i = m->at + 1; i < m->uses->body->n; i++) {
+		tsr_use later = tsr_uses_of(&m->uses->at[i], x);
+		touched += later.loads || tsr_use_writes(later);
+	}
+	return touched == 1;
+}
+
+static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_stmt *s = body->at[i];
+		if (s->kind != TSR_STMT_FOR || s->loop.contraction || around->n == TSR_MOST_LOOPS)
+			continue;
+		const tsr_stmt *store = s->loop.how == TSR_FOR_PARALLEL ? along(m, s) : NULL;
+		if (!store) {
+			around->loop[around->n++] = s;
+			visit(m, &s->loop.body, around);
+			around->n--;
+			continue;
+		}
+		const tsr_buffer *b = m->p->l->buffers.at[store->store.buffer];
+		bool once = !mentioned(store, s->loop.sym, b->rank - 1);
+		for (uint32_t k = 0; k < around->n; k++)
+			once &= mentioned(store, around->loop[k]->loop.sym, b->rank - 1);
+		s->loop.stream = once && tsr_buffer_bytes(b) >= LARGE * m->p->target->l3 && alone(m, b->id);
+		if (s->loop.stream) {
+			m->p->changes++;
+			tsr_pass_note(m->p, "%s is written around the caches", b->name);
+		}
+	}
+}
+
+void tsr_pass_stream(tsr_pass *p)
+{
+	tsr_arena *scratch = tsr_arena_new();
+	for (uint32_t u = 0; u < p->l->units.n; u++) {
+		tsr_stmts *body = &p->l->units.at[u]->body;
+		tsr_body_uses uses;
+		tsr_body_uses_make(&uses, scratch, body);
+		for (uint32_t i = 0; i < body->n; i++) {
+			if (body->at[i]->kind != TSR_STMT_KERNEL)
+				continue;
+			streams m = { .p = p, .all = { .a = scratch }, .uses = &uses, .at = i };
+			tsr_nest around = { 0 };
+			for (uint32_t k = 0; k < body->at[i]->kernel.body.n; k++)
+				tsr_stmt_accesses(body->at[i]->kernel.body.at[k], &m.all);
+			if (!m.all.unknown)
+				visit(&m, &body->at[i]->kernel.body, &around);
+		}
+	}
+	tsr_arena_free(scratch);
+}

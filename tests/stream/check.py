@@ -1,0 +1,58 @@
+"""Results that are written around the caches, against NumPy: rows that are no whole number of lines, results that begin anywhere, other
+precisions, a store that is not the only one of its loop, one thread and two; and not a byte beside them is touched."""
+import ctypes, os, sys, tempfile
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, os.pardir, "bench"), os.path.join(HERE, os.pardir, "tools")]
+from tally import check, end, run  # noqa: E402
+import common  # noqa: E402
+
+PROGRAM = """
+let%export twice (x : "1100 | 4099") = 2. *. x
+let%export flat (x : "| 4600003") = x + 1.
+let%export wide (x : "1100 | 2051" f64) = x *. x
+let%export rows (x : "1100 | 4099") = (x - (x @^^ "... | c => ... | 0"), x *. 0.5)
+let%export short (x : "40000 | 130") = x *. 2.
+"""
+f32, f64 = np.float32, np.float64
+CASES = (("twice", f32, (1100, 4099), ((f32, lambda x: 2 * x),)), ("flat", f32, (4600003,), ((f32, lambda x: x + f32(1)),)),
+         ("wide", f64, (1100, 2051), ((f64, lambda x: x * x),)), ("short", f32, (40000, 130), ((f32, lambda x: 2 * x),)),
+         ("rows", f32, (1100, 4099), ((f32, lambda x: x - x.max(1, keepdims=True)), (f32, lambda x: x * f32(0.5)))))
+
+
+def fenced(n, dtype, shift):
+    """Room for n numbers that begin `shift` numbers behind a line, in the midst of sevens."""
+    whole = np.full(n + 256, 7, dtype)
+    begin = (-whole.ctypes.data % 64) // whole.itemsize + 64 + shift
+    return whole, begin
+
+
+def judge(model, threads):
+    random = np.random.default_rng(5)
+    for function, dtype, shape, results in CASES:
+        x = random.integers(-99, 99, shape).astype(dtype)
+        for shift in (0, 1, 5, 15):
+            made = [fenced(x.size, kind, shift) for kind, _ in results]
+            model.seconds(function, x.ctypes.data_as(ctypes.c_void_p), *(ctypes.c_void_p(w.ctypes.data + b * w.itemsize) for w, b in made))
+            for (whole, begin), (_, want) in zip(made, results):
+                what = f"{function}, {threads} threads, {shift} from a line"
+                check(np.array_equal(whole[begin:begin + x.size].reshape(shape), want(x)), what)
+                check((whole[:begin] == 7).all() and (whole[begin + x.size:] == 7).all(), what + ": beside it")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as tmp:
+        bench = common.Bench(sys.argv[1], tmp, 1, 2, common.Table())
+        source = bench.written("streams.tsr", PROGRAM)
+        status, out, err = run(bench.tsrc, "-c", "--cpu=native", "--dump=schedule", source)
+        check(status == 0 and out.count("written around the caches") == len(CASES), out + err)
+        model = common.Model(bench.shared(source, "streams"))
+        for threads in (1, 2):
+            bench.probes(threads)
+            judge(model, threads)
+        model.close()
+    end()
+
+
+main()
