@@ -25,7 +25,7 @@ typedef struct engine {
 	LLVMValueRef base[TSR_SIDES];    /* where this batch's operands begin */
 	LLVMValueRef packed_a, packed_b, buffer, rows;
 	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes */
-	tsr_rows pointed;                /* A's rows, where they are read in place */
+	tsr_rows pointed, across;        /* A's rows, B's rows, where they are read in place */
 	bool direct;                     /* tiles store into C themselves */
 	bool split;                      /* divided among threads, by the class that the schedule names */
 	uint32_t split_batch;            /* which loop of the batch */
@@ -155,15 +155,21 @@ static void fill_columns(engine *g, LLVMValueRef n, LLVMValueRef cols)
 typedef struct size_of_tile { uint32_t rows, vecs; bool masked; LLVMValueRef valid_rows, cols; } size_of_tile;
 
 /* The tile's place in B and in C, and C's stride from row to row. */
-typedef struct tile_place { LLVMValueRef m, n, b, b_k, c, c_row, add; } tile_place;
+typedef struct tile_place { LLVMValueRef m, n, b, b_k, b_shift, c, c_row, add; } tile_place;
 
 static tile_place place_of(engine *g, const block *bl, LLVMValueRef ir, LLVMValueRef jr)
 {
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
-	tile_place p = { .m = tsr_kit_add(k, bl->m, ir), .n = tsr_kit_add(k, bl->n, jr) };
-	p.b_k = s->pack_b ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_B);
-	p.b = s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->depth))
+	tile_place p = { .m = tsr_kit_add(k, bl->m, ir), .n = tsr_kit_add(k, bl->n, jr), .b_shift = tsr_kit_int(k, 0) };
+	if (s->cols) {
+		LLVMValueRef run = tsr_kit_int(k, g->across.run), stretch = LLVMBuildUDiv(k->b, jr, run, "");
+		LLVMValueRef at = tsr_kit_mul(k, stretch, tsr_kit_int(k, g->across.capacity));
+		p.b_shift = LLVMBuildNSWSub(k->b, jr, LLVMBuildNSWMul(k->b, stretch, run, ""), "");
+		p.b = LLVMBuildInBoundsGEP2(k->b, k->ptr, g->across.table, &at, 1, "");
+	}
+	p.b_k = s->cols ? tsr_kit_int(k, 1) : s->pack_b ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_B);
+	p.b = s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->depth))
 		: tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, p.n, tsr_kit_mul(k, bl->kfirst, p.b_k)));
 	p.c_row = g->direct ? only_stride(g, TSR_CLASS_M, TSR_SIDE_C) : tsr_kit_int(k, s->nr);
 	p.c = g->direct ? tsr_kit_at(k, g->base[TSR_SIDE_C], tsr_kit_add(k, p.n, tsr_kit_mul(k, p.m, p.c_row))) : g->buffer;
@@ -181,13 +187,13 @@ static void packed_tile(engine *g, const block *bl, LLVMValueRef ir, const tile_
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
 	LLVMValueRef arg[TSR_TILE_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols,
-										  [TSR_TILE_ADD] = p->add, [TSR_TILE_B_K] = p->b_k, [TSR_TILE_C_ROW] = p->c_row };
+										  [TSR_TILE_ADD] = p->add, [TSR_TILE_B_K] = p->b_k, [TSR_TILE_C_ROW] = p->c_row, [TSR_TILE_B_SHIFT] = p->b_shift };
 	arg[TSR_TILE_A_ROW] = s->pack_a ? tsr_kit_int(k, 1) : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
 	arg[TSR_TILE_A_K] = s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
 	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->depth))
 		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_A_K])));
 	tsr_tile t = { z.rows, z.vecs, z.masked, known_stride(arg[TSR_TILE_A_ROW]), known_stride(arg[TSR_TILE_A_K]),
-				   known_stride(arg[TSR_TILE_B_K]), known_stride(arg[TSR_TILE_C_ROW]) };
+				   known_stride(arg[TSR_TILE_B_K]), known_stride(arg[TSR_TILE_C_ROW]), s->cols };
 	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS);
 }
 
@@ -241,26 +247,42 @@ static void tile_column(engine *g, const block *bl, LLVMValueRef jr, size_of_til
 	tsr_guard_end(k, some);
 }
 
-static void tiles(engine *g, const block *bl)
+/* The columns of a block from `first` on, `total` of them where that is known and all lie in one block. */
+static void column_tiles(engine *g, const block *bl, LLVMValueRef first, LLVMValueRef cols, int64_t total)
 {
 	tsr_kit *k = &g->k;
 	uint32_t nr = g->s->nr, vecs = nr / k->lanes;
-	int64_t total = constant(g->cls[TSR_CLASS_N].count);
 	LLVMValueRef step = tsr_kit_int(k, nr);
-	LLVMValueRef full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, bl->cols, step, ""), step, "");
+	LLVMValueRef full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, cols, step, ""), step, "");
 	if (total < 0 || total >= nr) {
 		tsr_count j = tsr_count_begin(k, tsr_kit_int(k, 0), full, step);
-		tile_column(g, bl, j.i, (size_of_tile){ 0, vecs, false, NULL, step });
+		tile_column(g, bl, tsr_kit_add(k, first, j.i), (size_of_tile){ 0, vecs, false, NULL, step });
 		tsr_count_end(k, &j);
 	}
 	if (total >= 0 && total % nr == 0)
 		return;
-	LLVMValueRef rest = LLVMBuildSub(k->b, bl->cols, full, "");
+	LLVMValueRef rest = LLVMBuildSub(k->b, cols, full, "");
 	tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, rest, tsr_kit_int(k, 0), ""));
 	uint32_t left = total >= 0 ? (uint32_t)(total % nr) : nr;
 	bool padded = g->s->pack_b && !g->direct;    /* whole vectors are there to be read and to be written */
-	tile_column(g, bl, full, (size_of_tile){ 0, (left + k->lanes - 1) / k->lanes, !padded && (total < 0 || left % k->lanes), NULL, rest });
+	tile_column(g, bl, tsr_kit_add(k, first, full),
+				(size_of_tile){ 0, (left + k->lanes - 1) / k->lanes, !padded && (total < 0 || left % k->lanes), NULL, rest });
 	tsr_guard_end(k, some);
+}
+
+/* Where B's rows are read in place no tile reaches from one stretch into the next. */
+static void tiles(engine *g, const block *bl)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef zero = tsr_kit_int(k, 0);
+	if (!g->s->cols) {
+		column_tiles(g, bl, zero, bl->cols, constant(g->cls[TSR_CLASS_N].count));
+		return;
+	}
+	LLVMValueRef run = tsr_kit_int(k, g->across.run);
+	tsr_count t = tsr_count_begin(k, zero, bl->cols, run);
+	column_tiles(g, bl, t.i, run, g->across.run);
+	tsr_count_end(k, &t);
 }
 
 /* ---- threads ------------------------------------------------------------------------------------------------------ */
@@ -326,6 +348,18 @@ static void point(engine *g, const block *bl)
 	tsr_rows_emit(k, r);
 }
 
+/* The rows of B under this block's columns. */
+static void point_across(engine *g, const block *bl)
+{
+	tsr_kit *k = &g->k;
+	tsr_rows *r = &g->across;
+	r->first = bl->kfirst;
+	r->count = bl->depth;
+	r->along_first = bl->n;
+	r->stretches = LLVMBuildUDiv(k->b, bl->cols, tsr_kit_int(k, r->run), "");
+	tsr_rows_emit(k, r);
+}
+
 static void blocks(engine *g)
 {
 	tsr_kit *k = &g->k;
@@ -337,7 +371,7 @@ static void blocks(engine *g)
 	if (splits(g, TSR_CLASS_M))
 		rows = stretch_of(g, m, s->mr);
 	if (splits(g, TSR_CLASS_N))
-		cols = stretch_of(g, n, s->nr);
+		cols = stretch_of(g, n, s->cols ? (uint32_t)g->across.run : s->nr);
 	LLVMValueRef nc = tsr_kit_int(k, s->nc), kc = tsr_kit_int(k, s->kc), mc = tsr_kit_int(k, s->mc);
 	tsr_count jc = tsr_count_begin(k, cols.from, cols.to, nc);
 	bl.n = jc.i;
@@ -349,6 +383,8 @@ static void blocks(engine *g)
 	bl.add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, pc.i, zero, "") : LLVMConstInt(k->i1, 1, false);
 	if (s->pack_b)
 		pack(g, TSR_SIDE_B, &bl);
+	if (s->cols)
+		point_across(g, &bl);
 	tsr_count ic = tsr_count_begin(k, rows.from, rows.to, mc);
 	bl.m = ic.i;
 	bl.rows = tsr_kit_min(k, mc, LLVMBuildSub(k->b, rows.to, ic.i, ""));
@@ -433,19 +469,35 @@ static int64_t value_rows(engine *g, int64_t depth)
 	int64_t width = 0;
 	if (g->s->pack_a && !tsr_contract_plain(l, g->c, TSR_SIDE_A) && tsr_computed_by_rows(l, g->c->a_value, m, k))
 		width = g->s->mr;
-	if (!tsr_contract_plain(l, g->c, TSR_SIDE_B) && tsr_computed_by_rows(l, g->c->b_value, n, k) && g->s->nr > width)
+	if (g->s->pack_b && !tsr_contract_plain(l, g->c, TSR_SIDE_B) && tsr_computed_by_rows(l, g->c->b_value, n, k) && g->s->nr > width)
 		width = g->s->nr;
 	return width ? width * depth + g->k.lanes : 0;
+}
+
+static int64_t extent_of(const tsr_contraction *c, uint32_t sym)
+{
+	for (uint32_t i = 0; i < c->nloops; i++)
+		if (c->loops[i].sym == sym)
+			return c->loops[i].extent.k;
+	tsr_bug("no loop of the contraction is %u", sym);
 }
 
 static tsr_rows pointed_rows(engine *g, int64_t capacity)
 {
 	const tsr_contraction *c = g->c;
 	tsr_rows r = { .e = g->e, .value = c->a_value, .across = &g->walks[TSR_CLASS_M], .along = &g->walks[TSR_CLASS_K], .capacity = capacity, .mr = g->s->mr };
-	for (uint32_t i = 0; i < c->nloops; i++)
-		if (c->loops[i].sym == c->run)
-			r.run = c->loops[i].extent.k;
+	r.run = extent_of(c, c->run);
 	r.most = r.run < g->s->kc ? g->s->kc / r.run : 1;
+	r.zeros = tsr_rows_zeros(&g->k, r.run);
+	return r;
+}
+
+static tsr_rows rows_across(engine *g, int64_t depth)
+{
+	const tsr_contraction *c = g->c;
+	tsr_rows r = { .e = g->e, .value = c->b_value, .across = &g->walks[TSR_CLASS_K], .along = &g->walks[TSR_CLASS_N], .capacity = depth, .mr = 1 };
+	r.run = extent_of(c, c->across);
+	r.most = g->s->nc / r.run;
 	r.zeros = tsr_rows_zeros(&g->k, r.run);
 	return r;
 }
@@ -469,6 +521,9 @@ static void work_space(engine *g)
 	tsr_rows *r = &g->pointed;
 	if (s->rows)
 		*r = pointed_rows(g, rows);
+	if (s->cols)
+		g->across = rows_across(g, depth);
+	int64_t across = g->across.most * g->across.capacity * 8;
 	int64_t table = r->most * r->capacity * 8, list = r->mr ? (r->most + 1) * (r->capacity / r->mr) * 8 : 0;
 	if (packs_together(g)) {
 		tsr_seat *team = g->e->team;
@@ -477,8 +532,9 @@ static void work_space(engine *g)
 		tsr_emit_redzone(g->e, g->packed_b, 0, b, gap);
 		b = 0;
 	}
-	enum { PIECES = 6 };
-	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64 }, at[PIECES + 1] = { 0 };
+	enum { PIECES = 7 };
+	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64,
+								 (across + 63) / 64 * 64 }, at[PIECES + 1] = { 0 };
 	for (int i = 0; i < PIECES; i++)
 		at[i + 1] = at[i] + piece[i] + (piece[i] ? gap : 0);
 	if (at[PIECES] == 0)
@@ -494,7 +550,8 @@ static void work_space(engine *g)
 	g->buffer = place[2];
 	g->rows = place[3];
 	r->table = place[4];
-	r->list = place[5];
+	r->list = s->rows ? place[5] : NULL;
+	g->across.table = place[6];
 }
 
 /* The index with this contraction's loops at 0. */

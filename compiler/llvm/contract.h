@@ -62,10 +62,11 @@ typedef struct tsr_tile {
 	uint32_t rows, vecs;
 	bool masked;                 /* fewer than vecs * lanes columns: `cols` says how many */
 	tsr_stride a_row, a_k, b_k, c_row;
+	bool b_table;                /* b is a table of pointers to B's rows, which are read from b_shift on */
 } tsr_tile;
-/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row): `add` false: C is overwritten. */
+/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift): `add` false: C is overwritten. */
 enum { TSR_TILE_A, TSR_TILE_B, TSR_TILE_C, TSR_TILE_DEPTH, TSR_TILE_COLS, TSR_TILE_ADD, TSR_TILE_A_ROW, TSR_TILE_A_K,
-	   TSR_TILE_B_K, TSR_TILE_C_ROW, TSR_TILE_PARAMS };
+	   TSR_TILE_B_K, TSR_TILE_C_ROW, TSR_TILE_B_SHIFT, TSR_TILE_PARAMS };
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *tile);
 
 /* A tile whose rows of A are read where they lie: see contract_rows.c. `run`: elements of a stretch; `capacity`: pointers from one
@@ -97,7 +98,8 @@ void tsr_pack_emit(tsr_kit *k, const tsr_pack *p);
 void tsr_walks_decode(tsr_kit *k, tsr_emit *e, const tsr_walks *x, uint32_t without, LLVMValueRef flat);
 
 /* The table of a block: rows `first` .. of M (`across`), stretches of K (`along`, the stretch's loop last) from along_first on. The loops
- * of the batch are set. `most`: stretches of a block; the list of a panel has most + 1 numbers. */
+ * of the batch are set. `most`: stretches of a block; the list of a panel has most + 1 numbers; NULL: there are no lists, and no
+ * rows past the end.  Of B the same, with its classes. */
 typedef struct tsr_rows {
 	tsr_emit *e;
 	const tsr_expr *value;

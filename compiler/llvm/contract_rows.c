@@ -1,11 +1,12 @@
-/* Rows of A where they lie: instead of a packed copy, a table of pointers.
+/* Rows of A, or of B, where they lie: instead of a packed copy, a table of pointers.
  *
  * K is cut into stretches along which A lies side by side and which no guard mentions (a window's channels).  For the rows of a
  * block and the stretches of K's block the table says where each row's stretch begins, or, where a guard lets nothing in, at zeros:
  *
  *     table[stretch][row], list[panel] = { n, the stretches in which some row of the panel is inside }
  *
- * so that padding is neither copied nor multiplied where a whole tile lies in it.  Tiles walk their panel's list. */
+ * so that padding is neither copied nor multiplied where a whole tile lies in it.  Tiles walk their panel's list.  B's rows, where
+ * what is summed are the positions under windows, are the depths, a stretch of N long; without lists. */
 #include "contract.h"
 #include <string.h>
 
@@ -78,10 +79,20 @@ static void fill_list(tsr_kit *k, const tsr_rows *r, LLVMValueRef first, LLVMVal
 	tsr_count_end(k, &t);
 }
 
+/* A tile's rows past the end read zeros. */
+static void fill_past(tsr_kit *k, const tsr_rows *r, LLVMValueRef row)
+{
+	LLVMValueRef mr = tsr_kit_int(k, r->mr), most = tsr_kit_add(k, r->count, tsr_kit_int(k, r->mr - 1));
+	LLVMValueRef whole = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, most, mr, ""), mr, "");
+	tsr_count i = tsr_count_begin(k, r->count, whole, tsr_kit_int(k, 1));
+	LLVMBuildStore(k->b, r->zeros, slot(k, k->ptr, row, i.i));
+	tsr_count_end(k, &i);
+}
+
 void tsr_rows_emit(tsr_kit *k, const tsr_rows *r)
 {
 	tsr_emit *e = r->e;
-	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), run = tsr_kit_int(k, r->run), mr = tsr_kit_int(k, r->mr);
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), run = tsr_kit_int(k, r->run);
 	uint32_t sym = r->along->loop[r->along->nloops - 1].sym;
 	LLVMValueRef before = LLVMBuildUDiv(k->b, r->along_first, run, "");
 	tsr_count t = tsr_count_begin(k, zero, r->stretches, one);
@@ -89,17 +100,15 @@ void tsr_rows_emit(tsr_kit *k, const tsr_rows *r)
 	e->syms[sym] = LLVMBuildNSWSub(k->b, r->along_first, LLVMBuildNSWMul(k->b, before, run, ""), "");
 	LLVMValueRef row = slot(k, k->ptr, r->table, tsr_kit_mul(k, t.i, tsr_kit_int(k, r->capacity)));
 	fill_stretch(k, r, row);
-	/* a tile's rows past the end read zeros */
-	LLVMValueRef whole = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, tsr_kit_add(k, r->count, tsr_kit_int(k, r->mr - 1)), mr, ""), mr, "");
-	tsr_count i = tsr_count_begin(k, r->count, whole, one);
-	LLVMBuildStore(k->b, r->zeros, slot(k, k->ptr, row, i.i));
-	tsr_count_end(k, &i);
+	if (r->list)
+		fill_past(k, r, row);
 	tsr_count_end(k, &t);
-	tsr_count p = tsr_count_begin(k, zero, r->count, mr);
+	if (!r->list)
+		return;
+	tsr_count p = tsr_count_begin(k, zero, r->count, tsr_kit_int(k, r->mr));
 	fill_list(k, r, p.i, tsr_rows_list(k, r, p.i));
 	tsr_count_end(k, &p);
 }
-
 LLVMValueRef tsr_rows_list(tsr_kit *k, const tsr_rows *r, LLVMValueRef row)
 {
 	LLVMValueRef panel = LLVMBuildUDiv(k->b, row, tsr_kit_int(k, r->mr), "");

@@ -8,7 +8,7 @@
 
 enum { UNROLL = 2, SHORT_RUN = 8 };
 
-typedef struct inside { tsr_kit *k; uint32_t rows, vecs; LLVMValueRef a_row, a_k, b_k, c_row, *mask; } inside;
+typedef struct inside { tsr_kit *k; uint32_t rows, vecs; LLVMValueRef a_row, a_k, b_k, c_row, *mask, b_shift; } inside;     /* b_shift: where b is a table */
 
 static LLVMValueRef stride_value(tsr_kit *k, tsr_stride s, LLVMValueRef f, unsigned param)
 {
@@ -36,7 +36,16 @@ static void tile_step(const inside *in, LLVMValueRef a, LLVMValueRef b, LLVMValu
 	LLVMValueRef row[64];
 	for (uint32_t r = 0; r < in->rows; r++)
 		row[r] = tsr_kit_at(k, a, tsr_kit_mul(k, in->a_row, tsr_kit_int(k, r)));
+	if (in->b_shift)
+		b = tsr_kit_at(k, LLVMBuildLoad2(k->b, k->ptr, b, ""), in->b_shift);
 	rows_step(in, row, tsr_kit_int(k, 0), b, acc);
+}
+
+static LLVMValueRef b_after(const inside *in, LLVMValueRef b, unsigned steps)
+{
+	tsr_kit *k = in->k;
+	LLVMValueRef n = tsr_kit_int(k, steps);
+	return in->b_shift ? LLVMBuildInBoundsGEP2(k->b, k->ptr, b, &n, 1, "") : tsr_kit_at(k, b, tsr_kit_mul(k, in->b_k, n));
 }
 
 typedef struct run { LLVMValueRef a, b, *acc; } run;
@@ -59,7 +68,7 @@ static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run
 	for (unsigned u = 0; u < unroll; u++) {
 		tile_step(in, at, bt, acc);
 		at = tsr_kit_at(k, a, tsr_kit_mul(k, in->a_k, tsr_kit_int(k, u + 1)));
-		bt = tsr_kit_at(k, b, tsr_kit_mul(k, in->b_k, tsr_kit_int(k, u + 1)));
+		bt = b_after(in, b, u + 1);
 	}
 	LLVMValueRef next = LLVMBuildNSWAdd(k->b, i, tsr_kit_int(k, 1), "");
 	LLVMBasicBlockRef latch = LLVMGetInsertBlock(k->b);
@@ -130,7 +139,8 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	const tsr_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512];
 	inside in = { k, t->rows, t->vecs, stride_value(k, t->a_row, f, TSR_TILE_A_ROW), stride_value(k, t->a_k, f, TSR_TILE_A_K),
-				  stride_value(k, t->b_k, f, TSR_TILE_B_K), stride_value(k, t->c_row, f, TSR_TILE_C_ROW), mask };
+				  stride_value(k, t->b_k, f, TSR_TILE_B_K), stride_value(k, t->c_row, f, TSR_TILE_C_ROW), mask,
+				  t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL };
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
@@ -176,13 +186,13 @@ static LLVMValueRef function_named(tsr_kit *k, const char *name, LLVMTypeRef *pa
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 {
 	char name[200];
-	snprintf(name, sizeof name, "tsr.tile.%s%u.%ux%u%s.%s%s", k->elem_bytes == 8 ? "d" : "f", k->lanes, t->rows, t->vecs,
-			 t->masked ? "m" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
+	snprintf(name, sizeof name, "tsr.tile.%s%u.%ux%u%s%s.%s%s", k->elem_bytes == 8 ? "d" : "f", k->lanes, t->rows, t->vecs,
+			 t->masked ? "m" : "", t->b_table ? "t" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
 	name_stride(name, sizeof name, "ar", t->a_row);
 	name_stride(name, sizeof name, "ak", t->a_k);
 	name_stride(name, sizeof name, "bk", t->b_k);
 	name_stride(name, sizeof name, "cr", t->c_row);
-	LLVMTypeRef params[TSR_TILE_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->i64, k->i64, k->i64, k->i64 };
+	LLVMTypeRef params[TSR_TILE_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->i64, k->i64, k->i64, k->i64, k->i64 };
 	return function_named(k, name, params, TSR_TILE_PARAMS, 3, tile_body, t);
 }
 
@@ -246,7 +256,7 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 {
 	const tsr_rows_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512], row[64], zero = tsr_kit_int(k, 0);
-	inside in = { k, t->rows, t->vecs, zero, zero, stride_value(k, t->b_k, f, TSR_ROWS_B_K), stride_value(k, t->c_row, f, TSR_ROWS_C_ROW), mask };
+	inside in = { k, t->rows, t->vecs, zero, zero, stride_value(k, t->b_k, f, TSR_ROWS_B_K), stride_value(k, t->c_row, f, TSR_ROWS_C_ROW), mask, NULL };
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
 		mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)

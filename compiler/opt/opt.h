@@ -69,6 +69,8 @@ bool tsr_contract_plain(const tsr_loops *l, const tsr_contraction *k, tsr_side s
 const tsr_expr *tsr_contract_guarded(const tsr_expr *operand);
 /* The loop along which A's rows could be read in place: see tsr_contraction.run. TSR_NONE: there is none. */
 uint32_t tsr_contract_run(const tsr_loops *l, const tsr_contraction *k);
+/* The same of B: see tsr_contraction.across. */
+uint32_t tsr_contract_across(const tsr_loops *l, const tsr_contraction *k);
 /* A class is one loop (or none) with this constant stride in the operand. */
 bool tsr_walks_unit(const tsr_walks *x, tsr_side side);
 /* Product of the extents, or -1 when one is known only at run time. */

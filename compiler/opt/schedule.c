@@ -14,7 +14,8 @@ typedef struct problem {
 	uint32_t lanes, bytes;
 	int64_t m, n, k, batch;      /* counts, -1: known at run time */
 	bool must_a, must_b;         /* cannot be read in place */
-	int64_t run;                 /* A's rows are read in place, in stretches of so many; 0: they are not */
+	int64_t run, across;         /* A's, B's rows are read in place, in stretches of so many; 0: they are not */
+	bool windows;                /* B is guarded or lies in several stretches along N */
 	int64_t a_step;              /* stride along K in A, when it is one loop */
 	int64_t row;                 /* bytes from one row of B to the next, when known */
 } problem;
@@ -35,8 +36,12 @@ static problem understand(const tsr_loops *l, const tsr_contraction *c, const ts
 	for (uint32_t i = 0; i < c->nloops; i++)
 		if (c->loops[i].sym == c->run)
 			p.run = c->loops[i].extent.k;
+		else if (c->loops[i].sym == c->across)
+			p.across = c->loops[i].extent.k;
 	p.must_a &= !p.run;
 	p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(n) || !one_loop(k) || !tsr_walks_unit(n, TSR_SIDE_B);
+	p.windows = c->b_value->kind == TSR_EXPR_SELECT || n->nloops > 1;
+	p.must_b &= !p.across;
 	p.a_step = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_A] : 1;
 	p.row = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_B] * p.bytes : 0;
 	return p;
@@ -54,7 +59,7 @@ static double tile_time(const problem *p, int64_t r, int64_t v)
 
 static double total_time(const problem *p, int64_t r, int64_t v)
 {
-	int64_t m = p->m > 0 ? p->m : 1024, n = p->n > 0 ? p->n : 1024, width = v * p->lanes;
+	int64_t m = p->m > 0 ? p->m : 1024, n = p->across ? p->across : p->n > 0 ? p->n : 1024, width = v * p->lanes;
 	int64_t full_m = m / r, rest_m = m % r, full_n = n / width, rest_v = (n % width + p->lanes - 1) / p->lanes;
 	double time = (double)(full_m * full_n) * tile_time(p, r, v);
 	if (rest_m)
@@ -69,7 +74,8 @@ static double total_time(const problem *p, int64_t r, int64_t v)
 static void choose_tile(const problem *p, tsr_schedule *s)
 {
 	double best = 0;
-	int64_t widest = p->n > 0 && p->n < MOST_VECS * (int64_t)p->lanes ? (p->n + p->lanes - 1) / p->lanes : MOST_VECS;
+	int64_t columns = p->across ? p->across : p->n;
+	int64_t widest = columns > 0 && columns < MOST_VECS * (int64_t)p->lanes ? (columns + p->lanes - 1) / p->lanes : MOST_VECS;
 	for (int64_t v = widest; v > 0; v--) {
 		int64_t most = ((int64_t)p->t->vector_registers - 1 - v) / v;
 		int64_t limit = p->run ? MOST_POINTERS : MOST_ROWS;
@@ -104,7 +110,8 @@ static void choose_packing(const problem *p, tsr_schedule *s)
 {
 	int64_t m = p->m < 0 ? INT32_MAX : p->m, n = p->n < 0 ? INT32_MAX : p->n, k = p->k < 0 ? INT32_MAX : p->k;
 	bool large_b = k > 0 && n > p->t->l2 / p->bytes / k, page = p->row && p->row % 4096 == 0 && k > 512;
-	s->pack_b = p->must_b || ((large_b || page) && m >= 8 * (int64_t)s->mr);
+	s->cols = p->across != 0;
+	s->pack_b = p->must_b || (!s->cols && (large_b || page) && m >= 8 * (int64_t)s->mr);
 	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > 256;
 	s->rows = p->run != 0;
 	s->pack_a = p->must_a || (!s->rows && (large_a || strided) && n >= 8 * (int64_t)s->nr);
@@ -141,6 +148,10 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 			p = understand(l, c, &v, target);
 		}
 	}
+	if (p.must_b && p.windows && !p.run && (c->across = tsr_contract_across(l, c)) != TSR_NONE) {
+		tsr_contract_view_make(l, c, &v);
+		p = understand(l, c, &v, target);
+	}
 	tsr_schedule *s = &c->schedule;
 	*s = (tsr_schedule){ .reason = "plain loops" };
 	if (p.lanes < 2 || p.m == 0 || p.n == 0 || p.k == 0 || p.batch == 0)
@@ -161,7 +172,9 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 		most_m = TABLE / 8 / (kc / p.run + 1);
 	s->mc = block_of(p.m, most_m, s->mr);
 	s->nc = block_of(p.n, target->l3 / 4 * 3 / (s->kc * p.bytes), s->nr);
-	s->reason = s->rows ? (s->pack_b ? "A's rows in place, pack B" : "A's rows in place") : s->pack_a && s->pack_b ? "pack both" : s->pack_b ? "pack B" : s->pack_a ? "pack A" : "no packing";
+	if (s->cols)
+		s->nc = p.across * block_of(p.n < 0 ? -1 : p.n / p.across, TABLE / 8 / s->kc, 1);
+	s->reason = s->cols ? (s->pack_a ? "B's rows in place, pack A" : "B's rows in place") : s->rows ? (s->pack_b ? "A's rows in place, pack B" : "A's rows in place") : s->pack_a && s->pack_b ? "pack both" : s->pack_b ? "pack B" : s->pack_a ? "pack A" : "no packing";
 	return true;
 }
 

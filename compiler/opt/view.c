@@ -51,17 +51,17 @@ static bool guards_mention(const tsr_expr *e, uint32_t sym)
 	return false;
 }
 
-uint32_t tsr_contract_run(const tsr_loops *l, const tsr_contraction *k)
+/* A loop of the class along which the operand lies side by side, at least so many elements, without a guard that mentions it. */
+static uint32_t side_by_side(const tsr_loops *l, const tsr_contraction *k, const tsr_expr *operand, tsr_loop_class cls, int64_t shortest)
 {
-	enum { SHORTEST = 3 };
-	const tsr_expr *x = tsr_contract_guarded(k->a_value);
+	const tsr_expr *x = tsr_contract_guarded(operand);
 	if (!x || l->buffers.at[x->load.buffer]->prec != l->buffers.at[k->c]->prec || k->combine != TSR_OP_MUL
 		|| (k->acc != TSR_ACC_ADD && k->acc != TSR_ACC_SUB))
 		return TSR_NONE;
 	uint32_t rank = l->buffers.at[x->load.buffer]->rank;
 	for (uint32_t i = 0; i < k->nloops; i++) {
 		const tsr_contract_loop *loop = &k->loops[i];
-		if (loop->cls != TSR_CLASS_K || !tsr_size_is_const(loop->extent) || loop->extent.k < SHORTEST || guards_mention(k->a_value, loop->sym))
+		if (loop->cls != cls || !tsr_size_is_const(loop->extent) || loop->extent.k < shortest || guards_mention(operand, loop->sym))
 			continue;
 		uint32_t mentions = 0;
 		int64_t coef = 0;
@@ -77,6 +77,18 @@ uint32_t tsr_contract_run(const tsr_loops *l, const tsr_contraction *k)
 			return loop->sym;
 	}
 	return TSR_NONE;
+}
+
+uint32_t tsr_contract_run(const tsr_loops *l, const tsr_contraction *k)
+{
+	enum { SHORTEST = 3 };
+	return side_by_side(l, k, k->a_value, TSR_CLASS_K, SHORTEST);
+}
+
+uint32_t tsr_contract_across(const tsr_loops *l, const tsr_contraction *k)
+{
+	enum { SHORTEST = 8 };
+	return side_by_side(l, k, k->b_value, TSR_CLASS_N, SHORTEST);
 }
 
 /* Which operand's order of memory a class follows: C for what is written, B's for what is summed, or A's where B has none. */
@@ -114,7 +126,7 @@ static void sort_axes(tsr_walks *x, tsr_side side)
 		}
 }
 
-/* The loop along which A's rows are read runs fastest. */
+/* The loop along which rows are read in place runs fastest. */
 static void run_last(tsr_walks *x, uint32_t run)
 {
 	for (uint32_t i = 0; i + 1 < x->n; i++)
@@ -150,7 +162,8 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 	const tsr_lin *index[TSR_SIDES] = { k->c_index, k->a_index, k->b_index };
 	bool plain[TSR_SIDES];
 	for (int side = 0; side < TSR_SIDES; side++) {
-		plain[side] = tsr_contract_plain(l, k, (tsr_side)side) && (side != TSR_SIDE_A || k->run == TSR_NONE);
+		plain[side] = tsr_contract_plain(l, k, (tsr_side)side) && (side != TSR_SIDE_A || k->run == TSR_NONE)
+			&& (side != TSR_SIDE_B || k->across == TSR_NONE);
 		buffers[side] = plain[side] ? l->buffers.at[id[side]] : NULL;
 	}
 	for (int cls = 0; cls < TSR_CLASSES; cls++) {
@@ -167,7 +180,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 				axis->known &= !plain[side] || stride_of(buffers[side], index[side], loop->sym, &axis->stride[side]);
 		}
 		sort_axes(x, leading_side((tsr_loop_class)cls, plain));
-		run_last(x, k->run);
+		run_last(x, cls == TSR_CLASS_N ? k->across : k->run);
 		x->nloops = x->n;
 		x->loop = TSR_NEW_N(arena, tsr_contract_loop, x->n + 1);
 		for (uint32_t i = 0; i < x->n; i++)

@@ -29,11 +29,11 @@ static size_t place(const shape *s, int n, int h, int w, int c, int size, int ch
 	return (((size_t)n * (size_t)size + (size_t)h) * (size_t)size + (size_t)w) * (size_t)channels + (size_t)c;
 }
 
-/* Of ours: forward kh kw c f, and so is the gradient; for the input's f kh kw c. */
+/* Of ours: forward kh kw c f, for both gradients f kh kw c. */
 static size_t weight(const shape *s, int f, int c, int i, int j)
 {
 	size_t k = (size_t)s->k;
-	if (s->kind == INPUT)
+	if (s->kind == INPUT || s->kind == WEIGHTS)
 		return (((size_t)f * k + (size_t)i) * k + (size_t)j) * (size_t)s->c + (size_t)c;
 	return (((size_t)i * k + (size_t)j) * (size_t)s->c + (size_t)c) * (size_t)s->f + (size_t)f;
 }
@@ -233,7 +233,7 @@ static sum at_result(const shape *s, const arrays *a, size_t e)
 static sum at_weight(const shape *s, const arrays *a, size_t e)
 {
 	sum t = {0};
-	int f = (int)(e % (size_t)s->f), c = (int)(e / (size_t)s->f) % s->c, tap = (int)(e / (size_t)s->f / (size_t)s->c);
+	int c = (int)(e % (size_t)s->c), tap = (int)(e / (size_t)s->c) % (s->k * s->k), f = (int)(e / (size_t)s->c) / (s->k * s->k);
 	for (int n = 0; n < s->n; n++)
 		for (int h = 0; h < s->o; h++)
 			for (int w = 0; w < s->o; w++) {

@@ -1,8 +1,8 @@
 """The convolutions of ResNet-50 (He et al., 2015; its strides in the 3 x 3 ones) against oneDNN, one thread and two: forward, with
 bias, residual and relu, and both gradients.
 
-Activations are n h w c on both sides.  Weights lie as each product reads them, `kh kw c f` forward and `f kh kw c` for the gradient of
-the input; oneDNN has its own layout for them, and what turns them into it is not counted."""
+Activations are n h w c on both sides.  Weights lie as each product reads them, `kh kw c f` forward and `f kh kw c` for both
+gradients; oneDNN has its own layout for them, and what turns them into it is not counted."""
 import os, subprocess
 from common import Missing, environment, geometric_mean
 
@@ -35,7 +35,7 @@ def function(name, kind, batch, shape):
         return (f'let%export {name} (x : "{x}") (w : "{k}, {k}, {c}, {f}") (b : "{f}") (r : "{y}") =\n'
                 f'  relu (x +* w "... | {window}; kh, kw, c, f => ... | oh, ow, f" + b + r)')
     if kind == 2:
-        return (f'let%export {name} (x : "{x}") (y : "{y}") =\n  let g = x +* y "n | {window}; n | oh, ow, f => kh, kw, c, f" [kh; kw] in\n'
+        return (f'let%export {name} (x : "{x}") (y : "{y}") =\n  let g = x +* y "n | {window}; n | oh, ow, f => f, kh, kw, c" [kh; kw] in\n'
                 f'  set_dim kh {k}; set_dim kw {k};\n  g')
     return f'let%export {name} (y : "{y}") (w : "{f}, {k}, {k}, {c}") = y +* w "... | oh, ow, f; f, kh, kw, c => ... | {window}"'
 
