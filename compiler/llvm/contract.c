@@ -474,34 +474,6 @@ static int64_t value_rows(engine *g, int64_t depth)
 	return width ? width * depth + g->k.lanes : 0;
 }
 
-static int64_t extent_of(const tsr_contraction *c, uint32_t sym)
-{
-	for (uint32_t i = 0; i < c->nloops; i++)
-		if (c->loops[i].sym == sym)
-			return c->loops[i].extent.k;
-	tsr_bug("no loop of the contraction is %u", sym);
-}
-
-static tsr_rows pointed_rows(engine *g, int64_t capacity)
-{
-	const tsr_contraction *c = g->c;
-	tsr_rows r = { .e = g->e, .value = c->a_value, .across = &g->walks[TSR_CLASS_M], .along = &g->walks[TSR_CLASS_K], .capacity = capacity, .mr = g->s->mr };
-	r.run = extent_of(c, c->run);
-	r.most = r.run < g->s->kc ? g->s->kc / r.run : 1;
-	r.zeros = tsr_rows_zeros(&g->k, r.run);
-	return r;
-}
-
-static tsr_rows rows_across(engine *g, int64_t depth)
-{
-	const tsr_contraction *c = g->c;
-	tsr_rows r = { .e = g->e, .value = c->b_value, .across = &g->walks[TSR_CLASS_K], .along = &g->walks[TSR_CLASS_N], .capacity = depth, .mr = 1 };
-	r.run = extent_of(c, c->across);
-	r.most = g->s->nc / r.run;
-	r.zeros = tsr_rows_zeros(&g->k, r.run);
-	return r;
-}
-
 static void work_space(engine *g)
 {
 	tsr_kit *k = &g->k;
@@ -520,9 +492,9 @@ static void work_space(engine *g)
 	int64_t rows_bytes = value_rows(g, depth) * k->elem_bytes;
 	tsr_rows *r = &g->pointed;
 	if (s->rows)
-		*r = pointed_rows(g, rows);
+		*r = tsr_rows_of(k, g->e, g->c, TSR_SIDE_A, g->walks, rows);
 	if (s->cols)
-		g->across = rows_across(g, depth);
+		g->across = tsr_rows_of(k, g->e, g->c, TSR_SIDE_B, g->walks, depth);
 	int64_t across = g->across.most * g->across.capacity * 8;
 	int64_t table = r->most * r->capacity * 8, list = r->mr ? (r->most + 1) * (r->capacity / r->mr) * 8 : 0;
 	if (packs_together(g)) {

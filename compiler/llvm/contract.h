@@ -109,11 +109,11 @@ typedef struct tsr_rows {
 	int64_t run, capacity, most;
 	uint32_t mr;
 } tsr_rows;
+/* All but the memory and the block; `walks`: per class. */
+tsr_rows tsr_rows_of(tsr_kit *k, tsr_emit *e, const tsr_contraction *c, tsr_side side, const tsr_walks *walks, int64_t capacity);
 void tsr_rows_emit(tsr_kit *k, const tsr_rows *r);
 /* The list of the panel that begins at this row of the block. */
 LLVMValueRef tsr_rows_list(tsr_kit *k, const tsr_rows *r, LLVMValueRef row);
-/* That many elements of 0, in memory. */
-LLVMValueRef tsr_rows_zeros(tsr_kit *k, int64_t elements);
 
 /* An operand that packing evaluates: its loops in the order in which positions count, and room for a panel's rows. The loops of
  * the batch are set; `from` and the groups of tsr_pack are not looked at. */

@@ -115,7 +115,8 @@ LLVMValueRef tsr_rows_list(tsr_kit *k, const tsr_rows *r, LLVMValueRef row)
 	return slot(k, k->i64, r->list, tsr_kit_mul(k, panel, tsr_kit_int(k, r->most + 1)));
 }
 
-LLVMValueRef tsr_rows_zeros(tsr_kit *k, int64_t elements)
+/* That many elements of 0, in memory. */
+static LLVMValueRef rows_zeros(tsr_kit *k, int64_t elements)
 {
 	static const char name[] = "tsr.zeros";
 	uint64_t bytes = (uint64_t)elements * k->elem_bytes;
@@ -133,4 +134,25 @@ LLVMValueRef tsr_rows_zeros(tsr_kit *k, int64_t elements)
 	}
 	LLVMSetValueName2(area, name, strlen(name));
 	return area;
+}
+
+static int64_t extent_of(const tsr_contraction *c, uint32_t sym)
+{
+	for (uint32_t i = 0; i < c->nloops; i++)
+		if (c->loops[i].sym == sym)
+			return c->loops[i].extent.k;
+	tsr_bug("no loop of the contraction is %u", sym);
+}
+
+tsr_rows tsr_rows_of(tsr_kit *k, tsr_emit *e, const tsr_contraction *c, tsr_side side, const tsr_walks *walks, int64_t capacity)
+{
+	bool a = side == TSR_SIDE_A;
+	const tsr_schedule *s = &c->schedule;
+	tsr_rows r = { .e = e, .value = a ? c->a_value : c->b_value, .across = &walks[a ? TSR_CLASS_M : TSR_CLASS_K],
+				   .along = &walks[a ? TSR_CLASS_K : TSR_CLASS_N], .capacity = capacity, .mr = a ? s->mr : 1 };
+	int64_t block = a ? s->kc : s->nc;
+	r.run = extent_of(c, a ? c->run : c->across);
+	r.most = r.run < block ? block / r.run : 1;
+	r.zeros = rows_zeros(k, r.run);
+	return r;
 }
