@@ -11,11 +11,14 @@
  *     for .. { let $s = start  for .. { [if guards] set $s = $s acc product }  store X = f($s) }
  *     for .. { update X acc= product }            for .. { store X = product }
  *
+ * A sum that does not depend on some loops of the target is taken once for all of them.
+ *
  * Products of narrow floats that are widened to be summed are taken of the widened factors.
  *
  * Sums of products are rounded as another order of summation would.  A maximum of sums keeps its bits: rounding is monotone, and sums are
  * taken in the order in which they were written; that order alone is split, so that what is compared with the maximum still finds it. */
 #include "factor.h"
+#include <string.h>
 
 enum { NOMINAL = 1000, LEAST_ROOM = 1 << 28, MOST_POINTS = 1 << 20 };       /* extent of a run-time size; elements; of a guard */
 
@@ -111,6 +114,7 @@ static bool local_form(tsr_sum *s, const tsr_stmts *body)
 		return false;
 	const tsr_expr *e = set->let.value, *x = e->op.args[0];
 	s->product = e->op.args[1];
+	s->minus = e->op.op == TSR_OP_SUB;
 	return s->product && x->kind == TSR_EXPR_LOCAL && x->local == set->let.local && set_accumulator(s, e->op.op, e->prec);
 }
 
@@ -260,8 +264,61 @@ static double room_for(tsr_sum *s)
 	return room;
 }
 
+static double points(const double *extents, uint64_t loops)
+{
+	double n = 1;
+	for (uint32_t i = 0; loops >> i && i < TSR_MOST_SUM_LOOPS; i++)
+		n *= loops >> i & 1 ? extents[i] : 1;
+	return n;
+}
+
+/* A last step whose sum does not depend on some loops of the target is taken once, and spread over them by one more step. */
+static const tsr_path *spread(tsr_arena *a, const tsr_sum *s, const tsr_path *path, const double *extents)
+{
+	const tsr_path_step *last = &path->steps[path->nsteps - 1];
+	uint64_t parts = 0;
+	for (uint32_t i = 0; i < last->nparts; i++)
+		parts |= last->parts[i] < s->nfactors ? s->facts[last->parts[i]].loops : path->steps[last->parts[i] - s->nfactors].keeps;
+	if (!(last->over & ~last->keeps) || points(extents, last->keeps & ~parts) < 2)
+		return path;
+	tsr_path *out = TSR_NEW(a, tsr_path);
+	*out = (tsr_path){path->nsteps + 1, TSR_NEW_N(a, tsr_path_step, path->nsteps + 1), path->operations - last->operations};
+	memcpy(out->steps, path->steps, path->nsteps * sizeof *path->steps);
+	tsr_path_step *sum = &out->steps[path->nsteps - 1], *all = &out->steps[path->nsteps];
+	sum->over = last->over & parts;
+	sum->keeps = last->keeps & parts;
+	sum->operations = last->operations * points(extents, sum->over) / points(extents, last->over);
+	*all = (tsr_path_step){.over = last->keeps, .keeps = last->keeps, .nparts = 1, .parts = TSR_NEW(a, uint32_t)};
+	*all->parts = s->nfactors + path->nsteps - 1;
+	out->operations += sum->operations;
+	return out;
+}
+
+typedef const tsr_path *(*tsr_plan)(tsr_arena *a, tsr_sum *s, const double *extents);
+
+static const tsr_path *tree(tsr_arena *a, tsr_sum *s, const double *extents)
+{
+	tsr_path_problem q = {s->nfactors, s->facts, extents, s->kept, s->over == TSR_OP_ADD, room_for(s)};
+	return spread(a, s, tsr_path_plan(a, &q), extents);
+}
+
+/* All factors in one step, but for the loops that repeat it. */
+static const tsr_path *once(tsr_arena *a, tsr_sum *s, const double *extents)
+{
+	tsr_path_problem q = {s->nfactors, s->facts, extents, s->kept, false, 0};
+	tsr_path *direct = TSR_NEW(a, tsr_path);
+	*direct = (tsr_path){1, TSR_NEW(a, tsr_path_step), tsr_path_direct(&q)};
+	*direct->steps = (tsr_path_step){.over = s->kept, .keeps = s->kept, .nparts = s->nfactors, .parts = TSR_NEW_N(a, uint32_t, s->nfactors + 1),
+		.operations = direct->operations};
+	for (uint32_t i = 0; i < s->nfactors; i++) {
+		direct->steps->over |= s->facts[i].loops;
+		direct->steps->parts[i] = i;
+	}
+	return spread(a, s, direct, extents);
+}
+
 /* Splits the kernel; the kernels that take its place are pushed to `out`. */
-static bool split(tsr_pass *p, tsr_loop_unit *unit, tsr_stmt *kernel, tsr_arena *scratch, tsr_stmts *out)
+static bool split(tsr_pass *p, tsr_loop_unit *unit, tsr_stmt *kernel, tsr_plan plan, tsr_arena *scratch, tsr_stmts *out)
 {
 	tsr_sum s = {.p = p, .unit = unit, .kernel = kernel};
 	double extents[TSR_MOST_SUM_LOOPS];
@@ -269,8 +326,7 @@ static bool split(tsr_pass *p, tsr_loop_unit *unit, tsr_stmt *kernel, tsr_arena 
 		return false;
 	for (uint32_t i = 0; i < s.nloops; i++)
 		extents[i] = extent(s.loop[i]->loop.extent);
-	tsr_path_problem q = {s.nfactors, s.facts, extents, s.kept, s.over == TSR_OP_ADD, room_for(&s)};
-	const tsr_path *path = tsr_path_plan(scratch, &q);
+	const tsr_path *path = plan(scratch, &s, extents);
 	if (path->nsteps == 1)
 		return false;
 	tsr_sum_build(&s, path, extents, scratch, out);
@@ -278,17 +334,28 @@ static bool split(tsr_pass *p, tsr_loop_unit *unit, tsr_stmt *kernel, tsr_arena 
 	return true;
 }
 
-void tsr_pass_factor(tsr_pass *p)
+static void split_all(tsr_pass *p, tsr_plan plan)
 {
 	for (uint32_t u = 0; u < p->l->units.n; u++) {
 		tsr_loop_unit *unit = p->l->units.at[u];
 		tsr_stmts out = {0};
 		for (uint32_t i = 0; i < unit->body.n; i++) {
 			tsr_arena *scratch = tsr_arena_new();
-			if (!split(p, unit, unit->body.at[i], scratch, &out))
+			if (!split(p, unit, unit->body.at[i], plan, scratch, &out))
 				tsr_push(p->arena, &out, unit->body.at[i]);
 			tsr_arena_free(scratch);
 		}
 		unit->body = out;
 	}
+}
+
+void tsr_pass_factor(tsr_pass *p) { split_all(p, tree); }
+
+void tsr_pass_spread(tsr_pass *p)
+{
+	split_all(p, once);
+	if (!p->changes)
+		return;
+	tsr_pass_reduce(p);              /* the sums are new */
+	tsr_pass_virtual(p);             /* what is spread over the target need not be stored */
 }

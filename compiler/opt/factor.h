@@ -14,6 +14,7 @@ typedef struct tsr_sum {
 	tsr_stmt *guard;
 	tsr_expr *product;
 	tsr_acc acc;                 /* SUB adds */
+	bool minus;                  /* the local form subtracts */
 	tsr_op over;
 	uint32_t nloops;
 	tsr_stmt *loop[TSR_MOST_SUM_LOOPS];

@@ -172,7 +172,7 @@ static tsr_stmts alone(builder *b, tsr_stmt *s)
 }
 
 /* The statements that collect `product` over the loops order[from .. n - 1] in a local and store or update with it. */
-static tsr_stmts collected(builder *b, tsr_stmt *let, tsr_stmt *out, uint32_t from, uint32_t n, const uint32_t *order, const uint32_t *syms,
+static tsr_stmts collected(builder *b, tsr_op op, tsr_stmt *let, tsr_stmt *out, uint32_t from, uint32_t n, const uint32_t *order, const uint32_t *syms,
                            tsr_expr *product)
 {
 	tsr_arena *a = b->s->p->arena;
@@ -180,7 +180,7 @@ static tsr_stmts collected(builder *b, tsr_stmt *let, tsr_stmt *out, uint32_t fr
 	tsr_stmt *set = tsr_stmt_new(a, TSR_STMT_SET, out->span);
 	set->let.local = local;
 	set->let.prec = let->let.prec;
-	set->let.value = tsr_expr_op(a, tsr_acc_get(b->s->acc)->op, let->let.prec, tsr_expr_local(a, local, let->let.prec), product, NULL);
+	set->let.value = tsr_expr_op(a, op, let->let.prec, tsr_expr_local(a, local, let->let.prec), product, NULL);
 	for (uint32_t i = n; i-- > from;)
 		set = loop_around(b, order[i], syms[order[i]], TSR_FOR_REDUCE, alone(b, set));
 	tsr_stmts body = alone(b, let);
@@ -333,7 +333,7 @@ static void build_step(builder *b, uint32_t at)
 		let->let.value = tsr_expr_const(a, tsr_scalar_of(let->let.prec, tsr_acc_get(s->acc)->neutral));
 		tsr_expr *product = store->store.value;
 		store->store.value = tsr_expr_local(a, let->let.local, let->let.prec);
-		body = collected(b, let, store, r->naxes, r->nloops, r->loop, syms, product);
+		body = collected(b, tsr_acc_get(s->acc)->op, let, store, r->naxes, r->nloops, r->loop, syms, product);
 	}
 	for (uint32_t i = r->naxes; i-- > 0;)
 		body = alone(b, loop_around(b, r->loop[i], syms[r->loop[i]], TSR_FOR_PARALLEL, body));
@@ -373,6 +373,7 @@ static void build_target(builder *b)
 	for (uint32_t i = 0; i < s->nloops; i++)
 		syms[i] = s->loop[i]->loop.sym;
 	tsr_expr *product = product_of(b, step, syms);
+	tsr_op last = s->minus ? TSR_OP_SUB : tsr_acc_get(s->acc)->op;
 	uint64_t summed = step->over & ~step->keeps, around = s->let ? step->keeps : step->over;
 	uint32_t nsummed = 0, order[TSR_MOST_SUM_LOOPS];
 	for (uint32_t i = 0; i < s->nloops; i++)
@@ -380,10 +381,10 @@ static void build_target(builder *b)
 			order[nsummed++] = i;
 	tsr_stmts body = alone(b, s->out);
 	if (s->let && summed) {
-		body = collected(b, s->let, s->out, 0, nsummed, order, syms, product);
+		body = collected(b, last, s->let, s->out, 0, nsummed, order, syms, product);
 	} else if (s->let) {
-		if (!is_neutral(s->let->let.value, s->acc))
-			product = tsr_expr_op(a, tsr_acc_get(s->acc)->op, product->prec, s->let->let.value, product, NULL);
+		if (s->minus || !is_neutral(s->let->let.value, s->acc))
+			product = tsr_expr_op(a, last, product->prec, s->let->let.value, product, NULL);
 		replacement r = {b, s->let->let.local, product};
 		s->out->store.value = tsr_expr_rewrite(s->out->store.value, replace_local, &r);
 	} else {
