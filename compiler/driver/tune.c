@@ -195,7 +195,7 @@ static int64_t whole(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
 static void offer(const tuner *t, const job *j, candidates *c, tsr_schedule s)
 {
 	s.mc = whole(s.mc, s.mr);
-	s.nc = whole(s.nc, s.nr);
+	s.nc = j->model.cols ? j->model.nc : whole(s.nc, s.nr);
 	bool there = c->n == MOST_CANDIDATES;
 	for (uint32_t i = 0; i < c->n; i++)
 		there |= same(&c->at[i], &s);

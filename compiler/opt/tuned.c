@@ -53,7 +53,7 @@ const char *tsr_schedule_key(const tsr_loops *l, const tsr_contraction *k, const
 		if (!walks_text(&t, names[cls], &v.cls[cls]))
 			return NULL;
 	tsr_text_addf(&t, " | a %s | b %s", k->schedule.rows ? "rows" : tsr_contract_plain(l, k, TSR_SIDE_A) ? "plain" : "computed",
-		tsr_contract_plain(l, k, TSR_SIDE_B) ? "plain" : "computed");
+		k->schedule.cols ? "rows" : tsr_contract_plain(l, k, TSR_SIDE_B) ? "plain" : "computed");
 	return tsr_intern(l->tc->names, tsr_text_str(&t));
 }
 
@@ -66,12 +66,14 @@ const char *tsr_schedule_unfit(const tsr_schedule *s, const tsr_schedule *model,
 		return "the tile is none of this target";
 	if (s->mr * vecs + vecs + 1 > target->vector_registers)
 		return "the tile does not fit the registers";
-	if (s->mc < 1 || s->mc % s->mr || s->nc < 1 || s->nc % s->nr || s->kc < 1 || s->kc > MOST_DEPTH || s->mc > MOST_BLOCK || s->nc > MOST_BLOCK)
+	if (s->mc < 1 || s->mc % s->mr || s->nc < 1 || (!model->cols && s->nc % s->nr) || s->kc < 1 || s->kc > MOST_DEPTH || s->mc > MOST_BLOCK || s->nc > MOST_BLOCK)
 		return "the blocks are not whole tiles of a sensible number";
 	if ((model->must_a && !s->pack_a) || (model->must_b && !s->pack_b))
 		return "an operand that cannot be read in place is not packed";
 	if (model->rows && (s->pack_a || s->kc != model->kc || s->mc > model->mc + s->mr))
 		return "rows that are read in place allow no packing of A and no other depth";
+	if (model->cols && (s->pack_b || s->nc != model->nc))
+		return "rows of B that are read in place allow no packing of it and no other columns";
 	return NULL;
 }
 
@@ -211,8 +213,8 @@ bool tsr_schedules_apply(tsr_schedules *s, const tsr_loops *l, tsr_contraction *
 	}
 	tsr_schedule made = r->schedule;
 	made.form = key;
-	made.rows = k->schedule.rows, made.must_a = k->schedule.must_a, made.must_b = k->schedule.must_b;
-	made.reason = made.rows ? "tuned: A's rows in place" : made.pack_a && made.pack_b ? "tuned: pack both" : made.pack_b ? "tuned: pack B"
+	made.rows = k->schedule.rows, made.cols = k->schedule.cols, made.must_a = k->schedule.must_a, made.must_b = k->schedule.must_b;
+	made.reason = made.cols ? "tuned: B's rows in place" : made.rows ? "tuned: A's rows in place" : made.pack_a && made.pack_b ? "tuned: pack both" : made.pack_b ? "tuned: pack B"
 		: made.pack_a ? "tuned: pack A" : "tuned: no packing";
 	k->schedule = made;
 	return true;

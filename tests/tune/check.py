@@ -110,9 +110,12 @@ def any_schedule(tsrc, folder, seed, programs):
                     m -= 1
                 pack = {"pack both": "ab", "pack A": "ab", "pack B": rng.choice(["b", "ab"])}.get(how, rng.choice(["none", "a", "b", "ab"]))
                 depth, rows = rng.choice([1, 2, 3, 7, 16, 64, 65, 200, 384]), m * rng.randint(1, 5)
-                if "rows in place" in how:
+                cols = n * lanes * rng.randint(1, 3)
+                if "B's rows in place" in how:
+                    pack, cols = rng.choice(["none", "a"]) if "pack A" not in how else "a", tile[3]
+                elif "rows in place" in how:
                     pack, depth, rows = "b" if "pack B" in how else "none", tile[4], max(m, min(rows, tile[2] // m * m))
-                text += line(form, (m, n * lanes), (rows, n * lanes * rng.randint(1, 3), depth), pack)
+                text += line(form, (m, n * lanes), (rows, cols, depth), pack)
             file = written(folder, "drawn", text)
             used += sum(how.startswith("tuned: ") for _, _, how in scheduled(tsrc, source, file, "--cpu=" + cpu))
             bad = judge.problem or judge.wrong("-O2", "--cpu=" + cpu, "--schedules", file)
