@@ -19,7 +19,8 @@
 
 enum { LEAST_ROWS = 16, MOST_ROWS = 128, LEAST_SHARED = 8 };
 #define EACH_BYTE 0.1                /* nanoseconds, beyond the caches */
-#define EACH_NEAR_BYTE 0.02          /* in one of them */
+#define EACH_NEAR_BYTE 0.02          /* in the second cache */
+#define EACH_THIRD_BYTE 0.04         /* in the third */
 #define EACH_PACKED 0.3              /* of an element */
 
 /* ---- what the axes of X are to each kernel ------------------------------------------------------------------------------- */
@@ -352,16 +353,23 @@ static bool strips_apart(const tsr_strip *g)
  * would fetch it first, and not read back; what it passes on need not be read back. */
 static double gain(tsr_strip *g)
 {
-	int64_t bytes = 0, passed = 0, l2 = g->p->target->l2;
+	int64_t bytes = 0, passed = 0, best = 0;
+	double most = 0;
 	for (uint32_t i = 0; i < g->kept.n; i++)
 		bytes += tsr_buffer_bytes(g->p->l->buffers.at[g->kept.at[i]]);
 	for (uint32_t i = 0; i < g->passed.n; i++)
 		passed += who_touches(g, g->passed.at[i]).members > 1 ? tsr_buffer_bytes(g->p->l->buffers.at[g->passed.at[i]]) : 0;
-	int64_t row = (bytes + passed) / shared_iterations(g, true), rows = row ? l2 / 2 / row : 0;
-	rows = rows < LEAST_ROWS ? LEAST_ROWS : rows > MOST_ROWS ? MOST_ROWS : rows;
-	g->rows = even_rows(g->extent, rows);
-	bool divisible = g->p->options->threads == TSR_THREADS_NONE || shared_iterations(g, false) >= LEAST_SHARED || strips_apart(g);
-	return divisible && bytes > l2 && g->rows * row <= 2 * l2 ? EACH_BYTE * (double)(3 * bytes + passed) - cost(g) : 0;
+	double row = (double)(bytes + passed) / (double)shared_iterations(g, true), travels = (double)(3 * bytes + passed);
+	for (int64_t rows = MOST_ROWS; rows >= LEAST_ROWS && bytes > g->p->target->l2; rows /= 2) {
+		g->rows = even_rows(g->extent, rows);
+		double strip = row * (double)g->rows, left = strip <= (double)g->p->target->l2 ? 0 : EACH_THIRD_BYTE;
+		bool divisible = g->p->options->threads == TSR_THREADS_NONE || shared_iterations(g, false) >= LEAST_SHARED || strips_apart(g);
+		double here = (EACH_BYTE - left) * travels - cost(g);
+		if (divisible && strip <= 4 * (double)g->p->target->l3 && here > most)
+			most = here, best = g->rows;
+	}
+	g->rows = best;
+	return most;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------------------------------------------- */
