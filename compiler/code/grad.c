@@ -100,6 +100,7 @@ void tsr_code_zero_grads(tsr_builder *b, tsr_tensor_id root)
 		zero->kind = TSR_RHS_CONST;
 		zero->span = t->span;
 		zero->prec = TSR_PREC_F32;
+		zero->value = tsr_number_real(0);
 		tsr_assign a = {.span = t->span, .target = {t->id, TSR_PART_GRAD, 0, t->span}, .acc = TSR_ACC_SET, .clear = true, .rhs = zero,
 			.record = own_record(b, t)};
 		tsr_code_add(b, &a);

@@ -10,7 +10,7 @@ static bool is_zeroing(const tsr_graph *g, const tsr_step *s)
 	if (s->kind != TSR_STEP_ASSIGN || s->assign.a.acc != TSR_ACC_SET || s->assign.a.target.part != TSR_PART_GRAD)
 		return false;
 	const tsr_assign *a = &s->assign.a;
-	return a->rhs->kind == TSR_RHS_CONST && a->rhs->value == 0 && a->target.slot >= 0 && s->assign.proj->npieces == 1
+	return a->rhs->kind == TSR_RHS_CONST && tsr_number_double(a->rhs->value) == 0 && a->target.slot >= 0 && s->assign.proj->npieces == 1
 		&& tsr_proj_surjective(g, s->assign.proj, (uint32_t)a->target.slot);
 }
 

@@ -27,9 +27,9 @@ static void rhs(tsr_text *t, const tsr_graph *g, const tsr_rhs *r)
 		return;
 	case TSR_RHS_CONST:
 		if (tsr_prec_is_float(r->prec))
-			tsr_text_float(t, r->value);
+			tsr_text_float(t, tsr_number_double(r->value));
 		else
-			tsr_text_addf(t, "%lld", (long long)r->value);
+			tsr_text_addf(t, "%lld", (long long)tsr_number_in(TSR_PREC_I64, r->value).i);
 		return;
 	case TSR_RHS_OP:
 		tsr_text_addf(t, "%s(", tsr_op_get(r->op.op)->name);

@@ -10,6 +10,7 @@
 #ifndef TSR_CONFIG_CONFIG_H
 #define TSR_CONFIG_CONFIG_H
 #include "../base/map.h"
+#include "../ops/ops.h"
 #include "../syntax/ast.h"
 
 typedef struct tsr_eval tsr_eval;            /* the evaluator: one per elaboration */
@@ -72,6 +73,8 @@ tsr_value tsr_value_tensor(uint32_t id);
 
 static inline bool tsr_value_is_poison(tsr_value v) { return v.kind == TSR_VALUE_POISON; }
 static inline bool tsr_value_is_number(tsr_value v) { return v.kind == TSR_VALUE_INT || v.kind == TSR_VALUE_FLOAT; }
+/* As it was written; a bool is 0 or 1. */
+static inline tsr_scalar tsr_value_scalar(tsr_value v) { return v.kind == TSR_VALUE_FLOAT ? tsr_number_real(v.real) : tsr_number_whole(v.integer); }
 static inline double tsr_value_number(tsr_value v) { return v.kind == TSR_VALUE_INT ? (double)v.integer : v.real; }
 /* "an int", "a tensor": for messages. */
 const char *tsr_value_kind_name(tsr_value v);

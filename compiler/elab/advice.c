@@ -88,8 +88,8 @@ static void check_rhs(const positions *p, const tsr_rhs *r)
 	if (r->op.op != TSR_OP_AT)
 		return;
 	tsr_span site = p->g->records.at[p->a->record]->site;
-	if (index->kind == TSR_RHS_CONST && index->value != floor(index->value))
-		tsr_report(p->g->tc, TSR_E_ARGUMENTS, site, "positions are whole numbers; %g is none", index->value);
+	if (index->kind == TSR_RHS_CONST && index->value.prec == TSR_PREC_F64 && index->value.d != floor(index->value.d))
+		tsr_report(p->g->tc, TSR_E_ARGUMENTS, site, "positions are whole numbers; %g is none", index->value.d);
 	else if (index->kind != TSR_RHS_CONST && tsr_prec_is_float(index->prec))
 		tsr_report(p->g->tc, TSR_E_ARGUMENTS, site, "positions are whole numbers; %s %s",
 		           index->kind == TSR_RHS_OPERAND ? tsr_format(p->g->tc->arena, "`%s` holds", tsr_tensor_get(p->g, index->operand.tensor)->name)

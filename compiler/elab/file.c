@@ -242,14 +242,15 @@ static tsr_value embed(const tsr_call *c)
 	uint64_t count = 1;
 	for (int32_t i = 0; i < d.header.rank; i++)
 		count *= (uint64_t)d.header.dims[i];
-	double *values = TSR_NEW_N(el->arena, double, count + 1);
-	bool floats = tsr_prec_is_float((tsr_prec)d.header.prec);
+	tsr_cell *values = TSR_NEW_N(el->arena, tsr_cell, count + 1);
+	bool whole = !tsr_prec_is_float((tsr_prec)d.header.prec);
 	for (uint64_t i = 0; i < count; i++)
-		values[i] = floats ? tsr_element_f64(raw, d.header.prec, (int64_t)i) : (double)tsr_element_i64(raw, d.header.prec, (int64_t)i);
+		values[i] = whole ? (tsr_cell){.i = tsr_element_i64(raw, d.header.prec, (int64_t)i)}
+			: (tsr_cell){.d = tsr_element_f64(raw, d.header.prec, (int64_t)i)};
 	free(raw);
 	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_LITERAL, c->site);
 	t->shape = shape;
-	t->literal.data = values;
+	t->literal.data = (tsr_numbers){whole, values};
 	t->literal.count = count;
 	t->prec = (tsr_prec)d.header.prec;
 	t->prec_fixed = true;

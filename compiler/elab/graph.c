@@ -149,8 +149,11 @@ static tsr_code_id code_new(tsr_graph *g, tsr_name name, tsr_span span, tsr_code
 tsr_code_id tsr_elab_code(tsr_graph *g, tsr_codetree *tree, tsr_name name, tsr_span span)
 {
 	tsr_map_entry *e = tsr_map_put(&g->elab->code_ids, tsr_key(tree));
-	if (!e->value.i)
+	if (!e->value.i) {
 		e->value.i = code_new(g, name, span, tree) + 1;
+		if (g->settled)
+			tsr_prec_settle_code(g, tree);
+	}
 	return (tsr_code_id)(e->value.i - 1);
 }
 
@@ -171,15 +174,15 @@ tsr_eval *tsr_elab_evaluator(tsr_graph *g) { return g->elab->ev; }
 
 /* ---- every assignment ------------------------------------------------------------------------------------------------ */
 
-static void each_in_code(tsr_codetree *c, tsr_assign_visit visit, void *data)
+void tsr_code_each_assign(tsr_codetree *c, tsr_assign_visit visit, void *data)
 {
 	switch (c->kind) {
 	case TSR_CODE_SEQ:
 		for (uint32_t i = 0; i < c->seq.n; i++)
-			each_in_code(c->seq.at[i], visit, data);
+			tsr_code_each_assign(c->seq.at[i], visit, data);
 		return;
 	case TSR_CODE_ASSIGN: visit(data, &c->assign); return;
-	case TSR_CODE_COMMENT: each_in_code(c->comment.body, visit, data); return;
+	case TSR_CODE_COMMENT: tsr_code_each_assign(c->comment.body, visit, data); return;
 	case TSR_CODE_FORWARD: case TSR_CODE_BACKPROP: case TSR_CODE_ZERO_GRADS: case TSR_CODE_FETCH: return;
 	}
 }
@@ -196,7 +199,7 @@ void tsr_graph_each_assign(tsr_graph *g, tsr_assign_visit visit, void *data)
 			visit(data, &t->op.backward->v.at[k]);
 	}
 	for (uint32_t i = 0; i < g->codes.n; i++)
-		each_in_code(g->codes.at[i]->tree, visit, data);
+		tsr_code_each_assign(g->codes.at[i]->tree, visit, data);
 }
 
 /* ---- closing ----------------------------------------------------------------------------------------------------------- */

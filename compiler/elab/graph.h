@@ -59,8 +59,8 @@ typedef struct tsr_tensor {
 			bool apart;          /* no two operands may be read at one point */
 		} op;
 		struct { tsr_tensor_id init; } param;                        /* TSR_NONE: none needed (data given) */
-		struct { void *data; uint64_t count; bool integer; } literal;  /* doubles, in memory order; converted to prec when emitted */
-		struct { double value; bool integer; } fill;                 /* integer: written without a point */
+		struct { tsr_numbers data; uint64_t count; bool integer; } literal;    /* in memory order; converted to prec when emitted */
+		struct { tsr_scalar value; bool integer; } fill;             /* integer: written without a point */
 		struct { tsr_name key; } random;                             /* name that keys the stream */
 		tsr_data_file *file;
 		struct { tsr_number_id number; } number;
@@ -105,7 +105,7 @@ struct tsr_rhs {
 	tsr_prec prec;               /* of the result; CONST: F32 unless an integer literal met integers */
 	union {
 		tsr_operand operand;
-		double value;
+		tsr_scalar value;        /* CONST: a number before it has a precision */
 		struct { tsr_op op; tsr_rhs *args[3]; tsr_prec operand_prec; } op;
 		tsr_rhs *converted;
 	};
@@ -178,6 +178,7 @@ typedef struct tsr_graph {
 	TSR_VEC(tsr_codedef *) codes;
 	TSR_VEC(tsr_number *) numbers;
 	TSR_VEC(tsr_tensor_id) params;       /* in creation order; initialised in this order before main */
+	bool settled;                        /* the precisions of all that is there */
 	tsr_code_id init;                    /* code that initialises parameters */
 	struct tsr_main *main;               /* let%main, for host/; NULL when the program has none */
 	TSR_VEC(tsr_export *) exports;

@@ -12,7 +12,7 @@ typedef struct reader {
 	struct { tsr_kind kind; uint32_t n; tsr_name basis; tsr_span span; } axis[MAX_DEPTH];
 	bool measured;                           /* the first leaf was reached: depth is known */
 	tsr_prec prec;
-	TSR_VEC(double) data;                    /* in nesting order */
+	TSR_VEC(tsr_scalar) data;                /* in nesting order */
 	bool integer, boolean;
 	bool tensors, others;                    /* leaves that are no numbers */
 	tsr_values leaves;
@@ -64,8 +64,7 @@ static void add_leaf(reader *r, const tsr_ast *e, uint32_t depth)
 	r->others |= !number && v.kind != TSR_VALUE_TENSOR && v.kind != TSR_VALUE_NUMBER && v.kind != TSR_VALUE_LABEL;
 	r->integer &= v.kind == TSR_VALUE_INT;
 	r->boolean &= v.kind == TSR_VALUE_BOOL;
-	double x = !number ? 0 : v.kind == TSR_VALUE_FLOAT ? v.real : (double)v.integer;
-	tsr_push(r->el->arena, &r->data, x);
+	tsr_push(r->el->arena, &r->data, number ? tsr_value_scalar(v) : tsr_number_whole(0));
 }
 
 static void read_into(reader *r, const tsr_ast *e, uint32_t depth)
@@ -108,7 +107,7 @@ static void read_into(reader *r, const tsr_ast *e, uint32_t depth)
 }
 
 /* Data in nesting order to memory order: batch, output, input. */
-static double *in_memory_order(reader *r)
+static tsr_numbers in_memory_order(reader *r)
 {
 	static const tsr_kind order[] = {TSR_BATCH, TSR_OUTPUT, TSR_INPUT};
 	uint64_t stride[MAX_DEPTH], at = 1;
@@ -118,20 +117,24 @@ static double *in_memory_order(reader *r)
 				stride[i] = at;
 				at *= r->axis[i].n;
 			}
-	double *out = TSR_NEW_N(r->el->arena, double, r->data.n + 1);
+	tsr_cell *out = TSR_NEW_N(r->el->arena, tsr_cell, r->data.n + 1);
+	bool whole = true;
+	for (uint32_t j = 0; j < r->data.n; j++)
+		whole &= r->data.at[j].prec == TSR_PREC_I64;
 	uint32_t index[MAX_DEPTH] = {0};
 	for (uint32_t j = 0; j < r->data.n; j++) {
 		uint64_t to = 0;
 		for (uint32_t i = 0; i < r->depth; i++)
 			to += index[i] * stride[i];
-		out[to] = r->data.at[j];
+		tsr_scalar x = r->data.at[j];
+		out[to] = whole ? (tsr_cell){.i = x.i} : (tsr_cell){.d = tsr_number_double(x)};
 		for (uint32_t i = r->depth; i-- > 0;) {
 			if (++index[i] < r->axis[i].n)
 				break;
 			index[i] = 0;
 		}
 	}
-	return out;
+	return (tsr_numbers){whole, out};
 }
 
 static tsr_value literal_tensor(reader *r, tsr_span span)
@@ -223,7 +226,7 @@ static tsr_value tagged(tsr_eval *ev, const tsr_env *env, const tsr_ast *e)
 		r.axis[0].kind = TSR_OUTPUT;
 		r.axis[0].n = 1;
 		r.axis[0].basis = e->tagged.tag;
-		tsr_push(el->arena, &r.data, tsr_value_number(v));
+		tsr_push(el->arena, &r.data, tsr_value_scalar(v));
 		return literal_tensor(&r, e->span);
 	}
 	if (!precision) {
@@ -276,7 +279,7 @@ static bool read_list(reader *r, tsr_value v, uint32_t depth, tsr_span span)
 		if (!tsr_value_is_number(v) || depth != r->depth)
 			return false;
 		r->integer &= v.kind == TSR_VALUE_INT;
-		tsr_push(r->el->arena, &r->data, tsr_value_number(v));
+		tsr_push(r->el->arena, &r->data, tsr_value_scalar(v));
 		return true;
 	}
 	if (depth == MAX_DEPTH || v.items.n == 0)

@@ -24,7 +24,7 @@ static tsr_tensor_id lift_number(tsr_elab *el, tsr_value v, tsr_span span)
 {
 	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_FILL, span);
 	t->shape = scalar_shape(el);
-	t->fill.value = v.kind == TSR_VALUE_FLOAT ? v.real : (double)v.integer;
+	t->fill.value = tsr_value_scalar(v);
 	t->fill.integer = v.kind == TSR_VALUE_INT;
 	if (v.kind == TSR_VALUE_BOOL) {
 		t->prec = TSR_PREC_BOOL;
@@ -99,11 +99,11 @@ static bool on_numbers(tsr_elab *el, const tsr_operation *op, const tsr_value *o
 	if (!r || r->kind != TSR_RHS_CONST)
 		return false;
 	if (r->prec == TSR_PREC_BOOL)
-		*out = tsr_value_bool(r->value != 0);
-	else if (r->prec == TSR_PREC_NONE && fabs(r->value) < 9e15)
-		*out = tsr_value_int((int64_t)r->value);
+		*out = tsr_value_bool(r->value.i != 0);
+	else if (r->value.prec == TSR_PREC_I64)
+		*out = tsr_value_int(r->value.i);
 	else
-		*out = tsr_value_float(r->value);
+		*out = tsr_value_float(r->value.d);
 	return true;
 }
 

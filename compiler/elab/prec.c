@@ -177,8 +177,17 @@ void tsr_prec_infer(tsr_graph *g)
 	}
 	for (uint32_t i = 0; i < g->codes.n; i++)
 		infer_code(&in, g->codes.at[i]->tree);
+	for (uint32_t i = 0; i < g->elab->codes.n; i++)          /* what let%main runs is no code of the graph yet */
+		infer_code(&in, g->elab->codes.at[i].tree);
 	for (uint32_t i = 0; i < g->tensors.n; i++)
 		if (g->tensors.at[i]->prec == TSR_PREC_NONE)
 			g->tensors.at[i]->prec = in.demand[i] != TSR_PREC_NONE ? in.demand[i] : TSR_PREC_F32;
 	tsr_graph_each_assign(g, settle_assign, &in);
+	g->settled = true;
+}
+
+void tsr_prec_settle_code(tsr_graph *g, tsr_codetree *code)
+{
+	infer in = {g, NULL};
+	tsr_code_each_assign(code, settle_assign, &in);
 }

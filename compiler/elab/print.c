@@ -35,7 +35,7 @@ static void print_rhs(const tsr_graph *g, const tsr_rhs *r, FILE *out)
 {
 	switch (r->kind) {
 	case TSR_RHS_OPERAND: print_operand(g, &r->operand, out); return;
-	case TSR_RHS_CONST: fprintf(out, "%.9g", r->value); return;
+	case TSR_RHS_CONST: fputs(tsr_number_str(g->tc->arena, r->value, 9), out); return;
 	case TSR_RHS_CONVERT:
 		fprintf(out, "%s(", tsr_prec_name(r->prec));
 		print_rhs(g, r->converted, out);
@@ -90,7 +90,7 @@ static void print_tensor(const tsr_graph *g, const tsr_tensor *t, FILE *out)
 	fprintf(out, "%s%s%s  %s%s%s%s", t->name, closed ? " : " : "", closed ? shape : "", kind_name(t->kind), t->prec ? " " : "",
 	        t->prec ? tsr_prec_name(t->prec) : "", t->differentiable ? " grad" : "");
 	if (t->kind == TSR_TENSOR_FILL)
-		fprintf(out, " %.9g", t->fill.value);
+		fprintf(out, " %s", tsr_number_str(g->tc->arena, t->fill.value, 9));
 	if (t->kind == TSR_TENSOR_OP)
 		fprintf(out, " `%s`", t->op.op);
 	if (t->kind == TSR_TENSOR_OP && t->op.record != TSR_NONE)

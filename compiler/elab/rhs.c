@@ -9,7 +9,7 @@ tsr_rhs *tsr_rhs_const(tsr_elab *el, tsr_value v, tsr_span span)
 	tsr_rhs *r = TSR_NEW(el->arena, tsr_rhs);
 	r->kind = TSR_RHS_CONST;
 	r->span = span;
-	r->value = v.kind == TSR_VALUE_FLOAT ? v.real : (double)v.integer;
+	r->value = tsr_value_scalar(v);
 	r->prec = v.kind == TSR_VALUE_FLOAT ? TSR_PREC_F32 : v.kind == TSR_VALUE_BOOL ? TSR_PREC_BOOL : TSR_PREC_NONE;
 	return r;
 }
@@ -38,14 +38,14 @@ static bool fold(tsr_elab *el, tsr_op op, uint32_t n, tsr_rhs **args, tsr_span s
 	tsr_prec p = integers ? tsr_op_operand_prec(op, precs) : TSR_PREC_F64;
 	p = tsr_prec_is_float(p) ? TSR_PREC_F64 : p;
 	for (uint32_t i = 0; i < n; i++)
-		x[i] = tsr_scalar_of(op == TSR_OP_WHERE && i == 0 ? TSR_PREC_BOOL : p, args[i]->value);
-	if ((op == TSR_OP_IDIV || op == TSR_OP_MOD) && args[1]->value == 0)
+		x[i] = tsr_number_in(op == TSR_OP_WHERE && i == 0 ? TSR_PREC_BOOL : p, args[i]->value);
+	if ((op == TSR_OP_IDIV || op == TSR_OP_MOD) && tsr_number_double(args[1]->value) == 0)
 		return false;
 	tsr_scalar y = tsr_op_apply(op, p, x);
 	tsr_rhs *r = TSR_NEW(el->arena, tsr_rhs);
 	r->kind = TSR_RHS_CONST;
 	r->span = span;
-	r->value = tsr_prec_is_float(y.prec) ? y.d : (double)y.i;
+	r->value = tsr_prec_is_float(y.prec) ? tsr_number_real(y.d) : tsr_number_whole(y.i);
 	r->prec = tsr_prec_is_float(y.prec) ? TSR_PREC_F32 : y.prec == TSR_PREC_BOOL ? TSR_PREC_BOOL : TSR_PREC_NONE;
 	*out = r;
 	return true;

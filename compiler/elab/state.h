@@ -209,6 +209,7 @@ bool tsr_elab_taint(tsr_graph *g);
 
 /* prec.c */
 void tsr_prec_infer(tsr_graph *g);
+void tsr_prec_settle_code(tsr_graph *g, tsr_codetree *code);      /* of code that the graph gets afterwards */
 /* extent.c: reports, and poisons, a closed tensor that no memory holds. */
 void tsr_elab_check_extent(tsr_graph *g, tsr_tensor *t);
 /* annotated.c: reports, and poisons, a closed result that its annotation stretches. */
@@ -220,4 +221,5 @@ tsr_prec tsr_tensor_grad_prec(const tsr_tensor *t);
 /* Calls `visit` for every assignment of the graph: of operations, of code, of parameters' initialisation. */
 typedef void (*tsr_assign_visit)(void *data, tsr_assign *a);
 void tsr_graph_each_assign(tsr_graph *g, tsr_assign_visit visit, void *data);
+void tsr_code_each_assign(tsr_codetree *c, tsr_assign_visit visit, void *data);
 #endif

@@ -15,7 +15,7 @@ static tsr_value fill(const tsr_call *c)
 		return tsr_eval_type_error(c->ev, c->spans[0], "a number", v);
 	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_FILL, c->site);
 	t->shape = tsr_elab_fresh(el);
-	t->fill.value = v.kind == TSR_VALUE_FLOAT ? v.real : (double)v.integer;
+	t->fill.value = tsr_value_scalar(v);
 	t->fill.integer = v.kind == TSR_VALUE_INT;
 	if (v.kind == TSR_VALUE_BOOL) {
 		t->prec = TSR_PREC_BOOL;

@@ -16,14 +16,6 @@ static const tsr_file_format *format_named(const char *name)
 	return &tsr_format_any;
 }
 
-static void *literal(tsr_interp *in, const tsr_buffer *b)
-{
-	char *data = tsr_alloc(in->arena, b->count * tsr_prec_bytes(b->prec) + 1);
-	for (uint64_t i = 0; i < b->count; i++)
-		tsr_element_set_f64(data, (int32_t)b->prec, (int64_t)i, b->data[i]);
-	return data;
-}
-
 static void describe(tsr_interp *in, const tsr_buffer *b, tsr_buffer_info *info)
 {
 	int64_t *dims = TSR_NEW_N(in->arena, int64_t, b->rank + 1);
@@ -37,8 +29,8 @@ static void describe(tsr_interp *in, const tsr_buffer *b, tsr_buffer_info *info)
 	info->rank = b->rank;
 	info->prec = (int32_t)b->prec;
 	info->kind = b->kind == TSR_BUFFER_PARAM ? TSR_ROLE_PARAM : b->kind == TSR_BUFFER_FILE ? TSR_ROLE_DATA : TSR_ROLE_TENSOR;
-	if (b->data)
-		info->init = literal(in, b);
+	if (b->data.at)
+		info->init = tsr_loops_literal(in->arena, b);
 }
 
 const char *tsr_interp_place(tsr_interp *in, tsr_span span)

@@ -37,14 +37,12 @@ static LLVMValueRef literal(tsr_emit *e, const tsr_buffer *b)
 	LLVMTypeRef type = tsr_emit_memory_type(e, b->prec);
 	if (b->count > FEW || b->prec == TSR_PREC_F8) {
 		size_t size = b->count * tsr_prec_bytes(b->prec);
-		char *bytes = tsr_alloc(e->tc->arena, size + 1);
-		for (uint64_t i = 0; i < b->count; i++)
-			tsr_element_set_f64(bytes, (int32_t)b->prec, (int64_t)i, b->data[i]);
+		const char *bytes = tsr_loops_literal(e->tc->arena, b);
 		return tsr_emit_global(e, LLVMConstStringInContext2(e->context, bytes, size, true), b->name, 64);
 	}
 	LLVMValueRef all[FEW];
 	for (uint64_t i = 0; i < b->count; i++) {
-		tsr_scalar x = tsr_scalar_of(b->prec, b->data[i]);
+		tsr_scalar x = tsr_number_in(b->prec, tsr_numbers_get(b->data, i));
 		all[i] = tsr_prec_is_float(b->prec) ? LLVMConstReal(type, x.d) : LLVMConstInt(type, (uint64_t)x.i, true);
 	}
 	return tsr_emit_global(e, LLVMConstArray2(type, all, b->count), b->name, 64);
@@ -78,7 +76,7 @@ static LLVMValueRef buffer_row(tsr_emit *e, const tsr_buffer *b)
 		dims[i] = tsr_host_table_dim(e->host->graph, b, i);
 	bool ours = b->home == TSR_HOME_OWN && b->kind != TSR_BUFFER_INPUT;
 	int64_t bytes = ours ? tsr_emit_constant_bytes(b) : -1;          /* -1: the runtime allocates nothing */
-	bool filled = b->kind == TSR_BUFFER_LITERAL && b->data;
+	bool filled = b->kind == TSR_BUFFER_LITERAL && b->data.at;
 	LLVMValueRef row[7] = {tsr_emit_text(e, b->name), tsr_emit_integers(e, b->rank, dims),
 		filled ? literal(e, b) : LLVMConstNull(e->ptr), tsr_emit_i64(e, bytes), tsr_emit_i64(e, b->rank),
 		LLVMConstInt(e->i32, b->prec, false), LLVMConstInt(e->i32, (unsigned)role(e, b), false)};

@@ -157,7 +157,7 @@ static void store(const checker *c, const tsr_stmt *s)
 	expr(c, s->store.value);
 	INSIST(c, s->store.value->prec == b->prec, "%s is stored in %%%s of %s", tsr_prec_name(s->store.value->prec), b->name,
 		tsr_prec_name(b->prec));
-	INSIST(c, !b->data, "the literal %%%s is written", b->name);
+	INSIST(c, !b->data.at, "the literal %%%s is written", b->name);
 	if (s->kind == TSR_STMT_STORE)
 		return;
 	INSIST(c, s->store.acc != TSR_ACC_SET && s->store.acc < TSR_ACCS, "an update without an accumulator");
@@ -255,9 +255,9 @@ static void buffers(checker *c)
 			known = known && tsr_size_is_const(b->dims[d]);
 			count *= (uint64_t)b->dims[d].k;
 		}
-		INSIST(c, (b->kind == TSR_BUFFER_LITERAL) == (b->data != NULL || (b->kind == TSR_BUFFER_LITERAL && b->count == 0)),
+		INSIST(c, (b->kind == TSR_BUFFER_LITERAL) == (b->data.at != NULL || (b->kind == TSR_BUFFER_LITERAL && b->count == 0)),
 			"%s: data belongs to literals", b->name);
-		INSIST(c, !b->data || (known && count == b->count), "literal %s holds %llu numbers for %llu elements", b->name,
+		INSIST(c, !b->data.at || (known && count == b->count), "literal %s holds %llu numbers for %llu elements", b->name,
 			(unsigned long long)b->count, (unsigned long long)count);
 	}
 }

@@ -54,7 +54,7 @@ typedef struct tsr_buffer {
 	bool row;                    /* holds what belongs to one iteration of the loops around it (opt/rows.c) */
 	bool observed;               /* the program level reads or writes it, or it is kept between runs: always stored */
 	uint32_t returned;           /* 1 + the unit that computes it for a caller, who alone sees it; 0: others see it */
-	const double *data;          /* LITERAL */
+	tsr_numbers data;            /* LITERAL */
 	uint64_t count;
 	tsr_home home;               /* OWN until opt/buffers.c has run */
 	int64_t offset;              /* ARENA, THREAD: of element 0, in bytes; a multiple of 64. SLOT: the slot's number */
@@ -198,6 +198,9 @@ void tsr_loops_print_unit(const tsr_loops *l, uint32_t unit, FILE *out);
 /* Reads the printed form (for running single passes from text); NULL when malformed (reported). */
 tsr_loops *tsr_loops_read(tsr_compiler *tc, uint32_t file);
 void tsr_loops_check(const tsr_loops *l, const char *after);                 /* tsr_bug("after pass X: ...") when ill-formed */
+
+/* The elements of a literal, as memory has them. */
+void *tsr_loops_literal(tsr_arena *a, const tsr_buffer *b);
 
 /* The reference interpreter: runs a unit over memory given by the caller. buffers[i] holds buffer i's elements in its
  * precision. A failed CHECK calls fail(user, ...) and stops the unit with false. */

@@ -45,7 +45,7 @@ static void tensor_dims(tsr_lowering *w, const tsr_tensor *t, tsr_buffer *b)
 }
 
 /* Constant data of tensors that are computed in place elsewhere, for those that the program level looks at. */
-static const double *constant_data(tsr_lowering *w, const tsr_tensor *t, tsr_buffer *b)
+static tsr_numbers constant_data(tsr_lowering *w, const tsr_tensor *t, tsr_buffer *b)
 {
 	if (t->kind == TSR_TENSOR_LITERAL) {
 		b->count = t->literal.count;
@@ -60,10 +60,15 @@ static const double *constant_data(tsr_lowering *w, const tsr_tensor *t, tsr_buf
 	tsr_size size = tsr_size_const(0);
 	if (t->kind == TSR_TENSOR_SIZE && (!tsr_store_label(w->g->store, &t->size.label, &size) || !tsr_size_is_const(size)))
 		tsr_bug("%s: a run-time size is looked at", b->name);
-	double *data = TSR_NEW_N(w->arena, double, b->count + 1);
-	for (uint64_t i = 0; i < b->count; i++)
-		data[i] = t->kind == TSR_TENSOR_FILL ? t->fill.value : t->kind == TSR_TENSOR_SIZE ? (double)size.k : (double)i;
-	return data;
+	tsr_cell *data = TSR_NEW_N(w->arena, tsr_cell, b->count + 1);
+	bool real = t->kind == TSR_TENSOR_FILL && t->fill.value.prec == TSR_PREC_F64;
+	for (uint64_t i = 0; i < b->count; i++) {
+		if (real)
+			data[i].d = t->fill.value.d;
+		else
+			data[i].i = t->kind == TSR_TENSOR_FILL ? t->fill.value.i : t->kind == TSR_TENSOR_SIZE ? size.k : (int64_t)i;
+	}
+	return (tsr_numbers){!real, data};
 }
 
 tsr_buffer *tsr_lower_buffer(tsr_lowering *w, const tsr_operand *o, const tsr_piece *piece)

@@ -1,5 +1,6 @@
 /* Elements and random words by way of the runtime's own functions, so that the interpreter sees memory as executables do. */
 #include "memory.h"
+#include "loop.h"
 #include "../../runtime/tsr_abi.h"
 
 tsr_scalar tsr_loop_element(const void *data, tsr_prec prec, int64_t at)
@@ -18,6 +19,14 @@ void tsr_loop_element_set(void *data, int64_t at, tsr_scalar value)
 		tsr_element_set_f64(data, value.prec, at, value.d);
 	else
 		tsr_element_set_i64(data, value.prec, at, value.i);
+}
+
+void *tsr_loops_literal(tsr_arena *a, const tsr_buffer *b)
+{
+	void *data = tsr_alloc(a, b->count * tsr_prec_bytes(b->prec) + 1);
+	for (uint64_t i = 0; i < b->count; i++)
+		tsr_loop_element_set(data, (int64_t)i, tsr_number_in(b->prec, tsr_numbers_get(b->data, i)));
+	return data;
 }
 
 void tsr_loop_random(const char *key, uint64_t seed, uint64_t first, int64_t n, uint32_t *words)

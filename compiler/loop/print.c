@@ -368,7 +368,7 @@ static void literal(printer *p, const tsr_buffer *b)
 	tsr_text_add(&p->t, " = {");
 	for (uint64_t i = 0; i < b->count; i++) {
 		tsr_text_add(&p->t, i ? ", " : "");
-		scalar(p, tsr_scalar_of(b->prec, b->data[i]), b->prec, b->prec);
+		scalar(p, tsr_number_in(b->prec, tsr_numbers_get(b->data, i)), b->prec, b->prec);
 	}
 	tsr_text_char(&p->t, '}');
 }
@@ -383,7 +383,7 @@ static void buffer(printer *p, const tsr_buffer *b)
 		size(p, b->dims[i]);
 	}
 	tsr_text_addf(&p->t, "] %s%s", tsr_loop_buffer_words[b->kind], b->observed ? " observed" : "");
-	if (b->data)
+	if (b->data.at)
 		literal(p, b);
 	tsr_text_char(&p->t, '\n');
 }

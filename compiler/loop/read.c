@@ -182,7 +182,7 @@ static tsr_scalar read_scalar(reader *r, tsr_prec of_float, tsr_prec of_int)
 			tsr_loop_expected(&r->scan, "a precision");
 	if (tsr_prec_is_float(p))
 		return tsr_scalar_of(p, negative ? -d : d);
-	tsr_scalar wide = {.prec = TSR_PREC_I64, .i = negative ? -i : i};
+	tsr_scalar wide = {.prec = TSR_PREC_I64, .i = negative ? (int64_t)-(uint64_t)i : i};
 	return tsr_scalar_convert(wide, p);
 }
 
@@ -406,15 +406,16 @@ static tsr_stmt *read_stmt(reader *r)
 
 static void read_literal(reader *r, tsr_buffer *b)
 {
-	TSR_VEC(double) v = {0};
+	TSR_VEC(tsr_cell) v = {0};
+	bool whole = !tsr_prec_is_float(b->prec);
 	tsr_loop_expect(&r->scan, "{");
 	while (!r->scan.failed && !tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, "}")) {
 		if (v.n)
 			tsr_loop_expect(&r->scan, ",");
-		tsr_scalar x = tsr_scalar_convert(read_scalar(r, b->prec, b->prec), TSR_PREC_F64);
-		tsr_push(r->arena, &v, x.d);
+		tsr_scalar x = tsr_scalar_convert(read_scalar(r, b->prec, b->prec), whole ? TSR_PREC_I64 : TSR_PREC_F64);
+		tsr_push(r->arena, &v, (whole ? (tsr_cell){.i = x.i} : (tsr_cell){.d = x.d}));
 	}
-	b->data = v.at;
+	b->data = (tsr_numbers){whole, v.at};
 	b->count = v.n;
 }
 

@@ -97,9 +97,9 @@ void tsr_lower_guards(tsr_nest *n, uint32_t nheld, const tsr_range *held)
 
 /* ---- values without a buffer --------------------------------------------------------------------------------------- */
 
-static tsr_expr *constant(tsr_arena *a, tsr_prec p, double value)
+static tsr_expr *constant(tsr_arena *a, tsr_prec p, tsr_scalar value)
 {
-	return tsr_expr_const(a, tsr_scalar_of(p, value));
+	return tsr_expr_const(a, tsr_number_in(p, value));
 }
 
 static tsr_expr *leaf(tsr_arena *a, tsr_expr_kind kind, tsr_prec p)
@@ -113,7 +113,7 @@ static tsr_expr *leaf(tsr_arena *a, tsr_expr_kind kind, tsr_prec p)
 static tsr_expr *size_value(tsr_arena *a, tsr_size s, tsr_prec p)
 {
 	if (tsr_size_is_const(s))
-		return constant(a, p, (double)s.k);
+		return constant(a, p, tsr_number_whole(s.k));
 	tsr_expr *e = leaf(a, TSR_EXPR_SIZE, p);
 	e->size = s;
 	return e;
@@ -133,7 +133,7 @@ static tsr_expr *position_value(tsr_nest *n, const tsr_operand *o, tsr_prec p)
 		if (tsr_size_is_const(size)) {
 			low = tsr_lin_add(a, tsr_lin_const(0), size.k, low);
 			if (high)
-				high = tsr_expr_op(a, TSR_OP_MUL, TSR_PREC_I64, high, constant(a, TSR_PREC_I64, (double)size.k), NULL);
+				high = tsr_expr_op(a, TSR_OP_MUL, TSR_PREC_I64, high, constant(a, TSR_PREC_I64, tsr_number_whole(size.k)), NULL);
 		} else if (i > 0) {
 			tsr_expr *e = leaf(a, TSR_EXPR_INDEX, TSR_PREC_I64);
 			e->index = low;
@@ -163,7 +163,7 @@ static tsr_expr *virtual_value(tsr_nest *n, const tsr_operand *o, tsr_prec want)
 	case TSR_TENSOR_FILL:
 		return constant(a, want ? want : t->prec, t->fill.value);
 	case TSR_TENSOR_LITERAL:
-		return t->literal.count == 1 && rank_of(t) == 0 ? constant(a, want ? want : t->prec, *(const double *)t->literal.data) : NULL;
+		return t->literal.count == 1 && rank_of(t) == 0 ? constant(a, want ? want : t->prec, tsr_numbers_get(t->literal.data, 0)) : NULL;
 	case TSR_TENSOR_POSITIONS:
 		return position_value(n, o, t->prec);
 	case TSR_TENSOR_NUMBER:

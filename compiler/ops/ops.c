@@ -286,6 +286,29 @@ tsr_scalar tsr_scalar_of(tsr_prec p, double x)
 	return tsr_scalar_convert((tsr_scalar){.prec = TSR_PREC_F64, .d = x}, p);
 }
 
+tsr_scalar tsr_number_whole(int64_t x) { return (tsr_scalar){.prec = TSR_PREC_I64, .i = x}; }
+tsr_scalar tsr_number_real(double x) { return (tsr_scalar){.prec = TSR_PREC_F64, .d = x}; }
+double tsr_number_double(tsr_scalar x) { return x.prec == TSR_PREC_F64 ? x.d : (double)x.i; }
+
+tsr_scalar tsr_number_in(tsr_prec p, tsr_scalar x)
+{
+	int64_t low, high;
+	if (x.prec != TSR_PREC_I64 || !tsr_prec_is_int(p))
+		return tsr_scalar_convert(x, p);
+	int_range(p, &low, &high);
+	return of_int(p, (uint64_t)(x.i < low ? low : x.i > high ? high : x.i));
+}
+
+tsr_scalar tsr_numbers_get(tsr_numbers n, uint64_t i)
+{
+	return n.whole ? tsr_number_whole(n.at[i].i) : tsr_number_real(n.at[i].d);
+}
+
+const char *tsr_number_str(tsr_arena *a, tsr_scalar x, int digits)
+{
+	return x.prec == TSR_PREC_F64 ? tsr_format(a, "%.*g", digits, x.d) : tsr_format(a, "%lld", (long long)x.i);
+}
+
 tsr_scalar tsr_scalar_convert(tsr_scalar x, tsr_prec to)
 {
 	bool from_float = tsr_prec_is_float(x.prec);

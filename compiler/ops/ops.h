@@ -53,5 +53,19 @@ tsr_prec tsr_prec_accumulator(tsr_prec p);
 typedef struct tsr_scalar { tsr_prec prec; union { int64_t i; double d; }; } tsr_scalar;
 tsr_scalar tsr_scalar_of(tsr_prec p, double x);
 tsr_scalar tsr_scalar_convert(tsr_scalar x, tsr_prec to);       /* float to int truncates and saturates, NaN gives 0 */
+
+/* A number before it has a precision, as it was written: an I64, exactly, or an F64. */
+tsr_scalar tsr_number_whole(int64_t x);
+tsr_scalar tsr_number_real(double x);
+double tsr_number_double(tsr_scalar x);
+/* It in precision p: a whole number beyond an integer's range saturates, as floats do. */
+tsr_scalar tsr_number_in(tsr_prec p, tsr_scalar x);
+/* Many of them: all are whole or all are floats.  `at` NULL: there are none. */
+typedef union tsr_cell { int64_t i; double d; } tsr_cell;
+typedef struct tsr_numbers { bool whole; const tsr_cell *at; } tsr_numbers;
+tsr_scalar tsr_numbers_get(tsr_numbers n, uint64_t i);
+/* The text of a whole number, or of a float with `digits` of them. */
+const char *tsr_number_str(tsr_arena *a, tsr_scalar x, int digits);
+
 tsr_scalar tsr_op_apply(tsr_op op, tsr_prec operand_prec, const tsr_scalar *args);
 #endif

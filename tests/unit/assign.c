@@ -223,7 +223,7 @@ static void test_virtual(void)
 	kit k = kit_new();
 	tsr_tensor *two = kit_tensor(&k, TSR_TENSOR_FILL, "two", "1*"), *at = kit_tensor(&k, TSR_TENSOR_POSITIONS, "at", "3 | 4");
 	tsr_tensor *lr = kit_tensor(&k, TSR_TENSOR_NUMBER, "lr", "1*"), *y = kit_tensor(&k, TSR_TENSOR_OP, "y", "3 | 4"), *slots[4] = {y, two, at, lr};
-	two->fill.value = 2;
+	two->fill.value = tsr_number_whole(2);
 	at->prec = TSR_PREC_I32;
 	lr->number.number = kit_number(&k, "n");
 	tsr_record_id r = kit_record(&k, TSR_LOGIC_POINTWISE, NULL, 4, slots);

@@ -113,7 +113,7 @@ static inline tsr_rhs *kit_const(kit *k, double value)
 {
 	tsr_rhs *r = TSR_NEW(k->tc->arena, tsr_rhs);
 	r->kind = TSR_RHS_CONST;
-	r->value = value;
+	r->value = tsr_number_real(value);
 	return r;
 }
 
@@ -206,8 +206,8 @@ static inline kit_memory *kit_memory_new(kit *k, const tsr_loops *l)
 	m->at = TSR_NEW_N(k->tc->arena, double *, l->buffers.n + 1);
 	for (uint32_t i = 0; i < l->buffers.n; i++) {
 		m->at[i] = TSR_NEW_N(k->tc->arena, double, kit_count(l->buffers.at[i]) + 1);
-		if (l->buffers.at[i]->data)
-			memcpy(m->at[i], l->buffers.at[i]->data, l->buffers.at[i]->count * sizeof(double));
+		for (uint64_t j = 0; l->buffers.at[i]->data.at && j < l->buffers.at[i]->count; j++)
+			m->at[i][j] = tsr_number_double(tsr_numbers_get(l->buffers.at[i]->data, j));
 	}
 	m->m = (tsr_machine){.buffers = (void **)m->at, .user = m, .fail = kit_failed,
 		.random_counters = TSR_NEW_N(k->tc->arena, uint64_t, l->buffers.n + 1)};

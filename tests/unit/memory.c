@@ -16,14 +16,9 @@ static uint32_t laid, overlaid;
 static void *own_memory(tsr_arena *a, const tsr_buffer *b)
 {
 	int64_t n = tsr_buffer_bytes(b), elements = n / tsr_prec_bytes(b->prec);
+	if (b->kind == TSR_BUFFER_LITERAL && b->data.at)
+		return tsr_loops_literal(a, b);
 	unsigned char *at = tsr_alloc(a, (size_t)n + 64);
-	if (b->kind == TSR_BUFFER_LITERAL && b->data) {
-		for (int64_t i = 0; i < elements; i++) {
-			tsr_scalar x = tsr_scalar_of(b->prec, b->data[i]);
-			tsr_loop_element_set(at, i, x);
-		}
-		return at;
-	}
 	uint64_t seed = b->id * 7 + 3;
 	for (int64_t i = 0; i < elements; i++) {
 		seed = seed * 6364136223846793005u + 1442695040888963407u;

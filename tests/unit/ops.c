@@ -59,6 +59,17 @@ static void test_conversions(void)
 	CHECK_INT(tsr_scalar_convert((tsr_scalar){.prec = P(I32), .i = 300}, P(U8)).i, 44);
 	CHECK_INT(tsr_scalar_convert((tsr_scalar){.prec = P(I32), .i = -1}, P(U32)).i, 4294967295);
 	CHECK_INT(tsr_scalar_of(P(BOOL), 0.5).i, 1);
+	const int64_t odd = ((int64_t)1 << 53) + 1;
+	CHECK_INT(tsr_number_in(P(I64), tsr_number_whole(odd)).i, odd);
+	CHECK_INT(tsr_number_in(P(I64), tsr_number_whole(INT64_MIN)).i, INT64_MIN);
+	CHECK_INT(tsr_number_in(P(U8), tsr_number_whole(300)).i, 255);
+	CHECK_INT(tsr_number_in(P(U32), tsr_number_whole(-1)).i, 0);
+	CHECK_INT(tsr_number_in(P(I8), tsr_number_whole(odd)).i, 127);
+	CHECK_INT(tsr_number_in(P(BOOL), tsr_number_whole(INT64_MIN)).i, 1);
+	CHECK(tsr_number_in(P(F32), tsr_number_whole(((int64_t)1 << 54) + ((int64_t)1 << 30) + 1)).d == 0x1p54 + 0x1p31);
+	CHECK(tsr_number_in(P(F64), tsr_number_whole(odd)).d == 0x1p53 && tsr_number_in(P(I16), tsr_number_real(-2.9)).i == -2);
+	const tsr_cell cells[] = {{.i = odd}, {.i = -odd}};
+	CHECK_INT(tsr_numbers_get((tsr_numbers){true, cells}, 1).i, -odd);
 	CHECK(tsr_scalar_convert((tsr_scalar){.prec = P(I64), .i = 16777217}, P(F32)).d == 16777216);
 	CHECK(tsr_scalar_of(P(F32), 0.1).d == (double)0.1f);
 	CHECK(tsr_scalar_of(P(F16), 65519).d == 65504 && isinf(tsr_scalar_of(P(F16), 65520).d));
