@@ -143,6 +143,8 @@ static void stmt(writer *w, const tsr_stmt *s)
 			tsr_text_addf(&w->t, "%u,%u,%lld,%lld,%lld,%d%d", c->mr, c->nr, (long long)c->mc, (long long)c->nc, (long long)c->kc, c->pack_a, c->pack_b);
 		}
 		size(w, s->loop.extent);
+		if (s->loop.ahead)
+			expr(w, s->loop.ahead);
 		stmts(w, &s->loop.body);
 		break;
 	case TSR_STMT_STORE: case TSR_STMT_UPDATE:

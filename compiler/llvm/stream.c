@@ -7,7 +7,7 @@
 #include "emit.h"
 #include <string.h>
 
-enum { LINE = 64, PIECE = 2048 };
+enum { LINE = 64, PIECE = 2048, NEAR = 3 };
 
 static const tsr_stmt *first_store(const tsr_stmt *loop)
 {
@@ -56,6 +56,21 @@ static void write_piece(tsr_emit *e, tsr_prec p, LLVMValueRef target, LLVMValueR
 	copy_plainly(e, p, target, piece, end, count);
 }
 
+/* Asks for the lines of `count` elements from here on; beyond the end of the array nothing comes, and nothing happens. */
+static void fetch(tsr_emit *e, const tsr_expr *load, LLVMValueRef count)
+{
+	tsr_prec p = e->loops->buffers.at[load->load.buffer]->prec;
+	LLVMValueRef first = tsr_emit_position(e, load->load.buffer, load->load.index);
+	tsr_emit_loop loop = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), count, tsr_emit_i64(e, LINE / tsr_prec_bytes(p)), TSR_FOR_SERIAL);
+	LLVMValueRef at = LLVMBuildAdd(e->builder, first, loop.index, "");
+	LLVMValueRef args[4] = {LLVMBuildGEP2(e->builder, tsr_emit_memory_type(e, p), e->buffers[load->load.buffer], &at, 1, ""),
+		LLVMConstInt(e->i32, 0, false), LLVMConstInt(e->i32, NEAR, false), LLVMConstInt(e->i32, 1, false)};
+	LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID("llvm.prefetch", 13), &e->ptr, 1);
+	LLVMTypeRef type = LLVMGlobalGetValueType(f);
+	LLVMBuildCall2(e->builder, type, f, args, 4, "");
+	tsr_emit_loop_end(e, &loop);
+}
+
 void tsr_emit_stream(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
 	const tsr_stmt *store = first_store(s);
@@ -69,6 +84,10 @@ void tsr_emit_stream(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValu
 	LLVMValueRef count = tsr_emit_i64(e, most);
 	if (!whole)
 		count = smaller(e, LLVMBuildNSWSub(e->builder, to, pieces.index, ""), count);
+	if (s->loop.ahead) {
+		e->syms[s->loop.sym] = pieces.index;
+		fetch(e, s->loop.ahead, count);
+	}
 	tsr_emit_loop inner = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), count, tsr_emit_i64(e, 1), s->loop.how);
 	tsr_stream here = {store, tsr_emit_offset(e, p, piece, inner.index)};
 	e->syms[s->loop.sym] = LLVMBuildNSWAdd(e->builder, pieces.index, inner.index, "");

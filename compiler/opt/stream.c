@@ -4,6 +4,7 @@
  * A parallel innermost loop along the last axis of X streams its first store, into X, when X has LARGE times the last cache's share
  * or more, when nothing else in the kernel and no later statement of the unit touches X, and when every loop around has a part in
  * the index, so that each element is stored once.  The emitter then collects a piece of the row near by and writes it in whole lines.
+ * Such a loop also has the next row fetched (`ahead`) where rows are walked several times.
  * Runs last: a pass after it would have to keep the store the only access. */
 #include "pass.h"
 
@@ -47,6 +48,36 @@ static bool alone(const streams *m, tsr_buffer_id x)
 	return touched == 1;
 }
 
+/* What the next iteration of the row's loop reads first, where this one walks its rows more than once: while it does, nothing is
+ * fetched, and where rows are pages the processor fetches none by itself. */
+static tsr_expr *next_row(const streams *m, const tsr_stmt *row, const tsr_stmt *loop)
+{
+	uint32_t inner = 0;
+	for (uint32_t i = 0; i < row->loop.body.n; i++)
+		inner += row->loop.body.at[i]->kind == TSR_STMT_FOR;
+	for (uint32_t i = 0; inner > 1 && i < m->all.v.n; i++) {
+		const tsr_access *x = &m->all.v.at[i];
+		const tsr_buffer *b = m->p->l->buffers.at[x->buffer];
+		uint32_t last = b->rank - 1;
+		if (x->write || b->rank < 2 || tsr_buffer_bytes(b) < LARGE * m->p->target->l3 || x->index[last].n != 1
+			|| !tsr_lin_bare(&x->index[last], x->index[last].terms[0].id) || b->dims[last].k != loop->loop.extent.k)
+			continue;
+		tsr_lin *index = TSR_NEW_N(m->p->arena, tsr_lin, b->rank + 1);
+		uint32_t rows = 0, others = 0;
+		for (uint32_t axis = 0; axis < last; axis++) {
+			index[axis] = x->index[axis];
+			bool mine = tsr_lin_bare(&x->index[axis], row->loop.sym);
+			rows += mine;
+			others += !mine && x->index[axis].n;
+			index[axis].offset += mine;
+		}
+		index[last] = tsr_lin_add_sym(m->p->arena, tsr_lin_const(0), 1, TSR_LSYM_LOOP, loop->loop.sym);
+		if (rows == 1 && !others)
+			return tsr_expr_load(m->p->arena, b, index);
+	}
+	return NULL;
+}
+
 static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
@@ -67,6 +98,7 @@ static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 		s->loop.stream = once && tsr_buffer_bytes(b) >= LARGE * m->p->target->l3 && alone(m, b->id);
 		if (s->loop.stream) {
 			m->p->changes++;
+			s->loop.ahead = around->n ? next_row(m, around->loop[around->n - 1], s) : NULL;
 			tsr_pass_note(m->p, "%s is written around the caches", b->name);
 		}
 	}
