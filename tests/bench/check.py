@@ -70,14 +70,18 @@ def attention(bench, length=20):
 
 
 def orders(bench):
-    """The tile and the blocks of columns and of what is summed are the same in all; what is packed, and how many rows at a time, follows
-    from where the elements lie."""
+    """What is read in place and what is packed follows from where the elements lie; orders alike in that have one tile, and the same blocks
+    of columns and of what is summed."""
     tsrc = os.path.join(bench.build, "tsrc")
     found = permutations.schedules(tsrc, bench.written("permutations.tsr", permutations.program()))
     check(len(found) == permutations.COUNT, f"{len(found)} of {permutations.COUNT} products are contractions")
-    same = lambda s: (s[0], s[1], re.search(r"n \d+ k \d+", s[2])[0])
-    for i, schedule in enumerate(found):
-        check(same(schedule) == same(found[0]), f"order {i}: {schedule} and not {found[0]}")
+    of_kind = {}
+    for i, (sizes, tile, blocks, packing) in enumerate(found):
+        in_place = blocks.split(", ")[1:]
+        rest = sizes, tile, re.search(r"n \d+ k \d+", blocks)[0]
+        first = of_kind.setdefault((packing, *in_place), rest)
+        check(rest == first, f"order {i}, {packing} {in_place}: {rest} and not {first}")
+    check(len(of_kind) <= 8, f"{len(of_kind)} kinds of schedules: {list(of_kind)}")
 
 
 def transposed(bench):
