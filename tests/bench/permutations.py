@@ -22,11 +22,13 @@ def permutations(count=COUNT, seed=5):
         yield (sizes, *axes)
 
 
-def program(count=COUNT):
+def program(count=COUNT, names="abcdef"):
+    """`names`: what the axes a to f are called."""
     lines = []
     for i, (sizes, x, y, z) in enumerate(permutations(count)):
         shape = lambda axes: "| " + ", ".join(str(sizes[a]) for a in axes)
-        spec = f"| {', '.join(x)}; | {', '.join(y)} => | {', '.join(z)}"
+        spec = "; ".join("| " + ", ".join(names["abcdef".index(a)] for a in axes) for axes in (x, y)) + " => | " + \
+            ", ".join(names["abcdef".index(a)] for a in z)
         lines.append(f'let%export p{i} (x : "{shape(x)}") (y : "{shape(y)}") = x +* y "{spec}"')
     return "\n".join(lines) + "\n"
 
