@@ -111,7 +111,9 @@ static void choose_packing(const problem *p, tsr_schedule *s)
 	int64_t m = p->m < 0 ? INT32_MAX : p->m, n = p->n < 0 ? INT32_MAX : p->n, k = p->k < 0 ? INT32_MAX : p->k;
 	bool large_b = k > 0 && n > p->t->l2 / p->bytes / k, page = p->row && p->row % 4096 == 0 && k > 512;
 	s->cols = p->across != 0;
-	s->pack_b = p->must_b || (!s->cols && (large_b || page) && m >= 8 * (int64_t)s->mr);
+	/* rows that lie apart leave B's blocks in the cache: reading it in place costs less than a copy that few rows use */
+	int64_t enough = (p->run && !page ? 48 : 8) * (int64_t)s->mr;
+	s->pack_b = p->must_b || (!s->cols && (large_b || page) && m >= enough);
 	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > 256;
 	s->rows = p->run != 0;
 	s->pack_a = p->must_a || (!s->rows && (large_a || strided) && n >= 8 * (int64_t)s->nr);
@@ -123,7 +125,7 @@ static bool choose_depth(const problem *p, int64_t *kc)
 	if (!p->run)
 		*kc = block_of(p->k, DEPTH, 1);
 	else if (p->run <= DEPTH)
-		*kc = p->run * block_of(p->k < 0 ? -1 : p->k / p->run, DEPTH / p->run, 1);
+		*kc = p->run * block_of(p->k < 0 ? -1 : p->k / p->run, (DEPTH + DEPTH / 2) / p->run, 1);
 	else {
 		int64_t parts = 1;
 		while (parts < p->run && (p->run % parts || p->run / parts > DEPTH + DEPTH / 4))
