@@ -171,7 +171,7 @@ static tsr_llvm *machine(tsr_drive_state *d)
 	return tsr_llvm_open(d->tc, &l);
 }
 
-/* The whole way; true when d->llvm holds optimised code. */
+/* The whole way; true when d->llvm holds optimised code, or what is to be linked. */
 static bool compile(tsr_drive_state *d)
 {
 	if (d->options->dump <= TSR_STAGE_AST)
@@ -201,6 +201,8 @@ static bool compile(tsr_drive_state *d)
 		return true;
 	tsr_llvm_emit(d->llvm, d->loops, d->host);
 	STAGE(LL, tsr_llvm_print(d->llvm, stdout));
+	if (d->options->dump != TSR_STAGE_ASM && tsr_drive_links(d))
+		return true;                     /* optimised in parts, as objects are written */
 	tsr_llvm_optimise(d->llvm);
 	tsr_drive_lap(d, "optimise");
 	if (d->options->dump == TSR_STAGE_ASM)

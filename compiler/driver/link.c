@@ -93,7 +93,7 @@ static bool for_this_machine(tsr_drive_state *d)
 	return !triple || uname(&u) || (!strncmp(triple, u.machine, strlen(u.machine)) && triple[strlen(u.machine)] == '-');
 }
 
-bool tsr_drive_link(tsr_drive_state *d, const char *object, const char *executable)
+bool tsr_drive_link(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *executable)
 {
 	tsr_compiler *tc = d->tc;
 	const char *runtime = beside(d, "libtessera.a", "../lib/libtessera.a");
@@ -111,7 +111,8 @@ bool tsr_drive_link(tsr_drive_state *d, const char *object, const char *executab
 	ARG("cc");
 	ARG("-o");
 	ARG(executable);
-	ARG(object);
+	for (uint32_t i = 0; i < n; i++)
+		ARG(objects[i]);
 	ARG(runtime);
 	ARG("-Wl,--gc-sections,--as-needed,-O1");
 	if (d->options->sanitize)

@@ -24,6 +24,8 @@ int tsr_drive_write(tsr_drive_state *d);
 int tsr_drive_run(tsr_drive_state *d);
 int tsr_drive_interpret(tsr_drive_state *d);
 int tsr_drive_passes(tsr_drive_state *d);
+/* The command ends in an executable. */
+bool tsr_drive_links(const tsr_drive_state *d);
 /* A new file in the folder of temporary ones; NULL: reported. */
 const char *tsr_drive_temporary(tsr_drive_state *d, const char *ending);
 
@@ -36,8 +38,8 @@ void tsr_drive_explain(tsr_drive_state *d);
 /* link.c */
 /* Finds the compiler's own folder, the standard library and the -I folders. */
 void tsr_drive_folders(tsr_drive_state *d);
-/* Object file to executable; false when linking failed (reported). */
-bool tsr_drive_link(tsr_drive_state *d, const char *object, const char *executable);
+/* Object files to executable; false when linking failed (reported). */
+bool tsr_drive_link(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *executable);
 /* Object file to a library that this process can load. */
 bool tsr_drive_link_library(tsr_drive_state *d, const char *object, const char *library);
 /* Runs a program and waits: its exit status, 128 + N after signal N, -1 when it cannot be started. */

@@ -70,16 +70,24 @@ const char *tsr_drive_temporary(tsr_drive_state *d, const char *ending)
 	return path;
 }
 
+bool tsr_drive_links(const tsr_drive_state *d)
+{
+	const tsr_options *o = d->options;
+	return o->command == TSR_COMMAND_RUN || (o->command == TSR_COMMAND_COMPILE && o->kind == TSR_OUTPUT_EXECUTABLE);
+}
+
 static bool write_executable(tsr_drive_state *d, const char *path)
 {
-	const char *object = tsr_drive_temporary(d, ".o");
-	if (!object)
-		return false;
-	bool ok = tsr_llvm_write(d->llvm, TSR_CODE_OBJECT, object);
+	uint32_t n = tsr_llvm_parts(d->llvm), made = 0;
+	const char **objects = TSR_NEW_N(d->tc->arena, const char *, n + 1);
+	while (made < n && (objects[made] = tsr_drive_temporary(d, ".o")))
+		made++;
+	bool ok = made == n && tsr_llvm_write_parts(d->llvm, objects);
 	tsr_drive_lap(d, "object");
-	ok = ok && tsr_drive_link(d, object, path);
+	ok = ok && tsr_drive_link(d, n, objects, path);
 	tsr_drive_lap(d, "link");
-	unlink(object);
+	for (uint32_t i = 0; i < made; i++)
+		unlink(objects[i]);
 	return ok;
 }
 

@@ -439,10 +439,10 @@ static LLVMValueRef scratch(engine *g, uint64_t bytes)
 		return tsr_emit_offset(g->e, TSR_PREC_U8, team->own, tsr_kit_int(k, (int64_t)team->row_bytes));
 	}
 	LLVMTypeRef type = LLVMArrayType2(LLVMInt8TypeInContext(k->context), bytes);
-	LLVMValueRef old = LLVMGetNamedGlobal(k->module, "tsr.panels");
+	LLVMValueRef old = LLVMGetNamedGlobal(k->module, TSR_PANELS);
 	if (old && LLVMGetArrayLength2(LLVMGlobalGetValueType(old)) >= bytes)
 		return old;
-	LLVMValueRef area = LLVMAddGlobal(k->module, type, "tsr.panels.");
+	LLVMValueRef area = LLVMAddGlobal(k->module, type, TSR_PANELS ".");
 	LLVMSetInitializer(area, LLVMConstNull(type));
 	LLVMSetLinkage(area, LLVMInternalLinkage);
 	LLVMSetThreadLocal(area, true);
@@ -451,7 +451,7 @@ static LLVMValueRef scratch(engine *g, uint64_t bytes)
 		LLVMReplaceAllUsesWith(old, area);
 		LLVMDeleteGlobal(old);
 	}
-	LLVMSetValueName2(area, "tsr.panels", strlen("tsr.panels"));
+	LLVMSetValueName2(area, TSR_PANELS, strlen(TSR_PANELS));
 	return area;
 }
 

@@ -186,7 +186,7 @@ static LLVMValueRef function_named(tsr_kit *k, const char *name, LLVMTypeRef *pa
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 {
 	char name[200];
-	snprintf(name, sizeof name, "tsr.tile.%s%u.%ux%u%s%s.%s%s", k->elem_bytes == 8 ? "d" : "f", k->lanes, t->rows, t->vecs,
+	snprintf(name, sizeof name, TSR_TILE_PREFIX "%s%u.%ux%u%s%s.%s%s", k->elem_bytes == 8 ? "d" : "f", k->lanes, t->rows, t->vecs,
 			 t->masked ? "m" : "", t->b_table ? "t" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
 	name_stride(name, sizeof name, "ar", t->a_row);
 	name_stride(name, sizeof name, "ak", t->a_k);

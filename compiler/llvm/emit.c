@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* LLVM's remarks and warnings concern its own passes; an error is ours. */
-static void diagnosed(LLVMDiagnosticInfoRef info, void *unused)
+void tsr_llvm_diagnosed(LLVMDiagnosticInfoRef info, void *unused)
 {
 	(void)unused;
 	if (LLVMGetDiagInfoSeverity(info) == LLVMDSError)
@@ -71,7 +71,7 @@ static void begin(tsr_llvm *l, const tsr_loops *loops, const tsr_host *host)
 	e->sanitize = l->options.sanitize;
 	e->target = l->target;
 	e->context = LLVMContextCreate();
-	LLVMContextSetDiagnosticHandler(e->context, diagnosed, NULL);
+	LLVMContextSetDiagnosticHandler(e->context, tsr_llvm_diagnosed, NULL);
 	e->module = LLVMModuleCreateWithNameInContext(l->options.program, e->context);
 	e->builder = LLVMCreateBuilderInContext(e->context);
 	LLVMSetTarget(e->module, l->triple);

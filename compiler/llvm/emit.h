@@ -115,6 +115,10 @@ void tsr_emit_stream(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMV
 /* Behind the last statement of a kernel. */
 void tsr_emit_stream_end(tsr_emit *e, const tsr_stmts *kernel);
 
+/* What parts.c knows the engine's functions and its work memory by. */
+#define TSR_TILE_PREFIX "tsr.tile."
+#define TSR_PANELS "tsr.panels"
+
 /* ---- contract.c: packed register tiles ---------------------------------------------------------------------------------- */
 /* Emits the contraction that heads this FOR; false: not one of its shapes, nothing was emitted, plain loops follow. */
 bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop);

@@ -38,6 +38,10 @@ void tsr_llvm_emit(tsr_llvm *l, const tsr_loops *loops, const tsr_host *host);
 void tsr_llvm_print(tsr_llvm *l, FILE *out);                 /* --dump=ll */
 void tsr_llvm_optimise(tsr_llvm *l);
 bool tsr_llvm_write(tsr_llvm *l, tsr_code_form form, const char *path);
+/* Instead of optimising and writing one object: several, to be linked together, compiled by as many threads as there are processors. How
+ * many depends on the module alone. */
+uint32_t tsr_llvm_parts(tsr_llvm *l);
+bool tsr_llvm_write_parts(tsr_llvm *l, const char *const *paths);
 /* Assembly or LLVM IR as text. */
 void tsr_llvm_write_text(tsr_llvm *l, tsr_code_form form, FILE *out);
 /* Symbols of data formats and other optional parts of the runtime that the emitted code names: decides what is linked. */

@@ -20,7 +20,7 @@ static void initialise(const char *triple)
 }
 
 /* The levels of code generation, by -O. */
-static LLVMCodeGenOptLevel codegen_level(int level)
+LLVMCodeGenOptLevel tsr_llvm_codegen_level(int level)
 {
 	static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
 		LLVMCodeGenLevelDefault};
@@ -58,7 +58,7 @@ bool tsr_llvm_find_machine(tsr_llvm *l)
 	l->cpu = tsr_strdup(tc->arena, cpu);
 	char *features = native ? LLVMGetHostCPUFeatures() : LLVMCreateMessage("");
 	l->target = tsr_target_find(arch, native ? features : cpu);
-	l->machine = LLVMCreateTargetMachine(target, l->triple, cpu, features, codegen_level(o->level), LLVMRelocPIC, LLVMCodeModelDefault);
+	l->machine = LLVMCreateTargetMachine(target, l->triple, cpu, features, tsr_llvm_codegen_level(o->level), LLVMRelocPIC, LLVMCodeModelDefault);
 	LLVMDisposeMessage(cpu);
 	LLVMDisposeMessage(features);
 	return true;

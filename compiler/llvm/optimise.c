@@ -8,8 +8,11 @@
 #define CLEAN "sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>"
 #define LOOPS "loop-simplify,lcssa,loop-mssa(licm<allowspeculation>),loop(indvars)"
 
-static const char *pipeline(int level)
+/* Of `tiles` nothing is left to do about loops: vectors and unrolling are written out. */
+const char *tsr_llvm_pipeline(int level, bool tiles)
 {
+	if (tiles && level > 0)
+		return "function(early-cse,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,loop-mssa(licm),simplifycfg)";
 	switch (level) {
 	case 0:
 		return NULL;
@@ -24,19 +27,23 @@ static const char *pipeline(int level)
 	}
 }
 
-void tsr_llvm_optimise(tsr_llvm *l)
+void tsr_llvm_passes(LLVMModuleRef m, LLVMTargetMachineRef machine, const char *passes)
 {
-	const char *passes = pipeline(l->options.level);
-	if (l->options.sanitize)                 /* last: what is left of the accesses is checked */
-		passes = tsr_format(l->emit.tc->arena, "%s%sasan", passes ? passes : "", passes ? "," : "");
-	if (!passes)
-		return;
 	LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
 	LLVMPassBuilderOptionsSetLoopVectorization(o, true);
 	LLVMPassBuilderOptionsSetLoopUnrolling(o, true);
 	LLVMPassBuilderOptionsSetLoopInterleaving(o, true);
-	LLVMErrorRef failed = LLVMRunPasses(l->emit.module, passes, l->machine, o);
+	LLVMErrorRef failed = LLVMRunPasses(m, passes, machine, o);
 	if (failed)
 		tsr_bug("LLVM's passes: %s", LLVMGetErrorMessage(failed));
 	LLVMDisposePassBuilderOptions(o);
+}
+
+void tsr_llvm_optimise(tsr_llvm *l)
+{
+	const char *passes = tsr_llvm_pipeline(l->options.level, false);
+	if (l->options.sanitize)                 /* last: what is left of the accesses is checked */
+		passes = tsr_format(l->emit.tc->arena, "%s%sasan", passes ? passes : "", passes ? "," : "");
+	if (passes)
+		tsr_llvm_passes(l->emit.module, l->machine, passes);
 }

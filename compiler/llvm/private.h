@@ -3,6 +3,8 @@
 #define TSR_LLVM_PRIVATE_H
 #include "emit.h"
 
+typedef struct tsr_parts tsr_parts;          /* parts.c */
+
 struct tsr_llvm {
 	tsr_llvm_options options;
 	tsr_emit emit;
@@ -10,8 +12,15 @@ struct tsr_llvm {
 	LLVMTargetMachineRef machine;
 	char *triple;                /* LLVM's */
 	const char *cpu;
+	tsr_parts *parts;            /* after tsr_llvm_parts */
 };
 
 /* object.c: the machine of the options; false when there is none (reported). */
 bool tsr_llvm_find_machine(tsr_llvm *l);
+LLVMCodeGenOptLevel tsr_llvm_codegen_level(int level);
+/* emit.c: an error of LLVM's is ours. */
+void tsr_llvm_diagnosed(LLVMDiagnosticInfoRef info, void *unused);
+/* optimise.c: the passes of a level, or NULL; of `tiles`, whose vectors are written out. */
+const char *tsr_llvm_pipeline(int level, bool tiles);
+void tsr_llvm_passes(LLVMModuleRef m, LLVMTargetMachineRef machine, const char *passes);
 #endif

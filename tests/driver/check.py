@@ -57,6 +57,18 @@ def executables(tmp):
     check("a failure names its place", err == "fail.tsr:1:21: error: division by zero\n", err)
 
 
+def parts(tmp):
+    """A large program is compiled in parts by as many threads as there are processors, to the same bytes by one."""
+    gpt = os.path.join(ROOT, "tests/bench/gpt.tsr")
+    _, said = run(TSRC, "-v", gpt, "-o", "by-all", cwd=tmp)
+    check("a large program is compiled in parts", said.count(".o ") > 2, said)
+    run("taskset", "-c", str(min(os.sched_getaffinity(0))), TSRC, gpt, "-o", "by-one", cwd=tmp)
+    with open(os.path.join(tmp, "by-all"), "rb") as a, open(os.path.join(tmp, "by-one"), "rb") as b:
+        check("the same bytes by any number of threads", a.read() == b.read())
+    symbols = run("nm", "-D", os.path.join(tmp, "by-all"))[0]
+    check("parts see each other's functions, and nobody else does", " T unit." not in symbols, symbols[:500])
+
+
 def objects(tmp):
     run(TSRC, "-c", "-MD", HELLO, "-o", "hello.o", cwd=tmp)
     check("-c writes a header", "int hello_main(int argc, char **argv);" in read(os.path.join(tmp, "hello.h")))
@@ -113,6 +125,7 @@ def wrong(tmp):
 
 with tempfile.TemporaryDirectory() as folder:
     executables(folder)
+    parts(folder)
     objects(folder) if platform.machine() == "x86_64" else None
     seeds(folder)
     wrong(folder)
