@@ -71,11 +71,12 @@ def chain(rng):
 
 
 def laid_out(text):
-    """Bytes of the arena and of the buffers beside it."""
+    """Bytes of the arena, of the buffers beside it, and of one thread's rows."""
     if "  arena;" not in text:
         return 0
     arena, own = re.search(r"(\d+)  arena;", text), re.search(r"(\d+)  buffers with memory of their own", text)
-    return int(arena.group(1)) + int(own.group(1))
+    rows = sum(int(n) for n in re.findall(r"^ +(\d+) +thread ", text, re.M))
+    return int(arena.group(1)) + int(own.group(1)) + rows
 
 
 def least_limit(tsrc, source):
