@@ -8,7 +8,7 @@
  * the candidates the one with most bytes for an operation is taken, and all is looked at anew, until the layout of opt/buffers.c fits.
  * Each step leaves less alive at that statement and nowhere as much as was alive there, so it ends.
  *
- * Runs after the passes that form kernels and before the one that divides them among threads.  The limit is on all that is laid out
+ * Runs after the passes that form kernels and divide them among threads: what is computed again is divided as it was.  The limit is on all that is laid out
  * when compiling: the arena and the buffers with memory of their own. */
 #include "pass.h"
 
@@ -45,11 +45,13 @@ typedef struct candidate { tsr_buffer_id x; uint32_t from, at; part part; int64_
 
 static int64_t bytes_of(const remat *r, tsr_buffer_id b) { return tsr_buffer_bytes(r->l->buffers.at[b]); }
 
+static bool of_thread(const remat *r, tsr_buffer_id b) { return r->l->buffers.at[b]->home == TSR_HOME_THREAD; }
+
 /* It lies in the arena. */
 static bool shares(const remat *r, tsr_buffer_id b)
 {
 	const tsr_buffer *x = r->l->buffers.at[b];
-	return !tsr_buffer_kept(x) && !x->returned && !r->exposed[b] && tsr_buffer_bytes(x) > 0;
+	return !tsr_buffer_kept(x) && !x->returned && !r->exposed[b] && tsr_buffer_bytes(x) > 0 && !of_thread(r, b);
 }
 
 static void look(remat *r, uint32_t unit)
@@ -172,7 +174,7 @@ static bool is_there(const remat *r, const part *q, tsr_buffer_id b)
 	for (uint32_t i = 0; i < r->of[b].v.n; i++)
 		if (r->of[b].v.at[i].writes && r->body->at[r->of[b].v.at[i].at] != q->kernel)
 			return false;
-	return !x->row && !r->exposed[b] && stores_into(&q->kernel->kernel.body, b, 1) * tsr_prec_bytes(x->prec) == bytes_of(r, b)
+	return !x->row && !of_thread(r, b) && !r->exposed[b] && stores_into(&q->kernel->kernel.body, b, 1) * tsr_prec_bytes(x->prec) == bytes_of(r, b)
 		&& (!shares(r, y) || last_touch(r, y) >= q->at);
 }
 
@@ -197,7 +199,7 @@ static bool part_of(remat *r, const tsr_stmt *kernel, tsr_buffer_id x, uint32_t 
 	} while (q->changed);
 	for (uint32_t b = 0; b < n; b++)                 /* what it makes for itself must be made by it alone */
 		for (uint32_t i = 0; q->buffers[b] && i < r->of[b].v.n; i++)
-			q->engine |= !shares(r, b) || (r->of[b].v.at[i].writes && r->body->at[r->of[b].v.at[i].at] != kernel);
+			q->engine |= (!shares(r, b) && !of_thread(r, b)) || (r->of[b].v.at[i].writes && r->body->at[r->of[b].v.at[i].at] != kernel);
 	return !q->engine && !(q->sums && q->drops);
 }
 
@@ -236,7 +238,7 @@ static bool lowers(const remat *r, const candidate *c, uint32_t full)
 	int64_t *more = TSR_NEW_N(r->a, int64_t, r->body->n + 1), here = 0;
 	for (uint32_t b = 0; b < r->l->buffers.n; b++) {
 		bool across = shares(r, b) && r->of[b].v.n && r->of[b].v.at[0].at < c->at && last_touch(r, b) >= c->at;
-		if (c->part.buffers[b] || (across && b != c->x))
+		if ((c->part.buffers[b] && !of_thread(r, b)) || (across && b != c->x))
 			here += bytes_of(r, b);
 		if (!c->part.read[b] || c->part.buffers[b])
 			continue;
@@ -441,28 +443,29 @@ static bool step(remat *r, uint32_t full)
 	return best.bytes > 0;
 }
 
-static void cannot(remat *r, int64_t limit, int64_t needed, uint32_t full)
+static void cannot(remat *r, int64_t limit, int64_t least, int64_t lasting, uint32_t full)
 {
 	tsr_diag *g = tsr_report(r->l->tc, TSR_E_MEMORY, TSR_NOWHERE, "%lld bytes of memory are not enough: at least %lld are needed", (long long)limit,
-		(long long)needed);
+		(long long)least);
 	if (r->body && r->body->n)
 		tsr_hint(r->l->tc, g, "most is alive in %s of %s: %lld bytes, besides %lld for parameters and all that lasts; --dump=memory without the limit "
 			"lists what", name_of(r->body->at[full]), r->l->units.at[r->unit]->name, (long long)r->alive[full],
-			(long long)(needed - r->l->arena_bytes));
+			(long long)lasting);
 }
 
 void tsr_pass_remat(tsr_pass *p)
 {
-	int64_t limit = p->options->memory_limit, needed;
+	int64_t limit = p->options->memory_limit, needed, least = INT64_MAX;
 	remat r = { .p = p, .l = p->l };
 	while (limit > 0) {
 		r.a = tsr_arena_new();
 		r.exposed = tsr_exposed_of(p->l, r.a);
 		needed = memory_needed(&r);
+		least = needed < least ? needed : least;     /* less may be alive, and lie less well */
 		uint32_t unit = 0, full = needed > limit ? fullest(&r, &unit) : 0;
 		bool better = needed > limit && r.body && r.body->n && step(&r, full);
 		if (needed > limit && !better)
-			cannot(&r, limit, needed, full);
+			cannot(&r, limit, least, needed - p->l->arena_bytes, full);
 		tsr_arena_free(r.a);
 		if (!better)
 			break;
