@@ -78,14 +78,6 @@ def laid_out(text):
     return int(arena.group(1)) + int(own.group(1))
 
 
-def rows_of_a_thread(text):
-    """Bytes of the kernel that has most: they take part in what is needed, and lie in the arena where no thread has them."""
-    rows = {}
-    for n, kernel in re.findall(r"^ +(\d+) +thread +\S+ +(.*)$", text, re.M):
-        rows[kernel] = rows.get(kernel, 0) + int(n)
-    return max(rows.values(), default=0)
-
-
 def least_limit(tsrc, source):
     status, _, errors = tally.run(tsrc, "--memory-limit=1", "--dump=memory", source)
     found = re.search(r"E0807.*at least (\d+) are needed", errors)
@@ -102,7 +94,7 @@ def one(tsrc, source, levels, saves):
     status, text, errors = tally.run(tsrc, "--dump=memory", source)
     if not check(status == 0, f"{source}: {errors[:1500]}"):
         return False
-    most, least = laid_out(text) + rows_of_a_thread(text), least_limit(tsrc, source)
+    most, least = laid_out(text), least_limit(tsrc, source)
     if least is None:
         return False
     check(least <= most, f"{source}: {least} bytes needed with a limit, {most} without")
