@@ -226,7 +226,7 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 		s->split = TSR_CLASS_N;
 	if (parts[s->split] < 2 && parts[TSR_CLASS_BATCH] > 1)
 		s->split = TSR_CLASS_BATCH;
-	if (s->split == TSR_CLASS_N && s->nc > OWN_COLUMNS)          /* each thread packs B for itself */
+	if (s->split == TSR_CLASS_N && s->nc > OWN_COLUMNS && !s->cols)      /* each thread packs B for itself; its rows in place are none's */
 		s->nc = OWN_COLUMNS / s->nr * s->nr;
 	return parts[s->split] > 1;
 }
