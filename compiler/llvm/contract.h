@@ -1,5 +1,7 @@
 /* Private to the contraction engine: the kit that its files emit with.
  *   contract.c       block loops around packing and tiles
+ *   contract_place.c the tiles of a block
+ *   contract_space.c sizes, strides and memory
  *   contract_pack.c  operands into panels
  *   contract_value.c operands that are expressions, likewise
  *   contract_rows.c  A's rows where they lie, through pointers
@@ -36,6 +38,10 @@ void tsr_guard_end(tsr_kit *k, tsr_guard g);
 LLVMValueRef tsr_kit_table(tsr_kit *k, uint32_t n);
 
 LLVMValueRef tsr_kit_int(tsr_kit *k, int64_t n);
+/* The number, or -1 where it is not known. */
+int64_t tsr_kit_known(LLVMValueRef v);
+/* n, or 1 where that is less. */
+LLVMValueRef tsr_kit_some(tsr_kit *k, LLVMValueRef n);
 LLVMValueRef tsr_kit_add(tsr_kit *k, LLVMValueRef x, LLVMValueRef y);
 LLVMValueRef tsr_kit_mul(tsr_kit *k, LLVMValueRef x, LLVMValueRef y);
 LLVMValueRef tsr_kit_min(tsr_kit *k, LLVMValueRef x, LLVMValueRef y);

@@ -4,6 +4,13 @@
 
 LLVMValueRef tsr_kit_int(tsr_kit *k, int64_t n) { return LLVMConstInt(k->i64, (unsigned long long)n, true); }
 
+int64_t tsr_kit_known(LLVMValueRef v) { return LLVMIsAConstantInt(v) ? LLVMConstIntGetSExtValue(v) : -1; }
+
+LLVMValueRef tsr_kit_some(tsr_kit *k, LLVMValueRef n)
+{
+	return LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, n, tsr_kit_int(k, 0), ""), n, tsr_kit_int(k, 1), "");
+}
+
 static bool is_int(LLVMValueRef v, int64_t n) { return LLVMIsAConstantInt(v) && LLVMConstIntGetSExtValue(v) == n; }
 
 LLVMValueRef tsr_kit_add(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)

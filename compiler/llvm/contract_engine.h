@@ -1,0 +1,35 @@
+/* Private to the block loops of contractions: what is known of one contraction while its code is emitted. */
+#ifndef TSR_LLVM_CONTRACT_ENGINE_H
+#define TSR_LLVM_CONTRACT_ENGINE_H
+#include "contract.h"
+
+typedef struct tsr_engine {
+	tsr_kit k;
+	tsr_emit *e;
+	const tsr_contraction *c;
+	const tsr_schedule *s;
+	tsr_group cls[TSR_CLASSES];
+	const tsr_walks *walks;          /* per class */
+	LLVMValueRef base[TSR_SIDES];    /* where this batch's operands begin */
+	LLVMValueRef packed_a, packed_b, buffer, rows;
+	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes */
+	tsr_rows pointed, across;        /* A's rows, B's rows, where they are read in place */
+	bool direct;                     /* tiles store into C themselves */
+	bool split;                      /* divided among threads, by the class that the schedule names */
+	uint32_t split_batch;            /* which loop of the batch */
+} tsr_engine;
+
+typedef struct tsr_block {
+	LLVMValueRef m, n, depth, kfirst, add;    /* first row and column; K's block; whether C already holds a part */
+	LLVMValueRef rows, cols;                  /* of this block */
+	LLVMValueRef a, b;                        /* panels, when packed */
+} tsr_block;
+
+/* contract_space.c: a class's sizes and strides as values; the memory for panels, tables and tiles that wait to be stored. */
+void tsr_engine_group(tsr_engine *g, const tsr_loops *l, const tsr_walks *x, tsr_group *out);
+void tsr_engine_space(tsr_engine *g);
+/* contract_place.c: all tiles of a block. */
+void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl);
+/* B's block is packed by all threads into memory that they share. */
+bool tsr_engine_packs_together(const tsr_engine *g);
+#endif

@@ -1,0 +1,194 @@
+/* The tiles of a block: where each lies in the operands and in C.
+ *
+ * A tile whose columns do not lie side by side in C, or whose height is known only at run time, goes through a small buffer and is
+ * stored from there. */
+#include "contract_engine.h"
+
+static tsr_stride known_stride(LLVMValueRef v)
+{
+	return LLVMIsAConstantInt(v) ? (tsr_stride){ true, LLVMConstIntGetSExtValue(v) } : (tsr_stride){ false, 0 };
+}
+
+static LLVMValueRef only_stride(tsr_engine *g, tsr_loop_class cls, tsr_side side)
+{
+	return g->cls[cls].n ? g->cls[cls].at[0].stride[side] : tsr_kit_int(&g->k, 0);
+}
+
+/* acc(old, what the buffer holds), which is acc(neutral, sum): what was subtracted there is added here. */
+static LLVMValueRef joined(tsr_engine *g, LLVMValueRef add, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask, LLVMValueRef sum)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef old = LLVMBuildSelect(k->b, add, tsr_kit_load(k, type, at, mask), tsr_kit_neutral(k, type), "");
+	return k->acc == TSR_ACC_SUB ? LLVMBuildFAdd(k->b, old, sum, "") : tsr_kit_acc(k, old, sum);
+}
+
+/* The tile's sums, waiting in the buffer, into C: rows as vectors where C has stride one, else element by element. */
+static void scatter(tsr_engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef rows, LLVMValueRef cols, LLVMValueRef add)
+{
+	tsr_kit *k = &g->k;
+	const tsr_group *gm = &g->cls[TSR_CLASS_M], *gn = &g->cls[TSR_CLASS_N];
+	bool vectors = gn->n <= 1 && gn->unit[TSR_SIDE_C];
+	LLVMValueRef zero = tsr_kit_int(k, 0), mask[16];
+	uint32_t vecs = vectors ? g->s->nr / k->lanes : 0;
+	for (uint32_t v = 0; v < vecs; v++)
+		mask[v] = tsr_kit_mask(k, cols, v * k->lanes);
+	tsr_count i = tsr_count_begin(k, zero, rows, tsr_kit_int(k, 1));
+	LLVMValueRef row = tsr_kit_at(k, g->base[TSR_SIDE_C], tsr_group_offset(k, gm, TSR_SIDE_C, tsr_kit_add(k, m, i.i)));
+	LLVMValueRef from = tsr_kit_at(k, g->buffer, tsr_kit_mul(k, i.i, tsr_kit_int(k, g->s->nr)));
+	for (uint32_t v = 0; v < vecs; v++) {
+		LLVMValueRef lane = tsr_kit_int(k, v * k->lanes), at = tsr_kit_at(k, tsr_kit_at(k, row, n), lane);
+		LLVMValueRef sum = tsr_kit_load(k, k->vec, tsr_kit_at(k, from, lane), NULL);
+		tsr_kit_store(k, joined(g, add, k->vec, at, mask[v], sum), at, mask[v]);
+	}
+	if (!vectors) {
+		tsr_count j = tsr_count_begin(k, zero, cols, tsr_kit_int(k, 1));
+		LLVMValueRef off = tsr_group_offset(k, gn, TSR_SIDE_C, tsr_kit_add(k, n, j.i));
+		if (gn->n > 1)
+			off = LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, g->columns, &j.i, 1, ""), "");
+		LLVMValueRef at = tsr_kit_at(k, row, off), sum = tsr_kit_load(k, k->elem, tsr_kit_at(k, from, j.i), NULL);
+		tsr_kit_store(k, joined(g, add, k->elem, at, NULL, sum), at, NULL);
+		tsr_count_end(k, &j);
+	}
+	tsr_count_end(k, &i);
+}
+
+/* Where each column of these tiles lies in C. */
+static void fill_columns(tsr_engine *g, LLVMValueRef n, LLVMValueRef cols)
+{
+	tsr_kit *k = &g->k;
+	tsr_count j = tsr_count_begin(k, tsr_kit_int(k, 0), cols, tsr_kit_int(k, 1));
+	LLVMValueRef off = tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_C, tsr_kit_add(k, n, j.i));
+	LLVMBuildStore(k->b, off, LLVMBuildInBoundsGEP2(k->b, k->i64, g->columns, &j.i, 1, ""));
+	tsr_count_end(k, &j);
+}
+
+typedef struct size_of_tile { uint32_t rows, vecs; bool masked; LLVMValueRef valid_rows, cols; } size_of_tile;
+
+/* The tile's place in B and in C, and C's stride from row to row. */
+typedef struct tile_place { LLVMValueRef m, n, b, b_k, b_shift, c, c_row, add; } tile_place;
+
+static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr)
+{
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	tile_place p = { .m = tsr_kit_add(k, bl->m, ir), .n = tsr_kit_add(k, bl->n, jr), .b_shift = tsr_kit_int(k, 0) };
+	if (s->cols) {
+		LLVMValueRef run = tsr_kit_int(k, g->across.run), stretch = LLVMBuildUDiv(k->b, jr, run, "");
+		LLVMValueRef at = tsr_kit_mul(k, stretch, tsr_kit_int(k, g->across.capacity));
+		p.b_shift = LLVMBuildNSWSub(k->b, jr, LLVMBuildNSWMul(k->b, stretch, run, ""), "");
+		p.b = LLVMBuildInBoundsGEP2(k->b, k->ptr, g->across.table, &at, 1, "");
+	}
+	p.b_k = s->cols ? tsr_kit_int(k, 1) : s->pack_b ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_B);
+	p.b = s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->depth))
+		: tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, p.n, tsr_kit_mul(k, bl->kfirst, p.b_k)));
+	p.c_row = g->direct ? only_stride(g, TSR_CLASS_M, TSR_SIDE_C) : tsr_kit_int(k, s->nr);
+	p.c = g->direct ? tsr_kit_at(k, g->base[TSR_SIDE_C], tsr_kit_add(k, p.n, tsr_kit_mul(k, p.m, p.c_row))) : g->buffer;
+	p.add = g->direct ? bl->add : LLVMConstInt(k->i1, 0, false);
+	return p;
+}
+
+static void call(tsr_kit *k, LLVMValueRef f, LLVMValueRef *arg, unsigned n)
+{
+	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, n, "");
+}
+
+static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, const tile_place *p, size_of_tile z)
+{
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	LLVMValueRef arg[TSR_TILE_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols,
+										  [TSR_TILE_ADD] = p->add, [TSR_TILE_B_K] = p->b_k, [TSR_TILE_C_ROW] = p->c_row, [TSR_TILE_B_SHIFT] = p->b_shift };
+	arg[TSR_TILE_A_ROW] = s->pack_a ? tsr_kit_int(k, 1) : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
+	arg[TSR_TILE_A_K] = s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
+	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->depth))
+		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_A_K])));
+	tsr_tile t = { z.rows, z.vecs, z.masked, known_stride(arg[TSR_TILE_A_ROW]), known_stride(arg[TSR_TILE_A_K]),
+				   known_stride(arg[TSR_TILE_B_K]), known_stride(arg[TSR_TILE_C_ROW]), s->cols };
+	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS);
+}
+
+static void pointed_tile(tsr_engine *g, LLVMValueRef ir, const tile_place *p, size_of_tile z)
+{
+	tsr_kit *k = &g->k;
+	const tsr_rows *r = &g->pointed;
+	LLVMValueRef arg[TSR_ROWS_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, r->table, &ir, 1, ""), p->b, p->c, tsr_rows_list(k, r, ir), z.cols,
+										  p->add, p->b_k, p->c_row };
+	tsr_rows_tile t = { z.rows, z.vecs, z.masked, r->run < g->s->kc ? r->run : g->s->kc, r->capacity, known_stride(p->b_k), known_stride(p->c_row) };
+	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS);
+}
+
+static void tile_call(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
+{
+	tile_place p = place_of(g, bl, ir, jr);
+	if (g->s->rows)
+		pointed_tile(g, ir, &p, z);
+	else
+		packed_tile(g, bl, ir, &p, z);
+	if (!g->direct)
+		scatter(g, p.m, p.n, z.valid_rows, z.cols, bl->add);
+}
+
+/* All tiles of one column of the block: full ones, then the remaining height as a smaller tile. */
+static void tile_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef jr, size_of_tile z)
+{
+	tsr_kit *k = &g->k;
+	uint32_t mr = g->s->mr;
+	int64_t total = tsr_kit_known(g->cls[TSR_CLASS_M].count);
+	LLVMValueRef step = tsr_kit_int(k, mr);
+	LLVMValueRef full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, bl->rows, step, ""), step, "");
+	if (g->columns)
+		fill_columns(g, tsr_kit_add(k, bl->n, jr), z.cols);
+	if (total < 0 || total >= mr) {
+		tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), full, step);
+		z.rows = mr;
+		z.valid_rows = step;
+		tile_call(g, bl, i.i, jr, z);
+		tsr_count_end(k, &i);
+	}
+	if (total >= 0 && total % mr == 0)
+		return;
+	LLVMValueRef rest = LLVMBuildSub(k->b, bl->rows, full, "");
+	tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, rest, tsr_kit_int(k, 0), ""));
+	z.rows = total >= 0 ? (uint32_t)(total % mr) : mr;
+	z.valid_rows = rest;
+	tile_call(g, bl, full, jr, z);
+	tsr_guard_end(k, some);
+}
+
+/* The columns of a block from `first` on, `total` of them where that is known and all lie in one block. */
+static void column_tiles(tsr_engine *g, const tsr_block *bl, LLVMValueRef first, LLVMValueRef cols, int64_t total)
+{
+	tsr_kit *k = &g->k;
+	uint32_t nr = g->s->nr, vecs = nr / k->lanes;
+	LLVMValueRef step = tsr_kit_int(k, nr);
+	LLVMValueRef full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, cols, step, ""), step, "");
+	if (total < 0 || total >= nr) {
+		tsr_count j = tsr_count_begin(k, tsr_kit_int(k, 0), full, step);
+		tile_column(g, bl, tsr_kit_add(k, first, j.i), (size_of_tile){ 0, vecs, false, NULL, step });
+		tsr_count_end(k, &j);
+	}
+	if (total >= 0 && total % nr == 0)
+		return;
+	LLVMValueRef rest = LLVMBuildSub(k->b, cols, full, "");
+	tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, rest, tsr_kit_int(k, 0), ""));
+	uint32_t left = total >= 0 ? (uint32_t)(total % nr) : nr;
+	bool padded = g->s->pack_b && !g->direct;    /* whole vectors are there to be read and to be written */
+	tile_column(g, bl, tsr_kit_add(k, first, full),
+				(size_of_tile){ 0, (left + k->lanes - 1) / k->lanes, !padded && (total < 0 || left % k->lanes), NULL, rest });
+	tsr_guard_end(k, some);
+}
+
+/* Where B's rows are read in place no tile reaches from one stretch into the next. */
+void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef zero = tsr_kit_int(k, 0);
+	if (!g->s->cols) {
+		column_tiles(g, bl, zero, bl->cols, tsr_kit_known(g->cls[TSR_CLASS_N].count));
+		return;
+	}
+	LLVMValueRef run = tsr_kit_int(k, g->across.run);
+	tsr_count t = tsr_count_begin(k, zero, bl->cols, run);
+	column_tiles(g, bl, t.i, run, g->across.run);
+	tsr_count_end(k, &t);
+}

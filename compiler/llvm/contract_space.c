@@ -1,0 +1,154 @@
+/* What a contraction needs before its loops: sizes and strides as values, and memory for panels, tables of pointers and tiles that
+ * wait to be stored. */
+#include "contract_engine.h"
+#include "team.h"
+#include <string.h>
+
+static LLVMValueRef stride_value(tsr_engine *g, const tsr_loops *l, uint32_t sym, tsr_side side)
+{
+	const tsr_contraction *c = g->c;
+	const tsr_lin *index = side == TSR_SIDE_C ? c->c_index : side == TSR_SIDE_A ? c->a_index : c->b_index;
+	const tsr_buffer *b = l->buffers.at[side == TSR_SIDE_C ? c->c : side == TSR_SIDE_A ? c->a : c->b];
+	LLVMValueRef total = tsr_kit_int(&g->k, 0), step = tsr_kit_int(&g->k, 1);
+	for (uint32_t axis = b->rank; axis-- > 0;) {
+		for (uint32_t t = 0; t < index[axis].n; t++) {
+			const tsr_lin_term *term = &index[axis].terms[t];
+			if (term->kind == TSR_LSYM_LOOP && term->id == sym)
+				total = tsr_kit_add(&g->k, total, tsr_kit_mul(&g->k, step, tsr_kit_int(&g->k, term->coef)));
+		}
+		step = tsr_kit_mul(&g->k, step, tsr_emit_size(g->e, b->dims[axis]));
+	}
+	return total;
+}
+
+/* Extents are at least one, since places are found by dividing by them; the count tells that there is nothing. */
+void tsr_engine_group(tsr_engine *g, const tsr_loops *l, const tsr_walks *x, tsr_group *out)
+{
+	out->n = x->n;
+	out->at = TSR_NEW_N(l->tc->arena, tsr_span_axis, x->n + 1);
+	out->count = tsr_kit_int(&g->k, 1);
+	for (uint32_t i = 0; i < x->n; i++) {
+		LLVMValueRef n = tsr_emit_size(g->e, x->at[i].extent);
+		out->count = tsr_kit_mul(&g->k, out->count, n);
+		out->at[i].extent = tsr_kit_some(&g->k, n);
+		for (int side = 0; side < TSR_SIDES; side++)
+			out->at[i].stride[side] = x->at[i].known || !tsr_contract_plain(l, g->c, (tsr_side)side)
+				? tsr_kit_int(&g->k, x->at[i].stride[side]) : stride_value(g, l, x->at[i].sym, (tsr_side)side);
+	}
+	for (int side = 0; side < TSR_SIDES; side++)
+		out->unit[side] = x->n == 0 || (x->at[x->n - 1].known && x->at[x->n - 1].stride[side] == 1);
+}
+
+LLVMValueRef tsr_group_offset(tsr_kit *k, const tsr_group *g, tsr_side side, LLVMValueRef i)
+{
+	LLVMValueRef total = tsr_kit_int(k, 0);
+	for (uint32_t d = g->n; d-- > 0;) {
+		LLVMValueRef here = i;
+		if (d > 0) {
+			LLVMValueRef outer = LLVMBuildUDiv(k->b, i, g->at[d].extent, "");
+			here = LLVMBuildNSWSub(k->b, i, LLVMBuildNSWMul(k->b, outer, g->at[d].extent, ""), "");
+			i = outer;
+		}
+		total = tsr_kit_add(k, total, tsr_kit_mul(k, here, g->at[d].stride[side]));
+	}
+	return total;
+}
+
+/* This thread's work area: its own memory in a team, behind its rows; else one for all contractions of the module, as large as the
+ * largest needs, one per thread. */
+static LLVMValueRef scratch(tsr_engine *g, uint64_t bytes)
+{
+	tsr_kit *k = &g->k;
+	tsr_seat *team = g->e->team;
+	if (team) {
+		if (team->row_bytes + bytes > team->own_bytes)
+			team->own_bytes = team->row_bytes + bytes;
+		return tsr_emit_offset(g->e, TSR_PREC_U8, team->own, tsr_kit_int(k, (int64_t)team->row_bytes));
+	}
+	LLVMTypeRef type = LLVMArrayType2(LLVMInt8TypeInContext(k->context), bytes);
+	LLVMValueRef old = LLVMGetNamedGlobal(k->module, TSR_PANELS);
+	if (old && LLVMGetArrayLength2(LLVMGlobalGetValueType(old)) >= bytes)
+		return old;
+	LLVMValueRef area = LLVMAddGlobal(k->module, type, TSR_PANELS ".");
+	LLVMSetInitializer(area, LLVMConstNull(type));
+	LLVMSetLinkage(area, LLVMInternalLinkage);
+	LLVMSetThreadLocal(area, true);
+	LLVMSetAlignment(area, 4096);
+	if (old) {
+		LLVMReplaceAllUsesWith(old, area);
+		LLVMDeleteGlobal(old);
+	}
+	LLVMSetValueName2(area, TSR_PANELS, strlen(TSR_PANELS));
+	return area;
+}
+
+static int64_t at_most(int64_t block, LLVMValueRef count)
+{
+	int64_t n = tsr_kit_known(count);
+	return n >= 0 && n < block ? n : block;
+}
+
+/* Elements that evaluating an operand row by row needs; turning them reads up to one vector past the last. */
+static int64_t value_rows(tsr_engine *g, int64_t depth)
+{
+	const tsr_loops *l = g->e->loops;
+	const tsr_walks *m = &g->walks[TSR_CLASS_M], *n = &g->walks[TSR_CLASS_N], *k = &g->walks[TSR_CLASS_K];
+	int64_t width = 0;
+	if (g->s->pack_a && !tsr_contract_plain(l, g->c, TSR_SIDE_A) && tsr_computed_by_rows(l, g->c->a_value, m, k))
+		width = g->s->mr;
+	if (g->s->pack_b && !tsr_contract_plain(l, g->c, TSR_SIDE_B) && tsr_computed_by_rows(l, g->c->b_value, n, k) && g->s->nr > width)
+		width = g->s->nr;
+	return width ? width * depth + g->k.lanes : 0;
+}
+
+void tsr_engine_space(tsr_engine *g)
+{
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	int64_t depth = at_most(s->kc, g->cls[TSR_CLASS_K].count);
+	int64_t rows = (at_most(s->mc, g->cls[TSR_CLASS_M].count) + s->mr - 1) / s->mr * s->mr;
+	int64_t cols = (at_most(s->nc, g->cls[TSR_CLASS_N].count) + s->nr - 1) / s->nr * s->nr;
+	int64_t a = s->pack_a ? (rows * depth * k->elem_bytes + 255) / 128 * 128 : 0;
+	int64_t b = s->pack_b ? (cols * depth * k->elem_bytes + 255) / 128 * 128 : 0;
+	int64_t gap = g->e->sanitize ? TSR_REDZONE : 0;
+	g->direct = g->cls[TSR_CLASS_M].n <= 1 && g->cls[TSR_CLASS_N].n <= 1 && g->cls[TSR_CLASS_N].unit[TSR_SIDE_C]
+		&& tsr_kit_known(g->cls[TSR_CLASS_M].count) >= 0;
+	if (!g->direct && g->cls[TSR_CLASS_N].n > 1)
+		g->columns = tsr_kit_table(k, s->nr);
+	int64_t buffer = g->direct ? 0 : (int64_t)s->mr * s->nr * k->elem_bytes;
+	int64_t rows_bytes = value_rows(g, depth) * k->elem_bytes;
+	tsr_rows *r = &g->pointed;
+	if (s->rows)
+		*r = tsr_rows_of(k, g->e, g->c, TSR_SIDE_A, g->walks, rows);
+	if (s->cols)
+		g->across = tsr_rows_of(k, g->e, g->c, TSR_SIDE_B, g->walks, depth);
+	int64_t across = g->across.most * g->across.capacity * 8;
+	int64_t table = r->most * r->capacity * 8, list = r->mr ? (r->most + 1) * (r->capacity / r->mr) * 8 : 0;
+	if (tsr_engine_packs_together(g)) {
+		tsr_seat *team = g->e->team;
+		g->packed_b = team->shared;
+		team->shared_bytes = (uint64_t)(b + gap) > team->shared_bytes ? (uint64_t)(b + gap) : team->shared_bytes;
+		tsr_emit_redzone(g->e, g->packed_b, 0, b, gap);
+		b = 0;
+	}
+	enum { PIECES = 7 };
+	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64,
+								 (across + 63) / 64 * 64 }, at[PIECES + 1] = { 0 };
+	for (int i = 0; i < PIECES; i++)
+		at[i + 1] = at[i] + piece[i] + (piece[i] ? gap : 0);
+	if (at[PIECES] == 0)
+		return;
+	LLVMValueRef area = scratch(g, (uint64_t)at[PIECES]), place[PIECES];
+	for (int i = 0; i < PIECES; i++) {
+		place[i] = tsr_emit_offset(g->e, TSR_PREC_U8, area, tsr_kit_int(k, at[i]));
+		if (piece[i])
+			tsr_emit_redzone(g->e, area, at[i], piece[i], gap);
+	}
+	g->packed_a = place[0];
+	g->packed_b = g->packed_b ? g->packed_b : place[1];
+	g->buffer = place[2];
+	g->rows = place[3];
+	r->table = place[4];
+	r->list = s->rows ? place[5] : NULL;
+	g->across.table = place[6];
+}
