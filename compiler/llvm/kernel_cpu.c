@@ -217,26 +217,29 @@ void tsr_emit_function_begin(tsr_emit *e, LLVMValueRef f, tsr_span span)
 }
 
 /* A kernel's parameters in order, each with the value that the unit passes. */
-static unsigned kernel_arguments(tsr_emit *e, const tsr_kernel_key *k, LLVMValueRef *values, LLVMTypeRef *types)
+static tsr_arguments kernel_arguments(tsr_emit *e, const tsr_kernel_key *k)
 {
-	unsigned n = 0;
-	types[n] = e->ptr;
-	values[n++] = e->ctx;
+	tsr_arena *a = e->tc->arena;
+	uint32_t most = k->buffers.n + k->symbols.n + k->numbers.n + 5;
+	tsr_arguments x = {0, TSR_NEW_N(a, LLVMTypeRef, most), TSR_NEW_N(a, LLVMValueRef, most), TSR_NEW_N(a, int64_t, most)};
+	x.types[x.n] = e->ptr;
+	x.values[x.n++] = e->ctx;
 	for (uint32_t i = 0; i < k->buffers.n; i++) {
-		if (e->loops->buffers.at[k->buffers.at[i].id]->home == TSR_HOME_THREAD)
-			continue;
-		types[n] = e->ptr;
-		values[n++] = e->buffers[k->buffers.at[i].id];
+		const tsr_buffer *b = e->loops->buffers.at[k->buffers.at[i].id];
+		bool own = b->home == TSR_HOME_THREAD;
+		x.own[x.n] = own ? b->offset + (TSR_PLANTED(24) ? tsr_prec_bytes(b->prec) : 0) : 0;
+		x.types[x.n] = e->ptr;
+		x.values[x.n++] = own ? NULL : e->buffers[b->id];
 	}
 	for (uint32_t i = 0; i < k->symbols.n; i++) {
-		types[n] = e->i64;
-		values[n++] = e->symbols[k->symbols.at[i]];
+		x.types[x.n] = e->i64;
+		x.values[x.n++] = e->symbols[k->symbols.at[i]];
 	}
 	for (uint32_t i = 0; i < k->numbers.n; i++) {
-		types[n] = e->i64;
-		values[n++] = e->numbers[k->numbers.at[i]];
+		x.types[x.n] = e->i64;
+		x.values[x.n++] = e->numbers[k->numbers.at[i]];
 	}
-	return n;
+	return x;
 }
 
 static void bind_team(tsr_emit *e, LLVMValueRef f, unsigned n)
@@ -263,11 +266,8 @@ static void bind_parameters(tsr_emit *e, tsr_arena *a, const tsr_kernel_key *k, 
 	e->numbers = TSR_NEW_N(a, LLVMValueRef, e->loops->numbers.n + 1);
 	for (uint32_t i = 0; i < k->buffers.n; i++) {
 		const tsr_buffer *b = e->loops->buffers.at[k->buffers.at[i].id];
-		if (b->home == TSR_HOME_THREAD) {
-			e->buffers[b->id] = tsr_emit_offset(e, TSR_PREC_U8, e->team->own, tsr_emit_i64(e, b->offset + (TSR_PLANTED(24) ? tsr_prec_bytes(b->prec) : 0)));
+		if (b->home == TSR_HOME_THREAD)
 			tsr_emit_redzone(e, e->team->own, b->offset, tsr_buffer_bytes(b), TSR_REDZONE - tsr_buffer_bytes(b) % 64);
-			continue;
-		}
 		e->buffers[b->id] = LLVMGetParam(f, n++);
 		LLVMSetValueName2(e->buffers[b->id], b->name, strlen(b->name));
 		buffer_attributes(e, f, n, b, k->buffers.at[i].written);      /* attribute index 1 is parameter 0 */
@@ -301,16 +301,16 @@ static LLVMValueRef kernel_function(tsr_emit *e, const tsr_stmt *s, const tsr_ke
 }
 
 /* The kernel's function for one thread, or for a team, with the function that a team's threads begin with. */
-static tsr_team_kernel *kernel_code(tsr_emit *e, const tsr_stmt *s, const tsr_kernel_key *k, LLVMTypeRef *types, unsigned nargs, LLVMTypeRef record)
+static tsr_team_kernel *kernel_code(tsr_emit *e, const tsr_stmt *s, const tsr_kernel_key *k, const tsr_arguments *x)
 {
 	tsr_team_kernel *code = TSR_NEW(e->tc->arena, tsr_team_kernel);
 	const tsr_team *team = s->kernel.team;
 	tsr_seat seat = {.row_bytes = team ? (uint64_t)team->row_bytes : 0, .own_bytes = team ? (uint64_t)team->row_bytes : 0};
 	LLVMTypeRef of_team[4] = {e->i64, e->i64, e->ptr, e->ptr};
-	memcpy(types + nargs, of_team, sizeof of_team);
-	code->function = kernel_function(e, s, k, LLVMFunctionType(e->none, types, nargs + (team ? 4 : 0), false), team ? &seat : NULL);
+	memcpy(x->types + x->n, of_team, sizeof of_team);
+	code->function = kernel_function(e, s, k, LLVMFunctionType(e->none, x->types, x->n + (team ? 4 : 0), false), team ? &seat : NULL);
 	if (team)
-		code->entry = tsr_team_entry(e, code->function, nargs, record);
+		code->entry = tsr_team_entry(e, code->function, x);
 	code->shared_bytes = seat.shared_bytes;
 	code->own_bytes = seat.own_bytes;
 	return code;
@@ -319,23 +319,18 @@ static tsr_team_kernel *kernel_code(tsr_emit *e, const tsr_stmt *s, const tsr_ke
 /* With line tables each kernel stays a function of its own, since its lines are its own. */
 void tsr_emit_kernel_call(tsr_emit *e, const tsr_stmt *s)
 {
-	tsr_arena *a = e->tc->arena;
 	tsr_kernel_key *k = tsr_kernel_key_of(e, s);
-	uint32_t most = k->buffers.n + k->symbols.n + k->numbers.n + 5;
-	LLVMValueRef *values = TSR_NEW_N(a, LLVMValueRef, most);
-	LLVMTypeRef *types = TSR_NEW_N(a, LLVMTypeRef, most);
-	unsigned n = kernel_arguments(e, k, values, types);
-	LLVMTypeRef record = LLVMStructTypeInContext(e->context, types, n, false);
+	tsr_arguments x = kernel_arguments(e, k);
 	bool shared = k->text && !e->debug;
 	tsr_map_entry *known = shared ? tsr_map_find(&e->kernels, tsr_key(k->text)) : NULL;
-	tsr_team_kernel *code = known ? known->value.p : kernel_code(e, s, k, types, n, record);
+	tsr_team_kernel *code = known ? known->value.p : kernel_code(e, s, k, &x);
 	if (shared)
 		tsr_map_put(&e->kernels, tsr_key(k->text))->value.p = code;
 	tsr_emit_position_of(e, s->span);
 	if (s->kernel.team)
-		tsr_team_call(e, s->kernel.team, code, record, n, values);
+		tsr_team_call(e, s->kernel.team, code, &x);
 	else
-		LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(code->function), code->function, values, n, "");
+		LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(code->function), code->function, x.values, x.n, "");
 }
 
 /* ---- units ---------------------------------------------------------------------------------------------------------------- */

@@ -6,6 +6,10 @@
 /* A kernel's function as the runtime calls it, and the memory that it needs: of the team, and of each thread. */
 typedef struct tsr_team_kernel { LLVMValueRef function, entry; uint64_t shared_bytes, own_bytes; } tsr_team_kernel;
 
+/* What a kernel takes, with room for the thread's four: types, and values, which are NULL where the thread has `own` bytes into its
+ * memory a buffer for itself. */
+typedef struct tsr_arguments { unsigned n; LLVMTypeRef *types; LLVMValueRef *values; int64_t *own; } tsr_arguments;
+
 /* Where this thread's stretch of 0 .. count begins, or ends. */
 LLVMValueRef tsr_team_bound(tsr_emit *e, LLVMValueRef count, bool end);
 /* Until all threads are here. */
@@ -13,6 +17,6 @@ void tsr_team_wait(tsr_emit *e);
 /* Statements, each complete before the next begins. */
 void tsr_team_stmts(tsr_emit *e, const tsr_stmts *body);
 /* The function that takes the arguments from a record; `kernel` takes them and the thread's four. */
-LLVMValueRef tsr_team_entry(tsr_emit *e, LLVMValueRef kernel, unsigned nargs, LLVMTypeRef record);
-void tsr_team_call(tsr_emit *e, const tsr_team *team, const tsr_team_kernel *k, LLVMTypeRef record, unsigned nargs, LLVMValueRef *values);
+LLVMValueRef tsr_team_entry(tsr_emit *e, LLVMValueRef kernel, const tsr_arguments *x);
+void tsr_team_call(tsr_emit *e, const tsr_team *team, const tsr_team_kernel *k, const tsr_arguments *x);
 #endif
