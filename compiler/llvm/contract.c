@@ -189,7 +189,8 @@ static void kit_make(tsr_kit *k, tsr_emit *e, const tsr_target *target, const ts
 	k->i32 = LLVMInt32TypeInContext(k->context);
 	k->i64 = LLVMInt64TypeInContext(k->context);
 	k->ptr = LLVMPointerTypeInContext(k->context, 0);
-	k->elem = prec == TSR_PREC_F64 ? LLVMDoubleTypeInContext(k->context) : LLVMFloatTypeInContext(k->context);
+	k->prec = prec;
+	k->elem = tsr_emit_memory_type(e, prec);
 	k->elem_bytes = tsr_prec_bytes(prec);
 	k->lanes = target->vector_bytes / k->elem_bytes;
 	k->vec = LLVMVectorType(k->elem, k->lanes);

@@ -21,6 +21,7 @@ typedef struct tsr_kit {
 	uint32_t lanes;              /* elements of one vector */
 	uint32_t elem_bytes;
 	bool fma;
+	tsr_prec prec;               /* of elements; a bool is a byte 0 or 1 */
 	tsr_acc acc;
 	tsr_op combine;
 } tsr_kit;
@@ -53,9 +54,10 @@ void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef 
 /* Lane i is on iff first + i < limit. */
 LLVMValueRef tsr_kit_mask(tsr_kit *k, LLVMValueRef limit, uint32_t first);
 LLVMValueRef tsr_kit_splat(tsr_kit *k, LLVMValueRef scalar);
-/* acc(sum, combine(x, y)), and acc(x, y) alone */
+/* acc(sum, combine(x, y)), and acc(x, y) alone; old + sum, which is what joins sums that are subtracted */
 LLVMValueRef tsr_kit_step(tsr_kit *k, LLVMValueRef sum, LLVMValueRef x, LLVMValueRef y);
 LLVMValueRef tsr_kit_acc(tsr_kit *k, LLVMValueRef old, LLVMValueRef sum);
+LLVMValueRef tsr_kit_plus(tsr_kit *k, LLVMValueRef x, LLVMValueRef y);
 LLVMValueRef tsr_kit_neutral(tsr_kit *k, LLVMTypeRef type);
 LLVMValueRef tsr_kit_intrinsic(tsr_kit *k, const char *name, LLVMTypeRef *types, unsigned ntypes, LLVMValueRef *args, unsigned nargs);
 /* Attributes of an internal helper; `pointers` parameters from the first on are noalias. */

@@ -80,36 +80,51 @@ LLVMValueRef tsr_kit_mask(tsr_kit *k, LLVMValueRef limit, uint32_t first)
 	return LLVMBuildICmp(k->b, LLVMIntSLT, LLVMConstVector(lane, k->lanes), all, "");
 }
 
+/* The larger or the smaller: of floats NaN where either is, and which zero does not matter. */
+static LLVMValueRef extreme(tsr_kit *k, bool most, LLVMValueRef x, LLVMValueRef y)
+{
+	static const char *const names[3][2] = { { "llvm.minimum", "llvm.maximum" }, { "llvm.smin", "llvm.smax" }, { "llvm.umin", "llvm.umax" } };
+	bool is_float = tsr_prec_is_float(k->prec), is_signed = k->prec == TSR_PREC_I32 || k->prec == TSR_PREC_I64;
+	LLVMTypeRef type = LLVMTypeOf(x);
+	LLVMValueRef out = tsr_kit_intrinsic(k, names[is_float ? 0 : is_signed ? 1 : 2][most], &type, 1, (LLVMValueRef[]){ x, y }, 2);
+	if (is_float)
+		LLVMSetFastMathFlags(out, LLVMFastMathNoSignedZeros);
+	return out;
+}
+
 static LLVMValueRef apply(tsr_kit *k, tsr_op op, LLVMValueRef x, LLVMValueRef y)
 {
+	bool is_float = tsr_prec_is_float(k->prec);
 	if (op == TSR_OP_MUL)
-		return LLVMBuildFMul(k->b, x, y, "");
+		return is_float ? LLVMBuildFMul(k->b, x, y, "") : LLVMBuildMul(k->b, x, y, "");
 	if (op == TSR_OP_ADD)
-		return LLVMBuildFAdd(k->b, x, y, "");
+		return is_float ? LLVMBuildFAdd(k->b, x, y, "") : LLVMBuildAdd(k->b, x, y, "");
 	if (op == TSR_OP_SUB)
-		return LLVMBuildFSub(k->b, x, y, "");
-	if (op == TSR_OP_MAX || op == TSR_OP_MIN) {      /* NaN where either is; which zero does not matter */
-		LLVMTypeRef type = LLVMTypeOf(x);
-		LLVMValueRef most = tsr_kit_intrinsic(k, op == TSR_OP_MAX ? "llvm.maximum" : "llvm.minimum", &type, 1, (LLVMValueRef[]){ x, y }, 2);
-		LLVMSetFastMathFlags(most, LLVMFastMathNoSignedZeros);
-		return most;
-	}
+		return is_float ? LLVMBuildFSub(k->b, x, y, "") : LLVMBuildSub(k->b, x, y, "");
+	if (op == TSR_OP_MAX || op == TSR_OP_MIN)
+		return extreme(k, op == TSR_OP_MAX, x, y);
+	if (op == TSR_OP_AND || op == TSR_OP_OR)
+		return op == TSR_OP_AND ? LLVMBuildAnd(k->b, x, y, "") : LLVMBuildOr(k->b, x, y, "");
 	tsr_bug("a contraction with %s", tsr_op_get(op)->name);
 }
 
 LLVMValueRef tsr_kit_step(tsr_kit *k, LLVMValueRef sum, LLVMValueRef x, LLVMValueRef y)
 {
 	tsr_op add = k->acc == TSR_ACC_SUB ? TSR_OP_ADD : tsr_acc_get(k->acc)->op;
-	if (k->fma && add == TSR_OP_ADD && k->combine == TSR_OP_MUL)
+	if (k->fma && tsr_prec_is_float(k->prec) && add == TSR_OP_ADD && k->combine == TSR_OP_MUL)
 		return tsr_kit_intrinsic(k, "llvm.fma", (LLVMTypeRef[]){ LLVMTypeOf(sum) }, 1, (LLVMValueRef[]){ x, y, sum }, 3);
 	return apply(k, add, sum, apply(k, k->combine, x, y));
 }
 
 LLVMValueRef tsr_kit_acc(tsr_kit *k, LLVMValueRef old, LLVMValueRef sum) { return apply(k, tsr_acc_get(k->acc)->op, old, sum); }
 
+LLVMValueRef tsr_kit_plus(tsr_kit *k, LLVMValueRef x, LLVMValueRef y) { return apply(k, TSR_OP_ADD, x, y); }
+
 LLVMValueRef tsr_kit_neutral(tsr_kit *k, LLVMTypeRef type)
 {
-	LLVMValueRef one = LLVMConstReal(k->elem, tsr_acc_get(k->acc)->neutral), all[64];
+	tsr_scalar neutral = tsr_acc_neutral(k->acc, k->prec);
+	LLVMValueRef all[64], one = tsr_prec_is_float(k->prec) ? LLVMConstReal(k->elem, neutral.d)
+		: LLVMConstInt(k->elem, (unsigned long long)neutral.i, true);
 	if (type == k->elem)
 		return one;
 	for (uint32_t i = 0; i < k->lanes; i++)

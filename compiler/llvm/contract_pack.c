@@ -1,10 +1,12 @@
 /* Packing: one operand's block, read through any index map, into panels that tiles walk with stride one.
  *
  * Three ways to read: positions side by side in memory are copied as vectors; depth side by side is turned by square
- * transposes in registers; anything else goes element by element.  Where a class has several axes, this is done stretch by
+ * transposes in registers, unless elements are bytes; anything else goes element by element.  Where a class has several axes, this is done stretch by
  * stretch of the innermost one. */
 #include "contract.h"
 #include "../base/plant.h"
+
+enum { MOST_TURNED = 16 };          /* rows of a square that registers hold */
 
 typedef struct panel { tsr_kit *k; const tsr_pack *p; LLVMValueRef to, first, valid; } panel;
 
@@ -163,7 +165,7 @@ void tsr_pack_emit(tsr_kit *k, const tsr_pack *p)
 				tsr_kit_min(k, width, LLVMBuildSub(k->b, p->across_count, c.i, "")) };
 	if (p->across->unit[p->side])
 		pack_across(&n);
-	else if (p->along->unit[p->side])
+	else if (p->along->unit[p->side] && k->lanes <= MOST_TURNED)
 		pack_runs(&n);
 	else
 		pack_elements(&n, tsr_kit_int(k, 0), p->depth);

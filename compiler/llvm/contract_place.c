@@ -19,7 +19,7 @@ static LLVMValueRef joined(tsr_engine *g, LLVMValueRef add, LLVMTypeRef type, LL
 {
 	tsr_kit *k = &g->k;
 	LLVMValueRef old = LLVMBuildSelect(k->b, add, tsr_kit_load(k, type, at, mask), tsr_kit_neutral(k, type), "");
-	return k->acc == TSR_ACC_SUB ? LLVMBuildFAdd(k->b, old, sum, "") : tsr_kit_acc(k, old, sum);
+	return k->acc == TSR_ACC_SUB ? tsr_kit_plus(k, old, sum) : tsr_kit_acc(k, old, sum);
 }
 
 /* The tile's sums, waiting in the buffer, into C: rows as vectors where C has stride one, else element by element. */

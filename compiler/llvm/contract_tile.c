@@ -186,7 +186,7 @@ static LLVMValueRef function_named(tsr_kit *k, const char *name, LLVMTypeRef *pa
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 {
 	char name[200];
-	snprintf(name, sizeof name, TSR_TILE_PREFIX "%s%u.%ux%u%s%s.%s%s", k->elem_bytes == 8 ? "d" : "f", k->lanes, t->rows, t->vecs,
+	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
 			 t->masked ? "m" : "", t->b_table ? "t" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
 	name_stride(name, sizeof name, "ar", t->a_row);
 	name_stride(name, sizeof name, "ak", t->a_k);
@@ -281,7 +281,7 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *t)
 {
 	char name[200];
-	snprintf(name, sizeof name, "tsr.rows.%s%u.%ux%u%s.%s%s.%lld.%lld", k->elem_bytes == 8 ? "d" : "f", k->lanes, t->rows, t->vecs,
+	snprintf(name, sizeof name, "tsr.rows.%sx%u.%ux%u%s.%s%s.%lld.%lld", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
 			 t->masked ? "m" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name, (long long)t->run, (long long)t->capacity);
 	name_stride(name, sizeof name, "bk", t->b_k);
 	name_stride(name, sizeof name, "cr", t->c_row);

@@ -43,6 +43,8 @@ static void stretch(const walk *w, LLVMValueRef first, LLVMValueRef count, LLVMV
 	if (x->nloops)
 		e->syms[x->loop[x->nloops - 1].sym] = tsr_kit_add(k, from, j.index);
 	LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, w->v->value), w->v->value->prec, w->v->prec);
+	if (w->v->prec == TSR_PREC_BOOL)
+		value = LLVMBuildZExt(k->b, value, k->elem, "");
 	tsr_kit_store(k, value, tsr_kit_at(k, to, tsr_kit_add(k, at, j.index)), NULL);
 	tsr_emit_loop_end(e, &j);
 	if (torn)

@@ -267,7 +267,7 @@ static void fill(tsr_lowering *w, const tsr_assign *a)
 		index[i] = tsr_lin_add_sym(w->arena, tsr_lin_const(0), 1, TSR_LSYM_LOOP, w->unit->nsyms + i);
 	s->store.buffer = b->id;
 	s->store.index = index;
-	s->store.value = tsr_expr_const(w->arena, tsr_scalar_of(b->prec, tsr_acc_get(a->acc)->neutral));
+	s->store.value = tsr_expr_const(w->arena, tsr_acc_neutral(a->acc, b->prec));
 	for (uint32_t i = b->rank; i-- > 0;) {
 		tsr_stmt *f = tsr_stmt_new(w->arena, TSR_STMT_FOR, a->span);
 		f->loop.sym = w->unit->nsyms + i;

@@ -198,7 +198,7 @@ static tsr_expr *combine(tsr_nest *n, tsr_acc acc, tsr_prec p, tsr_expr *x, tsr_
 
 static tsr_expr *neutral(tsr_nest *n, tsr_acc acc, tsr_prec p)
 {
-	return tsr_expr_const(n->w->arena, tsr_scalar_of(p, tsr_acc_get(acc)->neutral));
+	return tsr_expr_const(n->w->arena, tsr_acc_neutral(acc, p));
 }
 
 /* No loop is left to reduce over: a store of the value, or an update of the element. */

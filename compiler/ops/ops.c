@@ -286,6 +286,12 @@ tsr_scalar tsr_scalar_of(tsr_prec p, double x)
 	return tsr_scalar_convert((tsr_scalar){.prec = TSR_PREC_F64, .d = x}, p);
 }
 
+tsr_scalar tsr_acc_neutral(tsr_acc acc, tsr_prec p)
+{
+	double x = tsr_acc_get(acc)->neutral;
+	return p == TSR_PREC_BOOL ? (tsr_scalar){.prec = p, .i = x > 0} : tsr_scalar_of(p, x);
+}
+
 tsr_scalar tsr_number_whole(int64_t x) { return (tsr_scalar){.prec = TSR_PREC_I64, .i = x}; }
 tsr_scalar tsr_number_real(double x) { return (tsr_scalar){.prec = TSR_PREC_F64, .d = x}; }
 double tsr_number_double(tsr_scalar x) { return x.prec == TSR_PREC_F64 ? x.d : (double)x.i; }

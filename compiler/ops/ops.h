@@ -52,6 +52,8 @@ tsr_prec tsr_prec_accumulator(tsr_prec p);
 /* One scalar; integers and bools travel in `i`, floats in `d` (rounded to f32 after every step where P is f32). */
 typedef struct tsr_scalar { tsr_prec prec; union { int64_t i; double d; }; } tsr_scalar;
 tsr_scalar tsr_scalar_of(tsr_prec p, double x);
+/* What a freshly cleared target holds: of a maximum the least number of the precision, which of bools is false. */
+tsr_scalar tsr_acc_neutral(tsr_acc acc, tsr_prec p);
 tsr_scalar tsr_scalar_convert(tsr_scalar x, tsr_prec to);       /* float to int truncates and saturates, NaN gives 0 */
 
 /* A number before it has a precision, as it was written: an I64, exactly, or an F64. */

@@ -9,6 +9,14 @@ bool tsr_lin_bare(const tsr_lin *x, uint32_t sym)
 
 bool tsr_expr_is_local(const tsr_expr *e, tsr_local_id local) { return e && e->kind == TSR_EXPR_LOCAL && e->local == local; }
 
+bool tsr_expr_is_neutral(const tsr_expr *e, tsr_acc acc)
+{
+	if (e->kind != TSR_EXPR_CONST)
+		return false;
+	tsr_scalar neutral = tsr_acc_neutral(acc, e->prec);
+	return tsr_prec_is_float(e->prec) ? e->value.d == neutral.d : e->value.i == neutral.i;
+}
+
 bool tsr_expr_is_element(const tsr_loops *l, const tsr_expr *e, const tsr_stmt *store)
 {
 	if (e->kind != TSR_EXPR_LOAD || e->load.buffer != store->store.buffer)

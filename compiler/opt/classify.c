@@ -3,7 +3,8 @@
  * Two forms are seen, both with any loops around the innermost statements and any affine indices:
  *     for .. { let $s = 0  for .. reduce { set $s = $s + a * b }  store C = $s }       (or update C += $s, or let $s = C)
  *     for .. { update C += a * b }
- * and the same with a maximum or a minimum in place of the sum, over sums, products or the like in place of the product.
+ * and the same with a maximum or a minimum in place of the sum, over sums, products or the like in place of the product, or with
+ * "or" and "and" of bools.
  * A loop goes to the class of the operands that mention it: all three, batch; C and A, M; C and B, N; A or B only, K.
  * Without K it is no contraction.  A and B are named so that the loop which walks C with stride one is in N.  A guard around the
  * innermost statement or the product, as padding makes, turns into an operand that is zero outside (of a maximum of sums, minus
@@ -53,21 +54,21 @@ static const tsr_stmts *guarded(nest *n, const tsr_stmts *body)
 /* The accumulators that the engine has, by their operation. */
 static bool collects(tsr_op op, tsr_acc *acc)
 {
-	*acc = op == TSR_OP_MAX ? TSR_ACC_MAX : op == TSR_OP_MIN ? TSR_ACC_MIN : TSR_ACC_ADD;
-	return op == tsr_acc_get(*acc)->op;
+	static const tsr_acc all[] = { TSR_ACC_ADD, TSR_ACC_MAX, TSR_ACC_MIN, TSR_ACC_OR, TSR_ACC_AND };
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (op == tsr_acc_get(all[i])->op) {
+			*acc = all[i];
+			return true;
+		}
+	return false;
 }
 
 /* And what they combine: products are added, more is compared; the order of the operands is free. */
 static bool combines(tsr_acc acc, tsr_op op)
 {
-	if (acc == TSR_ACC_ADD || acc == TSR_ACC_SUB)
-		return op == TSR_OP_MUL;
+	if (acc != TSR_ACC_MAX && acc != TSR_ACC_MIN)
+		return op == (acc == TSR_ACC_SUB ? TSR_OP_MUL : tsr_acc_get(acc)->over);
 	return op == TSR_OP_ADD || op == TSR_OP_MUL || op == TSR_OP_MAX || op == TSR_OP_MIN;
-}
-
-static bool is_neutral(tsr_acc acc, const tsr_expr *e)
-{
-	return e->kind == TSR_EXPR_CONST && tsr_prec_is_float(e->prec) && e->value.d == tsr_acc_get(acc)->neutral;
 }
 
 /* let, reduce loops, store */
@@ -88,7 +89,7 @@ static bool local_form(nest *n, const tsr_stmts *body)
 	const tsr_expr *sum = inner->at[0]->let.value;
 	if (sum->kind != TSR_EXPR_OP || !collects(sum->op.op, &n->acc))
 		return false;
-	bool from_neutral = is_neutral(n->acc, start);
+	bool from_neutral = tsr_expr_is_neutral(start, n->acc);
 	if (!from_neutral && !from_element)
 		return false;
 	int mine = tsr_expr_is_local(sum->op.args[0], let->let.local) ? 0 : 1;
@@ -182,7 +183,7 @@ static bool within(const tsr_loops *l, const nest *n, const tsr_lin *index, cons
 
 static tsr_expr *neutral_outside(tsr_pass *p, tsr_acc acc, tsr_expr *e, tsr_range range)
 {
-	tsr_expr *x = TSR_NEW(p->arena, tsr_expr), *zero = tsr_expr_const(p->arena, tsr_scalar_of(e->prec, tsr_acc_get(acc)->neutral));
+	tsr_expr *x = TSR_NEW(p->arena, tsr_expr), *zero = tsr_expr_const(p->arena, tsr_acc_neutral(acc, e->prec));
 	x->kind = TSR_EXPR_SELECT;
 	x->prec = e->prec;
 	x->select.n = 1;
@@ -267,7 +268,13 @@ static void operand(tsr_expr *e, tsr_buffer_id *buffer, tsr_lin **index, tsr_exp
 /* A guarded product. */
 static bool neutral_elsewhere(tsr_acc acc, const tsr_expr *e)
 {
-	return e->kind == TSR_EXPR_SELECT && is_neutral(acc, e->select.outside);
+	return e->kind == TSR_EXPR_SELECT && tsr_expr_is_neutral(e->select.outside, acc);
+}
+
+/* What tiles hold; sums of narrower numbers are those of wider ones (opt/widen.c). */
+static bool elements(tsr_prec p)
+{
+	return p == TSR_PREC_F32 || p == TSR_PREC_F64 || p == TSR_PREC_I32 || p == TSR_PREC_U32 || p == TSR_PREC_I64 || p == TSR_PREC_BOOL;
 }
 
 static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
@@ -281,10 +288,10 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	if (within)
 		e = within->select.inside;
 	tsr_prec prec = p->l->buffers.at[n.c]->prec;
-	if ((prec != TSR_PREC_F32 && prec != TSR_PREC_F64) || e->kind != TSR_EXPR_OP || !combines(n.acc, e->op.op) || e->prec != prec)
+	if (!elements(prec) || e->kind != TSR_EXPR_OP || !combines(n.acc, e->op.op) || e->prec != prec)
 		return NULL;
-	if ((n.guard || within) && e->op.op != tsr_acc_get(n.acc)->over)
-		return NULL;
+	if ((n.guard || within) && (e->op.op != tsr_acc_get(n.acc)->over || (tsr_prec_is_int(prec) && e->op.op == TSR_OP_ADD)))
+		return NULL;             /* the least whole number and another one are not the least: they wrap */
 	tsr_expr *a = tsr_expr_convert(p->arena, e->op.args[0], prec), *b = tsr_expr_convert(p->arena, e->op.args[1], prec);
 	if (!packable(p->l, a, n.c) || !packable(p->l, b, n.c))
 		return NULL;
@@ -302,7 +309,7 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	k->c = n.c, k->c_index = n.c_index;
 	operand(a, &k->a, &k->a_index, &k->a_value);
 	operand(b, &k->b, &k->b_index, &k->b_value);
-	k->a_finite = n.finite[0], k->b_finite = n.finite[1];
+	k->a_finite = n.finite[0] && tsr_prec_is_float(prec), k->b_finite = n.finite[1] && tsr_prec_is_float(prec);
 	k->acc = n.acc;
 	k->combine = e->op.op;
 	k->clear = n.clear;

@@ -102,7 +102,7 @@ static tsr_expr *guarded(builder *b, const tsr_path_step *step, tsr_expr *produc
 	x->select.n = n;
 	x->select.ranges = ranges;
 	x->select.inside = product;
-	x->select.outside = tsr_expr_const(s->p->arena, tsr_scalar_of(x->prec, tsr_acc_get(s->acc)->neutral));
+	x->select.outside = tsr_expr_const(s->p->arena, tsr_acc_neutral(s->acc, x->prec));
 	return x;
 }
 
@@ -330,7 +330,7 @@ static void build_step(builder *b, uint32_t at)
 		tsr_stmt *let = tsr_stmt_new(a, TSR_STMT_LET, s->out->span);
 		let->let.local = s->unit->nlocals++;
 		let->let.prec = r->buffer->prec;
-		let->let.value = tsr_expr_const(a, tsr_scalar_of(let->let.prec, tsr_acc_get(s->acc)->neutral));
+		let->let.value = tsr_expr_const(a, tsr_acc_neutral(s->acc, let->let.prec));
 		tsr_expr *product = store->store.value;
 		store->store.value = tsr_expr_local(a, let->let.local, let->let.prec);
 		body = collected(b, tsr_acc_get(s->acc)->op, let, store, r->naxes, r->nloops, r->loop, syms, product);
@@ -358,11 +358,6 @@ static tsr_expr *replace_local(void *user, tsr_expr *e)
 	return e->kind == TSR_EXPR_LOCAL && e->local == r->local ? tsr_expr_place(r->b->s->p->arena, r->b->s->p->l, r->by, 0, NULL, NULL) : e;
 }
 
-static bool is_neutral(const tsr_expr *e, tsr_acc acc)
-{
-	return e->kind == TSR_EXPR_CONST && (tsr_prec_is_float(e->prec) ? e->value.d : (double)e->value.i) == tsr_acc_get(acc)->neutral;
-}
-
 /* The kernel that writes the target, with the loops that are left. */
 static void build_target(builder *b)
 {
@@ -383,7 +378,7 @@ static void build_target(builder *b)
 	if (s->let && summed) {
 		body = collected(b, last, s->let, s->out, 0, nsummed, order, syms, product);
 	} else if (s->let) {
-		if (s->minus || !is_neutral(s->let->let.value, s->acc))
+		if (s->minus || !tsr_expr_is_neutral(s->let->let.value, s->acc))
 			product = tsr_expr_op(a, last, product->prec, s->let->let.value, product, NULL);
 		replacement r = {b, s->let->let.local, product};
 		s->out->store.value = tsr_expr_rewrite(s->out->store.value, replace_local, &r);

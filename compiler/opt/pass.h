@@ -76,6 +76,8 @@ void tsr_stmt_accesses(const tsr_stmt *s, tsr_accesses *out);
 /* The index is this loop's symbol and nothing else. */
 bool tsr_lin_bare(const tsr_lin *x, uint32_t sym);
 bool tsr_expr_is_local(const tsr_expr *e, tsr_local_id local);                   /* NULL is none */
+/* What the accumulator starts from, in the precision of e. */
+bool tsr_expr_is_neutral(const tsr_expr *e, tsr_acc acc);
 /* The expression loads the element that the statement stores or updates. */
 bool tsr_expr_is_element(const tsr_loops *l, const tsr_expr *e, const tsr_stmt *store);
 

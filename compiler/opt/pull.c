@@ -375,7 +375,7 @@ static void fill_sum(const gathering *g, bool clear, tsr_stmts *body)
 	tsr_prec prec = s->x->prec;
 	tsr_stmt *let = tsr_stmt_new(a, TSR_STMT_LET, s->target->span), *set = tsr_stmt_new(a, TSR_STMT_SET, s->target->span);
 	tsr_stmt *out = tsr_stmt_new(a, clear ? TSR_STMT_STORE : TSR_STMT_UPDATE, s->target->span);
-	tsr_expr *nothing = tsr_expr_const(a, tsr_scalar_of(prec, tsr_acc_get(s->collect)->neutral));
+	tsr_expr *nothing = tsr_expr_const(a, tsr_acc_neutral(s->collect, prec));
 	out->store = s->target->store;
 	out->store.index = g->index;
 	out->store.acc = s->acc;

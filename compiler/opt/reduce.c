@@ -263,7 +263,7 @@ static tsr_stmt *write_like(tsr_pass *p, const tsr_stmt *like, tsr_stmt_kind kin
 
 static tsr_expr *neutral(tsr_pass *p, tsr_acc acc, tsr_prec prec)
 {
-	return tsr_expr_const(p->arena, tsr_scalar_of(prec, tsr_acc_get(acc)->neutral));
+	return tsr_expr_const(p->arena, tsr_acc_neutral(acc, prec));
 }
 
 static void build_local(tsr_pass *p, tsr_loop_unit *u, const reduction *r, tsr_stmts *out)

@@ -33,11 +33,9 @@ static bool bare_loop(const tsr_expr *e, uint32_t *sym)
 
 static bool is_neutral(const tsr_expr *e, tsr_op op)
 {
-	for (tsr_acc a = 0; a < TSR_ACCS && e->kind == TSR_EXPR_CONST; a++)
-		if (tsr_acc_get(a)->op == op && (op == TSR_OP_ADD || op == TSR_OP_MUL || op == TSR_OP_MAX || op == TSR_OP_MIN)) {
-			tsr_scalar n = tsr_scalar_of(e->prec, tsr_acc_get(a)->neutral);
-			return tsr_prec_is_float(e->prec) ? e->value.d == n.d : e->value.i == n.i;
-		}
+	for (tsr_acc a = 0; a < TSR_ACCS; a++)
+		if (tsr_acc_get(a)->op == op && (op == TSR_OP_ADD || op == TSR_OP_MUL || op == TSR_OP_MAX || op == TSR_OP_MIN))
+			return tsr_expr_is_neutral(e, a);
 	return false;
 }
 

@@ -131,7 +131,7 @@ static void clear(const strip_place *x, const tsr_strip_member *m, tsr_stmts *ou
 	tsr_stmt *store = inner->at[inner->n - 1];
 	tsr_prec prec = x->g->p->l->buffers.at[store->store.buffer]->prec;
 	store->kind = TSR_STMT_STORE;
-	store->store.value = tsr_expr_const(a, tsr_scalar_of(prec, tsr_acc_get(m->contraction->acc)->neutral));
+	store->store.value = tsr_expr_const(a, tsr_acc_neutral(m->contraction->acc, prec));
 	inner->at[0] = store;
 	inner->n = 1;
 	for (uint32_t i = 0; i < copy.n; i++)

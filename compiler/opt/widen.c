@@ -1,4 +1,4 @@
-/* Products that are summed in a wider precision than their target has, as those of f16 and bf16 are in f32:
+/* Products that are summed in a wider precision than their target has, as those of f16 and bf16 are in f32, of i8 in i32:
  *
  *     for .. { let $s = 0  for .. reduce { set $s = $s + a * b }  store C = narrow($s) }
  *
@@ -30,6 +30,8 @@ static bool sums_products(const tsr_stmt *loop, tsr_local_id local)
 	return e->op.args[1]->kind == TSR_EXPR_OP && e->op.args[1]->op.op == TSR_OP_MUL && terms >= SHORT_SUM;
 }
 
+static bool is_zero(const tsr_expr *e) { return e->kind == TSR_EXPR_CONST && (tsr_prec_is_float(e->prec) ? e->value.d == 0 : e->value.i == 0); }
+
 static bool is_wide_sum(const tsr_loops *l, const tsr_nest *nest, sum *out)
 {
 	const tsr_stmts *b = nest->body;
@@ -37,10 +39,10 @@ static bool is_wide_sum(const tsr_loops *l, const tsr_nest *nest, sum *out)
 		return false;
 	*out = (sum){nest, b->at[0], b->at[1], b->at[2], b->at[0]->let.local, b->at[0]->let.prec, false};
 	const tsr_expr *stored = out->out->store.value, *start = out->let->let.value;
-	if (stored->kind != TSR_EXPR_CONVERT || !tsr_expr_is_local(stored->converted, out->local) || !tsr_prec_is_float(stored->prec))
+	if (stored->kind != TSR_EXPR_CONVERT || !tsr_expr_is_local(stored->converted, out->local) || tsr_prec_is_float(stored->prec) != tsr_prec_is_float(out->prec))
 		return false;
 	out->adds = start->kind == TSR_EXPR_CONVERT && tsr_expr_is_element(l, start->converted, out->out);
-	if (!out->adds && !(start->kind == TSR_EXPR_CONST && start->value.d == 0))
+	if (!out->adds && !is_zero(start))
 		return false;
 	for (uint32_t i = 0; i < nest->n; i++)
 		if (nest->loop[i]->loop.how == TSR_FOR_SERIAL)

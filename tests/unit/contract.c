@@ -1,6 +1,6 @@
 /* The contraction engine against the reference interpreter: random classes, permutations, strides and sizes around tile
- * edges, at every vector width that this machine runs.  All numbers are small multiples of a power of two, so sums are
- * exact in any order and results must be equal. */
+ * edges, at every vector width that this machine runs.  All floats are small multiples of a power of two, so sums are
+ * exact in any order and results must be equal; whole numbers wrap. */
 #include "../../compiler/llvm/emit.h"
 #include "../../compiler/opt/opt.h"
 #include "../../compiler/base/text.h"
@@ -69,10 +69,26 @@ static void operand(tsr_text *decl, tsr_text *use, tsr_text *guards, const char 
 	tsr_text_addf(use, "]");
 }
 
+/* Likewise of whole numbers and of bools. */
+static const char *dressed_whole(tsr_arena *a, const char *text, const char *prec, int loop)
+{
+	if (!strcmp(prec, "bool"))
+		return draw(4) ? text : tsr_format(a, "not.bool(%s)", text);
+	switch (draw(8)) {
+	case 0: return tsr_format(a, "max.%s(%s, 1:%s)", prec, text, prec);
+	case 1: return tsr_format(a, "mul.%s(%s, 65537:%s)", prec, text, prec);
+	case 2: return tsr_format(a, "convert.%s(convert.i16(%s))", prec, text);
+	case 3: return loop < 0 ? text : tsr_format(a, "add.%s(%s, index.%s(l%d))", prec, text, prec, loop);
+	default: return text;
+	}
+}
+
 /* The operand as it stands in the product: mostly itself, else an expression that packing has to evaluate. */
 static const char *dressed(tsr_arena *a, tsr_text *x, const char *prec, int loop)
 {
 	const char *text = tsr_text_str(x);
+	if (*prec != 'f')
+		return dressed_whole(a, text, prec, loop);
 	switch (draw(8)) {
 	case 0: return tsr_format(a, "max.%s(%s, 0.0:%s)", prec, text, prec);
 	case 1: return tsr_format(a, "mul.%s(%s, 0.5:%s)", prec, text, prec);
@@ -86,13 +102,35 @@ static const char *dressed(tsr_arena *a, tsr_text *x, const char *prec, int loop
 /* What collects, what it combines, and what stands for nothing: mostly sums of products. */
 typedef struct semiring { const char *update, *collect, *combine, *neutral; } semiring;
 
-static const semiring *draw_semiring(bool guarded)
+static const semiring *draw_semiring(bool guarded, const char *prec)
 {
+	static const semiring bools[] = { { "||=", "or", "and", "false" }, { "&&=", "and", "or", "true" } };
+	static const semiring whole[] = {
+		{ "+=", "add", "mul", "0" }, { "@^=", "max", "min", "-inf" }, { "@-=", "min", "max", "inf" }, { "@^=", "max", "mul", "-inf" },
+	};
+	if (*prec == 'b')
+		return &bools[draw(2)];
+	if (*prec != 'f')
+		return &whole[guarded || draw(3) ? 0 : draw(4)];
 	static const semiring all[] = {
 		{ "+=", "add", "mul", "0.0" }, { "@^=", "max", "add", "-inf" }, { "@-=", "min", "add", "inf" },
 		{ "@^=", "max", "mul", "-inf" }, { "@-=", "min", "max", "inf" }, { "@^=", "max", "min", "-inf" },
 	};
 	return draw(3) ? &all[0] : &all[draw(guarded ? 3 : 6)];
+}
+
+/* What stands for nothing, as a number of this precision. */
+static const char *nothing(tsr_arena *a, const semiring *r, const char *prec)
+{
+	if (*prec == 'b')
+		return r->neutral;
+	bool whole = *prec != 'f', large = !strcmp(r->neutral, "inf"), small = !strcmp(r->neutral, "-inf");
+	if (!whole || (!large && !small))
+		return tsr_format(a, "%s:%s", r->neutral, prec);
+	if (*prec == 'u')
+		return large ? "4294967295:u32" : "0:u32";
+	return !strcmp(prec, "i32") ? (large ? "2147483647:i32" : "-2147483648:i32")
+								: (large ? "9223372036854775807:i64" : "-9223372036854775808:i64");
 }
 
 static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int symbol_value)
@@ -124,7 +162,8 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 				in_b[nb++] = n;
 		}
 	}
-	const char *prec = draw(4) ? "f32" : "f64";
+	static const char *const precs[] = { "f32", "f32", "f32", "f32", "f32", "f32", "f64", "f64", "i32", "u32", "i64", "bool" };
+	const char *prec = precs[draw(sizeof precs / sizeof *precs)];
 	tsr_text c, x, y;
 	tsr_text_init(&c, a), tsr_text_init(&x, a), tsr_text_init(&y, a);
 	tsr_text guards;
@@ -133,7 +172,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 	operand(decl, &x, &guards, tsr_format(a, "a%d", id), prec, "param", na, in_a, extent, runtime);
 	operand(decl, &y, &guards, tsr_format(a, "b%d", id), prec, "param", nb, in_b, extent, runtime);
 	int form = (int)draw(4);
-	const semiring *r = draw_semiring(*tsr_text_str(&guards));
+	const semiring *r = draw_semiring(*tsr_text_str(&guards), prec);
 	tsr_text_addf(units, "unit u%d { kernel k {\n", id);
 	for (int i = 0; i < n; i++) {
 		bool summed = true;
@@ -142,7 +181,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 		if (form == 0 || !summed)
 			tsr_text_addf(units, "for %s in 0..%s %s {\n", loops[i], runtime[i] ? "?n" : tsr_format(a, "%d", extent[i]), summed ? "reduce" : "parallel");
 		if (form != 0 && i + 1 == nc)
-			tsr_text_addf(units, form == 3 ? "let $0 : %s = %s\n" : "let $0 : %s = %s:%s\n", prec, form == 3 ? tsr_text_str(&c) : r->neutral, prec);
+			tsr_text_addf(units, "let $0 : %s = %s\n", prec, form == 3 ? tsr_text_str(&c) : nothing(a, r, prec));
 	}
 	/* K's loops come last in the numbering, so the local form opens them after the let */
 	const char *xs = dressed(a, &x, prec, na ? in_a[0] : -1), *ys = dressed(a, &y, prec, -1), *cs = tsr_text_str(&c);
@@ -154,7 +193,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 			tsr_text_addf(units, "}");
 	} else {
 		if (nc == 0)
-			tsr_text_addf(units, "let $0 : %s = %s:%s\n", prec, r->neutral, prec);
+			tsr_text_addf(units, "let $0 : %s = %s\n", prec, nothing(a, r, prec));
 		for (int i = nc; i < n; i++)
 			tsr_text_addf(units, "for %s in 0..%s reduce {\n", loops[i], runtime[i] ? "?n" : tsr_format(a, "%d", extent[i]));
 		tsr_text_addf(units, "%sset $0 = %s.%s($0, %s.%s(%s, %s))\n%s", open, r->collect, prec, r->combine, prec, xs, ys, close);
@@ -209,6 +248,7 @@ static void *compile(tsr_loops *l, const level *v, bool *made)
 	e.ptr = LLVMPointerTypeInContext(e.context, 0);
 	e.i1 = LLVMInt1TypeInContext(e.context);
 	e.i8 = LLVMInt8TypeInContext(e.context);
+	e.i16 = LLVMInt16TypeInContext(e.context);
 	e.i32 = LLVMInt32TypeInContext(e.context);
 	e.i64 = LLVMInt64TypeInContext(e.context);
 	e.f32 = LLVMFloatTypeInContext(e.context);
@@ -257,8 +297,15 @@ static size_t fill(const tsr_buffer *b, int64_t n, void **out)
 	size_t bytes = (size_t)count * tsr_prec_bytes(b->prec);
 	*out = malloc(bytes ? bytes : 1);
 	for (int64_t i = 0; i < count; i++) {
-		double x = ((int)draw(17) - 8) / 8.;
-		if (b->prec == TSR_PREC_F64)
+		int whole = (int)draw(17) - 8;
+		double x = whole / 8.;
+		if (b->prec == TSR_PREC_BOOL)
+			((uint8_t *)*out)[i] = whole > 0;
+		else if (b->prec == TSR_PREC_I64)
+			((int64_t *)*out)[i] = (int64_t)whole * 1000000007;
+		else if (!tsr_prec_is_float(b->prec))
+			((int32_t *)*out)[i] = whole * 100003;
+		else if (b->prec == TSR_PREC_F64)
 			((double *)*out)[i] = x;
 		else
 			((float *)*out)[i] = (float)x;
@@ -269,6 +316,8 @@ static size_t fill(const tsr_buffer *b, int64_t n, void **out)
 /* Number by number: of a maximum of zeros it does not matter which. */
 static bool equal(const tsr_buffer *b, const void *x, const void *y, size_t bytes)
 {
+	if (!tsr_prec_is_float(b->prec))
+		return memcmp(x, y, bytes) == 0;
 	for (size_t i = 0; i < bytes / tsr_prec_bytes(b->prec); i++)
 		if (b->prec == TSR_PREC_F64 ? ((const double *)x)[i] != ((const double *)y)[i] : ((const float *)x)[i] != ((const float *)y)[i])
 			return false;
@@ -331,9 +380,10 @@ int main(void)
 		if (!runs_here(levels[v].feature))
 			continue;
 		void *handle = compile(l, &levels[v], made);
-		int count = 0, in_place = 0;
+		int count = 0, whole = 0, in_place = 0;
 		for (uint32_t u = 0; handle && u < l->units.n; u++) {
 			count += made[u];
+			whole += made[u] && !tsr_prec_is_float(l->buffers.at[3 * u]->prec);
 			in_place += made[u] && l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction->schedule.rows;
 			/* the run-time size is 29 in every third case */
 			if (made[u] && !CHECK(same(l, u, handle, 29) && (u % 3 || (same(l, u, handle, 1) && same(l, u, handle, 0) && same(l, u, handle, 97))))) {
@@ -342,6 +392,7 @@ int main(void)
 			}
 		}
 		CHECK(count > CASES / 2);
+		CHECK(whole > CASES / 10);
 		CHECK(in_place > 0);             /* tests/torch has the many */
 		if (handle)
 			dlclose(handle);
