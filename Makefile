@@ -28,7 +28,7 @@ HASH        := \#
 PACKAGES      := gcc=gcc libc6-dev=stdio.h make=make llvm-19-dev=$(LLVM_CONFIG) re2c=re2c lemon=lemon \
                  libminizip-dev=minizip/unzip.h zlib1g-dev=zlib.h
 BENCH_PACKAGES := libopenblas0-openmp libblis4-openmp libdnnl2 libdnnl-dev libxsmm-dev
-TEST_PACKAGES := python3 python3-numpy python3-torch libopenblas0 llvm-19-tools valgrind
+TEST_PACKAGES := python3 python3-numpy python3-torch libopenblas0 llvm-19-tools valgrind gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
 WARNINGS    := -Wall -Wextra -Wswitch-enum -Werror -Werror=implicit-function-declaration
 OPT_debug   := -O1 -g
