@@ -382,8 +382,9 @@ static bool try_producer(unit_walk *w, uint32_t at, const producer *pr)
 	return vanishes;
 }
 
-static void walk_unit(unit_walk *w, tsr_loop_unit *unit)
+static bool walk_unit(unit_walk *w, tsr_loop_unit *unit)
 {
+	uint32_t changes = w->p->changes;
 	w->body = &unit->body;
 	w->unit = unit->name;
 	tsr_body_uses_make(&w->uses, w->scratch, w->body);
@@ -402,16 +403,23 @@ static void walk_unit(unit_walk *w, tsr_loop_unit *unit)
 		if (!w->gone[at])
 			w->body->at[kept++] = w->body->at[at];
 	w->body->n = kept;
+	return w->p->changes != changes;
 }
 
+/* Where something was put, folding may leave less than stood there, and a division by a number is then none: once more. */
 void tsr_pass_virtual(tsr_pass *p)
 {
 	unit_walk w = { .p = p, .scratch = tsr_arena_new() };
 	w.exposed = TSR_NEW_N(w.scratch, bool, p->l->buffers.n + 1);
 	for (uint32_t i = 0; i < p->l->units.n; i++)
 		expose(&w, &p->l->units.at[i]->body);
+	bool *again = TSR_NEW_N(w.scratch, bool, p->l->units.n + 1);
 	for (uint32_t i = 0; i < p->l->units.n; i++)
-		walk_unit(&w, p->l->units.at[i]);
+		again[i] = walk_unit(&w, p->l->units.at[i]);
+	tsr_pass_simplify(p);
+	for (uint32_t i = 0; i < p->l->units.n; i++)
+		if (again[i])
+			walk_unit(&w, p->l->units.at[i]);
 	tsr_arena_free(w.scratch);
 	tsr_pass_simplify(p);
 }
