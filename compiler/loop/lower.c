@@ -98,7 +98,7 @@ tsr_buffer *tsr_lower_buffer(tsr_lowering *w, const tsr_operand *o, const tsr_pi
 	}
 	if (b->kind == TSR_BUFFER_LITERAL)
 		b->data = constant_data(w, t, b);
-	b->observed = (w->observed && w->observed[2 * t->id + o->part]) || b->kind == TSR_BUFFER_PARAM || b->kind == TSR_BUFFER_STATE
+	b->observed = (w->observed && w->observed[2 * t->id + o->part]) || b->kind == TSR_BUFFER_PARAM
 		|| b->kind == TSR_BUFFER_FILE || b->kind == TSR_BUFFER_INPUT;
 	b->returned = w->returned && (b->kind == TSR_BUFFER_VALUE || b->kind == TSR_BUFFER_GRAD) ? w->returned[2 * t->id + o->part] : 0;
 	tsr_map_put(map, t->id)->value.p = b;
