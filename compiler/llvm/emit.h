@@ -22,6 +22,10 @@ typedef struct tsr_seat { LLVMValueRef thread, threads, shared, own; uint64_t sh
 /* Inside a loop that streams: the store whose results are collected, and where this one goes. */
 typedef struct tsr_stream { const tsr_stmt *store; LLVMValueRef address; } tsr_stream;
 
+/* Inside a loop whose iterations are computed side by side: the loop, which stands at the first of `lanes`; and the store, if any, that
+ * goes around the caches. */
+typedef struct tsr_wide { uint32_t sym; unsigned lanes; const tsr_stmt *around; } tsr_wide;
+
 typedef struct tsr_emit {
 	tsr_compiler *tc;
 	const tsr_loops *loops;
@@ -57,6 +61,7 @@ typedef struct tsr_emit {
 	tsr_prec *local_precs;
 	tsr_seat *team;                  /* NULL where one thread computes */
 	const tsr_stream *stream;        /* NULL outside loops that stream */
+	const tsr_wide *wide;            /* NULL where one iteration is computed at a time */
 	bool reorder;                    /* inside a REDUCE loop: accumulation may be reordered */
 } tsr_emit;
 
@@ -77,7 +82,7 @@ LLVMValueRef tsr_emit_load(tsr_emit *e, tsr_prec p, LLVMValueRef address);
 void tsr_emit_store(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
 /* `lanes` contiguous elements, unaligned beyond the element. */
 LLVMValueRef tsr_emit_load_lanes(tsr_emit *e, tsr_prec p, LLVMValueRef address, unsigned lanes);
-void tsr_emit_store_lanes(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
+LLVMValueRef tsr_emit_store_lanes(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
 LLVMValueRef tsr_emit_alloca(tsr_emit *e, LLVMTypeRef type, const char *name);       /* in the entry block */
 
 /* ---- expr.c: indices and expressions --------------------------------------------------------------------------------- */
@@ -87,7 +92,9 @@ LLVMValueRef tsr_emit_lin(tsr_emit *e, const tsr_lin *index);                   
 LLVMValueRef tsr_emit_position(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index);
 LLVMValueRef tsr_emit_address(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index);
 LLVMValueRef tsr_emit_offset(tsr_emit *e, tsr_prec p, LLVMValueRef base, LLVMValueRef elements);     /* base + elements, inbounds */
-LLVMValueRef tsr_emit_expr(tsr_emit *e, const tsr_expr *x);                          /* register form of x->prec, scalar */
+LLVMValueRef tsr_emit_expr(tsr_emit *e, const tsr_expr *x);                          /* register form of x->prec; lanes where they differ */
+/* The scalar ones among `n` values in as many lanes as the others have. */
+void tsr_emit_alike(tsr_emit *e, unsigned n, LLVMValueRef *values);
 LLVMValueRef tsr_emit_in_ranges(tsr_emit *e, uint32_t n, const tsr_range *ranges);   /* i1 */
 
 /* ---- op.c, math.c: primitives, on scalars and vectors ------------------------------------------------------------------ */
@@ -103,15 +110,28 @@ void tsr_emit_allow_reorder(LLVMValueRef instruction);
 /* ---- stmt.c: statements and control flow ------------------------------------------------------------------------------- */
 void tsr_emit_stmts(tsr_emit *e, const tsr_stmts *body);
 
-typedef struct tsr_emit_loop { LLVMValueRef index, end, step; LLVMBasicBlockRef body, after; tsr_for_kind how; } tsr_emit_loop;
+/* `few`: an end of a loop whose most part is vectors already. */
+typedef struct tsr_emit_loop { LLVMValueRef index, end, step; LLVMBasicBlockRef body, after; tsr_for_kind how; bool few; } tsr_emit_loop;
 /* for (index = from; index < to; index += step) ... : the builder stands in the body, then behind the loop.  A loop that
  * may run zero times is guarded.  All i64. */
 tsr_emit_loop tsr_emit_loop_begin(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, LLVMValueRef step, tsr_for_kind how);
 void tsr_emit_loop_end(tsr_emit *e, tsr_emit_loop *loop);
 LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name);                     /* appended to the function */
 
+/* ---- wide.c: loops in vectors written out ---------------------------------------------------------------------------------- */
+/* The loop's iterations from .. to, side by side; false: not such a loop, nothing was emitted. */
+bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
+/* Of the loop that is being emitted: its store's lanes. */
+void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
+
 /* ---- stream.c: stores around the caches ----------------------------------------------------------------------------------- */
 void tsr_emit_stream(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
+/* How many elements at `address` lie before the next whole line. */
+LLVMValueRef tsr_emit_to_line(tsr_emit *e, tsr_prec p, LLVMValueRef address);
+/* Marks a store of (a part of) a line. */
+void tsr_emit_around(tsr_emit *e, LLVMValueRef store);
+/* Has the line of this element fetched. */
+void tsr_emit_fetch(tsr_emit *e, const tsr_expr *load);
 /* Behind the last statement of a kernel. */
 void tsr_emit_stream_end(tsr_emit *e, const tsr_stmts *kernel);
 

@@ -115,6 +115,50 @@ static LLVMValueRef emit_select(tsr_emit *e, const tsr_expr *x)
 	return phi;
 }
 
+/* ---- lanes ---------------------------------------------------------------------------------------------------------------- */
+
+void tsr_emit_alike(tsr_emit *e, unsigned n, LLVMValueRef *values)
+{
+	LLVMValueRef like = NULL;
+	for (unsigned i = 0; i < n; i++)
+		if (LLVMGetTypeKind(LLVMTypeOf(values[i])) == LLVMVectorTypeKind)
+			like = values[i];
+	for (unsigned i = 0; like && i < n; i++)
+		if (LLVMGetTypeKind(LLVMTypeOf(values[i])) != LLVMVectorTypeKind)
+			values[i] = tsr_emit_splat(e, values[i], tsr_emit_type_like(LLVMTypeOf(values[i]), like));
+}
+
+/* What an index grows by from one lane to the next. */
+static int64_t lane_step(const tsr_emit *e, const tsr_lin *x)
+{
+	int64_t step = 0;
+	for (uint32_t i = 0; e->wide && i < x->n; i++)
+		if (x->terms[i].kind == TSR_LSYM_LOOP && x->terms[i].id == e->wide->sym)
+			step += x->terms[i].coef;
+	return step;
+}
+
+static LLVMValueRef emit_index(tsr_emit *e, const tsr_expr *x)
+{
+	LLVMValueRef first = tsr_emit_convert(e, tsr_emit_lin(e, &x->index), TSR_PREC_I64, x->prec);
+	int64_t step = lane_step(e, &x->index);
+	if (!step)
+		return first;
+	LLVMValueRef lane[64];
+	for (unsigned i = 0; i < e->wide->lanes; i++)
+		lane[i] = LLVMConstInt(LLVMTypeOf(first), (uint64_t)(step * i), true);
+	LLVMValueRef steps = LLVMConstVector(lane, e->wide->lanes);
+	return LLVMBuildAdd(e->builder, tsr_emit_splat(e, first, LLVMTypeOf(steps)), steps, "");
+}
+
+static LLVMValueRef emit_load(tsr_emit *e, const tsr_expr *x)
+{
+	const tsr_buffer *b = e->loops->buffers.at[x->load.buffer];
+	bool side_by_side = b->rank && lane_step(e, &x->load.index[b->rank - 1]);
+	LLVMValueRef address = tsr_emit_address(e, x->load.buffer, x->load.index);
+	return tsr_emit_convert(e, tsr_emit_load_lanes(e, b->prec, address, side_by_side ? e->wide->lanes : 1), b->prec, x->prec);
+}
+
 static LLVMValueRef emit_apply(tsr_emit *e, const tsr_expr *x)
 {
 	LLVMValueRef args[3];
@@ -123,6 +167,7 @@ static LLVMValueRef emit_apply(tsr_emit *e, const tsr_expr *x)
 		const tsr_expr *a = x->op.args[i];
 		args[i] = tsr_emit_convert(e, tsr_emit_expr(e, a), a->prec, x->op.op == TSR_OP_WHERE && i == 0 ? TSR_PREC_BOOL : p);
 	}
+	tsr_emit_alike(e, tsr_op_get(x->op.op)->arity, args);
 	LLVMValueRef result = tsr_emit_op(e, x->op.op, p, args);
 	tsr_result_rule rule = tsr_op_get(x->op.op)->result;
 	bool truth = rule == TSR_RESULT_BOOL || rule == TSR_RESULT_LOGIC;
@@ -144,19 +189,17 @@ LLVMValueRef tsr_emit_expr(tsr_emit *e, const tsr_expr *x)
 	switch (x->kind) {
 	case TSR_EXPR_CONST:
 		return tsr_emit_constant(e, tsr_scalar_convert(x->value, x->prec));
-	case TSR_EXPR_LOAD: {
-		tsr_prec p = e->loops->buffers.at[x->load.buffer]->prec;
-		return tsr_emit_convert(e, tsr_emit_load(e, p, tsr_emit_address(e, x->load.buffer, x->load.index)), p, x->prec);
-	}
+	case TSR_EXPR_LOAD:
+		return emit_load(e, x);
 	case TSR_EXPR_LOCAL: {
 		tsr_prec p = e->local_precs[x->local];
 		if (!e->locals[x->local])
 			tsr_bug("local %u is read before its LET", x->local);
-		LLVMValueRef v = LLVMBuildLoad2(e->builder, tsr_emit_register_type(e, p), e->locals[x->local], "");
+		LLVMValueRef v = LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(e->locals[x->local]), e->locals[x->local], "");
 		return tsr_emit_convert(e, v, p, x->prec);
 	}
 	case TSR_EXPR_INDEX:
-		return tsr_emit_convert(e, tsr_emit_lin(e, &x->index), TSR_PREC_I64, x->prec);
+		return emit_index(e, x);
 	case TSR_EXPR_SIZE:
 		return tsr_emit_convert(e, tsr_emit_size(e, x->size), TSR_PREC_I64, x->prec);
 	case TSR_EXPR_NUMBER:

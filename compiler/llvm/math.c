@@ -75,45 +75,88 @@ static LLVMValueRef clamp(const maths *m, LLVMValueRef x, double low, double hig
 	return IF(LESS(hi, x), hi, x);
 }
 
-/* The nearest whole number, ties to even, for |x| < 2^22: adding 1.5 * 2^23 leaves no bits for a fraction.  The sum's low
- * bits are the number as an integer, given in *bits. */
-static LLVMValueRef nearest(const maths *m, LLVMValueRef x, LLVMValueRef *bits)
+/* The nearest whole number to x, ties to even, for |x| < 2^22, from x + 1.5 * 2^23, which leaves no bits for a fraction.  The sum's
+ * low bits are the number as an integer, given in *bits. */
+static LLVMValueRef nearest(const maths *m, LLVMValueRef big, LLVMValueRef *bits)
 {
-	LLVMValueRef big = ADD(x, N(12582912.0));
 	*bits = LLVMBuildSub(m->b, BITS(big), I(0x4b400000), "");
 	return SUB(big, N(12582912.0));
 }
 
+/* x * 2^n with one rounding, n being `whole` as a float, by AVX-512's instruction; NULL where the lanes are no whole registers.  More
+ * of them are taken apart. */
+static LLVMValueRef scaled_by_machine(const maths *m, LLVMValueRef x, LLVMValueRef whole)
+{
+	enum { LANES = 16, MOST = 4, AS_SET = 4 };
+	static const char name[] = "llvm.x86.avx512.mask.scalef.ps.512";
+	unsigned lanes = LLVMGetTypeKind(m->f) == LLVMVectorTypeKind ? LLVMGetVectorSize(m->f) : 1;
+	if (m->e->target->vector_bytes != 4 * LANES || lanes % LANES || lanes > LANES * MOST)
+		return NULL;
+	LLVMTypeRef type = LLVMVectorType(m->e->f32, LANES);
+	LLVMValueRef f = LLVMGetIntrinsicDeclaration(m->e->module, LLVMLookupIntrinsicID(name, sizeof name - 1), NULL, 0), at[LANES * MOST], part[MOST];
+	for (unsigned i = 0; i < lanes; i++)
+		at[i] = LLVMConstInt(m->e->i32, i, false);
+	for (unsigned from = 0; from < lanes; from += LANES) {
+		LLVMValueRef lane = LLVMConstVector(at + from, LANES), none = LLVMGetPoison(m->f);
+		LLVMValueRef given[5] = {LLVMBuildShuffleVector(m->b, x, none, lane, ""), LLVMBuildShuffleVector(m->b, whole, none, lane, ""),
+			LLVMConstNull(type), LLVMConstInt(m->e->i16, 0xffff, false), LLVMConstInt(m->e->i32, AS_SET, false)};      /* no lane is masked */
+		part[from / LANES] = LLVMBuildCall2(m->b, LLVMGlobalGetValueType(f), f, given, 5, "");
+	}
+	for (unsigned parts = lanes / LANES, wide = LANES; parts > 1; parts /= 2, wide *= 2)
+		for (unsigned i = 0; i < parts / 2; i++)
+			part[i] = LLVMBuildShuffleVector(m->b, part[2 * i], part[2 * i + 1], LLVMConstVector(at, 2 * wide), "");
+	return part[0];
+}
+
 /* x * 2^n for n in -252 .. 254, with one rounding: each factor is a normal number, and only the last product can leave
  * the normal range. */
-static LLVMValueRef scale(const maths *m, LLVMValueRef x, LLVMValueRef n)
+static LLVMValueRef scale(const maths *m, LLVMValueRef x, LLVMValueRef n, LLVMValueRef whole)
 {
+	LLVMValueRef once = scaled_by_machine(m, x, whole);
+	if (once)
+		return once;
 	LLVMValueRef half = LLVMBuildAShr(m->b, n, I(1), ""), rest = LLVMBuildSub(m->b, n, half, "");
 	LLVMValueRef one = LLVMBuildShl(m->b, LLVMBuildAdd(m->b, half, I(127), ""), I(23), "");
 	LLVMValueRef two = LLVMBuildShl(m->b, LLVMBuildAdd(m->b, rest, I(127), ""), I(23), "");
 	return MUL(MUL(x, FLOAT(one)), FLOAT(two));
 }
 
-/* 2^n e^r: ln 2 in two parts, the first short enough for exact products. */
+/* x * 2^n where that stays normal. */
+static LLVMValueRef scale_near(const maths *m, LLVMValueRef x, LLVMValueRef n, LLVMValueRef whole)
+{
+	LLVMValueRef once = scaled_by_machine(m, x, whole);
+	return once ? once : MUL(x, FLOAT(LLVMBuildShl(m->b, LLVMBuildAdd(m->b, n, I(127), ""), I(23), "")));
+}
+
+/* e^x = 2^n e^r: gives e^r; ln 2 in two parts, the first short enough for exact products. */
+static LLVMValueRef reduced_exp(const maths *m, LLVMValueRef x, LLVMValueRef *n, LLVMValueRef *whole)
+{
+	*whole = nearest(m, mad(m, x, N(1.44269504088896341), N(12582912.0)), n);
+	LLVMValueRef r = mad(m, *whole, N(-0.693359375), x);
+	r = mad(m, *whole, N(2.12194440054690583e-4), r);
+	return POLY(r, 1, 1, 0.5, 0.1666651818, 0.0416662056, 0.0083688967, 0.00139505015);
+}
+
 static LLVMValueRef emit_exp(const maths *m, LLVMValueRef x)
 {
-	LLVMValueRef bits, n;
-	x = clamp(m, x, -104, 89);
-	n = nearest(m, MUL(x, N(1.44269504088896341)), &bits);
-	LLVMValueRef r = mad(m, n, N(-0.693359375), x);
-	r = mad(m, n, N(2.12194440054690583e-4), r);
-	LLVMValueRef q = POLY(r, 0.5, 0.1666651818, 0.0416662056, 0.0083688967, 0.00139505015);
-	LLVMValueRef p = ADD(mad(m, MUL(r, r), q, r), N(1));
-	return scale(m, p, bits);
+	LLVMValueRef n, whole, p = reduced_exp(m, clamp(m, x, -104, 89), &n, &whole);
+	return scale(m, p, n, whole);
+}
+
+/* For |x| < 87. */
+static LLVMValueRef emit_exp_near(const maths *m, LLVMValueRef x)
+{
+	LLVMValueRef n, whole, p = reduced_exp(m, x, &n, &whole);
+	return scale_near(m, p, n, whole);
 }
 
 static LLVMValueRef emit_exp2(const maths *m, LLVMValueRef x)
 {
 	LLVMValueRef bits;
 	x = clamp(m, x, -151, 129);
-	LLVMValueRef n = nearest(m, x, &bits), r = SUB(x, n);
+	LLVMValueRef n = nearest(m, ADD(x, N(12582912.0)), &bits), r = SUB(x, n);
 	LLVMValueRef p = POLY(r, 0.69314718054, 0.24022651078, 0.05550410963, 0.00961803654, 0.00133334303, 0.00015467238, 1.531507e-5);
-	return scale(m, mad(m, p, r, N(1)), bits);
+	return scale(m, mad(m, p, r, N(1)), bits, n);
 }
 
 /* x = 2^k (1 + f) with 1 + f in [sqrt 1/2, sqrt 2); log(1 + f) = f + *y.  Subnormal numbers are scaled into the normal
@@ -156,13 +199,14 @@ static LLVMValueRef emit_log2(const maths *m, LLVMValueRef x)
 	return log_ends(m, x, ADD(ADD(r, f), k));
 }
 
-/* Near 0 a polynomial; elsewhere 1 - 2 / (e^2|x| + 1). */
+/* Near 0 a polynomial; elsewhere 1 - 2 / (e^2|x| + 1), which is 1 from 9.02 on. */
 static LLVMValueRef emit_tanh(const maths *m, LLVMValueRef x)
 {
 	LLVMValueRef a = magnitude(m, x), z = MUL(x, x);
 	LLVMValueRef p = POLY(z, -0.3333333091, 0.1333320976, -0.0539472045, 0.0217029671, -0.0081826739, 0.0021475369);
 	LLVMValueRef near = mad(m, MUL(a, z), p, a);
-	LLVMValueRef far = SUB(N(1), DIV(N(2), ADD(emit_exp(m, ADD(a, a)), N(1))));
+	LLVMValueRef twice = ADD(a, a), e = emit_exp_near(m, IF(LESS(N(19), twice), N(19), twice));
+	LLVMValueRef far = SUB(N(1), DIV(N(2), ADD(e, N(1))));
 	return with_sign_of(m, IF(LESS(a, N(0.625)), near, far), x);
 }
 
@@ -172,10 +216,10 @@ static LLVMValueRef emit_erf(const maths *m, LLVMValueRef x)
 	LLVMValueRef a = magnitude(m, x), z = MUL(a, a);
 	LLVMValueRef p = POLY(z, 0.1283791666, -0.3761263370, 0.1128369394, -0.0268592708, 0.0052006343, -0.00081374375, 8.3452248e-5);
 	LLVMValueRef near = mad(m, p, a, a);
-	LLVMValueRef t = clamp(m, a, 0, 4);
+	LLVMValueRef t = IF(LESS(N(4), a), N(4), a);
 	LLVMValueRef q = POLY(t, 0.00017468444823, -1.12951493054, -0.63334690615, -0.10828008965, 0.02511942755, -0.00417106309,
 		0.00043446263, -2.10950515e-5);
-	LLVMValueRef far = SUB(N(1), emit_exp(m, q));
+	LLVMValueRef far = SUB(N(1), emit_exp_near(m, q));
 	return with_sign_of(m, IF(LESS(a, N(0.9275)), near, far), x);
 }
 

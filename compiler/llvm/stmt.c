@@ -19,13 +19,15 @@ static LLVMMetadataRef text_node(tsr_emit *e, const char *text, LLVMValueRef val
 }
 
 /* A loop's identity is a node that names itself first. */
-static void annotate(tsr_emit *e, LLVMValueRef branch, tsr_for_kind how)
+static void annotate(tsr_emit *e, LLVMValueRef branch, tsr_for_kind how, bool few)
 {
-	LLVMMetadataRef self = LLVMTemporaryMDNode(e->context, NULL, 0), parts[4] = {self};
+	LLVMMetadataRef self = LLVMTemporaryMDNode(e->context, NULL, 0), parts[5] = {self};
 	unsigned n = 1;
 	parts[n++] = text_node(e, "llvm.loop.mustprogress", NULL);
-	if (how == TSR_FOR_VECTOR)
-		parts[n++] = text_node(e, "llvm.loop.vectorize.enable", LLVMConstInt(e->i1, 1, false));
+	if (how == TSR_FOR_VECTOR || few)
+		parts[n++] = text_node(e, "llvm.loop.vectorize.enable", LLVMConstInt(e->i1, !few, false));
+	if (few)
+		parts[n++] = text_node(e, "llvm.loop.unroll.disable", NULL);
 	LLVMMetadataRef node = LLVMMDNodeInContext2(e->context, parts, n);
 	LLVMMetadataReplaceAllUsesWith(self, node);
 	LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->context, "llvm.loop", 9), LLVMMetadataAsValue(e->context, node));
@@ -56,7 +58,7 @@ void tsr_emit_loop_end(tsr_emit *e, tsr_emit_loop *loop)
 	LLVMSetNUW(next, true);
 	LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntSLT, next, loop->end, "");
 	LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
-	annotate(e, LLVMBuildCondBr(e->builder, more, loop->body, loop->after), loop->how);
+	annotate(e, LLVMBuildCondBr(e->builder, more, loop->body, loop->after), loop->how, loop->few);
 	LLVMAddIncoming(loop->index, &next, &latch, 1);
 	LLVMMoveBasicBlockAfter(loop->after, latch);
 	LLVMPositionBuilderAtEnd(e->builder, loop->after);
@@ -73,6 +75,8 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 		from = tsr_team_bound(e, to, false);
 		to = tsr_team_bound(e, to, true);
 	}
+	if (tsr_emit_wide(e, s, from, to))
+		return;
 	if (s->loop.stream) {
 		tsr_emit_stream(e, s, from, to);
 		return;
@@ -95,9 +99,16 @@ static void emit_store(tsr_emit *e, const tsr_stmt *s)
 	tsr_prec p = e->loops->buffers.at[s->store.buffer]->prec;
 	LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, s->store.value), s->store.value->prec, p);
 	LLVMValueRef address = e->stream && e->stream->store == s ? e->stream->address : tsr_emit_address(e, s->store.buffer, s->store.index);
-	if (s->kind == TSR_STMT_UPDATE)
-		value = tsr_emit_acc(e, s->store.acc, p, tsr_emit_load(e, p, address), value);
-	tsr_emit_store(e, p, value, address);
+	unsigned lanes = e->wide ? e->wide->lanes : 1;
+	if (s->kind == TSR_STMT_UPDATE) {
+		LLVMValueRef args[2] = {tsr_emit_load_lanes(e, p, address, lanes), value};
+		tsr_emit_alike(e, 2, args);
+		value = tsr_emit_acc(e, s->store.acc, p, args[0], args[1]);
+	}
+	if (e->wide)
+		tsr_emit_wide_store(e, s, p, value, address);
+	else
+		tsr_emit_store(e, p, value, address);
 }
 
 /* The operation of a SET that accumulates, `x = x + ..`, is allowed to be reordered like an UPDATE's. */
@@ -109,7 +120,9 @@ static LLVMValueRef accumulated(tsr_emit *e, const tsr_stmt *s)
 		for (int acc = TSR_ACC_ADD; acc < TSR_ACCS; acc++)
 			if (tsr_acc_get((tsr_acc)acc)->op == v->op.op) {
 				LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, v->op.args[1]), v->op.args[1]->prec, v->prec);
-				return tsr_emit_acc(e, (tsr_acc)acc, v->prec, tsr_emit_expr(e, v->op.args[0]), value);
+				LLVMValueRef args[2] = {tsr_emit_expr(e, v->op.args[0]), value};
+				tsr_emit_alike(e, 2, args);
+				return tsr_emit_acc(e, (tsr_acc)acc, v->prec, args[0], args[1]);
 			}
 	return tsr_emit_expr(e, v);
 }
@@ -118,12 +131,11 @@ static void emit_let(tsr_emit *e, const tsr_stmt *s)
 {
 	tsr_local_id id = s->let.local;
 	LLVMValueRef value = accumulated(e, s);
-	if (s->kind == TSR_STMT_LET) {
-		if (!e->locals[id] || e->local_precs[id] != s->let.prec)
-			e->locals[id] = tsr_emit_alloca(e, tsr_emit_register_type(e, s->let.prec), "local");
+	if (s->kind == TSR_STMT_LET)
 		e->local_precs[id] = s->let.prec;
-	}
 	value = tsr_emit_convert(e, value, s->let.value->prec, e->local_precs[id]);
+	if (s->kind == TSR_STMT_LET && (!e->locals[id] || LLVMGetAllocatedType(e->locals[id]) != LLVMTypeOf(value)))
+		e->locals[id] = tsr_emit_alloca(e, LLVMTypeOf(value), "local");
 	LLVMBuildStore(e->builder, value, e->locals[id]);
 }
 

@@ -35,13 +35,24 @@ static void copy_plainly(tsr_emit *e, tsr_prec p, LLVMValueRef target, LLVMValue
 	LLVMPositionBuilderAtEnd(e->builder, after);
 }
 
+LLVMValueRef tsr_emit_to_line(tsr_emit *e, tsr_prec p, LLVMValueRef address)
+{
+	LLVMValueRef at = LLVMBuildPtrToInt(e->builder, address, e->i64, "");
+	LLVMValueRef off = LLVMBuildAnd(e->builder, LLVMBuildNeg(e->builder, at, ""), tsr_emit_i64(e, LINE - 1), "");
+	return LLVMBuildUDiv(e->builder, off, tsr_emit_i64(e, tsr_prec_bytes(p)), "");
+}
+
+void tsr_emit_around(tsr_emit *e, LLVMValueRef store)
+{
+	LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(e->i32, 1, false));
+	LLVMSetMetadata(store, LLVMGetMDKindIDInContext(e->context, "nontemporal", 11), LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, &one, 1)));
+}
+
 static void write_piece(tsr_emit *e, tsr_prec p, LLVMValueRef target, LLVMValueRef piece, LLVMValueRef count)
 {
 	int64_t bytes = tsr_prec_bytes(p), lanes = LINE / bytes;
 	LLVMTypeRef vector = LLVMVectorType(tsr_emit_memory_type(e, p), (unsigned)lanes);
-	LLVMValueRef address = LLVMBuildPtrToInt(e->builder, target, e->i64, ""), width = tsr_emit_i64(e, lanes);
-	LLVMValueRef off = LLVMBuildAnd(e->builder, LLVMBuildNeg(e->builder, address, ""), tsr_emit_i64(e, LINE - 1), "");
-	LLVMValueRef head = smaller(e, LLVMBuildUDiv(e->builder, off, tsr_emit_i64(e, bytes), ""), count);
+	LLVMValueRef width = tsr_emit_i64(e, lanes), head = smaller(e, tsr_emit_to_line(e, p, target), count);
 	LLVMValueRef lines = LLVMBuildUDiv(e->builder, LLVMBuildNSWSub(e->builder, count, head, ""), width, "");
 	LLVMValueRef end = LLVMBuildNSWAdd(e->builder, head, LLVMBuildNSWMul(e->builder, lines, width, ""), "");
 	copy_plainly(e, p, target, piece, tsr_emit_i64(e, 0), head);
@@ -49,25 +60,34 @@ static void write_piece(tsr_emit *e, tsr_prec p, LLVMValueRef target, LLVMValueR
 	LLVMValueRef line = LLVMBuildLoad2(e->builder, vector, tsr_emit_offset(e, p, piece, loop.index), "");
 	LLVMSetAlignment(line, (unsigned)bytes);
 	LLVMValueRef store = LLVMBuildStore(e->builder, line, tsr_emit_offset(e, p, target, loop.index));
-	LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(e->i32, 1, false));
 	LLVMSetAlignment(store, LINE);
-	LLVMSetMetadata(store, LLVMGetMDKindIDInContext(e->context, "nontemporal", 11), LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, &one, 1)));
+	tsr_emit_around(e, store);
 	tsr_emit_loop_end(e, &loop);
 	copy_plainly(e, p, target, piece, end, count);
 }
 
-/* Asks for the lines of `count` elements from here on; beyond the end of the array nothing comes, and nothing happens. */
+/* Beyond the end of the array nothing comes, and nothing happens. */
+static void fetch_at(tsr_emit *e, const tsr_expr *load, LLVMValueRef at)
+{
+	tsr_prec p = e->loops->buffers.at[load->load.buffer]->prec;
+	LLVMValueRef args[4] = {LLVMBuildGEP2(e->builder, tsr_emit_memory_type(e, p), e->buffers[load->load.buffer], &at, 1, ""),
+		LLVMConstInt(e->i32, 0, false), LLVMConstInt(e->i32, NEAR, false), LLVMConstInt(e->i32, 1, false)};
+	LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID("llvm.prefetch", 13), &e->ptr, 1);
+	LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(f), f, args, 4, "");
+}
+
+void tsr_emit_fetch(tsr_emit *e, const tsr_expr *load)
+{
+	fetch_at(e, load, tsr_emit_position(e, load->load.buffer, load->load.index));
+}
+
+/* Asks for the lines of `count` elements from here on. */
 static void fetch(tsr_emit *e, const tsr_expr *load, LLVMValueRef count)
 {
 	tsr_prec p = e->loops->buffers.at[load->load.buffer]->prec;
 	LLVMValueRef first = tsr_emit_position(e, load->load.buffer, load->load.index);
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), count, tsr_emit_i64(e, LINE / tsr_prec_bytes(p)), TSR_FOR_SERIAL);
-	LLVMValueRef at = LLVMBuildAdd(e->builder, first, loop.index, "");
-	LLVMValueRef args[4] = {LLVMBuildGEP2(e->builder, tsr_emit_memory_type(e, p), e->buffers[load->load.buffer], &at, 1, ""),
-		LLVMConstInt(e->i32, 0, false), LLVMConstInt(e->i32, NEAR, false), LLVMConstInt(e->i32, 1, false)};
-	LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID("llvm.prefetch", 13), &e->ptr, 1);
-	LLVMTypeRef type = LLVMGlobalGetValueType(f);
-	LLVMBuildCall2(e->builder, type, f, args, 4, "");
+	fetch_at(e, load, LLVMBuildAdd(e->builder, first, loop.index, ""));
 	tsr_emit_loop_end(e, &loop);
 }
 

@@ -240,9 +240,11 @@ LLVMValueRef tsr_emit_load(tsr_emit *e, tsr_prec p, LLVMValueRef address)
 	return tsr_emit_load_lanes(e, p, address, 1);
 }
 
-void tsr_emit_store_lanes(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address)
+LLVMValueRef tsr_emit_store_lanes(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address)
 {
-	LLVMSetAlignment(LLVMBuildStore(e->builder, to_memory(e, p, value), address), tsr_prec_bytes(p));
+	LLVMValueRef store = LLVMBuildStore(e->builder, to_memory(e, p, value), address);
+	LLVMSetAlignment(store, tsr_prec_bytes(p));
+	return store;
 }
 
 void tsr_emit_store(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address)

@@ -4,11 +4,12 @@
  * A parallel innermost loop along the last axis of X streams its first store, into X, when X has LARGE times the last cache's share
  * or more, when nothing else in the kernel and no later statement of the unit touches X, and when every loop around has a part in
  * the index, so that each element is stored once.  The emitter then collects a piece of the row near by and writes it in whole lines.
- * Such a loop also has the next row fetched (`ahead`) where rows are walked several times.
+ *
+ * Where rows of such an array are walked several times, the walk that computes most has the next row fetched meanwhile (`ahead`).
  * Runs last: a pass after it would have to keep the store the only access. */
 #include "pass.h"
 
-enum { LARGE = 4, SHORT = 512 };
+enum { LARGE = 4, SHORT = 512, FUNCTION = 15 };
 
 typedef struct streams { tsr_pass *p; tsr_accesses all; const tsr_body_uses *uses; uint32_t at; } streams;
 
@@ -48,19 +49,19 @@ static bool alone(const streams *m, tsr_buffer_id x)
 	return touched == 1;
 }
 
+/* ---- rows ---------------------------------------------------------------------------------------------------------------- */
+
 /* What the next iteration of the row's loop reads first, where this one walks its rows more than once: while it does, nothing is
  * fetched, and where rows are pages the processor fetches none by itself. */
 static tsr_expr *next_row(const streams *m, const tsr_stmt *row, const tsr_stmt *loop)
 {
-	uint32_t inner = 0;
-	for (uint32_t i = 0; i < row->loop.body.n; i++)
-		inner += row->loop.body.at[i]->kind == TSR_STMT_FOR;
-	for (uint32_t i = 0; inner > 1 && i < m->all.v.n; i++) {
+	for (uint32_t i = 0; i < m->all.v.n; i++) {
 		const tsr_access *x = &m->all.v.at[i];
 		const tsr_buffer *b = m->p->l->buffers.at[x->buffer];
 		uint32_t last = b->rank - 1;
 		if (x->write || b->rank < 2 || tsr_buffer_bytes(b) < LARGE * m->p->target->l3 || x->index[last].n != 1
-			|| !tsr_lin_bare(&x->index[last], x->index[last].terms[0].id) || b->dims[last].k != loop->loop.extent.k)
+			|| !tsr_lin_bare(&x->index[last], x->index[last].terms[0].id) || b->dims[last].k != loop->loop.extent.k
+			|| b->dims[last].k * tsr_prec_bytes(b->prec) > m->p->target->l2 / 4)
 			continue;
 		tsr_lin *index = TSR_NEW_N(m->p->arena, tsr_lin, b->rank + 1);
 		uint32_t rows = 0, others = 0;
@@ -77,6 +78,56 @@ static tsr_expr *next_row(const streams *m, const tsr_stmt *row, const tsr_stmt 
 	}
 	return NULL;
 }
+
+/* Instructions for one element, roughly. */
+static uint32_t work_of(const tsr_expr *x)
+{
+	uint32_t work = 0;
+	if (x->kind == TSR_EXPR_CONVERT)
+		return 1 + work_of(x->converted);
+	for (uint32_t i = 0; x->kind == TSR_EXPR_OP && i < tsr_op_get(x->op.op)->arity; i++)
+		work += work_of(x->op.args[i]);
+	return work + (x->kind != TSR_EXPR_OP ? 0 : tsr_op_get(x->op.op)->result == TSR_RESULT_FLOAT ? FUNCTION : 1);
+}
+
+/* Of one element of an innermost loop; 0 for others. */
+static uint32_t work_in(const tsr_stmt *loop)
+{
+	uint32_t work = 0;
+	for (uint32_t i = 0; i < loop->loop.body.n; i++) {
+		const tsr_stmt *s = loop->loop.body.at[i];
+		if (s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET)
+			work += 1 + work_of(s->let.value);
+		else if (s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE)
+			work += 1 + work_of(s->store.value);
+		else
+			return 0;
+	}
+	return work;
+}
+
+static void fetch_rows(const streams *m, tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_stmt *row = body->at[i], *most = NULL;
+		uint32_t walks = 0;
+		if (row->kind != TSR_STMT_FOR || row->loop.contraction)
+			continue;
+		for (uint32_t k = 0; k < row->loop.body.n; k++) {
+			tsr_stmt *walk = row->loop.body.at[k];
+			if (walk->kind != TSR_STMT_FOR || walk->loop.contraction || !tsr_size_is_const(walk->loop.extent))
+				continue;
+			walks++;
+			if (!most || work_in(walk) > work_in(most))
+				most = walk;
+		}
+		if (walks > 1)
+			most->loop.ahead = next_row(m, row, most);
+		fetch_rows(m, &row->loop.body);
+	}
+}
+
+/* ---- results ------------------------------------------------------------------------------------------------------------- */
 
 static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 {
@@ -98,7 +149,6 @@ static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 		s->loop.stream = once && tsr_buffer_bytes(b) >= LARGE * m->p->target->l3 && alone(m, b->id);
 		if (s->loop.stream) {
 			m->p->changes++;
-			s->loop.ahead = around->n ? next_row(m, around->loop[around->n - 1], s) : NULL;
 			tsr_pass_note(m->p, "%s is written around the caches", b->name);
 		}
 	}
@@ -118,8 +168,10 @@ void tsr_pass_stream(tsr_pass *p)
 			tsr_nest around = { 0 };
 			for (uint32_t k = 0; k < body->at[i]->kernel.body.n; k++)
 				tsr_stmt_accesses(body->at[i]->kernel.body.at[k], &m.all);
-			if (!m.all.unknown)
-				visit(&m, &body->at[i]->kernel.body, &around);
+			if (m.all.unknown)
+				continue;
+			visit(&m, &body->at[i]->kernel.body, &around);
+			fetch_rows(&m, &body->at[i]->kernel.body);
 		}
 	}
 	tsr_arena_free(scratch);

@@ -1,0 +1,323 @@
+/* Innermost loops in vectors that are written out: `lanes` iterations side by side, then what is left of them one by one.
+ *
+ * LLVM vectorises loops too, and most are left to it.  Written out are those in which it cannot do what pays: stores that go around the
+ * caches between the computing, so that memory works meanwhile; fetching what is read soon; and elementary functions, for which
+ * processors have vector instructions that no scalar code names (math.c).
+ *
+ * What a loop must be: parallel, or a reduction into locals that nothing else in it reads; statements that load, store and compute;
+ * elements side by side along the loop, or the same for all of it.  Iterations of such loops are independent, so that doing the
+ * statements one after the other for all lanes changes nothing but the order of sums, which a reduction leaves open. */
+#include "emit.h"
+#include "../opt/opt.h"
+
+/* LARGE: times the last cache's share; AHEAD: in lines, as far as one needs to look while another page begins. */
+enum { LINE = 64, MOST_SUMS = 4, MOST_LARGE = 4, LARGE = 4, AHEAD = 64 };
+
+/* Several registers, whose operations alternate: those of one are a chain, and would fill what the processor looks ahead. */
+static unsigned lanes_of(const tsr_emit *e)
+{
+	return e->target->vector_bytes / 4 * (e->target->vector_registers / 8);
+}
+
+/* ---- which loops --------------------------------------------------------------------------------------------------------- */
+
+typedef struct shape {
+	tsr_emit *e;
+	const tsr_stmt *loop;
+	bool functions;
+	uint32_t sums, nlarge;
+	const tsr_expr *large[MOST_LARGE];      /* loads side by side from arrays that no cache holds, one of each array */
+} shape;
+
+static int64_t coefficient(const tsr_lin *x, uint32_t sym)
+{
+	int64_t coef = 0;
+	for (uint32_t i = 0; i < x->n; i++)
+		if (x->terms[i].kind == TSR_LSYM_LOOP && x->terms[i].id == sym)
+			coef += x->terms[i].coef;
+	return coef;
+}
+
+/* 1 side by side, 0 the same for all, -1 anything else. */
+static int along(const shape *s, tsr_buffer_id buffer, const tsr_lin *index)
+{
+	const tsr_buffer *b = s->e->loops->buffers.at[buffer];
+	int64_t step = 0;
+	for (uint32_t axis = 0; axis < b->rank; axis++) {
+		int64_t here = coefficient(&index[axis], s->loop->loop.sym);
+		if (here && axis + 1 < b->rank)
+			return -1;
+		step = here;
+	}
+	return tsr_prec_bytes(b->prec) > 4 || step < 0 || step > 1 ? -1 : (int)step;
+}
+
+static void note_large(shape *s, const tsr_expr *load)
+{
+	for (uint32_t i = 0; i < s->nlarge; i++)
+		if (s->large[i]->load.buffer == load->load.buffer)
+			return;
+	if (s->nlarge < MOST_LARGE && tsr_buffer_bytes(s->e->loops->buffers.at[load->load.buffer]) >= LARGE * s->e->target->l3)
+		s->large[s->nlarge++] = load;
+}
+
+static bool plain_op(shape *s, const tsr_expr *x)
+{
+	tsr_prec p = x->op.operand_prec;
+	if (p == TSR_PREC_F64 || p == TSR_PREC_I64)
+		return false;
+	switch ((int)x->op.op) {
+	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF:
+		s->functions = true;
+		return true;
+	case TSR_OP_SIN: case TSR_OP_COS: case TSR_OP_POW: case TSR_OP_MOD: case TSR_OP_IDIV:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static bool plain_expr(shape *s, const tsr_expr *x)
+{
+	if (x->prec == TSR_PREC_F64 || x->prec == TSR_PREC_I64)
+		return false;
+	switch (x->kind) {
+	case TSR_EXPR_CONST: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_LOCAL:
+		return true;
+	case TSR_EXPR_LOAD:
+		if (along(s, x->load.buffer, x->load.index) == 1)
+			note_large(s, x);
+		return along(s, x->load.buffer, x->load.index) >= 0;
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(x->op.op)->arity; i++)
+			if (!plain_expr(s, x->op.args[i]))
+				return false;
+		return plain_op(s, x);
+	case TSR_EXPR_CONVERT:
+		return plain_expr(s, x->converted);
+	case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:
+		break;
+	}
+	return false;
+}
+
+static bool reads_local(const tsr_expr *x, tsr_local_id id)
+{
+	switch (x->kind) {
+	case TSR_EXPR_LOCAL:
+		return x->local == id;
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(x->op.op)->arity; i++)
+			if (reads_local(x->op.args[i], id))
+				return true;
+		return false;
+	case TSR_EXPR_CONVERT:
+		return reads_local(x->converted, id);
+	case TSR_EXPR_CONST: case TSR_EXPR_LOAD: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_SELECT:
+	case TSR_EXPR_KINDS:
+		return false;
+	}
+	return false;
+}
+
+static tsr_acc sum_of(const tsr_stmt *s)
+{
+	const tsr_expr *v = s->let.value;
+	if (v->kind != TSR_EXPR_OP || tsr_op_get(v->op.op)->arity != 2 || v->op.args[0]->kind != TSR_EXPR_LOCAL
+		|| v->op.args[0]->local != s->let.local || v->op.operand_prec != v->prec || v->op.args[0]->prec != v->prec)
+		return TSR_ACC_SET;
+	if (v->prec == TSR_PREC_F32 || tsr_prec_is_int(v->prec))
+		for (int acc = TSR_ACC_ADD; acc < TSR_ACCS; acc++)
+			if (tsr_acc_get((tsr_acc)acc)->op == v->op.op)
+				return (tsr_acc)acc == TSR_ACC_ADD || (tsr_acc)acc == TSR_ACC_MUL || (tsr_acc)acc == TSR_ACC_MAX || (tsr_acc)acc == TSR_ACC_MIN
+					? (tsr_acc)acc : TSR_ACC_SET;
+	return TSR_ACC_SET;
+}
+
+/* `set $a = $a + ..`, which no other statement of the loop mentions. */
+static bool plain_sum(shape *s, const tsr_stmt *set)
+{
+	const tsr_stmts *body = &s->loop->loop.body;
+	if (s->loop->loop.how != TSR_FOR_REDUCE || sum_of(set) == TSR_ACC_SET || s->sums == MOST_SUMS
+		|| s->e->local_precs[set->let.local] != set->let.value->prec || reads_local(set->let.value->op.args[1], set->let.local))
+		return false;
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *o = body->at[i];
+		bool let = o->kind == TSR_STMT_LET || o->kind == TSR_STMT_SET;
+		if (o != set && ((let && o->let.local == set->let.local) || reads_local(let ? o->let.value : o->store.value, set->let.local)))
+			return false;
+	}
+	s->sums++;
+	return true;
+}
+
+static bool plain_stmt(shape *s, const tsr_stmt *x)
+{
+	switch (x->kind) {
+	case TSR_STMT_STORE: case TSR_STMT_UPDATE:
+		return along(s, x->store.buffer, x->store.index) == 1 && plain_expr(s, x->store.value);
+	case TSR_STMT_LET:
+		return x->let.prec != TSR_PREC_F64 && x->let.prec != TSR_PREC_I64 && plain_expr(s, x->let.value);
+	case TSR_STMT_SET:
+		return plain_expr(s, x->let.value);
+	case TSR_STMT_FOR: case TSR_STMT_LETSYM: case TSR_STMT_IF: case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL:
+	case TSR_STMT_KINDS:
+		break;
+	}
+	return false;
+}
+
+static bool pays(shape *s)
+{
+	const tsr_stmt *loop = s->loop;
+	const tsr_stmts *body = &loop->loop.body;
+	if (s->e->target->vector_bytes < 16 || !s->e->options->level || (loop->loop.how != TSR_FOR_PARALLEL && loop->loop.how != TSR_FOR_REDUCE)
+		|| (tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < lanes_of(s->e)))
+		return false;
+	for (uint32_t i = 0; i < body->n; i++)
+		if (!plain_stmt(s, body->at[i]))
+			return false;
+	for (uint32_t i = 0; i < body->n; i++)
+		if (body->at[i]->kind == TSR_STMT_SET && !plain_sum(s, body->at[i]))
+			return false;
+	return s->functions || loop->loop.stream || loop->loop.ahead;
+}
+
+/* ---- sums ---------------------------------------------------------------------------------------------------------------- */
+
+/* A local outside, and a vector in its place. */
+typedef struct sum { tsr_local_id id; tsr_prec prec; tsr_acc acc; LLVMValueRef outside; } sum;
+
+static LLVMValueRef half_of(tsr_emit *e, LLVMValueRef x, unsigned from, unsigned n)
+{
+	LLVMValueRef at[64];
+	for (unsigned i = 0; i < n; i++)
+		at[i] = LLVMConstInt(e->i32, from + i, false);
+	return LLVMBuildShuffleVector(e->builder, x, LLVMGetPoison(LLVMTypeOf(x)), LLVMConstVector(at, n), "");
+}
+
+static void sum_begin(tsr_emit *e, sum *s, unsigned lanes)
+{
+	LLVMTypeRef type = tsr_emit_lanes(tsr_emit_register_type(e, s->prec), lanes);
+	LLVMValueRef neutral = tsr_emit_constant(e, tsr_scalar_of(s->prec, tsr_acc_get(s->acc)->neutral));
+	s->outside = e->locals[s->id];
+	e->locals[s->id] = tsr_emit_alloca(e, type, "part");
+	LLVMBuildStore(e->builder, tsr_emit_splat(e, neutral, type), e->locals[s->id]);
+}
+
+/* Halves of the lanes on halves, and what is left into the local. */
+static void sum_end(tsr_emit *e, sum *s, unsigned lanes)
+{
+	LLVMValueRef part = e->locals[s->id], x = LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(part), part, "");
+	for (unsigned n = lanes / 2; n; n /= 2)
+		x = tsr_emit_acc(e, s->acc, s->prec, half_of(e, x, 0, n), half_of(e, x, n, n));
+	x = LLVMBuildExtractElement(e->builder, x, LLVMConstInt(e->i32, 0, false), "");
+	x = tsr_emit_acc(e, s->acc, s->prec, LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(s->outside), s->outside, ""), x);
+	e->locals[s->id] = s->outside;
+	LLVMBuildStore(e->builder, x, s->outside);
+}
+
+static uint32_t sums_of(tsr_emit *e, const tsr_stmts *body, sum *sums)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < body->n; i++)
+		if (body->at[i]->kind == TSR_STMT_SET)
+			sums[n++] = (sum){.id = body->at[i]->let.local, .prec = e->local_precs[body->at[i]->let.local], .acc = sum_of(body->at[i])};
+	return n;
+}
+
+/* ---- emission ------------------------------------------------------------------------------------------------------------ */
+
+void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMValueRef value, LLVMValueRef address)
+{
+	LLVMTypeRef type = LLVMTypeOf(value);
+	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind)
+		value = tsr_emit_splat(e, value, LLVMVectorType(type, e->wide->lanes));
+	LLVMValueRef s = tsr_emit_store_lanes(e, p, value, address);
+	if (store != e->wide->around)
+		return;
+	unsigned bytes = e->wide->lanes * (unsigned)tsr_prec_bytes(p);
+	LLVMSetAlignment(s, bytes < LINE ? bytes : LINE);
+	tsr_emit_around(e, s);
+}
+
+/* One by one. */
+static void emit_few(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
+{
+	if (LLVMIsAConstantInt(from) && LLVMIsAConstantInt(to) && LLVMConstIntGetSExtValue(from) >= LLVMConstIntGetSExtValue(to))
+		return;
+	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+	loop.few = true;
+	e->syms[s->loop.sym] = loop.index;
+	tsr_emit_stmts(e, &s->loop.body);
+	tsr_emit_loop_end(e, &loop);
+}
+
+/* The lines of what the lanes load here, so many lines further on. */
+static void fetch_lines(tsr_emit *e, const tsr_stmt *s, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines)
+{
+	int64_t line = LINE / tsr_prec_bytes(e->loops->buffers.at[load->load.buffer]->prec);
+	for (int64_t i = 0; i < w->lanes; i += line) {
+		e->syms[s->loop.sym] = LLVMBuildAdd(e->builder, index, tsr_emit_i64(e, i + lines * line), "");
+		tsr_emit_fetch(e, load);
+	}
+}
+
+static void emit_lanes(tsr_emit *e, const tsr_stmt *s, const shape *sh, const tsr_wide *w, LLVMValueRef from, LLVMValueRef to)
+{
+	sum sums[MOST_SUMS];
+	uint32_t n = sums_of(e, &s->loop.body, sums);
+	for (uint32_t i = 0; i < n; i++)
+		sum_begin(e, &sums[i], w->lanes);
+	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, w->lanes), TSR_FOR_SERIAL);
+	for (uint32_t k = 0; k < sh->nlarge && !s->loop.ahead; k++)
+		fetch_lines(e, s, w, sh->large[k], loop.index, AHEAD);
+	if (s->loop.ahead)
+		fetch_lines(e, s, w, s->loop.ahead, loop.index, 0);
+	e->syms[s->loop.sym] = loop.index;
+	e->wide = w;
+	tsr_emit_stmts(e, &s->loop.body);
+	e->wide = NULL;
+	tsr_emit_loop_end(e, &loop);
+	for (uint32_t i = 0; i < n; i++)
+		sum_end(e, &sums[i], w->lanes);
+}
+
+static const tsr_stmt *first_store(const tsr_stmt *loop)
+{
+	uint32_t i = 0;
+	while (loop->loop.body.at[i]->kind != TSR_STMT_STORE)
+		i++;
+	return loop->loop.body.at[i];
+}
+
+/* Where the first whole line of what goes around the caches begins. */
+static LLVMValueRef aligned(tsr_emit *e, const tsr_stmt *s, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to)
+{
+	e->syms[s->loop.sym] = from;
+	LLVMValueRef address = tsr_emit_address(e, store->store.buffer, store->store.index);
+	LLVMValueRef start = LLVMBuildNSWAdd(e->builder, from, tsr_emit_to_line(e, e->loops->buffers.at[store->store.buffer]->prec, address), "");
+	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, start, to, ""), start, to, "");
+}
+
+bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
+{
+	shape shape = {.e = e, .loop = s};
+	if (!pays(&shape))
+		return false;
+	tsr_wide w = {.sym = s->loop.sym, .lanes = lanes_of(e), .around = s->loop.stream ? first_store(s) : NULL};
+	LLVMValueRef outer = e->syms[s->loop.sym], step = tsr_emit_i64(e, w.lanes), start = from;
+	bool reorder = e->reorder;
+	e->reorder = s->loop.how == TSR_FOR_REDUCE || reorder;
+	if (w.around) {
+		start = aligned(e, s, w.around, from, to);
+		emit_few(e, s, from, start);
+	}
+	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, start, "");
+	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, step, ""), "");
+	emit_lanes(e, s, &shape, &w, start, whole);
+	emit_few(e, s, whole, to);
+	e->syms[s->loop.sym] = outer;
+	e->reorder = reorder;
+	return true;
+}
