@@ -22,9 +22,9 @@ typedef struct tsr_seat { LLVMValueRef thread, threads, shared, own; uint64_t sh
 /* Inside a loop that streams: the store whose results are collected, and where this one goes. */
 typedef struct tsr_stream { const tsr_stmt *store; LLVMValueRef address; } tsr_stream;
 
-/* Inside a loop whose iterations are computed side by side: the loop, which stands at the first of `lanes`; and the store, if any, that
- * goes around the caches. */
-typedef struct tsr_wide { uint32_t sym; unsigned lanes; const tsr_stmt *around; } tsr_wide;
+/* Inside a loop whose iterations are computed side by side: the loop, which stands at the first of `lanes` (1 at its ends); and the
+ * store, if any, that goes around the caches. */
+typedef struct tsr_wide { const tsr_stmt *loop; unsigned lanes; const tsr_stmt *around; } tsr_wide;
 
 typedef struct tsr_emit {
 	tsr_compiler *tc;
@@ -100,6 +100,8 @@ LLVMValueRef tsr_emit_in_ranges(tsr_emit *e, uint32_t n, const tsr_range *ranges
 /* ---- op.c, math.c: primitives, on scalars and vectors ------------------------------------------------------------------ */
 /* args in register form of `operand_prec` (where: the first is bool); the result in that of the operation's result. */
 LLVMValueRef tsr_emit_op(tsr_emit *e, tsr_op op, tsr_prec operand_prec, LLVMValueRef *args);
+/* x / y in f32, where many x meet one y, a scalar: nearly always correctly rounded, as docs/accuracy.md says. */
+LLVMValueRef tsr_emit_quotient(tsr_emit *e, LLVMValueRef x, LLVMValueRef y);
 /* element acc value; both of precision `p` (the accumulator's). */
 LLVMValueRef tsr_emit_acc(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef element, LLVMValueRef value);
 /* The elementary functions; NULL when `op` is none. */
@@ -121,6 +123,8 @@ LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name);                
 /* ---- wide.c: loops in vectors written out ---------------------------------------------------------------------------------- */
 /* The loop's iterations from .. to, side by side; false: not such a loop, nothing was emitted. */
 bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
+/* x has one value for all of the loop. */
+bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x);
 /* Of the loop that is being emitted: its store's lanes. */
 void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
 

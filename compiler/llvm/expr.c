@@ -133,7 +133,7 @@ static int64_t lane_step(const tsr_emit *e, const tsr_lin *x)
 {
 	int64_t step = 0;
 	for (uint32_t i = 0; e->wide && i < x->n; i++)
-		if (x->terms[i].kind == TSR_LSYM_LOOP && x->terms[i].id == e->wide->sym)
+		if (x->terms[i].kind == TSR_LSYM_LOOP && x->terms[i].id == e->wide->loop->loop.sym)
 			step += x->terms[i].coef;
 	return step;
 }
@@ -142,7 +142,7 @@ static LLVMValueRef emit_index(tsr_emit *e, const tsr_expr *x)
 {
 	LLVMValueRef first = tsr_emit_convert(e, tsr_emit_lin(e, &x->index), TSR_PREC_I64, x->prec);
 	int64_t step = lane_step(e, &x->index);
-	if (!step)
+	if (!step || e->wide->lanes == 1)
 		return first;
 	LLVMValueRef lane[64];
 	for (unsigned i = 0; i < e->wide->lanes; i++)
@@ -167,8 +167,10 @@ static LLVMValueRef emit_apply(tsr_emit *e, const tsr_expr *x)
 		const tsr_expr *a = x->op.args[i];
 		args[i] = tsr_emit_convert(e, tsr_emit_expr(e, a), a->prec, x->op.op == TSR_OP_WHERE && i == 0 ? TSR_PREC_BOOL : p);
 	}
-	tsr_emit_alike(e, tsr_op_get(x->op.op)->arity, args);
-	LLVMValueRef result = tsr_emit_op(e, x->op.op, p, args);
+	bool one_divisor = x->op.op == TSR_OP_DIV && e->wide && e->target->fma && LLVMTypeOf(args[1]) == e->f32 && tsr_emit_fixed(e, e->wide->loop, x->op.args[1]);
+	if (!one_divisor)
+		tsr_emit_alike(e, tsr_op_get(x->op.op)->arity, args);
+	LLVMValueRef result = one_divisor ? tsr_emit_round_to(e, p, tsr_emit_quotient(e, args[0], args[1])) : tsr_emit_op(e, x->op.op, p, args);
 	tsr_result_rule rule = tsr_op_get(x->op.op)->result;
 	bool truth = rule == TSR_RESULT_BOOL || rule == TSR_RESULT_LOGIC;
 	return tsr_emit_convert(e, result, truth ? TSR_PREC_BOOL : p, x->prec);

@@ -2,6 +2,7 @@
  * Products and sums of floats may contract to fused ones; nothing else about them is relaxed, except that accumulation
  * inside a REDUCE loop may be reordered. */
 #include "emit.h"
+#include <math.h>
 #include <string.h>
 
 static bool is_unsigned(tsr_prec p)
@@ -70,6 +71,28 @@ static LLVMValueRef small_power(tsr_emit *e, LLVMValueRef x, LLVMValueRef y)
 static LLVMValueRef divided(tsr_emit *e, LLVMValueRef x, LLVMValueRef y)
 {
 	return LLVMBuildFDiv(e->builder, x, y, "");
+}
+
+/* The reciprocal once, then for each x an approximate quotient, what it leaves, and that divided too: exact where nothing underflows on
+ * the way.  A y below 1/2 is scaled by a power of two to lie above it, and x with it: neither its reciprocal nor
+ * x can then overflow unless the quotient does.  Where what is left is no number, because x, y or the quotient is infinite or y is 0, the
+ * first product is the answer. */
+LLVMValueRef tsr_emit_quotient(tsr_emit *e, LLVMValueRef x, LLVMValueRef y)
+{
+	LLVMBuilderRef b = e->builder;
+	LLVMTypeRef t = LLVMTypeOf(x);
+	LLVMValueRef shift = LLVMConstInt(e->i32, 23, false), least = LLVMConstInt(e->i32, 127, false);
+	LLVMValueRef exponent = LLVMBuildAnd(b, LLVMBuildLShr(b, LLVMBuildBitCast(b, y, e->i32, ""), shift, ""), LLVMConstInt(e->i32, 255, false), "");
+	LLVMValueRef other = LLVMBuildSub(b, LLVMConstInt(e->i32, 253, false), exponent, "");
+	other = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, other, least, ""), least, other, "");
+	LLVMValueRef factor = LLVMBuildBitCast(b, LLVMBuildShl(b, other, shift, ""), e->f32, "");
+	LLVMValueRef divisor = LLVMBuildFMul(b, y, factor, "");
+	LLVMValueRef reciprocal = tsr_emit_splat(e, LLVMBuildFDiv(b, LLVMConstReal(e->f32, 1), divisor, ""), t);
+	LLVMValueRef dividend = LLVMBuildFMul(b, x, tsr_emit_splat(e, factor, t), ""), q = LLVMBuildFMul(b, dividend, reciprocal, "");
+	LLVMValueRef rest_of[3] = {tsr_emit_splat(e, LLVMBuildFNeg(b, divisor, ""), t), q, dividend};
+	LLVMValueRef rest = intrinsic(e, "llvm.fma", 3, rest_of), nearer_of[3] = {rest, reciprocal, q};
+	LLVMValueRef number = LLVMBuildFCmp(b, LLVMRealOLT, intrinsic(e, "llvm.fabs", 1, &rest), tsr_emit_number(e, t, INFINITY), "");
+	return LLVMBuildSelect(b, number, intrinsic(e, "llvm.fma", 3, nearer_of), q, "");
 }
 
 static LLVMValueRef compare(tsr_emit *e, LLVMRealPredicate p, LLVMValueRef *a)

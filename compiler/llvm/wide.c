@@ -70,6 +70,9 @@ static bool plain_op(shape *s, const tsr_expr *x)
 	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF:
 		s->functions = true;
 		return true;
+	case TSR_OP_DIV:
+		s->functions |= s->e->target->fma && tsr_emit_fixed(s->e, s->loop, x->op.args[1]);
+		return true;
 	case TSR_OP_SIN: case TSR_OP_COS: case TSR_OP_POW: case TSR_OP_MOD: case TSR_OP_IDIV:
 		return false;
 	default:
@@ -95,6 +98,38 @@ static bool plain_expr(shape *s, const tsr_expr *x)
 		return plain_op(s, x);
 	case TSR_EXPR_CONVERT:
 		return plain_expr(s, x->converted);
+	case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:
+		break;
+	}
+	return false;
+}
+
+bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x)
+{
+	switch (x->kind) {
+	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER:
+		return true;
+	case TSR_EXPR_LOCAL:
+		for (uint32_t i = 0; i < loop->loop.body.n; i++) {
+			const tsr_stmt *s = loop->loop.body.at[i];
+			if ((s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET) && s->let.local == x->local)
+				return false;
+		}
+		return true;
+	case TSR_EXPR_INDEX:
+		return !coefficient(&x->index, loop->loop.sym);
+	case TSR_EXPR_LOAD:
+		for (uint32_t i = 0; i < e->loops->buffers.at[x->load.buffer]->rank; i++)
+			if (coefficient(&x->load.index[i], loop->loop.sym))
+				return false;
+		return true;
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(x->op.op)->arity; i++)
+			if (!tsr_emit_fixed(e, loop, x->op.args[i]))
+				return false;
+		return true;
+	case TSR_EXPR_CONVERT:
+		return tsr_emit_fixed(e, loop, x->converted);
 	case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:
 		break;
 	}
@@ -231,7 +266,7 @@ static uint32_t sums_of(tsr_emit *e, const tsr_stmts *body, sum *sums)
 void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMValueRef value, LLVMValueRef address)
 {
 	LLVMTypeRef type = LLVMTypeOf(value);
-	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind)
+	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind && e->wide->lanes > 1)
 		value = tsr_emit_splat(e, value, LLVMVectorType(type, e->wide->lanes));
 	LLVMValueRef s = tsr_emit_store_lanes(e, p, value, address);
 	if (store != e->wide->around)
@@ -249,7 +284,9 @@ static void emit_few(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValu
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
 	loop.few = true;
 	e->syms[s->loop.sym] = loop.index;
+	e->wide = &(tsr_wide){.loop = s, .lanes = 1};
 	tsr_emit_stmts(e, &s->loop.body);
+	e->wide = NULL;
 	tsr_emit_loop_end(e, &loop);
 }
 
@@ -305,7 +342,7 @@ bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueR
 	shape shape = {.e = e, .loop = s};
 	if (!pays(&shape))
 		return false;
-	tsr_wide w = {.sym = s->loop.sym, .lanes = lanes_of(e), .around = s->loop.stream ? first_store(s) : NULL};
+	tsr_wide w = {.loop = s, .lanes = lanes_of(e), .around = s->loop.stream ? first_store(s) : NULL};
 	LLVMValueRef outer = e->syms[s->loop.sym], step = tsr_emit_i64(e, w.lanes), start = from;
 	bool reorder = e->reorder;
 	e->reorder = s->loop.how == TSR_FOR_REDUCE || reorder;

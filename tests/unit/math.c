@@ -104,6 +104,33 @@ static void test_pow(const kit *k, bool chosen)
 		printf("pow %.3f ulp at %a ^ %a\n", worst, (double)base, (double)exponent);
 }
 
+/* Of all x by one y, whose reciprocal compiled loops take once: as good as correctly rounded from 2^-110 on, below it a little worse. */
+static void test_division(const kit *k, uint64_t count, bool chosen)
+{
+	static const float special[] = {0, -0.f, 1, -1, 3, -7, 0.1f, INFINITY, -INFINITY, NAN, 1e-45f, 1e-40f, -0x1p-127f, 0x1.fffffcp-127f, 0x1p-126f,
+		0x1.8p-126f, 0x1p126f, 0x1.5p126f, -0x1.fffffep127f, 0x1.000002p0f, 0x1.fffffep0f, 0x1.fffffep-1f};
+	enum { S = sizeof special / sizeof *special };
+	kit_unit unit = kit_find(k, "divided");
+	void *buffers[] = {x, y, z};
+	double worst = 0, below = 0;
+	float at = 0, by = 0;
+	for (uint64_t block = 0; block < count / BLOCK + S; block++) {
+		y[0] = block < S ? special[block] : of_bits((uint32_t)block * 2246822519u);
+		for (uint64_t i = 0; i < BLOCK; i++)
+			x[i] = of_bits((uint32_t)(i << 16 | (i * 40503 + block * 40507) % 65536));
+		unit(NULL, buffers, NULL, NULL);
+		for (int i = 0; i < BLOCK; i++) {
+			double want = (double)x[i] / (double)y[0], d = ulps(z[i], want);
+			if (fabs(want) < 0x1p-110)
+				below = d > below ? d : below;
+			else if (d > worst)
+				worst = d, at = x[i], by = y[0];
+		}
+	}
+	if (!CHECK(worst <= 0.50001) || !CHECK(below <= 1.5) || chosen)
+		printf("division %.5f ulp at %a / %a, below 2^-110 %.3f\n", worst, (double)at, (double)by, below);
+}
+
 int main(int argc, char **argv)
 {
 	tsr_arena *a = tsr_arena_new();
@@ -115,6 +142,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < FUNCTIONS; i++)
 		tsr_text_addf(&t, "unit %s { kernel k { for i in 0..%d parallel { store %%z[i] = %s.f32(%%x[i]) } } }\n", functions[i].name, BLOCK, functions[i].name);
 	tsr_text_addf(&t, "unit pow { kernel k { for i in 0..%d parallel { store %%z[i] = pow.f32(%%x[i], %%y[i]) } } }\n", BLOCK);
+	tsr_text_addf(&t, "unit divided { kernel k { for i in 0..%d parallel { store %%z[i] = div.f32(%%x[i], %%y[0]) } } }\n", BLOCK);
 	x = aligned_alloc(64, BLOCK * 4), y = aligned_alloc(64, BLOCK * 4), z = aligned_alloc(64, BLOCK * 4);
 	kit k = kit_compile(tsr_text_str(&t), 2, argc > 4 ? argv[4] : NULL);
 	for (int i = 0; i < FUNCTIONS; i++)
@@ -122,6 +150,8 @@ int main(int argc, char **argv)
 			test_function(&k, i, count, chosen);
 	if (argc < 4 || !strcmp(argv[3], "pow"))
 		test_pow(&k, chosen);
+	if (argc < 4 || !strcmp(argv[3], "division"))
+		test_division(&k, count, chosen);
 	kit_free(&k);
 	free(x), free(y), free(z);
 	tsr_arena_free(a);
