@@ -32,6 +32,10 @@ tsr_stmt *tsr_nest_bare(const tsr_nest *n, const tsr_lin *index);
  * whole axis, each a different one, or 0 on an axis of size 1. `owner[axis]` (may be NULL) receives the loops. */
 bool tsr_nest_covers(const tsr_loops *l, const tsr_nest *n, const tsr_stmt *store, tsr_stmt **owner);
 
+/* A kernel that sums column by column, as reduce builds it: stores of a number, then loops that reduce around loops that do not, around updates,
+ * none of which tiles would compute; `out` is that nest. */
+bool tsr_nest_columns(const tsr_loops *l, const tsr_stmts *body, tsr_nest *out);
+
 /* The engine would run this nest. */
 bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest);
 

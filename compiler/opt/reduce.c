@@ -193,14 +193,21 @@ static uint32_t unit_loads(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
 	return n;
 }
 
-static bool is_product(const tsr_expr *e)
+/* One that tiles compute: each factor has a loop to itself, or at least one of them has. */
+static bool is_product(const tsr_loops *l, const reduction *r)
 {
-	return e->kind == TSR_EXPR_OP && e->op.op == TSR_OP_MUL && e->op.args[0]->kind == TSR_EXPR_LOAD && e->op.args[1]->kind == TSR_EXPR_LOAD;
+	const tsr_expr *e = r->value;
+	if (e->kind != TSR_EXPR_OP || e->op.op != TSR_OP_MUL || e->op.args[0]->kind != TSR_EXPR_LOAD || e->op.args[1]->kind != TSR_EXPR_LOAD)
+		return false;
+	for (uint32_t i = 0; i < r->npar; i++)
+		if (!tsr_expr_mentions(l, e->op.args[0], r->par[i]->loop.sym) || !tsr_expr_mentions(l, e->op.args[1], r->par[i]->loop.sym))
+			return true;
+	return false;
 }
 
 static bool wants_columns(const tsr_loops *l, const reduction *r)
 {
-	if (!r->npar || is_product(r->value))
+	if (!r->npar || is_product(l, r))
 		return false;
 	const tsr_stmt *last = r->par[r->npar - 1];
 	if (!unit_loads(l, r->value, last->loop.sym) || (tsr_size_is_const(last->loop.extent) && last->loop.extent.k < 4))

@@ -31,13 +31,17 @@ static bool bare_loop(const tsr_expr *e, uint32_t *sym)
 	return true;
 }
 
-static bool is_neutral(const tsr_expr *e, tsr_op op)
+/* The accumulator of the operation, or SET. */
+static tsr_acc accumulates(tsr_op op)
 {
-	for (tsr_acc a = 0; a < TSR_ACCS; a++)
-		if (tsr_acc_get(a)->op == op && (op == TSR_OP_ADD || op == TSR_OP_MUL || op == TSR_OP_MAX || op == TSR_OP_MIN))
-			return tsr_expr_is_neutral(e, a);
-	return false;
+	static const tsr_acc all[] = { TSR_ACC_ADD, TSR_ACC_MUL, TSR_ACC_MAX, TSR_ACC_MIN };
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (tsr_acc_get(all[i])->op == op)
+			return all[i];
+	return TSR_ACC_SET;
 }
+
+static bool is_neutral(const tsr_expr *e, tsr_op op) { return accumulates(op) != TSR_ACC_SET && tsr_expr_is_neutral(e, accumulates(op)); }
 
 /* where(t <= s, v, N), or the same compared the other way round: which loop is s, and how it goes. */
 static bool prefix(running *r, const tsr_expr *e)
@@ -121,7 +125,7 @@ static void rewrite(tsr_pass *p, tsr_loop_unit *u, tsr_stmts *body, running *r)
 	tsr_stmt *start = tsr_stmt_new(a, TSR_STMT_LET, r->let->span), *more = r->set;
 	start->let.local = more->let.local = local;
 	start->let.prec = more->let.prec = prec;
-	start->let.value = tsr_expr_const(a, tsr_scalar_of(prec, r->op == TSR_OP_ADD ? 0 : r->op == TSR_OP_MUL ? 1 : r->op == TSR_OP_MAX ? -INFINITY : INFINITY));
+	start->let.value = tsr_expr_const(a, tsr_acc_neutral(accumulates(r->op), prec));
 	more->let.value = tsr_expr_op(a, r->op, prec, tsr_expr_local(a, local, prec), tsr_expr_place(a, p->l, r->value, 1, &r->t, &at), NULL);
 	tsr_stmt *loop = tsr_stmt_new(a, TSR_STMT_FOR, r->along->span);
 	loop->loop = r->along->loop;

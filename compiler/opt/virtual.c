@@ -228,7 +228,7 @@ static taking reader_takes(unit_walk *w, const producer *pr, const tsr_stmt *s, 
 	if (disturbs(pr, uses) && !same_element(w, pr, s))
 		return TAKES_NOTHING;
 	tsr_nest n = tsr_nest_of((tsr_stmts *)&s->kernel.body);
-	bool reduces = is_reduction(&s->kernel.body);
+	bool columns = tsr_nest_columns(w->p->l, &s->kernel.body, &n), reduces = !columns && is_reduction(&s->kernel.body);
 	if (reduces) {
 		/* products of loads belong to the contraction engine */
 		const tsr_stmts *body = n.body;
