@@ -3,9 +3,11 @@
  *   contract_place.c the tiles of a block
  *   contract_space.c sizes, strides and memory
  *   contract_pack.c  operands into panels
+ *   contract_turn.c  those that lie side by side along another loop
  *   contract_value.c operands that are expressions, likewise
  *   contract_rows.c  A's rows where they lie, through pointers
- *   contract_tile.c  register tiles, one internal function per variant */
+ *   contract_tile.c  register tiles, one internal function per variant
+ *   contract_store.c their sums into C */
 #ifndef TSR_LLVM_CONTRACT_H
 #define TSR_LLVM_CONTRACT_H
 #include "../opt/opt.h"
@@ -63,26 +65,57 @@ LLVMValueRef tsr_kit_intrinsic(tsr_kit *k, const char *name, LLVMTypeRef *types,
 /* Attributes of an internal helper; `pointers` parameters from the first on are noalias. */
 LLVMValueRef tsr_kit_function(tsr_kit *k, const char *name, LLVMTypeRef *params, unsigned nparams, unsigned pointers);
 
+/* The internal function of this name, made by `body` unless it is there. */
+typedef void tsr_body_maker(tsr_kit *k, const void *user, LLVMValueRef f);
+LLVMValueRef tsr_kit_named(tsr_kit *k, const char *name, LLVMTypeRef *params, unsigned nparams, unsigned pointers, tsr_body_maker *body,
+						   const void *user);
+
 /* A stride in elements that is a constant of the tile or an argument of its call. */
 typedef struct tsr_stride { bool known; int64_t v; } tsr_stride;
+tsr_stride tsr_kit_stride(LLVMValueRef v);
+
+/* How a tile's rows and columns lie in C.  `stretches`: into how many of C a vector of columns falls at most, where tables say which; 0: rows are
+ * `row` apart and columns lie side by side. */
+enum { TSR_MOST_STRETCHES = 4 };
+typedef struct tsr_c_form {
+	tsr_stride row;
+	uint32_t stretches;
+	bool whole;                  /* with tables: no vector is cut */
+} tsr_c_form;
 
 typedef struct tsr_tile {
 	uint32_t rows, vecs;
 	bool masked;                 /* fewer than vecs * lanes columns: `cols` says how many */
-	tsr_stride a_row, a_k, b_k, c_row;
+	tsr_stride a_row, a_k, b_k;
+	tsr_c_form c;
 	bool b_table;                /* b is a table of pointers to B's rows, which are read from b_shift on */
 } tsr_tile;
-/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift): `add` false: C is overwritten. */
+/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns): `add` false: C is overwritten. */
 enum { TSR_TILE_A, TSR_TILE_B, TSR_TILE_C, TSR_TILE_DEPTH, TSR_TILE_COLS, TSR_TILE_ADD, TSR_TILE_A_ROW, TSR_TILE_A_K,
-	   TSR_TILE_B_K, TSR_TILE_C_ROW, TSR_TILE_B_SHIFT, TSR_TILE_PARAMS };
+	   TSR_TILE_B_K, TSR_TILE_C_ROW, TSR_TILE_B_SHIFT, TSR_TILE_C_ROWS, TSR_TILE_C_COLUMNS, TSR_TILE_PARAMS };
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *tile);
 
 /* A tile whose rows of A are read where they lie: see contract_rows.c. `run`: elements of a stretch; `capacity`: pointers from one
  * stretch's to the next one's.
- * void tile(table, b, c, list, cols, add, b_k, c_row): `table` is at the tile's first row. */
-typedef struct tsr_rows_tile { uint32_t rows, vecs; bool masked; int64_t run, capacity; tsr_stride b_k, c_row; } tsr_rows_tile;
-enum { TSR_ROWS_TABLE, TSR_ROWS_B, TSR_ROWS_C, TSR_ROWS_LIST, TSR_ROWS_COLS, TSR_ROWS_ADD, TSR_ROWS_B_K, TSR_ROWS_C_ROW, TSR_ROWS_PARAMS };
+ * void tile(table, b, c, list, cols, add, b_k, c_row, c_rows, c_columns): `table` is at the tile's first row. */
+typedef struct tsr_rows_tile { uint32_t rows, vecs; bool masked; int64_t run, capacity; tsr_stride b_k; tsr_c_form c; } tsr_rows_tile;
+enum { TSR_ROWS_TABLE, TSR_ROWS_B, TSR_ROWS_C, TSR_ROWS_LIST, TSR_ROWS_COLS, TSR_ROWS_ADD, TSR_ROWS_B_K, TSR_ROWS_C_ROW,
+	   TSR_ROWS_C_ROWS, TSR_ROWS_C_COLUMNS, TSR_ROWS_PARAMS };
 LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *tile);
+
+/* A tile's place in C, inside its function: `row` without tables, `mask` of each vector likewise. */
+typedef struct tsr_tile_end {
+	tsr_kit *k;
+	uint32_t rows, vecs;
+	tsr_c_form form;
+	LLVMValueRef c, row, row_table, column_table, *mask;
+} tsr_tile_end;
+/* C is on its way while the sums are made. */
+void tsr_tile_fetch(const tsr_tile_end *t);
+/* Stores the sums and returns from the function. */
+void tsr_tile_store(const tsr_tile_end *t, LLVMValueRef add, LLVMValueRef *acc);
+/* For the name of a tile's function. */
+void tsr_form_name(const tsr_c_form *f, char *out, size_t size);
 
 /* A class of loops with its sizes and strides as values. */
 typedef struct tsr_span_axis { LLVMValueRef extent, stride[TSR_SIDES]; } tsr_span_axis;
@@ -101,6 +134,12 @@ typedef struct tsr_pack {
 	uint32_t width;
 } tsr_pack;
 void tsr_pack_emit(tsr_kit *k, const tsr_pack *p);
+/* contract_turn.c: where an axis of the depths lies side by side in memory, the panel at `to` of positions first .. first + valid; and where one
+ * of the positions does which is not the last, all panels. */
+void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef to, LLVMValueRef first, LLVMValueRef valid);
+void tsr_pack_crossed(tsr_kit *k, const tsr_pack *p, uint32_t axis);
+/* Into how many stretches of so many positions a vector falls at most; `aligned`: vectors begin at multiples of their lanes. */
+uint32_t tsr_stretches(uint32_t lanes, int64_t run, bool aligned);
 
 /* Sets the loops of `x` but its last `without`, from a flat position over just them. */
 void tsr_walks_decode(tsr_kit *k, tsr_emit *e, const tsr_walks *x, uint32_t without, LLVMValueRef flat);

@@ -12,9 +12,11 @@ typedef struct tsr_engine {
 	const tsr_walks *walks;          /* per class */
 	LLVMValueRef base[TSR_SIDES];    /* where this batch's operands begin */
 	LLVMValueRef packed_a, packed_b, buffer, rows;
-	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes */
+	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes and tiles cannot store there */
 	tsr_rows pointed, across;        /* A's rows, B's rows, where they are read in place */
-	bool direct;                     /* tiles store into C themselves */
+	bool direct;                     /* tiles store into C themselves, in this form */
+	tsr_c_form form;
+	LLVMValueRef c_rows, c_columns;  /* its tables: for the rows of a block, for the columns of a tile */
 	bool split;                      /* divided among threads, by the class that the schedule names */
 	uint32_t split_batch;            /* which loop of the batch */
 } tsr_engine;

@@ -6,6 +6,18 @@ LLVMValueRef tsr_kit_int(tsr_kit *k, int64_t n) { return LLVMConstInt(k->i64, (u
 
 int64_t tsr_kit_known(LLVMValueRef v) { return LLVMIsAConstantInt(v) ? LLVMConstIntGetSExtValue(v) : -1; }
 
+uint32_t tsr_stretches(uint32_t lanes, int64_t run, bool aligned)
+{
+	if (aligned && (run % lanes == 0 || lanes % run == 0))
+		return run < lanes ? (uint32_t)(lanes / run) : 1;
+	return run >= lanes ? 2 : (uint32_t)((lanes - 2) / run + 2);
+}
+
+tsr_stride tsr_kit_stride(LLVMValueRef v)
+{
+	return LLVMIsAConstantInt(v) ? (tsr_stride){ true, LLVMConstIntGetSExtValue(v) } : (tsr_stride){ false, 0 };
+}
+
 LLVMValueRef tsr_kit_some(tsr_kit *k, LLVMValueRef n)
 {
 	return LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, n, tsr_kit_int(k, 0), ""), n, tsr_kit_int(k, 1), "");
@@ -209,5 +221,25 @@ LLVMValueRef tsr_kit_function(tsr_kit *k, const char *name, LLVMTypeRef *params,
 		if (a)
 			LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, a);
 	}
+	return f;
+}
+
+LLVMValueRef tsr_kit_named(tsr_kit *k, const char *name, LLVMTypeRef *params, unsigned nparams, unsigned pointers, tsr_body_maker *body,
+						   const void *user)
+{
+	LLVMValueRef f = LLVMGetNamedFunction(k->module, name);
+	if (f)
+		return f;
+	f = tsr_kit_function(k, name, params, nparams, pointers);
+	LLVMBasicBlockRef here = LLVMGetInsertBlock(k->b);
+	LLVMMetadataRef place = LLVMGetCurrentDebugLocation2(k->b);
+	LLVMValueRef outer = k->fn;
+	k->fn = f;
+	LLVMSetCurrentDebugLocation2(k->b, NULL);
+	LLVMPositionBuilderAtEnd(k->b, LLVMAppendBasicBlockInContext(k->context, f, "entry"));
+	body(k, user, f);
+	k->fn = outer;
+	LLVMPositionBuilderAtEnd(k->b, here);
+	LLVMSetCurrentDebugLocation2(k->b, place);
 	return f;
 }

@@ -1,8 +1,7 @@
 /* Packing: one operand's block, read through any index map, into panels that tiles walk with stride one.
  *
- * Three ways to read: positions side by side in memory are copied as vectors; depth side by side is turned by square
- * transposes in registers, unless elements are bytes; anything else goes element by element.  Where a class has several axes, this is done stretch by
- * stretch of the innermost one. */
+ * Positions that lie side by side in memory are copied as vectors, in parts where they come to the end of a stretch; what lies
+ * side by side along another loop is turned in registers (contract_turn.c), unless elements are bytes; only where nothing does it goes element by element. */
 #include "contract.h"
 #include "../base/plant.h"
 
@@ -18,8 +17,6 @@ static LLVMValueRef position_offset(const panel *n, LLVMValueRef i)
 	return tsr_group_offset(k, n->p->across, n->p->side, tsr_kit_add(k, n->first, tsr_kit_min(k, i, last)));
 }
 
-static LLVMValueRef position(const panel *n, LLVMValueRef i) { return tsr_kit_at(n->k, n->p->from, position_offset(n, i)); }
-
 static LLVMValueRef deep(const panel *n, LLVMValueRef d)
 {
 	return tsr_group_offset(n->k, n->p->along, n->p->side, tsr_kit_add(n->k, n->p->along_first, d));
@@ -31,24 +28,22 @@ static LLVMValueRef target(const panel *n, LLVMValueRef d, LLVMValueRef i)
 	return tsr_kit_at(k, tsr_kit_at(k, n->to, tsr_kit_mul(k, d, tsr_kit_int(k, n->p->width))), i);
 }
 
-/* Depths [first, limit) element by element; where each position begins is looked up in a table made once per panel. */
-static void pack_elements(const panel *n, LLVMValueRef first, LLVMValueRef limit)
+/* Element by element; where each position begins is looked up in a table made once per panel. */
+static void pack_elements(const panel *n)
 {
 	tsr_kit *k = n->k;
 	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), width = tsr_kit_int(k, n->p->width);
 	LLVMValueRef table = tsr_kit_table(k, n->p->width);
-	tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, first, limit, ""));
 	tsr_count i = tsr_count_begin(k, zero, width, one);
 	LLVMBuildStore(k->b, position_offset(n, i.i), LLVMBuildInBoundsGEP2(k->b, k->i64, table, &i.i, 1, ""));
 	tsr_count_end(k, &i);
-	tsr_count d = tsr_count_begin(k, first, limit, one);
+	tsr_count d = tsr_count_begin(k, zero, n->p->depth, one);
 	LLVMValueRef from = tsr_kit_at(k, n->p->from, deep(n, d.i)), to = target(n, d.i, zero);
 	i = tsr_count_begin(k, zero, width, one);
 	LLVMValueRef at = LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, table, &i.i, 1, ""), "");
 	tsr_kit_store(k, tsr_kit_load(k, k->elem, tsr_kit_at(k, from, at), NULL), tsr_kit_at(k, to, i.i), NULL);
 	tsr_count_end(k, &i);
 	tsr_count_end(k, &d);
-	tsr_guard_end(k, some);
 }
 
 /* Full vectors run over into the next depth, which is written later; the last one into the slack. */
@@ -68,72 +63,51 @@ static void pack_vectors(const panel *n)
 	tsr_count_end(k, &d);
 }
 
-/* log2(lanes) rounds of interleaving halves turn rows into columns. */
-static void transpose(tsr_kit *k, LLVMValueRef *v)
+/* A vector of positions, in the stretches of the innermost axis that it falls into. */
+typedef struct torn { LLVMValueRef offset[TSR_MOST_STRETCHES], mask[TSR_MOST_STRETCHES]; } torn;
+
+static torn torn_vector(const panel *n, uint32_t first, uint32_t stretches)
 {
-	uint32_t w = k->lanes;
-	LLVMValueRef lo[64], hi[64], next[64];
-	for (uint32_t i = 0; i < w; i++) {
-		lo[i] = LLVMConstInt(k->i32, i / 2 + (i % 2) * w, false);
-		hi[i] = LLVMConstInt(k->i32, w / 2 + i / 2 + (i % 2) * w, false);
+	tsr_kit *k = n->k;
+	const tsr_group *across = n->p->across;
+	LLVMValueRef run = across->at[across->n - 1].extent, zero = tsr_kit_int(k, 0), before = NULL;
+	LLVMValueRef left = tsr_kit_min(k, LLVMBuildNSWSub(k->b, n->valid, tsr_kit_int(k, first), ""), tsr_kit_int(k, k->lanes));
+	LLVMValueRef some = LLVMBuildICmp(k->b, LLVMIntSGT, left, zero, "");
+	LLVMValueRef from = tsr_kit_add(k, n->first, LLVMBuildSelect(k->b, some, tsr_kit_int(k, first), zero, ""));
+	LLVMValueRef past = LLVMBuildNSWSub(k->b, run, LLVMBuildURem(k->b, from, run, ""), ""), offset = tsr_group_offset(k, across, n->p->side, from);
+	torn t;
+	for (uint32_t s = 0; s < stretches; s++) {
+		LLVMValueRef below = tsr_kit_mask(k, tsr_kit_min(k, left, past), 0);
+		t.offset[s] = offset;
+		t.mask[s] = before ? LLVMBuildXor(k->b, below, before, "") : below;
+		before = below;
+		LLVMValueRef there = LLVMBuildICmp(k->b, LLVMIntSLT, past, left, "");
+		LLVMValueRef next = tsr_group_offset(k, across, n->p->side, LLVMBuildSelect(k->b, there, tsr_kit_add(k, from, past), from, ""));
+		offset = LLVMBuildSelect(k->b, there, LLVMBuildNSWSub(k->b, next, past, ""), offset, "");
+		past = tsr_kit_add(k, past, run);
 	}
-	LLVMValueRef low = LLVMConstVector(lo, w), high = LLVMConstVector(hi, w);
-	for (uint32_t round = 1; round < w; round *= 2) {
-		for (uint32_t i = 0; i < w / 2; i++) {
-			next[2 * i] = LLVMBuildShuffleVector(k->b, v[i], v[i + w / 2], low, "");
-			next[2 * i + 1] = LLVMBuildShuffleVector(k->b, v[i], v[i + w / 2], high, "");
+	return t;
+}
+
+/* The same of positions that lie in several stretches, each vector in so many at most. */
+static void pack_torn(const panel *n, uint32_t stretches)
+{
+	tsr_kit *k = n->k;
+	uint32_t vecs = (n->p->width + k->lanes - 1) / k->lanes;
+	torn vector[16];
+	for (uint32_t v = 0; v < vecs; v++)
+		vector[v] = torn_vector(n, v * k->lanes, stretches);
+	tsr_count d = tsr_count_begin(k, tsr_kit_int(k, 0), n->p->depth, tsr_kit_int(k, 1));
+	LLVMValueRef from = tsr_kit_at(k, n->p->from, deep(n, d.i));
+	for (uint32_t v = 0; v < vecs; v++) {
+		LLVMValueRef all = LLVMConstNull(k->vec);
+		for (uint32_t s = 0; s < stretches; s++) {
+			LLVMValueRef at = LLVMBuildGEP2(k->b, k->elem, from, &vector[v].offset[s], 1, "");
+			LLVMValueRef args[4] = { at, LLVMConstInt(k->i32, k->elem_bytes, false), vector[v].mask[s], all };
+			all = tsr_kit_intrinsic(k, "llvm.masked.load", (LLVMTypeRef[]){ k->vec, k->ptr }, 2, args, 4);
 		}
-		for (uint32_t i = 0; i < w; i++)
-			v[i] = next[i];
+		tsr_kit_store(k, all, target(n, d.i, tsr_kit_int(k, v * k->lanes)), NULL);
 	}
-}
-
-static LLVMValueRef lane_mask(tsr_kit *k, uint32_t n)
-{
-	LLVMValueRef bit[64];
-	for (uint32_t i = 0; i < k->lanes; i++)
-		bit[i] = LLVMConstInt(k->i1, i < n, false);
-	return n >= k->lanes ? NULL : LLVMConstVector(bit, k->lanes);
-}
-
-/* Depths [first, limit), side by side in memory: whole vectors by transposes, the rest element by element. */
-static void pack_run(const panel *n, LLVMValueRef first, LLVMValueRef limit)
-{
-	tsr_kit *k = n->k;
-	uint32_t w = k->lanes;
-	LLVMValueRef whole = LLVMBuildAnd(k->b, LLVMBuildSub(k->b, limit, first, ""), tsr_kit_int(k, -(int64_t)w), "");
-	LLVMValueRef end = tsr_kit_add(k, first, whole);
-	for (uint32_t i0 = 0; i0 < n->p->width; i0 += w) {
-		uint32_t rows = n->p->width - i0 < w ? n->p->width - i0 : w;
-		LLVMValueRef row[64], v[64], some = lane_mask(k, rows);
-		for (uint32_t i = 0; i < rows; i++)
-			row[i] = position(n, tsr_kit_int(k, i0 + i));
-		tsr_count d = tsr_count_begin(k, first, end, tsr_kit_int(k, w));
-		LLVMValueRef off = deep(n, d.i);
-		for (uint32_t i = 0; i < w; i++)
-			v[i] = i < rows ? tsr_kit_load(k, k->vec, tsr_kit_at(k, row[i], off), NULL) : LLVMGetPoison(k->vec);
-		transpose(k, v);
-		for (uint32_t i = 0; i < w; i++)
-			tsr_kit_store(k, v[i], target(n, tsr_kit_add(k, d.i, tsr_kit_int(k, i)), tsr_kit_int(k, i0)), some);
-		tsr_count_end(k, &d);
-	}
-	pack_elements(n, end, limit);
-}
-
-/* The depth's innermost axis has stride one: its stretches one after the other. */
-static void pack_runs(const panel *n)
-{
-	tsr_kit *k = n->k;
-	const tsr_group *along = n->p->along;
-	if (along->n <= 1) {
-		pack_run(n, tsr_kit_int(k, 0), n->p->depth);
-		return;
-	}
-	LLVMValueRef extent = along->at[along->n - 1].extent, zero = tsr_kit_int(k, 0);
-	LLVMValueRef before = LLVMBuildURem(k->b, n->p->along_first, extent, "");
-	tsr_count d = tsr_count_begin(k, LLVMBuildNeg(k->b, before, ""), n->p->depth, extent);
-	LLVMValueRef first = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, d.i, zero, ""), d.i, zero, "");
-	pack_run(n, first, tsr_kit_min(k, tsr_kit_add(k, d.i, extent), n->p->depth));
 	tsr_count_end(k, &d);
 }
 
@@ -152,22 +126,42 @@ static void pack_across(const panel *n)
 	pack_vectors(n);
 	tsr_guard_end(k, whole);
 	tsr_guard torn = tsr_guard_begin(k, LLVMBuildNot(k->b, inside, ""));
-	pack_elements(n, tsr_kit_int(k, 0), n->p->depth);
+	uint32_t lanes = n->p->width < k->lanes ? n->p->width : k->lanes;
+	int64_t run = tsr_kit_known(extent);
+	uint32_t stretches = run > 0 ? tsr_stretches(lanes, run, n->p->width % k->lanes == 0) : TSR_MOST_STRETCHES + 1;
+	if (stretches <= TSR_MOST_STRETCHES)
+		pack_torn(n, stretches);
+	else
+		pack_elements(n);
 	tsr_guard_end(k, torn);
+}
+
+/* The axis along which the operand lies side by side, if it can be turned. */
+static int unit_axis(const tsr_kit *k, const tsr_group *g, tsr_side side)
+{
+	for (uint32_t i = 0; k->lanes <= MOST_TURNED && i < g->n; i++)
+		if (tsr_kit_known(g->at[i].stride[side]) == 1 && tsr_kit_known(g->at[i].extent) != 1)
+			return (int)i;
+	return -1;
 }
 
 void tsr_pack_emit(tsr_kit *k, const tsr_pack *p)
 {
 	LLVMValueRef width = tsr_kit_int(k, p->width);
+	int turned = unit_axis(k, p->along, p->side), crossed = unit_axis(k, p->across, p->side);
+	if (!p->across->unit[p->side] && turned < 0 && crossed >= 0) {
+		tsr_pack_crossed(k, p, (uint32_t)crossed);
+		return;
+	}
 	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), p->across_count, width);
 	LLVMValueRef at = TSR_PLANTED(23) ? tsr_kit_add(k, c.i, width) : c.i;             /* one panel further */
 	panel n = { k, p, tsr_kit_at(k, p->to, tsr_kit_mul(k, at, p->depth)), tsr_kit_add(k, p->across_first, c.i),
 				tsr_kit_min(k, width, LLVMBuildSub(k->b, p->across_count, c.i, "")) };
 	if (p->across->unit[p->side])
 		pack_across(&n);
-	else if (p->along->unit[p->side] && k->lanes <= MOST_TURNED)
-		pack_runs(&n);
+	else if (turned >= 0)
+		tsr_pack_turned(k, p, (uint32_t)turned, n.to, n.first, n.valid);
 	else
-		pack_elements(&n, tsr_kit_int(k, 0), p->depth);
+		pack_elements(&n);
 	tsr_count_end(k, &c);
 }

@@ -1,13 +1,8 @@
 /* The tiles of a block: where each lies in the operands and in C.
  *
- * A tile whose columns do not lie side by side in C, or whose height is known only at run time, goes through a small buffer and is
- * stored from there. */
+ * Tiles store into C by strides, or by tables where a class has several axes (contract_store.c).  One whose columns lie apart in C, or whose
+ * height is known only at run time, goes through a small buffer and is stored from there. */
 #include "contract_engine.h"
-
-static tsr_stride known_stride(LLVMValueRef v)
-{
-	return LLVMIsAConstantInt(v) ? (tsr_stride){ true, LLVMConstIntGetSExtValue(v) } : (tsr_stride){ false, 0 };
-}
 
 static LLVMValueRef only_stride(tsr_engine *g, tsr_loop_class cls, tsr_side side)
 {
@@ -62,12 +57,53 @@ static void fill_columns(tsr_engine *g, LLVMValueRef n, LLVMValueRef cols)
 	tsr_count_end(k, &j);
 }
 
-typedef struct size_of_tile { uint32_t rows, vecs; bool masked; LLVMValueRef valid_rows, cols; } size_of_tile;
+static void put(tsr_kit *k, LLVMValueRef value, LLVMValueRef table, LLVMValueRef at)
+{
+	LLVMBuildStore(k->b, value, LLVMBuildInBoundsGEP2(k->b, k->i64, table, &at, 1, ""));
+}
+
+/* The table of where the block's rows begin in C. */
+static void fill_rows(tsr_engine *g, const tsr_block *bl)
+{
+	tsr_kit *k = &g->k;
+	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), bl->rows, tsr_kit_int(k, 1));
+	put(k, tsr_group_offset(k, &g->cls[TSR_CLASS_M], TSR_SIDE_C, tsr_kit_add(k, bl->m, i.i)), g->c_rows, i.i);
+	tsr_count_end(k, &i);
+}
+
+/* The table of the stretches of C into which the vectors of the columns n .. n + cols fall: see contract_store.c. */
+static void fill_vectors(tsr_engine *g, LLVMValueRef n, LLVMValueRef cols)
+{
+	tsr_kit *k = &g->k;
+	const tsr_group *gn = &g->cls[TSR_CLASS_N];
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), lanes = tsr_kit_int(k, k->lanes), run = gn->n ? gn->at[gn->n - 1].extent : cols;
+	uint32_t stretches = g->form.stretches;
+	tsr_count v = tsr_count_begin(k, zero, tsr_kit_int(k, g->s->nr / k->lanes), one);
+	LLVMValueRef before = tsr_kit_mul(k, v.i, lanes), left = tsr_kit_min(k, LLVMBuildNSWSub(k->b, cols, before, ""), lanes);
+	LLVMValueRef some = LLVMBuildICmp(k->b, LLVMIntSGT, left, zero, "");
+	LLVMValueRef from = tsr_kit_add(k, n, LLVMBuildSelect(k->b, some, before, zero, "")), place = tsr_group_offset(k, gn, TSR_SIDE_C, from);
+	LLVMValueRef past = gn->n > 1 ? LLVMBuildNSWSub(k->b, run, LLVMBuildURem(k->b, from, run, ""), "") : left;
+	LLVMValueRef at = tsr_kit_mul(k, v.i, tsr_kit_int(k, 2 * stretches));
+	for (uint32_t s = 0; s < stretches; s++) {
+		put(k, place, g->c_columns, tsr_kit_add(k, at, tsr_kit_int(k, 2 * s)));
+		put(k, tsr_kit_min(k, left, past), g->c_columns, tsr_kit_add(k, at, tsr_kit_int(k, 2 * s + 1)));
+		if (s + 1 == stretches)
+			break;
+		LLVMValueRef there = LLVMBuildICmp(k->b, LLVMIntSLT, past, left, "");
+		LLVMValueRef next = tsr_group_offset(k, gn, TSR_SIDE_C, LLVMBuildSelect(k->b, there, tsr_kit_add(k, from, past), from, ""));
+		place = LLVMBuildSelect(k->b, there, LLVMBuildNSWSub(k->b, next, past, ""), place, "");
+		past = tsr_kit_add(k, past, run);
+	}
+	tsr_count_end(k, &v);
+}
+
+/* valid_rows: of a last tile, which has fewer than `rows` where their number is known only at run time; `waits`: so it is stored from the buffer. */
+typedef struct size_of_tile { uint32_t rows, vecs; bool masked, waits; LLVMValueRef valid_rows, cols; } size_of_tile;
 
 /* The tile's place in B and in C, and C's stride from row to row. */
-typedef struct tile_place { LLVMValueRef m, n, b, b_k, b_shift, c, c_row, add; } tile_place;
+typedef struct tile_place { LLVMValueRef m, n, b, b_k, b_shift, c, c_row, c_rows, c_columns, add; tsr_c_form form; } tile_place;
 
-static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr)
+static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, bool waits)
 {
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
@@ -81,9 +117,16 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	p.b_k = s->cols ? tsr_kit_int(k, 1) : s->pack_b ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_B);
 	p.b = s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->depth))
 		: tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, p.n, tsr_kit_mul(k, bl->kfirst, p.b_k)));
-	p.c_row = g->direct ? only_stride(g, TSR_CLASS_M, TSR_SIDE_C) : tsr_kit_int(k, s->nr);
-	p.c = g->direct ? tsr_kit_at(k, g->base[TSR_SIDE_C], tsr_kit_add(k, p.n, tsr_kit_mul(k, p.m, p.c_row))) : g->buffer;
-	p.add = g->direct ? bl->add : LLVMConstInt(k->i1, 0, false);
+	p.c_row = waits ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
+	p.c_rows = p.c_columns = LLVMConstNull(k->ptr);
+	p.form = waits ? (tsr_c_form){ .row = { true, s->nr } } : g->form;
+	p.c = waits ? g->buffer : g->base[TSR_SIDE_C];
+	p.add = waits ? LLVMConstInt(k->i1, 0, false) : bl->add;
+	if (p.form.stretches) {
+		p.c_rows = LLVMBuildInBoundsGEP2(k->b, k->i64, g->c_rows, &ir, 1, "");
+		p.c_columns = g->c_columns;
+	} else if (!waits)
+		p.c = tsr_kit_at(k, p.c, tsr_kit_add(k, p.n, tsr_kit_mul(k, p.m, p.c_row)));
 	return p;
 }
 
@@ -97,13 +140,14 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, con
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
 	LLVMValueRef arg[TSR_TILE_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols,
-										  [TSR_TILE_ADD] = p->add, [TSR_TILE_B_K] = p->b_k, [TSR_TILE_C_ROW] = p->c_row, [TSR_TILE_B_SHIFT] = p->b_shift };
+										  [TSR_TILE_ADD] = p->add, [TSR_TILE_B_K] = p->b_k, [TSR_TILE_C_ROW] = p->c_row, [TSR_TILE_B_SHIFT] = p->b_shift,
+										  [TSR_TILE_C_ROWS] = p->c_rows, [TSR_TILE_C_COLUMNS] = p->c_columns };
 	arg[TSR_TILE_A_ROW] = s->pack_a ? tsr_kit_int(k, 1) : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
 	arg[TSR_TILE_A_K] = s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
 	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->depth))
 		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_A_K])));
-	tsr_tile t = { z.rows, z.vecs, z.masked, known_stride(arg[TSR_TILE_A_ROW]), known_stride(arg[TSR_TILE_A_K]),
-				   known_stride(arg[TSR_TILE_B_K]), known_stride(arg[TSR_TILE_C_ROW]), s->cols };
+	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
+				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, s->cols };
 	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS);
 }
 
@@ -112,19 +156,20 @@ static void pointed_tile(tsr_engine *g, LLVMValueRef ir, const tile_place *p, si
 	tsr_kit *k = &g->k;
 	const tsr_rows *r = &g->pointed;
 	LLVMValueRef arg[TSR_ROWS_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, r->table, &ir, 1, ""), p->b, p->c, tsr_rows_list(k, r, ir), z.cols,
-										  p->add, p->b_k, p->c_row };
-	tsr_rows_tile t = { z.rows, z.vecs, z.masked, r->run < g->s->kc ? r->run : g->s->kc, r->capacity, known_stride(p->b_k), known_stride(p->c_row) };
+										  p->add, p->b_k, p->c_row, p->c_rows, p->c_columns };
+	tsr_rows_tile t = { z.rows, z.vecs, z.masked, r->run < g->s->kc ? r->run : g->s->kc, r->capacity, tsr_kit_stride(p->b_k), p->form };
 	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS);
 }
 
 static void tile_call(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
 {
-	tile_place p = place_of(g, bl, ir, jr);
+	bool waits = z.waits || !g->direct;
+	tile_place p = place_of(g, bl, ir, jr, waits);
 	if (g->s->rows)
 		pointed_tile(g, ir, &p, z);
 	else
 		packed_tile(g, bl, ir, &p, z);
-	if (!g->direct)
+	if (waits)
 		scatter(g, p.m, p.n, z.valid_rows, z.cols, bl->add);
 }
 
@@ -138,6 +183,8 @@ static void tile_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef jr, siz
 	LLVMValueRef full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, bl->rows, step, ""), step, "");
 	if (g->columns)
 		fill_columns(g, tsr_kit_add(k, bl->n, jr), z.cols);
+	if (g->form.stretches)
+		fill_vectors(g, tsr_kit_add(k, bl->n, jr), z.cols);
 	if (total < 0 || total >= mr) {
 		tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), full, step);
 		z.rows = mr;
@@ -151,6 +198,7 @@ static void tile_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef jr, siz
 	tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, rest, tsr_kit_int(k, 0), ""));
 	z.rows = total >= 0 ? (uint32_t)(total % mr) : mr;
 	z.valid_rows = rest;
+	z.waits = total < 0;
 	tile_call(g, bl, full, jr, z);
 	tsr_guard_end(k, some);
 }
@@ -164,7 +212,7 @@ static void column_tiles(tsr_engine *g, const tsr_block *bl, LLVMValueRef first,
 	LLVMValueRef full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, cols, step, ""), step, "");
 	if (total < 0 || total >= nr) {
 		tsr_count j = tsr_count_begin(k, tsr_kit_int(k, 0), full, step);
-		tile_column(g, bl, tsr_kit_add(k, first, j.i), (size_of_tile){ 0, vecs, false, NULL, step });
+		tile_column(g, bl, tsr_kit_add(k, first, j.i), (size_of_tile){ 0, vecs, false, false, NULL, step });
 		tsr_count_end(k, &j);
 	}
 	if (total >= 0 && total % nr == 0)
@@ -172,9 +220,10 @@ static void column_tiles(tsr_engine *g, const tsr_block *bl, LLVMValueRef first,
 	LLVMValueRef rest = LLVMBuildSub(k->b, cols, full, "");
 	tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, rest, tsr_kit_int(k, 0), ""));
 	uint32_t left = total >= 0 ? (uint32_t)(total % nr) : nr;
-	bool padded = g->s->pack_b && !g->direct;    /* whole vectors are there to be read and to be written */
+	/* whole vectors are there to be read, and to be written or cut where they are stored */
+	bool padded = g->s->pack_b && (!g->direct || g->form.stretches);
 	tile_column(g, bl, tsr_kit_add(k, first, full),
-				(size_of_tile){ 0, (left + k->lanes - 1) / k->lanes, !padded && (total < 0 || left % k->lanes), NULL, rest });
+				(size_of_tile){ 0, (left + k->lanes - 1) / k->lanes, !padded && (total < 0 || left % k->lanes), false, NULL, rest });
 	tsr_guard_end(k, some);
 }
 
@@ -183,6 +232,8 @@ void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl)
 {
 	tsr_kit *k = &g->k;
 	LLVMValueRef zero = tsr_kit_int(k, 0);
+	if (g->form.stretches)
+		fill_rows(g, bl);
 	if (!g->s->cols) {
 		column_tiles(g, bl, zero, bl->cols, tsr_kit_known(g->cls[TSR_CLASS_N].count));
 		return;

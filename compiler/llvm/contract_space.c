@@ -101,6 +101,38 @@ static int64_t value_rows(tsr_engine *g, int64_t depth)
 	return width ? width * depth + g->k.lanes : 0;
 }
 
+/* The columns of a stretch, where B's rows are read in place. */
+static int64_t across_run(const tsr_engine *g)
+{
+	for (uint32_t i = 0; i < g->c->nloops; i++)
+		if (g->c->loops[i].sym == g->c->across)
+			return g->c->loops[i].extent.k;
+	return 0;
+}
+
+/* How tiles store into C themselves: its columns lie side by side, or in stretches that are not too short. */
+static bool form_of(const tsr_engine *g, tsr_c_form *form)
+{
+	const tsr_group *m = &g->cls[TSR_CLASS_M], *n = &g->cls[TSR_CLASS_N];
+	uint32_t lanes = g->k.lanes;
+	if (!n->unit[TSR_SIDE_C])
+		return false;
+	if (n->n <= 1 && m->n <= 1) {
+		form->row = tsr_kit_stride(m->n ? m->at[0].stride[TSR_SIDE_C] : tsr_kit_int((tsr_kit *)&g->k, 0));
+		return true;
+	}
+	int64_t run = n->n ? tsr_kit_known(n->at[n->n - 1].extent) : 1;
+	bool aligned = !g->s->cols || across_run(g) % lanes == 0;
+	if (n->n > 1 && run < 2)
+		return false;
+	form->stretches = n->n > 1 ? tsr_stretches(lanes, run, aligned) : 1;
+	form->whole = aligned && run > 0 && run % lanes == 0 && (g->s->cols || tsr_kit_known(n->count) >= 0);
+	if (form->stretches <= TSR_MOST_STRETCHES)
+		return true;
+	*form = (tsr_c_form){ 0 };
+	return false;
+}
+
 void tsr_engine_space(tsr_engine *g)
 {
 	tsr_kit *k = &g->k;
@@ -111,11 +143,14 @@ void tsr_engine_space(tsr_engine *g)
 	int64_t a = s->pack_a ? (rows * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	int64_t b = s->pack_b ? (cols * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	int64_t gap = g->e->sanitize ? TSR_REDZONE : 0;
-	g->direct = g->cls[TSR_CLASS_M].n <= 1 && g->cls[TSR_CLASS_N].n <= 1 && g->cls[TSR_CLASS_N].unit[TSR_SIDE_C]
-		&& tsr_kit_known(g->cls[TSR_CLASS_M].count) >= 0;
-	if (!g->direct && g->cls[TSR_CLASS_N].n > 1)
+	g->direct = form_of(g, &g->form);
+	bool waits = !g->direct || tsr_kit_known(g->cls[TSR_CLASS_M].count) < 0;
+	if (waits && g->cls[TSR_CLASS_N].n > 1)
 		g->columns = tsr_kit_table(k, s->nr);
-	int64_t buffer = g->direct ? 0 : (int64_t)s->mr * s->nr * k->elem_bytes;
+	if (g->form.stretches)
+		g->c_columns = tsr_kit_table(k, 2 * g->form.stretches * (s->nr / k->lanes));
+	int64_t buffer = waits ? (int64_t)s->mr * s->nr * k->elem_bytes : 0;
+	int64_t c_rows = g->form.stretches ? (rows * 8 + 63) / 64 * 64 : 0;
 	int64_t rows_bytes = value_rows(g, depth) * k->elem_bytes;
 	tsr_rows *r = &g->pointed;
 	if (s->rows)
@@ -131,9 +166,9 @@ void tsr_engine_space(tsr_engine *g)
 		tsr_emit_redzone(g->e, g->packed_b, 0, b, gap);
 		b = 0;
 	}
-	enum { PIECES = 7 };
+	enum { PIECES = 8 };
 	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64,
-								 (across + 63) / 64 * 64 }, at[PIECES + 1] = { 0 };
+								 (across + 63) / 64 * 64, c_rows }, at[PIECES + 1] = { 0 };
 	for (int i = 0; i < PIECES; i++)
 		at[i + 1] = at[i] + piece[i] + (piece[i] ? gap : 0);
 	if (at[PIECES] == 0)
@@ -151,4 +186,5 @@ void tsr_engine_space(tsr_engine *g)
 	r->table = place[4];
 	r->list = s->rows ? place[5] : NULL;
 	g->across.table = place[6];
+	g->c_rows = place[7];
 }

@@ -8,7 +8,7 @@
 
 enum { UNROLL = 2, SHORT_RUN = 8 };
 
-typedef struct inside { tsr_kit *k; uint32_t rows, vecs; LLVMValueRef a_row, a_k, b_k, c_row, *mask, b_shift; } inside;     /* b_shift: where b is a table */
+typedef struct inside { tsr_kit *k; uint32_t rows, vecs; LLVMValueRef a_row, a_k, b_k, *mask, b_shift; } inside;     /* b_shift: where b is a table */
 
 static LLVMValueRef stride_value(tsr_kit *k, tsr_stride s, LLVMValueRef f, unsigned param)
 {
@@ -92,66 +92,25 @@ static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run
 	}
 }
 
-static void tile_store(const inside *in, LLVMValueRef c, LLVMValueRef *acc, bool add)
-{
-	tsr_kit *k = in->k;
-	for (uint32_t r = 0; r < in->rows; r++)
-		for (uint32_t v = 0; v < in->vecs; v++) {
-			LLVMValueRef at = tsr_kit_at(k, c, tsr_kit_mul(k, in->c_row, tsr_kit_int(k, r)));
-			at = tsr_kit_at(k, at, tsr_kit_int(k, v * k->lanes));
-			LLVMValueRef old = add ? tsr_kit_load(k, k->vec, at, in->mask[v]) : tsr_kit_neutral(k, k->vec);
-			LLVMValueRef sum = acc[r * in->vecs + v];
-			if (add || k->acc == TSR_ACC_SUB)
-				sum = tsr_kit_acc(k, old, sum);
-			tsr_kit_store(k, sum, at, in->mask[v]);
-		}
-}
-
-/* C is on its way while the sums are made. */
-static void fetch_ahead(const inside *in, LLVMValueRef c)
-{
-	tsr_kit *k = in->k;
-	for (uint32_t r = 0; r < in->rows; r++)
-		for (uint32_t v = 0; v < in->vecs; v++) {
-			LLVMValueRef at = tsr_kit_at(k, c, tsr_kit_mul(k, in->c_row, tsr_kit_int(k, r)));
-			LLVMValueRef args[4] = { tsr_kit_at(k, at, tsr_kit_int(k, v * k->lanes)), LLVMConstInt(k->i32, 1, false),
-									 LLVMConstInt(k->i32, 3, false), LLVMConstInt(k->i32, 1, false) };
-			tsr_kit_intrinsic(k, "llvm.prefetch", &k->ptr, 1, args, 4);
-		}
-}
-
-static void tile_end(const inside *in, LLVMValueRef c, LLVMValueRef add, LLVMValueRef *acc)
-{
-	tsr_kit *k = in->k;
-	LLVMBasicBlockRef more = LLVMAppendBasicBlockInContext(k->context, k->fn, "add");
-	LLVMBasicBlockRef set = LLVMAppendBasicBlockInContext(k->context, k->fn, "set");
-	LLVMBuildCondBr(k->b, add, more, set);
-	LLVMPositionBuilderAtEnd(k->b, more);
-	tile_store(in, c, acc, true);
-	LLVMBuildRetVoid(k->b);
-	LLVMPositionBuilderAtEnd(k->b, set);
-	tile_store(in, c, acc, false);
-	LLVMBuildRetVoid(k->b);
-}
-
 static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 {
 	const tsr_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512];
 	inside in = { k, t->rows, t->vecs, stride_value(k, t->a_row, f, TSR_TILE_A_ROW), stride_value(k, t->a_k, f, TSR_TILE_A_K),
-				  stride_value(k, t->b_k, f, TSR_TILE_B_K), stride_value(k, t->c_row, f, TSR_TILE_C_ROW), mask,
-				  t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL };
+				  stride_value(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL };
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
 		acc[j] = tsr_kit_neutral(k, k->vec);
-	fetch_ahead(&in, LLVMGetParam(f, TSR_TILE_C));
+	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_TILE_C), stride_value(k, t->c.row, f, TSR_TILE_C_ROW),
+						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), mask };
+	tsr_tile_fetch(&end);
 	run r = { LLVMGetParam(f, TSR_TILE_A), LLVMGetParam(f, TSR_TILE_B), acc };
 	LLVMValueRef depth = LLVMGetParam(f, TSR_TILE_DEPTH);
 	tile_loop(&in, LLVMBuildUDiv(k->b, depth, tsr_kit_int(k, UNROLL), ""), UNROLL, &r);
 	tile_loop(&in, LLVMBuildAnd(k->b, depth, tsr_kit_int(k, UNROLL - 1), ""), 1, &r);
-	tile_end(&in, LLVMGetParam(f, TSR_TILE_C), LLVMGetParam(f, TSR_TILE_ADD), r.acc);
+	tsr_tile_store(&end, LLVMGetParam(f, TSR_TILE_ADD), r.acc);
 }
 
 static void name_stride(char *out, size_t size, const char *what, tsr_stride s)
@@ -159,28 +118,6 @@ static void name_stride(char *out, size_t size, const char *what, tsr_stride s)
 	size_t n = strlen(out);
 	if (s.known)
 		snprintf(out + n, size - n, ".%s%lld", what, (long long)s.v);
-}
-
-/* The function of this name, made by `body` unless it is there. */
-typedef void body_maker(tsr_kit *k, const void *tile, LLVMValueRef f);
-static LLVMValueRef function_named(tsr_kit *k, const char *name, LLVMTypeRef *params, unsigned nparams, unsigned pointers, body_maker *body,
-								   const void *tile)
-{
-	LLVMValueRef f = LLVMGetNamedFunction(k->module, name);
-	if (f)
-		return f;
-	f = tsr_kit_function(k, name, params, nparams, pointers);
-	LLVMBasicBlockRef here = LLVMGetInsertBlock(k->b);
-	LLVMMetadataRef place = LLVMGetCurrentDebugLocation2(k->b);
-	LLVMValueRef outer = k->fn;
-	k->fn = f;
-	LLVMSetCurrentDebugLocation2(k->b, NULL);
-	LLVMPositionBuilderAtEnd(k->b, LLVMAppendBasicBlockInContext(k->context, f, "entry"));
-	body(k, tile, f);
-	k->fn = outer;
-	LLVMPositionBuilderAtEnd(k->b, here);
-	LLVMSetCurrentDebugLocation2(k->b, place);
-	return f;
 }
 
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
@@ -191,9 +128,10 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 	name_stride(name, sizeof name, "ar", t->a_row);
 	name_stride(name, sizeof name, "ak", t->a_k);
 	name_stride(name, sizeof name, "bk", t->b_k);
-	name_stride(name, sizeof name, "cr", t->c_row);
-	LLVMTypeRef params[TSR_TILE_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->i64, k->i64, k->i64, k->i64, k->i64 };
-	return function_named(k, name, params, TSR_TILE_PARAMS, 3, tile_body, t);
+	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
+	LLVMTypeRef params[TSR_TILE_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->i64, k->i64, k->i64, k->i64, k->i64,
+												k->ptr, k->ptr };
+	return tsr_kit_named(k, name, params, TSR_TILE_PARAMS, 3, tile_body, t);
 }
 
 /* ---- rows where they lie ------------------------------------------------------------------------------------------- */
@@ -256,12 +194,14 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 {
 	const tsr_rows_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512], row[64], zero = tsr_kit_int(k, 0);
-	inside in = { k, t->rows, t->vecs, zero, zero, stride_value(k, t->b_k, f, TSR_ROWS_B_K), stride_value(k, t->c_row, f, TSR_ROWS_C_ROW), mask, NULL };
+	inside in = { k, t->rows, t->vecs, zero, zero, stride_value(k, t->b_k, f, TSR_ROWS_B_K), mask, NULL };
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
 		mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
 		acc[j] = tsr_kit_neutral(k, k->vec);
-	fetch_ahead(&in, LLVMGetParam(f, TSR_ROWS_C));
+	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_ROWS_C), stride_value(k, t->c.row, f, TSR_ROWS_C_ROW),
+						 LLVMGetParam(f, TSR_ROWS_C_ROWS), LLVMGetParam(f, TSR_ROWS_C_COLUMNS), mask };
+	tsr_tile_fetch(&end);
 	LLVMValueRef list = LLVMGetParam(f, TSR_ROWS_LIST), table = LLVMGetParam(f, TSR_ROWS_TABLE);
 	carried c;
 	carried_begin(k, &c, t->rows * t->vecs, LLVMBuildLoad2(k->b, k->i64, list, ""), acc);
@@ -275,7 +215,7 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	LLVMValueRef b = tsr_kit_at(k, LLVMGetParam(f, TSR_ROWS_B), tsr_kit_mul(k, tsr_kit_mul(k, at, tsr_kit_int(k, t->run)), in.b_k));
 	stretch(&in, row, b, t->run, acc);
 	carried_end(k, &c, 1, acc);
-	tile_end(&in, LLVMGetParam(f, TSR_ROWS_C), LLVMGetParam(f, TSR_ROWS_ADD), acc);
+	tsr_tile_store(&end, LLVMGetParam(f, TSR_ROWS_ADD), acc);
 }
 
 LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *t)
@@ -284,7 +224,7 @@ LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *t)
 	snprintf(name, sizeof name, "tsr.rows.%sx%u.%ux%u%s.%s%s.%lld.%lld", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
 			 t->masked ? "m" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name, (long long)t->run, (long long)t->capacity);
 	name_stride(name, sizeof name, "bk", t->b_k);
-	name_stride(name, sizeof name, "cr", t->c_row);
-	LLVMTypeRef params[TSR_ROWS_PARAMS] = { k->ptr, k->ptr, k->ptr, k->ptr, k->i64, k->i1, k->i64, k->i64 };
-	return function_named(k, name, params, TSR_ROWS_PARAMS, 4, rows_body, t);
+	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
+	LLVMTypeRef params[TSR_ROWS_PARAMS] = { k->ptr, k->ptr, k->ptr, k->ptr, k->i64, k->i1, k->i64, k->i64, k->ptr, k->ptr };
+	return tsr_kit_named(k, name, params, TSR_ROWS_PARAMS, 4, rows_body, t);
 }

@@ -79,16 +79,44 @@ static uint32_t side_by_side(const tsr_loops *l, const tsr_contraction *k, const
 	return TSR_NONE;
 }
 
+/* The operand has neither padding nor windows: no two loops meet in one of its axes.  Packed once it is no larger than it is. */
+static bool once(const tsr_loops *l, const tsr_contraction *k, tsr_side side)
+{
+	const tsr_expr *e = side == TSR_SIDE_A ? k->a_value : k->b_value;
+	if (!tsr_contract_plain(l, k, side))
+		return false;
+	for (uint32_t axis = 0; axis < l->buffers.at[e->load.buffer]->rank; axis++)
+		if (e->load.index[axis].n > 1)
+			return false;
+	return true;
+}
+
+/* C lies side by side along the loop, too. */
+static bool last_in_c(const tsr_loops *l, const tsr_contraction *k, uint32_t sym)
+{
+	uint32_t rank = l->buffers.at[k->c]->rank;
+	return rank && tsr_lin_bare(&k->c_index[rank - 1], sym);
+}
+
+/* Where all that is summed is one loop, rows cost tiles no more than panels would. */
 uint32_t tsr_contract_run(const tsr_loops *l, const tsr_contraction *k)
 {
 	enum { SHORTEST = 3 };
+	uint32_t summed = 0;
+	for (uint32_t i = 0; i < k->nloops; i++)
+		summed += k->loops[i].cls == TSR_CLASS_K;
+	if (summed > 1 && once(l, k, TSR_SIDE_A))
+		return TSR_NONE;
 	return side_by_side(l, k, k->a_value, TSR_CLASS_K, SHORTEST);
 }
 
 uint32_t tsr_contract_across(const tsr_loops *l, const tsr_contraction *k)
 {
 	enum { SHORTEST = 8 };
-	return side_by_side(l, k, k->b_value, TSR_CLASS_N, SHORTEST);
+	if (once(l, k, TSR_SIDE_B))
+		return TSR_NONE;
+	uint32_t across = side_by_side(l, k, k->b_value, TSR_CLASS_N, SHORTEST);
+	return across != TSR_NONE && last_in_c(l, k, across) ? across : TSR_NONE;
 }
 
 /* Which operand's order of memory a class follows: C for what is written, B's for what is summed, or A's where B has none. */

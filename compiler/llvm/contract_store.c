@@ -1,0 +1,110 @@
+/* How the sums of a register tile reach C.
+ *
+ * Where rows are one stride apart and columns lie side by side, C's pointer and that stride say all.  Else two tables do: for each row
+ * where it begins, and for each vector of columns the stretches of C that it falls into:
+ *
+ *     rows[row] = offset, columns[vector][stretch] = { offset of lane 0, as if the whole vector lay in this stretch; lanes below the next one }
+ *
+ * so that any number of axes in either class is written by vectors, those that reach over the end of a stretch in parts.  A part
+ * without lanes has an offset of C all the same. */
+#include "contract.h"
+
+typedef struct ends { LLVMValueRef row[64], offset[16][TSR_MOST_STRETCHES], mask[16][TSR_MOST_STRETCHES]; } ends;
+
+static LLVMValueRef cell(tsr_kit *k, LLVMValueRef table, uint32_t i)
+{
+	LLVMValueRef at = tsr_kit_int(k, i);
+	return LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, table, &at, 1, ""), "");
+}
+
+/* What the tables say; without them the same from strides. */
+static void read_ends(const tsr_tile_end *t, ends *e)
+{
+	tsr_kit *k = t->k;
+	uint32_t n = t->form.stretches;
+	for (uint32_t r = 0; r < t->rows; r++)
+		e->row[r] = tsr_kit_at(k, t->c, n ? cell(k, t->row_table, r) : tsr_kit_mul(k, t->row, tsr_kit_int(k, r)));
+	for (uint32_t v = 0; v < t->vecs; v++) {
+		e->offset[v][0] = tsr_kit_int(k, v * k->lanes);
+		e->mask[v][0] = t->mask[v];
+		LLVMValueRef before = NULL;
+		for (uint32_t s = 0; s < n; s++) {
+			uint32_t at = 2 * (v * n + s);
+			e->offset[v][s] = cell(k, t->column_table, at);
+			LLVMValueRef below = t->form.whole ? NULL : tsr_kit_mask(k, cell(k, t->column_table, at + 1), 0);
+			e->mask[v][s] = before ? LLVMBuildXor(k->b, below, before, "") : below;
+			before = below;
+		}
+	}
+}
+
+/* Where lane 0 would lie may be outside of C. */
+static LLVMValueRef part_of(const tsr_tile_end *t, const ends *e, uint32_t r, uint32_t v, uint32_t s)
+{
+	return LLVMBuildGEP2(t->k->b, t->k->elem, e->row[r], (LLVMValueRef *)&e->offset[v][s], 1, "");
+}
+
+static uint32_t parts(const tsr_tile_end *t) { return t->form.stretches ? t->form.stretches : 1; }
+
+static LLVMValueRef old_sums(const tsr_tile_end *t, const ends *e, uint32_t r, uint32_t v)
+{
+	tsr_kit *k = t->k;
+	LLVMValueRef old = tsr_kit_load(k, k->vec, part_of(t, e, r, v, 0), e->mask[v][0]);
+	for (uint32_t s = 1; s < parts(t); s++) {
+		LLVMValueRef more = tsr_kit_load(k, k->vec, part_of(t, e, r, v, s), e->mask[v][s]);
+		old = LLVMBuildSelect(k->b, e->mask[v][s], more, old, "");
+	}
+	return old;
+}
+
+static void store(const tsr_tile_end *t, LLVMValueRef *acc, bool add)
+{
+	tsr_kit *k = t->k;
+	ends e;
+	read_ends(t, &e);
+	for (uint32_t r = 0; r < t->rows; r++)
+		for (uint32_t v = 0; v < t->vecs; v++) {
+			LLVMValueRef sum = acc[r * t->vecs + v];
+			if (add || k->acc == TSR_ACC_SUB)
+				sum = tsr_kit_acc(k, add ? old_sums(t, &e, r, v) : tsr_kit_neutral(k, k->vec), sum);
+			for (uint32_t s = 0; s < parts(t); s++)
+				tsr_kit_store(k, sum, part_of(t, &e, r, v, s), e.mask[v][s]);
+		}
+}
+
+void tsr_tile_fetch(const tsr_tile_end *t)
+{
+	tsr_kit *k = t->k;
+	ends e;
+	tsr_tile_end first = *t;
+	first.form.whole = true;
+	read_ends(&first, &e);
+	for (uint32_t r = 0; r < t->rows; r++)
+		for (uint32_t v = 0; v < t->vecs; v++) {
+			LLVMValueRef args[4] = { part_of(t, &e, r, v, 0), LLVMConstInt(k->i32, 1, false),
+									 LLVMConstInt(k->i32, 3, false), LLVMConstInt(k->i32, 1, false) };
+			tsr_kit_intrinsic(k, "llvm.prefetch", &k->ptr, 1, args, 4);
+		}
+}
+
+void tsr_tile_store(const tsr_tile_end *t, LLVMValueRef add, LLVMValueRef *acc)
+{
+	tsr_kit *k = t->k;
+	LLVMBasicBlockRef more = LLVMAppendBasicBlockInContext(k->context, k->fn, "add");
+	LLVMBasicBlockRef set = LLVMAppendBasicBlockInContext(k->context, k->fn, "set");
+	LLVMBuildCondBr(k->b, add, more, set);
+	LLVMPositionBuilderAtEnd(k->b, more);
+	store(t, acc, true);
+	LLVMBuildRetVoid(k->b);
+	LLVMPositionBuilderAtEnd(k->b, set);
+	store(t, acc, false);
+	LLVMBuildRetVoid(k->b);
+}
+
+void tsr_form_name(const tsr_c_form *f, char *out, size_t size)
+{
+	if (f->stretches)
+		snprintf(out, size, ".c%u%s", f->stretches, f->whole ? "w" : "");
+	else if (f->row.known)
+		snprintf(out, size, ".cr%lld", (long long)f->row.v);
+}
