@@ -233,8 +233,7 @@ static void choose_sides(const tsr_loops *l, tsr_contraction *k)
 	tsr_contract_view v;
 	tsr_contract_view_make(l, k, &v);
 	const tsr_walks *m = &v.cls[TSR_CLASS_M], *n = &v.cls[TSR_CLASS_N];
-	bool m_unit = m->n && m->at[m->n - 1].known && m->at[m->n - 1].stride[TSR_SIDE_C] == 1;
-	bool n_unit = n->n && n->at[n->n - 1].known && n->at[n->n - 1].stride[TSR_SIDE_C] == 1;
+	bool m_unit = tsr_walks_along(m, TSR_SIDE_C), n_unit = tsr_walks_along(n, TSR_SIDE_C);
 	bool none = n->n == 0 && m->n > 0;
 	if (!n_unit && (m_unit || none))
 		exchange(l, k);

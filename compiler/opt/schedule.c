@@ -17,10 +17,20 @@ typedef struct problem {
 	int64_t run, across;         /* A's, B's rows are read in place, in stretches of so many; 0: they are not */
 	bool windows;                /* B is guarded or lies in several stretches along N */
 	int64_t a_step;              /* stride along K in A, when it is one loop */
+	int64_t k_unit;              /* depths of one position of the loop along which an operand lies side by side, where these are few */
 	int64_t row;                 /* bytes from one row of B to the next, when known */
 } problem;
 
 static bool one_loop(const tsr_walks *x) { return x->n <= 1; }
+
+/* Positions of the class behind the loop along which this operand lies side by side. */
+static int64_t behind_unit(const tsr_walks *x, tsr_side side)
+{
+	int64_t n = 1;
+	for (uint32_t i = x->n; i-- > 0 && !(x->at[i].known && x->at[i].stride[side] == 1);)
+		n *= i > 0 && tsr_size_is_const(x->at[i].extent) ? x->at[i].extent.k : DEPTH;
+	return n < DEPTH / 4 ? n : 1;
+}
 
 static problem understand(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t)
 {
@@ -44,6 +54,7 @@ static problem understand(const tsr_loops *l, const tsr_contraction *c, const ts
 	p.must_b &= !p.across;
 	p.a_step = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_A] : 1;
 	p.row = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_B] * p.bytes : 0;
+	p.k_unit = behind_unit(k, TSR_SIDE_A) > 1 ? behind_unit(k, TSR_SIDE_A) : behind_unit(k, TSR_SIDE_B);
 	return p;
 }
 
@@ -123,7 +134,7 @@ static void choose_packing(const problem *p, tsr_schedule *s)
 static bool choose_depth(const problem *p, int64_t *kc)
 {
 	if (!p->run)
-		*kc = block_of(p->k, DEPTH, 1);
+		*kc = block_of(p->k, DEPTH, p->k_unit);
 	else if (p->run <= DEPTH)
 		*kc = p->run * block_of(p->k < 0 ? -1 : p->k / p->run, (DEPTH + DEPTH / 2) / p->run, 1);
 	else {

@@ -119,14 +119,27 @@ uint32_t tsr_contract_across(const tsr_loops *l, const tsr_contraction *k)
 	return across != TSR_NONE && last_in_c(l, k, across) ? across : TSR_NONE;
 }
 
-/* Which operand's order of memory a class follows: C for what is written, B's for what is summed, or A's where B has none. */
-static tsr_side leading_side(tsr_loop_class cls, const bool *plain)
+bool tsr_walks_along(const tsr_walks *x, tsr_side side)
 {
-	switch (cls) {
-	case TSR_CLASS_K: return plain[TSR_SIDE_B] ? TSR_SIDE_B : TSR_SIDE_A;
-	case TSR_CLASS_BATCH: case TSR_CLASS_M: case TSR_CLASS_N: case TSR_CLASSES: break;
+	for (uint32_t i = 0; i < x->n; i++)
+		if (x->at[i].known && x->at[i].stride[side] == 1)
+			return true;
+	return false;
+}
+
+/* Which operand's order of memory a class follows.  What is summed: B's, or A's where only A lies side by side along it.  Rows: A's where A is read
+ * from more places than C is written to, as far as they are known; all else C's. */
+static tsr_side leading_side(const tsr_contraction *k, const tsr_walks *x, tsr_loop_class cls, const bool *plain)
+{
+	if (cls == TSR_CLASS_K)
+		return plain[TSR_SIDE_B] && (tsr_walks_along(x, TSR_SIDE_B) || !plain[TSR_SIDE_A] || !tsr_walks_along(x, TSR_SIDE_A)) ? TSR_SIDE_B : TSR_SIDE_A;
+	int64_t depth = 1, columns = 1;
+	for (uint32_t i = 0; i < k->nloops; i++) {
+		int64_t n = tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : 1;
+		depth *= k->loops[i].cls == TSR_CLASS_K ? n : 1;
+		columns *= k->loops[i].cls == TSR_CLASS_N ? n : 1;
 	}
-	return TSR_SIDE_C;
+	return cls == TSR_CLASS_M && plain[TSR_SIDE_A] && tsr_walks_along(x, TSR_SIDE_A) && depth * 4 >= columns ? TSR_SIDE_A : TSR_SIDE_C;
 }
 
 static bool fusable(const tsr_walk *outer, const tsr_walk *inner)
@@ -182,6 +195,50 @@ static void fuse_axes(tsr_walks *x)
 	x->n = n;
 }
 
+/* A divisor of an extent that is worth a turned block, in whole vectors as far as can be; the extent itself where there is none. */
+static int64_t chunk_of(int64_t extent)
+{
+	enum { LEAST = 12, MOST = 64, LANES = 16 };
+	int64_t best = extent;
+	double most = 0;
+	for (int64_t c = MOST; c >= LEAST; c--) {
+		double full = (double)c / (double)((c + LANES - 1) / LANES * LANES);
+		if (extent % c == 0 && full > most) {
+			most = full;
+			best = c;
+		}
+	}
+	return extent > MOST ? best : extent;
+}
+
+/* The class follows `lead`, whose last axis is w; `other` lies side by side along u.  A stretch of both should fit a block, so that packing
+ * finds whole cache lines of each: of w a part stays last, u comes before it, and before that the rest of w.  What counts positions by
+ * loops has no part in such a class. */
+static void interleave(tsr_walks *x, tsr_side lead, tsr_side other)
+{
+	uint32_t last = x->n - 1, u = last;
+	for (uint32_t i = 0; i < x->n; i++) {
+		if (!x->at[i].known || !tsr_size_is_const(x->at[i].extent))
+			return;
+		u = x->at[i].stride[other] == 1 ? i : u;
+	}
+	if (x->n < 2 || u == last || x->at[last].stride[lead] != 1)
+		return;
+	tsr_walk unit = x->at[u], part = x->at[last], rest = part;
+	int64_t chunk = chunk_of(part.extent.k);
+	part.extent = tsr_size_const(chunk);
+	rest.extent = tsr_size_const(rest.extent.k / chunk);
+	for (int side = 0; side < TSR_SIDES; side++)
+		rest.stride[side] *= chunk;
+	for (uint32_t i = u; i + 2 < x->n; i++)
+		x->at[i] = x->at[i + 1];
+	x->n -= 2;
+	if (rest.extent.k > 1)
+		x->at[x->n++] = rest;
+	x->at[x->n++] = unit;
+	x->at[x->n++] = part;
+}
+
 void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_contract_view *out)
 {
 	tsr_arena *arena = l->tc->arena;
@@ -197,7 +254,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 	for (int cls = 0; cls < TSR_CLASSES; cls++) {
 		tsr_walks *x = &out->cls[cls];
 		x->n = 0;
-		x->at = TSR_NEW_N(arena, tsr_walk, k->nloops + 1);
+		x->at = TSR_NEW_N(arena, tsr_walk, k->nloops + 2);     /* one may be parted */
 		for (uint32_t i = 0; i < k->nloops; i++) {
 			const tsr_contract_loop *loop = &k->loops[i];
 			if ((int)loop->cls != cls || (tsr_size_is_const(loop->extent) && loop->extent.k == 1))
@@ -207,7 +264,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 			for (int side = 0; side < TSR_SIDES; side++)
 				axis->known &= !plain[side] || stride_of(buffers[side], index[side], loop->sym, &axis->stride[side]);
 		}
-		sort_axes(x, leading_side((tsr_loop_class)cls, plain));
+		sort_axes(x, leading_side(k, x, (tsr_loop_class)cls, plain));
 		run_last(x, cls == TSR_CLASS_N ? k->across : k->run);
 		x->nloops = x->n;
 		x->loop = TSR_NEW_N(arena, tsr_contract_loop, x->n + 1);
@@ -215,6 +272,10 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 			x->loop[i] = (tsr_contract_loop){ x->at[i].sym, x->at[i].extent, (tsr_loop_class)cls };
 		if (cls != TSR_CLASS_BATCH || (plain[TSR_SIDE_A] && plain[TSR_SIDE_B]))     /* expressions want the loops themselves */
 			fuse_axes(x);
+		if (cls == TSR_CLASS_N && plain[TSR_SIDE_B])
+			interleave(x, TSR_SIDE_C, TSR_SIDE_B);
+		if (cls == TSR_CLASS_K && plain[TSR_SIDE_A] && plain[TSR_SIDE_B])
+			interleave(x, TSR_SIDE_B, TSR_SIDE_A);
 	}
 }
 
