@@ -36,7 +36,7 @@ void tsr_engine_group(tsr_engine *g, const tsr_loops *l, const tsr_walks *x, tsr
 				? tsr_kit_int(&g->k, x->at[i].stride[side]) : stride_value(g, l, x->at[i].sym, (tsr_side)side);
 	}
 	for (int side = 0; side < TSR_SIDES; side++)
-		out->unit[side] = x->n == 0 || (x->at[x->n - 1].known && x->at[x->n - 1].stride[side] == 1);
+		out->unit[side] = x->n == 0 || tsr_kit_known(out->at[x->n - 1].stride[side]) == 1;
 }
 
 LLVMValueRef tsr_group_offset(tsr_kit *k, const tsr_group *g, tsr_side side, LLVMValueRef i)

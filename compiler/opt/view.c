@@ -112,8 +112,12 @@ uint32_t tsr_contract_run(const tsr_loops *l, const tsr_contraction *k)
 
 uint32_t tsr_contract_across(const tsr_loops *l, const tsr_contraction *k)
 {
-	enum { SHORTEST = 8 };
-	if (once(l, k, TSR_SIDE_B))
+	enum { SHORTEST = 8, FEW_ROWS = 16 };
+	int64_t rows = 1;
+	for (uint32_t i = 0; i < k->nloops; i++)
+		if (k->loops[i].cls == TSR_CLASS_M)
+			rows *= tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : FEW_ROWS;
+	if (rows >= FEW_ROWS && once(l, k, TSR_SIDE_B))
 		return TSR_NONE;
 	uint32_t across = side_by_side(l, k, k->b_value, TSR_CLASS_N, SHORTEST);
 	return across != TSR_NONE && last_in_c(l, k, across) ? across : TSR_NONE;
