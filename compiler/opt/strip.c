@@ -63,14 +63,27 @@ static bool name_access(tsr_strip *g, const tsr_access *x, bool reads)
 	return news;
 }
 
-static void name_member(tsr_strip *g, const tsr_strip_member *m)
+static bool name_member(tsr_strip *g, const tsr_strip_member *m)
 {
+	bool any = false;
 	for (int reads = 0; reads < 2; reads++)          /* what is only read comes last: a loop has one name, but may walk two axes */
 		for (bool news = true; news;) {
 			news = false;
 			for (uint32_t i = 0; i < m->x.v.n; i++)
 				news |= name_access(g, &m->x.v.at[i], reads);
+			any |= news;
 		}
+	return any;
+}
+
+/* A kernel may be tied to the first one only by another that follows. */
+static void name_members(tsr_strip *g)
+{
+	for (bool news = true; news;) {
+		news = false;
+		for (uint32_t m = 0; m < g->n; m++)
+			news |= name_member(g, &g->member[m]);
+	}
 }
 
 static bool known_loops(const tsr_stmts *body)
@@ -100,7 +113,6 @@ static bool add_member(tsr_strip *g, tsr_stmt *kernel)
 	tsr_stmt_accesses(kernel->kernel.body.at[0], &m->x);
 	if (m->x.unknown || m->x.data)
 		return false;
-	name_member(g, m);
 	g->n++;
 	return true;
 }
@@ -293,7 +305,8 @@ static double strips_of(const tsr_strip *g) { return (double)((g->extent + g->ro
 /* Time that a pass over so many bytes takes, of all iterations of the shared loops together. */
 static double travel(const tsr_strip *g, double bytes)
 {
-	return bytes * (bytes / (double)shared_iterations(g, false) > (double)g->p->target->l2 / 2 ? EACH_BYTE : EACH_NEAR_BYTE);
+	double each = bytes / (double)shared_iterations(g, false);
+	return bytes * (each <= (double)g->p->target->l2 / 2 ? EACH_NEAR_BYTE : each <= (double)g->p->target->l3 ? EACH_THIRD_BYTE : EACH_BYTE);
 }
 
 /* An operand is read, and packed, once for each strip and shared iteration that it does not mention; alone, its kernel does so once. */
@@ -403,6 +416,7 @@ static bool find_group(tsr_strip *g, const tsr_body_uses *uses, const uint32_t *
 	}
 	while (g->from + g->n < body->n && add_member(g, body->at[g->from + g->n]))
 		;
+	name_members(g);
 	uint32_t best = 0;
 	double most = 0;
 	for (uint32_t n = g->n; n > 1; n--) {

@@ -11,7 +11,7 @@
  * since they say what a row is and how long. */
 #include "pass.h"
 
-enum { MANY = 32, MOST_ROW_BYTES = 1 << 20, ALIGN = 64, OWN_COLUMNS = 1024 };
+enum { MANY = 32, MOST_ROW_BYTES = 1 << 22, ALIGN = 64, OWN_COLUMNS = 1024 };
 #define TWO_THREADS 100e3            /* nanoseconds below which a second thread is not worth its start */
 #define EACH_NODE 0.1                /* of an expression, vectors and cached operands assumed */
 #define EACH_CALL 0.5                /* of a division, a root, an elementary function */
