@@ -22,9 +22,9 @@ typedef struct tsr_seat { LLVMValueRef thread, threads, shared, own; uint64_t sh
 /* Inside a loop that streams: the store whose results are collected, and where this one goes. */
 typedef struct tsr_stream { const tsr_stmt *store; LLVMValueRef address; } tsr_stream;
 
-/* Inside a loop whose iterations are computed side by side: the loop, which stands at the first of `lanes` (1 at its ends); and the
- * store, if any, that goes around the caches. */
-typedef struct tsr_wide { const tsr_stmt *loop; unsigned lanes; const tsr_stmt *around; } tsr_wide;
+/* Inside a loop whose iterations are computed side by side: the loop, which stands at the first of `lanes` (1 at its ends); the lanes that
+ * are iterations, NULL for all of them; and the store, if any, that goes around the caches. */
+typedef struct tsr_wide { const tsr_stmt *loop; unsigned lanes; LLVMValueRef mask; const tsr_stmt *around; } tsr_wide;
 
 typedef struct tsr_emit {
 	tsr_compiler *tc;
@@ -83,6 +83,9 @@ void tsr_emit_store(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef ad
 /* `lanes` contiguous elements, unaligned beyond the element. */
 LLVMValueRef tsr_emit_load_lanes(tsr_emit *e, tsr_prec p, LLVMValueRef address, unsigned lanes);
 LLVMValueRef tsr_emit_store_lanes(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
+/* Those of the mask; the others are 0 and not touched. */
+LLVMValueRef tsr_emit_load_masked(tsr_emit *e, tsr_prec p, LLVMValueRef address, LLVMValueRef mask);
+void tsr_emit_store_masked(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address, LLVMValueRef mask);
 LLVMValueRef tsr_emit_alloca(tsr_emit *e, LLVMTypeRef type, const char *name);       /* in the entry block */
 
 /* ---- expr.c: indices and expressions --------------------------------------------------------------------------------- */
@@ -104,6 +107,8 @@ LLVMValueRef tsr_emit_op(tsr_emit *e, tsr_op op, tsr_prec operand_prec, LLVMValu
 LLVMValueRef tsr_emit_quotient(tsr_emit *e, LLVMValueRef x, LLVMValueRef y);
 /* element acc value; both of precision `p` (the accumulator's). */
 LLVMValueRef tsr_emit_acc(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef element, LLVMValueRef value);
+/* What leaves an element as it is, in as many lanes. */
+LLVMValueRef tsr_emit_neutral(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef like);
 /* The elementary functions; NULL when `op` is none. */
 LLVMValueRef tsr_emit_math(tsr_emit *e, tsr_op op, LLVMValueRef *args);
 /* Lets LLVM order and combine a floating-point operation: `reassoc` and `contract`. */
@@ -125,7 +130,8 @@ LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name);                
 bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
 /* x has one value for all of the loop. */
 bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x);
-/* Of the loop that is being emitted: its store's lanes. */
+/* Of the loop that is being emitted: elements side by side, and its store's lanes. */
+LLVMValueRef tsr_emit_wide_load(tsr_emit *e, tsr_prec p, LLVMValueRef address);
 void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
 
 /* ---- stream.c: stores around the caches ----------------------------------------------------------------------------------- */

@@ -156,7 +156,7 @@ static LLVMValueRef emit_load(tsr_emit *e, const tsr_expr *x)
 	const tsr_buffer *b = e->loops->buffers.at[x->load.buffer];
 	bool side_by_side = b->rank && lane_step(e, &x->load.index[b->rank - 1]);
 	LLVMValueRef address = tsr_emit_address(e, x->load.buffer, x->load.index);
-	return tsr_emit_convert(e, tsr_emit_load_lanes(e, b->prec, address, side_by_side ? e->wide->lanes : 1), b->prec, x->prec);
+	return tsr_emit_convert(e, side_by_side ? tsr_emit_wide_load(e, b->prec, address) : tsr_emit_load(e, b->prec, address), b->prec, x->prec);
 }
 
 static LLVMValueRef emit_apply(tsr_emit *e, const tsr_expr *x)

@@ -238,3 +238,8 @@ LLVMValueRef tsr_emit_acc(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef ele
 		tsr_emit_allow_reorder(r);
 	return r;
 }
+
+LLVMValueRef tsr_emit_neutral(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef like)
+{
+	return tsr_emit_splat(e, tsr_emit_constant(e, tsr_scalar_of(p, tsr_acc_get(acc)->neutral)), LLVMTypeOf(like));
+}

@@ -99,9 +99,8 @@ static void emit_store(tsr_emit *e, const tsr_stmt *s)
 	tsr_prec p = e->loops->buffers.at[s->store.buffer]->prec;
 	LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, s->store.value), s->store.value->prec, p);
 	LLVMValueRef address = e->stream && e->stream->store == s ? e->stream->address : tsr_emit_address(e, s->store.buffer, s->store.index);
-	unsigned lanes = e->wide ? e->wide->lanes : 1;
 	if (s->kind == TSR_STMT_UPDATE) {
-		LLVMValueRef args[2] = {tsr_emit_load_lanes(e, p, address, lanes), value};
+		LLVMValueRef args[2] = {e->wide ? tsr_emit_wide_load(e, p, address) : tsr_emit_load(e, p, address), value};
 		tsr_emit_alike(e, 2, args);
 		value = tsr_emit_acc(e, s->store.acc, p, args[0], args[1]);
 	}
@@ -122,6 +121,8 @@ static LLVMValueRef accumulated(tsr_emit *e, const tsr_stmt *s)
 				LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, v->op.args[1]), v->op.args[1]->prec, v->prec);
 				LLVMValueRef args[2] = {tsr_emit_expr(e, v->op.args[0]), value};
 				tsr_emit_alike(e, 2, args);
+				if (e->wide && e->wide->mask)
+					args[1] = LLVMBuildSelect(e->builder, e->wide->mask, args[1], tsr_emit_neutral(e, (tsr_acc)acc, v->prec, args[1]), "");
 				return tsr_emit_acc(e, (tsr_acc)acc, v->prec, args[0], args[1]);
 			}
 	return tsr_emit_expr(e, v);

@@ -235,6 +235,27 @@ LLVMValueRef tsr_emit_load_lanes(tsr_emit *e, tsr_prec p, LLVMValueRef address, 
 	return to_register(e, p, x);
 }
 
+static LLVMValueRef call_masked(tsr_emit *e, const char *name, LLVMTypeRef type, LLVMValueRef *args)
+{
+	LLVMTypeRef overloads[2] = {type, e->ptr};
+	unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+	LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, id, overloads, 2);
+	return LLVMBuildCall2(e->builder, LLVMIntrinsicGetType(e->context, id, overloads, 2), f, args, 4, "");
+}
+
+LLVMValueRef tsr_emit_load_masked(tsr_emit *e, tsr_prec p, LLVMValueRef address, LLVMValueRef mask)
+{
+	LLVMTypeRef type = tsr_emit_type_like(tsr_emit_memory_type(e, p), mask);
+	LLVMValueRef args[4] = {address, LLVMConstInt(e->i32, (uint64_t)tsr_prec_bytes(p), false), mask, LLVMConstNull(type)};
+	return to_register(e, p, call_masked(e, "llvm.masked.load", type, args));
+}
+
+void tsr_emit_store_masked(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address, LLVMValueRef mask)
+{
+	LLVMValueRef args[4] = {to_memory(e, p, value), address, LLVMConstInt(e->i32, (uint64_t)tsr_prec_bytes(p), false), mask};
+	call_masked(e, "llvm.masked.store", LLVMTypeOf(args[0]), args);
+}
+
 LLVMValueRef tsr_emit_load(tsr_emit *e, tsr_prec p, LLVMValueRef address)
 {
 	return tsr_emit_load_lanes(e, p, address, 1);

@@ -11,12 +11,18 @@
 #include "../opt/opt.h"
 
 /* LARGE: times the last cache's share; AHEAD: in lines, as far as one needs to look while another page begins. */
-enum { LINE = 64, MOST_SUMS = 4, MOST_LARGE = 4, LARGE = 4, AHEAD = 64 };
+enum { LINE = 64, MOST_SUMS = 4, MOST_LARGE = 4, LARGE = 4, AHEAD = 64, SHORT = 16 };
 
 /* Several registers, whose operations alternate: those of one are a chain, and would fill what the processor looks ahead. */
 static unsigned lanes_of(const tsr_emit *e)
 {
 	return e->target->vector_bytes / 4 * (e->target->vector_registers / 8);
+}
+
+/* Loads and stores of some lanes cost as much as those of all. */
+static bool has_masks(const tsr_emit *e)
+{
+	return e->target->vector_bytes == 64;
 }
 
 /* ---- which loops --------------------------------------------------------------------------------------------------------- */
@@ -207,7 +213,7 @@ static bool pays(shape *s)
 	const tsr_stmt *loop = s->loop;
 	const tsr_stmts *body = &loop->loop.body;
 	if (s->e->target->vector_bytes < 16 || !s->e->options->level || (loop->loop.how != TSR_FOR_PARALLEL && loop->loop.how != TSR_FOR_REDUCE)
-		|| (tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < lanes_of(s->e)))
+		|| (tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < (has_masks(s->e) ? SHORT : lanes_of(s->e))))
 		return false;
 	for (uint32_t i = 0; i < body->n; i++)
 		if (!plain_stmt(s, body->at[i]))
@@ -263,11 +269,20 @@ static uint32_t sums_of(tsr_emit *e, const tsr_stmts *body, sum *sums)
 
 /* ---- emission ------------------------------------------------------------------------------------------------------------ */
 
+LLVMValueRef tsr_emit_wide_load(tsr_emit *e, tsr_prec p, LLVMValueRef address)
+{
+	return e->wide->mask ? tsr_emit_load_masked(e, p, address, e->wide->mask) : tsr_emit_load_lanes(e, p, address, e->wide->lanes);
+}
+
 void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMValueRef value, LLVMValueRef address)
 {
 	LLVMTypeRef type = LLVMTypeOf(value);
 	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind && e->wide->lanes > 1)
 		value = tsr_emit_splat(e, value, LLVMVectorType(type, e->wide->lanes));
+	if (e->wide->mask) {
+		tsr_emit_store_masked(e, p, value, address, e->wide->mask);
+		return;
+	}
 	LLVMValueRef s = tsr_emit_store_lanes(e, p, value, address);
 	if (store != e->wide->around)
 		return;
@@ -276,11 +291,56 @@ void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMVal
 	tsr_emit_around(e, s);
 }
 
-/* One by one. */
+/* The lines of what the lanes load here, so many lines further on. */
+static void fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines)
+{
+	int64_t line = LINE / tsr_prec_bytes(e->loops->buffers.at[load->load.buffer]->prec);
+	for (int64_t i = 0; i < w->lanes; i += line) {
+		e->syms[w->loop->loop.sym] = LLVMBuildAdd(e->builder, index, tsr_emit_i64(e, i + lines * line), "");
+		tsr_emit_fetch(e, load);
+	}
+}
+
+/* Lanes for the iterations that are left from here on. */
+static LLVMValueRef mask_of(tsr_emit *e, LLVMValueRef index, LLVMValueRef to, unsigned lanes)
+{
+	LLVMValueRef lane[64];
+	for (unsigned i = 0; i < lanes; i++)
+		lane[i] = LLVMConstInt(e->i32, i, false);
+	LLVMValueRef lane_of = LLVMConstVector(lane, lanes), left = LLVMBuildTrunc(e->builder, LLVMBuildNSWSub(e->builder, to, index, ""), e->i32, "");
+	return LLVMBuildICmp(e->builder, LLVMIntULT, lane_of, tsr_emit_splat(e, left, LLVMTypeOf(lane_of)), "");
+}
+
+static void emit_lanes(tsr_emit *e, const shape *sh, tsr_wide *w, LLVMValueRef from, LLVMValueRef to, bool masked)
+{
+	const tsr_stmt *s = sh->loop;
+	sum sums[MOST_SUMS];
+	uint32_t n = sums_of(e, &s->loop.body, sums);
+	for (uint32_t i = 0; i < n; i++)
+		sum_begin(e, &sums[i], w->lanes);
+	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, w->lanes), TSR_FOR_SERIAL);
+	loop.few = masked;
+	for (uint32_t k = 0; k < sh->nlarge && !s->loop.ahead; k++)
+		fetch_lines(e, w, sh->large[k], loop.index, AHEAD);
+	if (s->loop.ahead)
+		fetch_lines(e, w, s->loop.ahead, loop.index, 0);
+	e->syms[s->loop.sym] = loop.index;
+	w->mask = masked ? mask_of(e, loop.index, to, w->lanes) : NULL;
+	e->wide = w;
+	tsr_emit_stmts(e, &s->loop.body);
+	e->wide = NULL;
+	tsr_emit_loop_end(e, &loop);
+	for (uint32_t i = 0; i < n; i++)
+		sum_end(e, &sums[i], w->lanes);
+}
+
+static bool surely_none(LLVMValueRef from, LLVMValueRef to)
+{
+	return LLVMIsAConstantInt(from) && LLVMIsAConstantInt(to) && LLVMConstIntGetSExtValue(from) >= LLVMConstIntGetSExtValue(to);
+}
+
 static void emit_few(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
-	if (LLVMIsAConstantInt(from) && LLVMIsAConstantInt(to) && LLVMConstIntGetSExtValue(from) >= LLVMConstIntGetSExtValue(to))
-		return;
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
 	loop.few = true;
 	e->syms[s->loop.sym] = loop.index;
@@ -290,34 +350,23 @@ static void emit_few(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValu
 	tsr_emit_loop_end(e, &loop);
 }
 
-/* The lines of what the lanes load here, so many lines further on. */
-static void fetch_lines(tsr_emit *e, const tsr_stmt *s, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines)
+/* Less than all registers: one at a time, the last one in part where the processor has masks, and otherwise one by one. */
+static void emit_rest(tsr_emit *e, const shape *sh, LLVMValueRef from, LLVMValueRef to)
 {
-	int64_t line = LINE / tsr_prec_bytes(e->loops->buffers.at[load->load.buffer]->prec);
-	for (int64_t i = 0; i < w->lanes; i += line) {
-		e->syms[s->loop.sym] = LLVMBuildAdd(e->builder, index, tsr_emit_i64(e, i + lines * line), "");
-		tsr_emit_fetch(e, load);
+	const tsr_stmt *s = sh->loop;
+	tsr_wide w = {.loop = s, .lanes = e->target->vector_bytes / 4};
+	if (surely_none(from, to))
+		return;
+	if (has_masks(e)) {
+		emit_lanes(e, sh, &w, from, to, true);
+		return;
 	}
-}
-
-static void emit_lanes(tsr_emit *e, const tsr_stmt *s, const shape *sh, const tsr_wide *w, LLVMValueRef from, LLVMValueRef to)
-{
-	sum sums[MOST_SUMS];
-	uint32_t n = sums_of(e, &s->loop.body, sums);
-	for (uint32_t i = 0; i < n; i++)
-		sum_begin(e, &sums[i], w->lanes);
-	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, w->lanes), TSR_FOR_SERIAL);
-	for (uint32_t k = 0; k < sh->nlarge && !s->loop.ahead; k++)
-		fetch_lines(e, s, w, sh->large[k], loop.index, AHEAD);
-	if (s->loop.ahead)
-		fetch_lines(e, s, w, s->loop.ahead, loop.index, 0);
-	e->syms[s->loop.sym] = loop.index;
-	e->wide = w;
-	tsr_emit_stmts(e, &s->loop.body);
-	e->wide = NULL;
-	tsr_emit_loop_end(e, &loop);
-	for (uint32_t i = 0; i < n; i++)
-		sum_end(e, &sums[i], w->lanes);
+	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, from, "");
+	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, w.lanes), ""), "");
+	if (!surely_none(from, whole))
+		emit_lanes(e, sh, &w, from, whole, false);
+	if (!surely_none(whole, to))
+		emit_few(e, s, whole, to);
 }
 
 static const tsr_stmt *first_store(const tsr_stmt *loop)
@@ -348,12 +397,13 @@ bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueR
 	e->reorder = s->loop.how == TSR_FOR_REDUCE || reorder;
 	if (w.around) {
 		start = aligned(e, s, w.around, from, to);
-		emit_few(e, s, from, start);
+		emit_rest(e, &shape, from, start);
 	}
 	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, start, "");
 	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, step, ""), "");
-	emit_lanes(e, s, &shape, &w, start, whole);
-	emit_few(e, s, whole, to);
+	if (!surely_none(start, whole))
+		emit_lanes(e, &shape, &w, start, whole, false);
+	emit_rest(e, &shape, whole, to);
 	e->syms[s->loop.sym] = outer;
 	e->reorder = reorder;
 	return true;
