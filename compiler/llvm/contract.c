@@ -110,6 +110,8 @@ static void blocks(tsr_engine *g)
 	bl.kfirst = pc.i;
 	bl.depth = tsr_kit_min(k, kc, LLVMBuildSub(k->b, depth, pc.i, ""));
 	bl.add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, pc.i, zero, "") : LLVMConstInt(k->i1, 1, false);
+	bl.last = g->tail && g->tail->whole ? LLVMConstInt(k->i1, 1, false)
+		: LLVMBuildICmp(k->b, LLVMIntSGE, tsr_kit_add(k, pc.i, bl.depth), depth, "");
 	if (s->pack_b)
 		pack(g, TSR_SIDE_B, &bl);
 	if (s->cols)
@@ -133,6 +135,7 @@ static void batches(tsr_engine *g, uint32_t depth)
 {
 	const tsr_group *batch = &g->cls[TSR_CLASS_BATCH];
 	if (depth == batch->n) {
+		tsr_tail_begin(g);
 		blocks(g);
 		return;
 	}
@@ -222,6 +225,7 @@ bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
 	/* what the classes do not walk stands at 0 */
 	for (uint32_t i = 0; i < c->nloops; i++)
 		e->syms[c->loops[i].sym] = tsr_kit_int(&g.k, 0);
+	tsr_tail_plan_make(&g);
 	tsr_engine_space(&g);
 	batches(&g, 0);
 	for (uint32_t i = 0; i < c->nloops; i++)

@@ -7,7 +7,8 @@
  *   contract_value.c operands that are expressions, likewise
  *   contract_rows.c  A's rows where they lie, through pointers
  *   contract_tile.c  register tiles, one internal function per variant
- *   contract_store.c their sums into C */
+ *   contract_store.c their sums into C
+ *   contract_tail.c  what becomes of the sums before they are stored */
 #ifndef TSR_LLVM_CONTRACT_H
 #define TSR_LLVM_CONTRACT_H
 #include "../opt/opt.h"
@@ -83,12 +84,31 @@ typedef struct tsr_c_form {
 	bool whole;                  /* with tables: no vector is cut */
 } tsr_c_form;
 
+/* What a tail reads and writes besides C: elements of a buffer, or a number (`buffer` none).  `value`: NULL of what is written.  Set by
+ * contract_tail.c: `row` elements from row to row, columns side by side (`along`) or the same; where the batch's elements begin. */
+typedef struct tsr_tail_operand {
+	const tsr_expr *value;
+	tsr_prec prec;
+	tsr_buffer_id buffer;
+	const tsr_lin *index;
+	bool along;
+	LLVMValueRef row, base;
+} tsr_tail_operand;
+/* `like_c`: its operands lie like C; `in_tiles`: tiles apply it to their registers; `whole`: K is one block; `number`: of the tails of this code. */
+typedef struct tsr_tail_plan { tsr_emit *e; const tsr_tail *tail; uint32_t n, nodes, number; tsr_tail_operand *at; bool like_c, in_tiles, whole; } tsr_tail_plan;
+/* Behind a tile's other parameters: `last`, K's last block, and of each operand where it is and its row. */
+uint32_t tsr_tail_params(const tsr_tail_plan *t);
+void tsr_tail_types(tsr_kit *k, const tsr_tail_plan *t, LLVMTypeRef *type);
+void tsr_tail_name(const tsr_tail_plan *t, char *out, size_t size);
+enum { TSR_MOST_PARAMS = 160 };
+
 typedef struct tsr_tile {
 	uint32_t rows, vecs;
 	bool masked;                 /* fewer than vecs * lanes columns: `cols` says how many */
 	tsr_stride a_row, a_k, b_k;
 	tsr_c_form c;
 	bool b_table;                /* b is a table of pointers to B's rows, which are read from b_shift on */
+	const tsr_tail_plan *tail;   /* or NULL */
 } tsr_tile;
 /* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns): `add` false: C is overwritten. */
 enum { TSR_TILE_A, TSR_TILE_B, TSR_TILE_C, TSR_TILE_DEPTH, TSR_TILE_COLS, TSR_TILE_ADD, TSR_TILE_A_ROW, TSR_TILE_A_K,
@@ -98,22 +118,27 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *tile);
 /* A tile whose rows of A are read where they lie: see contract_rows.c. `run`: elements of a stretch; `capacity`: pointers from one
  * stretch's to the next one's.
  * void tile(table, b, c, list, cols, add, b_k, c_row, c_rows, c_columns): `table` is at the tile's first row. */
-typedef struct tsr_rows_tile { uint32_t rows, vecs; bool masked; int64_t run, capacity; tsr_stride b_k; tsr_c_form c; } tsr_rows_tile;
+typedef struct tsr_rows_tile { uint32_t rows, vecs; bool masked; int64_t run, capacity; tsr_stride b_k; tsr_c_form c; const tsr_tail_plan *tail; } tsr_rows_tile;
 enum { TSR_ROWS_TABLE, TSR_ROWS_B, TSR_ROWS_C, TSR_ROWS_LIST, TSR_ROWS_COLS, TSR_ROWS_ADD, TSR_ROWS_B_K, TSR_ROWS_C_ROW,
 	   TSR_ROWS_C_ROWS, TSR_ROWS_C_COLUMNS, TSR_ROWS_PARAMS };
 LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *tile);
 
-/* A tile's place in C, inside its function: `row` without tables, `mask` of each vector likewise. */
+/* A tile's place in C, inside its function: `row` without tables, `mask` of each vector likewise; its tail, whose parameters begin at
+ * `param`. */
 typedef struct tsr_tile_end {
 	tsr_kit *k;
 	uint32_t rows, vecs;
 	tsr_c_form form;
 	LLVMValueRef c, row, row_table, column_table, *mask;
+	const tsr_tail_plan *tail;
+	uint32_t param;
 } tsr_tile_end;
 /* C is on its way while the sums are made. */
 void tsr_tile_fetch(const tsr_tile_end *t);
 /* Stores the sums and returns from the function. */
 void tsr_tile_store(const tsr_tile_end *t, LLVMValueRef add, LLVMValueRef *acc);
+/* The same of what the tail makes of the sums. */
+void tsr_tail_store(const tsr_tile_end *t, LLVMValueRef *sum);
 /* For the name of a tile's function. */
 void tsr_form_name(const tsr_c_form *f, char *out, size_t size);
 
@@ -143,6 +168,12 @@ uint32_t tsr_stretches(uint32_t lanes, int64_t run, bool aligned);
 
 /* Sets the loops of `x` but its last `without`, from a flat position over just them. */
 void tsr_walks_decode(tsr_kit *k, tsr_emit *e, const tsr_walks *x, uint32_t without, LLVMValueRef flat);
+
+/* A loop over the flat positions first .. first + count of a class, stretch by stretch of its last loop, whose symbols are set inside;
+ * `place`: the position from `first` on. */
+typedef struct tsr_walk_run { tsr_count runs; bool torn; tsr_emit_loop loop; LLVMValueRef place; } tsr_walk_run;
+tsr_walk_run tsr_walk_run_begin(tsr_kit *k, tsr_emit *e, const tsr_walks *x, LLVMValueRef first, LLVMValueRef count);
+void tsr_walk_run_end(tsr_kit *k, tsr_emit *e, tsr_walk_run *r);
 
 /* The table of a block: rows `first` .. of M (`across`), stretches of K (`along`, the stretch's loop last) from along_first on. The loops
  * of the batch are set. `most`: stretches of a block; the list of a panel has most + 1 numbers; NULL: there are no lists, and no

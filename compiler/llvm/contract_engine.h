@@ -19,10 +19,12 @@ typedef struct tsr_engine {
 	LLVMValueRef c_rows, c_columns;  /* its tables: for the rows of a block, for the columns of a tile */
 	bool split;                      /* divided among threads, by the class that the schedule names */
 	uint32_t split_batch;            /* which loop of the batch */
+	tsr_tail_plan *tail;             /* NULL where there is none */
 } tsr_engine;
 
 typedef struct tsr_block {
 	LLVMValueRef m, n, depth, kfirst, add;    /* first row and column; K's block; whether C already holds a part */
+	LLVMValueRef last;                        /* of K's blocks */
 	LLVMValueRef rows, cols;                  /* of this block */
 	LLVMValueRef a, b;                        /* panels, when packed */
 } tsr_block;
@@ -30,8 +32,16 @@ typedef struct tsr_block {
 /* contract_space.c: a class's sizes and strides as values; the memory for panels, tables and tiles that wait to be stored. */
 void tsr_engine_group(tsr_engine *g, const tsr_loops *l, const tsr_walks *x, tsr_group *out);
 void tsr_engine_space(tsr_engine *g);
+/* Elements from one iteration of a loop to the next. */
+LLVMValueRef tsr_engine_stride(tsr_engine *g, tsr_buffer_id buffer, const tsr_lin *index, uint32_t sym);
 /* contract_place.c: all tiles of a block. */
 void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl);
+/* contract_tail.c: the plan, before the loops; where its operands begin, inside the batch; a tile's arguments; and, for tiles that have
+ * stored their sums, the tail applied to rows x cols elements. */
+void tsr_tail_plan_make(tsr_engine *g);
+void tsr_tail_begin(tsr_engine *g);
+void tsr_tail_args(tsr_engine *g, const tsr_tail_plan *t, LLVMValueRef m, LLVMValueRef n, LLVMValueRef last, LLVMValueRef *arg);
+void tsr_tail_apply(tsr_engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef rows, LLVMValueRef cols);
 /* B's block is packed by all threads into memory that they share. */
 bool tsr_engine_packs_together(const tsr_engine *g);
 #endif

@@ -101,7 +101,7 @@ static void fill_vectors(tsr_engine *g, LLVMValueRef n, LLVMValueRef cols)
 typedef struct size_of_tile { uint32_t rows, vecs; bool masked, waits; LLVMValueRef valid_rows, cols; } size_of_tile;
 
 /* The tile's place in B and in C, and C's stride from row to row. */
-typedef struct tile_place { LLVMValueRef m, n, b, b_k, b_shift, c, c_row, c_rows, c_columns, add; tsr_c_form form; } tile_place;
+typedef struct tile_place { LLVMValueRef m, n, b, b_k, b_shift, c, c_row, c_rows, c_columns, add; tsr_c_form form; const tsr_tail_plan *tail; } tile_place;
 
 static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, bool waits)
 {
@@ -119,6 +119,7 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 		: tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, p.n, tsr_kit_mul(k, bl->kfirst, p.b_k)));
 	p.c_row = waits ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
 	p.c_rows = p.c_columns = LLVMConstNull(k->ptr);
+	p.tail = !waits && g->tail && g->tail->in_tiles ? g->tail : NULL;
 	p.form = waits ? (tsr_c_form){ .row = { true, s->nr } } : g->form;
 	p.c = waits ? g->buffer : g->base[TSR_SIDE_C];
 	p.add = waits ? LLVMConstInt(k->i1, 0, false) : bl->add;
@@ -139,7 +140,7 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, con
 {
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
-	LLVMValueRef arg[TSR_TILE_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols,
+	LLVMValueRef arg[TSR_MOST_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols,
 										  [TSR_TILE_ADD] = p->add, [TSR_TILE_B_K] = p->b_k, [TSR_TILE_C_ROW] = p->c_row, [TSR_TILE_B_SHIFT] = p->b_shift,
 										  [TSR_TILE_C_ROWS] = p->c_rows, [TSR_TILE_C_COLUMNS] = p->c_columns };
 	arg[TSR_TILE_A_ROW] = s->pack_a ? tsr_kit_int(k, 1) : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
@@ -147,18 +148,20 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, con
 	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->depth))
 		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_A_K])));
 	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
-				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, s->cols };
-	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS);
+				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, s->cols, p->tail };
+	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_TILE_PARAMS);
+	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS + tsr_tail_params(p->tail));
 }
 
-static void pointed_tile(tsr_engine *g, LLVMValueRef ir, const tile_place *p, size_of_tile z)
+static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, const tile_place *p, size_of_tile z)
 {
 	tsr_kit *k = &g->k;
 	const tsr_rows *r = &g->pointed;
-	LLVMValueRef arg[TSR_ROWS_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, r->table, &ir, 1, ""), p->b, p->c, tsr_rows_list(k, r, ir), z.cols,
+	LLVMValueRef arg[TSR_MOST_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, r->table, &ir, 1, ""), p->b, p->c, tsr_rows_list(k, r, ir), z.cols,
 										  p->add, p->b_k, p->c_row, p->c_rows, p->c_columns };
-	tsr_rows_tile t = { z.rows, z.vecs, z.masked, r->run < g->s->kc ? r->run : g->s->kc, r->capacity, tsr_kit_stride(p->b_k), p->form };
-	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS);
+	tsr_rows_tile t = { z.rows, z.vecs, z.masked, r->run < g->s->kc ? r->run : g->s->kc, r->capacity, tsr_kit_stride(p->b_k), p->form, p->tail };
+	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_ROWS_PARAMS);
+	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS + tsr_tail_params(p->tail));
 }
 
 static void tile_call(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
@@ -166,11 +169,16 @@ static void tile_call(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMV
 	bool waits = z.waits || !g->direct;
 	tile_place p = place_of(g, bl, ir, jr, waits);
 	if (g->s->rows)
-		pointed_tile(g, ir, &p, z);
+		pointed_tile(g, bl, ir, &p, z);
 	else
 		packed_tile(g, bl, ir, &p, z);
 	if (waits)
 		scatter(g, p.m, p.n, z.valid_rows, z.cols, bl->add);
+	if (g->tail && !p.tail) {
+		tsr_guard last = tsr_guard_begin(&g->k, bl->last);
+		tsr_tail_apply(g, p.m, p.n, z.valid_rows, z.cols);
+		tsr_guard_end(&g->k, last);
+	}
 }
 
 /* All tiles of one column of the block: full ones, then the remaining height as a smaller tile. */

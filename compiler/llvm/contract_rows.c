@@ -27,37 +27,19 @@ static uint32_t guards_of(const tsr_expr *e, tsr_range *out)
 	return n;
 }
 
-/* row[at ..] = where the stretch begins in each row of a run along M's last loop. */
+/* Where the stretch begins in each row of the block. */
 static void fill_stretch(tsr_kit *k, const tsr_rows *r, LLVMValueRef row)
 {
 	tsr_emit *e = r->e;
-	const tsr_walks *m = r->across;
 	const tsr_expr *x = tsr_contract_guarded(r->value);
 	tsr_range guards[MOST_RANGES];
 	uint32_t n = guards_of(r->value, guards);
-	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), at = zero, from = r->first, length = r->count;
-	tsr_count runs = { 0 };
-	bool torn = m->nloops > 1;
-	if (torn) {                  /* the loop's step is this run's length, found inside it */
-		LLVMValueRef extent = tsr_emit_size(e, m->loop[m->nloops - 1].extent);
-		runs = tsr_count_begin(k, zero, r->count, one);
-		at = runs.i;
-		LLVMValueRef flat = tsr_kit_add(k, r->first, at), outer = LLVMBuildUDiv(k->b, flat, extent, "");
-		from = LLVMBuildNSWSub(k->b, flat, LLVMBuildNSWMul(k->b, outer, extent, ""), "");
-		length = tsr_kit_min(k, LLVMBuildNSWSub(k->b, extent, from, ""), LLVMBuildNSWSub(k->b, r->count, at, ""));
-		runs.step = length;
-		tsr_walks_decode(k, e, m, 1, outer);
-	}
-	tsr_emit_loop j = tsr_emit_loop_begin(e, zero, length, one, TSR_FOR_VECTOR);
-	if (m->nloops)
-		e->syms[m->loop[m->nloops - 1].sym] = tsr_kit_add(k, from, j.index);
+	tsr_walk_run run = tsr_walk_run_begin(k, e, r->across, r->first, r->count);
 	LLVMValueRef p = tsr_emit_address(e, x->load.buffer, x->load.index);
 	if (n)
 		p = LLVMBuildSelect(k->b, tsr_emit_in_ranges(e, n, guards), p, r->zeros, "");
-	LLVMBuildStore(k->b, p, slot(k, k->ptr, row, tsr_kit_add(k, at, j.index)));
-	tsr_emit_loop_end(e, &j);
-	if (torn)
-		tsr_count_end(k, &runs);
+	LLVMBuildStore(k->b, p, slot(k, k->ptr, row, run.place));
+	tsr_walk_run_end(k, e, &run);
 }
 
 /* Which stretches a panel has to walk. */

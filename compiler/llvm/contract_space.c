@@ -4,11 +4,9 @@
 #include "team.h"
 #include <string.h>
 
-static LLVMValueRef stride_value(tsr_engine *g, const tsr_loops *l, uint32_t sym, tsr_side side)
+LLVMValueRef tsr_engine_stride(tsr_engine *g, tsr_buffer_id buffer, const tsr_lin *index, uint32_t sym)
 {
-	const tsr_contraction *c = g->c;
-	const tsr_lin *index = side == TSR_SIDE_C ? c->c_index : side == TSR_SIDE_A ? c->a_index : c->b_index;
-	const tsr_buffer *b = l->buffers.at[side == TSR_SIDE_C ? c->c : side == TSR_SIDE_A ? c->a : c->b];
+	const tsr_buffer *b = g->e->loops->buffers.at[buffer];
 	LLVMValueRef total = tsr_kit_int(&g->k, 0), step = tsr_kit_int(&g->k, 1);
 	for (uint32_t axis = b->rank; axis-- > 0;) {
 		for (uint32_t t = 0; t < index[axis].n; t++) {
@@ -19,6 +17,13 @@ static LLVMValueRef stride_value(tsr_engine *g, const tsr_loops *l, uint32_t sym
 		step = tsr_kit_mul(&g->k, step, tsr_emit_size(g->e, b->dims[axis]));
 	}
 	return total;
+}
+
+static LLVMValueRef stride_value(tsr_engine *g, uint32_t sym, tsr_side side)
+{
+	const tsr_contraction *c = g->c;
+	const tsr_lin *index = side == TSR_SIDE_C ? c->c_index : side == TSR_SIDE_A ? c->a_index : c->b_index;
+	return tsr_engine_stride(g, side == TSR_SIDE_C ? c->c : side == TSR_SIDE_A ? c->a : c->b, index, sym);
 }
 
 /* Extents are at least one, since places are found by dividing by them; the count tells that there is nothing. */
@@ -33,7 +38,7 @@ void tsr_engine_group(tsr_engine *g, const tsr_loops *l, const tsr_walks *x, tsr
 		out->at[i].extent = tsr_kit_some(&g->k, n);
 		for (int side = 0; side < TSR_SIDES; side++)
 			out->at[i].stride[side] = x->at[i].known || !tsr_contract_plain(l, g->c, (tsr_side)side)
-				? tsr_kit_int(&g->k, x->at[i].stride[side]) : stride_value(g, l, x->at[i].sym, (tsr_side)side);
+				? tsr_kit_int(&g->k, x->at[i].stride[side]) : stride_value(g, x->at[i].sym, (tsr_side)side);
 	}
 	for (int side = 0; side < TSR_SIDES; side++)
 		out->unit[side] = x->n == 0 || tsr_kit_known(out->at[x->n - 1].stride[side]) == 1;
@@ -144,6 +149,8 @@ void tsr_engine_space(tsr_engine *g)
 	int64_t b = s->pack_b ? (cols * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	int64_t gap = g->e->sanitize ? TSR_REDZONE : 0;
 	g->direct = form_of(g, &g->form);
+	if (g->tail)
+		g->tail->in_tiles = g->tail->like_c && g->direct && !g->form.stretches;
 	bool waits = !g->direct || tsr_kit_known(g->cls[TSR_CLASS_M].count) < 0;
 	if (waits && g->cls[TSR_CLASS_N].n > 1)
 		g->columns = tsr_kit_table(k, s->nr);

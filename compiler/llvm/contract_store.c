@@ -6,7 +6,9 @@
  *     rows[row] = offset, columns[vector][stretch] = { offset of lane 0, as if the whole vector lay in this stretch; lanes below the next one }
  *
  * so that any number of axes in either class is written by vectors, those that reach over the end of a stretch in parts.  A part
- * without lanes has an offset of C all the same. */
+ * without lanes has an offset of C all the same.
+ *
+ * A tail is applied by K's last block, to what C would become; only tiles without tables have one. */
 #include "contract.h"
 
 typedef struct ends { LLVMValueRef row[64], offset[16][TSR_MOST_STRETCHES], mask[16][TSR_MOST_STRETCHES]; } ends;
@@ -57,6 +59,26 @@ static LLVMValueRef old_sums(const tsr_tile_end *t, const ends *e, uint32_t r, u
 	return old;
 }
 
+/* `add`: whether C's old sums count, as a value. */
+static void store_tail(const tsr_tile_end *t, LLVMValueRef add, const LLVMValueRef *acc)
+{
+	tsr_kit *k = t->k;
+	ends e;
+	LLVMValueRef sum[512], neutral = tsr_kit_neutral(k, k->vec);
+	read_ends(t, &e);
+	for (uint32_t r = 0; r < t->rows; r++)
+		for (uint32_t v = 0; v < t->vecs; v++) {
+			LLVMValueRef *to = &sum[r * t->vecs + v];
+			*to = acc[r * t->vecs + v];
+			if (!t->tail->whole)
+				*to = tsr_kit_acc(k, LLVMBuildSelect(k->b, add, old_sums(t, &e, r, v), neutral, ""), *to);
+			else if (k->acc == TSR_ACC_SUB)
+				*to = tsr_kit_acc(k, neutral, *to);
+		}
+	tsr_tail_store(t, sum);
+	LLVMBuildRetVoid(k->b);
+}
+
 static void store(const tsr_tile_end *t, LLVMValueRef *acc, bool add)
 {
 	tsr_kit *k = t->k;
@@ -90,6 +112,19 @@ void tsr_tile_fetch(const tsr_tile_end *t)
 void tsr_tile_store(const tsr_tile_end *t, LLVMValueRef add, LLVMValueRef *acc)
 {
 	tsr_kit *k = t->k;
+	if (t->tail) {
+		LLVMBasicBlockRef last = LLVMAppendBasicBlockInContext(k->context, k->fn, "last");
+		LLVMBasicBlockRef part = t->tail->whole ? NULL : LLVMAppendBasicBlockInContext(k->context, k->fn, "part");
+		if (part)
+			LLVMBuildCondBr(k->b, LLVMGetParam(k->fn, t->param), last, part);
+		else
+			LLVMBuildBr(k->b, last);
+		LLVMPositionBuilderAtEnd(k->b, last);
+		store_tail(t, add, acc);
+		if (!part)
+			return;
+		LLVMPositionBuilderAtEnd(k->b, part);
+	}
 	LLVMBasicBlockRef more = LLVMAppendBasicBlockInContext(k->context, k->fn, "add");
 	LLVMBasicBlockRef set = LLVMAppendBasicBlockInContext(k->context, k->fn, "set");
 	LLVMBuildCondBr(k->b, add, more, set);

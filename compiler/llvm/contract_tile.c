@@ -104,7 +104,7 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
 		acc[j] = tsr_kit_neutral(k, k->vec);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_TILE_C), stride_value(k, t->c.row, f, TSR_TILE_C_ROW),
-						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), mask };
+						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), mask, t->tail, TSR_TILE_PARAMS };
 	tsr_tile_fetch(&end);
 	run r = { LLVMGetParam(f, TSR_TILE_A), LLVMGetParam(f, TSR_TILE_B), acc };
 	LLVMValueRef depth = LLVMGetParam(f, TSR_TILE_DEPTH);
@@ -120,18 +120,28 @@ static void name_stride(char *out, size_t size, const char *what, tsr_stride s)
 		snprintf(out + n, size - n, ".%s%lld", what, (long long)s.v);
 }
 
+/* The name and the parameters of a tile with this tail. */
+static void with_tail(tsr_kit *k, const tsr_tail_plan *tail, char *name, size_t size, LLVMTypeRef *params)
+{
+	if (!tail)
+		return;
+	tsr_tail_name(tail, name, size);
+	tsr_tail_types(k, tail, params);
+}
+
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 {
-	char name[200];
+	char name[400];
 	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
 			 t->masked ? "m" : "", t->b_table ? "t" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
 	name_stride(name, sizeof name, "ar", t->a_row);
 	name_stride(name, sizeof name, "ak", t->a_k);
 	name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
-	LLVMTypeRef params[TSR_TILE_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->i64, k->i64, k->i64, k->i64, k->i64,
+	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->i64, k->i64, k->i64, k->i64, k->i64,
 												k->ptr, k->ptr };
-	return tsr_kit_named(k, name, params, TSR_TILE_PARAMS, 3, tile_body, t);
+	with_tail(k, t->tail, name, sizeof name, params + TSR_TILE_PARAMS);
+	return tsr_kit_named(k, name, params, TSR_TILE_PARAMS + tsr_tail_params(t->tail), 3, tile_body, t);
 }
 
 /* ---- rows where they lie ------------------------------------------------------------------------------------------- */
@@ -200,7 +210,7 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
 		acc[j] = tsr_kit_neutral(k, k->vec);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_ROWS_C), stride_value(k, t->c.row, f, TSR_ROWS_C_ROW),
-						 LLVMGetParam(f, TSR_ROWS_C_ROWS), LLVMGetParam(f, TSR_ROWS_C_COLUMNS), mask };
+						 LLVMGetParam(f, TSR_ROWS_C_ROWS), LLVMGetParam(f, TSR_ROWS_C_COLUMNS), mask, t->tail, TSR_ROWS_PARAMS };
 	tsr_tile_fetch(&end);
 	LLVMValueRef list = LLVMGetParam(f, TSR_ROWS_LIST), table = LLVMGetParam(f, TSR_ROWS_TABLE);
 	carried c;
@@ -220,11 +230,12 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 
 LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *t)
 {
-	char name[200];
+	char name[400];
 	snprintf(name, sizeof name, "tsr.rows.%sx%u.%ux%u%s.%s%s.%lld.%lld", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
 			 t->masked ? "m" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name, (long long)t->run, (long long)t->capacity);
 	name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
-	LLVMTypeRef params[TSR_ROWS_PARAMS] = { k->ptr, k->ptr, k->ptr, k->ptr, k->i64, k->i1, k->i64, k->i64, k->ptr, k->ptr };
-	return tsr_kit_named(k, name, params, TSR_ROWS_PARAMS, 4, rows_body, t);
+	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->ptr, k->i64, k->i1, k->i64, k->i64, k->ptr, k->ptr };
+	with_tail(k, t->tail, name, sizeof name, params + TSR_ROWS_PARAMS);
+	return tsr_kit_named(k, name, params, TSR_ROWS_PARAMS + tsr_tail_params(t->tail), 4, rows_body, t);
 }

@@ -20,35 +20,44 @@ void tsr_walks_decode(tsr_kit *k, tsr_emit *e, const tsr_walks *x, uint32_t with
 	}
 }
 
+tsr_walk_run tsr_walk_run_begin(tsr_kit *k, tsr_emit *e, const tsr_walks *x, LLVMValueRef first, LLVMValueRef count)
+{
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), at = zero, from = first, length = count;
+	tsr_walk_run r = { .torn = x->nloops > 1 };
+	if (r.torn) {                /* the loop's step is this run's length, found inside it */
+		LLVMValueRef extent = tsr_emit_size(e, x->loop[x->nloops - 1].extent);
+		r.runs = tsr_count_begin(k, zero, count, one);
+		at = r.runs.i;
+		LLVMValueRef flat = tsr_kit_add(k, first, at), outer = LLVMBuildUDiv(k->b, flat, extent, "");
+		from = LLVMBuildNSWSub(k->b, flat, LLVMBuildNSWMul(k->b, outer, extent, ""), "");
+		length = tsr_kit_min(k, LLVMBuildNSWSub(k->b, extent, from, ""), LLVMBuildNSWSub(k->b, count, at, ""));
+		r.runs.step = length;
+		tsr_walks_decode(k, e, x, 1, outer);
+	}
+	r.loop = tsr_emit_loop_begin(e, zero, length, one, TSR_FOR_VECTOR);
+	if (x->nloops)
+		e->syms[x->loop[x->nloops - 1].sym] = tsr_kit_add(k, from, r.loop.index);
+	r.place = tsr_kit_add(k, at, r.loop.index);
+	return r;
+}
+
+void tsr_walk_run_end(tsr_kit *k, tsr_emit *e, tsr_walk_run *r)
+{
+	tsr_emit_loop_end(e, &r->loop);
+	if (r->torn)
+		tsr_count_end(k, &r->runs);
+}
+
 /* to[i] = value at the inner positions first + i, for i in [0, count), the outer loops being set. */
 static void stretch(const walk *w, LLVMValueRef first, LLVMValueRef count, LLVMValueRef to)
 {
-	tsr_kit *k = w->k;
 	tsr_emit *e = w->v->e;
-	const tsr_walks *x = w->inner;
-	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), at = zero, from = first, length = count;
-	tsr_count runs = { 0 };
-	bool torn = x->nloops > 1;
-	if (torn) {                  /* the loop's step is this run's length, found inside it */
-		LLVMValueRef extent = tsr_emit_size(e, x->loop[x->nloops - 1].extent);
-		runs = tsr_count_begin(k, zero, count, one);
-		at = runs.i;
-		LLVMValueRef flat = tsr_kit_add(k, first, at), row = LLVMBuildUDiv(k->b, flat, extent, "");
-		from = LLVMBuildNSWSub(k->b, flat, LLVMBuildNSWMul(k->b, row, extent, ""), "");
-		length = tsr_kit_min(k, LLVMBuildNSWSub(k->b, extent, from, ""), LLVMBuildNSWSub(k->b, count, at, ""));
-		runs.step = length;
-		tsr_walks_decode(k, e, x, 1, row);
-	}
-	tsr_emit_loop j = tsr_emit_loop_begin(e, zero, length, one, TSR_FOR_VECTOR);
-	if (x->nloops)
-		e->syms[x->loop[x->nloops - 1].sym] = tsr_kit_add(k, from, j.index);
+	tsr_walk_run r = tsr_walk_run_begin(w->k, e, w->inner, first, count);
 	LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, w->v->value), w->v->value->prec, w->v->prec);
 	if (w->v->prec == TSR_PREC_BOOL)
-		value = LLVMBuildZExt(k->b, value, k->elem, "");
-	tsr_kit_store(k, value, tsr_kit_at(k, to, tsr_kit_add(k, at, j.index)), NULL);
-	tsr_emit_loop_end(e, &j);
-	if (torn)
-		tsr_count_end(k, &runs);
+		value = LLVMBuildZExt(w->k->b, value, w->k->elem, "");
+	tsr_kit_store(w->k, value, tsr_kit_at(w->k, to, r.place), NULL);
+	tsr_walk_run_end(w->k, e, &r);
 }
 
 /* Positions of the panel that exist, each a row of depths; then the panel from the rows. */

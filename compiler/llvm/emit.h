@@ -26,6 +26,9 @@ typedef struct tsr_stream { const tsr_stmt *store; LLVMValueRef address; } tsr_s
  * are iterations, NULL for all of them; and the store, if any, that goes around the caches. */
 typedef struct tsr_wide { const tsr_stmt *loop; unsigned lanes; LLVMValueRef mask; const tsr_stmt *around; } tsr_wide;
 
+/* What stands for leaves of expressions while it is set: a value in register form of the leaf's precision, or NULL for the leaf itself. */
+typedef struct tsr_emit_leaves { LLVMValueRef (*of)(const struct tsr_emit_leaves *x, const tsr_expr *leaf); } tsr_emit_leaves;
+
 typedef struct tsr_emit {
 	tsr_compiler *tc;
 	const tsr_loops *loops;
@@ -41,6 +44,7 @@ typedef struct tsr_emit {
 	/* the module */
 	LLVMValueRef *unit_functions;    /* per unit */
 	tsr_map kernels;                 /* key text -> tsr_team_kernel */
+	tsr_map tails;                   /* text of a contraction's tail -> its number */
 	bool needs_formats;
 	tsr_map strings;                 /* interned constants: "where" texts and names */
 	LLVMDIBuilderRef debug;          /* NULL without -g */
@@ -62,6 +66,7 @@ typedef struct tsr_emit {
 	tsr_seat *team;                  /* NULL where one thread computes */
 	const tsr_stream *stream;        /* NULL outside loops that stream */
 	const tsr_wide *wide;            /* NULL where one iteration is computed at a time */
+	const tsr_emit_leaves *leaves;   /* or NULL */
 	bool reorder;                    /* inside a REDUCE loop: accumulation may be reordered */
 } tsr_emit;
 
@@ -77,6 +82,9 @@ LLVMValueRef tsr_emit_constant(tsr_emit *e, tsr_scalar x);
 LLVMValueRef tsr_emit_convert(tsr_emit *e, LLVMValueRef x, tsr_prec from, tsr_prec to);
 /* x, computed in the register form of p, as a value of p: f16, bf16 and f8 are rounded, others are as they are. */
 LLVMValueRef tsr_emit_round_to(tsr_emit *e, tsr_prec p, LLVMValueRef x);
+/* Register form to memory form and back. */
+LLVMValueRef tsr_emit_to_memory(tsr_emit *e, tsr_prec p, LLVMValueRef x);
+LLVMValueRef tsr_emit_from_memory(tsr_emit *e, tsr_prec p, LLVMValueRef x);
 /* One element at a pointer in memory form, from and to register form. */
 LLVMValueRef tsr_emit_load(tsr_emit *e, tsr_prec p, LLVMValueRef address);
 void tsr_emit_store(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address);

@@ -188,6 +188,9 @@ static LLVMValueRef emit_number(tsr_emit *e, const tsr_expr *x)
 
 LLVMValueRef tsr_emit_expr(tsr_emit *e, const tsr_expr *x)
 {
+	LLVMValueRef leaf = e->leaves ? e->leaves->of(e->leaves, x) : NULL;
+	if (leaf)
+		return leaf;
 	switch (x->kind) {
 	case TSR_EXPR_CONST:
 		return tsr_emit_constant(e, tsr_scalar_convert(x->value, x->prec));

@@ -393,6 +393,7 @@ void tsr_emit_units(tsr_emit *e)
 {
 	e->unit_functions = TSR_NEW_N(e->tc->arena, LLVMValueRef, e->loops->units.n + 1);
 	tsr_map_init(&e->kernels, e->tc->arena);
+	tsr_map_init(&e->tails, e->tc->arena);
 	for (uint32_t i = 0; i < e->loops->units.n; i++)
 		emit_unit(e, i);
 }

@@ -154,8 +154,7 @@ static LLVMValueRef to_bf16(tsr_emit *e, LLVMValueRef x)
 	return LLVMBuildBitCast(b, LLVMBuildTrunc(b, out, tsr_emit_type_like(e->i16, x), ""), bf16, "");
 }
 
-/* Register form to memory form and back. */
-static LLVMValueRef to_memory(tsr_emit *e, tsr_prec p, LLVMValueRef x)
+LLVMValueRef tsr_emit_to_memory(tsr_emit *e, tsr_prec p, LLVMValueRef x)
 {
 	if (p == TSR_PREC_BOOL)
 		return LLVMBuildZExt(e->builder, x, tsr_emit_type_like(e->i8, x), "");
@@ -168,7 +167,7 @@ static LLVMValueRef to_memory(tsr_emit *e, tsr_prec p, LLVMValueRef x)
 	return x;
 }
 
-static LLVMValueRef to_register(tsr_emit *e, tsr_prec p, LLVMValueRef x)
+LLVMValueRef tsr_emit_from_memory(tsr_emit *e, tsr_prec p, LLVMValueRef x)
 {
 	if (p == TSR_PREC_BOOL)
 		return LLVMBuildTrunc(e->builder, x, tsr_emit_type_like(e->i1, x), "");
@@ -209,7 +208,7 @@ static LLVMValueRef to_float(tsr_emit *e, LLVMValueRef x, tsr_prec from, tsr_pre
 
 LLVMValueRef tsr_emit_round_to(tsr_emit *e, tsr_prec p, LLVMValueRef x)
 {
-	return is_narrow(p) ? to_register(e, p, to_memory(e, p, x)) : x;
+	return is_narrow(p) ? tsr_emit_from_memory(e, p, tsr_emit_to_memory(e, p, x)) : x;
 }
 
 LLVMValueRef tsr_emit_convert(tsr_emit *e, LLVMValueRef x, tsr_prec from, tsr_prec to)
@@ -232,7 +231,7 @@ LLVMValueRef tsr_emit_load_lanes(tsr_emit *e, tsr_prec p, LLVMValueRef address, 
 {
 	LLVMValueRef x = LLVMBuildLoad2(e->builder, tsr_emit_lanes(tsr_emit_memory_type(e, p), lanes), address, "");
 	LLVMSetAlignment(x, tsr_prec_bytes(p));
-	return to_register(e, p, x);
+	return tsr_emit_from_memory(e, p, x);
 }
 
 static LLVMValueRef call_masked(tsr_emit *e, const char *name, LLVMTypeRef type, LLVMValueRef *args)
@@ -263,7 +262,7 @@ LLVMValueRef tsr_emit_load(tsr_emit *e, tsr_prec p, LLVMValueRef address)
 
 LLVMValueRef tsr_emit_store_lanes(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address)
 {
-	LLVMValueRef store = LLVMBuildStore(e->builder, to_memory(e, p, value), address);
+	LLVMValueRef store = LLVMBuildStore(e->builder, tsr_emit_to_memory(e, p, value), address);
 	LLVMSetAlignment(store, tsr_prec_bytes(p));
 	return store;
 }

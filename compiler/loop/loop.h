@@ -143,6 +143,9 @@ typedef struct tsr_schedule {
 	const char *reason;          /* for --dump=schedule */
 	const char *form;            /* what opt/tuned.c calls such contractions; NULL unless schedules are read or tuned */
 } tsr_schedule;
+/* What becomes of a sum before it is stored: the nest's last statements, each a STORE of an expression of the sum's local and of elements of
+ * other buffers, at the sum's own place.  C is the first one's buffer, where parts of the sum wait for the others. */
+typedef struct tsr_tail { tsr_local_id sum; tsr_stmts stores; } tsr_tail;
 typedef struct tsr_contraction {
 	uint32_t nloops; tsr_contract_loop *loops;
 	tsr_expr *a_value, *b_value; /* the operand as an expression of its loops (padding, conversions, producers); usually a LOAD */
@@ -153,6 +156,7 @@ typedef struct tsr_contraction {
 	bool a_finite, b_finite;     /* it must be: the other operand is 0 where a guard, which only the nest itself has, lets nothing in */
 	tsr_acc acc; tsr_op combine;
 	bool clear;                  /* C is set to neutral first by the nest itself */
+	tsr_tail *tail;              /* NULL: C is the sum itself */
 	tsr_schedule schedule;
 } tsr_contraction;
 

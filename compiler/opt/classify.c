@@ -4,7 +4,8 @@
  *     for .. { let $s = 0  for .. reduce { set $s = $s + a * b }  store C = $s }       (or update C += $s, or let $s = C)
  *     for .. { update C += a * b }
  * and the same with a maximum or a minimum in place of the sum, over sums, products or the like in place of the product, or with
- * "or" and "and" of bools.
+ * "or" and "and" of bools.  In the first, what is stored may be an expression of $s, and there may be several stores (the contraction's
+ * tail).
  * A loop goes to the class of the operands that mention it: all three, batch; C and A, M; C and B, N; A or B only, K.
  * Without K it is no contraction.  A and B are named so that the loop which walks C with stride one is in N.  A guard around the
  * innermost statement or the product, as padding makes, turns into an operand that is zero outside (of a maximum of sums, minus
@@ -27,6 +28,7 @@ typedef struct nest {
 	tsr_lin *c_index;
 	tsr_acc acc;
 	bool clear;
+	tsr_tail *tail;
 } nest;
 
 /* Descends through FORs that hold nothing but the next; NULL when a loop's order matters. */
@@ -71,62 +73,6 @@ static bool combines(tsr_acc acc, tsr_op op)
 	return op == TSR_OP_ADD || op == TSR_OP_MUL || op == TSR_OP_MAX || op == TSR_OP_MIN;
 }
 
-/* let, reduce loops, store */
-static bool local_form(nest *n, const tsr_stmts *body)
-{
-	const tsr_stmt *let = body->at[0], *loop = body->at[1], *out = body->at[2];
-	if (let->kind != TSR_STMT_LET || loop->kind != TSR_STMT_FOR || (out->kind != TSR_STMT_STORE && out->kind != TSR_STMT_UPDATE))
-		return false;
-	const tsr_expr *start = let->let.value;
-	bool from_element = out->kind == TSR_STMT_STORE && tsr_expr_is_element(n->l, start, out);
-	if (!tsr_expr_is_local(out->store.value, let->let.local))
-		return false;
-	tsr_stmts one = { (tsr_stmt **)&body->at[1], 1, 1 };
-	const tsr_stmts *inner = descend(n, &one);
-	inner = inner ? guarded(n, inner) : NULL;
-	if (!inner || inner->n != 1 || inner->at[0]->kind != TSR_STMT_SET || inner->at[0]->let.local != let->let.local)
-		return false;
-	const tsr_expr *sum = inner->at[0]->let.value;
-	if (sum->kind != TSR_EXPR_OP || !collects(sum->op.op, &n->acc))
-		return false;
-	bool from_neutral = tsr_expr_is_neutral(start, n->acc);
-	if (!from_neutral && !from_element)
-		return false;
-	int mine = tsr_expr_is_local(sum->op.args[0], let->let.local) ? 0 : 1;
-	if (!tsr_expr_is_local(sum->op.args[mine], let->let.local))
-		return false;
-	n->product = sum->op.args[1 - mine];
-	n->clear = out->kind == TSR_STMT_STORE && from_neutral;
-	n->c = out->store.buffer;
-	n->c_index = out->store.index;
-	if (out->kind == TSR_STMT_STORE || out->store.acc == n->acc)
-		return true;
-	bool subtracts = n->acc == TSR_ACC_ADD && out->store.acc == TSR_ACC_SUB;
-	n->acc = out->store.acc;
-	return subtracts;
-}
-
-static bool update_form(nest *n, const tsr_stmts *body)
-{
-	body = guarded(n, body);
-	const tsr_stmt *s = body->n == 1 ? body->at[0] : NULL;
-	if (!s || s->kind != TSR_STMT_UPDATE || (s->store.acc != TSR_ACC_SUB && !collects(tsr_acc_get(s->store.acc)->op, &n->acc)))
-		return false;
-	n->product = s->store.value;
-	n->acc = s->store.acc;
-	n->c = s->store.buffer;
-	n->c_index = s->store.index;
-	return true;
-}
-
-static bool mentions(const tsr_buffer *b, const tsr_lin *index, uint32_t sym)
-{
-	for (uint32_t i = 0; i < b->rank; i++)
-		if (tsr_lin_mentions(&index[i], sym))
-			return true;
-	return false;
-}
-
 static bool lin_has_data(const tsr_lin *x)
 {
 	for (uint32_t t = 0; t < x->n; t++)
@@ -159,6 +105,115 @@ static bool packable(const tsr_loops *l, const tsr_expr *e, tsr_buffer_id c)
 	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: return true;
 	case TSR_EXPR_LOCAL: case TSR_EXPR_KINDS: break;
 	}
+	return false;
+}
+
+/* Every loop of the nest so far walks an axis by itself, and nothing else does. */
+static bool stores_once(const nest *n, const tsr_stmt *s)
+{
+	uint32_t walked = 0;
+	for (uint32_t i = 0; i < n->n; i++)
+		for (uint32_t axis = 0; axis < n->l->buffers.at[s->store.buffer]->rank; axis++)
+			walked += tsr_lin_bare(&s->store.index[axis], n->loops[i].sym);
+	for (uint32_t axis = 0; axis < n->l->buffers.at[s->store.buffer]->rank; axis++)
+		if (s->store.index[axis].n > 1 || s->store.index[axis].offset || s->store.index[axis].base.k || s->store.index[axis].base.nterms)
+			return false;
+	return walked == n->n;
+}
+
+/* Of the sum, of numbers and of elements at affine places that the stores leave alone. */
+static bool follows(const nest *n, const tsr_expr *e, tsr_local_id sum, const tsr_stmts *stores)
+{
+	if (e->kind == TSR_EXPR_LOCAL)
+		return e->local == sum;
+	if (e->kind == TSR_EXPR_OP) {
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			if (!follows(n, e->op.args[i], sum, stores))
+				return false;
+		return true;
+	}
+	if (e->kind == TSR_EXPR_CONVERT)
+		return follows(n, e->converted, sum, stores);
+	bool known = e->kind == TSR_EXPR_LOAD || e->kind == TSR_EXPR_CONST || e->kind == TSR_EXPR_SIZE || e->kind == TSR_EXPR_NUMBER;
+	for (uint32_t i = 0; known && i < stores->n; i++)
+		known = packable(n->l, e, stores->at[i]->store.buffer);
+	return known;
+}
+
+/* let, reduce loops, several stores, or one of what the sum becomes: sets the tail. */
+static bool tail_form(tsr_arena *a, nest *n, const tsr_stmts *body)
+{
+	const tsr_stmt *let = body->at[0];
+	n->tail = TSR_NEW(a, tsr_tail);
+	n->tail->sum = let->let.local;
+	for (uint32_t i = 2; i < body->n; i++)
+		tsr_push(a, &n->tail->stores, body->at[i]);
+	for (uint32_t i = 2; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		if (s->kind != TSR_STMT_STORE || !stores_once(n, s) || !follows(n, s->store.value, let->let.local, &n->tail->stores))
+			return false;
+		for (uint32_t k = 2; k < i; k++)
+			if (body->at[k]->store.buffer == s->store.buffer)
+				return false;
+	}
+	return n->l->buffers.at[body->at[2]->store.buffer]->prec == let->let.prec;
+}
+
+/* let, reduce loops, stores */
+static bool local_form(tsr_arena *a, nest *n, const tsr_stmts *body)
+{
+	const tsr_stmt *let = body->at[0], *loop = body->at[1], *out = body->at[2];
+	if (let->kind != TSR_STMT_LET || loop->kind != TSR_STMT_FOR || (out->kind != TSR_STMT_STORE && out->kind != TSR_STMT_UPDATE))
+		return false;
+	const tsr_expr *start = let->let.value;
+	bool from_element = out->kind == TSR_STMT_STORE && tsr_expr_is_element(n->l, start, out);
+	if ((body->n > 3 || !tsr_expr_is_local(out->store.value, let->let.local)) && !tail_form(a, n, body))
+		return false;
+	tsr_stmts one = { (tsr_stmt **)&body->at[1], 1, 1 };
+	const tsr_stmts *inner = descend(n, &one);
+	inner = inner ? guarded(n, inner) : NULL;
+	if (!inner || inner->n != 1 || inner->at[0]->kind != TSR_STMT_SET || inner->at[0]->let.local != let->let.local)
+		return false;
+	const tsr_expr *sum = inner->at[0]->let.value;
+	if (sum->kind != TSR_EXPR_OP || !collects(sum->op.op, &n->acc))
+		return false;
+	bool from_neutral = tsr_expr_is_neutral(start, n->acc);
+	if (!from_neutral && !from_element)
+		return false;
+	int mine = tsr_expr_is_local(sum->op.args[0], let->let.local) ? 0 : 1;
+	if (!tsr_expr_is_local(sum->op.args[mine], let->let.local))
+		return false;
+	n->product = sum->op.args[1 - mine];
+	n->clear = out->kind == TSR_STMT_STORE && from_neutral;
+	if (n->tail && !n->clear)
+		return false;
+	n->c = out->store.buffer;
+	n->c_index = out->store.index;
+	if (out->kind == TSR_STMT_STORE || out->store.acc == n->acc)
+		return true;
+	bool subtracts = n->acc == TSR_ACC_ADD && out->store.acc == TSR_ACC_SUB;
+	n->acc = out->store.acc;
+	return subtracts;
+}
+
+static bool update_form(nest *n, const tsr_stmts *body)
+{
+	body = guarded(n, body);
+	const tsr_stmt *s = body->n == 1 ? body->at[0] : NULL;
+	if (!s || s->kind != TSR_STMT_UPDATE || (s->store.acc != TSR_ACC_SUB && !collects(tsr_acc_get(s->store.acc)->op, &n->acc)))
+		return false;
+	n->product = s->store.value;
+	n->acc = s->store.acc;
+	n->c = s->store.buffer;
+	n->c_index = s->store.index;
+	return true;
+}
+
+static bool mentions(const tsr_buffer *b, const tsr_lin *index, uint32_t sym)
+{
+	for (uint32_t i = 0; i < b->rank; i++)
+		if (tsr_lin_mentions(&index[i], sym))
+			return true;
 	return false;
 }
 
@@ -281,7 +336,7 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	nest n = { .l = p->l };
 	tsr_stmts one = { (tsr_stmt **)&s, 1, 1 };
 	const tsr_stmts *body = descend(&n, &one);
-	if (!body || !(body->n == 3 ? local_form(&n, body) : body->n == 1 && update_form(&n, body)))
+	if (!body || !(body->n >= 3 ? local_form(p->arena, &n, body) : body->n == 1 && update_form(&n, body)))
 		return NULL;
 	const tsr_expr *e = n.product, *within = neutral_elsewhere(n.acc, n.product) ? n.product : NULL;
 	if (within)
@@ -292,8 +347,11 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	if ((n.guard || within) && (e->op.op != tsr_acc_get(n.acc)->over || (tsr_prec_is_int(prec) && e->op.op == TSR_OP_ADD)))
 		return NULL;             /* the least whole number and another one are not the least: they wrap */
 	tsr_expr *a = tsr_expr_convert(p->arena, e->op.args[0], prec), *b = tsr_expr_convert(p->arena, e->op.args[1], prec);
-	if (!packable(p->l, a, n.c) || !packable(p->l, b, n.c))
-		return NULL;
+	for (uint32_t i = 0; i < (n.tail ? n.tail->stores.n : 1); i++) {
+		tsr_buffer_id target = n.tail ? n.tail->stores.at[i]->store.buffer : n.c;
+		if (!packable(p->l, a, target) || !packable(p->l, b, target))
+			return NULL;
+	}
 	if ((n.guard && !guard_operands(p, &n, n.guard->cond.n, n.guard->cond.ranges, &a, &b))
 		|| (within && !guard_operands(p, &n, within->select.n, within->select.ranges, &a, &b)))
 		return NULL;
@@ -312,6 +370,7 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	k->acc = n.acc;
 	k->combine = e->op.op;
 	k->clear = n.clear;
+	k->tail = n.tail;
 	sort_loops(p->l, k);
 	if (!worth_packing(p->l, k))
 		return NULL;

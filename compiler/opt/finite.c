@@ -96,12 +96,33 @@ static tsr_stmt *plain_nest(tsr_pass *p, tsr_loop_unit *u, const tsr_stmt *nest)
 	return once;
 }
 
+/* A sum that is a NaN makes this one. */
+static bool keeps_nan(const tsr_expr *e, tsr_local_id sum)
+{
+	if (e->kind == TSR_EXPR_CONVERT)
+		return tsr_prec_is_float(e->prec) && keeps_nan(e->converted, sum);
+	if (e->kind != TSR_EXPR_OP)
+		return tsr_expr_is_local(e, sum);
+	switch ((int)e->op.op) {
+	case TSR_OP_NEG: case TSR_OP_ADD: case TSR_OP_SUB: case TSR_OP_MUL: case TSR_OP_DIV: case TSR_OP_MAX: case TSR_OP_MIN:
+	case TSR_OP_EXP: case TSR_OP_TANH: case TSR_OP_ERF: case TSR_OP_SQRT: case TSR_OP_RECIP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			if (keeps_nan(e->op.args[i], sum))
+				return true;
+		return false;
+	default:
+		return false;
+	}
+}
+
+static bool shows_nan(const tsr_contraction *k) { return !k->tail || keeps_nan(k->tail->stores.at[0]->store.value, k->tail->sum); }
+
 static void both_ways(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *nest, tsr_stmts *out)
 {
 	const tsr_contraction *k = nest->loop.contraction;
 	const tsr_expr *c = tsr_expr_load(p->arena, p->l->buffers.at[k->c], k->c_index);
 	double before = (k->a_finite ? elements(p->l, k, k->a_value) : 0) + (k->b_finite ? elements(p->l, k, k->b_value) : 0);
-	bool after = k->clear && elements(p->l, k, c) < before;
+	bool after = k->clear && shows_nan(k) && elements(p->l, k, c) < before;
 	tsr_stmt *let = tsr_stmt_new(p->arena, TSR_STMT_LET, nest->span), *sym = tsr_stmt_new(p->arena, TSR_STMT_LETSYM, nest->span);
 	let->let.local = u->nlocals++;
 	let->let.prec = TSR_PREC_BOOL;

@@ -130,11 +130,11 @@ static tsr_stmt *outer_loop(const tsr_strip *g, const tsr_strip_member *m, uint3
 	return found;
 }
 
-/* The only loop over which the contraction sums with this tag, or NULL. */
+/* The only loop over which the contraction sums with this tag, or NULL; a tail wants the whole sum. */
 static const tsr_contract_loop *summed_loop(const tsr_strip *g, const tsr_strip_member *m, uint32_t tag)
 {
 	const tsr_contract_loop *found = NULL;
-	for (uint32_t i = 0; m->contraction && i < m->contraction->nloops; i++)
+	for (uint32_t i = 0; m->contraction && !m->contraction->tail && i < m->contraction->nloops; i++)
 		if (tsr_strip_loop_tag(g, m->contraction->loops[i].sym) == tag) {
 			if (found || m->contraction->loops[i].cls != TSR_CLASS_K)
 				return NULL;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CASES = 210, MOST_TERMS = 12 };
+enum { CASES = 210, MOST_TERMS = 12, EACH = 6 };         /* buffers of a case: c, a, b, and of its tail r, s, y */
 
 static uint64_t state;
 static uint32_t draw(uint32_t n)
@@ -133,6 +133,52 @@ static const char *nothing(tsr_arena *a, const semiring *r, const char *prec)
 								: (large ? "9223372036854775807:i64" : "-9223372036854775808:i64");
 }
 
+/* What the tail reads and writes: r mostly lies like c, s has some of its loops. */
+static void tail_operands(tsr_arena *a, tsr_text *decl, tsr_text *use, const char *c, const char *c_dims, int id, const char *prec, int nc,
+						  const int *in_c, const int *extent, const bool *runtime)
+{
+	int some[MOST_TERMS], n = 0;
+	for (int i = 0; i < nc; i++)
+		if (draw(2))
+			some[n++] = in_c[i];
+	if (draw(3)) {
+		tsr_text_addf(&use[0], "%%r%d%s", id, strchr(c, '['));
+		tsr_text_addf(decl, "buffer %%r%d : %s%s param\n", id, prec, c_dims);
+	} else
+		operand(decl, &use[0], NULL, tsr_format(a, "r%d", id), prec, "param", nc, in_c, extent, runtime);
+	operand(decl, &use[1], NULL, tsr_format(a, "s%d", id), prec, "param", n, some, extent, runtime);
+	tsr_text_addf(&use[2], "%%y%d%s", id, strchr(c, '['));
+	tsr_text_addf(decl, "buffer %%y%d : f32%s value\n", id, c_dims);
+}
+
+/* One of what a sum may become: of bools, of whole numbers, of floats. */
+static const char *becomes(tsr_arena *a, const char *r, const char *s, const char *prec)
+{
+	uint32_t ways = *prec == 'b' ? 2 : *prec != 'f' ? 3 : 5;
+	if (*prec == 'b')
+		return draw(ways) ? tsr_format(a, "or.bool($0, %s)", s) : tsr_format(a, "and.bool(or.bool($0, %s), %s)", s, r);
+	switch (draw(ways)) {
+	case 0: return tsr_format(a, "add.%s($0, %s)", prec, s);
+	case 1: return tsr_format(a, "max.%s(add.%s(add.%s($0, %s), %s), %s)", prec, prec, prec, s, r, s);
+	case 2: return tsr_format(a, "where.%s(gt.%s(%s, %s), $0, %s)", prec, prec, s, r, s);
+	case 3: return tsr_format(a, "sub.%s(mul.%s(%s, 0.5:%s), convert.%s(convert.i32(max.%s($0, %s))))", prec, prec, r, prec, prec, prec, s);
+	default: return tsr_format(a, "mul.%s($0, 2.0:%s)", prec, prec);
+	}
+}
+
+/* The stores behind a sum: mostly itself. */
+static void add_stores(tsr_arena *a, tsr_text *units, const char *c, const tsr_text *use, const char *prec, bool tails)
+{
+	const char *r = use[0].at, *s = use[1].at, *y = use[2].at, *value = tails && draw(4) ? becomes(a, r, s, prec) : "$0";
+	const char *up = *prec == 'b' ? "or" : "max", *down = *prec == 'b' ? "and" : "min";
+	for (uint32_t longer = tails ? draw(3) * draw(8) : 0; longer > 0; longer--)
+		value = tsr_format(a, "%s.%s(%s.%s(%s, %s), %s)", up, prec, down, prec, value, draw(2) ? r : s, s);
+	bool both = tails && draw(3) == 0;
+	tsr_text_addf(units, "store %s = %s\n", c, value);
+	if (both)
+		tsr_text_addf(units, "store %s = convert.f32(%s.%s($0, %s))\n", y, up, prec, draw(2) ? r : s);
+}
+
 static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int symbol_value)
 {
 	static const int sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16, 17, 24, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100, 130 };
@@ -168,9 +214,18 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 	tsr_text_init(&c, a), tsr_text_init(&x, a), tsr_text_init(&y, a);
 	tsr_text guards;
 	tsr_text_init(&guards, a);
+	size_t before = decl->n;
 	operand(decl, &c, NULL, tsr_format(a, "c%d", id), prec, "value", nc, in_c, extent, runtime);
+	const char *dims = tsr_format(a, "%s", strchr(tsr_text_str(decl) + before, '['));
+	dims = tsr_format(a, "%.*s", (int)strcspn(dims, "]") + 1, dims);
 	operand(decl, &x, &guards, tsr_format(a, "a%d", id), prec, "param", na, in_a, extent, runtime);
 	operand(decl, &y, &guards, tsr_format(a, "b%d", id), prec, "param", nb, in_b, extent, runtime);
+	tsr_text use[3];
+	for (int i = 0; i < 3; i++)
+		tsr_text_init(&use[i], a);
+	tail_operands(a, decl, use, tsr_text_str(&c), dims, id, prec, nc, in_c, extent, runtime);
+	for (int i = 0; i < 3; i++)
+		tsr_text_str(&use[i]);
 	int form = (int)draw(4);
 	const semiring *r = draw_semiring(*tsr_text_str(&guards), prec);
 	tsr_text_addf(units, "unit u%d { kernel k {\n", id);
@@ -199,7 +254,10 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 		tsr_text_addf(units, "%sset $0 = %s.%s($0, %s.%s(%s, %s))\n%s", open, r->collect, prec, r->combine, prec, xs, ys, close);
 		for (int i = nc; i < n; i++)
 			tsr_text_addf(units, "}");
-		tsr_text_addf(units, form == 1 ? "update %s %s $0\n" : "store %s %.0s= $0\n", cs, r->update);
+		if (form == 1)
+			tsr_text_addf(units, "update %s %s $0\n", cs, r->update);
+		else
+			add_stores(a, units, cs, use, prec, form == 2);
 		for (int i = 0; i < nc; i++)
 			tsr_text_addf(units, "}");
 	}
@@ -229,7 +287,7 @@ static void emit_unit(tsr_emit *e, const tsr_loops *l, uint32_t u, const char *c
 	e->symbols = &n;
 	for (uint32_t i = 0; i < l->buffers.n; i++) {
 		LLVMValueRef at = LLVMConstInt(e->i64, i, false);
-		if (i / 3 == u % CASES)
+		if (i / EACH == u % CASES)
 			e->buffers[l->buffers.at[i]->id] = LLVMBuildLoad2(e->builder, e->ptr,
 				LLVMBuildInBoundsGEP2(e->builder, e->ptr, LLVMGetParam(e->function, 0), &at, 1, ""), "");
 	}
@@ -254,6 +312,7 @@ static void *compile(tsr_loops *l, const level *v, bool *made)
 	e.f32 = LLVMFloatTypeInContext(e.context);
 	e.f64 = LLVMDoubleTypeInContext(e.context);
 	e.syms = TSR_NEW_N(l->tc->arena, LLVMValueRef, 2 * MOST_TERMS);
+	tsr_map_init(&e.tails, l->tc->arena);
 	e.buffers = TSR_NEW_N(l->tc->arena, LLVMValueRef, l->buffers.n);
 	char *triple = LLVMGetDefaultTargetTriple(), *error = NULL;
 	LLVMTargetRef t;
@@ -324,26 +383,35 @@ static bool equal(const tsr_buffer *b, const void *x, const void *y, size_t byte
 	return true;
 }
 
+/* c and y are written, and compared. */
 static bool same(const tsr_loops *l, uint32_t u, void *handle, int64_t n)
 {
-	void **memory = calloc(l->buffers.n, sizeof *memory), *got;
-	size_t bytes = 0;
-	for (uint32_t i = 3 * u; i < 3 * u + 3; i++) {
-		size_t size = fill(l->buffers.at[i], n, &memory[i]);
-		bytes = i == 3 * u ? size : bytes;
+	static const uint32_t written[2] = { 0, EACH - 1 };
+	void **memory = calloc(l->buffers.n, sizeof *memory), *got[2], *want[2];
+	size_t bytes[2];
+	for (uint32_t i = 0; i < EACH; i++) {
+		size_t size = fill(l->buffers.at[EACH * u + i], n, &memory[EACH * u + i]);
+		bytes[i == EACH - 1] = i == 0 || i == EACH - 1 ? size : bytes[0];
 	}
-	got = malloc(bytes + 1);
-	memcpy(got, memory[3 * u], bytes);
-	void *want = memory[3 * u];
-	memory[3 * u] = got;
+	for (int w = 0; w < 2; w++) {
+		void **at = &memory[EACH * u + written[w]];
+		want[w] = *at;
+		got[w] = malloc(bytes[w] + 1);
+		memcpy(got[w], want[w], bytes[w]);
+		*at = got[w];
+	}
 	union { void *p; void (*call)(void **, int64_t); } f = { dlsym(handle, l->units.at[u]->name) };
 	f.call(memory, n);
-	memory[3 * u] = want;
+	for (int w = 0; w < 2; w++)
+		memory[EACH * u + written[w]] = want[w];
 	tsr_machine m = { .buffers = memory, .symbols = &n };
-	bool ok = tsr_loops_run(l, u, &m) && equal(l->buffers.at[3 * u], got, want, bytes);
-	for (uint32_t i = 3 * u; i < 3 * u + 3; i++)
-		free(memory[i]);
-	free(got);
+	bool ok = tsr_loops_run(l, u, &m);
+	for (int w = 0; w < 2; w++) {
+		ok = ok && equal(l->buffers.at[EACH * u + written[w]], got[w], want[w], bytes[w]);
+		free(got[w]);
+	}
+	for (uint32_t i = 0; i < EACH; i++)
+		free(memory[EACH * u + i]);
 	free(memory);
 	return ok;
 }
@@ -380,11 +448,13 @@ int main(void)
 		if (!runs_here(levels[v].feature))
 			continue;
 		void *handle = compile(l, &levels[v], made);
-		int count = 0, whole = 0, in_place = 0;
+		int count = 0, whole = 0, in_place = 0, tails = 0;
 		for (uint32_t u = 0; handle && u < l->units.n; u++) {
+			const tsr_contraction *c = l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction;
 			count += made[u];
-			whole += made[u] && !tsr_prec_is_float(l->buffers.at[3 * u]->prec);
-			in_place += made[u] && l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction->schedule.rows;
+			whole += made[u] && !tsr_prec_is_float(l->buffers.at[EACH * u]->prec);
+			in_place += made[u] && c->schedule.rows;
+			tails += made[u] && c->tail;
 			/* the run-time size is 29 in every third case */
 			if (made[u] && !CHECK(same(l, u, handle, 29) && (u % 3 || (same(l, u, handle, 1) && same(l, u, handle, 0) && same(l, u, handle, 97))))) {
 				printf("%s:\n", levels[v].target.name);
@@ -394,6 +464,7 @@ int main(void)
 		CHECK(count > CASES / 2);
 		CHECK(whole > CASES / 10);
 		CHECK(in_place > 0);             /* tests/torch has the many */
+		CHECK(tails > CASES / 20);
 		if (handle)
 			dlclose(handle);
 	}
