@@ -8,9 +8,8 @@
  * touches it, else beside Y.  Kernels are put into the same contraction one after the other: a bias, then what it becomes.
  *
  * The kernel that both become takes the place of the second, unless a statement between writes what the first reads; then that of the first,
- * unless one writes what the second reads.  Not under a memory limit: what an elementwise kernel
- * stores can be computed again (remat), what a contraction does cannot.  Requires virtual, which has made one kernel of the elementwise
- * ones. */
+ * unless one writes what the second reads.  Under a memory limit C does not stay beside Y: what an elementwise kernel stores can be computed
+ * again (remat), what a contraction does cannot.  Requires virtual, which has made one kernel of the elementwise ones. */
 #include "pass.h"
 
 enum { MOST_STORES = 3, MOST_NODES = 64 };
@@ -189,6 +188,8 @@ static bool extend(const tails *t, head *h, uint32_t first, uint32_t second, tsr
 	for (uint32_t i = 2; i < before.n; i++)
 		if (!needless(t, first, second, before.at[i]->store.buffer))
 			tsr_push(t->p->arena, &all, before.at[i]);
+	if (all.n > 2 && t->p->options->memory_limit)
+		return false;
 	tsr_push(t->p->arena, &all, store);
 	uint32_t home = 2;
 	while (home < all.n && t->p->l->buffers.at[all.at[home]->store.buffer]->prec != h->prec)
@@ -281,8 +282,6 @@ static bool take_next(tails *t, uint32_t at)
 
 void tsr_pass_tail(tsr_pass *p)
 {
-	if (p->options->memory_limit)
-		return;
 	tails t = { .p = p, .a = tsr_arena_new() };
 	t.touched = TSR_NEW_N(t.a, uint32_t, p->l->buffers.n + 1);
 	for (uint32_t u = 0; u < p->l->units.n; u++) {
