@@ -246,12 +246,12 @@ LLVMValueRef tsr_emit_load_masked(tsr_emit *e, tsr_prec p, LLVMValueRef address,
 {
 	LLVMTypeRef type = tsr_emit_type_like(tsr_emit_memory_type(e, p), mask);
 	LLVMValueRef args[4] = {address, LLVMConstInt(e->i32, (uint64_t)tsr_prec_bytes(p), false), mask, LLVMConstNull(type)};
-	return to_register(e, p, call_masked(e, "llvm.masked.load", type, args));
+	return tsr_emit_from_memory(e, p, call_masked(e, "llvm.masked.load", type, args));
 }
 
 void tsr_emit_store_masked(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address, LLVMValueRef mask)
 {
-	LLVMValueRef args[4] = {to_memory(e, p, value), address, LLVMConstInt(e->i32, (uint64_t)tsr_prec_bytes(p), false), mask};
+	LLVMValueRef args[4] = {tsr_emit_to_memory(e, p, value), address, LLVMConstInt(e->i32, (uint64_t)tsr_prec_bytes(p), false), mask};
 	call_masked(e, "llvm.masked.store", LLVMTypeOf(args[0]), args);
 }
 
