@@ -144,6 +144,8 @@ void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMVal
 
 /* ---- stream.c: stores around the caches ----------------------------------------------------------------------------------- */
 void tsr_emit_stream(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
+/* Of a loop that streams: the store that does. */
+const tsr_stmt *tsr_emit_around_of(const tsr_stmt *loop);
 /* How many elements at `address` lie before the next whole line. */
 LLVMValueRef tsr_emit_to_line(tsr_emit *e, tsr_prec p, LLVMValueRef address);
 /* Marks a store of (a part of) a line. */

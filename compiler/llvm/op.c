@@ -241,5 +241,5 @@ LLVMValueRef tsr_emit_acc(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef ele
 
 LLVMValueRef tsr_emit_neutral(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef like)
 {
-	return tsr_emit_splat(e, tsr_emit_constant(e, tsr_scalar_of(p, tsr_acc_get(acc)->neutral)), LLVMTypeOf(like));
+	return tsr_emit_splat(e, tsr_emit_constant(e, tsr_acc_neutral(acc, p)), LLVMTypeOf(like));
 }

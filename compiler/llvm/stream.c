@@ -9,11 +9,11 @@
 
 enum { LINE = 64, PIECE = 2048, NEAR = 3 };
 
-static const tsr_stmt *first_store(const tsr_stmt *loop)
+const tsr_stmt *tsr_emit_around_of(const tsr_stmt *loop)
 {
-	uint32_t i = 0;
+	uint32_t i = loop->loop.body.n - 1;
 	while (loop->loop.body.at[i]->kind != TSR_STMT_STORE)
-		i++;
+		i--;
 	return loop->loop.body.at[i];
 }
 
@@ -93,7 +93,7 @@ static void fetch(tsr_emit *e, const tsr_expr *load, LLVMValueRef count)
 
 void tsr_emit_stream(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
-	const tsr_stmt *store = first_store(s);
+	const tsr_stmt *store = tsr_emit_around_of(s);
 	tsr_prec p = e->loops->buffers.at[store->store.buffer]->prec;
 	int64_t most = PIECE / tsr_prec_bytes(p);
 	LLVMValueRef piece = tsr_emit_alloca(e, LLVMArrayType2(tsr_emit_memory_type(e, p), (uint64_t)most), "piece"), outer = e->syms[s->loop.sym];

@@ -240,7 +240,7 @@ static LLVMValueRef half_of(tsr_emit *e, LLVMValueRef x, unsigned from, unsigned
 static void sum_begin(tsr_emit *e, sum *s, unsigned lanes)
 {
 	LLVMTypeRef type = tsr_emit_lanes(tsr_emit_register_type(e, s->prec), lanes);
-	LLVMValueRef neutral = tsr_emit_constant(e, tsr_scalar_of(s->prec, tsr_acc_get(s->acc)->neutral));
+	LLVMValueRef neutral = tsr_emit_constant(e, tsr_acc_neutral(s->acc, s->prec));
 	s->outside = e->locals[s->id];
 	e->locals[s->id] = tsr_emit_alloca(e, type, "part");
 	LLVMBuildStore(e->builder, tsr_emit_splat(e, neutral, type), e->locals[s->id]);
@@ -369,14 +369,6 @@ static void emit_rest(tsr_emit *e, const shape *sh, LLVMValueRef from, LLVMValue
 		emit_few(e, s, whole, to);
 }
 
-static const tsr_stmt *first_store(const tsr_stmt *loop)
-{
-	uint32_t i = 0;
-	while (loop->loop.body.at[i]->kind != TSR_STMT_STORE)
-		i++;
-	return loop->loop.body.at[i];
-}
-
 /* Where the first whole line of what goes around the caches begins. */
 static LLVMValueRef aligned(tsr_emit *e, const tsr_stmt *s, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to)
 {
@@ -391,7 +383,7 @@ bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueR
 	shape shape = {.e = e, .loop = s};
 	if (!pays(&shape))
 		return false;
-	tsr_wide w = {.loop = s, .lanes = lanes_of(e), .around = s->loop.stream ? first_store(s) : NULL};
+	tsr_wide w = {.loop = s, .lanes = lanes_of(e), .around = s->loop.stream ? tsr_emit_around_of(s) : NULL};
 	LLVMValueRef outer = e->syms[s->loop.sym], step = tsr_emit_i64(e, w.lanes), start = from;
 	bool reorder = e->reorder;
 	e->reorder = s->loop.how == TSR_FOR_REDUCE || reorder;

@@ -77,3 +77,30 @@ void tsr_stmt_accesses(const tsr_stmt *s, tsr_accesses *out)
 	for (uint32_t i = 0; body && i < body->n; i++)
 		tsr_stmt_accesses(body->at[i], out);
 }
+
+/* One axis of the buffer is the bare loop in every access of both. */
+static bool aligned(const tsr_loops *l, tsr_buffer_id b, const tsr_accesses *x, uint32_t xsym, const tsr_accesses *y, uint32_t ysym)
+{
+	for (uint32_t axis = 0; axis < l->buffers.at[b]->rank; axis++) {
+		bool all = true;
+		for (uint32_t i = 0; i < x->v.n; i++)
+			all &= x->v.at[i].buffer != b || tsr_lin_bare(&x->v.at[i].index[axis], xsym);
+		for (uint32_t i = 0; i < y->v.n; i++)
+			all &= y->v.at[i].buffer != b || tsr_lin_bare(&y->v.at[i].index[axis], ysym);
+		if (all)
+			return true;
+	}
+	return false;
+}
+
+bool tsr_accesses_independent(const tsr_loops *l, const tsr_accesses *x, uint32_t xsym, const tsr_accesses *y, uint32_t ysym)
+{
+	if (x->unknown || y->unknown || x->engine || y->engine)
+		return false;
+	for (uint32_t i = 0; i < x->v.n; i++)
+		for (uint32_t j = 0; j < y->v.n; j++)
+			if (x->v.at[i].buffer == y->v.at[j].buffer && (x->v.at[i].write || y->v.at[j].write)
+				&& !aligned(l, x->v.at[i].buffer, x, xsym, y, ysym))
+				return false;
+	return true;
+}

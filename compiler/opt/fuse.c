@@ -13,34 +13,6 @@
 
 enum { SHORT_ROW = 32, MOST_BODY = 24, REACH = 8, SMALL = 256 };
 
-/* One axis of the buffer is the bare loop in every access of both. */
-static bool aligned(const tsr_loops *l, tsr_buffer_id b, const tsr_accesses *x, uint32_t xsym, const tsr_accesses *y, uint32_t ysym)
-{
-	for (uint32_t axis = 0; axis < l->buffers.at[b]->rank; axis++) {
-		bool all = true;
-		for (uint32_t i = 0; i < x->v.n; i++)
-			all &= x->v.at[i].buffer != b || tsr_lin_bare(&x->v.at[i].index[axis], xsym);
-		for (uint32_t i = 0; i < y->v.n; i++)
-			all &= y->v.at[i].buffer != b || tsr_lin_bare(&y->v.at[i].index[axis], ysym);
-		if (all)
-			return true;
-	}
-	return false;
-}
-
-/* Every buffer written by one and touched by the other is aligned. */
-static bool independent(const tsr_loops *l, const tsr_accesses *x, uint32_t xsym, const tsr_accesses *y, uint32_t ysym)
-{
-	if (x->unknown || y->unknown || x->engine || y->engine)
-		return false;
-	for (uint32_t i = 0; i < x->v.n; i++)
-		for (uint32_t j = 0; j < y->v.n; j++)
-			if (x->v.at[i].buffer == y->v.at[j].buffer && (x->v.at[i].write || y->v.at[j].write)
-				&& !aligned(l, x->v.at[i].buffer, x, xsym, y, ysym))
-				return false;
-	return true;
-}
-
 /* ---- joining --------------------------------------------------------------------------------------------------------------- */
 
 static tsr_lin rename_lin(tsr_arena *a, const tsr_lin *x, uint32_t from, uint32_t to)
@@ -193,7 +165,7 @@ static bool try_join(const joining *j, tsr_stmts *body, uint32_t at)
 	tsr_accesses ax = { .a = j->scratch }, ay = { .a = j->scratch };
 	tsr_stmt_accesses(x, &ax);
 	tsr_stmt_accesses(y, &ay);
-	if (!independent(p->l, &ax, x->loop.sym, &ay, y->loop.sym))
+	if (!tsr_accesses_independent(p->l, &ax, x->loop.sym, &ay, y->loop.sym))
 		return false;
 	fresh_locals(j->unit, &y->loop.body, &y->loop.body);
 	for (uint32_t i = 0; i < y->loop.body.n; i++) {

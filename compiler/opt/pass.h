@@ -77,6 +77,9 @@ typedef struct tsr_access { tsr_buffer_id buffer; const tsr_lin *index; bool wri
  * data; `unknown`: something whose accesses are not listed. */
 typedef struct tsr_accesses { tsr_arena *a; TSR_VEC(tsr_access) v; bool engine, data, unknown; } tsr_accesses;
 void tsr_stmt_accesses(const tsr_stmt *s, tsr_accesses *out);
+/* Iteration i of the one loop and of the other meet only where both are i: every buffer that one writes and the other touches has an axis
+ * on which all accesses are these loops' bare symbols.  False where the engine or something unknown is among them. */
+bool tsr_accesses_independent(const tsr_loops *l, const tsr_accesses *x, uint32_t xsym, const tsr_accesses *y, uint32_t ysym);
 /* The index is this loop's symbol and nothing else. */
 bool tsr_lin_bare(const tsr_lin *x, uint32_t sym);
 bool tsr_expr_is_local(const tsr_expr *e, tsr_local_id local);                   /* NULL is none */

@@ -1,7 +1,7 @@
 /* Loops whose results go around the caches: a store that fills what is larger than the caches, and which nobody reads soon, would
  * otherwise first read what it overwrites, and drive out what is still needed.
  *
- * A parallel innermost loop along the last axis of X streams its first store, into X, when X has LARGE times the last cache's share
+ * A parallel innermost loop along the last axis of X streams its last store, into X, when X has LARGE times the last cache's share
  * or more, when nothing else in the kernel and no later statement of the unit touches X, and when every loop around has a part in
  * the index, so that each element is stored once.  The emitter then collects a piece of the row near by and writes it in whole lines.
  *
@@ -13,20 +13,22 @@ enum { LARGE = 4, SHORT = 512, FUNCTION = 15 };
 
 typedef struct streams { tsr_pass *p; tsr_accesses all; const tsr_body_uses *uses; uint32_t at; } streams;
 
-/* What the loop stores first, along its own axis, in pieces worth the detour; or NULL. */
+/* What the loop stores last, along its own axis, in pieces worth the detour; or NULL. */
 static const tsr_stmt *along(const streams *m, const tsr_stmt *loop)
 {
+	const tsr_stmt *last = NULL;
 	for (uint32_t i = 0; i < loop->loop.body.n; i++) {
 		const tsr_stmt *s = loop->loop.body.at[i];
 		if (s->kind == TSR_STMT_FOR || s->kind == TSR_STMT_IF || s->kind == TSR_STMT_LETSYM)
 			return NULL;
-		if (s->kind != TSR_STMT_STORE)
-			continue;
-		const tsr_buffer *b = m->p->l->buffers.at[s->store.buffer];
-		int64_t row = tsr_size_is_const(loop->loop.extent) ? loop->loop.extent.k * tsr_prec_bytes(b->prec) : 0;
-		return b->rank && row >= SHORT && tsr_lin_bare(&s->store.index[b->rank - 1], loop->loop.sym) ? s : NULL;
+		if (s->kind == TSR_STMT_STORE)
+			last = s;
 	}
-	return NULL;
+	if (!last)
+		return NULL;
+	const tsr_buffer *b = m->p->l->buffers.at[last->store.buffer];
+	int64_t row = tsr_size_is_const(loop->loop.extent) ? loop->loop.extent.k * tsr_prec_bytes(b->prec) : 0;
+	return b->rank && row >= SHORT && tsr_lin_bare(&last->store.index[b->rank - 1], loop->loop.sym) ? last : NULL;
 }
 
 static bool mentioned(const tsr_stmt *store, uint32_t sym, uint32_t axes)
