@@ -1,6 +1,6 @@
 /* Whether two applications of one function see the same things: their environments are walked side by side, until they are
- * one and the same.  Numbers, strings, lists and functions are compared, functions by their body and what they see; tensors and
- * labels are the caller's to judge.  A frame of the first may know less than one of the second, which has been used since. */
+ * one and the same.  Strings, lists and functions are compared, functions by their body and what they see; tensors, labels and whole
+ * numbers that differ are the caller's to judge.  A frame of the first may know less than one of the second, which has been used since. */
 #include "eval.h"
 #include <string.h>
 
@@ -88,7 +88,8 @@ static bool values_alike(walk *w, const tsr_value *a, const tsr_value *b)
 	switch (a->kind) {
 	case TSR_VALUE_POISON: return false;
 	case TSR_VALUE_UNIT: return true;
-	case TSR_VALUE_INT: case TSR_VALUE_BOOL: return a->integer == b->integer;
+	case TSR_VALUE_INT: return a->integer == b->integer || w->judge->number(w->judge->data, a, b);
+	case TSR_VALUE_BOOL: return a->integer == b->integer;
 	case TSR_VALUE_FLOAT: return memcmp(&a->real, &b->real, sizeof a->real) == 0;
 	case TSR_VALUE_STRING: return strings_alike(w, a, b);
 	case TSR_VALUE_LIST: case TSR_VALUE_TUPLE: case TSR_VALUE_OPTION:

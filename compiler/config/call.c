@@ -276,7 +276,7 @@ static tsr_value body(tsr_eval *ev, const tsr_function *f, const tsr_env *env)
 {
 	ev->hooks->enter(ev, env, f->body);
 	tsr_value v = tsr_evaluate(ev, f->level, env, f->body);
-	ev->hooks->leave(ev);
+	ev->hooks->leave(ev, v);
 	return v;
 }
 

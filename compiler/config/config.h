@@ -184,7 +184,11 @@ bool tsr_function_closure(tsr_value f, const tsr_ast **body, const tsr_env **env
 
 /* Whether two applications of one function see the same: everything equal, functions by their bodies and what they see, tensors
  * and labels as `same` says, which is asked about every pair of them. */
-typedef struct tsr_alike { bool (*same)(void *data, const tsr_value *a, const tsr_value *b); void *data; } tsr_alike;
+typedef struct tsr_alike {
+	bool (*same)(void *data, const tsr_value *a, const tsr_value *b);
+	bool (*number)(void *data, const tsr_value *a, const tsr_value *b);      /* whole numbers that differ */
+	void *data;
+} tsr_alike;
 bool tsr_env_alike(tsr_arena *arena, const tsr_env *a, const tsr_env *b, const tsr_alike *judge);
 
 /* ---- the evaluator ------------------------------------------------------------------------------------------------ */
@@ -207,7 +211,7 @@ typedef struct tsr_hooks {
 	void (*named)(tsr_eval *ev, tsr_name path, tsr_value v, uint32_t since);
 	/* Around the body of every function that is applied: what it sees, its arguments included. */
 	void (*enter)(tsr_eval *ev, const tsr_env *env, const tsr_ast *body);
-	void (*leave)(tsr_eval *ev);
+	void (*leave)(tsr_eval *ev, tsr_value result);
 	/* The unknown values that tensor v was computed from are demanded as configuration (unknown.h); true when there are any. */
 	bool (*suspect)(tsr_eval *ev, tsr_value v);
 	/* A module's table of names, for Nn.layer_norm; NULL when there is none (reported). */

@@ -81,21 +81,24 @@ static void check_rest(tsr_graph *g)
 	tsr_host_call_sizes(host, code);
 }
 
-/* Shapes are found once for all applications of a function to the same shapes, unless constraints are to be shown; where that
- * does not go, or there is something to explain, each application is solved by itself. */
+/* A function is solved once for all of its applications, unless constraints are to be shown; where that does not go, or there is
+ * something to explain, each application is solved by itself. */
 static tsr_graph *solved(tsr_drive_state *d)
 {
 	bool shows = d->options->command == TSR_COMMAND_EXPLAIN || d->options->dump <= TSR_STAGE_SHAPE;
-	if (shows || d->options->no_share)
-		return NULL;
-	tsr_graph *g = d->graph = tsr_elaborate(d->tc, d->options->input, true);
-	if (!d->tc->nerrors)
-		tsr_graph_check(g);
-	tsr_drive_lap(d, "graph");
-	tsr_graph_close(g);
-	if (tsr_graph_shares_well(g))
-		return g;
-	tsr_diags_clear(d->tc);
+	tsr_share_level level = shows || d->options->no_share ? TSR_SHARE_NONE : TSR_SHARE_SIZES;
+	while (level != TSR_SHARE_NONE) {
+		tsr_graph *g = d->graph = tsr_elaborate(d->tc, d->options->input, level);
+		if (!d->tc->nerrors)
+			tsr_graph_check(g);
+		tsr_drive_lap(d, "graph");
+		tsr_graph_close(g);
+		tsr_share_level well = tsr_graph_shares_well(g);
+		if (well == level)
+			return g;
+		level = well;
+		tsr_diags_clear(d->tc);
+	}
 	return NULL;
 }
 
@@ -103,8 +106,8 @@ static void print_cost(const tsr_graph *g)
 {
 	tsr_store_stats cost = tsr_store_statistics(g->store);
 	tsr_share_stats n = tsr_graph_shared(g);
-	fprintf(stderr, "           %llu solver steps; applications: %u solved, %u copied, %u shared\n", (unsigned long long)cost.steps,
-	        n.solved, n.copied, n.same);
+	fprintf(stderr, "           %llu solver steps; applications: %u solved, %u copied, %u shared, %u instances of %u schemes\n",
+	        (unsigned long long)(cost.steps + n.steps), n.solved, n.copied, n.same, n.instances, n.schemes);
 }
 
 /* Source text to loops and program level; true when both are there and nothing was to be dumped on the way. */
@@ -113,7 +116,7 @@ static bool to_loops(tsr_drive_state *d)
 	tsr_compiler *tc = d->tc;
 	tsr_graph *g = solved(d);
 	if (!g) {
-		g = d->graph = tsr_elaborate(tc, d->options->input, false);
+		g = d->graph = tsr_elaborate(tc, d->options->input, TSR_SHARE_NONE);
 		if (tc->nerrors) {               /* what closing has to say, of the definitions without mistakes */
 			tsr_graph_close(g);
 			return false;

@@ -201,7 +201,7 @@ static tsr_value assign_alone(tsr_elab *el, const tsr_env *env, const tsr_ast *e
 	tsr_rhs *rhs = build_side(el, &r, record, shapes, seq, e->assign.value->span);
 	if (!rhs || !record_logic(el, env, e, r.op != TSR_OP_ID, record) || t->poison)
 		return TSR_POISON;
-	tsr_elab_emit(el, &record->rule, &t->shape, shapes);
+	tsr_elab_emit(el, record, &t->shape, shapes);
 	to.slot = 0;
 	tsr_value code = assignment(el, e, to, rhs, record->id);
 	if (code.kind != TSR_VALUE_CODE || !seq->seq.n)

@@ -164,7 +164,7 @@ static void initialisation(tsr_elab *el)
 	el->g->init = tsr_elab_code(el->g, c, tsr_elab_name(el, "init"), TSR_NOWHERE);
 }
 
-tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path, bool share)
+tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path, tsr_share_level share)
 {
 	tsr_elab *el = TSR_NEW(tc->arena, tsr_elab);
 	tsr_graph *g = TSR_NEW(tc->arena, tsr_graph);
@@ -176,8 +176,8 @@ tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path, bool share)
 	tsr_map *maps[] = {&el->used, &el->turns, &el->numbers, &el->number_tensors, &el->code_ids, &el->forward_ids};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		tsr_map_init(maps[i], tc->arena);
-	el->share = share ? tsr_share_new(el) : NULL;
-	if (share)
+	el->share = share != TSR_SHARE_NONE ? tsr_share_new(el, share) : NULL;
+	if (el->share)
 		tsr_store_guess(g->store);
 	el->ev = tsr_eval_new(tc, &hooks, el);
 	tsr_eval_add_builtins(el->ev, tsr_op_nbuiltins, tsr_op_builtins);

@@ -10,13 +10,17 @@ struct tsr_main { tsr_ast *body; struct tsr_env *env; tsr_span span; };
 
 /* Elaborates the main module (path of a .tsr file) with everything it opens. Never NULL; errors are reported, and what
  * they touched is poison. */
-tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path, bool share);
+/* What applications of a function share (share.c): nothing; what is the same, and schemes for other shapes; schemes for other numbers of
+ * the configuration, too, which may turn out not to be sizes. */
+typedef enum { TSR_SHARE_NONE, TSR_SHARE_SHAPES, TSR_SHARE_SIZES } tsr_share_level;
+tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path, tsr_share_level share);
 
-/* Applications of functions to the same shapes share what they emit when `share` is set (share.c). After tsr_graph_close: false where
- * that may have decided differently than solving each by itself, or where errors must be found again without it. */
-bool tsr_graph_shares_well(tsr_graph *g);
-/* Applications that were solved, copied from a scheme, and found to be the same as an earlier one. */
-typedef struct tsr_share_stats { uint32_t solved, copied, same; } tsr_share_stats;
+/* After tsr_graph_close: the level at which the program is to be elaborated again, because sharing may have decided differently than
+ * solving each application by itself, or because errors must be found again without it; the level that it has where all is well. */
+tsr_share_level tsr_graph_shares_well(tsr_graph *g);
+/* Applications that were solved, copied, found to be the same as an earlier one; instances of schemes; schemes, and the solver's steps
+ * for them. */
+typedef struct tsr_share_stats { uint32_t solved, copied, same, instances, schemes; uint64_t steps; } tsr_share_stats;
 tsr_share_stats tsr_graph_shared(const tsr_graph *g);
 
 /* For host/: a named piece of code for `run` and `print` (t.forward); evaluates a configuration expression in main's environment. */

@@ -129,11 +129,11 @@ tsr_row tsr_elab_row_empty(tsr_elab *el)
 	return tsr_row_closed(el->g->store, 0, NULL);
 }
 
-void tsr_shapes_equal(tsr_elab *el, const tsr_shape *a, const tsr_shape *b, tsr_why why)
+void tsr_shapes_equal(tsr_elab *el, tsr_shape_of a, tsr_shape_of b, tsr_why why)
 {
-	bool known = tsr_share_equal(el, a, b, &why);
+	bool known = tsr_share_equal(el, &a, &b, &why);
 	for (int k = 0; k < TSR_KINDS && !known; k++)
-		tsr_emit_row_equal(el->g->store, a->row[k], b->row[k], why);
+		tsr_emit_row_equal(el->g->store, a.shape.row[k], b.shape.row[k], why);
 }
 
 /* ---- code by name ------------------------------------------------------------------------------------------------- */

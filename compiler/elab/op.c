@@ -312,7 +312,7 @@ static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, 
 		tsr_unknown_pass(el->ev, c->site, "this operation, whose spec is not known");
 	}
 	if (!r->open)
-		tsr_elab_emit(el, &r->rule, &t->shape, shapes);
+		tsr_elab_emit(el, r, &t->shape, shapes);
 	tsr_slots s = {r->id, t->id, tsr_frame_new(el->arena, NULL, false), NULL, n, operands};
 	t->op.forward = define(el, op->forward, &s, c->site);
 	if (t->op.forward && t->differentiable)

@@ -150,9 +150,9 @@ static void init_code(tsr_elab *el, tsr_tensor *t, tsr_rhs *rhs, tsr_tensor_id f
 		f->tensor = from;
 		if (init->kind != TSR_TENSOR_LITERAL)
 			tsr_push(el->arena, &el->inits, f);
-		tsr_shapes_equal(el, &t->shape, &init->shape, r->rule.why);
+		tsr_shapes_equal(el, (tsr_shape_of){t->shape, t->id}, (tsr_shape_of){init->shape, from}, r->rule.why);
 	}
-	tsr_elab_emit(el, &r->rule, &t->shape, shapes);
+	tsr_elab_emit(el, r, &t->shape, shapes);
 	tsr_codetree *c = tsr_codetree_new(el, TSR_CODE_ASSIGN, span);
 	c->assign = (tsr_assign){span, {t->id, TSR_PART_VALUE, 0, span}, TSR_ACC_SET, false, rhs, r->id};
 	tsr_push(el->arena, &el->inits, c);

@@ -116,7 +116,9 @@ tsr_codetree *tsr_codetree_new(tsr_elab *el, tsr_code_kind kind, tsr_span span);
 tsr_value tsr_code_value(tsr_codetree *c);
 void tsr_elab_finish_names(tsr_elab *el);
 tsr_row tsr_elab_row_empty(tsr_elab *el);
-void tsr_shapes_equal(tsr_elab *el, const tsr_shape *a, const tsr_shape *b, tsr_why why);
+/* A shape, and the tensor that has it, TSR_NONE where none does. */
+typedef struct tsr_shape_of { tsr_shape shape; tsr_tensor_id tensor; } tsr_shape_of;
+void tsr_shapes_equal(tsr_elab *el, tsr_shape_of a, tsr_shape_of b, tsr_why why);
 
 /* op.c */
 extern const tsr_builtin tsr_op_builtins[];
@@ -151,18 +153,19 @@ bool tsr_rhs_primitive(const tsr_ast *e, tsr_op *op, uint32_t *n, const tsr_ast 
 /* The slot that a name's prefix or suffix names: x_lhs, rhs1_x, x_all. */
 bool tsr_slot_of_name(tsr_name name, int *slot);
 
-/* share.c: what elaboration asks of the store, for applications to share. Each of these emits, or finds that the application that
+/* follow.c, share.c: what elaboration asks of the store, for applications to share. Each of these emits, or finds that the application that
  * is being followed has emitted it. */
 typedef struct tsr_share tsr_share;
-tsr_share *tsr_share_new(tsr_elab *el);
+tsr_share *tsr_share_new(tsr_elab *el, tsr_share_level level);
 void tsr_share_enter(tsr_eval *ev, const tsr_env *env, const tsr_ast *body);
-void tsr_share_leave(tsr_eval *ev);
+void tsr_share_leave(tsr_eval *ev, tsr_value result);
 tsr_shape tsr_elab_fresh(tsr_elab *el);
-void tsr_elab_emit(tsr_elab *el, tsr_rule *rule, const tsr_shape *result, const tsr_shape *operands);
+/* The constraints of r->rule; the shapes are those of its slots. */
+void tsr_elab_emit(tsr_elab *el, tsr_record *r, const tsr_shape *result, const tsr_shape *operands);
 /* True where it is there already; else the caller emits it (a leaf: and says so, with the store's emission before it). */
 bool tsr_share_leaf(tsr_elab *el, tsr_tensor *t);
 void tsr_share_leaf_made(tsr_elab *el, const tsr_tensor *t, uint32_t from);
-bool tsr_share_equal(tsr_elab *el, const tsr_shape *a, const tsr_shape *b, const tsr_why *why);
+bool tsr_share_equal(tsr_elab *el, const tsr_shape_of *a, const tsr_shape_of *b, const tsr_why *why);
 typedef enum { TSR_SHARE_SET, TSR_SHARE_SAME, TSR_SHARE_SCALE } tsr_share_fact;
 bool tsr_share_label(tsr_elab *el, tsr_share_fact fact, const tsr_label *a, const tsr_label *b, int64_t number, const tsr_why *why);
 /* Something is made that no other application may have. */

@@ -10,29 +10,12 @@
  *            their shapes are the same variables.
  *
  * Folding guesses that what happens to the one happens to the other. When everything is closed, tsr_region_alone tells whether
- * anything else could have made a difference; see Note [Shared applications] in elab/share.c. */
-#include "store.h"
-#include <string.h>
+ * anything else could have made a difference (alone.c); see Note [Shared applications] in elab/share.c. */
+#include "region.h"
 
-typedef struct mark { uint32_t dims, rows, cstrs, leaves, emitted, symbols, conditions, late, errors; } mark;
-
-/* The state of a region when its emission ended. */
-typedef struct scheme {
-	tsr_dim_var *dims;
-	tsr_row_var *rows;
-	tsr_cstr **cstrs;
-	tsr_cells cells;                 /* of the variables' lists */
-	tsr_leaf *leaves;
-	uint32_t *emitted;
-	tsr_forest_state *dim_forest, *row_forest;
-	mark from, to;
-} scheme;
-
-struct tsr_region { mark from, to; scheme *scheme; };
-
-static mark mark_of(const tsr_store *s)
+static tsr_mark mark_of(const tsr_store *s)
 {
-	return (mark){s->dims.n, s->rows.n, s->cstrs.n, s->leaves.n, s->emitted.n, s->symbols.n, s->conditions.n, s->late.n, s->nerrors};
+	return (tsr_mark){s->dims.n, s->rows.n, s->cstrs.n, s->leaves.n, s->emitted.n, s->symbols.n, s->conditions.n, s->late.n, s->nerrors};
 }
 
 void tsr_store_guess(tsr_store *s)
@@ -57,8 +40,8 @@ void tsr_region_end(tsr_store *s, tsr_region *r) { r->to = mark_of(s); }
 /* Moves every id of one region; `outside` is set where an id belongs to none. */
 typedef struct mover {
 	tsr_store *s;
-	mark from, to;
-	mark by;
+	tsr_mark from, to;
+	tsr_mark by;
 	bool outside;
 	const tsr_cells *cells;          /* lists are made of these, */
 	tsr_cells *to_cells;             /* and will be of those */
@@ -245,7 +228,7 @@ bool tsr_region_keep(tsr_store *s, tsr_region *r)
 	mover m = {.s = s, .from = r->from, .to = r->to};
 	if (!quiet(r) || s->head < s->queue.n)
 		return false;
-	scheme *k = TSR_NEW(s->arena, scheme);
+	tsr_region_state *k = TSR_NEW(s->arena, tsr_region_state);
 	m.cells = &s->cells;
 	m.to_cells = &k->cells;
 	k->from = r->from;
@@ -269,16 +252,16 @@ bool tsr_region_keep(tsr_store *s, tsr_region *r)
 		return false;
 	k->dim_forest = tsr_forest_keep(s->dim_forest, r->from.dims, r->to.dims, s->arena);
 	k->row_forest = tsr_forest_keep(s->row_forest, r->from.rows, r->to.rows, s->arena);
-	r->scheme = k;
+	r->kept = k;
 	return true;
 }
 
 tsr_region *tsr_region_repeat(tsr_store *s, const tsr_region *of)
 {
-	const scheme *k = of->scheme;
+	const tsr_region_state *k = of->kept;
 	tsr_region *r = tsr_region_begin(s);
 	mover m = {.s = s, .from = k->from, .to = k->to, .cells = &k->cells, .to_cells = &s->cells};
-	m.by = (mark){.dims = s->dims.n - k->from.dims, .rows = s->rows.n - k->from.rows, .cstrs = s->cstrs.n - k->from.cstrs,
+	m.by = (tsr_mark){.dims = s->dims.n - k->from.dims, .rows = s->rows.n - k->from.rows, .cstrs = s->cstrs.n - k->from.cstrs,
 	              .leaves = s->leaves.n - k->from.leaves};
 	for (uint32_t i = 0; i < k->to.dims - k->from.dims; i++)
 		tsr_push(s->arena, &s->dims, move_dim_var(&m, k->dims[i]));
@@ -296,7 +279,7 @@ tsr_region *tsr_region_repeat(tsr_store *s, const tsr_region *of)
 		tsr_push(s->arena, &s->emitted, k->emitted[i] + m.by.cstrs);
 	tsr_forest_repeat(s->dim_forest, k->dim_forest, m.by.cstrs);
 	tsr_forest_repeat(s->row_forest, k->row_forest, m.by.cstrs);
-	r->scheme = of->scheme;
+	r->kept = of->kept;
 	tsr_region_end(s, r);
 	return r;
 }
@@ -305,7 +288,7 @@ tsr_region *tsr_region_repeat(tsr_store *s, const tsr_region *of)
 static mover mover_between(tsr_store *s, const tsr_region *of, const tsr_region *to)
 {
 	mover m = {.s = s, .from = of->from, .to = of->to};
-	m.by = (mark){.dims = to->from.dims - of->from.dims, .rows = to->from.rows - of->from.rows,
+	m.by = (tsr_mark){.dims = to->from.dims - of->from.dims, .rows = to->from.rows - of->from.rows,
 	              .cstrs = to->from.cstrs - of->from.cstrs, .leaves = to->from.leaves - of->from.leaves};
 	return m;
 }
@@ -351,7 +334,7 @@ uint32_t tsr_region_why(tsr_store *s, const tsr_region *of, const tsr_region *to
 /* The copy stands as it was made: nothing has been said of it since. */
 static bool untouched(tsr_store *s, const tsr_region *r)
 {
-	const scheme *k = r->scheme;
+	const tsr_region_state *k = r->kept;
 	for (uint32_t i = 0; i < r->to.dims - r->from.dims; i++) {
 		const tsr_dim_var *v = &s->dims.at[r->from.dims + i], *was = &k->dims[i];
 		if (v->bound != was->bound || v->has_lower != was->has_lower || v->watchers.n != was->watchers.n || v->in_term != was->in_term)
@@ -368,7 +351,7 @@ static bool untouched(tsr_store *s, const tsr_region *r)
 
 bool tsr_region_foldable(tsr_store *s, const tsr_region *r, const tsr_region *onto)
 {
-	return r != onto && r->scheme && r->scheme == onto->scheme && untouched(s, r);
+	return r != onto && r->kept && r->kept == onto->kept && untouched(s, r);
 }
 
 bool tsr_region_holds(const tsr_region *r, const tsr_shape *shape, const tsr_region *onto, const tsr_shape *other)
@@ -455,131 +438,10 @@ void tsr_shapes_link(tsr_store *s, const tsr_shape *a, const tsr_shape *b, tsr_r
 		if (!tsr_row_open(x))
 			continue;
 		tsr_push(s->arena, links, ((tsr_row){.var = x.var}));
-		if (x.var != y.var)
-			tsr_join_rows(s, x.var, y.var, s->cstrs.at[joint(s)]);
+		if (x.var == y.var)
+			continue;
+		uint32_t reason = joint(s);
+		tsr_join_rows(s, x.var, y.var, s->cstrs.at[reason]);
 	}
 	tsr_solve(s);
-}
-
-/* ---- afterwards ---------------------------------------------------------------------------------------------------------------- */
-
-typedef struct verdict {
-	tsr_store *s;
-	uint32_t n;
-	const tsr_region *const *friends;
-	tsr_map given;                   /* classes of rows (odd keys) and dimensions that every application was given alike */
-} verdict;
-
-/* Emitted within one of the regions that all applications have in common. */
-static bool common(const verdict *v, uint32_t id)
-{
-	uint32_t cstr = tsr_cstr_root(v->s, v->s->cstrs.at[id])->id;
-	for (uint32_t i = 0; i < v->n; i++)
-		if (cstr >= v->friends[i]->from.cstrs && cstr < v->friends[i]->to.cstrs)
-			return true;
-	return false;
-}
-
-static bool row_given(const verdict *v, uint32_t root) { return tsr_map_find(&v->given, 2 * (uint64_t)root + 1) != NULL; }
-static bool dim_given(const verdict *v, uint32_t root) { return tsr_map_find(&v->given, 2 * (uint64_t)root) != NULL; }
-
-static void note_given(verdict *v, const tsr_shape *shape)
-{
-	for (uint32_t k = 0; k < TSR_KINDS; k++) {
-		tsr_row r = shape->row[k];
-		bool poison = false;
-		if (tsr_row_open(r))
-			tsr_map_put(&v->given, 2 * (uint64_t)tsr_forest_find(v->s->row_forest, r.var) + 1);
-		r = tsr_row_find(v->s, r, &poison);      /* and the axes that it has got since */
-		for (uint32_t i = 0; i < tsr_row_flanks(r); i++)
-			if (tsr_row_axis(r, i).kind == TSR_DIM_VAR)
-				tsr_map_put(&v->given, 2 * (uint64_t)tsr_forest_find(v->s->dim_forest, tsr_row_axis(r, i).var));
-	}
-}
-
-/* A parameter's row that nothing but a candidate kept from being an error, of no axes: another application might have had none. */
-static bool excused(tsr_store *s, const tsr_row_var *r)
-{
-	bool poison = false;
-	return r->in_param && !r->from_template && !(r->input && !r->in_spec) && r->cause == TSR_NO_ID && r->has_bound
-		&& tsr_row_flanks(tsr_row_find(s, r->value, &poison)) == 0;
-}
-
-static bool row_alone(const verdict *v, uint32_t root)
-{
-	const tsr_row_var *r = &v->s->rows.at[root];
-	return row_given(v, root) || ((r->cause == TSR_NO_ID || common(v, r->cause)) && !excused(v->s, r));
-}
-
-static bool dim_alone(const verdict *v, uint32_t root)
-{
-	const tsr_dim_var *d = &v->s->dims.at[root];
-	return dim_given(v, root) || ((d->cause == TSR_NO_ID || common(v, d->cause)) && (!d->has_lower || common(v, d->lower_cause)));
-}
-
-/* Nothing was added to a linked row. */
-static bool vanished(tsr_store *s, tsr_row link)
-{
-	bool poison = false;
-	tsr_row r = tsr_row_find(s, link, &poison);
-	return !poison && !tsr_row_open(r) && tsr_row_flanks(r) == 0 && !s->rows.at[tsr_forest_find(s->row_forest, link.var)].in_leaf;
-}
-
-enum { OURS = 1, FROM_OUTSIDE = 2, AXES = 4 };
-
-/* What was proposed from outside to a row that may take it, or pass it on, must be nothing, and nothing else proposed. */
-static bool proposals_alone(verdict *v, const tsr_row_list *links)
-{
-	tsr_store *s = v->s;
-	tsr_map said;
-	tsr_map_init(&said, s->arena);
-	for (uint32_t i = 0; i < links->n; i++)
-		tsr_map_put(&said, tsr_forest_find(s->row_forest, links->at[i].var))->value.i = OURS;
-	for (uint32_t i = 0; i < v->n; i++)
-		for (uint32_t r = v->friends[i]->from.rows; r < v->friends[i]->to.rows; r++)
-			if (!row_given(v, tsr_forest_find(s->row_forest, r)))
-				tsr_map_put(&said, tsr_forest_find(s->row_forest, r))->value.i = OURS;
-	for (uint32_t i = 0; i < s->proposals.n; i++) {
-		const tsr_proposal *p = &s->proposals.at[i];
-		uint32_t root = tsr_forest_find(s->row_forest, p->row);
-		tsr_map_entry *e = tsr_map_find(&said, root);
-		if (!e)
-			continue;
-		e->value.i |= (p->axes ? AXES : 0) | (common(v, p->by) ? 0 : FROM_OUTSIDE);
-		if ((e->value.i & FROM_OUTSIDE) && ((e->value.i & AXES) || s->rows.at[root].in_leaf))
-			return false;
-	}
-	return true;
-}
-
-bool tsr_regions_made(uint32_t n, const tsr_region *const *regions, const tsr_shape *shape)
-{
-	for (uint32_t k = 0; k < TSR_KINDS; k++)
-		for (uint32_t i = 0; i < n; i++)
-			if (tsr_row_open(shape->row[k]) && shape->row[k].var >= regions[i]->from.rows && shape->row[k].var < regions[i]->to.rows)
-				return true;
-	return false;
-}
-
-bool tsr_region_alone(tsr_store *s, uint32_t n, const tsr_region *const *regions, uint32_t ngiven, const tsr_shape *given,
-                      const tsr_row_list *links)
-{
-	verdict v = {.s = s, .n = n, .friends = regions};
-	tsr_map_init(&v.given, s->arena);
-	for (uint32_t i = 0; i < ngiven; i++)
-		note_given(&v, &given[i]);
-	for (uint32_t i = 0; i < links->n; i++)
-		if (!vanished(s, links->at[i]))
-			return false;
-	if (!proposals_alone(&v, links))
-		return false;
-	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t d = regions[i]->from.dims; d < regions[i]->to.dims; d++)
-			if (!dim_alone(&v, tsr_forest_find(s->dim_forest, d)))
-				return false;
-		for (uint32_t r = regions[i]->from.rows; r < regions[i]->to.rows; r++)
-			if (!row_alone(&v, tsr_forest_find(s->row_forest, r)))
-				return false;
-	}
-	return true;
 }

@@ -206,6 +206,27 @@ bool tsr_regions_made(uint32_t n, const tsr_region *const *regions, const tsr_sh
 bool tsr_region_alone(tsr_store *s, uint32_t n, const tsr_region *const *regions, uint32_t ngiven, const tsr_shape *given,
                       const tsr_row_list *links);
 
+/* ---- schemes of applications (instance.c) --------------------------------------------------------------------------- */
+
+typedef struct tsr_scheme tsr_scheme;
+/* For applications in s. What the application emits goes to the scheme's own store, up to the end; then false: it is none, because
+ * something failed, or is left to the run. */
+tsr_scheme *tsr_scheme_new(tsr_store *s);
+tsr_store *tsr_scheme_store(const tsr_scheme *k);
+/* An argument as long as this one; false where there can be none. A size that each application gives. */
+bool tsr_scheme_argument(tsr_scheme *k, const tsr_shape *actual, tsr_shape *out);
+tsr_dim tsr_scheme_size(tsr_scheme *k);
+/* Before the end: what every instance would find by closing. Seen from outside are these shapes and labels, and leaves. */
+void tsr_scheme_simplify(tsr_scheme *k, uint32_t nseen, const tsr_shape *seen, uint32_t nlabels, const tsr_label *labels);
+bool tsr_scheme_end(tsr_scheme *k);
+const tsr_region *tsr_scheme_region(const tsr_scheme *k);
+uint64_t tsr_scheme_steps(const tsr_scheme *k);
+/* It says of these arguments, as many as it has, what emission would find. */
+bool tsr_scheme_fits(const tsr_scheme *k, const tsr_shape *actual);
+tsr_region *tsr_scheme_instance(const tsr_scheme *k, const tsr_shape *actual, const tsr_why *why);
+/* An argument as the instance has it. */
+tsr_shape tsr_scheme_given(const tsr_scheme *k, const tsr_region *instance, uint32_t argument);
+
 /* What is open in the shape becomes poison: a mistake elsewhere keeps it from being known. */
 void tsr_store_poison(tsr_store *s, const tsr_shape *shape);
 

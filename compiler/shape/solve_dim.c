@@ -59,6 +59,8 @@ static bool concat_may_be_unit(tsr_store *s, const tsr_cstr *def)
 bool tsr_dim_strict(tsr_store *s, uint32_t root)
 {
 	const tsr_dim_var *v = &s->dims.at[root];
+	if (v->solid)
+		return true;
 	TSR_EACH(s, i, &v->defs) {
 		const tsr_cstr *def = tsr_cell_cstr(s, i);
 		if (def->kind == TSR_C_AFFINE || !concat_may_be_unit(s, def))

@@ -309,6 +309,7 @@ void tsr_join_dims(tsr_store *s, uint32_t a, uint32_t b, const tsr_cstr *cause)
 	v->in_param |= w->in_param;
 	v->in_term |= w->in_term;
 	v->of_total |= w->of_total;
+	v->solid |= w->solid;
 	v->discardable &= w->discardable;             /* what lasts on one side lasts */
 	tsr_wake(s, news ? &v->watchers : &w->watchers);
 	if (w->has_lower && v->has_lower) {

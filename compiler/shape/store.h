@@ -74,6 +74,7 @@ typedef struct tsr_dim_var {
 	bool in_term : 1;            /* occurs inside an affine or a concat term */
 	bool of_total : 1;           /* the elements of other axes together: waits for them when closing */
 	bool discardable : 1;
+	bool solid : 1;              /* of a scheme's argument: a size, not yet known which, and never the unit */
 	uint32_t leaf;               /* index into leaves, TSR_NO_ID */
 	tsr_list defs;               /* the AFFINE and CONCAT conditions that define it */
 	tsr_list watchers;
@@ -312,6 +313,11 @@ void tsr_fault_hidden(tsr_store *s, uint32_t leaf, uint32_t var, tsr_kind kind);
 /* A condition that the closed sizes decide, wrongly; left and right are what its sides come to. */
 void tsr_fault_condition(tsr_store *s, const tsr_condition *c, tsr_size left, tsr_size right);
 void tsr_fault_budget(tsr_store *s, tsr_cstr *c);
+
+/* ---- simplify.c --------------------------------------------------------------------------------------------------- */
+
+/* Of a store that is not closed: interiors that closing would make one are made one. */
+void tsr_store_simplify(tsr_store *s, uint32_t nseen, const tsr_shape *seen, uint32_t nlabels, const tsr_label *labels);
 
 /* ---- replay.c, chain.c ----------------------------------------------------------------------------------------------- */
 

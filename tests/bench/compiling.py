@@ -1,6 +1,8 @@
 """What compiling costs, and what the executable is: its size, its start, what it needs; the training of examples/digits.tsr against
 the same in NumPy."""
 import os, re, subprocess, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+import widths
 from common import HERE, ROOT, Missing, Worker, in_turns, least, seconds
 
 TRIVIAL_C = '#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n'
@@ -51,21 +53,40 @@ def hello(bench):
                     met=needed(exe) <= {"libc.so.6", "libm.so.6", "libomp.so.5"})
 
 
+def checked(bench, source, *flags):
+    """Solver steps, and seconds of shape inference."""
+    out = subprocess.run([bench.tsrc, "check", "--time", *flags, source], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    steps, laps = re.search(r"(\d+) solver steps", out.stderr), re.findall(r"(?:graph|shape) +([0-9.]+) ms", out.stderr)
+    if not steps or not laps:
+        raise Missing(f"{os.path.basename(source)} does not check")
+    return int(steps.group(1)), sum(map(float, laps)) / 1e3
+
+
 def steps(bench, blocks):
     """Solver steps for gpt.tsr with so many blocks, parameters, initial values and the optimiser included."""
     with open(os.path.join(HERE, "gpt.tsr")) as f:
         text = f.read().replace("let layers = 6", f"let layers = {blocks}").replace('"../../', f'"{ROOT}/')
     source = bench.written("blocks.tsr", text)
-    out = subprocess.run([bench.tsrc, "check", "--time", source], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    m = re.search(r"(\d+) solver steps", out.stderr)
-    if not m:
-        raise Missing("gpt.tsr does not check")
-    return int(m.group(1))
+    return checked(bench, source)[0]
+
+
+def further(bench, kind, *flags):
+    """Steps and seconds, elaboration included, that a further application takes at a width of its own, of 96; the arguments are taken off."""
+    def of(n, blocks):
+        source = bench.written("widths.tsr", widths.program(kind, n, blocks))
+        found = [checked(bench, source, *flags) for _ in range(bench.rounds)]
+        return found[0][0], min(x[1] for x in found)
+    with_them, without = [of(n, True) for n in (96, 8)], [of(n, False) for n in (96, 8)]
+    return [(with_them[0][i] - with_them[1][i] - without[0][i] + without[1][i]) / 88 for i in range(2)]
 
 
 def inference(bench):
     one, many = steps(bench, 1), steps(bench, 96)
     bench.table.row("solver steps, a transformer of 96 blocks", f"{many}", f"of 1 block {one}", many / one, 3, most=True)
+    for kind in widths.KINDS:
+        (n, t), (emitted, alone) = further(bench, kind), further(bench, kind, "--no-share")
+        bench.table.row(f"steps, {kind}", f"{n:.0f}", f"emitted {emitted:.0f}", n / emitted, 0.25, most=True)
+        bench.table.row("  elaborated and inferred, each of 96", f"{t * 1e6:.0f} us", f"emitted {alone * 1e6:.0f} us", t / alone)
 
 
 def digits(bench):

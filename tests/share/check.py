@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Applications that share what they emit (compiler/elab/share.c) decide as if each had been solved by itself.
 
-`tsrc check` with and without --no-share must print the same, for every program of the tests and examples, for programs in
-which the guess behind the sharing is wrong, and for random ones: functions of many operations, applied in chains, to
-themselves, side by side, with something from outside bearing on one application only.  And sharing must pay: a transformer of
-96 blocks takes at most three times the solver steps of one block.
+`tsrc check`, and the index maps of every record, with and without --no-share must be the same, for every program of the tests and
+examples, for programs in which the guess behind the sharing is wrong, and for random ones: functions of many operations, applied in
+chains, to themselves, side by side, with something from outside bearing on one application only; functions with a configuration,
+applied at many widths and ranks.  And sharing must pay: a transformer of 96 blocks takes at most three times the solver steps of one
+block, and a further application of a block at a width of its own a quarter of what it takes to emit it.
 
     check.py BUILD [PROGRAMS [SEED]]
 """
@@ -17,6 +18,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
 import tally  # noqa: E402
+import widths as at_widths  # noqa: E402
 from tally import check  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -30,14 +32,17 @@ def tsrc(*args):
 
 
 def cost(path, *flags):
-    """Solver steps, and applications solved, copied, shared; None where the program has a mistake."""
+    """Solver steps, and applications solved, copied, shared, instances of schemes; None where the program has a mistake."""
     _, _, err = tsrc("check", "--time", *flags, path)
-    m = re.search(r"(\d+) solver steps; applications: (\d+) solved, (\d+) copied, (\d+) shared", err)
+    m = re.search(r"(\d+) solver steps; applications: (\d+) solved, (\d+) copied, (\d+) shared, (\d+) instances", err)
     return tuple(map(int, m.groups())) if m else None
 
 
-def same(path, what):
+def same(path, what, maps=True):
+    """What is said of the program, and the index maps of every record: the sizes of all that is in it."""
     check(tsrc("check", path) == tsrc("check", "--no-share", path), f"{what}: sharing makes a difference")
+    if maps:
+        check(tsrc("--dump=proj", path) == tsrc("--dump=proj", "--no-share", path), f"{what}: sharing makes a difference to index maps")
 
 
 # ---- programs that are there ------------------------------------------------------------------------------------------
@@ -48,7 +53,7 @@ PLACES = ("examples", "tests/run", "tests/run/documents", "tests/error", "tests/
 def existing():
     for place in PLACES:
         for path in sorted(glob.glob(os.path.join(ROOT, place, "*.tsr"))):
-            same(os.path.relpath(path, ROOT), os.path.relpath(path, ROOT))
+            same(os.path.relpath(path, ROOT), os.path.relpath(path, ROOT), maps=place in ("examples", "tests/run", "tests/bench"))
 
 
 # ---- programs in which the guess is wrong -------------------------------------------------------------------------------
@@ -181,6 +186,100 @@ def random_programs(folder):
     check(COUNT < 20 or sharing * 10 >= COUNT, "too few of the random programs share anything")
 
 
+# ---- the same functions at other shapes ------------------------------------------------------------------------------------------
+
+
+def scheme_line(r, k, values, inner):
+    """One operation of a body: `x` has shape ... | a row that ends in the width `n`, `m` is configuration."""
+    v, w = r.choice(values[-3:]), r.choice(values)
+    size = r.choice(["n", "n", "n", "m", "2 * m", "5"])
+    return r.choice([
+        f"relu ({{ w{k}; o = [{size}] }} * {v} + {{ b{k} }})", f"relu ({{ w{k} }} * {v} + {{ b{k}; o = [{size}] }})",
+        f"{{ w{k}; o = [n] }} * relu ({{ u{k}; o = [{size}] }} * {v})", f"{v} + {w}", f"{v} *. {w}", f"{v} *. {{ g{k} }}",
+        f"{v} + {{ s{k} = 0. }}", f"layer_norm () {v}", f"softmax ~over:\"... | ... c\" {v}".replace("... c", "c"), f"tanh {v}",
+        f"{v} +* {w} \"... | i; ... | i => ... | i\"", f"{v} +* {w} \"... | i; ... | j => ... | i, j\" ++ \"... | i, j => ... | i\"",
+        f"({v} ++ \"... | c => c | ...\") ++ \"c | ... => ... | c\"" if r.random() < 0.3 else f"{v} *. 0.5",
+        f"({v}, {w}) ++^ \"... | a; ... | b => ... | a^b\" ++ \"... | a^b => ... | a\"" if r.random() < 0.4 else f"exp {v}",
+        f"{v} +* {{ k{k}; o = [3] }} \"... | o =+ q; | q => ... | o\"", f"{v} +* {{ k{k} }} \"... | o =+ q; | q => ... | o\" [q]",
+        f"where ({v} > 0.) {w} {v}", f"({v} ++ \"... | ..d.. => ... | 0\") + {w}", f"({v} ++ \"..b.. | ... => 0\") *. {w}",
+        f"({v} ++ \"... | 0 => ... | 0\") + {w}", f"({v} ++ \"a | b => b | a\") ++ \"b | a => a | b\"" if r.random() < 0.3 else f"{v} * 1.",
+        f"outer + {v}" if r.random() < 0.3 else f"{w} + 1.", f"{{ t{k} }} + {v}", f"inner ~n ~m {v}" if inner else f"sqrt {v}",
+        f"(inner ~n ~m {v}) + {w}" if inner else f"{v} + 0.5", f"{v} * {{ r{k} }}" if r.random() < 0.2 else f"{v} -. {w}".replace("-.", "-"),
+    ])
+
+
+def scheme_function(r, name, inner):
+    values, lines = ["x"], []
+    for k in range(r.randint(2, 6)):
+        e = scheme_line(r, k, values, inner)
+        lines.append(f"  let v{k} = {e} in")
+        if " [q]" in e:
+            lines.append(r.choice(["  set_dim q 3;", "  set_dim q m;", ""]))
+        values.append(f"v{k}")
+    if r.random() < 0.15:
+        lines.append(f"  let v9 = if m > {r.randint(4, 9)} then {values[-1]} + {{ extra }} else {values[-1]} in")
+        values.append("v9")
+    last = r.choice([values[-1], f"x + {values[-1]}", f"{{ w_out; o = [n] }} * {values[-1]}"])
+    return f"let%op {name} ~n ~m () =\n  fun x ->\n" + "\n".join(lines) + f"\n  {last}\n"
+
+
+def scheme_start(r, i, width, plain):
+    numbers = "; ".join(f"{k + 1}." for k in range(width))
+    if plain:
+        return r.choice([f"[ {numbers} ]", f"{{ seed{i}; o = [{width}] }}", f"relu {{ seed{i}; o = [{width}]; i = [] }}", f"tanh [ {numbers} ]"])
+    return r.choice([
+        f"[ {numbers} ]", f"[ {numbers} ]", f"([ [ {numbers} ]; [ {numbers} ] ] ++ \"a, b => a | b\")", f"[ [ {numbers} ]; [ {numbers} ] ]",
+        f"{{ seed{i}; o = [{width}] }}", f"relu {{ seed{i}; o = [{width}] }}", f"(relu [ {numbers} ] + {{ seed{i} }})",
+        f"({{ mix{i}; o = [{width}] }} * [ {numbers} ])", f"{{ seed{i}; o = [{width}]; i = [] }}",
+        f"({{ seed{i}; o = [1] }} + [ {numbers} ])" if r.random() < 0.2 else f"[ {numbers} ]",
+    ])
+
+
+def scheme_program(r):
+    """Functions applied to arguments of many widths, side by side and in chains, and used once more from outside."""
+    text = "open Nn\nlet%op outer = { outer }\n" if r.random() < 0.05 else "open Nn\nlet%op outer = 2.\n"
+    small = r.random() < 0.5
+    if small:
+        text += scheme_function(r, "inner0", False) + "let%op inner ~n ~m x = inner0 ~n ~m () x\n"
+    text += scheme_function(r, "block", small)
+    count = r.randint(3, 7)
+    kind, previous = r.choice(["side", "side", "side", "chain", "one"]), None
+    plain, errors = r.random() < 0.7, r.random() < 0.4
+    if kind == "one":
+        text += "let one = block ~n:4 ~m:3 ()\n"
+    for i in range(count):
+        width = r.choice([3, 4, 5, 6, 7, 8, 9])
+        m = r.choice([3, 3, 4, 5, 6, width]) if errors else r.choice([3, width])
+        x = previous if kind == "chain" and previous and r.random() < 0.8 else scheme_start(r, i, width, plain)
+        n = width if not errors or r.random() < 0.9 else r.choice([3, 4])
+        f = "one" if kind == "one" else f"block ~n:{n} ~m:{m} ()"
+        text += f"let%op y{i} = {f} ({x})\n"
+        previous = f"y{i}"
+        if errors and r.random() < 0.1:
+            text += f"let%op z{i} = " + r.choice([f"y{i} + [1.; 2.; 3.]", f"y{i} ++ \"... | p, q => q\"", f"{{ out{i}; o = [2] }} * y{i}",
+                                                   f"y{i} ++ \"a | b => b\"", f"y{i} + [ [1.]; [2.] ]"]) + "\n"
+    text += r.choice(["", "", f"let%cd step = y0.grad =: 1; y0.backprop; List.iter (fun p -> p =- 0.1 *. p.grad) (params y0)\n"])
+    return text
+
+
+def random_schemes(folder):
+    r = random.Random(SEED)
+    good = instances = 0
+    for i in range(2 * COUNT):
+        path = os.path.join(folder, f"scheme{i}.tsr")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(scheme_program(r))
+        before = tally.failed
+        same(path, f"random program {i} with schemes, of seed {SEED}")
+        if tally.failed > before:
+            print(open(path, encoding="utf-8").read())
+        c = cost(path)
+        good += c is not None
+        instances += c is not None and c[4] > 0
+    print(f"{2 * COUNT} random programs, {good} without a mistake, {instances} of them with instances of schemes")
+    check(COUNT < 20 or instances * 8 >= 2 * COUNT, "too few of the random programs have instances of schemes")
+
+
 # ---- what it is for ---------------------------------------------------------------------------------------------------------
 
 
@@ -204,12 +303,36 @@ def transformers(folder):
     same(many, "the transformer")
 
 
+def widths(folder):
+    """What a further application costs that has a width of its own: the arguments alone are taken off."""
+    def steps(kind, n, blocks, *flags):
+        path = os.path.join(folder, "widths.tsr")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(at_widths.program(kind, n, blocks))
+        return cost(path, *flags)
+
+    for kind in at_widths.KINDS:
+        each, instances = [], 0
+        for flags in ((), ("--no-share",)):
+            more, less = steps(kind, 96, True, *flags), steps(kind, 8, True, *flags)
+            without = steps(kind, 96, False, *flags)[0] - steps(kind, 8, False, *flags)[0]
+            each.append((more[0] - less[0] - without) / 88)
+            instances = max(instances, more[4])
+        print(f"{kind}: {each[0]:.0f} solver steps for each further application, {each[1]:.0f} where it is emitted; {instances} instances")
+        check(each[0] * 4 <= each[1], f"{kind}: a further application costs {each[0]:.0f} steps, and emitting it {each[1]:.0f}")
+        check(instances >= 90, f"{kind}: the applications are instances of schemes")
+        steps(kind, 12, True)
+        same(os.path.join(folder, "widths.tsr"), kind)
+
+
 def main():
     existing()
     with tempfile.TemporaryDirectory() as folder:
         wrong_guesses(folder)
         random_programs(folder)
+        random_schemes(folder)
         transformers(folder)
+        widths(folder)
     tally.end()
 
 

@@ -9,7 +9,7 @@ static unsigned cases;
 static tsr_graph *graph_of(tsr_compiler *tc, const char *path)
 {
 	tc->stdlib_dir = "stdlib";
-	tsr_graph *g = tsr_elaborate(tc, path, false);
+	tsr_graph *g = tsr_elaborate(tc, path, TSR_SHARE_NONE);
 	tsr_graph_close(g);
 	return g;
 }

@@ -224,7 +224,7 @@ static void source_program(const char *path, uint32_t *done)
 {
 	tsr_compiler *tc = tsr_compiler_new();
 	tc->stdlib_dir = "stdlib";
-	tsr_graph *g = tsr_elaborate(tc, path, false);
+	tsr_graph *g = tsr_elaborate(tc, path, TSR_SHARE_NONE);
 	if (!tc->nerrors)
 		tsr_graph_close(g);
 	const tsr_host *host = tc->nerrors ? NULL : tsr_host_lower(g);
