@@ -54,6 +54,8 @@ LLVMValueRef tsr_kit_at(tsr_kit *k, LLVMValueRef p, LLVMValueRef n);
 /* Element-aligned loads and stores; `mask` NULL: all lanes. Lanes masked off read as zero. */
 LLVMValueRef tsr_kit_load(tsr_kit *k, LLVMTypeRef type, LLVMValueRef p, LLVMValueRef mask);
 void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef mask);
+/* What lies there is read or written soon. */
+void tsr_kit_fetch(tsr_kit *k, LLVMValueRef p, bool written);
 /* Lane i is on iff first + i < limit. */
 LLVMValueRef tsr_kit_mask(tsr_kit *k, LLVMValueRef limit, uint32_t first);
 LLVMValueRef tsr_kit_splat(tsr_kit *k, LLVMValueRef scalar);
@@ -138,6 +140,7 @@ void tsr_tile_fetch(const tsr_tile_end *t);
 /* Stores the sums and returns from the function. */
 void tsr_tile_store(const tsr_tile_end *t, LLVMValueRef add, LLVMValueRef *acc);
 /* The same of what the tail makes of the sums. */
+void tsr_tail_fetch(const tsr_tile_end *t);
 void tsr_tail_store(const tsr_tile_end *t, LLVMValueRef *sum);
 /* For the name of a tile's function. */
 void tsr_form_name(const tsr_c_form *f, char *out, size_t size);

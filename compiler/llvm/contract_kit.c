@@ -63,6 +63,12 @@ LLVMValueRef tsr_kit_load(tsr_kit *k, LLVMTypeRef type, LLVMValueRef p, LLVMValu
 	return v;
 }
 
+void tsr_kit_fetch(tsr_kit *k, LLVMValueRef p, bool written)
+{
+	LLVMValueRef args[4] = { p, LLVMConstInt(k->i32, written, false), LLVMConstInt(k->i32, 3, false), LLVMConstInt(k->i32, 1, false) };
+	tsr_kit_intrinsic(k, "llvm.prefetch", &k->ptr, 1, args, 4);
+}
+
 void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef mask)
 {
 	if (mask) {

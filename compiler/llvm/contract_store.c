@@ -102,11 +102,9 @@ void tsr_tile_fetch(const tsr_tile_end *t)
 	first.form.whole = true;
 	read_ends(&first, &e);
 	for (uint32_t r = 0; r < t->rows; r++)
-		for (uint32_t v = 0; v < t->vecs; v++) {
-			LLVMValueRef args[4] = { part_of(t, &e, r, v, 0), LLVMConstInt(k->i32, 1, false),
-									 LLVMConstInt(k->i32, 3, false), LLVMConstInt(k->i32, 1, false) };
-			tsr_kit_intrinsic(k, "llvm.prefetch", &k->ptr, 1, args, 4);
-		}
+		for (uint32_t v = 0; v < t->vecs; v++)
+			tsr_kit_fetch(k, part_of(t, &e, r, v, 0), true);
+	tsr_tail_fetch(t);
 }
 
 void tsr_tile_store(const tsr_tile_end *t, LLVMValueRef add, LLVMValueRef *acc)

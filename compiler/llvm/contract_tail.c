@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WRITTEN_OUT = 400 };          /* nodes that a tile may hold */
+enum { WRITTEN_OUT = 400, MOST_OPERANDS = 64, MOST_STORES = 8 };         /* nodes that a tile may hold */
 
 /* ---- operands --------------------------------------------------------------------------------------------------------- */
 
@@ -153,6 +153,7 @@ void tsr_tail_plan_make(tsr_engine *g)
 		t->like_c &= lies_like_c(g, &t->at[i]);
 	int64_t depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
 	t->whole = depth >= 0 && depth <= g->s->kc;
+	t->like_c &= t->n <= MOST_OPERANDS && tail->stores.n <= MOST_STORES;
 	t->number = number_of(t);
 	g->tail = t;
 }
@@ -213,15 +214,11 @@ static LLVMValueRef load(const place *x, uint32_t i)
 	tsr_kit *k = x->k;
 	tsr_emit *e = x->t->e;
 	const tsr_tail_operand *o = &x->t->at[i];
-	LLVMTypeRef type = tsr_emit_lanes(tsr_emit_memory_type(e, o->prec), k->lanes);
 	if (!o->along) {
 		LLVMValueRef one = tsr_emit_load(e, o->prec, x->at[i]);
 		return tsr_emit_splat(e, one, tsr_emit_lanes(LLVMTypeOf(one), k->lanes));
 	}
-	if (!x->mask)
-		return tsr_emit_load_lanes(e, o->prec, x->at[i], k->lanes);
-	LLVMValueRef args[4] = { x->at[i], LLVMConstInt(k->i32, tsr_prec_bytes(o->prec), false), x->mask, LLVMConstNull(type) };
-	return tsr_emit_from_memory(e, o->prec, tsr_kit_intrinsic(k, "llvm.masked.load", (LLVMTypeRef[]){ type, k->ptr }, 2, args, 4));
+	return x->mask ? tsr_emit_load_masked(e, o->prec, x->at[i], x->mask) : tsr_emit_load_lanes(e, o->prec, x->at[i], k->lanes);
 }
 
 static LLVMValueRef leaf(const tsr_emit_leaves *leaves, const tsr_expr *x)
@@ -245,14 +242,37 @@ static LLVMValueRef leaf(const tsr_emit_leaves *leaves, const tsr_expr *x)
 
 static void store(const place *x, tsr_prec p, LLVMValueRef value, LLVMValueRef at)
 {
-	tsr_kit *k = x->k;
-	if (!x->mask) {
+	if (x->mask)
+		tsr_emit_store_masked(x->t->e, p, value, at, x->mask);
+	else
 		tsr_emit_store_lanes(x->t->e, p, value, at);
-		return;
+}
+
+/* Where each operand's elements for this vector of the tile are. */
+static void places(const tsr_tile_end *z, LLVMValueRef row, uint32_t v, LLVMValueRef *at)
+{
+	tsr_kit *k = z->k;
+	const tsr_tail_plan *t = z->tail;
+	for (uint32_t i = 0; i < t->n; i++) {
+		const tsr_tail_operand *o = &t->at[i];
+		LLVMValueRef known = LLVMIsAConstantInt(o->row) ? tsr_kit_int(k, LLVMConstIntGetSExtValue(o->row)) : LLVMGetParam(k->fn, z->param + 2 + 2 * i);
+		at[i] = tsr_emit_offset(t->e, o->prec, LLVMGetParam(k->fn, z->param + 1 + 2 * i), tsr_kit_mul(k, row, known));
+		at[i] = o->along ? tsr_emit_offset(t->e, o->prec, at[i], tsr_kit_int(k, v * k->lanes)) : at[i];
 	}
-	value = tsr_emit_to_memory(x->t->e, p, value);
-	LLVMValueRef args[4] = { value, at, LLVMConstInt(k->i32, tsr_prec_bytes(p), false), x->mask };
-	tsr_kit_intrinsic(k, "llvm.masked.store", (LLVMTypeRef[]){ LLVMTypeOf(value), k->ptr }, 2, args, 4);
+}
+
+/* What differs from row to row is far apart. */
+void tsr_tail_fetch(const tsr_tile_end *z)
+{
+	tsr_kit *k = z->k;
+	LLVMValueRef at[MOST_OPERANDS];
+	for (uint32_t r = 0; z->tail && r < z->rows; r++)
+		for (uint32_t v = 0; v < z->vecs; v++) {
+			places(z, tsr_kit_int(k, r), v, at);
+			for (uint32_t i = 0; i < z->tail->n; i++)
+				if (z->tail->at[i].along && !(LLVMIsAConstantInt(z->tail->at[i].row) && LLVMConstIntGetSExtValue(z->tail->at[i].row) == 0))
+					tsr_kit_fetch(k, at[i], !z->tail->at[i].value);
+		}
 }
 
 /* One vector of the tile: every store of the tail. */
@@ -261,16 +281,9 @@ static void vector(const tsr_tile_end *z, LLVMValueRef row, uint32_t v, LLVMValu
 	tsr_kit *k = z->k;
 	const tsr_tail_plan *t = z->tail;
 	tsr_emit *e = t->e;
-	LLVMValueRef at[64], value[8];
-	if (t->n > 64 || t->tail->stores.n > 8)
-		tsr_bug("a tail of %u operands", t->n);
-	LLVMValueRef lane = tsr_kit_int(k, v * k->lanes), c = tsr_kit_at(k, tsr_kit_at(k, z->c, tsr_kit_mul(k, row, z->row)), lane);
-	for (uint32_t i = 0; i < t->n; i++) {
-		const tsr_tail_operand *o = &t->at[i];
-		LLVMValueRef known = LLVMIsAConstantInt(o->row) ? tsr_kit_int(k, LLVMConstIntGetSExtValue(o->row)) : LLVMGetParam(k->fn, z->param + 2 + 2 * i);
-		at[i] = tsr_emit_offset(e, o->prec, LLVMGetParam(k->fn, z->param + 1 + 2 * i), tsr_kit_mul(k, row, known));
-		at[i] = o->along ? tsr_emit_offset(e, o->prec, at[i], lane) : at[i];
-	}
+	LLVMValueRef at[MOST_OPERANDS], value[MOST_STORES];
+	LLVMValueRef c = tsr_kit_at(k, tsr_kit_at(k, z->c, tsr_kit_mul(k, row, z->row)), tsr_kit_int(k, v * k->lanes));
+	places(z, row, v, at);
 	place x = { { leaf }, k, t, sum, z->mask[v], at };
 	const tsr_emit_leaves *outer = e->leaves;
 	e->leaves = &x.leaves;
