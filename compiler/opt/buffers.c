@@ -16,8 +16,8 @@
  * caller wants it.  Parameters, state, files, literals and what the program level sees keep memory of
  * their own.
  *
- * A result never takes the place of an operand that dies in the same kernel: both would be parameters,
- * and the promise would be broken. */
+ * A result never takes the place of an operand that dies in the same kernel: both would be parameters, and the promise would be
+ * broken. Where that is possible the two have become one buffer before (inplace.c). */
 #include "pass.h"
 
 enum { ALIGN = 64, SHIFTED = 1 << 12, SHIFT = 3 * ALIGN };

@@ -36,6 +36,9 @@ bool tsr_nest_covers(const tsr_loops *l, const tsr_nest *n, const tsr_stmt *stor
  * none of which tiles would compute; `out` is that nest. */
 bool tsr_nest_columns(const tsr_loops *l, const tsr_stmts *body, tsr_nest *out);
 
+/* Buffer b becomes to[b] wherever the statement names it, its contractions included. */
+void tsr_stmt_rename(tsr_pass *p, tsr_stmt *s, const tsr_buffer_id *to);
+
 /* The engine would run this nest. */
 bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest);
 
