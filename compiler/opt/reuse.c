@@ -8,9 +8,9 @@
  * accesses to X and Y inside it.
  *
  * So less memory is alive, less travels, and what a strip keeps is smaller.  X and Y become one buffer for all passes, since a kernel
- * is told that its buffers do not alias.  X is a contraction's result, or what has taken its place: other values stay apart, so that
- * remat.c, to which a buffer is one value, can compute one of them from the other.  Requires rows, which shrinks what lives in one
- * kernel. */
+ * is told that its buffers do not alias.  Twice: before strips are formed only a contraction's result is given up, or what has taken its
+ * place; of the rest it is not yet known where it will lie.  In the end any value is, which remat.c then takes for one that is not computed
+ * again.  Requires rows, which shrinks what lives in one kernel. */
 #include "pass.h"
 
 typedef struct reuse {
@@ -21,7 +21,8 @@ typedef struct reuse {
 	const bool *exposed;
 	uint32_t *units;             /* per buffer: how many units touch it */
 	uint32_t *first, *last;      /* of this one, the first and last statement that does */
-	tsr_buffer_id x, y;
+	tsr_buffer_id x, y, *to;
+	bool any;                    /* X may be any value, not a product only */
 } reuse;
 
 static bool touches(const reuse *r, const tsr_stmt *s, tsr_buffer_id b)
@@ -88,7 +89,7 @@ static bool may(const reuse *r, const tsr_stmts *body)
 static bool passing(const reuse *r, tsr_buffer_id b)
 {
 	const tsr_buffer *x = r->p->l->buffers.at[b];
-	return !tsr_buffer_kept(x) && !x->returned && !x->row && !r->exposed[b] && r->units[b] == 1 && x->rank > 0;
+	return !tsr_buffer_kept(x) && !x->returned && !x->row && x->home != TSR_HOME_THREAD && !r->exposed[b] && r->units[b] == 1 && x->rank > 0;
 }
 
 static bool same_form(const tsr_buffer *x, const tsr_buffer *y)
@@ -117,56 +118,24 @@ static bool found(reuse *r, uint32_t at)
 	for (uint32_t i = 0; i < u->v.n; i++)
 		for (uint32_t j = 0; j < u->v.n; j++) {
 			r->x = u->v.at[i].buffer, r->y = u->v.at[j].buffer;
-			if (r->x != r->y && r->last[r->x] == at && r->first[r->x] < at && product(r, r->first[r->x]) && r->first[r->y] == at && passing(r, r->x) && passing(r, r->y)
+			if (r->x != r->y && r->last[r->x] == at && r->first[r->x] < at && (r->any || product(r, r->first[r->x])) && r->first[r->y] == at && passing(r, r->x) && passing(r, r->y)
 				&& same_form(r->p->l->buffers.at[r->x], r->p->l->buffers.at[r->y]) && may(r, &one))
 				return true;
 		}
 	return false;
 }
 
-/* ---- renaming --------------------------------------------------------------------------------------------------------------- */
-
-static tsr_expr *load_renamed(void *user, tsr_expr *e)
-{
-	const reuse *r = user;
-	if (e->kind == TSR_EXPR_LOAD && e->load.buffer == r->y)
-		e->load.buffer = r->x;
-	return e;
-}
-
-static void rename_in(reuse *r, tsr_stmts *body)
-{
-	for (uint32_t i = 0; i < body->n; i++) {
-		tsr_stmt *s = body->at[i];
-		tsr_contraction *k = s->kind == TSR_STMT_FOR ? s->loop.contraction : NULL;
-		if (k) {
-			k->a_value = tsr_expr_rewrite(k->a_value, load_renamed, r);
-			k->b_value = tsr_expr_rewrite(k->b_value, load_renamed, r);
-			tsr_buffer_id *of[] = { &k->a, &k->b, &k->c };
-			for (int o = 0; o < 3; o++)
-				if (*of[o] == r->y)
-					*of[o] = r->x;
-		}
-		if (s->kind == TSR_STMT_FOR)
-			rename_in(r, &s->loop.body);
-		else if (s->kind == TSR_STMT_IF)
-			rename_in(r, &s->cond.body);
-		else if (s->kind == TSR_STMT_KERNEL)
-			rename_in(r, &s->kernel.body);
-		else if ((s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE) && s->store.buffer == r->y)
-			s->store.buffer = r->x;
-	}
-}
+/* ---- doing it ----------------------------------------------------------------------------------------------------------- */
 
 static void take_place(reuse *r, uint32_t at)
 {
+	for (uint32_t b = 0; b < r->p->l->buffers.n; b++)
+		r->to[b] = b == r->y ? r->x : b;
 	for (uint32_t i = at; i <= r->last[r->y]; i++) {
 		tsr_use use = tsr_uses_of(&r->uses.at[i], r->y);
 		if (!use.loads && !tsr_use_writes(use))
 			continue;
-		tsr_stmts one = { &r->unit->body.at[i], 1, 1 };
-		tsr_stmt_rewrite(one.at[0], load_renamed, r);
-		rename_in(r, &one);
+		tsr_stmt_rename(r->p, r->unit->body.at[i], r->to);
 		tsr_body_uses_renew(&r->uses, i);
 	}
 	r->last[r->x] = r->last[r->y];
@@ -184,12 +153,13 @@ static void note_touches(reuse *r)
 			r->last[r->uses.at[i].v.at[j].buffer] = i;
 }
 
-void tsr_pass_reuse(tsr_pass *p)
+static void everywhere(tsr_pass *p, bool any)
 {
-	reuse r = { .p = p, .scratch = tsr_arena_new() };
+	reuse r = { .p = p, .any = any, .scratch = tsr_arena_new() };
 	uint32_t n = p->l->buffers.n + 1;
 	tsr_body_uses *uses = TSR_NEW_N(r.scratch, tsr_body_uses, p->l->units.n + 1);
 	r.units = TSR_NEW_N(r.scratch, uint32_t, n), r.first = TSR_NEW_N(r.scratch, uint32_t, n), r.last = TSR_NEW_N(r.scratch, uint32_t, n);
+	r.to = TSR_NEW_N(r.scratch, tsr_buffer_id, n);
 	r.exposed = tsr_exposed_of(p->l, r.scratch);
 	for (uint32_t u = 0; u < p->l->units.n; u++) {
 		bool *seen = TSR_NEW_N(r.scratch, bool, n);
@@ -211,3 +181,6 @@ void tsr_pass_reuse(tsr_pass *p)
 	}
 	tsr_arena_free(r.scratch);
 }
+
+void tsr_pass_reuse(tsr_pass *p) { everywhere(p, false); }
+void tsr_pass_inplace(tsr_pass *p) { everywhere(p, true); }

@@ -139,7 +139,7 @@ def main():
             again += one(tsrc, written(f"chain{n}", chain(random.Random(n))), ["-O2"], 1)
         check(again > o.programs / 3, f"only {again} of {o.programs} programs had something to be computed again")
         one(tsrc, os.path.join(ROOT, "examples/lenet.tsr"), ["-O2"], 1)
-        one(tsrc, os.path.join(ROOT, "tests/bench/gpt.tsr"), [], 0.8)
+        one(tsrc, os.path.join(ROOT, "tests/bench/gpt.tsr"), [], 0.87)          # 188 of 219 MB, which are 286 without results in place of operands
         sizes_are_read(tsrc, os.path.join(ROOT, "examples/lenet.tsr"))
     tally.end()
 
