@@ -91,13 +91,14 @@ def printed(tsrc, source, *options):
 
 def one(tsrc, source, levels, saves):
     """Whether anything was computed again."""
-    status, text, errors = tally.run(tsrc, "--dump=memory", source)
+    # under a limit that is never reached: products are not stored beside what they become, which could not be computed again
+    status, text, errors = tally.run(tsrc, "--memory-limit=1024GiB", "--dump=memory", source)
     if not check(status == 0, f"{source}: {errors[:1500]}"):
         return False
     most, least = laid_out(text), least_limit(tsrc, source)
     if least is None:
         return False
-    check(least <= most, f"{source}: {least} bytes needed with a limit, {most} without")
+    check(least <= most, f"{source}: {least} bytes needed with a limit, {most} with one that is not reached")
     check(least <= saves * most, f"{source}: no less than {least} of {most} bytes")
     for limit in sorted({least, (least + most) // 2, most}):
         status, text, errors = tally.run(tsrc, f"--memory-limit={limit}", "--dump=memory", source)
