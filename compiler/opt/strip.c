@@ -13,7 +13,8 @@
  * No two iterations of these loops meet: what one kernel of the group writes and another touches has, on some axis, the same loop
  * in all of them.  What only the group touches keeps the rows of one strip.
  *
- * It pays where the bytes that no longer travel cost more time than operands that each strip reads and packs again.  Sums over
+ * It pays where the bytes that no longer travel cost more time than operands that each strip reads again, and packs where they cannot be
+ * turned once before all strips (strip_turn.c).  Sums over
  * what is cut into strips are taken strip by strip; everything else keeps its bits.  Requires rows. */
 #include "strip.h"
 
@@ -334,7 +335,9 @@ static double cost(const tsr_strip *g)
 		const tsr_contraction *k = g->member[m].contraction;
 		if (!k || !k->schedule.mr)
 			continue;
-		sum += reading(g, k, k->a_value, k->schedule.pack_a) + reading(g, k, k->b_value, k->schedule.pack_b);
+		tsr_turned turned;
+		bool again = k->schedule.pack_b && !tsr_strip_turns(g, &g->member[m], &turned);
+		sum += reading(g, k, k->a_value, k->schedule.pack_a) + reading(g, k, k->b_value, again);
 		if (!outer_loop(g, &g->member[m], g->cut))
 			sum += 2 * (strips_of(g) - 1) * travel(g, (double)tsr_buffer_bytes(g->p->l->buffers.at[k->c]));
 	}
@@ -375,7 +378,7 @@ static double gain(tsr_strip *g)
 	double row = (double)(bytes + passed) / (double)shared_iterations(g, true), travels = (double)(3 * bytes + passed);
 	for (int64_t rows = MOST_ROWS; rows >= LEAST_ROWS && bytes > g->p->target->l2; rows /= 2) {
 		g->rows = even_rows(g->extent, rows);
-		double strip = row * (double)g->rows, left = strip <= (double)g->p->target->l2 ? 0 : EACH_THIRD_BYTE;
+		double strip = row * (double)g->rows, left = strip <= 1.125 * (double)g->p->target->l2 ? 0 : EACH_THIRD_BYTE;      /* rows, and numbers of rows */
 		bool divisible = g->p->options->threads == TSR_THREADS_NONE || shared_iterations(g, false) >= LEAST_SHARED || strips_apart(g);
 		double here = (EACH_BYTE - left) * travels - cost(g);
 		if (divisible && strip <= 4 * (double)g->p->target->l3 && here > most)

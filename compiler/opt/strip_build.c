@@ -1,7 +1,7 @@
 /* Makes one kernel of a group that runs in strips:
  *
  *     for the shared loops {
- *       clear what is summed over strips
+ *       clear what is summed over strips; turn what each would pack (strip_turn.c)
  *       for strips { each kernel, without the shared loops, its cut loop over the rows of a strip }
  *       the same for the rows that remain
  *     }
@@ -14,6 +14,7 @@ typedef struct strip_place {
 	tsr_strip *g;
 	uint32_t syms[64];           /* of the shared loops around all kernels, by tag; of the loop over strips at `cut` */
 	tsr_stmts *inner;            /* what they hold */
+	tsr_turned turned[TSR_STRIP_MEMBERS];        /* per member; no buffer: it is not */
 	int64_t first;               /* row of the strips' end, for what remains */
 	bool rest;
 } strip_place;
@@ -165,9 +166,31 @@ static void member_strip(const strip_place *x, const tsr_strip_member *m, int64_
 		store->store.acc = m->contraction->acc;
 	}
 	stores_within(x, &copy);
+	tsr_turned turned = x->turned[m - g->member];
 	for (uint32_t i = 0; i < copy.n; i++) {
+		if (turned.buffer)
+			tsr_strip_read_turned(g, &turned, copy.at[i]);
 		tsr_stmt_rewrite(copy.at[i], load_within, (void *)x);
 		tsr_push(g->p->arena, out, copy.at[i]);
+	}
+}
+
+/* The operands that are turned before the strips. */
+static void turn(strip_place *x)
+{
+	tsr_strip *g = x->g;
+	for (uint32_t m = 0; m < g->n; m++) {
+		const tsr_strip_member *k = &g->member[m];
+		tsr_turned t;
+		if (!tsr_strip_turns(g, k, &t))
+			continue;
+		tsr_placing at = placing(x, k);
+		uint32_t rank = g->p->l->buffers.at[t.from]->rank;
+		tsr_lin *index = TSR_NEW_N(g->p->arena, tsr_lin, rank + 1);
+		for (uint32_t axis = 0; axis < rank; axis++)
+			index[axis] = tsr_lin_place(g->p->arena, &k->contraction->b_index[axis], at.syms.n, at.syms.at, at.to.at);
+		tsr_strip_turn(g, &t, index, k->nest.loop[0], x->inner);
+		x->turned[m] = t;
 	}
 }
 
@@ -209,6 +232,7 @@ void tsr_strip_build(tsr_strip *g)
 	for (uint32_t m = 0; m < g->n; m++)
 		if (sums_over_strips(g, &g->member[m]))
 			tsr_pass_note(p, "%s: %s is summed over the strips", g->unit->name, p->l->buffers.at[g->member[m].contraction->c]->name);
+	turn(&x);
 	x.syms[g->cut] = g->unit->nsyms++;
 	tsr_stmts *strip = loop_in(&x, cut, strips, x.syms[g->cut], x.inner);
 	for (uint32_t m = 0; m < g->n; m++)
