@@ -90,10 +90,16 @@ bool tsr_places_within(const tsr_places *some, const tsr_places *all)
 	return true;
 }
 
-uint32_t tsr_round_of(const tsr_env *env)
+const tsr_instance *tsr_instance_of(const tsr_env *env)
 {
 	const tsr_frame *f = tsr_env_nearest_frame(env);
-	return f && f->instance ? f->instance->round : 0;
+	return f ? f->instance : NULL;
+}
+
+uint32_t tsr_round_of(const tsr_env *env)
+{
+	const tsr_instance *i = tsr_instance_of(env);
+	return i ? i->round : 0;
 }
 
 bool tsr_envs_like(tsr_elab *el, const tsr_env *env, const tsr_env *earlier, bool loose, tsr_likeness *c)
@@ -104,7 +110,9 @@ bool tsr_envs_like(tsr_elab *el, const tsr_env *env, const tsr_env *earlier, boo
 
 bool tsr_application_like(tsr_elab *el, const tsr_application *t, const tsr_env *env, bool loose, tsr_likeness *c)
 {
-	return t->round == tsr_round_of(env) && tsr_envs_like(el, env, t->env, loose, c);
+	uint32_t round = tsr_round_of(env);
+	bool later = loose && t->instance == tsr_instance_of(env) && t->round > 1 && round > 1;      /* all parameters are there */
+	return (t->round == round || later) && tsr_envs_like(el, env, t->env, loose, c);
 }
 
 tsr_application *tsr_application_same(tsr_elab *el, const tsr_body *all, const tsr_env *env, tsr_likeness *c)

@@ -37,7 +37,7 @@ static tsr_body *body_of(tsr_elab *el, const tsr_ast *body)
 static void begin(tsr_elab *el, const tsr_ast *body, const tsr_env *env, bool again)
 {
 	tsr_application *t = TSR_NEW(el->arena, tsr_application);
-	*t = (tsr_application){.body = body, .env = env, .round = tsr_round_of(env), .asked = &el->share->asked, .first = el->share->asked.n,
+	*t = (tsr_application){.body = body, .env = env, .round = tsr_round_of(env), .instance = tsr_instance_of(env), .asked = &el->share->asked, .first = el->share->asked.n,
 	                       .again = again, .first_tensor = el->g->tensors.n, .region = tsr_region_begin(el->g->store)};
 	tsr_map_init(&t->applied, el->arena);
 	tsr_push(el->arena, &el->share->open, t);

@@ -34,7 +34,8 @@ typedef TSR_VEC(const tsr_region *) tsr_regions;
 typedef struct tsr_application {
 	const tsr_ast *body;
 	const tsr_env *env;
-	uint32_t round;                  /* which application of its instance */
+	uint32_t round;                  /* which application of its instance, */
+	const tsr_instance *instance;    /* or NULL */
 	const tsr_asked_list *asked;     /* [first, last) of it */
 	uint32_t first, last;
 	uint32_t first_tensor;
@@ -119,6 +120,7 @@ tsr_application *tsr_application_same(tsr_elab *el, const tsr_body *all, const t
 bool tsr_applications_alike(tsr_elab *el, const tsr_application *t, const tsr_application *u);
 bool tsr_places_within(const tsr_places *some, const tsr_places *all);
 uint32_t tsr_round_of(const tsr_env *env);
+const tsr_instance *tsr_instance_of(const tsr_env *env);
 const tsr_region *tsr_region_of(const tsr_elab *el, tsr_tensor_id id);
 
 /* ---- schemes (generic.c) ----------------------------------------------------------------------------------------------------- */

@@ -280,6 +280,49 @@ def random_schemes(folder):
     check(COUNT < 20 or instances * 8 >= 2 * COUNT, "too few of the random programs have instances of schemes")
 
 
+# What an instance must not take for granted: the program around one application, `N` a literal of its width, `NN` one of two such rows.
+AROUND = {
+    "the result gets an axis from outside": ("let%op f x = relu (exp (tanh (relu x)))", """
+let%op x# = relu N
+let%op y# = f x#
+let%op z# = y# ++ "p, q => q"
+"""),
+    "an axis that is not known claims nothing in the end": ("let%op f x a = relu (exp (tanh (x + [1.; 2.; 3.]))) *. sum (relu a)", """
+let%op x# = { p# } ++ "a => a"
+let%op y# = f x# N
+let%op z# = x# + [1.; 2.; 3.; 4.]
+"""),
+    "of two operands one is a leaf in the end": ("let%op f a b = relu (tanh (exp (a + b)))", """
+let%op a# = relu { p# } + N
+let%op b# = tanh N
+let%op y# = f a# b#
+let%op z# = y# + NN
+"""),
+    "a part of the result is seen alone": ("let%op f x = let y = exp (relu x) in (tanh y, y)", """
+let%op x# = relu N
+let y# = f x#
+let%op z# = match y# with (_, y) -> y ++ "p, q => q"
+"""),
+    "a number decides what is made": ("let%op f ~k () = fun x -> relu (if k = 6 then { extra } * x else exp x) + { b; o = [k] }", """
+let%op x# = relu N
+let%op y# = f ~k:W () x#
+"""),
+}
+
+
+def around(folder):
+    for name, (function, text) in AROUND.items():
+        path = os.path.join(folder, re.sub(r"\W+", "-", name) + ".tsr")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("open Nn\n" + function + "\n")
+            for i in range(3, 9):
+                row = "[" + "; ".join(f"{k}." for k in range(i)) + "]"
+                f.write(text.replace("NN", f"[{row}; {row}]").replace("N", row).replace("W", str(i)).replace("#", str(i)))
+        same(path, name)
+        c = cost(path)
+        check(c and c[4] >= (3 if "decides" not in name else 0), f"{name}: {c and c[4]} instances of schemes")
+
+
 # ---- what it is for ---------------------------------------------------------------------------------------------------------
 
 
@@ -330,6 +373,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         wrong_guesses(folder)
         random_programs(folder)
+        around(folder)
         random_schemes(folder)
         transformers(folder)
         widths(folder)
