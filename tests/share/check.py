@@ -298,6 +298,12 @@ let%op b# = tanh N
 let%op y# = f a# b#
 let%op z# = y# + NN
 """),
+    "of two operands the other is a leaf in the end": ("let%op f a b = relu (tanh (exp (a + b)))", """
+let%op a# = tanh N
+let%op b# = relu { p# } + N
+let%op y# = f a# b#
+let%op z# = y# + NN
+"""),
     "a part of the result is seen alone": ("let%op f x = let y = exp (relu x) in (tanh y, y)", """
 let%op x# = relu N
 let y# = f x#
