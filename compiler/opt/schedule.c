@@ -7,7 +7,8 @@
  * B panel and an A block share L2, M so that A's block takes half of L2, N so that B's block takes three quarters of a share of L3. */
 #include "pass.h"
 
-enum { MOST_ROWS = 24, MOST_POINTERS = 12, MOST_VECS = 4, LATENCY = 4, DEPTH = 384, LONGEST = 2048, TABLE = 48 << 10 };
+enum { MOST_ROWS = 24, MOST_POINTERS = 12, MOST_VECS = 4, LATENCY = 4, DEPTH = 384, LONGEST = 2048, TABLE = 48 << 10,
+	   FEW_ROWS = 12, NEAR = 4 };
 
 typedef struct problem {
 	const tsr_target *t;
@@ -124,7 +125,8 @@ static void choose_packing(const problem *p, tsr_schedule *s)
 	s->cols = p->across != 0;
 	/* rows that lie apart leave B's blocks in the cache: reading it in place costs less than a copy that few rows use */
 	int64_t enough = (p->run && !page ? 48 : 8) * (int64_t)s->mr;
-	s->pack_b = p->must_b || (!s->cols && (large_b || page) && m >= enough);
+	/* rows a page apart fall into the same few lines of a cache, so that each tile would read them from memory again */
+	s->pack_b = p->must_b || (!s->cols && ((large_b && m >= enough) || (page && m >= (p->run ? enough : FEW_ROWS))));
 	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > 256;
 	s->rows = p->run != 0;
 	s->pack_a = p->must_a || (!s->rows && (large_a || strided) && n >= 8 * (int64_t)s->nr);
@@ -185,6 +187,8 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 		most_m = TABLE / 8 / (kc / p.run + 1);
 	s->mc = block_of(p.m, most_m, s->mr);
 	s->nc = block_of(p.n, target->l3 / 4 * 3 / (s->kc * p.bytes), s->nr);
+	if (s->pack_b && p.m > 0 && p.m <= MOST_ROWS * 2 && p.n > 0)         /* few rows: panels are used while they are near */
+		s->nc = block_of(p.n, NEAR * s->nr, s->nr);
 	if (s->cols)
 		s->nc = p.across * block_of(p.n < 0 ? -1 : p.n / p.across, TABLE / 8 / s->kc, 1);
 	s->reason = s->cols ? (s->pack_a ? "B's rows in place, pack A" : "B's rows in place") : s->rows ? (s->pack_b ? "A's rows in place, pack B" : "A's rows in place") : s->pack_a && s->pack_b ? "pack both" : s->pack_b ? "pack B" : s->pack_a ? "pack A" : "no packing";

@@ -13,6 +13,7 @@
 
 enum { MANY = 32, MOST_ROW_BYTES = 1 << 22, ALIGN = 64, OWN_COLUMNS = 1024 };
 #define TWO_THREADS 100e3            /* nanoseconds below which a second thread is not worth its start */
+#define ARITHMETIC 5                 /* so much sooner a second thread is worth its start where nothing waits for memory */
 #define EACH_NODE 0.1                /* of an expression, vectors and cached operands assumed */
 #define EACH_CALL 0.5                /* of a division, a root, an elementary function */
 #define GIGAHERTZ 3.0                /* with two multiply-adds of a vector in a cycle */
@@ -62,7 +63,7 @@ static void measure_for(const divide *d, tsr_team *team, const tsr_stmt *s, nest
 		double lanes = (double)d->p->target->vector_bytes / tsr_prec_bytes(d->p->l->buffers.at[k->c]->prec);
 		for (uint32_t i = 0; i < k->nloops; i++)
 			around->extents[around->n++] = k->loops[i].extent;
-		add_work(d, team, 1 / (2 * lanes * GIGAHERTZ), around);
+		add_work(d, team, ARITHMETIC / (2 * lanes * GIGAHERTZ), around);
 	} else if (before < TSR_MOST_LOOPS) {
 		around->extents[around->n++] = s->loop.extent;
 		measure(d, team, &s->loop.body, around);
@@ -220,7 +221,7 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 	if (parts[TSR_CLASS_BATCH])
 		parts[TSR_CLASS_BATCH] = batch->n ? iterations(batch->at[tsr_walks_longest(batch)].extent) : 1;
 	s->split = TSR_CLASS_M;
-	if (parts[TSR_CLASS_BATCH] >= MANY / 2)
+	if (parts[TSR_CLASS_BATCH] >= (s->pack_b ? MANY / 4 : MANY / 2))        /* rows would wait for each other in each position of the batch */
 		s->split = TSR_CLASS_BATCH;
 	else if (parts[TSR_CLASS_M] < MANY / 2 && parts[TSR_CLASS_N] > parts[TSR_CLASS_M])
 		s->split = TSR_CLASS_N;
