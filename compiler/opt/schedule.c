@@ -8,7 +8,7 @@
 #include "pass.h"
 
 enum { MOST_ROWS = 24, MOST_POINTERS = 12, MOST_VECS = 4, LATENCY = 4, DEPTH = 384, LONGEST = 2048, TABLE = 48 << 10,
-	   FEW_ROWS = 12, NEAR = 4 };
+	   FEW_ROWS = 12, NEAR = 4, SHORT_SUM = 64 };
 
 typedef struct problem {
 	const tsr_target *t;
@@ -183,6 +183,8 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	s->kc = kc;
 	s->must_a = p.must_a, s->must_b = p.must_b;
 	int64_t most_m = target->l2 / 2 / (s->kc * p.bytes);
+	if (p.k > 0 && p.k <= SHORT_SUM)             /* C is most of the traffic: rows of a block that lie near each other are written together */
+		most_m = target->l1 / 2 / (s->kc * p.bytes);
 	if (p.run && most_m > TABLE / 8 / (kc / p.run + 1))
 		most_m = TABLE / 8 / (kc / p.run + 1);
 	s->mc = block_of(p.m, most_m, s->mr);
