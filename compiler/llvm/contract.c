@@ -101,6 +101,8 @@ static void blocks(tsr_engine *g)
 		rows = stretch_of(g, m, s->mr);
 	if (splits(g, TSR_CLASS_N))
 		cols = stretch_of(g, n, s->cols ? (uint32_t)g->across.run : s->nr);
+	LLVMValueRef line = LLVMBuildAnd(k->b, LLVMBuildPtrToInt(k->b, g->base[TSR_SIDE_C], k->i64, ""), tsr_kit_int(k, TSR_LINE - 1), "");
+	g->around = g->form.stream ? LLVMBuildICmp(k->b, LLVMIntEQ, line, zero, "") : LLVMConstInt(k->i1, 0, false);
 	LLVMValueRef nc = tsr_kit_int(k, s->nc), kc = tsr_kit_int(k, s->kc), mc = tsr_kit_int(k, s->mc);
 	tsr_count jc = tsr_count_begin(k, cols.from, cols.to, nc);
 	bl.n = jc.i;
@@ -209,7 +211,7 @@ bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
 	const tsr_loops *l = e->loops;
 	if (!c || c->schedule.mr == 0)
 		return false;
-	tsr_engine g = { .e = e, .c = c, .s = &c->schedule, .split = loop->loop.split && e->team };
+	tsr_engine g = { .e = e, .c = c, .s = &c->schedule, .split = loop->loop.split && e->team, .stream = loop->loop.stream && !c->tail };
 	kit_make(&g.k, e, e->target, c, l->buffers.at[c->c]->prec);
 	tsr_contract_view view;
 	tsr_contract_view_make(l, c, &view);

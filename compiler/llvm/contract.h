@@ -79,11 +79,12 @@ tsr_stride tsr_kit_stride(LLVMValueRef v);
 
 /* How a tile's rows and columns lie in C.  `stretches`: into how many of C a vector of columns falls at most, where tables say which; 0: rows are
  * `row` apart and columns lie side by side. */
-enum { TSR_MOST_STRETCHES = 4 };
+enum { TSR_MOST_STRETCHES = 4, TSR_LINE = 64 };
 typedef struct tsr_c_form {
 	tsr_stride row;
 	uint32_t stretches;
 	bool whole;                  /* with tables: no vector is cut */
+	bool stream;                 /* all vectors are whole and fill lines where C begins at one, and then go around the caches */
 } tsr_c_form;
 
 /* What a tail reads and writes besides C: elements of a buffer, or a number (`buffer` none).  `value`: NULL of what is written.  Set by
@@ -112,17 +113,19 @@ typedef struct tsr_tile {
 	bool b_table;                /* b is a table of pointers to B's rows, which are read from b_shift on */
 	const tsr_tail_plan *tail;   /* or NULL */
 } tsr_tile;
-/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns): `add` false: C is overwritten. */
+/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around): `add` false: C is overwritten;
+ * `around`: around the caches. */
 enum { TSR_TILE_A, TSR_TILE_B, TSR_TILE_C, TSR_TILE_DEPTH, TSR_TILE_COLS, TSR_TILE_ADD, TSR_TILE_A_ROW, TSR_TILE_A_K,
-	   TSR_TILE_B_K, TSR_TILE_C_ROW, TSR_TILE_B_SHIFT, TSR_TILE_C_ROWS, TSR_TILE_C_COLUMNS, TSR_TILE_PARAMS };
+	   TSR_TILE_B_K, TSR_TILE_C_ROW, TSR_TILE_B_SHIFT, TSR_TILE_C_ROWS, TSR_TILE_C_COLUMNS, TSR_TILE_AROUND,
+	   TSR_TILE_PARAMS };
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *tile);
 
 /* A tile whose rows of A are read where they lie: see contract_rows.c. `run`: elements of a stretch; `capacity`: pointers from one
  * stretch's to the next one's.
- * void tile(table, b, c, list, cols, add, b_k, c_row, c_rows, c_columns): `table` is at the tile's first row. */
+ * void tile(table, b, c, list, cols, add, b_k, c_row, c_rows, c_columns, around): `table` is at the tile's first row. */
 typedef struct tsr_rows_tile { uint32_t rows, vecs; bool masked; int64_t run, capacity; tsr_stride b_k; tsr_c_form c; const tsr_tail_plan *tail; } tsr_rows_tile;
 enum { TSR_ROWS_TABLE, TSR_ROWS_B, TSR_ROWS_C, TSR_ROWS_LIST, TSR_ROWS_COLS, TSR_ROWS_ADD, TSR_ROWS_B_K, TSR_ROWS_C_ROW,
-	   TSR_ROWS_C_ROWS, TSR_ROWS_C_COLUMNS, TSR_ROWS_PARAMS };
+	   TSR_ROWS_C_ROWS, TSR_ROWS_C_COLUMNS, TSR_ROWS_AROUND, TSR_ROWS_PARAMS };
 LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *tile);
 
 /* A tile's place in C, inside its function: `row` without tables, `mask` of each vector likewise; its tail, whose parameters begin at
@@ -131,7 +134,7 @@ typedef struct tsr_tile_end {
 	tsr_kit *k;
 	uint32_t rows, vecs;
 	tsr_c_form form;
-	LLVMValueRef c, row, row_table, column_table, *mask;
+	LLVMValueRef c, row, row_table, column_table, *mask, around;
 	const tsr_tail_plan *tail;
 	uint32_t param;
 } tsr_tile_end;

@@ -17,6 +17,8 @@ typedef struct tsr_engine {
 	bool direct;                     /* tiles store into C themselves, in this form */
 	tsr_c_form form;
 	LLVMValueRef c_rows, c_columns;  /* its tables: for the rows of a block, for the columns of a tile */
+	bool stream;                     /* C should be written around the caches */
+	LLVMValueRef around;             /* and this batch's can be */
 	bool split;                      /* divided among threads, by the class that the schedule names */
 	uint32_t split_batch;            /* which loop of the batch */
 	tsr_tail_plan *tail;             /* NULL where there is none */

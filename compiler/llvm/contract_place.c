@@ -142,7 +142,7 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, con
 	const tsr_schedule *s = g->s;
 	LLVMValueRef arg[TSR_MOST_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols,
 										  [TSR_TILE_ADD] = p->add, [TSR_TILE_B_K] = p->b_k, [TSR_TILE_C_ROW] = p->c_row, [TSR_TILE_B_SHIFT] = p->b_shift,
-										  [TSR_TILE_C_ROWS] = p->c_rows, [TSR_TILE_C_COLUMNS] = p->c_columns };
+										  [TSR_TILE_C_ROWS] = p->c_rows, [TSR_TILE_C_COLUMNS] = p->c_columns, [TSR_TILE_AROUND] = g->around };
 	arg[TSR_TILE_A_ROW] = s->pack_a ? tsr_kit_int(k, 1) : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
 	arg[TSR_TILE_A_K] = s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
 	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->depth))
@@ -158,7 +158,7 @@ static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, co
 	tsr_kit *k = &g->k;
 	const tsr_rows *r = &g->pointed;
 	LLVMValueRef arg[TSR_MOST_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, r->table, &ir, 1, ""), p->b, p->c, tsr_rows_list(k, r, ir), z.cols,
-										  p->add, p->b_k, p->c_row, p->c_rows, p->c_columns };
+										  p->add, p->b_k, p->c_row, p->c_rows, p->c_columns, g->around };
 	tsr_rows_tile t = { z.rows, z.vecs, z.masked, r->run < g->s->kc ? r->run : g->s->kc, r->capacity, tsr_kit_stride(p->b_k), p->form, p->tail };
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_ROWS_PARAMS);
 	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS + tsr_tail_params(p->tail));
@@ -166,8 +166,10 @@ static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, co
 
 static void tile_call(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
 {
+	const tsr_kit *k = &g->k;
 	bool waits = z.waits || !g->direct;
 	tile_place p = place_of(g, bl, ir, jr, waits);
+	p.form.stream &= !z.masked && z.vecs * k->lanes * k->elem_bytes % TSR_LINE == 0;
 	if (g->s->rows)
 		pointed_tile(g, bl, ir, &p, z);
 	else

@@ -115,6 +115,20 @@ static int64_t across_run(const tsr_engine *g)
 	return 0;
 }
 
+/* Each row and each stretch of C begins at a line if C does. */
+static bool by_lines(const tsr_engine *g)
+{
+	int64_t line = TSR_LINE / g->k.elem_bytes;
+	for (int cls = TSR_CLASS_M; cls <= TSR_CLASS_N; cls++)
+		for (uint32_t i = 0; i < g->cls[cls].n; i++) {
+			int64_t stride = tsr_kit_known(g->cls[cls].at[i].stride[TSR_SIDE_C]);
+			bool last = cls == TSR_CLASS_N && i + 1 == g->cls[cls].n;
+			if (!last && (stride <= 0 || stride % line))
+				return false;
+		}
+	return g->s->nr % line == 0 && (!g->s->cols || across_run(g) % line == 0);
+}
+
 /* How tiles store into C themselves: its columns lie side by side, or in stretches that are not too short. */
 static bool form_of(const tsr_engine *g, tsr_c_form *form)
 {
@@ -124,6 +138,7 @@ static bool form_of(const tsr_engine *g, tsr_c_form *form)
 		return false;
 	if (n->n <= 1 && m->n <= 1) {
 		form->row = tsr_kit_stride(m->n ? m->at[0].stride[TSR_SIDE_C] : tsr_kit_int((tsr_kit *)&g->k, 0));
+		form->stream = g->stream && by_lines(g);
 		return true;
 	}
 	int64_t run = n->n ? tsr_kit_known(n->at[n->n - 1].extent) : 1;
@@ -132,6 +147,7 @@ static bool form_of(const tsr_engine *g, tsr_c_form *form)
 		return false;
 	form->stretches = n->n > 1 ? tsr_stretches(lanes, run, aligned) : 1;
 	form->whole = aligned && run > 0 && run % lanes == 0 && (g->s->cols || tsr_kit_known(n->count) >= 0);
+	form->stream = g->stream && form->whole && run % (TSR_LINE / g->k.elem_bytes) == 0 && by_lines(g);
 	if (form->stretches <= TSR_MOST_STRETCHES)
 		return true;
 	*form = (tsr_c_form){ 0 };

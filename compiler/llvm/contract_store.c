@@ -79,7 +79,16 @@ static void store_tail(const tsr_tile_end *t, LLVMValueRef add, const LLVMValueR
 	LLVMBuildRetVoid(k->b);
 }
 
-static void store(const tsr_tile_end *t, LLVMValueRef *acc, bool add)
+/* A whole line, or an aligned part of one that the next vectors fill. */
+static void store_around(tsr_kit *k, LLVMValueRef value, LLVMValueRef at)
+{
+	LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(k->i32, 1, false));
+	LLVMValueRef s = LLVMBuildStore(k->b, value, at);
+	LLVMSetAlignment(s, k->lanes * k->elem_bytes);
+	LLVMSetMetadata(s, LLVMGetMDKindIDInContext(k->context, "nontemporal", 11), LLVMMetadataAsValue(k->context, LLVMMDNodeInContext2(k->context, &one, 1)));
+}
+
+static void store(const tsr_tile_end *t, LLVMValueRef *acc, bool add, bool around)
 {
 	tsr_kit *k = t->k;
 	ends e;
@@ -89,7 +98,9 @@ static void store(const tsr_tile_end *t, LLVMValueRef *acc, bool add)
 			LLVMValueRef sum = acc[r * t->vecs + v];
 			if (add || k->acc == TSR_ACC_SUB)
 				sum = tsr_kit_acc(k, add ? old_sums(t, &e, r, v) : tsr_kit_neutral(k, k->vec), sum);
-			for (uint32_t s = 0; s < parts(t); s++)
+			if (around)
+				store_around(k, sum, part_of(t, &e, r, v, 0));
+			for (uint32_t s = 0; !around && s < parts(t); s++)
 				tsr_kit_store(k, sum, part_of(t, &e, r, v, s), e.mask[v][s]);
 		}
 }
@@ -98,12 +109,17 @@ void tsr_tile_fetch(const tsr_tile_end *t)
 {
 	tsr_kit *k = t->k;
 	ends e;
+	tsr_guard fetch = { 0 };
+	if (t->form.stream)
+		fetch = tsr_guard_begin(k, LLVMBuildNot(k->b, t->around, ""));
 	tsr_tile_end first = *t;
 	first.form.whole = true;
 	read_ends(&first, &e);
 	for (uint32_t r = 0; r < t->rows; r++)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			tsr_kit_fetch(k, part_of(t, &e, r, v, 0), true);
+	if (t->form.stream)
+		tsr_guard_end(k, fetch);
 	tsr_tail_fetch(t);
 }
 
@@ -127,17 +143,23 @@ void tsr_tile_store(const tsr_tile_end *t, LLVMValueRef add, LLVMValueRef *acc)
 	LLVMBasicBlockRef set = LLVMAppendBasicBlockInContext(k->context, k->fn, "set");
 	LLVMBuildCondBr(k->b, add, more, set);
 	LLVMPositionBuilderAtEnd(k->b, more);
-	store(t, acc, true);
+	store(t, acc, true, false);
 	LLVMBuildRetVoid(k->b);
 	LLVMPositionBuilderAtEnd(k->b, set);
-	store(t, acc, false);
+	if (t->form.stream) {
+		tsr_guard around = tsr_guard_begin(k, t->around);
+		store(t, acc, false, true);
+		LLVMBuildRetVoid(k->b);
+		LLVMPositionBuilderAtEnd(k->b, around.after);
+	}
+	store(t, acc, false, false);
 	LLVMBuildRetVoid(k->b);
 }
 
 void tsr_form_name(const tsr_c_form *f, char *out, size_t size)
 {
 	if (f->stretches)
-		snprintf(out, size, ".c%u%s", f->stretches, f->whole ? "w" : "");
+		snprintf(out, size, ".c%u%s%s", f->stretches, f->whole ? "w" : "", f->stream ? "s" : "");
 	else if (f->row.known)
-		snprintf(out, size, ".cr%lld", (long long)f->row.v);
+		snprintf(out, size, ".cr%lld%s", (long long)f->row.v, f->stream ? "s" : "");
 }

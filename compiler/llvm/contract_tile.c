@@ -104,7 +104,7 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
 		acc[j] = tsr_kit_neutral(k, k->vec);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_TILE_C), stride_value(k, t->c.row, f, TSR_TILE_C_ROW),
-						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), mask, t->tail, TSR_TILE_PARAMS };
+						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), mask, LLVMGetParam(f, TSR_TILE_AROUND), t->tail, TSR_TILE_PARAMS };
 	tsr_tile_fetch(&end);
 	run r = { LLVMGetParam(f, TSR_TILE_A), LLVMGetParam(f, TSR_TILE_B), acc };
 	LLVMValueRef depth = LLVMGetParam(f, TSR_TILE_DEPTH);
@@ -139,7 +139,7 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 	name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
 	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->i64, k->i64, k->i64, k->i64, k->i64,
-												k->ptr, k->ptr };
+												k->ptr, k->ptr, k->i1 };
 	with_tail(k, t->tail, name, sizeof name, params + TSR_TILE_PARAMS);
 	return tsr_kit_named(k, name, params, TSR_TILE_PARAMS + tsr_tail_params(t->tail), 3, tile_body, t);
 }
@@ -210,7 +210,7 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
 		acc[j] = tsr_kit_neutral(k, k->vec);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_ROWS_C), stride_value(k, t->c.row, f, TSR_ROWS_C_ROW),
-						 LLVMGetParam(f, TSR_ROWS_C_ROWS), LLVMGetParam(f, TSR_ROWS_C_COLUMNS), mask, t->tail, TSR_ROWS_PARAMS };
+						 LLVMGetParam(f, TSR_ROWS_C_ROWS), LLVMGetParam(f, TSR_ROWS_C_COLUMNS), mask, LLVMGetParam(f, TSR_ROWS_AROUND), t->tail, TSR_ROWS_PARAMS };
 	tsr_tile_fetch(&end);
 	LLVMValueRef list = LLVMGetParam(f, TSR_ROWS_LIST), table = LLVMGetParam(f, TSR_ROWS_TABLE);
 	carried c;
@@ -235,7 +235,7 @@ LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *t)
 			 t->masked ? "m" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name, (long long)t->run, (long long)t->capacity);
 	name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
-	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->ptr, k->i64, k->i1, k->i64, k->i64, k->ptr, k->ptr };
+	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->ptr, k->i64, k->i1, k->i64, k->i64, k->ptr, k->ptr, k->i1 };
 	with_tail(k, t->tail, name, sizeof name, params + TSR_ROWS_PARAMS);
 	return tsr_kit_named(k, name, params, TSR_ROWS_PARAMS + tsr_tail_params(t->tail), 4, rows_body, t);
 }

@@ -131,10 +131,27 @@ static void fetch_rows(const streams *m, tsr_stmts *body)
 
 /* ---- results ------------------------------------------------------------------------------------------------------------- */
 
+/* The engine writes C once: all that is summed in one block. */
+static bool product(const streams *m, const tsr_contraction *k)
+{
+	const tsr_buffer *b = m->p->l->buffers.at[k->c];
+	int64_t depth = 1;
+	for (uint32_t i = 0; i < k->nloops; i++)
+		if (k->loops[i].cls == TSR_CLASS_K)
+			depth *= tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : INT32_MAX;
+	if (k->tail || !k->clear || !k->schedule.mr || depth > k->schedule.kc || tsr_buffer_bytes(b) < LARGE * m->p->target->l3 || !alone(m, b->id))
+		return false;
+	m->p->changes++;
+	tsr_pass_note(m->p, "%s is written around the caches", b->name);
+	return true;
+}
+
 static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_FOR && s->loop.contraction)
+			s->loop.stream = product(m, s->loop.contraction);
 		if (s->kind != TSR_STMT_FOR || s->loop.contraction || around->n == TSR_MOST_LOOPS)
 			continue;
 		const tsr_stmt *store = s->loop.how == TSR_FOR_PARALLEL ? along(m, s) : NULL;

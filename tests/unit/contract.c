@@ -182,16 +182,20 @@ static void add_stores(tsr_arena *a, tsr_text *units, const char *c, const tsr_t
 static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int symbol_value)
 {
 	static const int sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16, 17, 24, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100, 130 };
+	static const int more[] = { 1, 2, 3, 4, 5, 8, 12, 16, 20, 24, 72, 128 };
+	bool lines = draw(4) == 0;       /* rows of C are whole lines, which can go around the caches */
 	int extent[MOST_TERMS], in_c[MOST_TERMS], in_a[MOST_TERMS], in_b[MOST_TERMS], nc = 0, na = 0, nb = 0, n = 0;
 	bool runtime[MOST_TERMS];
 	int64_t work = 1, most = 1;      /* `most`: with the largest run-time size */
 	char loops[MOST_TERMS][8];
 	for (int cls = 0; cls < 4; cls++) {
-		int count = cls == 0 ? (int)draw(4) / 2 : 1 + (int)draw(5) / 4 - (int)(draw(12) == 0);
+		int count = cls == 0 ? (int)draw(4) / 2 : 1 + (int)draw(8) / 5 + (int)(draw(12) == 0) - (int)(draw(12) == 0);
 		for (int i = 0; i < count; i++, n++) {
-			extent[n] = sizes[draw(sizeof sizes / sizeof *sizes)];
-			if (cls == 0 || i > 0)
+			extent[n] = lines ? 16 * (1 + (int)draw(4)) : sizes[draw(sizeof sizes / sizeof *sizes)];
+			if (cls == 0)
 				extent[n] = 1 + (int)draw(4);
+			else if (i > 0)      /* stretches of all lengths, and long ones, which are parted */
+				extent[n] = lines ? 16 : more[draw(sizeof more / sizeof *more)];
 			runtime[n] = symbol_value && cls > 0 && draw(3) == 0 && most * 97 < 1000000;
 			if (runtime[n])
 				extent[n] = symbol_value;
@@ -295,10 +299,23 @@ static void emit_unit(tsr_emit *e, const tsr_loops *l, uint32_t u, const char *c
 	LLVMBuildRetVoid(e->builder);
 }
 
+/* Results go around the caches wherever each element is stored once; the pass that decides wants them large. */
+static void written_once(tsr_stmt *loop)
+{
+	const tsr_contraction *k = loop->loop.contraction;
+	int64_t depth = 1;
+	for (uint32_t i = 0; k && i < k->nloops; i++)
+		if (k->loops[i].cls == TSR_CLASS_K)
+			depth *= tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : INT32_MAX;
+	loop->loop.stream = k && k->clear && k->schedule.mr && depth <= k->schedule.kc;
+}
+
 static void *compile(tsr_loops *l, const level *v, bool *made)
 {
 	tsr_opt_options options = { .level = 2, .fuse = true, .passes = "classify,schedule" };
 	CHECK(tsr_opt_run(l, &v->target, &options));
+	for (uint32_t u = 0; u < l->units.n; u++)
+		written_once(l->units.at[u]->body.at[0]->kernel.body.at[0]);
 	tsr_emit e = { .tc = l->tc, .loops = l, .target = &v->target, .context = LLVMContextCreate() };
 	e.module = LLVMModuleCreateWithNameInContext("contract", e.context);
 	e.builder = LLVMCreateBuilderInContext(e.context);
@@ -354,7 +371,7 @@ static size_t fill(const tsr_buffer *b, int64_t n, void **out)
 	for (uint32_t i = 0; i < b->rank; i++)
 		count *= tsr_size_eval(b->dims[i], &n);
 	size_t bytes = (size_t)count * tsr_prec_bytes(b->prec);
-	*out = malloc(bytes ? bytes : 1);
+	*out = aligned_alloc(64, (bytes / 64 + 1) * 64);
 	for (int64_t i = 0; i < count; i++) {
 		int whole = (int)draw(17) - 8;
 		double x = whole / 8.;
@@ -396,7 +413,7 @@ static bool same(const tsr_loops *l, uint32_t u, void *handle, int64_t n)
 	for (int w = 0; w < 2; w++) {
 		void **at = &memory[EACH * u + written[w]];
 		want[w] = *at;
-		got[w] = malloc(bytes[w] + 1);
+		got[w] = aligned_alloc(64, (bytes[w] / 64 + 1) * 64);
 		memcpy(got[w], want[w], bytes[w]);
 		*at = got[w];
 	}
