@@ -183,7 +183,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	s->kc = kc;
 	s->must_a = p.must_a, s->must_b = p.must_b;
 	int64_t most_m = target->l2 / 2 / (s->kc * p.bytes);
-	if (p.k > 0 && p.k <= SHORT_SUM)             /* C is most of the traffic: rows of a block that lie near each other are written together */
+	if (p.k > 0 && p.k <= SHORT_SUM && p.m * p.n * p.bytes > target->l3)      /* C is most of the traffic: rows of a block that lie near each other are written together */
 		most_m = target->l1 / 2 / (s->kc * p.bytes);
 	if (p.run && most_m > TABLE / 8 / (kc / p.run + 1))
 		most_m = TABLE / 8 / (kc / p.run + 1);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CASES = 210, MOST_TERMS = 12, EACH = 6 };         /* buffers of a case: c, a, b, and of its tail r, s, y */
+enum { CASES = 150, MOST_TERMS = 12, EACH = 6 };         /* buffers of a case: c, a, b, and of its tail r, s, y */
 
 static uint64_t state;
 static uint32_t draw(uint32_t n)
