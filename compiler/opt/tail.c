@@ -3,13 +3,13 @@
  *     for m, n { let $s = 0  for k reduce { .. }  store C[m, n] = $s }            .. store Y[m, n] = max($s + b[n] + r[m, n], 0)
  *     for i, j { store Y[i, j] = max(C[i, j] + b[j] + r[i, j], 0) }
  *
- * The second kernel is one nest around one store, whose loops are those of C's axes, one each.  It becomes a further statement of the
- * first nest, the contraction's tail, which the engine applies to the tile in its registers.  C is stored no more where nothing else
- * touches it, else beside Y.  Kernels are put into the same contraction one after the other: a bias, then what it becomes.
+ * The second kernel is one nest around one store, whose loops are those of C's axes, one each.  Its store becomes the last statement of the
+ * first nest, the contraction's tail, which the engine applies to the tile in its registers.  It must be all that touches C, which is
+ * stored no more.  Kernels are put into the same contraction one after the other: a bias, then what it becomes.  Where C is read elsewhere,
+ * too, the kernel stays: what it stores can be computed again (remat), what a contraction does cannot.
  *
  * The kernel that both become takes the place of the second, unless a statement between writes what the first reads; then that of the first,
- * unless one writes what the second reads.  Under a memory limit C does not stay beside Y: what an elementwise kernel stores can be computed
- * again (remat), what a contraction does cannot.  Requires virtual, which has made one kernel of the elementwise ones. */
+ * unless one writes what the second reads.  Requires virtual, which has made one kernel of the elementwise ones. */
 #include "pass.h"
 
 enum { MOST_STORES = 3, MOST_NODES = 64 };
@@ -188,8 +188,8 @@ static bool extend(const tails *t, head *h, uint32_t first, uint32_t second, tsr
 	for (uint32_t i = 2; i < before.n; i++)
 		if (!needless(t, first, second, before.at[i]->store.buffer))
 			tsr_push(t->p->arena, &all, before.at[i]);
-	if (all.n > 2 && t->p->options->memory_limit)
-		return false;
+	if (all.n > 2)
+		return false;            /* it would not be computed again from the sums that stay */
 	tsr_push(t->p->arena, &all, store);
 	uint32_t home = 2;
 	while (home < all.n && t->p->l->buffers.at[all.at[home]->store.buffer]->prec != h->prec)
