@@ -20,7 +20,7 @@ static bool same_place(const tsr_loops *l, const tsr_expr *x, const tsr_expr *y)
 	if (x->kind == TSR_EXPR_NUMBER)
 		return x->number == y->number;
 	if (x->kind == TSR_EXPR_SIZE)
-		return tsr_lin_equal((tsr_lin){ 0, x->size, 0, NULL }, (tsr_lin){ 0, y->size, 0, NULL });
+		return tsr_extent_equal(x->size, y->size);
 	bool same = x->load.buffer == y->load.buffer;
 	for (uint32_t i = 0; same && i < l->buffers.at[x->load.buffer]->rank; i++)
 		same = tsr_lin_equal(x->load.index[i], y->load.index[i]);

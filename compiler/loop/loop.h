@@ -26,6 +26,7 @@ tsr_lin tsr_lin_add_sym(tsr_arena *a, tsr_lin x, int64_t coef, tsr_lsym_kind kin
 tsr_lin tsr_lin_add_size(tsr_arena *a, tsr_lin x, int64_t coef, tsr_size s);
 tsr_lin tsr_lin_add(tsr_arena *a, tsr_lin x, int64_t coef, tsr_lin y);
 bool tsr_lin_equal(tsr_lin x, tsr_lin y);
+bool tsr_extent_equal(tsr_size x, tsr_size y);         /* terms in any order */
 
 /* index in [0, size) */
 typedef struct tsr_range { tsr_lin index; tsr_size size; } tsr_range;

@@ -49,7 +49,7 @@ static bool same_walk(const tsr_nest *x, const tsr_nest *y)
 		return false;
 	for (uint32_t i = 0; i < x->n; i++)
 		if (x->loop[i]->loop.how != y->loop[i]->loop.how
-			|| !tsr_lin_equal((tsr_lin){ 0, x->loop[i]->loop.extent, 0, NULL }, (tsr_lin){ 0, y->loop[i]->loop.extent, 0, NULL }))
+			|| !tsr_extent_equal(x->loop[i]->loop.extent, y->loop[i]->loop.extent))
 			return false;
 	return true;
 }

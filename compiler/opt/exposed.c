@@ -26,8 +26,6 @@ typedef struct scan {
 	bool *exposed;
 } scan;
 
-static bool same_size(tsr_size x, tsr_size y) { return tsr_lin_equal((tsr_lin){ 0, x, 0, NULL }, (tsr_lin){ 0, y, 0, NULL }); }
-
 /* ---- stretches ------------------------------------------------------------------------------------------------------------ */
 
 static const tsr_stmt *loop_of(const tsr_nest *path, const tsr_lin_term *t)
@@ -71,7 +69,7 @@ static bool whole(const tsr_nest *path, uint32_t still, const tsr_lin *x, tsr_si
 	if (x->offset || x->base.k || x->base.nterms)
 		return false;
 	const tsr_stmt *loop = tsr_nest_bare(path, x);
-	if (loop && same_size(loop->loop.extent, dim))
+	if (loop && tsr_extent_equal(loop->loop.extent, dim))
 		return !among(path, still, &x->terms[0]);
 	return tsr_size_is_const(dim) && stretch(path, still, x) == dim.k;
 }
@@ -172,7 +170,7 @@ static void stores_part(scan *s, const tsr_buffer *b, const tsr_lin *index)
 	parts *p = &s->parts[b->id];
 	if (!p->used)
 		*p = (parts){ axis, tsr_size_const(0), true };
-	if (p->axis == axis && (same_size(from, p->done) || (before(from, p->done) && before(p->done, to))))
+	if (p->axis == axis && (tsr_extent_equal(from, p->done) || (before(from, p->done) && before(p->done, to))))
 		p->done = to;
 }
 
@@ -260,7 +258,7 @@ static bool may_be_empty(const scan *s, const tsr_stmt *t)
 		return false;
 	for (uint32_t i = 0; i < s->l->buffers.n && !tsr_size_is_const(t->loop.extent); i++)
 		for (uint32_t k = 0; k < s->l->buffers.at[i]->rank; k++)
-			if (same_size(s->l->buffers.at[i]->dims[k], t->loop.extent))
+			if (tsr_extent_equal(s->l->buffers.at[i]->dims[k], t->loop.extent))
 				return false;
 	return true;
 }
@@ -277,7 +275,7 @@ static void scan_stmts(scan *s, tsr_stmts *body)
 		/* outside all loops: parts that have come together are a whole */
 		for (uint32_t b = 0; body->at[i]->kind == TSR_STMT_KERNEL && b < s->l->buffers.n; b++) {
 			const tsr_buffer *x = s->l->buffers.at[b];
-			if (s->parts[b].used && same_size(s->parts[b].done, x->dims[s->parts[b].axis])) {
+			if (s->parts[b].used && tsr_extent_equal(s->parts[b].done, x->dims[s->parts[b].axis])) {
 				stored(s, b, NULL);
 				s->parts[b].used = false;
 			}

@@ -131,7 +131,7 @@ static bool has_short_loop(const tsr_stmts *body)
 
 static bool same_extent(const tsr_stmt *x, const tsr_stmt *y)
 {
-	return tsr_lin_equal((tsr_lin){ 0, x->loop.extent, 0, NULL }, (tsr_lin){ 0, y->loop.extent, 0, NULL });
+	return tsr_extent_equal(x->loop.extent, y->loop.extent);
 }
 
 static bool worthwhile(const tsr_stmts *x, const tsr_stmts *y)

@@ -48,8 +48,6 @@ tsr_stmt *tsr_nest_bare(const tsr_nest *n, const tsr_lin *index)
 	return tsr_nest_loop(n, index->terms[0].id);
 }
 
-static bool same_size(tsr_size x, tsr_size y) { return tsr_lin_equal((tsr_lin){0, x, 0, NULL}, (tsr_lin){0, y, 0, NULL}); }
-
 bool tsr_nest_covers(const tsr_loops *l, const tsr_nest *n, const tsr_stmt *store, tsr_stmt **owner)
 {
 	const tsr_buffer *b = l->buffers.at[store->store.buffer];
@@ -61,7 +59,7 @@ bool tsr_nest_covers(const tsr_loops *l, const tsr_nest *n, const tsr_stmt *stor
 		mine[axis] = tsr_nest_bare(n, x);
 		if (!mine[axis] && (x->n || x->offset || x->base.k || x->base.nterms || !tsr_size_is_const(b->dims[axis]) || b->dims[axis].k != 1))
 			return false;
-		if (mine[axis] && !same_size(mine[axis]->loop.extent, b->dims[axis]))
+		if (mine[axis] && !tsr_extent_equal(mine[axis]->loop.extent, b->dims[axis]))
 			return false;
 		for (uint32_t other = 0; mine[axis] && other < axis; other++)
 			if (mine[other] == mine[axis])

@@ -332,7 +332,7 @@ static void pull_axis(gathering *g, uint32_t axis)
 
 static bool full_loop(const tsr_lin *x, const tsr_stmt *loop, tsr_size size)
 {
-	return tsr_lin_bare(x, loop->loop.sym) && tsr_lin_equal((tsr_lin){ 0, loop->loop.extent, 0, NULL }, (tsr_lin){ 0, size, 0, NULL });
+	return tsr_lin_bare(x, loop->loop.sym) && tsr_extent_equal(loop->loop.extent, size);
 }
 
 /* The guards of the new nest: the old ones, but what a pulled axis ensures; and each pivot within its loop. */
@@ -345,7 +345,7 @@ static tsr_stmt *guard_of(const gathering *g)
 		bool ensured = false;
 		for (uint32_t axis = 0; axis < s->x->rank; axis++)
 			ensured |= g->own[axis] && tsr_lin_equal(s->ranges[i].index, s->target->store.index[axis])
-				&& tsr_lin_equal((tsr_lin){ 0, s->ranges[i].size, 0, NULL }, (tsr_lin){ 0, s->x->dims[axis], 0, NULL });
+				&& tsr_extent_equal(s->ranges[i].size, s->x->dims[axis]);
 		if (!ensured)
 			guard->cond.ranges[guard->cond.n++] = (tsr_range){ tsr_lin_place(s->p->arena, &s->ranges[i].index, s->n, g->syms, g->to),
 															   s->ranges[i].size };

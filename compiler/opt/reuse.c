@@ -96,7 +96,7 @@ static bool same_form(const tsr_buffer *x, const tsr_buffer *y)
 {
 	bool same = x->prec == y->prec && x->rank == y->rank;
 	for (uint32_t i = 0; same && i < x->rank; i++)
-		same = tsr_lin_equal((tsr_lin){ 0, x->dims[i], 0, NULL }, (tsr_lin){ 0, y->dims[i], 0, NULL });
+		same = tsr_extent_equal(x->dims[i], y->dims[i]);
 	return same;
 }
 

@@ -64,8 +64,6 @@ static bool prefix(running *r, const tsr_expr *e)
 	return r->along != NULL;
 }
 
-static bool equal_extents(tsr_size x, tsr_size y) { return tsr_lin_equal((tsr_lin){0, x, 0, NULL}, (tsr_lin){0, y, 0, NULL}); }
-
 static bool find(tsr_pass *p, tsr_stmts *body, running *r)
 {
 	*r = (running){.nest = tsr_nest_of(body)};
@@ -86,7 +84,7 @@ static bool find(tsr_pass *p, tsr_stmts *body, running *r)
 	r->op = sum->op.op;
 	tsr_expr *e = sum->op.args[1];
 	bool converted = e->kind == TSR_EXPR_CONVERT;
-	if (!prefix(r, converted ? e->converted : e) || !equal_extents(r->along->loop.extent, loop->loop.extent)
+	if (!prefix(r, converted ? e->converted : e) || !tsr_extent_equal(r->along->loop.extent, loop->loop.extent)
 		|| tsr_expr_mentions(p->l, r->value, r->along->loop.sym) || tsr_expr_reads(r->value, r->store->store.buffer))
 		return false;
 	if (converted)

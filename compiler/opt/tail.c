@@ -44,7 +44,7 @@ static bool is_zero(const tsr_lin *x) { return !x->n && !x->offset && !x->base.k
 
 static bool same_extent(const tsr_stmt *x, const tsr_stmt *y)
 {
-	return tsr_lin_equal((tsr_lin){ 0, x->loop.extent, 0, NULL }, (tsr_lin){ 0, y->loop.extent, 0, NULL });
+	return tsr_extent_equal(x->loop.extent, y->loop.extent);
 }
 
 /* The store of the head that the expression loads, or NULL. */

@@ -105,7 +105,7 @@ static bool joinable(const walks *w, const tsr_stmt *x, const tsr_stmt *y)
 {
 	bool large = false;
 	if (!walk(w, x, &large) || !walk(w, y, &large) || x->loop.body.n + y->loop.body.n > MOST_BODY || (large && x->loop.how != y->loop.how)
-		|| !tsr_lin_equal((tsr_lin){ 0, x->loop.extent, 0, NULL }, (tsr_lin){ 0, y->loop.extent, 0, NULL }) || share_local(x, y) || share_local(y, x))
+		|| !tsr_extent_equal(x->loop.extent, y->loop.extent) || share_local(x, y) || share_local(y, x))
 		return false;
 	tsr_accesses ax = { .a = w->scratch }, ay = { .a = w->scratch };
 	tsr_stmt_accesses(x, &ax);
