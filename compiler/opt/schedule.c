@@ -189,7 +189,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 		most_m = TABLE / 8 / (kc / p.run + 1);
 	s->mc = block_of(p.m, most_m, s->mr);
 	s->nc = block_of(p.n, target->l3 / 4 * 3 / (s->kc * p.bytes), s->nr);
-	if (s->pack_b && p.m > 0 && p.m <= MOST_ROWS * 2 && p.n > 0)         /* few rows: panels are used while they are near */
+	if (s->pack_b && !p.must_b && p.m > 0 && p.m <= MOST_ROWS * 2 && p.n > 0)         /* few rows: panels are used while they are near */
 		s->nc = block_of(p.n, NEAR * s->nr, s->nr);
 	if (s->cols)
 		s->nc = p.across * block_of(p.n < 0 ? -1 : p.n / p.across, TABLE / 8 / s->kc, 1);
