@@ -100,6 +100,8 @@ tsr_ctx *tsr_start(int32_t argc, char **argv, const tsr_program *program)
 
 void tsr_rt_free(tsr_ctx *ctx)
 {
+	if (ctx->end_profile)
+		ctx->end_profile(ctx);
 	tsr_rt_free_blocks(ctx);
 	if (ctx->free_strings)
 		ctx->free_strings(ctx);

@@ -13,6 +13,7 @@ typedef struct tsr_chunk tsr_chunk; /* str.c */
 typedef struct tsr_landing tsr_landing; /* embed.c */
 typedef struct tsr_call tsr_call; /* embed.c */
 typedef struct tsr_openmp tsr_openmp; /* threads.c */
+typedef struct tsr_profile tsr_profile; /* profile.c */
 
 struct tsr_context {
 	const tsr_program *program;
@@ -34,6 +35,8 @@ struct tsr_context {
 	tsr_chunk *strings;              /* newest chunk first */
 	void (*free_strings)(tsr_ctx *); /* set by str.c when it first allocates, so that a program without strings does
                                       not link it */
+	tsr_profile *profile;            /* NULL until the first kernel that is timed ends: with --profile only */
+	void (*end_profile)(tsr_ctx *);  /* set with it, for the same reason */
 	char *out;                       /* text that was printed and not yet written; NULL until something is */
 	size_t out_used;
 	bool out_terminal;

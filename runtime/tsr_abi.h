@@ -120,6 +120,11 @@ void tsr_parallel(tsr_ctx *ctx, tsr_stint *part, void *data, int64_t worth, int6
 /* Called by every thread of a team of `threads`: waits until all are here. */
 void tsr_wait(tsr_ctx *ctx, int64_t threads);
 
+/* Around each kernel of a program compiled with --profile; the end of the program prints what they took.  `name`: another address for
+ * each place that calls a kernel. */
+void tsr_profile_begin(tsr_ctx *ctx);
+void tsr_profile_end(tsr_ctx *ctx, const char *name);
+
 /* Seconds since tsr_start. */
 double tsr_time(tsr_ctx *ctx);
 /* A loop's progress, to be called once per step: a bar on a terminal, plain lines elsewhere, on standard error. */

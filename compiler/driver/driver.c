@@ -166,7 +166,7 @@ static tsr_llvm *machine(tsr_drive_state *d)
 	const char *stem = tsr_drive_stem(d, o->input);
 	tsr_llvm_options l = {
 		.level = o->level, .debug = o->debug, .triple = o->triple, .program = stem, .seed = o->seed_given ? o->seed : 0,
-		.sanitize = o->sanitize,
+		.sanitize = o->sanitize, .profile = o->profile,
 		.cpu = o->cpu ? o->cpu : object ? "baseline" : NULL,
 		.entry = !object ? "main" : tsr_drive_has_main(d) ? tsr_format(d->tc->arena, "%s_main", tsr_drive_identifier(d, stem)) : NULL,
 		.exports = object ? tsr_drive_identifier(d, stem) : NULL,

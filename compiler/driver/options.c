@@ -9,7 +9,7 @@ typedef enum {
 	FLAG_OUTPUT = 'o', FLAG_OBJECT = 'c', FLAG_ASSEMBLY = 'S', FLAG_LEVEL = 'O', FLAG_DEBUG = 'g', FLAG_INCLUDE = 'I',
 	FLAG_DEPENDENCIES = 'M', FLAG_HELP = 'h', FLAG_VERBOSE = 'v',
 	FLAG_EMIT = 256, FLAG_DUMP, FLAG_TARGET, FLAG_CPU, FLAG_SEED, FLAG_TIME, FLAG_VERSION, FLAG_NO_FUSE, FLAG_NO_SHARE, FLAG_PASSES,
-	FLAG_STDLIB, FLAG_INTERP, FLAG_THREADS, FLAG_SANITIZE, FLAG_BOUNDS, FLAG_MEMORY_LIMIT, FLAG_TUNE, FLAG_SCHEDULES, FLAG_DIAGNOSTICS, FLAG_JSON, FLAG_CALL
+	FLAG_STDLIB, FLAG_INTERP, FLAG_THREADS, FLAG_SANITIZE, FLAG_PROFILE, FLAG_BOUNDS, FLAG_MEMORY_LIMIT, FLAG_TUNE, FLAG_SCHEDULES, FLAG_DIAGNOSTICS, FLAG_JSON, FLAG_CALL
 } flag;
 
 typedef struct flag_row { flag id; const char *name; const char *argument; const char *help; } flag_row;
@@ -35,6 +35,7 @@ static const flag_row flags[] = {
 	{FLAG_SCHEDULES, "schedules", "FILE", "compute contractions as FILE says, which --tune has written"},
 	{FLAG_TUNE, "tune", NULL, "time ways of computing each contraction on this machine; the best go into the --schedules file"},
 	{FLAG_SANITIZE, "sanitize", NULL, "a program that stops where a kernel reads or writes outside an array; for tests"},
+	{FLAG_PROFILE, "profile", NULL, "a program that says at its end, on standard error, what time each kernel took"},
 	{FLAG_PASSES, "passes", "A,B", "run exactly these passes over the loops"},
 	{FLAG_DUMP, "dump", "STAGE", "print the result of a stage, and stop"},
 	{FLAG_INTERP, "interp", NULL, "with run: interpret instead of compiling"},
@@ -175,6 +176,7 @@ static bool apply(tsr_options *o, tsr_arena *a, flag f, const char *arg)
 	case FLAG_SCHEDULES:    o->schedules = arg; return true;
 	case FLAG_BOUNDS:       o->bounds = true; return true;
 	case FLAG_SANITIZE:     o->sanitize = true; return true;
+	case FLAG_PROFILE:      o->profile = true; return true;
 	case FLAG_PASSES:       o->passes = arg; return true;
 	case FLAG_THREADS:      return parse_threads(arg, &o->threads);
 	case FLAG_DUMP:         return parse_stage(arg, &o->dump);

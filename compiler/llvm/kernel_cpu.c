@@ -12,6 +12,8 @@
 #include "team.h"
 #include <string.h>
 
+#define UNIT_PREFIX "unit."           /* of the functions of a program's units */
+
 /* What a statement list touches. */
 typedef struct uses { bool *read, *written, *symbols, *numbers; } uses;
 
@@ -316,6 +318,14 @@ static tsr_team_kernel *kernel_code(tsr_emit *e, const tsr_stmt *s, const tsr_ke
 	return code;
 }
 
+static void profile_end(tsr_emit *e, const tsr_stmt *s)
+{
+	const char *unit = LLVMGetValueName(e->function) + (e->host ? strlen(UNIT_PREFIX) : 0);
+	const char *name = tsr_format(e->tc->arena, "%s: %s", unit, s->kernel.name ? s->kernel.name : "kernel");
+	LLVMValueRef args[2] = {e->ctx, tsr_emit_own_text(e, name)};
+	tsr_emit_call(e, "tsr_profile_end", e->none, 2, args);
+}
+
 /* With line tables each kernel stays a function of its own, since its lines are its own. */
 void tsr_emit_kernel_call(tsr_emit *e, const tsr_stmt *s)
 {
@@ -327,10 +337,14 @@ void tsr_emit_kernel_call(tsr_emit *e, const tsr_stmt *s)
 	if (shared)
 		tsr_map_put(&e->kernels, tsr_key(k->text))->value.p = code;
 	tsr_emit_position_of(e, s->span);
+	if (e->options->profile)
+		tsr_emit_call(e, "tsr_profile_begin", e->none, 1, &e->ctx);
 	if (s->kernel.team)
 		tsr_team_call(e, s->kernel.team, code, &x);
 	else
 		LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(code->function), code->function, x.values, x.n, "");
+	if (e->options->profile)
+		profile_end(e, s);
 }
 
 /* ---- units ---------------------------------------------------------------------------------------------------------------- */
@@ -371,7 +385,7 @@ static void emit_unit(tsr_emit *e, uint32_t unit)
 	const tsr_loop_unit *u = e->loops->units.at[unit];
 	tsr_arena *a = e->tc->arena;
 	LLVMTypeRef types[4] = {e->ptr, e->ptr, e->ptr, e->ptr};
-	const char *name = e->host ? tsr_format(a, "unit.%s", u->name) : u->name;
+	const char *name = e->host ? tsr_format(a, UNIT_PREFIX "%s", u->name) : u->name;
 	LLVMValueRef f = LLVMAddFunction(e->module, name, LLVMFunctionType(e->none, types, 4, false));
 	uses used = uses_of(e, a, &u->body);
 	if (e->host)

@@ -17,6 +17,7 @@ typedef struct tsr_llvm_options {
 	int level;                   /* 0 .. 3 */
 	bool debug;                  /* line tables */
 	bool sanitize;               /* accesses are checked as they run: the program is linked with the C compiler's address sanitizer */
+	bool profile;                /* kernels are timed, and the program's end says what they took */
 	const char *triple, *cpu;    /* NULL: this machine's; the cpu "baseline": one that every machine in use has */
 	const char *program;         /* name for messages and --help of the program: "digits" */
 	const char *entry;           /* name of the start-up function: "main", or "NAME_main" in an object; NULL: none */

@@ -121,6 +121,13 @@ static LLVMValueRef scale(const maths *m, LLVMValueRef x, LLVMValueRef n, LLVMVa
 	return MUL(MUL(x, FLOAT(one)), FLOAT(two));
 }
 
+/* 0 in place of p where x is so low that p * 2^n would be rounded to 0: the processor takes hundreds of cycles for a result below the
+ * normal numbers, and masked positions, at -1e9, are half of attention's. */
+static LLVMValueRef unless_vanishing(const maths *m, LLVMValueRef p, LLVMValueRef x, double low)
+{
+	return IF(LESS(x, N(low)), N(0), p);
+}
+
 /* x * 2^n where that stays normal. */
 static LLVMValueRef scale_near(const maths *m, LLVMValueRef x, LLVMValueRef n, LLVMValueRef whole)
 {
@@ -140,7 +147,7 @@ static LLVMValueRef reduced_exp(const maths *m, LLVMValueRef x, LLVMValueRef *n,
 static LLVMValueRef emit_exp(const maths *m, LLVMValueRef x)
 {
 	LLVMValueRef n, whole, p = reduced_exp(m, clamp(m, x, -104, 89), &n, &whole);
-	return scale(m, p, n, whole);
+	return scale(m, unless_vanishing(m, p, x, -104), n, whole);
 }
 
 /* For |x| < 87. */
@@ -152,11 +159,11 @@ static LLVMValueRef emit_exp_near(const maths *m, LLVMValueRef x)
 
 static LLVMValueRef emit_exp2(const maths *m, LLVMValueRef x)
 {
-	LLVMValueRef bits;
+	LLVMValueRef bits, given = x;
 	x = clamp(m, x, -151, 129);
 	LLVMValueRef n = nearest(m, ADD(x, N(12582912.0)), &bits), r = SUB(x, n);
 	LLVMValueRef p = POLY(r, 0.69314718054, 0.24022651078, 0.05550410963, 0.00961803654, 0.00133334303, 0.00015467238, 1.531507e-5);
-	return scale(m, mad(m, p, r, N(1)), bits, n);
+	return scale(m, unless_vanishing(m, mad(m, p, r, N(1)), given, -150), bits, n);
 }
 
 /* x = 2^k (1 + f) with 1 + f in [sqrt 1/2, sqrt 2); log(1 + f) = f + *y.  Subnormal numbers are scaled into the normal

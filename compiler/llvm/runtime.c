@@ -40,6 +40,13 @@ static LLVMValueRef constant(tsr_emit *e, LLVMValueRef value, unsigned align)
 	return g;
 }
 
+LLVMValueRef tsr_emit_own_text(tsr_emit *e, const char *text)
+{
+	LLVMValueRef g = constant(e, LLVMConstStringInContext2(e->context, text, strlen(text), false), 1);
+	LLVMSetUnnamedAddress(g, LLVMNoUnnamedAddr);
+	return g;
+}
+
 LLVMValueRef tsr_emit_text(tsr_emit *e, const char *text)
 {
 	tsr_map_entry *known = tsr_map_put(&e->strings, tsr_key(tsr_intern(e->tc->names, text)));

@@ -69,6 +69,23 @@ def parts(tmp):
     check("parts see each other's functions, and nobody else does", " T unit." not in symbols, symbols[:500])
 
 
+def profile(tmp):
+    """Each place that calls a kernel has a row, with how often it ran."""
+    with open(os.path.join(tmp, "steps.tsr"), "w") as f:
+        f.write("open Train\nlet%op x = { x; o = [64] }\nlet%op s = (x *. x) ++ \"... | ..c.. => 0\"\n"
+                "let%cd step = grad_update s; sgd s ~lr:0.01\nlet%main () = for k = 0 to 4 do run step done; print \"done\"\n")
+    plain, silent = run(TSRC, "run", "steps.tsr", cwd=tmp)
+    said, rows = run(TSRC, "run", "--profile", "steps.tsr", cwd=tmp)
+    check("--profile prints what the program prints", said == plain and not silent, said)
+    head, *kernels, total = [line.split() for line in rows.splitlines()]
+    check("--profile names its columns", head[:2] == ["seconds", "share"] and head[-1] == "kernel", rows)
+    check("each kernel of a step ran five times", {r[2] for r in kernels if r[-2] == "step:"} == {"5"}, rows)
+    check("and of the beginning once", {r[2] for r in kernels if r[-2] == "init:"} == {"1"}, rows)
+    taken = [float(r[0]) for r in kernels]
+    check("the slowest kernel comes first", taken == sorted(taken, reverse=True), rows)
+    check("the total is their sum", abs(float(total[0]) - sum(taken)) < 1e-5 * len(taken), rows)
+
+
 def objects(tmp):
     run(TSRC, "-c", "-MD", HELLO, "-o", "hello.o", cwd=tmp)
     check("-c writes a header", "int hello_main(int argc, char **argv);" in read(os.path.join(tmp, "hello.h")))
@@ -126,6 +143,7 @@ def wrong(tmp):
 with tempfile.TemporaryDirectory() as folder:
     executables(folder)
     parts(folder)
+    profile(folder)
     objects(folder) if platform.machine() == "x86_64" else None
     seeds(folder)
     wrong(folder)
