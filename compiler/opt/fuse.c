@@ -218,6 +218,15 @@ static bool share(const joining *j, const tsr_body_uses *u, uint32_t x, uint32_t
 	return false;
 }
 
+/* All that it makes lasts: it will come as soon as it can (soon.c), which is later for two that have nothing in common. */
+static bool lasts(const joining *j, const tsr_uses *u)
+{
+	for (uint32_t i = 0; i < u->v.n; i++)
+		if (tsr_use_writes(u->v.at[i]) && !tsr_buffer_kept(j->p->l->buffers.at[u->v.at[i].buffer]))
+			return false;
+	return true;
+}
+
 /* Which kernels between the two the second needs; false: one of these needs the first. */
 static bool needed(const tsr_body_uses *u, uint32_t first, uint32_t second, bool *before)
 {
@@ -263,7 +272,8 @@ static int64_t join_one(const joining *j, tsr_body_uses *u, uint32_t at)
 	bool *before = TSR_NEW_N(j->scratch, bool, u->body->n + 1);
 	for (uint32_t second = at + 1; second < u->body->n && second <= at + REACH && x->kind == TSR_STMT_KERNEL; second++) {
 		tsr_stmt *y = u->body->at[second];
-		if (second > at + 1 && (!share(j, u, at, second) || !needed(u, at, second, before)))
+		bool neighbour = second == at + 1 && !(lasts(j, &u->at[at]) && lasts(j, &u->at[second]));
+		if (!neighbour && (!share(j, u, at, second) || !needed(u, at, second, before)))
 			continue;
 		if (!try_kernels(j, x, y))
 			continue;

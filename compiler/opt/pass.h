@@ -65,6 +65,8 @@ int64_t tsr_clearing_before(const tsr_loops *l, const tsr_body_uses *u, uint32_t
 bool *tsr_exposed_of(const tsr_loops *l, tsr_arena *a);
 /* Its contents matter outside the code of the units: stores into it always stay. */
 bool tsr_buffer_kept(const tsr_buffer *b);
+/* Some of them can stop the run (simplify.c). */
+bool tsr_stmts_check(const tsr_stmts *body);
 /* Operations that the statements take; *known is cleared where an extent is known only at run time (print.c). */
 int64_t tsr_stmts_operations(const tsr_stmts *body, bool *known);
 bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b);

@@ -130,11 +130,11 @@ bool tsr_buffer_kept(const tsr_buffer *b)
 }
 
 /* A kernel that can stop the run is there for that. */
-static bool checks(const tsr_stmts *body)
+bool tsr_stmts_check(const tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		const tsr_stmt *s = body->at[i];
-		if (s->kind == TSR_STMT_CHECK || (s->kind == TSR_STMT_FOR && checks(&s->loop.body)) || (s->kind == TSR_STMT_IF && checks(&s->cond.body)))
+		if (s->kind == TSR_STMT_CHECK || (s->kind == TSR_STMT_FOR && tsr_stmts_check(&s->loop.body)) || (s->kind == TSR_STMT_IF && tsr_stmts_check(&s->cond.body)))
 			return true;
 	}
 	return false;
@@ -155,7 +155,7 @@ static bool drop_unread(tsr_pass *p, tsr_arena *a)
 	for (uint32_t u = 0; u < p->l->units.n; u++)
 		for (uint32_t i = units[u].body->n; i-- > 0;) {
 			const tsr_uses *use = &units[u].at[i];
-			bool needed = units[u].body->at[i]->kind != TSR_STMT_KERNEL || checks(&units[u].body->at[i]->kernel.body);
+			bool needed = units[u].body->at[i]->kind != TSR_STMT_KERNEL || tsr_stmts_check(&units[u].body->at[i]->kernel.body);
 			for (uint32_t j = 0; j < use->v.n; j++)
 				needed |= tsr_use_writes(use->v.at[j]) && (tsr_buffer_kept(p->l->buffers.at[use->v.at[j].buffer]) || loads[use->v.at[j].buffer]);
 			if (needed)
