@@ -100,10 +100,16 @@ static void blocks(tsr_engine *g)
 	if (splits(g, TSR_CLASS_M))
 		rows = stretch_of(g, m, s->mr);
 	if (splits(g, TSR_CLASS_N))
-		cols = stretch_of(g, n, s->cols ? (uint32_t)g->across.run : s->nr);
+		cols = stretch_of(g, n, s->cols ? (uint32_t)g->across.run : s->turn ? (uint32_t)s->turn : s->nr);
 	LLVMValueRef line = LLVMBuildAnd(k->b, LLVMBuildPtrToInt(k->b, g->base[TSR_SIDE_C], k->i64, ""), tsr_kit_int(k, TSR_LINE - 1), "");
 	g->around = g->form.stream ? LLVMBuildICmp(k->b, LLVMIntEQ, line, zero, "") : LLVMConstInt(k->i1, 0, false);
 	LLVMValueRef nc = tsr_kit_int(k, s->nc), kc = tsr_kit_int(k, s->kc), mc = tsr_kit_int(k, s->mc);
+	tsr_count turned = { 0 };
+	if (s->turn) {
+		turned = tsr_count_begin(k, cols.from, cols.to, tsr_kit_int(k, s->turn));
+		cols = (stretch){ turned.i, tsr_kit_add(k, turned.i, turned.step) };
+		bl.turned = turned.i;
+	}
 	tsr_count jc = tsr_count_begin(k, cols.from, cols.to, nc);
 	bl.n = jc.i;
 	bl.cols = tsr_kit_min(k, nc, LLVMBuildSub(k->b, cols.to, jc.i, ""));
@@ -131,6 +137,10 @@ static void blocks(tsr_engine *g)
 		tsr_team_wait(g->e);
 	tsr_count_end(k, &pc);
 	tsr_count_end(k, &jc);
+	if (s->turn) {
+		tsr_engine_turn(g, &bl);
+		tsr_count_end(k, &turned);
+	}
 }
 
 static void batches(tsr_engine *g, uint32_t depth)

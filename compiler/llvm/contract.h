@@ -8,6 +8,7 @@
  *   contract_rows.c  A's rows where they lie, through pointers
  *   contract_tile.c  register tiles, one internal function per variant
  *   contract_store.c their sums into C
+ *   contract_stage.c sums that wait, and are turned on their way to C
  *   contract_tail.c  what becomes of the sums before they are stored */
 #ifndef TSR_LLVM_CONTRACT_H
 #define TSR_LLVM_CONTRACT_H
@@ -54,6 +55,8 @@ LLVMValueRef tsr_kit_at(tsr_kit *k, LLVMValueRef p, LLVMValueRef n);
 /* Element-aligned loads and stores; `mask` NULL: all lanes. Lanes masked off read as zero. */
 LLVMValueRef tsr_kit_load(tsr_kit *k, LLVMTypeRef type, LLVMValueRef p, LLVMValueRef mask);
 void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef mask);
+/* A whole line, or an aligned part of one that the next vectors fill, around the caches. */
+void tsr_kit_store_around(tsr_kit *k, LLVMValueRef value, LLVMValueRef p);
 /* What lies there is read or written soon. */
 void tsr_kit_fetch(tsr_kit *k, LLVMValueRef p, bool written);
 /* Lane i is on iff first + i < limit. */
@@ -165,7 +168,11 @@ typedef struct tsr_pack {
 	uint32_t width;
 } tsr_pack;
 void tsr_pack_emit(tsr_kit *k, const tsr_pack *p);
-/* contract_turn.c: where an axis of the depths lies side by side in memory, the panel at `to` of positions first .. first + valid; and where one
+/* contract_turn.c: void turn(rows, to, from, step, width, count): to[i * step + lane] = rows[lane][from + i] for i < count, lane < width; the
+ * pointers of the other lanes are some of those.  `around`: a full square is lines that are written around the caches. */
+enum { TSR_TURN_ROWS, TSR_TURN_TO, TSR_TURN_FROM, TSR_TURN_STEP, TSR_TURN_WIDTH, TSR_TURN_COUNT, TSR_TURN_PARAMS };
+LLVMValueRef tsr_turn_function(tsr_kit *k, bool around);
+/* Where an axis of the depths lies side by side in memory, the panel at `to` of positions first .. first + valid; and where one
  * of the positions does which is not the last, all panels. */
 void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef to, LLVMValueRef first, LLVMValueRef valid);
 void tsr_pack_crossed(tsr_kit *k, const tsr_pack *p, uint32_t axis);

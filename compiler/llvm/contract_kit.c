@@ -79,6 +79,14 @@ void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef 
 	LLVMSetAlignment(LLVMBuildStore(k->b, value, p), k->elem_bytes);
 }
 
+void tsr_kit_store_around(tsr_kit *k, LLVMValueRef value, LLVMValueRef at)
+{
+	LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(k->i32, 1, false));
+	LLVMValueRef s = LLVMBuildStore(k->b, value, at);
+	LLVMSetAlignment(s, k->lanes * k->elem_bytes);
+	LLVMSetMetadata(s, LLVMGetMDKindIDInContext(k->context, "nontemporal", 11), LLVMMetadataAsValue(k->context, LLVMMDNodeInContext2(k->context, &one, 1)));
+}
+
 LLVMValueRef tsr_kit_splat(tsr_kit *k, LLVMValueRef scalar)
 {
 	LLVMValueRef undef = LLVMGetPoison(k->vec);

@@ -136,6 +136,40 @@ static void pack_across(const panel *n)
 	tsr_guard_end(k, torn);
 }
 
+/* Stretches of whole panels, row by row: what lies side by side is read at once, and what comes a few rows later is fetched by then. */
+static void pack_lines(tsr_kit *k, const tsr_pack *p)
+{
+	enum { AHEAD = 6 };
+	const tsr_group *across = p->across;
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), run = across->at[across->n - 1].extent, width = tsr_kit_int(k, p->width);
+	LLVMValueRef last = LLVMBuildNSWSub(k->b, p->depth, one, ""), panel = tsr_kit_mul(k, p->depth, width);
+	tsr_count s = tsr_count_begin(k, zero, p->across_count, run);
+	LLVMValueRef at = tsr_kit_add(k, p->across_first, s.i);
+	s.step = tsr_kit_min(k, LLVMBuildNSWSub(k->b, run, LLVMBuildURem(k->b, at, run, ""), ""), LLVMBuildNSWSub(k->b, p->across_count, s.i, ""));
+	LLVMValueRef from = tsr_kit_at(k, p->from, tsr_group_offset(k, across, p->side, at)), to = tsr_kit_at(k, p->to, tsr_kit_mul(k, s.i, p->depth));
+	tsr_count d = tsr_count_begin(k, zero, p->depth, one);
+	LLVMValueRef next = tsr_kit_add(k, p->along_first, tsr_kit_min(k, tsr_kit_add(k, d.i, tsr_kit_int(k, AHEAD)), last));
+	LLVMValueRef row = tsr_kit_at(k, from, tsr_group_offset(k, p->along, p->side, tsr_kit_add(k, p->along_first, d.i)));
+	LLVMValueRef later = tsr_kit_at(k, from, tsr_group_offset(k, p->along, p->side, next)), place = tsr_kit_at(k, to, tsr_kit_mul(k, d.i, width));
+	tsr_count c = tsr_count_begin(k, zero, s.step, width);
+	LLVMValueRef out = tsr_kit_at(k, place, tsr_kit_mul(k, LLVMBuildUDiv(k->b, c.i, width, ""), panel));
+	for (uint32_t v = 0; v < p->width; v += k->lanes) {
+		LLVMValueRef lane = tsr_kit_int(k, v);
+		tsr_kit_fetch(k, tsr_kit_at(k, tsr_kit_at(k, later, c.i), lane), false);
+		tsr_kit_store(k, tsr_kit_load(k, k->vec, tsr_kit_at(k, tsr_kit_at(k, row, c.i), lane), NULL), tsr_kit_at(k, out, lane), NULL);
+	}
+	tsr_count_end(k, &c);
+	tsr_count_end(k, &d);
+	tsr_count_end(k, &s);
+}
+
+/* No panel is cut, by a stretch's end or by the last position. */
+static bool by_stretches(const tsr_kit *k, const tsr_pack *p)
+{
+	int64_t run = p->across->n > 1 ? tsr_kit_known(p->across->at[p->across->n - 1].extent) : -1;
+	return p->across->unit[p->side] && run > 0 && run % p->width == 0 && p->width % k->lanes == 0;
+}
+
 /* The axis along which the operand lies side by side, if it can be turned. */
 static int unit_axis(const tsr_kit *k, const tsr_group *g, tsr_side side)
 {
@@ -151,6 +185,10 @@ void tsr_pack_emit(tsr_kit *k, const tsr_pack *p)
 	int turned = unit_axis(k, p->along, p->side), crossed = unit_axis(k, p->across, p->side);
 	if (!p->across->unit[p->side] && turned < 0 && crossed >= 0) {
 		tsr_pack_crossed(k, p, (uint32_t)crossed);
+		return;
+	}
+	if (by_stretches(k, p)) {
+		pack_lines(k, p);
 		return;
 	}
 	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), p->across_count, width);

@@ -117,13 +117,15 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	p.b_k = s->cols ? tsr_kit_int(k, 1) : s->pack_b ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_B);
 	p.b = s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->depth))
 		: tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, p.n, tsr_kit_mul(k, bl->kfirst, p.b_k)));
-	p.c_row = waits ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
+	p.c_row = waits ? tsr_kit_int(k, s->nr) : s->turn ? tsr_kit_int(k, tsr_engine_waiting_row(g)) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
 	p.c_rows = p.c_columns = LLVMConstNull(k->ptr);
 	p.tail = !waits && g->tail && g->tail->in_tiles ? g->tail : NULL;
 	p.form = waits ? (tsr_c_form){ .row = { true, s->nr } } : g->form;
 	p.c = waits ? g->buffer : g->base[TSR_SIDE_C];
 	p.add = waits ? LLVMConstInt(k->i1, 0, false) : bl->add;
-	if (p.form.stretches) {
+	if (s->turn)
+		p.c = tsr_engine_waiting(g, bl, p.m, p.n);
+	else if (p.form.stretches) {
 		p.c_rows = LLVMBuildInBoundsGEP2(k->b, k->i64, g->c_rows, &ir, 1, "");
 		p.c_columns = g->c_columns;
 	} else if (!waits)
@@ -245,7 +247,7 @@ void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl)
 	if (g->form.stretches)
 		fill_rows(g, bl);
 	if (!g->s->cols) {
-		column_tiles(g, bl, zero, bl->cols, tsr_kit_known(g->cls[TSR_CLASS_N].count));
+		column_tiles(g, bl, zero, bl->cols, g->s->turn ? g->s->turn : tsr_kit_known(g->cls[TSR_CLASS_N].count));
 		return;
 	}
 	LLVMValueRef run = tsr_kit_int(k, g->across.run);

@@ -134,6 +134,10 @@ static bool form_of(const tsr_engine *g, tsr_c_form *form)
 {
 	const tsr_group *m = &g->cls[TSR_CLASS_M], *n = &g->cls[TSR_CLASS_N];
 	uint32_t lanes = g->k.lanes;
+	if (g->s->turn) {
+		form->row = (tsr_stride){ true, tsr_engine_waiting_row(g) };
+		return true;
+	}
 	if (!n->unit[TSR_SIDE_C])
 		return false;
 	if (n->n <= 1 && m->n <= 1) {
@@ -189,9 +193,10 @@ void tsr_engine_space(tsr_engine *g)
 		tsr_emit_redzone(g->e, g->packed_b, 0, b, gap);
 		b = 0;
 	}
-	enum { PIECES = 8 };
+	int64_t waiting = s->turn ? tsr_kit_known(g->cls[TSR_CLASS_M].count) * tsr_engine_waiting_row(g) * k->elem_bytes : 0;
+	enum { PIECES = 9 };
 	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64,
-								 (across + 63) / 64 * 64, c_rows }, at[PIECES + 1] = { 0 };
+								 (across + 63) / 64 * 64, c_rows, waiting }, at[PIECES + 1] = { 0 };
 	for (int i = 0; i < PIECES; i++)
 		at[i + 1] = at[i] + piece[i] + (piece[i] ? gap : 0);
 	if (at[PIECES] == 0)
@@ -210,4 +215,5 @@ void tsr_engine_space(tsr_engine *g)
 	r->list = s->rows ? place[5] : NULL;
 	g->across.table = place[6];
 	g->c_rows = place[7];
+	g->waiting = place[8];
 }

@@ -79,15 +79,6 @@ static void store_tail(const tsr_tile_end *t, LLVMValueRef add, const LLVMValueR
 	LLVMBuildRetVoid(k->b);
 }
 
-/* A whole line, or an aligned part of one that the next vectors fill. */
-static void store_around(tsr_kit *k, LLVMValueRef value, LLVMValueRef at)
-{
-	LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(k->i32, 1, false));
-	LLVMValueRef s = LLVMBuildStore(k->b, value, at);
-	LLVMSetAlignment(s, k->lanes * k->elem_bytes);
-	LLVMSetMetadata(s, LLVMGetMDKindIDInContext(k->context, "nontemporal", 11), LLVMMetadataAsValue(k->context, LLVMMDNodeInContext2(k->context, &one, 1)));
-}
-
 static void store(const tsr_tile_end *t, LLVMValueRef *acc, bool add, bool around)
 {
 	tsr_kit *k = t->k;
@@ -99,7 +90,7 @@ static void store(const tsr_tile_end *t, LLVMValueRef *acc, bool add, bool aroun
 			if (add || k->acc == TSR_ACC_SUB)
 				sum = tsr_kit_acc(k, add ? old_sums(t, &e, r, v) : tsr_kit_neutral(k, k->vec), sum);
 			if (around)
-				store_around(k, sum, part_of(t, &e, r, v, 0));
+				tsr_kit_store_around(k, sum, part_of(t, &e, r, v, 0));
 			for (uint32_t s = 0; !around && s < parts(t); s++)
 				tsr_kit_store(k, sum, part_of(t, &e, r, v, s), e.mask[v][s]);
 		}

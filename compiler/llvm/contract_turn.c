@@ -41,21 +41,21 @@ static LLVMValueRef both(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)
 	return LLVMBuildAnd(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, x, lanes, ""), LLVMBuildICmp(k->b, LLVMIntEQ, y, lanes, ""), "");
 }
 
-/* void turn(rows, to, from, step, width, count): to[i * step + lane] = rows[lane][from + i] for i < count, lane < width; the
- * pointers of the other lanes are some of those. */
-enum { TURN_ROWS, TURN_TO, TURN_FROM, TURN_STEP, TURN_WIDTH, TURN_COUNT, TURN_PARAMS };
-
-static void turn_body(tsr_kit *k, const void *unused, LLVMValueRef f)
+static void turn_body(tsr_kit *k, const void *around, LLVMValueRef f)
 {
-	(void)unused;
-	LLVMValueRef rows = LLVMGetParam(f, TURN_ROWS), to = LLVMGetParam(f, TURN_TO), from = LLVMGetParam(f, TURN_FROM), v[64];
-	LLVMValueRef step = LLVMGetParam(f, TURN_STEP), width = LLVMGetParam(f, TURN_WIDTH), count = LLVMGetParam(f, TURN_COUNT);
+	LLVMValueRef rows = LLVMGetParam(f, TSR_TURN_ROWS), to = LLVMGetParam(f, TSR_TURN_TO), from = LLVMGetParam(f, TSR_TURN_FROM), v[64];
+	LLVMValueRef step = LLVMGetParam(f, TSR_TURN_STEP), width = LLVMGetParam(f, TSR_TURN_WIDTH), count = LLVMGetParam(f, TSR_TURN_COUNT);
 	LLVMBasicBlockRef full = LLVMAppendBasicBlockInContext(k->context, f, "full"), part = LLVMAppendBasicBlockInContext(k->context, f, "part");
 	LLVMBuildCondBr(k->b, both(k, width, count), full, part);
 	LLVMPositionBuilderAtEnd(k->b, full);
 	turned(k, rows, from, NULL, v);
-	for (uint32_t i = 0; i < k->lanes; i++)
-		tsr_kit_store(k, v[i], tsr_kit_at(k, to, tsr_kit_mul(k, step, tsr_kit_int(k, i))), NULL);
+	for (uint32_t i = 0; i < k->lanes; i++) {
+		LLVMValueRef at = tsr_kit_at(k, to, tsr_kit_mul(k, step, tsr_kit_int(k, i)));
+		if (*(const bool *)around)
+			tsr_kit_store_around(k, v[i], at);
+		else
+			tsr_kit_store(k, v[i], at, NULL);
+	}
 	LLVMBuildRetVoid(k->b);
 	LLVMPositionBuilderAtEnd(k->b, part);
 	LLVMValueRef some = tsr_kit_mask(k, width, 0);
@@ -126,12 +126,12 @@ static void cross_body(tsr_kit *k, const void *user, LLVMValueRef f)
 	LLVMBuildRetVoid(k->b);
 }
 
-static LLVMValueRef turn_function(tsr_kit *k)
+LLVMValueRef tsr_turn_function(tsr_kit *k, bool around)
 {
 	char name[60];
-	snprintf(name, sizeof name, TSR_TILE_PREFIX "turn.%s.%u", tsr_prec_name(k->prec), k->lanes);
-	LLVMTypeRef params[TURN_PARAMS] = { k->ptr, k->ptr, k->i64, k->i64, k->i64, k->i64 };
-	return tsr_kit_named(k, name, params, TURN_PARAMS, 2, turn_body, NULL);
+	snprintf(name, sizeof name, TSR_TILE_PREFIX "turn.%s.%u%s", tsr_prec_name(k->prec), k->lanes, around ? "s" : "");
+	LLVMTypeRef params[TSR_TURN_PARAMS] = { k->ptr, k->ptr, k->i64, k->i64, k->i64, k->i64 };
+	return tsr_kit_named(k, name, params, TSR_TURN_PARAMS, 2, turn_body, &around);
 }
 
 static LLVMValueRef cross_function(tsr_kit *k, const crossing *c)
@@ -195,7 +195,7 @@ void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef 
 {
 	uint32_t w = k->lanes, places = (p->width + w - 1) / w * w;
 	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), width = tsr_kit_int(k, p->width);
-	LLVMValueRef table = tsr_kit_table(k, places), last = LLVMBuildNSWSub(k->b, valid, one, ""), turn = turn_function(k);
+	LLVMValueRef table = tsr_kit_table(k, places), last = LLVMBuildNSWSub(k->b, valid, one, ""), turn = tsr_turn_function(k, false);
 	tsr_count i = tsr_count_begin(k, zero, tsr_kit_int(k, places), one);
 	LLVMValueRef at = tsr_group_offset(k, p->across, p->side, tsr_kit_add(k, first, tsr_kit_min(k, i.i, last)));
 	LLVMBuildStore(k->b, tsr_kit_at(k, p->from, at), slot(k, table, i.i));
@@ -209,10 +209,10 @@ void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef 
 	LLVMValueRef depth = LLVMBuildNSWSub(k->b, tsr_kit_add(k, tsr_kit_mul(k, q.at, step), t.i), p->along_first, "");
 	LLVMValueRef panel = tsr_kit_at(k, to, tsr_kit_mul(k, depth, width));
 	for (uint32_t c = 0; c < p->width; c += w) {
-		LLVMValueRef arg[TURN_PARAMS] = { slot(k, table, tsr_kit_int(k, c)), tsr_kit_at(k, panel, tsr_kit_int(k, c)),
+		LLVMValueRef arg[TSR_TURN_PARAMS] = { slot(k, table, tsr_kit_int(k, c)), tsr_kit_at(k, panel, tsr_kit_int(k, c)),
 										  tsr_kit_add(k, tsr_group_offset(k, &outer, p->side, q.at), inside), tsr_kit_mul(k, step, width),
 										  tsr_kit_int(k, p->width - c < w ? p->width - c : w), q.length };
-		call(k, turn, arg, TURN_PARAMS);
+		call(k, turn, arg, TSR_TURN_PARAMS);
 	}
 	pieces_end(k, &q);
 	tsr_count_end(k, &t);

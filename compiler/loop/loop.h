@@ -140,6 +140,7 @@ typedef struct tsr_schedule {
 	bool must_a, must_b;         /* cannot be read in place */
 	bool rows;                   /* tiles read A's rows where they lie, through pointers to each: see tsr_contraction.run */
 	bool cols;                   /* and B's likewise: see tsr_contraction.across */
+	int64_t turn;                /* columns whose sums are turned together on their way to C: see tsr_contraction.turned; 0: none are */
 	tsr_loop_class split;        /* whose positions are divided among threads when the loop is split: BATCH, M or N */
 	const char *reason;          /* for --dump=schedule */
 	const char *form;            /* what opt/tuned.c calls such contractions; NULL unless schedules are read or tuned */
@@ -154,6 +155,7 @@ typedef struct tsr_contraction {
 	tsr_lin *c_index, *a_index, *b_index;
 	uint32_t run;                /* the loop of K along which A lies side by side, no guard mentioning it, when its rows are read in place */
 	uint32_t across;             /* the loop of N along which B lies side by side, likewise */
+	bool turned;                 /* N follows B where C does not: sums wait in B's order and are turned */
 	bool a_finite, b_finite;     /* it must be: the other operand is 0 where a guard, which only the nest itself has, lets nothing in */
 	tsr_acc acc; tsr_op combine;
 	bool clear;                  /* C is set to neutral first by the nest itself */

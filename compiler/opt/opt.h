@@ -71,6 +71,8 @@ const tsr_expr *tsr_contract_guarded(const tsr_expr *operand);
 uint32_t tsr_contract_run(const tsr_loops *l, const tsr_contraction *k);
 /* The same of B: see tsr_contraction.across. */
 uint32_t tsr_contract_across(const tsr_loops *l, const tsr_contraction *k);
+/* N could follow B and C's sums be turned: C lies side by side along a loop of N that is not the one along which B's columns are nearest. */
+bool tsr_contract_turns(const tsr_loops *l, const tsr_contraction *k);
 /* The operand lies side by side along some loop of the class. */
 bool tsr_walks_along(const tsr_walks *x, tsr_side side);
 /* A class is one loop (or none) with this constant stride in the operand. */

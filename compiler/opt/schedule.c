@@ -20,6 +20,7 @@ typedef struct problem {
 	int64_t a_step;              /* stride along K in A, when it is one loop */
 	int64_t k_unit;              /* depths of one position of the loop along which an operand lies side by side, where these are few */
 	int64_t row;                 /* bytes from one row of B to the next, when known */
+	int64_t turn, stretch;       /* columns that are turned together, 0: none; how many of them lie side by side in B, 1: not even two */
 } problem;
 
 static bool one_loop(const tsr_walks *x) { return x->n <= 1; }
@@ -55,6 +56,11 @@ static problem understand(const tsr_loops *l, const tsr_contraction *c, const ts
 	p.must_b &= !p.across;
 	p.a_step = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_A] : 1;
 	p.row = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_B] * p.bytes : 0;
+	if (c->turned) {
+		const tsr_walk *last = &n->at[n->n - 1];
+		p.stretch = last->stride[TSR_SIDE_B] == 1 ? last->extent.k : 1;
+		p.turn = last->extent.k * n->at[n->n - 2].extent.k;
+	}
 	p.k_unit = behind_unit(k, TSR_SIDE_A) > 1 ? behind_unit(k, TSR_SIDE_A) : behind_unit(k, TSR_SIDE_B);
 	return p;
 }
@@ -83,12 +89,24 @@ static double total_time(const problem *p, int64_t r, int64_t v)
 	return time;
 }
 
+/* Columns that are turned together are whole tiles, and so are those that lie side by side in B, where tiles of two vectors can be. */
+static bool fits_turning(const problem *p, int64_t v)
+{
+	int64_t lanes = p->lanes;
+	bool wide = false;
+	for (int64_t w = 2; w <= MOST_VECS; w++)
+		wide |= p->turn % (w * lanes) == 0 && p->stretch % (w * lanes) == 0;
+	return p->turn % (v * lanes) == 0 && (!wide || p->stretch % (v * lanes) == 0);
+}
+
 static void choose_tile(const problem *p, tsr_schedule *s)
 {
 	double best = 0;
 	int64_t columns = p->across ? p->across : p->n;
 	int64_t widest = columns > 0 && columns < MOST_VECS * (int64_t)p->lanes ? (columns + p->lanes - 1) / p->lanes : MOST_VECS;
 	for (int64_t v = widest; v > 0; v--) {
+		if (p->turn && !fits_turning(p, v))
+			continue;
 		int64_t most = ((int64_t)p->t->vector_registers - 1 - v) / v;
 		int64_t limit = p->run ? MOST_POINTERS : MOST_ROWS;
 		most = most > limit ? limit : most;
@@ -148,9 +166,26 @@ static bool choose_depth(const problem *p, int64_t *kc)
 	return *kc <= LONGEST;
 }
 
+/* Turning few rows of sums costs less than turning B, where there is more of that; they wait in the second cache. */
+static problem consider_turning(const tsr_loops *l, tsr_contraction *c, problem p)
+{
+	enum { MOST_TURNED_LANES = 16 };
+	tsr_contract_view v;
+	if (!p.must_b || p.m < 2 || p.m > 2 * MOST_ROWS || p.k < p.m || p.lanes > MOST_TURNED_LANES || !tsr_contract_turns(l, c))
+		return p;
+	c->turned = true;
+	tsr_contract_view_make(l, c, &v);
+	problem turned = understand(l, c, &v, p.t);
+	if (turned.turn % p.lanes == 0 && p.m * turned.turn * p.bytes <= p.t->l2 / 4 * 3)
+		return turned;
+	c->turned = false;
+	return p;
+}
+
 bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_target *target)
 {
 	tsr_contract_view v;
+	c->turned = false;
 	tsr_contract_view_make(l, c, &v);
 	problem p = understand(l, c, &v, target);
 	int64_t kc;
@@ -167,6 +202,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 		tsr_contract_view_make(l, c, &v);
 		p = understand(l, c, &v, target);
 	}
+	p = consider_turning(l, c, p);
 	tsr_schedule *s = &c->schedule;
 	*s = (tsr_schedule){ .reason = "plain loops" };
 	if (p.lanes < 2 || p.m == 0 || p.n == 0 || p.k == 0 || p.batch == 0)
@@ -191,9 +227,13 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	s->nc = block_of(p.n, target->l3 / 4 * 3 / (s->kc * p.bytes), s->nr);
 	if (s->pack_b && !p.must_b && p.m > 0 && p.m <= MOST_ROWS * 2 && p.n > 0)         /* few rows: panels are used while they are near */
 		s->nc = block_of(p.n, NEAR * s->nr, s->nr);
+	if (p.turn) {
+		s->turn = p.turn;
+		s->nc = block_of(p.turn, target->l2 / 4 / (s->kc * p.bytes), p.stretch % s->nr ? s->nr : p.stretch);
+	}
 	if (s->cols)
 		s->nc = p.across * block_of(p.n < 0 ? -1 : p.n / p.across, TABLE / 8 / s->kc, 1);
-	s->reason = s->cols ? (s->pack_a ? "B's rows in place, pack A" : "B's rows in place") : s->rows ? (s->pack_b ? "A's rows in place, pack B" : "A's rows in place") : s->pack_a && s->pack_b ? "pack both" : s->pack_b ? "pack B" : s->pack_a ? "pack A" : "no packing";
+	s->reason = s->turn ? (s->pack_a ? "turn C, pack both" : "turn C, pack B") : s->cols ? (s->pack_a ? "B's rows in place, pack A" : "B's rows in place") : s->rows ? (s->pack_b ? "A's rows in place, pack B" : "A's rows in place") : s->pack_a && s->pack_b ? "pack both" : s->pack_b ? "pack B" : s->pack_a ? "pack A" : "no packing";
 	return true;
 }
 

@@ -212,8 +212,8 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 	tsr_schedule *s = &k->schedule;
 	int64_t parts[TSR_CLASSES] = { 0 };
 	for (int cls = 0; cls <= TSR_CLASS_N; cls++) {
-		int64_t count = tsr_walks_count(&v.cls[cls]), unit = cls == TSR_CLASS_M ? s->mr : cls == TSR_CLASS_N ? s->nr : 1;
-		if (class_apart(d, k, (tsr_loop_class)cls))
+		int64_t count = tsr_walks_count(&v.cls[cls]), unit = cls == TSR_CLASS_M ? s->mr : cls == TSR_CLASS_N ? (s->turn ? s->turn : s->nr) : 1;
+		if (class_apart(d, k, (tsr_loop_class)cls) && !(cls == TSR_CLASS_M && s->turn))
 			parts[cls] = count < 0 ? MANY : (count + unit - 1) / unit;
 	}
 	/* of the batch one loop is divided */

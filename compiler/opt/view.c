@@ -243,6 +243,55 @@ static void interleave(tsr_walks *x, tsr_side lead, tsr_side other)
 	x->at[x->n++] = part;
 }
 
+static uint32_t unit_of(const tsr_walks *x, tsr_side side)
+{
+	for (uint32_t i = 0; i < x->n; i++)
+		if (x->at[i].known && x->at[i].stride[side] == 1)
+			return i;
+	return TSR_NONE;
+}
+
+/* The class follows B, and C lies side by side along w, another axis than the last: of w a part comes before the last, so that squares of
+ * the two can be turned into lines of C. */
+static void part_for_turning(tsr_walks *x)
+{
+	enum { LANES = 16, MOST = 64 };
+	uint32_t w = unit_of(x, TSR_SIDE_C), last = x->n - 1;
+	tsr_walk part = x->at[w], rest = part, inner = x->at[last];
+	int64_t chunk = part.extent.k % LANES == 0 ? LANES : part.extent.k > MOST ? chunk_of(part.extent.k) : part.extent.k;
+	part.extent = tsr_size_const(chunk);
+	rest.extent = tsr_size_const(rest.extent.k / chunk);
+	for (int side = 0; side < TSR_SIDES; side++)
+		rest.stride[side] *= chunk;
+	x->n = last;
+	x->at[w] = rest;
+	for (uint32_t i = w; rest.extent.k == 1 && i < last; i++)
+		x->at[i] = x->at[i + 1];
+	x->n -= rest.extent.k == 1;
+	x->at[x->n++] = part;
+	x->at[x->n++] = inner;
+}
+
+bool tsr_contract_turns(const tsr_loops *l, const tsr_contraction *k)
+{
+	tsr_contract_view v;
+	const tsr_walks *n = &v.cls[TSR_CLASS_N];
+	bool before = false;
+	if (!k->clear || k->tail || k->run != TSR_NONE || k->across != TSR_NONE || !tsr_contract_plain(l, k, TSR_SIDE_B))
+		return false;
+	tsr_contraction plain = *k;
+	plain.turned = false;
+	tsr_contract_view_make(l, &plain, &v);
+	uint32_t w = unit_of(n, TSR_SIDE_C);
+	for (uint32_t i = 0; w != TSR_NONE && i < n->n; i++) {
+		const tsr_walk *x = &n->at[i];
+		if (!x->known || !tsr_size_is_const(x->extent) || x->stride[TSR_SIDE_B] <= 0 || x->stride[TSR_SIDE_C] <= 0)
+			return false;
+		before |= x->stride[TSR_SIDE_B] < n->at[w].stride[TSR_SIDE_B];
+	}
+	return before;
+}
+
 void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_contract_view *out)
 {
 	tsr_arena *arena = l->tc->arena;
@@ -268,7 +317,8 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 			for (int side = 0; side < TSR_SIDES; side++)
 				axis->known &= !plain[side] || stride_of(buffers[side], index[side], loop->sym, &axis->stride[side]);
 		}
-		sort_axes(x, leading_side(k, x, (tsr_loop_class)cls, plain));
+		bool turned = cls == TSR_CLASS_N && k->turned;
+		sort_axes(x, turned ? TSR_SIDE_B : leading_side(k, x, (tsr_loop_class)cls, plain));
 		run_last(x, cls == TSR_CLASS_N ? k->across : k->run);
 		x->nloops = x->n;
 		x->loop = TSR_NEW_N(arena, tsr_contract_loop, x->n + 1);
@@ -276,7 +326,9 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 			x->loop[i] = (tsr_contract_loop){ x->at[i].sym, x->at[i].extent, (tsr_loop_class)cls };
 		if (cls != TSR_CLASS_BATCH || (plain[TSR_SIDE_A] && plain[TSR_SIDE_B] && !k->tail))     /* expressions want the loops themselves */
 			fuse_axes(x);
-		if (cls == TSR_CLASS_N && plain[TSR_SIDE_B])
+		if (turned)
+			part_for_turning(x);
+		else if (cls == TSR_CLASS_N && plain[TSR_SIDE_B])
 			interleave(x, TSR_SIDE_C, TSR_SIDE_B);
 		if (cls == TSR_CLASS_K && plain[TSR_SIDE_A] && plain[TSR_SIDE_B])
 			interleave(x, TSR_SIDE_B, TSR_SIDE_A);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CASES = 150, MOST_TERMS = 12, EACH = 6 };         /* buffers of a case: c, a, b, and of its tail r, s, y */
+enum { CLASSES = 4, CASES = 150, MOST_TERMS = 12, EACH = 6 };         /* buffers of a case: c, a, b, and of its tail r, s, y */
 
 static uint64_t state;
 static uint32_t draw(uint32_t n)
@@ -183,20 +183,24 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 {
 	static const int sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16, 17, 24, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100, 130 };
 	static const int more[] = { 1, 2, 3, 4, 5, 8, 12, 16, 20, 24, 72, 128 };
+	static const int wide[] = { 16, 20, 24, 32 }, fewer[CLASSES] = { 1, 5, 0, 24 };
 	bool lines = draw(4) == 0;       /* rows of C are whole lines, which can go around the caches */
+	bool few = draw(6) == 0;         /* few rows of sums, which are turned where B's columns lie otherwise than C's */
 	int extent[MOST_TERMS], in_c[MOST_TERMS], in_a[MOST_TERMS], in_b[MOST_TERMS], nc = 0, na = 0, nb = 0, n = 0;
 	bool runtime[MOST_TERMS];
 	int64_t work = 1, most = 1;      /* `most`: with the largest run-time size */
 	char loops[MOST_TERMS][8];
-	for (int cls = 0; cls < 4; cls++) {
-		int count = cls == 0 ? (int)draw(4) / 2 : 1 + (int)draw(8) / 5 + (int)(draw(12) == 0) - (int)(draw(12) == 0);
+	for (int cls = 0; cls < CLASSES; cls++) {
+		int count = few ? (int[]){ (int)draw(4) / 3, 1, 2, 1 }[cls] : cls == 0 ? (int)draw(4) / 2 : 1 + (int)draw(8) / 5 + (int)(draw(12) == 0) - (int)(draw(12) == 0);
 		for (int i = 0; i < count; i++, n++) {
 			extent[n] = lines ? 16 * (1 + (int)draw(4)) : sizes[draw(sizeof sizes / sizeof *sizes)];
 			if (cls == 0)
 				extent[n] = 1 + (int)draw(4);
 			else if (i > 0)      /* stretches of all lengths, and long ones, which are parted */
 				extent[n] = lines ? 16 : more[draw(sizeof more / sizeof *more)];
-			runtime[n] = symbol_value && cls > 0 && draw(3) == 0 && most * 97 < 1000000;
+			if (few)
+				extent[n] = cls == 2 ? wide[draw(lines ? 1 : 4)] : fewer[cls] - (int)draw(3) * (cls > 0);
+			runtime[n] = symbol_value && !few && cls > 0 && draw(3) == 0 && most * 97 < 1000000;
 			if (runtime[n])
 				extent[n] = symbol_value;
 			while (work * extent[n] > 150000 && !runtime[n] && extent[n] > 1)
@@ -223,14 +227,14 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 	const char *dims = tsr_format(a, "%s", strchr(tsr_text_str(decl) + before, '['));
 	dims = tsr_format(a, "%.*s", (int)strcspn(dims, "]") + 1, dims);
 	operand(decl, &x, &guards, tsr_format(a, "a%d", id), prec, "param", na, in_a, extent, runtime);
-	operand(decl, &y, &guards, tsr_format(a, "b%d", id), prec, "param", nb, in_b, extent, runtime);
+	operand(decl, &y, few ? NULL : &guards, tsr_format(a, "b%d", id), prec, "param", nb, in_b, extent, runtime);
 	tsr_text use[3];
 	for (int i = 0; i < 3; i++)
 		tsr_text_init(&use[i], a);
 	tail_operands(a, decl, use, tsr_text_str(&c), dims, id, prec, nc, in_c, extent, runtime);
 	for (int i = 0; i < 3; i++)
 		tsr_text_str(&use[i]);
-	int form = (int)draw(4);
+	int form = few ? 4 : (int)draw(4);
 	const semiring *r = draw_semiring(*tsr_text_str(&guards), prec);
 	tsr_text_addf(units, "unit u%d { kernel k {\n", id);
 	for (int i = 0; i < n; i++) {
@@ -243,7 +247,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 			tsr_text_addf(units, "let $0 : %s = %s\n", prec, form == 3 ? tsr_text_str(&c) : nothing(a, r, prec));
 	}
 	/* K's loops come last in the numbering, so the local form opens them after the let */
-	const char *xs = dressed(a, &x, prec, na ? in_a[0] : -1), *ys = dressed(a, &y, prec, -1), *cs = tsr_text_str(&c);
+	const char *xs = dressed(a, &x, prec, na ? in_a[0] : -1), *ys = few ? tsr_text_str(&y) : dressed(a, &y, prec, -1), *cs = tsr_text_str(&c);
 	bool guard = *tsr_text_str(&guards);
 	const char *open = guard ? tsr_format(a, "if %s {\n", tsr_text_str(&guards)) : "", *close = guard ? "}\n" : "";
 	if (form == 0) {
@@ -465,13 +469,14 @@ int main(void)
 		if (!runs_here(levels[v].feature))
 			continue;
 		void *handle = compile(l, &levels[v], made);
-		int count = 0, whole = 0, in_place = 0, tails = 0;
+		int count = 0, whole = 0, in_place = 0, tails = 0, turned = 0;
 		for (uint32_t u = 0; handle && u < l->units.n; u++) {
 			const tsr_contraction *c = l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction;
 			count += made[u];
 			whole += made[u] && !tsr_prec_is_float(l->buffers.at[EACH * u]->prec);
 			in_place += made[u] && c->schedule.rows;
 			tails += made[u] && c->tail;
+			turned += made[u] && c->schedule.turn;
 			/* the run-time size is 29 in every third case */
 			if (made[u] && !CHECK(same(l, u, handle, 29) && (u % 3 || (same(l, u, handle, 1) && same(l, u, handle, 0) && same(l, u, handle, 97))))) {
 				printf("%s:\n", levels[v].target.name);
@@ -482,6 +487,8 @@ int main(void)
 		CHECK(whole > CASES / 10);
 		CHECK(in_place > 0);             /* tests/torch has the many */
 		CHECK(tails > CASES / 20);
+		CHECK(turned > 0);
+		printf("%s: %d of %d, in place %d, tails %d, turned %d\n", levels[v].target.name, count, CASES, in_place, tails, turned);
 		if (handle)
 			dlclose(handle);
 	}
