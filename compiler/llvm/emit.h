@@ -138,9 +138,17 @@ LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name);                
 bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
 /* x has one value for all of the loop. */
 bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x);
+/* The buffer's elements along the loop: 1 side by side, 0 the same for all, -1 anything else. */
+int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
+/* Processors have the operation, or math.c writes it out, for vectors. */
+bool tsr_emit_in_lanes(const tsr_expr *operation);
 /* Of the loop that is being emitted: elements side by side, and its store's lanes. */
 LLVMValueRef tsr_emit_wide_load(tsr_emit *e, tsr_prec p, LLVMValueRef address);
 void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
+
+/* ---- turned.c: squares of two loops, turned in registers --------------------------------------------------------------------- */
+/* The iterations from .. to of the loop, and all of the one within; false: not such a nest, nothing was emitted. */
+bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
 
 /* ---- stream.c: stores around the caches ----------------------------------------------------------------------------------- */
 void tsr_emit_stream(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);

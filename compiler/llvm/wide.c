@@ -44,18 +44,23 @@ static int64_t coefficient(const tsr_lin *x, uint32_t sym)
 	return coef;
 }
 
-/* 1 side by side, 0 the same for all, -1 anything else. */
-static int along(const shape *s, tsr_buffer_id buffer, const tsr_lin *index)
+int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index)
 {
-	const tsr_buffer *b = s->e->loops->buffers.at[buffer];
+	const tsr_buffer *b = e->loops->buffers.at[buffer];
 	int64_t step = 0;
 	for (uint32_t axis = 0; axis < b->rank; axis++) {
-		int64_t here = coefficient(&index[axis], s->loop->loop.sym);
+		int64_t here = coefficient(&index[axis], loop->loop.sym);
 		if (here && axis + 1 < b->rank)
 			return -1;
 		step = here;
 	}
-	return tsr_prec_bytes(b->prec) > 4 || step < 0 || step > 1 ? -1 : (int)step;
+	return step < 0 || step > 1 ? -1 : (int)step;
+}
+
+static int along(const shape *s, tsr_buffer_id buffer, const tsr_lin *index)
+{
+	bool wide = tsr_prec_bytes(s->e->loops->buffers.at[buffer]->prec) > 4;
+	return wide ? -1 : tsr_emit_along(s->e, s->loop, buffer, index);
 }
 
 static void note_large(shape *s, const tsr_expr *load)
@@ -67,23 +72,32 @@ static void note_large(shape *s, const tsr_expr *load)
 		s->large[s->nlarge++] = load;
 }
 
-static bool plain_op(shape *s, const tsr_expr *x)
+bool tsr_emit_in_lanes(const tsr_expr *x)
 {
-	tsr_prec p = x->op.operand_prec;
-	if (p == TSR_PREC_F64 || p == TSR_PREC_I64)
-		return false;
 	switch ((int)x->op.op) {
 	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF:
-		s->functions = true;
-		return true;
-	case TSR_OP_DIV:
-		s->functions |= s->e->target->fma && tsr_emit_fixed(s->e, s->loop, x->op.args[1]);
-		return true;
+		return x->op.operand_prec != TSR_PREC_F64;
 	case TSR_OP_SIN: case TSR_OP_COS: case TSR_OP_POW: case TSR_OP_MOD: case TSR_OP_IDIV:
 		return false;
 	default:
 		return true;
 	}
+}
+
+static bool plain_op(shape *s, const tsr_expr *x)
+{
+	tsr_prec p = x->op.operand_prec;
+	switch ((int)x->op.op) {
+	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF:
+		s->functions = true;
+		break;
+	case TSR_OP_DIV:
+		s->functions |= s->e->target->fma && tsr_emit_fixed(s->e, s->loop, x->op.args[1]);
+		break;
+	default:
+		break;
+	}
+	return p != TSR_PREC_F64 && p != TSR_PREC_I64 && tsr_emit_in_lanes(x);
 }
 
 static bool plain_expr(shape *s, const tsr_expr *x)

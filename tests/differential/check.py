@@ -5,7 +5,7 @@ interpreted.  What they print differs from the interpreter by no more than the o
 
     check.py BUILD [--seed N] [--programs N] [--edges N] [--keep DIR]
 
-Those of the first kind are grown from pieces; those of the second (edges.py) are products, windows and rows whose sizes lie around
+Those of the first kind are grown from pieces; those of the second (edges.py) are products, windows, rows and transpositions whose sizes lie around
 the edges of register tiles and cache blocks.  A program of the first kind grows tensors out of parameters and literals by elementwise operations, sums, products, maxima, windows and
 concatenations, keeps some of them in state, and takes the gradient of a loss.  What is compared or rounded is made of small
 whole numbers only, so that no way of adding decides a branch; everything else is bounded by tanh.

@@ -1,4 +1,4 @@
-"""Programs of products, windows and rows at the edges of register tiles and cache blocks, over numbers of many digits."""
+"""Programs of products, windows, rows and transpositions at the edges of register tiles and cache blocks, over numbers of many digits."""
 
 TILES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 23, 24, 25, 31, 32, 33, 47, 48, 49, 63, 64, 65]
 DEPTHS = [1, 2, 3, 8, 17, 63, 64, 65, 127, 128, 129, 383, 384, 385, 500]
@@ -50,7 +50,21 @@ def rows(rng, n):
     return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print s%d" % n]
 
 
+def turned(rng, n):
+    """A tensor with its axes in another order, by itself or among others in the order of the result."""
+    axes = rng.choice(["ab", "ab", "abc", "abcd"])
+    size = dict.fromkeys(axes, 3)
+    for x in rng.sample(axes, 2):
+        size[x] = rng.choice(TILES)
+    order = rng.sample(axes, len(axes))
+    lines = [given("a%d" % n, [size[x] for x in axes]), given("b%d" % n, [size[x] for x in order]),
+             'let%%op t%d = a%d ++ "%s => %s"' % (n, n, ", ".join(axes), ", ".join(order))]
+    lines.append("let%%op d%d = %s" % (n, rng.choice(["t%d", "t%d *. b%d", "where (t%d < b%d) t%d 0.25", "exp t%d", "t%d /. (b%d + 2.)"]).replace("%d", str(n))))
+    lines += ['let%%op s%d = (d%d *. d%d) ++ "... => 0"' % (n, n, n), "let%%cd g%d = grad_update s%d" % (n, n)]
+    return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print s%d" % n]
+
+
 def program(rng):
-    parts = [rng.choice([product, product, product, window, rows])(rng, n) for n in range(4)]
+    parts = [rng.choice([product, product, product, window, rows, turned])(rng, n) for n in range(4)]
     lines = [line for part in parts for line in part[0]]
     return "open Train\nopen Nn\n" + "\n".join(lines) + "\nlet%main () =\n  " + ";\n  ".join(step for part in parts for step in part[1]) + "\n"
