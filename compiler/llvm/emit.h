@@ -24,7 +24,13 @@ typedef struct tsr_stream { const tsr_stmt *store; LLVMValueRef address; } tsr_s
 
 /* Inside a loop whose iterations are computed side by side: the loop, which stands at the first of `lanes` (1 at its ends); the lanes that
  * are iterations, NULL for all of them; and the store, if any, that goes around the caches. */
-typedef struct tsr_wide { const tsr_stmt *loop; unsigned lanes; LLVMValueRef mask; const tsr_stmt *around; } tsr_wide;
+typedef struct tsr_wide {
+	const tsr_stmt *loop;
+	unsigned lanes;
+	LLVMValueRef mask;
+	const tsr_stmt *around;
+	bool holds;                      /* locals are lanes, whatever they are set to */
+} tsr_wide;
 
 /* What stands for leaves of expressions while it is set: a value in register form of the leaf's precision, or NULL for the leaf itself. */
 typedef struct tsr_emit_leaves { LLVMValueRef (*of)(const struct tsr_emit_leaves *x, const tsr_expr *leaf); } tsr_emit_leaves;
@@ -145,6 +151,12 @@ bool tsr_emit_in_lanes(const tsr_expr *operation);
 /* Of the loop that is being emitted: elements side by side, and its store's lanes. */
 LLVMValueRef tsr_emit_wide_load(tsr_emit *e, tsr_prec p, LLVMValueRef address);
 void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
+
+/* ---- outer.c: loops around sums, in vectors -------------------------------------------------------------------------------- */
+/* The loop's iterations from .. to, side by side; false: not such a loop, nothing was emitted. */
+bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
+/* A guard within such a loop that mentions it; false: it does not, nothing was emitted. */
+bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *guard);
 
 /* ---- turned.c: squares of two loops, turned in registers --------------------------------------------------------------------- */
 /* The iterations from .. to of the loop, and all of the one within; false: not such a nest, nothing was emitted. */

@@ -75,9 +75,9 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 		from = tsr_team_bound(e, to, false);
 		to = tsr_team_bound(e, to, true);
 	}
-	if (tsr_emit_turned(e, s, from, to) || tsr_emit_wide(e, s, from, to))
+	if (!e->wide && (tsr_emit_turned(e, s, from, to) || tsr_emit_outer(e, s, from, to) || tsr_emit_wide(e, s, from, to)))
 		return;
-	if (s->loop.stream) {
+	if (s->loop.stream && !e->wide) {
 		tsr_emit_stream(e, s, from, to);
 		return;
 	}
@@ -128,6 +128,18 @@ static LLVMValueRef accumulated(tsr_emit *e, const tsr_stmt *s)
 	return tsr_emit_expr(e, v);
 }
 
+/* A value of a loop in lanes: in lanes itself, and where it is set under a mask, what it was elsewhere. */
+static LLVMValueRef held(tsr_emit *e, const tsr_stmt *s, LLVMValueRef value)
+{
+	LLVMTypeRef type = LLVMTypeOf(value);
+	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind)
+		value = tsr_emit_splat(e, value, LLVMVectorType(type, e->wide->lanes));
+	if (s->kind == TSR_STMT_LET || !e->wide->mask)
+		return value;
+	LLVMValueRef before = LLVMBuildLoad2(e->builder, LLVMTypeOf(value), e->locals[s->let.local], "");
+	return LLVMBuildSelect(e->builder, e->wide->mask, value, before, "");
+}
+
 static void emit_let(tsr_emit *e, const tsr_stmt *s)
 {
 	tsr_local_id id = s->let.local;
@@ -135,6 +147,8 @@ static void emit_let(tsr_emit *e, const tsr_stmt *s)
 	if (s->kind == TSR_STMT_LET)
 		e->local_precs[id] = s->let.prec;
 	value = tsr_emit_convert(e, value, s->let.value->prec, e->local_precs[id]);
+	if (e->wide && e->wide->holds && e->wide->lanes > 1)
+		value = held(e, s, value);
 	if (s->kind == TSR_STMT_LET && (!e->locals[id] || LLVMGetAllocatedType(e->locals[id]) != LLVMTypeOf(value)))
 		e->locals[id] = tsr_emit_alloca(e, LLVMTypeOf(value), "local");
 	LLVMBuildStore(e->builder, value, e->locals[id]);
@@ -142,6 +156,8 @@ static void emit_let(tsr_emit *e, const tsr_stmt *s)
 
 static void emit_if(tsr_emit *e, const tsr_stmt *s)
 {
+	if (tsr_emit_outer_guard(e, s))
+		return;
 	LLVMBasicBlockRef then = tsr_emit_block(e, "then"), after = tsr_emit_block(e, "after");
 	LLVMBuildCondBr(e->builder, tsr_emit_in_ranges(e, s->cond.n, s->cond.ranges), then, after);
 	LLVMPositionBuilderAtEnd(e->builder, then);

@@ -5,8 +5,9 @@
  *     no r          store X = v                                   (or update, without the clearing store)
  *     local form    for i { let $s = neutral  for r { $s = $s acc v }  store X = $s }
  *     columns form  store X = neutral; for r { for i { update X acc= v } }
- * Columns are for sums that walk memory with stride one along i and not along r: each step is then a vector of them.  Products of
- * two loads keep the local form, from which classify.c takes over.
+ * Columns are for sums that walk memory with stride one along i and not along r: each step is then a vector of them.  A few summands,
+ * as of a window, keep the local form: vectors of sums stay in registers meanwhile (llvm/outer.c).  So do products of two loads, from
+ * which classify.c takes over.
  *
  * Changes the order of summation, never the set of summands. */
 #include "pass.h"
@@ -207,7 +208,11 @@ static bool is_product(const tsr_loops *l, const reduction *r)
 
 static bool wants_columns(const tsr_loops *l, const reduction *r)
 {
-	if (!r->npar || is_product(l, r))
+	enum { FEW = 16 };
+	int64_t summands = 1;
+	for (uint32_t i = 0; i < r->nred; i++)
+		summands *= tsr_size_is_const(r->red[i]->loop.extent) ? r->red[i]->loop.extent.k : FEW + 1;
+	if (!r->npar || is_product(l, r) || summands <= FEW)
 		return false;
 	const tsr_stmt *last = r->par[r->npar - 1];
 	if (!unit_loads(l, r->value, last->loop.sym) || (tsr_size_is_const(last->loop.extent) && last->loop.extent.k < 4))

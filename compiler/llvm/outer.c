@@ -1,0 +1,219 @@
+/* Parallel loops around loops that sum, as windows over channels are: iterations of the outer loop are computed side by side, each sum
+ * in a lane of its own, so that what lies side by side along the outer loop is read and written as vectors, and the loops within stay as
+ * they are.  (LLVM vectorises innermost loops.)
+ *
+ * The loop's elements lie side by side along it, or are the same for all of it.  Locals are its own, and are held in lanes from the start.
+ * A guard that does not mention the loop is a branch; where it does, by itself, the lanes that it lets in are a stretch of them: mostly
+ * all, and else a mask. */
+#include "emit.h"
+
+enum { MOST_STATEMENTS = 12, MOST_LOCALS = 8 };
+
+typedef struct outer {
+	tsr_emit *e;
+	const tsr_stmt *loop;
+	bool sums;                   /* there is a loop within */
+	uint32_t statements, nlocals;
+	tsr_local_id local[MOST_LOCALS];
+} outer;
+
+/* ---- which loops ---------------------------------------------------------------------------------------------------------- */
+
+static bool narrow(tsr_prec p) { return tsr_prec_bytes(p) <= 4; }
+
+static int64_t coefficient(const tsr_lin *x, uint32_t sym)
+{
+	int64_t coef = 0;
+	for (uint32_t i = 0; i < x->n; i++)
+		if (x->terms[i].kind == TSR_LSYM_LOOP && x->terms[i].id == sym)
+			coef += x->terms[i].coef;
+	return coef;
+}
+
+static bool mine(const outer *x, tsr_local_id id)
+{
+	for (uint32_t i = 0; i < x->nlocals; i++)
+		if (x->local[i] == id)
+			return true;
+	return false;
+}
+
+static bool plain_expr(const outer *x, const tsr_expr *v)
+{
+	if (!narrow(v->prec))
+		return false;
+	switch (v->kind) {
+	case TSR_EXPR_CONST: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_LOCAL:
+		return true;
+	case TSR_EXPR_LOAD:
+		return narrow(x->e->loops->buffers.at[v->load.buffer]->prec) && tsr_emit_along(x->e, x->loop, v->load.buffer, v->load.index) >= 0;
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(v->op.op)->arity; i++)
+			if (!plain_expr(x, v->op.args[i]))
+				return false;
+		return narrow(v->op.operand_prec) && tsr_emit_in_lanes(v);
+	case TSR_EXPR_CONVERT:
+		return plain_expr(x, v->converted);
+	case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:
+		break;
+	}
+	return false;
+}
+
+static bool plain_body(outer *x, const tsr_stmts *body);
+
+static bool plain_stmt(outer *x, const tsr_stmt *s)
+{
+	switch (s->kind) {
+	case TSR_STMT_LET:
+		if (x->nlocals == MOST_LOCALS || !narrow(s->let.prec))
+			return false;
+		x->local[x->nlocals++] = s->let.local;
+		return plain_expr(x, s->let.value);
+	case TSR_STMT_SET:
+		return mine(x, s->let.local) && plain_expr(x, s->let.value);
+	case TSR_STMT_STORE: case TSR_STMT_UPDATE:
+		return narrow(x->e->loops->buffers.at[s->store.buffer]->prec) && tsr_emit_along(x->e, x->loop, s->store.buffer, s->store.index) == 1
+			&& plain_expr(x, s->store.value);
+	case TSR_STMT_FOR:
+		x->sums = true;
+		return !s->loop.contraction && !s->loop.split && plain_body(x, &s->loop.body);
+	case TSR_STMT_IF:
+		for (uint32_t i = 0; i < s->cond.n; i++) {
+			int64_t step = coefficient(&s->cond.ranges[i].index, x->loop->loop.sym);
+			if (step != 0 && step != 1)
+				return false;
+		}
+		return plain_body(x, &s->cond.body);
+	case TSR_STMT_LETSYM: case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: case TSR_STMT_KINDS:
+		break;
+	}
+	return false;
+}
+
+static bool plain_body(outer *x, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++)
+		if (++x->statements > MOST_STATEMENTS || !plain_stmt(x, body->at[i]))
+			return false;
+	return true;
+}
+
+static bool pays(outer *x)
+{
+	const tsr_stmt *s = x->loop;
+	int64_t lanes = x->e->target->vector_bytes / 4;
+	return lanes >= 4 && x->e->options->level && !x->e->wide && s->loop.how == TSR_FOR_PARALLEL && !s->loop.stream
+		&& (!tsr_size_is_const(s->loop.extent) || s->loop.extent.k >= lanes) && plain_body(x, &s->loop.body) && x->sums;
+}
+
+/* ---- guards --------------------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef choose(tsr_emit *e, LLVMIntPredicate is, LLVMValueRef x, LLVMValueRef y)
+{
+	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, is, x, y, ""), x, y, "");
+}
+
+/* Lanes from `first` up to `end`. */
+static LLVMValueRef stretch(tsr_emit *e, LLVMValueRef first, LLVMValueRef end)
+{
+	LLVMValueRef lane[64];
+	for (unsigned i = 0; i < e->wide->lanes; i++)
+		lane[i] = LLVMConstInt(e->i32, i, false);
+	LLVMValueRef lanes = LLVMConstVector(lane, e->wide->lanes);
+	LLVMValueRef from = tsr_emit_splat(e, LLVMBuildTrunc(e->builder, first, e->i32, ""), LLVMTypeOf(lanes));
+	LLVMValueRef to = tsr_emit_splat(e, LLVMBuildTrunc(e->builder, end, e->i32, ""), LLVMTypeOf(lanes));
+	return LLVMBuildAnd(e->builder, LLVMBuildICmp(e->builder, LLVMIntSGE, lanes, from, ""), LLVMBuildICmp(e->builder, LLVMIntSLT, lanes, to, ""), "");
+}
+
+static void under_mask(tsr_emit *e, const tsr_stmts *body, LLVMValueRef mask)
+{
+	const tsr_wide *outside = e->wide;
+	tsr_wide w = *outside;
+	w.mask = outside->mask ? LLVMBuildAnd(e->builder, outside->mask, mask, "") : mask;
+	e->wide = &w;
+	tsr_emit_stmts(e, body);
+	e->wide = outside;
+}
+
+bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *s)
+{
+	LLVMValueRef zero = tsr_emit_i64(e, 0), lanes = e->wide ? tsr_emit_i64(e, e->wide->lanes) : NULL, first = zero, end = lanes, all = NULL;
+	bool torn = false;
+	for (uint32_t i = 0; e->wide && e->wide->lanes > 1 && i < s->cond.n; i++)
+		torn |= coefficient(&s->cond.ranges[i].index, e->wide->loop->loop.sym) != 0;
+	if (!torn)
+		return false;
+	for (uint32_t i = 0; i < s->cond.n; i++) {
+		if (!coefficient(&s->cond.ranges[i].index, e->wide->loop->loop.sym)) {
+			LLVMValueRef in = tsr_emit_in_ranges(e, 1, &s->cond.ranges[i]);
+			all = all ? LLVMBuildAnd(e->builder, all, in, "") : in;
+			continue;
+		}
+		LLVMValueRef at = tsr_emit_lin(e, &s->cond.ranges[i].index), size = tsr_emit_size(e, s->cond.ranges[i].size);
+		first = choose(e, LLVMIntSGT, first, LLVMBuildNSWSub(e->builder, zero, at, ""));
+		end = choose(e, LLVMIntSLT, end, LLVMBuildNSWSub(e->builder, size, at, ""));
+	}
+	LLVMBasicBlockRef some = tsr_emit_block(e, "some"), whole = tsr_emit_block(e, "whole"), part = tsr_emit_block(e, "part"), after = tsr_emit_block(e, "after");
+	LLVMValueRef any = LLVMBuildICmp(e->builder, LLVMIntSLT, first, end, "");
+	LLVMBuildCondBr(e->builder, all ? LLVMBuildAnd(e->builder, all, any, "") : any, some, after);
+	LLVMPositionBuilderAtEnd(e->builder, some);
+	LLVMValueRef every = LLVMBuildICmp(e->builder, LLVMIntEQ, LLVMBuildNSWSub(e->builder, end, first, ""), lanes, "");
+	LLVMBuildCondBr(e->builder, every, whole, part);
+	LLVMPositionBuilderAtEnd(e->builder, whole);
+	tsr_emit_stmts(e, &s->cond.body);
+	LLVMBuildBr(e->builder, after);
+	LLVMMoveBasicBlockAfter(part, LLVMGetInsertBlock(e->builder));
+	LLVMPositionBuilderAtEnd(e->builder, part);
+	under_mask(e, &s->cond.body, stretch(e, first, end));
+	LLVMBuildBr(e->builder, after);
+	LLVMMoveBasicBlockAfter(after, LLVMGetInsertBlock(e->builder));
+	LLVMPositionBuilderAtEnd(e->builder, after);
+	return true;
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------------------------------- */
+
+static void emit_lanes(const outer *x, unsigned lanes, LLVMValueRef from, LLVMValueRef to, bool masked)
+{
+	tsr_emit *e = x->e;
+	tsr_wide w = {.loop = x->loop, .lanes = lanes, .holds = true};
+	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
+	loop.few = lanes == 1;
+	e->syms[x->loop->loop.sym] = loop.index;
+	e->wide = &w;
+	if (masked)
+		w.mask = stretch(e, tsr_emit_i64(e, 0), LLVMBuildNSWSub(e->builder, to, loop.index, ""));
+	tsr_emit_stmts(e, &x->loop->loop.body);
+	e->wide = NULL;
+	tsr_emit_loop_end(e, &loop);
+}
+
+static LLVMValueRef down(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsigned lanes)
+{
+	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, from, "");
+	return LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, lanes), ""), "");
+}
+
+static bool none(LLVMValueRef from, LLVMValueRef to)
+{
+	return LLVMIsAConstantInt(from) && LLVMIsAConstantInt(to) && LLVMConstIntGetSExtValue(from) >= LLVMConstIntGetSExtValue(to);
+}
+
+bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
+{
+	outer x = {.e = e, .loop = s};
+	if (!pays(&x))
+		return false;
+	LLVMValueRef outside = e->syms[s->loop.sym];
+	unsigned one = e->target->vector_bytes / 4, all = one * (e->target->vector_registers / 8);
+	LLVMValueRef wide_end = down(e, from, to, all), end = e->target->vector_bytes == 64 ? to : down(e, wide_end, to, one);
+	if (!none(from, wide_end))
+		emit_lanes(&x, all, from, wide_end, false);
+	if (!none(wide_end, end))
+		emit_lanes(&x, one, wide_end, end, end == to);
+	if (end != to && !none(end, to))
+		emit_lanes(&x, 1, end, to, false);
+	e->syms[s->loop.sym] = outside;
+	return true;
+}

@@ -1,0 +1,160 @@
+/* Loops that the emitter writes out in vectors, against the reference interpreter, at each vector width that this machine runs: windows of
+ * which an outer loop is computed side by side, padded and not (llvm/outer.c), and transpositions (llvm/turned.c).  Random shapes around
+ * the number of lanes.  All numbers are small whole numbers, so that no order of summation can excuse a difference. */
+#include "../../compiler/base/text.h"
+#include "check.h"
+#include "emit_kit.h"
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+
+enum { CASES = 80, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
+static uint64_t state = 5;
+
+static uint32_t draw(uint32_t n)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(state >> 33) % n;
+}
+
+static const char *one_of(uint32_t n, const char *const *all) { return all[draw(n)]; }
+
+static int extent(void)
+{
+	static const int all[] = { 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 40, 63, 64, 65, 80, 129 };
+	return all[draw(sizeof all / sizeof *all)];
+}
+
+/* ---- windows --------------------------------------------------------------------------------------------------------------- */
+
+/* Over rows, along which the lanes go too unless there are channels. */
+static void window(tsr_text *decl, tsr_text *units, int id)
+{
+	bool channels = draw(2), padded = draw(2), rows = draw(2), symbolic = draw(5) == 0;
+	int w = extent() + 4, c = extent(), kw = 1 + (int)draw(4), stride = channels ? 1 + (int)draw(2) : 1, h = rows ? 3 : 1;
+	tsr_arena *a = decl->arena;
+	const char *prec = one_of(3, (const char *const[]){ "f32", "i32", "f16" });
+	const char *last = symbolic ? "?n" : tsr_format(a, "%d", channels ? c : w), *width = channels ? tsr_format(a, "%d", w) : last;
+	int out = (w - (padded ? 1 : kw)) / stride + 1;
+	const char *outs = channels ? tsr_format(a, "%d", out) : padded ? width : tsr_format(a, symbolic ? "?n - %d" : "%d", symbolic ? kw - 1 : out);
+	const char *at = tsr_format(a, "%s + kw.4%s", stride == 2 ? "2*ow.1" : "ow.1", padded ? " - 1" : ""), *c_of = channels ? ", c.2" : "";
+	tsr_text_addf(decl, "buffer %%x%d : %s[%d, %s%s] param\n", id, prec, h, width, channels ? tsr_format(a, ", %s", last) : "");
+	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %d%s] param\n", id, prec, h, kw, channels && id % 2 ? tsr_format(a, ", %s", last) : "");
+	tsr_text_addf(decl, "buffer %%y%d : %s[%d, %s%s] input\n", id, prec, h, outs, channels ? tsr_format(a, ", %s", last) : "");
+	const char *sum = one_of(2, (const char *const[]){ "add", "max" });
+	tsr_text_addf(units, "unit u%d { kernel k {\nfor b.0 in 0..%d parallel {\nfor ow.1 in 0..%s parallel {\n", id, h, outs);
+	if (channels)
+		tsr_text_addf(units, "for c.2 in 0..%s parallel {\n", last);
+	tsr_text_addf(units, "let $0 : %s = convert.%s(%s:i32)\nlet $1 : %s = convert.%s(1:i32)\n", prec, prec, *sum == 'a' ? "0" : "-100", prec, prec);
+	tsr_text_addf(units, "for kh.3 in 0..%d reduce {\nfor kw.4 in 0..%d %s {\n", h, kw, one_of(2, (const char *const[]){ "reduce", "serial" }));
+	if (padded)
+		tsr_text_addf(units, "if %s in 0..%s {\n", at, width);
+	tsr_text_addf(units, "set $0 = %s.%s($0, mul.%s(%%x%d[kh.3, %s%s], %%k%d[kh.3, kw.4%s]))\n", sum, prec, prec, id, at, c_of, id, channels && id % 2 ? ", c.2" : "");
+	if (draw(3) == 0)
+		tsr_text_addf(units, "set $1 = %%x%d[kh.3, %s%s]\n", id, at, c_of);
+	tsr_text_addf(units, "%s}\n}\n", padded ? "}\n" : "");
+	const char *target = tsr_format(a, "%%y%d[b.0, ow.1%s]", id, c_of);
+	if (draw(2))
+		tsr_text_addf(units, "store %s = sub.%s($0, $1)\n", target, prec);
+	else
+		tsr_text_addf(units, "update %s %s add.%s($0, $1)\n", target, one_of(2, (const char *const[]){ "+=", "@^=" }), prec);
+	tsr_text_addf(units, "}\n}\n%s}\n}\n", channels ? "}\n" : "");
+}
+
+/* ---- transpositions ---------------------------------------------------------------------------------------------------------- */
+
+static void transposition(tsr_text *decl, tsr_text *units, int id)
+{
+	tsr_arena *a = decl->arena;
+	bool symbolic = draw(5) == 0;
+	int m = extent(), between = 1 + (int)draw(3);
+	const char *prec = one_of(5, (const char *const[]){ "f32", "i32", "f16", "f64", "u8" });
+	const char *n = symbolic ? "?n" : tsr_format(a, "%d", draw(3) ? extent() : 16 * (1 + (int)draw(6)));
+	tsr_text_addf(decl, "buffer %%x%d : %s[%s, %d, %d] param\n", id, prec, n, between, m);
+	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %s] param\n", id, prec, m, n);
+	tsr_text_addf(decl, "buffer %%y%d : %s[%d, %d, %s] input\n", id, prec, between, m, n);
+	const char *x = tsr_format(a, "%%x%d[i.2, j.0, k.1]", id), *k = tsr_format(a, "%%k%d[k.1, i.2]", id), *value = x;
+	switch (draw(4)) {
+	case 0: value = tsr_format(a, "add.%s(%s, %s)", prec, x, k); break;
+	case 1: value = tsr_format(a, "where.%s(lt.%s(%s, %s), %s, convert.%s(index.i32(k.1)))", prec, prec, k, x, k, prec); break;
+	case 2: value = tsr_format(a, "max.%s(%s, convert.%s(index.i32(i.2)))", prec, x, prec); break;
+	default: break;
+	}
+	tsr_text_addf(units, "unit u%d { kernel k {\nfor j.0 in 0..%d parallel {\nfor k.1 in 0..%d parallel {\nfor i.2 in 0..%s parallel %s{\n", id, between, m, n,
+				  draw(2) ? "stream " : "");
+	tsr_text_addf(units, "store %%y%d[j.0, k.1, i.2] = %s\n}\n}\n}\n}\n}\n", id, value);
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------------------- */
+
+static size_t fill(const tsr_buffer *b, int64_t n, void **out)
+{
+	int64_t count = 1;
+	for (uint32_t i = 0; i < b->rank; i++)
+		count *= tsr_size_eval(b->dims[i], &n);
+	size_t each = (size_t)tsr_prec_bytes(b->prec), bytes = (size_t)count * each;
+	*out = aligned_alloc(64, (bytes / 64 + 2) * 64);
+	for (int64_t i = 0; i < count; i++) {
+		static const uint16_t half[] = { 0, 0x3C00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600, 0x4700 };     /* 0 to 7 in f16 */
+		uint32_t x = draw(8);
+		switch ((int)b->prec) {
+		case TSR_PREC_F16: ((uint16_t *)*out)[i] = half[x]; break;
+		case TSR_PREC_F32: ((float *)*out)[i] = (float)x; break;
+		case TSR_PREC_F64: ((double *)*out)[i] = x; break;
+		case TSR_PREC_U8: ((uint8_t *)*out)[i] = (uint8_t)x; break;
+		default: ((uint32_t *)*out)[i] = x; break;
+		}
+	}
+	return bytes;
+}
+
+/* The result begins `off` bytes behind a line. */
+static bool same(const kit *k, uint32_t u, int64_t n, size_t off)
+{
+	void **memory = calloc(k->loops->buffers.n, sizeof *memory), *want = NULL;
+	size_t bytes = 0;
+	for (uint32_t i = 0; i < EACH; i++)
+		bytes = fill(k->loops->buffers.at[EACH * u + i], n, &memory[EACH * u + i]);
+	want = memory[EACH * u + EACH - 1];
+	char *block = aligned_alloc(64, (bytes / 64 + 4) * 64), *got = block + 64 + off;
+	memset(block, 0x5A, (bytes / 64 + 4) * 64);
+	memcpy(got, want, bytes);
+	memory[EACH * u + EACH - 1] = got;
+	kit_find(k, tsr_format(k->tc->arena, "u%u", u))(NULL, memory, &n, NULL);
+	memory[EACH * u + EACH - 1] = want;
+	tsr_machine m = { .buffers = memory, .symbols = &n };
+	bool ok = tsr_loops_run(k->loops, u, &m) && !memcmp(got, want, bytes);
+	for (size_t i = 0; i < 64; i++)
+		ok &= got[bytes + i] == 0x5A && got[-1 - (long)i] == 0x5A;
+	for (uint32_t i = 0; i < EACH; i++)
+		free(memory[EACH * u + i]);
+	free(block);
+	free(memory);
+	return ok;
+}
+
+int main(void)
+{
+	static const struct { const char *cpu, *feature; } levels[] = { { "skylake-avx512", "+avx512vl" }, { "haswell", "+avx2" }, { "x86-64-v2", "+sse4.2" } };
+	tsr_arena *a = tsr_arena_new();
+	tsr_text text, units;
+	tsr_text_init(&text, a), tsr_text_init(&units, a);
+	tsr_text_addf(&text, "symbol ?n\n");
+	for (int i = 0; i < CASES; i++)
+		(draw(2) ? window : transposition)(&text, &units, i);
+	tsr_text_add(&text, tsr_text_str(&units));
+	char *features = LLVMGetHostCPUFeatures();
+	for (size_t v = 0; v < sizeof levels / sizeof *levels; v++) {
+		if (!strstr(features, levels[v].feature))
+			continue;
+		kit k = kit_compile(tsr_text_str(&text), 2, levels[v].cpu);
+		for (uint32_t u = 0; u < CASES; u++)
+			if (!CHECK(same(&k, u, N, 0) && same(&k, u, 5, 8) && same(&k, u, 64, 16))) {
+				printf("%s:\n", levels[v].cpu);
+				tsr_loops_print_unit(k.loops, u, stdout);
+			}
+		kit_free(&k);
+	}
+	LLVMDisposeMessage(features);
+	tsr_arena_free(a);
+	return check_end("lanes");
+}
