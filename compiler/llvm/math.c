@@ -369,6 +369,46 @@ static LLVMValueRef emit_pow(const maths *m, LLVMValueRef x, LLVMValueRef y)
 	return IF(LLVMBuildOr(m->b, SAME(y, N(0)), SAME(x, one), ""), one, r);
 }
 
+/* The number that all lanes of a constant are. */
+static bool constant_of(LLVMValueRef y, double *out)
+{
+	LLVMBool lost;
+	if (LLVMIsAConstantDataVector(y)) {
+		LLVMValueRef first = LLVMGetAggregateElement(y, 0);
+		for (unsigned i = 1; i < LLVMGetVectorSize(LLVMTypeOf(y)); i++)
+			if (LLVMGetAggregateElement(y, i) != first)
+				return false;
+		y = first;
+	}
+	if (!LLVMIsAConstantFP(y))
+		return false;
+	*out = LLVMConstRealGetDouble(y, &lost);
+	return true;
+}
+
+/* x^n, n whole and not 0, and x^0.5, x^-0.5, in f64, rounded once; NULL for other exponents. */
+static LLVMValueRef emit_power(const maths *m, LLVMValueRef x, LLVMValueRef y)
+{
+	enum { MOST = 16 };
+	double n;
+	if (!constant_of(y, &n) || n == 0 || fabs(n) > MOST || (n != trunc(n) && fabs(n) != 0.5))
+		return NULL;
+	LLVMValueRef product = NULL, one = LLVMConstReal(LLVMDoubleTypeInContext(m->e->context), 1);
+	if (fabs(n) == 0.5) {            /* of -0 it is that of 0, of minus infinity that of infinity */
+		x = IF(SAME(x, N(-INFINITY)), N(INFINITY), ADD(x, N(0)));
+		LLVMValueRef wide = LLVMBuildFPExt(m->b, x, m->d, "");
+		product = intrinsic(m, "llvm.sqrt", m->d, 1, &wide);
+	} else {
+		LLVMValueRef square = LLVMBuildFPExt(m->b, x, m->d, "");
+		for (int k = (int)fabs(n); k; k /= 2, square = k ? MUL(square, square) : square)
+			if (k % 2)
+				product = product ? MUL(product, square) : square;
+	}
+	if (n < 0)
+		product = LLVMBuildFDiv(m->b, tsr_emit_splat(m->e, one, m->d), product, "");
+	return LLVMBuildFPTrunc(m->b, product, m->f, "");
+}
+
 /* ---- entry ---------------------------------------------------------------------------------------------------------------- */
 
 /* The C library's function, lane by lane. */
@@ -420,5 +460,8 @@ LLVMValueRef tsr_emit_math(tsr_emit *e, tsr_op op, LLVMValueRef *args)
 		return emit_sine(m, args[0], 0);
 	if (op == TSR_OP_COS)
 		return emit_sine(m, args[0], 1);
-	return op == TSR_OP_POW ? emit_pow(m, args[0], args[1]) : NULL;
+	if (op != TSR_OP_POW)
+		return NULL;
+	LLVMValueRef power = emit_power(m, args[0], args[1]);
+	return power ? power : emit_pow(m, args[0], args[1]);
 }

@@ -104,6 +104,35 @@ static void test_pow(const kit *k, bool chosen)
 		printf("pow %.3f ulp at %a ^ %a\n", worst, (double)base, (double)exponent);
 }
 
+/* Exponents that are known while compiling, which are products: of all magnitudes, and special bases. */
+static const char *const exponents[] = { "2", "3", "4", "5", "7", "16", "-1", "-2", "-3", "-16", "0.5", "-0.5", "17", "1.5" };
+enum { EXPONENTS = sizeof exponents / sizeof *exponents };
+
+static void test_exponents(const kit *k)
+{
+	static const float special[] = {0, -0.f, 1, -1, 2, -2, INFINITY, -INFINITY, NAN, 1e-40f, -1e-40f, 3e38f, -3e38f, 0x1p-126f};
+	enum { S = sizeof special / sizeof *special };
+	void *buffers[] = {x, y, z};
+	for (uint32_t i = 0; i < BLOCK; i++)
+		x[i] = i < S ? special[i] : of_bits(i * 2654435761u);
+	for (int j = 0; j < EXPONENTS; j++) {
+		double worst = 0;
+		float at = 0;
+		char name[16];
+		snprintf(name, sizeof name, "pow%d", j);
+		kit_find(k, name)(NULL, buffers, NULL, NULL);
+		for (int i = 0; i < BLOCK; i++) {
+			double want = pow((double)x[i], atof(exponents[j])), d = ulps(z[i], want);
+			if (want == 0 && !signbit(want) != !signbit(z[i]))
+				d = INFINITY;
+			if (d > worst)
+				worst = d, at = x[i];
+		}
+		if (!CHECK(worst <= 0.50001))
+			printf("pow %.5f ulp at %a ^ %s\n", worst, (double)at, exponents[j]);
+	}
+}
+
 /* Of all x by one y, whose reciprocal compiled loops take once: as good as correctly rounded from 2^-110 on, below it a little worse. */
 static void test_division(const kit *k, uint64_t count, bool chosen)
 {
@@ -142,6 +171,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < FUNCTIONS; i++)
 		tsr_text_addf(&t, "unit %s { kernel k { for i in 0..%d parallel { store %%z[i] = %s.f32(%%x[i]) } } }\n", functions[i].name, BLOCK, functions[i].name);
 	tsr_text_addf(&t, "unit pow { kernel k { for i in 0..%d parallel { store %%z[i] = pow.f32(%%x[i], %%y[i]) } } }\n", BLOCK);
+	for (int j = 0; j < EXPONENTS; j++)
+		tsr_text_addf(&t, "unit pow%d { kernel k { for i in 0..%d parallel { store %%z[i] = pow.f32(%%x[i], %s:f32) } } }\n", j, BLOCK, exponents[j]);
 	tsr_text_addf(&t, "unit divided { kernel k { for i in 0..%d parallel { store %%z[i] = div.f32(%%x[i], %%y[0]) } } }\n", BLOCK);
 	x = aligned_alloc(64, BLOCK * 4), y = aligned_alloc(64, BLOCK * 4), z = aligned_alloc(64, BLOCK * 4);
 	kit k = kit_compile(tsr_text_str(&t), 2, argc > 4 ? argv[4] : NULL);
@@ -150,6 +181,8 @@ int main(int argc, char **argv)
 			test_function(&k, i, count, chosen);
 	if (argc < 4 || !strcmp(argv[3], "pow"))
 		test_pow(&k, chosen);
+	if (argc < 4)
+		test_exponents(&k);
 	if (argc < 4 || !strcmp(argv[3], "division"))
 		test_division(&k, count, chosen);
 	kit_free(&k);
