@@ -188,16 +188,17 @@ typedef struct tsr_walk_run { tsr_count runs; bool torn; tsr_emit_loop loop; LLV
 tsr_walk_run tsr_walk_run_begin(tsr_kit *k, tsr_emit *e, const tsr_walks *x, LLVMValueRef first, LLVMValueRef count);
 void tsr_walk_run_end(tsr_kit *k, tsr_emit *e, tsr_walk_run *r);
 
-/* The table of a block: rows `first` .. of M (`across`), stretches of K (`along`, the stretch's loop last) from along_first on. The loops
+/* The table of a block: rows `first` .. of M (`across`), stretches of K (`along`, the stretch's loops last) from along_first on. The loops
  * of the batch are set. `most`: stretches of a block; the list of a panel has most + 1 numbers; NULL: there are no lists, and no
- * rows past the end.  Of B the same, with its classes. */
+ * rows past the end. `edge`: elements of a copy of a stretch that a guard cuts, 0: none does.  Of B the same, with its classes. */
 typedef struct tsr_rows {
 	tsr_emit *e;
 	const tsr_expr *value;
 	const tsr_walks *across, *along;
-	LLVMValueRef table, list, zeros;
+	LLVMValueRef table, list, zeros, edges;
 	LLVMValueRef first, count, along_first, stretches;
-	int64_t run, capacity, most;
+	tsr_stretch stretch;
+	int64_t run, capacity, most, edge;
 	uint32_t mr;
 } tsr_rows;
 /* All but the memory and the block; `walks`: per class. */

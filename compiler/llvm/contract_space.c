@@ -106,15 +106,6 @@ static int64_t value_rows(tsr_engine *g, int64_t depth)
 	return width ? width * depth + g->k.lanes : 0;
 }
 
-/* The columns of a stretch, where B's rows are read in place. */
-static int64_t across_run(const tsr_engine *g)
-{
-	for (uint32_t i = 0; i < g->c->nloops; i++)
-		if (g->c->loops[i].sym == g->c->across)
-			return g->c->loops[i].extent.k;
-	return 0;
-}
-
 /* Each row and each stretch of C begins at a line if C does. */
 static bool by_lines(const tsr_engine *g)
 {
@@ -126,7 +117,7 @@ static bool by_lines(const tsr_engine *g)
 			if (!last && (stride <= 0 || stride % line))
 				return false;
 		}
-	return g->s->nr % line == 0 && (!g->s->cols || across_run(g) % line == 0);
+	return g->s->nr % line == 0 && (!g->s->cols || g->c->across.length % line == 0);
 }
 
 /* How tiles store into C themselves: its columns lie side by side, or in stretches that are not too short. */
@@ -146,7 +137,7 @@ static bool form_of(const tsr_engine *g, tsr_c_form *form)
 		return true;
 	}
 	int64_t run = n->n ? tsr_kit_known(n->at[n->n - 1].extent) : 1;
-	bool aligned = !g->s->cols || across_run(g) % lanes == 0;
+	bool aligned = !g->s->cols || g->c->across.length % lanes == 0;
 	if (n->n > 1 && run < 2)
 		return false;
 	form->stretches = n->n > 1 ? tsr_stretches(lanes, run, aligned) : 1;
@@ -157,6 +148,8 @@ static bool form_of(const tsr_engine *g, tsr_c_form *form)
 	*form = (tsr_c_form){ 0 };
 	return false;
 }
+
+static int64_t edges_of(const tsr_kit *k, const tsr_rows *r) { return (r->most * r->capacity * r->edge * k->elem_bytes + 63) / 64 * 64; }
 
 void tsr_engine_space(tsr_engine *g)
 {
@@ -184,8 +177,8 @@ void tsr_engine_space(tsr_engine *g)
 		*r = tsr_rows_of(k, g->e, g->c, TSR_SIDE_A, g->walks, rows);
 	if (s->cols)
 		g->across = tsr_rows_of(k, g->e, g->c, TSR_SIDE_B, g->walks, depth);
-	int64_t across = g->across.most * g->across.capacity * 8;
-	int64_t table = r->most * r->capacity * 8, list = r->mr ? (r->most + 1) * (r->capacity / r->mr) * 8 : 0;
+	int64_t across = g->across.most * g->across.capacity * 8 + (g->across.edge ? 64 : 0);        /* looked through in vectors */
+	int64_t table = r->most * r->capacity * 8 + (r->edge ? 64 : 0), list = r->mr ? (r->most + 1) * (r->capacity / r->mr) * 8 : 0;
 	if (tsr_engine_packs_together(g)) {
 		tsr_seat *team = g->e->team;
 		g->packed_b = team->shared;
@@ -194,9 +187,9 @@ void tsr_engine_space(tsr_engine *g)
 		b = 0;
 	}
 	int64_t waiting = s->turn ? tsr_kit_known(g->cls[TSR_CLASS_M].count) * tsr_engine_waiting_row(g) * k->elem_bytes : 0;
-	enum { PIECES = 9 };
+	enum { PIECES = 11 };
 	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64,
-								 (across + 63) / 64 * 64, c_rows, waiting }, at[PIECES + 1] = { 0 };
+								 (across + 63) / 64 * 64, c_rows, waiting, edges_of(k, r), edges_of(k, &g->across) }, at[PIECES + 1] = { 0 };
 	for (int i = 0; i < PIECES; i++)
 		at[i + 1] = at[i] + piece[i] + (piece[i] ? gap : 0);
 	if (at[PIECES] == 0)
@@ -216,4 +209,6 @@ void tsr_engine_space(tsr_engine *g)
 	g->across.table = place[6];
 	g->c_rows = place[7];
 	g->waiting = place[8];
+	r->edges = place[9];
+	g->across.edges = place[10];
 }

@@ -148,13 +148,17 @@ typedef struct tsr_schedule {
 /* What becomes of a sum before it is stored: the nest's last statements, each a STORE of an expression of the sum's local and of elements of
  * other buffers, at the sum's own place.  C is the first one's buffer, where parts of the sum wait for the others. */
 typedef struct tsr_tail { tsr_local_id sum; tsr_stmts stores; } tsr_tail;
+/* Loops of a class along which an operand lies side by side, the widest first; n 0: none.  Where guards mention some of them, all but the last
+ * one, `length` is small. */
+enum { TSR_MOST_JOINED = 4, TSR_MOST_GUARDED = 64 };
+typedef struct tsr_stretch { uint32_t n, loop[TSR_MOST_JOINED]; int64_t length; } tsr_stretch;
 typedef struct tsr_contraction {
 	uint32_t nloops; tsr_contract_loop *loops;
 	tsr_expr *a_value, *b_value; /* the operand as an expression of its loops (padding, conversions, producers); usually a LOAD */
 	tsr_buffer_id c, a, b;       /* a, b: the LOAD's, or TSR_NONE where the value is another expression */
 	tsr_lin *c_index, *a_index, *b_index;
-	uint32_t run;                /* the loop of K along which A lies side by side, no guard mentioning it, when its rows are read in place */
-	uint32_t across;             /* the loop of N along which B lies side by side, likewise */
+	tsr_stretch run;             /* of K along which A lies side by side, when its rows are read in place */
+	tsr_stretch across;          /* of N along which B lies side by side, likewise */
 	bool turned;                 /* N follows B where C does not: sums wait in B's order and are turned */
 	bool a_finite, b_finite;     /* it must be: the other operand is 0 where a guard, which only the nest itself has, lets nothing in */
 	tsr_acc acc; tsr_op combine;

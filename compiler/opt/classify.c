@@ -360,7 +360,6 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 			return NULL;
 	tsr_contraction *k = TSR_NEW(p->arena, tsr_contraction);
 	k->nloops = n.n;
-	k->run = k->across = TSR_NONE;
 	k->loops = TSR_NEW_N(p->arena, tsr_contract_loop, n.n + 1);
 	memcpy(k->loops, n.loops, n.n * sizeof *n.loops);
 	k->c = n.c, k->c_index = n.c_index;

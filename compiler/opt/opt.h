@@ -67,10 +67,10 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 bool tsr_contract_plain(const tsr_loops *l, const tsr_contraction *k, tsr_side side);
 /* The element that an operand is within its guards, outside of which it is 0; or NULL. */
 const tsr_expr *tsr_contract_guarded(const tsr_expr *operand);
-/* The loop along which A's rows could be read in place: see tsr_contraction.run. TSR_NONE: there is none. */
-uint32_t tsr_contract_run(const tsr_loops *l, const tsr_contraction *k);
+/* The stretch along which A's rows could be read in place: see tsr_contraction.run. */
+tsr_stretch tsr_contract_run(const tsr_loops *l, const tsr_contraction *k);
 /* The same of B: see tsr_contraction.across. */
-uint32_t tsr_contract_across(const tsr_loops *l, const tsr_contraction *k);
+tsr_stretch tsr_contract_across(const tsr_loops *l, const tsr_contraction *k);
 /* N could follow B and C's sums be turned: C lies side by side along a loop of N that is not the one along which B's columns are nearest. */
 bool tsr_contract_turns(const tsr_loops *l, const tsr_contraction *k);
 /* The operand lies side by side along some loop of the class. */

@@ -45,11 +45,7 @@ static problem understand(const tsr_loops *l, const tsr_contraction *c, const ts
 	p.batch = tsr_walks_count(&v->cls[TSR_CLASS_BATCH]);
 	p.must_a = !one_loop(m) || !one_loop(k) || p.m < 0;
 	p.must_a |= !tsr_contract_plain(l, c, TSR_SIDE_A);
-	for (uint32_t i = 0; i < c->nloops; i++)
-		if (c->loops[i].sym == c->run)
-			p.run = c->loops[i].extent.k;
-		else if (c->loops[i].sym == c->across)
-			p.across = c->loops[i].extent.k;
+	p.run = c->run.length, p.across = c->across.length;
 	p.must_a &= !p.run;
 	p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(n) || !one_loop(k) || !tsr_walks_unit(n, TSR_SIDE_B);
 	p.windows = c->b_value->kind == TSR_EXPR_SELECT || n->nloops > 1;
@@ -189,16 +185,16 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	tsr_contract_view_make(l, c, &v);
 	problem p = understand(l, c, &v, target);
 	int64_t kc;
-	if (p.must_a && (c->run = tsr_contract_run(l, c)) != TSR_NONE) {
+	if (p.must_a && (c->run = tsr_contract_run(l, c)).n) {
 		tsr_contract_view_make(l, c, &v);
 		p = understand(l, c, &v, target);
 		if (!choose_depth(&p, &kc)) {
-			c->run = TSR_NONE;
+			c->run = (tsr_stretch){ 0 };
 			tsr_contract_view_make(l, c, &v);
 			p = understand(l, c, &v, target);
 		}
 	}
-	if (p.must_b && p.windows && !p.run && (c->across = tsr_contract_across(l, c)) != TSR_NONE) {
+	if (p.must_b && p.windows && !p.run && (c->across = tsr_contract_across(l, c)).n) {
 		tsr_contract_view_make(l, c, &v);
 		p = understand(l, c, &v, target);
 	}

@@ -5,6 +5,7 @@
  * axis where the outer stride is the inner extent times the inner stride in every operand that mentions the class. */
 #include "pass.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* The stride of loop `sym` in a buffer indexed by `index`; false when a run-time size takes part. */
 static bool stride_of(const tsr_buffer *b, const tsr_lin *index, uint32_t sym, int64_t *out)
@@ -51,32 +52,56 @@ static bool guards_mention(const tsr_expr *e, uint32_t sym)
 	return false;
 }
 
-/* A loop of the class along which the operand lies side by side, at least so many elements, without a guard that mentions it. */
-static uint32_t side_by_side(const tsr_loops *l, const tsr_contraction *k, const tsr_expr *operand, tsr_loop_class cls, int64_t shortest)
+/* The last index is this loop, no other mentions it, and no guard. */
+static bool last_alone(const tsr_loops *l, const tsr_expr *x, const tsr_expr *operand, uint32_t sym)
+{
+	uint32_t rank = l->buffers.at[x->load.buffer]->rank, mentions = 0;
+	int64_t coef = 0;
+	for (uint32_t axis = 0; axis < rank; axis++)
+		for (uint32_t t = 0; t < x->load.index[axis].n; t++) {
+			const tsr_lin_term *term = &x->load.index[axis].terms[t];
+			if (term->kind == TSR_LSYM_LOOP && term->id == sym) {
+				mentions++;
+				coef = axis + 1 == rank ? term->coef : 0;
+			}
+		}
+	return mentions == 1 && coef == 1 && !guards_mention(operand, sym);
+}
+
+/* A short stretch becomes longer by the loops of its class whose steps are its length, window by channel; rows that a guard cuts are few. */
+static void join_loops(const tsr_loops *l, const tsr_contraction *k, const tsr_expr *x, tsr_loop_class cls, tsr_stretch *s)
+{
+	enum { SHORT = 16 };
+	for (uint32_t i = 0; s->length < SHORT && s->n < TSR_MOST_JOINED && i < k->nloops;) {
+		const tsr_contract_loop *loop = &k->loops[i++];
+		int64_t step;
+		if (loop->cls != cls || !tsr_size_is_const(loop->extent) || loop->extent.k < 2 || s->length * loop->extent.k > TSR_MOST_GUARDED
+			|| !stride_of(l->buffers.at[x->load.buffer], x->load.index, loop->sym, &step) || step != s->length)
+			continue;
+		memmove(&s->loop[1], &s->loop[0], s->n++ * sizeof *s->loop);
+		s->loop[0] = loop->sym;
+		s->length *= loop->extent.k;
+		i = 0;                       /* what did not follow before may now */
+	}
+}
+
+/* Loops of the class along which the operand lies side by side, at least so many elements. */
+static tsr_stretch side_by_side(const tsr_loops *l, const tsr_contraction *k, const tsr_expr *operand, tsr_loop_class cls, int64_t shortest)
 {
 	const tsr_expr *x = tsr_contract_guarded(operand);
 	if (!x || l->buffers.at[x->load.buffer]->prec != l->buffers.at[k->c]->prec || k->combine != TSR_OP_MUL
 		|| (k->acc != TSR_ACC_ADD && k->acc != TSR_ACC_SUB))
-		return TSR_NONE;
-	uint32_t rank = l->buffers.at[x->load.buffer]->rank;
+		return (tsr_stretch){ 0 };
 	for (uint32_t i = 0; i < k->nloops; i++) {
 		const tsr_contract_loop *loop = &k->loops[i];
-		if (loop->cls != cls || !tsr_size_is_const(loop->extent) || loop->extent.k < shortest || guards_mention(operand, loop->sym))
+		if (loop->cls != cls || !tsr_size_is_const(loop->extent) || loop->extent.k < 2 || !last_alone(l, x, operand, loop->sym))
 			continue;
-		uint32_t mentions = 0;
-		int64_t coef = 0;
-		for (uint32_t axis = 0; axis < rank; axis++)
-			for (uint32_t t = 0; t < x->load.index[axis].n; t++) {
-				const tsr_lin_term *term = &x->load.index[axis].terms[t];
-				if (term->kind == TSR_LSYM_LOOP && term->id == loop->sym) {
-					mentions++;
-					coef = axis + 1 == rank ? term->coef : 0;
-				}
-			}
-		if (mentions == 1 && coef == 1)
-			return loop->sym;
+		tsr_stretch s = { 1, { loop->sym }, loop->extent.k };
+		join_loops(l, k, x, cls, &s);
+		if (s.length >= shortest)
+			return s;
 	}
-	return TSR_NONE;
+	return (tsr_stretch){ 0 };
 }
 
 /* The operand has neither padding nor windows: no two loops meet in one of its axes.  Packed once it is no larger than it is. */
@@ -91,26 +116,33 @@ static bool once(const tsr_loops *l, const tsr_contraction *k, tsr_side side)
 	return true;
 }
 
-/* C lies side by side along the loop, too. */
-static bool last_in_c(const tsr_loops *l, const tsr_contraction *k, uint32_t sym)
+/* C lies side by side along the stretch, too. */
+static bool in_c(const tsr_loops *l, const tsr_contraction *k, const tsr_stretch *s)
 {
 	uint32_t rank = l->buffers.at[k->c]->rank;
-	return rank && tsr_lin_bare(&k->c_index[rank - 1], sym);
+	int64_t length = 1, step;
+	for (uint32_t i = s->n; i-- > 0;) {
+		if (!stride_of(l->buffers.at[k->c], k->c_index, s->loop[i], &step) || step != length)
+			return false;
+		for (uint32_t j = 0; j < k->nloops; j++)
+			length *= k->loops[j].sym == s->loop[i] ? k->loops[j].extent.k : 1;
+	}
+	return rank && tsr_lin_bare(&k->c_index[rank - 1], s->loop[s->n - 1]);
 }
 
 /* Where all that is summed is one loop, rows cost tiles no more than panels would. */
-uint32_t tsr_contract_run(const tsr_loops *l, const tsr_contraction *k)
+tsr_stretch tsr_contract_run(const tsr_loops *l, const tsr_contraction *k)
 {
 	enum { SHORTEST = 3 };
 	uint32_t summed = 0;
 	for (uint32_t i = 0; i < k->nloops; i++)
 		summed += k->loops[i].cls == TSR_CLASS_K;
 	if (summed > 1 && once(l, k, TSR_SIDE_A))
-		return TSR_NONE;
+		return (tsr_stretch){ 0 };
 	return side_by_side(l, k, k->a_value, TSR_CLASS_K, SHORTEST);
 }
 
-uint32_t tsr_contract_across(const tsr_loops *l, const tsr_contraction *k)
+tsr_stretch tsr_contract_across(const tsr_loops *l, const tsr_contraction *k)
 {
 	enum { SHORTEST = 8, FEW_ROWS = 16 };
 	int64_t rows = 1;
@@ -118,9 +150,9 @@ uint32_t tsr_contract_across(const tsr_loops *l, const tsr_contraction *k)
 		if (k->loops[i].cls == TSR_CLASS_M)
 			rows *= tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : FEW_ROWS;
 	if (rows >= FEW_ROWS && once(l, k, TSR_SIDE_B))
-		return TSR_NONE;
-	uint32_t across = side_by_side(l, k, k->b_value, TSR_CLASS_N, SHORTEST);
-	return across != TSR_NONE && last_in_c(l, k, across) ? across : TSR_NONE;
+		return (tsr_stretch){ 0 };
+	tsr_stretch across = side_by_side(l, k, k->b_value, TSR_CLASS_N, SHORTEST);
+	return across.n && in_c(l, k, &across) ? across : (tsr_stretch){ 0 };
 }
 
 bool tsr_walks_along(const tsr_walks *x, tsr_side side)
@@ -171,15 +203,16 @@ static void sort_axes(tsr_walks *x, tsr_side side)
 		}
 }
 
-/* The loop along which rows are read in place runs fastest. */
-static void run_last(tsr_walks *x, uint32_t run)
+/* The stretches along which rows are read in place run fastest. */
+static void run_last(tsr_walks *x, const tsr_stretch *run)
 {
-	for (uint32_t i = 0; i + 1 < x->n; i++)
-		if (x->at[i].sym == run) {
-			tsr_walk t = x->at[i];
-			x->at[i] = x->at[i + 1];
-			x->at[i + 1] = t;
-		}
+	for (uint32_t j = 0; j < run->n; j++)
+		for (uint32_t i = 0; i + 1 < x->n; i++)
+			if (x->at[i].sym == run->loop[j]) {
+				tsr_walk t = x->at[i];
+				x->at[i] = x->at[i + 1];
+				x->at[i + 1] = t;
+			}
 }
 
 static void fuse_axes(tsr_walks *x)
@@ -277,7 +310,7 @@ bool tsr_contract_turns(const tsr_loops *l, const tsr_contraction *k)
 	tsr_contract_view v;
 	const tsr_walks *n = &v.cls[TSR_CLASS_N];
 	bool before = false;
-	if (!k->clear || k->tail || k->run != TSR_NONE || k->across != TSR_NONE || !tsr_contract_plain(l, k, TSR_SIDE_B))
+	if (!k->clear || k->tail || k->run.n || k->across.n || !tsr_contract_plain(l, k, TSR_SIDE_B))
 		return false;
 	tsr_contraction plain = *k;
 	plain.turned = false;
@@ -300,8 +333,8 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 	const tsr_lin *index[TSR_SIDES] = { k->c_index, k->a_index, k->b_index };
 	bool plain[TSR_SIDES];
 	for (int side = 0; side < TSR_SIDES; side++) {
-		plain[side] = tsr_contract_plain(l, k, (tsr_side)side) && (side != TSR_SIDE_A || k->run == TSR_NONE)
-			&& (side != TSR_SIDE_B || k->across == TSR_NONE);
+		plain[side] = tsr_contract_plain(l, k, (tsr_side)side) && (side != TSR_SIDE_A || k->run.n == 0)
+			&& (side != TSR_SIDE_B || k->across.n == 0);
 		buffers[side] = plain[side] ? l->buffers.at[id[side]] : NULL;
 	}
 	for (int cls = 0; cls < TSR_CLASSES; cls++) {
@@ -319,7 +352,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 		}
 		bool turned = cls == TSR_CLASS_N && k->turned;
 		sort_axes(x, turned ? TSR_SIDE_B : leading_side(k, x, (tsr_loop_class)cls, plain));
-		run_last(x, cls == TSR_CLASS_N ? k->across : k->run);
+		run_last(x, cls == TSR_CLASS_N ? &k->across : &k->run);
 		x->nloops = x->n;
 		x->loop = TSR_NEW_N(arena, tsr_contract_loop, x->n + 1);
 		for (uint32_t i = 0; i < x->n; i++)

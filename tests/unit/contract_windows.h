@@ -1,0 +1,60 @@
+/* For contract.c: products under windows as loops, forward and the gradient of the weights, with few channels (windows by channels make one
+ * stretch) and many, with and without padding, strides and a tail. */
+typedef struct window { int n, o, f, k, c, step, pad, size; bool forward, cut; const char *prec; } window;
+
+static window draw_window(void)
+{
+	static const int channels[] = { 1, 2, 3, 3, 3, 4, 5, 7, 8, 17, 32 }, filters[] = { 1, 3, 4, 16, 20, 33, 64, 70 };
+	window w = { .n = 1 + (int)draw(2), .o = 2 + (int)draw(14), .f = filters[draw(8)], .k = 1 + (int)draw(7), .c = channels[draw(11)],
+				 .step = 1 + (int)draw(2), .pad = (int)draw(4), .forward = draw(2) };
+	while (w.o > 2 && w.n * w.o * w.o * w.f * w.k * w.k * w.c > 150000)
+		w.o--;
+	while (w.f > 1 && w.n * w.o * w.o * w.f * w.k * w.k * w.c > 300000)
+		w.f /= 2;
+	/* an image smaller than what the windows reach is cut on the far side */
+	w.size = w.step * (w.o - 1) + w.k - w.pad - (int)draw(3);
+	w.size = w.size < 1 ? 1 : w.size;
+	w.cut = w.pad > 0 || w.size < w.step * (w.o - 1) + w.k;
+	w.prec = draw(4) ? "f32" : "f64";
+	return w;
+}
+
+/* Loops l0 n, l1 l2 places, l3 filter, l4 l5 window, l6 channel. */
+static void window_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
+{
+	window w = draw_window();
+	int extent[] = { w.n, w.o, w.o, w.f, w.k, w.k, w.c }, forward[] = { 0, 1, 2, 3, 4, 5, 6 }, weights[] = { 3, 4, 5, 6, 0, 1, 2 };
+	const int *order = w.forward ? forward : weights;
+	bool runtime[MOST_TERMS] = { false };
+	const char *y = tsr_format(a, "%%%c%d[l0, l1, l2, l3]", w.forward ? 'c' : 'a', id), *c = w.forward ? y : tsr_format(a, "%%c%d[l3, l4, l5, l6]", id);
+	const char *h = tsr_format(a, "%d*l1 + l4 - %d", w.step, w.pad), *v = tsr_format(a, "%d*l2 + l5 - %d", w.step, w.pad);
+	const char *x = tsr_format(a, "%%%c%d[l0, %s, %s, l6]", w.forward ? 'a' : 'b', id, h, v);
+	const char *other = w.forward ? tsr_format(a, "%%b%d[l4, l5, l6, l3]", id) : y;
+	const char *y_dims = tsr_format(a, "[%d, %d, %d, %d]", w.n, w.o, w.o, w.f), *x_dims = tsr_format(a, "[%d, %d, %d, %d]", w.n, w.size, w.size, w.c);
+	const char *c_dims = w.forward ? y_dims : tsr_format(a, "[%d, %d, %d, %d]", w.f, w.k, w.k, w.c);
+	tsr_text_addf(decl, "buffer %%c%d : %s%s value\n", id, w.prec, c_dims);
+	tsr_text_addf(decl, "buffer %%a%d : %s%s param\n", id, w.prec, w.forward ? x_dims : y_dims);
+	if (w.forward)
+		tsr_text_addf(decl, "buffer %%b%d : %s[%d, %d, %d, %d] param\n", id, w.prec, w.k, w.k, w.c, w.f);
+	else
+		tsr_text_addf(decl, "buffer %%b%d : %s%s param\n", id, w.prec, x_dims);
+	tsr_text use[3];
+	for (int i = 0; i < 3; i++)
+		tsr_text_init(&use[i], a);
+	tail_operands(a, decl, use, c, c_dims, id, w.prec, 4, order, extent, runtime);
+	for (int i = 0; i < 3; i++)
+		tsr_text_str(&use[i]);
+	tsr_text_addf(units, "unit u%d { kernel k {\n", id);
+	int in_c = 4;
+	for (int i = 0; i < 7; i++) {
+		if (i == in_c)
+			tsr_text_addf(units, "let $0 : %s = 0.0:%s\n", w.prec, w.prec);
+		tsr_text_addf(units, "for l%d in 0..%d %s {\n", order[i], extent[order[i]], i < in_c ? "parallel" : "reduce");
+	}
+	const char *first = w.forward ? x : other, *second = w.forward ? other : x;
+	if (w.cut)
+		tsr_text_addf(units, "if %s in 0..%d, %s in 0..%d {\n", h, w.size, v, w.size);
+	tsr_text_addf(units, "set $0 = add.%s($0, mul.%s(%s, %s))\n%s}}}", w.prec, w.prec, first, second, w.cut ? "}" : "");
+	add_stores(a, units, c, use, w.prec, draw(2));
+	tsr_text_addf(units, "}}}} } }\n");
+}
