@@ -59,6 +59,8 @@ void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef 
 void tsr_kit_store_around(tsr_kit *k, LLVMValueRef value, LLVMValueRef p);
 /* What lies there is read or written soon. */
 void tsr_kit_fetch(tsr_kit *k, LLVMValueRef p, bool written);
+/* Into the second cache. */
+void tsr_kit_fetch_far(tsr_kit *k, LLVMValueRef p);
 /* Lane i is on iff first + i < limit. */
 LLVMValueRef tsr_kit_mask(tsr_kit *k, LLVMValueRef limit, uint32_t first);
 LLVMValueRef tsr_kit_splat(tsr_kit *k, LLVMValueRef scalar);
@@ -114,21 +116,22 @@ typedef struct tsr_tile {
 	tsr_stride a_row, a_k, b_k;
 	tsr_c_form c;
 	bool b_table;                /* b is a table of pointers to B's rows, which are read from b_shift on */
+	uint32_t b_lines;            /* of each row of B so many lines, b_ahead elements further, are asked for */
 	const tsr_tail_plan *tail;   /* or NULL */
 } tsr_tile;
-/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around): `add` false: C is overwritten;
+/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead): `add` false: C is overwritten;
  * `around`: around the caches. */
 enum { TSR_TILE_A, TSR_TILE_B, TSR_TILE_C, TSR_TILE_DEPTH, TSR_TILE_COLS, TSR_TILE_ADD, TSR_TILE_A_ROW, TSR_TILE_A_K,
-	   TSR_TILE_B_K, TSR_TILE_C_ROW, TSR_TILE_B_SHIFT, TSR_TILE_C_ROWS, TSR_TILE_C_COLUMNS, TSR_TILE_AROUND,
+	   TSR_TILE_B_K, TSR_TILE_C_ROW, TSR_TILE_B_SHIFT, TSR_TILE_C_ROWS, TSR_TILE_C_COLUMNS, TSR_TILE_AROUND, TSR_TILE_B_AHEAD,
 	   TSR_TILE_PARAMS };
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *tile);
 
 /* A tile whose rows of A are read where they lie: see contract_rows.c. `run`: elements of a stretch; `capacity`: pointers from one
  * stretch's to the next one's.
- * void tile(table, b, c, list, cols, add, b_k, c_row, c_rows, c_columns, around): `table` is at the tile's first row. */
-typedef struct tsr_rows_tile { uint32_t rows, vecs; bool masked; int64_t run, capacity; tsr_stride b_k; tsr_c_form c; const tsr_tail_plan *tail; } tsr_rows_tile;
+ * void tile(table, b, c, list, cols, add, b_k, c_row, c_rows, c_columns, around, b_ahead): `table` is at the tile's first row. */
+typedef struct tsr_rows_tile { uint32_t rows, vecs; bool masked; int64_t run, capacity; tsr_stride b_k; tsr_c_form c; uint32_t b_lines; const tsr_tail_plan *tail; } tsr_rows_tile;
 enum { TSR_ROWS_TABLE, TSR_ROWS_B, TSR_ROWS_C, TSR_ROWS_LIST, TSR_ROWS_COLS, TSR_ROWS_ADD, TSR_ROWS_B_K, TSR_ROWS_C_ROW,
-	   TSR_ROWS_C_ROWS, TSR_ROWS_C_COLUMNS, TSR_ROWS_AROUND, TSR_ROWS_PARAMS };
+	   TSR_ROWS_C_ROWS, TSR_ROWS_C_COLUMNS, TSR_ROWS_AROUND, TSR_ROWS_B_AHEAD, TSR_ROWS_PARAMS };
 LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *tile);
 
 /* A tile's place in C, inside its function: `row` without tables, `mask` of each vector likewise; its tail, whose parameters begin at

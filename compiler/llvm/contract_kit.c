@@ -69,6 +69,12 @@ void tsr_kit_fetch(tsr_kit *k, LLVMValueRef p, bool written)
 	tsr_kit_intrinsic(k, "llvm.prefetch", &k->ptr, 1, args, 4);
 }
 
+void tsr_kit_fetch_far(tsr_kit *k, LLVMValueRef p)
+{
+	LLVMValueRef args[4] = { p, LLVMConstInt(k->i32, 0, false), LLVMConstInt(k->i32, 2, false), LLVMConstInt(k->i32, 1, false) };
+	tsr_kit_intrinsic(k, "llvm.prefetch", &k->ptr, 1, args, 4);
+}
+
 void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef mask)
 {
 	if (mask) {

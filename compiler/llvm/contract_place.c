@@ -133,35 +133,54 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	return p;
 }
 
+/* Rows of B that are read in place lie apart, so that nothing but asking brings the next tiles' while these are at work: of each row, `lines`
+ * lines by every tile of a column, so that together they ask for a panel; the next one, or the first one further down. */
+typedef struct tile_ahead { uint32_t lines; LLVMValueRef from; } tile_ahead;
+
+static tile_ahead ahead_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, const tile_place *p)
+{
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	int64_t rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), tiles = rows > 0 ? ((rows < s->mc ? rows : s->mc) + s->mr - 1) / s->mr : 1;
+	int64_t line = TSR_LINE / k->elem_bytes, lines = (s->nr + line - 1) / line, each = (lines + tiles - 1) / tiles, parts = (lines + each - 1) / each;
+	if (s->cols || s->pack_b || tsr_kit_known(p->b_k) < line * 4)
+		return (tile_ahead){ 0, tsr_kit_int(k, 0) };
+	LLVMValueRef nr = tsr_kit_int(k, s->nr), more = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, jr, nr), bl->cols, "");
+	LLVMValueRef next = LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, tsr_kit_mul(k, bl->depth, p->b_k), jr, ""), "");
+	LLVMValueRef part = LLVMBuildURem(k->b, LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""), tsr_kit_int(k, parts), "");
+	return (tile_ahead){ (uint32_t)each, tsr_kit_add(k, next, tsr_kit_mul(k, part, tsr_kit_int(k, each * line))) };
+}
+
 static void call(tsr_kit *k, LLVMValueRef f, LLVMValueRef *arg, unsigned n)
 {
 	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, n, "");
 }
 
-static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, const tile_place *p, size_of_tile z)
+static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, const tile_place *p, tile_ahead ahead, size_of_tile z)
 {
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
 	LLVMValueRef arg[TSR_MOST_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols,
 										  [TSR_TILE_ADD] = p->add, [TSR_TILE_B_K] = p->b_k, [TSR_TILE_C_ROW] = p->c_row, [TSR_TILE_B_SHIFT] = p->b_shift,
-										  [TSR_TILE_C_ROWS] = p->c_rows, [TSR_TILE_C_COLUMNS] = p->c_columns, [TSR_TILE_AROUND] = g->around };
+										  [TSR_TILE_C_ROWS] = p->c_rows, [TSR_TILE_C_COLUMNS] = p->c_columns, [TSR_TILE_AROUND] = g->around,
+										  [TSR_TILE_B_AHEAD] = ahead.from };
 	arg[TSR_TILE_A_ROW] = s->pack_a ? tsr_kit_int(k, 1) : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
 	arg[TSR_TILE_A_K] = s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
 	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->depth))
 		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_A_K])));
 	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
-				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, s->cols, p->tail };
+				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, s->cols, ahead.lines, p->tail };
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_TILE_PARAMS);
 	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS + tsr_tail_params(p->tail));
 }
 
-static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, const tile_place *p, size_of_tile z)
+static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, const tile_place *p, tile_ahead ahead, size_of_tile z)
 {
 	tsr_kit *k = &g->k;
 	const tsr_rows *r = &g->pointed;
 	LLVMValueRef arg[TSR_MOST_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, r->table, &ir, 1, ""), p->b, p->c, tsr_rows_list(k, r, ir), z.cols,
-										  p->add, p->b_k, p->c_row, p->c_rows, p->c_columns, g->around };
-	tsr_rows_tile t = { z.rows, z.vecs, z.masked, r->run < g->s->kc ? r->run : g->s->kc, r->capacity, tsr_kit_stride(p->b_k), p->form, p->tail };
+										  p->add, p->b_k, p->c_row, p->c_rows, p->c_columns, g->around, ahead.from };
+	tsr_rows_tile t = { z.rows, z.vecs, z.masked, r->run < g->s->kc ? r->run : g->s->kc, r->capacity, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail };
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_ROWS_PARAMS);
 	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS + tsr_tail_params(p->tail));
 }
@@ -171,11 +190,12 @@ static void tile_call(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMV
 	const tsr_kit *k = &g->k;
 	bool waits = z.waits || !g->direct;
 	tile_place p = place_of(g, bl, ir, jr, waits);
+	tile_ahead ahead = ahead_of(g, bl, ir, jr, &p);
 	p.form.stream &= !z.masked && z.vecs * k->lanes * k->elem_bytes % TSR_LINE == 0;
 	if (g->s->rows)
-		pointed_tile(g, bl, ir, &p, z);
+		pointed_tile(g, bl, ir, &p, ahead, z);
 	else
-		packed_tile(g, bl, ir, &p, z);
+		packed_tile(g, bl, ir, &p, ahead, z);
 	if (waits)
 		scatter(g, p.m, p.n, z.valid_rows, z.cols, bl->add);
 	if (g->tail && !p.tail) {

@@ -8,7 +8,8 @@
 
 enum { UNROLL = 2, SHORT_RUN = 8 };
 
-typedef struct inside { tsr_kit *k; uint32_t rows, vecs; LLVMValueRef a_row, a_k, b_k, *mask, b_shift; } inside;     /* b_shift: where b is a table */
+/* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further. */
+typedef struct inside { tsr_kit *k; uint32_t rows, vecs; LLVMValueRef a_row, a_k, b_k, *mask, b_shift; uint32_t lines; LLVMValueRef b_ahead; } inside;
 
 static LLVMValueRef stride_value(tsr_kit *k, tsr_stride s, LLVMValueRef f, unsigned param)
 {
@@ -20,6 +21,10 @@ static void rows_step(const inside *in, const LLVMValueRef *row, LLVMValueRef at
 {
 	tsr_kit *k = in->k;
 	LLVMValueRef bv[16];
+	for (uint32_t i = 0; i < in->lines; i++) {
+		LLVMValueRef far = tsr_kit_add(k, in->b_ahead, tsr_kit_int(k, i * TSR_LINE / k->elem_bytes));
+		tsr_kit_fetch_far(k, LLVMBuildGEP2(k->b, k->elem, b, &far, 1, ""));
+	}
 	for (uint32_t v = 0; v < in->vecs; v++)
 		bv[v] = tsr_kit_load(k, k->vec, tsr_kit_at(k, b, tsr_kit_int(k, v * k->lanes)), in->mask[v]);
 	for (uint32_t r = 0; r < in->rows; r++) {
@@ -97,7 +102,8 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	const tsr_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512];
 	inside in = { k, t->rows, t->vecs, stride_value(k, t->a_row, f, TSR_TILE_A_ROW), stride_value(k, t->a_k, f, TSR_TILE_A_K),
-				  stride_value(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL };
+				  stride_value(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL,
+				  t->b_lines, LLVMGetParam(f, TSR_TILE_B_AHEAD) };
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
@@ -120,6 +126,13 @@ static void name_stride(char *out, size_t size, const char *what, tsr_stride s)
 		snprintf(out + n, size - n, ".%s%lld", what, (long long)s.v);
 }
 
+static void name_lines(char *out, size_t size, uint32_t lines)
+{
+	size_t n = strlen(out);
+	if (lines)
+		snprintf(out + n, size - n, ".l%u", lines);
+}
+
 /* The name and the parameters of a tile with this tail. */
 static void with_tail(tsr_kit *k, const tsr_tail_plan *tail, char *name, size_t size, LLVMTypeRef *params)
 {
@@ -134,12 +147,13 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 	char name[400];
 	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
 			 t->masked ? "m" : "", t->b_table ? "t" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
+	name_lines(name, sizeof name, t->b_lines);
 	name_stride(name, sizeof name, "ar", t->a_row);
 	name_stride(name, sizeof name, "ak", t->a_k);
 	name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
 	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->i64, k->i64, k->i64, k->i64, k->i64,
-												k->ptr, k->ptr, k->i1 };
+												k->ptr, k->ptr, k->i1, k->i64 };
 	with_tail(k, t->tail, name, sizeof name, params + TSR_TILE_PARAMS);
 	return tsr_kit_named(k, name, params, TSR_TILE_PARAMS + tsr_tail_params(t->tail), 3, tile_body, t);
 }
@@ -204,7 +218,8 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 {
 	const tsr_rows_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512], row[64], zero = tsr_kit_int(k, 0);
-	inside in = { k, t->rows, t->vecs, zero, zero, stride_value(k, t->b_k, f, TSR_ROWS_B_K), mask, NULL };
+	inside in = { k, t->rows, t->vecs, zero, zero, stride_value(k, t->b_k, f, TSR_ROWS_B_K), mask, NULL,
+				  t->b_lines, LLVMGetParam(f, TSR_ROWS_B_AHEAD) };
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
 		mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
@@ -233,9 +248,10 @@ LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *t)
 	char name[400];
 	snprintf(name, sizeof name, "tsr.rows.%sx%u.%ux%u%s.%s%s.%lld.%lld", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
 			 t->masked ? "m" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name, (long long)t->run, (long long)t->capacity);
+	name_lines(name, sizeof name, t->b_lines);
 	name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
-	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->ptr, k->i64, k->i1, k->i64, k->i64, k->ptr, k->ptr, k->i1 };
+	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->ptr, k->i64, k->i1, k->i64, k->i64, k->ptr, k->ptr, k->i1, k->i64 };
 	with_tail(k, t->tail, name, sizeof name, params + TSR_ROWS_PARAMS);
 	return tsr_kit_named(k, name, params, TSR_ROWS_PARAMS + tsr_tail_params(t->tail), 4, rows_body, t);
 }

@@ -8,7 +8,7 @@
 #include "pass.h"
 
 enum { MOST_ROWS = 24, MOST_POINTERS = 12, MOST_VECS = 4, LATENCY = 4, DEPTH = 384, LONGEST = 2048, TABLE = 48 << 10,
-	   FEW_ROWS = 12, NEAR = 4, SHORT_SUM = 64 };
+	   ENOUGH = 64, NEAR = 4, SHORT_SUM = 64, LEAST_DEPTH = 64, PAGE = 4096 };
 
 typedef struct problem {
 	const tsr_target *t;
@@ -135,27 +135,33 @@ static int64_t block_of(int64_t total, int64_t most, int64_t unit)
 static void choose_packing(const problem *p, tsr_schedule *s)
 {
 	int64_t m = p->m < 0 ? INT32_MAX : p->m, n = p->n < 0 ? INT32_MAX : p->n, k = p->k < 0 ? INT32_MAX : p->k;
-	bool large_b = k > 0 && n > p->t->l2 / p->bytes / k, page = p->row && p->row % 4096 == 0 && k > 512;
+	bool large_b = k > 0 && n > p->t->l2 / p->bytes / k, page = p->row && p->row % PAGE == 0 && k > 512;
 	s->cols = p->across != 0;
-	/* rows that lie apart leave B's blocks in the cache: reading it in place costs less than a copy that few rows use */
-	int64_t enough = (p->run && !page ? 48 : 8) * (int64_t)s->mr;
-	/* rows a page apart fall into the same few lines of a cache, so that each tile would read them from memory again */
-	s->pack_b = p->must_b || (!s->cols && ((large_b && m >= enough) || (page && m >= (p->run ? enough : FEW_ROWS))));
+	/* a copy that few rows use costs more than reading B in place, where tiles ask for the next panel ahead of time */
+	s->pack_b = p->must_b || (!s->cols && (large_b || page) && m >= ENOUGH * (int64_t)s->mr);
 	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > 256;
 	s->rows = p->run != 0;
 	s->pack_a = p->must_a || (!s->rows && (large_a || strided) && n >= 8 * (int64_t)s->nr);
 }
 
+/* Rows of B a page apart, read in place, fall into the same few lines of a cache: no more of them in turn than it can keep. */
+static int64_t most_depth(const problem *p, const tsr_schedule *s)
+{
+	bool crowded = !s->pack_b && !s->cols && p->row && p->row % PAGE == 0;
+	int64_t fit = crowded ? p->t->l2 / p->row : DEPTH;
+	return fit < LEAST_DEPTH ? LEAST_DEPTH : fit < DEPTH ? fit : DEPTH;
+}
+
 /* K's blocks hold whole stretches of A's rows, or whole blocks make a stretch; false: neither. */
-static bool choose_depth(const problem *p, int64_t *kc)
+static bool choose_depth(const problem *p, int64_t most, int64_t *kc)
 {
 	if (!p->run)
-		*kc = block_of(p->k, DEPTH, p->k_unit);
-	else if (p->run <= DEPTH)
-		*kc = p->run * block_of(p->k < 0 ? -1 : p->k / p->run, (DEPTH + DEPTH / 2) / p->run, 1);
+		*kc = block_of(p->k, most, p->k_unit);
+	else if (p->run <= most)
+		*kc = p->run * block_of(p->k < 0 ? -1 : p->k / p->run, (most + most / 2) / p->run, 1);
 	else {
 		int64_t parts = 1;
-		while (parts < p->run && (p->run % parts || p->run / parts > DEPTH + DEPTH / 4))
+		while (parts < p->run && (p->run % parts || p->run / parts > most + most / 4))
 			parts++;
 		*kc = p->run / parts >= DEPTH / 8 ? p->run / parts : p->run;
 	}
@@ -188,7 +194,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	if (p.must_a && (c->run = tsr_contract_run(l, c)).n) {
 		tsr_contract_view_make(l, c, &v);
 		p = understand(l, c, &v, target);
-		if (!choose_depth(&p, &kc)) {
+		if (!choose_depth(&p, DEPTH, &kc)) {
 			c->run = (tsr_stretch){ 0 };
 			tsr_contract_view_make(l, c, &v);
 			p = understand(l, c, &v, target);
@@ -211,7 +217,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	}
 	choose_tile(&p, s);
 	choose_packing(&p, s);
-	choose_depth(&p, &kc);
+	choose_depth(&p, most_depth(&p, s), &kc);
 	s->kc = kc;
 	s->must_a = p.must_a, s->must_b = p.must_b;
 	int64_t most_m = target->l2 / 2 / (s->kc * p.bytes);

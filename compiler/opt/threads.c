@@ -205,6 +205,28 @@ static bool class_apart(const divide *d, const tsr_contraction *k, tsr_loop_clas
 	return true;
 }
 
+/* How much longer the threads' largest share takes than an even one, of so many parts. */
+static double uneven(int64_t parts)
+{
+	double worse = 0;
+	for (int64_t threads = 2; threads <= 4; threads++)
+		worse += (double)((parts + threads - 1) / threads * threads) / (double)parts / 3;
+	return worse;
+}
+
+/* Of few rows the columns are divided rather, where that is more even, or as even and B is the larger operand, of which each thread then
+ * reads its own part. */
+static bool by_columns(const tsr_contract_view *v, const int64_t *parts)
+{
+	enum { FEW = 2 * MANY };
+	int64_t m = parts[TSR_CLASS_M], n = parts[TSR_CLASS_N];
+	if (n < 2 || m >= FEW)
+		return false;
+	double rows = m ? uneven(m) : 10, columns = uneven(n);
+	bool larger_b = tsr_walks_count(&v->cls[TSR_CLASS_N]) > tsr_walks_count(&v->cls[TSR_CLASS_M]);
+	return columns < rows - 0.05 || (larger_b && columns < rows + 0.05);
+}
+
 static bool split_contraction(const divide *d, tsr_contraction *k)
 {
 	tsr_contract_view v;
@@ -212,7 +234,9 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 	tsr_schedule *s = &k->schedule;
 	int64_t parts[TSR_CLASSES] = { 0 };
 	for (int cls = 0; cls <= TSR_CLASS_N; cls++) {
-		int64_t count = tsr_walks_count(&v.cls[cls]), unit = cls == TSR_CLASS_M ? s->mr : cls == TSR_CLASS_N ? (s->turn ? s->turn : s->nr) : 1;
+		int64_t count = tsr_walks_count(&v.cls[cls]), unit = cls == TSR_CLASS_M ? s->mr : 1;
+		if (cls == TSR_CLASS_N)
+			unit = s->cols ? k->across.length : s->turn ? s->turn : s->nr;
 		if (class_apart(d, k, (tsr_loop_class)cls) && !(cls == TSR_CLASS_M && s->turn))
 			parts[cls] = count < 0 ? MANY : (count + unit - 1) / unit;
 	}
@@ -223,7 +247,7 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 	s->split = TSR_CLASS_M;
 	if (parts[TSR_CLASS_BATCH] >= (s->pack_b ? MANY / 4 : MANY / 2))        /* rows would wait for each other in each position of the batch */
 		s->split = TSR_CLASS_BATCH;
-	else if (parts[TSR_CLASS_M] < MANY / 2 && parts[TSR_CLASS_N] > parts[TSR_CLASS_M])
+	else if (by_columns(&v, parts))
 		s->split = TSR_CLASS_N;
 	if (parts[s->split] < 2 && parts[TSR_CLASS_BATCH] > 1)
 		s->split = TSR_CLASS_BATCH;
