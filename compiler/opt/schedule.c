@@ -8,7 +8,7 @@
 #include "pass.h"
 
 enum { MOST_ROWS = 24, MOST_POINTERS = 12, MOST_VECS = 4, LATENCY = 4, DEPTH = 384, LONGEST = 2048, TABLE = 48 << 10,
-	   ENOUGH = 64, NEAR = 4, SHORT_SUM = 64, LEAST_DEPTH = 64, PAGE = 4096 };
+	   ENOUGH = 64, SHORT_SUM = 64, LEAST_DEPTH = 64, PAGE = 4096 };
 
 typedef struct problem {
 	const tsr_target *t;
@@ -227,8 +227,6 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 		most_m = TABLE / 8 / (kc / p.run + 1);
 	s->mc = block_of(p.m, most_m, s->mr);
 	s->nc = block_of(p.n, target->l3 / 4 * 3 / (s->kc * p.bytes), s->nr);
-	if (s->pack_b && !p.must_b && p.m > 0 && p.m <= MOST_ROWS * 2 && p.n > 0)         /* few rows: panels are used while they are near */
-		s->nc = block_of(p.n, NEAR * s->nr, s->nr);
 	if (p.turn) {
 		s->turn = p.turn;
 		s->nc = block_of(p.turn, target->l2 / 4 / (s->kc * p.bytes), p.stretch % s->nr ? s->nr : p.stretch);
