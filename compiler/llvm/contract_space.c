@@ -209,6 +209,5 @@ void tsr_engine_space(tsr_engine *g)
 	g->across.table = place[6];
 	g->c_rows = place[7];
 	g->waiting = place[8];
-	r->edges = place[9];
-	g->across.edges = place[10];
+	r->edges = place[9], g->across.edges = place[10];
 }
