@@ -142,6 +142,13 @@ LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name);                
 /* ---- wide.c: loops in vectors written out ---------------------------------------------------------------------------------- */
 /* The loop's iterations from .. to, side by side; false: not such a loop, nothing was emitted. */
 bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
+/* The statement of the loop stores or updates elements that lie side by side along it, from what does or is the same for all of it. */
+bool tsr_emit_side_by_side(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *store);
+/* Loads and stores of some lanes cost as much as those of all. */
+bool tsr_emit_has_masks(const tsr_emit *e);
+/* Lanes for the iterations that are left from `index` on. */
+LLVMValueRef tsr_emit_lanes_left(tsr_emit *e, LLVMValueRef index, LLVMValueRef to, unsigned lanes);
+bool tsr_emit_surely_none(LLVMValueRef from, LLVMValueRef to);
 /* x has one value for all of the loop. */
 bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x);
 /* The buffer's elements along the loop: 1 side by side, 0 the same for all, -1 anything else. */
@@ -161,6 +168,10 @@ bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *guard);
 /* ---- turned.c: squares of two loops, turned in registers --------------------------------------------------------------------- */
 /* The iterations from .. to of the loop, and all of the one within; false: not such a nest, nothing was emitted. */
 bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
+
+/* ---- columns.c: sums of columns in registers ------------------------------------------------------------------------------- */
+/* The loops over rows and columns that this one heads; false: none of these, nothing was emitted. */
+bool tsr_emit_columns(tsr_emit *e, const tsr_stmt *loop);
 
 /* ---- stream.c: stores around the caches ----------------------------------------------------------------------------------- */
 void tsr_emit_stream(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);

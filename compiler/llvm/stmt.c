@@ -66,7 +66,7 @@ void tsr_emit_loop_end(tsr_emit *e, tsr_emit_loop *loop)
 
 static void emit_for(tsr_emit *e, const tsr_stmt *s)
 {
-	if (s->loop.contraction && tsr_emit_contraction(e, s))
+	if ((s->loop.contraction && tsr_emit_contraction(e, s)) || tsr_emit_columns(e, s))
 		return;
 	if (tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= 0)
 		return;

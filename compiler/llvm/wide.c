@@ -20,7 +20,7 @@ static unsigned lanes_of(const tsr_emit *e)
 }
 
 /* Loads and stores of some lanes cost as much as those of all. */
-static bool has_masks(const tsr_emit *e)
+bool tsr_emit_has_masks(const tsr_emit *e)
 {
 	return e->target->vector_bytes == 64;
 }
@@ -222,12 +222,18 @@ static bool plain_stmt(shape *s, const tsr_stmt *x)
 	return false;
 }
 
+bool tsr_emit_side_by_side(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *store)
+{
+	shape s = {.e = e, .loop = loop};
+	return plain_stmt(&s, store);
+}
+
 static bool pays(shape *s)
 {
 	const tsr_stmt *loop = s->loop;
 	const tsr_stmts *body = &loop->loop.body;
 	if (s->e->target->vector_bytes < 16 || !s->e->options->level || (loop->loop.how != TSR_FOR_PARALLEL && loop->loop.how != TSR_FOR_REDUCE)
-		|| (tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < (has_masks(s->e) ? SHORT : lanes_of(s->e))))
+		|| (tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < (tsr_emit_has_masks(s->e) ? SHORT : lanes_of(s->e))))
 		return false;
 	for (uint32_t i = 0; i < body->n; i++)
 		if (!plain_stmt(s, body->at[i]))
@@ -316,7 +322,7 @@ static void fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LL
 }
 
 /* Lanes for the iterations that are left from here on. */
-static LLVMValueRef mask_of(tsr_emit *e, LLVMValueRef index, LLVMValueRef to, unsigned lanes)
+LLVMValueRef tsr_emit_lanes_left(tsr_emit *e, LLVMValueRef index, LLVMValueRef to, unsigned lanes)
 {
 	LLVMValueRef lane[64];
 	for (unsigned i = 0; i < lanes; i++)
@@ -339,7 +345,7 @@ static void emit_lanes(tsr_emit *e, const shape *sh, tsr_wide *w, LLVMValueRef f
 	if (s->loop.ahead)
 		fetch_lines(e, w, s->loop.ahead, loop.index, 0);
 	e->syms[s->loop.sym] = loop.index;
-	w->mask = masked ? mask_of(e, loop.index, to, w->lanes) : NULL;
+	w->mask = masked ? tsr_emit_lanes_left(e, loop.index, to, w->lanes) : NULL;
 	e->wide = w;
 	tsr_emit_stmts(e, &s->loop.body);
 	e->wide = NULL;
@@ -348,7 +354,7 @@ static void emit_lanes(tsr_emit *e, const shape *sh, tsr_wide *w, LLVMValueRef f
 		sum_end(e, &sums[i], w->lanes);
 }
 
-static bool surely_none(LLVMValueRef from, LLVMValueRef to)
+bool tsr_emit_surely_none(LLVMValueRef from, LLVMValueRef to)
 {
 	return LLVMIsAConstantInt(from) && LLVMIsAConstantInt(to) && LLVMConstIntGetSExtValue(from) >= LLVMConstIntGetSExtValue(to);
 }
@@ -369,17 +375,17 @@ static void emit_rest(tsr_emit *e, const shape *sh, LLVMValueRef from, LLVMValue
 {
 	const tsr_stmt *s = sh->loop;
 	tsr_wide w = {.loop = s, .lanes = e->target->vector_bytes / 4};
-	if (surely_none(from, to))
+	if (tsr_emit_surely_none(from, to))
 		return;
-	if (has_masks(e)) {
+	if (tsr_emit_has_masks(e)) {
 		emit_lanes(e, sh, &w, from, to, true);
 		return;
 	}
 	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, from, "");
 	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, w.lanes), ""), "");
-	if (!surely_none(from, whole))
+	if (!tsr_emit_surely_none(from, whole))
 		emit_lanes(e, sh, &w, from, whole, false);
-	if (!surely_none(whole, to))
+	if (!tsr_emit_surely_none(whole, to))
 		emit_few(e, s, whole, to);
 }
 
@@ -407,7 +413,7 @@ bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueR
 	}
 	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, start, "");
 	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, step, ""), "");
-	if (!surely_none(start, whole))
+	if (!tsr_emit_surely_none(start, whole))
 		emit_lanes(e, &shape, &w, start, whole, false);
 	emit_rest(e, &shape, whole, to);
 	e->syms[s->loop.sym] = outer;

@@ -43,6 +43,8 @@ typedef struct tsr_life { uint32_t unit, first, last; } tsr_life;
 typedef struct tsr_lives { TSR_VEC(tsr_life) v; } tsr_lives;
 /* Per buffer, its life in each unit that touches it. */
 tsr_lives *tsr_lives_of(const tsr_loops *l, tsr_arena *a);
+bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b);
+bool tsr_lin_mentions(const tsr_lin *x, uint32_t sym);
 /* Bytes of a buffer, or -1 when they are known only at run time. */
 int64_t tsr_buffer_bytes(const tsr_buffer *b);
 /* --dump=memory and --dump=memory-svg: where every buffer lies and how long it lives. */

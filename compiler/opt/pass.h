@@ -69,10 +69,8 @@ bool tsr_buffer_kept(const tsr_buffer *b);
 bool tsr_stmts_check(const tsr_stmts *body);
 /* Operations that the statements take; *known is cleared where an extent is known only at run time (print.c). */
 int64_t tsr_stmts_operations(const tsr_stmts *body, bool *known);
-bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b);
 uint32_t tsr_expr_size(const tsr_expr *e);                        /* nodes */
-/* Whether the value may depend on a loop; a local, which may change along it, does. */
-bool tsr_lin_mentions(const tsr_lin *x, uint32_t sym);
+/* Whether the value may depend on a loop, as tsr_lin_mentions says it of an index; a local, which may change along it, does. */
 bool tsr_expr_mentions(const tsr_loops *l, const tsr_expr *e, uint32_t sym);
 
 /* ---- accesses (access.c) ------------------------------------------------------------------------------------------------- */

@@ -64,7 +64,21 @@ def turned(rng, n):
     return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print s%d" % n]
 
 
+def columns(rng, n):
+    """Columns brought to mean 0 and length one, and the largest of each, with their gradients: several sums over the same rows."""
+    size = {"r": rng.choice(TILES), "c": rng.choice(TILES + DEPTHS + [1024, 1025]), "h": rng.choice([1, 2, 3])}
+    axes = rng.choice(["rc", "hrc", "rhc"])
+    kept = axes.replace("r", "")
+    over = "%s => %s" % (", ".join(axes), ", ".join(kept))
+    lines = [given("a%d" % n, [size[x] for x in axes]), given("b%d" % n, [size[x] for x in axes]),
+             'let%%op c%d = a%d - (a%d ++ "%s" ++ "%s => %s") /. %d.' % (n, n, n, over, ", ".join(kept), ", ".join(x if x != "r" else "0" for x in axes), size["r"])]
+    lines += ['let%%op v%d = (c%d *. c%d) ++ "%s"' % (n, n, n, over), 'let%%op w%d = (c%d *. b%d) ++ "%s"' % (n, n, n, over),
+              'let%%op d%d = w%d /. sqrt (v%d + 0.1) + (a%d @^^ "%s")' % (n, n, n, n, over),
+              'let%%op s%d = (d%d *. d%d) ++ "... => 0"' % (n, n, n), "let%%cd g%d = grad_update s%d" % (n, n)]
+    return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
+
+
 def program(rng):
-    parts = [rng.choice([product, product, product, window, rows, turned])(rng, n) for n in range(4)]
+    parts = [rng.choice([product, product, product, window, rows, turned, columns])(rng, n) for n in range(4)]
     lines = [line for part in parts for line in part[0]]
     return "open Train\nopen Nn\n" + "\n".join(lines) + "\nlet%main () =\n  " + ";\n  ".join(step for part in parts for step in part[1]) + "\n"

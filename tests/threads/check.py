@@ -64,6 +64,8 @@ FUNCTIONS = {  # a name: the operands' axes, and the result
     "window": (("bmk", "3kc"), None, 'x +* y "b, o <+ t, k |; t, k, c | => b, o, c |"'),
     "padded": (("bmk", "3kc"), "bmc", 'x +* y "b, o =+ t, k |; t, k, c | => b, o, c |"'),
     "columns": (("bmk", "k"), "kb", '(x + y) ++ "b, m, k | => k, b |"'),
+    "together": (("bmk", "k"), "k", '(x ++ "b, m, k | => k |") *. ((x *. y) ++ "b, m, k | => k |") + (x @^^ "b, m, k | => k |")'),
+    "beside": (("bmk", "k"), "mk", '(x *. y) ++ "b, m, k | => m, k |"'),
     "chain": (("bmk", "k"), "bmk", "tanh (x *. y + relu x)"),
     "rows": (("bmk", "k"), "bmk", 'let e = exp (x *. y) in e /. (e ++ "b, m, k | => b, m, 0 |")'),
     "moments": (("bmk", "k"), "bmk", 'let z = x - (x ++ "b, m, k | => b, m, 0 |") in z *. y /. sqrt (x *. x ++ "b, m, k | => b, m, 0 |")'),

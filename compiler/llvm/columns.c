@@ -1,0 +1,199 @@
+/* Sums of columns, which the loop IR walks row by row,
+ *
+ *     for r reduce { for i parallel { update X[i] acc= v(r, i) } }
+ *
+ * with some columns at a time in registers: all rows for these, then all rows for the next.  Otherwise each row would load and store every
+ * sum, and wait for the row before to have stored it; where a thread has few columns that is most of the time.  Each sum adds in the same
+ * order.  Left as they are: sums over so many columns that a row's share fills no page, since rows would be far apart then.
+ *
+ * The loops over rows stand around those over columns; what is updated is nowhere read, and lies along the innermost loop, as in wide.c. */
+#include "team.h"
+#include "../opt/opt.h"
+
+enum { MOST_LOOPS = 16, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2 };      /* many: for more than one sum */
+
+typedef struct columns {
+	tsr_emit *e;
+	uint32_t nrows, nloops;
+	const tsr_stmt *loop[MOST_LOOPS];      /* those over rows, then those over columns, the innermost last */
+	const tsr_stmts *body;
+	LLVMValueRef sum[MOST_SUMS];
+} columns;
+
+static const tsr_stmt *innermost(const columns *c) { return c->loop[c->nloops - 1]; }
+
+static bool collect(columns *c, const tsr_stmt *s)
+{
+	for (;; s = s->loop.body.at[0]) {
+		bool row = s->loop.how == TSR_FOR_REDUCE, column = s->loop.how == TSR_FOR_PARALLEL;
+		if (c->nloops == MOST_LOOPS || s->loop.contraction || s->loop.stream || s->loop.ahead || !(row || column) || (row && c->nloops > c->nrows)
+			|| (row && s->loop.split))
+			return false;
+		c->nrows += row;
+		c->loop[c->nloops++] = s;
+		c->body = &s->loop.body;
+		if (c->body->n != 1 || c->body->at[0]->kind != TSR_STMT_FOR)
+			return c->nrows && c->nrows < c->nloops;
+	}
+}
+
+/* Enough columns for a register, and no more than leave rows close to each other. */
+static bool few_columns(const columns *c)
+{
+	int64_t n = 1;
+	for (uint32_t i = c->nrows; i < c->nloops; i++) {
+		tsr_size x = c->loop[i]->loop.extent;
+		if (!tsr_size_is_const(x) || x.k <= 0)
+			return false;
+		n *= x.k;
+	}
+	return n <= MOST_COLUMNS && innermost(c)->loop.extent.k >= c->e->target->vector_bytes / 4;
+}
+
+/* An update of 32 bits, which a register holds as memory does, of the same element by all rows, of what no other statement touches. */
+static bool plain(const columns *c, const tsr_stmt *s)
+{
+	const tsr_buffer *b = s->kind == TSR_STMT_UPDATE ? c->e->loops->buffers.at[s->store.buffer] : NULL;
+	if (!b || tsr_prec_bytes(b->prec) != 4 || !tsr_emit_side_by_side(c->e, innermost(c), s))
+		return false;
+	for (uint32_t axis = 0; axis < b->rank; axis++)
+		for (uint32_t i = 0; i < c->nrows; i++)
+			if (tsr_lin_mentions(&s->store.index[axis], c->loop[i]->loop.sym))
+				return false;
+	for (uint32_t i = 0; i < c->body->n; i++) {
+		const tsr_stmt *o = c->body->at[i];
+		if (tsr_expr_reads(o->store.value, b->id) || (o != s && o->store.buffer == b->id))
+			return false;
+	}
+	return true;
+}
+
+static bool understand(columns *c, const tsr_stmt *loop)
+{
+	if (loop->loop.how != TSR_FOR_REDUCE || c->e->wide || !c->e->options->level || c->e->target->vector_bytes < 16 || !collect(c, loop) || !few_columns(c)
+		|| !c->body->n || c->body->n > MOST_SUMS)
+		return false;
+	for (uint32_t i = 0; i < c->body->n; i++)
+		if (c->body->at[i]->kind != TSR_STMT_UPDATE)
+			return false;
+	for (uint32_t i = 0; i < c->body->n; i++)
+		if (!plain(c, c->body->at[i]))
+			return false;
+	return true;
+}
+
+/* ---- emission ---------------------------------------------------------------------------------------------------------------- */
+
+static void move_sums(columns *c, bool in)
+{
+	tsr_emit *e = c->e;
+	for (uint32_t i = 0; i < c->body->n; i++) {
+		const tsr_stmt *s = c->body->at[i];
+		tsr_prec p = e->loops->buffers.at[s->store.buffer]->prec;
+		LLVMValueRef address = tsr_emit_address(e, s->store.buffer, s->store.index);
+		if (in) {
+			LLVMValueRef x = tsr_emit_wide_load(e, p, address);
+			c->sum[i] = tsr_emit_alloca(e, LLVMTypeOf(x), "column");
+			LLVMBuildStore(e->builder, x, c->sum[i]);
+		} else
+			tsr_emit_wide_store(e, s, p, LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(c->sum[i]), c->sum[i], ""), address);
+	}
+}
+
+static void row(columns *c)
+{
+	tsr_emit *e = c->e;
+	for (uint32_t i = 0; i < c->body->n; i++) {
+		const tsr_stmt *s = c->body->at[i];
+		tsr_prec p = e->loops->buffers.at[s->store.buffer]->prec;
+		LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, s->store.value), s->store.value->prec, p);
+		LLVMValueRef x[2] = {LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(c->sum[i]), c->sum[i], ""), value};
+		tsr_emit_alike(e, 2, x);
+		LLVMBuildStore(e->builder, tsr_emit_acc(e, s->store.acc, p, x[0], x[1]), c->sum[i]);
+	}
+}
+
+static void all_rows(columns *c)
+{
+	tsr_emit *e = c->e;
+	tsr_emit_loop loop[MOST_LOOPS];
+	move_sums(c, true);
+	for (uint32_t i = 0; i < c->nrows; i++) {
+		loop[i] = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_size(e, c->loop[i]->loop.extent), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+		e->syms[c->loop[i]->loop.sym] = loop[i].index;
+	}
+	row(c);
+	for (uint32_t i = c->nrows; i-- > 0;)
+		tsr_emit_loop_end(e, &loop[i]);
+	move_sums(c, false);
+}
+
+/* The innermost loop's columns from .. to, `lanes` at a time. */
+static void blocks(columns *c, LLVMValueRef from, LLVMValueRef to, unsigned lanes, bool masked)
+{
+	tsr_emit *e = c->e;
+	const tsr_stmt *s = innermost(c);
+	tsr_wide w = {.loop = s, .lanes = lanes};
+	if (tsr_emit_surely_none(from, to))
+		return;
+	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
+	loop.few = true;
+	e->syms[s->loop.sym] = loop.index;
+	w.mask = masked ? tsr_emit_lanes_left(e, loop.index, to, lanes) : NULL;
+	e->wide = &w;
+	all_rows(c);
+	e->wide = NULL;
+	tsr_emit_loop_end(e, &loop);
+}
+
+static LLVMValueRef whole(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsigned lanes)
+{
+	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, from, "");
+	return LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, lanes), ""), "");
+}
+
+/* All registers at a time; what is left in part where the processor has masks, else by one register and then one by one. */
+static void column_blocks(columns *c, LLVMValueRef from, LLVMValueRef to)
+{
+	tsr_emit *e = c->e;
+	unsigned lane = e->target->vector_bytes / 4, lanes = lane * (c->body->n > 1 ? MANY_VECTORS : MOST_VECTORS);
+	LLVMValueRef most = whole(e, from, to, lanes);
+	blocks(c, from, most, lanes, false);
+	if (tsr_emit_has_masks(e)) {
+		blocks(c, most, to, lanes, true);
+		return;
+	}
+	LLVMValueRef more = whole(e, most, to, lane);
+	blocks(c, most, more, lane, false);
+	blocks(c, more, to, 1, false);
+}
+
+bool tsr_emit_columns(tsr_emit *e, const tsr_stmt *loop)
+{
+	columns c = {.e = e};
+	if (!understand(&c, loop))
+		return false;
+	tsr_emit_loop around[MOST_LOOPS];
+	bool reorder = e->reorder;
+	e->reorder = false;
+	for (uint32_t i = c.nrows; i < c.nloops; i++) {
+		const tsr_stmt *s = c.loop[i];
+		LLVMValueRef from = tsr_emit_i64(e, 0), to = tsr_emit_size(e, s->loop.extent);
+		if (s->loop.split && e->team) {
+			from = tsr_team_bound(e, to, false);
+			to = tsr_team_bound(e, to, true);
+		}
+		if (i + 1 == c.nloops) {
+			column_blocks(&c, from, to);
+			break;
+		}
+		around[i] = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+		e->syms[s->loop.sym] = around[i].index;
+	}
+	for (uint32_t i = c.nloops - 1; i-- > c.nrows;)
+		tsr_emit_loop_end(e, &around[i]);
+	for (uint32_t i = 0; i < c.nloops; i++)
+		e->syms[c.loop[i]->loop.sym] = NULL;
+	e->reorder = reorder;
+	return true;
+}
