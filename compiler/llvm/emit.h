@@ -30,6 +30,8 @@ typedef struct tsr_wide {
 	LLVMValueRef mask;
 	const tsr_stmt *around;
 	bool holds;                      /* locals are lanes, whatever they are set to */
+	uint32_t nordered;               /* locals that take a maximum or minimum, and the lanes in which no NaN was met so far, two in one */
+	struct { tsr_local_id id; LLVMValueRef lanes; } ordered[4];
 } tsr_wide;
 
 /* What stands for leaves of expressions while it is set: a value in register form of the leaf's precision, or NULL for the leaf itself. */
@@ -67,12 +69,14 @@ typedef struct tsr_emit {
 	LLVMValueRef *symbols, *numbers; /* run-time sizes and runtime numbers as i64, by id; NULL where not needed */
 	LLVMValueRef *syms;              /* FOR's and LETSYM's symbols: i64, by sym id, NULL outside their scope */
 	LLVMValueRef *locals;            /* allocas, by local id */
-	uint32_t nlocals;
+	uint32_t nlocals, nsyms;
 	tsr_prec *local_precs;
 	tsr_seat *team;                  /* NULL where one thread computes */
 	const tsr_stream *stream;        /* NULL outside loops that stream */
 	const tsr_wide *wide;            /* NULL where one iteration is computed at a time */
 	const tsr_emit_leaves *leaves;   /* or NULL */
+	bool written;                    /* but the order that is written out is the one that is meant */
+	bool overlap;                    /* inside rows that overlap: all walks in vectors written out, with the same sums wherever they are */
 	bool reorder;                    /* inside a REDUCE loop: accumulation may be reordered */
 } tsr_emit;
 
@@ -149,12 +153,25 @@ bool tsr_emit_has_masks(const tsr_emit *e);
 /* Lanes for the iterations that are left from `index` on. */
 LLVMValueRef tsr_emit_lanes_left(tsr_emit *e, LLVMValueRef index, LLVMValueRef to, unsigned lanes);
 bool tsr_emit_surely_none(LLVMValueRef from, LLVMValueRef to);
+/* The emitter's names of what changes from row to row. */
+typedef struct tsr_emit_view { LLVMValueRef *syms, *locals, *buffers; } tsr_emit_view;
+static inline tsr_emit_view tsr_emit_view_now(const tsr_emit *e) { return (tsr_emit_view){e->syms, e->locals, e->buffers}; }
+static inline void tsr_emit_enter(tsr_emit *e, const tsr_emit_view *v) { e->syms = v->syms, e->locals = v->locals, e->buffers = v->buffers; }
+/* A walk of one row among those of others: how it goes alone. */
+typedef struct tsr_emit_walk { const tsr_stmt *loop; tsr_emit_view view; } tsr_emit_walk;
+/* Walks of one extent, side by side, each in its own view; what is fetched soon is said of the first one's row.  What one of them stores around
+ * the caches begins on a line. */
+enum { TSR_MOST_WALKS = 4 };
+void tsr_emit_wide_walks(tsr_emit *e, uint32_t n, const tsr_emit_walk *walks);
+bool tsr_emit_wide_takes(tsr_emit *e, const tsr_stmt *loop);
 /* x has one value for all of the loop. */
 bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x);
 /* The buffer's elements along the loop: 1 side by side, 0 the same for all, -1 anything else. */
 int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
 /* Processors have the operation, or math.c writes it out, for vectors. */
 bool tsr_emit_in_lanes(const tsr_expr *operation);
+/* Of the loop that is being emitted: the greater or smaller of both, where lanes remember that they met a NaN; else NULL. */
+LLVMValueRef tsr_emit_wide_pick(tsr_emit *e, tsr_local_id id, tsr_acc acc, LLVMValueRef element, LLVMValueRef value);
 /* Of the loop that is being emitted: elements side by side, and its store's lanes. */
 LLVMValueRef tsr_emit_wide_load(tsr_emit *e, tsr_prec p, LLVMValueRef address);
 void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
@@ -172,6 +189,10 @@ bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMV
 /* ---- columns.c: sums of columns in registers ------------------------------------------------------------------------------- */
 /* The loops over rows and columns that this one heads; false: none of these, nothing was emitted. */
 bool tsr_emit_columns(tsr_emit *e, const tsr_stmt *loop);
+
+/* ---- overlap.c: rows whose walks go together ------------------------------------------------------------------------------------ */
+/* False: not such a loop, nothing was emitted. */
+bool tsr_emit_overlap(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
 
 /* ---- stream.c: stores around the caches ----------------------------------------------------------------------------------- */
 void tsr_emit_stream(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);

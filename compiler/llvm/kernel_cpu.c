@@ -392,7 +392,7 @@ static void emit_unit(tsr_emit *e, uint32_t unit)
 		LLVMSetLinkage(f, LLVMInternalLinkage);
 	e->unit_functions[unit] = f;
 	e->syms = TSR_NEW_N(a, LLVMValueRef, u->nsyms + 1);
-	e->nlocals = u->nlocals;
+	e->nlocals = u->nlocals, e->nsyms = u->nsyms;
 	e->locals = TSR_NEW_N(a, LLVMValueRef, u->nlocals + 1);
 	e->local_precs = TSR_NEW_N(a, tsr_prec, u->nlocals + 1);
 	tsr_emit_function_begin(e, f, TSR_NOWHERE);

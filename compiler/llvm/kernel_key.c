@@ -137,7 +137,8 @@ static void stmt(writer *w, const tsr_stmt *s)
 	switch (s->kind) {
 	case TSR_STMT_FOR:
 		seen_first(&w->loops, s->loop.sym, &n);
-		tsr_text_addf(&w->t, "s%u %d%c%c%c", n, (int)s->loop.how, s->loop.contraction ? 'c' : ' ', s->loop.split ? '/' : ' ', s->loop.stream ? '>' : ' ');
+		tsr_text_addf(&w->t, "s%u %d%c%c%c%c", n, (int)s->loop.how, s->loop.contraction ? 'c' : ' ', s->loop.split ? '/' : ' ', s->loop.stream ? '>' : ' ',
+			s->loop.overlap ? '=' : ' ');
 		if (s->loop.contraction) {
 			const tsr_schedule *c = &s->loop.contraction->schedule;
 			tsr_text_addf(&w->t, "%u,%u,%lld,%lld,%lld,%d%d", c->mr, c->nr, (long long)c->mc, (long long)c->nc, (long long)c->kc, c->pack_a, c->pack_b);

@@ -83,14 +83,23 @@ static LLVMValueRef nearest(const maths *m, LLVMValueRef big, LLVMValueRef *bits
 	return SUB(big, N(12582912.0));
 }
 
-/* x * 2^n with one rounding, n being `whole` as a float, by AVX-512's instruction; NULL where the lanes are no whole registers.  More
- * of them are taken apart. */
-static LLVMValueRef scaled_by_machine(const maths *m, LLVMValueRef x, LLVMValueRef whole)
+enum { SCALED = 16, MOST_SCALED = 4 };
+
+/* The lanes, where they are whole registers that the machine scales by an instruction, or 0. */
+static unsigned scalable(const maths *m)
 {
-	enum { LANES = 16, MOST = 4, AS_SET = 4 };
-	static const char name[] = "llvm.x86.avx512.mask.scalef.ps.512";
 	unsigned lanes = LLVMGetTypeKind(m->f) == LLVMVectorTypeKind ? LLVMGetVectorSize(m->f) : 1;
-	if (m->e->target->vector_bytes != 4 * LANES || lanes % LANES || lanes > LANES * MOST)
+	return m->e->target->vector_bytes != 4 * SCALED || lanes % SCALED || lanes > SCALED * MOST_SCALED ? 0 : lanes;
+}
+
+/* x * 2^n with one rounding, n being `whole` as a float, by AVX-512's instruction, 0 in lanes outside of `some`, which is NULL for all;
+ * NULL where the lanes are no whole registers.  More of them are taken apart. */
+static LLVMValueRef scaled_by_machine(const maths *m, LLVMValueRef x, LLVMValueRef whole, LLVMValueRef some)
+{
+	enum { LANES = SCALED, MOST = MOST_SCALED, AS_SET = 4 };
+	static const char name[] = "llvm.x86.avx512.mask.scalef.ps.512";
+	unsigned lanes = scalable(m);
+	if (!lanes)
 		return NULL;
 	LLVMTypeRef type = LLVMVectorType(m->e->f32, LANES);
 	LLVMValueRef f = LLVMGetIntrinsicDeclaration(m->e->module, LLVMLookupIntrinsicID(name, sizeof name - 1), NULL, 0), at[LANES * MOST], part[MOST];
@@ -99,7 +108,9 @@ static LLVMValueRef scaled_by_machine(const maths *m, LLVMValueRef x, LLVMValueR
 	for (unsigned from = 0; from < lanes; from += LANES) {
 		LLVMValueRef lane = LLVMConstVector(at + from, LANES), none = LLVMGetPoison(m->f);
 		LLVMValueRef given[5] = {LLVMBuildShuffleVector(m->b, x, none, lane, ""), LLVMBuildShuffleVector(m->b, whole, none, lane, ""),
-			LLVMConstNull(type), LLVMConstInt(m->e->i16, 0xffff, false), LLVMConstInt(m->e->i32, AS_SET, false)};      /* no lane is masked */
+			LLVMConstNull(type), LLVMConstInt(m->e->i16, 0xffff, false), LLVMConstInt(m->e->i32, AS_SET, false)};
+		if (some)
+			given[3] = LLVMBuildBitCast(m->b, LLVMBuildShuffleVector(m->b, some, LLVMGetPoison(LLVMTypeOf(some)), lane, ""), m->e->i16, "");
 		part[from / LANES] = LLVMBuildCall2(m->b, LLVMGlobalGetValueType(f), f, given, 5, "");
 	}
 	for (unsigned parts = lanes / LANES, wide = LANES; parts > 1; parts /= 2, wide *= 2)
@@ -112,7 +123,7 @@ static LLVMValueRef scaled_by_machine(const maths *m, LLVMValueRef x, LLVMValueR
  * the normal range. */
 static LLVMValueRef scale(const maths *m, LLVMValueRef x, LLVMValueRef n, LLVMValueRef whole)
 {
-	LLVMValueRef once = scaled_by_machine(m, x, whole);
+	LLVMValueRef once = scaled_by_machine(m, x, whole, NULL);
 	if (once)
 		return once;
 	LLVMValueRef half = LLVMBuildAShr(m->b, n, I(1), ""), rest = LLVMBuildSub(m->b, n, half, "");
@@ -131,7 +142,7 @@ static LLVMValueRef unless_vanishing(const maths *m, LLVMValueRef p, LLVMValueRe
 /* x * 2^n where that stays normal. */
 static LLVMValueRef scale_near(const maths *m, LLVMValueRef x, LLVMValueRef n, LLVMValueRef whole)
 {
-	LLVMValueRef once = scaled_by_machine(m, x, whole);
+	LLVMValueRef once = scaled_by_machine(m, x, whole, NULL);
 	return once ? once : MUL(x, FLOAT(LLVMBuildShl(m->b, LLVMBuildAdd(m->b, n, I(127), ""), I(23), "")));
 }
 
@@ -146,7 +157,12 @@ static LLVMValueRef reduced_exp(const maths *m, LLVMValueRef x, LLVMValueRef *n,
 
 static LLVMValueRef emit_exp(const maths *m, LLVMValueRef x)
 {
-	LLVMValueRef n, whole, p = reduced_exp(m, clamp(m, x, -104, 89), &n, &whole);
+	LLVMValueRef n, whole;
+	if (scalable(m)) {           /* what vanishes is masked where it is scaled, whatever came of it before */
+		LLVMValueRef p = reduced_exp(m, IF(LESS(N(89), x), N(89), x), &n, &whole);
+		return scaled_by_machine(m, p, whole, LLVMBuildFCmp(m->b, LLVMRealUGE, x, N(-104), ""));
+	}
+	LLVMValueRef p = reduced_exp(m, clamp(m, x, -104, 89), &n, &whole);
 	return scale(m, unless_vanishing(m, p, x, -104), n, whole);
 }
 

@@ -234,7 +234,7 @@ LLVMValueRef tsr_emit_acc(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef ele
 	if (e->reorder && tsr_prec_is_float(p) && (acc == TSR_ACC_MAX || acc == TSR_ACC_MIN))
 		return with_flags(intrinsic(e, acc == TSR_ACC_MAX ? "llvm.maximum" : "llvm.minimum", 2, args), LLVMFastMathNoSignedZeros);
 	LLVMValueRef r = tsr_emit_op(e, tsr_acc_get(acc)->op, p, args);
-	if (e->reorder && tsr_prec_is_float(p) && (acc == TSR_ACC_ADD || acc == TSR_ACC_SUB || acc == TSR_ACC_MUL))
+	if (e->reorder && !e->written && tsr_prec_is_float(p) && (acc == TSR_ACC_ADD || acc == TSR_ACC_SUB || acc == TSR_ACC_MUL))
 		tsr_emit_allow_reorder(r);
 	return r;
 }

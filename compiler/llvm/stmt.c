@@ -81,6 +81,8 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 		tsr_emit_stream(e, s, from, to);
 		return;
 	}
+	if (s->loop.overlap && !e->wide && tsr_emit_overlap(e, s, from, to))
+		return;
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), s->loop.how);
 	LLVMValueRef outer = e->syms[s->loop.sym];
 	bool reorder = e->reorder;
@@ -110,6 +112,26 @@ static void emit_store(tsr_emit *e, const tsr_stmt *s)
 		tsr_emit_store(e, p, value, address);
 }
 
+/* In loops whose order is written out, a product is fused with the sum, and nothing else is: left to LLVM, it would depend on what else
+ * LLVM makes of the loop.  NULL for other operations. */
+static LLVMValueRef summed(tsr_emit *e, tsr_acc acc, const tsr_expr *v)
+{
+	const tsr_expr *x = v->op.args[1];
+	if (!e->written || acc != TSR_ACC_ADD || v->prec != TSR_PREC_F32 || x->prec != TSR_PREC_F32)
+		return NULL;
+	bool product = e->target->fma && x->kind == TSR_EXPR_OP && x->op.op == TSR_OP_MUL && x->op.operand_prec == TSR_PREC_F32;
+	LLVMValueRef sum = tsr_emit_expr(e, v->op.args[0]), args[3] = {sum, product ? NULL : tsr_emit_expr(e, x), NULL}, r;
+	if (product) {
+		args[0] = tsr_emit_expr(e, x->op.args[0]), args[1] = tsr_emit_expr(e, x->op.args[1]), args[2] = sum;
+		tsr_emit_alike(e, 3, args);
+		r = tsr_emit_op(e, TSR_OP_FMA, TSR_PREC_F32, args);
+	} else {
+		tsr_emit_alike(e, 2, args);
+		r = LLVMBuildFAdd(e->builder, args[0], args[1], "");
+	}
+	return e->wide && e->wide->mask ? LLVMBuildSelect(e->builder, e->wide->mask, r, sum, "") : r;
+}
+
 /* The operation of a SET that accumulates, `x = x + ..`, is allowed to be reordered like an UPDATE's. */
 static LLVMValueRef accumulated(tsr_emit *e, const tsr_stmt *s)
 {
@@ -118,12 +140,16 @@ static LLVMValueRef accumulated(tsr_emit *e, const tsr_stmt *s)
 	    v->op.args[0]->local == s->let.local && v->op.operand_prec == v->prec && v->op.args[0]->prec == v->prec)
 		for (int acc = TSR_ACC_ADD; acc < TSR_ACCS; acc++)
 			if (tsr_acc_get((tsr_acc)acc)->op == v->op.op) {
+				LLVMValueRef sum = summed(e, (tsr_acc)acc, v);
+				if (sum)
+					return sum;
 				LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, v->op.args[1]), v->op.args[1]->prec, v->prec);
 				LLVMValueRef args[2] = {tsr_emit_expr(e, v->op.args[0]), value};
 				tsr_emit_alike(e, 2, args);
 				if (e->wide && e->wide->mask)
 					args[1] = LLVMBuildSelect(e->builder, e->wide->mask, args[1], tsr_emit_neutral(e, (tsr_acc)acc, v->prec, args[1]), "");
-				return tsr_emit_acc(e, (tsr_acc)acc, v->prec, args[0], args[1]);
+				LLVMValueRef picked = e->wide ? tsr_emit_wide_pick(e, s->let.local, (tsr_acc)acc, args[0], args[1]) : NULL;
+				return picked ? picked : tsr_emit_acc(e, (tsr_acc)acc, v->prec, args[0], args[1]);
 			}
 	return tsr_emit_expr(e, v);
 }

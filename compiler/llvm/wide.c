@@ -9,6 +9,7 @@
  * statements one after the other for all lanes changes nothing but the order of sums, which a reduction leaves open. */
 #include "emit.h"
 #include "../opt/opt.h"
+#include <math.h>
 
 /* LARGE: times the last cache's share; AHEAD: in lines, as far as one needs to look while another page begins. */
 enum { LINE = 64, MOST_SUMS = 4, MOST_LARGE = 4, LARGE = 4, AHEAD = 64, SHORT = 16 };
@@ -241,7 +242,7 @@ static bool pays(shape *s)
 	for (uint32_t i = 0; i < body->n; i++)
 		if (body->at[i]->kind == TSR_STMT_SET && !plain_sum(s, body->at[i]))
 			return false;
-	return s->functions || loop->loop.stream || loop->loop.ahead;
+	return s->functions || loop->loop.stream || loop->loop.ahead || s->e->overlap;
 }
 
 /* ---- sums ---------------------------------------------------------------------------------------------------------------- */
@@ -266,16 +267,67 @@ static void sum_begin(tsr_emit *e, sum *s, unsigned lanes)
 	LLVMBuildStore(e->builder, tsr_emit_splat(e, neutral, type), e->locals[s->id]);
 }
 
+/* Not to be fused with products that it sums, which LLVM would do where it sees them. */
+static LLVMValueRef joined(tsr_emit *e, const sum *s, LLVMValueRef x, LLVMValueRef y)
+{
+	if (s->prec == TSR_PREC_F32 && s->acc == TSR_ACC_ADD)
+		return LLVMBuildFAdd(e->builder, x, y, "");
+	return tsr_emit_acc(e, s->acc, s->prec, x, y);
+}
+
 /* Halves of the lanes on halves, and what is left into the local. */
 static void sum_end(tsr_emit *e, sum *s, unsigned lanes)
 {
 	LLVMValueRef part = e->locals[s->id], x = LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(part), part, "");
 	for (unsigned n = lanes / 2; n; n /= 2)
-		x = tsr_emit_acc(e, s->acc, s->prec, half_of(e, x, 0, n), half_of(e, x, n, n));
+		x = joined(e, s, half_of(e, x, 0, n), half_of(e, x, n, n));
 	x = LLVMBuildExtractElement(e->builder, x, LLVMConstInt(e->i32, 0, false), "");
-	x = tsr_emit_acc(e, s->acc, s->prec, LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(s->outside), s->outside, ""), x);
+	x = joined(e, s, LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(s->outside), s->outside, ""), x);
 	e->locals[s->id] = s->outside;
 	LLVMBuildStore(e->builder, x, s->outside);
+}
+
+/* A maximum that keeps NaN costs three instructions for a register.  One that does not costs one, and half of one says of two registers
+ * whether they have any, which is asked once, at the end. */
+static void order_begin(tsr_emit *e, tsr_wide *w, const sum *s)
+{
+	if (!tsr_emit_has_masks(e) || w->lanes < 2 * SHORT || s->prec != TSR_PREC_F32 || (s->acc != TSR_ACC_MAX && s->acc != TSR_ACC_MIN))
+		return;
+	LLVMTypeRef type = LLVMVectorType(e->i1, w->lanes / 2);
+	LLVMValueRef lanes = tsr_emit_alloca(e, type, "ordered");
+	LLVMBuildStore(e->builder, LLVMConstAllOnes(type), lanes);
+	w->ordered[w->nordered].id = s->id;
+	w->ordered[w->nordered++].lanes = lanes;
+}
+
+LLVMValueRef tsr_emit_wide_pick(tsr_emit *e, tsr_local_id id, tsr_acc acc, LLVMValueRef element, LLVMValueRef value)
+{
+	LLVMBuilderRef b = e->builder;
+	const tsr_wide *w = e->wide;
+	for (uint32_t i = 0; i < w->nordered; i++) {
+		LLVMValueRef lanes = w->ordered[i].lanes;
+		if (w->ordered[i].id != id)
+			continue;
+		LLVMValueRef both = LLVMBuildFCmp(b, LLVMRealORD, half_of(e, value, 0, w->lanes / 2), half_of(e, value, w->lanes / 2, w->lanes / 2), "");
+		LLVMBuildStore(b, LLVMBuildAnd(b, LLVMBuildLoad2(b, LLVMTypeOf(both), lanes, ""), both, ""), lanes);
+		return LLVMBuildSelect(b, LLVMBuildFCmp(b, acc == TSR_ACC_MAX ? LLVMRealOGT : LLVMRealOLT, element, value, ""), element, value, "");
+	}
+	return NULL;
+}
+
+/* Behind the loop: NaN where one was met. */
+static void order_end(tsr_emit *e, const tsr_wide *w, const sum *s)
+{
+	LLVMBuilderRef b = e->builder;
+	for (uint32_t i = 0; i < w->nordered; i++) {
+		if (w->ordered[i].id != s->id)
+			continue;
+		LLVMTypeRef word = LLVMIntTypeInContext(e->context, w->lanes / 2);
+		LLVMValueRef lanes = LLVMBuildLoad2(b, LLVMGetAllocatedType(w->ordered[i].lanes), w->ordered[i].lanes, "");
+		LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildBitCast(b, lanes, word, ""), LLVMConstAllOnes(word), "");
+		LLVMValueRef x = LLVMBuildLoad2(b, e->f32, s->outside, "");
+		LLVMBuildStore(b, LLVMBuildSelect(b, none, x, LLVMConstReal(e->f32, (double)NAN), ""), s->outside);
+	}
 }
 
 static uint32_t sums_of(tsr_emit *e, const tsr_stmts *body, sum *sums)
@@ -331,27 +383,69 @@ LLVMValueRef tsr_emit_lanes_left(tsr_emit *e, LLVMValueRef index, LLVMValueRef t
 	return LLVMBuildICmp(e->builder, LLVMIntULT, lane_of, tsr_emit_splat(e, left, LLVMTypeOf(lane_of)), "");
 }
 
-static void emit_lanes(tsr_emit *e, const shape *sh, tsr_wide *w, LLVMValueRef from, LLVMValueRef to, bool masked)
+/* One loop of those that go together; most go alone. */
+typedef struct part { shape shape; tsr_wide wide; tsr_emit_view view; sum sums[MOST_SUMS]; uint32_t nsums; } part;
+
+/* What the loop reads from memory soon; for the first of several, where one of them says what is read in the next row, that. */
+static void fetch_soon(tsr_emit *e, uint32_t n, const part *parts, LLVMValueRef index)
 {
-	const tsr_stmt *s = sh->loop;
-	sum sums[MOST_SUMS];
-	uint32_t n = sums_of(e, &s->loop.body, sums);
+	const part *p = &parts[0];
+	tsr_emit_enter(e, &p->view);
 	for (uint32_t i = 0; i < n; i++)
-		sum_begin(e, &sums[i], w->lanes);
-	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, w->lanes), TSR_FOR_SERIAL);
-	loop.few = masked;
-	for (uint32_t k = 0; k < sh->nlarge && !s->loop.ahead; k++)
-		fetch_lines(e, w, sh->large[k], loop.index, AHEAD);
-	if (s->loop.ahead)
-		fetch_lines(e, w, s->loop.ahead, loop.index, 0);
-	e->syms[s->loop.sym] = loop.index;
-	w->mask = masked ? tsr_emit_lanes_left(e, loop.index, to, w->lanes) : NULL;
-	e->wide = w;
-	tsr_emit_stmts(e, &s->loop.body);
-	e->wide = NULL;
+		if (parts[i].shape.loop->loop.ahead) {
+			LLVMValueRef outer = e->syms[parts[i].shape.loop->loop.sym];
+			tsr_wide w = {.loop = parts[i].shape.loop, .lanes = p->wide.lanes};
+			fetch_lines(e, &w, w.loop->loop.ahead, index, 0);
+			e->syms[w.loop->loop.sym] = outer;
+			return;
+		}
+	for (uint32_t k = 0; k < p->shape.nlarge; k++)
+		fetch_lines(e, &p->wide, p->shape.large[k], index, AHEAD);
+}
+
+/* Sums are taken in the order that is written here, which LLVM would otherwise change from place to place. */
+static void emit_lanes(tsr_emit *e, uint32_t n, part *parts, unsigned lanes, LLVMValueRef from, LLVMValueRef to, bool masked)
+{
+	e->written = true;
+	for (uint32_t i = 0; i < n; i++) {
+		part *p = &parts[i];
+		tsr_emit_enter(e, &p->view);
+		p->wide.lanes = lanes;
+		p->nsums = sums_of(e, &p->shape.loop->loop.body, p->sums);
+		p->wide.nordered = 0;
+		for (uint32_t k = 0; k < p->nsums; k++) {
+			sum_begin(e, &p->sums[k], lanes);
+			if (!masked)
+				order_begin(e, &p->wide, &p->sums[k]);
+		}
+	}
+	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
+	loop.few = masked || e->overlap;
+	fetch_soon(e, n, parts, loop.index);
+	for (uint32_t i = 0; i < n; i++) {
+		part *p = &parts[i];
+		bool reorder = e->reorder;
+		tsr_emit_enter(e, &p->view);
+		e->reorder |= p->shape.loop->loop.how == TSR_FOR_REDUCE;
+		e->syms[p->shape.loop->loop.sym] = loop.index;
+		p->wide.mask = masked ? tsr_emit_lanes_left(e, loop.index, to, lanes) : NULL;
+		e->wide = &p->wide;
+		tsr_emit_stmts(e, &p->shape.loop->loop.body);
+		e->wide = NULL;
+		e->reorder = reorder;
+	}
 	tsr_emit_loop_end(e, &loop);
-	for (uint32_t i = 0; i < n; i++)
-		sum_end(e, &sums[i], w->lanes);
+	for (uint32_t i = 0; i < n; i++) {
+		bool reorder = e->reorder;
+		tsr_emit_enter(e, &parts[i].view);
+		e->reorder |= parts[i].shape.loop->loop.how == TSR_FOR_REDUCE;
+		for (uint32_t k = 0; k < parts[i].nsums; k++) {
+			sum_end(e, &parts[i].sums[k], lanes);
+			order_end(e, &parts[i].wide, &parts[i].sums[k]);
+		}
+		e->reorder = reorder;
+	}
+	e->written = false;
 }
 
 bool tsr_emit_surely_none(LLVMValueRef from, LLVMValueRef to)
@@ -365,26 +459,29 @@ static void emit_few(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValu
 	loop.few = true;
 	e->syms[s->loop.sym] = loop.index;
 	e->wide = &(tsr_wide){.loop = s, .lanes = 1};
+	e->written = true;
 	tsr_emit_stmts(e, &s->loop.body);
+	e->written = false;
 	e->wide = NULL;
 	tsr_emit_loop_end(e, &loop);
 }
 
 /* Less than all registers: one at a time, the last one in part where the processor has masks, and otherwise one by one. */
-static void emit_rest(tsr_emit *e, const shape *sh, LLVMValueRef from, LLVMValueRef to)
+static void emit_rest(tsr_emit *e, const part *p, LLVMValueRef from, LLVMValueRef to)
 {
-	const tsr_stmt *s = sh->loop;
-	tsr_wide w = {.loop = s, .lanes = e->target->vector_bytes / 4};
+	const tsr_stmt *s = p->shape.loop;
+	part rest = {.shape = p->shape, .wide = {.loop = s}, .view = p->view};
+	unsigned lanes = e->target->vector_bytes / 4;
 	if (tsr_emit_surely_none(from, to))
 		return;
 	if (tsr_emit_has_masks(e)) {
-		emit_lanes(e, sh, &w, from, to, true);
+		emit_lanes(e, 1, &rest, lanes, from, to, true);
 		return;
 	}
 	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, from, "");
-	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, w.lanes), ""), "");
+	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, lanes), ""), "");
 	if (!tsr_emit_surely_none(from, whole))
-		emit_lanes(e, sh, &w, from, whole, false);
+		emit_lanes(e, 1, &rest, lanes, from, whole, false);
 	if (!tsr_emit_surely_none(whole, to))
 		emit_few(e, s, whole, to);
 }
@@ -398,24 +495,55 @@ static LLVMValueRef aligned(tsr_emit *e, const tsr_stmt *s, const tsr_stmt *stor
 	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, start, to, ""), start, to, "");
 }
 
+static part part_of(tsr_emit *e, const tsr_stmt *s)
+{
+	return (part){.shape = {.e = e, .loop = s}, .wide = {.loop = s, .around = s->loop.stream ? tsr_emit_around_of(s) : NULL}, .view = tsr_emit_view_now(e)};
+}
+
+bool tsr_emit_wide_takes(tsr_emit *e, const tsr_stmt *s)
+{
+	part p = part_of(e, s);
+	return pays(&p.shape);
+}
+
+void tsr_emit_wide_walks(tsr_emit *e, uint32_t n, const tsr_emit_walk *walks)
+{
+	part parts[TSR_MOST_WALKS];
+	LLVMValueRef from = tsr_emit_i64(e, 0), to = tsr_emit_size(e, walks[0].loop->loop.extent);
+	unsigned lanes = lanes_of(e);
+	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, to, tsr_emit_i64(e, lanes), ""), "");
+	for (uint32_t i = 0; i < n; i++) {
+		tsr_emit_enter(e, &walks[i].view);
+		parts[i] = part_of(e, walks[i].loop);
+		if (!pays(&parts[i].shape))
+			tsr_bug("a walk that vectors take is taken no more");
+	}
+	if (!tsr_emit_surely_none(from, whole))
+		emit_lanes(e, n, parts, lanes, from, whole, false);
+	for (uint32_t i = 0; i < n; i++) {
+		tsr_emit_enter(e, &walks[i].view);
+		emit_rest(e, &parts[i], whole, to);
+	}
+}
+
 bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
-	shape shape = {.e = e, .loop = s};
-	if (!pays(&shape))
+	part p = part_of(e, s);
+	if (!pays(&p.shape))
 		return false;
-	tsr_wide w = {.loop = s, .lanes = lanes_of(e), .around = s->loop.stream ? tsr_emit_around_of(s) : NULL};
-	LLVMValueRef outer = e->syms[s->loop.sym], step = tsr_emit_i64(e, w.lanes), start = from;
+	unsigned lanes = lanes_of(e);
+	LLVMValueRef outer = e->syms[s->loop.sym], step = tsr_emit_i64(e, lanes), start = from;
 	bool reorder = e->reorder;
 	e->reorder = s->loop.how == TSR_FOR_REDUCE || reorder;
-	if (w.around) {
-		start = aligned(e, s, w.around, from, to);
-		emit_rest(e, &shape, from, start);
+	if (p.wide.around) {
+		start = aligned(e, s, p.wide.around, from, to);
+		emit_rest(e, &p, from, start);
 	}
 	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, start, "");
 	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, step, ""), "");
 	if (!tsr_emit_surely_none(start, whole))
-		emit_lanes(e, &shape, &w, start, whole, false);
-	emit_rest(e, &shape, whole, to);
+		emit_lanes(e, 1, &p, lanes, start, whole, false);
+	emit_rest(e, &p, whole, to);
 	e->syms[s->loop.sym] = outer;
 	e->reorder = reorder;
 	return true;

@@ -106,6 +106,7 @@ struct tsr_stmt {
 			uint32_t sym; tsr_name name; tsr_size extent; tsr_for_kind how;
 			bool split;                                          /* divided among threads (opt/threads.c) */
 			bool stream;                                         /* its last store goes around the caches (opt/stream.c) */
+			bool overlap;                                        /* walks of several rows go together (opt/overlap.c) */
 			tsr_expr *ahead;                                     /* an element that is read soon, to be fetched by now; or NULL */
 			tsr_stmts body;
 			struct tsr_contraction *contraction;                 /* set by opt/classify, or NULL */

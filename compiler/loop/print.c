@@ -305,7 +305,8 @@ static void loop(printer *p, const tsr_stmt *s)
 	symbol(p, s->loop.sym);
 	tsr_text_add(&p->t, " in 0..");
 	size(p, s->loop.extent);
-	tsr_text_addf(&p->t, " %s%s%s", tsr_loop_for_words[s->loop.how], s->loop.split ? " split" : "", s->loop.stream ? " stream" : "");
+	tsr_text_addf(&p->t, " %s%s%s%s", tsr_loop_for_words[s->loop.how], s->loop.split ? " split" : "", s->loop.stream ? " stream" : "",
+		s->loop.overlap ? " overlap" : "");
 	if (s->loop.ahead) {
 		tsr_text_add(&p->t, " ahead ");
 		expr(p, s->loop.ahead);

@@ -303,6 +303,7 @@ static void read_for(reader *r, tsr_stmt *s)
 	s->loop.how = how < 0 ? TSR_FOR_SERIAL : (tsr_for_kind)how;
 	s->loop.split = accept_word(r, "split");
 	s->loop.stream = accept_word(r, "stream");
+	s->loop.overlap = accept_word(r, "overlap");
 	s->loop.ahead = accept_word(r, "ahead") ? read_expr(r) : NULL;
 	s->loop.body = read_body(r);
 }

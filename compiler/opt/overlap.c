@@ -1,0 +1,155 @@
+/* Rows that are walked several times: the walks of several rows go together, each at another stage of its row.
+ *
+ *     for i split { A(i); B(i); C(i) }     is computed as     A(0); A(1) B(0); A(2) B(1) C(0); A(3) B(2) C(1); ..; C(n - 1)
+ *
+ * where A, B and C are walks, innermost loops, each with the plain statements behind it.  So memory has something to do all the time, instead
+ * of in one walk of three, and what a walk waits for at its end, where lanes become one number, is waited for once a row.
+ *
+ * Of loops that threads divide iterations never meet but in rows that each thread has for itself; the emitter (llvm/overlap.c) has as many
+ * of these rows as are under way.  A loop of the same form that is not divided is marked too and goes row by row, so that sums are taken
+ * in the same order in both.  One of the walks reduces and is not the last, all have one constant extent, a symbol that data gives is
+ * used before the next walk, and the rows under way fit the first cache.
+ * Runs last, like stream, and changes no statement. */
+#include "pass.h"
+
+enum { MOST_WALKS = 4, MOST_STATEMENTS = 32, LEAST = 64 };
+
+typedef struct overlap { tsr_pass *p; tsr_arena *scratch; } overlap;
+
+static bool plain(const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_IF ? !plain(&s->cond.body)
+			: s->kind != TSR_STMT_STORE && s->kind != TSR_STMT_UPDATE && s->kind != TSR_STMT_LET && s->kind != TSR_STMT_SET && s->kind != TSR_STMT_LETSYM)
+			return false;
+	}
+	return true;
+}
+
+/* Bytes of a row of each array that is walked. */
+static int64_t row_bytes(const overlap *m, const tsr_stmt *row)
+{
+	bool *seen = TSR_NEW_N(m->scratch, bool, m->p->l->buffers.n + 1);
+	int64_t bytes = 0;
+	for (uint32_t i = 0; i < row->loop.body.n; i++) {
+		const tsr_stmt *walk = row->loop.body.at[i];
+		tsr_accesses x = { .a = m->scratch };
+		if (walk->kind == TSR_STMT_FOR)
+			tsr_stmt_accesses(walk, &x);
+		for (uint32_t k = 0; k < x.v.n; k++) {
+			const tsr_buffer *b = m->p->l->buffers.at[x.v.at[k].buffer];
+			if (b->rank && !seen[b->id] && tsr_lin_mentions(&x.v.at[k].index[b->rank - 1], walk->loop.sym)) {
+				seen[b->id] = true;
+				bytes += walk->loop.extent.k * tsr_prec_bytes(b->prec);
+			}
+		}
+	}
+	return bytes;
+}
+
+typedef struct naming { uint32_t sym; bool found; } naming;
+
+static void in_lin(naming *n, const tsr_lin *x)
+{
+	for (uint32_t t = 0; t < x->n; t++)
+		n->found |= x->terms[t].kind == TSR_LSYM_DATA && x->terms[t].id == n->sym;
+}
+
+static void in_ranges(naming *n, uint32_t count, const tsr_range *ranges)
+{
+	for (uint32_t i = 0; i < count; i++)
+		in_lin(n, &ranges[i].index);
+}
+
+static tsr_expr *in_expr(void *user, tsr_expr *e)
+{
+	if (e->kind == TSR_EXPR_INDEX)
+		in_lin(user, &e->index);
+	else if (e->kind == TSR_EXPR_SELECT)
+		in_ranges(user, e->select.n, e->select.ranges);
+	return e;
+}
+
+static void in_conditions(naming *n, const tsr_stmt *s)
+{
+	const tsr_stmts *body = s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
+	if (s->kind == TSR_STMT_IF)
+		in_ranges(n, s->cond.n, s->cond.ranges);
+	for (uint32_t i = 0; body && i < body->n; i++)
+		in_conditions(n, body->at[i]);
+}
+
+/* The statement says something of a symbol that data gives. */
+static bool names(const overlap *m, tsr_stmt *s, uint32_t sym)
+{
+	tsr_accesses x = { .a = m->scratch };
+	naming n = { sym, false };
+	tsr_stmt_accesses(s, &x);
+	tsr_stmt_rewrite(s, in_expr, &n);
+	in_conditions(&n, s);
+	for (uint32_t i = 0; i < x.v.n; i++)
+		for (uint32_t axis = 0; axis < m->p->l->buffers.at[x.v.at[i].buffer]->rank; axis++)
+			in_lin(&n, &x.v.at[i].index[axis]);
+	return n.found;
+}
+
+/* None of them is named by a later walk or what follows it. */
+static bool symbols_stay(const overlap *m, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		bool later = false;
+		for (uint32_t k = i + 1; body->at[i]->kind == TSR_STMT_LETSYM && k < body->n; k++) {
+			later |= body->at[k]->kind == TSR_STMT_FOR;
+			if (later && names(m, body->at[k], body->at[i]->letsym.sym))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool overlaps(const overlap *m, const tsr_stmt *row)
+{
+	const tsr_stmts *body = &row->loop.body;
+	const tsr_stmt *first = NULL;
+	uint32_t walks = 0;
+	bool waits = false, reduced = false;
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		tsr_stmts one = { (tsr_stmt **)&body->at[i], 1, 1 };
+		if (s->kind != TSR_STMT_FOR) {
+			if (!plain(&one))
+				return false;
+			continue;
+		}
+		first = first ? first : s;
+		if (s->loop.contraction || s->loop.split || !tsr_size_is_const(s->loop.extent) || !tsr_extent_equal(s->loop.extent, first->loop.extent)
+			|| !plain(&s->loop.body))
+			return false;
+		waits |= reduced;
+		reduced |= s->loop.how == TSR_FOR_REDUCE;
+		walks++;
+	}
+	return waits && walks <= MOST_WALKS && body->n <= MOST_STATEMENTS && first->loop.extent.k >= LEAST
+		&& 2 * row_bytes(m, row) <= m->p->target->l1 && symbols_stay(m, body);
+}
+
+void tsr_pass_overlap(tsr_pass *p)
+{
+	overlap m = { p, tsr_arena_new() };
+	for (uint32_t u = 0; u < p->l->units.n; u++) {
+		const tsr_stmts *body = &p->l->units.at[u]->body;
+		for (uint32_t i = 0; i < body->n; i++) {
+			const tsr_stmts *kernel = body->at[i]->kind == TSR_STMT_KERNEL ? &body->at[i]->kernel.body : NULL;
+			for (uint32_t k = 0; kernel && k < kernel->n; k++) {
+				tsr_stmt *s = kernel->at[k];
+				if (s->kind != TSR_STMT_FOR || s->loop.contraction || s->loop.how == TSR_FOR_REDUCE || !overlaps(&m, s))
+					continue;
+				s->loop.overlap = true;
+				p->changes++;
+				tsr_pass_note(p, "%s: walks of several rows go together in %s", p->l->units.at[u]->name, body->at[i]->kernel.name);
+			}
+		}
+	}
+	tsr_arena_free(m.scratch);
+}

@@ -1,0 +1,95 @@
+"""Rows whose walks go together (opt/overlap.c), against NumPy: few rows and many, odd numbers of them, lengths that are no whole vectors,
+results that begin anywhere, NaN and infinities; and the same bits without threads, and with one, two, three and five, wherever a result
+begins.  The last sizes are large enough for results to go around the caches."""
+import ctypes, os, sys, tempfile
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, os.pardir, "bench"), os.path.join(HERE, os.pardir, "tools")]
+from tally import check, end, run  # noqa: E402
+import common  # noqa: E402
+
+SIZES = ((1, 64), (2, 65), (3, 130), (5, 1000), (7, 100), (37, 1024), (4100, 520), (2100, 1024))
+FUNCTIONS = """
+let norm_{r}_{c} = layer_norm ()
+let%export soft_{r}_{c} (x : "{r} | {c}") = softmax ~over:"... | c" x
+let%export norms_{r}_{c} (x : "{r} | {c}") = norm_{r}_{c} x
+let%export losses_{r}_{c} (x : "{r} | {c}") (ids : "{r} |" i32) = cross_entropy ~logits:x ~target:(one_hot {c} ids)
+"""
+
+
+def soft(x):
+    with np.errstate(invalid="ignore"):
+        e = np.exp(x - x.max(1, keepdims=True))
+        return e / e.sum(1, keepdims=True)
+
+
+def norms(x):
+    with np.errstate(invalid="ignore"):
+        d = x - x.mean(1, keepdims=True)
+        return d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-5)
+
+
+def losses(x, ids):
+    with np.errstate(invalid="ignore"):
+        m = x.max(1)
+        inside = (ids >= 0) & (ids < x.shape[1])
+        return np.where(inside, np.log(np.exp(x - m[:, None]).sum(1)) - (x[np.arange(len(x)), np.where(inside, ids, 0)] - m), 0)
+
+
+def numbers(random, r, c):
+    x = (random.standard_normal((r, c)) * 3).astype(np.float32)
+    if r > 4:
+        x[1, c // 2] = np.nan
+        x[2, : c // 3] = -np.inf
+        x[3, 5] = 200
+        x[4] = 0
+    return x, random.integers(-1, c, r).astype(np.int32)
+
+
+def results(model, name, x, ids, shape):
+    """Of one function, with the result's begin shifted by some numbers."""
+    made = []
+    for shift in (0, 1, 5):
+        n = int(np.prod(shape))
+        whole = np.full(n + 256, 7, np.float32)
+        begin = (-whole.ctypes.data % 64) // 4 + 64 + shift
+        given = [x.ctypes.data_as(ctypes.c_void_p)] + ([ids.ctypes.data_as(ctypes.c_void_p)] if name.startswith("losses") else [])
+        model.seconds(name, *given, ctypes.c_void_p(whole.ctypes.data + 4 * begin))
+        check((whole[:begin] == 7).all() and (whole[begin + n:] == 7).all(), f"{name}, {shift} from a line: beside it")
+        made.append(whole[begin:begin + n].reshape(shape).copy())
+    return made
+
+
+def judge(plain, divided, bench):
+    random = np.random.default_rng(11)
+    for r, c in SIZES:
+        x, ids = numbers(random, r, c)
+        wide = x.astype(np.float64)
+        for name, want in (("soft", soft(wide)), ("norms", norms(wide)), ("losses", losses(wide, ids))):
+            bench.probes(1)
+            name = f"{name}_{r}_{c}"
+            first = results(plain, name, x, ids, want.shape)[0]
+            check(np.allclose(first, want, rtol=1e-4, atol=1e-5, equal_nan=True), name)
+            for threads in (1, 2, 3, 5):
+                bench.probes(threads)
+                for got in results(divided, name, x, ids, want.shape):
+                    check(np.array_equal(got.view(np.int32), first.view(np.int32)), f"{name}, {threads} threads: other bits")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as tmp:
+        bench = common.Bench(sys.argv[1], tmp, 1, 5, common.Table())
+        text = "open Nn\n" + "".join(FUNCTIONS.format(r=r, c=c) for r, c in SIZES)
+        source = bench.written("walks.tsr", text)
+        status, out, err = run(bench.tsrc, "-c", "--cpu=native", "--threads=all", "--dump=opt", source)
+        check(status == 0 and out.count("split overlap") == 3 * sum(r > 1 for r, _ in SIZES), err or f"{out.count('split overlap')} loops overlap")
+        divided = common.Model(bench.shared(source, "walks", "--threads=all"))
+        plain = common.Model(bench.shared(bench.written("alone.tsr", text), "alone", "--threads=none"))
+        judge(plain, divided, bench)
+        plain.close()
+        divided.close()
+    end()
+
+
+main()
