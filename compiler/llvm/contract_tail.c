@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WRITTEN_OUT = 400, MOST_OPERANDS = 64, MOST_STORES = 8 };         /* nodes that a tile may hold */
+enum { WRITTEN_OUT = 400, MOST_OPERANDS = 64, MOST_STORES = 8, AT_ONCE = 12 };         /* nodes that a tile may hold; its vectors */
 
 /* ---- operands --------------------------------------------------------------------------------------------------------- */
 
@@ -261,12 +261,13 @@ static void places(const tsr_tile_end *z, LLVMValueRef row, uint32_t v, LLVMValu
 	}
 }
 
-/* What differs from row to row is far apart. */
+/* What differs from row to row is far apart.  Of a large tile it is left to come when it is read: all its lines at once take every one that a core
+ * can wait for, and B has to wait behind them. */
 void tsr_tail_fetch(const tsr_tile_end *z)
 {
 	tsr_kit *k = z->k;
 	LLVMValueRef at[MOST_OPERANDS];
-	for (uint32_t r = 0; z->tail && r < z->rows; r++)
+	for (uint32_t r = 0; z->tail && z->rows * z->vecs <= AT_ONCE && r < z->rows; r++)
 		for (uint32_t v = 0; v < z->vecs; v++) {
 			places(z, tsr_kit_int(k, r), v, at);
 			for (uint32_t i = 0; i < z->tail->n; i++)
