@@ -29,19 +29,34 @@ static void *zeroed(tsr_ctx *ctx, int64_t n, size_t size)
 	return memset(tsr_rt_memory(ctx, NULL, bytes), 0, bytes);
 }
 
+static bool has_block(const tsr_buffer_info *b)
+{
+	return b->kind != TSR_ROLE_CONST && b->bytes >= 0;
+}
+
+/* Those of known size lie in one block, which stands on huge pages as a whole. */
 static void make_buffers(tsr_ctx *ctx)
 {
 	const tsr_program *p = ctx->program;
+	int64_t n = 0, *bytes = tsr_alloc_block(ctx, p->nbuffers * (int64_t)sizeof *bytes);
+	void **data = tsr_alloc_block(ctx, p->nbuffers * (int64_t)sizeof *data);
+	for (int64_t i = 0; i < p->nbuffers; i++)
+		if (has_block(&p->buffers[i]))
+			bytes[n++] = p->buffers[i].bytes;
+	tsr_rt_share_block(ctx, n, bytes, data);
+	n = 0;
 	for (int64_t i = 0; i < p->nbuffers; i++) {
 		const tsr_buffer_info *b = &p->buffers[i];
 		if (b->kind == TSR_ROLE_CONST)
 			ctx->buffers[i] = (void *)b->init;
-		else if (b->bytes >= 0) {
-			void *data = tsr_alloc_buffer(ctx, i, b->bytes);
+		else if (has_block(b)) {
+			ctx->buffers[i] = data[n++];
 			if (b->init)
-				memcpy(data, b->init, (size_t)b->bytes);
+				memcpy(ctx->buffers[i], b->init, (size_t)b->bytes);
 		}
 	}
+	tsr_release_block(ctx, bytes);
+	tsr_release_block(ctx, data);
 }
 
 tsr_ctx *tsr_rt_new(const tsr_program *program, const tsr_config *config)

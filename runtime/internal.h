@@ -67,6 +67,8 @@ enum { TSR_RT_OUT_SIZE = 1 << 14 };
 
 /* memory.c.  realloc through the configuration; a failure of a size above 0 ends the program. */
 void *tsr_rt_memory(tsr_ctx *ctx, void *old, size_t size);
+/* So many buffers of so many bytes, in one block that lasts as long as the context; each by itself where an address sanitizer watches. */
+void tsr_rt_share_block(tsr_ctx *ctx, int64_t n, const int64_t *bytes, void **out);
 void tsr_rt_free_blocks(tsr_ctx *ctx);
 /* The size of an array, 0 when an axis has no positions; false when it overflows. */
 bool tsr_rt_bytes(int prec, int64_t rank, const int64_t *dims, int64_t *bytes);

@@ -20,7 +20,7 @@ enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21, COLOUR = 3 * ALIGNMENT, COLOURS = 16
 /* Lies directly before the bytes it describes; its size is a multiple of ALIGNMENT. */
 struct tsr_block {
 	tsr_block *next, *previous;
-	void *base; /* what the allocator gave, and how much of it */
+	void *base; /* what the allocator gave, and how much of it; NULL: a part of another block */
 	size_t total;
 	size_t size;
 	char padding[ALIGNMENT - 5 * sizeof(void *)];
@@ -110,6 +110,8 @@ OF_THE_ALLOCATOR void tsr_release_block(tsr_ctx *ctx, void *data)
 	if (!data)
 		return;
 	tsr_block *block = (tsr_block *)(void *)((char *)data - sizeof(tsr_block));
+	if (!block->base)
+		return;
 	if (block->next)
 		block->next->previous = block->previous;
 	if (block->previous)
@@ -126,6 +128,31 @@ OF_THE_ALLOCATOR void tsr_rt_free_blocks(tsr_ctx *ctx)
 		give_back(ctx, block);
 	}
 	ctx->blocks = NULL;
+}
+
+/* What a buffer takes of a block that many share: a header before it, so that it can be told from a block of its own, and its colour. */
+static size_t share_of(int64_t bytes, unsigned colour)
+{
+	size_t size = ((size_t)bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+	return sizeof(tsr_block) + size + (size >= COLOURED ? colour % COLOURS * COLOUR : 0);
+}
+
+OF_THE_ALLOCATOR void tsr_rt_share_block(tsr_ctx *ctx, int64_t n, const int64_t *bytes, void **out)
+{
+	int64_t total = 0;
+	bool apart = __asan_poison_memory_region != NULL;
+	for (int64_t i = 0; i < n; i++)
+		if (bytes[i] > MOST_BYTES || __builtin_add_overflow(total, (int64_t)share_of(bytes[i], (unsigned)i), &total) || total > MOST_BYTES)
+			tsr_fail(ctx, NULL, "no memory for %lld bytes", (long long)bytes[i]);
+	char *at = apart || n == 0 ? NULL : tsr_alloc_block(ctx, total);
+	for (int64_t i = 0; i < n; i++) {
+		size_t size = share_of(bytes[i], (unsigned)i);
+		out[i] = apart ? tsr_alloc_block(ctx, bytes[i]) : at + size - (((size_t)bytes[i] + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
+		if (apart)
+			continue;
+		*(tsr_block *)(void *)((char *)out[i] - sizeof(tsr_block)) = (tsr_block){.size = (size_t)bytes[i]};
+		at += size;
+	}
 }
 
 void *tsr_alloc_buffer(tsr_ctx *ctx, int64_t buf, int64_t bytes)

@@ -186,7 +186,7 @@ static bool compile(tsr_drive_state *d)
 		return false;
 	const tsr_target *target = tsr_llvm_target(d->llvm);
 	tsr_opt_options opt = {.level = d->options->level, .fuse = !d->options->no_fuse, .passes = d->options->passes,
-		.threads = d->options->threads, .sanitize = d->options->sanitize, .memory_limit = d->options->memory_limit};
+		.threads = d->options->threads, .sanitize = d->options->sanitize, .memory_limit = d->options->memory_limit, .keep = d->options->no_remat};
 	if (d->options->tune) {
 		opt.schedules = tsr_schedules_new(d->tc, d->options->schedules);
 		opt.threads = TSR_THREADS_NONE;

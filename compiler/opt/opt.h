@@ -28,6 +28,7 @@ typedef struct tsr_opt_options {
 	bool fuse;
 	bool sanitize;               /* no arena; redzones between the rows of a thread */
 	tsr_schedules *schedules;    /* preferred to the model, or NULL */
+	bool keep;                   /* nothing is computed again unless the limit demands it */
 	int64_t memory_limit;        /* bytes for all buffers; 0: none */
 	tsr_threads threads;
 	const char *passes;          /* comma-separated, or NULL: the pipeline of the level */

@@ -1,230 +1,94 @@
-/* Less memory for more work, where --memory-limit asks for it: a value that lies unused over the fullest moment is given up, and computed
- * again before it is next read.
+/* Less memory for a little more work: a value that lies unused over the fullest moment is given up, and computed again before it is next
+ * read.
  *
- * The fullest statement of a unit is where most bytes of the arena are alive.  A candidate X is alive there without being touched; one
- * kernel alone stores it; what that kernel reads for it, or has stored beside it, is unchanged until X is next read, and is there at that
- * time or cheaper to keep than X.  The kernel runs no contraction in tiles: elementwise work and reductions of rows.  Only the part of it that X hangs on is repeated; where that part
- * sums, it is the whole kernel, since a sum that stands alone may be ordered otherwise by LLVM.  So results keep their bits.  Among
- * the candidates the one with most bytes for an operation is taken, and all is looked at anew, until the layout of opt/buffers.c fits.
- * Each step leaves less alive at that statement and nowhere as much as was alive there, so it ends.
+ * The fullest statement of a unit is where most bytes of the arena are alive.  A candidate X is alive there without being touched; the
+ * kernels that have stored it before may run again: what they read for it, or have stored beside it, is unchanged until X is next read, and is there at
+ * that time or cheaper to keep than X (remat_part.c).  Each step leaves less alive at that statement and nowhere as much as was alive there, so it
+ * ends.
+ *
+ * Always what is cheap is computed again, the values with most bytes for a nanosecond first: layer norms, activations, the scores of attention, as
+ * long as all of it takes no more than a share of the time that the unit is thought to take.  Under --memory-limit one value after the other, until the
+ * layout of opt/buffers.c fits, whatever it takes.  All results keep their bits.
  *
  * Runs after the passes that form kernels and divide them among threads: what is computed again is divided as it was.  The limit is on all that is laid out
  * when compiling: the arena and the buffers with memory of their own. */
-#include "pass.h"
+#include "remat.h"
+#include <stdlib.h>
 
-typedef struct touch { uint32_t at; bool writes; } touch;
-typedef struct touches { TSR_VEC(touch) v; } touches;
+enum { SHARE = 32, LEAST = 256, MOST_KERNELS = 4, MOST_KEPT = 8 };      /* of the time; of the bytes alive */
 
-/* X of `unit` was computed again by the statement, into `fresh`. */
-typedef struct again { uint32_t unit; tsr_buffer_id x, fresh; const tsr_stmt *stmt; } again;
+/* What has to be there for longer than it would be: alive in the statements from .. to - 1 too; or, where `sooner`, computed again earlier. */
+typedef struct kept { tsr_buffer_id b; uint32_t from, to; int64_t bytes; bool sooner; } kept;
 
-typedef struct remat {
-	tsr_pass *p;
-	tsr_loops *l;
-	tsr_arena *a;                /* of one step */
-	const bool *exposed;
-	TSR_VEC(again) done;
-	uint32_t unit;
-	tsr_stmts *body;
-	touches *of;                 /* per buffer, in this unit */
-	int64_t *alive;              /* per statement: bytes of the arena */
-} remat;
+typedef struct candidate {
+	tsr_buffer_id x;
+	uint32_t from, at;           /* where it is touched last before the fullest moment, and next */
+	uint32_t n, kernels[MOST_KERNELS];
+	uint32_t nkept;
+	kept kept[MOST_KEPT];
+	int64_t bytes, fresh;        /* of X, and of all that is stored anew for it */
+	double time;
+} candidate;
 
-/* The part of a kernel that a buffer hangs on. */
-typedef struct part {
-	const tsr_stmt *kernel;
-	uint32_t at;                 /* where it is to be computed again */
-	bool *buffers, *locals;      /* needed: stored in it */
-	bool *written;               /* by the whole kernel */
-	bool *read;                  /* by the part */
-	bool *there;                 /* also written by the kernel, but as it then was it is still there */
-	bool drops, sums, changed, engine;
-} part;
+typedef struct fullest { int64_t bytes; uint32_t at; } fullest;
 
-typedef struct candidate { tsr_buffer_id x; uint32_t from, at; part part; int64_t bytes, operations; } candidate;
+/* ---- looking ------------------------------------------------------------------------------------------------------------------ */
 
-static int64_t bytes_of(const remat *r, tsr_buffer_id b) { return tsr_buffer_bytes(r->l->buffers.at[b]); }
-
-static bool of_thread(const remat *r, tsr_buffer_id b) { return r->l->buffers.at[b]->home == TSR_HOME_THREAD; }
-
-/* It lies in the arena. */
-static bool shares(const remat *r, tsr_buffer_id b)
+static fullest look(tsr_remat *r, uint32_t unit)
 {
-	const tsr_buffer *x = r->l->buffers.at[b];
-	return !tsr_buffer_kept(x) && !x->returned && !r->exposed[b] && tsr_buffer_bytes(x) > 0 && !of_thread(r, b);
-}
-
-static void look(remat *r, uint32_t unit)
-{
+	fullest most = { -1, 0 };
 	r->unit = unit;
-	r->body = &r->l->units.at[unit]->body;
-	r->of = TSR_NEW_N(r->a, touches, r->l->buffers.n + 1);
-	r->alive = TSR_NEW_N(r->a, int64_t, r->body->n + 1);
-	for (uint32_t i = 0; i < r->body->n; i++) {
-		tsr_uses uses = { 0 };
-		tsr_stmt_uses(r->a, r->body->at[i], &uses);
-		for (uint32_t j = 0; j < uses.v.n; j++)
-			tsr_push(r->a, &r->of[uses.v.at[j].buffer].v, ((touch){ i, tsr_use_writes(uses.v.at[j]) }));
-	}
-	for (uint32_t b = 0; b < r->l->buffers.n; b++)
-		for (uint32_t i = r->of[b].v.n ? r->of[b].v.at[0].at : 1; shares(r, b) && r->of[b].v.n && i <= r->of[b].v.at[r->of[b].v.n - 1].at; i++)
-			r->alive[i] += bytes_of(r, b);
-}
-
-static uint32_t last_touch(const remat *r, tsr_buffer_id b) { return r->of[b].v.at[r->of[b].v.n - 1].at; }
-
-/* The version of b that the statements before `at` have made last. */
-static tsr_buffer_id version(const remat *r, tsr_buffer_id b, uint32_t at)
-{
-	for (uint32_t i = r->done.n; i-- > 0;)
-		for (uint32_t j = 0; r->done.at[i].unit == r->unit && r->done.at[i].x == b && j < at; j++)
-			if (r->body->at[j] == r->done.at[i].stmt)
-				return r->done.at[i].fresh;
-	return b;
-}
-
-/* ---- what a buffer hangs on -------------------------------------------------------------------------------------------------- */
-
-static void need(bool *flag, part *q)
-{
-	q->changed |= !*flag;
-	*flag = true;
-}
-
-static tsr_expr *needs_expr(void *user, tsr_expr *e)
-{
-	part *q = user;
-	if (e->kind == TSR_EXPR_LOCAL)
-		need(&q->locals[e->local], q);
-	if (e->kind != TSR_EXPR_LOAD)
-		return e;
-	q->read[e->load.buffer] = true;
-	if (q->written[e->load.buffer] && !q->there[e->load.buffer])
-		need(&q->buffers[e->load.buffer], q);
-	return e;
-}
-
-static bool stays(const part *q, const tsr_stmt *s);
-
-static bool any_stays(const part *q, const tsr_stmts *body)
-{
-	for (uint32_t i = 0; i < body->n; i++)
-		if (stays(q, body->at[i]))
-			return true;
-	return false;
-}
-
-static bool stays(const part *q, const tsr_stmt *s)
-{
-	switch (s->kind) {
-	case TSR_STMT_FOR: return any_stays(q, &s->loop.body);
-	case TSR_STMT_IF: return any_stays(q, &s->cond.body);
-	case TSR_STMT_STORE: case TSR_STMT_UPDATE: return q->buffers[s->store.buffer];
-	case TSR_STMT_LET: case TSR_STMT_SET: return q->locals[s->let.local];
-	case TSR_STMT_LETSYM: case TSR_STMT_CHECK: case TSR_STMT_RANDOM: case TSR_STMT_KERNEL: case TSR_STMT_KINDS: break;
-	}
-	return true;
-}
-
-static void needs(part *q, const tsr_stmts *body)
-{
-	for (uint32_t i = 0; i < body->n; i++) {
-		tsr_stmt *s = body->at[i];
-		bool here = stays(q, s);
-		q->drops |= !here;
-		if (s->kind == TSR_STMT_FOR) {
-			q->sums |= here && s->loop.how == TSR_FOR_REDUCE;
-			q->engine |= s->loop.contraction && s->loop.contraction->schedule.mr;
-			needs(q, &s->loop.body);
-		} else if (s->kind == TSR_STMT_IF) {
-			needs(q, &s->cond.body);
-		} else if (here && (s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE)) {
-			tsr_expr_rewrite(s->store.value, needs_expr, q);
-		} else if (here && (s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET || s->kind == TSR_STMT_LETSYM)) {
-			tsr_stmt_rewrite(s, needs_expr, q);
-		} else if (s->kind == TSR_STMT_RANDOM || s->kind == TSR_STMT_CHECK || s->kind == TSR_STMT_KERNEL) {
-			q->engine = true;
+	r->uses = &r->units[unit];
+	uint32_t n = r->uses->body->n;
+	r->of = TSR_NEW_N(r->step, tsr_touches, r->room);
+	int64_t *begin = TSR_NEW_N(r->step, int64_t, n + 2), *after = TSR_NEW_N(r->step, int64_t, n + 2);
+	r->alive = TSR_NEW_N(r->step, int64_t, n + 1), r->across = TSR_NEW_N(r->step, int64_t, n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < r->uses->at[i].v.n; j++) {
+			tsr_use use = r->uses->at[i].v.at[j];
+			tsr_push(r->step, &r->of[use.buffer].v, ((tsr_touch){ i, tsr_use_writes(use) }));
 		}
+	for (uint32_t b = 0; b < r->l->buffers.n; b++)
+		if (r->of[b].v.n && tsr_remat_shares(r, b)) {
+			begin[tsr_remat_first(r, b)] += tsr_remat_bytes(r, b);
+			after[tsr_remat_last(r, b)] += tsr_remat_bytes(r, b);
+		}
+	for (uint32_t i = 0; i < n; i++) {
+		r->across[i] = i ? r->alive[i - 1] - after[i - 1] : 0;
+		r->alive[i] = r->across[i] + begin[i];
+		if (r->alive[i] > most.bytes)
+			most = (fullest){ r->alive[i], i };
 	}
+	return most;
 }
 
-/* Stores into b in these statements, each run `times` times; -1 where that is not known. */
-static int64_t stores_into(const tsr_stmts *body, tsr_buffer_id b, int64_t times)
+static uint32_t most_locals(const tsr_loops *l)
 {
-	int64_t n = 0;
-	for (uint32_t i = 0; i < body->n && n >= 0; i++) {
-		const tsr_stmt *s = body->at[i];
-		int64_t inside = 0;
-		if (s->kind == TSR_STMT_FOR)
-			inside = stores_into(&s->loop.body, b, tsr_size_is_const(s->loop.extent) ? times * s->loop.extent.k : -1);
-		else if (s->kind == TSR_STMT_IF)
-			inside = stores_into(&s->cond.body, b, -1);
-		else if ((s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE) && s->store.buffer == b)
-			inside = s->kind == TSR_STMT_STORE ? times : -1;
-		n = inside < 0 || (inside && n) ? -1 : n + inside;
-	}
+	uint32_t n = 0;
+	for (uint32_t u = 0; u < l->units.n; u++)
+		n = l->units.at[u]->nlocals > n ? l->units.at[u]->nlocals : n;
 	return n;
 }
 
-/* What the kernel reads of b while it runs is what b holds at `at`: each element is stored once, b is not written again, and lives. */
-static bool is_there(const remat *r, const part *q, tsr_buffer_id b)
+static tsr_remat begin(tsr_pass *p)
 {
-	const tsr_buffer *x = r->l->buffers.at[b];
-	tsr_buffer_id y = version(r, b, q->at);
-	for (uint32_t i = 0; i < r->of[b].v.n; i++)
-		if (r->of[b].v.at[i].writes && r->body->at[r->of[b].v.at[i].at] != q->kernel)
-			return false;
-	return !x->row && !of_thread(r, b) && !r->exposed[b] && stores_into(&q->kernel->kernel.body, b, 1) * tsr_prec_bytes(x->prec) == bytes_of(r, b)
-		&& (!shares(r, y) || last_touch(r, y) >= q->at);
-}
-
-/* False where the kernel must not run again for it. */
-static bool part_of(remat *r, const tsr_stmt *kernel, tsr_buffer_id x, uint32_t at, part *q)
-{
-	tsr_uses uses = { 0 };
-	uint32_t n = r->l->buffers.n;
-	if (kernel->kind != TSR_STMT_KERNEL)
-		return false;
-	*q = (part){ .kernel = kernel, .at = at, .there = TSR_NEW_N(r->a, bool, n + 1), .buffers = TSR_NEW_N(r->a, bool, n + 1), .written = TSR_NEW_N(r->a, bool, n + 1), .read = TSR_NEW_N(r->a, bool, n + 1),
-		.locals = TSR_NEW_N(r->a, bool, r->l->units.at[r->unit]->nlocals + 1) };
-	tsr_stmt_uses(r->a, kernel, &uses);
-	for (uint32_t i = 0; i < uses.v.n; i++)
-		q->written[uses.v.at[i].buffer] = tsr_use_writes(uses.v.at[i]);
-	for (uint32_t b = 0; b < n; b++)
-		q->there[b] = b != x && q->written[b] && is_there(r, q, b);
-	q->buffers[x] = true;
-	do {
-		q->changed = q->drops = false;
-		needs(q, &kernel->kernel.body);
-	} while (q->changed);
-	for (uint32_t b = 0; b < n; b++)                 /* what it makes for itself must be made by it alone */
-		for (uint32_t i = 0; q->buffers[b] && i < r->of[b].v.n; i++)
-			q->engine |= (!shares(r, b) && !of_thread(r, b)) || (r->of[b].v.at[i].writes && r->body->at[r->of[b].v.at[i].at] != kernel);
-	return !q->engine && !(q->sums && q->drops);
-}
-
-static int64_t part_operations(const part *q, const tsr_stmts *body)
-{
-	int64_t n = 0;
-	for (uint32_t i = 0; i < body->n; i++) {
-		const tsr_stmt *s = body->at[i];
-		tsr_stmts one = { &body->at[i], 1, 1 };
-		bool known = true;
-		if (!stays(q, s))
-			continue;
-		if (s->kind == TSR_STMT_FOR)
-			n += part_operations(q, &s->loop.body) * (s->loop.extent.nterms ? 1 : s->loop.extent.k);
-		else if (s->kind == TSR_STMT_IF)
-			n += part_operations(q, &s->cond.body);
-		else
-			n += 1 + tsr_stmts_operations(&one, &known);
-	}
-	return n;
+	tsr_remat r = { .p = p, .l = p->l, .a = tsr_arena_new(), .room = p->l->buffers.n + 1 };
+	r.exposed = tsr_exposed_of(p->l, r.a);
+	r.units = TSR_NEW_N(r.a, tsr_body_uses, p->l->units.n + 1);
+	for (uint32_t u = 0; u < p->l->units.n; u++)
+		tsr_body_uses_make(&r.units[u], r.a, &p->l->units.at[u]->body);
+	r.fresh = TSR_NEW_N(r.a, tsr_buffer_id, r.room);
+	for (uint32_t b = 0; b < r.room; b++)
+		r.fresh[b] = TSR_NONE;
+	r.is_fresh = TSR_NEW_N(r.a, bool, r.room);
+	r.slot = TSR_NEW_N(r.a, uint32_t, r.room);
+	r.local = TSR_NEW_N(r.a, uint32_t, most_locals(p->l) + 1);
+	return r;
 }
 
 /* ---- candidates ------------------------------------------------------------------------------------------------------------------ */
 
-static bool changed_between(const remat *r, tsr_buffer_id b, uint32_t from, uint32_t to)
+static bool changed_between(const tsr_remat *r, tsr_buffer_id b, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = 0; i < r->of[b].v.n; i++)
 		if (r->of[b].v.at[i].writes && r->of[b].v.at[i].at > from && r->of[b].v.at[i].at < to)
@@ -232,204 +96,276 @@ static bool changed_between(const remat *r, tsr_buffer_id b, uint32_t from, uint
 	return false;
 }
 
-/* Once c is done nowhere is as much alive as at `full` now: not where inputs live longer, and not at the new kernel. */
-static bool lowers(const remat *r, const candidate *c, uint32_t full)
+/* One kernel computes b again, and could do so before `at` already. */
+static bool may_come_sooner(const tsr_remat *r, tsr_buffer_id b, uint32_t at)
 {
-	int64_t *more = TSR_NEW_N(r->a, int64_t, r->body->n + 1), here = 0;
-	for (uint32_t b = 0; b < r->l->buffers.n; b++) {
-		bool across = shares(r, b) && r->of[b].v.n && r->of[b].v.at[0].at < c->at && last_touch(r, b) >= c->at;
-		if ((c->part.buffers[b] && !of_thread(r, b)) || (across && b != c->x))
-			here += bytes_of(r, b);
-		if (!c->part.read[b] || c->part.buffers[b])
-			continue;
-		tsr_buffer_id y = version(r, b, c->at);
-		if (y == b && changed_between(r, b, r->of[c->x].v.at[0].at, c->at))
+	tsr_buffer_id f = r->fresh[b];
+	if (f == TSR_NONE || !r->of[f].v.n || (r->of[f].v.n > 1 && r->of[f].v.at[1].writes))
+		return false;
+	uint32_t from = tsr_remat_first(r, f);
+	for (uint32_t i = 0; i < r->uses->at[from].v.n; i++) {
+		tsr_use use = r->uses->at[from].v.at[i];
+		if (tsr_use_writes(use) ? tsr_remat_first(r, use.buffer) < from : r->is_fresh[use.buffer] && tsr_remat_first(r, use.buffer) >= at)
 			return false;
-		if (!shares(r, y) || last_touch(r, y) >= c->at)
-			continue;
-		here += bytes_of(r, y);
-		for (uint32_t i = last_touch(r, y) + 1; i < c->at; i++)
-			more[i] += bytes_of(r, y);
+		if (!tsr_use_writes(use) && changed_between(r, use.buffer, at ? at - 1 : 0, from))
+			return false;
 	}
-	for (uint32_t i = c->from + 1; i < c->at; i++)
-		more[i] -= c->bytes;
-	for (uint32_t i = 0; i < r->body->n; i++)
-		if (more[i] > 0 && r->alive[i] + more[i] >= r->alive[full])
-			return false;
-	return here < r->alive[full] && more[full] < 0;
+	return from >= at;
 }
 
-/* X around `full`: where it is touched before, and after. */
-static bool candidate_of(remat *r, tsr_buffer_id x, uint32_t full, candidate *c)
+/* What a kernel of c reads of b is there before c->at, if it is kept for longer. */
+static bool is_kept(const tsr_remat *r, candidate *c, tsr_buffer_id b)
 {
-	const touches *t = &r->of[x];
-	uint32_t i = 0;
-	if (!shares(r, x) || t->v.n < 2 || !t->v.at[0].writes)
+	tsr_buffer_id y = tsr_remat_version(r, b, c->at);
+	kept k = { b, 0, c->at, tsr_remat_bytes(r, b), false };
+	if (changed_between(r, y, y == b ? c->kernels[0] : tsr_remat_first(r, y), c->at))
 		return false;
-	for (uint32_t k = 0; k < r->done.n; k++)
-		if (r->done.at[k].fresh == x)
-			return false;
-	for (uint32_t k = 1; k < t->v.n; k++)
-		if (t->v.at[k].writes)
-			return false;
-	while (i + 1 < t->v.n && t->v.at[i + 1].at < full)
-		i++;
-	if (i + 1 == t->v.n || t->v.at[i].at >= full || t->v.at[i + 1].at <= full)
+	if (!tsr_remat_shares(r, y) || tsr_remat_last(r, y) >= c->at)
+		return true;
+	k.sooner = y == b && may_come_sooner(r, b, c->at);
+	k.from = k.sooner ? c->at : tsr_remat_last(r, y) + 1;
+	k.to = k.sooner ? tsr_remat_first(r, r->fresh[b]) : c->at;
+	for (uint32_t i = 0; i < c->nkept; i++)
+		if (c->kept[i].b == b)
+			return true;
+	if (c->nkept == MOST_KEPT)
 		return false;
-	*c = (candidate){ .x = x, .from = t->v.at[i].at, .at = t->v.at[i + 1].at, .bytes = bytes_of(r, x) };
-	if (!part_of(r, r->body->at[t->v.at[0].at], x, c->at, &c->part) || !lowers(r, c, full))
-		return false;
-	c->operations = 1 + part_operations(&c->part, &c->part.kernel->kernel.body);
+	c->kept[c->nkept++] = k;
 	return true;
 }
 
-/* ---- doing it ---------------------------------------------------------------------------------------------------------------------- */
-
-static tsr_buffer_id fresh_buffer(remat *r, tsr_buffer_id of)
+/* The kernels that have stored X, and what they need. */
+static bool parts_of(tsr_remat *r, candidate *c)
 {
-	tsr_buffer *b = TSR_NEW(r->p->arena, tsr_buffer);
-	*b = *r->l->buffers.at[of];
-	b->id = r->l->buffers.n;
-	b->kind = TSR_BUFFER_TEMP;
-	b->tensor = TSR_NONE;
-	b->name = tsr_intern(r->l->tc->names, tsr_format(r->p->arena, "%s.again%u", r->l->buffers.at[of]->name, b->id));
-	tsr_push(r->p->arena, &r->l->buffers, b);
-	return b->id;
-}
-
-static tsr_stmt *copy_of(remat *r, const part *q, const tsr_stmt *s);
-
-static tsr_stmts copies(remat *r, const part *q, const tsr_stmts *body)
-{
-	tsr_stmts out = { 0 };
-	for (uint32_t i = 0; i < body->n; i++)
-		if (stays(q, body->at[i]))
-			tsr_push(r->p->arena, &out, copy_of(r, q, body->at[i]));
-	return out;
-}
-
-static tsr_expr *expr_copy(remat *r, const tsr_expr *e) { return tsr_expr_place(r->p->arena, r->l, e, 0, NULL, NULL); }
-
-/* Indices are shared: nothing changes them in place. */
-static tsr_stmt *copy_of(remat *r, const part *q, const tsr_stmt *s)
-{
-	tsr_stmt *out = TSR_NEW(r->p->arena, tsr_stmt);
-	*out = *s;
-	if (s->kind == TSR_STMT_KERNEL) {
-		out->kernel.body = copies(r, q, &s->kernel.body);
-	} else if (s->kind == TSR_STMT_FOR) {
-		out->loop.body = copies(r, q, &s->loop.body);
-		out->loop.contraction = NULL;        /* left to plain loops: what is in tiles is not repeated */
-	} else if (s->kind == TSR_STMT_IF) {
-		out->cond.body = copies(r, q, &s->cond.body);
-	} else if (s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE) {
-		out->store.value = expr_copy(r, s->store.value);
-	} else if (s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET) {
-		out->let.value = expr_copy(r, s->let.value);
-	} else if (s->kind == TSR_STMT_LETSYM) {
-		out->letsym.value = expr_copy(r, s->letsym.value);
+	tsr_repeat q;
+	for (uint32_t i = 0; i < r->of[c->x].v.n && r->of[c->x].v.at[i].at < c->at; i++) {
+		if (!r->of[c->x].v.at[i].writes)
+			continue;
+		if (c->n == MOST_KERNELS)
+			return false;
+		c->kernels[c->n++] = r->of[c->x].v.at[i].at;
 	}
-	return out;
+	for (uint32_t k = 0; k < c->n; k++) {
+		if (!tsr_remat_part(r, c->kernels[k], c->x, c->at, &q))
+			return false;
+		c->time += tsr_remat_part_time(&q);
+		for (uint32_t i = 0; i < q.uses->v.n; i++) {
+			tsr_buffer_id b = q.uses->v.at[i].buffer;
+			c->fresh += q.needed[i] && !tsr_remat_of_thread(r, b) && (b != c->x || k == 0) ? tsr_remat_bytes(r, b) : 0;
+			if (b != c->x && q.read[i] && !q.needed[i] && !is_kept(r, c, b))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Once c is done nowhere is as much alive as at `full` now: not where inputs live longer, and not at the new kernels. */
+static bool lowers(const tsr_remat *r, const candidate *c, fullest full)
+{
+	int64_t here = r->across[c->at] - c->bytes + c->fresh;
+	uint32_t from = c->at, to = c->at;
+	for (uint32_t k = 0; k < c->nkept; k++) {
+		here += c->kept[k].bytes;
+		from = c->kept[k].from < from ? c->kept[k].from : from;
+		to = c->kept[k].to > to ? c->kept[k].to : to;
+	}
+	if (here >= full.bytes)
+		return false;
+	for (uint32_t i = from; i < to; i++) {
+		int64_t more = i > c->from && i < c->at ? -c->bytes : 0;
+		for (uint32_t k = 0; k < c->nkept; k++)
+			more += i >= c->kept[k].from && i < c->kept[k].to ? c->kept[k].bytes : 0;
+		if ((more > 0 || i == full.at) && r->alive[i] + more >= full.bytes)
+			return false;
+	}
+	return true;
+}
+
+/* X around the fullest statement: where it is touched before, and after. */
+static bool candidate_of(tsr_remat *r, tsr_buffer_id x, fullest full, candidate *c)
+{
+	const tsr_touches *t = &r->of[x];
+	uint32_t i = 0;
+	if (t->v.n < 2 || r->is_fresh[x] || r->fresh[x] != TSR_NONE || !tsr_remat_shares(r, x) || !t->v.at[0].writes)
+		return false;
+	while (i + 1 < t->v.n && t->v.at[i + 1].at < full.at)
+		i++;
+	if (i + 1 == t->v.n || t->v.at[i].at >= full.at || t->v.at[i + 1].at <= full.at)
+		return false;
+	*c = (candidate){ .x = x, .from = t->v.at[i].at, .at = t->v.at[i + 1].at, .bytes = tsr_remat_bytes(r, x) };
+	return parts_of(r, c) && lowers(r, c, full);
+}
+
+static int by_worth(const void *x, const void *y)
+{
+	const candidate *a = x, *b = y;
+	double u = (double)a->bytes * b->time, v = (double)b->bytes * a->time;
+	return u > v ? -1 : u < v ? 1 : a->x < b->x ? -1 : a->x > b->x;
+}
+
+static int by_place(const void *x, const void *y)
+{
+	const candidate *a = x, *b = y;
+	return a->at > b->at ? -1 : a->at < b->at ? 1 : a->x < b->x ? -1 : a->x > b->x;
+}
+
+/* Those that lower the fullest moment, the one that is worth most first. */
+static uint32_t candidates(tsr_remat *r, fullest full, int64_t least, candidate **out)
+{
+	TSR_VEC(candidate) all = { 0 };
+	candidate c;
+	for (uint32_t x = 0; x < r->l->buffers.n; x++)
+		if (r->of[x].v.n && tsr_remat_bytes(r, x) >= least && candidate_of(r, x, full, &c))
+			tsr_push(r->step, &all, c);
+	if (all.n)
+		qsort(all.at, all.n, sizeof c, by_worth);
+	*out = all.at;
+	return all.n;
 }
 
 static const char *name_of(const tsr_stmt *s) { return s->kind == TSR_STMT_KERNEL && s->kernel.name ? s->kernel.name : "a check"; }
 
-static void compute_again(remat *r, const candidate *c)
+static void do_it(tsr_remat *r, const candidate *c)
 {
-	uint32_t before = r->l->buffers.n;
-	tsr_buffer_id *inside = TSR_NEW_N(r->a, tsr_buffer_id, before + 1), *later = TSR_NEW_N(r->a, tsr_buffer_id, before + 1);
-	for (uint32_t b = 0; b < before; b++) {
-		later[b] = b;
-		inside[b] = c->part.buffers[b] ? fresh_buffer(r, b) : c->part.read[b] ? version(r, b, c->at) : b;
-	}
-	later[c->x] = inside[c->x];
-	tsr_stmt *again_stmt = copy_of(r, &c->part, c->part.kernel);
-	again_stmt->kernel.name = tsr_intern(r->l->tc->names, tsr_format(r->p->arena, "%s.again%u", name_of(c->part.kernel), inside[c->x]));
-	tsr_stmt_rename(r->p, again_stmt, inside);
-	for (uint32_t i = c->at; i < r->body->n; i++)
-		tsr_stmt_rename(r->p, r->body->at[i], later);
-	tsr_pass_note(r->p, "%s: %s is computed again before %s, for %lld bytes and %lld operations", r->l->units.at[r->unit]->name,
-		r->l->buffers.at[c->x]->name, name_of(r->body->at[c->at]), (long long)c->bytes, (long long)c->operations);
-	tsr_push(r->p->arena, r->body, again_stmt);
-	for (uint32_t i = r->body->n - 1; i > c->at; i--)
-		r->body->at[i] = r->body->at[i - 1];
-	r->body->at[c->at] = again_stmt;
-	tsr_push(r->p->arena, &r->done, ((again){ r->unit, c->x, inside[c->x], again_stmt }));
-	r->l->recomputed_bytes += c->bytes;
-	r->p->changes++;
+	tsr_pass_note(r->p, "%s: %s is computed again before %s, for %lld bytes and %.0f us", r->l->units.at[r->unit]->name,
+		r->l->buffers.at[c->x]->name, name_of(r->uses->body->at[c->at]), (long long)c->bytes, c->time / 1e3);
+	for (uint32_t k = 0; k < c->nkept; k++)
+		if (c->kept[k].sooner)
+			tsr_remat_sooner(r, c->kept[k].b, c->at);
+	uint32_t moved = 0;
+	for (uint32_t k = 0; k < c->nkept; k++)
+		moved += c->kept[k].sooner;
+	tsr_remat_again(r, c->x, c->n, c->kernels, c->at + moved);
 }
 
-/* ---- the pass -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- what is cheap ----------------------------------------------------------------------------------------------------------------- */
+
+/* c neither needs what is given up in this round, nor is needed for that. */
+static bool independent(tsr_remat *r, const candidate *c, bool *given_up, bool *needed)
+{
+	bool alone = !needed[c->x];
+	for (uint32_t k = 0; k < c->n; k++)
+		for (uint32_t i = 0; i < r->uses->at[c->kernels[k]].v.n; i++)
+			alone &= !given_up[r->uses->at[c->kernels[k]].v.at[i].buffer];
+	for (uint32_t k = 0; alone && k < c->n; k++)
+		for (uint32_t i = 0; i < r->uses->at[c->kernels[k]].v.n; i++)
+			needed[r->uses->at[c->kernels[k]].v.at[i].buffer] = true;
+	given_up[c->x] |= alone;
+	return alone;
+}
+
+/* As many as there is time for and do not hang together, the last in the unit first, so that places stay what they are. */
+static bool cheap_round(tsr_remat *r, fullest full, double *budget)
+{
+	candidate *all;
+	uint32_t n = candidates(r, full, full.bytes / LEAST, &all), chosen = 0;
+	bool *given_up = TSR_NEW_N(r->step, bool, r->l->buffers.n + 1), *needed = TSR_NEW_N(r->step, bool, r->l->buffers.n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		if (all[i].time > *budget || (chosen && all[i].nkept) || !independent(r, &all[i], given_up, needed))
+			continue;
+		*budget -= all[i].time;
+		all[chosen++] = all[i];
+		if (all[chosen - 1].nkept)
+			break;
+	}
+	if (chosen)
+		qsort(all, chosen, sizeof *all, by_place);
+	for (uint32_t i = 0; i < chosen; i++)
+		do_it(r, &all[i]);
+	return chosen > 0;
+}
+
+static double unit_time(tsr_remat *r, uint32_t unit)
+{
+	double t = 0;
+	for (uint32_t i = 0; i < r->units[unit].body->n; i++)
+		t += tsr_remat_time(r, r->units[unit].body->at[i], &r->units[unit].at[i]);
+	return t;
+}
+
+/* The unit and statement where most is alive. */
+static fullest fullest_of_all(tsr_remat *r)
+{
+	fullest most = { -1, 0 };
+	uint32_t unit = 0;
+	for (uint32_t u = 0; u < r->l->units.n; u++) {
+		fullest f = look(r, u);
+		if (f.bytes > most.bytes) {
+			most = f;
+			unit = u;
+		}
+	}
+	if (most.bytes >= 0)
+		look(r, unit);
+	return most;
+}
+
+static void cheap(tsr_remat *r)
+{
+	double *budget = TSR_NEW_N(r->a, double, r->l->units.n + 1);
+	bool more = true;
+	for (uint32_t u = 0; u < r->l->units.n; u++)
+		budget[u] = unit_time(r, u) / SHARE;
+	while (more) {
+		r->step = tsr_arena_new();
+		fullest full = fullest_of_all(r);
+		more = full.bytes > 0 && cheap_round(r, full, &budget[r->unit]);
+		tsr_arena_free(r->step);
+	}
+}
+
+/* ---- under a limit ------------------------------------------------------------------------------------------------------------------- */
 
 /* Of the layout as it would be now. */
-static int64_t memory_needed(remat *r)
+static int64_t memory_needed(tsr_remat *r)
 {
 	uint32_t changes = r->p->changes;
 	int64_t bytes = 0;
 	tsr_pass_buffers(r->p);
 	r->p->changes = changes;
 	for (uint32_t i = 0; i < r->l->buffers.n; i++)
-		if (r->l->buffers.at[i]->home == TSR_HOME_OWN && bytes_of(r, i) > 0)
-			bytes += bytes_of(r, i);
+		if (r->l->buffers.at[i]->home == TSR_HOME_OWN && tsr_remat_bytes(r, i) > 0)
+			bytes += tsr_remat_bytes(r, i);
 	return bytes + r->l->arena_bytes;
 }
 
-/* The unit and statement where most is alive. */
-static uint32_t fullest(remat *r, uint32_t *unit)
-{
-	int64_t most = -1;
-	uint32_t at = 0;
-	for (uint32_t u = 0; u < r->l->units.n; u++) {
-		look(r, u);
-		for (uint32_t i = 0; i < r->body->n; i++)
-			if (r->alive[i] > most) {
-				most = r->alive[i];
-				*unit = u;
-				at = i;
-			}
-	}
-	if (most >= 0)
-		look(r, *unit);
-	return at;
-}
-
-static bool step(remat *r, uint32_t full)
-{
-	candidate best = { 0 }, c;
-	for (uint32_t x = 0; x < r->l->buffers.n; x++)
-		if (candidate_of(r, x, full, &c)
-			&& (!best.bytes || (double)c.bytes * (double)best.operations > (double)best.bytes * (double)c.operations))
-			best = c;
-	if (best.bytes)
-		compute_again(r, &best);
-	return best.bytes > 0;
-}
-
-static void cannot(remat *r, int64_t limit, int64_t least, int64_t lasting, uint32_t full)
+static void cannot(tsr_remat *r, int64_t limit, int64_t least, int64_t lasting, fullest full)
 {
 	tsr_diag *g = tsr_report(r->l->tc, TSR_E_MEMORY, TSR_NOWHERE, "%lld bytes of memory are not enough: at least %lld are needed", (long long)limit,
 		(long long)least);
-	if (r->body && r->body->n)
+	if (full.bytes > 0)
 		tsr_hint(r->l->tc, g, "most is alive in %s of %s: %lld bytes, besides %lld for parameters and all that lasts; --dump=memory without the limit "
-			"lists what", name_of(r->body->at[full]), r->l->units.at[r->unit]->name, (long long)r->alive[full],
-			(long long)lasting);
+			"lists what", name_of(r->uses->body->at[full.at]), r->l->units.at[r->unit]->name, (long long)full.bytes, (long long)lasting);
+}
+
+static bool limited_step(tsr_remat *r, int64_t limit, int64_t *least)
+{
+	int64_t needed = memory_needed(r);
+	*least = needed < *least ? needed : *least;      /* less may be alive, and lie less well */
+	if (needed <= limit)
+		return false;
+	candidate *all;
+	fullest full = fullest_of_all(r);
+	bool better = full.bytes > 0 && candidates(r, full, 1, &all) > 0;
+	if (better)
+		do_it(r, &all[0]);
+	else
+		cannot(r, limit, *least, needed - r->l->arena_bytes, full);
+	return better;
 }
 
 void tsr_pass_remat(tsr_pass *p)
 {
-	int64_t limit = p->options->memory_limit, needed, least = INT64_MAX;
-	remat r = { .p = p, .l = p->l };
-	while (limit > 0) {
-		r.a = tsr_arena_new();
-		r.exposed = tsr_exposed_of(p->l, r.a);
-		needed = memory_needed(&r);
-		least = needed < least ? needed : least;     /* less may be alive, and lie less well */
-		uint32_t unit = 0, full = needed > limit ? fullest(&r, &unit) : 0;
-		bool better = needed > limit && r.body && r.body->n && step(&r, full);
-		if (needed > limit && !better)
-			cannot(&r, limit, least, needed - p->l->arena_bytes, full);
-		tsr_arena_free(r.a);
-		if (!better)
-			break;
+	int64_t limit = p->options->memory_limit, least = INT64_MAX;
+	if (p->options->sanitize && limit <= 0)          /* nothing is shared then */
+		return;
+	tsr_remat r = begin(p);
+	if (!p->options->keep && p->options->fuse)
+		cheap(&r);
+	for (bool more = limit > 0; more;) {
+		r.step = tsr_arena_new();
+		more = limited_step(&r, limit, &least);
+		tsr_arena_free(r.step);
 	}
+	tsr_arena_free(r.a);
 }
