@@ -4,7 +4,8 @@
  * and no unit reads an element of it before storing that element in the same run.  It is alive in a unit from the first
  * top-level statement that touches it to the last.  Two that are alive together never overlap: this holds within one
  * statement too, since a kernel is told that its buffers do not alias.  Nothing lives from one unit to the next, so units lay
- * their buffers over each other.  The largest is placed first, each at the lowest offset where it is free.
+ * their buffers over each other.  Each is placed at the lowest offset where it is free: the largest first, or those that live longest, or are most
+ * bytes for a long time, whichever comes nearest to what is alive at once.
  *
  * Where a size is known only at run time, so is the layout: buffers that are never alive together share a slot, and the program lays
  * the slots one after the other when it knows how large each has to be.  No axis is empty when a program runs (files without
@@ -19,6 +20,7 @@
  * A result never takes the place of an operand that dies in the same kernel: both would be parameters, and the promise would be
  * broken. Where that is possible the two have become one buffer before (inplace.c). */
 #include "pass.h"
+#include <stdlib.h>
 
 enum { ALIGN = 64, SHIFTED = 1 << 12, SHIFT = 3 * ALIGN };
 
@@ -70,17 +72,60 @@ static bool together(const tsr_lives *x, const tsr_lives *y)
 	return false;
 }
 
-/* Larger ones first; then in the order of the program, so that the result is the same everywhere. */
-static void sort_by_room(uint32_t n, tsr_buffer **x)
+typedef enum { BY_ROOM, BY_ROOM_AND_TIME, BY_TIME, BY_BEGINNING, BY_END, ORDERS } order;
+typedef struct ranked { tsr_buffer *b; double worth; } ranked;
+
+static double worth(const tsr_buffer *b, const tsr_lives *lives, order by)
 {
-	for (uint32_t step = n / 2; step > 0; step /= 2)
-		for (uint32_t i = step; i < n; i++) {
-			tsr_buffer *b = x[i];
-			uint32_t j = i;
-			for (; j >= step && (room(x[j - step]) < room(b) || (room(x[j - step]) == room(b) && x[j - step]->id > b->id)); j -= step)
-				x[j] = x[j - step];
-			x[j] = b;
+	double time = 0;
+	for (uint32_t i = 0; i < lives->v.n; i++)
+		time += lives->v.at[i].last - lives->v.at[i].first + 1;
+	const tsr_life *life = &lives->v.at[lives->v.n - 1];
+	switch (by) {
+	case BY_ROOM: return (double)room(b);
+	case BY_ROOM_AND_TIME: return (double)room(b) * time;
+	case BY_BEGINNING: return -(double)life->first;
+	case BY_END: return life->last;
+	case BY_TIME: case ORDERS: break;
+	}
+	return time;
+}
+
+/* Of the same worth in the order of the program, so that the result is the same everywhere. */
+static int by_worth(const void *x, const void *y)
+{
+	const ranked *a = x, *b = y;
+	return a->worth > b->worth ? -1 : a->worth < b->worth ? 1 : a->b->id < b->b->id ? -1 : a->b->id > b->b->id;
+}
+
+static void sort_buffers(const tsr_lives *lives, order by, uint32_t n, tsr_buffer **x, ranked *scratch)
+{
+	for (uint32_t i = 0; i < n; i++)
+		scratch[i] = (ranked){ x[i], worth(x[i], &lives[x[i]->id], by) };
+	if (n)
+		qsort(scratch, n, sizeof *scratch, by_worth);
+	for (uint32_t i = 0; i < n; i++)
+		x[i] = scratch[i].b;
+}
+
+/* The most room that is taken at once: no layout needs less. */
+static int64_t taken_at_once(const tsr_loops *l, const tsr_lives *lives, uint32_t n, tsr_buffer **x, tsr_arena *a)
+{
+	int64_t most = 0;
+	for (uint32_t u = 0; u < l->units.n; u++) {
+		int64_t *change = TSR_NEW_N(a, int64_t, l->units.at[u]->body.n + 2), now = 0;
+		for (uint32_t i = 0; i < n; i++)
+			for (uint32_t k = 0; k < lives[x[i]->id].v.n; k++) {
+				const tsr_life *life = &lives[x[i]->id].v.at[k];
+				change[life->first] += life->unit == u ? room(x[i]) : 0;
+				change[life->last + 1] -= life->unit == u ? room(x[i]) : 0;
+			}
+		for (uint32_t i = 0; i < l->units.at[u]->body.n; i++) {
+			now += change[i];
+			most = now > most ? now : most;
 		}
+	}
+	return most;
 }
 
 /* `placed` is sorted by offset. */
@@ -147,14 +192,24 @@ static void arena(tsr_pass *p, const tsr_lives *lives, uint32_t n, tsr_buffer **
 {
 	tsr_loops *l = p->l;
 	tsr_buffer **placed = TSR_NEW_N(scratch, tsr_buffer *, n + 1);
-	sort_by_room(n, chosen);
-	l->arena_bytes = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		place(lives, i, placed, chosen[i]);
-		if (chosen[i]->offset + room(chosen[i]) > l->arena_bytes)
-			l->arena_bytes = chosen[i]->offset + room(chosen[i]);
-		p->changes++;
+	ranked *ranks = TSR_NEW_N(scratch, ranked, n + 1);
+	int64_t best = INT64_MAX, least = taken_at_once(l, lives, n, chosen, scratch);
+	int64_t *offset = TSR_NEW_N(scratch, int64_t, l->buffers.n + 1);
+	for (int by = 0; by < ORDERS && best > least; by++) {
+		int64_t bytes = 0;
+		sort_buffers(lives, (order)by, n, chosen, ranks);
+		for (uint32_t i = 0; i < n; i++) {
+			place(lives, i, placed, chosen[i]);
+			bytes = chosen[i]->offset + room(chosen[i]) > bytes ? chosen[i]->offset + room(chosen[i]) : bytes;
+		}
+		for (uint32_t i = 0; i < n && bytes < best; i++)
+			offset[chosen[i]->id] = chosen[i]->offset;
+		best = bytes < best ? bytes : best;
 	}
+	for (uint32_t i = 0; i < n; i++)
+		chosen[i]->offset = offset[chosen[i]->id];
+	l->arena_bytes = n ? best : 0;
+	p->changes += n;
 }
 
 void tsr_pass_buffers(tsr_pass *p)

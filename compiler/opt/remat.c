@@ -26,7 +26,7 @@ typedef struct candidate {
 	uint32_t n, kernels[MOST_KERNELS];
 	uint32_t nkept;
 	kept kept[MOST_KEPT];
-	int64_t bytes, fresh;        /* of X, and of all that is stored anew for it */
+	int64_t bytes, fresh, net;   /* of X, of all that is stored anew for it, and what there is less of at the fullest moment */
 	double time;
 } candidate;
 
@@ -78,9 +78,10 @@ static tsr_remat begin(tsr_pass *p)
 	for (uint32_t u = 0; u < p->l->units.n; u++)
 		tsr_body_uses_make(&r.units[u], r.a, &p->l->units.at[u]->body);
 	r.fresh = TSR_NEW_N(r.a, tsr_buffer_id, r.room);
-	for (uint32_t b = 0; b < r.room; b++)
-		r.fresh[b] = TSR_NONE;
+	r.origin = TSR_NEW_N(r.a, tsr_buffer_id, r.room);
 	r.is_fresh = TSR_NEW_N(r.a, bool, r.room);
+	for (uint32_t b = 0; b < r.room; b++)
+		r.fresh[b] = r.origin[b] = TSR_NONE;
 	r.slot = TSR_NEW_N(r.a, uint32_t, r.room);
 	r.local = TSR_NEW_N(r.a, uint32_t, most_locals(p->l) + 1);
 	return r;
@@ -96,42 +97,51 @@ static bool changed_between(const tsr_remat *r, tsr_buffer_id b, uint32_t from, 
 	return false;
 }
 
-/* One kernel computes b again, and could do so before `at` already. */
-static bool may_come_sooner(const tsr_remat *r, tsr_buffer_id b, uint32_t at)
+static bool keeps(candidate *c, kept k)
+{
+	for (uint32_t i = 0; i < c->nkept; i++)
+		if (c->kept[i].b == k.b)
+			return true;
+	if (c->nkept == MOST_KEPT)
+		return false;
+	c->kept[c->nkept++] = k;
+	return true;
+}
+
+/* One kernel computes b again, and could do so before c->at already, if those come sooner, too, that make what it reads. */
+static bool comes_sooner(const tsr_remat *r, candidate *c, tsr_buffer_id b)
 {
 	tsr_buffer_id f = r->fresh[b];
-	if (f == TSR_NONE || !r->of[f].v.n || (r->of[f].v.n > 1 && r->of[f].v.at[1].writes))
+	if (f == TSR_NONE || !r->of[f].v.n || (r->of[f].v.n > 1 && r->of[f].v.at[1].writes) || tsr_remat_first(r, f) < c->at)
 		return false;
 	uint32_t from = tsr_remat_first(r, f);
 	for (uint32_t i = 0; i < r->uses->at[from].v.n; i++) {
 		tsr_use use = r->uses->at[from].v.at[i];
-		if (tsr_use_writes(use) ? tsr_remat_first(r, use.buffer) < from : r->is_fresh[use.buffer] && tsr_remat_first(r, use.buffer) >= at)
+		uint32_t first = tsr_remat_first(r, use.buffer);
+		bool later = r->is_fresh[use.buffer] && first >= c->at;
+		if (use.buffer == c->x)
 			return false;
-		if (!tsr_use_writes(use) && changed_between(r, use.buffer, at ? at - 1 : 0, from))
+		if (tsr_use_writes(use) ? first < from : changed_between(r, use.buffer, later ? first : c->at - 1, from))
+			return false;
+		if (!tsr_use_writes(use) && later && (r->origin[use.buffer] == TSR_NONE || !comes_sooner(r, c, r->origin[use.buffer])))
 			return false;
 	}
-	return from >= at;
+	return keeps(c, (kept){ b, c->at, from, tsr_remat_bytes(r, b), true });
 }
 
 /* What a kernel of c reads of b is there before c->at, if it is kept for longer. */
 static bool is_kept(const tsr_remat *r, candidate *c, tsr_buffer_id b)
 {
 	tsr_buffer_id y = tsr_remat_version(r, b, c->at);
-	kept k = { b, 0, c->at, tsr_remat_bytes(r, b), false };
 	if (changed_between(r, y, y == b ? c->kernels[0] : tsr_remat_first(r, y), c->at))
 		return false;
 	if (!tsr_remat_shares(r, y) || tsr_remat_last(r, y) >= c->at)
 		return true;
-	k.sooner = y == b && may_come_sooner(r, b, c->at);
-	k.from = k.sooner ? c->at : tsr_remat_last(r, y) + 1;
-	k.to = k.sooner ? tsr_remat_first(r, r->fresh[b]) : c->at;
-	for (uint32_t i = 0; i < c->nkept; i++)
-		if (c->kept[i].b == b)
-			return true;
-	if (c->nkept == MOST_KEPT)
-		return false;
-	c->kept[c->nkept++] = k;
-	return true;
+	uint32_t before = c->nkept;
+	if (y == b && comes_sooner(r, c, b))
+		return true;
+	c->nkept = before;
+	return keeps(c, (kept){ b, tsr_remat_last(r, y) + 1, c->at, tsr_remat_bytes(r, b), false });
 }
 
 /* The kernels that have stored X, and what they need. */
@@ -193,13 +203,18 @@ static bool candidate_of(tsr_remat *r, tsr_buffer_id x, fullest full, candidate 
 	if (i + 1 == t->v.n || t->v.at[i].at >= full.at || t->v.at[i + 1].at <= full.at)
 		return false;
 	*c = (candidate){ .x = x, .from = t->v.at[i].at, .at = t->v.at[i + 1].at, .bytes = tsr_remat_bytes(r, x) };
-	return parts_of(r, c) && lowers(r, c, full);
+	if (!parts_of(r, c) || !lowers(r, c, full))
+		return false;
+	c->net = c->bytes;
+	for (uint32_t k = 0; k < c->nkept; k++)
+		c->net -= full.at >= c->kept[k].from && full.at < c->kept[k].to ? c->kept[k].bytes : 0;
+	return true;
 }
 
 static int by_worth(const void *x, const void *y)
 {
 	const candidate *a = x, *b = y;
-	double u = (double)a->bytes * b->time, v = (double)b->bytes * a->time;
+	double u = (double)a->net * b->time, v = (double)b->net * a->time;
 	return u > v ? -1 : u < v ? 1 : a->x < b->x ? -1 : a->x > b->x;
 }
 
@@ -229,13 +244,11 @@ static void do_it(tsr_remat *r, const candidate *c)
 {
 	tsr_pass_note(r->p, "%s: %s is computed again before %s, for %lld bytes and %.0f us", r->l->units.at[r->unit]->name,
 		r->l->buffers.at[c->x]->name, name_of(r->uses->body->at[c->at]), (long long)c->bytes, c->time / 1e3);
-	for (uint32_t k = 0; k < c->nkept; k++)
-		if (c->kept[k].sooner)
-			tsr_remat_sooner(r, c->kept[k].b, c->at);
 	uint32_t moved = 0;
 	for (uint32_t k = 0; k < c->nkept; k++)
-		moved += c->kept[k].sooner;
-	tsr_remat_again(r, c->x, c->n, c->kernels, c->at + moved);
+		if (c->kept[k].sooner)
+			tsr_remat_sooner(r, c->kept[k].b, c->at, c->at + moved++);
+	tsr_remat_again(r, c->x, c->n, c->kernels, c->at, c->at + moved);
 }
 
 /* ---- what is cheap ----------------------------------------------------------------------------------------------------------------- */
@@ -346,7 +359,7 @@ static bool limited_step(tsr_remat *r, int64_t limit, int64_t *least)
 		return false;
 	candidate *all;
 	fullest full = fullest_of_all(r);
-	bool better = full.bytes > 0 && candidates(r, full, 1, &all) > 0;
+	bool better = full.bytes > 0 && (candidates(r, full, full.bytes / LEAST, &all) > 0 || candidates(r, full, 1, &all) > 0);
 	if (better)
 		do_it(r, &all[0]);
 	else

@@ -17,7 +17,8 @@ typedef struct tsr_remat {
 	uint32_t room;               /* buffers that the tables below have room for */
 	tsr_touches *of;             /* per buffer, in this unit */
 	tsr_buffer_id *fresh;        /* per buffer: what it is computed again into, or TSR_NONE */
-	bool *is_fresh;
+	tsr_buffer_id *origin;       /* and the other way round */
+	bool *is_fresh;              /* made here */
 	int64_t *alive, *across;     /* per statement: bytes of the arena while it runs; of these, what was alive before it and is still */
 	uint32_t *slot;              /* of the part looked at: per buffer, 1 + its place among what the kernel touches */
 	uint32_t *local, locals;     /* of the same: locals with this number are needed */
@@ -60,8 +61,9 @@ static inline tsr_buffer_id tsr_remat_version(const tsr_remat *r, tsr_buffer_id 
 	return f != TSR_NONE && r->of[f].v.n && tsr_remat_first(r, f) < at ? f : b;
 }
 
-/* Runs the kernels at from[0 .. n), in this order, again for x before the statement at `at`, for all that touches it from there on. */
-void tsr_remat_again(tsr_remat *r, tsr_buffer_id x, uint32_t n, const uint32_t *from, uint32_t at);
-/* Moves the kernel that computes b again up before the statement at `at`. */
-void tsr_remat_sooner(tsr_remat *r, tsr_buffer_id b, uint32_t at);
+/* Runs the kernels at from[0 .. n), in this order, again for x before the statement that was at `at` in the last look and is at `place` now, for all
+ * that touches it from there on. */
+void tsr_remat_again(tsr_remat *r, tsr_buffer_id x, uint32_t n, const uint32_t *from, uint32_t at, uint32_t place);
+/* Likewise moves the kernel that computes b again up there. */
+void tsr_remat_sooner(tsr_remat *r, tsr_buffer_id b, uint32_t at, uint32_t place);
 #endif

@@ -62,16 +62,17 @@ static void make_room(tsr_remat *r, uint32_t n)
 		return;
 	uint32_t room = 2 * n + 1;
 	tsr_touches *of = TSR_NEW_N(r->step, tsr_touches, room);
-	tsr_buffer_id *fresh = TSR_NEW_N(r->a, tsr_buffer_id, room);
+	tsr_buffer_id *fresh = TSR_NEW_N(r->a, tsr_buffer_id, room), *origin = TSR_NEW_N(r->a, tsr_buffer_id, room);
 	bool *is_fresh = TSR_NEW_N(r->a, bool, room), *exposed = TSR_NEW_N(r->a, bool, room);
 	for (uint32_t i = 0; i < room; i++) {
 		fresh[i] = i < r->room ? r->fresh[i] : TSR_NONE;
+		origin[i] = i < r->room ? r->origin[i] : TSR_NONE;
 		is_fresh[i] = i < r->room && r->is_fresh[i];
 		exposed[i] = i < r->room && r->exposed[i];
 		if (i < r->room)
 			of[i] = r->of[i];
 	}
-	r->of = of, r->fresh = fresh, r->is_fresh = is_fresh, r->exposed = exposed;
+	r->of = of, r->fresh = fresh, r->origin = origin, r->is_fresh = is_fresh, r->exposed = exposed;
 	r->slot = TSR_NEW_N(r->a, uint32_t, room);
 	r->room = room;
 }
@@ -124,14 +125,15 @@ static void again_one(tsr_remat *r, tsr_buffer_id x, uint32_t from, uint32_t at,
 	insert(r, s, place);
 }
 
-void tsr_remat_again(tsr_remat *r, tsr_buffer_id x, uint32_t n, const uint32_t *from, uint32_t at)
+void tsr_remat_again(tsr_remat *r, tsr_buffer_id x, uint32_t n, const uint32_t *from, uint32_t at, uint32_t place)
 {
 	tsr_buffer_id *later = TSR_NEW_N(r->step, tsr_buffer_id, r->l->buffers.n + 1);
 	for (uint32_t b = 0; b < r->l->buffers.n; b++)
 		later[b] = b;
 	later[x] = fresh_buffer(r, x);
 	r->fresh[x] = later[x];
-	for (uint32_t i = at; i < r->uses->body->n; i++) {
+	r->origin[later[x]] = x;
+	for (uint32_t i = place; i < r->uses->body->n; i++) {
 		tsr_use use = tsr_uses_of(&r->uses->at[i], x);
 		if (!use.loads && !tsr_use_writes(use))
 			continue;
@@ -139,20 +141,24 @@ void tsr_remat_again(tsr_remat *r, tsr_buffer_id x, uint32_t n, const uint32_t *
 		tsr_body_uses_renew(r->uses, i);
 	}
 	for (uint32_t i = 0; i < n; i++)
-		again_one(r, x, from[i], at, at + i);
+		again_one(r, x, from[i], at, place + i);
 	r->l->recomputed_bytes += tsr_remat_bytes(r, x);
 	r->p->changes++;
 }
 
-void tsr_remat_sooner(tsr_remat *r, tsr_buffer_id b, uint32_t at)
+void tsr_remat_sooner(tsr_remat *r, tsr_buffer_id b, uint32_t at, uint32_t place)
 {
-	uint32_t from = tsr_remat_first(r, r->fresh[b]);
+	tsr_buffer_id f = r->fresh[b];
+	uint32_t from = place;
+	while (!tsr_use_writes(tsr_uses_of(&r->uses->at[from], f)))
+		from++;
 	tsr_stmt *s = r->uses->body->at[from];
 	tsr_uses uses = r->uses->at[from];
-	for (uint32_t i = from; i > at; i--) {
+	for (uint32_t i = from; i > place; i--) {
 		r->uses->body->at[i] = r->uses->body->at[i - 1];
 		r->uses->at[i] = r->uses->at[i - 1];
 	}
-	r->uses->body->at[at] = s;
-	r->uses->at[at] = uses;
+	r->uses->body->at[place] = s;
+	r->uses->at[place] = uses;
+	r->of[f].v.at[0].at = at - 1;        /* before the statement at `at`, as all that asks for its place wants to know */
 }

@@ -8,8 +8,8 @@
  * stored no more.  Kernels are put into the same contraction one after the other: a bias, then what it becomes.  Where C is read elsewhere,
  * too, the kernel stays: what it stores can be computed again (remat), what a contraction does cannot.
  *
- * The kernel that both become takes the place of the second, unless a statement between writes what the first reads; then that of the first,
- * unless one writes what the second reads.  Requires virtual, which has made one kernel of the elementwise ones. */
+ * The kernel that both become takes the place of the second, unless a statement between writes what the first reads, or what the first reads would
+ * be alive for longer than it has to; then that of the first, unless one writes what the second reads.  Requires virtual, which has made one kernel of the elementwise ones. */
 #include "pass.h"
 
 enum { MOST_STORES = 3, MOST_NODES = 64 };
@@ -223,6 +223,23 @@ static bool passes(const tails *t, uint32_t moved, uint32_t from, uint32_t to)
 	return true;
 }
 
+/* Nothing touches what the statement reads, and what does not last, any more from `to` on: as large as what it stores, or larger. */
+static bool lengthens(const tails *t, uint32_t at, uint32_t to, tsr_buffer_id stored)
+{
+	int64_t least = tsr_buffer_bytes(t->p->l->buffers.at[stored]);
+	bool longer = false;
+	for (uint32_t i = 0; i < t->uses.at[at].v.n; i++) {
+		tsr_buffer_id b = t->uses.at[at].v.at[i].buffer;
+		bool touched = b == stored || tsr_buffer_kept(t->p->l->buffers.at[b]) || tsr_buffer_bytes(t->p->l->buffers.at[b]) < least;
+		for (uint32_t k = to; !touched && k < t->uses.body->n; k++) {
+			tsr_use use = tsr_uses_of(&t->uses.at[k], b);
+			touched = use.loads || tsr_use_writes(use);
+		}
+		longer |= !touched;
+	}
+	return longer;
+}
+
 /* The next statement that reads what the head stores. */
 static uint32_t reader(const tails *t, const head *h, uint32_t at)
 {
@@ -260,7 +277,7 @@ static bool take_next(tails *t, uint32_t at)
 	if (!second || !is_next(t, &h, t->uses.body->at[second], &x))
 		return false;
 	tsr_use target = tsr_uses_of(&t->uses.at[at], x.store->store.buffer);
-	bool down = passes(t, at, at + 1, second);
+	bool down = passes(t, at, at + 1, second) && (second == at + 1 || !lengthens(t, at, second, h.nest.body->at[2]->store.buffer));
 	if (target.loads || tsr_use_writes(target) || (!down && !passes(t, second, at + 1, second)))
 		return false;
 	if (!extend(t, &h, at, second, placed(t, &h, &x)))

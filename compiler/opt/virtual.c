@@ -202,10 +202,14 @@ static bool same_element(unit_walk *w, const producer *pr, const tsr_stmt *kerne
 {
 	tsr_nest n;
 	const tsr_stmt *s = tsr_nest_single(kernel, &n);
-	if (!s || (s->kind != TSR_STMT_STORE && s->kind != TSR_STMT_UPDATE) || !tsr_nest_covers(w->p->l, &n, s, NULL) || is_reduction(&kernel->kernel.body))
+	tsr_stmt *owner[TSR_MOST_LOOPS];
+	if (!s || (s->kind != TSR_STMT_STORE && s->kind != TSR_STMT_UPDATE) || !tsr_nest_covers(w->p->l, &n, s, owner) || is_reduction(&kernel->kernel.body))
 		return false;
 	const tsr_buffer *b = w->p->l->buffers.at[s->store.buffer];
-	if (n.n != b->rank || pr->rank != b->rank)
+	uint32_t owned = 0;
+	for (uint32_t i = 0; i < b->rank; i++)
+		owned += owner[i] != NULL;
+	if (n.n != owned || pr->rank != b->rank)
 		return false;
 	/* X is read at the stored index, and e reads the target at X's own index */
 	return reads_only_at(pr->value, b, pr->store->store.index) &&
