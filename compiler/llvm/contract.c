@@ -7,7 +7,7 @@
  *
  * The schedule says what is packed and how large the blocks are; the engine only follows it.
  *
- * Among threads one class is divided, in whole tiles.  Rows: B's block is packed by all together, into memory that they share, and
+ * Among threads one class is divided, in whole tiles, or rows and columns both.  Rows: B's block is packed by all together, into memory that they share, and
  * they wait for each other before it is read and before it is written again.  Columns and batches: each packs what it needs. */
 #include "contract_engine.h"
 #include "team.h"
@@ -20,15 +20,33 @@ static bool splits(const tsr_engine *g, tsr_loop_class cls) { return g->split &&
 bool tsr_engine_packs_together(const tsr_engine *g) { return splits(g, TSR_CLASS_M) && g->s->pack_b; }
 
 typedef struct stretch { LLVMValueRef from, to; } stretch;
+typedef struct seat { LLVMValueRef thread, threads; } seat;
 
-/* This thread's positions of `count`, in whole units. */
-static stretch stretch_of(tsr_engine *g, LLVMValueRef count, uint32_t unit)
+/* The positions of `count` that are this seat's, in whole units. */
+static stretch stretch_at(tsr_engine *g, seat at, LLVMValueRef count, uint32_t unit)
 {
 	tsr_kit *k = &g->k;
 	LLVMValueRef step = tsr_kit_int(k, unit);
 	LLVMValueRef units = LLVMBuildUDiv(k->b, tsr_kit_add(k, count, tsr_kit_int(k, unit - 1)), step, "");
-	LLVMValueRef to = tsr_kit_mul(k, tsr_team_bound(g->e, units, true), step);
-	return (stretch){ tsr_kit_mul(k, tsr_team_bound(g->e, units, false), step), tsr_kit_min(k, to, count) };
+	LLVMValueRef next = LLVMBuildNSWAdd(k->b, at.thread, tsr_kit_int(k, 1), "");
+	LLVMValueRef from = LLVMBuildUDiv(k->b, LLVMBuildNSWMul(k->b, units, at.thread, ""), at.threads, "");
+	LLVMValueRef to = LLVMBuildUDiv(k->b, LLVMBuildNSWMul(k->b, units, next, ""), at.threads, "");
+	return (stretch){ tsr_kit_mul(k, from, step), tsr_kit_min(k, tsr_kit_mul(k, to, step), count) };
+}
+
+static stretch stretch_of(tsr_engine *g, LLVMValueRef count, uint32_t unit)
+{
+	return stretch_at(g, (seat){ g->e->team->thread, g->e->team->threads }, count, unit);
+}
+
+/* This thread's rows and columns where threads stand in both: the largest power of two that divides their number stands side by side. */
+static void grid_of(tsr_engine *g, stretch *rows, stretch *cols)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef thread = g->e->team->thread, threads = g->e->team->threads, most = LLVMBuildOr(k->b, threads, tsr_kit_int(k, g->s->grid), "");
+	LLVMValueRef beside = LLVMBuildAnd(k->b, most, LLVMBuildNeg(k->b, most, ""), "");
+	*rows = stretch_at(g, (seat){ LLVMBuildUDiv(k->b, thread, beside, ""), LLVMBuildUDiv(k->b, threads, beside, "") }, rows->to, g->s->mr);
+	*cols = stretch_at(g, (seat){ LLVMBuildURem(k->b, thread, beside, ""), beside }, cols->to, g->s->nr);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------- */
@@ -89,6 +107,17 @@ static void point_across(tsr_engine *g, const tsr_block *bl)
 	tsr_rows_emit(k, r);
 }
 
+/* Columns of a block where this thread's `count` are cut into as few blocks as the schedule allows, alike but for a tile. */
+static LLVMValueRef even(tsr_engine *g, LLVMValueRef count)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef most = tsr_kit_int(k, g->s->nc / g->s->nr), nr = tsr_kit_int(k, g->s->nr), one = tsr_kit_int(k, 1);
+	LLVMValueRef tiles = tsr_kit_some(k, LLVMBuildUDiv(k->b, tsr_kit_add(k, count, tsr_kit_int(k, g->s->nr - 1)), nr, ""));
+	LLVMValueRef parts = LLVMBuildUDiv(k->b, tsr_kit_add(k, tiles, LLVMBuildNSWSub(k->b, most, one, "")), most, "");
+	LLVMValueRef each = LLVMBuildUDiv(k->b, tsr_kit_add(k, tiles, LLVMBuildNSWSub(k->b, parts, one, "")), parts, "");
+	return tsr_kit_mul(k, each, nr);
+}
+
 static void blocks(tsr_engine *g)
 {
 	tsr_kit *k = &g->k;
@@ -99,7 +128,9 @@ static void blocks(tsr_engine *g)
 	stretch rows = { zero, m }, cols = { zero, n };
 	if (splits(g, TSR_CLASS_M))
 		rows = stretch_of(g, m, s->mr);
-	if (splits(g, TSR_CLASS_N))
+	if (splits(g, TSR_CLASS_N) && s->grid)
+		grid_of(g, &rows, &cols);
+	else if (splits(g, TSR_CLASS_N))
 		cols = stretch_of(g, n, s->cols ? (uint32_t)g->across.run : s->turn ? (uint32_t)s->turn : s->nr);
 	LLVMValueRef line = LLVMBuildAnd(k->b, LLVMBuildPtrToInt(k->b, g->base[TSR_SIDE_C], k->i64, ""), tsr_kit_int(k, TSR_LINE - 1), "");
 	g->around = g->form.stream ? LLVMBuildICmp(k->b, LLVMIntEQ, line, zero, "") : LLVMConstInt(k->i1, 0, false);
@@ -110,6 +141,8 @@ static void blocks(tsr_engine *g)
 		cols = (stretch){ turned.i, tsr_kit_add(k, turned.i, turned.step) };
 		bl.turned = turned.i;
 	}
+	if (splits(g, TSR_CLASS_N) && !s->cols && !s->turn)
+		nc = even(g, LLVMBuildSub(k->b, cols.to, cols.from, ""));
 	tsr_count jc = tsr_count_begin(k, cols.from, cols.to, nc);
 	bl.n = jc.i;
 	bl.cols = tsr_kit_min(k, nc, LLVMBuildSub(k->b, cols.to, jc.i, ""));

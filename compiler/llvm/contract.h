@@ -7,6 +7,7 @@
  *   contract_value.c operands that are expressions, likewise
  *   contract_rows.c  A's rows where they lie, through pointers
  *   contract_tile.c  register tiles, one internal function per variant
+ *   contract_ahead.c lines asked for while a tile's loop runs
  *   contract_store.c their sums into C
  *   contract_stage.c sums that wait, and are turned on their way to C
  *   contract_tail.c  what becomes of the sums before they are stored */
@@ -117,13 +118,14 @@ typedef struct tsr_tile {
 	tsr_c_form c;
 	bool b_table;                /* b is a table of pointers to B's rows, which are read from b_shift on */
 	uint32_t b_lines;            /* of each row of B so many lines, b_ahead elements further, are asked for */
+	uint32_t steps;              /* lines of A asked for in a round of the loop, 0: none: `rows` rows, a_row apart, of a_count elements, whole lines, from a_ahead on */
 	const tsr_tail_plan *tail;   /* or NULL */
 } tsr_tile;
-/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead): `add` false: C is overwritten;
- * `around`: around the caches. */
+/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead, a_ahead, a_count): `add` false: C is
+ * overwritten; `around`: around the caches. */
 enum { TSR_TILE_A, TSR_TILE_B, TSR_TILE_C, TSR_TILE_DEPTH, TSR_TILE_COLS, TSR_TILE_ADD, TSR_TILE_A_ROW, TSR_TILE_A_K,
 	   TSR_TILE_B_K, TSR_TILE_C_ROW, TSR_TILE_B_SHIFT, TSR_TILE_C_ROWS, TSR_TILE_C_COLUMNS, TSR_TILE_AROUND, TSR_TILE_B_AHEAD,
-	   TSR_TILE_PARAMS };
+	   TSR_TILE_A_AHEAD, TSR_TILE_A_COUNT, TSR_TILE_PARAMS };
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *tile);
 
 /* A tile whose rows of A are read where they lie: see contract_rows.c. `run`: elements of a stretch; `capacity`: pointers from one
@@ -144,8 +146,20 @@ typedef struct tsr_tile_end {
 	const tsr_tail_plan *tail;
 	uint32_t param;
 } tsr_tile_end;
-/* C is on its way while the sums are made. */
+/* Rows of lines to be asked for while a loop runs, a line each step: C's, whose rows and width are constants, then `next`, unless its
+ * `first` is NULL.  Made before the loop; its state is among the loop's phis. */
+enum { TSR_AHEAD_STATE = 3 };
+typedef struct tsr_ahead_area { LLVMValueRef first, row, width, rows; } tsr_ahead_area;
+typedef struct tsr_ahead { tsr_ahead_area c, next; LLVMValueRef total, start[TSR_AHEAD_STATE], phi[TSR_AHEAD_STATE], state[TSR_AHEAD_STATE]; uint32_t steps; } tsr_ahead;
+int64_t tsr_ahead_lines(const tsr_kit *k, const tsr_ahead *x);       /* of C */
+void tsr_ahead_enter(tsr_kit *k, tsr_ahead *x);
+void tsr_ahead_begin(tsr_kit *k, tsr_ahead *x);
+void tsr_ahead_step(tsr_kit *k, tsr_ahead *x);
+void tsr_ahead_end(const tsr_ahead *x, LLVMBasicBlockRef *from);
+
+/* C, and what a tail reads and writes, is on its way while the sums are made; C alone. */
 void tsr_tile_fetch(const tsr_tile_end *t);
+void tsr_c_fetch(const tsr_tile_end *t);
 /* Stores the sums and returns from the function. */
 void tsr_tile_store(const tsr_tile_end *t, LLVMValueRef add, LLVMValueRef *acc);
 /* The same of what the tail makes of the sums. */

@@ -63,6 +63,23 @@ static void pack_vectors(const panel *n)
 	tsr_count_end(k, &d);
 }
 
+/* All whole panels of positions that lie side by side, a depth at a time: memory is read in the order in which it lies, which is fetched ahead. */
+static LLVMValueRef pack_by_depths(tsr_kit *k, const tsr_pack *p)
+{
+	LLVMValueRef zero = tsr_kit_int(k, 0), width = tsr_kit_int(k, p->width), all = LLVMBuildUDiv(k->b, p->across_count, width, "");
+	panel first = { k, p, p->to, p->across_first, width };
+	LLVMValueRef row = tsr_kit_at(k, p->from, tsr_group_offset(k, p->across, p->side, p->across_first));
+	tsr_count d = tsr_count_begin(k, zero, p->depth, tsr_kit_int(k, 1));
+	LLVMValueRef from = tsr_kit_at(k, row, deep(&first, d.i)), to = target(&first, d.i, zero);
+	tsr_count n = tsr_count_begin(k, zero, all, tsr_kit_int(k, 1));
+	LLVMValueRef here = tsr_kit_at(k, from, tsr_kit_mul(k, n.i, width)), there = tsr_kit_at(k, to, tsr_kit_mul(k, n.i, tsr_kit_mul(k, width, p->depth)));
+	for (uint32_t v = 0; v < p->width; v += k->lanes)
+		tsr_kit_store(k, tsr_kit_load(k, k->vec, tsr_kit_at(k, here, tsr_kit_int(k, v)), NULL), tsr_kit_at(k, there, tsr_kit_int(k, v)), NULL);
+	tsr_count_end(k, &n);
+	tsr_count_end(k, &d);
+	return tsr_kit_mul(k, all, width);
+}
+
 /* A vector of positions, in the stretches of the innermost axis that it falls into. */
 typedef struct torn { LLVMValueRef offset[TSR_MOST_STRETCHES], mask[TSR_MOST_STRETCHES]; } torn;
 
@@ -191,7 +208,10 @@ void tsr_pack_emit(tsr_kit *k, const tsr_pack *p)
 		pack_lines(k, p);
 		return;
 	}
-	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), p->across_count, width);
+	LLVMValueRef begin = tsr_kit_int(k, 0);
+	if (p->across->n == 1 && p->across->unit[p->side] && p->width % k->lanes == 0)
+		begin = pack_by_depths(k, p);
+	tsr_count c = tsr_count_begin(k, begin, p->across_count, width);
 	LLVMValueRef at = TSR_PLANTED(23) ? tsr_kit_add(k, c.i, width) : c.i;             /* one panel further */
 	panel n = { k, p, tsr_kit_at(k, p->to, tsr_kit_mul(k, at, p->depth)), tsr_kit_add(k, p->across_first, c.i),
 				tsr_kit_min(k, width, LLVMBuildSub(k->b, p->across_count, c.i, "")) };

@@ -97,8 +97,9 @@ static void fill_vectors(tsr_engine *g, LLVMValueRef n, LLVMValueRef cols)
 	tsr_count_end(k, &v);
 }
 
-/* valid_rows: of a last tile, which has fewer than `rows` where their number is known only at run time; `waits`: so it is stored from the buffer. */
-typedef struct size_of_tile { uint32_t rows, vecs; bool masked, waits; LLVMValueRef valid_rows, cols; } size_of_tile;
+/* valid_rows: of a last tile, which has fewer than `rows` where their number is known only at run time; `waits`: so it is stored from the buffer;
+ * `a_count`: how many elements of each of the next rows of A it asks for, `steps` lines at a time; NULL: none. */
+typedef struct size_of_tile { uint32_t rows, vecs; bool masked, waits; LLVMValueRef valid_rows, cols, a_count; uint32_t steps; } size_of_tile;
 
 /* The tile's place in B and in C, and C's stride from row to row. */
 typedef struct tile_place { LLVMValueRef m, n, b, b_k, b_shift, c, c_row, c_rows, c_columns, add; tsr_c_form form; const tsr_tail_plan *tail; } tile_place;
@@ -133,6 +134,16 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	return p;
 }
 
+/* B's block stays in the second cache and A's rows pass by, each read once. */
+static bool rows_pass(const tsr_engine *g)
+{
+	enum { LARGE = 1 << 18 };        /* bytes of B beside which the first cache keeps no rows of A */
+	const tsr_schedule *s = g->s;
+	int64_t m = tsr_kit_known(g->cls[TSR_CLASS_M].count), n = tsr_kit_known(g->cls[TSR_CLASS_N].count);
+	bool in_place = !s->pack_b && n > 0 && m >= n && (n < s->nc ? n : s->nc) * s->kc * g->k.elem_bytes > LARGE;
+	return (s->pack_b || in_place) && !s->pack_a && !s->rows && !s->cols && !s->turn && !g->columns && !g->form.stretches;
+}
+
 /* Rows of B that are read in place lie apart, so that nothing but asking brings the next tiles' while these are at work: of each row, `lines`
  * lines by every tile of a column, so that together they ask for a panel; the next one, or the first one further down. */
 typedef struct tile_ahead { uint32_t lines; LLVMValueRef from; } tile_ahead;
@@ -143,7 +154,7 @@ static tile_ahead ahead_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	const tsr_schedule *s = g->s;
 	int64_t rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), tiles = rows > 0 ? ((rows < s->mc ? rows : s->mc) + s->mr - 1) / s->mr : 1;
 	int64_t line = TSR_LINE / k->elem_bytes, lines = (s->nr + line - 1) / line, each = (lines + tiles - 1) / tiles, parts = (lines + each - 1) / each;
-	if (s->cols || s->pack_b || tsr_kit_known(p->b_k) < line * 4)
+	if (s->cols || s->pack_b || tsr_kit_known(p->b_k) < line * 4 || rows_pass(g))
 		return (tile_ahead){ 0, tsr_kit_int(k, 0) };
 	LLVMValueRef nr = tsr_kit_int(k, s->nr), more = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, jr, nr), bl->cols, "");
 	LLVMValueRef next = LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, tsr_kit_mul(k, bl->depth, p->b_k), jr, ""), "");
@@ -156,20 +167,25 @@ static void call(tsr_kit *k, LLVMValueRef f, LLVMValueRef *arg, unsigned n)
 	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, n, "");
 }
 
-static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, const tile_place *p, tile_ahead ahead, size_of_tile z)
+static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, const tile_place *p, tile_ahead ahead, size_of_tile z)
 {
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
 	LLVMValueRef arg[TSR_MOST_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols,
 										  [TSR_TILE_ADD] = p->add, [TSR_TILE_B_K] = p->b_k, [TSR_TILE_C_ROW] = p->c_row, [TSR_TILE_B_SHIFT] = p->b_shift,
 										  [TSR_TILE_C_ROWS] = p->c_rows, [TSR_TILE_C_COLUMNS] = p->c_columns, [TSR_TILE_AROUND] = g->around,
-										  [TSR_TILE_B_AHEAD] = ahead.from };
+										  [TSR_TILE_B_AHEAD] = ahead.from, [TSR_TILE_A_AHEAD] = LLVMConstNull(k->ptr), [TSR_TILE_A_COUNT] = z.a_count ? z.a_count : tsr_kit_int(k, 0) };
 	arg[TSR_TILE_A_ROW] = s->pack_a ? tsr_kit_int(k, 1) : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
 	arg[TSR_TILE_A_K] = s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
 	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->depth))
 		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_A_K])));
+	if (z.a_count) {
+		LLVMValueRef part = tsr_kit_mul(k, LLVMBuildUDiv(k->b, jr, tsr_kit_int(k, s->nr), ""), z.a_count);
+		part = tsr_kit_add(k, part, tsr_kit_mul(k, arg[TSR_TILE_A_ROW], tsr_kit_int(k, s->mr)));
+		arg[TSR_TILE_A_AHEAD] = LLVMBuildGEP2(k->b, k->elem, arg[TSR_TILE_A], &part, 1, "");
+	}
 	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
-				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, s->cols, ahead.lines, p->tail };
+				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, s->cols, ahead.lines, z.a_count ? z.steps : 0, p->tail };
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_TILE_PARAMS);
 	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS + tsr_tail_params(p->tail));
 }
@@ -195,7 +211,7 @@ static void tile_call(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMV
 	if (g->s->rows)
 		pointed_tile(g, bl, ir, &p, ahead, z);
 	else
-		packed_tile(g, bl, ir, &p, ahead, z);
+		packed_tile(g, bl, ir, jr, &p, ahead, z);
 	if (waits)
 		scatter(g, p.m, p.n, z.valid_rows, z.cols, bl->add);
 	if (g->tail && !p.tail) {
@@ -205,58 +221,131 @@ static void tile_call(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMV
 	}
 }
 
+/* The part of a class's positions in a block that whole tiles cover, and the part of a tile behind them. */
+typedef struct tiling { LLVMValueRef from, step, full, rest; int64_t total, unit; } tiling;
+
+static tiling tiling_of(tsr_kit *k, LLVMValueRef from, LLVMValueRef count, int64_t total, uint32_t unit)
+{
+	tiling t = { .from = from, .step = tsr_kit_int(k, unit), .total = total, .unit = unit };
+	t.full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, count, t.step, ""), t.step, "");
+	t.rest = LLVMBuildSub(k->b, count, t.full, "");
+	return t;
+}
+
+static bool any_full(const tiling *t) { return t->total < 0 || t->total >= t->unit; }
+static bool any_rest(const tiling *t) { return t->total < 0 || t->total % t->unit; }
+
+static size_of_tile with_rows(tsr_engine *g, const tiling *t, bool full, size_of_tile z)
+{
+	uint32_t mr = g->s->mr;
+	z.rows = full || t->total < 0 ? mr : (uint32_t)(t->total % mr);
+	z.valid_rows = full ? t->step : t->rest;
+	z.waits = !full && t->total < 0;
+	return z;
+}
+
+static size_of_tile with_cols(tsr_engine *g, const tiling *t, bool full, size_of_tile z)
+{
+	uint32_t nr = g->s->nr, lanes = g->k.lanes, left = full || t->total < 0 ? nr : (uint32_t)(t->total % nr);
+	/* whole vectors are there to be read, and to be written or cut where they are stored */
+	bool padded = g->s->pack_b && (!g->direct || g->form.stretches);
+	z.vecs = (left + lanes - 1) / lanes;
+	z.masked = !full && !padded && (t->total < 0 || left % lanes);
+	z.cols = full ? t->step : t->rest;
+	return z;
+}
+
+/* The tiles of a column ask for the next rows of A where there are no other columns that would find them near. */
+static void ask_ahead(tsr_engine *g, const tsr_block *bl, size_of_tile *z)
+{
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count), line = TSR_LINE / k->elem_bytes;
+	if (s->pack_a || s->rows || columns < 1 || columns > s->nr || tsr_kit_known(only_stride(g, TSR_CLASS_K, TSR_SIDE_A)) != 1)
+		return;
+	z->a_count = LLVMBuildAnd(k->b, tsr_kit_add(k, bl->depth, tsr_kit_int(k, line - 1)), tsr_kit_int(k, -line), "");
+	z->steps = 2;
+}
+
 /* All tiles of one column of the block: full ones, then the remaining height as a smaller tile. */
 static void tile_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef jr, size_of_tile z)
 {
 	tsr_kit *k = &g->k;
-	uint32_t mr = g->s->mr;
-	int64_t total = tsr_kit_known(g->cls[TSR_CLASS_M].count);
-	LLVMValueRef step = tsr_kit_int(k, mr);
-	LLVMValueRef full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, bl->rows, step, ""), step, "");
+	LLVMValueRef zero = tsr_kit_int(k, 0);
 	if (g->columns)
 		fill_columns(g, tsr_kit_add(k, bl->n, jr), z.cols);
 	if (g->form.stretches)
 		fill_vectors(g, tsr_kit_add(k, bl->n, jr), z.cols);
-	if (total < 0 || total >= mr) {
-		tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), full, step);
-		z.rows = mr;
-		z.valid_rows = step;
-		tile_call(g, bl, i.i, jr, z);
+	tiling t = tiling_of(k, zero, bl->rows, tsr_kit_known(g->cls[TSR_CLASS_M].count), g->s->mr);
+	ask_ahead(g, bl, &z);
+	if (any_full(&t)) {
+		tsr_count i = tsr_count_begin(k, zero, t.full, t.step);
+		tile_call(g, bl, i.i, jr, with_rows(g, &t, true, z));
 		tsr_count_end(k, &i);
 	}
-	if (total >= 0 && total % mr == 0)
-		return;
-	LLVMValueRef rest = LLVMBuildSub(k->b, bl->rows, full, "");
-	tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, rest, tsr_kit_int(k, 0), ""));
-	z.rows = total >= 0 ? (uint32_t)(total % mr) : mr;
-	z.valid_rows = rest;
-	z.waits = total < 0;
-	tile_call(g, bl, full, jr, z);
-	tsr_guard_end(k, some);
+	if (any_rest(&t)) {
+		tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, t.rest, zero, ""));
+		tile_call(g, bl, t.full, jr, with_rows(g, &t, false, z));
+		tsr_guard_end(k, some);
+	}
 }
 
 /* The columns of a block from `first` on, `total` of them where that is known and all lie in one block. */
 static void column_tiles(tsr_engine *g, const tsr_block *bl, LLVMValueRef first, LLVMValueRef cols, int64_t total)
 {
 	tsr_kit *k = &g->k;
-	uint32_t nr = g->s->nr, vecs = nr / k->lanes;
-	LLVMValueRef step = tsr_kit_int(k, nr);
-	LLVMValueRef full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, cols, step, ""), step, "");
-	if (total < 0 || total >= nr) {
-		tsr_count j = tsr_count_begin(k, tsr_kit_int(k, 0), full, step);
-		tile_column(g, bl, tsr_kit_add(k, first, j.i), (size_of_tile){ 0, vecs, false, false, NULL, step });
+	LLVMValueRef zero = tsr_kit_int(k, 0);
+	tiling t = tiling_of(k, first, cols, total, g->s->nr);
+	if (any_full(&t)) {
+		tsr_count j = tsr_count_begin(k, zero, t.full, t.step);
+		tile_column(g, bl, tsr_kit_add(k, first, j.i), with_cols(g, &t, true, (size_of_tile){ 0 }));
 		tsr_count_end(k, &j);
 	}
-	if (total >= 0 && total % nr == 0)
-		return;
-	LLVMValueRef rest = LLVMBuildSub(k->b, cols, full, "");
-	tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, rest, tsr_kit_int(k, 0), ""));
-	uint32_t left = total >= 0 ? (uint32_t)(total % nr) : nr;
-	/* whole vectors are there to be read, and to be written or cut where they are stored */
-	bool padded = g->s->pack_b && (!g->direct || g->form.stretches);
-	tile_column(g, bl, tsr_kit_add(k, first, full),
-				(size_of_tile){ 0, (left + k->lanes - 1) / k->lanes, !padded && (total < 0 || left % k->lanes), false, NULL, rest });
-	tsr_guard_end(k, some);
+	if (any_rest(&t)) {
+		tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, t.rest, zero, ""));
+		tile_column(g, bl, tsr_kit_add(k, first, t.full), with_cols(g, &t, false, (size_of_tile){ 0 }));
+		tsr_guard_end(k, some);
+	}
+}
+
+/* The tiles of one row of the block, along B's panels as they lie in memory. */
+static void tile_row(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, size_of_tile z)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef zero = tsr_kit_int(k, 0);
+	tiling t = tiling_of(k, zero, bl->cols, tsr_kit_known(g->cls[TSR_CLASS_N].count), g->s->nr);
+	if (tsr_kit_known(only_stride(g, TSR_CLASS_K, TSR_SIDE_A)) == 1) {
+		LLVMValueRef line = tsr_kit_int(k, TSR_LINE / k->elem_bytes), share = LLVMBuildUDiv(k->b, tsr_kit_mul(k, bl->depth, t.step), bl->cols, "");
+		z.steps = 1;
+		z.a_count = tsr_kit_mul(k, LLVMBuildUDiv(k->b, tsr_kit_add(k, share, tsr_kit_int(k, TSR_LINE / k->elem_bytes - 1)), line, ""), line);
+	}
+	if (any_full(&t)) {
+		tsr_count j = tsr_count_begin(k, zero, t.full, t.step);
+		tile_call(g, bl, ir, j.i, with_cols(g, &t, true, z));
+		tsr_count_end(k, &j);
+	}
+	if (any_rest(&t)) {
+		tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, t.rest, zero, ""));
+		tile_call(g, bl, ir, t.full, with_cols(g, &t, false, z));
+		tsr_guard_end(k, some);
+	}
+}
+
+static void row_tiles(tsr_engine *g, const tsr_block *bl)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef zero = tsr_kit_int(k, 0);
+	tiling t = tiling_of(k, zero, bl->rows, tsr_kit_known(g->cls[TSR_CLASS_M].count), g->s->mr);
+	if (any_full(&t)) {
+		tsr_count i = tsr_count_begin(k, zero, t.full, t.step);
+		tile_row(g, bl, i.i, with_rows(g, &t, true, (size_of_tile){ 0 }));
+		tsr_count_end(k, &i);
+	}
+	if (any_rest(&t)) {
+		tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, t.rest, zero, ""));
+		tile_row(g, bl, t.full, with_rows(g, &t, false, (size_of_tile){ 0 }));
+		tsr_guard_end(k, some);
+	}
 }
 
 /* Where B's rows are read in place no tile reaches from one stretch into the next. */
@@ -266,6 +355,10 @@ void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl)
 	LLVMValueRef zero = tsr_kit_int(k, 0);
 	if (g->form.stretches)
 		fill_rows(g, bl);
+	if (rows_pass(g)) {
+		row_tiles(g, bl);
+		return;
+	}
 	if (!g->s->cols) {
 		column_tiles(g, bl, zero, bl->cols, g->s->turn ? g->s->turn : tsr_kit_known(g->cls[TSR_CLASS_N].count));
 		return;

@@ -96,7 +96,7 @@ static void store(const tsr_tile_end *t, LLVMValueRef *acc, bool add, bool aroun
 		}
 }
 
-void tsr_tile_fetch(const tsr_tile_end *t)
+void tsr_c_fetch(const tsr_tile_end *t)
 {
 	tsr_kit *k = t->k;
 	ends e;
@@ -111,6 +111,11 @@ void tsr_tile_fetch(const tsr_tile_end *t)
 			tsr_kit_fetch(k, part_of(t, &e, r, v, 0), true);
 	if (t->form.stream)
 		tsr_guard_end(k, fetch);
+}
+
+void tsr_tile_fetch(const tsr_tile_end *t)
+{
+	tsr_c_fetch(t);
 	tsr_tail_fetch(t);
 }
 

@@ -6,7 +6,7 @@
 #include "contract.h"
 #include <string.h>
 
-enum { UNROLL = 2, SHORT_RUN = 8 };
+enum { UNROLL = 2, ENOUGH = 16, SHORT_RUN = 8 };      /* accumulators beside which a round's other work costs nothing */
 
 /* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further. */
 typedef struct inside { tsr_kit *k; uint32_t rows, vecs; LLVMValueRef a_row, a_k, b_k, *mask, b_shift; uint32_t lines; LLVMValueRef b_ahead; } inside;
@@ -55,8 +55,8 @@ static LLVMValueRef b_after(const inside *in, LLVMValueRef b, unsigned steps)
 
 typedef struct run { LLVMValueRef a, b, *acc; } run;
 
-/* `count` times `unroll` steps from the state in `r`, which is moved past them. */
-static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run *r)
+/* `count` times `unroll` steps from the state in `r`, which is moved past them; `ahead`: or NULL. */
+static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run *r, tsr_ahead *ahead)
 {
 	tsr_kit *k = in->k;
 	uint32_t n = in->rows * in->vecs;
@@ -69,6 +69,11 @@ static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run
 	LLVMValueRef phi[512], acc[512];
 	for (uint32_t j = 0; j < n; j++)
 		acc[j] = phi[j] = LLVMBuildPhi(k->b, k->vec, "acc");
+	if (ahead) {
+		tsr_ahead_begin(k, ahead);
+		for (uint32_t s = 0; s < ahead->steps; s++)
+			tsr_ahead_step(k, ahead);
+	}
 	LLVMValueRef at = a, bt = b;
 	for (unsigned u = 0; u < unroll; u++) {
 		tile_step(in, at, bt, acc);
@@ -82,6 +87,8 @@ static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run
 	LLVMAddIncoming(i, (LLVMValueRef[]){ tsr_kit_int(k, 0), next }, from, 2);
 	LLVMAddIncoming(a, (LLVMValueRef[]){ r->a, at }, from, 2);
 	LLVMAddIncoming(b, (LLVMValueRef[]){ r->b, bt }, from, 2);
+	if (ahead)
+		tsr_ahead_end(ahead, from);
 	for (uint32_t j = 0; j < n; j++)
 		LLVMAddIncoming(phi[j], (LLVMValueRef[]){ r->acc[j], acc[j] }, from, 2);
 	LLVMPositionBuilderAtEnd(k->b, after);
@@ -95,6 +102,26 @@ static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run
 		LLVMAddIncoming(out, (LLVMValueRef[]){ r->acc[j], acc[j] }, from, 2);
 		r->acc[j] = out;
 	}
+}
+
+/* C's lines come one by one, but where there are too few rounds all at once, as a tail's do and all where tables say where they are. */
+static bool come_slowly(const tsr_tile *t, LLVMValueRef f, const inside *in, const tsr_tile_end *end, LLVMValueRef rounds, tsr_ahead *x)
+{
+	tsr_kit *k = in->k;
+	if (t->c.stretches || t->c.stream) {
+		tsr_tile_fetch(end);
+		return false;
+	}
+	LLVMValueRef width = tsr_kit_int(k, (int64_t)t->vecs * k->lanes), rows = tsr_kit_int(k, t->rows);
+	*x = (tsr_ahead){ .c = { end->c, end->row, width, rows }, .steps = t->steps ? t->steps : 1 };
+	if (t->steps)
+		x->next = (tsr_ahead_area){ LLVMGetParam(f, TSR_TILE_A_AHEAD), in->a_row, LLVMGetParam(f, TSR_TILE_A_COUNT), rows };
+	tsr_tail_fetch(end);
+	tsr_guard few = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, rounds, tsr_kit_int(k, tsr_ahead_lines(k, x)), ""));
+	tsr_c_fetch(end);
+	tsr_guard_end(k, few);
+	tsr_ahead_enter(k, x);
+	return true;
 }
 
 static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
@@ -111,11 +138,14 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 		acc[j] = tsr_kit_neutral(k, k->vec);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_TILE_C), stride_value(k, t->c.row, f, TSR_TILE_C_ROW),
 						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), mask, LLVMGetParam(f, TSR_TILE_AROUND), t->tail, TSR_TILE_PARAMS };
-	tsr_tile_fetch(&end);
 	run r = { LLVMGetParam(f, TSR_TILE_A), LLVMGetParam(f, TSR_TILE_B), acc };
 	LLVMValueRef depth = LLVMGetParam(f, TSR_TILE_DEPTH);
-	tile_loop(&in, LLVMBuildUDiv(k->b, depth, tsr_kit_int(k, UNROLL), ""), UNROLL, &r);
-	tile_loop(&in, LLVMBuildAnd(k->b, depth, tsr_kit_int(k, UNROLL - 1), ""), 1, &r);
+	uint32_t unroll = t->rows * t->vecs < ENOUGH ? 2 * UNROLL : UNROLL;
+	LLVMValueRef rounds = LLVMBuildUDiv(k->b, depth, tsr_kit_int(k, unroll), "");
+	tsr_ahead ahead;
+	bool slowly = come_slowly(t, f, &in, &end, rounds, &ahead);
+	tile_loop(&in, rounds, unroll, &r, slowly ? &ahead : NULL);
+	tile_loop(&in, LLVMBuildAnd(k->b, depth, tsr_kit_int(k, unroll - 1), ""), 1, &r, NULL);
 	tsr_tile_store(&end, LLVMGetParam(f, TSR_TILE_ADD), r.acc);
 }
 
@@ -145,15 +175,15 @@ static void with_tail(tsr_kit *k, const tsr_tail_plan *tail, char *name, size_t 
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 {
 	char name[400];
-	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
-			 t->masked ? "m" : "", t->b_table ? "t" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
+	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s%.*s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
+			 t->masked ? "m" : "", t->b_table ? "t" : "", (int)t->steps, "aa", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
 	name_lines(name, sizeof name, t->b_lines);
 	name_stride(name, sizeof name, "ar", t->a_row);
 	name_stride(name, sizeof name, "ak", t->a_k);
 	name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
 	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->i64, k->i64, k->i64, k->i64, k->i64,
-												k->ptr, k->ptr, k->i1, k->i64 };
+												k->ptr, k->ptr, k->i1, k->i64, k->ptr, k->i64 };
 	with_tail(k, t->tail, name, sizeof name, params + TSR_TILE_PARAMS);
 	return tsr_kit_named(k, name, params, TSR_TILE_PARAMS + tsr_tail_params(t->tail), 3, tile_body, t);
 }

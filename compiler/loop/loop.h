@@ -143,6 +143,7 @@ typedef struct tsr_schedule {
 	bool cols;                   /* and B's likewise: see tsr_contraction.across */
 	int64_t turn;                /* columns whose sums are turned together on their way to C: see tsr_contraction.turned; 0: none are */
 	tsr_loop_class split;        /* whose positions are divided among threads when the loop is split: BATCH, M or N */
+	int64_t grid;                /* M's and N's are: at most so many threads, a power of two, side by side along N; 0: one class alone */
 	const char *reason;          /* for --dump=schedule */
 	const char *form;            /* what opt/tuned.c calls such contractions; NULL unless schedules are read or tuned */
 } tsr_schedule;

@@ -288,7 +288,7 @@ static void contraction(printer *p, const tsr_contraction *c, bool split)
 		tsr_text_addf(&p->t, "; tile %ux%u, block %lld %lld %lld%s%s", s->mr, s->nr, (long long)s->mc, (long long)s->nc,
 			(long long)s->kc, s->rows ? ", rows of a" : s->pack_a ? ", pack a" : "", s->cols ? ", rows of b" : s->pack_b ? ", pack b" : "");
 	if (split)
-		tsr_text_addf(&p->t, ", split %s", classes[s->split]);
+		tsr_text_addf(&p->t, ", split %s%s", classes[s->split], s->grid ? " and M" : "");
 	line(p);
 }
 

@@ -4,11 +4,12 @@
  * tile of r rows and v vectors the larger of its multiply-adds (two a cycle), its loads (two a cycle) and the latency of one
  * multiply-add; a tile's end costs its stores.  Packing: what cannot be read in place is packed; what can is packed when the
  * walk through it would leave the caches' reach (blocks of a matrix larger than L2) and it is used often enough.  K is cut so that a
- * B panel and an A block share L2, M so that A's block takes half of L2, N so that B's block takes three quarters of a share of L3. */
+ * B panel and an A block share L2, M so that A's block takes half of L2, N so that B's block takes three quarters of a share of L3; where A is not
+ * packed its rows pass by a block of B that takes three quarters of L2. */
 #include "pass.h"
 
-enum { MOST_ROWS = 24, MOST_POINTERS = 12, MOST_VECS = 4, LATENCY = 4, DEPTH = 384, LONGEST = 2048, TABLE = 48 << 10,
-	   ENOUGH = 64, SHORT_SUM = 64, LEAST_DEPTH = 64, PAGE = 4096 };
+enum { MOST_ROWS = 24, MOST_POINTERS = 12, MOST_VECS = 4, LATENCY = 4, DEPTH = 384, PASSING = 512, LONGEST = 2048, TABLE = 48 << 10,
+	   ENOUGH = 24, ENOUGH_RUN = 64, SHORT_SUM = 64, LEAST_DEPTH = 64, PAGE = 4096 };
 
 typedef struct problem {
 	const tsr_target *t;
@@ -138,10 +139,10 @@ static void choose_packing(const problem *p, tsr_schedule *s)
 	bool large_b = k > 0 && n > p->t->l2 / p->bytes / k, page = p->row && p->row % PAGE == 0 && k > 512;
 	s->cols = p->across != 0;
 	/* a copy that few rows use costs more than reading B in place, where tiles ask for the next panel ahead of time */
-	s->pack_b = p->must_b || (!s->cols && (large_b || page) && m >= ENOUGH * (int64_t)s->mr);
+	s->pack_b = p->must_b || (!s->cols && (large_b || page) && m >= (p->run ? ENOUGH_RUN : ENOUGH) * (int64_t)s->mr);
 	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > 256;
 	s->rows = p->run != 0;
-	s->pack_a = p->must_a || (!s->rows && (large_a || strided) && n >= 8 * (int64_t)s->nr);
+	s->pack_a = p->must_a || (!s->rows && ((large_a && !s->pack_b) || strided) && n >= 8 * (int64_t)s->nr);
 }
 
 /* Rows of B a page apart, read in place, fall into the same few lines of a cache: no more of them in turn than it can keep. */
@@ -184,6 +185,28 @@ static problem consider_turning(const tsr_loops *l, tsr_contraction *c, problem 
 	return p;
 }
 
+/* The blocks, once what is packed and the depth of a stretch are known. */
+static void choose_blocks(const problem *p, tsr_schedule *s, int64_t kc)
+{
+	const tsr_target *t = p->t;
+	/* A's rows pass by B's block, which has to be near; the fewer its columns, the more often */
+	bool passing = s->pack_b && !s->pack_a && !s->rows && !p->must_b && !p->turn;
+	s->kc = passing ? block_of(p->k, PASSING, p->k_unit) : kc;
+	int64_t each = s->kc * p->bytes, most_m = t->l2 / 2 / each;
+	if (p->k > 0 && p->k <= SHORT_SUM && p->m * p->n * p->bytes > t->l3)      /* C is most of the traffic: rows of a block that lie near each other are written together */
+		most_m = t->l1 / 2 / each;
+	if (p->run && most_m > TABLE / 8 / (s->kc / p->run + 1))
+		most_m = TABLE / 8 / (s->kc / p->run + 1);
+	s->mc = block_of(p->m, most_m, s->mr);
+	s->nc = block_of(p->n, (passing ? t->l2 : t->l3) / 4 * 3 / each, s->nr);
+	if (p->turn) {
+		s->turn = p->turn;
+		s->nc = block_of(p->turn, t->l2 / 4 / each, p->stretch % s->nr ? s->nr : p->stretch);
+	}
+	if (s->cols)
+		s->nc = p->across * block_of(p->n < 0 ? -1 : p->n / p->across, TABLE / 8 / s->kc, 1);
+}
+
 bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_target *target)
 {
 	tsr_contract_view v;
@@ -218,21 +241,8 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	choose_tile(&p, s);
 	choose_packing(&p, s);
 	choose_depth(&p, most_depth(&p, s), &kc);
-	s->kc = kc;
+	choose_blocks(&p, s, kc);
 	s->must_a = p.must_a, s->must_b = p.must_b;
-	int64_t most_m = target->l2 / 2 / (s->kc * p.bytes);
-	if (p.k > 0 && p.k <= SHORT_SUM && p.m * p.n * p.bytes > target->l3)      /* C is most of the traffic: rows of a block that lie near each other are written together */
-		most_m = target->l1 / 2 / (s->kc * p.bytes);
-	if (p.run && most_m > TABLE / 8 / (kc / p.run + 1))
-		most_m = TABLE / 8 / (kc / p.run + 1);
-	s->mc = block_of(p.m, most_m, s->mr);
-	s->nc = block_of(p.n, target->l3 / 4 * 3 / (s->kc * p.bytes), s->nr);
-	if (p.turn) {
-		s->turn = p.turn;
-		s->nc = block_of(p.turn, target->l2 / 4 / (s->kc * p.bytes), p.stretch % s->nr ? s->nr : p.stretch);
-	}
-	if (s->cols)
-		s->nc = p.across * block_of(p.n < 0 ? -1 : p.n / p.across, TABLE / 8 / s->kc, 1);
 	s->reason = s->turn ? (s->pack_a ? "turn C, pack both" : "turn C, pack B") : s->cols ? (s->pack_a ? "B's rows in place, pack A" : "B's rows in place") : s->rows ? (s->pack_b ? "A's rows in place, pack B" : "A's rows in place") : s->pack_a && s->pack_b ? "pack both" : s->pack_b ? "pack B" : s->pack_a ? "pack A" : "no packing";
 	return true;
 }

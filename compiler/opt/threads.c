@@ -227,6 +227,25 @@ static bool by_columns(const tsr_contract_view *v, const int64_t *parts)
 	return columns < rows - 0.05 || (larger_b && columns < rows + 0.05);
 }
 
+/* Where A is read in place threads may stand in rows and columns: then B's blocks are each thread's own, since those of the other would come
+ * from that core's cache and both would wait for each other.  Without packing only so many stand side by side as get the same columns. */
+static void choose_grid(tsr_schedule *s, const int64_t *parts, int64_t columns)
+{
+	int64_t tiles = parts[TSR_CLASS_N], most = 1;
+	s->grid = 0;
+	if (s->split == TSR_CLASS_BATCH || s->pack_a || s->rows || s->cols || s->must_b || s->turn || parts[TSR_CLASS_M] < MANY / 2 || tiles < (s->pack_b ? MANY / 4 : 2))
+		return;
+	if (s->pack_b)
+		while (most * 8 <= tiles)
+			most *= 2;
+	else if (columns > 0 && columns % s->nr == 0)
+		most = tiles & -tiles;
+	if (most == 1)
+		return;
+	s->split = TSR_CLASS_N;
+	s->grid = most;
+}
+
 static bool split_contraction(const divide *d, tsr_contraction *k)
 {
 	tsr_contract_view v;
@@ -249,9 +268,10 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 		s->split = TSR_CLASS_BATCH;
 	else if (by_columns(&v, parts))
 		s->split = TSR_CLASS_N;
+	choose_grid(s, parts, tsr_walks_count(&v.cls[TSR_CLASS_N]));
 	if (parts[s->split] < 2 && parts[TSR_CLASS_BATCH] > 1)
 		s->split = TSR_CLASS_BATCH;
-	if (s->split == TSR_CLASS_N && s->nc > OWN_COLUMNS && !s->cols)      /* each thread packs B for itself; its rows in place are none's */
+	if (s->split == TSR_CLASS_N && s->nc > OWN_COLUMNS && s->pack_b)      /* by each thread for itself */
 		s->nc = OWN_COLUMNS / s->nr * s->nr;
 	return parts[s->split] > 1;
 }
@@ -304,11 +324,11 @@ static void split_kernel(const divide *d, const char *unit, tsr_stmt *kernel)
 	if (body->n == 0 || !worthwhile(team))
 		return;
 	for (uint32_t i = 0; i < body->n; i++) {
-		static const char *const classes[] = { "its batch", "its rows", "its columns" };
+		static const char *const classes[] = { "its batch", "its rows", "its columns", "its rows and columns" };
 		const tsr_contraction *k = split[i]->loop.contraction;
 		split[i]->loop.split = true;
 		tsr_pass_note(d->p, "%s: %s is divided among threads by %s", unit, kernel->kernel.name,
-			k && k->schedule.mr ? classes[k->schedule.split] : split[i]->loop.name);
+			k && k->schedule.mr ? classes[k->schedule.grid ? 3 : k->schedule.split] : split[i]->loop.name);
 	}
 	give_rows(d, kernel, team);
 	kernel->kernel.team = team;
