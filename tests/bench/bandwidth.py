@@ -14,6 +14,8 @@ WORK = {
     "y + gelu (1.5 x + 0.25)": ("gelu_residual", "xyd", 12, ("triad", "triad streamed")),
     "softmax": ("softmaxes", "xd", 8, ("copy", "copy streamed")),
     "layer norm": ("norms", "xd", 8, ("copy", "copy streamed")),
+    "transposition": ("turned", "xd", 8, ("copy", "copy streamed")),
+    "maximum of three neighbours": ("widest", "xd", 8, ("copy", "copy streamed")),
     "cross entropy": ("entropy", "xis", 4, ("read",)),
     "cross entropy and its gradient": ("entropy_gradient", "isd", 8, ("copy", "copy streamed")),
     "AdamW": ("optimise", "xt", 28, ("update in place",)),

@@ -189,7 +189,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 	int extent[MOST_TERMS], in_c[MOST_TERMS], in_a[MOST_TERMS], in_b[MOST_TERMS], nc = 0, na = 0, nb = 0, n = 0;
 	bool runtime[MOST_TERMS];
 	int64_t work = 1, most = 1;      /* `most`: with the largest run-time size */
-	char loops[MOST_TERMS][8];
+	char loops[MOST_TERMS][16];
 	for (int cls = 0; cls < CLASSES; cls++) {
 		int count = few ? (int[]){ (int)draw(4) / 3, 1, 2, 1 }[cls] : cls == 0 ? (int)draw(4) / 2 : 1 + (int)draw(8) / 5 + (int)(draw(12) == 0) - (int)(draw(12) == 0);
 		for (int i = 0; i < count; i++, n++) {
