@@ -230,14 +230,17 @@ char *tsr_strdup(tsr_arena *a, const char *s)
 
 char *tsr_format(tsr_arena *a, const char *fmt, ...)
 {
+	char text[128];                  /* most are short: they are written once and copied */
 	va_list args, again;
 	va_start(args, fmt);
 	va_copy(again, args);
-	int n = vsnprintf(NULL, 0, fmt, args);
+	int n = vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
 	size_t size = n < 0 ? 1 : (size_t)n + 1;
 	char *s = tsr_alloc(a, size);
-	if (n >= 0)
+	if (n >= 0 && size <= sizeof text)
+		memcpy(s, text, size);
+	else if (n >= 0)
 		vsnprintf(s, size, fmt, again);
 	va_end(again);
 	return s;

@@ -110,6 +110,8 @@ tsr_env *tsr_env_frame(tsr_arena *a, const tsr_env *up, tsr_frame *frame);
 /* All names of a table (name -> tsr_value *): an opened module. */
 tsr_env *tsr_env_table(tsr_arena *a, const tsr_env *up, const tsr_map *table);
 bool tsr_env_lookup(const tsr_env *env, tsr_name name, tsr_value *out);
+/* The value that was bound last, and the scope before it; false where that is no name's (a frame, a module). */
+bool tsr_env_innermost(const tsr_env **env, tsr_value *out);
 /* The innermost frame, or NULL outside definitions. */
 tsr_frame *tsr_env_nearest_frame(const tsr_env *env);
 tsr_frame *tsr_frame_new(tsr_arena *a, tsr_instance *instance, bool application);

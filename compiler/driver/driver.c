@@ -106,8 +106,9 @@ static void print_cost(const tsr_graph *g)
 {
 	tsr_store_stats cost = tsr_store_statistics(g->store);
 	tsr_share_stats n = tsr_graph_shared(g);
-	fprintf(stderr, "           %llu solver steps; applications: %u solved, %u copied, %u shared, %u instances of %u schemes\n",
-	        (unsigned long long)(cost.steps + n.steps), n.solved, n.copied, n.same, n.instances, n.schemes);
+	fprintf(stderr, "           %llu solver steps; applications: %u solved (%u the first of their function), %u copied, %u shared, "
+	        "%u instances of %u schemes\n",
+	        (unsigned long long)(cost.steps + n.steps), n.solved, n.first, n.copied, n.same, n.instances, n.schemes);
 }
 
 /* Source text to loops and program level; true when both are there and nothing was to be dumped on the way. */

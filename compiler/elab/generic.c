@@ -7,10 +7,9 @@
 #include "share.h"
 #include <string.h>
 
-/* Schemes that are made in vain for one function; earlier applications, and schemes, that are looked at for one. */
-enum { MOST_REFUSED = 3, MOST_TRIED = 4, MOST_SCHEMES = 16 };
-/* What asks for less is emitted at no higher cost. */
-#define WORTH_A_SCHEME 6
+/* Schemes that are made in vain for one function; earlier applications that are looked at for one; schemes of one function, each for
+ * another structure of its arguments. */
+enum { MOST_REFUSED = 8, MOST_TRIED = 4, MOST_SCHEMES = 256 };
 
 /* ---- making one ----------------------------------------------------------------------------------------------------------------- */
 
@@ -22,37 +21,27 @@ typedef struct making {
 	const tsr_application *like;     /* the one whose numbers differ, or NULL */
 	const tsr_likeness *of;          /* tensors of the application at hand that correspond to those of the earlier one */
 	tsr_map tensors;                 /* tensor -> tsr_shape */
-	tsr_map rows, dims;              /* variables that it made -> tsr_row, tsr_dim */
+	tsr_map who;                     /* tensor -> what an instance has for it (TSR_WHO_ARGUMENT) */
+	tsr_map dims;                    /* axis of an annotation -> tsr_dim */
+	tsr_map labels;                  /* label of a rule of it -> tsr_label */
+	tsr_shape fresh;                 /* the shape that was asked for last, */
+	uint32_t fresh_at;               /* by this */
 	tsr_asked_list *asked;
 	bool failed;
 } making;
 
-static tsr_dim dim_of(making *m, tsr_dim d)
-{
-	d.from = 0;
-	if (d.kind == TSR_DIM_VAR) {
-		tsr_map_entry *e = tsr_map_find(&m->dims, d.var);
-		m->failed |= !e || !e->value.p;
-		return e && e->value.p ? *(tsr_dim *)e->value.p : tsr_dim_unit();
-	}
-	m->failed |= d.kind != TSR_DIM_UNIT && !(d.kind == TSR_DIM_ATOM && tsr_size_is_const(d.atom.size));
-	return d;
-}
-
+/* As it is written; variables of others are not for a scheme. */
 static tsr_row row_of(making *m, tsr_row r)
 {
-	tsr_dim *at = TSR_NEW_N(m->el->arena, tsr_dim, r.nlead + r.ntrail + 1);
-	for (uint32_t i = 0; i < r.nlead + r.ntrail; i++)
-		at[i] = dim_of(m, i < r.nlead ? r.lead[i] : r.trail[i - r.nlead]);
-	r.lead = at;
-	r.trail = at + r.nlead;
-	r.from = 0;
-	if (r.var == TSR_NO_ROW)
-		return r;
-	tsr_map_entry *e = tsr_map_find(&m->rows, r.var);
-	m->failed |= !e || !e->value.p;
-	r.var = e && e->value.p ? ((tsr_row *)e->value.p)->var : TSR_NO_ROW;
-	return r;
+	uint32_t n = r.nlead + r.ntrail;
+	tsr_dim *at = TSR_NEW_N(m->el->arena, tsr_dim, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		at[i] = i < r.nlead ? r.lead[i] : r.trail[i - r.nlead];
+		at[i].from = 0;
+		m->failed |= at[i].kind != TSR_DIM_UNIT && !(at[i].kind == TSR_DIM_ATOM && tsr_size_is_const(at[i].atom.size));
+	}
+	m->failed |= r.var != TSR_NO_ROW;
+	return (tsr_row){.nlead = r.nlead, .ntrail = r.ntrail, .lead = at, .trail = at + r.nlead, .var = TSR_NO_ROW};
 }
 
 static tsr_shape shape_of(making *m, const tsr_shape *shape)
@@ -68,17 +57,18 @@ static void *kept(making *m, const void *at, size_t size)
 	return memcpy(tsr_alloc(m->el->arena, size), at, size);
 }
 
-/* Two variables that were one: which is meant is not known any more. */
-static void note_var(tsr_map *map, uint32_t var, void *what)
+static void note_tensor(making *m, tsr_tensor_id id, const tsr_shape *shape, uint32_t who)
 {
-	tsr_map_entry *e = tsr_map_find(map, var);
-	tsr_map_put(map, var)->value.p = e ? NULL : what;
+	if (id == TSR_NONE)
+		return;
+	tsr_map_put(&m->tensors, id)->value.p = kept(m, shape, sizeof *shape);
+	tsr_map_put(&m->who, id)->value.i = who;
 }
 
-static void note_tensor(making *m, tsr_tensor_id id, const tsr_shape *shape)
+static uint32_t who_is(making *m, tsr_tensor_id id)
 {
-	if (id != TSR_NONE)
-		tsr_map_put(&m->tensors, id)->value.p = kept(m, shape, sizeof *shape);
+	tsr_map_entry *e = id == TSR_NONE ? NULL : tsr_map_find(&m->who, id);
+	return e ? (uint32_t)e->value.i : TSR_WHO_SHAPE;
 }
 
 /* The tensor of the application at hand that stands where `id` stood. */
@@ -102,29 +92,21 @@ static tsr_shape argument(making *m, tsr_tensor_id id)
 	if (m->failed)
 		return out;
 	tsr_push(m->el->arena, &m->k->arguments, id);
-	note_tensor(m, id, &out);
+	note_tensor(m, id, &out, TSR_WHO_ARGUMENT | (m->k->arguments.n - 1));
 	return out;
 }
 
-/* Made within, an argument, or one whose shape is written: a number's. */
-static tsr_shape tensor_shape(making *m, tsr_tensor_id id, const tsr_shape *shape)
+/* Made within, an argument, a result that has just been given its shape, or one whose shape is written: a number's. */
+static tsr_shape tensor_shape(making *m, tsr_tensor_id id, const tsr_shape *shape, bool result)
 {
 	tsr_map_entry *e = id == TSR_NONE ? NULL : tsr_map_find(&m->tensors, id);
 	if (e)
 		return *(tsr_shape *)e->value.p;
 	if (id != TSR_NONE && id < m->k->of->first_tensor)
 		return argument(m, id);
+	if (result && m->fresh_at == m->asked->n)
+		return m->fresh;
 	return shape_of(m, shape);
-}
-
-static tsr_shape fresh(making *m, const tsr_shape *was)
-{
-	tsr_shape out = tsr_shape_fresh(m->s);
-	for (uint32_t k = 0; k < TSR_KINDS; k++) {
-		m->failed |= was->row[k].nlead + was->row[k].ntrail || was->row[k].var == TSR_NO_ROW;
-		tsr_map_put(&m->rows, was->row[k].var)->value.p = kept(m, &out.row[k], sizeof(tsr_row));
-	}
-	return out;
 }
 
 /* The sizes in which two leaves differ are left open. */
@@ -132,7 +114,7 @@ static bool open_sizes(making *m, const tsr_asked *e, const tsr_asked *like, tsr
 {
 	bool any = false;
 	for (uint32_t k = 0; k < TSR_KINDS; k++)
-		for (uint32_t i = 0; i < e->shape.row[k].ntrail; i++)
+		for (uint32_t i = 0; e->stated[k] && i < e->shape.row[k].ntrail; i++)
 			if (!tsr_dims_one(m->el->g->store, e->shape.row[k].trail[i], like->shape.row[k].trail[i])) {
 				out->row[k].trail[i] = tsr_scheme_size(m->k->scheme);
 				any = true;
@@ -143,22 +125,50 @@ static bool open_sizes(making *m, const tsr_asked *e, const tsr_asked *like, tsr
 static void ask_leaf(making *m, const tsr_asked *e, const tsr_asked *like, tsr_asked *as)
 {
 	const tsr_tensor *t = tsr_tensor_get(m->el->g, e->tensor);
-	as->shape = shape_of(m, &e->shape);
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
+		as->shape.row[k] = e->stated[k] ? row_of(m, e->shape.row[k]) : m->fresh.row[k];
+		m->failed |= !e->stated[k] && m->fresh_at != m->asked->n;
+	}
 	as->sized = like && open_sizes(m, e, like, &as->shape);
 	if (m->failed)
 		return;
 	tsr_store_leaf(m->s, &as->shape, t->kind == TSR_TENSOR_PARAM ? TSR_LEAF_PARAM : TSR_LEAF_PLAIN, t->name, t->span);
-	note_tensor(m, e->tensor, &as->shape);
+	note_tensor(m, e->tensor, &as->shape, m->asked->n);
+}
+
+/* An annotation: its unknown axes are its own. */
+static tsr_shape annotation(making *m, tsr_shape shape)
+{
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
+		tsr_row *r = &shape.row[k];
+		m->failed |= r->nlead || r->var != TSR_NO_ROW;
+		r->trail = kept(m, r->trail, r->ntrail * sizeof *r->trail);
+		for (uint32_t i = 0; i < r->ntrail; i++) {
+			tsr_map_entry *e = r->trail[i].kind == TSR_DIM_VAR ? tsr_map_put(&m->dims, r->trail[i].var) : NULL;
+			if (e && !e->value.p)
+				e->value.p = kept(m, &(tsr_dim[]){tsr_dim_fresh(m->s, NULL, TSR_NOWHERE)}, sizeof(tsr_dim));
+			if (e)
+				r->trail[i] = *(tsr_dim *)e->value.p;
+		}
+	}
+	return shape;
 }
 
 static void ask_operands(making *m, const tsr_asked *e, tsr_asked *as)
 {
 	tsr_shape *shapes = TSR_NEW_N(m->el->arena, tsr_shape, e->n + 1);
-	for (uint32_t i = 0; i < e->n; i++)
-		shapes[i] = tensor_shape(m, e->tensors[i], &e->shapes[i]);
-	as->shape = tensor_shape(m, e->tensor, &e->shape);
+	uint32_t *who = TSR_NEW_N(m->el->arena, uint32_t, e->n + 1);
+	bool written = e->kind == TSR_ASKED_EQUAL && e->tensors[0] == TSR_NONE;
+	for (uint32_t i = 0; i < e->n; i++) {
+		shapes[i] = written ? annotation(m, e->shapes[i]) : tensor_shape(m, e->tensors[i], &e->shapes[i], false);
+		who[1 + i] = who_is(m, e->tensors[i]);
+	}
+	as->shape = tensor_shape(m, e->tensor, &e->shape, true);
+	who[0] = who_is(m, e->tensor);
 	as->shapes = shapes;
-	note_tensor(m, e->tensor, &as->shape);
+	as->who = who;
+	if (who[0] == TSR_WHO_SHAPE)
+		note_tensor(m, e->tensor, &as->shape, m->asked->n);
 }
 
 static void ask_rule(making *m, const tsr_asked *e, tsr_asked *as)
@@ -169,13 +179,8 @@ static void ask_rule(making *m, const tsr_asked *e, tsr_asked *as)
 		return;
 	tsr_emit_rule(m->s, rule, &as->shape, as->shapes);
 	as->rule = rule;
-	for (uint32_t i = 0; i < rule->nlabels; i++) {
-		const tsr_label *was = &e->rule->labels[i];
-		if (was->is_row)
-			note_var(&m->rows, was->row.var, &rule->labels[i].row);
-		else
-			note_var(&m->dims, was->dim.var, &rule->labels[i].dim);
-	}
+	for (uint32_t i = 0; i < rule->nlabels; i++)
+		tsr_map_put(&m->labels, tsr_key(&e->rule->labels[i]))->value.p = &rule->labels[i];
 }
 
 static void ask_equal(making *m, const tsr_asked *e, tsr_asked *as)
@@ -185,13 +190,11 @@ static void ask_equal(making *m, const tsr_asked *e, tsr_asked *as)
 		tsr_emit_row_equal(m->s, as->shape.row[k], as->shapes[0].row[k], (tsr_why){.span = TSR_NOWHERE, .other = TSR_NOWHERE});
 }
 
-static tsr_label label_of(making *m, tsr_label l)
+static tsr_label label_of(making *m, const tsr_label *at)
 {
-	if (l.is_row)
-		l.row = row_of(m, l.row);
-	else
-		l.dim = dim_of(m, l.dim);
-	return l;
+	tsr_map_entry *e = tsr_map_find(&m->labels, tsr_key(at));
+	m->failed |= !e;
+	return e ? *(tsr_label *)e->value.p : *at;
 }
 
 static void set_label(making *m, const tsr_asked *e, const tsr_asked *like, tsr_asked *as, tsr_why why)
@@ -208,9 +211,9 @@ static void set_label(making *m, const tsr_asked *e, const tsr_asked *like, tsr_
 static void ask_label(making *m, const tsr_asked *e, const tsr_asked *like, tsr_asked *as)
 {
 	tsr_why why = {.span = TSR_NOWHERE, .other = TSR_NOWHERE};
-	as->a = label_of(m, e->a);
+	as->a = label_of(m, e->at_a);
 	if (e->fact != TSR_SHARE_SET)
-		as->b = label_of(m, e->b);
+		as->b = label_of(m, e->at_b);
 	if (m->failed)
 		return;
 	switch (e->fact) {
@@ -229,7 +232,10 @@ static void ask(making *m, uint32_t i)
 	tsr_asked as = *e;
 	as.from = tsr_store_emission(m->s);
 	switch (e->kind) {
-	case TSR_ASKED_FRESH: as.shape = fresh(m, &e->shape); break;
+	case TSR_ASKED_FRESH:
+		as.shape = m->fresh = tsr_shape_fresh(m->s);
+		m->fresh_at = i + 1;
+		break;
 	case TSR_ASKED_LEAF: ask_leaf(m, e, like, &as); break;
 	case TSR_ASKED_RULE: ask_rule(m, e, &as); break;
 	case TSR_ASKED_EQUAL: ask_equal(m, e, &as); break;
@@ -261,14 +267,37 @@ static void simplify(making *m)
 	tsr_scheme_simplify(m->k->scheme, seen.n, seen.at, labels.n, labels.at);
 }
 
+/* What was asked for in terms that an instance has; `end`: the first constraint of what was asked for next. */
+static void quantified(tsr_elab *el, tsr_scheme *k, tsr_asked *e, uint32_t end)
+{
+	tsr_shape *shapes = TSR_NEW_N(el->arena, tsr_shape, e->n + 1);
+	e->from = tsr_scheme_left(k, e->from);
+	e->to = tsr_scheme_left(k, end);
+	if (e->kind == TSR_ASKED_LABEL) {
+		e->a = tsr_scheme_label(k, e->a);
+		if (e->fact != TSR_SHARE_SET)
+			e->b = tsr_scheme_label(k, e->b);
+		if (e->sized)
+			e->size = tsr_scheme_dim(k, e->size);
+		return;
+	}
+	e->shape = tsr_scheme_shape(k, &e->shape);
+	for (uint32_t i = 0; i < e->n; i++)
+		shapes[i] = tsr_scheme_shape(k, &e->shapes[i]);
+	e->shapes = shapes;
+	for (uint32_t i = 0; e->kind == TSR_ASKED_RULE && i < e->rule->nlabels; i++)
+		e->rule->labels[i] = tsr_scheme_label(k, e->rule->labels[i]);
+}
+
 /* NULL where what the application asked for is no scheme: it mentions variables of others, is wrong, or leaves something to the run. */
 static tsr_generic *make(tsr_elab *el, const tsr_application *t, const tsr_application *like, const tsr_likeness *c)
 {
 	tsr_generic *k = TSR_NEW(el->arena, tsr_generic);
-	making m = {.el = el, .k = k, .like = like, .of = c, .asked = TSR_NEW(el->arena, tsr_asked_list)};
-	tsr_map *maps[] = {&m.tensors, &m.rows, &m.dims};
-	for (uint32_t i = 0; i < 3; i++)
-		tsr_map_init(maps[i], el->arena);
+	making m = {.el = el, .k = k, .like = like, .of = c, .asked = TSR_NEW(el->arena, tsr_asked_list), .fresh_at = UINT32_MAX};
+	tsr_map_init(&m.tensors, el->arena);
+	tsr_map_init(&m.labels, el->arena);
+	tsr_map_init(&m.who, el->arena);
+	tsr_map_init(&m.dims, el->arena);
 	k->of = t;
 	k->scheme = tsr_scheme_new(el->g->store);
 	m.s = tsr_scheme_store(k->scheme);
@@ -280,7 +309,9 @@ static tsr_generic *make(tsr_elab *el, const tsr_application *t, const tsr_appli
 	el->share->stats.steps += tsr_scheme_steps(k->scheme);
 	if (m.failed || !tsr_scheme_end(k->scheme))
 		return NULL;
-	k->as = (tsr_application){.body = t->body, .asked = m.asked, .last = m.asked->n, .region = (tsr_region *)(uintptr_t)tsr_scheme_region(k->scheme)};
+	for (uint32_t i = 0; i < m.asked->n; i++)
+		quantified(el, k->scheme, &m.asked->at[i], i + 1 < m.asked->n ? m.asked->at[i + 1].from : UINT32_MAX);
+	k->as = (tsr_application){.body = t->body, .asked = m.asked, .last = m.asked->n};
 	return k;
 }
 
@@ -313,7 +344,7 @@ static bool fits(tsr_elab *el, const tsr_generic *k, const tsr_likeness *c, cons
 static const tsr_application *with_other_numbers(tsr_elab *el, const tsr_body *all, const tsr_application *t, const tsr_places *numbers,
                                                  tsr_likeness *c)
 {
-	for (uint32_t i = all->written.n, left = MOST_SCHEMES; i-- > 0 && left-- > 0;) {
+	for (uint32_t i = all->written.n, left = 16; i-- > 0 && left-- > 0;) {
 		const tsr_application *u = all->written.at[i];
 		if (tsr_applications_alike(el, t, u) && tsr_envs_like(el, u->env, t->env, true, c) && tsr_places_within(numbers, &c->numbers))
 			return u;
@@ -349,7 +380,7 @@ const tsr_generic *tsr_generic_for(tsr_elab *el, tsr_body *all, const tsr_env *e
 	for (uint32_t i = all->written.n, left = MOST_TRIED; i-- > 0 && left-- > 0 && all->refused < MOST_REFUSED;) {
 		const tsr_application *t = all->written.at[i];
 		const tsr_generic *k = NULL;
-		if (t->last - t->first >= WORTH_A_SCHEME && tsr_application_like(el, t, env, true, &c))
+		if (tsr_application_like(el, t, env, true, &c))
 			k = made_for(el, all, t, &c, given);
 		if (k)
 			return k;

@@ -3,7 +3,7 @@
  * be linked. Loosely: tensors of any shape correspond; a scheme says which shapes it is for. */
 #include "share.h"
 
-#define CANDIDATES 64            /* earlier applications of a function that are looked at */
+enum { CANDIDATES = 64 };        /* earlier applications of a function that are looked at */
 
 static bool pending_fold(const tsr_likeness *c, const tsr_region *r, const tsr_region *onto)
 {
@@ -115,11 +115,36 @@ bool tsr_application_like(tsr_elab *el, const tsr_application *t, const tsr_env 
 	return (t->round == round || later) && tsr_envs_like(el, env, t->env, loose, c);
 }
 
+static uint64_t mixed(uint64_t key, uint64_t more)
+{
+	key = (key ^ more) * 0x9e3779b97f4a7c15u;
+	return key ^ key >> 29;
+}
+
+/* Of an application, what is known by now of what it is applied to: those with other keys are not the same. */
+static uint64_t key_of(tsr_elab *el, const tsr_env *env)
+{
+	enum { MOST = 8 };
+	tsr_value v;
+	uint64_t key = tsr_round_of(env);
+	for (uint32_t i = 0; i < MOST && tsr_env_innermost(&env, &v); i++) {
+		key = mixed(key, v.kind);
+		if (v.kind == TSR_VALUE_INT || v.kind == TSR_VALUE_BOOL)
+			key = mixed(key, (uint64_t)v.integer);
+		if (v.kind == TSR_VALUE_TENSOR && v.tensor.id != TSR_NONE)
+			key = mixed(key, tsr_shape_key(el->g->store, &tsr_tensor_get(el->g, v.tensor.id)->shape));
+	}
+	return key;
+}
+
 tsr_application *tsr_application_same(tsr_elab *el, const tsr_body *all, const tsr_env *env, tsr_likeness *c)
 {
-	for (uint32_t i = all->written.n, left = CANDIDATES; i-- > 0 && left-- > 0;)
-		if (tsr_application_like(el, all->written.at[i], env, false, c))
-			return all->written.at[i];
+	uint64_t key = key_of(el, env);
+	for (uint32_t i = all->written.n, left = CANDIDATES; i-- > 0 && left-- > 0;) {
+		tsr_application *t = all->written.at[i];
+		if (key_of(el, t->env) == key && tsr_application_like(el, t, env, false, c))
+			return t;
+	}
 	return NULL;
 }
 
@@ -140,9 +165,8 @@ static bool rows_alike(tsr_store *s, const tsr_row *a, const tsr_row *b)
 static bool leaves_alike(tsr_elab *el, const tsr_asked *a, const tsr_asked *b)
 {
 	for (uint32_t k = 0; k < TSR_KINDS; k++)
-		if (a->shape.row[k].var == TSR_NO_ROW || b->shape.row[k].var == TSR_NO_ROW)
-			if (!rows_alike(el->g->store, &a->shape.row[k], &b->shape.row[k]))
-				return false;
+		if (a->stated[k] != b->stated[k] || (a->stated[k] && !rows_alike(el->g->store, &a->shape.row[k], &b->shape.row[k])))
+			return false;
 	return true;
 }
 

@@ -90,12 +90,10 @@ static bool is_plain(tsr_value v)
 	return v.kind == TSR_VALUE_INT || v.kind == TSR_VALUE_FLOAT || v.kind == TSR_VALUE_BOOL;
 }
 
-static tsr_rhs *forward_alone(tsr_elab *el, const tsr_operation *op, const tsr_value *operands);
-
 /* The forward definition computed on numbers; false where it is more than one assignment of a constant. */
 static bool on_numbers(tsr_elab *el, const tsr_operation *op, const tsr_value *operands, tsr_value *out)
 {
-	tsr_rhs *r = forward_alone(el, op, operands);
+	tsr_rhs *r = tsr_define_alone(el, op, operands);
 	if (!r || r->kind != TSR_RHS_CONST)
 		return false;
 	if (r->prec == TSR_PREC_BOOL)
@@ -105,102 +103,6 @@ static bool on_numbers(tsr_elab *el, const tsr_operation *op, const tsr_value *o
 	else
 		*out = tsr_value_float(r->value.d);
 	return true;
-}
-
-/* ---- slots ---------------------------------------------------------------------------------------------------------------- */
-
-static tsr_value slot_value(tsr_tensor_id id, tsr_part part, int slot)
-{
-	return (tsr_value){.kind = TSR_VALUE_TENSOR, .tensor = {id, (uint8_t)part, slot}};
-}
-
-static const tsr_env *bind_slot(tsr_elab *el, const tsr_env *env, const char *name, uint32_t k, tsr_value v)
-{
-	tsr_name n = k ? tsr_elab_name(el, tsr_format(el->arena, "%s%u", name, k)) : tsr_elab_name(el, name);
-	return tsr_env_bind(el->arena, env, n, v);
-}
-
-/* v t lhs g for the result, v1 t1 rhs1 g1 ... for the operands, the lists vs and gs of all of them; the gradient of what has
- * none is tensor TSR_NONE. */
-static const tsr_env *slot_env(tsr_elab *el, const tsr_env *env, tsr_slots *s)
-{
-	tsr_value *values = TSR_NEW_N(el->arena, tsr_value, s->noperands + 1), *gradients = TSR_NEW_N(el->arena, tsr_value, s->noperands + 1);
-	env = tsr_env_frame(el->arena, env, s->frame);
-	for (uint32_t k = 0; k <= s->noperands; k++) {
-		tsr_value v = k ? s->operands[k - 1] : slot_value(s->result, TSR_PART_VALUE, 0);
-		tsr_value g = slot_value(TSR_NONE, TSR_PART_GRAD, (int)k);
-		if (v.kind == TSR_VALUE_TENSOR) {
-			v.tensor.slot = (int)k;
-			if (v.tensor.id != TSR_NONE && v.tensor.part == TSR_PART_VALUE && tsr_elab_tensor(el, v.tensor.id)->differentiable)
-				g.tensor.id = v.tensor.id;
-		}
-		env = bind_slot(el, env, "v", k, v);
-		env = bind_slot(el, env, "t", k, v);
-		env = bind_slot(el, env, k ? "rhs" : "lhs", k, v);
-		env = bind_slot(el, env, "g", k, g);
-		if (k) {
-			values[k - 1] = v;
-			gradients[k - 1] = g;
-		}
-	}
-	env = bind_slot(el, env, "vs", 0, tsr_value_list(s->noperands, values));
-	env = bind_slot(el, env, "gs", 0, tsr_value_list(s->noperands, gradients));
-	return env;
-}
-
-static bool flatten(tsr_elab *el, const tsr_codetree *c, tsr_assigns *out)
-{
-	switch (c->kind) {
-	case TSR_CODE_SEQ:
-		for (uint32_t i = 0; i < c->seq.n; i++)
-			if (!flatten(el, c->seq.at[i], out))
-				return false;
-		return true;
-	case TSR_CODE_ASSIGN: tsr_push(el->arena, &out->v, c->assign); return true;
-	case TSR_CODE_COMMENT: return flatten(el, c->comment.body, out);
-	case TSR_CODE_FORWARD: case TSR_CODE_BACKPROP: case TSR_CODE_ZERO_GRADS: case TSR_CODE_FETCH: break;
-	}
-	tsr_eval_report(el->ev, TSR_E_ASSIGN, c->span, "the definition of an operation holds assignments only");
-	return false;
-}
-
-/* Evaluates a forward or gradient definition with the slots in scope; NULL after a report. */
-static tsr_assigns *define(tsr_elab *el, tsr_value definition, tsr_slots *s, tsr_span site)
-{
-	const tsr_ast *body;
-	const tsr_env *env;
-	tsr_level level;
-	if (!tsr_function_closure(definition, &body, &env, &level) || level != TSR_LEVEL_CD) {
-		tsr_eval_type_error(el->ev, site, "assignments, `fun%cd t t1 -> ..`", definition);
-		return NULL;
-	}
-	tsr_slots *around = el->slots;
-	el->slots = s;
-	tsr_value v = tsr_evaluate(el->ev, TSR_LEVEL_CD, slot_env(el, env, s), body);
-	el->slots = around;
-	tsr_assigns *out = TSR_NEW(el->arena, tsr_assigns);
-	if (v.kind == TSR_VALUE_UNIT)
-		return out;
-	if (v.kind != TSR_VALUE_CODE) {
-		tsr_eval_type_error(el->ev, body->span, "assignments", v);
-		return NULL;
-	}
-	return flatten(el, v.code, out) ? out : NULL;
-}
-
-static tsr_rhs *forward_alone(tsr_elab *el, const tsr_operation *op, const tsr_value *operands)
-{
-	const tsr_ast *body;
-	const tsr_env *env;
-	tsr_level level;
-	if (!tsr_function_closure(op->forward, &body, &env, &level) || body->kind != TSR_AST_ASSIGN)
-		return NULL;
-	tsr_slots s = {TSR_NONE, TSR_NONE, tsr_frame_new(el->arena, NULL, false), NULL, op->arity, operands};
-	tsr_slots *around = el->slots;
-	el->slots = &s;
-	tsr_rhs *r = tsr_rhs_slots(el, slot_env(el, env, &s), body->assign.value);
-	el->slots = around;
-	return r;
 }
 
 /* ---- application --------------------------------------------------------------------------------------------------------- */
@@ -314,11 +216,7 @@ static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, 
 	if (!r->open)
 		tsr_elab_emit(el, r, &t->shape, shapes);
 	tsr_slots s = {r->id, t->id, tsr_frame_new(el->arena, NULL, false), NULL, n, operands};
-	t->op.forward = define(el, op->forward, &s, c->site);
-	if (t->op.forward && t->differentiable)
-		t->op.backward = define(el, *op->grad, &s, c->site);
-	if (!t->op.forward || (t->differentiable && !t->op.backward))
-		t->poison = true;
+	t->poison = !tsr_define(el, c->data, t, &s, c->site);
 	return t->poison ? TSR_POISON : tsr_value_tensor(t->id);
 }
 

@@ -72,14 +72,20 @@ static bool tensors_in(tsr_elab *el, const tsr_value *v, tsr_application *t)
 	return false;
 }
 
-static void end(tsr_elab *el, tsr_value result)
+static void end(tsr_elab *el, tsr_value result, bool instance)
 {
 	tsr_share *s = el->share;
 	tsr_application *t = s->open.at[--s->open.n];
 	t->last = s->asked.n;
 	t->hidden = tensors_in(el, &result, t);
 	tsr_region_end(el->g->store, t->region);
-	if (!t->body || t->first == t->last || tsr_share_failed(el))
+	if (t->first == t->last)
+		return;
+	if (!instance) {
+		s->stats.solved++;
+		s->stats.first += !t->body || !body_of(el, t->body)->written.n;
+	}
+	if (!t->body || tsr_share_failed(el))
 		return;
 	if (t->again)
 		t->closed = tsr_region_keep(el->g->store, t->region);
@@ -97,6 +103,7 @@ static void follow(tsr_elab *el, const tsr_application *t, const tsr_region *cop
 	s->following = t;
 	s->copy = copy;
 	s->instance = instance;
+	s->made = NULL;
 	s->cursor = t->first;
 	s->depth = 0;
 	s->tensor = el->g->tensors.n;
@@ -145,12 +152,15 @@ static void follow_as_instance(tsr_elab *el, const tsr_ast *body, const tsr_env 
 	tsr_why why = {.span = within ? within->site : body->span, .other = TSR_NOWHERE, .within = within, .what = "the arguments"};
 	begin(el, body, env, false);
 	s->stats.instances++;
-	const tsr_region *copy = tsr_scheme_instance(k->scheme, tsr_shapes_of(el, n, given), &why);
+	const tsr_scheme_copy *made = tsr_scheme_instance(k->scheme, tsr_shapes_of(el, n, given), &why);
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = 0; j < s->open.n; j++)
 			if (given[i] < s->open.at[j]->first_tensor)
-				tsr_push(el->arena, &s->open.at[j]->given, tsr_scheme_given(k->scheme, copy, i));
-	follow(el, &k->as, copy, k);
+				tsr_push(el->arena, &s->open.at[j]->given, tsr_scheme_given(k->scheme, made, i));
+	follow(el, &k->as, NULL, k);
+	s->made = made;
+	s->given = given;
+	s->mine.n = 0;
 }
 
 void tsr_share_enter(tsr_eval *ev, const tsr_env *env, const tsr_ast *body)
@@ -176,7 +186,6 @@ void tsr_share_enter(tsr_eval *ev, const tsr_env *env, const tsr_ast *body)
 	} else if (!t && (k = tsr_generic_for(el, all, env, &given))) {
 		follow_as_instance(el, body, env, k, given);
 	} else {
-		s->stats.solved++;
 		begin(el, body, env, t != NULL);
 	}
 }
@@ -189,11 +198,11 @@ static void arrived(tsr_elab *el, tsr_value result)
 		s->broken = true;
 		s->misled |= s->instance && s->instance->numbers.n;
 	}
-	if (s->copy && !s->instance)
+	if (s->copy)
 		own_tensors(el, s->tensor, s->copy);
 	s->following = NULL;
 	if (s->instance && !s->broken)
-		end(el, result);
+		end(el, result, true);
 	s->instance = NULL;
 }
 
@@ -204,7 +213,7 @@ void tsr_share_leave(tsr_eval *ev, tsr_value result)
 	if (!s || s->broken)
 		return;
 	if (!s->following)
-		end(el, result);
+		end(el, result, false);
 	else if (s->depth > 0)
 		s->depth--;
 	else

@@ -18,16 +18,24 @@ typedef struct tsr_asked {
 	uint32_t n;
 	const tsr_shape *shapes;         /* operands; EQUAL: the right side */
 	const tsr_tensor_id *tensors;    /* whose shapes those are */
+	const uint32_t *who;             /* in a scheme: which tensors of an instance those are, the result's first (tsr_who) */
 	const tsr_rule *rule;
 	tsr_share_fact fact;             /* LABEL */
 	tsr_label a, b;
+	const tsr_label *at_a, *at_b;    /* where those stand: in the rule that captured them */
 	int64_t number;
+	bool stated[TSR_KINDS];          /* LEAF: rows that are written; the others were asked for just before */
 	bool sized;                      /* in a scheme: the leaf's sizes, the number are those of each application; */
 	tsr_dim size;                    /* LABEL: what stands for the number */
-	uint32_t from;                   /* the first constraint of it */
+	uint32_t from, to;               /* its constraints; to == 0: up to the next one's. In a scheme: of those that are left */
 } tsr_asked;
 
 typedef TSR_VEC(tsr_asked) tsr_asked_list;
+
+/* A tensor that a scheme mentions: that of something asked for, by its number; an argument, by its number and this; or what has no more
+ * than its shape. */
+#define TSR_WHO_ARGUMENT 0x80000000u
+#define TSR_WHO_SHAPE    UINT32_MAX
 typedef TSR_VEC(const tsr_region *) tsr_regions;
 
 /* An application that was written down, or a scheme that was made of one. */
@@ -81,8 +89,12 @@ struct tsr_share {
 	tsr_map by_body;                 /* body -> tsr_body */
 	tsr_applications open;           /* being written down, innermost last */
 	const tsr_application *following;
-	const tsr_region *copy;          /* of the region that is followed, or NULL: the same */
-	const tsr_generic *instance;     /* what is followed is one of this scheme, or NULL */
+	const tsr_region *copy;          /* of the region that is followed, or NULL */
+	const tsr_generic *instance;     /* what is followed is one of this scheme, or NULL; neither: the same */
+	const tsr_scheme_copy *made;     /* the instance, */
+	const tsr_tensor_id *given;      /* its arguments, */
+	TSR_VEC(tsr_tensor_id) mine;     /* its tensors, for each thing asked for, */
+	tsr_shape fresh;                 /* and the shape that was asked for last */
 	uint32_t cursor, depth, tensor;
 	TSR_VEC(const tsr_region *) region_of;   /* tensor -> the copy that made it, or NULL */
 	tsr_map canonical;               /* leaf of an application that was shared -> that of the first */

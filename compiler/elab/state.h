@@ -6,13 +6,17 @@
 #include "../config/unknown.h"
 
 /* An operation made by unop, binop or ternop. */
+typedef struct tsr_definition tsr_definition;
 typedef struct tsr_operation {
 	uint32_t arity;
 	const tsr_value *spec, *logic;   /* NULL where not given */
 	tsr_value forward;
 	const tsr_value *grad;           /* NULL: the result has no gradient */
 	bool apart;                      /* a spec in which two operands meet is a mistake */
+	TSR_VEC(tsr_definition *) kept;  /* what its definitions have given (definition.c) */
 } tsr_operation;
+
+typedef struct tsr_slot_names { tsr_name value, tensor, side, gradient; } tsr_slot_names;
 
 /* Operations among which the number of operands chooses. */
 typedef struct tsr_overload { tsr_value list; } tsr_overload;
@@ -67,6 +71,7 @@ struct tsr_elab {
 	tsr_map number_tensors;          /* number -> tensor + 1 */
 	tsr_map code_ids, forward_ids;   /* tree -> code + 1; tensor -> code + 1 */
 	TSR_VEC(tsr_codetree *) inits;
+	TSR_VEC(tsr_slot_names) slot_names;  /* of the result, of operand 1, 2 .. */
 	uint32_t frozen;                 /* > 0: results get no gradient */
 	tsr_name random_key;             /* full name of the parameter that is being initialised, or NULL */
 	uint32_t random_turn;
@@ -127,6 +132,10 @@ extern const uint32_t tsr_op_nbuiltins;
 const tsr_within *tsr_elab_within(tsr_elab *el);
 bool tsr_elab_operand(tsr_elab *el, tsr_value v, tsr_span span, tsr_value *out);
 void tsr_elab_capture(tsr_eval *ev, const tsr_env *env, tsr_value result, const tsr_ast *captures);
+
+/* definition.c: fills t->op.forward and backward; false after a report.  The forward definition as one constant, where it is; or NULL. */
+bool tsr_define(tsr_elab *el, tsr_operation *op, tsr_tensor *t, tsr_slots *s, tsr_span site);
+tsr_rhs *tsr_define_alone(tsr_elab *el, const tsr_operation *op, const tsr_value *operands);
 
 /* template.c: fills rule->logic and spec, and the record's runtime numbers, from `spec` or `logic` (NULL where not given). */
 bool tsr_template_logic(tsr_elab *el, tsr_record *r, const tsr_value *spec, const tsr_value *logic, tsr_span at);

@@ -177,7 +177,6 @@ static bool annotation_row(tsr_elab *el, const tsr_spec_row *row, tsr_symbols sy
 {
 	uint32_t n = row->nlead + row->ntrail;
 	tsr_dim *dims = TSR_NEW_N(el->arena, tsr_dim, n + 1);
-	tsr_share_spoil(el);
 	if (row->var) {
 		tsr_eval_report(el->ev, TSR_E_BAD_SPEC, row->var_span, "an annotation names every axis; `...` has no place in it");
 		return false;
@@ -185,6 +184,8 @@ static bool annotation_row(tsr_elab *el, const tsr_spec_row *row, tsr_symbols sy
 	for (uint32_t i = 0; i < n; i++) {
 		const tsr_axis *a = i < row->nlead ? &row->lead[i] : &row->trail[i - row->nlead];
 		uint32_t symbol = TSR_NONE;
+		if (a->kind == TSR_AXIS_SYMBOL || (a->kind != TSR_AXIS_FIXED && symbols != TSR_SYMBOLS_MET))
+			tsr_share_spoil(el);             /* a size of the run belongs to this place; a leaf has axes of its own */
 		switch (a->kind) {
 		case TSR_AXIS_LABEL: case TSR_AXIS_WILD:
 			dims[i] = tsr_dim_fresh(el->g->store, a->label, a->span);

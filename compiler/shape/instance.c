@@ -1,12 +1,13 @@
 /* Schemes: the constraints of an application, solved without closing in a store of their own, for arguments of which no more is known
  * than how many axes they have and which of these claim nothing.  What is found there holds for every application to such arguments;
- * an instance is a copy of it in the program's store (region.c), whose arguments are then equal to those of the application.
+ * an instance is what is left of it (quantify.c), in the program's store, with the application's arguments for those of the scheme.
  *
  * An argument of the scheme has, axis for axis,
  *
  *   1*                       the unit, where the application's axis is the unit
  *   an axis that is solid    where it is a size, or will be one: never the unit (tsr_dim_strict)
- *   an axis                  where it is not known
+ *   an axis                  where it is not known, which may vanish where the application's may
+ *   nothing                  where it has vanished
  *
  * and a row variable at the marker where the row is open. So all that solving does with rows is done as the application itself
  * would have it done; see Note [Instances]. */
@@ -17,8 +18,11 @@ struct tsr_scheme {
 	tsr_store *of, *store;           /* the program's; its own */
 	tsr_region *region;
 	TSR_VEC(tsr_shape) arguments;
+	tsr_quantified left;             /* since the end */
+	bool conditions;                 /* which sizes of the run would leave to the run, in the words of operations */
+	TSR_VEC(tsr_shape) stated, given;    /* the arguments over its numbers: as they were stated, as they are */
 	tsr_map rows;                    /* row variable of the program -> that of the scheme + 1 */
-	tsr_map unknown;                 /* axes of arguments that are not known */
+	tsr_map kinds;                   /* axes of arguments that are variables -> axis_kind */
 };
 
 tsr_scheme *tsr_scheme_new(tsr_store *s)
@@ -28,7 +32,7 @@ tsr_scheme *tsr_scheme_new(tsr_store *s)
 	k->store = tsr_store_new(s->tc);
 	tsr_store_guess(k->store);
 	tsr_map_init(&k->rows, s->arena);
-	tsr_map_init(&k->unknown, s->arena);
+	tsr_map_init(&k->kinds, s->arena);
 	k->region = tsr_region_begin(k->store);
 	return k;
 }
@@ -38,17 +42,20 @@ uint64_t tsr_scheme_steps(const tsr_scheme *k) { return k->store->steps; }
 
 /* ---- arguments ------------------------------------------------------------------------------------------------------------- */
 
-typedef enum { AXIS_UNIT, AXIS_SOLID, AXIS_UNKNOWN, AXIS_NONE } axis_kind;
+typedef enum { AXIS_UNIT, AXIS_SOLID, AXIS_UNKNOWN, AXIS_VANISHING, AXIS_ZERO, AXIS_NONE } axis_kind;
 
-/* What may vanish, or is nothing, has no place in a scheme. */
 static axis_kind axis_kind_of(tsr_store *s, tsr_dim d)
 {
 	d = tsr_dim_find(s, d);
 	switch (d.kind) {
 	case TSR_DIM_UNIT: return AXIS_UNIT;
 	case TSR_DIM_ATOM: return AXIS_SOLID;
-	case TSR_DIM_VAR: return s->dims.at[d.var].discardable ? AXIS_NONE : tsr_dim_strict(s, d.var) ? AXIS_SOLID : AXIS_UNKNOWN;
-	case TSR_DIM_ZERO: case TSR_DIM_POISON: case TSR_DIM_AFFINE: case TSR_DIM_CONCAT: return AXIS_NONE;
+	case TSR_DIM_VAR:
+		if (s->dims.at[d.var].discardable)
+			return tsr_dim_strict(s, d.var) ? AXIS_NONE : AXIS_VANISHING;
+		return tsr_dim_strict(s, d.var) ? AXIS_SOLID : AXIS_UNKNOWN;
+	case TSR_DIM_ZERO: return AXIS_ZERO;
+	case TSR_DIM_POISON: case TSR_DIM_AFFINE: case TSR_DIM_CONCAT: return AXIS_NONE;
 	}
 	return AXIS_NONE;
 }
@@ -62,12 +69,15 @@ tsr_dim tsr_scheme_size(tsr_scheme *k)
 
 static bool argument_axis(tsr_scheme *k, tsr_dim d, tsr_dim *out)
 {
-	switch (axis_kind_of(k->of, d)) {
+	axis_kind kind = axis_kind_of(k->of, d);
+	switch (kind) {
 	case AXIS_UNIT: *out = tsr_dim_unit(); return true;
-	case AXIS_SOLID: *out = tsr_scheme_size(k); return true;
-	case AXIS_UNKNOWN:
+	case AXIS_ZERO: *out = tsr_dim_zero(); return true;
+	case AXIS_SOLID: case AXIS_UNKNOWN: case AXIS_VANISHING:
 		*out = tsr_dim_fresh(k->store, NULL, TSR_NOWHERE);
-		tsr_map_put(&k->unknown, out->var);
+		k->store->dims.at[out->var].solid = kind == AXIS_SOLID;
+		k->store->dims.at[out->var].discardable = kind == AXIS_VANISHING;
+		tsr_map_put(&k->kinds, out->var)->value.i = kind;
 		return true;
 	case AXIS_NONE: break;
 	}
@@ -113,13 +123,63 @@ void tsr_scheme_simplify(tsr_scheme *k, uint32_t nseen, const tsr_shape *seen, u
 	tsr_store_simplify(k->store, all.n, all.at, nlabels, labels);
 }
 
-bool tsr_scheme_end(tsr_scheme *k)
+static tsr_shape stated_shape(tsr_scheme *k, tsr_shape shape)
 {
-	tsr_region_end(k->store, k->region);
-	return tsr_region_keep(k->store, k->region);
+	for (uint32_t i = 0; i < TSR_KINDS; i++) {
+		tsr_row *r = &shape.row[i];
+		*r = tsr_row_copy(k->store, *r);
+		for (uint32_t j = 0; j < tsr_row_flanks(*r); j++) {
+			tsr_dim *d = j < r->nlead ? &r->lead[j] : &r->trail[j - r->nlead];
+			*d = tsr_quantified_dim(&k->left, *d);
+		}
+	}
+	return shape;
 }
 
-const tsr_region *tsr_scheme_region(const tsr_scheme *k) { return k->region; }
+bool tsr_scheme_end(tsr_scheme *k)
+{
+	tsr_arena *a = k->of->arena;
+	tsr_region_end(k->store, k->region);
+	if (!tsr_region_quiet(k->region) || k->store->head < k->store->queue.n)
+		return false;
+	tsr_quantify(&k->left, k->store, a);
+	for (uint32_t i = 0; i < k->left.cstrs.n; i++) {
+		tsr_cstr_kind kind = k->left.cstrs.at[i]->kind;
+		k->conditions |= kind == TSR_C_AT_LEAST || kind == TSR_C_TOTAL || kind == TSR_C_AFFINE || kind == TSR_C_CONCAT;
+	}
+	for (uint32_t i = 0; i < k->arguments.n; i++) {
+		tsr_push(a, &k->stated, stated_shape(k, k->arguments.at[i]));
+		tsr_push(a, &k->given, tsr_scheme_shape(k, &k->arguments.at[i]));
+	}
+	return true;
+}
+
+tsr_dim tsr_scheme_dim(tsr_scheme *k, tsr_dim d) { return tsr_quantified_dim(&k->left, d); }
+
+tsr_shape tsr_scheme_shape(tsr_scheme *k, const tsr_shape *shape)
+{
+	tsr_shape out;
+	for (uint32_t i = 0; i < TSR_KINDS; i++)
+		out.row[i] = tsr_quantified_row(&k->left, shape->row[i]);
+	return out;
+}
+
+tsr_label tsr_scheme_label(tsr_scheme *k, tsr_label l)
+{
+	if (l.is_row)
+		l.row = tsr_quantified_row(&k->left, l.row);
+	else
+		l.dim = tsr_quantified_dim(&k->left, l.dim);
+	return l;
+}
+
+uint32_t tsr_scheme_left(const tsr_scheme *k, uint32_t emission)
+{
+	uint32_t n = 0;
+	while (n < k->left.roots.n && k->left.roots.at[n] < emission)
+		n++;
+	return n;
+}
 
 /* ---- for which arguments it is ------------------------------------------------------------------------------------------------- */
 
@@ -132,7 +192,7 @@ typedef struct fitting {
 
 static axis_kind own_kind(const tsr_scheme *k, tsr_dim own)
 {
-	return own.kind == TSR_DIM_UNIT ? AXIS_UNIT : tsr_map_find(&k->unknown, own.var) ? AXIS_UNKNOWN : AXIS_SOLID;
+	return own.kind == TSR_DIM_UNIT ? AXIS_UNIT : own.kind == TSR_DIM_ZERO ? AXIS_ZERO : (axis_kind)tsr_map_find(&k->kinds, own.var)->value.i;
 }
 
 /* Sizes that the scheme says are equal are the same size, not one that would have to become it. */
@@ -142,7 +202,9 @@ static bool axis_fits(fitting *f, tsr_dim own, tsr_dim actual)
 	tsr_dim a = tsr_dim_find(s, actual), g = tsr_dim_find(f->k->store, own);
 	if (axis_kind_of(s, a) != own_kind(f->k, own))
 		return false;
-	if (own.kind == TSR_DIM_UNIT || a.kind != TSR_DIM_ATOM)
+	if (a.kind == TSR_DIM_ATOM && !tsr_size_is_const(a.atom.size) && f->k->conditions)
+		return false;
+	if (own.kind != TSR_DIM_VAR || a.kind != TSR_DIM_ATOM)
 		return true;
 	if (g.kind != TSR_DIM_VAR)
 		return tsr_dims_one(s, a, g);
@@ -208,35 +270,76 @@ bool tsr_scheme_fits(const tsr_scheme *k, const tsr_shape *actual)
 
 /* ---- instances -------------------------------------------------------------------------------------------------------------------- */
 
-/* Nothing but axes that claim nothing. */
-static bool says_nothing(const tsr_row *r)
+tsr_shape tsr_copy_shape(const tsr_scheme_copy *copy, const tsr_shape *shape)
 {
-	for (uint32_t i = 0; i < tsr_row_flanks(*r); i++)
-		if (tsr_row_axis(*r, i).kind != TSR_DIM_UNIT)
-			return false;
-	return !tsr_row_open(*r);
+	tsr_shape out;
+	for (uint32_t i = 0; i < TSR_KINDS; i++)
+		out.row[i] = tsr_copied_row(copy, shape->row[i]);
+	return out;
 }
 
-tsr_shape tsr_scheme_given(const tsr_scheme *k, const tsr_region *instance, uint32_t argument)
+tsr_label tsr_copy_label(const tsr_scheme_copy *copy, tsr_label l)
 {
-	return tsr_region_shape(k->of, k->region, instance, &k->arguments.at[argument]);
+	if (l.is_row)
+		l.row = tsr_copied_row(copy, l.row);
+	else
+		l.dim = tsr_copied_dim(copy, l.dim);
+	return l;
 }
 
-tsr_region *tsr_scheme_instance(const tsr_scheme *k, const tsr_shape *actual, const tsr_why *why)
+uint32_t tsr_copy_why(tsr_store *s, const tsr_scheme_copy *copy, uint32_t from, uint32_t to, const tsr_why *why)
 {
-	tsr_region *copy = tsr_region_repeat(k->of, k->region);
-	for (uint32_t i = 0; i < k->arguments.n; i++) {
+	for (uint32_t i = from; why && i < to; i++) {
+		tsr_cstr *c = s->cstrs.at[copy->cstrs + i];
+		tsr_why own = *why;
+		own.other = c->why->other;
+		c->why = tsr_why_keep(s, &own);
+	}
+	return copy->cstrs + from;
+}
+
+tsr_shape tsr_scheme_given(const tsr_scheme *k, const tsr_scheme_copy *copy, uint32_t argument)
+{
+	return tsr_copy_shape(copy, &k->given.at[argument]);
+}
+
+/* Axes that are known stand in the place of the scheme's. */
+static void put_known(const tsr_scheme *k, const tsr_shape *actual, tsr_scheme_copy *copy)
+{
+	copy->dims = TSR_NEW_N(k->of->arena, tsr_dim, k->left.dims.n + 1);
+	for (uint32_t i = 0; i < k->left.dims.n; i++)
+		copy->dims[i] = tsr_dim_poison();
+	for (uint32_t i = 0; i < k->stated.n; i++)
+		for (uint32_t kind = 0; kind < TSR_KINDS; kind++) {
+			tsr_row own = k->stated.at[i].row[kind], r = tsr_row_find(k->of, actual[i].row[kind], &(bool){false});
+			for (uint32_t j = 0; j < tsr_row_flanks(own); j++) {
+				tsr_dim d = tsr_row_axis(own, j), a = tsr_dim_find(k->of, tsr_row_axis(r, j));
+				if (tsr_dim_is_var(d) && a.kind == TSR_DIM_ATOM && copy->dims[d.var].kind == TSR_DIM_POISON)
+					copy->dims[d.var] = a;
+			}
+		}
+}
+
+tsr_scheme_copy *tsr_scheme_instance(const tsr_scheme *k, const tsr_shape *actual, const tsr_why *why)
+{
+	tsr_scheme_copy *copy = TSR_NEW(k->of->arena, tsr_scheme_copy);
+	put_known(k, actual, copy);
+	tsr_instantiate(&k->left, k->of, copy, why);
+	for (uint32_t i = 0; i < k->given.n; i++) {
 		tsr_shape own = tsr_scheme_given(k, copy, i);
 		for (uint32_t kind = 0; kind < TSR_KINDS; kind++)
-			if (!says_nothing(&own.row[kind]))
+			if (!tsr_rows_one(k->of, own.row[kind], actual[i].row[kind]))
 				tsr_emit_row_equal(k->of, own.row[kind], actual[i].row[kind], *why);
 	}
+	tsr_solve(k->of);
 	return copy;
 }
 
 /* Note [Instances]
  * Emission to given arguments and an instance of the scheme solve the same constraints: the body's, and that the scheme's arguments are
- * the application's. Only the order differs: the equalities come last.
+ * the application's. Only the order differs: the equalities come last. (A size that is known takes the place of the scheme's variable at
+ * once, and wakes the constraints that mention it: that is what the equality would do.) What is done in the scheme has said all that it
+ * has to say, in bindings, which are in the terms.
  *
  * Over dimensions no order matters. A solid axis is taken for an atom before it is known which; the rules for it are those for atoms,
  * `a <= d` makes them equal, and it is one in the end, or the application does not fit and is emitted.
@@ -246,5 +349,8 @@ tsr_region *tsr_scheme_instance(const tsr_scheme *k, const tsr_shape *actual, co
  * what waits outside for a row of an argument that the body binds. Where the body ends a row, that lengthens nothing, and matters to
  * no inequality; where it makes one longer, nothing may wait for that but the row's own definition (its tensor as the result of an
  * operation), to which it makes no difference either. tsr_scheme_fits sees to that, and that what is bound stands for one variable.
+ *
+ * An argument's axis that may vanish does in the scheme, too, until something says that it lasts; the two are joined, and what either learnt
+ * holds of both.
  *
  * What a variable is besides (a leaf's, used by a spec, part of a term) is joined with the application's, and neutral in the scheme. */

@@ -134,70 +134,26 @@ static tsr_row_var move_row_var(mover *m, tsr_row_var v)
 	return v;
 }
 
+static tsr_dim replace_dim(void *m, tsr_dim d) { return move_dim(m, d); }
+static tsr_row replace_row(void *m, tsr_row r) { return move_row(m, r); }
+
 static void move_payload(mover *m, tsr_cstr *c)
 {
-	tsr_affine *term;
-	tsr_row *rows = c->kind == TSR_C_ROW_EQUAL ? TSR_NEW_N(m->s->arena, tsr_row, 2) : NULL;
-	switch (c->kind) {
-	case TSR_C_DIM_EQUAL: case TSR_C_DIM_BELOW:
-		c->dim.a = move_dim(m, c->dim.a);
-		c->dim.b = move_dim(m, c->dim.b);
-		return;
-	case TSR_C_ROW_EQUAL: case TSR_C_ROW_BELOW:
-		c->row.a = move_row(m, c->row.a);
-		c->row.b = move_row(m, c->row.b);
-		for (uint32_t i = 0; i < 2 && rows; i++)
-			rows[i] = move_row(m, c->row.rest[i]);
-		if (rows)
-			c->row.rest = rows;
-		return;
-	case TSR_C_AT_LEAST: c->at_least.d = move_dim(m, c->at_least.d); return;
-	case TSR_C_TOTAL:
-		rows = TSR_NEW_N(m->s->arena, tsr_row, c->total.n + 1);
-		for (uint32_t i = 0; i < c->total.n; i++)
-			rows[i] = move_row(m, c->total.rows[i]);
-		c->total.rows = rows;
-		if (c->total.has_dim)
-			c->total.d = move_dim(m, c->total.d);
+	tsr_cstr_replace(m->s->arena, c, &(tsr_replacing){m, replace_dim, replace_row});
+	if (c->kind == TSR_C_TOTAL) {
 		c->total.on_dims = move_ids(m, &c->total.on_dims, m->from.dims, m->to.dims, m->by.dims);
 		c->total.on_rows = move_ids(m, &c->total.on_rows, m->from.rows, m->to.rows, m->by.rows);
-		return;
-	case TSR_C_AFFINE:
-		term = TSR_NEW(m->s->arena, tsr_affine);
-		*term = *c->affine.term;
-		term->over = move_dim(m, term->over);
-		if (term->has_kernel)
-			term->kernel = move_dim(m, term->kernel);
-		c->affine.d = move_dim(m, c->affine.d);
-		c->affine.term = term;
-		return;
-	case TSR_C_CONCAT:
-		c->concat.d = move_dim(m, c->concat.d);
-		c->concat.at = move_axes(m, c->concat.at, c->concat.n);
-		c->concat.on_dims = move_ids(m, &c->concat.on_dims, m->from.dims, m->to.dims, m->by.dims);
-		return;
-	case TSR_C_LOOKUP:
-		c->lookup.batch = move_row(m, c->lookup.batch);
-		c->lookup.input = move_row(m, c->lookup.input);
-		c->lookup.rest_batch = move_row(m, c->lookup.rest_batch);
-		c->lookup.rest_input = move_row(m, c->lookup.rest_input);
-		c->lookup.d = move_dim(m, c->lookup.d);
-		return;
-	case TSR_C_JOIN:
-		c->join.whole = move_row(m, c->join.whole);
-		c->join.front = move_row(m, c->join.front);
-		c->join.back = move_row(m, c->join.back);
-		return;
-	case TSR_C_SOURCE:
-		c->source.leaf = moved(m, c->source.leaf, m->from.leaves, m->to.leaves, m->by.leaves);
-		return;
 	}
+	if (c->kind == TSR_C_CONCAT)
+		c->concat.on_dims = move_ids(m, &c->concat.on_dims, m->from.dims, m->to.dims, m->by.dims);
+	if (c->kind == TSR_C_SOURCE)
+		c->source.leaf = moved(m, c->source.leaf, m->from.leaves, m->to.leaves, m->by.leaves);
 }
 
 static tsr_cstr *move_cstr(mover *m, const tsr_cstr *of)
 {
 	tsr_cstr *c = tsr_cstr_copy(m->s->arena, of);
-	bool rows = c->kind == TSR_C_ROW_EQUAL || c->kind == TSR_C_ROW_BELOW || c->kind == TSR_C_LOOKUP || c->kind == TSR_C_JOIN;
+	bool rows = tsr_cstr_waits_on_rows(c);
 	move_payload(m, c);
 	c->id = moved_cstr(m, c->id);
 	c->parent = moved_cstr(m, c->parent);
@@ -217,7 +173,7 @@ static tsr_leaf move_leaf(mover *m, tsr_leaf l)
 }
 
 /* A number that fits nothing outside, or a mistake: such a region is no scheme. */
-static bool quiet(const tsr_region *r)
+bool tsr_region_quiet(const tsr_region *r)
 {
 	return r->from.symbols == r->to.symbols && r->from.conditions == r->to.conditions && r->from.late == r->to.late
 		&& r->from.errors == r->to.errors;
@@ -226,7 +182,7 @@ static bool quiet(const tsr_region *r)
 bool tsr_region_keep(tsr_store *s, tsr_region *r)
 {
 	mover m = {.s = s, .from = r->from, .to = r->to};
-	if (!quiet(r) || s->head < s->queue.n)
+	if (!tsr_region_quiet(r) || s->head < s->queue.n)
 		return false;
 	tsr_region_state *k = TSR_NEW(s->arena, tsr_region_state);
 	m.cells = &s->cells;
@@ -405,6 +361,20 @@ static bool flanks_one(tsr_store *s, tsr_row a, tsr_row b)
 		if (!tsr_dims_one(s, tsr_row_axis(a, i), tsr_row_axis(b, i)))
 			return false;
 	return true;
+}
+
+uint64_t tsr_shape_key(tsr_store *s, const tsr_shape *shape)
+{
+	uint64_t key = 0;
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
+		tsr_row r = tsr_row_find(s, shape->row[k], &(bool){false});
+		key = key * 31 + 2 * tsr_row_flanks(r) + tsr_row_open(r);
+		for (uint32_t i = 0; i < tsr_row_flanks(r); i++) {
+			tsr_dim d = tsr_dim_find(s, tsr_row_axis(r, i));
+			key = key * 0x100000001b3u + d.kind + (d.kind == TSR_DIM_ATOM ? 8 * (uint64_t)d.atom.size.k : 0);
+		}
+	}
+	return key;
 }
 
 bool tsr_rows_one(tsr_store *s, tsr_row a, tsr_row b)

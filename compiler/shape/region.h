@@ -1,4 +1,4 @@
-/* Inside shape/: regions, for region.c, alone.c and instance.c. */
+/* Inside shape/: regions and schemes, for region.c, alone.c, terms.c, quantify.c and instance.c. */
 #ifndef TSR_SHAPE_REGION_H
 #define TSR_SHAPE_REGION_H
 #include "store.h"
@@ -19,4 +19,41 @@ typedef struct tsr_region_state {
 } tsr_region_state;
 
 struct tsr_region { tsr_mark from, to; tsr_region_state *kept; };
+bool tsr_region_quiet(const tsr_region *r);
+
+/* ---- terms.c ----------------------------------------------------------------------------------------------------- */
+
+typedef struct tsr_replacing { void *data; tsr_dim (*dim)(void *data, tsr_dim d); tsr_row (*row)(void *data, tsr_row r); } tsr_replacing;
+/* Of a copy: each of its terms is replaced. What it waits for is the caller's. */
+void tsr_cstr_replace(tsr_arena *a, tsr_cstr *c, const tsr_replacing *r);
+bool tsr_cstr_waits_on_rows(const tsr_cstr *c);
+
+/* ---- quantify.c --------------------------------------------------------------------------------------------------- */
+
+/* What is left of a solved store: variables that are free, by number, and constraints that are not done. */
+typedef struct tsr_quantified {
+	tsr_store *of;
+	tsr_arena *arena;
+	tsr_map dim_at, row_at, leaf_at;     /* variable of the store -> its number + 1 */
+	TSR_VEC(tsr_dim_var) dims;       /* of their constraints by number */
+	TSR_VEC(tsr_row_var) rows;
+	tsr_ids leaves;                  /* those that variables mention: of the store */
+	TSR_VEC(tsr_cstr *) cstrs;       /* in the order of the constraints that emitted them, */
+	tsr_ids roots;                   /* which these are, in the store; */
+	tsr_ids order;                   /* and in their own order */
+	tsr_cells cells;
+	bool bounded;                    /* a dimension has a lower bound */
+} tsr_quantified;
+
+void tsr_quantify(tsr_quantified *q, tsr_store *s, tsr_arena *arena);
+/* Terms of the store as terms over numbers. */
+tsr_dim tsr_quantified_dim(tsr_quantified *q, tsr_dim d);
+tsr_row tsr_quantified_row(tsr_quantified *q, tsr_row r);
+
+/* An instance in another store: what stands for the dimensions, and where its rows and constraints begin. */
+struct tsr_scheme_copy { tsr_arena *arena; tsr_dim *dims; uint32_t rows, cstrs; };
+/* Dimensions that copy->dims has already are not made. */
+void tsr_instantiate(const tsr_quantified *q, tsr_store *to, tsr_scheme_copy *copy, const tsr_why *why);
+tsr_dim tsr_copied_dim(const tsr_scheme_copy *copy, tsr_dim d);
+tsr_row tsr_copied_row(const tsr_scheme_copy *copy, tsr_row r);
 #endif

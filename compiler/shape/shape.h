@@ -197,6 +197,8 @@ bool tsr_region_holds(const tsr_region *r, const tsr_shape *shape, const tsr_reg
 void tsr_region_fold(tsr_store *s, const tsr_region *r, const tsr_region *onto);
 /* Now known to be the same; and the same but for what may yet be added to interior rows, which can be linked. */
 bool tsr_rows_one(tsr_store *s, tsr_row a, tsr_row b);
+/* A number that shapes of which the same is known have in common. */
+uint64_t tsr_shape_key(tsr_store *s, const tsr_shape *shape);
 bool tsr_dims_one(tsr_store *s, tsr_dim a, tsr_dim b);
 bool tsr_shapes_linkable(tsr_store *s, const tsr_shape *a, const tsr_shape *b);
 void tsr_shapes_link(tsr_store *s, const tsr_shape *a, const tsr_shape *b, tsr_row_list *links);
@@ -219,13 +221,24 @@ tsr_dim tsr_scheme_size(tsr_scheme *k);
 /* Before the end: what every instance would find by closing. Seen from outside are these shapes and labels, and leaves. */
 void tsr_scheme_simplify(tsr_scheme *k, uint32_t nseen, const tsr_shape *seen, uint32_t nlabels, const tsr_label *labels);
 bool tsr_scheme_end(tsr_scheme *k);
-const tsr_region *tsr_scheme_region(const tsr_scheme *k);
 uint64_t tsr_scheme_steps(const tsr_scheme *k);
+/* Since the end: what its store knows of a shape, in terms that an instance has; before the first one is made. How many constraints are
+ * left of those emitted before this one. */
+tsr_shape tsr_scheme_shape(tsr_scheme *k, const tsr_shape *shape);
+tsr_label tsr_scheme_label(tsr_scheme *k, tsr_label l);
+tsr_dim tsr_scheme_dim(tsr_scheme *k, tsr_dim d);
+uint32_t tsr_scheme_left(const tsr_scheme *k, uint32_t emission);
 /* It says of these arguments, as many as it has, what emission would find. */
 bool tsr_scheme_fits(const tsr_scheme *k, const tsr_shape *actual);
-tsr_region *tsr_scheme_instance(const tsr_scheme *k, const tsr_shape *actual, const tsr_why *why);
+/* An instance: free variables of its own, what is left of the constraints, and these arguments. */
+typedef struct tsr_scheme_copy tsr_scheme_copy;
+tsr_scheme_copy *tsr_scheme_instance(const tsr_scheme *k, const tsr_shape *actual, const tsr_why *why);
+tsr_shape tsr_copy_shape(const tsr_scheme_copy *copy, const tsr_shape *shape);
+tsr_label tsr_copy_label(const tsr_scheme_copy *copy, tsr_label l);
+/* The reason of the constraints [from, to) of those that are left; the number of the first. */
+uint32_t tsr_copy_why(tsr_store *s, const tsr_scheme_copy *copy, uint32_t from, uint32_t to, const tsr_why *why);
 /* An argument as the instance has it. */
-tsr_shape tsr_scheme_given(const tsr_scheme *k, const tsr_region *instance, uint32_t argument);
+tsr_shape tsr_scheme_given(const tsr_scheme *k, const tsr_scheme_copy *copy, uint32_t argument);
 
 /* What is open in the shape becomes poison: a mistake elsewhere keeps it from being known. */
 void tsr_store_poison(tsr_store *s, const tsr_shape *shape);
