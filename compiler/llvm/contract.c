@@ -127,11 +127,11 @@ static void blocks(tsr_engine *g)
 	tsr_block bl = { .a = g->packed_a, .b = g->packed_b };
 	stretch rows = { zero, m }, cols = { zero, n };
 	if (splits(g, TSR_CLASS_M))
-		rows = stretch_of(g, m, s->mr);
+		rows = stretch_of(g, m, (uint32_t)tsr_schedule_rows(s));
 	if (splits(g, TSR_CLASS_N) && s->grid)
 		grid_of(g, &rows, &cols);
 	else if (splits(g, TSR_CLASS_N))
-		cols = stretch_of(g, n, s->cols ? (uint32_t)g->across.run : s->turn ? (uint32_t)s->turn : s->nr);
+		cols = stretch_of(g, n, (uint32_t)(s->cols ? g->across.run : tsr_schedule_columns(s)));
 	LLVMValueRef line = LLVMBuildAnd(k->b, LLVMBuildPtrToInt(k->b, g->base[TSR_SIDE_C], k->i64, ""), tsr_kit_int(k, TSR_LINE - 1), "");
 	g->around = g->form.stream ? LLVMBuildICmp(k->b, LLVMIntEQ, line, zero, "") : LLVMConstInt(k->i1, 0, false);
 	LLVMValueRef nc = tsr_kit_int(k, s->nc), kc = tsr_kit_int(k, s->kc), mc = tsr_kit_int(k, s->mc);
@@ -141,7 +141,7 @@ static void blocks(tsr_engine *g)
 		cols = (stretch){ turned.i, tsr_kit_add(k, turned.i, turned.step) };
 		bl.turned = turned.i;
 	}
-	if (splits(g, TSR_CLASS_N) && !s->cols && !s->turn)
+	if (splits(g, TSR_CLASS_N) && !s->cols && !s->turn && !s->join)
 		nc = even(g, LLVMBuildSub(k->b, cols.to, cols.from, ""));
 	tsr_count jc = tsr_count_begin(k, cols.from, cols.to, nc);
 	bl.n = jc.i;

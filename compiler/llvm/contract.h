@@ -60,7 +60,7 @@ void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef 
 void tsr_kit_store_around(tsr_kit *k, LLVMValueRef value, LLVMValueRef p);
 /* What lies there is read or written soon. */
 void tsr_kit_fetch(tsr_kit *k, LLVMValueRef p, bool written);
-/* Into the second cache. */
+/* What lies there is read later: into the second cache. */
 void tsr_kit_fetch_far(tsr_kit *k, LLVMValueRef p);
 /* Lane i is on iff first + i < limit. */
 LLVMValueRef tsr_kit_mask(tsr_kit *k, LLVMValueRef limit, uint32_t first);
@@ -116,16 +116,17 @@ typedef struct tsr_tile {
 	bool masked;                 /* fewer than vecs * lanes columns: `cols` says how many */
 	tsr_stride a_row, a_k, b_k;
 	tsr_c_form c;
+	bool ahead;                  /* fetches what is read after this block: a line at `next` for each step of K, `next_step` elements further each time */
 	bool b_table;                /* b is a table of pointers to B's rows, which are read from b_shift on */
 	uint32_t b_lines;            /* of each row of B so many lines, b_ahead elements further, are asked for */
 	uint32_t steps;              /* lines of A asked for in a round of the loop, 0: none: `rows` rows, a_row apart, of a_count elements, whole lines, from a_ahead on */
 	const tsr_tail_plan *tail;   /* or NULL */
 } tsr_tile;
-/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead, a_ahead, a_count): `add` false: C is
- * overwritten; `around`: around the caches. */
+/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead, a_ahead, a_count, next, next_step):
+ * `add` false: C is overwritten; `around`: around the caches. */
 enum { TSR_TILE_A, TSR_TILE_B, TSR_TILE_C, TSR_TILE_DEPTH, TSR_TILE_COLS, TSR_TILE_ADD, TSR_TILE_A_ROW, TSR_TILE_A_K,
 	   TSR_TILE_B_K, TSR_TILE_C_ROW, TSR_TILE_B_SHIFT, TSR_TILE_C_ROWS, TSR_TILE_C_COLUMNS, TSR_TILE_AROUND, TSR_TILE_B_AHEAD,
-	   TSR_TILE_A_AHEAD, TSR_TILE_A_COUNT, TSR_TILE_PARAMS };
+	   TSR_TILE_A_AHEAD, TSR_TILE_A_COUNT, TSR_TILE_NEXT, TSR_TILE_NEXT_STEP, TSR_TILE_PARAMS };
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *tile);
 
 /* A tile whose rows of A are read where they lie: see contract_rows.c. `run`: elements of a stretch; `capacity`: pointers from one
@@ -173,6 +174,11 @@ typedef struct tsr_span_axis { LLVMValueRef extent, stride[TSR_SIDES]; } tsr_spa
 typedef struct tsr_group { uint32_t n; tsr_span_axis *at; LLVMValueRef count; bool unit[TSR_SIDES]; } tsr_group;   /* unit: the innermost axis has stride 1 */
 /* Offset in `side` of the flat position `i` of a class. */
 LLVMValueRef tsr_group_offset(tsr_kit *k, const tsr_group *g, tsr_side side, LLVMValueRef i);
+
+/* Its axes from `first` to before `limit`, of which only these two matter. */
+tsr_group tsr_group_axes(const tsr_group *g, uint32_t first, uint32_t limit);
+/* Positions from a multiple of which on so many are the same stride apart in `side`, or -1. */
+int64_t tsr_group_run(const tsr_group *g, tsr_side side);
 
 /* Panels of `width` positions of `across` (M or N), each depth x width elements, position fastest:
  *     to[panel][depth][width] = from[across first + panel * width + i][along first + d]

@@ -12,7 +12,7 @@ typedef struct tsr_engine {
 	const tsr_walks *walks;          /* per class */
 	LLVMValueRef base[TSR_SIDES];    /* where this batch's operands begin */
 	LLVMValueRef packed_a, packed_b, buffer, rows;
-	LLVMValueRef waiting;            /* sums that are turned on their way to C */
+	LLVMValueRef waiting;            /* sums that are turned, or joined, on their way to C */
 	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes and tiles cannot store there */
 	tsr_rows pointed, across;        /* A's rows, B's rows, where they are read in place */
 	bool direct;                     /* tiles store into C themselves, in this form */
@@ -29,7 +29,7 @@ typedef struct tsr_block {
 	LLVMValueRef m, n, depth, kfirst, add;    /* first row and column; K's block; whether C already holds a part */
 	LLVMValueRef last;                        /* of K's blocks */
 	LLVMValueRef rows, cols;                  /* of this block */
-	LLVMValueRef turned;                      /* first column of those that are turned together */
+	LLVMValueRef turned;                      /* first column of those that wait for each other */
 	LLVMValueRef a, b;                        /* panels, when packed */
 } tsr_block;
 
@@ -44,6 +44,9 @@ void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl);
 int64_t tsr_engine_waiting_row(const tsr_engine *g);
 LLVMValueRef tsr_engine_waiting(tsr_engine *g, const tsr_block *bl, LLVMValueRef m, LLVMValueRef n);
 void tsr_engine_turn(tsr_engine *g, const tsr_block *bl);
+void tsr_engine_join(tsr_engine *g, const tsr_block *bl);
+/* What the tile at this row of its block and this column fetches for the next block, if anything: see tsr_tile.ahead. */
+bool tsr_engine_ahead(tsr_engine *g, LLVMValueRef ir, LLVMValueRef n_at, LLVMValueRef *next, LLVMValueRef *step);
 /* contract_tail.c: the plan, before the loops; where its operands begin, inside the batch; a tile's arguments; and, for tiles that have
  * stored their sums, the tail applied to rows x cols elements. */
 void tsr_tail_plan_make(tsr_engine *g);

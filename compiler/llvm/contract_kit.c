@@ -63,17 +63,14 @@ LLVMValueRef tsr_kit_load(tsr_kit *k, LLVMTypeRef type, LLVMValueRef p, LLVMValu
 	return v;
 }
 
-void tsr_kit_fetch(tsr_kit *k, LLVMValueRef p, bool written)
+static void fetch(tsr_kit *k, LLVMValueRef p, bool written, unsigned near)
 {
-	LLVMValueRef args[4] = { p, LLVMConstInt(k->i32, written, false), LLVMConstInt(k->i32, 3, false), LLVMConstInt(k->i32, 1, false) };
+	LLVMValueRef args[4] = { p, LLVMConstInt(k->i32, written, false), LLVMConstInt(k->i32, near, false), LLVMConstInt(k->i32, 1, false) };
 	tsr_kit_intrinsic(k, "llvm.prefetch", &k->ptr, 1, args, 4);
 }
 
-void tsr_kit_fetch_far(tsr_kit *k, LLVMValueRef p)
-{
-	LLVMValueRef args[4] = { p, LLVMConstInt(k->i32, 0, false), LLVMConstInt(k->i32, 2, false), LLVMConstInt(k->i32, 1, false) };
-	tsr_kit_intrinsic(k, "llvm.prefetch", &k->ptr, 1, args, 4);
-}
+void tsr_kit_fetch(tsr_kit *k, LLVMValueRef p, bool written) { fetch(k, p, written, 3); }
+void tsr_kit_fetch_far(tsr_kit *k, LLVMValueRef p) { fetch(k, p, false, 2); }
 
 void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef mask)
 {

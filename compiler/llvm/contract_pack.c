@@ -156,16 +156,17 @@ static void pack_across(const panel *n)
 /* Stretches of whole panels, row by row: what lies side by side is read at once, and what comes a few rows later is fetched by then. */
 static void pack_lines(tsr_kit *k, const tsr_pack *p)
 {
-	enum { AHEAD = 6 };
+	enum { LINES = 36 };
 	const tsr_group *across = p->across;
-	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), run = across->at[across->n - 1].extent, width = tsr_kit_int(k, p->width);
+	int64_t length = tsr_group_run(across, p->side), rows = LINES * TSR_LINE / (length * k->elem_bytes);
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), run = tsr_kit_int(k, length), width = tsr_kit_int(k, p->width);
 	LLVMValueRef last = LLVMBuildNSWSub(k->b, p->depth, one, ""), panel = tsr_kit_mul(k, p->depth, width);
 	tsr_count s = tsr_count_begin(k, zero, p->across_count, run);
 	LLVMValueRef at = tsr_kit_add(k, p->across_first, s.i);
 	s.step = tsr_kit_min(k, LLVMBuildNSWSub(k->b, run, LLVMBuildURem(k->b, at, run, ""), ""), LLVMBuildNSWSub(k->b, p->across_count, s.i, ""));
 	LLVMValueRef from = tsr_kit_at(k, p->from, tsr_group_offset(k, across, p->side, at)), to = tsr_kit_at(k, p->to, tsr_kit_mul(k, s.i, p->depth));
 	tsr_count d = tsr_count_begin(k, zero, p->depth, one);
-	LLVMValueRef next = tsr_kit_add(k, p->along_first, tsr_kit_min(k, tsr_kit_add(k, d.i, tsr_kit_int(k, AHEAD)), last));
+	LLVMValueRef next = tsr_kit_add(k, p->along_first, tsr_kit_min(k, tsr_kit_add(k, d.i, tsr_kit_int(k, rows > 1 ? rows : 1)), last));
 	LLVMValueRef row = tsr_kit_at(k, from, tsr_group_offset(k, p->along, p->side, tsr_kit_add(k, p->along_first, d.i)));
 	LLVMValueRef later = tsr_kit_at(k, from, tsr_group_offset(k, p->along, p->side, next)), place = tsr_kit_at(k, to, tsr_kit_mul(k, d.i, width));
 	tsr_count c = tsr_count_begin(k, zero, s.step, width);
@@ -183,7 +184,7 @@ static void pack_lines(tsr_kit *k, const tsr_pack *p)
 /* No panel is cut, by a stretch's end or by the last position. */
 static bool by_stretches(const tsr_kit *k, const tsr_pack *p)
 {
-	int64_t run = p->across->n > 1 ? tsr_kit_known(p->across->at[p->across->n - 1].extent) : -1;
+	int64_t run = p->across->n > 1 ? tsr_group_run(p->across, p->side) : -1;
 	return p->across->unit[p->side] && run > 0 && run % p->width == 0 && p->width % k->lanes == 0;
 }
 

@@ -118,13 +118,13 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	p.b_k = s->cols ? tsr_kit_int(k, 1) : s->pack_b ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_B);
 	p.b = s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->depth))
 		: tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, p.n, tsr_kit_mul(k, bl->kfirst, p.b_k)));
-	p.c_row = waits ? tsr_kit_int(k, s->nr) : s->turn ? tsr_kit_int(k, tsr_engine_waiting_row(g)) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
+	p.c_row = waits ? tsr_kit_int(k, s->nr) : s->turn || s->join ? tsr_kit_int(k, tsr_engine_waiting_row(g)) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
 	p.c_rows = p.c_columns = LLVMConstNull(k->ptr);
 	p.tail = !waits && g->tail && g->tail->in_tiles ? g->tail : NULL;
 	p.form = waits ? (tsr_c_form){ .row = { true, s->nr } } : g->form;
 	p.c = waits ? g->buffer : g->base[TSR_SIDE_C];
 	p.add = waits ? LLVMConstInt(k->i1, 0, false) : bl->add;
-	if (s->turn)
+	if (s->turn || s->join)
 		p.c = tsr_engine_waiting(g, bl, p.m, p.n);
 	else if (p.form.stretches) {
 		p.c_rows = LLVMBuildInBoundsGEP2(k->b, k->i64, g->c_rows, &ir, 1, "");
@@ -185,7 +185,9 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 		arg[TSR_TILE_A_AHEAD] = LLVMBuildGEP2(k->b, k->elem, arg[TSR_TILE_A], &part, 1, "");
 	}
 	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
-				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, s->cols, ahead.lines, z.a_count ? z.steps : 0, p->tail };
+				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, false, s->cols, ahead.lines, z.a_count ? z.steps : 0, p->tail };
+	arg[TSR_TILE_NEXT] = LLVMConstNull(k->ptr), arg[TSR_TILE_NEXT_STEP] = tsr_kit_int(k, 0);
+	t.ahead = tsr_engine_ahead(g, ir, p->n, &arg[TSR_TILE_NEXT], &arg[TSR_TILE_NEXT_STEP]);
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_TILE_PARAMS);
 	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS + tsr_tail_params(p->tail));
 }
@@ -355,6 +357,15 @@ void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl)
 	LLVMValueRef zero = tsr_kit_int(k, 0);
 	if (g->form.stretches)
 		fill_rows(g, bl);
+	if (g->s->join) {
+		tsr_block some = *bl;
+		tsr_count t = tsr_count_begin(k, zero, bl->cols, tsr_kit_int(k, g->s->join));
+		some.turned = tsr_kit_add(k, bl->n, t.i);
+		column_tiles(g, &some, t.i, t.step, g->s->join);
+		tsr_engine_join(g, &some);
+		tsr_count_end(k, &t);
+		return;
+	}
 	if (rows_pass(g)) {
 		row_tiles(g, bl);
 		return;

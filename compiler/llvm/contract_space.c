@@ -59,6 +59,22 @@ LLVMValueRef tsr_group_offset(tsr_kit *k, const tsr_group *g, tsr_side side, LLV
 	return total;
 }
 
+tsr_group tsr_group_axes(const tsr_group *g, uint32_t first, uint32_t limit) { return (tsr_group){ .n = limit - first, .at = g->at + first }; }
+
+int64_t tsr_group_run(const tsr_group *g, tsr_side side)
+{
+	int64_t run = 1;
+	for (uint32_t i = g->n; i-- > 0;) {
+		int64_t extent = tsr_kit_known(g->at[i].extent), stride = tsr_kit_known(g->at[i].stride[side]);
+		if (i + 1 < g->n && stride != run * tsr_kit_known(g->at[g->n - 1].stride[side]))
+			break;
+		run = extent > 0 && stride > 0 ? run * extent : -1;
+		if (run < 0)
+			break;
+	}
+	return run;
+}
+
 /* This thread's work area: its own memory in a team, behind its rows; else one for all contractions of the module, as large as the
  * largest needs, one per thread. */
 static LLVMValueRef scratch(tsr_engine *g, uint64_t bytes)
@@ -125,7 +141,7 @@ static bool form_of(const tsr_engine *g, tsr_c_form *form)
 {
 	const tsr_group *m = &g->cls[TSR_CLASS_M], *n = &g->cls[TSR_CLASS_N];
 	uint32_t lanes = g->k.lanes;
-	if (g->s->turn) {
+	if (g->s->turn || g->s->join) {
 		form->row = (tsr_stride){ true, tsr_engine_waiting_row(g) };
 		return true;
 	}
@@ -147,6 +163,13 @@ static bool form_of(const tsr_engine *g, tsr_c_form *form)
 		return true;
 	*form = (tsr_c_form){ 0 };
 	return false;
+}
+
+/* Sums that wait, of all rows or of a block's; joining reads up to one vector past the last. */
+static int64_t waiting_of(const tsr_engine *g, int64_t rows)
+{
+	int64_t n = g->s->turn ? tsr_kit_known(g->cls[TSR_CLASS_M].count) : g->s->join ? rows : 0;
+	return n ? (n * tsr_engine_waiting_row(g) + g->k.lanes) * g->k.elem_bytes : 0;
 }
 
 static int64_t edges_of(const tsr_kit *k, const tsr_rows *r) { return (r->most * r->capacity * r->edge * k->elem_bytes + 63) / 64 * 64; }
@@ -186,7 +209,7 @@ void tsr_engine_space(tsr_engine *g)
 		tsr_emit_redzone(g->e, g->packed_b, 0, b, gap);
 		b = 0;
 	}
-	int64_t waiting = s->turn ? tsr_kit_known(g->cls[TSR_CLASS_M].count) * tsr_engine_waiting_row(g) * k->elem_bytes : 0;
+	int64_t waiting = waiting_of(g, rows);
 	enum { PIECES = 11 };
 	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64,
 								 (across + 63) / 64 * 64, c_rows, waiting, edges_of(k, r), edges_of(k, &g->across) }, at[PIECES + 1] = { 0 };

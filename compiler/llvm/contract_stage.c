@@ -12,27 +12,63 @@ enum { PAGE = 4096 };
 /* A line more than the columns, so that rows stay at lines, and do not fall into the same few of a cache. */
 int64_t tsr_engine_waiting_row(const tsr_engine *g)
 {
-	int64_t line = TSR_LINE / g->k.elem_bytes, row = (g->s->turn + line - 1) / line * line + line;
+	int64_t line = TSR_LINE / g->k.elem_bytes, row = ((g->s->turn ? g->s->turn : g->s->join) + line - 1) / line * line + (g->s->turn ? line : 0);
 	return row * g->k.elem_bytes % PAGE < TSR_LINE ? row + line : row;
 }
 
 LLVMValueRef tsr_engine_waiting(tsr_engine *g, const tsr_block *bl, LLVMValueRef m, LLVMValueRef n)
 {
 	tsr_kit *k = &g->k;
+	if (g->s->join)
+		m = LLVMBuildNSWSub(k->b, m, bl->m, "");
 	LLVMValueRef row = tsr_kit_mul(k, m, tsr_kit_int(k, tsr_engine_waiting_row(g)));
 	return tsr_kit_at(k, g->waiting, tsr_kit_add(k, row, LLVMBuildNSWSub(k->b, n, bl->turned, "")));
 }
 
-/* The squares' rows are whole lines, wherever they begin, if C does at one. */
-static bool by_lines(const tsr_engine *g)
+/* ---- what is read next ------------------------------------------------------------------------------------------------- */
+
+/* The panels of the next block come into the second cache while tiles compute, a line for each step of K: in the order of memory where a stretch
+ * of columns with all their depths lies in one piece. */
+bool tsr_engine_ahead(tsr_engine *g, LLVMValueRef ir, LLVMValueRef n_at, LLVMValueRef *next, LLVMValueRef *step)
+{
+	tsr_kit *k = &g->k;
+	const tsr_group *n = &g->cls[TSR_CLASS_N], *along = &g->cls[TSR_CLASS_K];
+	int64_t depth = tsr_kit_known(along->count), line = TSR_LINE / k->elem_bytes, rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), run = tsr_group_run(n, TSR_SIDE_B);
+	if (!g->s->turn || along->n != 1 || depth > g->s->kc || run <= 0)
+		return false;
+	int64_t apart = tsr_kit_known(n->at[n->n - 1].stride[TSR_SIDE_B]), deep = tsr_kit_known(along->at[0].stride[TSR_SIDE_B]);
+	if (!(apart == 1 && deep == run) && !(deep == 1 && apart == depth))
+		return false;
+	LLVMValueRef nr = tsr_kit_int(k, g->s->nr), mr = tsr_kit_int(k, g->s->mr), tiles = tsr_kit_int(k, (rows + g->s->mr - 1) / g->s->mr);
+	LLVMValueRef at = tsr_kit_min(k, tsr_kit_add(k, n_at, tsr_kit_int(k, g->s->nc)), LLVMBuildNSWSub(k->b, n->count, nr, ""));
+	LLVMValueRef in = LLVMBuildURem(k->b, at, tsr_kit_int(k, run), "");
+	LLVMValueRef tile = tsr_kit_add(k, tsr_kit_mul(k, LLVMBuildUDiv(k->b, in, nr, ""), tiles), LLVMBuildUDiv(k->b, ir, mr, ""));
+	LLVMValueRef first = tsr_group_offset(k, n, TSR_SIDE_B, LLVMBuildNSWSub(k->b, at, in, ""));
+	*step = tsr_kit_int(k, line);
+	*next = tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, first, tsr_kit_mul(k, tile, tsr_kit_int(k, depth * line))));
+	return true;
+}
+
+/* ---- on the way to C --------------------------------------------------------------------------------------------------- */
+
+/* The axis of N along which C lies side by side: what comes behind it is turned with it. */
+static uint32_t part_of(const tsr_group *n)
+{
+	uint32_t i = n->n - 1;
+	while (tsr_kit_known(n->at[i].stride[TSR_SIDE_C]) != 1)
+		i--;
+	return i;
+}
+
+/* Strides of C that are lines, but for this axis of M and this one of N. */
+static bool by_lines(const tsr_engine *g, uint32_t but_m, uint32_t but_n)
 {
 	int64_t line = TSR_LINE / g->k.elem_bytes;
-	const tsr_group *n = &g->cls[TSR_CLASS_N];
 	for (int cls = TSR_CLASS_M; cls <= TSR_CLASS_N; cls++)
 		for (uint32_t i = 0; i < g->cls[cls].n; i++)
-			if (tsr_kit_known(g->cls[cls].at[i].stride[TSR_SIDE_C]) % line && !(cls == TSR_CLASS_N && i + 2 == n->n))
+			if (tsr_kit_known(g->cls[cls].at[i].stride[TSR_SIDE_C]) % line && i != (cls == TSR_CLASS_M ? but_m : but_n))
 				return false;
-	return g->stream && tsr_kit_known(n->at[n->n - 2].extent) % line == 0;
+	return g->stream;
 }
 
 /* All squares of these columns in one row. */
@@ -40,20 +76,28 @@ static void turn_row(tsr_engine *g, LLVMValueRef from, LLVMValueRef to, bool aro
 {
 	tsr_kit *k = &g->k;
 	const tsr_group *n = &g->cls[TSR_CLASS_N];
-	const tsr_span_axis *part = &n->at[n->n - 2], *last = &n->at[n->n - 1];
-	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), lanes = tsr_kit_int(k, k->lanes), table = tsr_kit_table(k, k->lanes);
-	LLVMValueRef step = last->stride[TSR_SIDE_C], turn = tsr_turn_function(k, around);
+	uint32_t at = part_of(n);
+	const tsr_span_axis *part = &n->at[at], *last = &n->at[n->n - 1];
+	tsr_group between = tsr_group_axes(n, at + 1, n->n - 1);
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), lanes = tsr_kit_int(k, k->lanes), table = tsr_kit_table(k, k->lanes), others = one;
+	for (uint32_t i = 0; i < between.n; i++)
+		others = tsr_kit_mul(k, others, between.at[i].extent);
+	LLVMValueRef step = last->stride[TSR_SIDE_C], turn = tsr_turn_function(k, around), behind = tsr_kit_mul(k, others, last->extent);
 	tsr_count p = tsr_count_begin(k, zero, part->extent, lanes);
 	LLVMValueRef width = tsr_kit_min(k, lanes, LLVMBuildNSWSub(k->b, part->extent, p.i, ""));
 	tsr_count l = tsr_count_begin(k, zero, lanes, one);
 	LLVMValueRef row = tsr_kit_add(k, p.i, tsr_kit_min(k, l.i, LLVMBuildNSWSub(k->b, width, one, "")));
-	LLVMBuildStore(k->b, tsr_kit_at(k, from, tsr_kit_mul(k, row, last->extent)), LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &l.i, 1, ""));
+	LLVMBuildStore(k->b, tsr_kit_at(k, from, tsr_kit_mul(k, row, behind)), LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &l.i, 1, ""));
 	tsr_count_end(k, &l);
+	tsr_count o = tsr_count_begin(k, zero, others, one);
+	LLVMValueRef place = tsr_kit_add(k, p.i, tsr_group_offset(k, &between, TSR_SIDE_C, o.i));
 	tsr_count q = tsr_count_begin(k, zero, last->extent, lanes);
-	LLVMValueRef arg[TSR_TURN_PARAMS] = { table, tsr_kit_at(k, to, tsr_kit_add(k, p.i, tsr_kit_mul(k, q.i, step))), q.i, step, width,
+	LLVMValueRef arg[TSR_TURN_PARAMS] = { table, tsr_kit_at(k, to, tsr_kit_add(k, place, tsr_kit_mul(k, q.i, step))),
+										  tsr_kit_add(k, tsr_kit_mul(k, o.i, last->extent), q.i), step, width,
 										  tsr_kit_min(k, lanes, LLVMBuildNSWSub(k->b, last->extent, q.i, "")) };
 	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(turn), turn, arg, TSR_TURN_PARAMS, "");
 	tsr_count_end(k, &q);
+	tsr_count_end(k, &o);
 	tsr_count_end(k, &p);
 }
 
@@ -67,19 +111,78 @@ static void turn_rows(tsr_engine *g, const tsr_block *bl, bool around)
 	tsr_count_end(k, &m);
 }
 
-void tsr_engine_turn(tsr_engine *g, const tsr_block *bl)
+/* `deliver` of all that waits, around the caches where C begins at a line and `lines` are written. */
+static void deliver(tsr_engine *g, const tsr_block *bl, bool lines, void (*rows)(tsr_engine *, const tsr_block *, bool))
 {
 	tsr_kit *k = &g->k;
-	if (!by_lines(g)) {
-		turn_rows(g, bl, false);
+	if (!lines) {
+		rows(g, bl, false);
 		return;
 	}
-	LLVMValueRef line = LLVMBuildAnd(k->b, LLVMBuildPtrToInt(k->b, g->base[TSR_SIDE_C], k->i64, ""), tsr_kit_int(k, TSR_LINE - 1), "");
-	LLVMValueRef aligned = LLVMBuildICmp(k->b, LLVMIntEQ, line, tsr_kit_int(k, 0), "");
+	LLVMValueRef past = LLVMBuildAnd(k->b, LLVMBuildPtrToInt(k->b, g->base[TSR_SIDE_C], k->i64, ""), tsr_kit_int(k, TSR_LINE - 1), "");
+	LLVMValueRef aligned = LLVMBuildICmp(k->b, LLVMIntEQ, past, tsr_kit_int(k, 0), "");
 	tsr_guard around = tsr_guard_begin(k, aligned);
-	turn_rows(g, bl, true);
+	rows(g, bl, true);
 	tsr_guard_end(k, around);
 	tsr_guard within = tsr_guard_begin(k, LLVMBuildNot(k->b, aligned, ""));
-	turn_rows(g, bl, false);
+	rows(g, bl, false);
 	tsr_guard_end(k, within);
+}
+
+void tsr_engine_turn(tsr_engine *g, const tsr_block *bl)
+{
+	uint32_t part = part_of(&g->cls[TSR_CLASS_N]);
+	bool lines = tsr_kit_known(g->cls[TSR_CLASS_N].at[part].extent) % (TSR_LINE / g->k.elem_bytes) == 0;
+	deliver(g, bl, lines && by_lines(g, UINT32_MAX, part), turn_rows);
+}
+
+/* ---- rows that are joined ---------------------------------------------------------------------------------------------------- */
+
+static void store_within(tsr_kit *k, LLVMValueRef value, LLVMValueRef at) { tsr_kit_store(k, value, at, NULL); }
+
+static uint32_t common(uint32_t x, uint32_t y) { return y ? common(y, x % y) : x; }
+
+/* The vector that begins `at` elements behind those at `from`, which are rows of `run` one behind the other in C. */
+static LLVMValueRef joined(tsr_kit *k, LLVMValueRef from, LLVMValueRef row, uint32_t run, uint32_t at)
+{
+	uint32_t first = at / run, in = at % run, lanes = k->lanes;
+	LLVMValueRef place[2], part[2], pick[64];
+	for (uint32_t i = 0; i < 2; i++) {
+		place[i] = tsr_kit_add(k, tsr_kit_mul(k, row, tsr_kit_int(k, first + i)), tsr_kit_int(k, (int64_t)in - (int64_t)i * run));
+		if (i == 0 || in + lanes > run)
+			part[i] = tsr_kit_load(k, k->vec, LLVMBuildGEP2(k->b, k->elem, from, &place[i], 1, ""), NULL);
+	}
+	if (in + lanes <= run)
+		return part[0];
+	for (uint32_t i = 0; i < lanes; i++)
+		pick[i] = LLVMConstInt(k->i32, in + i < run ? i : lanes + i, false);
+	return LLVMBuildShuffleVector(k->b, part[0], part[1], LLVMConstVector(pick, lanes), "");
+}
+
+/* The last axis of M lies around the last one of N in C: so many rows as fill whole vectors at a time. */
+static void join_rows(tsr_engine *g, const tsr_block *bl, bool around)
+{
+	tsr_kit *k = &g->k;
+	const tsr_group *m = &g->cls[TSR_CLASS_M], *n = &g->cls[TSR_CLASS_N];
+	uint32_t run = (uint32_t)tsr_kit_known(n->at[n->n - 1].extent), rows = (uint32_t)tsr_kit_known(m->at[m->n - 1].extent);
+	rows = common(rows, (uint32_t)g->s->mc);
+	uint32_t unit = k->lanes / common(k->lanes, run), whole = rows / unit * unit;
+	LLVMValueRef zero = tsr_kit_int(k, 0), width = tsr_kit_int(k, run), height = tsr_kit_int(k, rows), row = tsr_kit_int(k, tsr_engine_waiting_row(g));
+	tsr_count s = tsr_count_begin(k, zero, tsr_kit_int(k, g->s->join), width);
+	LLVMValueRef columns = tsr_group_offset(k, n, TSR_SIDE_C, tsr_kit_add(k, bl->turned, s.i));
+	tsr_count r = tsr_count_begin(k, zero, bl->rows, height);
+	LLVMValueRef to = tsr_kit_at(k, g->base[TSR_SIDE_C], tsr_kit_add(k, columns, tsr_group_offset(k, m, TSR_SIDE_C, tsr_kit_add(k, bl->m, r.i))));
+	tsr_count u = tsr_count_begin(k, zero, tsr_kit_int(k, whole), tsr_kit_int(k, unit));
+	LLVMValueRef from = tsr_kit_at(k, g->waiting, tsr_kit_add(k, tsr_kit_mul(k, tsr_kit_add(k, r.i, u.i), row), s.i));
+	LLVMValueRef out = tsr_kit_at(k, to, tsr_kit_mul(k, u.i, width));
+	for (uint32_t at = 0; at < unit * run; at += k->lanes)
+		(around ? tsr_kit_store_around : store_within)(k, joined(k, from, row, run, at), tsr_kit_at(k, out, tsr_kit_int(k, at)));
+	tsr_count_end(k, &u);
+	tsr_count_end(k, &r);
+	tsr_count_end(k, &s);
+}
+
+void tsr_engine_join(tsr_engine *g, const tsr_block *bl)
+{
+	deliver(g, bl, by_lines(g, g->cls[TSR_CLASS_M].n - 1, g->cls[TSR_CLASS_N].n - 1), join_rows);
 }

@@ -8,8 +8,8 @@
 
 enum { UNROLL = 2, ENOUGH = 16, SHORT_RUN = 8 };      /* accumulators beside which a round's other work costs nothing */
 
-/* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further. */
-typedef struct inside { tsr_kit *k; uint32_t rows, vecs; LLVMValueRef a_row, a_k, b_k, *mask, b_shift; uint32_t lines; LLVMValueRef b_ahead; } inside;
+/* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; next: NULL, or see tsr_tile.ahead. */
+typedef struct inside { tsr_kit *k; uint32_t rows, vecs; LLVMValueRef a_row, a_k, b_k, *mask, b_shift; uint32_t lines; LLVMValueRef b_ahead, next, next_step; } inside;
 
 static LLVMValueRef stride_value(tsr_kit *k, tsr_stride s, LLVMValueRef f, unsigned param)
 {
@@ -76,6 +76,10 @@ static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run
 	}
 	LLVMValueRef at = a, bt = b;
 	for (unsigned u = 0; u < unroll; u++) {
+		if (in->next && unroll > 1) {
+			LLVMValueRef step = tsr_kit_add(k, tsr_kit_mul(k, i, tsr_kit_int(k, unroll)), tsr_kit_int(k, u));
+			tsr_kit_fetch_far(k, tsr_kit_at(k, in->next, tsr_kit_mul(k, step, in->next_step)));
+		}
 		tile_step(in, at, bt, acc);
 		at = tsr_kit_at(k, a, tsr_kit_mul(k, in->a_k, tsr_kit_int(k, u + 1)));
 		bt = b_after(in, b, u + 1);
@@ -130,7 +134,7 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	LLVMValueRef mask[16] = { 0 }, acc[512];
 	inside in = { k, t->rows, t->vecs, stride_value(k, t->a_row, f, TSR_TILE_A_ROW), stride_value(k, t->a_k, f, TSR_TILE_A_K),
 				  stride_value(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL,
-				  t->b_lines, LLVMGetParam(f, TSR_TILE_B_AHEAD) };
+				  t->b_lines, LLVMGetParam(f, TSR_TILE_B_AHEAD), t->ahead ? LLVMGetParam(f, TSR_TILE_NEXT) : NULL, LLVMGetParam(f, TSR_TILE_NEXT_STEP) };
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
@@ -175,15 +179,15 @@ static void with_tail(tsr_kit *k, const tsr_tail_plan *tail, char *name, size_t 
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 {
 	char name[400];
-	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s%.*s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
-			 t->masked ? "m" : "", t->b_table ? "t" : "", (int)t->steps, "aa", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
+	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s%s%.*s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
+			 t->masked ? "m" : "", t->b_table ? "t" : "", t->ahead ? "n" : "", (int)t->steps, "aa", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
 	name_lines(name, sizeof name, t->b_lines);
 	name_stride(name, sizeof name, "ar", t->a_row);
 	name_stride(name, sizeof name, "ak", t->a_k);
 	name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
 	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->i64, k->i64, k->i64, k->i64, k->i64,
-												k->ptr, k->ptr, k->i1, k->i64, k->ptr, k->i64 };
+												k->ptr, k->ptr, k->i1, k->i64, k->ptr, k->i64, k->ptr, k->i64 };
 	with_tail(k, t->tail, name, sizeof name, params + TSR_TILE_PARAMS);
 	return tsr_kit_named(k, name, params, TSR_TILE_PARAMS + tsr_tail_params(t->tail), 3, tile_body, t);
 }
@@ -249,7 +253,7 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	const tsr_rows_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512], row[64], zero = tsr_kit_int(k, 0);
 	inside in = { k, t->rows, t->vecs, zero, zero, stride_value(k, t->b_k, f, TSR_ROWS_B_K), mask, NULL,
-				  t->b_lines, LLVMGetParam(f, TSR_ROWS_B_AHEAD) };
+				  t->b_lines, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, NULL };
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
 		mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)

@@ -158,8 +158,6 @@ static LLVMValueRef inner_count(tsr_kit *k, const tsr_group *g, uint32_t axis)
 	return n;
 }
 
-static tsr_group some_axes(const tsr_group *g, uint32_t first, uint32_t limit) { return (tsr_group){ .n = limit - first, .at = g->at + first }; }
-
 static LLVMValueRef up(tsr_kit *k, LLVMValueRef x, LLVMValueRef unit)
 {
 	return LLVMBuildUDiv(k->b, tsr_kit_add(k, x, LLVMBuildNSWSub(k->b, unit, tsr_kit_int(k, 1), "")), unit, "");
@@ -200,7 +198,7 @@ void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef 
 	LLVMValueRef at = tsr_group_offset(k, p->across, p->side, tsr_kit_add(k, first, tsr_kit_min(k, i.i, last)));
 	LLVMBuildStore(k->b, tsr_kit_at(k, p->from, at), slot(k, table, i.i));
 	tsr_count_end(k, &i);
-	tsr_group outer = some_axes(p->along, 0, axis + 1), inner = some_axes(p->along, axis + 1, p->along->n);
+	tsr_group outer = tsr_group_axes(p->along, 0, axis + 1), inner = tsr_group_axes(p->along, axis + 1, p->along->n);
 	LLVMValueRef step = inner_count(k, p->along, axis), end = tsr_kit_add(k, p->along_first, p->depth);
 	tsr_count t = tsr_count_begin(k, zero, step, one);
 	LLVMValueRef inside = tsr_group_offset(k, &inner, p->side, t.i);
@@ -236,7 +234,7 @@ void tsr_pack_crossed(tsr_kit *k, const tsr_pack *p, uint32_t axis)
 	LLVMValueRef panel = tsr_kit_mul(k, width, p->depth), begin = p->across_first, end = tsr_kit_add(k, begin, p->across_count);
 	bool aligned = p->width % k->lanes == 0 && tsr_kit_known(run) > 0 && tsr_kit_known(run) % k->lanes == 0;
 	LLVMValueRef cross = cross_function(k, &(crossing){ p->width, aligned });
-	tsr_group outer = some_axes(across, 0, axis + 1), inner = some_axes(across, axis + 1, across->n);
+	tsr_group outer = tsr_group_axes(across, 0, axis + 1), inner = tsr_group_axes(across, axis + 1, across->n);
 	clear_last(k, p, panel);
 	tsr_count x = tsr_count_begin(k, zero, far, run), r = tsr_count_begin(k, zero, run, lanes);
 	LLVMValueRef inside = tsr_kit_add(k, x.i, r.i), rows = tsr_kit_min(k, lanes, LLVMBuildNSWSub(k->b, run, r.i, ""));

@@ -142,6 +142,7 @@ typedef struct tsr_schedule {
 	bool rows;                   /* tiles read A's rows where they lie, through pointers to each: see tsr_contraction.run */
 	bool cols;                   /* and B's likewise: see tsr_contraction.across */
 	int64_t turn;                /* columns whose sums are turned together on their way to C: see tsr_contraction.turned; 0: none are */
+	int64_t join;                /* columns that wait, a block of rows at a time, until rows that follow each other in C fill its lines; 0: none do */
 	tsr_loop_class split;        /* whose positions are divided among threads when the loop is split: BATCH, M or N */
 	int64_t grid;                /* M's and N's are: at most so many threads, a power of two, side by side along N; 0: one class alone */
 	const char *reason;          /* for --dump=schedule */

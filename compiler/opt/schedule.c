@@ -22,6 +22,7 @@ typedef struct problem {
 	int64_t k_unit;              /* depths of one position of the loop along which an operand lies side by side, where these are few */
 	int64_t row;                 /* bytes from one row of B to the next, when known */
 	int64_t turn, stretch;       /* columns that are turned together, 0: none; how many of them lie side by side in B, 1: not even two */
+	int64_t run_c, rows_c, most_c; /* C lies side by side in so many columns and, behind each other, most_c rows, so many of which are whole lines; 0 */
 } problem;
 
 static bool one_loop(const tsr_walks *x) { return x->n <= 1; }
@@ -33,6 +34,21 @@ static int64_t behind_unit(const tsr_walks *x, tsr_side side)
 	for (uint32_t i = x->n; i-- > 0 && !(x->at[i].known && x->at[i].stride[side] == 1);)
 		n *= i > 0 && tsr_size_is_const(x->at[i].extent) ? x->at[i].extent.k : DEPTH;
 	return n < DEPTH / 4 ? n : 1;
+}
+
+/* Where C lies side by side in stretches that are no lines, but one behind the other for a row after the other. */
+static void lines_of_rows(problem *p, const tsr_contraction *c, const tsr_walks *m, const tsr_walks *n)
+{
+	enum { LINE = 64 };
+	const tsr_walk *row = m->n ? &m->at[m->n - 1] : NULL, *column = n->n ? &n->at[n->n - 1] : NULL;
+	if (!row || !column || !row->known || !column->known || !tsr_size_is_const(row->extent) || !tsr_size_is_const(column->extent) || !c->clear || c->tail
+		|| column->stride[TSR_SIDE_C] != 1 || row->stride[TSR_SIDE_C] != column->extent.k || column->extent.k < p->lanes)
+		return;
+	int64_t run = column->extent.k, rows = row->extent.k, line = LINE / p->bytes;
+	while (rows > 1 && (rows > 2 * MOST_ROWS || row->extent.k % rows || run * rows % line))
+		rows--;
+	if (run % line && rows > 1)
+		p->run_c = run, p->rows_c = rows, p->most_c = row->extent.k;
 }
 
 static problem understand(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t)
@@ -53,10 +69,13 @@ static problem understand(const tsr_loops *l, const tsr_contraction *c, const ts
 	p.must_b &= !p.across;
 	p.a_step = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_A] : 1;
 	p.row = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_B] * p.bytes : 0;
+	lines_of_rows(&p, c, m, n);
 	if (c->turned) {
-		const tsr_walk *last = &n->at[n->n - 1];
-		p.stretch = last->stride[TSR_SIDE_B] == 1 ? last->extent.k : 1;
-		p.turn = last->extent.k * n->at[n->n - 2].extent.k;
+		uint32_t i = n->n;
+		for (p.turn = 1; n->at[--i].stride[TSR_SIDE_C] != 1;)
+			p.turn *= n->at[i].extent.k;
+		p.stretch = n->at[n->n - 1].stride[TSR_SIDE_B] == 1 ? p.turn : 1;
+		p.turn *= n->at[i].extent.k;
 	}
 	p.k_unit = behind_unit(k, TSR_SIDE_A) > 1 ? behind_unit(k, TSR_SIDE_A) : behind_unit(k, TSR_SIDE_B);
 	return p;
@@ -96,6 +115,24 @@ static bool fits_turning(const problem *p, int64_t v)
 	return p->turn % (v * lanes) == 0 && (!wide || p->stretch % (v * lanes) == 0);
 }
 
+static int64_t multiple_of(int64_t x, int64_t y)
+{
+	int64_t n = x;
+	while (n % y)
+		n += x;
+	return n;
+}
+
+/* Where rows are joined, tiles are whole stretches of C's columns, where tiles of two vectors can be, and few of them whole rows of lines. */
+static bool fits_joining(const problem *p, int64_t r, int64_t v)
+{
+	bool wide = false;
+	for (int64_t w = 2; w <= MOST_VECS; w++)
+		wide |= w * p->lanes % p->run_c == 0;
+	int64_t rows = multiple_of(p->rows_c, r);
+	return rows <= 3 * p->rows_c && (rows % p->most_c == 0 || p->most_c % rows == 0) && (!wide || v * p->lanes % p->run_c == 0);
+}
+
 static void choose_tile(const problem *p, tsr_schedule *s)
 {
 	double best = 0;
@@ -108,6 +145,8 @@ static void choose_tile(const problem *p, tsr_schedule *s)
 		int64_t limit = p->run ? MOST_POINTERS : MOST_ROWS;
 		most = most > limit ? limit : most;
 		for (int64_t r = most; r > 0 && r > most / 2; r--) {
+			if (p->run_c && !fits_joining(p, r, v))
+				continue;
 			bool table = r == p->t->tile_m && v == p->t->tile_n;
 			double time = total_time(p, r, v) * (table ? 0.97 : 1);
 			if (best == 0 || time < best * 0.995) {
@@ -186,19 +225,24 @@ static problem consider_turning(const tsr_loops *l, tsr_contraction *c, problem 
 }
 
 /* The blocks, once what is packed and the depth of a stretch are known. */
-static void choose_blocks(const problem *p, tsr_schedule *s, int64_t kc)
+static void choose_blocks(const problem *p, tsr_schedule *s, int64_t kc, bool short_sum)
 {
 	const tsr_target *t = p->t;
 	/* A's rows pass by B's block, which has to be near; the fewer its columns, the more often */
 	bool passing = s->pack_b && !s->pack_a && !s->rows && !p->must_b && !p->turn;
 	s->kc = passing ? block_of(p->k, PASSING, p->k_unit) : kc;
 	int64_t each = s->kc * p->bytes, most_m = t->l2 / 2 / each;
-	if (p->k > 0 && p->k <= SHORT_SUM && p->m * p->n * p->bytes > t->l3)      /* C is most of the traffic: rows of a block that lie near each other are written together */
+	if (short_sum)               /* rows of a block that lie near each other are written together */
 		most_m = t->l1 / 2 / each;
 	if (p->run && most_m > TABLE / 8 / (s->kc / p->run + 1))
 		most_m = TABLE / 8 / (s->kc / p->run + 1);
 	s->mc = block_of(p->m, most_m, s->mr);
 	s->nc = block_of(p->n, (passing ? t->l2 : t->l3) / 4 * 3 / each, s->nr);
+	if (p->run_c && s->kc >= p->k && p->n % multiple_of(s->nr, p->run_c) == 0) {
+		s->join = multiple_of(s->nr, p->run_c);
+		s->mc = multiple_of(s->mr, p->rows_c);
+		s->nc = block_of(p->n, s->nc, s->join);
+	}
 	if (p->turn) {
 		s->turn = p->turn;
 		s->nc = block_of(p->turn, t->l2 / 4 / each, p->stretch % s->nr ? s->nr : p->stretch);
@@ -238,14 +282,20 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 		s->reason = tiny ? "plain loops: small" : "plain loops: a vector";
 		return false;
 	}
+	bool short_sum = p.k > 0 && p.k <= SHORT_SUM && p.m * p.n * p.bytes > target->l3;        /* C is most of the traffic */
+	if (!short_sum || p.turn || p.across)
+		p.run_c = 0;
 	choose_tile(&p, s);
 	choose_packing(&p, s);
 	choose_depth(&p, most_depth(&p, s), &kc);
-	choose_blocks(&p, s, kc);
+	choose_blocks(&p, s, kc, short_sum);
 	s->must_a = p.must_a, s->must_b = p.must_b;
 	s->reason = s->turn ? (s->pack_a ? "turn C, pack both" : "turn C, pack B") : s->cols ? (s->pack_a ? "B's rows in place, pack A" : "B's rows in place") : s->rows ? (s->pack_b ? "A's rows in place, pack B" : "A's rows in place") : s->pack_a && s->pack_b ? "pack both" : s->pack_b ? "pack B" : s->pack_a ? "pack A" : "no packing";
 	return true;
 }
+
+int64_t tsr_schedule_rows(const tsr_schedule *s) { return s->join ? s->mc : s->mr; }
+int64_t tsr_schedule_columns(const tsr_schedule *s) { return s->join ? s->join : s->turn ? s->turn : s->nr; }
 
 void tsr_contractions_schedule(tsr_pass *p, const tsr_stmts *body)
 {

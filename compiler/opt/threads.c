@@ -233,7 +233,7 @@ static void choose_grid(tsr_schedule *s, const int64_t *parts, int64_t columns)
 {
 	int64_t tiles = parts[TSR_CLASS_N], most = 1;
 	s->grid = 0;
-	if (s->split == TSR_CLASS_BATCH || s->pack_a || s->rows || s->cols || s->must_b || s->turn || parts[TSR_CLASS_M] < MANY / 2 || tiles < (s->pack_b ? MANY / 4 : 2))
+	if (s->split == TSR_CLASS_BATCH || s->pack_a || s->rows || s->cols || s->must_b || s->turn || s->join || parts[TSR_CLASS_M] < MANY / 2 || tiles < (s->pack_b ? MANY / 4 : 2))
 		return;
 	if (s->pack_b)
 		while (most * 8 <= tiles)
@@ -253,9 +253,9 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 	tsr_schedule *s = &k->schedule;
 	int64_t parts[TSR_CLASSES] = { 0 };
 	for (int cls = 0; cls <= TSR_CLASS_N; cls++) {
-		int64_t count = tsr_walks_count(&v.cls[cls]), unit = cls == TSR_CLASS_M ? s->mr : 1;
+		int64_t count = tsr_walks_count(&v.cls[cls]), unit = cls == TSR_CLASS_M ? tsr_schedule_rows(s) : 1;
 		if (cls == TSR_CLASS_N)
-			unit = s->cols ? k->across.length : s->turn ? s->turn : s->nr;
+			unit = s->cols ? k->across.length : tsr_schedule_columns(s);
 		if (class_apart(d, k, (tsr_loop_class)cls) && !(cls == TSR_CLASS_M && s->turn))
 			parts[cls] = count < 0 ? MANY : (count + unit - 1) / unit;
 	}
@@ -271,8 +271,8 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 	choose_grid(s, parts, tsr_walks_count(&v.cls[TSR_CLASS_N]));
 	if (parts[s->split] < 2 && parts[TSR_CLASS_BATCH] > 1)
 		s->split = TSR_CLASS_BATCH;
-	if (s->split == TSR_CLASS_N && s->nc > OWN_COLUMNS && s->pack_b)      /* by each thread for itself */
-		s->nc = OWN_COLUMNS / s->nr * s->nr;
+	if (s->split == TSR_CLASS_N && s->nc > OWN_COLUMNS && s->pack_b && !s->turn)      /* by each thread for itself */
+		s->nc = OWN_COLUMNS / tsr_schedule_columns(s) * tsr_schedule_columns(s);
 	return parts[s->split] > 1;
 }
 

@@ -284,24 +284,40 @@ static uint32_t unit_of(const tsr_walks *x, tsr_side side)
 	return TSR_NONE;
 }
 
+/* The part of the axis at `at` that positions count next, before what comes last; the rest of it stays where it is, if there is any. */
+static tsr_walk take_part(tsr_walks *x, uint32_t at, int64_t chunk)
+{
+	tsr_walk part = x->at[at], *rest = &x->at[at];
+	part.extent = tsr_size_const(chunk);
+	rest->extent = tsr_size_const(rest->extent.k / chunk);
+	for (int side = 0; side < TSR_SIDES; side++)
+		rest->stride[side] *= chunk;
+	if (rest->extent.k > 1)
+		return part;
+	x->n--;
+	for (uint32_t i = at; i < x->n; i++)
+		x->at[i] = x->at[i + 1];
+	return part;
+}
+
 /* The class follows B, and C lies side by side along w, another axis than the last: of w a part comes before the last, so that squares of
- * the two can be turned into lines of C. */
+ * the two can be turned into lines of C.  Where the last axis is short, so does a part of the one that lies around it in B, between the two. */
 static void part_for_turning(tsr_walks *x)
 {
-	enum { LANES = 16, MOST = 64 };
-	uint32_t w = unit_of(x, TSR_SIDE_C), last = x->n - 1;
-	tsr_walk part = x->at[w], rest = part, inner = x->at[last];
-	int64_t chunk = part.extent.k % LANES == 0 ? LANES : part.extent.k > MOST ? chunk_of(part.extent.k) : part.extent.k;
-	part.extent = tsr_size_const(chunk);
-	rest.extent = tsr_size_const(rest.extent.k / chunk);
-	for (int side = 0; side < TSR_SIDES; side++)
-		rest.stride[side] *= chunk;
-	x->n = last;
-	x->at[w] = rest;
-	for (uint32_t i = w; rest.extent.k == 1 && i < last; i++)
-		x->at[i] = x->at[i + 1];
-	x->n -= rest.extent.k == 1;
+	enum { LANES = 16, LONG = 400 };
+	uint32_t w = unit_of(x, TSR_SIDE_C);
+	tsr_walk inner = x->at[--x->n], around = { .extent = tsr_size_const(1) };
+	int64_t most = LONG / inner.extent.k;
+	if (x->n - 1 != w && x->at[x->n - 1].stride[TSR_SIDE_B] == inner.stride[TSR_SIDE_B] * inner.extent.k) {
+		while (most > 1 && x->at[x->n - 1].extent.k % most)
+			most--;
+		if (most > 1)
+			around = take_part(x, x->n - 1, most);
+	}
+	tsr_walk part = take_part(x, w, x->at[w].extent.k % LANES ? chunk_of(x->at[w].extent.k) : LANES);
 	x->at[x->n++] = part;
+	if (around.extent.k > 1)
+		x->at[x->n++] = around;
 	x->at[x->n++] = inner;
 }
 
@@ -340,7 +356,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 	for (int cls = 0; cls < TSR_CLASSES; cls++) {
 		tsr_walks *x = &out->cls[cls];
 		x->n = 0;
-		x->at = TSR_NEW_N(arena, tsr_walk, k->nloops + 2);     /* one may be parted */
+		x->at = TSR_NEW_N(arena, tsr_walk, k->nloops + 3);     /* two may be parted */
 		for (uint32_t i = 0; i < k->nloops; i++) {
 			const tsr_contract_loop *loop = &k->loops[i];
 			if ((int)loop->cls != cls || (tsr_size_is_const(loop->extent) && loop->extent.k == 1))

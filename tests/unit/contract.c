@@ -27,6 +27,7 @@ typedef struct axis_text { char index[64], size[32]; int64_t extent; } axis_text
 
 /* An operand over these loops: axes mostly shuffled, some strided, some joined as i + 3 k, some as i + k - 1 under a guard, as padding
  * makes them (`guards` NULL: neither). */
+static bool in_order;            /* axes are not shuffled */
 static void operand(tsr_text *decl, tsr_text *use, tsr_text *guards, const char *name, const char *prec, const char *kind, int n,
 					const int *loops, const int *extent, const bool *runtime)
 {
@@ -34,7 +35,7 @@ static void operand(tsr_text *decl, tsr_text *use, tsr_text *guards, const char 
 	int order[MOST_TERMS];
 	for (int i = 0; i < n; i++)
 		order[i] = loops[i];
-	bool orderly = draw(3) == 0;     /* what is summed lies innermost */
+	bool orderly = draw(3) == 0 || in_order;     /* what is summed lies innermost */
 	for (int i = n - 1; i > 0 && !orderly; i--) {
 		int j = (int)draw((uint32_t)i + 1), t = order[i];
 		order[i] = order[j];
@@ -186,12 +187,13 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 	static const int wide[] = { 16, 20, 24, 32 }, fewer[CLASSES] = { 1, 5, 0, 24 };
 	bool lines = draw(4) == 0;       /* rows of C are whole lines, which can go around the caches */
 	bool few = draw(6) == 0;         /* few rows of sums, which are turned where B's columns lie otherwise than C's */
+	bool rows = !few && draw(6) == 0;        /* rows of C fill lines only together */
 	int extent[MOST_TERMS], in_c[MOST_TERMS], in_a[MOST_TERMS], in_b[MOST_TERMS], nc = 0, na = 0, nb = 0, n = 0;
 	bool runtime[MOST_TERMS];
 	int64_t work = 1, most = 1;      /* `most`: with the largest run-time size */
 	char loops[MOST_TERMS][16];
 	for (int cls = 0; cls < CLASSES; cls++) {
-		int count = few ? (int[]){ (int)draw(4) / 3, 1, 2, 1 }[cls] : cls == 0 ? (int)draw(4) / 2 : 1 + (int)draw(8) / 5 + (int)(draw(12) == 0) - (int)(draw(12) == 0);
+		int count = rows ? (int[]){ 0, 2, 2, 1 }[cls] : few ? (int[]){ (int)draw(4) / 3, 1, 2, 1 }[cls] : cls == 0 ? (int)draw(4) / 2 : 1 + (int)draw(8) / 5 + (int)(draw(12) == 0) - (int)(draw(12) == 0);
 		for (int i = 0; i < count; i++, n++) {
 			extent[n] = lines ? 16 * (1 + (int)draw(4)) : sizes[draw(sizeof sizes / sizeof *sizes)];
 			if (cls == 0)
@@ -200,7 +202,9 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 				extent[n] = lines ? 16 : more[draw(sizeof more / sizeof *more)];
 			if (few)
 				extent[n] = cls == 2 ? wide[draw(lines ? 1 : 4)] : fewer[cls] - (int)draw(3) * (cls > 0);
-			runtime[n] = symbol_value && !few && cls > 0 && draw(3) == 0 && most * 97 < 1000000;
+			if (rows)
+				extent[n] = cls == 1 ? (i ? 8 : 3) : cls == 2 ? (i ? 20 + 4 * (int)draw(2) : 16) : 2 + (int)draw(14);
+			runtime[n] = symbol_value && !few && !rows && cls > 0 && draw(3) == 0 && most * 97 < 1000000;
 			if (runtime[n])
 				extent[n] = symbol_value;
 			while (work * extent[n] > 150000 && !runtime[n] && extent[n] > 1)
@@ -223,7 +227,11 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 	tsr_text guards;
 	tsr_text_init(&guards, a);
 	size_t before = decl->n;
+	if (rows)
+		in_c[1] = 2, in_c[2] = 1;        /* rows, columns, rows, columns */
+	in_order = rows;
 	operand(decl, &c, NULL, tsr_format(a, "c%d", id), prec, "value", nc, in_c, extent, runtime);
+	in_order = false;
 	const char *dims = tsr_format(a, "%s", strchr(tsr_text_str(decl) + before, '['));
 	dims = tsr_format(a, "%.*s", (int)strcspn(dims, "]") + 1, dims);
 	operand(decl, &x, &guards, tsr_format(a, "a%d", id), prec, "param", na, in_a, extent, runtime);
@@ -234,7 +242,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 	tail_operands(a, decl, use, tsr_text_str(&c), dims, id, prec, nc, in_c, extent, runtime);
 	for (int i = 0; i < 3; i++)
 		tsr_text_str(&use[i]);
-	int form = few ? 4 : (int)draw(4);
+	int form = few || rows ? 4 : (int)draw(4);
 	const semiring *r = draw_semiring(*tsr_text_str(&guards), prec);
 	tsr_text_addf(units, "unit u%d { kernel k {\n", id);
 	for (int i = 0; i < n; i++) {
@@ -450,8 +458,8 @@ static bool runs_here(const char *feature)
 int main(void)
 {
 	static const level levels[] = {
-		{ { "avx512", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 16 << 20 }, "skylake-avx512", "+avx512vl" },
-		{ { "avx2", "x86_64", 32, 16, true, 6, 2, 32 << 10, 256 << 10, 4 << 20 }, "haswell", "+avx2" },
+		{ { "avx512", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 32 << 10 }, "skylake-avx512", "+avx512vl" },
+		{ { "avx2", "x86_64", 32, 16, true, 6, 2, 32 << 10, 256 << 10, 32 << 10 }, "haswell", "+avx2" },
 		{ { "sse", "x86_64", 16, 16, false, 6, 2, 2 << 10, 8 << 10, 32 << 10 }, "x86-64-v2", "+sse4.2" },
 	};
 	LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
@@ -474,7 +482,7 @@ int main(void)
 		if (!runs_here(levels[v].feature))
 			continue;
 		void *handle = compile(l, &levels[v], made);
-		int count = 0, whole = 0, in_place = 0, joined = 0, tails = 0, turned = 0;
+		int count = 0, whole = 0, in_place = 0, joined = 0, tails = 0, turned = 0, rows = 0;
 		for (uint32_t u = 0; handle && u < l->units.n; u++) {
 			const tsr_contraction *c = l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction;
 			count += made[u];
@@ -483,6 +491,7 @@ int main(void)
 			joined += made[u] && (c->run.n > 1 || c->across.n > 1);
 			tails += made[u] && c->tail;
 			turned += made[u] && c->schedule.turn;
+			rows += made[u] && c->schedule.join;
 			/* the run-time size is 29 in every third case */
 			if (made[u] && !CHECK(same(l, u, handle, 29) && (u % 3 || (same(l, u, handle, 1) && same(l, u, handle, 0) && same(l, u, handle, 97))))) {
 				printf("%s:\n", levels[v].target.name);
@@ -494,8 +503,8 @@ int main(void)
 		CHECK(in_place > CASES / 30);
 		CHECK(joined > CASES / 30);
 		CHECK(tails > CASES / 20);
-		CHECK(turned > 0);
-		printf("%s: %d of %d, in place %d, tails %d, turned %d\n", levels[v].target.name, count, CASES, in_place, tails, turned);
+		CHECK(turned > 0 && rows > 0);
+		printf("%s: %d of %d, in place %d, tails %d, turned %d, rows joined %d\n", levels[v].target.name, count, CASES, in_place, tails, turned, rows);
 		if (handle)
 			dlclose(handle);
 	}
