@@ -13,17 +13,19 @@ static tsr_value slot_value(tsr_tensor_id id, tsr_part part, int slot)
 /* v t lhs g for the result, v1 t1 rhs1 g1 ... for the operands. */
 static tsr_slot_names slot_names(tsr_elab *el, uint32_t k)
 {
-	while (el->slot_names.n <= k) {
-		uint32_t i = el->slot_names.n;
+	if (!el->slot_names)
+		el->slot_names = TSR_NEW(el->arena, tsr_slot_list);
+	while (el->slot_names->v.n <= k) {
+		uint32_t i = el->slot_names->v.n;
 		const char *number = i ? tsr_format(el->arena, "%u", i) : "";
 		tsr_slot_names names;
 		tsr_name *at[] = {&names.value, &names.tensor, &names.side, &names.gradient};
 		const char *stems[] = {"v", "t", i ? "rhs" : "lhs", "g"};
 		for (uint32_t n = 0; n < 4; n++)
 			*at[n] = tsr_elab_name(el, tsr_format(el->arena, "%s%s", stems[n], number));
-		tsr_push(el->arena, &el->slot_names, names);
+		tsr_push(el->arena, &el->slot_names->v, names);
 	}
-	return el->slot_names.at[k];
+	return el->slot_names->v.at[k];
 }
 
 static bool has_gradient(tsr_elab *el, tsr_value v)

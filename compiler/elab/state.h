@@ -17,6 +17,8 @@ typedef struct tsr_operation {
 } tsr_operation;
 
 typedef struct tsr_slot_names { tsr_name value, tensor, side, gradient; } tsr_slot_names;
+/* Of the result, of operand 1, 2 ..; copies of a state share it, whichever of them adds to it. */
+typedef struct tsr_slot_list { TSR_VEC(tsr_slot_names) v; } tsr_slot_list;
 
 /* Operations among which the number of operands chooses. */
 typedef struct tsr_overload { tsr_value list; } tsr_overload;
@@ -71,7 +73,7 @@ struct tsr_elab {
 	tsr_map number_tensors;          /* number -> tensor + 1 */
 	tsr_map code_ids, forward_ids;   /* tree -> code + 1; tensor -> code + 1 */
 	TSR_VEC(tsr_codetree *) inits;
-	TSR_VEC(tsr_slot_names) slot_names;  /* of the result, of operand 1, 2 .. */
+	tsr_slot_list *slot_names;       /* NULL until one is asked for */
 	uint32_t frozen;                 /* > 0: results get no gradient */
 	tsr_name random_key;             /* full name of the parameter that is being initialised, or NULL */
 	uint32_t random_turn;

@@ -117,8 +117,10 @@ static int64_t taken_at_once(const tsr_loops *l, const tsr_lives *lives, uint32_
 		for (uint32_t i = 0; i < n; i++)
 			for (uint32_t k = 0; k < lives[x[i]->id].v.n; k++) {
 				const tsr_life *life = &lives[x[i]->id].v.at[k];
-				change[life->first] += life->unit == u ? room(x[i]) : 0;
-				change[life->last + 1] -= life->unit == u ? room(x[i]) : 0;
+				if (life->unit != u)
+					continue;
+				change[life->first] += room(x[i]);
+				change[life->last + 1] -= room(x[i]);
 			}
 		for (uint32_t i = 0; i < l->units.at[u]->body.n; i++) {
 			now += change[i];
