@@ -75,6 +75,21 @@ int64_t tsr_group_run(const tsr_group *g, tsr_side side)
 	return run;
 }
 
+/* The address of a thread's own global, asked for before anything else in the function.  In a shared object the first one to ask makes the
+ * dynamic linker allocate, which leaves none of the vector registers above the 16th alone, and LLVM takes it that all of them are. */
+static LLVMValueRef own_address(tsr_kit *k, LLVMValueRef global)
+{
+	LLVMBasicBlockRef here = LLVMGetInsertBlock(k->b), entry = LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(here));
+	LLVMValueRef first = LLVMGetFirstInstruction(entry);
+	if (first)
+		LLVMPositionBuilderBefore(k->b, first);
+	else
+		LLVMPositionBuilderAtEnd(k->b, entry);
+	LLVMValueRef address = tsr_kit_intrinsic(k, "llvm.threadlocal.address", &k->ptr, 1, &global, 1);
+	LLVMPositionBuilderAtEnd(k->b, here);
+	return address;
+}
+
 /* This thread's work area: its own memory in a team, behind its rows; else one for all contractions of the module, as large as the
  * largest needs, one per thread. */
 static LLVMValueRef scratch(tsr_engine *g, uint64_t bytes)
@@ -89,7 +104,7 @@ static LLVMValueRef scratch(tsr_engine *g, uint64_t bytes)
 	LLVMTypeRef type = LLVMArrayType2(LLVMInt8TypeInContext(k->context), bytes);
 	LLVMValueRef old = LLVMGetNamedGlobal(k->module, TSR_PANELS);
 	if (old && LLVMGetArrayLength2(LLVMGlobalGetValueType(old)) >= bytes)
-		return old;
+		return own_address(k, old);
 	LLVMValueRef area = LLVMAddGlobal(k->module, type, TSR_PANELS ".");
 	LLVMSetInitializer(area, LLVMConstNull(type));
 	LLVMSetLinkage(area, LLVMInternalLinkage);
@@ -100,7 +115,7 @@ static LLVMValueRef scratch(tsr_engine *g, uint64_t bytes)
 		LLVMDeleteGlobal(old);
 	}
 	LLVMSetValueName2(area, TSR_PANELS, strlen(TSR_PANELS));
-	return area;
+	return own_address(k, area);
 }
 
 static int64_t at_most(int64_t block, LLVMValueRef count)
