@@ -35,7 +35,8 @@ static LLVMValueRef literal(tsr_emit *e, const tsr_buffer *b)
 {
 	enum { FEW = 64 };
 	LLVMTypeRef type = tsr_emit_memory_type(e, b->prec);
-	if (b->count > FEW || b->prec == TSR_PREC_F8) {
+	bool narrow = tsr_prec_is_float(b->prec) && LLVMGetTypeKind(type) == LLVMIntegerTypeKind;
+	if (b->count > FEW || narrow) {
 		size_t size = b->count * tsr_prec_bytes(b->prec);
 		const char *bytes = tsr_loops_literal(e->tc->arena, b);
 		return tsr_emit_global(e, LLVMConstStringInContext2(e->context, bytes, size, true), b->name, 64);

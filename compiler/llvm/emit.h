@@ -166,6 +166,8 @@ void tsr_emit_wide_walks(tsr_emit *e, uint32_t n, const tsr_emit_walk *walks);
 bool tsr_emit_wide_takes(tsr_emit *e, const tsr_stmt *loop);
 /* x has one value for all of the loop. */
 bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x);
+/* What an index grows by from one iteration of the loop to the next. */
+int64_t tsr_emit_coefficient(const tsr_lin *index, uint32_t loop);
 /* The buffer's elements along the loop: 1 side by side, 0 the same for all, -1 anything else. */
 int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
 /* Processors have the operation, or math.c writes it out, for vectors. */

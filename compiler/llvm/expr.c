@@ -131,11 +131,7 @@ void tsr_emit_alike(tsr_emit *e, unsigned n, LLVMValueRef *values)
 /* What an index grows by from one lane to the next. */
 static int64_t lane_step(const tsr_emit *e, const tsr_lin *x)
 {
-	int64_t step = 0;
-	for (uint32_t i = 0; e->wide && i < x->n; i++)
-		if (x->terms[i].kind == TSR_LSYM_LOOP && x->terms[i].id == e->wide->loop->loop.sym)
-			step += x->terms[i].coef;
-	return step;
+	return e->wide ? tsr_emit_coefficient(x, e->wide->loop->loop.sym) : 0;
 }
 
 static LLVMValueRef emit_index(tsr_emit *e, const tsr_expr *x)

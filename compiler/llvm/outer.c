@@ -21,15 +21,6 @@ typedef struct outer {
 
 static bool narrow(tsr_prec p) { return tsr_prec_bytes(p) <= 4; }
 
-static int64_t coefficient(const tsr_lin *x, uint32_t sym)
-{
-	int64_t coef = 0;
-	for (uint32_t i = 0; i < x->n; i++)
-		if (x->terms[i].kind == TSR_LSYM_LOOP && x->terms[i].id == sym)
-			coef += x->terms[i].coef;
-	return coef;
-}
-
 static bool mine(const outer *x, tsr_local_id id)
 {
 	for (uint32_t i = 0; i < x->nlocals; i++)
@@ -80,7 +71,7 @@ static bool plain_stmt(outer *x, const tsr_stmt *s)
 		return !s->loop.contraction && !s->loop.split && plain_body(x, &s->loop.body);
 	case TSR_STMT_IF:
 		for (uint32_t i = 0; i < s->cond.n; i++) {
-			int64_t step = coefficient(&s->cond.ranges[i].index, x->loop->loop.sym);
+			int64_t step = tsr_emit_coefficient(&s->cond.ranges[i].index, x->loop->loop.sym);
 			if (step != 0 && step != 1)
 				return false;
 		}
@@ -141,11 +132,11 @@ bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *s)
 	LLVMValueRef zero = tsr_emit_i64(e, 0), lanes = e->wide ? tsr_emit_i64(e, e->wide->lanes) : NULL, first = zero, end = lanes, all = NULL;
 	bool torn = false;
 	for (uint32_t i = 0; e->wide && e->wide->lanes > 1 && i < s->cond.n; i++)
-		torn |= coefficient(&s->cond.ranges[i].index, e->wide->loop->loop.sym) != 0;
+		torn |= tsr_emit_coefficient(&s->cond.ranges[i].index, e->wide->loop->loop.sym) != 0;
 	if (!torn)
 		return false;
 	for (uint32_t i = 0; i < s->cond.n; i++) {
-		if (!coefficient(&s->cond.ranges[i].index, e->wide->loop->loop.sym)) {
+		if (!tsr_emit_coefficient(&s->cond.ranges[i].index, e->wide->loop->loop.sym)) {
 			LLVMValueRef in = tsr_emit_in_ranges(e, 1, &s->cond.ranges[i]);
 			all = all ? LLVMBuildAnd(e->builder, all, in, "") : in;
 			continue;

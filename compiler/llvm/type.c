@@ -36,15 +36,15 @@ LLVMTypeRef tsr_emit_register_type(tsr_emit *e, tsr_prec p)
 	tsr_bug("a value without a precision");
 }
 
+/* Narrow floats lie as whole numbers: where a processor has no registers for them, LLVM moves vectors of halfs (shuffles, selections)
+ * through f32 and back, for bf16 by a function that not every system's library has. */
 LLVMTypeRef tsr_emit_memory_type(tsr_emit *e, tsr_prec p)
 {
 	switch (p) {
 	case TSR_PREC_BOOL: case TSR_PREC_F8:
 		return e->i8;
-	case TSR_PREC_F16:
-		return LLVMHalfTypeInContext(e->context);
-	case TSR_PREC_BF16:
-		return LLVMBFloatTypeInContext(e->context);
+	case TSR_PREC_F16: case TSR_PREC_BF16:
+		return e->i16;
 	case TSR_PREC_U8: case TSR_PREC_I8: case TSR_PREC_I16: case TSR_PREC_I32: case TSR_PREC_U32: case TSR_PREC_I64:
 	case TSR_PREC_F32: case TSR_PREC_F64:
 		return tsr_emit_register_type(e, p);
@@ -145,13 +145,32 @@ static LLVMValueRef from_f8(tsr_emit *e, LLVMValueRef x)
 static LLVMValueRef to_bf16(tsr_emit *e, LLVMValueRef x)
 {
 	LLVMBuilderRef b = e->builder;
-	LLVMTypeRef i32 = tsr_emit_type_like(e->i32, x), bf16 = tsr_emit_type_like(LLVMBFloatTypeInContext(e->context), x);
+	LLVMTypeRef i32 = tsr_emit_type_like(e->i32, x);
 	LLVMValueRef bits = LLVMBuildBitCast(b, x, i32, ""), top = LLVMBuildLShr(b, bits, tsr_emit_number(e, i32, 16), "");
 	LLVMValueRef even = LLVMBuildAnd(b, top, tsr_emit_number(e, i32, 1), "");
 	LLVMValueRef up = LLVMBuildAdd(b, LLVMBuildAdd(b, bits, tsr_emit_number(e, i32, 0x7fff), ""), even, "");
 	LLVMValueRef quiet = LLVMBuildOr(b, top, tsr_emit_number(e, i32, 0x40), "");
 	LLVMValueRef out = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, x, x, ""), quiet, LLVMBuildLShr(b, up, tsr_emit_number(e, i32, 16), ""), "");
-	return LLVMBuildBitCast(b, LLVMBuildTrunc(b, out, tsr_emit_type_like(e->i16, x), ""), bf16, "");
+	return LLVMBuildTrunc(b, out, tsr_emit_type_like(e->i16, x), "");
+}
+
+static LLVMValueRef from_bf16(tsr_emit *e, LLVMValueRef x)
+{
+	LLVMTypeRef i32 = tsr_emit_type_like(e->i32, x);
+	LLVMValueRef bits = LLVMBuildShl(e->builder, LLVMBuildZExt(e->builder, x, i32, ""), tsr_emit_number(e, i32, 16), "");
+	return LLVMBuildBitCast(e->builder, bits, tsr_emit_type_like(e->f32, x), "");
+}
+
+static LLVMValueRef to_f16(tsr_emit *e, LLVMValueRef x)
+{
+	LLVMValueRef half = LLVMBuildFPTrunc(e->builder, x, tsr_emit_type_like(LLVMHalfTypeInContext(e->context), x), "");
+	return LLVMBuildBitCast(e->builder, half, tsr_emit_type_like(e->i16, x), "");
+}
+
+static LLVMValueRef from_f16(tsr_emit *e, LLVMValueRef x)
+{
+	LLVMValueRef half = LLVMBuildBitCast(e->builder, x, tsr_emit_type_like(LLVMHalfTypeInContext(e->context), x), "");
+	return LLVMBuildFPExt(e->builder, half, tsr_emit_type_like(e->f32, x), "");
 }
 
 LLVMValueRef tsr_emit_to_memory(tsr_emit *e, tsr_prec p, LLVMValueRef x)
@@ -162,8 +181,8 @@ LLVMValueRef tsr_emit_to_memory(tsr_emit *e, tsr_prec p, LLVMValueRef x)
 		return to_f8(e, x);
 	if (p == TSR_PREC_BF16)
 		return to_bf16(e, x);
-	if (is_narrow(p))
-		return LLVMBuildFPTrunc(e->builder, x, tsr_emit_type_like(tsr_emit_memory_type(e, p), x), "");
+	if (p == TSR_PREC_F16)
+		return to_f16(e, x);
 	return x;
 }
 
@@ -173,8 +192,10 @@ LLVMValueRef tsr_emit_from_memory(tsr_emit *e, tsr_prec p, LLVMValueRef x)
 		return LLVMBuildTrunc(e->builder, x, tsr_emit_type_like(e->i1, x), "");
 	if (p == TSR_PREC_F8)
 		return from_f8(e, x);
-	if (is_narrow(p))
-		return LLVMBuildFPExt(e->builder, x, tsr_emit_type_like(e->f32, x), "");
+	if (p == TSR_PREC_BF16)
+		return from_bf16(e, x);
+	if (p == TSR_PREC_F16)
+		return from_f16(e, x);
 	return x;
 }
 

@@ -36,7 +36,7 @@ typedef struct shape {
 	const tsr_expr *large[MOST_LARGE];      /* loads side by side from arrays that no cache holds, one of each array */
 } shape;
 
-static int64_t coefficient(const tsr_lin *x, uint32_t sym)
+int64_t tsr_emit_coefficient(const tsr_lin *x, uint32_t sym)
 {
 	int64_t coef = 0;
 	for (uint32_t i = 0; i < x->n; i++)
@@ -50,7 +50,7 @@ int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer
 	const tsr_buffer *b = e->loops->buffers.at[buffer];
 	int64_t step = 0;
 	for (uint32_t axis = 0; axis < b->rank; axis++) {
-		int64_t here = coefficient(&index[axis], loop->loop.sym);
+		int64_t here = tsr_emit_coefficient(&index[axis], loop->loop.sym);
 		if (here && axis + 1 < b->rank)
 			return -1;
 		step = here;
@@ -138,10 +138,10 @@ bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x)
 		}
 		return true;
 	case TSR_EXPR_INDEX:
-		return !coefficient(&x->index, loop->loop.sym);
+		return !tsr_emit_coefficient(&x->index, loop->loop.sym);
 	case TSR_EXPR_LOAD:
 		for (uint32_t i = 0; i < e->loops->buffers.at[x->load.buffer]->rank; i++)
-			if (coefficient(&x->load.index[i], loop->loop.sym))
+			if (tsr_emit_coefficient(&x->load.index[i], loop->loop.sym))
 				return false;
 		return true;
 	case TSR_EXPR_OP:

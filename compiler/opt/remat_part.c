@@ -153,23 +153,6 @@ bool tsr_remat_part(tsr_remat *r, uint32_t from, tsr_buffer_id x, uint32_t at, t
 
 /* ---- how long it takes --------------------------------------------------------------------------------------------------------- */
 
-static double expr_time(const tsr_expr *e)
-{
-	double t = EACH_NODE;
-	switch (e->kind) {
-	case TSR_EXPR_OP:
-		t = tsr_op_get(e->op.op)->result == TSR_RESULT_FLOAT ? EACH_CALL : EACH_NODE;
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			t += expr_time(e->op.args[i]);
-		return t;
-	case TSR_EXPR_CONVERT: return t + expr_time(e->converted);
-	case TSR_EXPR_SELECT: return t + expr_time(e->select.inside) + expr_time(e->select.outside);
-	case TSR_EXPR_CONST: return 0;
-	case TSR_EXPR_LOAD: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
-	}
-	return t;
-}
-
 static double iterations(tsr_size extent) { return extent.nterms ? UNKNOWN : (double)extent.k; }
 
 /* In tiles, at the processor's peak. */
@@ -195,9 +178,9 @@ static double time_of(const tsr_remat *r, const tsr_repeat *q, const tsr_stmts *
 				: iterations(s->loop.extent) * time_of(r, q, &s->loop.body);
 			break;
 		case TSR_STMT_IF: t += time_of(r, q, &s->cond.body); break;
-		case TSR_STMT_STORE: case TSR_STMT_UPDATE: t += EACH_NODE + expr_time(s->store.value); break;
-		case TSR_STMT_LET: case TSR_STMT_SET: t += expr_time(s->let.value); break;
-		case TSR_STMT_LETSYM: t += expr_time(s->letsym.value); break;
+		case TSR_STMT_STORE: case TSR_STMT_UPDATE: t += EACH_NODE + tsr_expr_time(s->store.value); break;
+		case TSR_STMT_LET: case TSR_STMT_SET: t += tsr_expr_time(s->let.value); break;
+		case TSR_STMT_LETSYM: t += tsr_expr_time(s->letsym.value); break;
 		case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: case TSR_STMT_KINDS: break;
 		}
 	}

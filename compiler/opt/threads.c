@@ -22,17 +22,17 @@ typedef struct divide { tsr_pass *p; tsr_arena *scratch; uint32_t *touched; } di
 
 /* ---- work ------------------------------------------------------------------------------------------------------------------ */
 
-static double expr_time(const tsr_expr *e)
+double tsr_expr_time(const tsr_expr *e)
 {
 	double t = EACH_NODE;
 	switch (e->kind) {
 	case TSR_EXPR_OP:
 		t = tsr_op_get(e->op.op)->result == TSR_RESULT_FLOAT ? EACH_CALL : EACH_NODE;
 		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			t += expr_time(e->op.args[i]);
+			t += tsr_expr_time(e->op.args[i]);
 		return t;
-	case TSR_EXPR_CONVERT: return t + expr_time(e->converted);
-	case TSR_EXPR_SELECT: return t + expr_time(e->select.inside) + expr_time(e->select.outside);
+	case TSR_EXPR_CONVERT: return t + tsr_expr_time(e->converted);
+	case TSR_EXPR_SELECT: return t + tsr_expr_time(e->select.inside) + tsr_expr_time(e->select.outside);
 	case TSR_EXPR_CONST: return 0;
 	case TSR_EXPR_LOAD: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
 	}
@@ -79,9 +79,9 @@ static void measure(const divide *d, tsr_team *team, const tsr_stmts *body, nest
 		switch (s->kind) {
 		case TSR_STMT_FOR: measure_for(d, team, s, around); break;
 		case TSR_STMT_IF: measure(d, team, &s->cond.body, around); break;
-		case TSR_STMT_STORE: case TSR_STMT_UPDATE: here += EACH_NODE + expr_time(s->store.value); break;
-		case TSR_STMT_LET: case TSR_STMT_SET: here += expr_time(s->let.value); break;
-		case TSR_STMT_LETSYM: here += expr_time(s->letsym.value); break;
+		case TSR_STMT_STORE: case TSR_STMT_UPDATE: here += EACH_NODE + tsr_expr_time(s->store.value); break;
+		case TSR_STMT_LET: case TSR_STMT_SET: here += tsr_expr_time(s->let.value); break;
+		case TSR_STMT_LETSYM: here += tsr_expr_time(s->letsym.value); break;
 		case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: case TSR_STMT_KINDS: break;
 		}
 	}
