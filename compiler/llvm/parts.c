@@ -38,12 +38,6 @@ typedef struct job {
 
 /* ---- dealing out ------------------------------------------------------------------------------------------------------------- */
 
-static bool dealt_out(LLVMValueRef f)
-{
-	unsigned kind = LLVMGetEnumAttributeKindForName("noinline", strlen("noinline"));
-	return !LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMInternalLinkage && LLVMGetEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, kind);
-}
-
 static uint64_t size_of(LLVMValueRef f)
 {
 	uint64_t n = 0;
@@ -86,13 +80,13 @@ uint32_t tsr_llvm_parts(tsr_llvm *l)
 	uint64_t tiles = 0, others = 0;
 	uint32_t n = 0;
 	for (LLVMValueRef f = LLVMGetFirstFunction(l->emit.module); f; f = LLVMGetNextFunction(f))
-		n += dealt_out(f);
+		n += tsr_llvm_is_apart(f);
 	p->of = TSR_NEW_N(a, share, n + 1);
 	for (LLVMValueRef f = LLVMGetFirstFunction(l->emit.module); f; f = LLVMGetNextFunction(f)) {
-		if (!dealt_out(f))
+		if (!tsr_llvm_is_apart(f))
 			continue;
 		share *s = &p->of[p->nshares++];
-		*s = (share){MOST_PARTS, size_of(f), !strncmp(LLVMGetValueName(f), TSR_TILE_PREFIX, strlen(TSR_TILE_PREFIX))};
+		*s = (share){MOST_PARTS, size_of(f), tsr_llvm_is_tile(f)};
 		*(s->tile ? &tiles : &others) += s->size;
 	}
 	p->n = 1;
@@ -118,7 +112,7 @@ static void keep_part(const tsr_parts *p, LLVMModuleRef m, uint32_t part)
 {
 	uint32_t at = 0;
 	for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
-		if (dealt_out(f))
+		if (tsr_llvm_is_apart(f))
 			give(f, p->of[at++].part == part);
 		else if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMExternalLinkage && part)
 			LLVMSetLinkage(f, LLVMAvailableExternallyLinkage);

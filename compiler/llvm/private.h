@@ -22,5 +22,8 @@ LLVMCodeGenOptLevel tsr_llvm_codegen_level(int level);
 void tsr_llvm_diagnosed(LLVMDiagnosticInfoRef info, void *unused);
 /* optimise.c: the passes of a level, or NULL; of `tiles`, whose vectors are written out. */
 const char *tsr_llvm_pipeline(int level, bool tiles);
+/* A kernel or a tile: a function that stays one. */
+bool tsr_llvm_is_apart(LLVMValueRef f);
+bool tsr_llvm_is_tile(LLVMValueRef f);
 void tsr_llvm_passes(LLVMModuleRef m, LLVMTargetMachineRef machine, const char *passes);
 #endif
