@@ -228,8 +228,9 @@ static bool by_columns(const tsr_contract_view *v, const int64_t *parts)
 }
 
 /* Where A is read in place threads may stand in rows and columns: then B's blocks are each thread's own, since those of the other would come
- * from that core's cache and both would wait for each other.  Without packing only so many stand side by side as get the same columns. */
-static void choose_grid(tsr_schedule *s, const int64_t *parts, int64_t columns)
+ * from that core's cache and both would wait for each other.  Without packing only so many stand side by side as get the same columns, and only
+ * where B is the larger operand: each reads all of the other one. */
+static void choose_grid(tsr_schedule *s, const int64_t *parts, int64_t rows, int64_t columns)
 {
 	int64_t tiles = parts[TSR_CLASS_N], most = 1;
 	s->grid = 0;
@@ -238,7 +239,7 @@ static void choose_grid(tsr_schedule *s, const int64_t *parts, int64_t columns)
 	if (s->pack_b)
 		while (most * 8 <= tiles)
 			most *= 2;
-	else if (columns > 0 && columns % s->nr == 0)
+	else if (columns > 0 && columns >= rows && columns % s->nr == 0)
 		most = tiles & -tiles;
 	if (most == 1)
 		return;
@@ -268,7 +269,7 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 		s->split = TSR_CLASS_BATCH;
 	else if (by_columns(&v, parts))
 		s->split = TSR_CLASS_N;
-	choose_grid(s, parts, tsr_walks_count(&v.cls[TSR_CLASS_N]));
+	choose_grid(s, parts, tsr_walks_count(&v.cls[TSR_CLASS_M]), tsr_walks_count(&v.cls[TSR_CLASS_N]));
 	if (parts[s->split] < 2 && parts[TSR_CLASS_BATCH] > 1)
 		s->split = TSR_CLASS_BATCH;
 	if (s->split == TSR_CLASS_N && s->nc > OWN_COLUMNS && s->pack_b && !s->turn)      /* by each thread for itself */
