@@ -130,9 +130,9 @@ enum { TSR_TILE_A, TSR_TILE_B, TSR_TILE_C, TSR_TILE_DEPTH, TSR_TILE_COLS, TSR_TI
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *tile);
 
 /* A tile whose rows of A are read where they lie: see contract_rows.c. `run`: elements of a stretch; `capacity`: pointers from one
- * stretch's to the next one's.
+ * stretch's to the next one's; `stretches`: of a block.
  * void tile(table, b, c, list, cols, add, b_k, c_row, c_rows, c_columns, around, b_ahead): `table` is at the tile's first row. */
-typedef struct tsr_rows_tile { uint32_t rows, vecs; bool masked; int64_t run, capacity; tsr_stride b_k; tsr_c_form c; uint32_t b_lines; const tsr_tail_plan *tail; } tsr_rows_tile;
+typedef struct tsr_rows_tile { uint32_t rows, vecs; bool masked; int64_t run, capacity, stretches; tsr_stride b_k; tsr_c_form c; uint32_t b_lines; const tsr_tail_plan *tail; } tsr_rows_tile;
 enum { TSR_ROWS_TABLE, TSR_ROWS_B, TSR_ROWS_C, TSR_ROWS_LIST, TSR_ROWS_COLS, TSR_ROWS_ADD, TSR_ROWS_B_K, TSR_ROWS_C_ROW,
 	   TSR_ROWS_C_ROWS, TSR_ROWS_C_COLUMNS, TSR_ROWS_AROUND, TSR_ROWS_B_AHEAD, TSR_ROWS_PARAMS };
 LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *tile);
@@ -158,9 +158,14 @@ void tsr_ahead_begin(tsr_kit *k, tsr_ahead *x);
 void tsr_ahead_step(tsr_kit *k, tsr_ahead *x);
 void tsr_ahead_end(const tsr_ahead *x, LLVMBasicBlockRef *from);
 
-/* C, and what a tail reads and writes, is on its way while the sums are made; C alone. */
+/* C, and of small tiles what a tail reads and writes, is asked for at once. */
 void tsr_tile_fetch(const tsr_tile_end *t);
-void tsr_c_fetch(const tsr_tile_end *t);
+/* A line of C, where no tables say where that is, and what the tail has beside it; of the tail alone.  `line`: counted row by row; behind the last
+ * one it is that again. */
+void tsr_tile_ahead(const tsr_tile_end *t, LLVMValueRef line);
+void tsr_tail_ahead(const tsr_tile_end *t, LLVMValueRef line);
+uint32_t tsr_tile_lines(const tsr_tile_end *t);
+void tsr_line_place(const tsr_tile_end *t, LLVMValueRef line, LLVMValueRef *row, LLVMValueRef *column);
 /* Stores the sums and returns from the function. */
 void tsr_tile_store(const tsr_tile_end *t, LLVMValueRef add, LLVMValueRef *acc);
 /* The same of what the tail makes of the sums. */

@@ -60,3 +60,26 @@ void tsr_ahead_end(const tsr_ahead *x, LLVMBasicBlockRef *from)
 	for (int i = 0; i < TSR_AHEAD_STATE; i++)
 		LLVMAddIncoming(x->phi[i], (LLVMValueRef[]){ x->start[i], x->state[i] }, from, 2);
 }
+
+/* ---- lines by their number ------------------------------------------------------------------------------------------------------- */
+
+static uint32_t lines_of_row(const tsr_tile_end *t) { return (t->vecs * t->k->lanes * t->k->elem_bytes + TSR_LINE - 1) / TSR_LINE; }
+
+uint32_t tsr_tile_lines(const tsr_tile_end *t) { return t->rows * lines_of_row(t); }
+
+void tsr_line_place(const tsr_tile_end *t, LLVMValueRef at, LLVMValueRef *row, LLVMValueRef *column)
+{
+	tsr_kit *k = t->k;
+	LLVMValueRef each = tsr_kit_int(k, lines_of_row(t)), last = tsr_kit_min(k, at, tsr_kit_int(k, tsr_tile_lines(t) - 1));
+	*row = LLVMBuildUDiv(k->b, last, each, "");
+	*column = tsr_kit_mul(k, LLVMBuildURem(k->b, last, each, ""), tsr_kit_int(k, line(k)));
+}
+
+void tsr_tile_ahead(const tsr_tile_end *t, LLVMValueRef at)
+{
+	tsr_kit *k = t->k;
+	LLVMValueRef row, column;
+	tsr_line_place(t, at, &row, &column);
+	tsr_kit_fetch(k, tsr_kit_at(k, t->c, tsr_kit_add(k, tsr_kit_mul(k, row, t->row), column)), false);
+	tsr_tail_ahead(t, at);
+}

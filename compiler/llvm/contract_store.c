@@ -96,7 +96,7 @@ static void store(const tsr_tile_end *t, LLVMValueRef *acc, bool add, bool aroun
 		}
 }
 
-void tsr_c_fetch(const tsr_tile_end *t)
+static void fetch_c(const tsr_tile_end *t)
 {
 	tsr_kit *k = t->k;
 	ends e;
@@ -115,7 +115,7 @@ void tsr_c_fetch(const tsr_tile_end *t)
 
 void tsr_tile_fetch(const tsr_tile_end *t)
 {
-	tsr_c_fetch(t);
+	fetch_c(t);
 	tsr_tail_fetch(t);
 }
 

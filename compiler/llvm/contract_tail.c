@@ -261,8 +261,13 @@ static void places(const tsr_tile_end *z, LLVMValueRef row, uint32_t v, LLVMValu
 	}
 }
 
-/* What differs from row to row is far apart.  Of a large tile it is left to come when it is read: all its lines at once take every one that a core
- * can wait for, and B has to wait behind them. */
+/* What differs from row to row is far apart. */
+static bool is_far(const tsr_tail_operand *o)
+{
+	return o->along && !(LLVMIsAConstantInt(o->row) && LLVMConstIntGetSExtValue(o->row) == 0);
+}
+
+/* Of a large tile all its lines at once take every one that a core can wait for, and B has to wait behind them. */
 void tsr_tail_fetch(const tsr_tile_end *z)
 {
 	tsr_kit *k = z->k;
@@ -271,9 +276,28 @@ void tsr_tail_fetch(const tsr_tile_end *z)
 		for (uint32_t v = 0; v < z->vecs; v++) {
 			places(z, tsr_kit_int(k, r), v, at);
 			for (uint32_t i = 0; i < z->tail->n; i++)
-				if (z->tail->at[i].along && !(LLVMIsAConstantInt(z->tail->at[i].row) && LLVMConstIntGetSExtValue(z->tail->at[i].row) == 0))
+				if (is_far(&z->tail->at[i]))
 					tsr_kit_fetch(k, at[i], !z->tail->at[i].value);
 		}
+}
+
+/* Where the tail is not applied it is C's line that is asked for. */
+void tsr_tail_ahead(const tsr_tile_end *z, LLVMValueRef line)
+{
+	tsr_kit *k = z->k;
+	LLVMValueRef at[MOST_OPERANDS], row, column;
+	if (!z->tail)
+		return;
+	tsr_line_place(z, line, &row, &column);
+	places(z, row, 0, at);
+	for (uint32_t i = 0; i < z->tail->n; i++) {
+		if (!is_far(&z->tail->at[i]))
+			continue;
+		LLVMValueRef there = tsr_emit_offset(z->tail->e, z->tail->at[i].prec, at[i], column);
+		if (!z->tail->whole)
+			there = LLVMBuildSelect(k->b, LLVMGetParam(k->fn, z->param), there, z->c, "");
+		tsr_kit_fetch(k, there, false);
+	}
 }
 
 /* One vector of the tile: every store of the tail. */

@@ -8,8 +8,9 @@
 
 enum { UNROLL = 2, ENOUGH = 16, SHORT_RUN = 8 };      /* accumulators beside which a round's other work costs nothing */
 
-/* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; next: NULL, or see tsr_tile.ahead. */
-typedef struct inside { tsr_kit *k; uint32_t rows, vecs; LLVMValueRef a_row, a_k, b_k, *mask, b_shift; uint32_t lines; LLVMValueRef b_ahead, next, next_step; } inside;
+/* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; next: NULL, or see tsr_tile.ahead;
+ * end: what the loop asks for line by line, or NULL. */
+typedef struct inside { tsr_kit *k; uint32_t rows, vecs; LLVMValueRef a_row, a_k, b_k, *mask, b_shift; uint32_t lines; LLVMValueRef b_ahead, next, next_step; const tsr_tile_end *end; } inside;
 
 static LLVMValueRef stride_value(tsr_kit *k, tsr_stride s, LLVMValueRef f, unsigned param)
 {
@@ -73,6 +74,8 @@ static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run
 		tsr_ahead_begin(k, ahead);
 		for (uint32_t s = 0; s < ahead->steps; s++)
 			tsr_ahead_step(k, ahead);
+		if (!in->lines)              /* else B's come from far */
+			tsr_tail_ahead(in->end, i);
 	}
 	LLVMValueRef at = a, bt = b;
 	for (unsigned u = 0; u < unroll; u++) {
@@ -120,9 +123,8 @@ static bool come_slowly(const tsr_tile *t, LLVMValueRef f, const inside *in, con
 	*x = (tsr_ahead){ .c = { end->c, end->row, width, rows }, .steps = t->steps ? t->steps : 1 };
 	if (t->steps)
 		x->next = (tsr_ahead_area){ LLVMGetParam(f, TSR_TILE_A_AHEAD), in->a_row, LLVMGetParam(f, TSR_TILE_A_COUNT), rows };
-	tsr_tail_fetch(end);
 	tsr_guard few = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, rounds, tsr_kit_int(k, tsr_ahead_lines(k, x)), ""));
-	tsr_c_fetch(end);
+	tsr_tile_fetch(end);
 	tsr_guard_end(k, few);
 	tsr_ahead_enter(k, x);
 	return true;
@@ -134,7 +136,7 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	LLVMValueRef mask[16] = { 0 }, acc[512];
 	inside in = { k, t->rows, t->vecs, stride_value(k, t->a_row, f, TSR_TILE_A_ROW), stride_value(k, t->a_k, f, TSR_TILE_A_K),
 				  stride_value(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL,
-				  t->b_lines, LLVMGetParam(f, TSR_TILE_B_AHEAD), t->ahead ? LLVMGetParam(f, TSR_TILE_NEXT) : NULL, LLVMGetParam(f, TSR_TILE_NEXT_STEP) };
+				  t->b_lines, LLVMGetParam(f, TSR_TILE_B_AHEAD), t->ahead ? LLVMGetParam(f, TSR_TILE_NEXT) : NULL, LLVMGetParam(f, TSR_TILE_NEXT_STEP), NULL };
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
@@ -142,6 +144,7 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 		acc[j] = tsr_kit_neutral(k, k->vec);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_TILE_C), stride_value(k, t->c.row, f, TSR_TILE_C_ROW),
 						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), mask, LLVMGetParam(f, TSR_TILE_AROUND), t->tail, TSR_TILE_PARAMS };
+	in.end = &end;
 	run r = { LLVMGetParam(f, TSR_TILE_A), LLVMGetParam(f, TSR_TILE_B), acc };
 	LLVMValueRef depth = LLVMGetParam(f, TSR_TILE_DEPTH);
 	uint32_t unroll = t->rows * t->vecs < ENOUGH ? 2 * UNROLL : UNROLL;
@@ -229,14 +232,21 @@ static void carried_end(tsr_kit *k, carried *c, int64_t step, LLVMValueRef *acc)
 	}
 }
 
-/* One stretch of all rows: a short one step by step, else a loop of some steps and what is left. */
-static void stretch(const inside *in, const LLVMValueRef *row, LLVMValueRef b, int64_t run, LLVMValueRef *acc)
+/* Rounds of one stretch, each of which may ask for a line. */
+static int64_t rounds_of(int64_t run) { return run > SHORT_RUN ? run / (2 * UNROLL) : 1; }
+
+/* One stretch of all rows, `before` of which are done: a short one step by step, else a loop of some steps and what is left. */
+static void stretch(const inside *in, const LLVMValueRef *row, LLVMValueRef b, LLVMValueRef before, int64_t run, LLVMValueRef *acc)
 {
 	tsr_kit *k = in->k;
-	int64_t unroll = run > SHORT_RUN ? 2 * UNROLL : run, looped = run > SHORT_RUN ? run / unroll * unroll : 0;
+	int64_t unroll = run > SHORT_RUN ? 2 * UNROLL : run, looped = run > SHORT_RUN ? rounds_of(run) * unroll : 0;
+	if (in->end && !looped)
+		tsr_tile_ahead(in->end, before);
 	if (looped) {
 		carried c;
 		carried_begin(k, &c, in->rows * in->vecs, tsr_kit_int(k, looped), acc);
+		if (in->end)
+			tsr_tile_ahead(in->end, tsr_kit_add(k, tsr_kit_mul(k, before, tsr_kit_int(k, rounds_of(run))), LLVMBuildUDiv(k->b, c.i, tsr_kit_int(k, unroll), "")));
 		LLVMValueRef bt = tsr_kit_at(k, b, tsr_kit_mul(k, c.i, in->b_k));
 		for (int64_t u = 0; u < unroll; u++) {
 			LLVMValueRef step = tsr_kit_int(k, u);
@@ -253,14 +263,17 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	const tsr_rows_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512], row[64], zero = tsr_kit_int(k, 0);
 	inside in = { k, t->rows, t->vecs, zero, zero, stride_value(k, t->b_k, f, TSR_ROWS_B_K), mask, NULL,
-				  t->b_lines, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, NULL };
+				  t->b_lines, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, NULL, NULL };
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
 		mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
 		acc[j] = tsr_kit_neutral(k, k->vec);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_ROWS_C), stride_value(k, t->c.row, f, TSR_ROWS_C_ROW),
 						 LLVMGetParam(f, TSR_ROWS_C_ROWS), LLVMGetParam(f, TSR_ROWS_C_COLUMNS), mask, LLVMGetParam(f, TSR_ROWS_AROUND), t->tail, TSR_ROWS_PARAMS };
-	tsr_tile_fetch(&end);
+	if (!t->c.stretches && !t->c.stream && t->stretches * rounds_of(t->run) >= tsr_tile_lines(&end))
+		in.end = &end;
+	else
+		tsr_tile_fetch(&end);
 	LLVMValueRef list = LLVMGetParam(f, TSR_ROWS_LIST), table = LLVMGetParam(f, TSR_ROWS_TABLE);
 	carried c;
 	carried_begin(k, &c, t->rows * t->vecs, LLVMBuildLoad2(k->b, k->i64, list, ""), acc);
@@ -272,7 +285,7 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 		row[r] = LLVMBuildLoad2(k->b, k->ptr, LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &i, 1, ""), "");
 	}
 	LLVMValueRef b = tsr_kit_at(k, LLVMGetParam(f, TSR_ROWS_B), tsr_kit_mul(k, tsr_kit_mul(k, at, tsr_kit_int(k, t->run)), in.b_k));
-	stretch(&in, row, b, t->run, acc);
+	stretch(&in, row, b, c.i, t->run, acc);
 	carried_end(k, &c, 1, acc);
 	tsr_tile_store(&end, LLVMGetParam(f, TSR_ROWS_ADD), acc);
 }
@@ -282,6 +295,7 @@ LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *t)
 	char name[400];
 	snprintf(name, sizeof name, "tsr.rows.%sx%u.%ux%u%s.%s%s.%lld.%lld", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
 			 t->masked ? "m" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name, (long long)t->run, (long long)t->capacity);
+	snprintf(name + strlen(name), sizeof name - strlen(name), ".n%lld", (long long)t->stretches);
 	name_lines(name, sizeof name, t->b_lines);
 	name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
