@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Accumulators stay in registers: no loop of a register tile, as it is compiled, reaches for vectors on the stack.
+
+    check.py BUILD [--print]
+
+Read from `--dump=asm`, which takes the passes that objects and executables take: a loop is what lies between a label and the jump back
+to it, and counts where it multiplies and adds ENOUGH vectors and does little else, as what comes after the products does.  Without
+AVX-512 masks are vectors, too, and tiles with masks, which stand at edges, have more than 16 of them."""
+import os, platform, re, subprocess, sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAMS = ["examples/lenet.tsr", "tests/bench/resnet18.tsr", "tests/bench/gpt.tsr"]
+CPUS = ["x86-64-v4", "x86-64-v3"]
+LEVELS = ["-O2"]
+ENOUGH = 8
+STACK = re.compile(r"\(%r[sb]p\).*%[xyz]mm|%[xyz]mm\d+, .*\(%r[sb]p\)")
+MASKED = re.compile(r"tsr\.tile\.\w+\.\d+x\d+m")
+
+
+def functions(text):
+    """Of each register tile its name and its lines."""
+    for part in re.split(r'\n(?="?tsr\.tile\.)', text)[1:]:
+        name, rest = part.split("\n", 1)
+        yield name.split(":")[0].strip('"'), rest.split(".Lfunc_end")[0].split("\n")
+
+
+def loops(lines):
+    """From the label to the jump back to it, the smallest ones: those with no other loop in them."""
+    label, found = {}, []
+    for number, line in enumerate(lines):
+        if m := re.match(r"(\.LBB\w+):", line):
+            label[m[1]] = number
+        elif (m := re.match(r"\tj\w+\t(\.LBB\w+)", line)) and m[1] in label:
+            found.append((label[m[1]], number))
+    for begin, end in found:
+        if not any(begin <= b and e < end for b, e in found):
+            yield lines[begin:end]
+
+
+def main():
+    tsrc, show, passed, failed = os.path.join(sys.argv[1], "tsrc"), "--print" in sys.argv, 0, 0
+    for program in PROGRAMS if platform.machine() == "x86_64" else []:
+        for cpu in CPUS:
+            for level in LEVELS:
+                run = subprocess.run([tsrc, f"--cpu={cpu}", level, "--dump=asm", os.path.join(ROOT, program)], stdout=subprocess.PIPE, text=True)
+                counted = 0
+                for name, lines in functions(run.stdout):
+                    for body in loops(lines):
+                        products = sum("vfmadd" in line for line in body)
+                        if products < ENOUGH or 3 * products < len(body) or cpu != "x86-64-v4" and MASKED.match(name):
+                            continue
+                        counted += 1
+                        spilled = [line for line in body if STACK.search(line)]
+                        failed += bool(spilled)
+                        passed += not spilled
+                        if spilled:
+                            print(f"{program} {cpu} {level}: {name}: {len(spilled)} vectors on the stack in a loop of {len(body)} lines")
+                if show:
+                    print(f"{program} {cpu} {level}: {counted} loops")
+                if not counted:
+                    failed += 1
+                    print(f"{program} {cpu} {level}: no loop of a tile found")
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+sys.exit(main())
