@@ -8,7 +8,7 @@
  * packed its rows pass by a block of B that takes three quarters of L2. */
 #include "pass.h"
 
-enum { MOST_ROWS = 24, MOST_POINTERS = 12, MOST_VECS = 4, LATENCY = 4, DEPTH = 384, PASSING = 512, LONGEST = 2048, TABLE = 48 << 10,
+enum { MOST_ROWS = 24, MOST_POINTERS = 12, MOST_VECS = 4, LATENCY = 4, DEPTH = 384, PASSING = 512, STRIDED = 256, LONGEST = 2048, TABLE = 48 << 10,
 	   ENOUGH = 24, ENOUGH_RUN = 64, SHORT_SUM = 64, LEAST_DEPTH = 64, PAGE = 4096 };
 
 typedef struct problem {
@@ -179,7 +179,9 @@ static void choose_packing(const problem *p, tsr_schedule *s)
 	s->cols = p->across != 0;
 	/* a copy that few rows use costs more than reading B in place, where tiles ask for the next panel ahead of time */
 	s->pack_b = p->must_b || (!s->cols && (large_b || page) && m >= (p->run ? ENOUGH_RUN : ENOUGH) * (int64_t)s->mr);
-	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > 256;
+	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > STRIDED;
+	/* the lines that a tile's rows have in a block stay in the first cache while it passes by B's, unless they all fall into the same few */
+	strided &= !s->pack_b || p->must_b || p->a_step * p->bytes % PAGE == 0;
 	s->rows = p->run != 0;
 	s->pack_a = p->must_a || (!s->rows && ((large_a && !s->pack_b) || strided) && n >= 8 * (int64_t)s->nr);
 }
@@ -230,7 +232,7 @@ static void choose_blocks(const problem *p, tsr_schedule *s, int64_t kc, bool sh
 	const tsr_target *t = p->t;
 	/* A's rows pass by B's block, which has to be near; the fewer its columns, the more often */
 	bool passing = s->pack_b && !s->pack_a && !s->rows && !p->must_b && !p->turn;
-	s->kc = passing ? block_of(p->k, PASSING, p->k_unit) : kc;
+	s->kc = passing ? block_of(p->k, p->a_step == 1 ? PASSING : STRIDED, p->k_unit) : kc;
 	int64_t each = s->kc * p->bytes, most_m = t->l2 / 2 / each;
 	if (short_sum)               /* rows of a block that lie near each other are written together */
 		most_m = t->l1 / 2 / each;
