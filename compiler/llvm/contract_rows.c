@@ -21,6 +21,8 @@ static LLVMValueRef slot(tsr_kit *k, LLVMTypeRef type, LLVMValueRef p, LLVMValue
 static uint32_t guards_of(const tsr_expr *e, tsr_range *out)
 {
 	uint32_t n = 0;
+	while (e->kind == TSR_EXPR_LOOKUP)
+		e = e->lookup.value;
 	for (; e->kind == TSR_EXPR_SELECT; e = e->select.inside)
 		for (uint32_t i = 0; i < e->select.n; i++) {
 			if (n == MOST_RANGES)
@@ -36,6 +38,14 @@ static int64_t extent_of(const tsr_walks *x, uint32_t sym)
 		if (x->loop[i].sym == sym)
 			return x->loop[i].extent.k;
 	tsr_bug("no loop of the contraction is %u", sym);
+}
+
+/* The places that are looked up, of the position at hand. */
+static void look_up(const tsr_rows *r)
+{
+	tsr_emit *e = r->e;
+	for (const tsr_expr *x = r->value; x->kind == TSR_EXPR_LOOKUP; x = x->lookup.value)
+		e->syms[x->lookup.sym] = tsr_emit_convert(e, tsr_emit_expr(e, x->lookup.at), x->lookup.at->prec, TSR_PREC_I64);
 }
 
 /* How often a guard counts this loop of the stretch, but for the last one. */
@@ -137,6 +147,7 @@ static void fill_edges(tsr_kit *k, const tsr_rows *r, LLVMValueRef row, LLVMValu
 	LLVMValueRef cell = slot(k, k->ptr, row, i.i);
 	tsr_guard outside = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntEQ, LLVMBuildLoad2(k->b, k->ptr, cell, ""), r->zeros, ""));
 	tsr_walks_decode(k, e, r->across, 0, tsr_kit_add(k, r->first, i.i));
+	look_up(r);
 	tsr_guard cut = tsr_guard_begin(k, all_hold(k, r, n, guards, true));
 	LLVMValueRef from = tsr_emit_address(e, x->load.buffer, x->load.index);
 	LLVMValueRef to = tsr_kit_at(k, edges, tsr_kit_mul(k, i.i, tsr_kit_int(k, padded(k, r->run))));
@@ -162,6 +173,7 @@ static void fill_stretch(tsr_kit *k, const tsr_rows *r, LLVMValueRef row, LLVMVa
 	tsr_range guards[MOST_RANGES];
 	uint32_t n = guards_of(r->value, guards);
 	tsr_walk_run run = tsr_walk_run_begin(k, e, r->across, r->first, r->count);
+	look_up(r);
 	LLVMValueRef p = tsr_emit_address(e, x->load.buffer, x->load.index);
 	if (n)
 		p = LLVMBuildSelect(k->b, all_hold(k, r, n, guards, false), p, r->zeros, "");
@@ -175,7 +187,8 @@ static void fill_stretch(tsr_kit *k, const tsr_rows *r, LLVMValueRef row, LLVMVa
 static void fill_list(tsr_kit *k, const tsr_rows *r, LLVMValueRef first, LLVMValueRef list)
 {
 	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), n = tsr_kit_table(k, 1);
-	bool guarded = r->value->kind == TSR_EXPR_SELECT;
+	tsr_range guards[MOST_RANGES];
+	bool guarded = guards_of(r->value, guards) > 0;
 	LLVMBuildStore(k->b, zero, n);
 	tsr_count t = tsr_count_begin(k, zero, r->stretches, one);
 	LLVMValueRef row = slot(k, k->ptr, r->table, tsr_kit_add(k, tsr_kit_mul(k, t.i, tsr_kit_int(k, r->capacity)), first));

@@ -49,7 +49,7 @@ static void find_operands(tsr_tail_plan *t, const tsr_expr *x)
 			find_operands(t, x->op.args[i]);
 		return;
 	case TSR_EXPR_CONVERT: find_operands(t, x->converted); return;
-	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS: return;
+	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS: return;
 	}
 }
 
@@ -235,7 +235,7 @@ static LLVMValueRef leaf(const tsr_emit_leaves *leaves, const tsr_expr *x)
 		uint32_t i = operand_of(p->t, x);
 		return tsr_emit_convert(e, load(p, i), p->t->at[i].prec, x->prec);
 	}
-	case TSR_EXPR_INDEX: case TSR_EXPR_OP: case TSR_EXPR_CONVERT: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS: break;
+	case TSR_EXPR_INDEX: case TSR_EXPR_OP: case TSR_EXPR_CONVERT: case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS: break;
 	}
 	return NULL;
 }

@@ -111,6 +111,7 @@ static uint32_t side_by_side(const tsr_loops *l, const tsr_expr *x, uint32_t sym
 			n += side_by_side(l, x->op.args[i], sym);
 		return n;
 	case TSR_EXPR_CONVERT: return side_by_side(l, x->converted, sym);
+	case TSR_EXPR_LOOKUP: return side_by_side(l, x->lookup.at, sym) + side_by_side(l, x->lookup.value, sym);
 	case TSR_EXPR_SELECT: return side_by_side(l, x->select.inside, sym) + side_by_side(l, x->select.outside, sym);
 	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
 	}

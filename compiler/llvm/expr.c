@@ -182,6 +182,15 @@ static LLVMValueRef emit_number(tsr_emit *e, const tsr_expr *x)
 	return tsr_emit_convert(e, LLVMBuildBitCast(e->builder, v, e->f64, ""), TSR_PREC_F64, x->prec);
 }
 
+static LLVMValueRef emit_lookup(tsr_emit *e, const tsr_expr *x)
+{
+	LLVMValueRef *sym = &e->syms[x->lookup.sym], before = *sym;
+	*sym = tsr_emit_convert(e, tsr_emit_expr(e, x->lookup.at), x->lookup.at->prec, TSR_PREC_I64);
+	LLVMValueRef value = tsr_emit_expr(e, x->lookup.value);
+	*sym = before;
+	return value;
+}
+
 LLVMValueRef tsr_emit_expr(tsr_emit *e, const tsr_expr *x)
 {
 	LLVMValueRef leaf = e->leaves ? e->leaves->of(e->leaves, x) : NULL;
@@ -209,6 +218,8 @@ LLVMValueRef tsr_emit_expr(tsr_emit *e, const tsr_expr *x)
 		return emit_apply(e, x);
 	case TSR_EXPR_CONVERT:
 		return tsr_emit_convert(e, tsr_emit_expr(e, x->converted), x->converted->prec, x->prec);
+	case TSR_EXPR_LOOKUP:
+		return emit_lookup(e, x);
 	case TSR_EXPR_SELECT:
 		return emit_select(e, x);
 	case TSR_EXPR_KINDS:

@@ -73,6 +73,10 @@ static void use_expr(tsr_emit *e, uses *u, const tsr_expr *x)
 	case TSR_EXPR_CONVERT:
 		use_expr(e, u, x->converted);
 		return;
+	case TSR_EXPR_LOOKUP:
+		use_expr(e, u, x->lookup.at);
+		use_expr(e, u, x->lookup.value);
+		return;
 	case TSR_EXPR_SELECT:
 		use_ranges(u, x->select.n, x->select.ranges);
 		use_expr(e, u, x->select.inside);

@@ -118,6 +118,12 @@ static void expr(writer *w, const tsr_expr *x)
 			expr(w, x->op.args[i]);
 		break;
 	case TSR_EXPR_CONVERT: expr(w, x->converted); break;
+	case TSR_EXPR_LOOKUP:
+		seen_first(&w->loops, x->lookup.sym, &n);
+		tsr_text_addf(&w->t, "s%u", n);
+		expr(w, x->lookup.at);
+		expr(w, x->lookup.value);
+		break;
 	case TSR_EXPR_SELECT:
 		ranges(w, x->select.n, x->select.ranges);
 		expr(w, x->select.inside);

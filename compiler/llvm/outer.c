@@ -45,7 +45,7 @@ static bool plain_expr(const outer *x, const tsr_expr *v)
 		return narrow(v->op.operand_prec) && tsr_emit_in_lanes(v);
 	case TSR_EXPR_CONVERT:
 		return plain_expr(x, v->converted);
-	case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:
+	case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:
 		break;
 	}
 	return false;

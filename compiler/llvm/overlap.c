@@ -49,29 +49,13 @@ static bool walks_of(rows *r)
 	return r->n > 1;
 }
 
-static bool expr_reads(const tsr_expr *x, tsr_buffer_id b)
-{
-	switch (x->kind) {
-	case TSR_EXPR_LOAD: return x->load.buffer == b;
-	case TSR_EXPR_CONVERT: return expr_reads(x->converted, b);
-	case TSR_EXPR_SELECT: return expr_reads(x->select.inside, b) || expr_reads(x->select.outside, b);
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(x->op.op)->arity; i++)
-			if (expr_reads(x->op.args[i], b))
-				return true;
-		return false;
-	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
-	}
-	return false;
-}
-
 static bool touches(const tsr_stmt *s, tsr_buffer_id b)
 {
 	const tsr_stmts *body = NULL;
 	switch (s->kind) {
-	case TSR_STMT_STORE: case TSR_STMT_UPDATE: return s->store.buffer == b || expr_reads(s->store.value, b);
-	case TSR_STMT_LET: case TSR_STMT_SET: return expr_reads(s->let.value, b);
-	case TSR_STMT_LETSYM: return expr_reads(s->letsym.value, b);
+	case TSR_STMT_STORE: case TSR_STMT_UPDATE: return s->store.buffer == b || tsr_expr_reads(s->store.value, b);
+	case TSR_STMT_LET: case TSR_STMT_SET: return tsr_expr_reads(s->let.value, b);
+	case TSR_STMT_LETSYM: return tsr_expr_reads(s->letsym.value, b);
 	case TSR_STMT_FOR: body = &s->loop.body; break;
 	case TSR_STMT_IF: body = &s->cond.body; break;
 	case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: case TSR_STMT_KINDS: break;

@@ -45,7 +45,7 @@ static bool plain(nest *x, const tsr_expr *v)
 		return tsr_emit_in_lanes(v);
 	case TSR_EXPR_CONVERT:
 		return plain(x, v->converted);
-	case TSR_EXPR_LOCAL: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:
+	case TSR_EXPR_LOCAL: case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:
 		break;
 	}
 	return false;

@@ -119,7 +119,7 @@ static bool plain_expr(shape *s, const tsr_expr *x)
 		return plain_op(s, x);
 	case TSR_EXPR_CONVERT:
 		return plain_expr(s, x->converted);
-	case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:
+	case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:
 		break;
 	}
 	return false;
@@ -151,7 +151,7 @@ bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x)
 		return true;
 	case TSR_EXPR_CONVERT:
 		return tsr_emit_fixed(e, loop, x->converted);
-	case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:
+	case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:
 		break;
 	}
 	return false;
@@ -159,21 +159,11 @@ bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x)
 
 static bool reads_local(const tsr_expr *x, tsr_local_id id)
 {
-	switch (x->kind) {
-	case TSR_EXPR_LOCAL:
-		return x->local == id;
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(x->op.op)->arity; i++)
-			if (reads_local(x->op.args[i], id))
-				return true;
-		return false;
-	case TSR_EXPR_CONVERT:
-		return reads_local(x->converted, id);
-	case TSR_EXPR_CONST: case TSR_EXPR_LOAD: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_SELECT:
-	case TSR_EXPR_KINDS:
-		return false;
-	}
-	return false;
+	tsr_expr *part[TSR_MOST_PARTS];
+	bool found = x->kind == TSR_EXPR_LOCAL && x->local == id;
+	for (uint32_t i = 0, n = tsr_expr_parts(x, part); i < n && !found; i++)
+		found = reads_local(part[i], id);
+	return found;
 }
 
 static tsr_acc sum_of(const tsr_stmt *s)

@@ -142,3 +142,19 @@ tsr_stmt *tsr_stmt_new(tsr_arena *a, tsr_stmt_kind kind, tsr_span span)
 	s->span = span;
 	return s;
 }
+
+uint32_t tsr_expr_parts(const tsr_expr *e, tsr_expr *parts[TSR_MOST_PARTS])
+{
+	switch (e->kind) {
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			parts[i] = e->op.args[i];
+		return tsr_op_get(e->op.op)->arity;
+	case TSR_EXPR_CONVERT: parts[0] = e->converted; return 1;
+	case TSR_EXPR_LOOKUP: parts[0] = e->lookup.at, parts[1] = e->lookup.value; return 2;
+	case TSR_EXPR_SELECT: parts[0] = e->select.inside, parts[1] = e->select.outside; return 2;
+	case TSR_EXPR_CONST: case TSR_EXPR_LOAD: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER:
+	case TSR_EXPR_KINDS: break;
+	}
+	return 0;
+}

@@ -69,6 +69,13 @@ static const tsr_buffer *element(const checker *c, tsr_buffer_id id, const tsr_l
 	return b;
 }
 
+static void bind(const checker *c, uint32_t sym, char as)
+{
+	INSIST(c, sym < c->u->nsyms, "symbol %u of %u", sym, c->u->nsyms);
+	INSIST(c, c->syms[sym] == UNBOUND, "symbol %u is bound twice", sym);
+	c->syms[sym] = as;
+}
+
 static void expr(const checker *c, const tsr_expr *e);
 
 static void op(const checker *c, const tsr_expr *e)
@@ -115,6 +122,14 @@ static void expr(const checker *c, const tsr_expr *e)
 	case TSR_EXPR_CONVERT:
 		expr(c, e->converted);
 		break;
+	case TSR_EXPR_LOOKUP:
+		expr(c, e->lookup.at);
+		INSIST(c, tsr_prec_is_int(e->lookup.at->prec), "lookup of a place that is no integer");
+		bind(c, e->lookup.sym, BOUND_DATA);
+		expr(c, e->lookup.value);
+		c->syms[e->lookup.sym] = UNBOUND;
+		INSIST(c, e->prec == e->lookup.value->prec, "a lookup of another precision than its value");
+		break;
 	case TSR_EXPR_SELECT:
 		ranges(c, e->select.n, e->select.ranges);
 		expr(c, e->select.inside);
@@ -142,13 +157,6 @@ static void body(checker *c, const tsr_stmts *b)
 		if (b->at[i]->kind == TSR_STMT_LET)
 			c->locals[b->at[i]->let.local] = TSR_PREC_NONE;
 	}
-}
-
-static void bind(checker *c, uint32_t sym, char as)
-{
-	INSIST(c, sym < c->u->nsyms, "symbol %u of %u", sym, c->u->nsyms);
-	INSIST(c, c->syms[sym] == UNBOUND, "symbol %u is bound twice", sym);
-	c->syms[sym] = as;
 }
 
 static void store(const checker *c, const tsr_stmt *s)

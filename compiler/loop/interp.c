@@ -114,6 +114,17 @@ static tsr_scalar eval_convert(const interp *in, const tsr_expr *e, tsr_spread *
 	return value;
 }
 
+/* Which element it is must not depend on the order of computing, or nothing is known of it. */
+static tsr_scalar eval_lookup(const interp *in, const tsr_expr *e, tsr_spread *s)
+{
+	tsr_spread place = {0};
+	in->syms[e->lookup.sym] = eval(in, e->lookup.at, s ? &place : NULL).i;
+	tsr_scalar value = eval(in, e->lookup.value, s);
+	if (place.carried > 0)
+		*s = tsr_spread_lost();
+	return value;
+}
+
 static tsr_scalar eval(const interp *in, const tsr_expr *e, tsr_spread *s)
 {
 	switch (e->kind) {
@@ -135,6 +146,8 @@ static tsr_scalar eval(const interp *in, const tsr_expr *e, tsr_spread *s)
 		return eval_op(in, e, s);
 	case TSR_EXPR_CONVERT:
 		return eval_convert(in, e, s);
+	case TSR_EXPR_LOOKUP:
+		return eval_lookup(in, e, s);
 	case TSR_EXPR_SELECT:
 		return eval(in, inside(in, e->select.n, e->select.ranges) ? e->select.inside : e->select.outside, s);
 	case TSR_EXPR_KINDS:

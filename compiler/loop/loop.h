@@ -15,7 +15,7 @@ typedef uint32_t tsr_local_id;
 
 /* ---- indices --------------------------------------------------------------------------------------------------- */
 
-typedef enum { TSR_LSYM_LOOP, TSR_LSYM_NUMBER, TSR_LSYM_DATA } tsr_lsym_kind;     /* FOR's; a runtime number; LETSYM's */
+typedef enum { TSR_LSYM_LOOP, TSR_LSYM_NUMBER, TSR_LSYM_DATA } tsr_lsym_kind;     /* FOR's; a runtime number; LETSYM's or LOOKUP's */
 typedef struct tsr_lin_term { int64_t coef; tsr_lsym_kind kind; uint32_t id; } tsr_lin_term;
 /* offset + base + sum of coef * symbol. */
 typedef struct tsr_lin { int64_t offset; tsr_size base; uint32_t n; tsr_lin_term *terms; } tsr_lin;
@@ -82,6 +82,7 @@ struct tsr_expr {
 		uint32_t number;                                             /* NUMBER */
 		struct { tsr_op op; tsr_prec operand_prec; tsr_expr *args[3]; } op;
 		tsr_expr *converted;
+		struct { uint32_t sym; tsr_expr *at, *value; } lookup;           /* sym names at in value */
 		struct { uint32_t n; tsr_range *ranges; tsr_expr *inside, *outside; } select;
 	};
 };
@@ -128,6 +129,10 @@ tsr_expr *tsr_expr_local(tsr_arena *a, tsr_local_id local, tsr_prec prec);
 tsr_expr *tsr_expr_op(tsr_arena *a, tsr_op op, tsr_prec operand_prec, tsr_expr *x, tsr_expr *y, tsr_expr *z);
 tsr_expr *tsr_expr_convert(tsr_arena *a, tsr_expr *x, tsr_prec to);         /* x itself when it is of that precision */
 tsr_stmt *tsr_stmt_new(tsr_arena *a, tsr_stmt_kind kind, tsr_span span);
+
+/* The expressions directly below this one, which are its own: how many. */
+enum { TSR_MOST_PARTS = 3 };
+uint32_t tsr_expr_parts(const tsr_expr *e, tsr_expr *parts[TSR_MOST_PARTS]);
 
 /* ---- contractions ------------------------------------------------------------------------------------------------
  * FOR nest computing  C[c] acc= combine(A[a], B[b])  with the loops sorted by who mentions them.  Filled by

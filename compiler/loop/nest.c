@@ -76,6 +76,8 @@ static bool reads_elsewhere(const tsr_expr *e, const target *t)
 		return false;
 	case TSR_EXPR_CONVERT:
 		return reads_elsewhere(e->converted, t);
+	case TSR_EXPR_LOOKUP:
+		return reads_elsewhere(e->lookup.at, t) || reads_elsewhere(e->lookup.value, t);
 	case TSR_EXPR_SELECT:
 		return reads_elsewhere(e->select.inside, t) || reads_elsewhere(e->select.outside, t);
 	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS:

@@ -232,6 +232,16 @@ static void expr(printer *p, const tsr_expr *e)
 	case TSR_EXPR_OP:
 		op(p, e);
 		return;
+	case TSR_EXPR_LOOKUP:
+		tsr_text_addf(t, "%s(", expr_words[e->kind]);
+		p->syms[e->lookup.sym] = "t";
+		symbol(p, e->lookup.sym);
+		tsr_text_add(t, " = ");
+		expr(p, e->lookup.at);
+		tsr_text_add(t, "; ");
+		expr(p, e->lookup.value);
+		tsr_text_char(t, ')');
+		return;
 	case TSR_EXPR_SELECT:
 		tsr_text_addf(t, "%s(", expr_words[e->kind]);
 		ranges(p, e->select.n, e->select.ranges);

@@ -216,6 +216,22 @@ static tsr_expr *read_select(reader *r)
 	return e;
 }
 
+static tsr_expr *read_lookup(reader *r)
+{
+	tsr_expr *e = TSR_NEW(r->arena, tsr_expr);
+	tsr_name label;
+	e->kind = TSR_EXPR_LOOKUP;
+	tsr_loop_expect(&r->scan, "(");
+	e->lookup.sym = declare_sym(r, true, &label);
+	tsr_loop_expect(&r->scan, "=");
+	e->lookup.at = read_expr(r);
+	tsr_loop_expect(&r->scan, ";");
+	e->lookup.value = read_expr(r);
+	tsr_loop_expect(&r->scan, ")");
+	e->prec = e->lookup.value ? e->lookup.value->prec : TSR_PREC_NONE;
+	return e;
+}
+
 static tsr_expr *read_call(reader *r)
 {
 	tsr_prec p = TSR_PREC_NONE;
@@ -262,6 +278,8 @@ static tsr_expr *read_expr(reader *r)
 	}
 	if (tsr_loop_accept(&r->scan, TSR_TOKEN_NAME, "select"))
 		return read_select(r);
+	if (tsr_loop_accept(&r->scan, TSR_TOKEN_NAME, "lookup"))
+		return read_lookup(r);
 	bool constant = r->scan.now.kind != TSR_TOKEN_NAME;
 	static const char *const constants[] = {"true", "false", "inf", "nan", NULL};
 	if (constant || position(constants, r->scan.now.text) >= 0)

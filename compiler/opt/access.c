@@ -29,26 +29,14 @@ bool tsr_expr_is_element(const tsr_loops *l, const tsr_expr *e, const tsr_stmt *
 
 static void expr_accesses(const tsr_expr *e, tsr_accesses *out)
 {
-	switch (e->kind) {
-	case TSR_EXPR_LOAD: {
+	tsr_expr *part[TSR_MOST_PARTS];
+	if (e->kind == TSR_EXPR_LOAD) {
 		tsr_access x = { e->load.buffer, e->load.index, false };
 		tsr_push(out->a, &out->v, x);
-		return;
 	}
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			expr_accesses(e->op.args[i], out);
-		return;
-	case TSR_EXPR_CONVERT:
-		expr_accesses(e->converted, out);
-		return;
-	case TSR_EXPR_SELECT:
-		expr_accesses(e->select.inside, out);
-		expr_accesses(e->select.outside, out);
-		return;
-	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS:
-		return;
-	}
+	out->data |= e->kind == TSR_EXPR_LOOKUP;
+	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n; i++)
+		expr_accesses(part[i], out);
 }
 
 void tsr_stmt_accesses(const tsr_stmt *s, tsr_accesses *out)

@@ -9,7 +9,7 @@
  * A loop goes to the class of the operands that mention it: all three, batch; C and A, M; C and B, N; A or B only, K.
  * Without K it is no contraction.  A and B are named so that the loop which walks C with stride one is in N.  A guard around the
  * innermost statement or the product, as padding makes, turns into an operand that is zero outside (of a maximum of sums, minus
- * infinity).  Whatever else stands in the nest (gathered indices, order that matters) leaves it as it is.
+ * infinity).  An operand may be looked up, a LOOKUP.  Whatever else stands in the nest (indices read from data by statements, order that matters) leaves it as it is.
  *
  * Requires nothing; adds a note to the outermost FOR and changes no statement. */
 #include "pass.h"
@@ -81,28 +81,27 @@ static bool lin_has_data(const tsr_lin *x)
 	return false;
 }
 
-/* Packing can evaluate it: of elements of other buffers than C at affine places, numbers, and operations. */
-static bool packable(const tsr_loops *l, const tsr_expr *e, tsr_buffer_id c)
+/* Packing can evaluate it: of elements of other buffers than C at affine places or, `looked` up, at those that data name, numbers, and
+ * operations. */
+static bool packable(const tsr_loops *l, const tsr_expr *e, tsr_buffer_id c, bool looked)
 {
+	tsr_expr *part[TSR_MOST_PARTS];
+	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n; i++)
+		if (!packable(l, part[i], c, looked || (e->kind == TSR_EXPR_LOOKUP && part[i] == e->lookup.value)))
+			return false;
 	switch (e->kind) {
 	case TSR_EXPR_LOAD:
 		for (uint32_t i = 0; i < l->buffers.at[e->load.buffer]->rank; i++)
-			if (lin_has_data(&e->load.index[i]))
+			if (!looked && lin_has_data(&e->load.index[i]))
 				return false;
 		return e->load.buffer != c;
-	case TSR_EXPR_INDEX: return !lin_has_data(&e->index);
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			if (!packable(l, e->op.args[i], c))
-				return false;
-		return true;
-	case TSR_EXPR_CONVERT: return packable(l, e->converted, c);
+	case TSR_EXPR_INDEX: return looked || !lin_has_data(&e->index);
 	case TSR_EXPR_SELECT:
 		for (uint32_t i = 0; i < e->select.n; i++)
-			if (lin_has_data(&e->select.ranges[i].index))
+			if (!looked && lin_has_data(&e->select.ranges[i].index))
 				return false;
-		return packable(l, e->select.inside, c) && packable(l, e->select.outside, c);
-	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: return true;
+		return true;
+	case TSR_EXPR_OP: case TSR_EXPR_CONVERT: case TSR_EXPR_LOOKUP: case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: return true;
 	case TSR_EXPR_LOCAL: case TSR_EXPR_KINDS: break;
 	}
 	return false;
@@ -136,7 +135,7 @@ static bool follows(const nest *n, const tsr_expr *e, tsr_local_id sum, const ts
 		return follows(n, e->converted, sum, stores);
 	bool known = e->kind == TSR_EXPR_LOAD || e->kind == TSR_EXPR_CONST || e->kind == TSR_EXPR_SIZE || e->kind == TSR_EXPR_NUMBER;
 	for (uint32_t i = 0; known && i < stores->n; i++)
-		known = packable(n->l, e, stores->at[i]->store.buffer);
+		known = packable(n->l, e, stores->at[i]->store.buffer, false);
 	return known;
 }
 
@@ -236,6 +235,30 @@ static bool within(const tsr_loops *l, const nest *n, const tsr_lin *index, cons
 	return true;
 }
 
+static bool chosen_by(const tsr_loops *l, const tsr_expr *at, const tsr_lin *index)
+{
+	bool any = false;
+	for (uint32_t t = 0; t < index->n; t++)
+		any |= index->terms[t].kind == TSR_LSYM_LOOP && tsr_expr_mentions(l, at, index->terms[t].id);
+	return any;
+}
+
+/* Guards stand within lookups of places that they do not choose: so the place is known before they are asked (contract_rows.c). */
+static tsr_expr *lookup_first(tsr_pass *p, tsr_expr *e)
+{
+	tsr_expr *in = e->kind == TSR_EXPR_SELECT ? e->select.inside : NULL;
+	if (!in || in->kind != TSR_EXPR_LOOKUP || e->select.outside->kind != TSR_EXPR_CONST)
+		return e;
+	for (uint32_t i = 0; i < e->select.n; i++)
+		if (chosen_by(p->l, in->lookup.at, &e->select.ranges[i].index))
+			return e;
+	tsr_expr *select = TSR_NEW(p->arena, tsr_expr), *lookup = TSR_NEW(p->arena, tsr_expr);
+	*select = *e, *lookup = *in;
+	select->select.inside = in->lookup.value;
+	lookup->lookup.value = lookup_first(p, select);
+	return lookup;
+}
+
 static tsr_expr *neutral_outside(tsr_pass *p, tsr_acc acc, tsr_expr *e, tsr_range range)
 {
 	tsr_expr *x = TSR_NEW(p->arena, tsr_expr), *zero = tsr_expr_const(p->arena, tsr_acc_neutral(acc, e->prec));
@@ -246,7 +269,7 @@ static tsr_expr *neutral_outside(tsr_pass *p, tsr_acc acc, tsr_expr *e, tsr_rang
 	*x->select.ranges = range;
 	x->select.inside = e;
 	x->select.outside = zero;
-	return x;
+	return lookup_first(p, x);
 }
 
 /* Outside a guard's range operands are neutral (0; of a maximum minus infinity) that mention all of the range's loops.  Each of them:
@@ -346,10 +369,10 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 		return NULL;
 	if ((n.guard || within) && (e->op.op != tsr_acc_get(n.acc)->over || (tsr_prec_is_int(prec) && e->op.op == TSR_OP_ADD)))
 		return NULL;             /* the least whole number and another one are not the least: they wrap */
-	tsr_expr *a = tsr_expr_convert(p->arena, e->op.args[0], prec), *b = tsr_expr_convert(p->arena, e->op.args[1], prec);
+	tsr_expr *a = lookup_first(p, tsr_expr_convert(p->arena, e->op.args[0], prec)), *b = lookup_first(p, tsr_expr_convert(p->arena, e->op.args[1], prec));
 	for (uint32_t i = 0; i < (n.tail ? n.tail->stores.n : 1); i++) {
 		tsr_buffer_id target = n.tail ? n.tail->stores.at[i]->store.buffer : n.c;
-		if (!packable(p->l, a, target) || !packable(p->l, b, target))
+		if (!packable(p->l, a, target, false) || !packable(p->l, b, target, false))
 			return NULL;
 	}
 	if ((n.guard && !guard_operands(p, &n, n.guard->cond.n, n.guard->cond.ranges, &a, &b))

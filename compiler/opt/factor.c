@@ -65,7 +65,7 @@ static uint64_t expr_loops(tsr_sum *s, const tsr_expr *e, uint32_t *work)
 		for (uint32_t i = 0; i < e->select.n; i++)
 			loops |= tsr_sum_lin_loops(s, &e->select.ranges[i].index);
 		return loops | expr_loops(s, e->select.inside, work) | expr_loops(s, e->select.outside, work);
-	case TSR_EXPR_LOCAL:
+	case TSR_EXPR_LOCAL: case TSR_EXPR_LOOKUP:
 		s->good = false;
 		return 0;
 	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS:

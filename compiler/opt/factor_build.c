@@ -224,7 +224,7 @@ static bool same_value(const tsr_loops *l, const tsr_expr *x, const tsr_expr *y)
 				return false;
 		return x->select.n == y->select.n && same_value(l, x->select.inside, y->select.inside)
 			&& same_value(l, x->select.outside, y->select.outside);
-	case TSR_EXPR_LOCAL: case TSR_EXPR_KINDS: break;
+	case TSR_EXPR_LOCAL: case TSR_EXPR_LOOKUP: case TSR_EXPR_KINDS: break;
 	}
 	return false;
 }

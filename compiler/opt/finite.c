@@ -19,6 +19,7 @@ static bool always_finite(const tsr_expr *e)
 {
 	switch (e->kind) {
 	case TSR_EXPR_CONVERT: return !tsr_prec_is_float(e->converted->prec);
+	case TSR_EXPR_LOOKUP: return always_finite(e->lookup.value);
 	case TSR_EXPR_SELECT: return always_finite(e->select.inside) && always_finite(e->select.outside);
 	case TSR_EXPR_CONST: return !tsr_prec_is_float(e->prec) || e->value.d - e->value.d == 0;
 	case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: return true;

@@ -55,7 +55,7 @@ static bool depends(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
 		return false;
 	case TSR_EXPR_CONVERT:
 		return depends(l, e->converted, sym);
-	case TSR_EXPR_SELECT:
+	case TSR_EXPR_SELECT: case TSR_EXPR_LOOKUP:
 		return true;
 	case TSR_EXPR_INDEX:
 		return mentions_lin(&e->index, sym);
@@ -146,7 +146,7 @@ bool tsr_gather_factor(const tsr_loops *l, const tsr_expr *v, tsr_buffer_id x, u
 			&& tsr_gather_factor(l, v->op.args[tsr_expr_reads(v->op.args[1], x)], x, axis);
 	case TSR_EXPR_CONVERT:
 		return tsr_gather_factor(l, v->converted, x, axis);
-	case TSR_EXPR_SELECT: case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER:
+	case TSR_EXPR_SELECT: case TSR_EXPR_LOOKUP: case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER:
 	case TSR_EXPR_KINDS: break;
 	}
 	return false;
@@ -236,6 +236,48 @@ static void look_up_all(tsr_pass *p, tsr_loop_unit *u, tsr_stmts *body)
 		}
 		*body = out;
 	}
+}
+
+/* What is cleared and then looked up once per element is that element, or 0:
+ *     X = 0;  for .. { let #p = a; if p in 0..n { X += v(p) } }          for .. { $s = 0; let #p = a; if p in 0..n { $s += v(p) }; store X = $s } */
+static bool cleared_first(tsr_pass *p, tsr_loop_unit *u, tsr_stmts *body)
+{
+	if (body->n != 2)
+		return false;
+	tsr_stmts first = { &body->at[0], 1, 1 }, second = { &body->at[1], 1, 1 };
+	tsr_nest clear = tsr_nest_of(&first), nest = tsr_nest_of(&second);
+	const tsr_stmt *zero = clear.body->n == 1 ? clear.body->at[0] : NULL, *cond = nest.body->n == 2 ? nest.body->at[1] : NULL;
+	if (!zero || zero->kind != TSR_STMT_STORE || !is_zero(zero->store.value) || !tsr_nest_covers(p->l, &clear, zero, NULL)
+		|| !cond || nest.body->at[0]->kind != TSR_STMT_LETSYM || cond->kind != TSR_STMT_IF || cond->cond.body.n != 1)
+		return false;
+	tsr_stmt *update = cond->cond.body.at[0], *owner[TSR_MOST_LOOPS];
+	if (update->kind != TSR_STMT_UPDATE || update->store.acc != TSR_ACC_ADD || update->store.buffer != zero->store.buffer
+		|| !tsr_nest_covers(p->l, &nest, update, owner) || tsr_expr_reads(nest.body->at[0]->letsym.value, zero->store.buffer))
+		return false;
+	uint32_t owned = 0;
+	for (uint32_t i = 0; i < p->l->buffers.at[zero->store.buffer]->rank; i++)
+		owned += owner[i] != NULL;
+	if (owned != nest.n)
+		return false;
+	tsr_stmt *let = tsr_stmt_new(p->arena, TSR_STMT_LET, update->span), *store = tsr_stmt_new(p->arena, TSR_STMT_STORE, update->span);
+	let->let.local = u->nlocals++;
+	let->let.prec = p->l->buffers.at[zero->store.buffer]->prec;
+	let->let.value = zero->store.value;
+	store->store = update->store;
+	tsr_stmt *set = tsr_stmt_new(p->arena, TSR_STMT_SET, update->span);
+	set->let.local = let->let.local;
+	set->let.prec = let->let.prec;
+	set->let.value = tsr_expr_op(p->arena, TSR_OP_ADD, let->let.prec, tsr_expr_local(p->arena, let->let.local, let->let.prec), update->store.value, NULL);
+	cond->cond.body.at[0] = set;
+	store->store.value = tsr_expr_local(p->arena, let->let.local, let->let.prec);
+	tsr_stmts all = { 0 };
+	tsr_push(p->arena, &all, let);
+	tsr_push(p->arena, &all, nest.body->at[0]);
+	tsr_push(p->arena, &all, nest.body->at[1]);
+	tsr_push(p->arena, &all, store);
+	*nest.body = all;
+	tsr_stmts_remove(body, 0);
+	return true;
 }
 
 /* ---- added up -------------------------------------------------------------------------------------------------------- */
@@ -376,6 +418,7 @@ void tsr_pass_gather(tsr_pass *p)
 			uint32_t before = p->changes;
 			p->changes += add_up(p, unit, s);
 			look_up_all(p, unit, &s->kernel.body);             /* a product of two one-hots has one position on both axes */
+			p->changes += cleared_first(p, unit, &s->kernel.body);
 			if (p->changes > before)
 				tsr_pass_note(p, "kernel %s: the loop over a looked-up axis is one position of it", s->kernel.name);
 		}

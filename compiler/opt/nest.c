@@ -84,24 +84,11 @@ static tsr_use *entry(tsr_arena *a, tsr_uses *out, tsr_buffer_id b)
 
 void tsr_expr_uses(tsr_arena *a, const tsr_expr *e, tsr_uses *out)
 {
-	switch (e->kind) {
-	case TSR_EXPR_LOAD:
+	tsr_expr *part[TSR_MOST_PARTS];
+	if (e->kind == TSR_EXPR_LOAD)
 		entry(a, out, e->load.buffer)->loads++;
-		return;
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			tsr_expr_uses(a, e->op.args[i], out);
-		return;
-	case TSR_EXPR_CONVERT:
-		tsr_expr_uses(a, e->converted, out);
-		return;
-	case TSR_EXPR_SELECT:
-		tsr_expr_uses(a, e->select.inside, out);
-		tsr_expr_uses(a, e->select.outside, out);
-		return;
-	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS:
-		return;
-	}
+	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n; i++)
+		tsr_expr_uses(a, part[i], out);
 }
 
 void tsr_stmt_uses(tsr_arena *a, const tsr_stmt *s, tsr_uses *out)
@@ -174,38 +161,20 @@ int64_t tsr_clearing_before(const tsr_loops *l, const tsr_body_uses *u, uint32_t
 
 bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b)
 {
-	switch (e->kind) {
-	case TSR_EXPR_LOAD:
-		return e->load.buffer == b;
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			if (tsr_expr_reads(e->op.args[i], b))
-				return true;
-		return false;
-	case TSR_EXPR_CONVERT:
-		return tsr_expr_reads(e->converted, b);
-	case TSR_EXPR_SELECT:
-		return tsr_expr_reads(e->select.inside, b) || tsr_expr_reads(e->select.outside, b);
-	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS:
-		break;
-	}
-	return false;
+	tsr_expr *part[TSR_MOST_PARTS];
+	bool found = e->kind == TSR_EXPR_LOAD && e->load.buffer == b;
+	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && !found; i++)
+		found = tsr_expr_reads(part[i], b);
+	return found;
 }
 
 uint32_t tsr_expr_size(const tsr_expr *e)
 {
-	uint32_t n = 1;
-	switch (e->kind) {
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			n += tsr_expr_size(e->op.args[i]);
-		break;
-	case TSR_EXPR_CONVERT: n += tsr_expr_size(e->converted); break;
-	case TSR_EXPR_SELECT: n += tsr_expr_size(e->select.inside) + tsr_expr_size(e->select.outside); break;
-	case TSR_EXPR_LOAD: case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER:
-	case TSR_EXPR_KINDS: break;
-	}
-	return n;
+	tsr_expr *part[TSR_MOST_PARTS];
+	uint32_t size = 1;
+	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n; i++)
+		size += tsr_expr_size(part[i]);
+	return size;
 }
 
 /* ---- rewriting --------------------------------------------------------------------------------------------------------- */
@@ -219,6 +188,10 @@ tsr_expr *tsr_expr_rewrite(tsr_expr *e, tsr_rewrite f, void *user)
 		break;
 	case TSR_EXPR_CONVERT:
 		e->converted = tsr_expr_rewrite(e->converted, f, user);
+		break;
+	case TSR_EXPR_LOOKUP:
+		e->lookup.at = tsr_expr_rewrite(e->lookup.at, f, user);
+		e->lookup.value = tsr_expr_rewrite(e->lookup.value, f, user);
 		break;
 	case TSR_EXPR_SELECT:
 		e->select.inside = tsr_expr_rewrite(e->select.inside, f, user);
@@ -264,24 +237,13 @@ bool tsr_lin_mentions(const tsr_lin *x, uint32_t sym)
 
 bool tsr_expr_mentions(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
 {
-	bool found = false;
-	switch (e->kind) {
-	case TSR_EXPR_LOAD:
-		for (uint32_t i = 0; i < l->buffers.at[e->load.buffer]->rank; i++)
-			found |= tsr_lin_mentions(&e->load.index[i], sym);
-		return found;
-	case TSR_EXPR_INDEX: return tsr_lin_mentions(&e->index, sym);
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			found |= tsr_expr_mentions(l, e->op.args[i], sym);
-		return found;
-	case TSR_EXPR_CONVERT: return tsr_expr_mentions(l, e->converted, sym);
-	case TSR_EXPR_SELECT:
-		for (uint32_t i = 0; i < e->select.n; i++)
-			found |= tsr_lin_mentions(&e->select.ranges[i].index, sym);
-		return found || tsr_expr_mentions(l, e->select.inside, sym) || tsr_expr_mentions(l, e->select.outside, sym);
-	case TSR_EXPR_LOCAL: return true;
-	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
-	}
-	return false;
+	tsr_expr *part[TSR_MOST_PARTS];
+	bool found = e->kind == TSR_EXPR_LOCAL || (e->kind == TSR_EXPR_INDEX && tsr_lin_mentions(&e->index, sym));
+	for (uint32_t i = 0; e->kind == TSR_EXPR_LOAD && i < l->buffers.at[e->load.buffer]->rank; i++)
+		found |= tsr_lin_mentions(&e->load.index[i], sym);
+	for (uint32_t i = 0; e->kind == TSR_EXPR_SELECT && i < e->select.n; i++)
+		found |= tsr_lin_mentions(&e->select.ranges[i].index, sym);
+	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && !found; i++)
+		found = tsr_expr_mentions(l, part[i], sym);
+	return found;
 }

@@ -77,7 +77,7 @@ bool tsr_expr_mentions(const tsr_loops *l, const tsr_expr *e, uint32_t sym);
 /* ---- accesses (access.c) ------------------------------------------------------------------------------------------------- */
 
 typedef struct tsr_access { tsr_buffer_id buffer; const tsr_lin *index; bool write; } tsr_access;
-/* `engine`: a scheduled contraction is among the statements, whose nest is listed too; `data`: LETSYMs are, so indices may follow
+/* `engine`: a scheduled contraction is among the statements, whose nest is listed too; `data`: LETSYMs or lookups are, so indices may follow
  * data; `unknown`: something whose accesses are not listed. */
 typedef struct tsr_accesses { tsr_arena *a; TSR_VEC(tsr_access) v; bool engine, data, unknown; } tsr_accesses;
 void tsr_stmt_accesses(const tsr_stmt *s, tsr_accesses *out);

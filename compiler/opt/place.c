@@ -41,6 +41,10 @@ tsr_expr *tsr_expr_place(tsr_arena *a, const tsr_loops *l, const tsr_expr *e, ui
 	case TSR_EXPR_CONVERT:
 		out->converted = tsr_expr_place(a, l, e->converted, n, syms, to);
 		break;
+	case TSR_EXPR_LOOKUP:
+		out->lookup.at = tsr_expr_place(a, l, e->lookup.at, n, syms, to);
+		out->lookup.value = tsr_expr_place(a, l, e->lookup.value, n, syms, to);
+		break;
 	case TSR_EXPR_SELECT:
 		out->select.ranges = TSR_NEW_N(a, tsr_range, e->select.n + 1);
 		for (uint32_t i = 0; i < e->select.n; i++) {

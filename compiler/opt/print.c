@@ -24,6 +24,7 @@ static int64_t expr_operations(const tsr_expr *e)
 			n += expr_operations(e->op.args[i]);
 		break;
 	case TSR_EXPR_CONVERT: n = expr_operations(e->converted); break;
+	case TSR_EXPR_LOOKUP: n = expr_operations(e->lookup.at) + expr_operations(e->lookup.value); break;
 	case TSR_EXPR_SELECT: n = expr_operations(e->select.inside) + expr_operations(e->select.outside); break;
 	case TSR_EXPR_CONST: case TSR_EXPR_LOAD: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER:
 	case TSR_EXPR_KINDS: break;

@@ -188,6 +188,7 @@ static uint32_t unit_loads(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
 			n += unit_loads(l, e->op.args[i], sym);
 		break;
 	case TSR_EXPR_CONVERT: n = unit_loads(l, e->converted, sym); break;
+	case TSR_EXPR_LOOKUP: n = unit_loads(l, e->lookup.at, sym) + unit_loads(l, e->lookup.value, sym); break;
 	case TSR_EXPR_SELECT: n = unit_loads(l, e->select.inside, sym) + unit_loads(l, e->select.outside, sym); break;
 	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
 	}

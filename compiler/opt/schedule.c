@@ -17,7 +17,7 @@ typedef struct problem {
 	int64_t m, n, k, batch;      /* counts, -1: known at run time */
 	bool must_a, must_b;         /* cannot be read in place */
 	int64_t run, across;         /* A's, B's rows are read in place, in stretches of so many; 0: they are not */
-	bool windows;                /* B is guarded or lies in several stretches along N */
+	bool windows;                /* B is guarded, looked up or lies in several stretches along N */
 	int64_t a_step;              /* stride along K in A, when it is one loop */
 	int64_t k_unit;              /* depths of one position of the loop along which an operand lies side by side, where these are few */
 	int64_t row;                 /* bytes from one row of B to the next, when known */
@@ -65,7 +65,7 @@ static problem understand(const tsr_loops *l, const tsr_contraction *c, const ts
 	p.run = c->run.length, p.across = c->across.length;
 	p.must_a &= !p.run;
 	p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(n) || !one_loop(k) || !tsr_walks_unit(n, TSR_SIDE_B);
-	p.windows = c->b_value->kind == TSR_EXPR_SELECT || n->nloops > 1;
+	p.windows = c->b_value->kind == TSR_EXPR_SELECT || c->b_value->kind == TSR_EXPR_LOOKUP || n->nloops > 1;
 	p.must_b &= !p.across;
 	p.a_step = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_A] : 1;
 	p.row = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_B] * p.bytes : 0;

@@ -84,7 +84,7 @@ static tsr_expr *rewrite(void *user, tsr_expr *e)
 		break;
 	case TSR_EXPR_SELECT: out = e->select.n == 0 ? e->select.inside : e; break;
 	case TSR_EXPR_CONST: case TSR_EXPR_LOAD: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER:
-	case TSR_EXPR_KINDS: break;
+	case TSR_EXPR_LOOKUP: case TSR_EXPR_KINDS: break;
 	}
 	p->changes += out != e;
 	return out;

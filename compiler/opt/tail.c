@@ -92,7 +92,7 @@ static bool understood(const tails *t, const head *h, next *x, const tsr_expr *e
 		return true;
 	case TSR_EXPR_CONVERT: return understood(t, h, x, e->converted);
 	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: return true;
-	case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS: break;
+	case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS: break;
 	}
 	return false;
 }

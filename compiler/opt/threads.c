@@ -32,6 +32,7 @@ double tsr_expr_time(const tsr_expr *e)
 			t += tsr_expr_time(e->op.args[i]);
 		return t;
 	case TSR_EXPR_CONVERT: return t + tsr_expr_time(e->converted);
+	case TSR_EXPR_LOOKUP: return t + tsr_expr_time(e->lookup.at) + tsr_expr_time(e->lookup.value);
 	case TSR_EXPR_SELECT: return t + tsr_expr_time(e->select.inside) + tsr_expr_time(e->select.outside);
 	case TSR_EXPR_CONST: return 0;
 	case TSR_EXPR_LOAD: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;

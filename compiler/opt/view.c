@@ -38,13 +38,26 @@ bool tsr_contract_plain(const tsr_loops *l, const tsr_contraction *k, tsr_side s
 
 const tsr_expr *tsr_contract_guarded(const tsr_expr *e)
 {
+	while (e->kind == TSR_EXPR_LOOKUP)
+		e = e->lookup.value;
 	while (e->kind == TSR_EXPR_SELECT && e->select.outside->kind == TSR_EXPR_CONST && e->select.outside->value.d == 0)
 		e = e->select.inside;
 	return e->kind == TSR_EXPR_LOAD ? e : NULL;
 }
 
+/* The places that are looked up first. */
+static bool lookups_mention(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
+{
+	bool any = false;
+	for (; e->kind == TSR_EXPR_LOOKUP; e = e->lookup.value)
+		any |= tsr_expr_mentions(l, e->lookup.at, sym);
+	return any;
+}
+
 static bool guards_mention(const tsr_expr *e, uint32_t sym)
 {
+	while (e->kind == TSR_EXPR_LOOKUP)
+		e = e->lookup.value;
 	for (; e->kind == TSR_EXPR_SELECT; e = e->select.inside)
 		for (uint32_t i = 0; i < e->select.n; i++)
 			if (tsr_lin_mentions(&e->select.ranges[i].index, sym))
@@ -65,18 +78,19 @@ static bool last_alone(const tsr_loops *l, const tsr_expr *x, const tsr_expr *op
 				coef = axis + 1 == rank ? term->coef : 0;
 			}
 		}
-	return mentions == 1 && coef == 1 && !guards_mention(operand, sym);
+	return mentions == 1 && coef == 1 && !guards_mention(operand, sym) && !lookups_mention(l, operand, sym);
 }
 
 /* A short stretch becomes longer by the loops of its class whose steps are its length, window by channel; rows that a guard cuts are few. */
-static void join_loops(const tsr_loops *l, const tsr_contraction *k, const tsr_expr *x, tsr_loop_class cls, tsr_stretch *s)
+static void join_loops(const tsr_loops *l, const tsr_contraction *k, const tsr_expr *operand, tsr_loop_class cls, tsr_stretch *s)
 {
 	enum { SHORT = 16 };
+	const tsr_expr *x = tsr_contract_guarded(operand);
 	for (uint32_t i = 0; s->length < SHORT && s->n < TSR_MOST_JOINED && i < k->nloops;) {
 		const tsr_contract_loop *loop = &k->loops[i++];
 		int64_t step;
 		if (loop->cls != cls || !tsr_size_is_const(loop->extent) || loop->extent.k < 2 || s->length * loop->extent.k > TSR_MOST_GUARDED
-			|| !stride_of(l->buffers.at[x->load.buffer], x->load.index, loop->sym, &step) || step != s->length)
+			|| !stride_of(l->buffers.at[x->load.buffer], x->load.index, loop->sym, &step) || step != s->length || lookups_mention(l, operand, loop->sym))
 			continue;
 		memmove(&s->loop[1], &s->loop[0], s->n++ * sizeof *s->loop);
 		s->loop[0] = loop->sym;
@@ -97,23 +111,26 @@ static tsr_stretch side_by_side(const tsr_loops *l, const tsr_contraction *k, co
 		if (loop->cls != cls || !tsr_size_is_const(loop->extent) || loop->extent.k < 2 || !last_alone(l, x, operand, loop->sym))
 			continue;
 		tsr_stretch s = { 1, { loop->sym }, loop->extent.k };
-		join_loops(l, k, x, cls, &s);
+		join_loops(l, k, operand, cls, &s);
 		if (s.length >= shortest)
 			return s;
 	}
 	return (tsr_stretch){ 0 };
 }
 
-/* The operand has neither padding nor windows: no two loops meet in one of its axes.  Packed once it is no larger than it is. */
-static bool once(const tsr_loops *l, const tsr_contraction *k, tsr_side side)
+/* No two loops meet in one of its axes. */
+static bool no_windows(const tsr_loops *l, const tsr_expr *load)
 {
-	const tsr_expr *e = side == TSR_SIDE_A ? k->a_value : k->b_value;
-	if (!tsr_contract_plain(l, k, side))
-		return false;
-	for (uint32_t axis = 0; axis < l->buffers.at[e->load.buffer]->rank; axis++)
-		if (e->load.index[axis].n > 1)
+	for (uint32_t axis = 0; axis < l->buffers.at[load->load.buffer]->rank; axis++)
+		if (load->load.index[axis].n > 1)
 			return false;
 	return true;
+}
+
+/* The operand has neither padding nor windows.  Packed once it is no larger than it is. */
+static bool once(const tsr_loops *l, const tsr_contraction *k, tsr_side side)
+{
+	return tsr_contract_plain(l, k, side) && no_windows(l, side == TSR_SIDE_A ? k->a_value : k->b_value);
 }
 
 /* C lies side by side along the stretch, too. */
@@ -149,7 +166,9 @@ tsr_stretch tsr_contract_across(const tsr_loops *l, const tsr_contraction *k)
 	for (uint32_t i = 0; i < k->nloops; i++)
 		if (k->loops[i].cls == TSR_CLASS_M)
 			rows *= tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : FEW_ROWS;
-	if (rows >= FEW_ROWS && once(l, k, TSR_SIDE_B))
+	/* rows that are looked up lie far apart: each tile would find as many pages as it has depths */
+	bool apart = k->b_value->kind == TSR_EXPR_LOOKUP && tsr_contract_guarded(k->b_value) && no_windows(l, tsr_contract_guarded(k->b_value));
+	if (rows >= FEW_ROWS && (apart || once(l, k, TSR_SIDE_B)))
 		return (tsr_stretch){ 0 };
 	tsr_stretch across = side_by_side(l, k, k->b_value, TSR_CLASS_N, SHORTEST);
 	return across.n && in_c(l, k, &across) ? across : (tsr_stretch){ 0 };

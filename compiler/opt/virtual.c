@@ -40,18 +40,11 @@ typedef struct producer {
 
 static bool has_locals(const tsr_expr *e)
 {
-	switch (e->kind) {
-	case TSR_EXPR_LOCAL: return true;
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			if (has_locals(e->op.args[i]))
-				return true;
-		return false;
-	case TSR_EXPR_CONVERT: return has_locals(e->converted);
-	case TSR_EXPR_SELECT: return has_locals(e->select.inside) || has_locals(e->select.outside);
-	case TSR_EXPR_LOAD: case TSR_EXPR_CONST: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
-	}
-	return false;
+	tsr_expr *part[TSR_MOST_PARTS];
+	bool found = e->kind == TSR_EXPR_LOCAL;
+	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && !found; i++)
+		found = has_locals(part[i]);
+	return found;
 }
 
 /* A load or a number, a conversion of one included when `converted`. */
@@ -60,7 +53,7 @@ static bool is_plain(const tsr_expr *e, bool converted)
 	switch (e->kind) {
 	case TSR_EXPR_LOAD: case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_INDEX: return true;
 	case TSR_EXPR_CONVERT: return converted && is_plain(e->converted, true);
-	case TSR_EXPR_OP: case TSR_EXPR_LOCAL: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS: break;
+	case TSR_EXPR_OP: case TSR_EXPR_LOCAL: case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS: break;
 	}
 	return false;
 }
@@ -78,18 +71,11 @@ static bool is_costly_op(tsr_op op)
 
 static bool is_costly(const tsr_expr *e)
 {
-	switch (e->kind) {
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			if (is_costly(e->op.args[i]))
-				return true;
-		return is_costly_op(e->op.op);
-	case TSR_EXPR_CONVERT: return is_costly(e->converted);
-	case TSR_EXPR_SELECT: return is_costly(e->select.inside) || is_costly(e->select.outside);
-	case TSR_EXPR_LOAD: case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER:
-	case TSR_EXPR_KINDS: break;
-	}
-	return false;
+	tsr_expr *part[TSR_MOST_PARTS];
+	bool found = e->kind == TSR_EXPR_OP && is_costly_op(e->op.op);
+	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && !found; i++)
+		found = is_costly(part[i]);
+	return found;
 }
 
 /* ---- exposure --------------------------------------------------------------------------------------------------------- */
@@ -182,13 +168,11 @@ static bool reads_only_at(const tsr_expr *e, const tsr_buffer *b, const tsr_lin 
 	stack[depth++] = e;
 	while (depth) {
 		e = stack[--depth];
-		if (e->kind == TSR_EXPR_SELECT || depth > 56)
+		tsr_expr *part[TSR_MOST_PARTS];
+		if (e->kind == TSR_EXPR_SELECT || e->kind == TSR_EXPR_LOOKUP || depth > 56)
 			return false;
-		if (e->kind == TSR_EXPR_CONVERT)
-			stack[depth++] = e->converted;
-		if (e->kind == TSR_EXPR_OP)
-			for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-				stack[depth++] = e->op.args[i];
+		for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n; i++)
+			stack[depth++] = part[i];
 		if (e->kind == TSR_EXPR_LOAD && e->load.buffer == b->id)
 			for (uint32_t i = 0; i < b->rank; i++)
 				if (!tsr_lin_equal(e->load.index[i], index[i]))

@@ -34,12 +34,9 @@ static bool reads_local(const tsr_expr *e, tsr_local_id id)
 {
 	if (e->kind == TSR_EXPR_LOCAL)
 		return e->local == id;
-	if (e->kind == TSR_EXPR_CONVERT)
-		return reads_local(e->converted, id);
-	if (e->kind == TSR_EXPR_SELECT)
-		return reads_local(e->select.inside, id) || reads_local(e->select.outside, id);
-	for (uint32_t i = 0; e->kind == TSR_EXPR_OP && i < tsr_op_get(e->op.op)->arity; i++)
-		if (reads_local(e->op.args[i], id))
+	tsr_expr *part[TSR_MOST_PARTS];
+	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n; i++)
+		if (reads_local(part[i], id))
 			return true;
 	return false;
 }

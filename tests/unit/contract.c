@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CLASSES = 4, CASES = 180, MOST_TERMS = 12, EACH = 6 };         /* buffers of a case: c, a, b, and of its tail r, s, y */
+enum { CLASSES = 4, CASES = 180, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
 
 static uint64_t state;
 static uint32_t draw(uint32_t n)
@@ -25,13 +25,28 @@ static uint32_t draw(uint32_t n)
 
 typedef struct axis_text { char index[64], size[32]; int64_t extent; } axis_text;
 
+/* The operand is looked up along an axis: by numbers, of which some are none of its places, that depend on this loop and perhaps on another one,
+ * which the operand may have for itself, too. */
+static const char *looked_up(tsr_arena *a, tsr_text *numbers, const char *name, const char *prec, const char *use, int x, int other, const int *extent)
+{
+	const char *none = *prec == 'f' ? tsr_format(a, "0.0:%s", prec) : *prec == 'b' ? "false" : tsr_format(a, "0:%s", prec);
+	const char *at = other < 0 ? tsr_format(a, "%%%s[l%d]", name, x) : tsr_format(a, "%%%s[l%d, l%d]", name, other, x);
+	if (other < 0)
+		tsr_text_addf(numbers, "buffer %%%s : i32[%d] param\n", name, extent[x]);
+	else
+		tsr_text_addf(numbers, "buffer %%%s : i32[%d, %d] param\n", name, extent[other], extent[x]);
+	return tsr_format(a, "lookup(%s.%d = %s; select(%s.%d in 0..%d; %s; %s))", *name == 'i' ? "t" : "u", MOST_TERMS + (*name == 'j'),
+		draw(2) ? at : tsr_format(a, "convert.i64(%s)", at), *name == 'i' ? "t" : "u", MOST_TERMS + (*name == 'j'), extent[x] + 3, use, none);
+}
+
 /* An operand over these loops: axes mostly shuffled, some strided, some joined as i + 3 k, some as i + k - 1 under a guard, as padding
  * makes them (`guards` NULL: neither). */
 static bool in_order;            /* axes are not shuffled */
-static void operand(tsr_text *decl, tsr_text *use, tsr_text *guards, const char *name, const char *prec, const char *kind, int n,
+static int operand(tsr_text *decl, tsr_text *use, tsr_text *guards, const char *name, const char *prec, const char *kind, int n,
 					const int *loops, const int *extent, const bool *runtime)
 {
 	bool plain = !guards;
+	int looked = -1;             /* the loop whose axis is looked up */
 	int order[MOST_TERMS];
 	for (int i = 0; i < n; i++)
 		order[i] = loops[i];
@@ -58,6 +73,10 @@ static void operand(tsr_text *decl, tsr_text *use, tsr_text *guards, const char 
 			tsr_text_addf(use, "%sl%d + l%d - 1", comma, x, order[i + 1]);
 			tsr_text_addf(decl, "%s%d", comma, extent[x]);
 			i++;
+		} else if (way >= 4 && way < 7 && looked < 0) {
+			looked = x;
+			tsr_text_addf(use, "%s%s.%d", comma, *name == 'a' ? "t" : "u", MOST_TERMS + (*name == 'b'));
+			tsr_text_addf(decl, "%s%d", comma, extent[x] + 3);
 		} else {
 			tsr_text_addf(use, "%sl%d", comma, x);
 			if (runtime[x])
@@ -68,6 +87,24 @@ static void operand(tsr_text *decl, tsr_text *use, tsr_text *guards, const char 
 	}
 	tsr_text_addf(decl, "] %s\n", kind);
 	tsr_text_addf(use, "]");
+	return looked;
+}
+
+/* One that may be looked up, which always declares the numbers. */
+static void factor(tsr_arena *a, tsr_text *decl, tsr_text *use, tsr_text *guards, const char *name, const char *prec, int n, const int *loops,
+				   const int *extent, const bool *runtime)
+{
+	int looked = operand(decl, use, guards, name, prec, "param", n, loops, extent, runtime), other = n ? loops[draw((uint32_t)n)] : -1;
+	const char *numbers = tsr_format(a, "%c%s", *name == 'a' ? 'i' : 'j', name + 1);
+	if (looked < 0) {
+		tsr_text_addf(decl, "buffer %%%s : i32[1] param\n", numbers);
+		return;
+	}
+	if (other == looked || runtime[other] || draw(2))
+		other = -1;
+	const char *text = looked_up(a, decl, numbers, prec, tsr_format(a, "%s", tsr_text_str(use)), looked, other, extent);
+	tsr_text_init(use, a);
+	tsr_text_addf(use, "%s", text);
 }
 
 /* Likewise of whole numbers and of bools. */
@@ -234,8 +271,8 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 	in_order = false;
 	const char *dims = tsr_format(a, "%s", strchr(tsr_text_str(decl) + before, '['));
 	dims = tsr_format(a, "%.*s", (int)strcspn(dims, "]") + 1, dims);
-	operand(decl, &x, &guards, tsr_format(a, "a%d", id), prec, "param", na, in_a, extent, runtime);
-	operand(decl, &y, few ? NULL : &guards, tsr_format(a, "b%d", id), prec, "param", nb, in_b, extent, runtime);
+	factor(a, decl, &x, &guards, tsr_format(a, "a%d", id), prec, na, in_a, extent, runtime);
+	factor(a, decl, &y, few ? NULL : &guards, tsr_format(a, "b%d", id), prec, nb, in_b, extent, runtime);
 	tsr_text use[3];
 	for (int i = 0; i < 3; i++)
 		tsr_text_init(&use[i], a);
@@ -342,7 +379,7 @@ static void *compile(tsr_loops *l, const level *v, bool *made)
 	e.i64 = LLVMInt64TypeInContext(e.context);
 	e.f32 = LLVMFloatTypeInContext(e.context);
 	e.f64 = LLVMDoubleTypeInContext(e.context);
-	e.syms = TSR_NEW_N(l->tc->arena, LLVMValueRef, 2 * MOST_TERMS);
+	e.syms = TSR_NEW_N(l->tc->arena, LLVMValueRef, 2 * MOST_TERMS);      /* loops, and what is looked up */
 	tsr_map_init(&e.tails, l->tc->arena);
 	e.buffers = TSR_NEW_N(l->tc->arena, LLVMValueRef, l->buffers.n);
 	char *triple = LLVMGetDefaultTargetTriple(), *error = NULL;
@@ -389,7 +426,9 @@ static size_t fill(const tsr_buffer *b, int64_t n, void **out)
 	for (int64_t i = 0; i < count; i++) {
 		int whole = (int)draw(17) - 8;
 		double x = whole / 8.;
-		if (b->prec == TSR_PREC_BOOL)
+		if (*b->name == 'i' || *b->name == 'j')
+			((int32_t *)*out)[i] = (int)draw(draw(2) ? 8 : 140) - 2;
+		else if (b->prec == TSR_PREC_BOOL)
 			((uint8_t *)*out)[i] = whole > 0;
 		else if (b->prec == TSR_PREC_I64)
 			((int64_t *)*out)[i] = (int64_t)whole * 1000000007;
@@ -482,7 +521,7 @@ int main(void)
 		if (!runs_here(levels[v].feature))
 			continue;
 		void *handle = compile(l, &levels[v], made);
-		int count = 0, whole = 0, in_place = 0, joined = 0, tails = 0, turned = 0, rows = 0;
+		int count = 0, whole = 0, in_place = 0, joined = 0, tails = 0, turned = 0, rows = 0, looked = 0, pointed = 0;
 		for (uint32_t u = 0; handle && u < l->units.n; u++) {
 			const tsr_contraction *c = l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction;
 			count += made[u];
@@ -492,6 +531,9 @@ int main(void)
 			tails += made[u] && c->tail;
 			turned += made[u] && c->schedule.turn;
 			rows += made[u] && c->schedule.join;
+			bool a = made[u] && c->a_value->kind == TSR_EXPR_LOOKUP, b = made[u] && c->b_value->kind == TSR_EXPR_LOOKUP;
+			looked += a + b;
+			pointed += (a && c->schedule.rows) + (b && c->schedule.cols);
 			/* the run-time size is 29 in every third case */
 			if (made[u] && !CHECK(same(l, u, handle, 29) && (u % 3 || (same(l, u, handle, 1) && same(l, u, handle, 0) && same(l, u, handle, 97))))) {
 				printf("%s:\n", levels[v].target.name);
@@ -504,7 +546,10 @@ int main(void)
 		CHECK(joined > CASES / 30);
 		CHECK(tails > CASES / 20);
 		CHECK(turned > 0 && rows > 0);
-		printf("%s: %d of %d, in place %d, tails %d, turned %d, rows joined %d\n", levels[v].target.name, count, CASES, in_place, tails, turned, rows);
+		CHECK(looked > CASES / 6);
+		CHECK(pointed > CASES / 30);
+		printf("%s: %d of %d, in place %d, tails %d, turned %d, rows joined %d, looked up %d, of these in place %d\n", levels[v].target.name, count, CASES,
+			in_place, tails, turned, rows, looked, pointed);
 		if (handle)
 			dlclose(handle);
 	}

@@ -1,6 +1,6 @@
 /* For contract.c: products under windows as loops, forward and the gradient of the weights, with few channels (windows by channels make one
  * stretch) and many, with and without padding, strides and a tail. */
-typedef struct window { int n, o, f, k, c, step, pad, size; bool forward, cut; const char *prec; } window;
+typedef struct window { int n, o, f, k, c, step, pad, size; bool forward, cut, looked; const char *prec; } window;
 
 static window draw_window(void)
 {
@@ -16,6 +16,7 @@ static window draw_window(void)
 	w.size = w.size < 1 ? 1 : w.size;
 	w.cut = w.pad > 0 || w.size < w.step * (w.o - 1) + w.k;
 	w.prec = draw(4) ? "f32" : "f64";
+	w.looked = draw(4) == 0;         /* images by their numbers, among some more */
 	return w;
 }
 
@@ -28,16 +29,23 @@ static void window_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
 	bool runtime[MOST_TERMS] = { false };
 	const char *y = tsr_format(a, "%%%c%d[l0, l1, l2, l3]", w.forward ? 'c' : 'a', id), *c = w.forward ? y : tsr_format(a, "%%c%d[l3, l4, l5, l6]", id);
 	const char *h = tsr_format(a, "%d*l1 + l4 - %d", w.step, w.pad), *v = tsr_format(a, "%d*l2 + l5 - %d", w.step, w.pad);
-	const char *x = tsr_format(a, "%%%c%d[l0, %s, %s, l6]", w.forward ? 'a' : 'b', id, h, v);
+	const char *numbers = tsr_format(a, "%c%d", w.forward ? 'i' : 'j', id), *image = w.forward ? "t.12" : "u.13";
+	const char *x = tsr_format(a, "%%%c%d[%s, %s, %s, l6]", w.forward ? 'a' : 'b', id, w.looked ? image : "l0", h, v);
+	tsr_text looked;
+	tsr_text_init(&looked, a);
+	if (w.looked)
+		x = looked_up(a, &looked, numbers, w.prec, x, 0, -1, extent);
+	else
+		tsr_text_addf(&looked, "buffer %%%s : i32[1] param\n", numbers);
 	const char *other = w.forward ? tsr_format(a, "%%b%d[l4, l5, l6, l3]", id) : y;
-	const char *y_dims = tsr_format(a, "[%d, %d, %d, %d]", w.n, w.o, w.o, w.f), *x_dims = tsr_format(a, "[%d, %d, %d, %d]", w.n, w.size, w.size, w.c);
+	const char *y_dims = tsr_format(a, "[%d, %d, %d, %d]", w.n, w.o, w.o, w.f), *x_dims = tsr_format(a, "[%d, %d, %d, %d]", w.n + 3 * w.looked, w.size, w.size, w.c);
 	const char *c_dims = w.forward ? y_dims : tsr_format(a, "[%d, %d, %d, %d]", w.f, w.k, w.k, w.c);
 	tsr_text_addf(decl, "buffer %%c%d : %s%s value\n", id, w.prec, c_dims);
 	tsr_text_addf(decl, "buffer %%a%d : %s%s param\n", id, w.prec, w.forward ? x_dims : y_dims);
 	if (w.forward)
-		tsr_text_addf(decl, "buffer %%b%d : %s[%d, %d, %d, %d] param\n", id, w.prec, w.k, w.k, w.c, w.f);
+		tsr_text_addf(decl, "%sbuffer %%b%d : %s[%d, %d, %d, %d] param\nbuffer %%j%d : i32[1] param\n", tsr_text_str(&looked), id, w.prec, w.k, w.k, w.c, w.f, id);
 	else
-		tsr_text_addf(decl, "buffer %%b%d : %s%s param\n", id, w.prec, x_dims);
+		tsr_text_addf(decl, "buffer %%i%d : i32[1] param\nbuffer %%b%d : %s%s param\n%s", id, id, w.prec, x_dims, tsr_text_str(&looked));
 	tsr_text use[3];
 	for (int i = 0; i < 3; i++)
 		tsr_text_init(&use[i], a);
