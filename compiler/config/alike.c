@@ -1,6 +1,6 @@
 /* Whether two applications of one function see the same things: their environments are walked side by side, until they are
- * one and the same.  Strings, lists and functions are compared, functions by their body and what they see; tensors, labels and whole
- * numbers that differ are the caller's to judge.  A frame of the first may know less than one of the second, which has been used since. */
+ * one and the same.  Strings, lists and functions are compared, functions by their body and what they see; tensors, labels, instances and
+ * whole numbers that differ are the caller's to judge.  A frame of the first may know less than one of the second, which has been used since. */
 #include "eval.h"
 #include <string.h>
 
@@ -21,9 +21,14 @@ static bool seen(walk *w, const void *a, const void *b)
 	return false;
 }
 
+static bool instances_alike(walk *w, tsr_instance *a, tsr_instance *b)
+{
+	return a == b || (a && b && w->judge->instance(w->judge->data, a, b));
+}
+
 static bool frames_alike(walk *w, const tsr_frame *a, const tsr_frame *b)
 {
-	if (a->application != b->application || a->names.n > b->names.n)
+	if (a->application != b->application || a->names.n > b->names.n || !instances_alike(w, a->instance, b->instance))
 		return false;
 	for (uint32_t i = 0; i < a->names.n; i++)
 		if (a->names.entries[i].key != b->names.entries[i].key
@@ -66,6 +71,8 @@ static bool functions_alike(walk *w, const tsr_function *f, const tsr_function *
 		return false;
 	if (seen(w, f, g))
 		return true;
+	if (!instances_alike(w, f->instance, g->instance))
+		return false;
 	for (uint32_t i = 0; i < f->nparams; i++)
 		if (f->given[i].given != g->given[i].given || f->given[i].whole != g->given[i].whole
 		    || (f->given[i].given && !values_alike(w, &f->given[i].value, &g->given[i].value)))

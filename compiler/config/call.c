@@ -289,7 +289,7 @@ static tsr_value call_closure(tsr_eval *ev, tsr_function *f, tsr_span site)
 	tsr_frame *around = tsr_env_nearest_frame(env);
 	tsr_instance *opened = NULL;
 	if (f->level == TSR_LEVEL_CD && f->definition) {
-		opened = tsr_instance_new(ev->arena, ev->path);
+		opened = tsr_instance_new(ev, ev->path);
 		env = tsr_env_frame(ev->arena, env, tsr_frame_new(ev->arena, opened, false));
 	} else if (!f->instance && around && around->instance && !around->application && !around->instance->open) {
 		around->instance->round++;
@@ -348,7 +348,7 @@ static tsr_value call_variadic(tsr_eval *ev, tsr_function *f, uint32_t nargs, co
 static tsr_instance *instance_at(tsr_eval *ev, tsr_span site)
 {
 	const tsr_frame *caller = ev->env ? tsr_env_nearest_frame(ev->env) : NULL;
-	tsr_instance *made = tsr_instance_new(ev->arena, ev->path);
+	tsr_instance *made = tsr_instance_new(ev, ev->path);
 	if (!caller || !caller->instance)
 		return made;
 	if (caller->application && caller->instance->round > 1 && !tsr_source_in_library(ev->tc, site.file))

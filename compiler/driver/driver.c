@@ -106,9 +106,14 @@ static void print_cost(const tsr_graph *g)
 {
 	tsr_store_stats cost = tsr_store_statistics(g->store);
 	tsr_share_stats n = tsr_graph_shared(g);
-	fprintf(stderr, "           %llu solver steps; applications: %u solved (%u the first of their function), %u copied, %u shared, "
-	        "%u instances of %u schemes\n",
-	        (unsigned long long)(cost.steps + n.steps), n.solved, n.first, n.copied, n.same, n.instances, n.schemes);
+	uint32_t solved = 0;
+	for (uint32_t i = 0; i < TSR_AGAIN_COUNT; i++)
+		solved += n.solved[i];
+	fprintf(stderr, "           %llu solver steps; applications: %u solved, %u copied, %u shared, %u instances of %u schemes\n",
+	        (unsigned long long)(cost.steps + n.steps), solved, n.copied, n.same, n.instances, n.schemes);
+	for (uint32_t i = 0; i < TSR_AGAIN_COUNT; i++)
+		if (n.solved[i])
+			fprintf(stderr, "           %u solved: %s\n", n.solved[i], tsr_again_str(i));
 }
 
 /* Source text to loops and program level; true when both are there and nothing was to be dumped on the way. */

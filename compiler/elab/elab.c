@@ -79,7 +79,7 @@ static const tsr_env *let_item(tsr_elab *el, const tsr_env *env, tsr_map *export
 		return env;
 	}
 	if (level != TSR_LEVEL_CONFIG) {
-		instance = tsr_instance_new(el->arena, item->let.pat->kind == TSR_PAT_NAME ? item->let.pat->name : NULL);
+		instance = tsr_instance_new(el->ev, item->let.pat->kind == TSR_PAT_NAME ? item->let.pat->name : NULL);
 		inside = tsr_env_frame(el->arena, env, tsr_frame_new(el->arena, instance, false));
 		instance->open = true;
 	}

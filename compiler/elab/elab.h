@@ -18,9 +18,16 @@ tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path, tsr_share_level sha
 /* After tsr_graph_close: the level at which the program is to be elaborated again, because sharing may have decided differently than
  * solving each application by itself, or because errors must be found again without it; the level that it has where all is well. */
 tsr_share_level tsr_graph_shares_well(tsr_graph *g);
-/* Applications that were solved, of them those that were the first of their function; copied; found to be the same as an earlier one;
- * instances of schemes; schemes, and the solver's steps for them. What asks for nothing does not count. */
-typedef struct tsr_share_stats { uint32_t solved, first, copied, same, instances, schemes; uint64_t steps; } tsr_share_stats;
+/* Applications that were solved, by why they were; copied; found to be the same as an earlier one; instances of schemes; schemes, and
+ * the solver's steps for them. What asks for nothing does not count. */
+typedef enum {
+#define TSR_AGAIN(name, why) TSR_AGAIN_##name,
+#include "again.def"
+#undef TSR_AGAIN
+	TSR_AGAIN_COUNT,
+} tsr_again;
+const char *tsr_again_str(tsr_again why);
+typedef struct tsr_share_stats { uint32_t solved[TSR_AGAIN_COUNT], copied, same, instances, schemes; uint64_t steps; } tsr_share_stats;
 tsr_share_stats tsr_graph_shared(const tsr_graph *g);
 
 /* For host/: a named piece of code for `run` and `print` (t.forward); evaluates a configuration expression in main's environment. */

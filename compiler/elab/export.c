@@ -320,7 +320,7 @@ void tsr_elab_export(tsr_elab *el, const tsr_env *env, const tsr_ast *item)
 			tsr_note_at(el->tc, d, el->g->exports.at[i]->at, "the first one");
 			return;
 		}
-	tsr_instance *instance = tsr_instance_new(el->arena, x->name);
+	tsr_instance *instance = tsr_instance_new(el->ev, x->name);
 	instance->open = true;
 	el->exported = x;
 	env = signature(el, tsr_env_frame(el->arena, env, tsr_frame_new(el->arena, instance, false)), item);

@@ -86,6 +86,8 @@ static const tsr_asked *next_asked(tsr_elab *el, tsr_asked_kind kind)
 static void write(tsr_elab *el, tsr_asked e)
 {
 	tsr_share *s = el->share;
+	if (s)
+		e.mint = s->minting;
 	if (s && !s->broken && s->open.n)
 		tsr_push(el->arena, &s->asked, e);
 }

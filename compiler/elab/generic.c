@@ -71,17 +71,24 @@ static uint32_t who_is(making *m, tsr_tensor_id id)
 	return e ? (uint32_t)e->value.i : TSR_WHO_SHAPE;
 }
 
-/* The tensor of the application at hand that stands where `id` stood. */
+/* The tensor of the application at hand that stands where `id` stood: it is seen in its place, or it is the parameter. */
 static tsr_tensor_id counterpart(const tsr_likeness *c, tsr_tensor_id id)
 {
-	tsr_tensor_id found = id;
+	tsr_tensor_id found = TSR_NONE;
+	const tsr_mint *m = tsr_mint_of(c->el, id);
 	for (uint32_t i = 0; i < c->pairs.n; i++)
 		if (c->pairs.at[i].b == id) {
-			if (found != id && found != c->pairs.at[i].a)
+			if (found != TSR_NONE && found != c->pairs.at[i].a)
 				return TSR_NONE;
 			found = c->pairs.at[i].a;
 		}
-	return found;
+	return found != TSR_NONE ? found : m ? tsr_minted_now(c, m) : id;
+}
+
+/* A parameter that the earlier application made, and that is there by now. */
+static bool is_there(const making *m, const tsr_mint *mint)
+{
+	return mint && tsr_mint_lasts(m->k->of, mint) && tsr_minted_now(m->of, mint) != TSR_NONE;
 }
 
 static tsr_shape argument(making *m, tsr_tensor_id id)
@@ -102,7 +109,7 @@ static tsr_shape tensor_shape(making *m, tsr_tensor_id id, const tsr_shape *shap
 	tsr_map_entry *e = id == TSR_NONE ? NULL : tsr_map_find(&m->tensors, id);
 	if (e)
 		return *(tsr_shape *)e->value.p;
-	if (id != TSR_NONE && id < m->k->of->first_tensor)
+	if (id != TSR_NONE && (id < m->k->of->first_tensor || is_there(m, tsr_mint_of(m->el, id))))
 		return argument(m, id);
 	if (result && m->fresh_at == m->asked->n)
 		return m->fresh;
@@ -225,16 +232,30 @@ static void ask_label(making *m, const tsr_asked *e, const tsr_asked *like, tsr_
 	}
 }
 
+static bool makes_what_is_there(making *m, const tsr_asked *e)
+{
+	if (!e->mint)
+		return false;
+	const tsr_mint *mint = &m->el->share->mints.at[e->mint - 1];
+	bool there = is_there(m, mint);
+	tsr_mint_ids *all = there ? &m->k->found : &m->k->made;
+	if (tsr_mint_lasts(m->k->of, mint) && (!all->n || all->at[all->n - 1] != e->mint - 1))
+		tsr_push(m->el->arena, all, e->mint - 1);
+	return there;
+}
+
 static void ask(making *m, uint32_t i)
 {
 	const tsr_application *t = m->k->of;
 	const tsr_asked *e = &t->asked->at[t->first + i], *like = m->like ? &m->like->asked->at[m->like->first + i] : NULL;
 	tsr_asked as = *e;
+	if (makes_what_is_there(m, e))
+		return;
 	as.from = tsr_store_emission(m->s);
 	switch (e->kind) {
 	case TSR_ASKED_FRESH:
 		as.shape = m->fresh = tsr_shape_fresh(m->s);
-		m->fresh_at = i + 1;
+		m->fresh_at = m->asked->n + 1;
 		break;
 	case TSR_ASKED_LEAF: ask_leaf(m, e, like, &as); break;
 	case TSR_ASKED_RULE: ask_rule(m, e, &as); break;
@@ -325,19 +346,41 @@ tsr_shape *tsr_shapes_of(tsr_elab *el, uint32_t n, const tsr_tensor_id *tensors)
 	return shapes;
 }
 
+/* The application at hand makes the parameters that the scheme does, and finds the others. */
+static bool makes_as_much(const tsr_likeness *c, const tsr_generic *k)
+{
+	const tsr_mints *all = &c->el->share->mints;
+	for (uint32_t i = 0; i < k->made.n; i++)
+		if (tsr_minted_now(c, &all->at[k->made.at[i]]) != TSR_NONE)
+			return false;
+	for (uint32_t i = 0; i < k->found.n; i++)
+		if (tsr_minted_now(c, &all->at[k->found.at[i]]) == TSR_NONE)
+			return false;
+	return true;
+}
+
 /* What the application at hand gives for the arguments; false where the scheme is not for these. */
 static bool fits(tsr_elab *el, const tsr_generic *k, const tsr_likeness *c, const tsr_tensor_id **given)
 {
 	tsr_tensor_id *tensors = TSR_NEW_N(el->arena, tsr_tensor_id, k->arguments.n + 1);
-	if (!tsr_places_within(&c->numbers, &k->numbers))
+	if (!tsr_places_within(&c->numbers, &k->numbers)) {
+		tsr_share_not(el, TSR_AGAIN_NUMBERS);
 		return false;
+	}
+	if (!makes_as_much(c, k)) {
+		tsr_share_not(el, TSR_AGAIN_CONFIG);
+		return false;
+	}
 	for (uint32_t i = 0; i < k->arguments.n; i++) {
 		tensors[i] = counterpart(c, k->arguments.at[i]);
 		if (tensors[i] == TSR_NONE)
 			return false;
 	}
 	*given = tensors;
-	return tsr_scheme_fits(k->scheme, tsr_shapes_of(el, k->arguments.n, tensors));
+	tsr_fit fit = tsr_scheme_fits(k->scheme, tsr_shapes_of(el, k->arguments.n, tensors));
+	if (fit != TSR_FIT)
+		tsr_share_not(el, TSR_AGAIN_ROWS + (fit - TSR_FIT_NOT_ROWS));
+	return fit == TSR_FIT;
 }
 
 /* Another application that asked for the same where these numbers, at least, were others. */
@@ -356,11 +399,15 @@ static const tsr_generic *made_for(tsr_elab *el, tsr_body *all, const tsr_applic
 {
 	tsr_likeness other = {0};
 	const tsr_application *like = c->numbers.n ? with_other_numbers(el, all, t, &c->numbers, &other) : NULL;
-	if (c->numbers.n && !like)
+	if (c->numbers.n && !like) {
+		tsr_share_not(el, TSR_AGAIN_NUMBERS);
 		return NULL;
+	}
 	tsr_generic *k = make(el, t, like, c);
 	if (k && like)
 		k->numbers = other.numbers;
+	if (!k)
+		tsr_share_not(el, TSR_AGAIN_OUTSIDE);
 	if (!k || !fits(el, k, c, given)) {
 		all->refused++;
 		return NULL;

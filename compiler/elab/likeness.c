@@ -13,17 +13,15 @@ static bool pending_fold(const tsr_likeness *c, const tsr_region *r, const tsr_r
 	return false;
 }
 
-const tsr_region *tsr_region_of(const tsr_elab *el, tsr_tensor_id id)
+const tsr_owner *tsr_owner_of(const tsr_elab *el, tsr_tensor_id id)
 {
-	return id < el->share->region_of.n ? el->share->region_of.at[id] : NULL;
+	return id < el->share->owner_of.n ? el->share->owner_of.at[id] : NULL;
 }
 
-/* Parameters at the same place of two instances. */
-static bool instances(tsr_likeness *c, const tsr_tensor *a, const tsr_tensor *b)
+static bool folds(tsr_likeness *c, const tsr_tensor *a, const tsr_region *r, const tsr_tensor *b, const tsr_region *onto)
 {
 	tsr_elab *el = c->el;
-	const tsr_region *r = tsr_region_of(el, a->id), *onto = tsr_region_of(el, b->id);
-	if (!r || !onto || !tsr_region_holds(r, &a->shape, onto, &b->shape))
+	if (!tsr_region_holds(r, &a->shape, onto, &b->shape))
 		return false;
 	if (pending_fold(c, r, onto))
 		return true;
@@ -31,6 +29,16 @@ static bool instances(tsr_likeness *c, const tsr_tensor *a, const tsr_tensor *b)
 		return false;
 	tsr_push(el->arena, &c->folds, ((tsr_fold){r, onto}));
 	return true;
+}
+
+/* Parameters at the same place of two instances. */
+static bool instances(tsr_likeness *c, const tsr_tensor *a, const tsr_tensor *b)
+{
+	for (const tsr_owner *r = tsr_owner_of(c->el, a->id); r; r = r->around)
+		for (const tsr_owner *onto = tsr_owner_of(c->el, b->id); onto; onto = onto->around)
+			if (folds(c, a, r->region, b, onto->region))
+				return true;
+	return false;
 }
 
 static bool same_shape(tsr_likeness *c, const tsr_tensor *a, const tsr_tensor *b)
@@ -77,6 +85,17 @@ static bool same_number(void *data, const tsr_value *a, const tsr_value *b)
 	return c->loose && c->el->share->level == TSR_SHARE_SIZES && a->integer > 0 && b->integer > 0;
 }
 
+/* One for one. */
+static bool same_instance(void *data, tsr_instance *a, tsr_instance *b)
+{
+	tsr_likeness *c = data;
+	for (uint32_t i = 0; i < c->instances.n; i++)
+		if (c->instances.at[i].a == a || c->instances.at[i].b == b)
+			return c->instances.at[i].a == a && c->instances.at[i].b == b;
+	tsr_push(c->el->arena, &c->instances, ((tsr_instances){a, b}));
+	return true;
+}
+
 /* All that differ in one also differ in the other, of likenesses to the same application. */
 bool tsr_places_within(const tsr_places *some, const tsr_places *all)
 {
@@ -90,29 +109,21 @@ bool tsr_places_within(const tsr_places *some, const tsr_places *all)
 	return true;
 }
 
-const tsr_instance *tsr_instance_of(const tsr_env *env)
-{
-	const tsr_frame *f = tsr_env_nearest_frame(env);
-	return f ? f->instance : NULL;
-}
-
 uint32_t tsr_round_of(const tsr_env *env)
 {
-	const tsr_instance *i = tsr_instance_of(env);
-	return i ? i->round : 0;
+	const tsr_frame *f = tsr_env_nearest_frame(env);
+	return f && f->instance ? f->instance->round : 0;
 }
 
 bool tsr_envs_like(tsr_elab *el, const tsr_env *env, const tsr_env *earlier, bool loose, tsr_likeness *c)
 {
 	*c = (tsr_likeness){.el = el, .loose = loose};
-	return tsr_env_alike(el->arena, env, earlier, &(tsr_alike){same, same_number, c});
+	return tsr_env_alike(el->arena, env, earlier, &(tsr_alike){same, same_number, same_instance, c});
 }
 
 bool tsr_application_like(tsr_elab *el, const tsr_application *t, const tsr_env *env, bool loose, tsr_likeness *c)
 {
-	uint32_t round = tsr_round_of(env);
-	bool later = loose && t->instance == tsr_instance_of(env) && t->round > 1 && round > 1;      /* all parameters are there */
-	return (t->round == round || later) && tsr_envs_like(el, env, t->env, loose, c);
+	return (loose || !t->declares || t->round == tsr_round_of(env)) && tsr_envs_like(el, env, t->env, loose, c);
 }
 
 static uint64_t mixed(uint64_t key, uint64_t more)
@@ -126,7 +137,7 @@ static uint64_t key_of(tsr_elab *el, const tsr_env *env)
 {
 	enum { MOST = 8 };
 	tsr_value v;
-	uint64_t key = tsr_round_of(env);
+	uint64_t key = 0;
 	for (uint32_t i = 0; i < MOST && tsr_env_innermost(&env, &v); i++) {
 		key = mixed(key, v.kind);
 		if (v.kind == TSR_VALUE_INT || v.kind == TSR_VALUE_BOOL)
@@ -172,7 +183,7 @@ static bool leaves_alike(tsr_elab *el, const tsr_asked *a, const tsr_asked *b)
 
 static bool asked_alike(tsr_elab *el, const tsr_asked *a, const tsr_asked *b)
 {
-	if (a->kind != b->kind || a->n != b->n)
+	if (a->kind != b->kind || a->n != b->n || !a->mint != !b->mint)
 		return false;
 	switch (a->kind) {
 	case TSR_ASKED_FRESH: case TSR_ASKED_EQUAL: return true;
@@ -188,7 +199,7 @@ static bool asked_alike(tsr_elab *el, const tsr_asked *a, const tsr_asked *b)
 
 bool tsr_applications_alike(tsr_elab *el, const tsr_application *t, const tsr_application *u)
 {
-	if (t == u || t->round != u->round || t->last - t->first != u->last - u->first)
+	if (t == u || t->last - t->first != u->last - u->first)
 		return false;
 	for (uint32_t i = 0; i < t->last - t->first; i++)
 		if (!asked_alike(el, &t->asked->at[t->first + i], &u->asked->at[u->first + i]))

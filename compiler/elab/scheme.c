@@ -200,7 +200,7 @@ typedef struct way {
 
 static tsr_value definition(tsr_elab *el, const tsr_env *env, const tsr_ast *item)
 {
-	tsr_instance *instance = tsr_instance_new(el->arena, NULL);
+	tsr_instance *instance = tsr_instance_new(el->ev, NULL);
 	const tsr_env *inside = env;
 	if (item->let.level != TSR_LEVEL_CONFIG)
 		inside = tsr_env_frame(el->arena, env, tsr_frame_new(el->arena, instance, false));

@@ -21,6 +21,7 @@ tsr_share *tsr_share_new(tsr_elab *el, tsr_share_level level)
 	s->level = level;
 	tsr_map_init(&s->by_body, el->arena);
 	tsr_map_init(&s->canonical, el->arena);
+	tsr_map_init(&s->mint_of, el->arena);
 	return s;
 }
 
@@ -34,10 +35,10 @@ static tsr_body *body_of(tsr_elab *el, const tsr_ast *body)
 
 /* ---- being written down -------------------------------------------------------------------------------------------------------- */
 
-static void begin(tsr_elab *el, const tsr_ast *body, const tsr_env *env, bool again)
+static void begin(tsr_elab *el, const tsr_ast *body, tsr_body *all, const tsr_env *env, bool again)
 {
 	tsr_application *t = TSR_NEW(el->arena, tsr_application);
-	*t = (tsr_application){.body = body, .env = env, .round = tsr_round_of(env), .instance = tsr_instance_of(env), .asked = &el->share->asked, .first = el->share->asked.n,
+	*t = (tsr_application){.body = body, .all = all, .why = el->share->why, .env = env, .round = tsr_round_of(env), .instances = tsr_eval_instances(el->ev), .asked = &el->share->asked, .first = el->share->asked.n,
 	                       .again = again, .first_tensor = el->g->tensors.n, .region = tsr_region_begin(el->g->store)};
 	tsr_map_init(&t->applied, el->arena);
 	tsr_push(el->arena, &el->share->open, t);
@@ -46,10 +47,50 @@ static void begin(tsr_elab *el, const tsr_ast *body, const tsr_env *env, bool ag
 static void own_tensors(tsr_elab *el, uint32_t from, const tsr_region *r)
 {
 	tsr_share *s = el->share;
-	while (s->region_of.n < el->g->tensors.n)
-		tsr_push(el->arena, &s->region_of, NULL);
-	for (uint32_t i = from; i < s->region_of.n; i++)
-		s->region_of.at[i] = r;
+	tsr_owner *mine = TSR_NEW(el->arena, tsr_owner);
+	mine->region = r;
+	while (s->owner_of.n < el->g->tensors.n)
+		tsr_push(el->arena, &s->owner_of, NULL);
+	for (uint32_t i = from; i < s->owner_of.n; i++) {
+		tsr_owner **o = &s->owner_of.at[i];
+		while (*o && *o != mine)
+			o = &(*o)->around;
+		*o = mine;
+	}
+}
+
+static bool has_variables(const tsr_shape *shape)
+{
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
+		const tsr_row *r = &shape->row[k];
+		for (uint32_t i = 0; i < r->nlead + r->ntrail; i++)
+			if ((i < r->nlead ? r->lead[i] : r->trail[i - r->nlead]).kind == TSR_DIM_VAR)
+				return true;
+		if (r->var != TSR_NO_ROW)
+			return true;
+	}
+	return false;
+}
+
+/* An application to configuration alone is a scheme as it stands: it is kept for those that repeat it, the first time as long as that is no
+ * more than a few times of what there is. (A recursion has applications inside of one another.) */
+static bool worth_keeping(tsr_elab *el, const tsr_application *t)
+{
+	enum { TIMES = 4, AT_LEAST = 4096 };
+	tsr_share *s = el->share;
+	uint32_t size = tsr_region_ends(t->region) - tsr_region_begins(t->region);
+	if (t->again)
+		return true;
+	if (s->kept + size > AT_LEAST + TIMES * (uint64_t)tsr_store_emission(el->g->store))
+		return false;
+	for (uint32_t i = t->first; i < t->last; i++) {
+		const tsr_asked *e = &t->asked->at[i];
+		for (uint32_t k = 0; k < e->n; k++)
+			if (e->tensors && e->tensors[k] < t->first_tensor && has_variables(&e->shapes[k]))
+				return false;
+	}
+	s->kept += size;
+	return true;
 }
 
 /* The tensors in a value; false where it may lead to more. */
@@ -82,12 +123,12 @@ static void end(tsr_elab *el, tsr_value result, bool instance)
 	if (t->first == t->last)
 		return;
 	if (!instance) {
-		s->stats.solved++;
-		s->stats.first += !t->body || !body_of(el, t->body)->written.n;
+		s->stats.solved[!t->all->solved ? TSR_AGAIN_FIRST : t->body ? t->why : TSR_AGAIN_SPOILED]++;
+		t->all->solved++;
 	}
 	if (!t->body || tsr_share_failed(el))
 		return;
-	if (t->again)
+	if (worth_keeping(el, t))
 		t->closed = tsr_region_keep(el->g->store, t->region);
 	if (t->closed)
 		own_tensors(el, t->first_tensor, t->region);
@@ -133,7 +174,7 @@ static void follow_as_same(tsr_elab *el, tsr_application *t, const tsr_likeness 
 		const tsr_pair *p = &c->pairs.at[i];
 		tsr_map_put(&t->applied, p->a);
 		tsr_map_put(&t->applied, p->b);
-		if (tsr_region_of(el, p->a))
+		if (tsr_owner_of(el, p->a))
 			tsr_map_put(&s->canonical, p->a)->value.i = p->b;
 	}
 	for (uint32_t i = 0; i < s->open.n; i++)
@@ -144,13 +185,13 @@ static void follow_as_same(tsr_elab *el, tsr_application *t, const tsr_likeness 
 }
 
 /* It is written down, too: what comes with the same shapes as this one is the same. */
-static void follow_as_instance(tsr_elab *el, const tsr_ast *body, const tsr_env *env, const tsr_generic *k, const tsr_tensor_id *given)
+static void follow_as_instance(tsr_elab *el, const tsr_ast *body, tsr_body *all, const tsr_env *env, const tsr_generic *k, const tsr_tensor_id *given)
 {
 	tsr_share *s = el->share;
 	uint32_t n = k->arguments.n;
 	const tsr_within *within = tsr_elab_within(el);
 	tsr_why why = {.span = within ? within->site : body->span, .other = TSR_NOWHERE, .within = within, .what = "the arguments"};
-	begin(el, body, env, false);
+	begin(el, body, all, env, false);
 	s->stats.instances++;
 	const tsr_scheme_copy *made = tsr_scheme_instance(k->scheme, tsr_shapes_of(el, n, given), &why);
 	for (uint32_t i = 0; i < n; i++)
@@ -176,6 +217,7 @@ void tsr_share_enter(tsr_eval *ev, const tsr_env *env, const tsr_ast *body)
 		return;
 	}
 	tsr_body *all = body_of(el, body);
+	s->why = TSR_AGAIN_CONFIG;
 	tsr_application *t = tsr_application_same(el, all, env, &c);
 	const tsr_generic *k = NULL;
 	if (t && !c.pairs.n && t->closed) {
@@ -183,10 +225,12 @@ void tsr_share_enter(tsr_eval *ev, const tsr_env *env, const tsr_ast *body)
 		follow(el, t, tsr_region_repeat(el->g->store, t->region), NULL);
 	} else if (t && leads_to(el, &c, t)) {
 		follow_as_same(el, t, &c);
-	} else if (!t && (k = tsr_generic_for(el, all, env, &given))) {
-		follow_as_instance(el, body, env, k, given);
+	} else if ((!t || c.pairs.n) && (k = tsr_generic_for(el, all, env, &given))) {
+		follow_as_instance(el, body, all, env, k, given);
 	} else {
-		begin(el, body, env, t != NULL);
+		if (t)
+			tsr_share_not(el, c.pairs.n ? TSR_AGAIN_SMALL : TSR_AGAIN_REPEATED);
+		begin(el, body, all, env, t != NULL);
 	}
 }
 
@@ -292,6 +336,16 @@ tsr_share_level tsr_graph_shares_well(tsr_graph *g)
 		if (s->all.at[i]->shared && !alone(el, s->all.at[i]))
 			return TSR_SHARE_NONE;
 	return s->level;
+}
+
+const char *tsr_again_str(tsr_again why)
+{
+	static const char *const text[] = {
+#define TSR_AGAIN(name, why) why,
+#include "again.def"
+#undef TSR_AGAIN
+	};
+	return text[why];
 }
 
 tsr_share_stats tsr_graph_shared(const tsr_graph *g)

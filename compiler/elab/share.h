@@ -24,6 +24,7 @@ typedef struct tsr_asked {
 	tsr_label a, b;
 	const tsr_label *at_a, *at_b;    /* where those stand: in the rule that captured them */
 	int64_t number;
+	uint32_t mint;                   /* asked while a parameter was made: number of that in tsr_share.mints + 1, or 0 */
 	bool stated[TSR_KINDS];          /* LEAF: rows that are written; the others were asked for just before */
 	bool sized;                      /* in a scheme: the leaf's sizes, the number are those of each application; */
 	tsr_dim size;                    /* LABEL: what stands for the number */
@@ -38,18 +39,28 @@ typedef TSR_VEC(tsr_asked) tsr_asked_list;
 #define TSR_WHO_SHAPE    UINT32_MAX
 typedef TSR_VEC(const tsr_region *) tsr_regions;
 
+typedef struct tsr_body tsr_body;
+
+/* A parameter: the nth that this declaration gave to this instance. */
+typedef struct tsr_mint { tsr_instance *instance; const tsr_ast *declaration; uint32_t nth; tsr_tensor_id tensor; } tsr_mint;
+typedef TSR_VEC(tsr_mint) tsr_mints;
+typedef TSR_VEC(uint32_t) tsr_mint_ids;
+
 /* An application that was written down, or a scheme that was made of one. */
 typedef struct tsr_application {
 	const tsr_ast *body;
 	const tsr_env *env;
-	uint32_t round;                  /* which application of its instance, */
-	const tsr_instance *instance;    /* or NULL */
+	uint32_t round;                  /* which application of its instance; */
+	bool declares;                   /* which matters: it has parameters of instances that it did not make */
+	uint32_t instances;              /* how many there were before it */
 	const tsr_asked_list *asked;     /* [first, last) of it */
 	uint32_t first, last;
 	uint32_t first_tensor;
 	tsr_region *region;
 	bool closed;                     /* nothing outside is mentioned: it can be copied */
 	bool again;                      /* one like it was there before */
+	tsr_body *all;                /* of its function */
+	tsr_again why;                   /* it was solved */
 	bool shared;                     /* followed as the same, at least once */
 	tsr_regions onto;                /* what parameters of later applications were folded onto */
 	TSR_VEC(tsr_tensor_id) results;
@@ -62,6 +73,9 @@ typedef struct tsr_application {
 
 typedef TSR_VEC(const tsr_value *) tsr_places;
 
+/* A region that is a scheme, and the next larger one. */
+typedef struct tsr_owner { const tsr_region *region; struct tsr_owner *around; } tsr_owner;
+
 /* A scheme of an application (generic.c): `as` is what is followed, solved in a store of its own. */
 typedef struct tsr_generic {
 	tsr_application as;
@@ -69,16 +83,18 @@ typedef struct tsr_generic {
 	tsr_scheme *scheme;
 	TSR_VEC(tsr_tensor_id) arguments;    /* of the application that it was made of */
 	tsr_places numbers;             /* of the configuration, that may be others */
+	tsr_mint_ids made, found;       /* parameters (mints) that an instance makes, and those that were there */
 } tsr_generic;
 
 typedef TSR_VEC(tsr_application *) tsr_applications;
 
 /* All applications of one body. */
-typedef struct tsr_body {
+struct tsr_body {
 	tsr_applications written;
 	TSR_VEC(tsr_generic *) generic;
 	uint32_t refused;                /* schemes that came to nothing */
-} tsr_body;
+	uint32_t solved;                 /* applications */
+};
 
 struct tsr_share {
 	tsr_share_level level;
@@ -96,12 +112,18 @@ struct tsr_share {
 	TSR_VEC(tsr_tensor_id) mine;     /* its tensors, for each thing asked for, */
 	tsr_shape fresh;                 /* and the shape that was asked for last */
 	uint32_t cursor, depth, tensor;
-	TSR_VEC(const tsr_region *) region_of;   /* tensor -> the copy that made it, or NULL */
+	TSR_VEC(tsr_owner *) owner_of;   /* tensor -> what can be copied, or is a copy, and made it; or NULL */
+	uint64_t kept;                   /* size of what was kept before it was repeated */
+	tsr_mints mints;
+	tsr_map mint_of;                 /* parameter -> its number in mints + 1 */
+	uint32_t minting;                /* the parameter that is being made, + 1, or 0; not those that its initialisation makes */
 	tsr_map canonical;               /* leaf of an application that was shared -> that of the first */
 	tsr_share_stats stats;
+	tsr_again why;                   /* no application was found to follow */
 };
 
 static inline bool tsr_share_failed(const tsr_elab *el) { return el->tc->nerrors || tsr_store_failed(el->g->store); }
+static inline void tsr_share_not(tsr_elab *el, tsr_again why) { el->share->why = why > el->share->why ? why : el->share->why; }
 /* follow.c: the three rows are now known to be the same. */
 bool tsr_shapes_one(tsr_elab *el, const tsr_shape *a, const tsr_shape *b);
 bool tsr_labels_one(tsr_elab *el, const tsr_label *a, const tsr_label *b);
@@ -111,6 +133,7 @@ bool tsr_specs_one(tsr_elab *el, const tsr_spec *a, const tsr_spec *b);
 /* ---- which application an application is like (likeness.c) ----------------------------------------------------------------- */
 
 typedef struct tsr_pair { tsr_tensor_id a, b; } tsr_pair;
+typedef struct tsr_instances { tsr_instance *a, *b; } tsr_instances;
 typedef struct tsr_fold { const tsr_region *r, *onto; } tsr_fold;
 
 /* How an application compares with an earlier one; a: a tensor of this one, b: of the earlier. */
@@ -121,6 +144,7 @@ typedef struct tsr_likeness {
 	TSR_VEC(tsr_pair) pairs;         /* tensors that correspond and are not the same */
 	TSR_VEC(tsr_fold) folds;
 	TSR_VEC(tsr_pair) links;
+	TSR_VEC(tsr_instances) instances;    /* that correspond and are not the same */
 } tsr_likeness;
 
 bool tsr_envs_like(tsr_elab *el, const tsr_env *env, const tsr_env *earlier, bool loose, tsr_likeness *c);
@@ -132,8 +156,13 @@ tsr_application *tsr_application_same(tsr_elab *el, const tsr_body *all, const t
 bool tsr_applications_alike(tsr_elab *el, const tsr_application *t, const tsr_application *u);
 bool tsr_places_within(const tsr_places *some, const tsr_places *all);
 uint32_t tsr_round_of(const tsr_env *env);
-const tsr_instance *tsr_instance_of(const tsr_env *env);
-const tsr_region *tsr_region_of(const tsr_elab *el, tsr_tensor_id id);
+const tsr_owner *tsr_owner_of(const tsr_elab *el, tsr_tensor_id id);
+
+/* minted.c: what the application at hand has for the parameter that a mint of the earlier one made, TSR_NONE where it has none yet; false
+ * where each application makes one of its own. */
+bool tsr_mint_lasts(const tsr_application *t, const tsr_mint *m);
+tsr_tensor_id tsr_minted_now(const tsr_likeness *c, const tsr_mint *m);
+const tsr_mint *tsr_mint_of(const tsr_elab *el, tsr_tensor_id id);
 
 /* ---- schemes (generic.c) ----------------------------------------------------------------------------------------------------- */
 

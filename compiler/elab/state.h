@@ -179,6 +179,10 @@ void tsr_share_leaf_made(tsr_elab *el, const tsr_tensor *t, uint32_t from);
 bool tsr_share_equal(tsr_elab *el, const tsr_shape_of *a, const tsr_shape_of *b, const tsr_why *why);
 typedef enum { TSR_SHARE_SET, TSR_SHARE_SAME, TSR_SHARE_SCALE } tsr_share_fact;
 bool tsr_share_label(tsr_elab *el, tsr_share_fact fact, const tsr_label *a, const tsr_label *b, int64_t number, const tsr_why *why);
+/* minted.c: around the making of a parameter; a declaration of the instance is met. */
+uint32_t tsr_share_mint(tsr_elab *el, tsr_instance *instance, const tsr_ast *declaration, uint32_t nth);
+void tsr_share_minted(tsr_elab *el, uint32_t around, const tsr_instance *instance, tsr_tensor_id id);
+void tsr_share_declares(tsr_elab *el, const tsr_instance *instance);
 /* Something is made that no other application may have. */
 void tsr_share_spoil(tsr_elab *el);
 

@@ -196,24 +196,24 @@ static axis_kind own_kind(const tsr_scheme *k, tsr_dim own)
 }
 
 /* Sizes that the scheme says are equal are the same size, not one that would have to become it. */
-static bool axis_fits(fitting *f, tsr_dim own, tsr_dim actual)
+static tsr_fit axis_fits(fitting *f, tsr_dim own, tsr_dim actual)
 {
 	tsr_store *s = f->k->of;
 	tsr_dim a = tsr_dim_find(s, actual), g = tsr_dim_find(f->k->store, own);
 	if (axis_kind_of(s, a) != own_kind(f->k, own))
-		return false;
+		return TSR_FIT_NOT_ROWS;
 	if (a.kind == TSR_DIM_ATOM && !tsr_size_is_const(a.atom.size) && f->k->conditions)
-		return false;
+		return TSR_FIT_NOT_RUN;
 	if (own.kind != TSR_DIM_VAR || a.kind != TSR_DIM_ATOM)
-		return true;
+		return TSR_FIT;
 	if (g.kind != TSR_DIM_VAR)
-		return tsr_dims_one(s, a, g);
+		return tsr_dims_one(s, a, g) ? TSR_FIT : TSR_FIT_NOT_SIZES;
 	tsr_map_entry *e = tsr_map_put(&f->dims, g.var);
 	if (e->value.i)
-		return tsr_dims_one(s, a, f->met.at[e->value.i - 1]);
+		return tsr_dims_one(s, a, f->met.at[e->value.i - 1]) ? TSR_FIT : TSR_FIT_NOT_SIZES;
 	tsr_push(s->arena, &f->met, a);
 	e->value.i = f->met.n;
-	return true;
+	return TSR_FIT;
 }
 
 /* Nobody but its own definition, and who counts elements, waits for the row; nobody who cares that it ends, if it only ends. */
@@ -228,44 +228,46 @@ static bool unwatched(tsr_store *s, uint32_t var, bool ends)
 	return true;
 }
 
-static bool var_fits(fitting *f, uint32_t own, uint32_t actual)
+static tsr_fit var_fits(fitting *f, uint32_t own, uint32_t actual)
 {
 	tsr_store *g = f->k->store;
 	tsr_map_entry *e = tsr_map_put(&f->rows, own), *back = tsr_map_put(&f->back, actual);
 	if (e->value.i && e->value.i != actual + 1)
-		return false;
+		return TSR_FIT_NOT_ROWS;
 	const tsr_row_var *v = &g->rows.at[tsr_forest_find(g->row_forest, own)];
 	if (v->bound && back->value.i && back->value.i != own + 1)
-		return false;
+		return TSR_FIT_NOT_ROWS;
 	bool again = e->value.i;
 	e->value.i = actual + 1;
 	back->value.i = v->bound || !back->value.i ? own + 1 : back->value.i;
-	return again || !v->bound || unwatched(f->k->of, actual, !tsr_row_open(v->value) && tsr_row_flanks(v->value) == 0);
+	if (again || !v->bound || unwatched(f->k->of, actual, !tsr_row_open(v->value) && tsr_row_flanks(v->value) == 0))
+		return TSR_FIT;
+	return TSR_FIT_NOT_WATCHED;
 }
 
-static bool row_fits(fitting *f, tsr_row own, tsr_row actual)
+static tsr_fit row_fits(fitting *f, tsr_row own, tsr_row actual)
 {
 	bool poison = false;
 	tsr_row a = tsr_row_find(f->k->of, actual, &poison);
+	tsr_fit fit = TSR_FIT;
 	if (poison || a.nlead != own.nlead || a.ntrail != own.ntrail || tsr_row_open(a) != tsr_row_open(own))
-		return false;
-	for (uint32_t i = 0; i < tsr_row_flanks(a); i++)
-		if (!axis_fits(f, tsr_row_axis(own, i), tsr_row_axis(a, i)))
-			return false;
-	return !tsr_row_open(a) || var_fits(f, own.var, a.var);
+		return TSR_FIT_NOT_ROWS;
+	for (uint32_t i = 0; i < tsr_row_flanks(a) && fit == TSR_FIT; i++)
+		fit = axis_fits(f, tsr_row_axis(own, i), tsr_row_axis(a, i));
+	return fit != TSR_FIT || !tsr_row_open(a) ? fit : var_fits(f, own.var, a.var);
 }
 
-bool tsr_scheme_fits(const tsr_scheme *k, const tsr_shape *actual)
+tsr_fit tsr_scheme_fits(const tsr_scheme *k, const tsr_shape *actual)
 {
 	fitting f = {.k = k};
+	tsr_fit fit = TSR_FIT;
 	tsr_map *maps[] = {&f.dims, &f.rows, &f.back};
 	for (uint32_t i = 0; i < 3; i++)
 		tsr_map_init(maps[i], k->of->arena);
 	for (uint32_t i = 0; i < k->arguments.n; i++)
-		for (uint32_t kind = 0; kind < TSR_KINDS; kind++)
-			if (!row_fits(&f, k->arguments.at[i].row[kind], actual[i].row[kind]))
-				return false;
-	return true;
+		for (uint32_t kind = 0; kind < TSR_KINDS && fit == TSR_FIT; kind++)
+			fit = row_fits(&f, k->arguments.at[i].row[kind], actual[i].row[kind]);
+	return fit;
 }
 
 /* ---- instances -------------------------------------------------------------------------------------------------------------------- */

@@ -194,9 +194,9 @@ bool tsr_region_keep(tsr_store *s, tsr_region *r)
 	k->cstrs = TSR_NEW_N(s->arena, tsr_cstr *, r->to.cstrs - r->from.cstrs + 1);
 	k->leaves = TSR_NEW_N(s->arena, tsr_leaf, r->to.leaves - r->from.leaves + 1);
 	k->emitted = TSR_NEW_N(s->arena, uint32_t, r->to.emitted - r->from.emitted + 1);
-	for (uint32_t i = r->from.dims; i < r->to.dims; i++)
+	for (uint32_t i = r->from.dims; i < r->to.dims && !m.outside; i++)
 		k->dims[i - r->from.dims] = move_dim_var(&m, s->dims.at[i]);
-	for (uint32_t i = r->from.rows; i < r->to.rows; i++)
+	for (uint32_t i = r->from.rows; i < r->to.rows && !m.outside; i++)
 		k->rows[i - r->from.rows] = move_row_var(&m, s->rows.at[i]);
 	for (uint32_t i = r->from.cstrs; i < r->to.cstrs && !m.outside; i++)
 		k->cstrs[i - r->from.cstrs] = move_cstr(&m, s->cstrs.at[i]);
@@ -271,6 +271,7 @@ tsr_label tsr_region_label(tsr_store *s, const tsr_region *of, const tsr_region 
 
 uint32_t tsr_store_emission(const tsr_store *s) { return s->cstrs.n; }
 
+uint32_t tsr_region_begins(const tsr_region *r) { return r->from.cstrs; }
 uint32_t tsr_region_ends(const tsr_region *r) { return r->to.cstrs; }
 
 uint32_t tsr_region_why(tsr_store *s, const tsr_region *of, const tsr_region *to, uint32_t from, uint32_t end, const tsr_why *why)

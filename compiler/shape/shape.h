@@ -187,6 +187,7 @@ tsr_region *tsr_region_repeat(tsr_store *s, const tsr_region *of);
 tsr_shape tsr_region_shape(tsr_store *s, const tsr_region *of, const tsr_region *to, const tsr_shape *shape);
 tsr_label tsr_region_label(tsr_store *s, const tsr_region *of, const tsr_region *to, const tsr_label *l);
 uint32_t tsr_store_emission(const tsr_store *s);            /* the next constraint's number */
+uint32_t tsr_region_begins(const tsr_region *r);
 uint32_t tsr_region_ends(const tsr_region *r);              /* the number of the constraint behind its last */
 uint32_t tsr_region_why(tsr_store *s, const tsr_region *of, const tsr_region *to, uint32_t from, uint32_t end, const tsr_why *why);
 
@@ -229,7 +230,8 @@ tsr_label tsr_scheme_label(tsr_scheme *k, tsr_label l);
 tsr_dim tsr_scheme_dim(tsr_scheme *k, tsr_dim d);
 uint32_t tsr_scheme_left(const tsr_scheme *k, uint32_t emission);
 /* It says of these arguments, as many as it has, what emission would find. */
-bool tsr_scheme_fits(const tsr_scheme *k, const tsr_shape *actual);
+typedef enum { TSR_FIT, TSR_FIT_NOT_ROWS, TSR_FIT_NOT_SIZES, TSR_FIT_NOT_RUN, TSR_FIT_NOT_WATCHED } tsr_fit;
+tsr_fit tsr_scheme_fits(const tsr_scheme *k, const tsr_shape *actual);
 /* An instance: free variables of its own, what is left of the constraints, and these arguments. */
 typedef struct tsr_scheme_copy tsr_scheme_copy;
 tsr_scheme_copy *tsr_scheme_instance(const tsr_scheme *k, const tsr_shape *actual, const tsr_why *why);
