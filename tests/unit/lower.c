@@ -108,9 +108,10 @@ static void make_spec(random_spec *r, uint64_t *s)
 			strcat(used, r->rows[slot][k]);
 		}
 	char letters[32] = "";
+	int n = 0;
 	for (char *c = used; *c; c++)
 		if (isalpha((unsigned char)*c))
-			strncat(letters, c, 1);
+			letters[n++] = *c;
 	r->rows[0][0][0] = r->rows[0][1][0] = 0;
 	for (int k = 0; k < 2 && letters[0]; k++)
 		random_row(r->rows[0][k], 2, s, letters);
