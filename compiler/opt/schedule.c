@@ -9,7 +9,7 @@
 #include "pass.h"
 
 enum { MOST_ROWS = 24, MOST_POINTERS = 12, MOST_VECS = 4, LATENCY = 4, DEPTH = 384, PASSING = 512, STRIDED = 256, LONGEST = 2048, TABLE = 48 << 10,
-	   ENOUGH = 24, ENOUGH_RUN = 64, SHORT_SUM = 64, LEAST_DEPTH = 64, PAGE = 4096 };
+	   ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, SHORT_SUM = 64, LEAST_DEPTH = 64, PAGE = 4096 };
 
 typedef struct problem {
 	const tsr_target *t;
@@ -172,18 +172,29 @@ static int64_t block_of(int64_t total, int64_t most, int64_t unit)
 	return parts <= 1 ? round_up(total, unit) : round_up((total + parts - 1) / parts, unit);
 }
 
+/* Whether so many rows are worth a packed copy of B.  Rows of it that lie near each other are read in place as fast from the second cache, and
+ * so are they where what is read beside them is far apart, or is found by pointers: then a copy is only more to move, and to wait for. */
+static bool worth_packing_b(const problem *p, const tsr_schedule *s, int64_t m)
+{
+	bool near = p->row && p->row < PAGE, nearly = p->row && p->row <= PAGE;
+	if (p->run ? near : p->a_step != 1 && nearly)
+		return false;
+	return m >= (p->run ? ENOUGH_RUN : near ? ENOUGH_NEAR : ENOUGH) * (int64_t)s->mr;
+}
+
 static void choose_packing(const problem *p, tsr_schedule *s)
 {
 	int64_t m = p->m < 0 ? INT32_MAX : p->m, n = p->n < 0 ? INT32_MAX : p->n, k = p->k < 0 ? INT32_MAX : p->k;
 	bool large_b = k > 0 && n > p->t->l2 / p->bytes / k, page = p->row && p->row % PAGE == 0 && k > 512;
 	s->cols = p->across != 0;
 	/* a copy that few rows use costs more than reading B in place, where tiles ask for the next panel ahead of time */
-	s->pack_b = p->must_b || (!s->cols && (large_b || page) && m >= (p->run ? ENOUGH_RUN : ENOUGH) * (int64_t)s->mr);
-	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > STRIDED;
+	s->pack_b = p->must_b || (!s->cols && (large_b || page) && worth_packing_b(p, s, m));
+	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > STRIDED, crowded = p->a_step * p->bytes % PAGE == 0;
 	/* the lines that a tile's rows have in a block stay in the first cache while it passes by B's, unless they all fall into the same few */
-	strided &= !s->pack_b || p->must_b || p->a_step * p->bytes % PAGE == 0;
+	strided &= !s->pack_b || p->must_b || crowded;
+	int64_t columns = crowded ? 4 : 8;
 	s->rows = p->run != 0;
-	s->pack_a = p->must_a || (!s->rows && ((large_a && !s->pack_b) || strided) && n >= 8 * (int64_t)s->nr);
+	s->pack_a = p->must_a || (!s->rows && ((large_a && !s->pack_b) || strided) && n >= columns * (int64_t)s->nr);
 }
 
 /* Rows of B a page apart, read in place, fall into the same few lines of a cache: no more of them in turn than it can keep. */
