@@ -1,7 +1,8 @@
 /* Buffers and blocks: zeroed memory at 64-byte boundaries, owned by the context.
  *
- * A block is a header and its bytes.  Large ones stand at 2 MiB boundaries and ask the kernel for huge pages: a matrix
- * product over 4 KiB pages spends a tenth of its time on address translation.  From a page on, blocks begin at different
+ * A block is a header and its bytes.  Large ones ask the kernel for huge pages: a matrix product over 4 KiB pages spends a tenth of its
+ * time on address translation.  They stand at 2 MiB boundaries, but for those of which the pages that are cut off at both ends are a small part.
+ * From a page on, blocks begin at different
  * distances from a page boundary (COLOUR apart): arrays that are walked together would otherwise meet in the same sets of the
  * cache, and a load would wait for a store 4 KiB away.
  *
@@ -15,7 +16,7 @@
 /* More than any machine has, and so little that sums of such sizes do not overflow. */
 #define MOST_BYTES ((int64_t)1 << 48)
 
-enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21, COLOUR = 3 * ALIGNMENT, COLOURS = 16, COLOURED = 1 << 12 };
+enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21, COLOUR = 3 * ALIGNMENT, COLOURS = 16, COLOURED = 1 << 12, MANY_PAGES = 32 };
 
 /* Lies directly before the bytes it describes; its size is a multiple of ALIGNMENT. */
 struct tsr_block {
@@ -79,7 +80,8 @@ OF_THE_ALLOCATOR void *tsr_alloc_block(tsr_ctx *ctx, int64_t bytes)
 	if (bytes < 0)
 		tsr_fail(ctx, NULL, "a block of %lld bytes was asked for", (long long)bytes);
 	size_t size = (size_t)bytes;
-	size_t boundary = size >= 2 * (size_t)HUGE_PAGE ? HUGE_PAGE : ALIGNMENT;
+	bool huge = size >= 2 * (size_t)HUGE_PAGE;
+	size_t boundary = huge && size < MANY_PAGES * (size_t)HUGE_PAGE ? HUGE_PAGE : ALIGNMENT;
 	size_t colour = size >= COLOURED ? ctx->colour++ % COLOURS * COLOUR : 0;
 	size_t total = size + boundary + sizeof(tsr_block) + colour;
 	char *base;
@@ -93,8 +95,9 @@ OF_THE_ALLOCATOR void *tsr_alloc_block(tsr_ctx *ctx, int64_t bytes)
 	}
 	uintptr_t first = ((uintptr_t)base + sizeof(tsr_block) + boundary - 1) & ~(uintptr_t)(boundary - 1);
 	char *data = base + (first - (uintptr_t)base);
-	if (boundary == HUGE_PAGE)
-		madvise(data, size & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
+	size_t cut = -(uintptr_t)data & (HUGE_PAGE - 1);
+	if (huge)
+		madvise(data + cut, (size - cut) & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
 	data += colour;
 	tsr_block *block = (tsr_block *)(void *)(data - sizeof(tsr_block));
 	*block = (tsr_block){.next = ctx->blocks, .base = base, .total = total, .size = size};
@@ -130,11 +133,12 @@ OF_THE_ALLOCATOR void tsr_rt_free_blocks(tsr_ctx *ctx)
 	ctx->blocks = NULL;
 }
 
-/* What a buffer takes of a block that many share: a header before it, so that it can be told from a block of its own, and its colour. */
-static size_t share_of(int64_t bytes, unsigned colour)
+/* What a buffer takes of a block that many share: a header before it, so that it can be told from a block of its own, and a colour's distance
+ * from the one before, so that none of the next ones begins at the same distance from a page boundary, whole pages that they are. */
+static size_t share_of(int64_t bytes)
 {
 	size_t size = ((size_t)bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-	return sizeof(tsr_block) + size + (size >= COLOURED ? colour % COLOURS * COLOUR : 0);
+	return sizeof(tsr_block) + size + (size >= COLOURED ? COLOUR : 0);
 }
 
 OF_THE_ALLOCATOR void tsr_rt_share_block(tsr_ctx *ctx, int64_t n, const int64_t *bytes, void **out)
@@ -142,11 +146,11 @@ OF_THE_ALLOCATOR void tsr_rt_share_block(tsr_ctx *ctx, int64_t n, const int64_t 
 	int64_t total = 0;
 	bool apart = __asan_poison_memory_region != NULL;
 	for (int64_t i = 0; i < n; i++)
-		if (bytes[i] > MOST_BYTES || __builtin_add_overflow(total, (int64_t)share_of(bytes[i], (unsigned)i), &total) || total > MOST_BYTES)
+		if (bytes[i] > MOST_BYTES || __builtin_add_overflow(total, (int64_t)share_of(bytes[i]), &total) || total > MOST_BYTES)
 			tsr_fail(ctx, NULL, "no memory for %lld bytes", (long long)bytes[i]);
 	char *at = apart || n == 0 ? NULL : tsr_alloc_block(ctx, total);
 	for (int64_t i = 0; i < n; i++) {
-		size_t size = share_of(bytes[i], (unsigned)i);
+		size_t size = share_of(bytes[i]);
 		out[i] = apart ? tsr_alloc_block(ctx, bytes[i]) : at + size - (((size_t)bytes[i] + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
 		if (apart)
 			continue;

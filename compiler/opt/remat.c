@@ -6,16 +6,22 @@
  * that time or cheaper to keep than X (remat_part.c).  Each step leaves less alive at that statement and nowhere as much as was alive there, so it
  * ends.
  *
- * Always what is cheap is computed again, the values with most bytes for a nanosecond first: layer norms, activations, the scores of attention, as
- * long as all of it takes no more than a share of the time that the unit is thought to take.  Under --memory-limit one value after the other, until the
- * layout of opt/buffers.c fits, whatever it takes.  All results keep their bits.
+ * Always what is cheap is computed again, the values with most bytes for a nanosecond first: layer norms, activations, the scores of attention, and
+ * then products, as long as all of it takes no more than a share of the time that the unit is thought to take, and each saves a larger share of the
+ * memory that the program would need than it takes of that time.  Under --memory-limit one value after the other, until the layout of
+ * opt/buffers.c fits, whatever it takes.  All results keep their bits.
  *
  * Runs after the passes that form kernels and divide them among threads: what is computed again is divided as it was.  The limit is on all that is laid out
  * when compiling: the arena and the buffers with memory of their own. */
 #include "remat.h"
 #include <stdlib.h>
 
-enum { SHARE = 32, LEAST = 256, MOST_KERNELS = 4, MOST_KEPT = 8 };      /* of the time; of the bytes alive */
+enum { LEAST = 256, MOST_KERNELS = 4, MOST_KEPT = 8 };                  /* of the bytes alive */
+/* Shares of the unit's time, and by how much the share of the memory has to be larger than that of the time until they are spent. */
+#define SHARE (1. / 22)
+#define SHARE_WORTH 1.5
+#define MOST_SHARE (1. / 9)
+#define MOST_SHARE_WORTH 1.85
 
 /* What has to be there for longer than it would be: alive in the statements from .. to - 1 too; or, where `sooner`, computed again earlier. */
 typedef struct kept { tsr_buffer_id b; uint32_t from, to; int64_t bytes; bool sooner; } kept;
@@ -267,16 +273,28 @@ static bool independent(tsr_remat *r, const candidate *c, bool *given_up, bool *
 	return alone;
 }
 
-/* As many as there is time for and do not hang together, the last in the unit first, so that places stay what they are. */
-static bool cheap_round(tsr_remat *r, fullest full, double *budget)
+/* What a unit takes without anything computed again, and what that takes so far; of the program, what it needs without. */
+typedef struct account { double whole, spent; int64_t memory; } account;
+
+static bool pays(const account *t, const candidate *c)
+{
+	double all = t->spent + c->time, worth = all <= t->whole * SHARE ? SHARE_WORTH : MOST_SHARE_WORTH;
+	return all <= t->whole * MOST_SHARE && (double)c->net * t->whole >= worth * c->time * (double)t->memory;
+}
+
+/* As many as pay and do not hang together, the last in the unit first, so that places stay what they are.  What others have to be kept for
+ * comes alone, and before all that is worth less. */
+static bool cheap_round(tsr_remat *r, fullest full, account *t)
 {
 	candidate *all;
 	uint32_t n = candidates(r, full, full.bytes / LEAST, &all), chosen = 0;
 	bool *given_up = TSR_NEW_N(r->step, bool, r->l->buffers.n + 1), *needed = TSR_NEW_N(r->step, bool, r->l->buffers.n + 1);
 	for (uint32_t i = 0; i < n; i++) {
-		if (all[i].time > *budget || (chosen && all[i].nkept) || !independent(r, &all[i], given_up, needed))
+		if (!pays(t, &all[i]) || !independent(r, &all[i], given_up, needed))
 			continue;
-		*budget -= all[i].time;
+		if (chosen && all[i].nkept)
+			break;
+		t->spent += all[i].time;
 		all[chosen++] = all[i];
 		if (all[chosen - 1].nkept)
 			break;
@@ -313,16 +331,27 @@ static fullest fullest_of_all(tsr_remat *r)
 	return most;
 }
 
+/* Bytes of what does not lie in the arena. */
+static int64_t lasting(const tsr_remat *r)
+{
+	int64_t bytes = 0;
+	for (uint32_t b = 0; b < r->l->buffers.n; b++)
+		bytes += !tsr_remat_shares(r, b) && !tsr_remat_of_thread(r, b) && tsr_remat_bytes(r, b) > 0 ? tsr_remat_bytes(r, b) : 0;
+	return bytes;
+}
+
 static void cheap(tsr_remat *r)
 {
-	double *budget = TSR_NEW_N(r->a, double, r->l->units.n + 1);
-	bool more = true;
+	account *of = TSR_NEW_N(r->a, account, r->l->units.n + 1);
+	r->step = tsr_arena_new();
+	int64_t memory = fullest_of_all(r).bytes + lasting(r);
+	tsr_arena_free(r->step);
 	for (uint32_t u = 0; u < r->l->units.n; u++)
-		budget[u] = unit_time(r, u) / SHARE;
-	while (more) {
+		of[u] = (account){ unit_time(r, u), 0, memory };
+	for (bool more = true; more;) {
 		r->step = tsr_arena_new();
 		fullest full = fullest_of_all(r);
-		more = full.bytes > 0 && cheap_round(r, full, &budget[r->unit]);
+		more = full.bytes > 0 && cheap_round(r, full, &of[r->unit]);
 		tsr_arena_free(r->step);
 	}
 }

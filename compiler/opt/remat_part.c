@@ -5,11 +5,12 @@
  * as it is, in its tiles. */
 #include "remat.h"
 
-/* Nanoseconds: of a node of an expression in vectors, of an elementary function or a division, of a byte that is fetched or stored by one of two
- * threads. */
+/* Nanoseconds: of a node of an expression in vectors, of a byte that is fetched or stored by one of two threads.  As measured, expressions take half
+ * of what their operations do one by one, since memory is waited for meanwhile, and products a quarter more than the processor's peak allows. */
 #define EACH_NODE 0.03
-#define EACH_CALL 0.4
 #define EACH_BYTE 0.06
+#define EXPRESSIONS 0.5
+#define PRODUCTS 1.25
 #define GIGAHERTZ 2.8
 enum { UNKNOWN = 1000 };             /* iterations of a loop that only the run knows */
 
@@ -155,10 +156,10 @@ bool tsr_remat_part(tsr_remat *r, uint32_t from, tsr_buffer_id x, uint32_t at, t
 
 static double iterations(tsr_size extent) { return extent.nterms ? UNKNOWN : (double)extent.k; }
 
-/* In tiles, at the processor's peak. */
+/* In tiles. */
 static double contraction_time(const tsr_remat *r, const tsr_contraction *k)
 {
-	double lanes = (double)r->p->target->vector_bytes / tsr_prec_bytes(r->l->buffers.at[k->c]->prec), t = 1 / (2 * lanes * GIGAHERTZ);
+	double lanes = (double)r->p->target->vector_bytes / tsr_prec_bytes(r->l->buffers.at[k->c]->prec), t = PRODUCTS / (2 * lanes * GIGAHERTZ);
 	for (uint32_t i = 0; i < k->nloops; i++)
 		t *= iterations(k->loops[i].extent);
 	return t;
@@ -178,33 +179,49 @@ static double time_of(const tsr_remat *r, const tsr_repeat *q, const tsr_stmts *
 				: iterations(s->loop.extent) * time_of(r, q, &s->loop.body);
 			break;
 		case TSR_STMT_IF: t += time_of(r, q, &s->cond.body); break;
-		case TSR_STMT_STORE: case TSR_STMT_UPDATE: t += EACH_NODE + tsr_expr_time(s->store.value); break;
-		case TSR_STMT_LET: case TSR_STMT_SET: t += tsr_expr_time(s->let.value); break;
-		case TSR_STMT_LETSYM: t += tsr_expr_time(s->letsym.value); break;
+		case TSR_STMT_STORE: case TSR_STMT_UPDATE: t += EXPRESSIONS * (EACH_NODE + tsr_expr_time(s->store.value)); break;
+		case TSR_STMT_LET: case TSR_STMT_SET: t += EXPRESSIONS * tsr_expr_time(s->let.value); break;
+		case TSR_STMT_LETSYM: t += EXPRESSIONS * tsr_expr_time(s->letsym.value); break;
 		case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: case TSR_STMT_KINDS: break;
 		}
 	}
 	return t;
 }
 
-static double bytes_time(const tsr_remat *r, tsr_buffer_id b)
+/* How often a statement of these runs, at most. */
+static double runs_of(const tsr_repeat *q, const tsr_stmts *body)
 {
-	return tsr_remat_bytes(r, b) > 0 && !tsr_remat_of_thread(r, b) ? EACH_BYTE * (double)tsr_remat_bytes(r, b) : 0;
+	double most = 0;
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		double here = q && !tsr_remat_stays(q, s) ? 0 : s->kind == TSR_STMT_FOR ? iterations(s->loop.extent) * runs_of(q, &s->loop.body)
+			: s->kind == TSR_STMT_IF ? runs_of(q, &s->cond.body) : 1;
+		most = here > most ? here : most;
+	}
+	return most;
+}
+
+/* Of a buffer, of which no more is touched than one element by each run. */
+static double bytes_time(const tsr_remat *r, tsr_buffer_id b, double runs)
+{
+	double bytes = (double)tsr_remat_bytes(r, b), touched = runs * tsr_prec_bytes(r->l->buffers.at[b]->prec);
+	return bytes > 0 && !tsr_remat_of_thread(r, b) ? EACH_BYTE * (bytes < touched ? bytes : touched) : 0;
 }
 
 double tsr_remat_part_time(const tsr_repeat *q)
 {
-	double t = time_of(q->r, q, &q->kernel->kernel.body);
+	double t = time_of(q->r, q, &q->kernel->kernel.body), runs = runs_of(q, &q->kernel->kernel.body);
 	for (uint32_t i = 0; i < q->uses->v.n; i++)
 		if (q->needed[i] || q->read[i])
-			t += bytes_time(q->r, q->uses->v.at[i].buffer);
+			t += bytes_time(q->r, q->uses->v.at[i].buffer, runs);
 	return t;
 }
 
 double tsr_remat_time(const tsr_remat *r, const tsr_stmt *s, const tsr_uses *uses)
 {
-	double t = s->kind == TSR_STMT_KERNEL ? time_of(r, NULL, &s->kernel.body) : 0;
+	bool kernel = s->kind == TSR_STMT_KERNEL;
+	double t = kernel ? time_of(r, NULL, &s->kernel.body) : 0, runs = kernel ? runs_of(NULL, &s->kernel.body) : (double)INT64_MAX;
 	for (uint32_t i = 0; i < uses->v.n; i++)
-		t += bytes_time(r, uses->v.at[i].buffer);
+		t += bytes_time(r, uses->v.at[i].buffer, runs);
 	return t;
 }

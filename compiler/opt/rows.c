@@ -1,23 +1,15 @@
 /* Row temporaries: a value that lives only inside one iteration of a joined nest needs no more room than that iteration.
  *
- * In a kernel that is one nest around several statements, where X is touched by no other kernel of the unit, every index of X
- * on some axis is the bare loop i around them all, and the first statement that touches X stores the whole row: the index becomes
- * 0, so that the row is used again and again and stays in the nearest cache.  X must be a value or gradient that the
- * program level does not see and that no unit reads before storing all of it.  Only where loops remain inside, since a single
+ * In a kernel that is one nest around several statements, where X is touched by no other kernel of the unit and every index of X
+ * on some axis is the bare loop i around them all: the index becomes 0, so that the row is used again and again and stays in the nearest
+ * cache.  X must be a value or gradient that the program level does not see and that no unit reads before storing it: what stands before a read
+ * in the same iteration of the loops that both share has stored the element then (exposed.c).  Only where loops remain inside, since a single
  * element would tie the iterations together and cost their vectors.
  *
  * Makes the loop serial: its iterations share the row, unless threads.c gives each thread a row of its own.  Requires fuse. */
 #include "pass.h"
 
-typedef struct rows { tsr_pass *p; tsr_arena *scratch; bool *exposed; } rows;
-
-static bool touches(tsr_arena *a, const tsr_stmt *s, tsr_buffer_id x)
-{
-	tsr_uses uses = { 0 };
-	tsr_stmt_uses(a, s, &uses);
-	tsr_use use = tsr_uses_of(&uses, x);
-	return use.loads || tsr_use_writes(use);
-}
+typedef struct rows { tsr_pass *p; tsr_arena *scratch; const bool *exposed; } rows;
 
 static bool has_loop(const tsr_stmts *body)
 {
@@ -25,52 +17,6 @@ static bool has_loop(const tsr_stmts *body)
 		if (body->at[i]->kind == TSR_STMT_FOR)
 			return true;
 	return false;
-}
-
-/* The first statement of the nest's body that touches X stores, for each value of the nest's loops, all that these leave of X,
- * and reads none of it. */
-static bool row_first(const rows *r, const tsr_nest *outer, tsr_buffer_id x)
-{
-	for (uint32_t i = 0; i < outer->body->n; i++) {
-		if (!touches(r->scratch, outer->body->at[i], x))
-			continue;
-		tsr_stmts one = { &outer->body->at[i], 1, 1 };
-		tsr_nest all = *outer, inner = tsr_nest_of(&one);
-		if (outer->n + inner.n > TSR_MOST_LOOPS || inner.body->n != 1)
-			return false;
-		for (uint32_t j = 0; j < inner.n; j++)
-			all.loop[all.n++] = inner.loop[j];
-		const tsr_stmt *s = inner.body->at[0];
-		return s->kind == TSR_STMT_STORE && s->store.buffer == x && !tsr_expr_reads(s->store.value, x) && tsr_nest_covers(r->p->l, &all, s, NULL);
-	}
-	return false;
-}
-
-/* ---- who reads what an earlier run left ---------------------------------------------------------------------------------- */
-
-static void expose(rows *r, tsr_stmts *body)
-{
-	bool *whole = TSR_NEW_N(r->scratch, bool, r->p->l->buffers.n + 1);
-	for (uint32_t i = 0; i < body->n; i++) {
-		tsr_stmt *k = body->at[i];
-		if (k->kind == TSR_STMT_RANDOM)
-			whole[k->random.buffer] = true;
-		for (uint32_t j = 0; k->kind == TSR_STMT_KERNEL && j < k->kernel.body.n; j++) {
-			tsr_stmts one = { &k->kernel.body.at[j], 1, 1 };
-			tsr_nest nest = tsr_nest_of(&one);
-			tsr_uses uses = { 0 };
-			tsr_stmt_uses(r->scratch, one.at[0], &uses);
-			for (uint32_t u = 0; u < uses.v.n; u++) {
-				tsr_use use = uses.v.at[u];
-				bool first = tsr_use_writes(use) && row_first(r, &nest, use.buffer);
-				r->exposed[use.buffer] |= (use.loads || use.updates) && !whole[use.buffer] && !first;
-				whole[use.buffer] |= first;
-			}
-			for (uint32_t s = 0; s < nest.body->n; s++)
-				if (nest.body->at[s]->kind == TSR_STMT_STORE && tsr_nest_covers(r->p->l, &nest, nest.body->at[s], NULL))
-					whole[nest.body->at[s]->store.buffer] = true;
-		}
-	}
 }
 
 /* ---- shrinking ------------------------------------------------------------------------------------------------------------- */
@@ -171,7 +117,7 @@ static const tsr_stmt *first_store(const tsr_stmts *body, tsr_buffer_id x)
 static void shrink_in(rows *r, tsr_name unit, tsr_stmt *kernel, const tsr_nest *nest, tsr_buffer_id x)
 {
 	const tsr_buffer *b = r->p->l->buffers.at[x];
-	if (b->rank < 2 || b->rank > 63 || !row_first(r, nest, x))
+	if (b->rank < 2 || b->rank > 63)
 		return;
 	shrink s = { r, nest, x, (UINT64_C(1) << b->rank) - 1, false };
 	tsr_stmt_rewrite(kernel, expr_seen, &s);
@@ -217,9 +163,7 @@ static void unit_rows(rows *r, tsr_loop_unit *u)
 void tsr_pass_rows(tsr_pass *p)
 {
 	rows r = { p, tsr_arena_new(), NULL };
-	r.exposed = TSR_NEW_N(r.scratch, bool, p->l->buffers.n + 1);
-	for (uint32_t u = 0; u < p->l->units.n; u++)
-		expose(&r, &p->l->units.at[u]->body);
+	r.exposed = tsr_exposed_of(p->l, r.scratch);
 	for (uint32_t u = 0; u < p->l->units.n; u++)
 		unit_rows(&r, p->l->units.at[u]);
 	tsr_arena_free(r.scratch);

@@ -370,7 +370,20 @@ static bool try_producer(unit_walk *w, uint32_t at, const producer *pr)
 	return vanishes;
 }
 
-static bool walk_unit(unit_walk *w, tsr_loop_unit *unit)
+/* All of another buffer, element by element: two names of one value. */
+static bool is_copy(const unit_walk *w, const producer *pr)
+{
+	const tsr_expr *e = pr->value;
+	if (e->kind != TSR_EXPR_LOAD || w->p->l->buffers.at[e->load.buffer]->rank != pr->rank)
+		return false;
+	for (uint32_t i = 0; i < pr->rank; i++)
+		if (!tsr_lin_equal(e->load.index[i], pr->store->store.index[i])
+			|| !tsr_extent_equal(w->p->l->buffers.at[e->load.buffer]->dims[i], w->p->l->buffers.at[pr->x]->dims[i]))
+			return false;
+	return true;
+}
+
+static bool walk_unit(unit_walk *w, tsr_loop_unit *unit, bool copies)
 {
 	uint32_t changes = w->p->changes;
 	w->body = &unit->body;
@@ -382,7 +395,7 @@ static bool walk_unit(unit_walk *w, tsr_loop_unit *unit)
 		note_uses(w, at);
 	for (uint32_t at = 0; at < w->body->n; at++) {
 		producer pr;
-		w->gone[at] = producer_of(w, w->body->at[at], &pr) && try_producer(w, at, &pr);
+		w->gone[at] = producer_of(w, w->body->at[at], &pr) && (!copies || is_copy(w, &pr)) && try_producer(w, at, &pr);
 		if (w->gone[at])
 			w->uses.at[at].v.n = 0;
 	}
@@ -394,7 +407,9 @@ static bool walk_unit(unit_walk *w, tsr_loop_unit *unit)
 	return w->p->changes != changes;
 }
 
-/* Where something was put, folding may leave less than stood there, and a division by a number is then none: once more. */
+/* Copies first: where one reader wants a copy in memory, as a product does, what it is a copy of stays there, and the other readers need not
+ * compute it on their own, which would keep alive what it is made of.  Where something was put, folding may leave less than stood there, and a
+ * division by a number is then none: once more. */
 void tsr_pass_virtual(tsr_pass *p)
 {
 	unit_walk w = { .p = p, .scratch = tsr_arena_new() };
@@ -402,12 +417,14 @@ void tsr_pass_virtual(tsr_pass *p)
 	for (uint32_t i = 0; i < p->l->units.n; i++)
 		expose(&w, &p->l->units.at[i]->body);
 	bool *again = TSR_NEW_N(w.scratch, bool, p->l->units.n + 1);
-	for (uint32_t i = 0; i < p->l->units.n; i++)
-		again[i] = walk_unit(&w, p->l->units.at[i]);
+	for (uint32_t i = 0; i < p->l->units.n; i++) {
+		again[i] = walk_unit(&w, p->l->units.at[i], true);
+		again[i] |= walk_unit(&w, p->l->units.at[i], false);
+	}
 	tsr_pass_simplify(p);
 	for (uint32_t i = 0; i < p->l->units.n; i++)
 		if (again[i])
-			walk_unit(&w, p->l->units.at[i]);
+			walk_unit(&w, p->l->units.at[i], false);
 	tsr_arena_free(w.scratch);
 	tsr_pass_simplify(p);
 }
