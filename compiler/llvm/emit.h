@@ -192,6 +192,11 @@ bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMV
 /* The loops over rows and columns that this one heads; false: none of these, nothing was emitted. */
 bool tsr_emit_columns(tsr_emit *e, const tsr_stmt *loop);
 
+/* ---- flat.c: short loops within others ---------------------------------------------------------------------------------------- */
+/* The innermost of the parallel loops that begin with this one, with iterations for all of them, the others standing at 0; NULL: it is not so
+ * short, or what they touch does not lie in a row. */
+const tsr_stmt *tsr_emit_flat(const tsr_emit *e, const tsr_stmt *loop);
+
 /* ---- overlap.c: rows whose walks go together ------------------------------------------------------------------------------------ */
 /* False: not such a loop, nothing was emitted. */
 bool tsr_emit_overlap(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);

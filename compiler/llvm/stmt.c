@@ -64,9 +64,23 @@ void tsr_emit_loop_end(tsr_emit *e, tsr_emit_loop *loop)
 	LLVMPositionBuilderAtEnd(e->builder, loop->after);
 }
 
+static void emit_for(tsr_emit *e, const tsr_stmt *s);
+
+/* Loops of which the innermost one stands for all. */
+static bool emit_flat(tsr_emit *e, const tsr_stmt *s)
+{
+	const tsr_stmt *flat = e->wide ? NULL : tsr_emit_flat(e, s);
+	if (!flat)
+		return false;
+	for (const tsr_stmt *at = s; at->loop.body.at[0]->kind == TSR_STMT_FOR; at = at->loop.body.at[0])
+		e->syms[at->loop.sym] = tsr_emit_i64(e, 0);
+	emit_for(e, flat);
+	return true;
+}
+
 static void emit_for(tsr_emit *e, const tsr_stmt *s)
 {
-	if ((s->loop.contraction && tsr_emit_contraction(e, s)) || tsr_emit_columns(e, s))
+	if ((s->loop.contraction && tsr_emit_contraction(e, s)) || tsr_emit_columns(e, s) || emit_flat(e, s))
 		return;
 	if (tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= 0)
 		return;
