@@ -34,29 +34,23 @@ static bool has_block(const tsr_buffer_info *b)
 	return b->kind != TSR_ROLE_CONST && b->bytes >= 0;
 }
 
-/* Those of known size lie in one block, which stands on huge pages as a whole. */
+/* Those of known size lie in one block, which stands on huge pages as a whole.  Their addresses come in a row first, and then go to their places
+ * in the table from its end on, none before what is still to go. */
 static void make_buffers(tsr_ctx *ctx)
 {
 	const tsr_program *p = ctx->program;
 	int64_t n = 0, *bytes = tsr_alloc_block(ctx, p->nbuffers * (int64_t)sizeof *bytes);
-	void **data = tsr_alloc_block(ctx, p->nbuffers * (int64_t)sizeof *data);
 	for (int64_t i = 0; i < p->nbuffers; i++)
 		if (has_block(&p->buffers[i]))
 			bytes[n++] = p->buffers[i].bytes;
-	tsr_rt_share_block(ctx, n, bytes, data);
-	n = 0;
-	for (int64_t i = 0; i < p->nbuffers; i++) {
+	tsr_rt_share_block(ctx, n, bytes, ctx->buffers);
+	for (int64_t i = p->nbuffers; i-- > 0;) {
 		const tsr_buffer_info *b = &p->buffers[i];
-		if (b->kind == TSR_ROLE_CONST)
-			ctx->buffers[i] = (void *)b->init;
-		else if (has_block(b)) {
-			ctx->buffers[i] = data[n++];
-			if (b->init)
-				memcpy(ctx->buffers[i], b->init, (size_t)b->bytes);
-		}
+		ctx->buffers[i] = b->kind == TSR_ROLE_CONST ? (void *)b->init : has_block(b) ? ctx->buffers[--n] : NULL;
+		if (has_block(b) && b->init)
+			memcpy(ctx->buffers[i], b->init, (size_t)b->bytes);
 	}
 	tsr_release_block(ctx, bytes);
-	tsr_release_block(ctx, data);
 }
 
 tsr_ctx *tsr_rt_new(const tsr_program *program, const tsr_config *config)

@@ -5,7 +5,7 @@
  * top-level statement that touches it to the last.  Two that are alive together never overlap: this holds within one
  * statement too, since a kernel is told that its buffers do not alias.  Nothing lives from one unit to the next, so units lay
  * their buffers over each other.  Each is placed at the lowest offset where it is free: the largest first, or those that live longest, or are most
- * bytes for a long time, whichever comes nearest to what is alive at once.
+ * bytes for a long time, whichever comes nearest to what is alive at once; where none comes near, what lay highest is placed first, again and again.
  *
  * Where a size is known only at run time, so is the layout: buffers that are never alive together share a slot, and the program lays
  * the slots one after the other when it knows how large each has to be.  No axis is empty when a program runs (files without
@@ -22,7 +22,7 @@
 #include "pass.h"
 #include <stdlib.h>
 
-enum { ALIGN = 64, SHIFTED = 1 << 12, SHIFT = 3 * ALIGN };
+enum { ALIGN = 64, SHIFTED = 1 << 12, SHIFT = 3 * ALIGN, TRIES = 24, NEAR = 256 };
 
 int64_t tsr_buffer_bytes(const tsr_buffer *b)
 {
@@ -190,6 +190,21 @@ static void place_in_slot(tsr_loops *l, const tsr_lives *lives, uint32_t n, tsr_
 
 /* ---- the pass --------------------------------------------------------------------------------------------------------------- */
 
+/* In this order; the bytes that it takes, and in *top the place of one that reaches up to there. */
+static int64_t lay(const tsr_lives *lives, uint32_t n, tsr_buffer **x, tsr_buffer **placed, uint32_t *top)
+{
+	int64_t bytes = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		place(lives, i, placed, x[i]);
+		if (x[i]->offset + room(x[i]) > bytes) {
+			bytes = x[i]->offset + room(x[i]);
+			*top = i;
+		}
+	}
+	return bytes;
+}
+
+/* Tries each order, and then again and again the last one with what came to lie highest put first, unless the best is next to the least. */
 static void arena(tsr_pass *p, const tsr_lives *lives, uint32_t n, tsr_buffer **chosen, tsr_arena *scratch)
 {
 	tsr_loops *l = p->l;
@@ -197,13 +212,17 @@ static void arena(tsr_pass *p, const tsr_lives *lives, uint32_t n, tsr_buffer **
 	ranked *ranks = TSR_NEW_N(scratch, ranked, n + 1);
 	int64_t best = INT64_MAX, least = taken_at_once(l, lives, n, chosen, scratch);
 	int64_t *offset = TSR_NEW_N(scratch, int64_t, l->buffers.n + 1);
-	for (int by = 0; by < ORDERS && best > least; by++) {
-		int64_t bytes = 0;
-		sort_buffers(lives, (order)by, n, chosen, ranks);
-		for (uint32_t i = 0; i < n; i++) {
-			place(lives, i, placed, chosen[i]);
-			bytes = chosen[i]->offset + room(chosen[i]) > bytes ? chosen[i]->offset + room(chosen[i]) : bytes;
+	uint32_t top = 0;
+	for (int by = 0; by < ORDERS + TRIES && best > least + (by < ORDERS ? 0 : least / NEAR); by++) {
+		if (by < ORDERS) {
+			sort_buffers(lives, (order)by, n, chosen, ranks);
+		} else {
+			tsr_buffer *highest = chosen[top];
+			for (uint32_t i = top; i > 0; i--)
+				chosen[i] = chosen[i - 1];
+			chosen[0] = highest;
 		}
+		int64_t bytes = lay(lives, n, chosen, placed, &top);
 		for (uint32_t i = 0; i < n && bytes < best; i++)
 			offset[chosen[i]->id] = chosen[i]->offset;
 		best = bytes < best ? bytes : best;
