@@ -61,7 +61,7 @@ static bool flat_expr(const flat *f, const tsr_expr *x)
 		return true;
 	case TSR_EXPR_CONVERT:
 		return flat_expr(f, x->converted);
-	case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:
+	case TSR_EXPR_SELECT: case TSR_EXPR_LOOKUP: case TSR_EXPR_KINDS:
 		break;
 	}
 	return false;
