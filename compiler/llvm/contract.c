@@ -254,7 +254,7 @@ bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
 	const tsr_loops *l = e->loops;
 	if (!c || c->schedule.mr == 0)
 		return false;
-	tsr_engine g = { .e = e, .c = c, .s = &c->schedule, .split = loop->loop.split && e->team, .stream = loop->loop.stream && !c->tail };
+	tsr_engine g = { .e = e, .c = c, .s = &c->schedule, .split = loop->loop.split && e->team, .stream = loop->loop.stream };
 	kit_make(&g.k, e, e->target, c, l->buffers.at[c->c]->prec);
 	tsr_contract_view view;
 	tsr_contract_view_make(l, c, &view);

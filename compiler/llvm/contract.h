@@ -170,7 +170,7 @@ void tsr_line_place(const tsr_tile_end *t, LLVMValueRef line, LLVMValueRef *row,
 void tsr_tile_store(const tsr_tile_end *t, LLVMValueRef add, LLVMValueRef *acc);
 /* The same of what the tail makes of the sums. */
 void tsr_tail_fetch(const tsr_tile_end *t);
-void tsr_tail_store(const tsr_tile_end *t, LLVMValueRef *sum);
+void tsr_tail_store(const tsr_tile_end *t, LLVMValueRef *sum, bool around);
 /* For the name of a tile's function. */
 void tsr_form_name(const tsr_c_form *f, char *out, size_t size);
 

@@ -121,15 +121,17 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	p.c_row = waits ? tsr_kit_int(k, s->nr) : s->turn || s->join ? tsr_kit_int(k, tsr_engine_waiting_row(g)) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
 	p.c_rows = p.c_columns = LLVMConstNull(k->ptr);
 	p.tail = !waits && g->tail && g->tail->in_tiles ? g->tail : NULL;
-	p.form = waits ? (tsr_c_form){ .row = { true, s->nr } } : g->form;
-	p.c = waits ? g->buffer : g->base[TSR_SIDE_C];
+	bool apart = waits || g->parked;
+	p.c_row = apart ? tsr_kit_int(k, s->nr) : p.c_row;
+	p.form = apart ? (tsr_c_form){ .row = { true, s->nr } } : g->form;
+	p.c = apart ? g->buffer : g->base[TSR_SIDE_C];
 	p.add = waits ? LLVMConstInt(k->i1, 0, false) : bl->add;
 	if (s->turn || s->join)
 		p.c = tsr_engine_waiting(g, bl, p.m, p.n);
 	else if (p.form.stretches) {
 		p.c_rows = LLVMBuildInBoundsGEP2(k->b, k->i64, g->c_rows, &ir, 1, "");
 		p.c_columns = g->c_columns;
-	} else if (!waits)
+	} else if (!apart)
 		p.c = tsr_kit_at(k, p.c, tsr_kit_add(k, p.n, tsr_kit_mul(k, p.m, p.c_row)));
 	return p;
 }

@@ -189,6 +189,16 @@ static int64_t waiting_of(const tsr_engine *g, int64_t rows)
 
 static int64_t edges_of(const tsr_kit *k, const tsr_rows *r) { return (r->most * r->capacity * r->edge * k->elem_bytes + 63) / 64 * 64; }
 
+static void to_c(tsr_engine *g)
+{
+	g->direct = form_of(g, &g->form);
+	if (!g->tail)
+		return;
+	g->tail->in_tiles = g->tail->like_c && g->direct && !g->form.stretches;
+	g->parked = g->tail->in_tiles && g->tail->whole && g->c->tail->spare;
+	g->form.stream &= g->tail->in_tiles && !g->parked;       /* sums that are read again stay near */
+}
+
 void tsr_engine_space(tsr_engine *g)
 {
 	tsr_kit *k = &g->k;
@@ -199,10 +209,8 @@ void tsr_engine_space(tsr_engine *g)
 	int64_t a = s->pack_a ? (rows * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	int64_t b = s->pack_b ? (cols * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	int64_t gap = g->e->sanitize ? TSR_REDZONE : 0;
-	g->direct = form_of(g, &g->form);
-	if (g->tail)
-		g->tail->in_tiles = g->tail->like_c && g->direct && !g->form.stretches;
-	bool waits = !g->direct || tsr_kit_known(g->cls[TSR_CLASS_M].count) < 0;
+	to_c(g);
+	bool waits = !g->direct || g->parked || tsr_kit_known(g->cls[TSR_CLASS_M].count) < 0;
 	if (waits && g->cls[TSR_CLASS_N].n > 1)
 		g->columns = tsr_kit_table(k, s->nr);
 	if (g->form.stretches)

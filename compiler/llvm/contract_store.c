@@ -75,7 +75,13 @@ static void store_tail(const tsr_tile_end *t, LLVMValueRef add, const LLVMValueR
 			else if (k->acc == TSR_ACC_SUB)
 				*to = tsr_kit_acc(k, neutral, *to);
 		}
-	tsr_tail_store(t, sum);
+	if (t->form.stream) {
+		tsr_guard around = tsr_guard_begin(k, t->around);
+		tsr_tail_store(t, sum, true);
+		LLVMBuildRetVoid(k->b);
+		LLVMPositionBuilderAtEnd(k->b, around.after);
+	}
+	tsr_tail_store(t, sum, false);
 	LLVMBuildRetVoid(k->b);
 }
 

@@ -301,7 +301,7 @@ void tsr_tail_ahead(const tsr_tile_end *z, LLVMValueRef line)
 }
 
 /* One vector of the tile: every store of the tail. */
-static void vector(const tsr_tile_end *z, LLVMValueRef row, uint32_t v, LLVMValueRef sum)
+static void vector(const tsr_tile_end *z, LLVMValueRef row, uint32_t v, LLVMValueRef sum, bool around)
 {
 	tsr_kit *k = z->k;
 	const tsr_tail_plan *t = z->tail;
@@ -318,17 +318,22 @@ static void vector(const tsr_tile_end *z, LLVMValueRef row, uint32_t v, LLVMValu
 	}
 	e->leaves = outer;
 	uint32_t others = t->n + 1 - t->tail->stores.n;
-	for (uint32_t i = 0; i < t->tail->stores.n; i++)
-		store(&x, e->loops->buffers.at[t->tail->stores.at[i]->store.buffer]->prec, value[i], i ? at[others + i - 1] : c);
+	for (uint32_t i = 0; i < t->tail->stores.n; i++) {
+		tsr_prec p = e->loops->buffers.at[t->tail->stores.at[i]->store.buffer]->prec;
+		if (around && i == 0)
+			tsr_kit_store_around(k, tsr_emit_to_memory(e, p, value[i]), c);
+		else
+			store(&x, p, value[i], i ? at[others + i - 1] : c);
+	}
 }
 
-void tsr_tail_store(const tsr_tile_end *z, LLVMValueRef *sum)
+void tsr_tail_store(const tsr_tile_end *z, LLVMValueRef *sum, bool around)
 {
 	tsr_kit *k = z->k;
 	uint32_t n = z->rows * z->vecs;
 	if (z->tail->nodes * n <= WRITTEN_OUT) {
 		for (uint32_t j = 0; j < n; j++)
-			vector(z, tsr_kit_int(k, j / z->vecs), j % z->vecs, sum[j]);
+			vector(z, tsr_kit_int(k, j / z->vecs), j % z->vecs, sum[j], around);
 		return;
 	}
 	LLVMValueRef waiting = tsr_kit_table(k, n * k->lanes * k->elem_bytes / 8);
@@ -338,7 +343,7 @@ void tsr_tail_store(const tsr_tile_end *z, LLVMValueRef *sum)
 	tsr_count row = tsr_count_begin(k, tsr_kit_int(k, 0), tsr_kit_int(k, z->rows), tsr_kit_int(k, 1));
 	LLVMValueRef from = tsr_kit_at(k, waiting, tsr_kit_mul(k, row.i, tsr_kit_int(k, z->vecs * k->lanes)));
 	for (uint32_t v = 0; v < z->vecs; v++)
-		vector(z, row.i, v, tsr_kit_load(k, k->vec, tsr_kit_at(k, from, tsr_kit_int(k, v * k->lanes)), NULL));
+		vector(z, row.i, v, tsr_kit_load(k, k->vec, tsr_kit_at(k, from, tsr_kit_int(k, v * k->lanes)), NULL), around);
 	tsr_count_end(k, &row);
 }
 

@@ -147,7 +147,8 @@ static void stmt(writer *w, const tsr_stmt *s)
 			s->loop.overlap ? '=' : ' ');
 		if (s->loop.contraction) {
 			const tsr_schedule *c = &s->loop.contraction->schedule;
-			tsr_text_addf(&w->t, "%u,%u,%lld,%lld,%lld,%d%d", c->mr, c->nr, (long long)c->mc, (long long)c->nc, (long long)c->kc, c->pack_a, c->pack_b);
+			const tsr_tail *tail = s->loop.contraction->tail;
+			tsr_text_addf(&w->t, "%u,%u,%lld,%lld,%lld,%d%d%d", c->mr, c->nr, (long long)c->mc, (long long)c->nc, (long long)c->kc, c->pack_a, c->pack_b, tail && tail->spare);
 		}
 		size(w, s->loop.extent);
 		if (s->loop.ahead)

@@ -154,8 +154,9 @@ typedef struct tsr_schedule {
 	const char *form;            /* what opt/tuned.c calls such contractions; NULL unless schedules are read or tuned */
 } tsr_schedule;
 /* What becomes of a sum before it is stored: the nest's last statements, each a STORE of an expression of the sum's local and of elements of
- * other buffers, at the sum's own place.  C is the first one's buffer, where parts of the sum wait for the others. */
-typedef struct tsr_tail { tsr_local_id sum; tsr_stmts stores; } tsr_tail;
+ * other buffers, at the sum's own place.  C is the first one's buffer, where parts of the sum wait for the others; `spare`: it is there for
+ * that alone, so that nobody misses it where no sum waits. */
+typedef struct tsr_tail { tsr_local_id sum; tsr_stmts stores; bool spare; } tsr_tail;
 /* Loops of a class along which an operand lies side by side, the widest first; n 0: none.  Where guards mention some of them, all but the last
  * one, `length` is small. */
 enum { TSR_MOST_JOINED = 4, TSR_MOST_GUARDED = 64 };

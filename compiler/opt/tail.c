@@ -178,8 +178,8 @@ static bool fits_tiles(const tails *t, const head *h, const tsr_stmt *store)
 	return !loop || (lies_along(t, loop->loop.sym, store->store.buffer, store->store.index) && all_lie_along(t, loop->loop.sym, store->store.value));
 }
 
-/* The head's statements with the next store, one in the sum's precision first; false where there is none, or where the engine would not
- * take them: then nothing has changed. */
+/* The head's statements with the next store, one in the sum's precision first; false where the engine would not take them: then nothing has
+ * changed. */
 static bool extend(const tails *t, head *h, uint32_t first, uint32_t second, tsr_stmt *store)
 {
 	tsr_stmts before = *h->nest.body, all = { 0 };
@@ -194,7 +194,9 @@ static bool extend(const tails *t, head *h, uint32_t first, uint32_t second, tsr
 	uint32_t home = 2;
 	while (home < all.n && t->p->l->buffers.at[all.at[home]->store.buffer]->prec != h->prec)
 		home++;
-	if (home == all.n || tsr_expr_size(store->store.value) > MOST_NODES || !fits_tiles(t, h, store))
+	if (home == all.n)
+		tsr_push(t->p->arena, &all, before.at[2]);       /* a narrow result: sums wait where they did */
+	if (tsr_expr_size(store->store.value) > MOST_NODES || !fits_tiles(t, h, store))
 		return false;
 	tsr_stmt *s = all.at[home];
 	all.at[home] = all.at[2];

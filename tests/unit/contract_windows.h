@@ -63,6 +63,6 @@ static void window_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
 	if (w.cut)
 		tsr_text_addf(units, "if %s in 0..%d, %s in 0..%d {\n", h, w.size, v, w.size);
 	tsr_text_addf(units, "set $0 = add.%s($0, mul.%s(%s, %s))\n%s}}}", w.prec, w.prec, first, second, w.cut ? "}" : "");
-	add_stores(a, units, c, use, w.prec, draw(2));
+	add_stores(a, units, c, use, w.prec, draw(2), id);
 	tsr_text_addf(units, "}}}} } }\n");
 }
