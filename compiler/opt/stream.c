@@ -151,7 +151,7 @@ static bool product(const streams *m, const tsr_contraction *k)
 	for (uint32_t i = 0; i < k->nloops; i++)
 		if (k->loops[i].cls == TSR_CLASS_K)
 			depth *= tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : INT32_MAX;
-	if (!k->clear || !k->schedule.mr || depth > k->schedule.kc || tsr_buffer_bytes(b) < LARGE * m->p->target->l3 || !alone(m, b->id))
+	if ((k->tail && k->tail->spare) || !k->clear || !k->schedule.mr || depth > k->schedule.kc || tsr_buffer_bytes(b) < LARGE * m->p->target->l3 || !alone(m, b->id))
 		return false;
 	m->p->changes++;
 	tsr_pass_note(m->p, "%s is written around the caches", b->name);
