@@ -168,6 +168,21 @@ static bool ordered(config_op op, tsr_value a, tsr_value b, tsr_value *out)
 	return true;
 }
 
+static tsr_value arithmetic(tsr_eval *ev, config_op op, tsr_value a, tsr_value b, tsr_span at)
+{
+	tsr_value out = a.kind == TSR_VALUE_INT && b.kind == TSR_VALUE_INT && op != OP_TRUE_DIV && op != OP_TRUE_POW
+		? integers(ev, op, a.integer, b.integer, at) : floats(op, tsr_value_number(a), tsr_value_number(b));
+	if (a.trace || b.trace)
+		out.trace = tsr_trace(ev, a.trace, b.trace);
+	return out;
+}
+
+static void decides(tsr_eval *ev, const tsr_value *a, const tsr_value *b)
+{
+	tsr_trace_decides(ev, a);
+	tsr_trace_decides(ev, b);
+}
+
 bool tsr_config_binary(tsr_eval *ev, tsr_name name, tsr_value a, tsr_value b, tsr_span at, tsr_value *out)
 {
 	config_op op;
@@ -179,16 +194,18 @@ bool tsr_config_binary(tsr_eval *ev, tsr_name name, tsr_value a, tsr_value b, ts
 	case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_MOD: case OP_POW:
 		if (!numbers)
 			return false;
-		*out = a.kind == TSR_VALUE_INT && b.kind == TSR_VALUE_INT
-			? integers(ev, op, a.integer, b.integer, at) : floats(op, tsr_value_number(a), tsr_value_number(b));
+		*out = arithmetic(ev, op, a, b, at);
 		return true;
 	case OP_TRUE_DIV: case OP_TRUE_POW:
 		if (numbers)
-			*out = floats(op, tsr_value_number(a), tsr_value_number(b));
+			*out = arithmetic(ev, op, a, b, at);
 		return numbers;
 	case OP_EQ: case OP_NE:
+		decides(ev, &a, &b);
 		return equality(ev, op, a, b, at, out);
-	case OP_LT: case OP_LE: case OP_GT: case OP_GE: return ordered(op, a, b, out);
+	case OP_LT: case OP_LE: case OP_GT: case OP_GE:
+		decides(ev, &a, &b);
+		return ordered(op, a, b, out);
 	case OP_AND: case OP_OR:
 		if (a.kind != TSR_VALUE_BOOL || b.kind != TSR_VALUE_BOOL)
 			return false;

@@ -242,6 +242,8 @@ static const tsr_env *bind_param(tsr_eval *ev, const tsr_function *f, uint32_t i
 {
 	const tsr_param *p = &f->params[i];
 	tsr_value v = p->kind == TSR_ARG_OPTION ? optional(ev, f, i, env) : f->given[i].value;
+	if (v.kind == TSR_VALUE_INT)
+		v.trace = tsr_trace(ev, v.trace, 0);
 	if (!p->pat)
 		return tsr_env_bind(ev->arena, env, p->label, v);
 	const tsr_env *bound = tsr_match(ev, env, p->pat, v);

@@ -41,6 +41,7 @@ typedef struct tsr_origin { tsr_span span; const tsr_env *env; } tsr_origin;
 typedef struct tsr_value tsr_value;
 struct tsr_value {
 	tsr_value_kind kind;
+	uint32_t trace;                  /* INT, FLOAT: what it was computed from (trace.c), or 0 */
 	union {
 		int64_t integer;                                             /* INT, BOOL */
 		double real;
@@ -196,6 +197,14 @@ typedef struct tsr_alike {
 	void *data;
 } tsr_alike;
 bool tsr_env_alike(tsr_arena *arena, const tsr_env *a, const tsr_env *b, const tsr_alike *judge);
+
+/* trace.c: what whole numbers are for. A number that a parameter is bound to is traced, and what is computed from it. Where anything but a
+ * size depends on one, it decides: what the function does, not how large what it makes is. */
+uint32_t tsr_trace(tsr_eval *ev, uint32_t a, uint32_t b);
+void tsr_trace_decides(tsr_eval *ev, const tsr_value *v);
+/* How often one decided, so far; and whether this one did, or what was computed from it, from here to there. */
+uint32_t tsr_trace_decisions(const tsr_eval *ev);
+bool tsr_trace_decided(const tsr_eval *ev, uint32_t from, uint32_t to, uint32_t trace);
 
 /* ---- the evaluator ------------------------------------------------------------------------------------------------ */
 

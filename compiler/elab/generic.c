@@ -19,6 +19,7 @@ typedef struct making {
 	tsr_generic *k;
 	tsr_store *s;
 	const tsr_application *like;     /* the one whose numbers differ, or NULL */
+	bool sizes;                      /* whatever leaves declare, or `set_dim` states, is left open */
 	const tsr_likeness *of;          /* tensors of the application at hand that correspond to those of the earlier one */
 	tsr_map tensors;                 /* tensor -> tsr_shape */
 	tsr_map who;                     /* tensor -> what an instance has for it (TSR_WHO_ARGUMENT) */
@@ -122,7 +123,8 @@ static bool open_sizes(making *m, const tsr_asked *e, const tsr_asked *like, tsr
 	bool any = false;
 	for (uint32_t k = 0; k < TSR_KINDS; k++)
 		for (uint32_t i = 0; e->stated[k] && i < e->shape.row[k].ntrail; i++)
-			if (!tsr_dims_one(m->el->g->store, e->shape.row[k].trail[i], like->shape.row[k].trail[i])) {
+			if (like ? !tsr_dims_one(m->el->g->store, e->shape.row[k].trail[i], like->shape.row[k].trail[i])
+			    : e->shape.row[k].trail[i].kind == TSR_DIM_ATOM && !e->shape.row[k].trail[i].atom.basis) {
 				out->row[k].trail[i] = tsr_scheme_size(m->k->scheme);
 				any = true;
 			}
@@ -136,7 +138,7 @@ static void ask_leaf(making *m, const tsr_asked *e, const tsr_asked *like, tsr_a
 		as->shape.row[k] = e->stated[k] ? row_of(m, e->shape.row[k]) : m->fresh.row[k];
 		m->failed |= !e->stated[k] && m->fresh_at != m->asked->n;
 	}
-	as->sized = like && open_sizes(m, e, like, &as->shape);
+	as->sized = (like || m->sizes) && open_sizes(m, e, like, &as->shape);
 	if (m->failed)
 		return;
 	tsr_store_leaf(m->s, &as->shape, t->kind == TSR_TENSOR_PARAM ? TSR_LEAF_PARAM : TSR_LEAF_PLAIN, t->name, t->span);
@@ -206,7 +208,7 @@ static tsr_label label_of(making *m, const tsr_label *at)
 
 static void set_label(making *m, const tsr_asked *e, const tsr_asked *like, tsr_asked *as, tsr_why why)
 {
-	as->sized = like && like->number != e->number;
+	as->sized = like ? like->number != e->number : m->sizes;
 	if (!as->sized) {
 		tsr_emit_set_label(m->s, &as->a, tsr_size_const(e->number), why);
 		return;
@@ -311,10 +313,10 @@ static void quantified(tsr_elab *el, tsr_scheme *k, tsr_asked *e, uint32_t end)
 }
 
 /* NULL where what the application asked for is no scheme: it mentions variables of others, is wrong, or leaves something to the run. */
-static tsr_generic *make(tsr_elab *el, const tsr_application *t, const tsr_application *like, const tsr_likeness *c)
+static tsr_generic *make(tsr_elab *el, const tsr_application *t, const tsr_application *like, bool sizes, const tsr_likeness *c)
 {
 	tsr_generic *k = TSR_NEW(el->arena, tsr_generic);
-	making m = {.el = el, .k = k, .like = like, .of = c, .asked = TSR_NEW(el->arena, tsr_asked_list), .fresh_at = UINT32_MAX};
+	making m = {.el = el, .k = k, .like = like, .sizes = sizes, .of = c, .asked = TSR_NEW(el->arena, tsr_asked_list), .fresh_at = UINT32_MAX};
 	tsr_map_init(&m.tensors, el->arena);
 	tsr_map_init(&m.labels, el->arena);
 	tsr_map_init(&m.who, el->arena);
@@ -395,17 +397,27 @@ static const tsr_application *with_other_numbers(tsr_elab *el, const tsr_body *a
 	return NULL;
 }
 
+/* Nothing but sizes depended on these numbers in the application. */
+static bool only_sizes(const tsr_elab *el, const tsr_application *t, const tsr_places *numbers)
+{
+	for (uint32_t i = 0; i < numbers->n; i++)
+		if (!numbers->at[i]->trace || tsr_trace_decided(el->ev, t->decides, t->decided, numbers->at[i]->trace))
+			return false;
+	return true;
+}
+
 static const tsr_generic *made_for(tsr_elab *el, tsr_body *all, const tsr_application *t, const tsr_likeness *c, const tsr_tensor_id **given)
 {
 	tsr_likeness other = {0};
 	const tsr_application *like = c->numbers.n ? with_other_numbers(el, all, t, &c->numbers, &other) : NULL;
-	if (c->numbers.n && !like) {
+	bool sizes = c->numbers.n && !like;
+	if (sizes && !only_sizes(el, t, &c->numbers)) {
 		tsr_share_not(el, TSR_AGAIN_NUMBERS);
 		return NULL;
 	}
-	tsr_generic *k = make(el, t, like, c);
-	if (k && like)
-		k->numbers = other.numbers;
+	tsr_generic *k = make(el, t, like, sizes, c);
+	if (k && (like || sizes))
+		k->numbers = like ? other.numbers : c->numbers;
 	if (!k)
 		tsr_share_not(el, TSR_AGAIN_OUTSIDE);
 	if (!k || !fits(el, k, c, given)) {

@@ -169,6 +169,7 @@ static bool one_place(tsr_elab *el, tsr_record *r, const tsr_value *given)
 	if (r->rule.logic != TSR_LOGIC_GATHER)
 		return true;
 	const tsr_value *v = &given[1];
+	tsr_trace_decides(el->ev, v);
 	if (v->kind == TSR_VALUE_INT && v->integer < 0) {
 		tsr_report(el->tc, TSR_E_POSITION, r->site, "position %lld lies outside every axis", (long long)v->integer);
 		return false;
@@ -290,6 +291,7 @@ static tsr_value operation(const tsr_call *c, uint32_t arity)
 static tsr_value nop(const tsr_call *c)
 {
 	tsr_value n = *c->args[5];
+	tsr_trace_decides(c->ev, &n);
 	if (n.kind == TSR_VALUE_INT && n.integer >= 1 && n.integer <= 64)
 		return operation(c, (uint32_t)n.integer);
 	return tsr_eval_type_error(c->ev, c->spans[5], "the number of operands", n);

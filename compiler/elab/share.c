@@ -38,7 +38,7 @@ static tsr_body *body_of(tsr_elab *el, const tsr_ast *body)
 static void begin(tsr_elab *el, const tsr_ast *body, tsr_body *all, const tsr_env *env, bool again)
 {
 	tsr_application *t = TSR_NEW(el->arena, tsr_application);
-	*t = (tsr_application){.body = body, .all = all, .why = el->share->why, .env = env, .round = tsr_round_of(env), .instances = tsr_eval_instances(el->ev), .asked = &el->share->asked, .first = el->share->asked.n,
+	*t = (tsr_application){.body = body, .all = all, .why = el->share->why, .env = env, .round = tsr_round_of(env), .instances = tsr_eval_instances(el->ev), .decides = tsr_trace_decisions(el->ev), .asked = &el->share->asked, .first = el->share->asked.n,
 	                       .again = again, .first_tensor = el->g->tensors.n, .region = tsr_region_begin(el->g->store)};
 	tsr_map_init(&t->applied, el->arena);
 	tsr_push(el->arena, &el->share->open, t);
@@ -118,6 +118,7 @@ static void end(tsr_elab *el, tsr_value result, bool instance)
 	tsr_share *s = el->share;
 	tsr_application *t = s->open.at[--s->open.n];
 	t->last = s->asked.n;
+	t->decided = tsr_trace_decisions(el->ev);
 	t->hidden = tensors_in(el, &result, t);
 	tsr_region_end(el->g->store, t->region);
 	if (t->first == t->last)

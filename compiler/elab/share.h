@@ -53,6 +53,7 @@ typedef struct tsr_application {
 	uint32_t round;                  /* which application of its instance; */
 	bool declares;                   /* which matters: it has parameters of instances that it did not make */
 	uint32_t instances;              /* how many there were before it */
+	uint32_t decides, decided;       /* what numbers of the configuration decided in it (tsr_trace_decisions) */
 	const tsr_asked_list *asked;     /* [first, last) of it */
 	uint32_t first, last;
 	uint32_t first_tensor;

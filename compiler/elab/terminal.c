@@ -153,6 +153,7 @@ static tsr_value set_scale(const tsr_call *c)
 {
 	tsr_elab *el = el_of(c);
 	tsr_value k = *c->args[0];
+	tsr_trace_decides(c->ev, &k);
 	if (elsewhere(c, 1) || elsewhere(c, 2) || (k.kind == TSR_VALUE_UNKNOWN && !tsr_unknown_configure(c->ev, k.unknown)))
 		return TSR_UNIT;
 	for (int i = 1; i < 3; i++)
