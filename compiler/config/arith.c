@@ -177,12 +177,6 @@ static tsr_value arithmetic(tsr_eval *ev, config_op op, tsr_value a, tsr_value b
 	return out;
 }
 
-static void decides(tsr_eval *ev, const tsr_value *a, const tsr_value *b)
-{
-	tsr_trace_decides(ev, a);
-	tsr_trace_decides(ev, b);
-}
-
 bool tsr_config_binary(tsr_eval *ev, tsr_name name, tsr_value a, tsr_value b, tsr_span at, tsr_value *out)
 {
 	config_op op;
@@ -201,10 +195,10 @@ bool tsr_config_binary(tsr_eval *ev, tsr_name name, tsr_value a, tsr_value b, ts
 			*out = arithmetic(ev, op, a, b, at);
 		return numbers;
 	case OP_EQ: case OP_NE:
-		decides(ev, &a, &b);
+		tsr_trace_decide(ev, &a, &b);
 		return equality(ev, op, a, b, at, out);
 	case OP_LT: case OP_LE: case OP_GT: case OP_GE:
-		decides(ev, &a, &b);
+		tsr_trace_decide(ev, &a, &b);
 		return ordered(op, a, b, out);
 	case OP_AND: case OP_OR:
 		if (a.kind != TSR_VALUE_BOOL || b.kind != TSR_VALUE_BOOL)

@@ -202,6 +202,7 @@ bool tsr_env_alike(tsr_arena *arena, const tsr_env *a, const tsr_env *b, const t
  * size depends on one, it decides: what the function does, not how large what it makes is. */
 uint32_t tsr_trace(tsr_eval *ev, uint32_t a, uint32_t b);
 void tsr_trace_decides(tsr_eval *ev, const tsr_value *v);
+void tsr_trace_decide(tsr_eval *ev, const tsr_value *a, const tsr_value *b);
 /* How often one decided, so far; and whether this one did, or what was computed from it, from here to there. */
 uint32_t tsr_trace_decisions(const tsr_eval *ev);
 bool tsr_trace_decided(const tsr_eval *ev, uint32_t from, uint32_t to, uint32_t trace);

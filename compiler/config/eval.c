@@ -447,12 +447,10 @@ static OWN_FRAME bool loop_values(tsr_eval *ev, const tsr_env *env, const tsr_as
 	if (from.kind == TSR_VALUE_UNKNOWN || to.kind == TSR_VALUE_UNKNOWN)
 		return tsr_guess_range(ev, e->span, from.kind == TSR_VALUE_UNKNOWN ? from : to, out);
 	if (from.kind != TSR_VALUE_INT || to.kind != TSR_VALUE_INT) {
-		tsr_eval_type_error(ev, from.kind != TSR_VALUE_INT ? e->loop.from->span : e->loop.to->span, "an int",
-		                    from.kind != TSR_VALUE_INT ? from : to);
+		tsr_eval_type_error(ev, from.kind != TSR_VALUE_INT ? e->loop.from->span : e->loop.to->span, "an int", from.kind != TSR_VALUE_INT ? from : to);
 		return false;
 	}
-	tsr_trace_decides(ev, &from);
-	tsr_trace_decides(ev, &to);
+	tsr_trace_decide(ev, &from, &to);
 	int64_t step = e->loop.down ? -1 : 1, n = (to.integer - from.integer) * step + 1;
 	n = n < 0 ? 0 : n;
 	if (n > 1000000) {

@@ -17,24 +17,30 @@ void tsr_trace_decides(tsr_eval *ev, const tsr_value *v)
 		tsr_push(ev->arena, &ev->decisions, v->trace);
 }
 
+void tsr_trace_decide(tsr_eval *ev, const tsr_value *a, const tsr_value *b)
+{
+	tsr_trace_decides(ev, a);
+	tsr_trace_decides(ev, b);
+}
+
 uint32_t tsr_trace_decisions(const tsr_eval *ev) { return ev->decisions.n; }
 
 bool tsr_trace_decided(const tsr_eval *ev, uint32_t from, uint32_t to, uint32_t trace)
 {
 	tsr_map seen;
-	TSR_VEC(uint32_t) todo = {0};
+	TSR_VEC(uint32_t) left = {0};
 	tsr_map_init(&seen, ev->arena);
 	for (uint32_t i = from; i < to; i++)
-		tsr_push(ev->arena, &todo, ev->decisions.at[i]);
-	while (todo.n) {
-		uint32_t at = todo.at[--todo.n];
+		tsr_push(ev->arena, &left, ev->decisions.at[i]);
+	while (left.n) {
+		uint32_t at = left.at[--left.n];
 		if (at == trace)
 			return true;
 		if (at < trace || tsr_map_find(&seen, at))
 			continue;
 		tsr_map_put(&seen, at);
-		tsr_push(ev->arena, &todo, ev->traces.at[at - 1].a);
-		tsr_push(ev->arena, &todo, ev->traces.at[at - 1].b);
+		tsr_push(ev->arena, &left, ev->traces.at[at - 1].a);
+		tsr_push(ev->arena, &left, ev->traces.at[at - 1].b);
 	}
 	return false;
 }
