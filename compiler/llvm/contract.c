@@ -105,6 +105,8 @@ static void point_across(tsr_engine *g, const tsr_block *bl)
 	r->along_first = bl->n;
 	r->stretches = LLVMBuildUDiv(k->b, bl->cols, tsr_kit_int(k, r->run), "");
 	tsr_rows_emit(k, r);
+	if (g->s->dense)
+		tsr_rows_copy(k, r, bl->b, tsr_rows_width(k, r));
 }
 
 /* Columns of a block where this thread's `count` are cut into as few blocks as the schedule allows, alike but for a tile. */

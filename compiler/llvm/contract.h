@@ -232,6 +232,9 @@ typedef struct tsr_rows {
 /* All but the memory and the block; `walks`: per class. */
 tsr_rows tsr_rows_of(tsr_kit *k, tsr_emit *e, const tsr_contraction *c, tsr_side side, const tsr_walks *walks, int64_t capacity);
 void tsr_rows_emit(tsr_kit *k, const tsr_rows *r);
+/* The stretches of each row of a block side by side, rows `width` apart, which is room for whole vectors of each. */
+void tsr_rows_copy(tsr_kit *k, const tsr_rows *r, LLVMValueRef to, int64_t width);
+int64_t tsr_rows_width(const tsr_kit *k, const tsr_rows *r);
 /* The list of the panel that begins at this row of the block. */
 LLVMValueRef tsr_rows_list(tsr_kit *k, const tsr_rows *r, LLVMValueRef row);
 

@@ -109,14 +109,14 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
 	tile_place p = { .m = tsr_kit_add(k, bl->m, ir), .n = tsr_kit_add(k, bl->n, jr), .b_shift = tsr_kit_int(k, 0) };
-	if (s->cols) {
+	if (s->cols && !s->dense) {
 		LLVMValueRef run = tsr_kit_int(k, g->across.run), stretch = LLVMBuildUDiv(k->b, jr, run, "");
 		LLVMValueRef at = tsr_kit_mul(k, stretch, tsr_kit_int(k, g->across.capacity));
 		p.b_shift = LLVMBuildNSWSub(k->b, jr, LLVMBuildNSWMul(k->b, stretch, run, ""), "");
 		p.b = LLVMBuildInBoundsGEP2(k->b, k->ptr, g->across.table, &at, 1, "");
 	}
-	p.b_k = s->cols ? tsr_kit_int(k, 1) : s->pack_b ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_B);
-	p.b = s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->depth))
+	p.b_k = s->dense ? tsr_kit_int(k, tsr_rows_width(k, &g->across)) : s->cols ? tsr_kit_int(k, 1) : s->pack_b ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_B);
+	p.b = s->dense ? tsr_kit_at(k, bl->b, jr) : s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->depth))
 		: tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, p.n, tsr_kit_mul(k, bl->kfirst, p.b_k)));
 	p.c_row = waits ? tsr_kit_int(k, s->nr) : s->turn || s->join ? tsr_kit_int(k, tsr_engine_waiting_row(g)) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
 	p.c_rows = p.c_columns = LLVMConstNull(k->ptr);
@@ -189,7 +189,7 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 		arg[TSR_TILE_A_AHEAD] = LLVMBuildGEP2(k->b, k->elem, arg[TSR_TILE_A], &part, 1, "");
 	}
 	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
-				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, false, s->cols, ahead.lines, z.a_count ? z.steps : 0, p->tail };
+				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, false, s->cols && !s->dense, ahead.lines, z.a_count ? z.steps : 0, p->tail };
 	arg[TSR_TILE_NEXT] = LLVMConstNull(k->ptr), arg[TSR_TILE_NEXT_STEP] = tsr_kit_int(k, 0);
 	t.ahead = tsr_engine_ahead(g, ir, p->n, &arg[TSR_TILE_NEXT], &arg[TSR_TILE_NEXT_STEP]);
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_TILE_PARAMS);
@@ -374,7 +374,7 @@ void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl)
 		row_tiles(g, bl);
 		return;
 	}
-	if (!g->s->cols) {
+	if (!g->s->cols || g->s->dense) {
 		column_tiles(g, bl, zero, bl->cols, g->s->turn ? g->s->turn : tsr_kit_known(g->cls[TSR_CLASS_N].count));
 		return;
 	}

@@ -148,7 +148,7 @@ static bool by_lines(const tsr_engine *g)
 			if (!last && (stride <= 0 || stride % line))
 				return false;
 		}
-	return g->s->nr % line == 0 && (!g->s->cols || g->c->across.length % line == 0);
+	return g->s->nr % line == 0 && (!g->s->cols || g->s->dense || g->c->across.length % line == 0);
 }
 
 /* How tiles store into C themselves: its columns lie side by side, or in stretches that are not too short. */
@@ -168,7 +168,7 @@ static bool form_of(const tsr_engine *g, tsr_c_form *form)
 		return true;
 	}
 	int64_t run = n->n ? tsr_kit_known(n->at[n->n - 1].extent) : 1;
-	bool aligned = !g->s->cols || g->c->across.length % lanes == 0;
+	bool aligned = !g->s->cols || g->s->dense || g->c->across.length % lanes == 0;
 	if (n->n > 1 && run < 2)
 		return false;
 	form->stretches = n->n > 1 ? tsr_stretches(lanes, run, aligned) : 1;
@@ -199,6 +199,16 @@ static void to_c(tsr_engine *g)
 	g->form.stream &= g->tail->in_tiles && !g->parked;       /* sums that are read again stay near */
 }
 
+/* Tables of operands whose rows are read where they lie; the bytes of a copy of B's. */
+static int64_t point_at_rows(tsr_engine *g, int64_t rows, int64_t depth)
+{
+	if (g->s->rows)
+		g->pointed = tsr_rows_of(&g->k, g->e, g->c, TSR_SIDE_A, g->walks, rows);
+	if (g->s->cols)
+		g->across = tsr_rows_of(&g->k, g->e, g->c, TSR_SIDE_B, g->walks, depth);
+	return g->s->dense ? (tsr_rows_width(&g->k, &g->across) * depth * g->k.elem_bytes + 255) / 128 * 128 : 0;
+}
+
 void tsr_engine_space(tsr_engine *g)
 {
 	tsr_kit *k = &g->k;
@@ -219,10 +229,7 @@ void tsr_engine_space(tsr_engine *g)
 	int64_t c_rows = g->form.stretches ? (rows * 8 + 63) / 64 * 64 : 0;
 	int64_t rows_bytes = value_rows(g, depth) * k->elem_bytes;
 	tsr_rows *r = &g->pointed;
-	if (s->rows)
-		*r = tsr_rows_of(k, g->e, g->c, TSR_SIDE_A, g->walks, rows);
-	if (s->cols)
-		g->across = tsr_rows_of(k, g->e, g->c, TSR_SIDE_B, g->walks, depth);
+	b += point_at_rows(g, rows, depth);
 	int64_t across = g->across.most * g->across.capacity * 8 + (g->across.edge ? 64 : 0);        /* looked through in vectors */
 	int64_t table = r->most * r->capacity * 8 + (r->edge ? 64 : 0), list = r->mr ? (r->most + 1) * (r->capacity / r->mr) * 8 : 0;
 	if (tsr_engine_packs_together(g)) {

@@ -146,6 +146,7 @@ typedef struct tsr_schedule {
 	bool must_a, must_b;         /* cannot be read in place */
 	bool rows;                   /* tiles read A's rows where they lie, through pointers to each: see tsr_contraction.run */
 	bool cols;                   /* and B's likewise: see tsr_contraction.across */
+	bool dense;                  /* the stretches of a row of B, found so, are copied side by side first */
 	int64_t turn;                /* columns whose sums are turned together on their way to C: see tsr_contraction.turned; 0: none are */
 	int64_t join;                /* columns that wait, a block of rows at a time, until rows that follow each other in C fill its lines; 0: none do */
 	tsr_loop_class split;        /* whose positions are divided among threads when the loop is split: BATCH, M or N */

@@ -17,6 +17,7 @@ typedef struct problem {
 	int64_t m, n, k, batch;      /* counts, -1: known at run time */
 	bool must_a, must_b;         /* cannot be read in place */
 	int64_t run, across;         /* A's, B's rows are read in place, in stretches of so many; 0: they are not */
+	bool dense;                  /* B's are copied side by side */
 	bool windows;                /* B is guarded, looked up or lies in several stretches along N */
 	int64_t a_step;              /* stride along K in A, when it is one loop */
 	int64_t k_unit;              /* depths of one position of the loop along which an operand lies side by side, where these are few */
@@ -51,6 +52,18 @@ static void lines_of_rows(problem *p, const tsr_contraction *c, const tsr_walks 
 		p->run_c = run, p->rows_c = rows, p->most_c = row->extent.k;
 }
 
+static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+
+/* Stretches that leave much of their last vector idle are copied side by side, where C's columns are, make one block, and rows enough use the copy. */
+static bool joins_stretches(const problem *p, const tsr_walks *n)
+{
+	enum { LEAST_ROWS = 32, MOST_COLUMNS = 512 };
+	return p->across && p->n > p->across && p->n <= MOST_COLUMNS && n->n == 1 && tsr_walks_unit(n, TSR_SIDE_C) && p->m >= LEAST_ROWS && round_up(p->across, p->lanes) * 7 >= p->across * 8;
+}
+
+/* Columns beside each other that tiles may cut as they like. */
+static int64_t columns_of(const problem *p) { return p->across && !p->dense ? p->across : p->n; }
+
 static problem understand(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t)
 {
 	const tsr_walks *m = &v->cls[TSR_CLASS_M], *n = &v->cls[TSR_CLASS_N], *k = &v->cls[TSR_CLASS_K];
@@ -69,6 +82,7 @@ static problem understand(const tsr_loops *l, const tsr_contraction *c, const ts
 	p.must_b &= !p.across;
 	p.a_step = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_A] : 1;
 	p.row = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_B] * p.bytes : 0;
+	p.dense = joins_stretches(&p, n);
 	lines_of_rows(&p, c, m, n);
 	if (c->turned) {
 		uint32_t i = n->n;
@@ -93,7 +107,7 @@ static double tile_time(const problem *p, int64_t r, int64_t v)
 
 static double total_time(const problem *p, int64_t r, int64_t v)
 {
-	int64_t m = p->m > 0 ? p->m : 1024, n = p->across ? p->across : p->n > 0 ? p->n : 1024, width = v * p->lanes;
+	int64_t m = p->m > 0 ? p->m : 1024, n = columns_of(p) > 0 ? columns_of(p) : 1024, width = v * p->lanes;
 	int64_t full_m = m / r, rest_m = m % r, full_n = n / width, rest_v = (n % width + p->lanes - 1) / p->lanes;
 	double time = (double)(full_m * full_n) * tile_time(p, r, v);
 	if (rest_m)
@@ -136,7 +150,7 @@ static bool fits_joining(const problem *p, int64_t r, int64_t v)
 static void choose_tile(const problem *p, tsr_schedule *s)
 {
 	double best = 0;
-	int64_t columns = p->across ? p->across : p->n;
+	int64_t columns = columns_of(p);
 	int64_t widest = columns > 0 && columns < MOST_VECS * (int64_t)p->lanes ? (columns + p->lanes - 1) / p->lanes : MOST_VECS;
 	for (int64_t v = widest; v > 0; v--) {
 		if (p->turn && !fits_turning(p, v))
@@ -157,8 +171,6 @@ static void choose_tile(const problem *p, tsr_schedule *s)
 		}
 	}
 }
-
-static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
 
 /* `total` cut into equal blocks of at most `most`, in multiples of `unit`. */
 static int64_t block_of(int64_t total, int64_t most, int64_t unit)
@@ -187,6 +199,7 @@ static void choose_packing(const problem *p, tsr_schedule *s)
 	int64_t m = p->m < 0 ? INT32_MAX : p->m, n = p->n < 0 ? INT32_MAX : p->n, k = p->k < 0 ? INT32_MAX : p->k;
 	bool large_b = k > 0 && n > p->t->l2 / p->bytes / k, page = p->row && p->row % PAGE == 0 && k > 512;
 	s->cols = p->across != 0;
+	s->dense = p->dense;
 	/* a copy that few rows use costs more than reading B in place, where tiles ask for the next panel ahead of time */
 	s->pack_b = p->must_b || (!s->cols && (large_b || page) && worth_packing_b(p, s, m));
 	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > STRIDED, crowded = p->a_step * p->bytes % PAGE == 0;
@@ -260,7 +273,9 @@ static void choose_blocks(const problem *p, tsr_schedule *s, int64_t kc, bool sh
 		s->turn = p->turn;
 		s->nc = block_of(p->turn, t->l2 / 4 / each, p->stretch % s->nr ? s->nr : p->stretch);
 	}
-	if (s->cols)
+	if (s->dense)
+		s->nc = p->n;
+	else if (s->cols)
 		s->nc = p->across * block_of(p->n < 0 ? -1 : p->n / p->across, TABLE / 8 / s->kc, 1);
 }
 
@@ -303,7 +318,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	choose_depth(&p, most_depth(&p, s), &kc);
 	choose_blocks(&p, s, kc, short_sum);
 	s->must_a = p.must_a, s->must_b = p.must_b;
-	s->reason = s->turn ? (s->pack_a ? "turn C, pack both" : "turn C, pack B") : s->cols ? (s->pack_a ? "B's rows in place, pack A" : "B's rows in place") : s->rows ? (s->pack_b ? "A's rows in place, pack B" : "A's rows in place") : s->pack_a && s->pack_b ? "pack both" : s->pack_b ? "pack B" : s->pack_a ? "pack A" : "no packing";
+	s->reason = s->turn ? (s->pack_a ? "turn C, pack both" : "turn C, pack B") : s->dense ? (s->pack_a ? "B's rows copied, pack A" : "B's rows copied") : s->cols ? (s->pack_a ? "B's rows in place, pack A" : "B's rows in place") : s->rows ? (s->pack_b ? "A's rows in place, pack B" : "A's rows in place") : s->pack_a && s->pack_b ? "pack both" : s->pack_b ? "pack B" : s->pack_a ? "pack A" : "no packing";
 	return true;
 }
 

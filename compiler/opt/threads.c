@@ -257,7 +257,7 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 	for (int cls = 0; cls <= TSR_CLASS_N; cls++) {
 		int64_t count = tsr_walks_count(&v.cls[cls]), unit = cls == TSR_CLASS_M ? tsr_schedule_rows(s) : 1;
 		if (cls == TSR_CLASS_N)
-			unit = s->cols ? k->across.length : tsr_schedule_columns(s);
+			unit = s->dense ? s->nc : s->cols ? k->across.length : tsr_schedule_columns(s);
 		if (class_apart(d, k, (tsr_loop_class)cls) && !(cls == TSR_CLASS_M && s->turn))
 			parts[cls] = count < 0 ? MANY : (count + unit - 1) / unit;
 	}

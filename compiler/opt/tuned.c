@@ -215,7 +215,7 @@ bool tsr_schedules_apply(tsr_schedules *s, const tsr_loops *l, tsr_contraction *
 	}
 	tsr_schedule made = r->schedule;
 	made.form = key;
-	made.rows = k->schedule.rows, made.cols = k->schedule.cols, made.must_a = k->schedule.must_a, made.must_b = k->schedule.must_b, made.turn = k->schedule.turn, made.join = k->schedule.join;
+	made.rows = k->schedule.rows, made.cols = k->schedule.cols, made.dense = k->schedule.dense, made.must_a = k->schedule.must_a, made.must_b = k->schedule.must_b, made.turn = k->schedule.turn, made.join = k->schedule.join;
 	made.reason = made.turn ? "tuned: turn C" : made.cols ? "tuned: B's rows in place" : made.rows ? "tuned: A's rows in place" : made.pack_a && made.pack_b ? "tuned: pack both" : made.pack_b ? "tuned: pack B"
 		: made.pack_a ? "tuned: pack A" : "tuned: no packing";
 	k->schedule = made;
