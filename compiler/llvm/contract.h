@@ -91,6 +91,7 @@ typedef struct tsr_c_form {
 	uint32_t stretches;
 	bool whole;                  /* with tables: no vector is cut */
 	bool stream;                 /* all vectors are whole and fill lines where C begins at one, and then go around the caches */
+	uint32_t knit;               /* with tables: rows of so many columns lie one behind the other, and lines are put together of several */
 } tsr_c_form;
 
 /* What a tail reads and writes besides C: elements of a buffer, or a number (`buffer` none).  `value`: NULL of what is written.  Set by
@@ -116,17 +117,19 @@ typedef struct tsr_tile {
 	bool masked;                 /* fewer than vecs * lanes columns: `cols` says how many */
 	tsr_stride a_row, a_k, b_k;
 	tsr_c_form c;
-	bool ahead;                  /* fetches what is read after this block: a line at `next` for each step of K, `next_step` elements further each time */
+	uint32_t ahead;              /* so many lines for each step of K, from `next` on, of what is read after this block; 0: none */
+	int64_t ahead_row, ahead_width;  /* which lies in rows of so many elements, so far apart; `next_left`: of the first row */
 	bool b_table;                /* b is a table of pointers to B's rows, which are read from b_shift on */
 	uint32_t b_lines;            /* of each row of B so many lines, b_ahead elements further, are asked for */
+	bool b_near;                 /* into the first cache */
 	uint32_t steps;              /* lines of A asked for in a round of the loop, 0: none: `rows` rows, a_row apart, of a_count elements, whole lines, from a_ahead on */
 	const tsr_tail_plan *tail;   /* or NULL */
 } tsr_tile;
-/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead, a_ahead, a_count, next, next_step):
+/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead, a_ahead, a_count, next, next_left):
  * `add` false: C is overwritten; `around`: around the caches. */
 enum { TSR_TILE_A, TSR_TILE_B, TSR_TILE_C, TSR_TILE_DEPTH, TSR_TILE_COLS, TSR_TILE_ADD, TSR_TILE_A_ROW, TSR_TILE_A_K,
 	   TSR_TILE_B_K, TSR_TILE_C_ROW, TSR_TILE_B_SHIFT, TSR_TILE_C_ROWS, TSR_TILE_C_COLUMNS, TSR_TILE_AROUND, TSR_TILE_B_AHEAD,
-	   TSR_TILE_A_AHEAD, TSR_TILE_A_COUNT, TSR_TILE_NEXT, TSR_TILE_NEXT_STEP, TSR_TILE_PARAMS };
+	   TSR_TILE_A_AHEAD, TSR_TILE_A_COUNT, TSR_TILE_NEXT, TSR_TILE_NEXT_LEFT, TSR_TILE_PARAMS };
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *tile);
 
 /* A tile whose rows of A are read where they lie: see contract_rows.c. `run`: elements of a stretch; `capacity`: pointers from one
@@ -152,6 +155,12 @@ typedef struct tsr_tile_end {
 enum { TSR_AHEAD_STATE = 3 };
 typedef struct tsr_ahead_area { LLVMValueRef first, row, width, rows; } tsr_ahead_area;
 typedef struct tsr_ahead { tsr_ahead_area c, next; LLVMValueRef total, start[TSR_AHEAD_STATE], phi[TSR_AHEAD_STATE], state[TSR_AHEAD_STATE]; uint32_t steps; } tsr_ahead;
+/* The same of rows of constant width, from the middle of one on, without an end: the line and what is left of its row, among the loop's phis. */
+enum { TSR_FAR_STATE = 2 };
+typedef struct tsr_far { int64_t row, width; LLVMValueRef start[TSR_FAR_STATE], phi[TSR_FAR_STATE], state[TSR_FAR_STATE]; } tsr_far;
+void tsr_far_begin(tsr_kit *k, tsr_far *x);
+void tsr_far_step(tsr_kit *k, tsr_far *x);
+void tsr_far_end(const tsr_far *x, LLVMBasicBlockRef *from);
 int64_t tsr_ahead_lines(const tsr_kit *k, const tsr_ahead *x);       /* of C */
 void tsr_ahead_enter(tsr_kit *k, tsr_ahead *x);
 void tsr_ahead_begin(tsr_kit *k, tsr_ahead *x);

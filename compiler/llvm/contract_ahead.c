@@ -83,3 +83,31 @@ void tsr_tile_ahead(const tsr_tile_end *t, LLVMValueRef at)
 	tsr_kit_fetch(k, tsr_kit_at(k, t->c, tsr_kit_add(k, tsr_kit_mul(k, row, t->row), column)), false);
 	tsr_tail_ahead(t, at);
 }
+
+/* ---- what later blocks read ------------------------------------------------------------------------------------------------ */
+
+void tsr_far_begin(tsr_kit *k, tsr_far *x)
+{
+	for (int i = 0; i < TSR_FAR_STATE; i++)
+		x->state[i] = x->phi[i] = LLVMBuildPhi(k->b, i ? k->i64 : k->ptr, "far");
+}
+
+void tsr_far_step(tsr_kit *k, tsr_far *x)
+{
+	tsr_kit_fetch_far(k, x->state[0]);
+	LLVMValueRef to = beyond(k, x->state[0], tsr_kit_int(k, line(k)));
+	if (x->row == x->width) {
+		x->state[0] = to;
+		return;
+	}
+	LLVMValueRef left = LLVMBuildNSWSub(k->b, x->state[1], tsr_kit_int(k, line(k)), ""), zero = tsr_kit_int(k, 0);
+	LLVMValueRef down = LLVMBuildICmp(k->b, LLVMIntSLE, left, zero, "");
+	x->state[0] = LLVMBuildSelect(k->b, down, beyond(k, to, tsr_kit_int(k, x->row - x->width)), to, "");
+	x->state[1] = LLVMBuildSelect(k->b, down, tsr_kit_int(k, x->width), left, "");
+}
+
+void tsr_far_end(const tsr_far *x, LLVMBasicBlockRef *from)
+{
+	for (int i = 0; i < TSR_FAR_STATE; i++)
+		LLVMAddIncoming(x->phi[i], (LLVMValueRef[]){ x->start[i], x->state[i] }, from, 2);
+}

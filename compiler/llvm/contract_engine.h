@@ -47,7 +47,7 @@ LLVMValueRef tsr_engine_waiting(tsr_engine *g, const tsr_block *bl, LLVMValueRef
 void tsr_engine_turn(tsr_engine *g, const tsr_block *bl);
 void tsr_engine_join(tsr_engine *g, const tsr_block *bl);
 /* What the tile at this row of its block and this column fetches for the next block, if anything: see tsr_tile.ahead. */
-bool tsr_engine_ahead(tsr_engine *g, LLVMValueRef ir, LLVMValueRef n_at, LLVMValueRef *next, LLVMValueRef *step);
+void tsr_engine_ahead(tsr_engine *g, LLVMValueRef ir, LLVMValueRef n_at, tsr_tile *tile, LLVMValueRef *next, LLVMValueRef *left);
 /* contract_tail.c: the plan, before the loops; where its operands begin, inside the batch; a tile's arguments; and, for tiles that have
  * stored their sums, the tail applied to rows x cols elements. */
 void tsr_tail_plan_make(tsr_engine *g);

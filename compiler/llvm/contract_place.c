@@ -97,6 +97,16 @@ static void fill_vectors(tsr_engine *g, LLVMValueRef n, LLVMValueRef cols)
 	tsr_count_end(k, &v);
 }
 
+/* The table of where the stretches begin that lines are put together of. */
+static void fill_stretches(tsr_engine *g, LLVMValueRef n)
+{
+	tsr_kit *k = &g->k;
+	for (uint32_t i = 0; i * g->form.knit < g->s->nr; i++) {
+		LLVMValueRef at = tsr_kit_add(k, n, tsr_kit_int(k, i * g->form.knit));
+		put(k, tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_C, at), g->c_columns, tsr_kit_int(k, i));
+	}
+}
+
 /* valid_rows: of a last tile, which has fewer than `rows` where their number is known only at run time; `waits`: so it is stored from the buffer;
  * `a_count`: how many elements of each of the next rows of A it asks for, `steps` lines at a time; NULL: none. */
 typedef struct size_of_tile { uint32_t rows, vecs; bool masked, waits; LLVMValueRef valid_rows, cols, a_count; uint32_t steps; } size_of_tile;
@@ -115,9 +125,10 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 		p.b_shift = LLVMBuildNSWSub(k->b, jr, LLVMBuildNSWMul(k->b, stretch, run, ""), "");
 		p.b = LLVMBuildInBoundsGEP2(k->b, k->ptr, g->across.table, &at, 1, "");
 	}
+	LLVMValueRef column = s->turn && !s->pack_b ? tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_B, p.n) : p.n;
 	p.b_k = s->dense ? tsr_kit_int(k, tsr_rows_width(k, &g->across)) : s->cols ? tsr_kit_int(k, 1) : s->pack_b ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_B);
 	p.b = s->dense ? tsr_kit_at(k, bl->b, jr) : s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->depth))
-		: tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, p.n, tsr_kit_mul(k, bl->kfirst, p.b_k)));
+		: tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, column, tsr_kit_mul(k, bl->kfirst, p.b_k)));
 	p.c_row = waits ? tsr_kit_int(k, s->nr) : s->turn || s->join ? tsr_kit_int(k, tsr_engine_waiting_row(g)) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
 	p.c_rows = p.c_columns = LLVMConstNull(k->ptr);
 	p.tail = !waits && g->tail && g->tail->in_tiles ? g->tail : NULL;
@@ -150,6 +161,15 @@ static bool rows_pass(const tsr_engine *g)
  * lines by every tile of a column, so that together they ask for a panel; the next one, or the first one further down. */
 typedef struct tile_ahead { uint32_t lines; LLVMValueRef from; } tile_ahead;
 
+/* Where the columns behind those of the tile at n lie in B; the last ones' where there are none. */
+static LLVMValueRef next_columns(tsr_engine *g, LLVMValueRef n)
+{
+	tsr_kit *k = &g->k;
+	const tsr_group *cols = &g->cls[TSR_CLASS_N];
+	LLVMValueRef nr = tsr_kit_int(k, g->s->nr);
+	return tsr_group_offset(k, cols, TSR_SIDE_B, tsr_kit_min(k, tsr_kit_add(k, n, nr), LLVMBuildNSWSub(k->b, cols->count, nr, "")));
+}
+
 static tile_ahead ahead_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, const tile_place *p)
 {
 	tsr_kit *k = &g->k;
@@ -158,10 +178,12 @@ static tile_ahead ahead_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	int64_t line = TSR_LINE / k->elem_bytes, lines = (s->nr + line - 1) / line, each = (lines + tiles - 1) / tiles, parts = (lines + each - 1) / each;
 	int64_t n = tsr_kit_known(g->cls[TSR_CLASS_N].count), depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
 	bool near = n > 0 && depth > 0 && n * depth * k->elem_bytes <= g->e->target->l2 / 8;  /* in the second cache with what else is there */
-	if (s->cols || s->pack_b || near || tsr_kit_known(p->b_k) < line * 4 || rows_pass(g))
+	if (s->cols || s->pack_b || near || (tsr_kit_known(p->b_k) < line * 4 && !s->turn) || rows_pass(g))
 		return (tile_ahead){ 0, tsr_kit_int(k, 0) };
 	LLVMValueRef nr = tsr_kit_int(k, s->nr), more = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, jr, nr), bl->cols, "");
 	LLVMValueRef next = LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, tsr_kit_mul(k, bl->depth, p->b_k), jr, ""), "");
+	if (s->turn)                 /* columns follow B's stretches */
+		next = LLVMBuildNSWSub(k->b, next_columns(g, p->n), tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_B, p->n), "");
 	LLVMValueRef part = LLVMBuildURem(k->b, LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""), tsr_kit_int(k, parts), "");
 	return (tile_ahead){ (uint32_t)each, tsr_kit_add(k, next, tsr_kit_mul(k, part, tsr_kit_int(k, each * line))) };
 }
@@ -189,9 +211,10 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 		arg[TSR_TILE_A_AHEAD] = LLVMBuildGEP2(k->b, k->elem, arg[TSR_TILE_A], &part, 1, "");
 	}
 	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
-				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, false, s->cols && !s->dense, ahead.lines, z.a_count ? z.steps : 0, p->tail };
-	arg[TSR_TILE_NEXT] = LLVMConstNull(k->ptr), arg[TSR_TILE_NEXT_STEP] = tsr_kit_int(k, 0);
-	t.ahead = tsr_engine_ahead(g, ir, p->n, &arg[TSR_TILE_NEXT], &arg[TSR_TILE_NEXT_STEP]);
+				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, .b_table = s->cols && !s->dense, .b_lines = ahead.lines, .b_near = ahead.lines && s->turn,
+				   .steps = z.a_count ? z.steps : 0, .tail = p->tail };
+	arg[TSR_TILE_NEXT] = LLVMConstNull(k->ptr), arg[TSR_TILE_NEXT_LEFT] = tsr_kit_int(k, 0);
+	tsr_engine_ahead(g, ir, p->n, &t, &arg[TSR_TILE_NEXT], &arg[TSR_TILE_NEXT_LEFT]);
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_TILE_PARAMS);
 	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS + tsr_tail_params(p->tail));
 }
@@ -280,7 +303,9 @@ static void tile_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef jr, siz
 	LLVMValueRef zero = tsr_kit_int(k, 0);
 	if (g->columns)
 		fill_columns(g, tsr_kit_add(k, bl->n, jr), z.cols);
-	if (g->form.stretches)
+	if (g->form.knit)
+		fill_stretches(g, tsr_kit_add(k, bl->n, jr));
+	else if (g->form.stretches)
 		fill_vectors(g, tsr_kit_add(k, bl->n, jr), z.cols);
 	tiling t = tiling_of(k, zero, bl->rows, tsr_kit_known(g->cls[TSR_CLASS_M].count), g->s->mr);
 	ask_ahead(g, bl, &z);

@@ -144,7 +144,7 @@ static bool by_lines(const tsr_engine *g)
 	for (int cls = TSR_CLASS_M; cls <= TSR_CLASS_N; cls++)
 		for (uint32_t i = 0; i < g->cls[cls].n; i++) {
 			int64_t stride = tsr_kit_known(g->cls[cls].at[i].stride[TSR_SIDE_C]);
-			bool last = cls == TSR_CLASS_N && i + 1 == g->cls[cls].n;
+			bool last = i + 1 == g->cls[cls].n && (cls == TSR_CLASS_N || g->s->knit);
 			if (!last && (stride <= 0 || stride % line))
 				return false;
 		}
@@ -162,9 +162,13 @@ static bool form_of(const tsr_engine *g, tsr_c_form *form)
 	}
 	if (!n->unit[TSR_SIDE_C])
 		return false;
-	if (n->n <= 1 && m->n <= 1) {
+	if (n->n <= 1 && m->n <= 1 && !g->s->knit) {
 		form->row = tsr_kit_stride(m->n ? m->at[0].stride[TSR_SIDE_C] : tsr_kit_int((tsr_kit *)&g->k, 0));
 		form->stream = g->stream && by_lines(g);
+		return true;
+	}
+	if (g->s->knit) {
+		*form = (tsr_c_form){ .stretches = 1, .whole = true, .stream = g->stream && by_lines(g), .knit = (uint32_t)g->s->knit };
 		return true;
 	}
 	int64_t run = n->n ? tsr_kit_known(n->at[n->n - 1].extent) : 1;

@@ -27,26 +27,53 @@ LLVMValueRef tsr_engine_waiting(tsr_engine *g, const tsr_block *bl, LLVMValueRef
 
 /* ---- what is read next ------------------------------------------------------------------------------------------------- */
 
-/* The panels of the next block come into the second cache while tiles compute, a line for each step of K: in the order of memory where a stretch
- * of columns with all their depths lies in one piece. */
-bool tsr_engine_ahead(tsr_engine *g, LLVMValueRef ir, LLVMValueRef n_at, LLVMValueRef *next, LLVMValueRef *step)
+/* What the next block reads of B comes into the second cache while tiles compute, in the order of memory, some lines for each step of K.
+ * Packed: where a stretch of columns with all their depths lies in one piece. */
+static void next_panels(tsr_engine *g, LLVMValueRef ir, LLVMValueRef n_at, tsr_tile *tile, LLVMValueRef *next)
 {
 	tsr_kit *k = &g->k;
 	const tsr_group *n = &g->cls[TSR_CLASS_N], *along = &g->cls[TSR_CLASS_K];
 	int64_t depth = tsr_kit_known(along->count), line = TSR_LINE / k->elem_bytes, rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), run = tsr_group_run(n, TSR_SIDE_B);
-	if (!g->s->turn || along->n != 1 || depth > g->s->kc || run <= 0)
-		return false;
 	int64_t apart = tsr_kit_known(n->at[n->n - 1].stride[TSR_SIDE_B]), deep = tsr_kit_known(along->at[0].stride[TSR_SIDE_B]);
 	if (!(apart == 1 && deep == run) && !(deep == 1 && apart == depth))
-		return false;
+		return;
 	LLVMValueRef nr = tsr_kit_int(k, g->s->nr), mr = tsr_kit_int(k, g->s->mr), tiles = tsr_kit_int(k, (rows + g->s->mr - 1) / g->s->mr);
 	LLVMValueRef at = tsr_kit_min(k, tsr_kit_add(k, n_at, tsr_kit_int(k, g->s->nc)), LLVMBuildNSWSub(k->b, n->count, nr, ""));
 	LLVMValueRef in = LLVMBuildURem(k->b, at, tsr_kit_int(k, run), "");
-	LLVMValueRef tile = tsr_kit_add(k, tsr_kit_mul(k, LLVMBuildUDiv(k->b, in, nr, ""), tiles), LLVMBuildUDiv(k->b, ir, mr, ""));
+	LLVMValueRef place = tsr_kit_add(k, tsr_kit_mul(k, LLVMBuildUDiv(k->b, in, nr, ""), tiles), LLVMBuildUDiv(k->b, ir, mr, ""));
 	LLVMValueRef first = tsr_group_offset(k, n, TSR_SIDE_B, LLVMBuildNSWSub(k->b, at, in, ""));
-	*step = tsr_kit_int(k, line);
-	*next = tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, first, tsr_kit_mul(k, tile, tsr_kit_int(k, depth * line))));
-	return true;
+	tile->ahead = 1;
+	*next = tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, first, tsr_kit_mul(k, place, tsr_kit_int(k, depth * line))));
+}
+
+/* In place: a stretch's rows, one for each depth, of which the tiles of this one ask for equal parts. */
+static void next_rows(tsr_engine *g, LLVMValueRef n_at, tsr_tile *tile, LLVMValueRef *next, LLVMValueRef *left)
+{
+	tsr_kit *k = &g->k;
+	const tsr_group *n = &g->cls[TSR_CLASS_N], *along = &g->cls[TSR_CLASS_K];
+	int64_t depth = tsr_kit_known(along->count), line = TSR_LINE / k->elem_bytes, run = tsr_group_run(n, TSR_SIDE_B), deep = tsr_kit_known(along->at[0].stride[TSR_SIDE_B]);
+	if (run % line || deep < run)
+		return;
+	LLVMValueRef columns = tsr_kit_int(k, run), lines = tsr_kit_int(k, run / line), in = LLVMBuildURem(k->b, n_at, columns, "");
+	LLVMValueRef at = tsr_kit_min(k, tsr_kit_add(k, LLVMBuildNSWSub(k->b, n_at, in, ""), columns), LLVMBuildNSWSub(k->b, n->count, columns, ""));
+	LLVMValueRef place = tsr_kit_mul(k, LLVMBuildUDiv(k->b, in, tsr_kit_int(k, line), ""), tsr_kit_int(k, depth));
+	LLVMValueRef row = LLVMBuildUDiv(k->b, place, lines, ""), beside = tsr_kit_mul(k, LLVMBuildURem(k->b, place, lines, ""), tsr_kit_int(k, line));
+	LLVMValueRef first = tsr_kit_add(k, tsr_group_offset(k, n, TSR_SIDE_B, at), tsr_kit_add(k, tsr_kit_mul(k, row, tsr_kit_int(k, deep)), beside));
+	tile->ahead = (uint32_t)((int64_t)g->s->nr / line);
+	tile->ahead_row = deep, tile->ahead_width = run;
+	*next = tsr_kit_at(k, g->base[TSR_SIDE_B], first);
+	*left = LLVMBuildNSWSub(k->b, columns, beside, "");
+}
+
+void tsr_engine_ahead(tsr_engine *g, LLVMValueRef ir, LLVMValueRef n_at, tsr_tile *tile, LLVMValueRef *next, LLVMValueRef *left)
+{
+	const tsr_group *along = &g->cls[TSR_CLASS_K];
+	if (!g->s->turn || along->n != 1 || tsr_kit_known(along->count) > g->s->kc || tsr_group_run(&g->cls[TSR_CLASS_N], TSR_SIDE_B) <= 0)
+		return;
+	if (g->s->pack_b)
+		next_panels(g, ir, n_at, tile, next);
+	else
+		next_rows(g, n_at, tile, next, left);
 }
 
 /* ---- on the way to C --------------------------------------------------------------------------------------------------- */
@@ -71,7 +98,7 @@ static bool by_lines(const tsr_engine *g, uint32_t but_m, uint32_t but_n)
 	return g->stream;
 }
 
-/* All squares of these columns in one row. */
+/* All squares of these columns in one row: those that lie side by side in C one after the other. */
 static void turn_row(tsr_engine *g, LLVMValueRef from, LLVMValueRef to, bool around)
 {
 	tsr_kit *k = &g->k;
@@ -79,26 +106,25 @@ static void turn_row(tsr_engine *g, LLVMValueRef from, LLVMValueRef to, bool aro
 	uint32_t at = part_of(n);
 	const tsr_span_axis *part = &n->at[at], *last = &n->at[n->n - 1];
 	tsr_group between = tsr_group_axes(n, at + 1, n->n - 1);
-	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), lanes = tsr_kit_int(k, k->lanes), table = tsr_kit_table(k, k->lanes), others = one;
+	int64_t places = (tsr_kit_known(part->extent) + k->lanes - 1) / k->lanes * k->lanes;
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), lanes = tsr_kit_int(k, k->lanes), table = tsr_kit_table(k, (uint32_t)places), others = one;
 	for (uint32_t i = 0; i < between.n; i++)
 		others = tsr_kit_mul(k, others, between.at[i].extent);
 	LLVMValueRef step = last->stride[TSR_SIDE_C], turn = tsr_turn_function(k, around), behind = tsr_kit_mul(k, others, last->extent);
-	tsr_count p = tsr_count_begin(k, zero, part->extent, lanes);
-	LLVMValueRef width = tsr_kit_min(k, lanes, LLVMBuildNSWSub(k->b, part->extent, p.i, ""));
-	tsr_count l = tsr_count_begin(k, zero, lanes, one);
-	LLVMValueRef row = tsr_kit_add(k, p.i, tsr_kit_min(k, l.i, LLVMBuildNSWSub(k->b, width, one, "")));
+	tsr_count l = tsr_count_begin(k, zero, tsr_kit_int(k, places), one);
+	LLVMValueRef row = tsr_kit_min(k, l.i, LLVMBuildNSWSub(k->b, part->extent, one, ""));
 	LLVMBuildStore(k->b, tsr_kit_at(k, from, tsr_kit_mul(k, row, behind)), LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &l.i, 1, ""));
 	tsr_count_end(k, &l);
-	tsr_count o = tsr_count_begin(k, zero, others, one);
+	tsr_count o = tsr_count_begin(k, zero, others, one), q = tsr_count_begin(k, zero, last->extent, lanes), p = tsr_count_begin(k, zero, part->extent, lanes);
 	LLVMValueRef place = tsr_kit_add(k, p.i, tsr_group_offset(k, &between, TSR_SIDE_C, o.i));
-	tsr_count q = tsr_count_begin(k, zero, last->extent, lanes);
-	LLVMValueRef arg[TSR_TURN_PARAMS] = { table, tsr_kit_at(k, to, tsr_kit_add(k, place, tsr_kit_mul(k, q.i, step))),
-										  tsr_kit_add(k, tsr_kit_mul(k, o.i, last->extent), q.i), step, width,
+	LLVMValueRef arg[TSR_TURN_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &p.i, 1, ""), tsr_kit_at(k, to, tsr_kit_add(k, place, tsr_kit_mul(k, q.i, step))),
+										  tsr_kit_add(k, tsr_kit_mul(k, o.i, last->extent), q.i), step,
+										  tsr_kit_min(k, lanes, LLVMBuildNSWSub(k->b, part->extent, p.i, "")),
 										  tsr_kit_min(k, lanes, LLVMBuildNSWSub(k->b, last->extent, q.i, "")) };
 	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(turn), turn, arg, TSR_TURN_PARAMS, "");
+	tsr_count_end(k, &p);
 	tsr_count_end(k, &q);
 	tsr_count_end(k, &o);
-	tsr_count_end(k, &p);
 }
 
 static void turn_rows(tsr_engine *g, const tsr_block *bl, bool around)

@@ -8,6 +8,9 @@
  * so that any number of axes in either class is written by vectors, those that reach over the end of a stretch in parts.  A part
  * without lanes has an offset of C all the same.
  *
+ * Where rows follow each other in C but are no whole lines (`knit`), the second table has one offset for each stretch of columns, and
+ * vectors that fill lines are put together of the registers of several rows.
+ *
  * A tail is applied by K's last block, to what C would become; only tiles without tables have one. */
 #include "contract.h"
 
@@ -85,8 +88,93 @@ static void store_tail(const tsr_tile_end *t, LLVMValueRef add, const LLVMValueR
 	LLVMBuildRetVoid(k->b);
 }
 
+/* ---- lines of several rows ------------------------------------------------------------------------------------------- */
+
+/* Lanes `to` .. `limit` of a vector are a row's columns from `first` on. */
+static LLVMValueRef row_part(const tsr_tile_end *t, const LLVMValueRef *row, uint32_t first, uint32_t to, uint32_t limit)
+{
+	uint32_t lanes = t->k->lanes, v = first / lanes, next = (first + limit - to - 1) / lanes;
+	LLVMValueRef pick[64];
+	for (uint32_t i = 0; i < lanes; i++)
+		pick[i] = i >= to && i < limit ? LLVMConstInt(t->k->i32, first + i - to - v * lanes, false) : LLVMGetPoison(t->k->i32);
+	return LLVMBuildShuffleVector(t->k->b, row[v], row[next], LLVMConstVector(pick, lanes), "");
+}
+
+/* The vector that lies `at` elements behind where a stretch of the row begins; no vector holds parts of more than two rows. */
+static LLVMValueRef knitted(const tsr_tile_end *t, const LLVMValueRef *acc, uint32_t row, uint32_t stretch, uint32_t at)
+{
+	uint32_t lanes = t->k->lanes, run = t->form.knit, in = at % run, mine = run - in < lanes ? run - in : lanes;
+	const LLVMValueRef *first = acc + (row + at / run) * t->vecs;
+	LLVMValueRef x = row_part(t, first, stretch * run + in, 0, mine), pick[64];
+	if (mine == lanes)
+		return x;
+	LLVMValueRef y = row_part(t, first + t->vecs, stretch * run, mine, lanes);
+	for (uint32_t i = 0; i < lanes; i++)
+		pick[i] = LLVMConstInt(t->k->i32, i < mine ? i : lanes + i, false);
+	return LLVMBuildShuffleVector(t->k->b, x, y, LLVMConstVector(pick, lanes), "");
+}
+
+/* Rows that fill whole lines together. */
+static uint32_t rows_of_lines(const tsr_tile_end *t)
+{
+	uint32_t line = TSR_LINE / t->k->elem_bytes, rows = 1;
+	while (rows * t->form.knit % line)
+		rows++;
+	return rows;
+}
+
+/* Does `put` for each vector of the tile, as it lies in C. */
+typedef void knit_put(const tsr_tile_end *t, LLVMValueRef *acc, uint32_t row, uint32_t stretch, uint32_t at, LLVMValueRef place);
+
+static void each_knitted(const tsr_tile_end *t, LLVMValueRef *acc, knit_put *put)
+{
+	tsr_kit *k = t->k;
+	uint32_t rows = rows_of_lines(t), run = t->form.knit;
+	for (uint32_t r = 0; r < t->rows; r += rows) {
+		LLVMValueRef row = tsr_kit_at(k, t->c, cell(k, t->row_table, r));
+		for (uint32_t s = 0; s * run < t->vecs * k->lanes; s++) {
+			LLVMValueRef from = tsr_kit_at(k, row, cell(k, t->column_table, s));
+			for (uint32_t at = 0; at < rows * run; at += k->lanes)
+				put(t, acc, r, s, at, tsr_kit_at(k, from, tsr_kit_int(k, at)));
+		}
+	}
+}
+
+static LLVMValueRef knitted_sum(const tsr_tile_end *t, LLVMValueRef *acc, uint32_t row, uint32_t stretch, uint32_t at, LLVMValueRef old)
+{
+	LLVMValueRef sum = knitted(t, acc, row, stretch, at);
+	return old || t->k->acc == TSR_ACC_SUB ? tsr_kit_acc(t->k, old ? old : tsr_kit_neutral(t->k, t->k->vec), sum) : sum;
+}
+
+static void knit_set(const tsr_tile_end *t, LLVMValueRef *acc, uint32_t row, uint32_t stretch, uint32_t at, LLVMValueRef place)
+{
+	tsr_kit_store(t->k, knitted_sum(t, acc, row, stretch, at, NULL), place, NULL);
+}
+
+static void knit_around(const tsr_tile_end *t, LLVMValueRef *acc, uint32_t row, uint32_t stretch, uint32_t at, LLVMValueRef place)
+{
+	tsr_kit_store_around(t->k, knitted_sum(t, acc, row, stretch, at, NULL), place);
+}
+
+static void knit_add(const tsr_tile_end *t, LLVMValueRef *acc, uint32_t row, uint32_t stretch, uint32_t at, LLVMValueRef place)
+{
+	tsr_kit_store(t->k, knitted_sum(t, acc, row, stretch, at, tsr_kit_load(t->k, t->k->vec, place, NULL)), place, NULL);
+}
+
+static void knit_fetch(const tsr_tile_end *t, LLVMValueRef *acc, uint32_t row, uint32_t stretch, uint32_t at, LLVMValueRef place)
+{
+	(void)acc, (void)row, (void)stretch, (void)at;
+	tsr_kit_fetch(t->k, place, true);
+}
+
+/* ---- all of a tile --------------------------------------------------------------------------------------------------- */
+
 static void store(const tsr_tile_end *t, LLVMValueRef *acc, bool add, bool around)
 {
+	if (t->form.knit) {
+		each_knitted(t, acc, add ? knit_add : around ? knit_around : knit_set);
+		return;
+	}
 	tsr_kit *k = t->k;
 	ends e;
 	read_ends(t, &e);
@@ -111,8 +199,11 @@ static void fetch_c(const tsr_tile_end *t)
 		fetch = tsr_guard_begin(k, LLVMBuildNot(k->b, t->around, ""));
 	tsr_tile_end first = *t;
 	first.form.whole = true;
-	read_ends(&first, &e);
-	for (uint32_t r = 0; r < t->rows; r++)
+	if (t->form.knit)
+		each_knitted(t, NULL, knit_fetch);
+	else
+		read_ends(&first, &e);
+	for (uint32_t r = 0; r < t->rows && !t->form.knit; r++)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			tsr_kit_fetch(k, part_of(t, &e, r, v, 0), true);
 	if (t->form.stream)
@@ -160,7 +251,9 @@ void tsr_tile_store(const tsr_tile_end *t, LLVMValueRef add, LLVMValueRef *acc)
 
 void tsr_form_name(const tsr_c_form *f, char *out, size_t size)
 {
-	if (f->stretches)
+	if (f->knit)
+		snprintf(out, size, ".k%u%s", f->knit, f->stream ? "s" : "");
+	else if (f->stretches)
 		snprintf(out, size, ".c%u%s%s", f->stretches, f->whole ? "w" : "", f->stream ? "s" : "");
 	else if (f->row.known)
 		snprintf(out, size, ".cr%lld%s", (long long)f->row.v, f->stream ? "s" : "");

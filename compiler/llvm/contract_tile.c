@@ -8,9 +8,9 @@
 
 enum { UNROLL = 2, ENOUGH = 16, SHORT_RUN = 8 };      /* accumulators beside which a round's other work costs nothing */
 
-/* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; next: NULL, or see tsr_tile.ahead;
+/* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; far: `each` lines a step, see tsr_tile.ahead;
  * end: what the loop asks for line by line, or NULL. */
-typedef struct inside { tsr_kit *k; uint32_t rows, vecs; LLVMValueRef a_row, a_k, b_k, *mask, b_shift; uint32_t lines; LLVMValueRef b_ahead, next, next_step; const tsr_tile_end *end; } inside;
+typedef struct inside { tsr_kit *k; uint32_t rows, vecs; LLVMValueRef a_row, a_k, b_k, *mask, b_shift; uint32_t lines; bool near; LLVMValueRef b_ahead; tsr_far *far; uint32_t each; const tsr_tile_end *end; } inside;
 
 static LLVMValueRef stride_value(tsr_kit *k, tsr_stride s, LLVMValueRef f, unsigned param)
 {
@@ -24,7 +24,11 @@ static void rows_step(const inside *in, const LLVMValueRef *row, LLVMValueRef at
 	LLVMValueRef bv[16];
 	for (uint32_t i = 0; i < in->lines; i++) {
 		LLVMValueRef far = tsr_kit_add(k, in->b_ahead, tsr_kit_int(k, i * TSR_LINE / k->elem_bytes));
-		tsr_kit_fetch_far(k, LLVMBuildGEP2(k->b, k->elem, b, &far, 1, ""));
+		LLVMValueRef at = LLVMBuildGEP2(k->b, k->elem, b, &far, 1, "");
+		if (in->near)
+			tsr_kit_fetch(k, at, false);
+		else
+			tsr_kit_fetch_far(k, at);
 	}
 	for (uint32_t v = 0; v < in->vecs; v++)
 		bv[v] = tsr_kit_load(k, k->vec, tsr_kit_at(k, b, tsr_kit_int(k, v * k->lanes)), in->mask[v]);
@@ -70,6 +74,9 @@ static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run
 	LLVMValueRef phi[512], acc[512];
 	for (uint32_t j = 0; j < n; j++)
 		acc[j] = phi[j] = LLVMBuildPhi(k->b, k->vec, "acc");
+	tsr_far *far = unroll > 1 ? in->far : NULL;
+	if (far)
+		tsr_far_begin(k, far);
 	if (ahead) {
 		tsr_ahead_begin(k, ahead);
 		for (uint32_t s = 0; s < ahead->steps; s++)
@@ -79,10 +86,8 @@ static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run
 	}
 	LLVMValueRef at = a, bt = b;
 	for (unsigned u = 0; u < unroll; u++) {
-		if (in->next && unroll > 1) {
-			LLVMValueRef step = tsr_kit_add(k, tsr_kit_mul(k, i, tsr_kit_int(k, unroll)), tsr_kit_int(k, u));
-			tsr_kit_fetch_far(k, tsr_kit_at(k, in->next, tsr_kit_mul(k, step, in->next_step)));
-		}
+		for (uint32_t s = 0; far && s < in->each; s++)
+			tsr_far_step(k, far);
 		tile_step(in, at, bt, acc);
 		at = tsr_kit_at(k, a, tsr_kit_mul(k, in->a_k, tsr_kit_int(k, u + 1)));
 		bt = b_after(in, b, u + 1);
@@ -96,6 +101,8 @@ static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run
 	LLVMAddIncoming(b, (LLVMValueRef[]){ r->b, bt }, from, 2);
 	if (ahead)
 		tsr_ahead_end(ahead, from);
+	if (far)
+		tsr_far_end(far, from);
 	for (uint32_t j = 0; j < n; j++)
 		LLVMAddIncoming(phi[j], (LLVMValueRef[]){ r->acc[j], acc[j] }, from, 2);
 	LLVMPositionBuilderAtEnd(k->b, after);
@@ -134,9 +141,10 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 {
 	const tsr_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512];
+	tsr_far far = { t->ahead_row, t->ahead_width, .start = { LLVMGetParam(f, TSR_TILE_NEXT), LLVMGetParam(f, TSR_TILE_NEXT_LEFT) } };
 	inside in = { k, t->rows, t->vecs, stride_value(k, t->a_row, f, TSR_TILE_A_ROW), stride_value(k, t->a_k, f, TSR_TILE_A_K),
 				  stride_value(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL,
-				  t->b_lines, LLVMGetParam(f, TSR_TILE_B_AHEAD), t->ahead ? LLVMGetParam(f, TSR_TILE_NEXT) : NULL, LLVMGetParam(f, TSR_TILE_NEXT_STEP), NULL };
+				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), t->ahead ? &far : NULL, t->ahead, NULL };
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
@@ -183,8 +191,10 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 {
 	char name[400];
 	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s%s%.*s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
-			 t->masked ? "m" : "", t->b_table ? "t" : "", t->ahead ? "n" : "", (int)t->steps, "aa", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
+			 t->masked ? "m" : "", t->b_table ? "t" : "", t->b_near ? "b" : "", (int)t->steps, "aa", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
 	name_lines(name, sizeof name, t->b_lines);
+	if (t->ahead)
+		snprintf(name + strlen(name), sizeof name - strlen(name), ".n%u.%lld.%lld", t->ahead, (long long)t->ahead_row, (long long)t->ahead_width);
 	name_stride(name, sizeof name, "ar", t->a_row);
 	name_stride(name, sizeof name, "ak", t->a_k);
 	name_stride(name, sizeof name, "bk", t->b_k);
@@ -263,7 +273,7 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	const tsr_rows_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512], row[64], zero = tsr_kit_int(k, 0);
 	inside in = { k, t->rows, t->vecs, zero, zero, stride_value(k, t->b_k, f, TSR_ROWS_B_K), mask, NULL,
-				  t->b_lines, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, NULL, NULL };
+				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, NULL };
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
 		mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)

@@ -95,7 +95,7 @@ static void contractions(const tsr_stmts *body, FILE *out)
 			fprintf(out, "; %s", t->form);
 		if (t->mr)
 			fprintf(out, "; tile %u x %u, blocks m %lld n %lld k %lld, %s%s\n", t->mr, t->nr, (long long)t->mc, (long long)t->nc,
-				(long long)t->kc, t->join ? "join rows of C, " : "", t->reason);
+				(long long)t->kc, t->join ? "join rows of C, " : t->knit ? "knit rows of C, " : "", t->reason);
 		else
 			fprintf(out, "; %s\n", t->reason ? t->reason : "not scheduled");
 	}

@@ -24,6 +24,7 @@ typedef struct problem {
 	int64_t row;                 /* bytes from one row of B to the next, when known */
 	int64_t turn, stretch;       /* columns that are turned together, 0: none; how many of them lie side by side in B, 1: not even two */
 	int64_t run_c, rows_c, most_c; /* C lies side by side in so many columns and, behind each other, most_c rows, so many of which are whole lines; 0 */
+	int64_t few_c;               /* the fewest of those rows that are */
 } problem;
 
 static bool one_loop(const tsr_walks *x) { return x->n <= 1; }
@@ -50,6 +51,8 @@ static void lines_of_rows(problem *p, const tsr_contraction *c, const tsr_walks 
 		rows--;
 	if (run % line && rows > 1)
 		p->run_c = run, p->rows_c = rows, p->most_c = row->extent.k;
+	for (p->few_c = 1; p->run_c && run * p->few_c % line;)
+		p->few_c++;
 }
 
 static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
@@ -90,6 +93,8 @@ static problem understand(const tsr_loops *l, const tsr_contraction *c, const ts
 			p.turn *= n->at[i].extent.k;
 		p.stretch = n->at[n->n - 1].stride[TSR_SIDE_B] == 1 ? p.turn : 1;
 		p.turn *= n->at[i].extent.k;
+		/* tiles lie within stretches */
+		p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(k) || p.stretch % p.lanes;
 	}
 	p.k_unit = behind_unit(k, TSR_SIDE_A) > 1 ? behind_unit(k, TSR_SIDE_A) : behind_unit(k, TSR_SIDE_B);
 	return p;
@@ -147,9 +152,43 @@ static bool fits_joining(const problem *p, int64_t r, int64_t v)
 	return rows <= 3 * p->rows_c && (rows % p->most_c == 0 || p->most_c % rows == 0) && (!wide || v * p->lanes % p->run_c == 0);
 }
 
+/* Or a tile has all that fills its lines in registers. */
+static bool fits_knitting(const problem *p, int64_t r, int64_t v)
+{
+	int64_t width = v * p->lanes;
+	return p->most_c % p->few_c == 0 && p->m % p->few_c == 0 && r % p->few_c == 0 && width % p->run_c == 0 && p->n % width == 0;
+}
+
+static bool can_knit(const problem *p)
+{
+	bool can = false;
+	for (int64_t v = 1; p->run_c && v <= MOST_VECS; v++)
+		can |= fits_knitting(p, p->few_c, v) && p->few_c * v <= (int64_t)p->t->vector_registers / 2;
+	return can;
+}
+
+/* B that is turned behind is read as it lies by tiles of as many rows as there are, so that each of its lines is read as seldom as can be. */
+static bool choose_tall(const problem *p, tsr_schedule *s)
+{
+	enum { FEWEST = 20 };
+	for (int64_t v = 1; v <= MOST_VECS; v++) {
+		int64_t most = ((int64_t)p->t->vector_registers - 1 - v) / v, limit = most > MOST_ROWS ? MOST_ROWS : most;
+		int64_t rows = (p->m + (p->m + limit - 1) / limit - 1) / ((p->m + limit - 1) / limit);
+		if (p->stretch % (v * p->lanes) || rows * v < (FEWEST < most ? FEWEST : most / 2))
+			continue;
+		s->mr = (uint32_t)rows;
+		s->nr = (uint32_t)(v * p->lanes);
+		return true;
+	}
+	return false;
+}
+
 static void choose_tile(const problem *p, tsr_schedule *s)
 {
+	if (p->turn && !p->must_b && choose_tall(p, s))
+		return;
 	double best = 0;
+	bool knit = can_knit(p);
 	int64_t columns = columns_of(p);
 	int64_t widest = columns > 0 && columns < MOST_VECS * (int64_t)p->lanes ? (columns + p->lanes - 1) / p->lanes : MOST_VECS;
 	for (int64_t v = widest; v > 0; v--) {
@@ -159,7 +198,7 @@ static void choose_tile(const problem *p, tsr_schedule *s)
 		int64_t limit = p->run ? MOST_POINTERS : MOST_ROWS;
 		most = most > limit ? limit : most;
 		for (int64_t r = most; r > 0 && r > most / 2; r--) {
-			if (p->run_c && !fits_joining(p, r, v))
+			if (p->run_c && !(knit ? fits_knitting : fits_joining)(p, r, v))
 				continue;
 			bool table = r == p->t->tile_m && v == p->t->tile_n;
 			double time = total_time(p, r, v) * (table ? 0.97 : 1);
@@ -201,7 +240,7 @@ static void choose_packing(const problem *p, tsr_schedule *s)
 	s->cols = p->across != 0;
 	s->dense = p->dense;
 	/* a copy that few rows use costs more than reading B in place, where tiles ask for the next panel ahead of time */
-	s->pack_b = p->must_b || (!s->cols && (large_b || page) && worth_packing_b(p, s, m));
+	s->pack_b = p->must_b || (p->turn && p->stretch % s->nr) || (!s->cols && !p->turn && (large_b || page) && worth_packing_b(p, s, m));
 	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > STRIDED, crowded = p->a_step * p->bytes % PAGE == 0;
 	/* the lines that a tile's rows have in a block stay in the first cache while it passes by B's, unless they all fall into the same few */
 	strided &= !s->pack_b || p->must_b || crowded;
@@ -264,14 +303,16 @@ static void choose_blocks(const problem *p, tsr_schedule *s, int64_t kc, bool sh
 		most_m = TABLE / 8 / (s->kc / p->run + 1);
 	s->mc = block_of(p->m, most_m, s->mr);
 	s->nc = block_of(p->n, (passing ? t->l2 : t->l3) / 4 * 3 / each, s->nr);
-	if (p->run_c && s->kc >= p->k && p->n % multiple_of(s->nr, p->run_c) == 0) {
+	if (p->run_c && s->kc >= p->k && can_knit(p))
+		s->knit = p->run_c;
+	else if (p->run_c && s->kc >= p->k && p->n % multiple_of(s->nr, p->run_c) == 0) {
 		s->join = multiple_of(s->nr, p->run_c);
 		s->mc = multiple_of(s->mr, p->rows_c);
 		s->nc = block_of(p->n, s->nc, s->join);
 	}
 	if (p->turn) {
 		s->turn = p->turn;
-		s->nc = block_of(p->turn, t->l2 / 4 / each, p->stretch % s->nr ? s->nr : p->stretch);
+		s->nc = s->pack_b ? block_of(p->turn, t->l2 / 4 / each, p->stretch % s->nr ? s->nr : p->stretch) : p->turn;
 	}
 	if (s->dense)
 		s->nc = p->n;
@@ -318,7 +359,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	choose_depth(&p, most_depth(&p, s), &kc);
 	choose_blocks(&p, s, kc, short_sum);
 	s->must_a = p.must_a, s->must_b = p.must_b;
-	s->reason = s->turn ? (s->pack_a ? "turn C, pack both" : "turn C, pack B") : s->dense ? (s->pack_a ? "B's rows copied, pack A" : "B's rows copied") : s->cols ? (s->pack_a ? "B's rows in place, pack A" : "B's rows in place") : s->rows ? (s->pack_b ? "A's rows in place, pack B" : "A's rows in place") : s->pack_a && s->pack_b ? "pack both" : s->pack_b ? "pack B" : s->pack_a ? "pack A" : "no packing";
+	s->reason = s->turn && !s->pack_b ? (s->pack_a ? "turn C, pack A" : "turn C") : s->turn ? (s->pack_a ? "turn C, pack both" : "turn C, pack B") : s->dense ? (s->pack_a ? "B's rows copied, pack A" : "B's rows copied") : s->cols ? (s->pack_a ? "B's rows in place, pack A" : "B's rows in place") : s->rows ? (s->pack_b ? "A's rows in place, pack B" : "A's rows in place") : s->pack_a && s->pack_b ? "pack both" : s->pack_b ? "pack B" : s->pack_a ? "pack A" : "no packing";
 	return true;
 }
 

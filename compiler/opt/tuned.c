@@ -74,6 +74,10 @@ const char *tsr_schedule_unfit(const tsr_schedule *s, const tsr_schedule *model,
 		return "rows that are read in place allow no packing of A and no other depth";
 	if ((model->turn && model->turn % s->nr) || (model->join && (model->join % s->nr || s->nc % model->join || s->mc != model->mc || s->mc % s->mr)))
 		return "what waits for each other on its way to C is no whole tiles";
+	if (model->knit && (s->nr != model->nr || s->mr % model->mr || s->kc != model->kc))
+		return "lines that tiles put together are those of whole tiles";
+	if (model->turn && !s->pack_b && s->nr != model->nr)
+		return "tiles that read B as it lies are within its stretches";
 	if (model->cols && (s->pack_b || s->nc != model->nc))
 		return "rows of B that are read in place allow no packing of it and no other columns";
 	return NULL;
@@ -215,7 +219,7 @@ bool tsr_schedules_apply(tsr_schedules *s, const tsr_loops *l, tsr_contraction *
 	}
 	tsr_schedule made = r->schedule;
 	made.form = key;
-	made.rows = k->schedule.rows, made.cols = k->schedule.cols, made.dense = k->schedule.dense, made.must_a = k->schedule.must_a, made.must_b = k->schedule.must_b, made.turn = k->schedule.turn, made.join = k->schedule.join;
+	made.rows = k->schedule.rows, made.cols = k->schedule.cols, made.dense = k->schedule.dense, made.must_a = k->schedule.must_a, made.must_b = k->schedule.must_b, made.turn = k->schedule.turn, made.join = k->schedule.join, made.knit = k->schedule.knit;
 	made.reason = made.turn ? "tuned: turn C" : made.cols ? "tuned: B's rows in place" : made.rows ? "tuned: A's rows in place" : made.pack_a && made.pack_b ? "tuned: pack both" : made.pack_b ? "tuned: pack B"
 		: made.pack_a ? "tuned: pack A" : "tuned: no packing";
 	k->schedule = made;

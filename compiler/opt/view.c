@@ -323,17 +323,20 @@ static tsr_walk take_part(tsr_walks *x, uint32_t at, int64_t chunk)
  * the two can be turned into lines of C.  Where the last axis is short, so does a part of the one that lies around it in B, between the two. */
 static void part_for_turning(tsr_walks *x)
 {
-	enum { LANES = 16, LONG = 400 };
+	enum { LANES = 16, LONG = 400, MOST = 6400, SIDE_BY_SIDE = 3 };          /* vectors of one row that go to C together */
 	uint32_t w = unit_of(x, TSR_SIDE_C);
 	tsr_walk inner = x->at[--x->n], around = { .extent = tsr_size_const(1) };
-	int64_t most = LONG / inner.extent.k;
+	int64_t width = x->at[w].extent.k % LANES ? chunk_of(x->at[w].extent.k) : SIDE_BY_SIDE * LANES;
+	while (width > LANES && x->at[w].extent.k % LANES == 0 && (x->at[w].extent.k % width || width * inner.extent.k > MOST))
+		width -= LANES;
+	int64_t most = (MOST / width < LONG ? MOST / width : LONG) / inner.extent.k;
 	if (x->n - 1 != w && x->at[x->n - 1].stride[TSR_SIDE_B] == inner.stride[TSR_SIDE_B] * inner.extent.k) {
 		while (most > 1 && x->at[x->n - 1].extent.k % most)
 			most--;
 		if (most > 1)
 			around = take_part(x, x->n - 1, most);
 	}
-	tsr_walk part = take_part(x, w, x->at[w].extent.k % LANES ? chunk_of(x->at[w].extent.k) : LANES);
+	tsr_walk part = take_part(x, w, width);
 	x->at[x->n++] = part;
 	if (around.extent.k > 1)
 		x->at[x->n++] = around;
