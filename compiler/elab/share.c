@@ -38,8 +38,9 @@ static tsr_body *body_of(tsr_elab *el, const tsr_ast *body)
 static void begin(tsr_elab *el, const tsr_ast *body, tsr_body *all, const tsr_env *env, bool again)
 {
 	tsr_application *t = TSR_NEW(el->arena, tsr_application);
-	*t = (tsr_application){.body = body, .all = all, .why = el->share->why, .env = env, .round = tsr_round_of(env), .instances = tsr_eval_instances(el->ev), .decides = tsr_trace_decisions(el->ev), .asked = &el->share->asked, .first = el->share->asked.n,
-	                       .again = again, .first_tensor = el->g->tensors.n, .region = tsr_region_begin(el->g->store)};
+	*t = (tsr_application){.body = body, .all = all, .why = el->share->why, .env = env, .round = tsr_round_of(env),
+	                       .instances = tsr_eval_instances(el->ev), .decides = tsr_trace_decisions(el->ev), .asked = &el->share->asked,
+	                       .first = el->share->asked.n, .again = again, .first_tensor = el->g->tensors.n, .region = tsr_region_begin(el->g->store)};
 	tsr_map_init(&t->applied, el->arena);
 	tsr_push(el->arena, &el->share->open, t);
 }

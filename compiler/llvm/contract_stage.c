@@ -51,7 +51,8 @@ static void next_rows(tsr_engine *g, LLVMValueRef n_at, tsr_tile *tile, LLVMValu
 {
 	tsr_kit *k = &g->k;
 	const tsr_group *n = &g->cls[TSR_CLASS_N], *along = &g->cls[TSR_CLASS_K];
-	int64_t depth = tsr_kit_known(along->count), line = TSR_LINE / k->elem_bytes, run = tsr_group_run(n, TSR_SIDE_B), deep = tsr_kit_known(along->at[0].stride[TSR_SIDE_B]);
+	int64_t depth = tsr_kit_known(along->count), line = TSR_LINE / k->elem_bytes, run = tsr_group_run(n, TSR_SIDE_B);
+	int64_t deep = tsr_kit_known(along->at[0].stride[TSR_SIDE_B]);
 	if (run % line || deep < run)
 		return;
 	LLVMValueRef columns = tsr_kit_int(k, run), lines = tsr_kit_int(k, run / line), in = LLVMBuildURem(k->b, n_at, columns, "");

@@ -10,7 +10,17 @@ enum { UNROLL = 2, ENOUGH = 16, SHORT_RUN = 8 };      /* accumulators beside whi
 
 /* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; far: `each` lines a step, see tsr_tile.ahead;
  * end: what the loop asks for line by line, or NULL. */
-typedef struct inside { tsr_kit *k; uint32_t rows, vecs; LLVMValueRef a_row, a_k, b_k, *mask, b_shift; uint32_t lines; bool near; LLVMValueRef b_ahead; tsr_far *far; uint32_t each; const tsr_tile_end *end; } inside;
+typedef struct inside {
+	tsr_kit *k;
+	uint32_t rows, vecs;
+	LLVMValueRef a_row, a_k, b_k, *mask, b_shift;
+	uint32_t lines;
+	bool near;
+	LLVMValueRef b_ahead;
+	tsr_far *far;
+	uint32_t each;
+	const tsr_tile_end *end;
+} inside;
 
 static LLVMValueRef stride_value(tsr_kit *k, tsr_stride s, LLVMValueRef f, unsigned param)
 {

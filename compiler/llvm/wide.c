@@ -7,12 +7,11 @@
  * What a loop must be: parallel, or a reduction into locals that nothing else in it reads; statements that load, store and compute;
  * elements side by side along the loop, or the same for all of it.  Iterations of such loops are independent, so that doing the
  * statements one after the other for all lanes changes nothing but the order of sums, which a reduction leaves open. */
-#include "emit.h"
+#include "wide_sums.h"
 #include "../opt/opt.h"
-#include <math.h>
 
 /* LARGE: times the last cache's share; AHEAD: in lines, as far as one needs to look while another page begins. */
-enum { LINE = 64, MOST_SUMS = 4, MOST_LARGE = 4, LARGE = 4, AHEAD = 64, SHORT = 16 };
+enum { LINE = 64, MOST_LARGE = 4, LARGE = 4, AHEAD = 64, SHORT = 16 };
 
 /* Several registers, whose operations alternate: those of one are a chain, and would fill what the processor looks ahead. */
 static unsigned lanes_of(const tsr_emit *e)
@@ -166,25 +165,11 @@ static bool reads_local(const tsr_expr *x, tsr_local_id id)
 	return found;
 }
 
-static tsr_acc sum_of(const tsr_stmt *s)
-{
-	const tsr_expr *v = s->let.value;
-	if (v->kind != TSR_EXPR_OP || tsr_op_get(v->op.op)->arity != 2 || v->op.args[0]->kind != TSR_EXPR_LOCAL
-		|| v->op.args[0]->local != s->let.local || v->op.operand_prec != v->prec || v->op.args[0]->prec != v->prec)
-		return TSR_ACC_SET;
-	if (v->prec == TSR_PREC_F32 || tsr_prec_is_int(v->prec))
-		for (int acc = TSR_ACC_ADD; acc < TSR_ACCS; acc++)
-			if (tsr_acc_get((tsr_acc)acc)->op == v->op.op)
-				return (tsr_acc)acc == TSR_ACC_ADD || (tsr_acc)acc == TSR_ACC_MUL || (tsr_acc)acc == TSR_ACC_MAX || (tsr_acc)acc == TSR_ACC_MIN
-					? (tsr_acc)acc : TSR_ACC_SET;
-	return TSR_ACC_SET;
-}
-
 /* `set $a = $a + ..`, which no other statement of the loop mentions. */
 static bool plain_sum(shape *s, const tsr_stmt *set)
 {
 	const tsr_stmts *body = &s->loop->loop.body;
-	if (s->loop->loop.how != TSR_FOR_REDUCE || sum_of(set) == TSR_ACC_SET || s->sums == MOST_SUMS
+	if (s->loop->loop.how != TSR_FOR_REDUCE || tsr_wide_sum_of(set) == TSR_ACC_SET || s->sums == TSR_MOST_WIDE_SUMS
 		|| s->e->local_precs[set->let.local] != set->let.value->prec || reads_local(set->let.value->op.args[1], set->let.local))
 		return false;
 	for (uint32_t i = 0; i < body->n; i++) {
@@ -235,100 +220,6 @@ static bool pays(shape *s)
 	return s->functions || loop->loop.stream || loop->loop.ahead || s->e->overlap;
 }
 
-/* ---- sums ---------------------------------------------------------------------------------------------------------------- */
-
-/* A local outside, and a vector in its place. */
-typedef struct sum { tsr_local_id id; tsr_prec prec; tsr_acc acc; LLVMValueRef outside; } sum;
-
-static LLVMValueRef half_of(tsr_emit *e, LLVMValueRef x, unsigned from, unsigned n)
-{
-	LLVMValueRef at[64];
-	for (unsigned i = 0; i < n; i++)
-		at[i] = LLVMConstInt(e->i32, from + i, false);
-	return LLVMBuildShuffleVector(e->builder, x, LLVMGetPoison(LLVMTypeOf(x)), LLVMConstVector(at, n), "");
-}
-
-static void sum_begin(tsr_emit *e, sum *s, unsigned lanes)
-{
-	LLVMTypeRef type = tsr_emit_lanes(tsr_emit_register_type(e, s->prec), lanes);
-	LLVMValueRef neutral = tsr_emit_constant(e, tsr_acc_neutral(s->acc, s->prec));
-	s->outside = e->locals[s->id];
-	e->locals[s->id] = tsr_emit_alloca(e, type, "part");
-	LLVMBuildStore(e->builder, tsr_emit_splat(e, neutral, type), e->locals[s->id]);
-}
-
-/* Not to be fused with products that it sums, which LLVM would do where it sees them. */
-static LLVMValueRef joined(tsr_emit *e, const sum *s, LLVMValueRef x, LLVMValueRef y)
-{
-	if (s->prec == TSR_PREC_F32 && s->acc == TSR_ACC_ADD)
-		return LLVMBuildFAdd(e->builder, x, y, "");
-	return tsr_emit_acc(e, s->acc, s->prec, x, y);
-}
-
-/* Halves of the lanes on halves, and what is left into the local. */
-static void sum_end(tsr_emit *e, sum *s, unsigned lanes)
-{
-	LLVMValueRef part = e->locals[s->id], x = LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(part), part, "");
-	for (unsigned n = lanes / 2; n; n /= 2)
-		x = joined(e, s, half_of(e, x, 0, n), half_of(e, x, n, n));
-	x = LLVMBuildExtractElement(e->builder, x, LLVMConstInt(e->i32, 0, false), "");
-	x = joined(e, s, LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(s->outside), s->outside, ""), x);
-	e->locals[s->id] = s->outside;
-	LLVMBuildStore(e->builder, x, s->outside);
-}
-
-/* A maximum that keeps NaN costs three instructions for a register.  One that does not costs one, and half of one says of two registers
- * whether they have any, which is asked once, at the end. */
-static void order_begin(tsr_emit *e, tsr_wide *w, const sum *s)
-{
-	if (!tsr_emit_has_masks(e) || w->lanes < 2 * SHORT || s->prec != TSR_PREC_F32 || (s->acc != TSR_ACC_MAX && s->acc != TSR_ACC_MIN))
-		return;
-	LLVMTypeRef type = LLVMVectorType(e->i1, w->lanes / 2);
-	LLVMValueRef lanes = tsr_emit_alloca(e, type, "ordered");
-	LLVMBuildStore(e->builder, LLVMConstAllOnes(type), lanes);
-	w->ordered[w->nordered].id = s->id;
-	w->ordered[w->nordered++].lanes = lanes;
-}
-
-LLVMValueRef tsr_emit_wide_pick(tsr_emit *e, tsr_local_id id, tsr_acc acc, LLVMValueRef element, LLVMValueRef value)
-{
-	LLVMBuilderRef b = e->builder;
-	const tsr_wide *w = e->wide;
-	for (uint32_t i = 0; i < w->nordered; i++) {
-		LLVMValueRef lanes = w->ordered[i].lanes;
-		if (w->ordered[i].id != id)
-			continue;
-		LLVMValueRef both = LLVMBuildFCmp(b, LLVMRealORD, half_of(e, value, 0, w->lanes / 2), half_of(e, value, w->lanes / 2, w->lanes / 2), "");
-		LLVMBuildStore(b, LLVMBuildAnd(b, LLVMBuildLoad2(b, LLVMTypeOf(both), lanes, ""), both, ""), lanes);
-		return LLVMBuildSelect(b, LLVMBuildFCmp(b, acc == TSR_ACC_MAX ? LLVMRealOGT : LLVMRealOLT, element, value, ""), element, value, "");
-	}
-	return NULL;
-}
-
-/* Behind the loop: NaN where one was met. */
-static void order_end(tsr_emit *e, const tsr_wide *w, const sum *s)
-{
-	LLVMBuilderRef b = e->builder;
-	for (uint32_t i = 0; i < w->nordered; i++) {
-		if (w->ordered[i].id != s->id)
-			continue;
-		LLVMTypeRef word = LLVMIntTypeInContext(e->context, w->lanes / 2);
-		LLVMValueRef lanes = LLVMBuildLoad2(b, LLVMGetAllocatedType(w->ordered[i].lanes), w->ordered[i].lanes, "");
-		LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildBitCast(b, lanes, word, ""), LLVMConstAllOnes(word), "");
-		LLVMValueRef x = LLVMBuildLoad2(b, e->f32, s->outside, "");
-		LLVMBuildStore(b, LLVMBuildSelect(b, none, x, LLVMConstReal(e->f32, (double)NAN), ""), s->outside);
-	}
-}
-
-static uint32_t sums_of(tsr_emit *e, const tsr_stmts *body, sum *sums)
-{
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < body->n; i++)
-		if (body->at[i]->kind == TSR_STMT_SET)
-			sums[n++] = (sum){.id = body->at[i]->let.local, .prec = e->local_precs[body->at[i]->let.local], .acc = sum_of(body->at[i])};
-	return n;
-}
-
 /* ---- emission ------------------------------------------------------------------------------------------------------------ */
 
 LLVMValueRef tsr_emit_wide_load(tsr_emit *e, tsr_prec p, LLVMValueRef address)
@@ -374,7 +265,7 @@ LLVMValueRef tsr_emit_lanes_left(tsr_emit *e, LLVMValueRef index, LLVMValueRef t
 }
 
 /* One loop of those that go together; most go alone. */
-typedef struct part { shape shape; tsr_wide wide; tsr_emit_view view; sum sums[MOST_SUMS]; uint32_t nsums; } part;
+typedef struct part { shape shape; tsr_wide wide; tsr_emit_view view; tsr_wide_sum sums[TSR_MOST_WIDE_SUMS]; uint32_t nsums; } part;
 
 /* What the loop reads from memory soon; for the first of several, where one of them says what is read in the next row, that. */
 static void fetch_soon(tsr_emit *e, uint32_t n, const part *parts, LLVMValueRef index)
@@ -401,12 +292,12 @@ static void emit_lanes(tsr_emit *e, uint32_t n, part *parts, unsigned lanes, LLV
 		part *p = &parts[i];
 		tsr_emit_enter(e, &p->view);
 		p->wide.lanes = lanes;
-		p->nsums = sums_of(e, &p->shape.loop->loop.body, p->sums);
+		p->nsums = tsr_wide_sums(e, &p->shape.loop->loop.body, p->sums);
 		p->wide.nordered = 0;
 		for (uint32_t k = 0; k < p->nsums; k++) {
-			sum_begin(e, &p->sums[k], lanes);
+			tsr_wide_sum_begin(e, &p->sums[k], lanes);
 			if (!masked)
-				order_begin(e, &p->wide, &p->sums[k]);
+				tsr_wide_order_begin(e, &p->wide, &p->sums[k]);
 		}
 	}
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
@@ -430,8 +321,8 @@ static void emit_lanes(tsr_emit *e, uint32_t n, part *parts, unsigned lanes, LLV
 		tsr_emit_enter(e, &parts[i].view);
 		e->reorder |= parts[i].shape.loop->loop.how == TSR_FOR_REDUCE;
 		for (uint32_t k = 0; k < parts[i].nsums; k++) {
-			sum_end(e, &parts[i].sums[k], lanes);
-			order_end(e, &parts[i].wide, &parts[i].sums[k]);
+			tsr_wide_sum_end(e, &parts[i].sums[k], lanes);
+			tsr_wide_order_end(e, &parts[i].wide, &parts[i].sums[k]);
 		}
 		e->reorder = reorder;
 	}

@@ -9,7 +9,8 @@
  *     if #s in 0..1 { the contraction }                    letsym #s = $f
  *     if #s - 1 in 0..1 { the nest }                       if #s - 1 in 0..1 { the nest }
  *
- * The same holds of a maximum of sums, where what lies outside is minus infinity.  Each element that is looked at is one that many products use or make.  Each thread looks for itself.
+ * The same holds of a maximum of sums, where what lies outside is minus infinity.  Each element that is looked at is one that many
+ * products use or make.  Each thread looks for itself.
  *
  * Requires schedule; the last pass, because both forms share the statements of the nest. */
 #include "pass.h"

@@ -118,7 +118,8 @@ static bool found(reuse *r, uint32_t at)
 	for (uint32_t i = 0; i < u->v.n; i++)
 		for (uint32_t j = 0; j < u->v.n; j++) {
 			r->x = u->v.at[i].buffer, r->y = u->v.at[j].buffer;
-			if (r->x != r->y && r->last[r->x] == at && r->first[r->x] < at && (r->any || product(r, r->first[r->x])) && r->first[r->y] == at && passing(r, r->x) && passing(r, r->y)
+			if (r->x != r->y && r->last[r->x] == at && r->first[r->x] < at && (r->any || product(r, r->first[r->x])) && r->first[r->y] == at
+				&& passing(r, r->x) && passing(r, r->y)
 				&& same_form(r->p->l->buffers.at[r->x], r->p->l->buffers.at[r->y]) && may(r, &one))
 				return true;
 		}

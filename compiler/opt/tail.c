@@ -9,7 +9,8 @@
  * too, the kernel stays: what it stores can be computed again (remat), what a contraction does cannot.
  *
  * The kernel that both become takes the place of the second, unless a statement between writes what the first reads, or what the first reads would
- * be alive for longer than it has to; then that of the first, unless one writes what the second reads.  Requires virtual, which has made one kernel of the elementwise ones. */
+ * be alive for longer than it has to; then that of the first, unless one writes what the second reads.  Requires virtual, which has made
+ * one kernel of the elementwise ones. */
 #include "pass.h"
 
 enum { MOST_STORES = 3, MOST_NODES = 64 };

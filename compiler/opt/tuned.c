@@ -7,7 +7,7 @@
  * then for each class of loops the extents with their strides in C, A and B, and how the operands are read.  No name and no
  * place takes part, so a line holds for every contraction of that form in any program.  Right of it: rows and columns of the register tile,
  * blocks of M, N and K, and which operands are packed.  Lines that begin with # are remarks. */
-#include "opt.h"
+#include "schedule.h"
 #include "../base/map.h"
 #include "../base/text.h"
 #include <errno.h>
@@ -219,9 +219,10 @@ bool tsr_schedules_apply(tsr_schedules *s, const tsr_loops *l, tsr_contraction *
 	}
 	tsr_schedule made = r->schedule;
 	made.form = key;
-	made.rows = k->schedule.rows, made.cols = k->schedule.cols, made.dense = k->schedule.dense, made.must_a = k->schedule.must_a, made.must_b = k->schedule.must_b, made.turn = k->schedule.turn, made.join = k->schedule.join, made.knit = k->schedule.knit;
-	made.reason = made.turn ? "tuned: turn C" : made.cols ? "tuned: B's rows in place" : made.rows ? "tuned: A's rows in place" : made.pack_a && made.pack_b ? "tuned: pack both" : made.pack_b ? "tuned: pack B"
-		: made.pack_a ? "tuned: pack A" : "tuned: no packing";
+	made.rows = k->schedule.rows, made.cols = k->schedule.cols, made.dense = k->schedule.dense;
+	made.must_a = k->schedule.must_a, made.must_b = k->schedule.must_b;
+	made.turn = k->schedule.turn, made.join = k->schedule.join, made.knit = k->schedule.knit;
+	made.reason = tsr_format(s->tc->arena, "tuned: %s", tsr_schedule_words(&made));
 	k->schedule = made;
 	return true;
 }

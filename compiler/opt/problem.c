@@ -1,0 +1,73 @@
+/* What a contraction is to those who choose its schedule: counts, what can be read in place, how far apart rows lie. */
+#include "schedule.h"
+
+static bool one_loop(const tsr_walks *x) { return x->n <= 1; }
+
+/* Positions of the class behind the loop along which this operand lies side by side. */
+static int64_t behind_unit(const tsr_walks *x, tsr_side side)
+{
+	int64_t n = 1;
+	for (uint32_t i = x->n; i-- > 0 && !(x->at[i].known && x->at[i].stride[side] == 1);)
+		n *= i > 0 && tsr_size_is_const(x->at[i].extent) ? x->at[i].extent.k : TSR_DEPTH;
+	return n < TSR_DEPTH / 4 ? n : 1;
+}
+
+/* Where C lies side by side in stretches that are no lines, but one behind the other for a row after the other. */
+static void lines_of_rows(tsr_problem *p, const tsr_contraction *c, const tsr_walks *m, const tsr_walks *n)
+{
+	enum { LINE = 64 };
+	const tsr_walk *row = m->n ? &m->at[m->n - 1] : NULL, *column = n->n ? &n->at[n->n - 1] : NULL;
+	if (!row || !column || !row->known || !column->known || !tsr_size_is_const(row->extent) || !tsr_size_is_const(column->extent) || !c->clear || c->tail
+		|| column->stride[TSR_SIDE_C] != 1 || row->stride[TSR_SIDE_C] != column->extent.k || column->extent.k < p->lanes)
+		return;
+	int64_t run = column->extent.k, rows = row->extent.k, line = LINE / p->bytes;
+	while (rows > 1 && (rows > 2 * TSR_MOST_ROWS || row->extent.k % rows || run * rows % line))
+		rows--;
+	if (run % line && rows > 1)
+		p->run_c = run, p->rows_c = rows, p->most_c = row->extent.k;
+	for (p->few_c = 1; p->run_c && run * p->few_c % line;)
+		p->few_c++;
+}
+
+/* Stretches that leave much of their last vector idle are copied side by side, where C's columns are, make one block, and rows enough use the copy. */
+static bool joins_stretches(const tsr_problem *p, const tsr_walks *n)
+{
+	enum { LEAST_ROWS = 32, MOST_COLUMNS = 512 };
+	return p->across && p->n > p->across && p->n <= MOST_COLUMNS && n->n == 1 && tsr_walks_unit(n, TSR_SIDE_C)
+		&& p->m >= LEAST_ROWS && tsr_round_up(p->across, p->lanes) * 7 >= p->across * 8;
+}
+
+int64_t tsr_problem_columns(const tsr_problem *p) { return p->across && !p->dense ? p->across : p->n; }
+
+tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t)
+{
+	const tsr_walks *m = &v->cls[TSR_CLASS_M], *n = &v->cls[TSR_CLASS_N], *k = &v->cls[TSR_CLASS_K];
+	tsr_problem p = { .t = t, .bytes = tsr_prec_bytes(l->buffers.at[c->c]->prec) };
+	p.lanes = t->vector_bytes / p.bytes;
+	p.m = tsr_walks_count(m);
+	p.n = tsr_walks_count(n);
+	p.k = tsr_walks_count(k);
+	p.batch = tsr_walks_count(&v->cls[TSR_CLASS_BATCH]);
+	p.must_a = !one_loop(m) || !one_loop(k) || p.m < 0;
+	p.must_a |= !tsr_contract_plain(l, c, TSR_SIDE_A);
+	p.run = c->run.length, p.across = c->across.length;
+	p.must_a &= !p.run;
+	p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(n) || !one_loop(k) || !tsr_walks_unit(n, TSR_SIDE_B);
+	p.windows = c->b_value->kind == TSR_EXPR_SELECT || c->b_value->kind == TSR_EXPR_LOOKUP || n->nloops > 1;
+	p.must_b &= !p.across;
+	p.a_step = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_A] : 1;
+	p.row = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_B] * p.bytes : 0;
+	p.dense = joins_stretches(&p, n);
+	lines_of_rows(&p, c, m, n);
+	if (c->turned) {
+		uint32_t i = n->n;
+		for (p.turn = 1; n->at[--i].stride[TSR_SIDE_C] != 1;)
+			p.turn *= n->at[i].extent.k;
+		p.stretch = n->at[n->n - 1].stride[TSR_SIDE_B] == 1 ? p.turn : 1;
+		p.turn *= n->at[i].extent.k;
+		/* tiles lie within stretches */
+		p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(k) || p.stretch % p.lanes;
+	}
+	p.k_unit = behind_unit(k, TSR_SIDE_A) > 1 ? behind_unit(k, TSR_SIDE_A) : behind_unit(k, TSR_SIDE_B);
+	return p;
+}

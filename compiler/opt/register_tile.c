@@ -1,0 +1,109 @@
+/* The register tile of a contraction: the one with the least modelled time over the whole problem, its edges included.  A step of K costs
+ * a tile of r rows and v vectors the larger of its multiply-adds (two a cycle), its loads (two a cycle) and the latency of one
+ * multiply-add; a tile's end costs its stores. */
+#include "schedule.h"
+
+enum { MOST_POINTERS = 12, LATENCY = 4 };
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+/* Cycles of one tile of r rows and v vectors. */
+static double tile_time(const tsr_problem *p, int64_t r, int64_t v)
+{
+	double step = larger(larger((double)(r * v) / 2, (double)(r + v) / 2), LATENCY);
+	double depth = p->k > 0 ? (double)p->k : TSR_DEPTH;
+	return depth * step + 1.5 * (double)(r * v) + 20;
+}
+
+static double total_time(const tsr_problem *p, int64_t r, int64_t v)
+{
+	int64_t m = p->m > 0 ? p->m : 1024, n = tsr_problem_columns(p) > 0 ? tsr_problem_columns(p) : 1024, width = v * p->lanes;
+	int64_t full_m = m / r, rest_m = m % r, full_n = n / width, rest_v = (n % width + p->lanes - 1) / p->lanes;
+	double time = (double)(full_m * full_n) * tile_time(p, r, v);
+	if (rest_m)
+		time += (double)full_n * tile_time(p, rest_m, v);
+	if (rest_v)
+		time += (double)full_m * tile_time(p, r, rest_v);
+	if (rest_m && rest_v)
+		time += tile_time(p, rest_m, rest_v);
+	return time;
+}
+
+/* Columns that are turned together are whole tiles, and so are those that lie side by side in B, where tiles of two vectors can be. */
+static bool fits_turning(const tsr_problem *p, int64_t v)
+{
+	int64_t lanes = p->lanes;
+	bool wide = false;
+	for (int64_t w = 2; w <= TSR_MOST_VECS; w++)
+		wide |= p->turn % (w * lanes) == 0 && p->stretch % (w * lanes) == 0;
+	return p->turn % (v * lanes) == 0 && (!wide || p->stretch % (v * lanes) == 0);
+}
+
+/* Where rows are joined, tiles are whole stretches of C's columns, where tiles of two vectors can be, and few of them whole rows of lines. */
+static bool fits_joining(const tsr_problem *p, int64_t r, int64_t v)
+{
+	bool wide = false;
+	for (int64_t w = 2; w <= TSR_MOST_VECS; w++)
+		wide |= w * p->lanes % p->run_c == 0;
+	int64_t rows = tsr_multiple_of(p->rows_c, r);
+	return rows <= 3 * p->rows_c && (rows % p->most_c == 0 || p->most_c % rows == 0) && (!wide || v * p->lanes % p->run_c == 0);
+}
+
+/* Or a tile has all that fills its lines in registers. */
+static bool fits_knitting(const tsr_problem *p, int64_t r, int64_t v)
+{
+	int64_t width = v * p->lanes;
+	return p->most_c % p->few_c == 0 && p->m % p->few_c == 0 && r % p->few_c == 0 && width % p->run_c == 0 && p->n % width == 0;
+}
+
+bool tsr_can_knit(const tsr_problem *p)
+{
+	bool can = false;
+	for (int64_t v = 1; p->run_c && v <= TSR_MOST_VECS; v++)
+		can |= fits_knitting(p, p->few_c, v) && p->few_c * v <= (int64_t)p->t->vector_registers / 2;
+	return can;
+}
+
+/* B that is turned behind is read as it lies by tiles of as many rows as there are, so that each of its lines is read as seldom as can be. */
+static bool choose_tall(const tsr_problem *p, tsr_schedule *s)
+{
+	enum { FEWEST = 20 };
+	for (int64_t v = 1; v <= TSR_MOST_VECS; v++) {
+		int64_t most = ((int64_t)p->t->vector_registers - 1 - v) / v, limit = most > TSR_MOST_ROWS ? TSR_MOST_ROWS : most;
+		int64_t rows = (p->m + (p->m + limit - 1) / limit - 1) / ((p->m + limit - 1) / limit);
+		if (p->stretch % (v * p->lanes) || rows * v < (FEWEST < most ? FEWEST : most / 2))
+			continue;
+		s->mr = (uint32_t)rows;
+		s->nr = (uint32_t)(v * p->lanes);
+		return true;
+	}
+	return false;
+}
+
+void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
+{
+	if (p->turn && !p->must_b && choose_tall(p, s))
+		return;
+	double best = 0;
+	bool knit = tsr_can_knit(p);
+	int64_t columns = tsr_problem_columns(p);
+	int64_t widest = columns > 0 && columns < TSR_MOST_VECS * (int64_t)p->lanes ? (columns + p->lanes - 1) / p->lanes : TSR_MOST_VECS;
+	for (int64_t v = widest; v > 0; v--) {
+		if (p->turn && !fits_turning(p, v))
+			continue;
+		int64_t most = ((int64_t)p->t->vector_registers - 1 - v) / v;
+		int64_t limit = p->run ? MOST_POINTERS : TSR_MOST_ROWS;
+		most = most > limit ? limit : most;
+		for (int64_t r = most; r > 0 && r > most / 2; r--) {
+			if (p->run_c && !(knit ? fits_knitting : fits_joining)(p, r, v))
+				continue;
+			bool table = r == p->t->tile_m && v == p->t->tile_n;
+			double time = total_time(p, r, v) * (table ? 0.97 : 1);
+			if (best == 0 || time < best * 0.995) {
+				best = time;
+				s->mr = (uint32_t)r;
+				s->nr = (uint32_t)(v * p->lanes);
+			}
+		}
+	}
+}

@@ -1,0 +1,44 @@
+/* What choosing a schedule shares: schedule.c (packing, blocks), problem.c (what there is to compute), register_tile.c (its tile). */
+#ifndef TSR_OPT_SCHEDULE_H
+#define TSR_OPT_SCHEDULE_H
+#include "pass.h"
+
+enum { TSR_MOST_ROWS = 24, TSR_MOST_VECS = 4, TSR_DEPTH = 384 };    /* of a tile; of a block of K where nothing asks for another */
+
+typedef struct tsr_problem {
+	const tsr_target *t;
+	uint32_t lanes, bytes;
+	int64_t m, n, k, batch;      /* counts, -1: known at run time */
+	bool must_a, must_b;         /* cannot be read in place */
+	int64_t run, across;         /* A's, B's rows are read in place, in stretches of so many; 0: they are not */
+	bool dense;                  /* B's are copied side by side */
+	bool windows;                /* B is guarded, looked up or lies in several stretches along N */
+	int64_t a_step;              /* stride along K in A, when it is one loop */
+	int64_t k_unit;              /* depths of one position of the loop along which an operand lies side by side, where these are few */
+	int64_t row;                 /* bytes from one row of B to the next, when known */
+	int64_t turn, stretch;       /* columns that are turned together, 0: none; how many of them lie side by side in B, 1: not even two */
+	int64_t run_c, rows_c, most_c; /* C lies side by side in so many columns and, behind each other, most_c rows, so many of which are whole lines; 0 */
+	int64_t few_c;               /* the fewest of those rows that are */
+} tsr_problem;
+
+tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t);
+/* Columns beside each other that tiles may cut as they like. */
+int64_t tsr_problem_columns(const tsr_problem *p);
+/* Rows of C that fill lines only together can be put together in a tile's registers. */
+bool tsr_can_knit(const tsr_problem *p);
+/* Sets mr and nr. */
+void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s);
+/* The words of --dump=schedule for what is packed and read in place. */
+const char *tsr_schedule_words(const tsr_schedule *s);
+
+static inline int64_t tsr_round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+
+/* The least of both. */
+static inline int64_t tsr_multiple_of(int64_t x, int64_t y)
+{
+	int64_t n = x;
+	while (n % y)
+		n += x;
+	return n;
+}
+#endif
