@@ -170,6 +170,13 @@ bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x);
 int64_t tsr_emit_coefficient(const tsr_lin *index, uint32_t loop);
 /* The buffer's elements along the loop: 1 side by side, 0 the same for all, -1 anything else. */
 int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
+/* No cache holds the array. */
+bool tsr_emit_large(const tsr_emit *e, tsr_buffer_id b);
+/* Has the lines fetched of what the lanes load so many lines behind `index`; TSR_FETCH_AHEAD: as far as one needs to look while another page begins. */
+enum { TSR_FETCH_AHEAD = 64 };
+void tsr_emit_fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines);
+/* Where the first whole line of what goes around the caches begins, or `to`. */
+LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to);
 /* Processors have the operation, or math.c writes it out, for vectors. */
 bool tsr_emit_in_lanes(const tsr_expr *operation);
 /* Of the loop that is being emitted: the greater or smaller of both, where lanes remember that they met a NaN; else NULL. */
@@ -183,6 +190,8 @@ void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMVal
 bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
 /* A guard within such a loop that mentions it; false: it does not, nothing was emitted. */
 bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *guard);
+/* A loop within such a loop, of a few iterations, that are written out; false: it is not, nothing was emitted. */
+bool tsr_emit_outer_short(tsr_emit *e, const tsr_stmt *loop);
 
 /* ---- turned.c: squares of two loops, turned in registers --------------------------------------------------------------------- */
 /* The iterations from .. to of the loop, and all of the one within; false: not such a nest, nothing was emitted. */

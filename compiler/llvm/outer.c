@@ -4,17 +4,21 @@
  *
  * The loop's elements lie side by side along it, or are the same for all of it.  Locals are its own, and are held in lanes from the start.
  * A guard that does not mention the loop is a branch; where it does, by itself, the lanes that it lets in are a stretch of them: mostly
- * all, and else a mask. */
+ * all, and else a mask.
+ *
+ * Where the result goes around the caches (opt/stream.c), whole lines of it do, and what is read from memory is asked for ahead. */
 #include "emit.h"
 
-enum { MOST_STATEMENTS = 12, MOST_LOCALS = 8 };
+enum { MOST_STATEMENTS = 12, MOST_LOCALS = 8, MOST_LARGE = 2, MOST_INNER = 4, MOST_WRITTEN = 4 };
 
 typedef struct outer {
 	tsr_emit *e;
 	const tsr_stmt *loop;
 	bool sums;                   /* there is a loop within */
-	uint32_t statements, nlocals;
+	uint32_t statements, nlocals, ninner, nlarge;
 	tsr_local_id local[MOST_LOCALS];
+	uint32_t inner[MOST_INNER];             /* symbols of the loops within */
+	const tsr_expr *large[MOST_LARGE];      /* loads side by side from arrays that no cache holds, one of each array */
 } outer;
 
 /* ---- which loops ---------------------------------------------------------------------------------------------------------- */
@@ -29,7 +33,16 @@ static bool mine(const outer *x, tsr_local_id id)
 	return false;
 }
 
-static bool plain_expr(const outer *x, const tsr_expr *v)
+static void note_large(outer *x, const tsr_expr *load)
+{
+	for (uint32_t i = 0; i < x->nlarge; i++)
+		if (x->large[i]->load.buffer == load->load.buffer)
+			return;
+	if (x->nlarge < MOST_LARGE && tsr_emit_large(x->e, load->load.buffer) && tsr_emit_along(x->e, x->loop, load->load.buffer, load->load.index) == 1)
+		x->large[x->nlarge++] = load;
+}
+
+static bool plain_expr(outer *x, const tsr_expr *v)
 {
 	if (!narrow(v->prec))
 		return false;
@@ -37,6 +50,7 @@ static bool plain_expr(const outer *x, const tsr_expr *v)
 	case TSR_EXPR_CONST: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_LOCAL:
 		return true;
 	case TSR_EXPR_LOAD:
+		note_large(x, v);
 		return narrow(x->e->loops->buffers.at[v->load.buffer]->prec) && tsr_emit_along(x->e, x->loop, v->load.buffer, v->load.index) >= 0;
 	case TSR_EXPR_OP:
 		for (uint32_t i = 0; i < tsr_op_get(v->op.op)->arity; i++)
@@ -68,6 +82,9 @@ static bool plain_stmt(outer *x, const tsr_stmt *s)
 			&& plain_expr(x, s->store.value);
 	case TSR_STMT_FOR:
 		x->sums = true;
+		if (x->ninner == MOST_INNER)
+			return false;
+		x->inner[x->ninner++] = s->loop.sym;
 		return !s->loop.contraction && !s->loop.split && plain_body(x, &s->loop.body);
 	case TSR_STMT_IF:
 		for (uint32_t i = 0; i < s->cond.n; i++) {
@@ -94,7 +111,7 @@ static bool pays(outer *x)
 {
 	const tsr_stmt *s = x->loop;
 	int64_t lanes = x->e->target->vector_bytes / 4;
-	return lanes >= 4 && x->e->options->level && !x->e->wide && s->loop.how == TSR_FOR_PARALLEL && !s->loop.stream
+	return lanes >= 4 && x->e->options->level && !x->e->wide && s->loop.how == TSR_FOR_PARALLEL
 		&& (!tsr_size_is_const(s->loop.extent) || s->loop.extent.k >= lanes) && plain_body(x, &s->loop.body) && x->sums;
 }
 
@@ -163,15 +180,56 @@ bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *s)
 	return true;
 }
 
+/* ---- loops within ----------------------------------------------------------------------------------------------------------- */
+
+/* Each iteration's guards have a branch of their own, which mostly goes the same way. */
+bool tsr_emit_outer_short(tsr_emit *e, const tsr_stmt *s)
+{
+	bool innermost = e->wide && e->wide->holds && e->wide->lanes > 1 && tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= MOST_WRITTEN;
+	for (uint32_t i = 0; i < s->loop.body.n; i++)
+		innermost &= s->loop.body.at[i]->kind != TSR_STMT_FOR;
+	if (!innermost)
+		return false;
+	LLVMValueRef outside = e->syms[s->loop.sym];
+	bool reorder = e->reorder;
+	e->reorder = s->loop.how == TSR_FOR_REDUCE || (reorder && s->loop.how != TSR_FOR_SERIAL);
+	for (int64_t i = 0; i < s->loop.extent.k; i++) {
+		e->syms[s->loop.sym] = tsr_emit_i64(e, i);
+		tsr_emit_stmts(e, &s->loop.body);
+	}
+	e->syms[s->loop.sym] = outside;
+	e->reorder = reorder;
+	return true;
+}
+
 /* ---- the loop ------------------------------------------------------------------------------------------------------------- */
+
+/* Of a window's positions, those of the first one. */
+static void fetch_soon(const outer *x, const tsr_wide *w, LLVMValueRef index)
+{
+	tsr_emit *e = x->e;
+	LLVMValueRef outside[MOST_INNER], at = e->syms[x->loop->loop.sym];
+	for (uint32_t i = 0; i < x->ninner; i++)
+		outside[i] = e->syms[x->inner[i]], e->syms[x->inner[i]] = tsr_emit_i64(e, 0);
+	for (uint32_t i = 0; i < x->nlarge; i++)
+		tsr_emit_fetch_lines(e, w, x->large[i], index, TSR_FETCH_AHEAD);
+	for (uint32_t i = 0; i < x->ninner; i++)
+		e->syms[x->inner[i]] = outside[i];
+	e->syms[x->loop->loop.sym] = at;
+}
 
 static void emit_lanes(const outer *x, unsigned lanes, LLVMValueRef from, LLVMValueRef to, bool masked)
 {
 	tsr_emit *e = x->e;
-	tsr_wide w = {.loop = x->loop, .lanes = lanes, .holds = true};
+	bool around = x->loop->loop.stream && lanes > 1 && !masked;
+	tsr_wide w = {.loop = x->loop, .lanes = lanes, .holds = true, .around = around ? tsr_emit_around_of(x->loop) : NULL};
+	if (tsr_emit_surely_none(from, to))
+		return;
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
 	loop.few = lanes == 1;
 	e->syms[x->loop->loop.sym] = loop.index;
+	if (around)
+		fetch_soon(x, &w, loop.index);
 	e->wide = &w;
 	if (masked)
 		w.mask = stretch(e, tsr_emit_i64(e, 0), LLVMBuildNSWSub(e->builder, to, loop.index, ""));
@@ -186,9 +244,16 @@ static LLVMValueRef down(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsign
 	return LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, lanes), ""), "");
 }
 
-static bool none(LLVMValueRef from, LLVMValueRef to)
+/* All registers at a time, then one, then some lanes of one. */
+static void emit_from(const outer *x, LLVMValueRef from, LLVMValueRef to)
 {
-	return LLVMIsAConstantInt(from) && LLVMIsAConstantInt(to) && LLVMConstIntGetSExtValue(from) >= LLVMConstIntGetSExtValue(to);
+	tsr_emit *e = x->e;
+	unsigned one = e->target->vector_bytes / 4, all = one * (e->target->vector_registers / 8);
+	LLVMValueRef wide_end = down(e, from, to, all), end = tsr_emit_has_masks(e) ? to : down(e, wide_end, to, one);
+	emit_lanes(x, all, from, wide_end, false);
+	emit_lanes(x, one, wide_end, end, end == to);
+	if (end != to)
+		emit_lanes(x, 1, end, to, false);
 }
 
 bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
@@ -196,15 +261,12 @@ bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValue
 	outer x = {.e = e, .loop = s};
 	if (!pays(&x))
 		return false;
-	LLVMValueRef outside = e->syms[s->loop.sym];
-	unsigned one = e->target->vector_bytes / 4, all = one * (e->target->vector_registers / 8);
-	LLVMValueRef wide_end = down(e, from, to, all), end = e->target->vector_bytes == 64 ? to : down(e, wide_end, to, one);
-	if (!none(from, wide_end))
-		emit_lanes(&x, all, from, wide_end, false);
-	if (!none(wide_end, end))
-		emit_lanes(&x, one, wide_end, end, end == to);
-	if (end != to && !none(end, to))
-		emit_lanes(&x, 1, end, to, false);
+	LLVMValueRef outside = e->syms[s->loop.sym], first = from;
+	if (s->loop.stream) {
+		first = tsr_emit_first_line(e, s, tsr_emit_around_of(s), from, to);
+		emit_lanes(&x, tsr_emit_has_masks(e) ? e->target->vector_bytes / 4 : 1, from, first, tsr_emit_has_masks(e));
+	}
+	emit_from(&x, first, to);
 	e->syms[s->loop.sym] = outside;
 	return true;
 }

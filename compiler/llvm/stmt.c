@@ -84,6 +84,8 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 		return;
 	if (tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= 0)
 		return;
+	if (tsr_emit_outer_short(e, s))
+		return;
 	LLVMValueRef from = tsr_emit_i64(e, 0), to = tsr_emit_size(e, s->loop.extent);
 	if (s->loop.split && e->team) {
 		from = tsr_team_bound(e, to, false);

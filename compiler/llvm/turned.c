@@ -4,14 +4,15 @@
  * in wide.c.
  *
  * Squares follow each other along the outer loop, so that as many rows as they have are read from end to end, in blocks in which the pages
- * that they write stay few.  Where every row of the result begins at the same place of a line, so do the squares, and write whole lines,
- * around the caches where opt/stream.c says so.
+ * that they write stay as few as the processor knows addresses of: narrower ones would cut what is read into short stretches.  Where every
+ * row of the result begins at the same place of a line, so do the squares, and write whole lines, around the caches where opt/stream.c
+ * says so.
  *
  * At the ends of the loops a square has fewer iterations: its rows are read and written under masks, and those that do not exist
  * repeat the last one. */
 #include "emit.h"
 
-enum { BLOCK = 256, LINE = 64, MOST_TURNED = 4, MOST_NODES = 24 };
+enum { BLOCK = 1024, LINE = 64, MOST_TURNED = 4, MOST_NODES = 24 };
 
 typedef struct nest {
 	tsr_emit *e;

@@ -10,8 +10,7 @@
 #include "wide_sums.h"
 #include "../opt/opt.h"
 
-/* LARGE: times the last cache's share; AHEAD: in lines, as far as one needs to look while another page begins. */
-enum { LINE = 64, MOST_LARGE = 4, LARGE = 4, AHEAD = 64, SHORT = 16 };
+enum { LINE = 64, MOST_LARGE = 4, SHORT = 16 };
 
 /* Several registers, whose operations alternate: those of one are a chain, and would fill what the processor looks ahead. */
 static unsigned lanes_of(const tsr_emit *e)
@@ -63,12 +62,18 @@ static int along(const shape *s, tsr_buffer_id buffer, const tsr_lin *index)
 	return wide ? -1 : tsr_emit_along(s->e, s->loop, buffer, index);
 }
 
+bool tsr_emit_large(const tsr_emit *e, tsr_buffer_id b)
+{
+	enum { LARGE = 4 };      /* times the last cache's share */
+	return tsr_buffer_bytes(e->loops->buffers.at[b]) >= LARGE * e->target->l3;
+}
+
 static void note_large(shape *s, const tsr_expr *load)
 {
 	for (uint32_t i = 0; i < s->nlarge; i++)
 		if (s->large[i]->load.buffer == load->load.buffer)
 			return;
-	if (s->nlarge < MOST_LARGE && tsr_buffer_bytes(s->e->loops->buffers.at[load->load.buffer]) >= LARGE * s->e->target->l3)
+	if (s->nlarge < MOST_LARGE && tsr_emit_large(s->e, load->load.buffer))
 		s->large[s->nlarge++] = load;
 }
 
@@ -244,8 +249,7 @@ void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMVal
 	tsr_emit_around(e, s);
 }
 
-/* The lines of what the lanes load here, so many lines further on. */
-static void fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines)
+void tsr_emit_fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines)
 {
 	int64_t line = LINE / tsr_prec_bytes(e->loops->buffers.at[load->load.buffer]->prec);
 	for (int64_t i = 0; i < w->lanes; i += line) {
@@ -276,12 +280,12 @@ static void fetch_soon(tsr_emit *e, uint32_t n, const part *parts, LLVMValueRef 
 		if (parts[i].shape.loop->loop.ahead) {
 			LLVMValueRef outer = e->syms[parts[i].shape.loop->loop.sym];
 			tsr_wide w = {.loop = parts[i].shape.loop, .lanes = p->wide.lanes};
-			fetch_lines(e, &w, w.loop->loop.ahead, index, 0);
+			tsr_emit_fetch_lines(e, &w, w.loop->loop.ahead, index, 0);
 			e->syms[w.loop->loop.sym] = outer;
 			return;
 		}
 	for (uint32_t k = 0; k < p->shape.nlarge; k++)
-		fetch_lines(e, &p->wide, p->shape.large[k], index, AHEAD);
+		tsr_emit_fetch_lines(e, &p->wide, p->shape.large[k], index, TSR_FETCH_AHEAD);
 }
 
 /* Sums are taken in the order that is written here, which LLVM would otherwise change from place to place. */
@@ -367,8 +371,7 @@ static void emit_rest(tsr_emit *e, const part *p, LLVMValueRef from, LLVMValueRe
 		emit_few(e, s, whole, to);
 }
 
-/* Where the first whole line of what goes around the caches begins. */
-static LLVMValueRef aligned(tsr_emit *e, const tsr_stmt *s, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to)
+LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *s, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to)
 {
 	e->syms[s->loop.sym] = from;
 	LLVMValueRef address = tsr_emit_address(e, store->store.buffer, store->store.index);
@@ -417,7 +420,7 @@ bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueR
 	bool reorder = e->reorder;
 	e->reorder = s->loop.how == TSR_FOR_REDUCE || reorder;
 	if (p.wide.around) {
-		start = aligned(e, s, p.wide.around, from, to);
+		start = tsr_emit_first_line(e, s, p.wide.around, from, to);
 		emit_rest(e, &p, from, start);
 	}
 	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, start, "");

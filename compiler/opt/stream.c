@@ -9,9 +9,22 @@
  * Runs last: a pass after it would have to keep the store the only access. */
 #include "pass.h"
 
-enum { LARGE = 4, SHORT = 512, FUNCTION = 15 };
+enum { LARGE = 4, SHORT = 512, WINDOW = 8, FUNCTION = 15 };
 
 typedef struct streams { tsr_pass *p; tsr_accesses all; const tsr_body_uses *uses; uint32_t at; const bool *read; } streams;      /* `read`: per buffer, anywhere */
+
+/* A loop that only sums, as a window of a few positions does. */
+static bool window(const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		bool inside = (s->kind == TSR_STMT_FOR && !s->loop.contraction && tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= WINDOW && window(&s->loop.body))
+			|| (s->kind == TSR_STMT_IF && window(&s->cond.body));
+		if (!inside && s->kind != TSR_STMT_LET && s->kind != TSR_STMT_SET)
+			return false;
+	}
+	return true;
+}
 
 /* What the loop stores last, along its own axis, in pieces worth the detour; or NULL. */
 static const tsr_stmt *along(const streams *m, const tsr_stmt *loop)
@@ -19,7 +32,7 @@ static const tsr_stmt *along(const streams *m, const tsr_stmt *loop)
 	const tsr_stmt *last = NULL;
 	for (uint32_t i = 0; i < loop->loop.body.n; i++) {
 		const tsr_stmt *s = loop->loop.body.at[i];
-		if (s->kind == TSR_STMT_FOR || s->kind == TSR_STMT_IF || s->kind == TSR_STMT_LETSYM)
+		if (s->kind == TSR_STMT_LETSYM || ((s->kind == TSR_STMT_FOR || s->kind == TSR_STMT_IF) && !window(&(tsr_stmts){ &loop->loop.body.at[i], 1, 1 })))
 			return NULL;
 		if (s->kind == TSR_STMT_STORE)
 			last = s;

@@ -1,5 +1,5 @@
 """Results that are written around the caches, against NumPy: rows that are no whole number of lines, results that begin anywhere, other
-precisions, a store that is not the only one of its loop, products with and without a tail, one thread and two; and not a byte beside them is touched."""
+precisions, a store that is not the only one of its loop, windows, products with and without a tail, one thread and two; and not a byte beside them is touched."""
 import ctypes, os, sys, tempfile
 import numpy as np
 
@@ -13,6 +13,10 @@ let%export twice (x : "1100 | 4099") = 2. *. x
 let%export flat (x : "| 4600003") = x + 1.
 let%export wide (x : "1100 | 2051" f64) = x *. x
 let%export rows (x : "1100 | 4099") = (x - (x @^^ "... | c => ... | 0"), x *. 0.5)
+let%export near (x : "1100 | 4099") =
+  let%op y = x @^^ "b | o =+ w => b | o" [w] in
+  set_dim w 3;
+  y
 let%export short (x : "40000 | 130") = x *. 2.
 let%op few = let k = positions () ++ "o, i => i -> o" [o; i] in set_dim o 64; set_dim i 64; k - 5 *. idiv k 5
 let%export product (x : "70001 | 64") = relu (few * x + 1.)
@@ -20,8 +24,17 @@ let%export plain (x : "70001 | 64") = few * x
 """
 f32, f64 = np.float32, np.float64
 FEW = (np.arange(64 * 64) % 5).reshape(64, 64).astype(f32)
+
+
+def nearby(x):
+    """The greatest of each number and its two neighbours."""
+    padded = np.pad(x, ((0, 0), (1, 1)), constant_values=-np.inf)
+    return np.maximum(np.maximum(padded[:, :-2], x), padded[:, 2:])
+
+
 CASES = (("twice", f32, (1100, 4099), ((f32, lambda x: 2 * x),)), ("flat", f32, (4600003,), ((f32, lambda x: x + f32(1)),)),
          ("wide", f64, (1100, 2051), ((f64, lambda x: x * x),)), ("short", f32, (40000, 130), ((f32, lambda x: 2 * x),)),
+         ("near", f32, (1100, 4099), ((f32, nearby),)),
          ("product", f32, (70001, 64), ((f32, lambda x: np.maximum(x @ FEW.T + 1, 0)),)), ("plain", f32, (70001, 64), ((f32, lambda x: x @ FEW.T),)),
          ("rows", f32, (1100, 4099), ((f32, lambda x: x - x.max(1, keepdims=True)), (f32, lambda x: x * f32(0.5)))))
 
