@@ -169,7 +169,7 @@ void tsr_ahead_end(const tsr_ahead *x, LLVMBasicBlockRef *from);
 
 /* C, and of small tiles what a tail reads and writes, is asked for at once. */
 void tsr_tile_fetch(const tsr_tile_end *t);
-/* A line of C, where no tables say where that is, and what the tail has beside it; of the tail alone.  `line`: counted row by row; behind the last
+/* A line of C (of a vector that falls into several stretches the first), and what the tail has beside it; of the tail alone.  `line`: counted row by row; behind the last
  * one it is that again. */
 void tsr_tile_ahead(const tsr_tile_end *t, LLVMValueRef line);
 void tsr_tail_ahead(const tsr_tile_end *t, LLVMValueRef line);

@@ -75,12 +75,24 @@ void tsr_line_place(const tsr_tile_end *t, LLVMValueRef at, LLVMValueRef *row, L
 	*column = tsr_kit_mul(k, LLVMBuildURem(k->b, last, each, ""), tsr_kit_int(k, line(k)));
 }
 
+/* What one of a tile's tables says. */
+static LLVMValueRef told(tsr_kit *k, LLVMValueRef table, LLVMValueRef i)
+{
+	return LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, table, &i, 1, ""), "");
+}
+
 void tsr_tile_ahead(const tsr_tile_end *t, LLVMValueRef at)
 {
 	tsr_kit *k = t->k;
 	LLVMValueRef row, column;
 	tsr_line_place(t, at, &row, &column);
-	tsr_kit_fetch(k, tsr_kit_at(k, t->c, tsr_kit_add(k, tsr_kit_mul(k, row, t->row), column)), false);
+	if (t->form.stretches) {
+		LLVMValueRef vector = tsr_kit_mul(k, LLVMBuildUDiv(k->b, column, tsr_kit_int(k, k->lanes), ""), tsr_kit_int(k, 2 * t->form.stretches));
+		row = told(k, t->row_table, row);
+		column = told(k, t->column_table, vector);
+	} else
+		row = tsr_kit_mul(k, row, t->row);
+	tsr_kit_fetch(k, beyond(k, t->c, tsr_kit_add(k, row, column)), t->form.stretches != 0);
 	tsr_tail_ahead(t, at);
 }
 

@@ -9,7 +9,7 @@
 enum { UNROLL = 2, ENOUGH = 16, SHORT_RUN = 8 };      /* accumulators beside which a round's other work costs nothing */
 
 /* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; far: `each` lines a step, see tsr_tile.ahead;
- * end: what the loop asks for line by line, or NULL. */
+ * end: what the loop asks for line by line, or NULL; told: its tables say where C's lines are. */
 typedef struct inside {
 	tsr_kit *k;
 	uint32_t rows, vecs;
@@ -20,6 +20,7 @@ typedef struct inside {
 	tsr_far *far;
 	uint32_t each;
 	const tsr_tile_end *end;
+	bool told;
 } inside;
 
 static LLVMValueRef stride_value(tsr_kit *k, tsr_stride s, LLVMValueRef f, unsigned param)
@@ -87,6 +88,8 @@ static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run
 	tsr_far *far = unroll > 1 ? in->far : NULL;
 	if (far)
 		tsr_far_begin(k, far);
+	if (in->told && unroll > 1)
+		tsr_tile_ahead(in->end, i);
 	if (ahead) {
 		tsr_ahead_begin(k, ahead);
 		for (uint32_t s = 0; s < ahead->steps; s++)
@@ -128,10 +131,23 @@ static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run
 	}
 }
 
-/* C's lines come one by one, but where there are too few rounds all at once, as a tail's do and all where tables say where they are. */
-static bool come_slowly(const tsr_tile *t, LLVMValueRef f, const inside *in, const tsr_tile_end *end, LLVMValueRef rounds, tsr_ahead *x)
+/* Where there are too few rounds for so many lines, they come all at once. */
+static void fetch_where_few(tsr_kit *k, const tsr_tile_end *end, LLVMValueRef rounds, int64_t lines)
+{
+	tsr_guard few = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, rounds, tsr_kit_int(k, lines), ""));
+	tsr_tile_fetch(end);
+	tsr_guard_end(k, few);
+}
+
+/* C's lines come one by one, but those that are put together of several rows, or are written around the caches; true: `x` asks for them. */
+static bool come_slowly(const tsr_tile *t, LLVMValueRef f, inside *in, const tsr_tile_end *end, LLVMValueRef rounds, tsr_ahead *x)
 {
 	tsr_kit *k = in->k;
+	in->told = t->c.stretches && !t->c.stream && !t->c.knit;
+	if (in->told) {
+		fetch_where_few(k, end, rounds, tsr_tile_lines(end));
+		return false;
+	}
 	if (t->c.stretches || t->c.stream) {
 		tsr_tile_fetch(end);
 		return false;
@@ -140,9 +156,7 @@ static bool come_slowly(const tsr_tile *t, LLVMValueRef f, const inside *in, con
 	*x = (tsr_ahead){ .c = { end->c, end->row, width, rows }, .steps = t->steps ? t->steps : 1 };
 	if (t->steps)
 		x->next = (tsr_ahead_area){ LLVMGetParam(f, TSR_TILE_A_AHEAD), in->a_row, LLVMGetParam(f, TSR_TILE_A_COUNT), rows };
-	tsr_guard few = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, rounds, tsr_kit_int(k, tsr_ahead_lines(k, x)), ""));
-	tsr_tile_fetch(end);
-	tsr_guard_end(k, few);
+	fetch_where_few(k, end, rounds, tsr_ahead_lines(k, x));
 	tsr_ahead_enter(k, x);
 	return true;
 }
@@ -154,7 +168,7 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	tsr_far far = { t->ahead_row, t->ahead_width, .start = { LLVMGetParam(f, TSR_TILE_NEXT), LLVMGetParam(f, TSR_TILE_NEXT_LEFT) } };
 	inside in = { k, t->rows, t->vecs, stride_value(k, t->a_row, f, TSR_TILE_A_ROW), stride_value(k, t->a_k, f, TSR_TILE_A_K),
 				  stride_value(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL,
-				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), t->ahead ? &far : NULL, t->ahead, NULL };
+				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), t->ahead ? &far : NULL, t->ahead, NULL, false };
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
@@ -283,14 +297,14 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	const tsr_rows_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512], row[64], zero = tsr_kit_int(k, 0);
 	inside in = { k, t->rows, t->vecs, zero, zero, stride_value(k, t->b_k, f, TSR_ROWS_B_K), mask, NULL,
-				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, NULL };
+				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, NULL, false };
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
 		mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
 		acc[j] = tsr_kit_neutral(k, k->vec);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_ROWS_C), stride_value(k, t->c.row, f, TSR_ROWS_C_ROW),
 						 LLVMGetParam(f, TSR_ROWS_C_ROWS), LLVMGetParam(f, TSR_ROWS_C_COLUMNS), mask, LLVMGetParam(f, TSR_ROWS_AROUND), t->tail, TSR_ROWS_PARAMS };
-	if (!t->c.stretches && !t->c.stream && t->stretches * rounds_of(t->run) >= tsr_tile_lines(&end))
+	if (!t->c.knit && !t->c.stream && t->stretches * rounds_of(t->run) >= tsr_tile_lines(&end))
 		in.end = &end;
 	else
 		tsr_tile_fetch(&end);

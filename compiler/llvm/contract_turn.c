@@ -5,6 +5,8 @@
  * (tsr_pack_crossed): then lines run across panels, and a block of panels is filled at once. */
 #include "contract.h"
 
+enum { AHEAD = 24 };        /* lines that are asked for before they are turned */
+
 /* log2(lanes) rounds of interleaving halves turn rows into columns. */
 static void transpose(tsr_kit *k, LLVMValueRef *v)
 {
@@ -189,6 +191,13 @@ static void pieces_end(tsr_kit *k, pieces *p)
 
 static LLVMValueRef slot(tsr_kit *k, LLVMValueRef table, LLVMValueRef i) { return LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &i, 1, ""); }
 
+/* Of `count` rows the line at `from` is asked for. */
+static void fetch_rows(tsr_kit *k, LLVMValueRef table, uint32_t count, LLVMValueRef from)
+{
+	for (uint32_t i = 0; i < count; i++)
+		tsr_kit_fetch(k, tsr_kit_at(k, LLVMBuildLoad2(k->b, k->ptr, slot(k, table, tsr_kit_int(k, i)), ""), from), false);
+}
+
 void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef to, LLVMValueRef first, LLVMValueRef valid)
 {
 	uint32_t w = k->lanes, places = (p->width + w - 1) / w * w;
@@ -206,6 +215,9 @@ void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef 
 	pieces q = pieces_begin(k, p->along, axis, from, limit);
 	LLVMValueRef depth = LLVMBuildNSWSub(k->b, tsr_kit_add(k, tsr_kit_mul(k, q.at, step), t.i), p->along_first, "");
 	LLVMValueRef panel = tsr_kit_at(k, to, tsr_kit_mul(k, depth, width));
+	/* rows lie apart, and stretches of them are short: no processor asks for what comes some squares later */
+	LLVMValueRef later = tsr_kit_min(k, tsr_kit_add(k, q.at, tsr_kit_int(k, (AHEAD / p->width + 1) * w)), LLVMBuildNSWSub(k->b, limit, one, ""));
+	fetch_rows(k, table, p->width, tsr_kit_add(k, tsr_group_offset(k, &outer, p->side, later), inside));
 	for (uint32_t c = 0; c < p->width; c += w) {
 		LLVMValueRef arg[TSR_TURN_PARAMS] = { slot(k, table, tsr_kit_int(k, c)), tsr_kit_at(k, panel, tsr_kit_int(k, c)),
 										  tsr_kit_add(k, tsr_group_offset(k, &outer, p->side, q.at), inside), tsr_kit_mul(k, step, width),

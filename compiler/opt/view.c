@@ -182,9 +182,20 @@ bool tsr_walks_along(const tsr_walks *x, tsr_side side)
 	return false;
 }
 
+/* No two neighbours along any of these loops lie in one page of this side. */
+static bool far_apart(const tsr_loops *l, const tsr_contraction *k, const tsr_walks *x, tsr_side side)
+{
+	enum { PAGE = 4096 };
+	int64_t bytes = tsr_prec_bytes(l->buffers.at[k->c]->prec);
+	for (uint32_t i = 0; i < x->n; i++)
+		if (!x->at[i].known || llabs(x->at[i].stride[side]) * bytes < PAGE)
+			return false;
+	return true;
+}
+
 /* Which operand's order of memory a class follows.  What is summed: B's, or A's where only A lies side by side along it.  Rows: A's where A is read
- * from more places than C is written to, as far as they are known; all else C's. */
-static tsr_side leading_side(const tsr_contraction *k, const tsr_walks *x, tsr_loop_class cls, const bool *plain)
+ * from more places than C is written to, as far as they are known, and where each row is a page of its own in C whatever the order; all else C's. */
+static tsr_side leading_side(const tsr_loops *l, const tsr_contraction *k, const tsr_walks *x, tsr_loop_class cls, const bool *plain)
 {
 	if (cls == TSR_CLASS_K)
 		return plain[TSR_SIDE_B] && (tsr_walks_along(x, TSR_SIDE_B) || !plain[TSR_SIDE_A] || !tsr_walks_along(x, TSR_SIDE_A)) ? TSR_SIDE_B : TSR_SIDE_A;
@@ -194,7 +205,9 @@ static tsr_side leading_side(const tsr_contraction *k, const tsr_walks *x, tsr_l
 		depth *= k->loops[i].cls == TSR_CLASS_K ? n : 1;
 		columns *= k->loops[i].cls == TSR_CLASS_N ? n : 1;
 	}
-	return cls == TSR_CLASS_M && plain[TSR_SIDE_A] && tsr_walks_along(x, TSR_SIDE_A) && depth * 4 >= columns ? TSR_SIDE_A : TSR_SIDE_C;
+	if (cls != TSR_CLASS_M || !plain[TSR_SIDE_A])
+		return TSR_SIDE_C;
+	return (tsr_walks_along(x, TSR_SIDE_A) && depth * 4 >= columns) || far_apart(l, k, x, TSR_SIDE_C) ? TSR_SIDE_A : TSR_SIDE_C;
 }
 
 static bool fusable(const tsr_walk *outer, const tsr_walk *inner)
@@ -389,7 +402,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 				axis->known &= !plain[side] || stride_of(buffers[side], index[side], loop->sym, &axis->stride[side]);
 		}
 		bool turned = cls == TSR_CLASS_N && k->turned;
-		sort_axes(x, turned ? TSR_SIDE_B : leading_side(k, x, (tsr_loop_class)cls, plain));
+		sort_axes(x, turned ? TSR_SIDE_B : leading_side(l, k, x, (tsr_loop_class)cls, plain));
 		run_last(x, cls == TSR_CLASS_N ? &k->across : &k->run);
 		x->nloops = x->n;
 		x->loop = TSR_NEW_N(arena, tsr_contract_loop, x->n + 1);

@@ -28,6 +28,15 @@ def product(rng, n):
     return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
 
 
+def apart(rng, n):
+    """Two axes of rows, each of which is a page or more from one place to the next in the result, in any order in the operand."""
+    size = {"m": rng.choice([2, 3, 7]), "j": rng.choice([2, 3]), "k": rng.choice([1, 2, 5]), "i": rng.choice([1, 2]), "n": rng.choice([1024, 1030])}
+    a, b, c = rng.sample("mjki", 4), rng.sample("kin", 3), rng.choice([("m", "j", "n"), ("j", "m", "n")])
+    lines = [given("a%d" % n, [size[x] for x in a]), given("b%d" % n, [size[x] for x in b]),
+             'let%%op d%d = a%d +* b%d "%s; %s => %s"' % (n, n, n, ", ".join(a), ", ".join(b), ", ".join(c))]
+    return lines, ["print d%d" % n]
+
+
 def window(rng, n):
     out, k, c, d = rng.choice([7, 8, 16, 17, 33]), rng.choice([1, 2, 3, 5]), rng.choice([1, 3, 8, 16]), rng.choice([1, 5, 16, 17])
     stride, padded = rng.choice([1, 1, 2]), rng.random() < 0.5
@@ -79,6 +88,6 @@ def columns(rng, n):
 
 
 def program(rng):
-    parts = [rng.choice([product, product, product, window, rows, turned, columns])(rng, n) for n in range(4)]
+    parts = [rng.choice([product, product, product, apart, window, rows, turned, columns])(rng, n) for n in range(4)]
     lines = [line for part in parts for line in part[0]]
     return "open Train\nopen Nn\n" + "\n".join(lines) + "\nlet%main () =\n  " + ";\n  ".join(step for part in parts for step in part[1]) + "\n"
