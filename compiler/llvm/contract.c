@@ -58,7 +58,7 @@ static void pack_panels(tsr_engine *g, const tsr_pack *p)
 		tsr_pack_emit(&g->k, p);
 		return;
 	}
-	tsr_computed v = { g->e, a ? g->c->a_value : g->c->b_value, g->e->loops->buffers.at[g->c->c]->prec,
+	tsr_computed v = { g->e, a ? g->c->a_value : g->c->b_value, g->c->prec,
 					&g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], &g->walks[TSR_CLASS_K], g->rows };
 	tsr_pack_computed(&g->k, p, &v);
 }
@@ -257,7 +257,7 @@ bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
 	if (!c || c->schedule.mr == 0)
 		return false;
 	tsr_engine g = { .e = e, .c = c, .s = &c->schedule, .split = loop->loop.split && e->team, .stream = loop->loop.stream };
-	kit_make(&g.k, e, e->target, c, l->buffers.at[c->c]->prec);
+	kit_make(&g.k, e, e->target, c, c->prec);
 	tsr_contract_view view;
 	tsr_contract_view_make(l, c, &view);
 	for (int cls = 0; cls < TSR_CLASSES; cls++)

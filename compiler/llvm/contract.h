@@ -104,8 +104,8 @@ typedef struct tsr_tail_operand {
 	bool along;
 	LLVMValueRef row, base;
 } tsr_tail_operand;
-/* `like_c`: its operands lie like C; `in_tiles`: tiles apply it to their registers; `whole`: K is one block; `number`: of the tails of this code. */
-typedef struct tsr_tail_plan { tsr_emit *e; const tsr_tail *tail; uint32_t n, nodes, number; tsr_tail_operand *at; bool like_c, in_tiles, whole; } tsr_tail_plan;
+/* `reads`: so many of its operands come first and are read; `like_c`: they lie like C; `in_tiles`: tiles apply it to their registers; `whole`: K is one block; `number`: of the tails of this code. */
+typedef struct tsr_tail_plan { tsr_emit *e; const tsr_tail *tail; uint32_t n, reads, nodes, number; tsr_tail_operand *at; bool like_c, in_tiles, whole; } tsr_tail_plan;
 /* Behind a tile's other parameters: `last`, K's last block, and of each operand where it is and its row. */
 uint32_t tsr_tail_params(const tsr_tail_plan *t);
 void tsr_tail_types(tsr_kit *k, const tsr_tail_plan *t, LLVMTypeRef *type);

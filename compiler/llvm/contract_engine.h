@@ -18,7 +18,6 @@ typedef struct tsr_engine {
 	bool direct;                     /* tiles store into C themselves, in this form */
 	tsr_c_form form;
 	LLVMValueRef c_rows, c_columns;  /* its tables: for the rows of a block, for the columns of a tile */
-	bool parked;                     /* nobody needs C: tiles leave their sums in one place, for the tail alone */
 	bool stream;                     /* C should be written around the caches */
 	LLVMValueRef around;             /* and this batch's can be */
 	bool split;                      /* divided among threads, by the class that the schedule names */

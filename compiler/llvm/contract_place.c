@@ -133,7 +133,7 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	p.c_row = waits ? tsr_kit_int(k, s->nr) : s->turn || s->join ? tsr_kit_int(k, tsr_engine_waiting_row(g)) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
 	p.c_rows = p.c_columns = LLVMConstNull(k->ptr);
 	p.tail = !waits && g->tail && g->tail->in_tiles ? g->tail : NULL;
-	bool apart = waits || g->parked;
+	bool apart = waits || (p.tail && p.tail->tail->passing);
 	p.c_row = apart ? tsr_kit_int(k, s->nr) : p.c_row;
 	p.form = apart ? (tsr_c_form){ .row = { true, s->nr } } : g->form;
 	p.c = apart ? g->buffer : g->base[TSR_SIDE_C];
@@ -234,7 +234,7 @@ static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, co
 static void tile_call(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
 {
 	const tsr_kit *k = &g->k;
-	bool waits = z.waits || !g->direct;
+	bool passing = g->tail && g->c->tail->passing, waits = z.waits || !g->direct || (passing && !g->tail->in_tiles);
 	tile_place p = place_of(g, bl, ir, jr, waits);
 	tile_ahead ahead = ahead_of(g, bl, ir, jr, &p);
 	p.form.stream &= !z.masked && z.vecs * k->lanes * k->elem_bytes % TSR_LINE == 0;
@@ -242,7 +242,7 @@ static void tile_call(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMV
 		pointed_tile(g, bl, ir, &p, ahead, z);
 	else
 		packed_tile(g, bl, ir, jr, &p, ahead, z);
-	if (waits)
+	if (waits && !passing)
 		scatter(g, p.m, p.n, z.valid_rows, z.cols, bl->add);
 	if (g->tail && !p.tail) {
 		tsr_guard last = tsr_guard_begin(&g->k, bl->last);

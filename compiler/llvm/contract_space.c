@@ -199,8 +199,7 @@ static void to_c(tsr_engine *g)
 	if (!g->tail)
 		return;
 	g->tail->in_tiles = g->tail->like_c && g->direct && !g->form.stretches;
-	g->parked = g->tail->in_tiles && g->tail->whole && g->c->tail->spare;
-	g->form.stream &= g->tail->in_tiles && !g->parked;       /* sums that are read again stay near */
+	g->form.stream &= g->tail->in_tiles && !g->c->tail->passing;     /* sums that are read again stay near */
 }
 
 /* Tables of operands whose rows are read where they lie; the bytes of a copy of B's. */
@@ -224,8 +223,9 @@ void tsr_engine_space(tsr_engine *g)
 	int64_t b = s->pack_b ? (cols * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	int64_t gap = g->e->sanitize ? TSR_REDZONE : 0;
 	to_c(g);
-	bool waits = !g->direct || g->parked || tsr_kit_known(g->cls[TSR_CLASS_M].count) < 0;
-	if (waits && g->cls[TSR_CLASS_N].n > 1)
+	bool passing = g->tail && g->c->tail->passing;
+	bool waits = !g->direct || passing || tsr_kit_known(g->cls[TSR_CLASS_M].count) < 0;
+	if (waits && !passing && g->cls[TSR_CLASS_N].n > 1)
 		g->columns = tsr_kit_table(k, s->nr);
 	if (g->form.stretches)
 		g->c_columns = tsr_kit_table(k, 2 * g->form.stretches * (s->nr / k->lanes));

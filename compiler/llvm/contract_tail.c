@@ -3,13 +3,14 @@
  * Where tiles store into C themselves and every operand of the tail lies like C, its rows one stride apart and its columns side by
  * side or the same, the tile applies the tail to its registers: each operand is two more parameters, where the tile's first element
  * lies and how far it is to the next row.  Short tails are written out for every vector, long ones are a loop over the tile's rows.
- * Otherwise the sums are stored first, and the tail is applied to them tile by tile, while they are near, by the emitter of expressions. */
+ * Otherwise the sums are stored first (in C, or where the tile is put together when they only pass by), and the tail is applied to them tile by
+ * tile, while they are near, by the emitter of expressions. */
 #include "contract_engine.h"
 #include "../base/text.h"
 #include <stdio.h>
 #include <string.h>
 
-enum { WRITTEN_OUT = 400, MOST_OPERANDS = 64, MOST_STORES = 8, AT_ONCE = 12 };         /* nodes that a tile may hold; its vectors */
+enum { WRITTEN_OUT = 400, MOST_OPERANDS = 64, MOST_VALUES = TSR_MOST_LETS + 8, AT_ONCE = 12 };         /* nodes that a tile may hold; its vectors */
 
 /* ---- operands --------------------------------------------------------------------------------------------------------- */
 
@@ -35,6 +36,15 @@ static uint32_t operand_of(const tsr_tail_plan *t, const tsr_expr *x)
 	return i;
 }
 
+/* Which of the tail's values this is; their number: the sum. */
+static uint32_t let_of(const tsr_tail *t, const tsr_expr *local)
+{
+	uint32_t i = 0;
+	while (i < t->lets.n && t->lets.at[i]->let.local != local->local)
+		i++;
+	return i;
+}
+
 static void find_operands(tsr_tail_plan *t, const tsr_expr *x)
 {
 	switch (x->kind) {
@@ -51,6 +61,15 @@ static void find_operands(tsr_tail_plan *t, const tsr_expr *x)
 	case TSR_EXPR_CONVERT: find_operands(t, x->converted); return;
 	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS: return;
 	}
+}
+
+/* What is computed, in this order: values that have names, and what is stored. */
+static uint32_t values(const tsr_tail *t) { return t->lets.n + t->stores.n; }
+static const tsr_expr *value_of(const tsr_tail *t, uint32_t i) { return i < t->lets.n ? t->lets.at[i]->let.value : t->stores.at[i - t->lets.n]->store.value; }
+
+static tsr_prec prec_of(const tsr_emit *e, const tsr_tail *t, uint32_t i)
+{
+	return i < t->lets.n ? t->lets.at[i]->let.prec : e->loops->buffers.at[t->stores.at[i - t->lets.n]->store.buffer]->prec;
 }
 
 static uint32_t nodes(const tsr_expr *x)
@@ -111,8 +130,8 @@ static void describe(const tsr_tail_plan *t, tsr_text *out, const tsr_expr *x)
 		describe(t, out, x->converted);
 	else if (x->kind == TSR_EXPR_CONST)
 		tsr_text_addf(out, "%d:%llx", (int)x->value.prec, (unsigned long long)x->value.i);
-	else if (x->kind != TSR_EXPR_LOCAL)
-		tsr_text_addf(out, "#%u", operand_of(t, x));
+	else
+		tsr_text_addf(out, "#%u", x->kind == TSR_EXPR_LOCAL ? let_of(t->tail, x) : operand_of(t, x));
 	tsr_text_char(out, ')');
 }
 
@@ -123,8 +142,8 @@ static uint32_t number_of(tsr_tail_plan *t)
 	tsr_text_init(&key, t->e->tc->arena);
 	for (uint32_t i = 0; i < t->n; i++)
 		tsr_text_addf(&key, "%d%c%c", (int)t->at[i].prec, t->at[i].along ? '-' : '.', t->at[i].value ? 'r' : 'w');
-	for (uint32_t i = 0; i < t->tail->stores.n; i++)
-		describe(t, &key, t->tail->stores.at[i]->store.value);
+	for (uint32_t i = 0; i < values(t->tail); i++)
+		describe(t, &key, value_of(t->tail, i));
 	uint32_t before = t->e->tails.n;
 	tsr_map_entry *entry = tsr_map_put(&t->e->tails, tsr_key(tsr_intern(t->e->tc->names, tsr_text_str(&key))));
 	if (t->e->tails.n > before)
@@ -139,12 +158,13 @@ void tsr_tail_plan_make(tsr_engine *g)
 		return;
 	tsr_tail_plan *t = TSR_NEW(g->e->tc->arena, tsr_tail_plan);
 	*t = (tsr_tail_plan){ .e = g->e, .tail = tail };
-	for (uint32_t i = 0; i < tail->stores.n; i++)
-		t->nodes += nodes(tail->stores.at[i]->store.value);
+	for (uint32_t i = 0; i < values(tail); i++)
+		t->nodes += nodes(value_of(tail, i));
 	t->at = TSR_NEW_N(g->e->tc->arena, tsr_tail_operand, t->nodes + tail->stores.n + 1);
-	for (uint32_t i = 0; i < tail->stores.n; i++)
-		find_operands(t, tail->stores.at[i]->store.value);
-	for (uint32_t i = 1; i < tail->stores.n; i++) {
+	for (uint32_t i = 0; i < values(tail); i++)
+		find_operands(t, value_of(tail, i));
+	t->reads = t->n;
+	for (uint32_t i = !tail->passing; i < tail->stores.n; i++) {
 		const tsr_stmt *s = tail->stores.at[i];
 		t->at[t->n++] = (tsr_tail_operand){ .prec = g->e->loops->buffers.at[s->store.buffer]->prec, .buffer = s->store.buffer, .index = s->store.index };
 	}
@@ -153,7 +173,7 @@ void tsr_tail_plan_make(tsr_engine *g)
 		t->like_c &= lies_like_c(g, &t->at[i]);
 	int64_t depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
 	t->whole = depth >= 0 && depth <= g->s->kc;
-	t->like_c &= t->n <= MOST_OPERANDS && tail->stores.n <= MOST_STORES;
+	t->like_c &= t->n <= MOST_OPERANDS && values(tail) <= MOST_VALUES;
 	t->number = number_of(t);
 	g->tail = t;
 }
@@ -206,8 +226,8 @@ void tsr_tail_name(const tsr_tail_plan *t, char *out, size_t size)
 		tsr_bug("a name of a tile with more than %zu characters", size);
 }
 
-/* Where a vector of the tile is: its sum, and where each operand has its elements. */
-typedef struct place { tsr_emit_leaves leaves; tsr_kit *k; const tsr_tail_plan *t; LLVMValueRef sum, mask, *at; } place;
+/* Where a vector of the tile is: its sum, the values so far, and where each operand has its elements. */
+typedef struct place { tsr_emit_leaves leaves; tsr_kit *k; const tsr_tail_plan *t; LLVMValueRef sum, mask, *at, *value; } place;
 
 static LLVMValueRef load(const place *x, uint32_t i)
 {
@@ -226,7 +246,10 @@ static LLVMValueRef leaf(const tsr_emit_leaves *leaves, const tsr_expr *x)
 	const place *p = (const place *)leaves;
 	tsr_emit *e = p->t->e;
 	switch (x->kind) {
-	case TSR_EXPR_LOCAL: return tsr_emit_from_memory(e, p->k->prec, p->sum);
+	case TSR_EXPR_LOCAL: {
+		uint32_t i = let_of(p->t->tail, x);
+		return i < p->t->tail->lets.n ? p->value[i] : tsr_emit_from_memory(e, p->k->prec, p->sum);
+	}
 	case TSR_EXPR_CONST: {
 		LLVMValueRef one = tsr_emit_constant(e, tsr_scalar_convert(x->value, x->prec));
 		return tsr_emit_splat(e, one, tsr_emit_lanes(LLVMTypeOf(one), p->k->lanes));
@@ -306,25 +329,25 @@ static void vector(const tsr_tile_end *z, LLVMValueRef row, uint32_t v, LLVMValu
 	tsr_kit *k = z->k;
 	const tsr_tail_plan *t = z->tail;
 	tsr_emit *e = t->e;
-	LLVMValueRef at[MOST_OPERANDS], value[MOST_STORES];
-	LLVMValueRef c = tsr_kit_at(k, tsr_kit_at(k, z->c, tsr_kit_mul(k, row, z->row)), tsr_kit_int(k, v * k->lanes));
+	LLVMValueRef at[MOST_OPERANDS], value[MOST_VALUES];
 	places(z, row, v, at);
-	place x = { { leaf }, k, t, sum, z->mask[v], at };
+	place x = { { leaf }, k, t, sum, z->mask[v], at, value };
 	const tsr_emit_leaves *outer = e->leaves;
 	e->leaves = &x.leaves;
-	for (uint32_t i = 0; i < t->tail->stores.n; i++) {
-		const tsr_stmt *s = t->tail->stores.at[i];
-		value[i] = tsr_emit_convert(e, tsr_emit_expr(e, s->store.value), s->store.value->prec, e->loops->buffers.at[s->store.buffer]->prec);
-	}
+	for (uint32_t i = 0; i < values(t->tail); i++)
+		value[i] = tsr_emit_convert(e, tsr_emit_expr(e, value_of(t->tail, i)), value_of(t->tail, i)->prec, prec_of(e, t->tail, i));
 	e->leaves = outer;
-	uint32_t others = t->n + 1 - t->tail->stores.n;
-	for (uint32_t i = 0; i < t->tail->stores.n; i++) {
-		tsr_prec p = e->loops->buffers.at[t->tail->stores.at[i]->store.buffer]->prec;
-		if (around && i == 0)
-			tsr_kit_store_around(k, tsr_emit_to_memory(e, p, value[i]), c);
+	const LLVMValueRef *to = at + t->reads, *from = value + t->tail->lets.n;
+	uint32_t first = t->tail->lets.n, in_c = !t->tail->passing;
+	if (in_c) {
+		LLVMValueRef c = tsr_kit_at(k, tsr_kit_at(k, z->c, tsr_kit_mul(k, row, z->row)), tsr_kit_int(k, v * k->lanes));
+		if (around)
+			tsr_kit_store_around(k, tsr_emit_to_memory(e, prec_of(e, t->tail, first), from[0]), c);
 		else
-			store(&x, p, value[i], i ? at[others + i - 1] : c);
+			store(&x, prec_of(e, t->tail, first), from[0], c);
 	}
+	for (uint32_t i = in_c; i < t->tail->stores.n; i++)
+		store(&x, prec_of(e, t->tail, first + i), from[i], to[i - in_c]);
 }
 
 void tsr_tail_store(const tsr_tile_end *z, LLVMValueRef *sum, bool around)
@@ -349,11 +372,15 @@ void tsr_tail_store(const tsr_tile_end *z, LLVMValueRef *sum, bool around)
 
 /* ---- behind a tile that has stored its sums ---------------------------------------------------------------------------------------- */
 
-typedef struct stored { tsr_emit_leaves leaves; LLVMValueRef sum; } stored;
+typedef struct stored { tsr_emit_leaves leaves; const tsr_tail *tail; LLVMValueRef sum, value[TSR_MOST_LETS]; } stored;
 
 static LLVMValueRef stored_sum(const tsr_emit_leaves *leaves, const tsr_expr *x)
 {
-	return x->kind == TSR_EXPR_LOCAL ? ((const stored *)leaves)->sum : NULL;
+	const stored *s = (const stored *)leaves;
+	if (x->kind != TSR_EXPR_LOCAL)
+		return NULL;
+	uint32_t i = let_of(s->tail, x);
+	return i < s->tail->lets.n ? s->value[i] : s->sum;
 }
 
 void tsr_tail_apply(tsr_engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef rows, LLVMValueRef cols)
@@ -364,15 +391,18 @@ void tsr_tail_apply(tsr_engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef 
 	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), rows, tsr_kit_int(k, 1));
 	tsr_walks_decode(k, e, &g->walks[TSR_CLASS_M], 0, tsr_kit_add(k, m, i.i));
 	tsr_walk_run run = tsr_walk_run_begin(k, e, &g->walks[TSR_CLASS_N], n, cols);
-	tsr_prec prec = e->loops->buffers.at[g->c->c]->prec;
-	stored x = { { stored_sum }, tsr_emit_load(e, prec, tsr_emit_address(e, g->c->c, g->c->c_index)) };
+	LLVMValueRef sum = tail->passing ? tsr_kit_at(k, g->buffer, tsr_kit_add(k, run.place, tsr_kit_mul(k, i.i, tsr_kit_int(k, g->s->nr))))
+		: tsr_emit_address(e, g->c->c, g->c->c_index);
+	stored x = { .leaves = { stored_sum }, .tail = tail, .sum = tsr_emit_load(e, g->c->prec, sum) };
 	const tsr_emit_leaves *outer = e->leaves;
 	e->leaves = &x.leaves;
-	for (uint32_t j = 0; j < tail->stores.n; j++) {
-		const tsr_stmt *s = tail->stores.at[j];
-		tsr_prec p = e->loops->buffers.at[s->store.buffer]->prec;
-		LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, s->store.value), s->store.value->prec, p);
-		tsr_emit_store(e, p, value, tsr_emit_address(e, s->store.buffer, s->store.index));
+	for (uint32_t j = 0; j < values(tail); j++) {
+		LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, value_of(tail, j)), value_of(tail, j)->prec, prec_of(e, tail, j));
+		const tsr_stmt *s = j < tail->lets.n ? NULL : tail->stores.at[j - tail->lets.n];
+		if (s)
+			tsr_emit_store(e, prec_of(e, tail, j), value, tsr_emit_address(e, s->store.buffer, s->store.index));
+		else
+			x.value[j] = value;
 	}
 	e->leaves = outer;
 	tsr_walk_run_end(k, e, &run);

@@ -148,7 +148,7 @@ static void stmt(writer *w, const tsr_stmt *s)
 		if (s->loop.contraction) {
 			const tsr_schedule *c = &s->loop.contraction->schedule;
 			const tsr_tail *tail = s->loop.contraction->tail;
-			tsr_text_addf(&w->t, "%u,%u,%lld,%lld,%lld,%d%d%d", c->mr, c->nr, (long long)c->mc, (long long)c->nc, (long long)c->kc, c->pack_a, c->pack_b, tail && tail->spare);
+			tsr_text_addf(&w->t, "%u,%u,%lld,%lld,%lld,%d%d%d", c->mr, c->nr, (long long)c->mc, (long long)c->nc, (long long)c->kc, c->pack_a, c->pack_b, tail && tail->passing);
 		}
 		size(w, s->loop.extent);
 		if (s->loop.ahead)

@@ -155,10 +155,12 @@ typedef struct tsr_schedule {
 	const char *reason;          /* for --dump=schedule */
 	const char *form;            /* what opt/tuned.c calls such contractions; NULL unless schedules are read or tuned */
 } tsr_schedule;
-/* What becomes of a sum before it is stored: the nest's last statements, each a STORE of an expression of the sum's local and of elements of
- * other buffers, at the sum's own place.  C is the first one's buffer, where parts of the sum wait for the others; `spare`: it is there for
- * that alone, so that nobody misses it where no sum waits. */
-typedef struct tsr_tail { tsr_local_id sum; tsr_stmts stores; bool spare; } tsr_tail;
+/* What becomes of a sum before it is stored: the nest's last statements, LETs of values and then STOREs, of expressions of the sum's local, of
+ * those values and of elements, at the sum's own place.  What they store they may read before, there, so that all of them can be computed
+ * before any is stored.  C is the first one's buffer, where parts of the sum wait for the others, and which none of them reads; unless
+ * `passing`: one block of K takes the whole sum, which nobody but the tail gets. */
+enum { TSR_MOST_LETS = 8 };
+typedef struct tsr_tail { tsr_local_id sum; tsr_stmts lets, stores; bool passing; } tsr_tail;
 /* Loops of a class along which an operand lies side by side, the widest first; n 0: none.  Where guards mention some of them, all but the last
  * one, `length` is small. */
 enum { TSR_MOST_JOINED = 4, TSR_MOST_GUARDED = 64 };
@@ -172,6 +174,7 @@ typedef struct tsr_contraction {
 	tsr_stretch across;          /* of N along which B lies side by side, likewise */
 	bool turned;                 /* N follows B where C does not: sums wait in B's order and are turned */
 	bool a_finite, b_finite;     /* it must be: the other operand is 0 where a guard, which only the nest itself has, lets nothing in */
+	tsr_prec prec;               /* of the operands and the sums */
 	tsr_acc acc; tsr_op combine;
 	bool clear;                  /* C is set to neutral first by the nest itself */
 	tsr_tail *tail;              /* NULL: C is the sum itself */

@@ -4,8 +4,8 @@
  *     for .. { let $s = 0  for .. reduce { set $s = $s + a * b }  store C = $s }       (or update C += $s, or let $s = C)
  *     for .. { update C += a * b }
  * and the same with a maximum or a minimum in place of the sum, over sums, products or the like in place of the product, or with
- * "or" and "and" of bools.  In the first, what is stored may be an expression of $s, and there may be several stores (the contraction's
- * tail).
+ * "or" and "and" of bools.  In the first, what is stored may be an expression of $s, and there may be several stores, and values that have
+ * names before them (the contraction's tail).
  * A loop goes to the class of the operands that mention it: all three, batch; C and A, M; C and B, N; A or B only, K.
  * Without K it is no contraction.  A and B are named so that the loop which walks C with stride one is in N.  A guard around the
  * innermost statement or the product, as padding makes, turns into an operand that is zero outside (of a maximum of sums, minus
@@ -120,54 +120,85 @@ static bool stores_once(const nest *n, const tsr_stmt *s)
 	return walked == n->n;
 }
 
-/* Of the sum, of numbers and of elements at affine places that the stores leave alone. */
-static bool follows(const nest *n, const tsr_expr *e, tsr_local_id sum, const tsr_stmts *stores)
+static bool names(const tsr_tail *t, tsr_local_id local)
 {
-	if (e->kind == TSR_EXPR_LOCAL)
-		return e->local == sum;
-	if (e->kind == TSR_EXPR_OP) {
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			if (!follows(n, e->op.args[i], sum, stores))
-				return false;
-		return true;
-	}
-	if (e->kind == TSR_EXPR_CONVERT)
-		return follows(n, e->converted, sum, stores);
-	bool known = e->kind == TSR_EXPR_LOAD || e->kind == TSR_EXPR_CONST || e->kind == TSR_EXPR_SIZE || e->kind == TSR_EXPR_NUMBER;
-	for (uint32_t i = 0; known && i < stores->n; i++)
-		known = packable(n->l, e, stores->at[i]->store.buffer, false);
+	bool known = local == t->sum;
+	for (uint32_t i = 0; i < t->lets.n; i++)
+		known |= t->lets.at[i]->let.local == local;
 	return known;
 }
 
-/* let, reduce loops, several stores, or one of what the sum becomes: sets the tail. */
+/* Of the sum, of values that have names, of numbers and of elements at affine places: those that the tail stores from the store `from` on only at
+ * the place where it does, and none that it stores before, or where sums wait. */
+static bool follows(const nest *n, const tsr_expr *e, uint32_t from)
+{
+	const tsr_stmts *stores = &n->tail->stores;
+	switch (e->kind) {
+	case TSR_EXPR_LOCAL: return names(n->tail, e->local);
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
+			if (!follows(n, e->op.args[i], from))
+				return false;
+		return true;
+	case TSR_EXPR_CONVERT: return follows(n, e->converted, from);
+	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: return true;
+	case TSR_EXPR_LOAD:
+		for (uint32_t i = 0; i < stores->n; i++)
+			if (e->load.buffer == stores->at[i]->store.buffer && (i == 0 || i < from || !tsr_expr_is_element(n->l, e, stores->at[i])))
+				return false;
+		return packable(n->l, e, TSR_NONE, false);
+	case TSR_EXPR_INDEX: case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS: break;
+	}
+	return false;
+}
+
+tsr_tail *tsr_tail_of(tsr_arena *a, const tsr_stmts *body)
+{
+	tsr_tail *t = TSR_NEW(a, tsr_tail);
+	t->sum = body->at[0]->let.local;
+	uint32_t i = 2;
+	while (i < body->n && body->at[i]->kind == TSR_STMT_LET)
+		tsr_push(a, &t->lets, body->at[i++]);
+	while (i < body->n)
+		tsr_push(a, &t->stores, body->at[i++]);
+	return t;
+}
+
+/* let, reduce loops, values, several stores, or one of what the sum becomes: sets the tail. */
 static bool tail_form(tsr_arena *a, nest *n, const tsr_stmts *body)
 {
 	const tsr_stmt *let = body->at[0];
-	n->tail = TSR_NEW(a, tsr_tail);
-	n->tail->sum = let->let.local;
-	for (uint32_t i = 2; i < body->n; i++)
-		tsr_push(a, &n->tail->stores, body->at[i]);
-	for (uint32_t i = 2; i < body->n; i++) {
-		const tsr_stmt *s = body->at[i];
-		if (s->kind != TSR_STMT_STORE || !stores_once(n, s) || !follows(n, s->store.value, let->let.local, &n->tail->stores))
+	n->tail = tsr_tail_of(a, body);
+	const tsr_stmts *stores = &n->tail->stores;
+	for (uint32_t i = 0; i < stores->n; i++) {
+		const tsr_stmt *s = stores->at[i];
+		if (s->kind != TSR_STMT_STORE || !stores_once(n, s))
 			return false;
-		for (uint32_t k = 2; k < i; k++)
-			if (body->at[k]->store.buffer == s->store.buffer)
+		for (uint32_t k = 0; k < i; k++)
+			if (stores->at[k]->store.buffer == s->store.buffer)
 				return false;
 	}
-	return n->l->buffers.at[body->at[2]->store.buffer]->prec == let->let.prec;
+	for (uint32_t i = 0; i < n->tail->lets.n; i++)
+		if (!follows(n, n->tail->lets.at[i]->let.value, 0))
+			return false;
+	for (uint32_t i = 0; i < stores->n; i++)
+		if (!follows(n, stores->at[i]->store.value, i))
+			return false;
+	return stores->n && n->tail->lets.n <= TSR_MOST_LETS && n->l->buffers.at[stores->at[0]->store.buffer]->prec == let->let.prec;
 }
 
 /* let, reduce loops, stores */
 static bool local_form(tsr_arena *a, nest *n, const tsr_stmts *body)
 {
 	const tsr_stmt *let = body->at[0], *loop = body->at[1], *out = body->at[2];
-	if (let->kind != TSR_STMT_LET || loop->kind != TSR_STMT_FOR || (out->kind != TSR_STMT_STORE && out->kind != TSR_STMT_UPDATE))
+	if (let->kind != TSR_STMT_LET || loop->kind != TSR_STMT_FOR)
 		return false;
+	bool plain = body->n == 3 && (out->kind == TSR_STMT_STORE || out->kind == TSR_STMT_UPDATE) && tsr_expr_is_local(out->store.value, let->let.local);
+	if (!plain && !tail_form(a, n, body))
+		return false;
+	out = plain ? out : n->tail->stores.at[0];
 	const tsr_expr *start = let->let.value;
 	bool from_element = out->kind == TSR_STMT_STORE && tsr_expr_is_element(n->l, start, out);
-	if ((body->n > 3 || !tsr_expr_is_local(out->store.value, let->let.local)) && !tail_form(a, n, body))
-		return false;
 	tsr_stmts one = { (tsr_stmt **)&body->at[1], 1, 1 };
 	const tsr_stmts *inner = descend(n, &one);
 	inner = inner ? guarded(n, inner) : NULL;
@@ -389,6 +420,7 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	operand(a, &k->a, &k->a_index, &k->a_value);
 	operand(b, &k->b, &k->b_index, &k->b_value);
 	k->a_finite = n.finite[0] && tsr_prec_is_float(prec), k->b_finite = n.finite[1] && tsr_prec_is_float(prec);
+	k->prec = prec;
 	k->acc = n.acc;
 	k->combine = e->op.op;
 	k->clear = n.clear;
@@ -400,11 +432,13 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	return k;
 }
 
-bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest)
+const tsr_contraction *tsr_contract_of(tsr_pass *p, const tsr_stmt *nest)
 {
 	tsr_contraction *k = recognise(p, nest);
-	return k && tsr_contract_schedule(p->l, k, p->target);
+	return k && tsr_contract_schedule(p->l, k, p->target) ? k : NULL;
 }
+
+bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest) { return tsr_contract_of(p, nest) != NULL; }
 
 void tsr_contractions_find(tsr_pass *p, const tsr_stmts *body)
 {

@@ -117,7 +117,16 @@ static bool keeps_nan(const tsr_expr *e, tsr_local_id sum)
 	}
 }
 
-static bool shows_nan(const tsr_contraction *k) { return !k->tail || keeps_nan(k->tail->stores.at[0]->store.value, k->tail->sum); }
+/* Running it twice gives what running it once does, and a sum that is a NaN makes C's element one. */
+static bool shows_nan(const tsr_contraction *k)
+{
+	const tsr_tail *t = k->tail;
+	for (uint32_t i = 0; t && i < t->stores.n; i++)
+		for (uint32_t j = 0; j < t->lets.n + t->stores.n; j++)
+			if (tsr_expr_reads(j < t->lets.n ? t->lets.at[j]->let.value : t->stores.at[j - t->lets.n]->store.value, t->stores.at[i]->store.buffer))
+				return false;
+	return !t || (!t->lets.n && keeps_nan(t->stores.at[0]->store.value, t->sum));
+}
 
 static void both_ways(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *nest, tsr_stmts *out)
 {

@@ -68,6 +68,8 @@ typedef struct tsr_contract_view { tsr_walks cls[TSR_CLASSES]; } tsr_contract_vi
 void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_contract_view *out);
 /* The operand is an element of memory in C's precision, which tiles could read in place; else packing evaluates it. */
 bool tsr_contract_plain(const tsr_loops *l, const tsr_contraction *k, tsr_side side);
+/* One block of K takes the whole sum: its schedule stores C once. */
+bool tsr_contract_one_block(const tsr_contraction *k);
 /* The element that an operand is within its guards, outside of which it is 0; or NULL. */
 const tsr_expr *tsr_contract_guarded(const tsr_expr *operand);
 /* The stretch along which A's rows could be read in place: see tsr_contraction.run. */

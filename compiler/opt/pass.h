@@ -39,7 +39,8 @@ bool tsr_nest_columns(const tsr_loops *l, const tsr_stmts *body, tsr_nest *out);
 /* Buffer b becomes to[b] wherever the statement names it, its contractions included. */
 void tsr_stmt_rename(tsr_pass *p, tsr_stmt *s, const tsr_buffer_id *to);
 
-/* The engine would run this nest. */
+/* The engine would run this nest; as what, with a schedule, or NULL. */
+const tsr_contraction *tsr_contract_of(tsr_pass *p, const tsr_stmt *nest);
 bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest);
 
 /* ---- what code reads and writes ---------------------------------------------------------------------------------------- */
@@ -127,6 +128,9 @@ void tsr_stmts_place(tsr_placing *x, const tsr_stmts *body, tsr_stmts *out);
 /* Recognises and schedules those among the statements. */
 void tsr_contractions_find(tsr_pass *p, const tsr_stmts *body);
 void tsr_contractions_schedule(tsr_pass *p, const tsr_stmts *body);
+
+/* The tail that the statements inside a contraction's outer loops have behind the sum. */
+tsr_tail *tsr_tail_of(tsr_arena *a, const tsr_stmts *body);
 
 /* ---- lookups (gather.c) -------------------------------------------------------------------------------------------------- */
 

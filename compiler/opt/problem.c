@@ -42,7 +42,7 @@ int64_t tsr_problem_columns(const tsr_problem *p) { return p->across && !p->dens
 tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t)
 {
 	const tsr_walks *m = &v->cls[TSR_CLASS_M], *n = &v->cls[TSR_CLASS_N], *k = &v->cls[TSR_CLASS_K];
-	tsr_problem p = { .t = t, .bytes = tsr_prec_bytes(l->buffers.at[c->c]->prec) };
+	tsr_problem p = { .t = t, .bytes = tsr_prec_bytes(c->prec) };
 	p.lanes = t->vector_bytes / p.bytes;
 	p.m = tsr_walks_count(m);
 	p.n = tsr_walks_count(n);

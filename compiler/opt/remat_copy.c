@@ -14,7 +14,6 @@ static tsr_stmts copies(const tsr_repeat *q, const tsr_stmts *body)
 
 static tsr_expr *expr_copy(const tsr_repeat *q, const tsr_expr *e) { return tsr_expr_place(q->r->p->arena, q->r->l, e, 0, NULL, NULL); }
 
-/* The stores of the tail are the nest's last statements. */
 static tsr_contraction *contraction_copy(const tsr_repeat *q, const tsr_contraction *k, const tsr_stmt *nest)
 {
 	tsr_contraction *out = TSR_NEW(q->r->p->arena, tsr_contraction);
@@ -24,11 +23,8 @@ static tsr_contraction *contraction_copy(const tsr_repeat *q, const tsr_contract
 	if (!k->tail)
 		return out;
 	tsr_stmts one = { (tsr_stmt *[]){ (tsr_stmt *)nest }, 1, 1 };
-	const tsr_stmts *body = tsr_nest_of(&one).body;
-	out->tail = TSR_NEW(q->r->p->arena, tsr_tail);
-	out->tail->sum = k->tail->sum;
-	for (uint32_t i = body->n - k->tail->stores.n; i < body->n; i++)
-		tsr_push(q->r->p->arena, &out->tail->stores, body->at[i]);
+	out->tail = tsr_tail_of(q->r->p->arena, tsr_nest_of(&one).body);
+	out->tail->passing = k->tail->passing;
 	return out;
 }
 

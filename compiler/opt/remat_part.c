@@ -159,7 +159,7 @@ static double iterations(tsr_size extent) { return extent.nterms ? UNKNOWN : (do
 /* In tiles. */
 static double contraction_time(const tsr_remat *r, const tsr_contraction *k)
 {
-	double lanes = (double)r->p->target->vector_bytes / tsr_prec_bytes(r->l->buffers.at[k->c]->prec), t = PRODUCTS / (2 * lanes * GIGAHERTZ);
+	double lanes = (double)r->p->target->vector_bytes / tsr_prec_bytes(k->prec), t = PRODUCTS / (2 * lanes * GIGAHERTZ);
 	for (uint32_t i = 0; i < k->nloops; i++)
 		t *= iterations(k->loops[i].extent);
 	return t;

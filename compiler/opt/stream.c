@@ -11,7 +11,7 @@
 
 enum { LARGE = 4, SHORT = 512, WINDOW = 8, FUNCTION = 15 };
 
-typedef struct streams { tsr_pass *p; tsr_accesses all; const tsr_body_uses *uses; uint32_t at; const bool *read; } streams;      /* `read`: per buffer, anywhere */
+typedef struct streams { tsr_pass *p; tsr_accesses all; const tsr_body_uses *uses; uint32_t at; } streams;
 
 /* A loop that only sums, as a window of a few positions does. */
 static bool window(const tsr_stmts *body)
@@ -144,27 +144,11 @@ static void fetch_rows(const streams *m, tsr_stmts *body)
 
 /* ---- results ------------------------------------------------------------------------------------------------------------- */
 
-/* Only the tail's other stores are of use. */
-static void find_spare(const streams *m, tsr_contraction *k)
-{
-	tsr_tail *t = k->tail;
-	bool spare = t && t->stores.n > 1 && !m->read[k->c] && !tsr_buffer_kept(m->p->l->buffers.at[k->c]);
-	if (!spare)
-		return;
-	t->spare = true;
-	m->p->changes++;
-	tsr_pass_note(m->p, "%s holds sums only while they wait for others", m->p->l->buffers.at[k->c]->name);
-}
-
 /* The engine writes C once: all that is summed in one block. */
 static bool product(const streams *m, const tsr_contraction *k)
 {
 	const tsr_buffer *b = m->p->l->buffers.at[k->c];
-	int64_t depth = 1;
-	for (uint32_t i = 0; i < k->nloops; i++)
-		if (k->loops[i].cls == TSR_CLASS_K)
-			depth *= tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : INT32_MAX;
-	if ((k->tail && k->tail->spare) || !k->clear || !k->schedule.mr || depth > k->schedule.kc || tsr_buffer_bytes(b) < LARGE * m->p->target->l3 || !alone(m, b->id))
+	if ((k->tail && k->tail->passing) || !tsr_contract_one_block(k) || tsr_buffer_bytes(b) < LARGE * m->p->target->l3 || !alone(m, b->id))
 		return false;
 	m->p->changes++;
 	tsr_pass_note(m->p, "%s is written around the caches", b->name);
@@ -175,8 +159,6 @@ static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_stmt *s = body->at[i];
-		if (s->kind == TSR_STMT_FOR && s->loop.contraction)
-			find_spare(m, s->loop.contraction);
 		if (s->kind == TSR_STMT_FOR && s->loop.contraction)
 			s->loop.stream = product(m, s->loop.contraction);
 		if (s->kind != TSR_STMT_FOR || s->loop.contraction || around->n == TSR_MOST_LOOPS)
@@ -200,23 +182,9 @@ static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 	}
 }
 
-static const bool *read_anywhere(const tsr_loops *l, tsr_arena *a)
-{
-	bool *read = TSR_NEW_N(a, bool, l->buffers.n + 1);
-	for (uint32_t u = 0; u < l->units.n; u++)
-		for (uint32_t i = 0; i < l->units.at[u]->body.n; i++) {
-			tsr_uses uses = { 0 };
-			tsr_stmt_uses(a, l->units.at[u]->body.at[i], &uses);
-			for (uint32_t k = 0; k < uses.v.n; k++)
-				read[uses.v.at[k].buffer] |= uses.v.at[k].loads || uses.v.at[k].updates;
-		}
-	return read;
-}
-
 void tsr_pass_stream(tsr_pass *p)
 {
 	tsr_arena *scratch = tsr_arena_new();
-	const bool *read = read_anywhere(p->l, scratch);
 	for (uint32_t u = 0; u < p->l->units.n; u++) {
 		tsr_stmts *body = &p->l->units.at[u]->body;
 		tsr_body_uses uses;
@@ -224,7 +192,7 @@ void tsr_pass_stream(tsr_pass *p)
 		for (uint32_t i = 0; i < body->n; i++) {
 			if (body->at[i]->kind != TSR_STMT_KERNEL)
 				continue;
-			streams m = { .p = p, .all = { .a = scratch }, .uses = &uses, .at = i, .read = read };
+			streams m = { .p = p, .all = { .a = scratch }, .uses = &uses, .at = i };
 			tsr_nest around = { 0 };
 			for (uint32_t k = 0; k < body->at[i]->kernel.body.n; k++)
 				tsr_stmt_accesses(body->at[i]->kernel.body.at[k], &m.all);

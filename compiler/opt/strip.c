@@ -324,7 +324,7 @@ static double reading(const tsr_strip *g, const tsr_contraction *k, const tsr_ex
 		else if (tag && tag == g->cut)
 			times /= strips_of(g);
 	}
-	double bytes = elements * tsr_prec_bytes(g->p->l->buffers.at[k->c]->prec);
+	double bytes = elements * tsr_prec_bytes(k->prec);
 	return (times - 1) * (travel(g, bytes) + (packed ? elements * EACH_PACKED : 0));
 }
 

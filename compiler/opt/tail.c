@@ -3,14 +3,20 @@
  *     for m, n { let $s = 0  for k reduce { .. }  store C[m, n] = $s }            .. store Y[m, n] = max($s + b[n] + r[m, n], 0)
  *     for i, j { store Y[i, j] = max(C[i, j] + b[j] + r[i, j], 0) }
  *
- * The second kernel is one nest around one store, whose loops are those of C's axes, one each.  Its store becomes the last statement of the
+ * The second kernel is one nest around one store or update, whose loops are those of C's axes, one each.  It becomes the last store of the
  * first nest, the contraction's tail, which the engine applies to the tile in its registers.  It must be all that touches C, which is
  * stored no more.  Kernels are put into the same contraction one after the other: a bias, then what it becomes.  Where C is read elsewhere,
- * too, the kernel stays: what it stores can be computed again (remat), what a contraction does cannot.
+ * too, the kernel stays: what it stores can be computed again (remat), what a contraction does cannot; but where all that is stored lasts, as
+ * an optimiser's state and the parameters do, several stores may follow, and what one of them reads of another has a name:
+ *
+ *     for i, j { let $s = 0  for k reduce { .. }  let $v = 0.9 V[i, j] + $s  store V[i, j] = $v  store W[i, j] = W[i, j] - 0.1 $v }
+ *
+ * What is read where it is stored joins sums of one block only, which pass by then (passing.c): where sums wait, the tile would come to both at
+ * once, late, and nothing is saved.
  *
  * The kernel that both become takes the place of the second, unless a statement between writes what the first reads, or what the first reads would
- * be alive for longer than it has to; then that of the first, unless one writes what the second reads.  Requires virtual, which has made
- * one kernel of the elementwise ones. */
+ * be alive for longer than it has to; then the first place that the second may have.  Requires virtual, which has made one kernel of the
+ * elementwise ones. */
 #include "pass.h"
 
 enum { MOST_STORES = 3, MOST_NODES = 64 };
@@ -24,7 +30,7 @@ typedef struct tails {
 } tails;
 
 /* The contraction's nest: its outer loops, and the stores behind the sum. */
-typedef struct head { tsr_nest nest; tsr_local_id sum; tsr_prec prec; } head;
+typedef struct head { tsr_nest nest; tsr_tail *tail; tsr_prec prec; } head;
 /* What would follow, and which loop of the head each of its loops is. */
 typedef struct next { tsr_nest nest; tsr_stmt *store; uint32_t syms[TSR_MOST_LOOPS]; tsr_lin to[TSR_MOST_LOOPS]; } next;
 
@@ -34,9 +40,9 @@ static bool is_head(const tails *t, const tsr_stmt *kernel, head *h)
 		return false;
 	h->nest = tsr_nest_of((tsr_stmts *)&kernel->kernel.body);
 	const tsr_stmts *b = h->nest.body;
-	if (h->nest.n == 0 || b->n < 3 || b->at[0]->kind != TSR_STMT_LET || b->at[2]->kind != TSR_STMT_STORE)
+	if (h->nest.n == 0 || b->n < 3 || b->at[0]->kind != TSR_STMT_LET || b->at[b->n - 1]->kind != TSR_STMT_STORE)
 		return false;
-	h->sum = b->at[0]->let.local;
+	h->tail = tsr_tail_of(t->a, b);
 	h->prec = b->at[0]->let.prec;
 	return tsr_contract_takes(t->p, h->nest.loop[0]);
 }
@@ -51,9 +57,9 @@ static bool same_extent(const tsr_stmt *x, const tsr_stmt *y)
 /* The store of the head that the expression loads, or NULL. */
 static const tsr_stmt *store_of(const head *h, const tsr_expr *load)
 {
-	for (uint32_t i = 2; i < h->nest.body->n; i++)
-		if (h->nest.body->at[i]->store.buffer == load->load.buffer)
-			return h->nest.body->at[i];
+	for (uint32_t i = 0; i < h->tail->stores.n; i++)
+		if (h->tail->stores.at[i]->store.buffer == load->load.buffer)
+			return h->tail->stores.at[i];
 	return NULL;
 }
 
@@ -84,7 +90,7 @@ static bool understood(const tails *t, const head *h, next *x, const tsr_expr *e
 	switch (e->kind) {
 	case TSR_EXPR_LOAD:
 		if (e->load.buffer == x->store->store.buffer)
-			return false;
+			return tsr_expr_is_element(t->p->l, e, x->store);
 		return !store_of(h, e) || name_loops(t, h, x, e);
 	case TSR_EXPR_OP:
 		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
@@ -101,8 +107,8 @@ static bool understood(const tails *t, const head *h, next *x, const tsr_expr *e
 static bool is_next(const tails *t, const head *h, const tsr_stmt *kernel, next *x)
 {
 	x->store = tsr_nest_single(kernel, &x->nest);
-	if (!x->store || x->store->kind != TSR_STMT_STORE || x->nest.n != h->nest.n || !tsr_nest_covers(t->p->l, &x->nest, x->store, NULL)
-		|| h->nest.body->n - 2 >= MOST_STORES)
+	if (!x->store || (x->store->kind != TSR_STMT_STORE && x->store->kind != TSR_STMT_UPDATE) || x->nest.n != h->nest.n
+		|| !tsr_nest_covers(t->p->l, &x->nest, x->store, NULL) || h->tail->stores.n >= MOST_STORES)
 		return false;
 	for (uint32_t i = 0; i < x->nest.n; i++) {
 		x->syms[i] = x->nest.loop[i]->loop.sym;
@@ -119,31 +125,8 @@ static bool is_next(const tails *t, const head *h, const tsr_stmt *kernel, next 
 
 /* ---- putting it there ------------------------------------------------------------------------------------------------------ */
 
-typedef struct substitution { const tails *t; const head *h; } substitution;
-
-static tsr_expr *substitute(void *user, tsr_expr *e)
-{
-	const substitution *s = user;
-	const tsr_stmt *store = e->kind == TSR_EXPR_LOAD ? store_of(s->h, e) : NULL;
-	if (!store)
-		return e;
-	tsr_expr *value = tsr_expr_place(s->t->p->arena, s->t->p->l, store->store.value, 0, NULL, NULL);
-	return tsr_expr_convert(s->t->p->arena, value, s->t->p->l->buffers.at[e->load.buffer]->prec);
-}
-
-static tsr_stmt *placed(const tails *t, const head *h, const next *x)
-{
-	tsr_arena *a = t->p->arena;
-	tsr_stmt *s = tsr_stmt_new(a, TSR_STMT_STORE, x->store->span);
-	uint32_t rank = t->p->l->buffers.at[x->store->store.buffer]->rank;
-	s->store = x->store->store;
-	s->store.index = TSR_NEW_N(a, tsr_lin, rank + 1);
-	for (uint32_t i = 0; i < rank; i++)
-		s->store.index[i] = tsr_lin_place(a, &x->store->store.index[i], x->nest.n, x->syms, x->to);
-	tsr_expr *value = tsr_expr_place(a, t->p->l, x->store->store.value, x->nest.n, x->syms, x->to);
-	s->store.value = tsr_expr_rewrite(value, substitute, &(substitution){ t, h });
-	return s;
-}
+/* `lets`, `stores`: the head's, with names for the values that the next store reads and that are stored all the same. */
+typedef struct substitution { const tails *t; const head *h; uint32_t first, second; tsr_stmts lets, stores; } substitution;
 
 /* Only the two kernels touch it, and nobody outside looks. */
 static bool needless(const tails *t, uint32_t first, uint32_t second, tsr_buffer_id b)
@@ -151,6 +134,65 @@ static bool needless(const tails *t, uint32_t first, uint32_t second, tsr_buffer
 	tsr_use x = tsr_uses_of(&t->uses.at[first], b), y = tsr_uses_of(&t->uses.at[second], b);
 	uint32_t both = (x.loads || tsr_use_writes(x)) + (y.loads || tsr_use_writes(y));
 	return t->touched[b] == both && !tsr_buffer_kept(t->p->l->buffers.at[b]);
+}
+
+static tsr_stmt *store_like(tsr_arena *a, const tsr_stmt *s, tsr_expr *value)
+{
+	tsr_stmt *out = tsr_stmt_new(a, TSR_STMT_STORE, s->span);
+	out->store = s->store;
+	out->store.value = value;
+	return out;
+}
+
+/* What the head's store number i stores, as a value that has a name. */
+static tsr_expr *named(substitution *s, uint32_t i)
+{
+	tsr_arena *a = s->t->p->arena;
+	const tsr_stmt *store = s->stores.at[i];
+	tsr_prec prec = s->t->p->l->buffers.at[store->store.buffer]->prec;
+	tsr_expr *value = tsr_expr_convert(a, store->store.value, prec);
+	if (value->kind == TSR_EXPR_LOCAL)
+		return value;
+	tsr_stmt *let = tsr_stmt_new(a, TSR_STMT_LET, store->span);
+	let->let.local = s->t->unit->nlocals++;
+	let->let.prec = prec;
+	let->let.value = value;
+	tsr_push(a, &s->lets, let);
+	s->stores.at[i] = store_like(a, store, tsr_expr_local(a, let->let.local, prec));
+	return s->stores.at[i]->store.value;
+}
+
+static tsr_expr *substitute(void *user, tsr_expr *e)
+{
+	substitution *s = user;
+	tsr_arena *a = s->t->p->arena;
+	for (uint32_t i = 0; e->kind == TSR_EXPR_LOAD && i < s->stores.n; i++) {
+		const tsr_stmt *store = s->stores.at[i];
+		if (store->store.buffer != e->load.buffer)
+			continue;
+		if (!needless(s->t, s->first, s->second, store->store.buffer))
+			return tsr_expr_place(a, s->t->p->l, named(s, i), 0, NULL, NULL);
+		return tsr_expr_convert(a, tsr_expr_place(a, s->t->p->l, store->store.value, 0, NULL, NULL), s->t->p->l->buffers.at[e->load.buffer]->prec);
+	}
+	return e;
+}
+
+/* The next store at the head's loops; of an update what it makes of the element. */
+static tsr_stmt *placed(substitution *s, const next *x)
+{
+	tsr_arena *a = s->t->p->arena;
+	const tsr_loops *l = s->t->p->l;
+	const tsr_buffer *b = l->buffers.at[x->store->store.buffer];
+	tsr_expr *value = tsr_expr_place(a, l, x->store->store.value, x->nest.n, x->syms, x->to);
+	tsr_stmt *out = store_like(a, x->store, tsr_expr_rewrite(value, substitute, s));
+	out->store.acc = TSR_ACC_SET;
+	out->store.index = TSR_NEW_N(a, tsr_lin, b->rank + 1);
+	for (uint32_t i = 0; i < b->rank; i++)
+		out->store.index[i] = tsr_lin_place(a, &x->store->store.index[i], x->nest.n, x->syms, x->to);
+	if (x->store->kind == TSR_STMT_UPDATE)
+		out->store.value = tsr_expr_op(a, tsr_acc_get(x->store->store.acc)->op, b->prec, tsr_expr_load(a, b, out->store.index),
+			tsr_expr_convert(a, out->store.value, b->prec), NULL);
+	return out;
 }
 
 /* What mentions the loop along which the sums lie side by side does so along it, too: a tile has no columns of other rows. */
@@ -173,37 +215,69 @@ static bool all_lie_along(const tails *t, uint32_t sym, const tsr_expr *e)
 
 static bool fits_tiles(const tails *t, const head *h, const tsr_stmt *store)
 {
-	const tsr_stmt *c = h->nest.body->at[2];
+	const tsr_stmt *c = h->tail->stores.at[0];
 	uint32_t rank = t->p->l->buffers.at[c->store.buffer]->rank;
 	const tsr_stmt *loop = rank ? tsr_nest_bare(&h->nest, &c->store.index[rank - 1]) : NULL;
 	return !loop || (lies_along(t, loop->loop.sym, store->store.buffer, store->store.index) && all_lie_along(t, loop->loop.sym, store->store.value));
 }
 
-/* The head's statements with the next store, one in the sum's precision first; false where the engine would not take them: then nothing has
- * changed. */
-static bool extend(const tails *t, head *h, uint32_t first, uint32_t second, tsr_stmt *store)
+static bool read_by(const tsr_stmts *values, tsr_buffer_id b)
 {
-	tsr_stmts before = *h->nest.body, all = { 0 };
-	tsr_push(t->p->arena, &all, before.at[0]);
-	tsr_push(t->p->arena, &all, before.at[1]);
-	for (uint32_t i = 2; i < before.n; i++)
-		if (!needless(t, first, second, before.at[i]->store.buffer))
-			tsr_push(t->p->arena, &all, before.at[i]);
-	if (all.n > 2)
-		return false;            /* it would not be computed again from the sums that stay */
-	tsr_push(t->p->arena, &all, store);
-	uint32_t home = 2;
-	while (home < all.n && t->p->l->buffers.at[all.at[home]->store.buffer]->prec != h->prec)
-		home++;
-	if (home == all.n)
-		tsr_push(t->p->arena, &all, before.at[2]);       /* a narrow result: sums wait where they did */
+	for (uint32_t i = 0; i < values->n; i++)
+		if (tsr_expr_reads(values->at[i]->kind == TSR_STMT_LET ? values->at[i]->let.value : values->at[i]->store.value, b))
+			return true;
+	return false;
+}
+
+/* Parts of a sum may wait where it is stored. */
+static bool is_home(const tails *t, const head *h, const substitution *s, tsr_buffer_id b)
+{
+	return t->p->l->buffers.at[b]->prec == h->prec && !read_by(&s->lets, b) && !read_by(&s->stores, b);
+}
+
+static bool reads_itself(const tsr_stmt *store) { return tsr_expr_reads(store->store.value, store->store.buffer); }
+
+/* The head's statements with the next store, one where sums can wait first; false where the engine would not take them: then nothing has
+ * changed. */
+static bool extend(const tails *t, head *h, uint32_t first, uint32_t second, const next *x)
+{
+	tsr_arena *a = t->p->arena;
+	substitution s = { t, h, first, second, { 0 }, { 0 } };
+	for (uint32_t i = 0; i < h->tail->lets.n; i++)
+		tsr_push(a, &s.lets, h->tail->lets.at[i]);
+	for (uint32_t i = 0; i < h->tail->stores.n; i++)
+		tsr_push(a, &s.stores, h->tail->stores.at[i]);
+	tsr_stmt *store = placed(&s, x);
+	bool lasts = tsr_buffer_kept(t->p->l->buffers.at[store->store.buffer]);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < s.stores.n; i++) {
+		if (needless(t, first, second, s.stores.at[i]->store.buffer))
+			continue;
+		if (!lasts || !tsr_buffer_kept(t->p->l->buffers.at[s.stores.at[i]->store.buffer]))
+			return false;        /* it would not be computed again from the sums that stay */
+		s.stores.at[n++] = s.stores.at[i];
+	}
+	s.stores.n = n;
+	tsr_push(a, &s.stores, store);
 	if (tsr_expr_size(store->store.value) > MOST_NODES || !fits_tiles(t, h, store))
 		return false;
-	tsr_stmt *s = all.at[home];
-	all.at[home] = all.at[2];
-	all.at[2] = s;
+	uint32_t home = 0;
+	while (home < s.stores.n && !is_home(t, h, &s, s.stores.at[home]->store.buffer))
+		home++;
+	if (home == s.stores.n)      /* a narrow result, or one of what it was: sums wait where they did */
+		tsr_push(a, &s.stores, h->tail->stores.at[0]);
+	tsr_stmts before = *h->nest.body, all = { 0 };
+	tsr_push(a, &all, before.at[0]);
+	tsr_push(a, &all, before.at[1]);
+	for (uint32_t i = 0; i < s.lets.n; i++)
+		tsr_push(a, &all, s.lets.at[i]);
+	tsr_push(a, &all, s.stores.at[home]);
+	for (uint32_t i = 0; i < s.stores.n; i++)
+		if (i != home)
+			tsr_push(a, &all, s.stores.at[i]);
 	*h->nest.body = all;
-	if (tsr_contract_takes(t->p, h->nest.loop[0]))
+	const tsr_contraction *k = tsr_contract_of(t->p, h->nest.loop[0]);
+	if (k && (!reads_itself(store) || tsr_contract_one_block(k)))
 		return true;
 	*h->nest.body = before;
 	return false;
@@ -243,12 +317,36 @@ static bool lengthens(const tails *t, uint32_t at, uint32_t to, tsr_buffer_id st
 	return longer;
 }
 
+/* What the statement reads, which the one before `to` does not touch, next to which it would be alive in its new place: no more than what is not
+ * stored any more. */
+static bool no_heavier(const tails *t, uint32_t at, uint32_t to, tsr_buffer_id stored)
+{
+	int64_t more = 0;
+	for (uint32_t i = 0; i < t->uses.at[at].v.n; i++) {
+		tsr_buffer_id b = t->uses.at[at].v.at[i].buffer;
+		tsr_use use = tsr_uses_of(&t->uses.at[to - 1], b);
+		more += b == stored || tsr_buffer_kept(t->p->l->buffers.at[b]) || use.loads || tsr_use_writes(use) ? 0 : tsr_buffer_bytes(t->p->l->buffers.at[b]);
+	}
+	return more <= tsr_buffer_bytes(t->p->l->buffers.at[stored]);
+}
+
+/* Before which statement both kernels can be one; 0: there is none. */
+static uint32_t meet(const tails *t, uint32_t at, uint32_t second, tsr_buffer_id stored)
+{
+	uint32_t to = second;
+	if (passes(t, at, at + 1, to) && (to == at + 1 || !lengthens(t, at, to, stored)))
+		return to;
+	while (to > at + 1 && passes(t, second, to - 1, to))
+		to--;
+	return to == at + 1 || (to < second && passes(t, at, at + 1, to) && no_heavier(t, at, to, stored)) ? to : 0;
+}
+
 /* The next statement that reads what the head stores. */
 static uint32_t reader(const tails *t, const head *h, uint32_t at)
 {
 	for (uint32_t i = at + 1; i < t->uses.body->n; i++)
-		for (uint32_t k = 2; k < h->nest.body->n; k++)
-			if (tsr_uses_of(&t->uses.at[i], h->nest.body->at[k]->store.buffer).loads)
+		for (uint32_t k = 0; k < h->tail->stores.n; k++)
+			if (tsr_uses_of(&t->uses.at[i], h->tail->stores.at[k]->store.buffer).loads)
 				return i;
 	return 0;
 }
@@ -279,21 +377,16 @@ static bool take_next(tails *t, uint32_t at)
 	uint32_t second = is_head(t, t->uses.body->at[at], &h) ? reader(t, &h, at) : 0;
 	if (!second || !is_next(t, &h, t->uses.body->at[second], &x))
 		return false;
-	tsr_use target = tsr_uses_of(&t->uses.at[at], x.store->store.buffer);
-	bool down = passes(t, at, at + 1, second) && (second == at + 1 || !lengthens(t, at, second, h.nest.body->at[2]->store.buffer));
-	if (target.loads || tsr_use_writes(target) || (!down && !passes(t, second, at + 1, second)))
-		return false;
-	if (!extend(t, &h, at, second, placed(t, &h, &x)))
+	uint32_t to = meet(t, at, second, h.tail->stores.at[0]->store.buffer);
+	if (!to || tsr_use_writes(tsr_uses_of(&t->uses.at[at], x.store->store.buffer)) || !extend(t, &h, at, second, &x))
 		return false;
 	tsr_pass_note(t->p, "%s: %s is applied to the tiles of %s", t->unit->name, t->uses.body->at[second]->kernel.name,
 		t->uses.body->at[at]->kernel.name);
 	count(t, at, false);
 	count(t, second, false);
 	tsr_body_remove(&t->uses, second);
-	if (down) {
-		move(t, at, second - 1);
-		at = second - 1;
-	}
+	move(t, at, to - 1);
+	at = to - 1;
 	tsr_body_uses_renew(&t->uses, at);
 	count(t, at, true);
 	t->p->changes++;

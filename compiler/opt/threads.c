@@ -61,7 +61,7 @@ static void measure_for(const divide *d, tsr_team *team, const tsr_stmt *s, nest
 	const tsr_contraction *k = s->loop.contraction;
 	uint32_t before = around->n;
 	if (k && k->schedule.mr && before + k->nloops <= TSR_MOST_LOOPS) {
-		double lanes = (double)d->p->target->vector_bytes / tsr_prec_bytes(d->p->l->buffers.at[k->c]->prec);
+		double lanes = (double)d->p->target->vector_bytes / tsr_prec_bytes(k->prec);
 		for (uint32_t i = 0; i < k->nloops; i++)
 			around->extents[around->n++] = k->loops[i].extent;
 		add_work(d, team, ARITHMETIC / (2 * lanes * GIGAHERTZ), around);

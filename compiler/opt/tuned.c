@@ -47,7 +47,7 @@ const char *tsr_schedule_key(const tsr_loops *l, const tsr_contraction *k, const
 	tsr_text t;
 	tsr_contract_view_make(l, k, &v);
 	tsr_text_init(&t, l->tc->arena);
-	tsr_text_addf(&t, "%s %s %s %s %s", target->name, tsr_prec_name(l->buffers.at[k->c]->prec), tsr_acc_get(k->acc)->text,
+	tsr_text_addf(&t, "%s %s %s %s %s", target->name, tsr_prec_name(k->prec), tsr_acc_get(k->acc)->text,
 		tsr_op_get(k->combine)->name, k->clear ? "set" : "add");
 	for (int cls = 0; cls < TSR_CLASSES; cls++)
 		if (!walks_text(&t, names[cls], &v.cls[cls]))
@@ -211,7 +211,7 @@ bool tsr_schedules_apply(tsr_schedules *s, const tsr_loops *l, tsr_contraction *
 	if (!e)
 		return true;
 	const row *r = e->value.p;
-	const char *why = tsr_schedule_unfit(&r->schedule, &k->schedule, target, tsr_prec_bytes(l->buffers.at[k->c]->prec));
+	const char *why = tsr_schedule_unfit(&r->schedule, &k->schedule, target, tsr_prec_bytes(k->prec));
 	if (why) {
 		tsr_diag *g = bad(s, r->line, why);
 		tsr_hint(s->tc, g, "the contraction is %s", key);

@@ -33,7 +33,7 @@ static bool stride_of(const tsr_buffer *b, const tsr_lin *index, uint32_t sym, i
 bool tsr_contract_plain(const tsr_loops *l, const tsr_contraction *k, tsr_side side)
 {
 	const tsr_expr *v = side == TSR_SIDE_A ? k->a_value : k->b_value;
-	return side == TSR_SIDE_C || (v->kind == TSR_EXPR_LOAD && l->buffers.at[v->load.buffer]->prec == l->buffers.at[k->c]->prec);
+	return side == TSR_SIDE_C || (v->kind == TSR_EXPR_LOAD && l->buffers.at[v->load.buffer]->prec == k->prec);
 }
 
 const tsr_expr *tsr_contract_guarded(const tsr_expr *e)
@@ -103,7 +103,7 @@ static void join_loops(const tsr_loops *l, const tsr_contraction *k, const tsr_e
 static tsr_stretch side_by_side(const tsr_loops *l, const tsr_contraction *k, const tsr_expr *operand, tsr_loop_class cls, int64_t shortest)
 {
 	const tsr_expr *x = tsr_contract_guarded(operand);
-	if (!x || l->buffers.at[x->load.buffer]->prec != l->buffers.at[k->c]->prec || k->combine != TSR_OP_MUL
+	if (!x || l->buffers.at[x->load.buffer]->prec != k->prec || k->combine != TSR_OP_MUL
 		|| (k->acc != TSR_ACC_ADD && k->acc != TSR_ACC_SUB))
 		return (tsr_stretch){ 0 };
 	for (uint32_t i = 0; i < k->nloops; i++) {
@@ -444,4 +444,13 @@ uint32_t tsr_walks_longest(const tsr_walks *x)
 			best = i;
 	}
 	return best;
+}
+
+bool tsr_contract_one_block(const tsr_contraction *k)
+{
+	int64_t depth = 1;
+	for (uint32_t i = 0; i < k->nloops; i++)
+		if (k->loops[i].cls == TSR_CLASS_K)
+			depth *= tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : INT32_MAX;
+	return k->clear && k->schedule.mr && !k->schedule.turn && !k->schedule.join && depth <= k->schedule.kc;
 }
