@@ -285,13 +285,20 @@ static size_of_tile with_cols(tsr_engine *g, const tiling *t, bool full, size_of
 	return z;
 }
 
-/* The tiles of a column ask for the next rows of A where there are no other columns that would find them near. */
+/* A is what a kernel has just left in a cache. */
+static bool in_strip(const tsr_engine *g)
+{
+	const tsr_buffer *a = g->c->a == TSR_NONE ? NULL : g->e->loops->buffers.at[g->c->a];
+	return a && (a->row || a->home == TSR_HOME_THREAD);
+}
+
+/* The tiles of a column ask for the next rows of A where there are no other columns that would find them near, and no strip (opt/strip.c). */
 static void ask_ahead(tsr_engine *g, const tsr_block *bl, size_of_tile *z)
 {
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
 	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count), line = TSR_LINE / k->elem_bytes;
-	if (s->pack_a || s->rows || columns < 1 || columns > s->nr || tsr_kit_known(only_stride(g, TSR_CLASS_K, TSR_SIDE_A)) != 1)
+	if (s->pack_a || s->rows || in_strip(g) || columns < 1 || columns > s->nr || tsr_kit_known(only_stride(g, TSR_CLASS_K, TSR_SIDE_A)) != 1)
 		return;
 	z->a_count = LLVMBuildAnd(k->b, tsr_kit_add(k, bl->depth, tsr_kit_int(k, line - 1)), tsr_kit_int(k, -line), "");
 	z->steps = 2;

@@ -9,7 +9,7 @@
  * A walk sums in the same order in both, and where one thread computes row by row, so that what a row gives does not depend on threads.
  *
  * What changes from row to row has a view for each walk: the row's symbol; locals, which move on to the next walk's view at the end of an
- * iteration; and the thread's own rows, of which there are as many as are under way. */
+ * iteration; and the thread's own rows, of which there are as many as are under way.  Iterations of a parallel loop share none of these. */
 #include "emit.h"
 #include "../opt/opt.h"
 #include <string.h>
@@ -109,6 +109,9 @@ static void note_locals(const rows *r)
 			r->e->local_precs[s->let.local] = s->let.prec;
 	}
 }
+
+/* Iterations meet in rows that a thread has for itself. */
+static bool shares_rows(const rows *r) { return r->loop->loop.how != TSR_FOR_PARALLEL; }
 
 /* The thread's own rows lie behind those that the kernel knows of, a line and more apart. */
 static void place_rows(const rows *r, LLVMValueRef t)
@@ -213,7 +216,8 @@ static void iteration(const rows *r, LLVMValueRef t)
 	LLVMBasicBlockRef all = tsr_emit_block(e, "together"), some = tsr_emit_block(e, "some"), after = tsr_emit_block(e, "next");
 	for (uint32_t k = 0; k < r->n; k++)
 		r->view[k].syms[r->loop->loop.sym] = LLVMBuildSub(e->builder, t, tsr_emit_i64(e, k), "");
-	place_rows(r, t);
+	if (shares_rows(r))
+		place_rows(r, t);
 	LLVMBuildCondBr(e->builder, all_there(r, t), all, some);
 	LLVMPositionBuilderAtEnd(e->builder, all);
 	together(r);
@@ -248,7 +252,8 @@ static void several(rows *r)
 	tsr_emit_view outer = tsr_emit_view_now(e);
 	for (uint32_t k = 0; k < r->n; k++)
 		make_view(r, &r->view[k]);
-	guard_rows(r);
+	if (shares_rows(r))
+		guard_rows(r);
 	LLVMValueRef end = LLVMBuildNSWAdd(e->builder, r->to, tsr_emit_i64(e, r->n - 1), "");
 	end = LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, r->from, r->to, ""), end, r->from, "");
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, r->from, end, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
@@ -265,7 +270,7 @@ bool tsr_emit_overlap(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMVal
 	e->overlap = true;
 	e->reorder = false;
 	bool takes = walks_of(&r);
-	if (takes && s->loop.split && e->team)
+	if (takes && (!shares_rows(&r) || (s->loop.split && e->team)))
 		several(&r);
 	else if (takes)
 		row_by_row(&r);

@@ -5,9 +5,9 @@
  * where A, B and C are walks, innermost loops, each with the plain statements behind it.  So memory has something to do all the time, instead
  * of in one walk of three, and what a walk waits for at its end, where lanes become one number, is waited for once a row.
  *
- * Of loops that threads divide iterations never meet but in rows that each thread has for itself; the emitter (llvm/overlap.c) has as many
- * of these rows as are under way.  A loop of the same form that is not divided is marked too and goes row by row, so that sums are taken
- * in the same order in both.  One of the walks reduces and is not the last, all have one constant extent, a symbol that data gives is
+ * Iterations of parallel loops never meet, those of loops that threads divide only in rows that each thread has for itself; the emitter
+ * (llvm/overlap.c) has as many of these rows as are under way.  A loop of the same form that is neither is marked too and goes row by row,
+ * so that sums are taken in the same order in both.  One of the walks reduces and is not the last, all have one constant extent, a symbol that data gives is
  * used before the next walk, and the rows under way fit the first cache.
  * Runs last, like stream, and changes no statement. */
 #include "pass.h"
@@ -134,22 +134,30 @@ static bool overlaps(const overlap *m, const tsr_stmt *row)
 		&& 2 * row_bytes(m, row) <= m->p->target->l1 && symbols_stay(m, body);
 }
 
+/* Loops over rows, also within serial loops, as strips have them (strip.c). */
+static void visit(const overlap *m, const char *unit, const char *kernel, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_stmt *s = body->at[i];
+		if (s->kind != TSR_STMT_FOR || s->loop.contraction || s->loop.how == TSR_FOR_REDUCE)
+			continue;
+		if (overlaps(m, s)) {
+			s->loop.overlap = true;
+			m->p->changes++;
+			tsr_pass_note(m->p, "%s: walks of several rows go together in %s", unit, kernel);
+		} else if (s->loop.how == TSR_FOR_SERIAL)
+			visit(m, unit, kernel, &s->loop.body);
+	}
+}
+
 void tsr_pass_overlap(tsr_pass *p)
 {
 	overlap m = { p, tsr_arena_new() };
 	for (uint32_t u = 0; u < p->l->units.n; u++) {
 		const tsr_stmts *body = &p->l->units.at[u]->body;
-		for (uint32_t i = 0; i < body->n; i++) {
-			const tsr_stmts *kernel = body->at[i]->kind == TSR_STMT_KERNEL ? &body->at[i]->kernel.body : NULL;
-			for (uint32_t k = 0; kernel && k < kernel->n; k++) {
-				tsr_stmt *s = kernel->at[k];
-				if (s->kind != TSR_STMT_FOR || s->loop.contraction || s->loop.how == TSR_FOR_REDUCE || !overlaps(&m, s))
-					continue;
-				s->loop.overlap = true;
-				p->changes++;
-				tsr_pass_note(p, "%s: walks of several rows go together in %s", p->l->units.at[u]->name, body->at[i]->kernel.name);
-			}
-		}
+		for (uint32_t i = 0; i < body->n; i++)
+			if (body->at[i]->kind == TSR_STMT_KERNEL)
+				visit(&m, p->l->units.at[u]->name, body->at[i]->kernel.name, &body->at[i]->kernel.body);
 	}
 	tsr_arena_free(m.scratch);
 }

@@ -8,7 +8,7 @@
 #include "schedule.h"
 
 enum { PASSING = 512, STRIDED = 256, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, SHORT_SUM = 64,
-	   LEAST_DEPTH = 64, PAGE = 4096 };
+	   LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096 };
 
 /* `total` cut into equal blocks of at most `most`, in multiples of `unit`. */
 static int64_t block_of(int64_t total, int64_t most, int64_t unit)
@@ -48,11 +48,14 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 	s->pack_a = p->must_a || (!s->rows && ((large_a && !s->pack_b) || strided) && n >= columns * (int64_t)s->nr);
 }
 
-/* Rows of B a page apart, read in place, fall into the same few lines of a cache: no more of them in turn than it can keep. */
-static int64_t most_depth(const tsr_problem *p, const tsr_schedule *s)
+/* Rows of B a page apart, read in place, fall into the same few lines of a cache: no more of them in turn than it can keep.  One column of tiles
+ * reads its block of B again and again, which the first cache then has, where C is near enough to be added to more often and no tail waits
+ * for its sums. */
+static int64_t most_depth(const tsr_problem *p, const tsr_schedule *s, const tsr_tail *tail)
 {
-	bool crowded = !s->pack_b && !s->cols && p->row && p->row % PAGE == 0;
-	int64_t fit = crowded ? p->t->l2 / p->row : TSR_DEPTH;
+	bool in_place = !s->pack_b && !s->cols && p->row, crowded = in_place && p->row % PAGE == 0;
+	bool again = in_place && !tail && !p->run && p->n > 0 && p->n <= s->nr && p->m > 0 && p->m * p->n * p->bytes <= p->t->l2 / NEAR;
+	int64_t fit = crowded ? p->t->l2 / p->row : again ? p->t->l1 / p->n / p->bytes : TSR_DEPTH;
 	return fit < LEAST_DEPTH ? LEAST_DEPTH : fit < TSR_DEPTH ? fit : TSR_DEPTH;
 }
 
@@ -178,7 +181,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 		p.run_c = 0;
 	tsr_choose_tile(&p, s);
 	choose_packing(&p, s);
-	choose_depth(&p, most_depth(&p, s), &kc);
+	choose_depth(&p, most_depth(&p, s, c->tail), &kc);
 	choose_blocks(&p, s, kc, short_sum);
 	s->must_a = p.must_a, s->must_b = p.must_b;
 	s->reason = tsr_schedule_words(s);

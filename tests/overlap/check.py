@@ -18,6 +18,16 @@ let%export losses_{r}_{c} (x : "{r} | {c}") (ids : "{r} |" i32) = cross_entropy 
 """
 
 
+# Rows of strips (opt/strip.c): their loop lies within serial ones.
+ATTENTION = """
+let%export attend (q : "6, 300 | 64") (k : "6, 300 | 64") (v : "6, 300 | 64") =
+  let%op y =
+    let scores = (q +* k "h, s | d; h, t | d => h, s | t" [d]) /. sqrt (dim d) in
+    softmax ~over:"... | t" scores +* v "h, s | t; h, t | e => h, s | e" in
+  y
+"""
+
+
 def soft(x):
     with np.errstate(invalid="ignore"):
         e = np.exp(x - x.max(1, keepdims=True))
@@ -77,16 +87,40 @@ def judge(plain, divided, bench):
                     check(np.array_equal(got.view(np.int32), first.view(np.int32)), f"{name}, {threads} threads: other bits")
 
 
+def judge_attention(plain, divided, bench):
+    random = np.random.default_rng(12)
+    q, k, v = (random.standard_normal((6, 300, 64)).astype(np.float32) for _ in range(3))
+    q[1, 7, 3], q[2, 9], k[3, 5, 0] = np.nan, 40, np.inf
+    scores = np.einsum("hsd,htd->hst", q.astype(np.float64), k) / 8
+    with np.errstate(invalid="ignore"):
+        e = np.exp(scores - scores.max(2, keepdims=True))
+        want = np.einsum("hst,hte->hse", e / e.sum(2, keepdims=True), v)
+    given = [x.ctypes.data_as(ctypes.c_void_p) for x in (q, k, v)]
+
+    def computed(model, threads):
+        bench.probes(threads)
+        y = np.empty_like(q)
+        model.seconds("attend", *given, y.ctypes.data_as(ctypes.c_void_p))
+        return y
+
+    first = computed(plain, 1)
+    check(np.allclose(first, want, rtol=1e-4, atol=1e-5, equal_nan=True), "attention")
+    for threads in (1, 2, 3, 5):
+        check(np.array_equal(computed(divided, threads).view(np.int32), first.view(np.int32)), f"attention, {threads} threads: other bits")
+
+
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         bench = common.Bench(sys.argv[1], tmp, 1, 5, common.Table())
-        text = "open Nn\n" + "".join(FUNCTIONS.format(r=r, c=c) for r, c in SIZES)
+        text = "open Nn\n" + "".join(FUNCTIONS.format(r=r, c=c) for r, c in SIZES) + ATTENTION
         source = bench.written("walks.tsr", text)
         status, out, err = run(bench.tsrc, "-c", "--cpu=native", "--threads=all", "--dump=opt", source)
         check(status == 0 and out.count("split overlap") == 3 * sum(r > 1 for r, _ in SIZES), err or f"{out.count('split overlap')} loops overlap")
+        check(out.count("parallel overlap") == 1, "the rows of a strip do not overlap")
         divided = common.Model(bench.shared(source, "walks", "--threads=all"))
         plain = common.Model(bench.shared(bench.written("alone.tsr", text), "alone", "--threads=none"))
         judge(plain, divided, bench)
+        judge_attention(plain, divided, bench)
         plain.close()
         divided.close()
     end()
