@@ -198,6 +198,18 @@ static void fetch_rows(tsr_kit *k, LLVMValueRef table, uint32_t count, LLVMValue
 		tsr_kit_fetch(k, tsr_kit_at(k, LLVMBuildLoad2(k->b, k->ptr, slot(k, table, tsr_kit_int(k, i)), ""), from), false);
 }
 
+/* Where what is turned some squares later begins in each row: of the same stretch, or at this place of a stretch some positions behind `inside`.  Rows lie
+ * apart, and stretches are short: no processor asks for it by itself. */
+static LLVMValueRef comes_later(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef inside, LLVMValueRef at, LLVMValueRef limit)
+{
+	bool last = axis + 1 == p->along->n;
+	LLVMValueRef one = tsr_kit_int(k, 1), squares = tsr_kit_int(k, last ? (AHEAD / p->width + 1) * k->lanes : AHEAD / 2 / p->width + 1);
+	tsr_group outer = tsr_group_axes(p->along, 0, axis + 1), inner = tsr_group_axes(p->along, axis + 1, p->along->n);
+	LLVMValueRef end = last ? limit : inner_count(k, p->along, axis);
+	LLVMValueRef next = tsr_kit_min(k, tsr_kit_add(k, last ? at : inside, squares), LLVMBuildNSWSub(k->b, end, one, ""));
+	return tsr_kit_add(k, tsr_group_offset(k, &outer, p->side, last ? next : at), tsr_group_offset(k, &inner, p->side, last ? inside : next));
+}
+
 void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef to, LLVMValueRef first, LLVMValueRef valid)
 {
 	uint32_t w = k->lanes, places = (p->width + w - 1) / w * w;
@@ -215,9 +227,7 @@ void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef 
 	pieces q = pieces_begin(k, p->along, axis, from, limit);
 	LLVMValueRef depth = LLVMBuildNSWSub(k->b, tsr_kit_add(k, tsr_kit_mul(k, q.at, step), t.i), p->along_first, "");
 	LLVMValueRef panel = tsr_kit_at(k, to, tsr_kit_mul(k, depth, width));
-	/* rows lie apart, and stretches of them are short: no processor asks for what comes some squares later */
-	LLVMValueRef later = tsr_kit_min(k, tsr_kit_add(k, q.at, tsr_kit_int(k, (AHEAD / p->width + 1) * w)), LLVMBuildNSWSub(k->b, limit, one, ""));
-	fetch_rows(k, table, p->width, tsr_kit_add(k, tsr_group_offset(k, &outer, p->side, later), inside));
+	fetch_rows(k, table, p->width, comes_later(k, p, axis, t.i, q.at, limit));
 	for (uint32_t c = 0; c < p->width; c += w) {
 		LLVMValueRef arg[TSR_TURN_PARAMS] = { slot(k, table, tsr_kit_int(k, c)), tsr_kit_at(k, panel, tsr_kit_int(k, c)),
 										  tsr_kit_add(k, tsr_group_offset(k, &outer, p->side, q.at), inside), tsr_kit_mul(k, step, width),

@@ -91,13 +91,16 @@ static tsr_problem consider_turning(const tsr_loops *l, tsr_contraction *c, tsr_
 	return p;
 }
 
-/* Bytes of B's block.  A's blocks are packed again for each: of a large B it is a part that can well be more than a share of the caches, since
- * what A's block makes of each panel takes longer than its coming from memory. */
-static int64_t most_of_b(const tsr_problem *p, const tsr_schedule *s)
+/* Bytes of B's block, of which a column has `each`.  A is packed again for each block: where that is much beside B itself, a block of a large B can
+ * well be more than a share of the caches, since what A's block makes of a panel takes longer than its coming from memory. */
+static int64_t most_of_b(const tsr_problem *p, const tsr_schedule *s, int64_t each)
 {
 	enum { PARTS = 16, MOST = 16 << 20 };
-	int64_t share = p->t->l3 / 4 * 3, part = p->k < 0 || p->n < 0 || !s->pack_a || !s->pack_b ? 0 : p->k * p->n * p->bytes / PARTS;
-	part = part > MOST ? MOST : part;
+	int64_t share = p->t->l3 / 4 * 3;
+	if (p->m < 0 || p->n < 0 || p->k < 0 || !s->pack_a || !s->pack_b)
+		return share;
+	int64_t part = p->k * p->n * p->bytes / PARTS, enough = 2 * p->m * each;
+	part = part > MOST ? MOST : part > enough ? enough : part;
 	return part > share ? part : share;
 }
 
@@ -114,7 +117,7 @@ static void choose_blocks(const tsr_problem *p, tsr_schedule *s, int64_t kc, boo
 	if (p->run && most_m > TABLE / 8 / (s->kc / p->run + 1))
 		most_m = TABLE / 8 / (s->kc / p->run + 1);
 	s->mc = block_of(p->m, most_m, s->mr);
-	s->nc = block_of(p->n, (passing ? t->l2 / 4 * 3 : most_of_b(p, s)) / each, s->nr);
+	s->nc = block_of(p->n, (passing ? t->l2 / 4 * 3 : most_of_b(p, s, each)) / each, s->nr);
 	if (p->run_c && s->kc >= p->k && tsr_can_knit(p))
 		s->knit = p->run_c;
 	else if (p->run_c && s->kc >= p->k && p->n % tsr_multiple_of(s->nr, p->run_c) == 0) {

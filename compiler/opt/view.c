@@ -264,26 +264,29 @@ static void fuse_axes(tsr_walks *x)
 	x->n = n;
 }
 
-/* A divisor of an extent that is worth a turned block, in whole vectors as far as can be; the extent itself where there is none. */
-static int64_t chunk_of(int64_t extent)
+/* Of what both operands' lines lie along, in one block: of depths, so many that as many of the other loop, and more, are in it, too. */
+enum { LONGEST = 64, LONGEST_DEPTHS = 24 };
+
+/* A divisor of an extent, at most `longest`, that is worth a turned block, in whole vectors as far as can be; the extent itself where there is none. */
+static int64_t chunk_of(int64_t extent, int64_t longest)
 {
-	enum { LEAST = 12, MOST = 64, LANES = 16 };
+	enum { LEAST = 12, LANES = 16 };
 	int64_t best = extent;
 	double most = 0;
-	for (int64_t c = MOST; c >= LEAST; c--) {
+	for (int64_t c = longest; c >= LEAST; c--) {
 		double full = (double)c / (double)((c + LANES - 1) / LANES * LANES);
 		if (extent % c == 0 && full > most) {
 			most = full;
 			best = c;
 		}
 	}
-	return extent > MOST ? best : extent;
+	return extent > longest ? best : extent;
 }
 
 /* The class follows `lead`, whose last axis is w; `other` lies side by side along u.  A stretch of both should fit a block, so that packing
  * finds whole cache lines of each: of w a part stays last, u comes before it, and before that the rest of w.  What counts positions by
  * loops has no part in such a class. */
-static void interleave(tsr_walks *x, tsr_side lead, tsr_side other)
+static void interleave(tsr_walks *x, tsr_side lead, tsr_side other, int64_t longest)
 {
 	uint32_t last = x->n - 1, u = last;
 	for (uint32_t i = 0; i < x->n; i++) {
@@ -294,7 +297,7 @@ static void interleave(tsr_walks *x, tsr_side lead, tsr_side other)
 	if (x->n < 2 || u == last || x->at[last].stride[lead] != 1)
 		return;
 	tsr_walk unit = x->at[u], part = x->at[last], rest = part;
-	int64_t chunk = chunk_of(part.extent.k);
+	int64_t chunk = chunk_of(part.extent.k, longest);
 	part.extent = tsr_size_const(chunk);
 	rest.extent = tsr_size_const(rest.extent.k / chunk);
 	for (int side = 0; side < TSR_SIDES; side++)
@@ -339,7 +342,7 @@ static void part_for_turning(tsr_walks *x)
 	enum { LANES = 16, LONG = 400, MOST = 6400, SIDE_BY_SIDE = 3 };          /* vectors of one row that go to C together */
 	uint32_t w = unit_of(x, TSR_SIDE_C);
 	tsr_walk inner = x->at[--x->n], around = { .extent = tsr_size_const(1) };
-	int64_t width = x->at[w].extent.k % LANES ? chunk_of(x->at[w].extent.k) : SIDE_BY_SIDE * LANES;
+	int64_t width = x->at[w].extent.k % LANES ? chunk_of(x->at[w].extent.k, LONGEST) : SIDE_BY_SIDE * LANES;
 	while (width > LANES && x->at[w].extent.k % LANES == 0 && (x->at[w].extent.k % width || width * inner.extent.k > MOST))
 		width -= LANES;
 	int64_t most = (MOST / width < LONG ? MOST / width : LONG) / inner.extent.k;
@@ -413,9 +416,9 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 		if (turned)
 			part_for_turning(x);
 		else if (cls == TSR_CLASS_N && plain[TSR_SIDE_B])
-			interleave(x, TSR_SIDE_C, TSR_SIDE_B);
+			interleave(x, TSR_SIDE_C, TSR_SIDE_B, LONGEST);
 		if (cls == TSR_CLASS_K && plain[TSR_SIDE_A] && plain[TSR_SIDE_B])
-			interleave(x, TSR_SIDE_B, TSR_SIDE_A);
+			interleave(x, TSR_SIDE_B, TSR_SIDE_A, LONGEST_DEPTHS);
 	}
 }
 
