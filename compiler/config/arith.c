@@ -170,11 +170,8 @@ static bool ordered(config_op op, tsr_value a, tsr_value b, tsr_value *out)
 
 static tsr_value arithmetic(tsr_eval *ev, config_op op, tsr_value a, tsr_value b, tsr_span at)
 {
-	tsr_value out = a.kind == TSR_VALUE_INT && b.kind == TSR_VALUE_INT && op != OP_TRUE_DIV && op != OP_TRUE_POW
+	return a.kind == TSR_VALUE_INT && b.kind == TSR_VALUE_INT && op != OP_TRUE_DIV && op != OP_TRUE_POW
 		? integers(ev, op, a.integer, b.integer, at) : floats(op, tsr_value_number(a), tsr_value_number(b));
-	if (a.trace || b.trace)
-		out.trace = tsr_trace(ev, a.trace, b.trace);
-	return out;
 }
 
 bool tsr_config_binary(tsr_eval *ev, tsr_name name, tsr_value a, tsr_value b, tsr_span at, tsr_value *out)
@@ -195,10 +192,8 @@ bool tsr_config_binary(tsr_eval *ev, tsr_name name, tsr_value a, tsr_value b, ts
 			*out = arithmetic(ev, op, a, b, at);
 		return numbers;
 	case OP_EQ: case OP_NE:
-		tsr_trace_decide(ev, &a, &b);
 		return equality(ev, op, a, b, at, out);
 	case OP_LT: case OP_LE: case OP_GT: case OP_GE:
-		tsr_trace_decide(ev, &a, &b);
 		return ordered(op, a, b, out);
 	case OP_AND: case OP_OR:
 		if (a.kind != TSR_VALUE_BOOL || b.kind != TSR_VALUE_BOOL)

@@ -17,7 +17,6 @@ static bool list_arg(const tsr_call *c, uint32_t i)
 
 static bool int_arg(const tsr_call *c, uint32_t i)
 {
-	tsr_trace_decides(c->ev, c->args[i]);
 	if (arg(c, i).kind == TSR_VALUE_INT)
 		return true;
 	tsr_eval_type_error(c->ev, c->spans[i], "an int", arg(c, i));
@@ -293,7 +292,6 @@ static tsr_value to_string(const tsr_call *c)
 	tsr_value v = arg(c, 0);
 	if (v.kind == TSR_VALUE_STRING || tsr_value_is_poison(v))
 		return v;
-	tsr_trace_decides(c->ev, &v);
 	return tsr_value_string(tsr_value_str(c->ev->arena, v));
 }
 

@@ -242,8 +242,6 @@ static const tsr_env *bind_param(tsr_eval *ev, const tsr_function *f, uint32_t i
 {
 	const tsr_param *p = &f->params[i];
 	tsr_value v = p->kind == TSR_ARG_OPTION ? optional(ev, f, i, env) : f->given[i].value;
-	if (v.kind == TSR_VALUE_INT)
-		v.trace = tsr_trace(ev, v.trace, 0);
 	if (!p->pat)
 		return tsr_env_bind(ev->arena, env, p->label, v);
 	const tsr_env *bound = tsr_match(ev, env, p->pat, v);
@@ -276,7 +274,7 @@ static void enter(tsr_eval *ev, tsr_active *here, const tsr_function *f, tsr_spa
 
 static tsr_value body(tsr_eval *ev, const tsr_function *f, const tsr_env *env)
 {
-	ev->hooks->enter(ev, env, f->body);
+	ev->hooks->enter(ev, f->body);
 	tsr_value v = tsr_evaluate(ev, f->level, env, f->body);
 	ev->hooks->leave(ev, v);
 	return v;

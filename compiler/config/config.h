@@ -41,7 +41,6 @@ typedef struct tsr_origin { tsr_span span; const tsr_env *env; } tsr_origin;
 typedef struct tsr_value tsr_value;
 struct tsr_value {
 	tsr_value_kind kind;
-	uint32_t trace;                  /* INT, FLOAT: what it was computed from (trace.c), or 0 */
 	union {
 		int64_t integer;                                             /* INT, BOOL */
 		double real;
@@ -112,8 +111,6 @@ tsr_env *tsr_env_frame(tsr_arena *a, const tsr_env *up, tsr_frame *frame);
 /* All names of a table (name -> tsr_value *): an opened module. */
 tsr_env *tsr_env_table(tsr_arena *a, const tsr_env *up, const tsr_map *table);
 bool tsr_env_lookup(const tsr_env *env, tsr_name name, tsr_value *out);
-/* The value that was bound last, and the scope before it; false where that is no name's (a frame, a module). */
-bool tsr_env_innermost(const tsr_env **env, tsr_value *out);
 /* The innermost frame, or NULL outside definitions. */
 tsr_frame *tsr_env_nearest_frame(const tsr_env *env);
 tsr_frame *tsr_frame_new(tsr_arena *a, tsr_instance *instance, bool application);
@@ -188,25 +185,6 @@ void tsr_function_name(tsr_value f, tsr_name name);
 /* The body and environment of a closure, for forward and gradient definitions; false for anything else. */
 bool tsr_function_closure(tsr_value f, const tsr_ast **body, const tsr_env **env, tsr_level *level);
 
-/* Whether two applications of one function see the same: everything equal, functions by their bodies and what they see, tensors
- * and labels as `same` says, which is asked about every pair of them. */
-typedef struct tsr_alike {
-	bool (*same)(void *data, const tsr_value *a, const tsr_value *b);
-	bool (*number)(void *data, const tsr_value *a, const tsr_value *b);      /* whole numbers that differ */
-	bool (*instance)(void *data, tsr_instance *a, tsr_instance *b);          /* of functions and frames, those that differ */
-	void *data;
-} tsr_alike;
-bool tsr_env_alike(tsr_arena *arena, const tsr_env *a, const tsr_env *b, const tsr_alike *judge);
-
-/* trace.c: what whole numbers are for. A number that a parameter is bound to is traced, and what is computed from it. Where anything but a
- * size depends on one, it decides: what the function does, not how large what it makes is. */
-uint32_t tsr_trace(tsr_eval *ev, uint32_t a, uint32_t b);
-void tsr_trace_decides(tsr_eval *ev, const tsr_value *v);
-void tsr_trace_decide(tsr_eval *ev, const tsr_value *a, const tsr_value *b);
-/* How often one decided, so far; and whether this one did, or what was computed from it, from here to there. */
-uint32_t tsr_trace_decisions(const tsr_eval *ev);
-bool tsr_trace_decided(const tsr_eval *ev, uint32_t from, uint32_t to, uint32_t trace);
-
 /* ---- the evaluator ------------------------------------------------------------------------------------------------ */
 
 /* What elab/ decides. Each gets the evaluator, the level and the environment of the place. */
@@ -225,8 +203,8 @@ typedef struct tsr_hooks {
 	/* After a let: what was made since the mark takes the path as its name. */
 	uint32_t (*mark)(tsr_eval *ev);
 	void (*named)(tsr_eval *ev, tsr_name path, tsr_value v, uint32_t since);
-	/* Around the body of every function that is applied: what it sees, its arguments included. */
-	void (*enter)(tsr_eval *ev, const tsr_env *env, const tsr_ast *body);
+	/* Around the body of every function that is applied. */
+	void (*enter)(tsr_eval *ev, const tsr_ast *body);
 	void (*leave)(tsr_eval *ev, tsr_value result);
 	/* The unknown values that tensor v was computed from are demanded as configuration (unknown.h); true when there are any. */
 	bool (*suspect)(tsr_eval *ev, tsr_value v);

@@ -82,15 +82,6 @@ bool tsr_env_lookup(const tsr_env *env, tsr_name name, tsr_value *out)
 	return false;
 }
 
-bool tsr_env_innermost(const tsr_env **env, tsr_value *out)
-{
-	if (!*env || (*env)->kind != TSR_ENV_NAME)
-		return false;
-	*out = (*env)->bind.value;
-	*env = (*env)->up;
-	return true;
-}
-
 tsr_frame *tsr_env_nearest_frame(const tsr_env *env)
 {
 	for (; env; env = env->index ? env->past : env->up)

@@ -272,7 +272,7 @@ static OWN_FRAME tsr_value unary(tsr_eval *ev, tsr_level level, const tsr_env *e
 		return v;
 	bool minus = strcmp(op, "-") == 0 || strcmp(op, "~-") == 0 || strcmp(op, "-.") == 0;
 	if (minus && v.kind == TSR_VALUE_INT)
-		return (tsr_value){.kind = TSR_VALUE_INT, .trace = v.trace, .integer = v.integer == INT64_MIN ? v.integer : -v.integer};
+		return tsr_value_int(v.integer == INT64_MIN ? v.integer : -v.integer);
 	if (minus && v.kind == TSR_VALUE_FLOAT)
 		return tsr_value_float(-v.real);
 	if (!minus && v.kind == TSR_VALUE_BOOL)
@@ -450,7 +450,6 @@ static OWN_FRAME bool loop_values(tsr_eval *ev, const tsr_env *env, const tsr_as
 		tsr_eval_type_error(ev, from.kind != TSR_VALUE_INT ? e->loop.from->span : e->loop.to->span, "an int", from.kind != TSR_VALUE_INT ? from : to);
 		return false;
 	}
-	tsr_trace_decide(ev, &from, &to);
 	int64_t step = e->loop.down ? -1 : 1, n = (to.integer - from.integer) * step + 1;
 	n = n < 0 ? 0 : n;
 	if (n > 1000000) {

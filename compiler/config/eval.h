@@ -14,9 +14,6 @@ typedef struct tsr_active {
 	uint32_t turn;               /* 0, then 1, 2 ... in a recursion under one binding */
 } tsr_active;
 
-/* A number of a parameter, or one that was computed from these two (0: from one, or none). */
-typedef struct tsr_traced { uint32_t a, b; } tsr_traced;
-
 struct tsr_eval {
 	tsr_compiler *tc;
 	tsr_arena *arena;
@@ -28,8 +25,6 @@ struct tsr_eval {
 	uint32_t depth;
 	uint64_t steps;
 	uint32_t instances;          /* made so far */
-	TSR_VEC(tsr_traced) traces;
-	TSR_VEC(uint32_t) decisions; /* traces */
 	char *stack;                 /* where the outermost evaluation stood */
 	bool exhausted;              /* depth or steps: reported, everything is poison until the outermost evaluation ends */
 	struct tsr_guess *guess;     /* while a function is elaborated that nobody has called, or NULL */

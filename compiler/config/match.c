@@ -56,7 +56,6 @@ const tsr_env *tsr_match(tsr_eval *ev, const tsr_env *env, const tsr_pat *pat, t
 	case TSR_PAT_NAME: return tsr_env_bind(ev->arena, env, pat->name, v);
 	case TSR_PAT_UNIT: return v.kind == TSR_VALUE_UNIT ? env : NULL;
 	case TSR_PAT_INT:
-		tsr_trace_decides(ev, &v);
 		return tsr_value_is_number(v) && tsr_value_number(v) == (double)pat->value ? env : NULL;
 	case TSR_PAT_BOOL: return v.kind == TSR_VALUE_BOOL && v.integer == pat->value ? env : NULL;
 	case TSR_PAT_STRING: return v.kind == TSR_VALUE_STRING && strcmp(v.string.text, pat->text) == 0 ? env : NULL;

@@ -86,7 +86,7 @@ static void check_rest(tsr_graph *g)
 static tsr_graph *solved(tsr_drive_state *d)
 {
 	bool shows = d->options->command == TSR_COMMAND_EXPLAIN || d->options->dump <= TSR_STAGE_SHAPE;
-	tsr_share_level level = shows || d->options->no_share ? TSR_SHARE_NONE : TSR_SHARE_SIZES;
+	tsr_share_level level = shows || d->options->no_share ? TSR_SHARE_NONE : TSR_SHARE_ALL;
 	while (level != TSR_SHARE_NONE) {
 		tsr_graph *g = d->graph = tsr_elaborate(d->tc, d->options->input, level);
 		if (!d->tc->nerrors)
@@ -114,6 +114,7 @@ static void print_cost(const tsr_graph *g)
 	for (uint32_t i = 0; i < TSR_AGAIN_COUNT; i++)
 		if (n.solved[i])
 			fprintf(stderr, "           %u solved: %s\n", n.solved[i], tsr_again_str(i));
+	fprintf(stderr, n.level == TSR_SHARE_NONE ? "           every application by itself\n" : "           %u solved twice\n", n.twice);
 }
 
 /* Source text to loops and program level; true when both are there and nothing was to be dumped on the way. */

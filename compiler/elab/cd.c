@@ -137,7 +137,7 @@ static void add_forward(tsr_elab *el, tsr_codetree *seq, tsr_value v, tsr_span s
 	tsr_push(el->arena, &seq->seq, f);
 }
 
-static tsr_rhs *build_side(tsr_elab *el, side *r, tsr_record *record, tsr_shape *shapes, tsr_codetree *seq, tsr_span span)
+static tsr_rhs *build_side(tsr_elab *el, side *r, tsr_record *record, tsr_codetree *seq, tsr_span span)
 {
 	tsr_rhs *args[3];
 	uint32_t n = 0;
@@ -156,7 +156,7 @@ static tsr_rhs *build_side(tsr_elab *el, side *r, tsr_record *record, tsr_shape 
 		args[i] = tsr_rhs_operand(el, o);
 		record->slots[1 + n] = t->id;
 		record->rule.why.operands[n] = t->name;
-		shapes[n++] = t->shape;
+		n++;
 		add_forward(el, seq, v, r->at[i]->span);
 	}
 	record->rule.noperands = n;
@@ -192,16 +192,15 @@ static tsr_value assign_alone(tsr_elab *el, const tsr_env *env, const tsr_ast *e
 		return TSR_POISON;
 	tsr_tensor *t = tsr_elab_tensor(el, to.tensor);
 	tsr_record *record = tsr_record_new(el, e->span, 3);
-	tsr_shape shapes[3];
 	tsr_codetree *seq = tsr_codetree_new(el, TSR_CODE_SEQ, e->span);
 	record->rule.why = (tsr_why){.span = e->at.file ? e->at : e->span, .result = t->name,
 	                             .what = tsr_format(el->arena, "the assignment `=%s%s`", e->assign.colon && e->assign.accum[0] != ':' ? ":" : "",
 	                                                e->assign.accum)};
 	record->slots[0] = to.tensor;
-	tsr_rhs *rhs = build_side(el, &r, record, shapes, seq, e->assign.value->span);
+	tsr_rhs *rhs = build_side(el, &r, record, seq, e->assign.value->span);
 	if (!rhs || !record_logic(el, env, e, r.op != TSR_OP_ID, record) || t->poison)
 		return TSR_POISON;
-	tsr_elab_emit(el, record, &t->shape, shapes);
+	tsr_elab_emit(el, record);
 	to.slot = 0;
 	tsr_value code = assignment(el, e, to, rhs, record->id);
 	if (code.kind != TSR_VALUE_CODE || !seq->seq.n)

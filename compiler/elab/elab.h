@@ -10,16 +10,16 @@ struct tsr_main { tsr_ast *body; struct tsr_env *env; tsr_span span; };
 
 /* Elaborates the main module (path of a .tsr file) with everything it opens. Never NULL; errors are reported, and what
  * they touched is poison. */
-/* What applications of a function share (share.c): nothing; what is the same, and schemes for other shapes; schemes for other numbers of
- * the configuration, too, which may turn out not to be sizes. */
-typedef enum { TSR_SHARE_NONE, TSR_SHARE_SHAPES, TSR_SHARE_SIZES } tsr_share_level;
+/* What applications of a function share (share.c): nothing; schemes; what is the same, too, which may turn out not to stay so. */
+typedef enum { TSR_SHARE_NONE, TSR_SHARE_SCHEMES, TSR_SHARE_ALL } tsr_share_level;
 tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path, tsr_share_level share);
 
 /* After tsr_graph_close: the level at which the program is to be elaborated again, because sharing may have decided differently than
  * solving each application by itself, or because errors must be found again without it; the level that it has where all is well. */
 tsr_share_level tsr_graph_shares_well(tsr_graph *g);
 /* Applications that were solved, by why they were; copied; found to be the same as an earlier one; instances of schemes; schemes, and
- * the solver's steps for them. What asks for nothing does not count. */
+ * the solver's steps for them. Twice: solved, though one that asks for the same, of arguments whose rows are made alike, was solved before.
+ * What asks for nothing does not count. */
 typedef enum {
 #define TSR_AGAIN(name, why) TSR_AGAIN_##name,
 #include "again.def"
@@ -27,7 +27,7 @@ typedef enum {
 	TSR_AGAIN_COUNT,
 } tsr_again;
 const char *tsr_again_str(tsr_again why);
-typedef struct tsr_share_stats { uint32_t solved[TSR_AGAIN_COUNT], copied, same, instances, schemes; uint64_t steps; } tsr_share_stats;
+typedef struct tsr_share_stats { tsr_share_level level; uint32_t solved[TSR_AGAIN_COUNT], twice, copied, same, instances, schemes; uint64_t steps; } tsr_share_stats;
 tsr_share_stats tsr_graph_shared(const tsr_graph *g);
 
 /* For host/: a named piece of code for `run` and `print` (t.forward); evaluates a configuration expression in main's environment. */

@@ -1,9 +1,6 @@
 /* Schemes of applications: what an application asked of the store is asked once more, of a store where the shapes of its arguments are
- * not known but for how many axes they have (shape/instance.c).  An application with arguments of other sizes follows an instance of it.
- *
- * Where the configuration's numbers differ between two earlier applications which asked for the same otherwise, the sizes that leaves
- * declare, or `set_dim` states, are left to each instance as well.  That every number which differs is such a size is a guess: what
- * else it decided shows as something that does not follow, and then the program is elaborated without this (share level SHAPES). */
+ * not known but for how many axes they have (shape/instance.c), nor the sizes in which the application at hand differs from it. One that
+ * asks for the same, with arguments and sizes of its own, follows an instance. */
 #include "share.h"
 #include <string.h>
 
@@ -18,11 +15,9 @@ typedef struct making {
 	tsr_elab *el;
 	tsr_generic *k;
 	tsr_store *s;
-	const tsr_application *like;     /* the one whose numbers differ, or NULL */
-	bool sizes;                      /* whatever leaves declare, or `set_dim` states, is left open */
-	const tsr_likeness *of;          /* tensors of the application at hand that correspond to those of the earlier one */
+	const tsr_likeness *of;          /* the earlier application, and what it has for that of the one at hand */
+	const tsr_map *open;             /* whose sizes are left open: places in the earlier one; NULL: all */
 	tsr_map tensors;                 /* tensor -> tsr_shape */
-	tsr_map who;                     /* tensor -> what an instance has for it (TSR_WHO_ARGUMENT) */
 	tsr_map dims;                    /* axis of an annotation -> tsr_dim */
 	tsr_map labels;                  /* label of a rule of it -> tsr_label */
 	tsr_shape fresh;                 /* the shape that was asked for last, */
@@ -58,38 +53,17 @@ static void *kept(making *m, const void *at, size_t size)
 	return memcpy(tsr_alloc(m->el->arena, size), at, size);
 }
 
-static void note_tensor(making *m, tsr_tensor_id id, const tsr_shape *shape, uint32_t who)
+static void note_tensor(making *m, tsr_tensor_id id, const tsr_shape *shape)
 {
-	if (id == TSR_NONE)
-		return;
-	tsr_map_put(&m->tensors, id)->value.p = kept(m, shape, sizeof *shape);
-	tsr_map_put(&m->who, id)->value.i = who;
+	if (id != TSR_NONE)
+		tsr_map_put(&m->tensors, id)->value.p = kept(m, shape, sizeof *shape);
 }
 
-static uint32_t who_is(making *m, tsr_tensor_id id)
-{
-	tsr_map_entry *e = id == TSR_NONE ? NULL : tsr_map_find(&m->who, id);
-	return e ? (uint32_t)e->value.i : TSR_WHO_SHAPE;
-}
-
-/* The tensor of the application at hand that stands where `id` stood: it is seen in its place, or it is the parameter. */
+/* The tensor of the application at hand that stands where `id` stands in the earlier one. */
 static tsr_tensor_id counterpart(const tsr_likeness *c, tsr_tensor_id id)
 {
-	tsr_tensor_id found = TSR_NONE;
-	const tsr_mint *m = tsr_mint_of(c->el, id);
-	for (uint32_t i = 0; i < c->pairs.n; i++)
-		if (c->pairs.at[i].b == id) {
-			if (found != TSR_NONE && found != c->pairs.at[i].a)
-				return TSR_NONE;
-			found = c->pairs.at[i].a;
-		}
-	return found != TSR_NONE ? found : m ? tsr_minted_now(c, m) : id;
-}
-
-/* A parameter that the earlier application made, and that is there by now. */
-static bool is_there(const making *m, const tsr_mint *mint)
-{
-	return mint && tsr_mint_lasts(m->k->of, mint) && tsr_minted_now(m->of, mint) != TSR_NONE;
+	tsr_map_entry *e = tsr_map_find(&c->now, id);
+	return e && e->value.i > 0 ? (tsr_tensor_id)(e->value.i - 1) : TSR_NONE;
 }
 
 static tsr_shape argument(making *m, tsr_tensor_id id)
@@ -100,7 +74,7 @@ static tsr_shape argument(making *m, tsr_tensor_id id)
 	if (m->failed)
 		return out;
 	tsr_push(m->el->arena, &m->k->arguments, id);
-	note_tensor(m, id, &out, TSR_WHO_ARGUMENT | (m->k->arguments.n - 1));
+	note_tensor(m, id, &out);
 	return out;
 }
 
@@ -110,39 +84,44 @@ static tsr_shape tensor_shape(making *m, tsr_tensor_id id, const tsr_shape *shap
 	tsr_map_entry *e = id == TSR_NONE ? NULL : tsr_map_find(&m->tensors, id);
 	if (e)
 		return *(tsr_shape *)e->value.p;
-	if (id != TSR_NONE && (id < m->k->of->first_tensor || is_there(m, tsr_mint_of(m->el, id))))
+	tsr_tensor_id now = id == TSR_NONE ? id : counterpart(m->of, id);
+	if (now != TSR_NONE && (now < m->of->t->first_tensor || now >= m->of->t->last_tensor))
 		return argument(m, id);
 	if (result && m->fresh_at == m->asked->n)
 		return m->fresh;
 	return shape_of(m, shape);
 }
 
-/* The sizes in which two leaves differ are left open. */
-static bool open_sizes(making *m, const tsr_asked *e, const tsr_asked *like, tsr_shape *out)
+static bool is_open(const making *m, uint32_t at) { return !m->open || tsr_map_find(m->open, at); }
+
+static tsr_dim size(making *m, tsr_sized which)
 {
-	bool any = false;
-	for (uint32_t k = 0; k < TSR_KINDS; k++)
-		for (uint32_t i = 0; e->stated[k] && i < e->shape.row[k].ntrail; i++)
-			if (like ? !tsr_dims_one(m->el->g->store, e->shape.row[k].trail[i], like->shape.row[k].trail[i])
-			    : e->shape.row[k].trail[i].kind == TSR_DIM_ATOM && !e->shape.row[k].trail[i].atom.basis) {
-				out->row[k].trail[i] = tsr_scheme_size(m->k->scheme);
-				any = true;
-			}
-	return any;
+	tsr_push(m->el->arena, &m->k->sizes, which);
+	return tsr_scheme_size(m->k->scheme);
 }
 
-static void ask_leaf(making *m, const tsr_asked *e, const tsr_asked *like, tsr_asked *as)
+/* The sizes that a leaf states are left open. */
+static void open_sizes(making *m, const tsr_asked *e, tsr_shape *out)
+{
+	for (uint32_t k = 0; k < TSR_KINDS; k++)
+		for (uint32_t i = 0; e->stated[k] && i < e->shape.row[k].ntrail; i++)
+			if (out->row[k].trail[i].kind == TSR_DIM_ATOM)
+				out->row[k].trail[i] = size(m, (tsr_sized){m->asked->n, (tsr_kind)k, i});
+}
+
+static void ask_leaf(making *m, uint32_t at, const tsr_asked *e, tsr_asked *as)
 {
 	const tsr_tensor *t = tsr_tensor_get(m->el->g, e->tensor);
 	for (uint32_t k = 0; k < TSR_KINDS; k++) {
 		as->shape.row[k] = e->stated[k] ? row_of(m, e->shape.row[k]) : m->fresh.row[k];
 		m->failed |= !e->stated[k] && m->fresh_at != m->asked->n;
 	}
-	as->sized = (like || m->sizes) && open_sizes(m, e, like, &as->shape);
 	if (m->failed)
 		return;
-	tsr_store_leaf(m->s, &as->shape, t->kind == TSR_TENSOR_PARAM ? TSR_LEAF_PARAM : TSR_LEAF_PLAIN, t->name, t->span);
-	note_tensor(m, e->tensor, &as->shape, m->asked->n);
+	if (is_open(m, at))
+		open_sizes(m, e, &as->shape);
+	tsr_store_leaf(m->s, &as->shape, e->param ? TSR_LEAF_PARAM : TSR_LEAF_PLAIN, t->name, t->span);
+	note_tensor(m, e->tensor, &as->shape);
 }
 
 /* An annotation: its unknown axes are its own. */
@@ -166,18 +145,13 @@ static tsr_shape annotation(making *m, tsr_shape shape)
 static void ask_operands(making *m, const tsr_asked *e, tsr_asked *as)
 {
 	tsr_shape *shapes = TSR_NEW_N(m->el->arena, tsr_shape, e->n + 1);
-	uint32_t *who = TSR_NEW_N(m->el->arena, uint32_t, e->n + 1);
 	bool written = e->kind == TSR_ASKED_EQUAL && e->tensors[0] == TSR_NONE;
-	for (uint32_t i = 0; i < e->n; i++) {
+	for (uint32_t i = 0; i < e->n; i++)
 		shapes[i] = written ? annotation(m, e->shapes[i]) : tensor_shape(m, e->tensors[i], &e->shapes[i], false);
-		who[1 + i] = who_is(m, e->tensors[i]);
-	}
 	as->shape = tensor_shape(m, e->tensor, &e->shape, true);
-	who[0] = who_is(m, e->tensor);
 	as->shapes = shapes;
-	as->who = who;
-	if (who[0] == TSR_WHO_SHAPE)
-		note_tensor(m, e->tensor, &as->shape, m->asked->n);
+	if (!tsr_map_find(&m->tensors, e->tensor))
+		note_tensor(m, e->tensor, &as->shape);
 }
 
 static void ask_rule(making *m, const tsr_asked *e, tsr_asked *as)
@@ -206,27 +180,24 @@ static tsr_label label_of(making *m, const tsr_label *at)
 	return e ? *(tsr_label *)e->value.p : *at;
 }
 
-static void set_label(making *m, const tsr_asked *e, const tsr_asked *like, tsr_asked *as, tsr_why why)
+static void set_label(making *m, uint32_t at, const tsr_asked *e, const tsr_asked *as, tsr_why why)
 {
-	as->sized = like ? like->number != e->number : m->sizes;
-	if (!as->sized) {
+	if (is_open(m, at))
+		tsr_emit_equal_labels(m->s, &as->a, &(tsr_label){.dim = size(m, (tsr_sized){.at = m->asked->n})}, why);
+	else
 		tsr_emit_set_label(m->s, &as->a, tsr_size_const(e->number), why);
-		return;
-	}
-	as->size = tsr_scheme_size(m->k->scheme);
-	tsr_emit_equal_labels(m->s, &as->a, &(tsr_label){.dim = as->size}, why);
 }
 
-static void ask_label(making *m, const tsr_asked *e, const tsr_asked *like, tsr_asked *as)
+static void ask_label(making *m, uint32_t at, const tsr_asked *e, tsr_asked *as)
 {
 	tsr_why why = {.span = TSR_NOWHERE, .other = TSR_NOWHERE};
 	as->a = label_of(m, e->at_a);
-	if (e->fact != TSR_SHARE_SET)
+	if (e->at_b)
 		as->b = label_of(m, e->at_b);
 	if (m->failed)
 		return;
 	switch (e->fact) {
-	case TSR_SHARE_SET: set_label(m, e, like, as, why); return;
+	case TSR_SHARE_SET: set_label(m, at, e, as, why); return;
 	case TSR_SHARE_SAME: tsr_emit_equal_labels(m->s, &as->a, &as->b, why); return;
 	case TSR_SHARE_SCALE:
 		tsr_emit_dim_equal(m->s, as->a.dim, tsr_dim_affine(m->s, (tsr_affine){.stride = e->number, .dilation = 1, .over = as->b.dim}), why);
@@ -234,24 +205,12 @@ static void ask_label(making *m, const tsr_asked *e, const tsr_asked *like, tsr_
 	}
 }
 
-static bool makes_what_is_there(making *m, const tsr_asked *e)
+/* What the earlier one asked for; not, what it made that is there by now. */
+static void ask(making *m, uint32_t at)
 {
-	if (!e->mint)
-		return false;
-	const tsr_mint *mint = &m->el->share->mints.at[e->mint - 1];
-	bool there = is_there(m, mint);
-	tsr_mint_ids *all = there ? &m->k->found : &m->k->made;
-	if (tsr_mint_lasts(m->k->of, mint) && (!all->n || all->at[all->n - 1] != e->mint - 1))
-		tsr_push(m->el->arena, all, e->mint - 1);
-	return there;
-}
-
-static void ask(making *m, uint32_t i)
-{
-	const tsr_application *t = m->k->of;
-	const tsr_asked *e = &t->asked->at[t->first + i], *like = m->like ? &m->like->asked->at[m->like->first + i] : NULL;
+	const tsr_asked *e = &m->of->earlier->asked->at[m->of->earlier->first + at];
 	tsr_asked as = *e;
-	if (makes_what_is_there(m, e))
+	if (m->of->at.at[at] == TSR_NONE)
 		return;
 	as.from = tsr_store_emission(m->s);
 	switch (e->kind) {
@@ -259,10 +218,10 @@ static void ask(making *m, uint32_t i)
 		as.shape = m->fresh = tsr_shape_fresh(m->s);
 		m->fresh_at = m->asked->n + 1;
 		break;
-	case TSR_ASKED_LEAF: ask_leaf(m, e, like, &as); break;
+	case TSR_ASKED_LEAF: ask_leaf(m, at, e, &as); break;
 	case TSR_ASKED_RULE: ask_rule(m, e, &as); break;
 	case TSR_ASKED_EQUAL: ask_equal(m, e, &as); break;
-	case TSR_ASKED_LABEL: ask_label(m, e, like, &as); break;
+	case TSR_ASKED_LABEL: ask_label(m, at, e, &as); break;
 	}
 	tsr_push(m->el->arena, m->asked, as);
 }
@@ -277,8 +236,8 @@ static void simplify(making *m)
 {
 	TSR_VEC(tsr_shape) seen = {0};
 	TSR_VEC(tsr_label) labels = {0};
-	for (uint32_t i = 0; i < m->k->of->results.n; i++) {
-		tsr_map_entry *e = tsr_map_find(&m->tensors, m->k->of->results.at[i]);
+	for (uint32_t i = 0; i < m->of->earlier->results.n; i++) {
+		tsr_map_entry *e = tsr_map_find(&m->tensors, m->of->earlier->results.at[i]);
 		if (e)
 			tsr_push(m->el->arena, &seen, *(tsr_shape *)e->value.p);
 	}
@@ -298,10 +257,8 @@ static void quantified(tsr_elab *el, tsr_scheme *k, tsr_asked *e, uint32_t end)
 	e->to = tsr_scheme_left(k, end);
 	if (e->kind == TSR_ASKED_LABEL) {
 		e->a = tsr_scheme_label(k, e->a);
-		if (e->fact != TSR_SHARE_SET)
+		if (e->at_b)
 			e->b = tsr_scheme_label(k, e->b);
-		if (e->sized)
-			e->size = tsr_scheme_dim(k, e->size);
 		return;
 	}
 	e->shape = tsr_scheme_shape(k, &e->shape);
@@ -313,28 +270,28 @@ static void quantified(tsr_elab *el, tsr_scheme *k, tsr_asked *e, uint32_t end)
 }
 
 /* NULL where what the application asked for is no scheme: it mentions variables of others, is wrong, or leaves something to the run. */
-static tsr_generic *make(tsr_elab *el, const tsr_application *t, const tsr_application *like, bool sizes, const tsr_likeness *c)
+static tsr_generic *make(tsr_elab *el, const tsr_likeness *c, const tsr_map *open)
 {
 	tsr_generic *k = TSR_NEW(el->arena, tsr_generic);
-	making m = {.el = el, .k = k, .like = like, .sizes = sizes, .of = c, .asked = TSR_NEW(el->arena, tsr_asked_list), .fresh_at = UINT32_MAX};
+	making m = {.el = el, .k = k, .of = c, .open = open, .asked = TSR_NEW(el->arena, tsr_asked_list), .fresh_at = UINT32_MAX};
 	tsr_map_init(&m.tensors, el->arena);
 	tsr_map_init(&m.labels, el->arena);
-	tsr_map_init(&m.who, el->arena);
 	tsr_map_init(&m.dims, el->arena);
-	k->of = t;
+	k->of = c->earlier;
+	k->found = c->found;
 	k->scheme = tsr_scheme_new(el->g->store);
 	m.s = tsr_scheme_store(k->scheme);
-	for (uint32_t i = 0; i < t->last - t->first && !m.failed; i++)
+	for (uint32_t i = 0; i < c->at.n && !m.failed; i++)
 		ask(&m, i);
 	el->share->stats.schemes++;
-	if (!m.failed && t->hidden)
+	if (!m.failed && c->earlier->hidden)
 		simplify(&m);
 	el->share->stats.steps += tsr_scheme_steps(k->scheme);
 	if (m.failed || !tsr_scheme_end(k->scheme))
 		return NULL;
 	for (uint32_t i = 0; i < m.asked->n; i++)
 		quantified(el, k->scheme, &m.asked->at[i], i + 1 < m.asked->n ? m.asked->at[i + 1].from : UINT32_MAX);
-	k->as = (tsr_application){.body = t->body, .asked = m.asked, .last = m.asked->n};
+	k->as = (tsr_application){.asked = m.asked, .last = m.asked->n};
 	return k;
 }
 
@@ -348,76 +305,61 @@ tsr_shape *tsr_shapes_of(tsr_elab *el, uint32_t n, const tsr_tensor_id *tensors)
 	return shapes;
 }
 
-/* The application at hand makes the parameters that the scheme does, and finds the others. */
-static bool makes_as_much(const tsr_likeness *c, const tsr_generic *k)
+tsr_dim *tsr_sizes_of(tsr_elab *el, const tsr_generic *k, const tsr_application *t)
 {
-	const tsr_mints *all = &c->el->share->mints;
-	for (uint32_t i = 0; i < k->made.n; i++)
-		if (tsr_minted_now(c, &all->at[k->made.at[i]]) != TSR_NONE)
+	tsr_dim *sizes = TSR_NEW_N(el->arena, tsr_dim, k->sizes.n + 1);
+	for (uint32_t i = 0; i < k->sizes.n; i++)
+		sizes[i] = tsr_asked_size(&t->asked->at[t->first + k->sizes.at[i].at], &k->sizes.at[i]);
+	return sizes;
+}
+
+/* The numbers in which the application at hand differs from the one that the scheme was made of are sizes of the scheme. */
+static bool sizes_fit(const tsr_generic *k, const tsr_likeness *c)
+{
+	for (uint32_t i = 0; i < c->differ.n; i++) {
+		uint32_t at = c->at.at[c->differ.at[i]] - c->t->first;
+		bool open = false;
+		for (uint32_t j = 0; j < k->sizes.n && !open; j++)
+			open = k->sizes.at[j].at == at;
+		if (!open)
 			return false;
-	for (uint32_t i = 0; i < k->found.n; i++)
-		if (tsr_minted_now(c, &all->at[k->found.at[i]]) == TSR_NONE)
-			return false;
+	}
 	return true;
+}
+
+static bool found_the_same(const tsr_generic *k, const tsr_likeness *c)
+{
+	return k->found.n == c->found.n && (!k->found.n || memcmp(k->found.at, c->found.at, k->found.n * sizeof *k->found.at) == 0);
 }
 
 /* What the application at hand gives for the arguments; false where the scheme is not for these. */
 static bool fits(tsr_elab *el, const tsr_generic *k, const tsr_likeness *c, const tsr_tensor_id **given)
 {
 	tsr_tensor_id *tensors = TSR_NEW_N(el->arena, tsr_tensor_id, k->arguments.n + 1);
-	if (!tsr_places_within(&c->numbers, &k->numbers)) {
-		tsr_share_not(el, TSR_AGAIN_NUMBERS);
+	if (!found_the_same(k, c) || !sizes_fit(k, c)) {
+		tsr_share_not(el, TSR_AGAIN_OUTSIDE);
 		return false;
 	}
-	if (!makes_as_much(c, k)) {
-		tsr_share_not(el, TSR_AGAIN_CONFIG);
-		return false;
-	}
-	for (uint32_t i = 0; i < k->arguments.n; i++) {
+	for (uint32_t i = 0; i < k->arguments.n; i++)
 		tensors[i] = counterpart(c, k->arguments.at[i]);
-		if (tensors[i] == TSR_NONE)
-			return false;
-	}
 	*given = tensors;
-	tsr_fit fit = tsr_scheme_fits(k->scheme, tsr_shapes_of(el, k->arguments.n, tensors));
+	tsr_fit fit = tsr_scheme_fits(k->scheme, tsr_shapes_of(el, k->arguments.n, tensors), tsr_sizes_of(el, k, c->t));
 	if (fit != TSR_FIT)
 		tsr_share_not(el, TSR_AGAIN_ROWS + (fit - TSR_FIT_NOT_ROWS));
 	return fit == TSR_FIT;
 }
 
-/* Another application that asked for the same where these numbers, at least, were others. */
-static const tsr_application *with_other_numbers(tsr_elab *el, const tsr_body *all, const tsr_application *t, const tsr_places *numbers,
-                                                 tsr_likeness *c)
+/* Sizes that differ are left open; and all of them, where there is a scheme of the earlier one for others already. */
+static const tsr_generic *made_for(tsr_elab *el, tsr_body *all, const tsr_likeness *c, const tsr_tensor_id **given)
 {
-	for (uint32_t i = all->written.n, left = 16; i-- > 0 && left-- > 0;) {
-		const tsr_application *u = all->written.at[i];
-		if (tsr_applications_alike(el, t, u) && tsr_envs_like(el, u->env, t->env, true, c) && tsr_places_within(numbers, &c->numbers))
-			return u;
-	}
-	return NULL;
-}
-
-/* Nothing but sizes depended on these numbers in the application. */
-static bool only_sizes(const tsr_elab *el, const tsr_application *t, const tsr_places *numbers)
-{
-	for (uint32_t i = 0; i < numbers->n; i++)
-		if (!numbers->at[i]->trace || tsr_trace_decided(el->ev, t->decides, t->decided, numbers->at[i]->trace))
-			return false;
-	return true;
-}
-
-static const tsr_generic *made_for(tsr_elab *el, tsr_body *all, const tsr_application *t, const tsr_likeness *c, const tsr_tensor_id **given)
-{
-	tsr_likeness other = {0};
-	const tsr_application *like = c->numbers.n ? with_other_numbers(el, all, t, &c->numbers, &other) : NULL;
-	bool sizes = c->numbers.n && !like;
-	if (sizes && !only_sizes(el, t, &c->numbers)) {
-		tsr_share_not(el, TSR_AGAIN_NUMBERS);
-		return NULL;
-	}
-	tsr_generic *k = make(el, t, like, sizes, c);
-	if (k && (like || sizes))
-		k->numbers = like ? other.numbers : c->numbers;
+	tsr_map open;
+	bool some = true;
+	tsr_map_init(&open, el->arena);
+	for (uint32_t i = 0; i < c->differ.n; i++)
+		tsr_map_put(&open, c->differ.at[i]);
+	for (uint32_t i = 0; i < all->generic.n; i++)
+		some &= all->generic.at[i]->of != c->earlier || !c->differ.n;
+	tsr_generic *k = make(el, c, some ? &open : NULL);
 	if (!k)
 		tsr_share_not(el, TSR_AGAIN_OUTSIDE);
 	if (!k || !fits(el, k, c, given)) {
@@ -428,19 +370,22 @@ static const tsr_generic *made_for(tsr_elab *el, tsr_body *all, const tsr_applic
 	return k;
 }
 
-const tsr_generic *tsr_generic_for(tsr_elab *el, tsr_body *all, const tsr_env *env, const tsr_tensor_id **given)
+const tsr_generic *tsr_generic_for(tsr_elab *el, const tsr_application *t, const tsr_tensor_id **given)
 {
 	tsr_likeness c;
+	tsr_body *all = t->all;
 	for (uint32_t i = all->generic.n; i-- > 0;)
-		if (tsr_application_like(el, all->generic.at[i]->of, env, true, &c) && fits(el, all->generic.at[i], &c, given))
+		if (tsr_applications_like(el, t, all->generic.at[i]->of, &c) && fits(el, all->generic.at[i], &c, given))
 			return all->generic.at[i];
 	if (tsr_share_failed(el) || all->generic.n == MOST_SCHEMES)
 		return NULL;
-	for (uint32_t i = all->written.n, left = MOST_TRIED; i-- > 0 && left-- > 0 && all->refused < MOST_REFUSED;) {
-		const tsr_application *t = all->written.at[i];
+	for (uint32_t i = all->written.n, left = MOST_TRIED; i-- > 0 && left > 0 && all->refused < MOST_REFUSED;) {
 		const tsr_generic *k = NULL;
-		if (tsr_application_like(el, t, env, true, &c))
-			k = made_for(el, all, t, &c, given);
+		if (all->written.at[i]->key != t->key)
+			continue;
+		left--;
+		if (tsr_applications_like(el, t, all->written.at[i], &c))
+			k = made_for(el, all, &c, given);
 		if (k)
 			return k;
 	}

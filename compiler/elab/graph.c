@@ -44,12 +44,7 @@ static const char *called(tsr_elab *el, const tsr_tensor *t)
 
 void tsr_tensor_leaf(tsr_elab *el, tsr_tensor *t)
 {
-	if (tsr_share_leaf(el, t))
-		return;
-	uint32_t from = tsr_store_emission(el->g->store);
-	tsr_store_leaf(el->g->store, &t->shape, t->kind == TSR_TENSOR_PARAM ? TSR_LEAF_PARAM : TSR_LEAF_PLAIN, t->name, t->span);
-	tsr_store_leaf_called(el->g->store, called(el, t), tsr_elab_within(el));
-	tsr_share_leaf_made(el, t, from);
+	tsr_elab_leaf(el, t, called(el, t));
 }
 
 tsr_record *tsr_record_new(tsr_elab *el, tsr_span span, uint32_t noperands)
@@ -127,13 +122,6 @@ tsr_value tsr_code_value(tsr_codetree *c)
 tsr_row tsr_elab_row_empty(tsr_elab *el)
 {
 	return tsr_row_closed(el->g->store, 0, NULL);
-}
-
-void tsr_shapes_equal(tsr_elab *el, tsr_shape_of a, tsr_shape_of b, tsr_why why)
-{
-	bool known = tsr_share_equal(el, &a, &b, &why);
-	for (int k = 0; k < TSR_KINDS && !known; k++)
-		tsr_emit_row_equal(el->g->store, a.shape.row[k], b.shape.row[k], why);
 }
 
 /* ---- code by name ------------------------------------------------------------------------------------------------- */

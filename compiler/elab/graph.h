@@ -49,6 +49,7 @@ typedef struct tsr_tensor {
 	tsr_shape shape;
 	tsr_solved solved;           /* after tsr_graph_close */
 	bool poison;                 /* an error touched it: nothing downstream reports it again */
+	bool number_alone;           /* a number where it is used: its shape is written */
 	bool differentiable;         /* has a gradient */
 	bool shown;                  /* a parameter, or bound at the top level of the program: `tsrc check` prints its shape */
 	union {
@@ -64,7 +65,7 @@ typedef struct tsr_tensor {
 		struct { tsr_name key; } random;                             /* name that keys the stream */
 		tsr_data_file *file;
 		struct { tsr_number_id number; } number;
-		struct { tsr_label label; } size;
+		struct { const tsr_label *label; } size;
 		struct { tsr_name name; } input;                             /* of the argument */
 	};
 } tsr_tensor;

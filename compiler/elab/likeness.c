@@ -1,9 +1,235 @@
-/* Which earlier application an application is like: their environments are walked side by side (config/alike.c), and what is said of
- * tensors, labels and numbers is said here.  The same: equal shapes, but for parameters of one scheme that can be folded and rows that can
- * be linked. Loosely: tensors of any shape correspond; a scheme says which shapes it is for. */
+/* Which earlier application an application is like: what the two ask for is compared, one for one.  Like: the same operations on tensors
+ * that correspond, whatever the shapes of those that are arguments, and whatever sizes leaves declare and `set_dim` states. The same: the
+ * same sizes, and equal shapes, but for parameters of one scheme that can be folded and rows that can be linked.
+ *
+ * The first application of an instance makes its parameters, later ones find them. But for what the making asks for they ask for the
+ * same: what the earlier one asked for to make a parameter that this one finds is passed over, and the parameter is an argument. */
 #include "share.h"
+#include <string.h>
 
 enum { CANDIDATES = 64 };        /* earlier applications of a function that are looked at */
+
+static uint64_t mixed(uint64_t key, uint64_t more)
+{
+	key = (key ^ more) * 0x9e3779b97f4a7c15u;
+	return key ^ key >> 29;
+}
+
+static uint64_t of_text(uint64_t key, const char *text)
+{
+	for (; *text; text++)
+		key = mixed(key, (unsigned char)*text);
+	return key;
+}
+
+/* ---- what is asked for ----------------------------------------------------------------------------------------------------------- */
+
+/* Coefficients and offsets put in. */
+static const char *spec_text(tsr_elab *el, const tsr_spec *spec)
+{
+	return strpbrk(spec->text, "*+") ? tsr_spec_str(el->arena, spec) : spec->text;
+}
+
+static uint64_t key_of(tsr_elab *el, const tsr_asked *e)
+{
+	uint64_t key = mixed(e->kind, e->n);
+	if (e->kind == TSR_ASKED_RULE) {
+		key = mixed(mixed(key, e->rule->logic), (uint64_t)e->rule->least);
+		key = e->rule->spec ? of_text(key, spec_text(el, e->rule->spec)) : key;
+	}
+	if (e->kind == TSR_ASKED_LABEL)
+		key = mixed(mixed(key, e->fact), e->fact == TSR_SHARE_SCALE ? (uint64_t)e->number : 0);
+	return key;
+}
+
+uint64_t tsr_application_key(tsr_elab *el, const tsr_application *t)
+{
+	uint64_t key = 0;
+	for (uint32_t i = t->first; i < t->last; i++)
+		if (!tsr_mint_lasting(el, t, &t->asked->at[i]))
+			key = mixed(key, key_of(el, &t->asked->at[i]));
+	return key;
+}
+
+/* ---- tensors that correspond ------------------------------------------------------------------------------------------------------ */
+
+static bool is_within(const tsr_likeness *c, tsr_tensor_id id, bool earlier)
+{
+	const tsr_application *t = earlier ? c->earlier : c->t;
+	tsr_map_entry *e = earlier ? tsr_map_find(&c->now, id) : NULL;
+	return id >= t->first_tensor && id < t->last_tensor && !(e && e->value.i < 0);
+}
+
+enum { FOUND = -1 };             /* of tsr_likeness.now: made with a parameter that is found now, not yet met */
+
+static bool tensors_like(tsr_elab *el, tsr_likeness *c, tsr_tensor_id a, tsr_tensor_id b)
+{
+	if (a == TSR_NONE || b == TSR_NONE)
+		return a == b;
+	const tsr_tensor *x = tsr_tensor_get(el->g, a), *y = tsr_tensor_get(el->g, b);
+	if (x->poison || y->poison)
+		return false;
+	if (x->number_alone || y->number_alone)
+		return x->number_alone && y->number_alone;
+	tsr_map_entry *e = tsr_map_put(&c->now, b);
+	if (e->value.i > 0)
+		return e->value.i == (int64_t)a + 1;
+	bool within = is_within(c, a, false);
+	if (within != is_within(c, b, true))
+		return false;
+	e->value.i = (int64_t)a + 1;
+	if (!within) {
+		tsr_push(el->arena, &c->pairs, ((tsr_pair){a, b}));
+		c->others |= a != b;
+	}
+	return true;
+}
+
+/* ---- sizes ---- */
+
+tsr_dim tsr_asked_size(const tsr_asked *e, const tsr_sized *which)
+{
+	return e->kind == TSR_ASKED_LABEL ? tsr_dim_atom(e->number, NULL) : e->shape.row[which->kind].trail[which->axis];
+}
+
+static bool rows_like(tsr_store *s, const tsr_row *a, const tsr_row *b, bool *differ)
+{
+	if (a->nlead != b->nlead || a->ntrail != b->ntrail || (a->var == TSR_NO_ROW) != (b->var == TSR_NO_ROW))
+		return false;
+	for (uint32_t i = 0; i < a->nlead + a->ntrail; i++) {
+		tsr_dim x = i < a->nlead ? a->lead[i] : a->trail[i - a->nlead], y = i < b->nlead ? b->lead[i] : b->trail[i - b->nlead];
+		bool sizes = x.kind == TSR_DIM_ATOM && y.kind == TSR_DIM_ATOM && x.atom.basis == y.atom.basis;
+		if (x.kind != y.kind || (!sizes && !tsr_dims_one(s, x, y)))
+			return false;
+		*differ |= sizes && !tsr_size_equal(x.atom.size, y.atom.size);
+		if (sizes && i < a->nlead && !tsr_size_equal(x.atom.size, y.atom.size))
+			return false;
+	}
+	return true;
+}
+
+static bool leaves_like(tsr_elab *el, const tsr_asked *a, const tsr_asked *b, bool *differ)
+{
+	if (a->param != b->param)
+		return false;
+	for (uint32_t k = 0; k < TSR_KINDS; k++)
+		if (a->stated[k] != b->stated[k] || (a->stated[k] && !rows_like(el->g->store, &a->shape.row[k], &b->shape.row[k], differ)))
+			return false;
+	return true;
+}
+
+/* Of two annotations: the sizes in them, too. */
+static bool annotations_like(const tsr_shape *a, const tsr_shape *b)
+{
+	for (uint32_t k = 0; k < TSR_KINDS; k++) {
+		const tsr_row *x = &a->row[k], *y = &b->row[k];
+		if (x->nlead != y->nlead || x->ntrail != y->ntrail)
+			return false;
+		for (uint32_t i = 0; i < x->nlead + x->ntrail; i++) {
+			tsr_dim d = i < x->nlead ? x->lead[i] : x->trail[i - x->nlead], e = i < x->nlead ? y->lead[i] : y->trail[i - x->nlead];
+			if (d.kind != e.kind || (d.kind == TSR_DIM_ATOM && (!tsr_size_equal(d.atom.size, e.atom.size) || d.atom.basis != e.atom.basis)))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* The same label of the same operation, inside or outside. */
+static bool labels_like(const tsr_elab *el, const tsr_likeness *c, const tsr_label *a, const tsr_label *b)
+{
+	if (!a || !b || a == b)
+		return a == b;
+	tsr_map_entry *x = tsr_map_find(&el->share->label_at, tsr_key(a)), *y = tsr_map_find(&el->share->label_at, tsr_key(b));
+	if (!x || !y || a->is_row != b->is_row || a->name != b->name || x->value.i < c->t->first || y->value.i < c->earlier->first)
+		return false;
+	return c->at.at[y->value.i - c->earlier->first] == x->value.i;
+}
+
+/* ---- one for one ------------------------------------------------------------------------------------------------------------------ */
+
+static bool rules_like(tsr_elab *el, const tsr_rule *a, const tsr_rule *b)
+{
+	if (a->logic != b->logic || a->least != b->least || !a->spec != !b->spec)
+		return false;
+	return a->spec == b->spec || strcmp(spec_text(el, a->spec), spec_text(el, b->spec)) == 0;
+}
+
+static bool asked_like(tsr_elab *el, tsr_likeness *c, uint32_t i, uint32_t j)
+{
+	const tsr_asked *a = &c->t->asked->at[i], *b = &c->earlier->asked->at[j];
+	bool differ = false;
+	tsr_push(el->arena, &c->at, i);
+	if (a->kind != b->kind || a->n != b->n || !tensors_like(el, c, a->tensor, b->tensor))
+		return false;
+	for (uint32_t k = 0; k < a->n; k++)
+		if (!tensors_like(el, c, a->tensors[k], b->tensors[k]))
+			return false;
+	switch (a->kind) {
+	case TSR_ASKED_FRESH: return true;
+	case TSR_ASKED_EQUAL: return a->tensors[0] != TSR_NONE || annotations_like(&a->shapes[0], &b->shapes[0]);
+	case TSR_ASKED_RULE: return rules_like(el, a->rule, b->rule);
+	case TSR_ASKED_LEAF:
+		if (!leaves_like(el, a, b, &differ))
+			return false;
+		break;
+	case TSR_ASKED_LABEL:
+		if (a->fact != b->fact || !labels_like(el, c, a->at_a, b->at_a) || !labels_like(el, c, a->at_b, b->at_b))
+			return false;
+		differ = a->number != b->number;
+		if (differ && a->fact != TSR_SHARE_SET)
+			return false;
+		break;
+	}
+	if (differ)
+		tsr_push(el->arena, &c->differ, j - c->earlier->first);
+	return true;
+}
+
+/* Asked for by the earlier one to make a parameter that this one finds: it does not make one here. */
+static bool found(tsr_elab *el, tsr_likeness *c, uint32_t i, uint32_t j)
+{
+	const tsr_asked *b = &c->earlier->asked->at[j];
+	if (!tsr_mint_lasting(el, c->earlier, b) || (i < c->t->last && tsr_mint_lasting(el, c->t, &c->t->asked->at[i])))
+		return false;
+	if (!c->found.n || c->found.at[c->found.n - 1] != b->mint)
+		tsr_push(el->arena, &c->found, b->mint);
+	tsr_push(el->arena, &c->at, TSR_NONE);
+	if (b->tensor != TSR_NONE)
+		tsr_map_put(&c->now, b->tensor)->value.i = FOUND;
+	return true;
+}
+
+/* Nothing is seen of this one that is not seen of the earlier one. */
+static bool results_like(const tsr_likeness *c)
+{
+	if (!c->earlier->hidden)
+		return true;
+	for (uint32_t i = 0; c->t->hidden && i < c->t->results.n; i++) {
+		bool seen = !is_within(c, c->t->results.at[i], false);
+		for (uint32_t j = 0; j < c->earlier->results.n && !seen; j++) {
+			tsr_map_entry *e = tsr_map_find(&c->now, c->earlier->results.at[j]);
+			seen = e && e->value.i == (int64_t)c->t->results.at[i] + 1;
+		}
+		if (!seen)
+			return false;
+	}
+	return c->t->hidden;
+}
+
+bool tsr_applications_like(tsr_elab *el, const tsr_application *t, const tsr_application *earlier, tsr_likeness *c)
+{
+	*c = (tsr_likeness){.t = t, .earlier = earlier};
+	if (t->key != earlier->key)
+		return false;
+	tsr_map_init(&c->now, el->arena);
+	uint32_t i = t->first;
+	for (uint32_t j = earlier->first; j < earlier->last; j++)
+		if (!found(el, c, i, j) && (i == t->last || !asked_like(el, c, i++, j)))
+			return false;
+	return i == t->last && results_like(c);
+}
+
+/* ---- the same ---------------------------------------------------------------------------------------------------------------------- */
 
 static bool pending_fold(const tsr_likeness *c, const tsr_region *r, const tsr_region *onto)
 {
@@ -18,9 +244,8 @@ const tsr_owner *tsr_owner_of(const tsr_elab *el, tsr_tensor_id id)
 	return id < el->share->owner_of.n ? el->share->owner_of.at[id] : NULL;
 }
 
-static bool folds(tsr_likeness *c, const tsr_tensor *a, const tsr_region *r, const tsr_tensor *b, const tsr_region *onto)
+static bool folds(tsr_elab *el, tsr_likeness *c, const tsr_tensor *a, const tsr_region *r, const tsr_tensor *b, const tsr_region *onto)
 {
-	tsr_elab *el = c->el;
 	if (!tsr_region_holds(r, &a->shape, onto, &b->shape))
 		return false;
 	if (pending_fold(c, r, onto))
@@ -32,19 +257,21 @@ static bool folds(tsr_likeness *c, const tsr_tensor *a, const tsr_region *r, con
 }
 
 /* Parameters at the same place of two instances. */
-static bool instances(tsr_likeness *c, const tsr_tensor *a, const tsr_tensor *b)
+static bool instances(tsr_elab *el, tsr_likeness *c, const tsr_tensor *a, const tsr_tensor *b)
 {
-	for (const tsr_owner *r = tsr_owner_of(c->el, a->id); r; r = r->around)
-		for (const tsr_owner *onto = tsr_owner_of(c->el, b->id); onto; onto = onto->around)
-			if (folds(c, a, r->region, b, onto->region))
+	for (const tsr_owner *r = tsr_owner_of(el, a->id); r; r = r->around)
+		for (const tsr_owner *onto = tsr_owner_of(el, b->id); onto; onto = onto->around)
+			if (folds(el, c, a, r->region, b, onto->region))
 				return true;
 	return false;
 }
 
-static bool same_shape(tsr_likeness *c, const tsr_tensor *a, const tsr_tensor *b)
+static bool same_shape(tsr_elab *el, tsr_likeness *c, const tsr_tensor *a, const tsr_tensor *b)
 {
-	tsr_elab *el = c->el;
-	if (c->loose || tsr_shapes_one(el, &a->shape, &b->shape) || instances(c, a, b))
+	bool one = true;
+	for (int k = 0; k < TSR_KINDS; k++)
+		one &= tsr_rows_one(el->g->store, a->shape.row[k], b->shape.row[k]);
+	if (one || instances(el, c, a, b))
 		return true;
 	if (a->kind != TSR_TENSOR_OP || b->kind != TSR_TENSOR_OP || !tsr_shapes_linkable(el->g->store, &a->shape, &b->shape))
 		return false;
@@ -52,157 +279,44 @@ static bool same_shape(tsr_likeness *c, const tsr_tensor *a, const tsr_tensor *b
 	return true;
 }
 
-static bool same_tensor(tsr_likeness *c, const tsr_value *x, const tsr_value *y)
+tsr_application *tsr_application_same(tsr_elab *el, const tsr_application *t, tsr_likeness *c)
 {
-	tsr_elab *el = c->el;
-	if (x->tensor.part != y->tensor.part || x->tensor.slot != y->tensor.slot)
-		return false;
-	if (x->tensor.id == y->tensor.id && !c->loose)
-		return true;
-	if (x->tensor.id == TSR_NONE || y->tensor.id == TSR_NONE)
-		return x->tensor.id == y->tensor.id;
-	const tsr_tensor *a = tsr_tensor_get(el->g, x->tensor.id), *b = tsr_tensor_get(el->g, y->tensor.id);
-	if (a->poison || b->poison)
-		return false;
-	tsr_push(el->arena, &c->pairs, ((tsr_pair){a->id, b->id}));
-	return same_shape(c, a, b);
-}
-
-static bool same(void *data, const tsr_value *x, const tsr_value *y)
-{
-	tsr_likeness *c = data;
-	if (x->kind == TSR_VALUE_TENSOR)
-		return same_tensor(c, x, y);
-	const tsr_label *a = x->label->label, *b = y->label->label;
-	return a == b || (c->loose ? a->is_row == b->is_row && a->name == b->name : tsr_labels_one(c->el, a, b));
-}
-
-/* They may be sizes: what they are for shows when they are asked for. */
-static bool same_number(void *data, const tsr_value *a, const tsr_value *b)
-{
-	tsr_likeness *c = data;
-	tsr_push(c->el->arena, &c->numbers, b);
-	return c->loose && c->el->share->level == TSR_SHARE_SIZES && a->integer > 0 && b->integer > 0;
-}
-
-/* One for one. */
-static bool same_instance(void *data, tsr_instance *a, tsr_instance *b)
-{
-	tsr_likeness *c = data;
-	for (uint32_t i = 0; i < c->instances.n; i++)
-		if (c->instances.at[i].a == a || c->instances.at[i].b == b)
-			return c->instances.at[i].a == a && c->instances.at[i].b == b;
-	tsr_push(c->el->arena, &c->instances, ((tsr_instances){a, b}));
-	return true;
-}
-
-/* All that differ in one also differ in the other, of likenesses to the same application. */
-bool tsr_places_within(const tsr_places *some, const tsr_places *all)
-{
-	for (uint32_t i = 0; i < some->n; i++) {
-		bool found = false;
-		for (uint32_t j = 0; j < all->n && !found; j++)
-			found = all->at[j] == some->at[i];
-		if (!found)
-			return false;
-	}
-	return true;
-}
-
-uint32_t tsr_round_of(const tsr_env *env)
-{
-	const tsr_frame *f = tsr_env_nearest_frame(env);
-	return f && f->instance ? f->instance->round : 0;
-}
-
-bool tsr_envs_like(tsr_elab *el, const tsr_env *env, const tsr_env *earlier, bool loose, tsr_likeness *c)
-{
-	*c = (tsr_likeness){.el = el, .loose = loose};
-	return tsr_env_alike(el->arena, env, earlier, &(tsr_alike){same, same_number, same_instance, c});
-}
-
-bool tsr_application_like(tsr_elab *el, const tsr_application *t, const tsr_env *env, bool loose, tsr_likeness *c)
-{
-	return (loose || !t->declares || t->round == tsr_round_of(env)) && tsr_envs_like(el, env, t->env, loose, c);
-}
-
-static uint64_t mixed(uint64_t key, uint64_t more)
-{
-	key = (key ^ more) * 0x9e3779b97f4a7c15u;
-	return key ^ key >> 29;
-}
-
-/* Of an application, what is known by now of what it is applied to: those with other keys are not the same. */
-static uint64_t key_of(tsr_elab *el, const tsr_env *env)
-{
-	enum { MOST = 8 };
-	tsr_value v;
-	uint64_t key = 0;
-	for (uint32_t i = 0; i < MOST && tsr_env_innermost(&env, &v); i++) {
-		key = mixed(key, v.kind);
-		if (v.kind == TSR_VALUE_INT || v.kind == TSR_VALUE_BOOL)
-			key = mixed(key, (uint64_t)v.integer);
-		if (v.kind == TSR_VALUE_TENSOR && v.tensor.id != TSR_NONE)
-			key = mixed(key, tsr_shape_key(el->g->store, &tsr_tensor_get(el->g, v.tensor.id)->shape));
-	}
-	return key;
-}
-
-tsr_application *tsr_application_same(tsr_elab *el, const tsr_body *all, const tsr_env *env, tsr_likeness *c)
-{
-	uint64_t key = key_of(el, env);
-	for (uint32_t i = all->written.n, left = CANDIDATES; i-- > 0 && left-- > 0;) {
-		tsr_application *t = all->written.at[i];
-		if (key_of(el, t->env) == key && tsr_application_like(el, t, env, false, c))
-			return t;
+	const tsr_body *all = t->all;
+	for (uint32_t i = all->written.n, left = CANDIDATES; i-- > 0 && left > 0;) {
+		tsr_application *u = all->written.at[i];
+		if (u->key != t->key)
+			continue;
+		left--;
+		bool same = tsr_applications_like(el, t, u, c) && !c->differ.n && !c->found.n;
+		for (uint32_t k = 0; same && k < c->pairs.n; k++)
+			same = c->pairs.at[k].a == c->pairs.at[k].b
+				|| same_shape(el, c, tsr_tensor_get(el->g, c->pairs.at[k].a), tsr_tensor_get(el->g, c->pairs.at[k].b));
+		if (same)
+			return u;
 	}
 	return NULL;
 }
 
-static bool rows_alike(tsr_store *s, const tsr_row *a, const tsr_row *b)
+/* ---- was it solved before ------------------------------------------------------------------------------------------------------------ */
+
+uint64_t tsr_application_outline(tsr_elab *el, const tsr_application *t)
 {
-	if (a->nlead != b->nlead || a->ntrail != b->ntrail || (a->var == TSR_NO_ROW) != (b->var == TSR_NO_ROW))
-		return false;
-	for (uint32_t i = 0; i < a->nlead + a->ntrail; i++) {
-		tsr_dim x = i < a->nlead ? a->lead[i] : a->trail[i - a->nlead], y = i < a->nlead ? b->lead[i] : b->trail[i - a->nlead];
-		if (x.kind != y.kind || (x.kind != TSR_DIM_ATOM && !tsr_dims_one(s, x, y)))
-			return false;
-		if (x.kind == TSR_DIM_ATOM && x.atom.basis != y.atom.basis)
-			return false;
-	}
-	return true;
+	tsr_likeness c;
+	TSR_VEC(tsr_shape) shapes = {0};
+	if (!tsr_applications_like(el, t, t, &c))
+		return 0;
+	for (uint32_t i = 0; i < c.pairs.n; i++)
+		tsr_push(el->arena, &shapes, tsr_tensor_get(el->g, c.pairs.at[i].a)->shape);
+	return tsr_shapes_outline(el->g->store, shapes.n, shapes.at);
 }
 
-static bool leaves_alike(tsr_elab *el, const tsr_asked *a, const tsr_asked *b)
+bool tsr_application_isomorphic(tsr_elab *el, const tsr_application *t)
 {
-	for (uint32_t k = 0; k < TSR_KINDS; k++)
-		if (a->stated[k] != b->stated[k] || (a->stated[k] && !rows_alike(el->g->store, &a->shape.row[k], &b->shape.row[k])))
-			return false;
-	return true;
-}
-
-static bool asked_alike(tsr_elab *el, const tsr_asked *a, const tsr_asked *b)
-{
-	if (a->kind != b->kind || a->n != b->n || !a->mint != !b->mint)
-		return false;
-	switch (a->kind) {
-	case TSR_ASKED_FRESH: case TSR_ASKED_EQUAL: return true;
-	case TSR_ASKED_LEAF: return leaves_alike(el, a, b);
-	case TSR_ASKED_RULE:
-		return a->rule->logic == b->rule->logic && a->rule->least == b->rule->least && tsr_specs_one(el, a->rule->spec, b->rule->spec);
-	case TSR_ASKED_LABEL:
-		return a->fact == b->fact && a->a.is_row == b->a.is_row && a->a.name == b->a.name && a->b.name == b->b.name
-			&& (a->fact == TSR_SHARE_SET || a->number == b->number);
+	tsr_likeness c;
+	for (uint32_t i = 0; i < t->all->written.n; i++) {
+		const tsr_application *u = t->all->written.at[i];
+		if (u->outline == t->outline && tsr_applications_like(el, t, u, &c) && !c.found.n)
+			return true;
 	}
 	return false;
-}
-
-bool tsr_applications_alike(tsr_elab *el, const tsr_application *t, const tsr_application *u)
-{
-	if (t == u || t->last - t->first != u->last - u->first)
-		return false;
-	for (uint32_t i = 0; i < t->last - t->first; i++)
-		if (!asked_alike(el, &t->asked->at[t->first + i], &u->asked->at[u->first + i]))
-			return false;
-	return true;
 }

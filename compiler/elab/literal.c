@@ -214,8 +214,7 @@ static tsr_value tagged(tsr_eval *ev, const tsr_env *env, const tsr_ast *e)
 		tsr_annotated a;
 		if (!tsr_elab_operand(el, v, e->span, &v) || !tsr_template_annotation(el, tsr_value_string(e->tagged.annotation), e->at, TSR_SYMBOLS_MET, &a))
 			return TSR_POISON;
-		tsr_shapes_equal(el, (tsr_shape_of){tsr_elab_tensor(el, v.tensor.id)->shape, v.tensor.id}, (tsr_shape_of){a.shape, TSR_NONE},
-		                 (tsr_why){.span = e->span, .what = "the annotation"});
+		tsr_elab_equal(el, v.tensor.id, (tsr_shape_of){a.shape, TSR_NONE}, (tsr_why){.span = e->span, .what = "the annotation"});
 		if (!el->aside)
 			tsr_push(el->arena, &el->annotations, ((tsr_annotation){v.tensor.id, e->span}));
 		return v;

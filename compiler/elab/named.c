@@ -203,8 +203,8 @@ static void same_sizes(tsr_elab *el, const tsr_record *slice, const tsr_record *
 					continue;
 				const tsr_label *a = tsr_rule_label(&slice->rule, label_in_slice(el, slot, x, j));
 				const tsr_label *b = tsr_rule_label(&from->rule, x->concat.at[j].label);
-				if (a && b && !tsr_share_label(el, TSR_SHARE_SAME, a, b, 0, &why))
-					tsr_emit_equal_labels(el->g->store, a, b, why);
+				if (a && b)
+					tsr_elab_relate(el, TSR_SHARE_SAME, a, b, 0, why);
 			}
 		}
 }

@@ -24,6 +24,7 @@ static tsr_tensor_id lift_number(tsr_elab *el, tsr_value v, tsr_span span)
 {
 	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_FILL, span);
 	t->shape = scalar_shape(el);
+	t->number_alone = true;
 	t->fill.value = tsr_value_scalar(v);
 	t->fill.integer = v.kind == TSR_VALUE_INT;
 	if (v.kind == TSR_VALUE_BOOL) {
@@ -39,6 +40,7 @@ tsr_tensor_id tsr_number_tensor(tsr_elab *el, tsr_number_id n, tsr_span span)
 	if (!e->value.i) {
 		tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_NUMBER, span);
 		t->shape = scalar_shape(el);
+	t->number_alone = true;
 		t->number.number = n;
 		tsr_tensor_set_name(el, t, el->g->numbers.at[n]->name);
 		e->value.i = t->id + 1;
@@ -53,7 +55,8 @@ static tsr_tensor_id lift_label(tsr_elab *el, tsr_capture *c, tsr_span span)
 	if (c->size == TSR_NONE) {
 		tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_SIZE, span);
 		t->shape = scalar_shape(el);
-		t->size.label = *c->label;
+	t->number_alone = true;
+		t->size.label = c->label;
 		tsr_tensor_set_name(el, t, tsr_elab_name(el, tsr_format(el->arena, "dim.%s", c->name)));
 		c->size = t->id;
 	}
@@ -169,7 +172,6 @@ static bool one_place(tsr_elab *el, tsr_record *r, const tsr_value *given)
 	if (r->rule.logic != TSR_LOGIC_GATHER)
 		return true;
 	const tsr_value *v = &given[1];
-	tsr_trace_decides(el->ev, v);
 	if (v->kind == TSR_VALUE_INT && v->integer < 0) {
 		tsr_report(el->tc, TSR_E_POSITION, r->site, "position %lld lies outside every axis", (long long)v->integer);
 		return false;
@@ -185,12 +187,10 @@ static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, 
 {
 	uint32_t n = op->arity;
 	tsr_value *lifted = TSR_NEW_N(el->arena, tsr_value, n), *operands = TSR_NEW_N(el->arena, tsr_value, n);
-	tsr_shape *shapes = TSR_NEW_N(el->arena, tsr_shape, n);
 	for (uint32_t i = 0; i < n; i++) {
 		if (!tsr_elab_operand(el, given[i], c->spans[2 + i], &lifted[i]))
 			return TSR_POISON;
 		operands[i] = is_plain(given[i]) ? given[i] : lifted[i];
-		shapes[i] = tsr_elab_tensor(el, lifted[i].tensor.id)->shape;
 		if (tsr_elab_tensor(el, lifted[i].tensor.id)->poison)
 			return TSR_POISON;
 	}
@@ -199,7 +199,7 @@ static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, 
 	if (!r->open && !tsr_template_logic(el, r, spec, logic, c->site))
 		return TSR_POISON;
 	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_OP, c->site);
-	t->shape = tsr_elab_fresh(el);
+	tsr_elab_fresh(el, t);
 	t->op.record = r->id;
 	t->op.op = c->name ? c->name : "operation";
 	t->op.apart = op->apart;
@@ -215,7 +215,7 @@ static tsr_value make(tsr_elab *el, const tsr_call *c, const tsr_operation *op, 
 		tsr_unknown_pass(el->ev, c->site, "this operation, whose spec is not known");
 	}
 	if (!r->open)
-		tsr_elab_emit(el, r, &t->shape, shapes);
+		tsr_elab_emit(el, r);
 	tsr_slots s = {r->id, t->id, tsr_frame_new(el->arena, NULL, false), NULL, n, operands};
 	t->poison = !tsr_define(el, c->data, t, &s, c->site);
 	return t->poison ? TSR_POISON : tsr_value_tensor(t->id);
@@ -291,7 +291,6 @@ static tsr_value operation(const tsr_call *c, uint32_t arity)
 static tsr_value nop(const tsr_call *c)
 {
 	tsr_value n = *c->args[5];
-	tsr_trace_decides(c->ev, &n);
 	if (n.kind == TSR_VALUE_INT && n.integer >= 1 && n.integer <= 64)
 		return operation(c, (uint32_t)n.integer);
 	return tsr_eval_type_error(c->ev, c->spans[5], "the number of operands", n);

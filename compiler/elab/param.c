@@ -76,15 +76,15 @@ bool tsr_elab_axes(tsr_elab *el, const tsr_env *env, const tsr_ast *list, tsr_ro
 	return good;
 }
 
-static bool declared_shape(tsr_elab *el, const tsr_env *env, const tsr_ast *e, bool param, tsr_shape *out)
+static bool declared_shape(tsr_elab *el, const tsr_env *env, const tsr_ast *e, tsr_tensor *t)
 {
 	bool good = true;
-	*out = tsr_elab_fresh(el);
-	if (param)
-		out->row[TSR_BATCH] = tsr_elab_row_empty(el);
+	tsr_elab_fresh(el, t);
+	if (t->kind == TSR_TENSOR_PARAM)
+		t->shape.row[TSR_BATCH] = tsr_elab_row_empty(el);
 	for (int k = 0; k < TSR_KINDS; k++)
 		if (e->decl.axes[k])
-			good &= tsr_elab_axes(el, env, e->decl.axes[k], &out->row[k]);
+			good &= tsr_elab_axes(el, env, e->decl.axes[k], &t->shape.row[k]);
 	return good;
 }
 
@@ -141,18 +141,16 @@ static void init_code(tsr_elab *el, tsr_tensor *t, tsr_rhs *rhs, tsr_tensor_id f
 	r->rule.logic = TSR_LOGIC_POINTWISE;
 	r->rule.why = (tsr_why){.span = span, .what = "the initial value", .result = t->name};
 	r->slots[0] = t->id;
-	tsr_shape shapes[1];
 	if (from != TSR_NONE) {
 		tsr_codetree *f = tsr_codetree_new(el, TSR_CODE_FORWARD, span);
 		const tsr_tensor *init = tsr_elab_tensor(el, from);
 		r->slots[1] = from;
-		shapes[0] = init->shape;
 		f->tensor = from;
 		if (init->kind != TSR_TENSOR_LITERAL)
 			tsr_push(el->arena, &el->inits, f);
-		tsr_shapes_equal(el, (tsr_shape_of){t->shape, t->id}, (tsr_shape_of){init->shape, from}, r->rule.why);
+		tsr_elab_equal(el, t->id, (tsr_shape_of){init->shape, from}, r->rule.why);
 	}
-	tsr_elab_emit(el, r, &t->shape, shapes);
+	tsr_elab_emit(el, r);
 	tsr_codetree *c = tsr_codetree_new(el, TSR_CODE_ASSIGN, span);
 	c->assign = (tsr_assign){span, {t->id, TSR_PART_VALUE, 0, span}, TSR_ACC_SET, false, rhs, r->id};
 	tsr_push(el->arena, &el->inits, c);
@@ -200,7 +198,7 @@ static tsr_tensor *mint(tsr_elab *el, bool param, const tsr_env *env, const tsr_
 	tsr_tensor *t = tsr_tensor_new(el, param ? TSR_TENSOR_PARAM : TSR_TENSOR_STATE, e->span);
 	claim_name(el, t, full_name(el, inst, e->decl.name, turn), e->span);
 	t->differentiable = param;
-	bool good = declared_shape(el, env, e, param, &t->shape);
+	bool good = declared_shape(el, env, e, t);
 	good &= declared_prec(el, e, t);
 	tsr_tensor_leaf(el, t);
 	if (!param && e->decl.init) {
@@ -243,8 +241,7 @@ static tsr_value declare_slot(tsr_elab *el, const tsr_ast *e)
 		for (int k = 0; k < TSR_KINDS; k++)
 			t->shape.row[k] = tsr_elab_row_empty(el);
 	} else {
-		const tsr_record *r = el->g->records.at[s->record];
-		t->shape = tsr_elab_tensor(el, r->slots[slot])->shape;
+		tsr_elab_alias(el, t, tsr_elab_tensor(el, el->g->records.at[s->record]->slots[slot]));
 	}
 	tsr_value v = tsr_value_tensor(t->id);
 	v.tensor.slot = slot;
@@ -280,11 +277,10 @@ tsr_value tsr_elab_declare(tsr_eval *ev, tsr_level level, const tsr_env *env, co
 	else if (m->round != inst->round)
 		m->next = 0;
 	m->round = inst->round;
-	tsr_share_declares(el, inst);
 	if (m->next == m->made.n) {
-		uint32_t around = tsr_share_mint(el, inst, e, m->made.n);
+		uint32_t around = tsr_share_mint(el, inst);
 		tsr_tensor *t = mint(el, level == TSR_LEVEL_OP, env, e, inst, m->made.n);
-		tsr_share_minted(el, around, inst, t->id);
+		tsr_share_minted(el, around, t->id);
 		tsr_push(el->arena, &m->made, t->id);
 		if (level == TSR_LEVEL_OP && inst->again.file)
 			made_again(el, inst->again, e);

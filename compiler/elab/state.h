@@ -123,9 +123,6 @@ tsr_codetree *tsr_codetree_new(tsr_elab *el, tsr_code_kind kind, tsr_span span);
 tsr_value tsr_code_value(tsr_codetree *c);
 void tsr_elab_finish_names(tsr_elab *el);
 tsr_row tsr_elab_row_empty(tsr_elab *el);
-/* A shape, and the tensor that has it, TSR_NONE where none does. */
-typedef struct tsr_shape_of { tsr_shape shape; tsr_tensor_id tensor; } tsr_shape_of;
-void tsr_shapes_equal(tsr_elab *el, tsr_shape_of a, tsr_shape_of b, tsr_why why);
 
 /* op.c */
 extern const tsr_builtin tsr_op_builtins[];
@@ -164,25 +161,29 @@ bool tsr_rhs_primitive(const tsr_ast *e, tsr_op *op, uint32_t *n, const tsr_ast 
 /* The slot that a name's prefix or suffix names: x_lhs, rhs1_x, x_all. */
 bool tsr_slot_of_name(tsr_name name, int *slot);
 
-/* follow.c, share.c: what elaboration asks of the store, for applications to share. Each of these emits, or finds that the application that
- * is being followed has emitted it. */
+/* asked.c: what elaboration asks of the store. Each of these emits; or, in an application, writes it down until the outermost one is
+ * complete (share.c). Evaluation never looks at what is known of shapes. */
 typedef struct tsr_share tsr_share;
 tsr_share *tsr_share_new(tsr_elab *el, tsr_share_level level);
-void tsr_share_enter(tsr_eval *ev, const tsr_env *env, const tsr_ast *body);
+void tsr_share_enter(tsr_eval *ev, const tsr_ast *body);
 void tsr_share_leave(tsr_eval *ev, tsr_value result);
-tsr_shape tsr_elab_fresh(tsr_elab *el);
-/* The constraints of r->rule; the shapes are those of its slots. */
-void tsr_elab_emit(tsr_elab *el, tsr_record *r, const tsr_shape *result, const tsr_shape *operands);
-/* True where it is there already; else the caller emits it (a leaf: and says so, with the store's emission before it). */
-bool tsr_share_leaf(tsr_elab *el, tsr_tensor *t);
-void tsr_share_leaf_made(tsr_elab *el, const tsr_tensor *t, uint32_t from);
-bool tsr_share_equal(tsr_elab *el, const tsr_shape_of *a, const tsr_shape_of *b, const tsr_why *why);
+/* The tensor gets a shape of which nothing is known. */
+void tsr_elab_fresh(tsr_elab *el, tsr_tensor *t);
+/* It is a leaf of the shape that it has; `called` in explanations, or NULL. */
+void tsr_elab_leaf(tsr_elab *el, tsr_tensor *t, const char *called);
+/* It has the shape that the other one has. */
+void tsr_elab_alias(tsr_elab *el, tsr_tensor *t, const tsr_tensor *of);
+/* The constraints of r->rule. */
+void tsr_elab_emit(tsr_elab *el, tsr_record *r);
+/* A shape, and the tensor that has it, TSR_NONE where none does. */
+typedef struct tsr_shape_of { tsr_shape shape; tsr_tensor_id tensor; } tsr_shape_of;
+void tsr_elab_equal(tsr_elab *el, tsr_tensor_id a, tsr_shape_of b, tsr_why why);
+/* a = number; a = b; a = number * b. */
 typedef enum { TSR_SHARE_SET, TSR_SHARE_SAME, TSR_SHARE_SCALE } tsr_share_fact;
-bool tsr_share_label(tsr_elab *el, tsr_share_fact fact, const tsr_label *a, const tsr_label *b, int64_t number, const tsr_why *why);
-/* minted.c: around the making of a parameter; a declaration of the instance is met. */
-uint32_t tsr_share_mint(tsr_elab *el, tsr_instance *instance, const tsr_ast *declaration, uint32_t nth);
-void tsr_share_minted(tsr_elab *el, uint32_t around, const tsr_instance *instance, tsr_tensor_id id);
-void tsr_share_declares(tsr_elab *el, const tsr_instance *instance);
+void tsr_elab_relate(tsr_elab *el, tsr_share_fact fact, const tsr_label *a, const tsr_label *b, int64_t number, tsr_why why);
+/* Around the making of a parameter, whose number the first gives. */
+uint32_t tsr_share_mint(tsr_elab *el, const tsr_instance *instance);
+void tsr_share_minted(tsr_elab *el, uint32_t mint, tsr_tensor_id id);
 /* Something is made that no other application may have. */
 void tsr_share_spoil(tsr_elab *el);
 

@@ -15,7 +15,6 @@ static tsr_value name_in_spec(tsr_elab *el, tsr_value text, tsr_name name, tsr_s
 	tsr_value v = tsr_resolve(el->ev, env, NULL, name, span);
 	if (v.kind == TSR_VALUE_UNKNOWN)
 		return tsr_unknown_configure(el->ev, v.unknown) ? v : TSR_UNIT;
-	tsr_trace_decides(el->ev, &v);
 	if (v.kind == TSR_VALUE_INT || v.kind == TSR_VALUE_NUMBER)
 		return v;
 	tsr_eval_type_error(el->ev, span, "an int", v);

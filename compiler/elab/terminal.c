@@ -14,7 +14,7 @@ static tsr_value fill(const tsr_call *c)
 	if (!tsr_value_is_number(v) && v.kind != TSR_VALUE_BOOL)
 		return tsr_eval_type_error(c->ev, c->spans[0], "a number", v);
 	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_FILL, c->site);
-	t->shape = tsr_elab_fresh(el);
+	tsr_elab_fresh(el, t);
 	t->fill.value = tsr_value_scalar(v);
 	t->fill.integer = v.kind == TSR_VALUE_INT;
 	if (v.kind == TSR_VALUE_BOOL) {
@@ -29,7 +29,7 @@ static tsr_value positions(const tsr_call *c)
 {
 	tsr_elab *el = el_of(c);
 	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_POSITIONS, c->site);
-	t->shape = tsr_elab_fresh(el);
+	tsr_elab_fresh(el, t);
 	t->prec = TSR_PREC_I32;
 	t->prec_fixed = true;
 	tsr_tensor_leaf(el, t);
@@ -41,7 +41,7 @@ static tsr_value random_bits(const tsr_call *c)
 {
 	tsr_elab *el = el_of(c);
 	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_RANDOM, c->site);
-	t->shape = tsr_elab_fresh(el);
+	tsr_elab_fresh(el, t);
 	t->prec = TSR_PREC_U32;
 	t->prec_fixed = true;
 	tsr_name path = el->random_key ? el->random_key : tsr_eval_path(c->ev) ? tsr_eval_path(c->ev) : tsr_elab_name(el, "random");
@@ -115,8 +115,7 @@ static tsr_value set_equal(const tsr_call *c)
 			return tsr_eval_type_error(c->ev, c->spans[i], "a captured label", *c->args[i]);
 	const tsr_label *a = c->args[0]->label->label, *b = c->args[1]->label->label;
 	tsr_why why = why_set(el, c, "set_equal", c->args[0]->label);
-	if (!tsr_share_label(el, TSR_SHARE_SAME, a, b, 0, &why))
-		tsr_emit_equal_labels(el->g->store, a, b, why);
+	tsr_elab_relate(el, TSR_SHARE_SAME, a, b, 0, why);
 	return TSR_UNIT;
 }
 
@@ -142,9 +141,7 @@ static tsr_value set_dim(const tsr_call *c)
 		tsr_eval_report(c->ev, TSR_E_ARGUMENTS, c->spans[1], "an axis has at least one position, not %lld", (long long)n.integer);
 		return TSR_POISON;
 	}
-	tsr_why why = why_set(el, c, "set_dim", l.label);
-	if (!tsr_share_label(el, TSR_SHARE_SET, l.label->label, NULL, n.integer, &why))
-		tsr_emit_set_label(el->g->store, l.label->label, tsr_size_const(n.integer), why);
+	tsr_elab_relate(el, TSR_SHARE_SET, l.label->label, NULL, n.integer, why_set(el, c, "set_dim", l.label));
 	return TSR_UNIT;
 }
 
@@ -153,7 +150,6 @@ static tsr_value set_scale(const tsr_call *c)
 {
 	tsr_elab *el = el_of(c);
 	tsr_value k = *c->args[0];
-	tsr_trace_decides(c->ev, &k);
 	if (elsewhere(c, 1) || elsewhere(c, 2) || (k.kind == TSR_VALUE_UNKNOWN && !tsr_unknown_configure(c->ev, k.unknown)))
 		return TSR_UNIT;
 	for (int i = 1; i < 3; i++)
@@ -172,10 +168,12 @@ static tsr_value set_scale(const tsr_call *c)
 		return TSR_POISON;
 	}
 	tsr_why why = why_set(el, c, "set_scale", large);
-	if (tsr_share_label(el, TSR_SHARE_SCALE, large->label, small->label, k.integer, &why))
+	if (!name) {
+		tsr_elab_relate(el, TSR_SHARE_SCALE, large->label, small->label, k.integer, why);
 		return TSR_UNIT;
-	tsr_dim scaled = tsr_dim_affine(el->g->store, (tsr_affine){.stride = k.integer, .dilation = 1, .over = small->label->dim,
-	                                                             .stride_name = name, .open = name != NULL});
+	}
+	tsr_dim scaled = tsr_dim_affine(el->g->store, (tsr_affine){.stride = 1, .dilation = 1, .over = small->label->dim, .stride_name = name,
+	                                                             .open = true});
 	tsr_emit_dim_equal(el->g->store, large->label->dim, scaled, why);
 	return TSR_UNIT;
 }

@@ -58,7 +58,7 @@ static tsr_numbers constant_data(tsr_lowering *w, const tsr_tensor *t, tsr_buffe
 		b->count *= (uint64_t)b->dims[i].k;
 	}
 	tsr_size size = tsr_size_const(0);
-	if (t->kind == TSR_TENSOR_SIZE && (!tsr_store_label(w->g->store, &t->size.label, &size) || !tsr_size_is_const(size)))
+	if (t->kind == TSR_TENSOR_SIZE && (!tsr_store_label(w->g->store, t->size.label, &size) || !tsr_size_is_const(size)))
 		tsr_bug("%s: a run-time size is looked at", b->name);
 	tsr_cell *data = TSR_NEW_N(w->arena, tsr_cell, b->count + 1);
 	bool real = t->kind == TSR_TENSOR_FILL && t->fill.value.prec == TSR_PREC_F64;

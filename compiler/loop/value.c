@@ -171,7 +171,7 @@ static tsr_expr *virtual_value(tsr_nest *n, const tsr_operand *o, tsr_prec want)
 		e->number = t->number.number;
 		return e;
 	case TSR_TENSOR_SIZE:
-		if (!tsr_store_label(n->w->g->store, &t->size.label, &size))
+		if (!tsr_store_label(n->w->g->store, t->size.label, &size))
 			tsr_bug("%s: the size has no value", t->name);
 		return size_value(a, size, t->prec);
 	case TSR_TENSOR_OP: case TSR_TENSOR_PARAM: case TSR_TENSOR_STATE: case TSR_TENSOR_RANDOM: case TSR_TENSOR_FILE: case TSR_TENSOR_INPUT:

@@ -19,7 +19,7 @@ struct tsr_scheme {
 	tsr_region *region;
 	TSR_VEC(tsr_shape) arguments;
 	tsr_quantified left;             /* since the end */
-	bool conditions;                 /* which sizes of the run would leave to the run, in the words of operations */
+	TSR_VEC(tsr_dim) sizes, stated_sizes;    /* that every application gives: of the store; over its numbers */
 	TSR_VEC(tsr_shape) stated, given;    /* the arguments over its numbers: as they were stated, as they are */
 	tsr_map rows;                    /* row variable of the program -> that of the scheme + 1 */
 	tsr_map kinds;                   /* axes of arguments that are variables -> axis_kind */
@@ -64,6 +64,8 @@ tsr_dim tsr_scheme_size(tsr_scheme *k)
 {
 	tsr_dim d = tsr_dim_fresh(k->store, NULL, TSR_NOWHERE);
 	k->store->dims.at[d.var].solid = true;
+	tsr_map_put(&k->kinds, d.var)->value.i = AXIS_SOLID;
+	tsr_push(k->store->arena, &k->sizes, d);
 	return d;
 }
 
@@ -143,18 +145,14 @@ bool tsr_scheme_end(tsr_scheme *k)
 	if (!tsr_region_quiet(k->region) || k->store->head < k->store->queue.n)
 		return false;
 	tsr_quantify(&k->left, k->store, a);
-	for (uint32_t i = 0; i < k->left.cstrs.n; i++) {
-		tsr_cstr_kind kind = k->left.cstrs.at[i]->kind;
-		k->conditions |= kind == TSR_C_AT_LEAST || kind == TSR_C_TOTAL || kind == TSR_C_AFFINE || kind == TSR_C_CONCAT;
-	}
 	for (uint32_t i = 0; i < k->arguments.n; i++) {
 		tsr_push(a, &k->stated, stated_shape(k, k->arguments.at[i]));
 		tsr_push(a, &k->given, tsr_scheme_shape(k, &k->arguments.at[i]));
 	}
+	for (uint32_t i = 0; i < k->sizes.n; i++)
+		tsr_push(a, &k->stated_sizes, tsr_quantified_dim(&k->left, k->sizes.at[i]));
 	return true;
 }
-
-tsr_dim tsr_scheme_dim(tsr_scheme *k, tsr_dim d) { return tsr_quantified_dim(&k->left, d); }
 
 tsr_shape tsr_scheme_shape(tsr_scheme *k, const tsr_shape *shape)
 {
@@ -188,6 +186,7 @@ typedef struct fitting {
 	const tsr_scheme *k;
 	tsr_map dims, rows, back;
 	TSR_VEC(tsr_dim) met;
+	uint32_t grown;                  /* rows that the body makes longer, and something outside waits for */
 } fitting;
 
 static axis_kind own_kind(const tsr_scheme *k, tsr_dim own)
@@ -202,8 +201,6 @@ static tsr_fit axis_fits(fitting *f, tsr_dim own, tsr_dim actual)
 	tsr_dim a = tsr_dim_find(s, actual), g = tsr_dim_find(f->k->store, own);
 	if (axis_kind_of(s, a) != own_kind(f->k, own))
 		return TSR_FIT_NOT_ROWS;
-	if (a.kind == TSR_DIM_ATOM && !tsr_size_is_const(a.atom.size) && f->k->conditions)
-		return TSR_FIT_NOT_RUN;
 	if (own.kind != TSR_DIM_VAR || a.kind != TSR_DIM_ATOM)
 		return TSR_FIT;
 	if (g.kind != TSR_DIM_VAR)
@@ -216,16 +213,23 @@ static tsr_fit axis_fits(fitting *f, tsr_dim own, tsr_dim actual)
 	return TSR_FIT;
 }
 
-/* Nobody but its own definition, and who counts elements, waits for the row; nobody who cares that it ends, if it only ends. */
-static bool unwatched(tsr_store *s, uint32_t var, bool ends)
+/* Nobody waits for the row but those who count elements; its own definition, as the result of an operation; results of which it is an
+ * operand, which never bind it. */
+static bool waits_at_most(tsr_store *s, uint32_t var, bool result, bool operand)
 {
 	TSR_EACH(s, i, &s->rows.at[var].watchers) {
 		const tsr_cstr *c = tsr_cell_cstr(s, i);
 		tsr_row_side side = s->cells.at[i].side;
-		if (!c->done && c->kind != TSR_C_TOTAL && side != TSR_SIDE_RESULT && !(ends && side == TSR_SIDE_OPERAND))
+		if (!c->done && c->kind != TSR_C_TOTAL && !(result && side == TSR_SIDE_RESULT) && !(operand && side == TSR_SIDE_OPERAND))
 			return false;
 	}
 	return true;
+}
+
+/* Grown once, and no further. */
+static bool grows_once(const tsr_store *g, const tsr_row_var *v)
+{
+	return tsr_row_open(v->value) && !g->rows.at[tsr_forest_find(g->row_forest, v->value.var)].bound;
 }
 
 static tsr_fit var_fits(fitting *f, uint32_t own, uint32_t actual)
@@ -240,9 +244,20 @@ static tsr_fit var_fits(fitting *f, uint32_t own, uint32_t actual)
 	bool again = e->value.i;
 	e->value.i = actual + 1;
 	back->value.i = v->bound || !back->value.i ? own + 1 : back->value.i;
-	if (again || !v->bound || unwatched(f->k->of, actual, !tsr_row_open(v->value) && tsr_row_flanks(v->value) == 0))
+	bool ends = v->bound && !tsr_row_open(v->value) && tsr_row_flanks(v->value) == 0;
+	if (again || !v->bound || waits_at_most(f->k->of, actual, true, ends))
 		return TSR_FIT;
-	return TSR_FIT_NOT_WATCHED;
+	f->grown++;
+	return grows_once(g, v) ? TSR_FIT : TSR_FIT_NOT_WATCHED;
+}
+
+/* One row that grows while something waits, where nothing outside binds a row of an argument. */
+static bool grows_alone(const fitting *f)
+{
+	for (uint32_t i = 0; f->grown && i < f->back.n; i++)
+		if (!waits_at_most(f->k->of, (uint32_t)f->back.entries[i].key, false, true))
+			return false;
+	return f->grown <= 1;
 }
 
 static tsr_fit row_fits(fitting *f, tsr_row own, tsr_row actual)
@@ -257,7 +272,7 @@ static tsr_fit row_fits(fitting *f, tsr_row own, tsr_row actual)
 	return fit != TSR_FIT || !tsr_row_open(a) ? fit : var_fits(f, own.var, a.var);
 }
 
-tsr_fit tsr_scheme_fits(const tsr_scheme *k, const tsr_shape *actual)
+tsr_fit tsr_scheme_fits(const tsr_scheme *k, const tsr_shape *actual, const tsr_dim *sizes)
 {
 	fitting f = {.k = k};
 	tsr_fit fit = TSR_FIT;
@@ -267,7 +282,37 @@ tsr_fit tsr_scheme_fits(const tsr_scheme *k, const tsr_shape *actual)
 	for (uint32_t i = 0; i < k->arguments.n; i++)
 		for (uint32_t kind = 0; kind < TSR_KINDS && fit == TSR_FIT; kind++)
 			fit = row_fits(&f, k->arguments.at[i].row[kind], actual[i].row[kind]);
-	return fit;
+	for (uint32_t i = 0; i < k->sizes.n && fit == TSR_FIT; i++)
+		fit = axis_fits(&f, k->sizes.at[i], sizes[i]);
+	return fit == TSR_FIT && !grows_alone(&f) ? TSR_FIT_NOT_WATCHED : fit;
+}
+
+/* ---- how rows are made --------------------------------------------------------------------------------------------------------- */
+
+static uint64_t mixed(uint64_t key, uint64_t more)
+{
+	key = (key ^ more) * 0x9e3779b97f4a7c15u;
+	return key ^ key >> 29;
+}
+
+uint64_t tsr_shapes_outline(tsr_store *s, uint32_t n, const tsr_shape *shapes)
+{
+	tsr_map rows;
+	uint64_t key = n;
+	tsr_map_init(&rows, s->arena);
+	for (uint32_t i = 0; i < n * TSR_KINDS; i++) {
+		bool poison = false;
+		tsr_row r = tsr_row_find(s, shapes[i / TSR_KINDS].row[i % TSR_KINDS], &poison);
+		key = mixed(mixed(key, r.nlead), r.ntrail);
+		for (uint32_t j = 0; j < tsr_row_flanks(r); j++)
+			key = mixed(key, axis_kind_of(s, tsr_row_axis(r, j)));
+		if (!tsr_row_open(r))
+			continue;
+		tsr_map_entry *e = tsr_map_put(&rows, r.var);
+		e->value.i = e->value.i ? e->value.i : (int64_t)rows.n;
+		key = mixed(key, (uint64_t)e->value.i);
+	}
+	return key;
 }
 
 /* ---- instances -------------------------------------------------------------------------------------------------------------------- */
@@ -289,12 +334,12 @@ tsr_label tsr_copy_label(const tsr_scheme_copy *copy, tsr_label l)
 	return l;
 }
 
-uint32_t tsr_copy_why(tsr_store *s, const tsr_scheme_copy *copy, uint32_t from, uint32_t to, const tsr_why *why)
+uint32_t tsr_copy_why(tsr_store *s, const tsr_scheme *k, const tsr_scheme_copy *copy, uint32_t from, uint32_t to, const tsr_why *why)
 {
 	for (uint32_t i = from; why && i < to; i++) {
 		tsr_cstr *c = s->cstrs.at[copy->cstrs + i];
 		tsr_why own = *why;
-		own.other = c->why->other;
+		own.other = k->left.cstrs.at[i]->why->other;
 		c->why = tsr_why_keep(s, &own);
 	}
 	return copy->cstrs + from;
@@ -305,12 +350,15 @@ tsr_shape tsr_scheme_given(const tsr_scheme *k, const tsr_scheme_copy *copy, uin
 	return tsr_copy_shape(copy, &k->given.at[argument]);
 }
 
-/* Axes that are known stand in the place of the scheme's. */
-static void put_known(const tsr_scheme *k, const tsr_shape *actual, tsr_scheme_copy *copy)
+/* Axes that are known, and sizes, stand in the place of the scheme's. */
+static void put_known(const tsr_scheme *k, const tsr_shape *actual, const tsr_dim *sizes, tsr_scheme_copy *copy)
 {
 	copy->dims = TSR_NEW_N(k->of->arena, tsr_dim, k->left.dims.n + 1);
 	for (uint32_t i = 0; i < k->left.dims.n; i++)
 		copy->dims[i] = tsr_dim_poison();
+	for (uint32_t i = 0; i < k->stated_sizes.n; i++)
+		if (tsr_dim_is_var(k->stated_sizes.at[i]))
+			copy->dims[k->stated_sizes.at[i].var] = sizes[i];
 	for (uint32_t i = 0; i < k->stated.n; i++)
 		for (uint32_t kind = 0; kind < TSR_KINDS; kind++) {
 			tsr_row own = k->stated.at[i].row[kind], r = tsr_row_find(k->of, actual[i].row[kind], &(bool){false});
@@ -322,11 +370,16 @@ static void put_known(const tsr_scheme *k, const tsr_shape *actual, tsr_scheme_c
 		}
 }
 
-tsr_scheme_copy *tsr_scheme_instance(const tsr_scheme *k, const tsr_shape *actual, const tsr_why *why)
+tsr_scheme_copy *tsr_scheme_instance(const tsr_scheme *k, const tsr_shape *actual, const tsr_dim *sizes, const tsr_why *why)
 {
 	tsr_scheme_copy *copy = TSR_NEW(k->of->arena, tsr_scheme_copy);
-	put_known(k, actual, copy);
+	put_known(k, actual, sizes, copy);
 	tsr_instantiate(&k->left, k->of, copy, why);
+	return copy;
+}
+
+void tsr_scheme_settle(const tsr_scheme *k, const tsr_scheme_copy *copy, const tsr_shape *actual, const tsr_why *why)
+{
 	for (uint32_t i = 0; i < k->given.n; i++) {
 		tsr_shape own = tsr_scheme_given(k, copy, i);
 		for (uint32_t kind = 0; kind < TSR_KINDS; kind++)
@@ -334,7 +387,6 @@ tsr_scheme_copy *tsr_scheme_instance(const tsr_scheme *k, const tsr_shape *actua
 				tsr_emit_row_equal(k->of, own.row[kind], actual[i].row[kind], *why);
 	}
 	tsr_solve(k->of);
-	return copy;
 }
 
 /* Note [Instances]
@@ -350,7 +402,10 @@ tsr_scheme_copy *tsr_scheme_instance(const tsr_scheme *k, const tsr_shape *actua
  * arguments are the same in both; so the body's constraints do the same to them, one after the other. What could come in between is
  * what waits outside for a row of an argument that the body binds. Where the body ends a row, that lengthens nothing, and matters to
  * no inequality; where it makes one longer, nothing may wait for that but the row's own definition (its tensor as the result of an
- * operation), to which it makes no difference either. tsr_scheme_fits sees to that, and that what is bound stands for one variable.
+ * operation), to which it makes no difference either; but for one row that grows once, where whatever waits for rows of arguments are
+ * results of which these are operands.  Such a result never binds its operand: so the body's rows are solved as they are alone.  And it
+ * makes no difference to the results when the row grows: their own axes follow from how long it is, and it is the only one that changes.
+ * tsr_scheme_fits sees to all that, and that what is bound stands for one variable.
  *
  * An argument's axis that may vanish does in the scheme, too, until something says that it lasts; the two are joined, and what either learnt
  * holds of both.

@@ -216,7 +216,7 @@ typedef struct tsr_scheme tsr_scheme;
  * something failed, or is left to the run. */
 tsr_scheme *tsr_scheme_new(tsr_store *s);
 tsr_store *tsr_scheme_store(const tsr_scheme *k);
-/* An argument as long as this one; false where there can be none. A size that each application gives. */
+/* An argument as long as this one; false where there can be none. A size that each application states. */
 bool tsr_scheme_argument(tsr_scheme *k, const tsr_shape *actual, tsr_shape *out);
 tsr_dim tsr_scheme_size(tsr_scheme *k);
 /* Before the end: what every instance would find by closing. Seen from outside are these shapes and labels, and leaves. */
@@ -227,18 +227,21 @@ uint64_t tsr_scheme_steps(const tsr_scheme *k);
  * left of those emitted before this one. */
 tsr_shape tsr_scheme_shape(tsr_scheme *k, const tsr_shape *shape);
 tsr_label tsr_scheme_label(tsr_scheme *k, tsr_label l);
-tsr_dim tsr_scheme_dim(tsr_scheme *k, tsr_dim d);
 uint32_t tsr_scheme_left(const tsr_scheme *k, uint32_t emission);
-/* It says of these arguments, as many as it has, what emission would find. */
-typedef enum { TSR_FIT, TSR_FIT_NOT_ROWS, TSR_FIT_NOT_SIZES, TSR_FIT_NOT_RUN, TSR_FIT_NOT_WATCHED } tsr_fit;
-tsr_fit tsr_scheme_fits(const tsr_scheme *k, const tsr_shape *actual);
-/* An instance: free variables of its own, what is left of the constraints, and these arguments. */
+/* It says of these arguments and sizes, as many as it has, what emission would find. */
+typedef enum { TSR_FIT, TSR_FIT_NOT_ROWS, TSR_FIT_NOT_SIZES, TSR_FIT_NOT_WATCHED } tsr_fit;
+tsr_fit tsr_scheme_fits(const tsr_scheme *k, const tsr_shape *actual, const tsr_dim *sizes);
+/* An instance: free variables of its own, what is left of the constraints, and these sizes; and, when the constraints have their reasons,
+ * these arguments. */
 typedef struct tsr_scheme_copy tsr_scheme_copy;
-tsr_scheme_copy *tsr_scheme_instance(const tsr_scheme *k, const tsr_shape *actual, const tsr_why *why);
+tsr_scheme_copy *tsr_scheme_instance(const tsr_scheme *k, const tsr_shape *actual, const tsr_dim *sizes, const tsr_why *why);
+void tsr_scheme_settle(const tsr_scheme *k, const tsr_scheme_copy *copy, const tsr_shape *actual, const tsr_why *why);
+/* A number that shapes have in common whose rows are as long and open, and whose axes are of the same sort. */
+uint64_t tsr_shapes_outline(tsr_store *s, uint32_t n, const tsr_shape *shapes);
 tsr_shape tsr_copy_shape(const tsr_scheme_copy *copy, const tsr_shape *shape);
 tsr_label tsr_copy_label(const tsr_scheme_copy *copy, tsr_label l);
 /* The reason of the constraints [from, to) of those that are left; the number of the first. */
-uint32_t tsr_copy_why(tsr_store *s, const tsr_scheme_copy *copy, uint32_t from, uint32_t to, const tsr_why *why);
+uint32_t tsr_copy_why(tsr_store *s, const tsr_scheme *k, const tsr_scheme_copy *copy, uint32_t from, uint32_t to, const tsr_why *why);
 /* An argument as the instance has it. */
 tsr_shape tsr_scheme_given(const tsr_scheme *k, const tsr_scheme_copy *copy, uint32_t argument);
 
