@@ -134,6 +134,7 @@ static void blocks(tsr_engine *g)
 		grid_of(g, &rows, &cols);
 	else if (splits(g, TSR_CLASS_N))
 		cols = stretch_of(g, n, (uint32_t)(s->cols ? g->across.run : tsr_schedule_columns(s)));
+	tsr_lines_emit(g, cols.from, cols.to);
 	LLVMValueRef line = LLVMBuildAnd(k->b, LLVMBuildPtrToInt(k->b, g->base[TSR_SIDE_C], k->i64, ""), tsr_kit_int(k, TSR_LINE - 1), "");
 	g->around = g->form.stream ? LLVMBuildICmp(k->b, LLVMIntEQ, line, zero, "") : LLVMConstInt(k->i1, 0, false);
 	LLVMValueRef nc = tsr_kit_int(k, s->nc), kc = tsr_kit_int(k, s->kc), mc = tsr_kit_int(k, s->mc);

@@ -4,6 +4,7 @@
  *   contract_space.c sizes, strides and memory
  *   contract_pack.c  operands into panels
  *   contract_turn.c  those that lie side by side along another loop
+ *   contract_lines.c B in place, where it begins between two lines
  *   contract_value.c operands that are expressions, likewise
  *   contract_rows.c  A's rows where they lie, through pointers
  *   contract_tile.c  register tiles, one internal function per variant

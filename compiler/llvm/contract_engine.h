@@ -15,6 +15,7 @@ typedef struct tsr_engine {
 	LLVMValueRef waiting;            /* sums that are turned, or joined, on their way to C */
 	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes and tiles cannot store there */
 	tsr_rows pointed, across;        /* A's rows, B's rows, where they are read in place */
+	LLVMValueRef lines;              /* room for a B that may begin between two lines; NULL: it does not, or it does not matter */
 	bool direct;                     /* tiles store into C themselves, in this form */
 	tsr_c_form form;
 	LLVMValueRef c_rows, c_columns;  /* its tables: for the rows of a block, for the columns of a tile */
@@ -38,6 +39,9 @@ void tsr_engine_group(tsr_engine *g, const tsr_loops *l, const tsr_walks *x, tsr
 void tsr_engine_space(tsr_engine *g);
 /* Elements from one iteration of a loop to the next. */
 LLVMValueRef tsr_engine_stride(tsr_engine *g, tsr_buffer_id buffer, const tsr_lin *index, uint32_t sym);
+/* contract_lines.c: the room that B's copy wants, 0: there is none; and, before the blocks, these columns in it, where B wants it. */
+int64_t tsr_lines_bytes(const tsr_engine *g);
+void tsr_lines_emit(tsr_engine *g, LLVMValueRef from, LLVMValueRef to);
 /* contract_place.c: all tiles of a block. */
 void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl);
 /* contract_stage.c: elements from row to row of the sums that wait; where those of this place do; and their way to C. */

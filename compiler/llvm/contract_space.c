@@ -244,9 +244,10 @@ void tsr_engine_space(tsr_engine *g)
 		b = 0;
 	}
 	int64_t waiting = waiting_of(g, rows);
-	enum { PIECES = 11 };
+	int64_t lines = tsr_lines_bytes(g);
+	enum { PIECES = 12 };
 	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64,
-								 (across + 63) / 64 * 64, c_rows, waiting, edges_of(k, r), edges_of(k, &g->across) }, at[PIECES + 1] = { 0 };
+								 (across + 63) / 64 * 64, c_rows, waiting, edges_of(k, r), edges_of(k, &g->across), lines }, at[PIECES + 1] = { 0 };
 	for (int i = 0; i < PIECES; i++)
 		at[i + 1] = at[i] + piece[i] + (piece[i] ? gap : 0);
 	if (at[PIECES] == 0)
@@ -266,5 +267,6 @@ void tsr_engine_space(tsr_engine *g)
 	g->across.table = place[6];
 	g->c_rows = place[7];
 	g->waiting = place[8];
+	g->lines = lines ? place[11] : NULL;
 	r->edges = place[9], g->across.edges = place[10];
 }

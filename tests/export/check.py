@@ -311,6 +311,20 @@ def in_c(folder):
         check(status == 0, f"under valgrind at {level}: exit status {status}\n{out}{err}")
 
 
+def lines(folder):
+    """Wherever arrays begin, results are the same: an operand that is read in place is copied where it begins between two lines."""
+    model = Model(folder, os.path.join(HERE, "lines.tsr"))
+    functions = {"square": ((128, 128), (128, 128), f32), "batch": ((3, 96, 64), (3, 64, 192), f32), "doubles": ((96, 64), (64, 64), f64)}
+    for name, (of_a, of_b, dtype) in functions.items():
+        for behind in (0, 1, 4, 15):
+            a, b = (np.empty(np.prod(s) + 32, dtype) for s in (of_a, of_b))
+            a, b = (x[-x.ctypes.data % 64 // x.itemsize + behind:][:np.prod(s)].reshape(s) for x, s in ((a, of_a), (b, of_b)))
+            a[:], b[:] = numbers(of_a, dtype), numbers(of_b, dtype, 2)
+            got = np.empty(np.matmul(a, b).shape, dtype)
+            check(model.call(name, [], [a, b], [got]) == 0 and np.array_equal(got, np.matmul(a, b)), f"{name}, {behind} elements behind a line")
+    model.close()
+
+
 def documents(folder):
     """The C of the documents compiles, and what has a main runs."""
     for document in ("README.md", "docs/runtime.md"):
@@ -337,6 +351,7 @@ with tempfile.TemporaryDirectory() as tmp:
         forms(model)
         other_forms(model)
         model.close()
+    lines(tmp)
     interpreted(tmp)
     interpreted_in_order(tmp)
     headers(tmp)

@@ -94,7 +94,7 @@ static int operand(tsr_text *decl, tsr_text *use, tsr_text *guards, const char *
 static void factor(tsr_arena *a, tsr_text *decl, tsr_text *use, tsr_text *guards, const char *name, const char *prec, int n, const int *loops,
 				   const int *extent, const bool *runtime)
 {
-	int looked = operand(decl, use, guards, name, prec, "param", n, loops, extent, runtime), other = n ? loops[draw((uint32_t)n)] : -1;
+	int looked = operand(decl, use, guards, name, prec, atoi(name + 1) % 2 ? "input" : "param", n, loops, extent, runtime), other = n ? loops[draw((uint32_t)n)] : -1;
 	const char *numbers = tsr_format(a, "%c%s", *name == 'a' ? 'i' : 'j', name + 1);
 	if (looked < 0) {
 		tsr_text_addf(decl, "buffer %%%s : i32[1] param\n", numbers);
@@ -420,13 +420,16 @@ static void *compile(tsr_loops *l, const level *v, bool *made)
 
 /* ---- running ---------------------------------------------------------------------------------------------------------- */
 
+/* Where inputs begin: as a caller's allocator leaves them, so many bytes behind a line. */
+static size_t behind(const tsr_buffer *b) { return b->kind == TSR_BUFFER_INPUT ? 16 : 0; }
+
 static size_t fill(const tsr_buffer *b, int64_t n, void **out)
 {
 	int64_t count = 1;
 	for (uint32_t i = 0; i < b->rank; i++)
 		count *= tsr_size_eval(b->dims[i], &n);
 	size_t bytes = (size_t)count * tsr_prec_bytes(b->prec);
-	*out = aligned_alloc(64, (bytes / 64 + 1) * 64);
+	*out = (char *)aligned_alloc(64, (bytes / 64 + 2) * 64) + behind(b);
 	for (int64_t i = 0; i < count; i++) {
 		int whole = (int)draw(17) - 8;
 		double x = whole / 8.;
@@ -492,7 +495,7 @@ static bool same(const tsr_loops *l, uint32_t u, void *handle, int64_t n)
 		free(got[w]);
 	}
 	for (uint32_t i = 0; i < EACH; i++)
-		free(memory[EACH * u + i]);
+		free((char *)memory[EACH * u + i] - behind(l->buffers.at[EACH * u + i]));
 	free(memory);
 	return ok;
 }
