@@ -73,7 +73,7 @@ static void turn_body(tsr_kit *k, const void *around, LLVMValueRef f)
 /* void cross(rows, to, from, place, far, width, count, total, panel): the element from + i of the row of a lane belongs at the position
  * p = place + i * far + lane, where 0 <= p < total: to[p / W * panel + p % W], panels being W wide. */
 enum { CROSS_ROWS, CROSS_TO, CROSS_FROM, CROSS_PLACE, CROSS_FAR, CROSS_WIDTH, CROSS_COUNT, CROSS_TOTAL, CROSS_PANEL, CROSS_PARAMS };
-typedef struct crossing { uint32_t panel_width; bool aligned; } crossing;      /* aligned: no vector lies in two panels */
+typedef struct crossing { uint32_t panel_width; bool aligned, whole; } crossing;      /* aligned: no vector lies in two panels; whole: all have all lanes */
 
 static LLVMValueRef most(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)
 {
@@ -106,16 +106,17 @@ static void cross_body(tsr_kit *k, const void *user, LLVMValueRef f)
 	LLVMValueRef count = LLVMGetParam(f, CROSS_COUNT), v[64], place = LLVMGetParam(f, CROSS_PLACE), far = LLVMGetParam(f, CROSS_FAR);
 	LLVMValueRef last = tsr_kit_add(k, place, tsr_kit_mul(k, far, tsr_kit_int(k, k->lanes - 1))), w = tsr_kit_int(k, c->panel_width);
 	LLVMBasicBlockRef full = LLVMAppendBasicBlockInContext(k->context, f, "full"), part = LLVMAppendBasicBlockInContext(k->context, f, "part");
-	LLVMValueRef inside = LLVMBuildICmp(k->b, LLVMIntSLE, tsr_kit_add(k, last, tsr_kit_int(k, k->lanes)), LLVMGetParam(f, CROSS_TOTAL), "");
+	LLVMValueRef width = LLVMGetParam(f, CROSS_WIDTH), inside = LLVMBuildICmp(k->b, LLVMIntSLE, tsr_kit_add(k, last, width), LLVMGetParam(f, CROSS_TOTAL), "");
 	inside = LLVMBuildAnd(k->b, inside, LLVMBuildICmp(k->b, LLVMIntSGE, place, tsr_kit_int(k, 0), ""), "");
-	inside = LLVMBuildAnd(k->b, inside, both(k, LLVMGetParam(f, CROSS_WIDTH), count), "");
+	inside = LLVMBuildAnd(k->b, inside, LLVMBuildICmp(k->b, LLVMIntEQ, count, tsr_kit_int(k, k->lanes), ""), "");
 	LLVMBuildCondBr(k->b, c->aligned ? inside : LLVMConstInt(k->i1, 0, false), full, part);
 	LLVMPositionBuilderAtEnd(k->b, full);
 	turned(k, LLVMGetParam(f, CROSS_ROWS), LLVMGetParam(f, CROSS_FROM), NULL, v);
+	LLVMValueRef some = c->whole ? NULL : tsr_kit_mask(k, width, 0);
 	for (uint32_t i = 0; i < k->lanes; i++) {
 		LLVMValueRef p = tsr_kit_add(k, place, tsr_kit_mul(k, far, tsr_kit_int(k, i))), panel = LLVMBuildUDiv(k->b, p, w, "");
 		LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, panel, LLVMGetParam(f, CROSS_PANEL)), LLVMBuildNSWSub(k->b, p, tsr_kit_mul(k, panel, w), ""));
-		tsr_kit_store(k, v[i], tsr_kit_at(k, LLVMGetParam(f, CROSS_TO), at), NULL);
+		tsr_kit_store(k, v[i], tsr_kit_at(k, LLVMGetParam(f, CROSS_TO), at), some);
 	}
 	LLVMBuildRetVoid(k->b);
 	LLVMPositionBuilderAtEnd(k->b, part);
@@ -139,7 +140,7 @@ LLVMValueRef tsr_turn_function(tsr_kit *k, bool around)
 static LLVMValueRef cross_function(tsr_kit *k, const crossing *c)
 {
 	char name[60];
-	snprintf(name, sizeof name, TSR_TILE_PREFIX "cross.%s.%u.%u%s", tsr_prec_name(k->prec), k->lanes, c->panel_width, c->aligned ? "a" : "");
+	snprintf(name, sizeof name, TSR_TILE_PREFIX "cross.%s.%u.%u%s%s", tsr_prec_name(k->prec), k->lanes, c->panel_width, c->aligned ? "a" : "", c->whole ? "w" : "");
 	LLVMTypeRef params[CROSS_PARAMS] = { k->ptr, k->ptr, k->i64, k->i64, k->i64, k->i64, k->i64, k->i64, k->i64 };
 	return tsr_kit_named(k, name, params, CROSS_PARAMS, 2, cross_body, c);
 }
@@ -254,8 +255,10 @@ void tsr_pack_crossed(tsr_kit *k, const tsr_pack *p, uint32_t axis)
 	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), lanes = tsr_kit_int(k, k->lanes), width = tsr_kit_int(k, p->width);
 	LLVMValueRef far = inner_count(k, across, axis), run = across->at[across->n - 1].extent, table = tsr_kit_table(k, k->lanes);
 	LLVMValueRef panel = tsr_kit_mul(k, width, p->depth), begin = p->across_first, end = tsr_kit_add(k, begin, p->across_count);
-	bool aligned = p->width % k->lanes == 0 && tsr_kit_known(run) > 0 && tsr_kit_known(run) % k->lanes == 0;
-	LLVMValueRef cross = cross_function(k, &(crossing){ p->width, aligned });
+	int64_t length = tsr_kit_known(run);
+	bool whole = p->width % k->lanes == 0 && length > 0 && length % k->lanes == 0;
+	bool aligned = whole || (p->width % k->lanes == 0 && length > 0 && k->lanes % length == 0);
+	LLVMValueRef cross = cross_function(k, &(crossing){ p->width, aligned, whole });
 	tsr_group outer = tsr_group_axes(across, 0, axis + 1), inner = tsr_group_axes(across, axis + 1, across->n);
 	clear_last(k, p, panel);
 	tsr_count x = tsr_count_begin(k, zero, far, run), r = tsr_count_begin(k, zero, run, lanes);
