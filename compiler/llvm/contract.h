@@ -91,6 +91,7 @@ typedef struct tsr_c_form {
 	tsr_stride row;
 	uint32_t stretches;
 	bool whole;                  /* with tables: no vector is cut */
+	uint32_t part;               /* with tables: so many lanes of each vector lie in each of its stretches, whatever the table says; 0: it says */
 	bool stream;                 /* all vectors are whole and fill lines where C begins at one, and then go around the caches */
 	uint32_t knit;               /* with tables: rows of so many columns lie one behind the other, and lines are put together of several */
 } tsr_c_form;

@@ -177,6 +177,8 @@ static bool form_of(const tsr_engine *g, tsr_c_form *form)
 		return false;
 	form->stretches = n->n > 1 ? tsr_stretches(lanes, run, aligned) : 1;
 	form->whole = aligned && run > 0 && run % lanes == 0 && (g->s->cols || tsr_kit_known(n->count) >= 0);
+	bool equal = aligned && n->n > 1 && run > 0 && run < lanes && lanes % run == 0 && !g->s->cols && tsr_kit_known(n->count) % lanes == 0;
+	form->part = equal ? (uint32_t)run : 0;
 	form->stream = g->stream && form->whole && run % (TSR_LINE / g->k.elem_bytes) == 0 && by_lines(g);
 	if (form->stretches <= TSR_MOST_STRETCHES)
 		return true;

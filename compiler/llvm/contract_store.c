@@ -6,7 +6,8 @@
  *     rows[row] = offset, columns[vector][stretch] = { offset of lane 0, as if the whole vector lay in this stretch; lanes below the next one }
  *
  * so that any number of axes in either class is written by vectors, those that reach over the end of a stretch in parts.  A part
- * without lanes has an offset of C all the same.
+ * without lanes has an offset of C all the same.  Where every vector has as many lanes in each of its stretches (`part`), these are loaded and stored
+ * as short vectors, without masks.
  *
  * Where rows follow each other in C but are no whole lines (`knit`), the second table has one offset for each stretch of columns, and
  * vectors that fill lines are put together of the registers of several rows.
@@ -36,7 +37,7 @@ static void read_ends(const tsr_tile_end *t, ends *e)
 		for (uint32_t s = 0; s < n; s++) {
 			uint32_t at = 2 * (v * n + s);
 			e->offset[v][s] = cell(k, t->column_table, at);
-			LLVMValueRef below = t->form.whole ? NULL : tsr_kit_mask(k, cell(k, t->column_table, at + 1), 0);
+			LLVMValueRef below = t->form.whole || t->form.part ? NULL : tsr_kit_mask(k, cell(k, t->column_table, at + 1), 0);
 			e->mask[v][s] = before ? LLVMBuildXor(k->b, below, before, "") : below;
 			before = below;
 		}
@@ -49,11 +50,46 @@ static LLVMValueRef part_of(const tsr_tile_end *t, const ends *e, uint32_t r, ui
 	return LLVMBuildGEP2(t->k->b, t->k->elem, e->row[r], (LLVMValueRef *)&e->offset[v][s], 1, "");
 }
 
+/* The vector's lanes that lie in one stretch, where these are the same everywhere: where, and which. */
+static LLVMValueRef equal_place(const tsr_tile_end *t, const ends *e, uint32_t r, uint32_t v, uint32_t s)
+{
+	LLVMValueRef lane = tsr_kit_int(t->k, s * t->form.part);
+	return LLVMBuildGEP2(t->k->b, t->k->elem, part_of(t, e, r, v, s), &lane, 1, "");
+}
+
+static LLVMValueRef equal_part(const tsr_tile_end *t, LLVMValueRef vector, uint32_t s)
+{
+	LLVMValueRef pick[64];
+	for (uint32_t i = 0; i < t->form.part; i++)
+		pick[i] = LLVMConstInt(t->k->i32, s * t->form.part + i, false);
+	return LLVMBuildShuffleVector(t->k->b, vector, vector, LLVMConstVector(pick, t->form.part), "");
+}
+
+/* A vector of what lies in its stretches. */
+static LLVMValueRef put_together(const tsr_tile_end *t, const ends *e, uint32_t r, uint32_t v)
+{
+	tsr_kit *k = t->k;
+	uint32_t part = t->form.part;
+	LLVMValueRef all = NULL, wide[64], pick[64];
+	for (uint32_t s = 0; s * part < k->lanes; s++) {
+		for (uint32_t i = 0; i < k->lanes; i++) {
+			wide[i] = LLVMConstInt(k->i32, i % part, false);
+			pick[i] = LLVMConstInt(k->i32, i / part == s ? k->lanes + i : i, false);
+		}
+		LLVMValueRef x = tsr_kit_load(k, LLVMVectorType(k->elem, part), equal_place(t, e, r, v, s), NULL);
+		x = LLVMBuildShuffleVector(k->b, x, x, LLVMConstVector(wide, k->lanes), "");
+		all = all ? LLVMBuildShuffleVector(k->b, all, x, LLVMConstVector(pick, k->lanes), "") : x;
+	}
+	return all;
+}
+
 static uint32_t parts(const tsr_tile_end *t) { return t->form.stretches ? t->form.stretches : 1; }
 
 static LLVMValueRef old_sums(const tsr_tile_end *t, const ends *e, uint32_t r, uint32_t v)
 {
 	tsr_kit *k = t->k;
+	if (t->form.part)
+		return put_together(t, e, r, v);
 	LLVMValueRef old = tsr_kit_load(k, k->vec, part_of(t, e, r, v, 0), e->mask[v][0]);
 	for (uint32_t s = 1; s < parts(t); s++) {
 		LLVMValueRef more = tsr_kit_load(k, k->vec, part_of(t, e, r, v, s), e->mask[v][s]);
@@ -185,8 +221,12 @@ static void store(const tsr_tile_end *t, LLVMValueRef *acc, bool add, bool aroun
 				sum = tsr_kit_acc(k, add ? old_sums(t, &e, r, v) : tsr_kit_neutral(k, k->vec), sum);
 			if (around)
 				tsr_kit_store_around(k, sum, part_of(t, &e, r, v, 0));
-			for (uint32_t s = 0; !around && s < parts(t); s++)
-				tsr_kit_store(k, sum, part_of(t, &e, r, v, s), e.mask[v][s]);
+			for (uint32_t s = 0; !around && s < parts(t); s++) {
+				if (t->form.part)
+					tsr_kit_store(k, equal_part(t, sum, s), equal_place(t, &e, r, v, s), NULL);
+				else
+					tsr_kit_store(k, sum, part_of(t, &e, r, v, s), e.mask[v][s]);
+			}
 		}
 }
 
@@ -254,7 +294,7 @@ void tsr_form_name(const tsr_c_form *f, char *out, size_t size)
 	if (f->knit)
 		snprintf(out, size, ".k%u%s", f->knit, f->stream ? "s" : "");
 	else if (f->stretches)
-		snprintf(out, size, ".c%u%s%s", f->stretches, f->whole ? "w" : "", f->stream ? "s" : "");
+		snprintf(out, size, ".c%u%s%s%s", f->stretches, f->whole ? "w" : "", f->part ? "p" : "", f->stream ? "s" : "");
 	else if (f->row.known)
 		snprintf(out, size, ".cr%lld%s", (long long)f->row.v, f->stream ? "s" : "");
 }
