@@ -10,6 +10,7 @@
 #include "internal.h"
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WEAK __attribute__((weak))
 extern void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags) WEAK;
@@ -106,6 +107,7 @@ void tsr_parallel(tsr_ctx *ctx, tsr_stint *stint, void *data, int64_t worth, int
 	size_t shared = rounded(shared_bytes), each = own_bytes ? rounded(own_bytes) + APART : 0;
 	reserve(ctx, shared + (size_t)threads * each);
 	team t = {ctx->openmp, stint, data, ctx->work, ctx->work ? (char *)ctx->work + shared : NULL, each};
+	memset(ctx->agreed, 0, sizeof ctx->agreed);
 	if (threads > 1)
 		t.openmp->parallel(seat, &t, (unsigned)threads, 0);
 	else
@@ -116,4 +118,18 @@ void tsr_wait(tsr_ctx *ctx, int64_t threads)
 {
 	if (threads > 1)
 		ctx->openmp->barrier();
+}
+
+/* Three places in turns: when all have come for the second turn, nobody looks at the first one's place any more, and nobody writes there before all
+ * have come for the third, so that one of them clears it in between. */
+int64_t tsr_agree(tsr_ctx *ctx, int64_t threads, int64_t thread, int64_t turn, int64_t says)
+{
+	if (threads <= 1)
+		return says;
+	if (says)
+		__atomic_store_n(&ctx->agreed[turn % 3], 1, __ATOMIC_RELAXED);
+	ctx->openmp->barrier();
+	if (thread == 0)
+		__atomic_store_n(&ctx->agreed[(turn + 2) % 3], 0, __ATOMIC_RELAXED);
+	return __atomic_load_n(&ctx->agreed[turn % 3], __ATOMIC_RELAXED);
 }

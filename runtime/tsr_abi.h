@@ -119,6 +119,8 @@ typedef void tsr_stint(void *data, int64_t thread, int64_t threads, void *shared
 void tsr_parallel(tsr_ctx *ctx, tsr_stint *part, void *data, int64_t worth, int64_t shared_bytes, int64_t own_bytes);
 /* Called by every thread of a team of `threads`: waits until all are here. */
 void tsr_wait(tsr_ctx *ctx, int64_t threads);
+/* The same, for the `turn`-th time since the team began; returns whether one of them says other than 0. */
+int64_t tsr_agree(tsr_ctx *ctx, int64_t threads, int64_t thread, int64_t turn, int64_t says);
 
 /* Around each kernel of a program compiled with --profile; the end of the program prints what they took.  `name`: another address for
  * each place that calls a kernel. */

@@ -93,6 +93,12 @@ static void point(tsr_engine *g, const tsr_block *bl)
 	r->along_first = bl->kfirst;
 	r->stretches = r->run < g->s->kc ? LLVMBuildUDiv(k->b, bl->depth, tsr_kit_int(k, r->run), "") : tsr_kit_int(k, 1);
 	tsr_rows_emit(k, r);
+	if (!g->b_places)
+		return;
+	tsr_count t = tsr_count_begin(k, tsr_kit_int(k, 0), r->stretches, tsr_kit_int(k, 1));
+	LLVMValueRef at = tsr_kit_add(k, bl->kfirst, tsr_kit_mul(k, t.i, tsr_kit_int(k, r->run)));
+	LLVMBuildStore(k->b, tsr_group_offset(k, &g->cls[TSR_CLASS_K], TSR_SIDE_B, at), LLVMBuildInBoundsGEP2(k->b, k->i64, g->b_places, &t.i, 1, ""));
+	tsr_count_end(k, &t);
 }
 
 /* The rows of B under this block's columns. */
@@ -251,6 +257,18 @@ static void kit_make(tsr_kit *k, tsr_emit *e, const tsr_target *target, const ts
 	k->combine = c->combine;
 }
 
+/* The witness, of all threads that the contraction is divided among. */
+static void say_seen(tsr_engine *g)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef seen = LLVMBuildLoad2(k->b, k->i64, g->seen, ""), local = g->e->locals[g->c->witness];
+	if (g->split)
+		seen = tsr_team_agree(g->e, seen);
+	LLVMTypeRef type = LLVMGetAllocatedType(local);
+	seen = LLVMBuildICmp(k->b, LLVMIntNE, seen, tsr_kit_int(k, 0), "");
+	LLVMBuildStore(k->b, LLVMBuildOr(k->b, LLVMBuildLoad2(k->b, type, local, ""), LLVMBuildZExtOrBitCast(k->b, seen, type, ""), ""), local);
+}
+
 bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
 {
 	const tsr_contraction *c = loop->loop.contraction;
@@ -275,7 +293,13 @@ bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
 		e->syms[c->loops[i].sym] = tsr_kit_int(&g.k, 0);
 	tsr_tail_plan_make(&g);
 	tsr_engine_space(&g);
+	if (c->watched) {
+		g.seen = tsr_kit_table(&g.k, 1);
+		LLVMBuildStore(g.k.b, tsr_kit_int(&g.k, 0), g.seen);
+	}
 	batches(&g, 0);
+	if (c->watched)
+		say_seen(&g);
 	for (uint32_t i = 0; i < c->nloops; i++)
 		e->syms[c->loops[i].sym] = NULL;
 	return true;

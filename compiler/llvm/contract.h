@@ -124,22 +124,31 @@ typedef struct tsr_tile {
 	bool b_table;                /* b is a table of pointers to B's rows, which are read from b_shift on */
 	uint32_t b_lines;            /* of each row of B so many lines, b_ahead elements further, are asked for */
 	bool b_near;                 /* into the first cache */
+	bool watched;                /* `seen` becomes 1 where a sum is a NaN */
 	uint32_t steps;              /* lines of A asked for in a round of the loop, 0: none: `rows` rows, a_row apart, of a_count elements, whole lines, from a_ahead on */
 	const tsr_tail_plan *tail;   /* or NULL */
 } tsr_tile;
-/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead, a_ahead, a_count, next, next_left):
+/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead, a_ahead, a_count, next, next_left, seen):
  * `add` false: C is overwritten; `around`: around the caches. */
 enum { TSR_TILE_A, TSR_TILE_B, TSR_TILE_C, TSR_TILE_DEPTH, TSR_TILE_COLS, TSR_TILE_ADD, TSR_TILE_A_ROW, TSR_TILE_A_K,
 	   TSR_TILE_B_K, TSR_TILE_C_ROW, TSR_TILE_B_SHIFT, TSR_TILE_C_ROWS, TSR_TILE_C_COLUMNS, TSR_TILE_AROUND, TSR_TILE_B_AHEAD,
-	   TSR_TILE_A_AHEAD, TSR_TILE_A_COUNT, TSR_TILE_NEXT, TSR_TILE_NEXT_LEFT, TSR_TILE_PARAMS };
+	   TSR_TILE_A_AHEAD, TSR_TILE_A_COUNT, TSR_TILE_NEXT, TSR_TILE_NEXT_LEFT, TSR_TILE_SEEN, TSR_TILE_PARAMS };
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *tile);
 
 /* A tile whose rows of A are read where they lie: see contract_rows.c. `run`: elements of a stretch; `capacity`: pointers from one
- * stretch's to the next one's; `stretches`: of a block.
- * void tile(table, b, c, list, cols, add, b_k, c_row, c_rows, c_columns, around, b_ahead): `table` is at the tile's first row. */
-typedef struct tsr_rows_tile { uint32_t rows, vecs; bool masked; int64_t run, capacity, stretches; tsr_stride b_k; tsr_c_form c; uint32_t b_lines; const tsr_tail_plan *tail; } tsr_rows_tile;
+ * stretch's to the next one's; `stretches`: of a block; `places`: a table says where each stretch's rows of B begin, else they follow each other.
+ * void tile(table, b, c, list, cols, add, b_k, c_row, c_rows, c_columns, around, b_ahead, b_places, seen): `table` is at the tile's first row. */
+typedef struct tsr_rows_tile {
+	uint32_t rows, vecs;
+	bool masked, places, watched;
+	int64_t run, capacity, stretches;
+	tsr_stride b_k;
+	tsr_c_form c;
+	uint32_t b_lines;
+	const tsr_tail_plan *tail;
+} tsr_rows_tile;
 enum { TSR_ROWS_TABLE, TSR_ROWS_B, TSR_ROWS_C, TSR_ROWS_LIST, TSR_ROWS_COLS, TSR_ROWS_ADD, TSR_ROWS_B_K, TSR_ROWS_C_ROW,
-	   TSR_ROWS_C_ROWS, TSR_ROWS_C_COLUMNS, TSR_ROWS_AROUND, TSR_ROWS_B_AHEAD, TSR_ROWS_PARAMS };
+	   TSR_ROWS_C_ROWS, TSR_ROWS_C_COLUMNS, TSR_ROWS_AROUND, TSR_ROWS_B_AHEAD, TSR_ROWS_B_PLACES, TSR_ROWS_SEEN, TSR_ROWS_PARAMS };
 LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *tile);
 
 /* A tile's place in C, inside its function: `row` without tables, `mask` of each vector likewise; its tail, whose parameters begin at

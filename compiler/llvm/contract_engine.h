@@ -16,6 +16,8 @@ typedef struct tsr_engine {
 	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes and tiles cannot store there */
 	tsr_rows pointed, across;        /* A's rows, B's rows, where they are read in place */
 	LLVMValueRef lines;              /* room for a B that may begin between two lines; NULL: it does not, or it does not matter */
+	LLVMValueRef b_places;           /* table of where the rows of B under each stretch of A's begin, where K has several axes; or NULL */
+	LLVMValueRef seen;               /* a number that becomes 1 where a sum is a NaN, or NULL */
 	bool direct;                     /* tiles store into C themselves, in this form */
 	tsr_c_form form;
 	LLVMValueRef c_rows, c_columns;  /* its tables: for the rows of a block, for the columns of a tile */

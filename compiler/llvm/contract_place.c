@@ -9,6 +9,13 @@ static LLVMValueRef only_stride(tsr_engine *g, tsr_loop_class cls, tsr_side side
 	return g->cls[cls].n ? g->cls[cls].at[0].stride[side] : tsr_kit_int(&g->k, 0);
 }
 
+/* B's stride along the depths of a stretch, where it is read in place. */
+static LLVMValueRef depth_stride(tsr_engine *g)
+{
+	const tsr_group *along = &g->cls[TSR_CLASS_K];
+	return along->n ? along->at[along->n - 1].stride[TSR_SIDE_B] : tsr_kit_int(&g->k, 0);
+}
+
 /* acc(old, what the buffer holds), which is acc(neutral, sum): what was subtracted there is added here. */
 static LLVMValueRef joined(tsr_engine *g, LLVMValueRef add, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask, LLVMValueRef sum)
 {
@@ -127,9 +134,9 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	}
 	LLVMValueRef column = s->turn && !s->pack_b ? tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_B, p.n) : p.n;
 	p.b_k = s->dense ? tsr_kit_int(k, tsr_rows_width(k, &g->across)) : s->cols ? tsr_kit_int(k, 1)
-		: s->pack_b ? tsr_kit_int(k, s->nr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_B);
+		: s->pack_b ? tsr_kit_int(k, s->nr) : depth_stride(g);
 	p.b = s->dense ? tsr_kit_at(k, bl->b, jr) : s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->depth))
-		: tsr_kit_at(k, g->base[TSR_SIDE_B], tsr_kit_add(k, column, tsr_kit_mul(k, bl->kfirst, p.b_k)));
+		: tsr_kit_at(k, g->base[TSR_SIDE_B], g->b_places ? column : tsr_kit_add(k, column, tsr_kit_mul(k, bl->kfirst, p.b_k)));
 	p.c_row = waits ? tsr_kit_int(k, s->nr) : s->turn || s->join ? tsr_kit_int(k, tsr_engine_waiting_row(g)) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
 	p.c_rows = p.c_columns = LLVMConstNull(k->ptr);
 	p.tail = !waits && g->tail && g->tail->in_tiles ? g->tail : NULL;
@@ -171,6 +178,17 @@ static LLVMValueRef next_columns(tsr_engine *g, LLVMValueRef n)
 	return tsr_group_offset(k, cols, TSR_SIDE_B, tsr_kit_min(k, tsr_kit_add(k, n, nr), LLVMBuildNSWSub(k->b, cols->count, nr, "")));
 }
 
+/* From this block's rows of B to those of K's next one. */
+static LLVMValueRef block_after(tsr_engine *g, const tsr_block *bl)
+{
+	tsr_kit *k = &g->k;
+	const tsr_group *along = &g->cls[TSR_CLASS_K];
+	if (!g->b_places)
+		return tsr_kit_mul(k, bl->depth, depth_stride(g));
+	LLVMValueRef next = tsr_group_offset(k, along, TSR_SIDE_B, tsr_kit_add(k, bl->kfirst, bl->depth));
+	return LLVMBuildNSWSub(k->b, next, tsr_group_offset(k, along, TSR_SIDE_B, bl->kfirst), "");
+}
+
 static tile_ahead ahead_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, const tile_place *p)
 {
 	tsr_kit *k = &g->k;
@@ -182,7 +200,7 @@ static tile_ahead ahead_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	if (s->cols || s->pack_b || near || (tsr_kit_known(p->b_k) < line * 4 && !s->turn) || rows_pass(g))
 		return (tile_ahead){ 0, tsr_kit_int(k, 0) };
 	LLVMValueRef nr = tsr_kit_int(k, s->nr), more = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, jr, nr), bl->cols, "");
-	LLVMValueRef next = LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, tsr_kit_mul(k, bl->depth, p->b_k), jr, ""), "");
+	LLVMValueRef next = LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, block_after(g, bl), jr, ""), "");
 	if (s->turn)                 /* columns follow B's stretches */
 		next = LLVMBuildNSWSub(k->b, next_columns(g, p->n), tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_B, p->n), "");
 	LLVMValueRef part = LLVMBuildURem(k->b, LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""), tsr_kit_int(k, parts), "");
@@ -212,8 +230,9 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 		arg[TSR_TILE_A_AHEAD] = LLVMBuildGEP2(k->b, k->elem, arg[TSR_TILE_A], &part, 1, "");
 	}
 	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
-				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, .b_table = s->cols && !s->dense, .b_lines = ahead.lines, .b_near = ahead.lines && s->turn,
+				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, .b_table = s->cols && !s->dense, .b_lines = ahead.lines, .b_near = ahead.lines && s->turn, .watched = g->seen != NULL,
 				   .steps = z.a_count ? z.steps : 0, .tail = p->tail };
+	arg[TSR_TILE_SEEN] = g->seen ? g->seen : LLVMConstNull(k->ptr);
 	arg[TSR_TILE_NEXT] = LLVMConstNull(k->ptr), arg[TSR_TILE_NEXT_LEFT] = tsr_kit_int(k, 0);
 	tsr_engine_ahead(g, ir, p->n, &t, &arg[TSR_TILE_NEXT], &arg[TSR_TILE_NEXT_LEFT]);
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_TILE_PARAMS);
@@ -225,8 +244,8 @@ static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, co
 	tsr_kit *k = &g->k;
 	const tsr_rows *r = &g->pointed;
 	LLVMValueRef arg[TSR_MOST_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, r->table, &ir, 1, ""), p->b, p->c, tsr_rows_list(k, r, ir), z.cols,
-										  p->add, p->b_k, p->c_row, p->c_rows, p->c_columns, g->around, ahead.from };
-	tsr_rows_tile t = { z.rows, z.vecs, z.masked, r->run < g->s->kc ? r->run : g->s->kc, r->capacity, r->most, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail };
+										  p->add, p->b_k, p->c_row, p->c_rows, p->c_columns, g->around, ahead.from, g->b_places ? g->b_places : LLVMConstNull(k->ptr), g->seen ? g->seen : LLVMConstNull(k->ptr) };
+	tsr_rows_tile t = { z.rows, z.vecs, z.masked, g->b_places != NULL, g->seen != NULL, r->run < g->s->kc ? r->run : g->s->kc, r->capacity, r->most, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail };
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_ROWS_PARAMS);
 	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS + tsr_tail_params(p->tail));
 }

@@ -246,10 +246,10 @@ void tsr_engine_space(tsr_engine *g)
 		b = 0;
 	}
 	int64_t waiting = waiting_of(g, rows);
-	int64_t lines = tsr_lines_bytes(g);
-	enum { PIECES = 12 };
-	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64,
-								 (across + 63) / 64 * 64, c_rows, waiting, edges_of(k, r), edges_of(k, &g->across), lines }, at[PIECES + 1] = { 0 };
+	int64_t lines = tsr_lines_bytes(g), places = s->rows && !s->pack_b && g->cls[TSR_CLASS_K].n > 1 ? r->most * 8 : 0;
+	enum { PIECES = 13 };
+	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64, (across + 63) / 64 * 64, c_rows, waiting,
+								 edges_of(k, r), edges_of(k, &g->across), lines, (places + 63) / 64 * 64 }, at[PIECES + 1] = { 0 };
 	for (int i = 0; i < PIECES; i++)
 		at[i + 1] = at[i] + piece[i] + (piece[i] ? gap : 0);
 	if (at[PIECES] == 0)
@@ -271,4 +271,5 @@ void tsr_engine_space(tsr_engine *g)
 	g->waiting = place[8];
 	g->lines = lines ? place[11] : NULL;
 	r->edges = place[9], g->across.edges = place[10];
+	g->b_places = places ? place[12] : NULL;
 }

@@ -7,6 +7,9 @@
 #include <string.h>
 
 enum { UNROLL = 2, ENOUGH = 16, SHORT_RUN = 8 };      /* accumulators beside which a round's other work costs nothing */
+/* Bytes between rows of B beyond which a core does not see where the next ones are, and how many rows ahead they are asked for then: few, since
+ * such rows share the lines of the first cache. */
+enum { FAR_APART = 2048, SOON = 4 };
 
 /* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; far: `each` lines a step, see tsr_tile.ahead;
  * end: what the loop asks for line by line, or NULL; told: its tables say where C's lines are. */
@@ -40,6 +43,10 @@ static void rows_step(const inside *in, const LLVMValueRef *row, LLVMValueRef at
 			tsr_kit_fetch(k, at, false);
 		else
 			tsr_kit_fetch_far(k, at);
+	}
+	for (uint32_t v = 0; v < in->vecs && tsr_kit_known(in->b_k) * k->elem_bytes > FAR_APART; v++) {
+		LLVMValueRef soon = tsr_kit_int(k, SOON * tsr_kit_known(in->b_k) + v * k->lanes);
+		tsr_kit_fetch(k, LLVMBuildGEP2(k->b, k->elem, b, &soon, 1, ""), false);
 	}
 	for (uint32_t v = 0; v < in->vecs; v++)
 		bv[v] = tsr_kit_load(k, k->vec, tsr_kit_at(k, b, tsr_kit_int(k, v * k->lanes)), in->mask[v]);
@@ -131,6 +138,25 @@ static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run
 	}
 }
 
+/* `seen` becomes 1 where a sum is a NaN; a comparison sees two at once. */
+static void watch(const inside *in, LLVMValueRef seen, const LLVMValueRef *acc)
+{
+	tsr_kit *k = in->k;
+	LLVMValueRef any = LLVMConstNull(k->lanes_i1);
+	for (uint32_t v = 0; v < in->vecs; v++) {
+		LLVMValueRef column = LLVMConstNull(k->lanes_i1);
+		for (uint32_t r = 0; r < in->rows; r += 2) {
+			LLVMValueRef x = acc[r * in->vecs + v], y = r + 1 < in->rows ? acc[(r + 1) * in->vecs + v] : x;
+			column = LLVMBuildOr(k->b, column, LLVMBuildFCmp(k->b, LLVMRealUNO, x, y, ""), "");
+		}
+		any = LLVMBuildOr(k->b, any, in->mask[v] ? LLVMBuildAnd(k->b, column, in->mask[v], "") : column, "");
+	}
+	LLVMTypeRef bits = LLVMIntTypeInContext(k->context, k->lanes);
+	tsr_guard found = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntNE, LLVMBuildBitCast(k->b, any, bits, ""), LLVMConstNull(bits), ""));
+	LLVMBuildStore(k->b, tsr_kit_int(k, 1), seen);
+	tsr_guard_end(k, found);
+}
+
 /* Where there are too few rounds for so many lines, they come all at once. */
 static void fetch_where_few(tsr_kit *k, const tsr_tile_end *end, LLVMValueRef rounds, int64_t lines)
 {
@@ -185,6 +211,8 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	bool slowly = come_slowly(t, f, &in, &end, rounds, &ahead);
 	tile_loop(&in, rounds, unroll, &r, slowly ? &ahead : NULL);
 	tile_loop(&in, LLVMBuildAnd(k->b, depth, tsr_kit_int(k, unroll - 1), ""), 1, &r, NULL);
+	if (t->watched)
+		watch(&in, LLVMGetParam(f, TSR_TILE_SEEN), r.acc);
 	tsr_tile_store(&end, LLVMGetParam(f, TSR_TILE_ADD), r.acc);
 }
 
@@ -214,8 +242,8 @@ static void with_tail(tsr_kit *k, const tsr_tail_plan *tail, char *name, size_t 
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 {
 	char name[400];
-	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s%s%.*s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
-			 t->masked ? "m" : "", t->b_table ? "t" : "", t->b_near ? "b" : "", (int)t->steps, "aa", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
+	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s%s%s%.*s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
+			 t->masked ? "m" : "", t->b_table ? "t" : "", t->b_near ? "b" : "", t->watched ? "w" : "", (int)t->steps, "aa", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
 	name_lines(name, sizeof name, t->b_lines);
 	if (t->ahead)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".n%u.%lld.%lld", t->ahead, (long long)t->ahead_row, (long long)t->ahead_width);
@@ -224,7 +252,7 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 	name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
 	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->i64, k->i64, k->i64, k->i64, k->i64,
-												k->ptr, k->ptr, k->i1, k->i64, k->ptr, k->i64, k->ptr, k->i64 };
+												k->ptr, k->ptr, k->i1, k->i64, k->ptr, k->i64, k->ptr, k->i64, k->ptr };
 	with_tail(k, t->tail, name, sizeof name, params + TSR_TILE_PARAMS);
 	return tsr_kit_named(k, name, params, TSR_TILE_PARAMS + tsr_tail_params(t->tail), 3, tile_body, t);
 }
@@ -318,9 +346,13 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 		LLVMValueRef i = tsr_kit_add(k, from, tsr_kit_int(k, r));
 		row[r] = LLVMBuildLoad2(k->b, k->ptr, LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &i, 1, ""), "");
 	}
-	LLVMValueRef b = tsr_kit_at(k, LLVMGetParam(f, TSR_ROWS_B), tsr_kit_mul(k, tsr_kit_mul(k, at, tsr_kit_int(k, t->run)), in.b_k));
+	LLVMValueRef place = t->places ? LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, LLVMGetParam(f, TSR_ROWS_B_PLACES), &at, 1, ""), "")
+		: tsr_kit_mul(k, tsr_kit_mul(k, at, tsr_kit_int(k, t->run)), in.b_k);
+	LLVMValueRef b = tsr_kit_at(k, LLVMGetParam(f, TSR_ROWS_B), place);
 	stretch(&in, row, b, c.i, t->run, acc);
 	carried_end(k, &c, 1, acc);
+	if (t->watched)
+		watch(&in, LLVMGetParam(f, TSR_ROWS_SEEN), acc);
 	tsr_tile_store(&end, LLVMGetParam(f, TSR_ROWS_ADD), acc);
 }
 
@@ -329,11 +361,11 @@ LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *t)
 	char name[400];
 	snprintf(name, sizeof name, "tsr.rows.%sx%u.%ux%u%s.%s%s.%lld.%lld", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
 			 t->masked ? "m" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name, (long long)t->run, (long long)t->capacity);
-	snprintf(name + strlen(name), sizeof name - strlen(name), ".n%lld", (long long)t->stretches);
+	snprintf(name + strlen(name), sizeof name - strlen(name), ".n%lld%s%s", (long long)t->stretches, t->places ? "p" : "", t->watched ? "w" : "");
 	name_lines(name, sizeof name, t->b_lines);
 	name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
-	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->ptr, k->i64, k->i1, k->i64, k->i64, k->ptr, k->ptr, k->i1, k->i64 };
+	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->ptr, k->i64, k->i1, k->i64, k->i64, k->ptr, k->ptr, k->i1, k->i64, k->ptr, k->ptr };
 	with_tail(k, t->tail, name, sizeof name, params + TSR_ROWS_PARAMS);
 	return tsr_kit_named(k, name, params, TSR_ROWS_PARAMS + tsr_tail_params(t->tail), 4, rows_body, t);
 }

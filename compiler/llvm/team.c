@@ -24,13 +24,41 @@ void tsr_team_wait(tsr_emit *e)
 	tsr_emit_call(e, "tsr_wait", e->none, 2, args);
 }
 
+LLVMValueRef tsr_team_agree(tsr_emit *e, LLVMValueRef says)
+{
+	LLVMValueRef args[5] = {e->ctx, e->team->threads, e->team->thread, tsr_emit_i64(e, e->team->agreed++), says};
+	return tsr_emit_call(e, "tsr_agree", e->i64, 5, args);
+}
+
+static bool reads_memory(tsr_expr *x)
+{
+	tsr_expr *parts[TSR_MOST_PARTS];
+	bool any = x->kind == TSR_EXPR_LOAD;
+	for (uint32_t i = tsr_expr_parts(x, parts); i-- > 0;)
+		any |= reads_memory(parts[i]);
+	return any;
+}
+
+/* A thread's own affair. */
+static bool is_private(const tsr_stmt *s)
+{
+	return ((s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET) && !reads_memory(s->let.value)) || (s->kind == TSR_STMT_LETSYM && !reads_memory(s->letsym.value));
+}
+
 void tsr_team_stmts(tsr_emit *e, const tsr_stmts *body)
 {
+	bool waits = false;
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_stmts one = {&body->at[i], 1, 1};
-		if (i > 0)
+		uint32_t agreed = e->team->agreed;
+		if (is_private(body->at[i])) {
+			tsr_emit_stmts(e, &one);
+			continue;
+		}
+		if (waits)
 			tsr_team_wait(e);
 		tsr_emit_stmts(e, &one);
+		waits = e->team->agreed == agreed;       /* which all of them have come to, last */
 	}
 }
 

@@ -14,6 +14,8 @@ typedef struct tsr_arguments { unsigned n; LLVMTypeRef *types; LLVMValueRef *val
 LLVMValueRef tsr_team_bound(tsr_emit *e, LLVMValueRef count, bool end);
 /* Until all threads are here. */
 void tsr_team_wait(tsr_emit *e);
+/* Whether one of the threads says other than 0, when all are here. */
+LLVMValueRef tsr_team_agree(tsr_emit *e, LLVMValueRef says);
 /* Statements, each complete before the next begins. */
 void tsr_team_stmts(tsr_emit *e, const tsr_stmts *body);
 /* The function that takes the arguments from a record; `kernel` takes them and the thread's four. */

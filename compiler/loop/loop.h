@@ -173,6 +173,8 @@ typedef struct tsr_contraction {
 	tsr_stretch run;             /* of K along which A lies side by side, when its rows are read in place */
 	tsr_stretch across;          /* of N along which B lies side by side, likewise */
 	bool turned;                 /* N follows B where C does not: sums wait in B's order and are turned */
+	bool watched;                /* where a sum is a NaN the local `witness` becomes true, for all threads alike */
+	tsr_local_id witness;
 	bool a_finite, b_finite;     /* it must be: the other operand is 0 where a guard, which only the nest itself has, lets nothing in */
 	tsr_prec prec;               /* of the operands and the sums */
 	tsr_acc acc; tsr_op combine;

@@ -299,6 +299,8 @@ static void contraction(printer *p, const tsr_contraction *c, bool split)
 			(long long)s->kc, s->rows ? ", rows of a" : s->pack_a ? ", pack a" : "", s->cols ? ", rows of b" : s->pack_b ? ", pack b" : "");
 	if (split)
 		tsr_text_addf(&p->t, ", split %s%s", classes[s->split], s->grid ? " and M" : "");
+	if (c->watched)
+		tsr_text_addf(&p->t, ", witness $%u", c->witness);
 	line(p);
 }
 

@@ -1,16 +1,17 @@
 /* A point at which an operand lies outside contributes nothing, and a contraction lets the operand be 0 there: which is the same where
  * the other operand is finite, and NaN where it is an infinity or a NaN.  So a contraction that has such points looks for that, and
- * where it finds it the nest runs as it stands, guard and all.  It looks through the other operand first, or, where that
- * is shorter and the nest overwrites, through the result, in which each such product leaves a NaN:
+ * where it finds it the nest runs as it stands, guard and all.  Each such product leaves a NaN in a sum, which the engine sees before it
+ * stores that; where the nest cannot be repeated then, since it adds to what was there or overwrites what it reads, the other operand is
+ * looked through first:
  *
- *     let $f = false                                       the contraction
- *     for .. reduce { set $f = $f or x - x <> 0 }          let $f = false
- *     letsym #s = $f                                       for .. reduce { set $f = $f or c <> c }
- *     if #s in 0..1 { the contraction }                    letsym #s = $f
+ *     let $f = false                                       let $f = false
+ *     the contraction, $f its witness                      for .. reduce { set $f = $f or x - x <> 0 }
+ *     letsym #s = $f                                       letsym #s = $f
+ *                                                          if #s in 0..1 { the contraction }
  *     if #s - 1 in 0..1 { the nest }                       if #s - 1 in 0..1 { the nest }
  *
- * The same holds of a maximum of sums, where what lies outside is minus infinity.  Each element that is looked at is one that many
- * products use or make.  Each thread looks for itself.
+ * The nest alone never sets its witness: it is right as it stands.  The same holds of a maximum of sums, where what lies outside is minus
+ * infinity.  Each element that is looked at is one that many products use; each thread looks for itself.
  *
  * Requires schedule; the last pass, because both forms share the statements of the nest. */
 #include "pass.h"
@@ -27,16 +28,6 @@ static bool always_finite(const tsr_expr *e)
 	case TSR_EXPR_LOAD: case TSR_EXPR_LOCAL: case TSR_EXPR_NUMBER: case TSR_EXPR_OP: case TSR_EXPR_KINDS: break;
 	}
 	return false;
-}
-
-static double elements(const tsr_loops *l, const tsr_contraction *k, const tsr_expr *x)
-{
-	enum { NOMINAL = 1000 };         /* extent of a run-time size */
-	double n = 1;
-	for (uint32_t i = 0; i < k->nloops; i++)
-		if (tsr_expr_mentions(l, x, k->loops[i].sym))
-			n *= tsr_size_is_const(k->loops[i].extent) ? (double)k->loops[i].extent.k : NOMINAL;
-	return n;
 }
 
 /* Sets the local where `bad` holds at a place of x. */
@@ -98,53 +89,36 @@ static tsr_stmt *plain_nest(tsr_pass *p, tsr_loop_unit *u, const tsr_stmt *nest)
 	return once;
 }
 
-/* A sum that is a NaN makes this one. */
-static bool keeps_nan(const tsr_expr *e, tsr_local_id sum)
+/* Once done the nest can be done again: it overwrites, and nothing that it reads. */
+static bool repeatable(const tsr_loops *l, const tsr_contraction *k)
 {
-	if (e->kind == TSR_EXPR_CONVERT)
-		return tsr_prec_is_float(e->prec) && keeps_nan(e->converted, sum);
-	if (e->kind != TSR_EXPR_OP)
-		return tsr_expr_is_local(e, sum);
-	switch ((int)e->op.op) {
-	case TSR_OP_NEG: case TSR_OP_ADD: case TSR_OP_SUB: case TSR_OP_MUL: case TSR_OP_DIV: case TSR_OP_MAX: case TSR_OP_MIN:
-	case TSR_OP_EXP: case TSR_OP_TANH: case TSR_OP_ERF: case TSR_OP_SQRT: case TSR_OP_RECIP:
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			if (keeps_nan(e->op.args[i], sum))
-				return true;
+	tsr_prec prec = l->buffers.at[k->c]->prec;
+	if (!k->clear || (prec != TSR_PREC_F32 && prec != TSR_PREC_F64))
 		return false;
-	default:
-		return false;
-	}
-}
-
-/* Running it twice gives what running it once does, and a sum that is a NaN makes C's element one. */
-static bool shows_nan(const tsr_contraction *k)
-{
 	const tsr_tail *t = k->tail;
 	for (uint32_t i = 0; t && i < t->stores.n; i++)
 		for (uint32_t j = 0; j < t->lets.n + t->stores.n; j++)
 			if (tsr_expr_reads(j < t->lets.n ? t->lets.at[j]->let.value : t->stores.at[j - t->lets.n]->store.value, t->stores.at[i]->store.buffer))
 				return false;
-	return !t || (!t->lets.n && keeps_nan(t->stores.at[0]->store.value, t->sum));
+	return true;
 }
 
 static void both_ways(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *nest, tsr_stmts *out)
 {
-	const tsr_contraction *k = nest->loop.contraction;
-	const tsr_expr *c = tsr_expr_load(p->arena, p->l->buffers.at[k->c], k->c_index);
-	double before = (k->a_finite ? elements(p->l, k, k->a_value) : 0) + (k->b_finite ? elements(p->l, k, k->b_value) : 0);
-	bool after = k->clear && shows_nan(k) && elements(p->l, k, c) < before;
+	tsr_contraction *k = nest->loop.contraction;
+	bool after = repeatable(p->l, k);
 	tsr_stmt *let = tsr_stmt_new(p->arena, TSR_STMT_LET, nest->span), *sym = tsr_stmt_new(p->arena, TSR_STMT_LETSYM, nest->span);
 	let->let.local = u->nlocals++;
 	let->let.prec = TSR_PREC_BOOL;
 	let->let.value = tsr_expr_const(p->arena, tsr_scalar_of(TSR_PREC_BOOL, 0));
 	sym->letsym.sym = u->nsyms++;
 	sym->letsym.value = tsr_expr_convert(p->arena, tsr_expr_local(p->arena, let->let.local, TSR_PREC_BOOL), TSR_PREC_I32);
-	if (after)
-		tsr_push(p->arena, out, nest);
 	tsr_push(p->arena, out, let);
-	if (after)
-		look_through(p, k, c, tsr_expr_op(p->arena, TSR_OP_NE, c->prec, copy(p, c), copy(p, c), NULL), let->let.local, out);
+	if (after) {
+		k->watched = true;
+		k->witness = let->let.local;
+		tsr_push(p->arena, out, nest);
+	}
 	if (!after && k->a_finite)
 		look_at_operand(p, k, k->a_value, let->let.local, out);
 	if (!after && k->b_finite)

@@ -1,6 +1,12 @@
 /* What a contraction is to those who choose its schedule: counts, what can be read in place, how far apart rows lie. */
 #include "schedule.h"
 
+/* Under each of A's stretches of so many, B's rows are the same distance apart. */
+static bool stretches_fit(const tsr_walks *k, int64_t run)
+{
+	return run && k->n && tsr_size_is_const(k->at[k->n - 1].extent) && k->at[k->n - 1].extent.k % run == 0;
+}
+
 static bool one_loop(const tsr_walks *x) { return x->n <= 1; }
 
 /* Positions of the class behind the loop along which this operand lies side by side. */
@@ -52,11 +58,13 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 	p.must_a |= !tsr_contract_plain(l, c, TSR_SIDE_A);
 	p.run = c->run.length, p.across = c->across.length;
 	p.must_a &= !p.run;
-	p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(n) || !one_loop(k) || !tsr_walks_unit(n, TSR_SIDE_B);
+	bool steady = one_loop(k) || stretches_fit(k, c->run.length);
+	p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(n) || !steady || !tsr_walks_unit(n, TSR_SIDE_B);
+	p.pieced = steady && !one_loop(k);
 	p.windows = c->b_value->kind == TSR_EXPR_SELECT || c->b_value->kind == TSR_EXPR_LOOKUP || n->nloops > 1;
 	p.must_b &= !p.across;
 	p.a_step = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_A] : 1;
-	p.row = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_B] * p.bytes : 0;
+	p.row = k->n && steady && k->at[k->n - 1].known ? k->at[k->n - 1].stride[TSR_SIDE_B] * p.bytes : 0;
 	p.dense = joins_stretches(&p, n);
 	lines_of_rows(&p, c, m, n);
 	if (c->turned) {

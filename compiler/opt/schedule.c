@@ -7,7 +7,7 @@
  * quarters of L2. */
 #include "schedule.h"
 
-enum { PASSING = 512, STRIDED = 256, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, SHORT_SUM = 64,
+enum { PASSING = 512, STRIDED = 256, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200, SHORT_SUM = 64,
 	   LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096 };
 
 /* `total` cut into equal blocks of at most `most`, in multiples of `unit`. */
@@ -39,7 +39,8 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 	s->cols = p->across != 0;
 	s->dense = p->dense;
 	/* a copy that few rows use costs more than reading B in place, where tiles ask for the next panel ahead of time */
-	s->pack_b = p->must_b || (p->turn && p->stretch % s->nr) || (!s->cols && !p->turn && (large_b || page) && worth_packing_b(p, s, m));
+	bool pieced = p->pieced && m >= ENOUGH_APART * (int64_t)s->mr;
+	s->pack_b = p->must_b || pieced || (p->turn && p->stretch % s->nr) || (!s->cols && !p->turn && (large_b || page) && worth_packing_b(p, s, m));
 	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > STRIDED, crowded = p->a_step * p->bytes % PAGE == 0;
 	/* the lines that a tile's rows have in a block stay in the first cache while it passes by B's, unless they all fall into the same few */
 	strided &= !s->pack_b || p->must_b || crowded;

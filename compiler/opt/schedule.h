@@ -12,6 +12,7 @@ typedef struct tsr_problem {
 	bool must_a, must_b;         /* cannot be read in place */
 	int64_t run, across;         /* A's, B's rows are read in place, in stretches of so many; 0: they are not */
 	bool dense;                  /* B's are copied side by side */
+	bool pieced;                 /* B's rows are one distance apart only under each stretch of A's */
 	bool windows;                /* B is guarded, looked up or lies in several stretches along N */
 	int64_t a_step;              /* stride along K in A, when it is one loop */
 	int64_t k_unit;              /* depths of one position of the loop along which an operand lies side by side, where these are few */

@@ -235,7 +235,7 @@ static void choose_grid(tsr_schedule *s, const int64_t *parts, int64_t rows, int
 {
 	int64_t tiles = parts[TSR_CLASS_N], most = 1;
 	s->grid = 0;
-	if (s->split == TSR_CLASS_BATCH || s->pack_a || s->rows || s->cols || s->must_b || s->turn || s->join
+	if (s->split == TSR_CLASS_BATCH || s->pack_a || (s->rows && s->pack_b) || s->cols || s->must_b || s->turn || s->join
 		|| parts[TSR_CLASS_M] < MANY / 2 || tiles < (s->pack_b ? MANY / 4 : 2))
 		return;
 	if (s->pack_b)

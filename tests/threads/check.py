@@ -123,19 +123,46 @@ def compare(rng, openmp, plain, divided, sizes, symbolic, what):
             check(np.array_equal(want.view(np.uint32), got.view(np.uint32)), f"{name} {what} {sizes} with {threads} threads: other bits")
 
 
+def padded(x, y):
+    out = np.zeros((*x.shape[:2], y.shape[2]))
+    with np.errstate(invalid="ignore"):
+        for t in range(3):
+            for o in range(max(0, 1 - t), min(x.shape[1], x.shape[1] + 1 - t)):
+                out[:, o] += (x[:, o + t - 1, :, None].astype(float) * y[t]).sum(1)
+    return out
+
+
+def not_finite(rng, openmp, divided, sizes, symbolic, what):
+    """What lies outside contributes nothing, which one thread may notice in its part and the others have to hear of."""
+    data = np.random.default_rng(rng.randint(0, 1 << 30))
+    for t in range(3):
+        x, y = (data.standard_normal(s).astype(np.float32) for s in ((sizes["b"], sizes["m"], sizes["k"]), (3, sizes["k"], sizes["c"])))
+        y[t, rng.randrange(sizes["k"]), rng.randrange(sizes["c"])] = np.inf
+        want = padded(x, y)
+        for threads in THREADS:
+            openmp.omp_set_num_threads(threads)
+            got = divided.call("padded", [sizes[a] for a in "bmkc"] if symbolic else [], [x, y], want.size).reshape(want.shape)
+            right = np.allclose(want, got, rtol=1e-3, atol=1e-3, equal_nan=True)
+            check(right, f"padded, of an infinity {what} {sizes} with {threads} threads: {np.sum(np.isnan(got))} numbers are none, not {np.sum(np.isnan(want))}")
+
+
 def functions(tsrc, build, folder, rng):
     openmp = ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
     draw = lambda: dict({a: rng.choice(SIZES) for a in "bmkcd"}, m=rng.choice(SIZES[2:]), b=rng.choice((1, 2, 3, 20, 40)))
+    places = random.Random(1)                            # beside the draws of sizes
     source = os.path.join(folder, "symbolic.tsr")
     exports(source, None)
     pair = [Library(tsrc, build, folder, source, d) for d in (False, True)]
     for _ in range(25):
-        compare(rng, openmp, *pair, draw(), True, "at run-time sizes")
+        drawn = draw()
+        compare(rng, openmp, *pair, drawn, True, "at run-time sizes")
+        not_finite(places, openmp, pair[1], drawn, True, "at run-time sizes")
     for n in range(4):
         sizes, source = draw(), os.path.join(folder, f"fixed{n}.tsr")
         exports(source, sizes)
         pair = [Library(tsrc, build, folder, source, d) for d in (False, True)]
         compare(rng, openmp, *pair, sizes, False, "at fixed sizes")
+        not_finite(places, openmp, pair[1], sizes, False, "at fixed sizes")
 
 
 # ---- in a host with threads of its own ----------------------------------------------------------------------------------------

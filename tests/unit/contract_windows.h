@@ -1,6 +1,6 @@
 /* For contract.c: products under windows as loops, forward and the gradient of the weights, with few channels (windows by channels make one
  * stretch) and many, with and without padding, strides and a tail. */
-typedef struct window { int n, o, f, k, c, step, pad, size; bool forward, cut, looked; const char *prec; } window;
+typedef struct window { int n, o, f, k, c, step, pad, size; bool forward, cut, looked, apart; const char *prec; } window;
 
 static window draw_window(void)
 {
@@ -17,6 +17,7 @@ static window draw_window(void)
 	w.cut = w.pad > 0 || w.size < w.step * (w.o - 1) + w.k;
 	w.prec = draw(4) ? "f32" : "f64";
 	w.looked = draw(4) == 0;         /* images by their numbers, among some more */
+	w.apart = draw(2);               /* weights lie by channels first, as the gradient of an input reads them */
 	return w;
 }
 
@@ -37,13 +38,15 @@ static void window_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
 		x = looked_up(a, &looked, numbers, w.prec, x, 0, -1, extent);
 	else
 		tsr_text_addf(&looked, "buffer %%%s : i32[1] param\n", numbers);
-	const char *other = w.forward ? tsr_format(a, "%%b%d[l4, l5, l6, l3]", id) : y;
+	const char *other = !w.forward ? y : tsr_format(a, w.apart ? "%%b%d[l6, l4, l5, l3]" : "%%b%d[l4, l5, l6, l3]", id);
+	int weights_dims[] = { w.apart ? w.c : w.k, w.k, w.apart ? w.k : w.c, w.f };
 	const char *y_dims = tsr_format(a, "[%d, %d, %d, %d]", w.n, w.o, w.o, w.f), *x_dims = tsr_format(a, "[%d, %d, %d, %d]", w.n + 3 * w.looked, w.size, w.size, w.c);
 	const char *c_dims = w.forward ? y_dims : tsr_format(a, "[%d, %d, %d, %d]", w.f, w.k, w.k, w.c);
 	tsr_text_addf(decl, "buffer %%c%d : %s%s value\n", id, w.prec, c_dims);
 	tsr_text_addf(decl, "buffer %%a%d : %s%s param\n", id, w.prec, w.forward ? x_dims : y_dims);
 	if (w.forward)
-		tsr_text_addf(decl, "%sbuffer %%b%d : %s[%d, %d, %d, %d] param\nbuffer %%j%d : i32[1] param\n", tsr_text_str(&looked), id, w.prec, w.k, w.k, w.c, w.f, id);
+		tsr_text_addf(decl, "%sbuffer %%b%d : %s[%d, %d, %d, %d] param\nbuffer %%j%d : i32[1] param\n", tsr_text_str(&looked), id, w.prec,
+			weights_dims[0], weights_dims[1], weights_dims[2], weights_dims[3], id);
 	else
 		tsr_text_addf(decl, "buffer %%i%d : i32[1] param\nbuffer %%b%d : %s%s param\n%s", id, id, w.prec, x_dims, tsr_text_str(&looked));
 	tsr_text use[3];
