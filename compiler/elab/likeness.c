@@ -51,6 +51,56 @@ uint64_t tsr_application_key(tsr_elab *el, const tsr_application *t)
 	return key;
 }
 
+/* ---- shapes that are the same ------------------------------------------------------------------------------------------------------ */
+
+static bool pending_fold(const tsr_likeness *c, const tsr_region *r, const tsr_region *onto)
+{
+	for (uint32_t i = 0; i < c->folds.n; i++)
+		if (c->folds.at[i].r == r)
+			return c->folds.at[i].onto == onto;
+	return false;
+}
+
+const tsr_owner *tsr_owner_of(const tsr_elab *el, tsr_tensor_id id)
+{
+	return id < el->share->owner_of.n ? el->share->owner_of.at[id] : NULL;
+}
+
+static bool folds(tsr_elab *el, tsr_likeness *c, const tsr_tensor *a, const tsr_region *r, const tsr_tensor *b, const tsr_region *onto)
+{
+	if (!tsr_region_holds(r, &a->shape, onto, &b->shape))
+		return false;
+	if (pending_fold(c, r, onto))
+		return true;
+	if (!tsr_region_foldable(el->g->store, r, onto))
+		return false;
+	tsr_push(el->arena, &c->folds, ((tsr_fold){r, onto}));
+	return true;
+}
+
+/* Parameters at the same place of two instances. */
+static bool instances(tsr_elab *el, tsr_likeness *c, const tsr_tensor *a, const tsr_tensor *b)
+{
+	for (const tsr_owner *r = tsr_owner_of(el, a->id); r; r = r->around)
+		for (const tsr_owner *onto = tsr_owner_of(el, b->id); onto; onto = onto->around)
+			if (folds(el, c, a, r->region, b, onto->region))
+				return true;
+	return false;
+}
+
+static bool same_shape(tsr_elab *el, tsr_likeness *c, const tsr_tensor *a, const tsr_tensor *b)
+{
+	bool one = true;
+	for (int k = 0; k < TSR_KINDS; k++)
+		one &= tsr_rows_one(el->g->store, a->shape.row[k], b->shape.row[k]);
+	if (one || instances(el, c, a, b))
+		return true;
+	if (a->kind != TSR_TENSOR_OP || b->kind != TSR_TENSOR_OP || !tsr_shapes_linkable(el->g->store, &a->shape, &b->shape))
+		return false;
+	tsr_push(el->arena, &c->links, ((tsr_pair){a->id, b->id}));
+	return true;
+}
+
 /* ---- tensors that correspond ------------------------------------------------------------------------------------------------------ */
 
 static bool is_within(const tsr_likeness *c, tsr_tensor_id id, bool earlier)
@@ -82,7 +132,7 @@ static bool tensors_like(tsr_elab *el, tsr_likeness *c, tsr_tensor_id a, tsr_ten
 		tsr_push(el->arena, &c->pairs, ((tsr_pair){a, b}));
 		c->others |= a != b;
 	}
-	return true;
+	return within || a == b || !c->strict || same_shape(el, c, x, y);
 }
 
 /* ---- sizes ---- */
@@ -182,7 +232,7 @@ static bool asked_like(tsr_elab *el, tsr_likeness *c, uint32_t i, uint32_t j)
 	}
 	if (differ)
 		tsr_push(el->arena, &c->differ, j - c->earlier->first);
-	return true;
+	return !differ || !c->strict;
 }
 
 /* Asked for by the earlier one to make a parameter that this one finds: it does not make one here. */
@@ -216,10 +266,10 @@ static bool results_like(const tsr_likeness *c)
 	return c->t->hidden;
 }
 
-bool tsr_applications_like(tsr_elab *el, const tsr_application *t, const tsr_application *earlier, tsr_likeness *c)
+static bool like(tsr_elab *el, const tsr_application *t, const tsr_application *earlier, bool strict, tsr_likeness *c)
 {
-	*c = (tsr_likeness){.t = t, .earlier = earlier};
-	if (t->key != earlier->key)
+	*c = (tsr_likeness){.t = t, .earlier = earlier, .strict = strict};
+	if (t->key != earlier->key || (strict && t->last - t->first != earlier->last - earlier->first))
 		return false;
 	tsr_map_init(&c->now, el->arena);
 	uint32_t i = t->first;
@@ -229,55 +279,12 @@ bool tsr_applications_like(tsr_elab *el, const tsr_application *t, const tsr_app
 	return i == t->last && results_like(c);
 }
 
+bool tsr_applications_like(tsr_elab *el, const tsr_application *t, const tsr_application *earlier, tsr_likeness *c)
+{
+	return like(el, t, earlier, false, c);
+}
+
 /* ---- the same ---------------------------------------------------------------------------------------------------------------------- */
-
-static bool pending_fold(const tsr_likeness *c, const tsr_region *r, const tsr_region *onto)
-{
-	for (uint32_t i = 0; i < c->folds.n; i++)
-		if (c->folds.at[i].r == r)
-			return c->folds.at[i].onto == onto;
-	return false;
-}
-
-const tsr_owner *tsr_owner_of(const tsr_elab *el, tsr_tensor_id id)
-{
-	return id < el->share->owner_of.n ? el->share->owner_of.at[id] : NULL;
-}
-
-static bool folds(tsr_elab *el, tsr_likeness *c, const tsr_tensor *a, const tsr_region *r, const tsr_tensor *b, const tsr_region *onto)
-{
-	if (!tsr_region_holds(r, &a->shape, onto, &b->shape))
-		return false;
-	if (pending_fold(c, r, onto))
-		return true;
-	if (!tsr_region_foldable(el->g->store, r, onto))
-		return false;
-	tsr_push(el->arena, &c->folds, ((tsr_fold){r, onto}));
-	return true;
-}
-
-/* Parameters at the same place of two instances. */
-static bool instances(tsr_elab *el, tsr_likeness *c, const tsr_tensor *a, const tsr_tensor *b)
-{
-	for (const tsr_owner *r = tsr_owner_of(el, a->id); r; r = r->around)
-		for (const tsr_owner *onto = tsr_owner_of(el, b->id); onto; onto = onto->around)
-			if (folds(el, c, a, r->region, b, onto->region))
-				return true;
-	return false;
-}
-
-static bool same_shape(tsr_elab *el, tsr_likeness *c, const tsr_tensor *a, const tsr_tensor *b)
-{
-	bool one = true;
-	for (int k = 0; k < TSR_KINDS; k++)
-		one &= tsr_rows_one(el->g->store, a->shape.row[k], b->shape.row[k]);
-	if (one || instances(el, c, a, b))
-		return true;
-	if (a->kind != TSR_TENSOR_OP || b->kind != TSR_TENSOR_OP || !tsr_shapes_linkable(el->g->store, &a->shape, &b->shape))
-		return false;
-	tsr_push(el->arena, &c->links, ((tsr_pair){a->id, b->id}));
-	return true;
-}
 
 tsr_application *tsr_application_same(tsr_elab *el, const tsr_application *t, tsr_likeness *c)
 {
@@ -287,11 +294,7 @@ tsr_application *tsr_application_same(tsr_elab *el, const tsr_application *t, ts
 		if (u->key != t->key)
 			continue;
 		left--;
-		bool same = tsr_applications_like(el, t, u, c) && !c->differ.n && !c->found.n;
-		for (uint32_t k = 0; same && k < c->pairs.n; k++)
-			same = c->pairs.at[k].a == c->pairs.at[k].b
-				|| same_shape(el, c, tsr_tensor_get(el->g, c->pairs.at[k].a), tsr_tensor_get(el->g, c->pairs.at[k].b));
-		if (same)
+		if (like(el, t, u, true, c) && !c->found.n)
 			return u;
 	}
 	return NULL;

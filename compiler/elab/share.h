@@ -141,6 +141,7 @@ typedef struct tsr_fold { const tsr_region *r, *onto; } tsr_fold;
 /* How an application compares with an earlier one; a: a tensor of this one, b: of the earlier. */
 typedef struct tsr_likeness {
 	const tsr_application *t, *earlier;
+	bool strict;                     /* shapes and sizes are the same */
 	tsr_map now;                     /* tensor of the earlier one -> that of this one */
 	tsr_places at;                 /* what the earlier one asked for -> what this one did: place in `asked` */
 	TSR_VEC(tsr_pair) pairs;         /* arguments that correspond */
