@@ -277,7 +277,7 @@ static bool extend(const tails *t, head *h, uint32_t first, uint32_t second, con
 			tsr_push(a, &all, s.stores.at[i]);
 	*h->nest.body = all;
 	const tsr_contraction *k = tsr_contract_of(t->p, h->nest.loop[0]);
-	if (k && (!reads_itself(store) || tsr_contract_one_block(k)))
+	if (k && (!reads_itself(store) || (tsr_contract_one_block(k) && !k->schedule.turn && !k->schedule.join)))
 		return true;
 	*h->nest.body = before;
 	return false;

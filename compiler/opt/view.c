@@ -455,5 +455,5 @@ bool tsr_contract_one_block(const tsr_contraction *k)
 	for (uint32_t i = 0; i < k->nloops; i++)
 		if (k->loops[i].cls == TSR_CLASS_K)
 			depth *= tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : INT32_MAX;
-	return k->clear && k->schedule.mr && !k->schedule.turn && !k->schedule.join && depth <= k->schedule.kc;
+	return k->clear && k->schedule.mr && depth <= k->schedule.kc;
 }
