@@ -1,5 +1,5 @@
 """Results that are written around the caches, against NumPy: rows that are no whole number of lines, results that begin anywhere, other
-precisions, a store that is not the only one of its loop, windows, products with and without a tail, one thread and two; and not a byte beside them is touched."""
+precisions, a store that is not the only one of its loop, windows, products with and without a tail, sums that are turned on their way, one thread and two; and not a byte beside them is touched."""
 import ctypes, os, sys, tempfile
 import numpy as np
 
@@ -21,9 +21,11 @@ let%export short (x : "40000 | 130") = x *. 2.
 let%op few = let k = positions () ++ "o, i => i -> o" [o; i] in set_dim o 64; set_dim i 64; k - 5 *. idiv k 5
 let%export product (x : "70001 | 64") = relu (few * x + 1.)
 let%export plain (x : "70001 | 64") = few * x
+let%op fewer = let k = positions () ++ "o, i => i -> o" [o; i] in set_dim o 24; set_dim i 24; k - 5 *. idiv k 5
+let%export turned (x : "48, 24, 24, 16, 24 |") = x +* fewer "e, k, b, a, d | ; k -> c => a, b, c, d, e |"
 """
 f32, f64 = np.float32, np.float64
-FEW = (np.arange(64 * 64) % 5).reshape(64, 64).astype(f32)
+FEW, FEWER = ((np.arange(n * n) % 5).reshape(n, n).astype(f32) for n in (64, 24))
 
 
 def nearby(x):
@@ -36,6 +38,7 @@ CASES = (("twice", f32, (1100, 4099), ((f32, lambda x: 2 * x),)), ("flat", f32, 
          ("wide", f64, (1100, 2051), ((f64, lambda x: x * x),)), ("short", f32, (40000, 130), ((f32, lambda x: 2 * x),)),
          ("near", f32, (1100, 4099), ((f32, nearby),)),
          ("product", f32, (70001, 64), ((f32, lambda x: np.maximum(x @ FEW.T + 1, 0)),)), ("plain", f32, (70001, 64), ((f32, lambda x: x @ FEW.T),)),
+         ("turned", f32, (48, 24, 24, 16, 24), ((f32, lambda x: np.einsum("ekbad,ck->abcde", x, FEWER).reshape(x.shape)),)),
          ("rows", f32, (1100, 4099), ((f32, lambda x: x - x.max(1, keepdims=True)), (f32, lambda x: x * f32(0.5)))))
 
 
@@ -64,7 +67,7 @@ def main():
         bench = common.Bench(sys.argv[1], tmp, 1, 2, common.Table())
         source = bench.written("streams.tsr", PROGRAM)
         status, out, err = run(bench.tsrc, "-c", "--cpu=native", "--dump=schedule", source)
-        check(status == 0 and out.count("written around the caches") == len(CASES), out + err)
+        check(status == 0 and out.count("written around the caches") == len(CASES) and ", turn C" in out, out + err)
         model = common.Model(bench.shared(source, "streams"))
         for threads in (1, 2):
             bench.probes(threads)
