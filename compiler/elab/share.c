@@ -96,7 +96,7 @@ static void end(tsr_elab *el, tsr_application *t)
 	tsr_share *s = el->share;
 	s->open.n--;
 	tsr_region_end(el->g->store, t->region);
-	if (t->spoiled || tsr_share_failed(el))
+	if (t->spoiled || t->apart || tsr_share_failed(el))
 		return;
 	if (worth_keeping(el, t))
 		t->closed = tsr_region_keep(el->g->store, t->region);
@@ -124,7 +124,7 @@ static void solve(tsr_elab *el, tsr_application *t, tsr_again why)
 	tsr_share *s = el->share;
 	tsr_body *all = t->all;
 	s->stats.solved[!all->solved ? TSR_AGAIN_FIRST : t->spoiled ? TSR_AGAIN_SPOILED : why]++;
-	s->stats.twice += !t->spoiled && tsr_application_isomorphic(el, t);
+	s->stats.twice += !t->spoiled && !t->apart && tsr_application_isomorphic(el, t);
 	all->solved++;
 	begin(el, t);
 	for (uint32_t i = t->first; i < t->last;) {
@@ -203,10 +203,24 @@ static void follow_as_instance(tsr_elab *el, tsr_application *t, const tsr_gener
 	end(el, t);
 }
 
+/* Applications inside of one another are compared as a part of each: what is deep, such as a recursion, only as long as that is no more than a
+ * few times of what there is. */
+static bool worth_comparing(tsr_share *s, const tsr_application *t)
+{
+	enum { TIMES = 64, AT_LEAST = 1 << 16 };
+	s->compared += t->last - t->first;
+	return s->compared <= AT_LEAST + TIMES * (uint64_t)s->asked.n;
+}
+
 static void apply(tsr_elab *el, tsr_application *t)
 {
 	tsr_share *s = el->share;
 	tsr_likeness c;
+	if (tsr_share_failed(el) || !worth_comparing(s, t)) {
+		t->apart = true;
+		solve(el, t, TSR_AGAIN_DEEP);
+		return;
+	}
 	const tsr_tensor_id *given;
 	const tsr_generic *k = NULL;
 	t->key = tsr_application_key(el, t);

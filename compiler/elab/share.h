@@ -56,6 +56,7 @@ typedef struct tsr_application {
 	tsr_tensor_ids results;
 	bool hidden;                     /* nothing else that it made is seen from outside, but for leaves and labels */
 	bool spoiled;                    /* it asks for something that no other application may have */
+	bool apart;                      /* it is compared with no other one */
 	uint64_t key;                    /* those with other keys ask for something else */
 	uint64_t outline;                /* how its arguments' rows were made when it was solved (tsr_shapes_outline) */
 	tsr_region *region;
@@ -108,6 +109,7 @@ struct tsr_share {
 	tsr_map by_body;                 /* body -> tsr_body */
 	tsr_applications open;           /* being solved, innermost last */
 	TSR_VEC(tsr_owner *) owner_of;   /* tensor -> what can be copied, or is a copy, and made it; or NULL */
+	uint64_t compared;               /* size of what was compared with others */
 	uint64_t kept;                   /* size of what was kept before it was repeated */
 	TSR_VEC(tsr_mint) mints;
 	uint32_t minting;                /* the parameter that is being made, + 1, or 0; not those that its initialisation makes */

@@ -108,6 +108,8 @@ CONFIGURATION = [
     ("recursion without end", "let rec f n = f (n + 1)\nlet n = f 0\n", "E0304"),
     ("recursion without end that adds up", "let rec f n = 1 + f (n + 1)\nlet n = f 0\n", "E0304"),
     ("recursion without end of tensors", X + "let%op rec f x = f (x + 1.)\nlet%op y = f x\n", "E0304"),
+    ("a clash under 6,000 applications, each inside of another",
+        X + "let%op rec f n x = if n = 0 then x + [1.; 2.; 3.] else f (n - 1) (x + 1.)\nlet%op y = f 6000 x\n", "E0401"),
     ("recursion without end of blocks", "let%op rec f () = let g = f () in fun x -> g x\nlet%op y = f () [1.]\n", "E0304"),
     ("a function of itself", "let f x = x x\nlet n = f f\n", "E0304"),
     ("a list that grows in front", "let rec f l = f (1 :: l)\nlet n = f []\n", "E030"),
