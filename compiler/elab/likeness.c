@@ -318,7 +318,7 @@ bool tsr_application_isomorphic(tsr_elab *el, const tsr_application *t)
 	tsr_likeness c;
 	for (uint32_t i = 0; i < t->all->written.n; i++) {
 		const tsr_application *u = t->all->written.at[i];
-		if (u->outline == t->outline && tsr_applications_like(el, t, u, &c) && !c.found.n)
+		if (u->outline == t->outline && tsr_applications_like(el, t, u, &c))
 			return true;
 	}
 	return false;

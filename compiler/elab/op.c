@@ -40,7 +40,7 @@ tsr_tensor_id tsr_number_tensor(tsr_elab *el, tsr_number_id n, tsr_span span)
 	if (!e->value.i) {
 		tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_NUMBER, span);
 		t->shape = scalar_shape(el);
-	t->number_alone = true;
+		t->number_alone = true;
 		t->number.number = n;
 		tsr_tensor_set_name(el, t, el->g->numbers.at[n]->name);
 		e->value.i = t->id + 1;
@@ -55,7 +55,7 @@ static tsr_tensor_id lift_label(tsr_elab *el, tsr_capture *c, tsr_span span)
 	if (c->size == TSR_NONE) {
 		tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_SIZE, span);
 		t->shape = scalar_shape(el);
-	t->number_alone = true;
+		t->number_alone = true;
 		t->size.label = c->label;
 		tsr_tensor_set_name(el, t, tsr_elab_name(el, tsr_format(el->arena, "dim.%s", c->name)));
 		c->size = t->id;

@@ -72,6 +72,7 @@ def existing():
                 continue
             counts.append(c)
             check(c.twice == 0, f"{name}: {c.twice} applications are solved although one that asks for the same was")
+            check(place == "tests/error" or set(c.why) <= {first, other}, f"{name}: {c.why}")      # mistakes may be such that no scheme fits
             why.update(c.why)
     solved, copied, shared, instances = (sum(getattr(c, name) for c in counts) for name in ("solved", "copied", "shared", "instances"))
     print(f"{len(counts)} programs: {solved} applications solved, {why[first]} of them {first}, {why[other]} {other}; "
