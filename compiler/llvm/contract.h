@@ -125,14 +125,15 @@ typedef struct tsr_tile {
 	uint32_t b_lines;            /* of each row of B so many lines, b_ahead elements further, are asked for */
 	bool b_near;                 /* into the first cache */
 	bool watched;                /* `seen` becomes 1 where a sum is a NaN */
-	uint32_t steps;              /* lines of A asked for in a round of the loop, 0: none: `rows` rows, a_row apart, of a_count elements, whole lines, from a_ahead on */
+	bool asks;                   /* for lines of A: in each round one of each of so many rows as the tile has, from a_ahead on, then a_step bytes further */
 	const tsr_tail_plan *tail;   /* or NULL */
 } tsr_tile;
-/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead, a_ahead, a_count, next, next_left, seen):
+/* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead, a_ahead, a_step, next, next_left, seen):
  * `add` false: C is overwritten; `around`: around the caches. */
 enum { TSR_TILE_A, TSR_TILE_B, TSR_TILE_C, TSR_TILE_DEPTH, TSR_TILE_COLS, TSR_TILE_ADD, TSR_TILE_A_ROW, TSR_TILE_A_K,
 	   TSR_TILE_B_K, TSR_TILE_C_ROW, TSR_TILE_B_SHIFT, TSR_TILE_C_ROWS, TSR_TILE_C_COLUMNS, TSR_TILE_AROUND, TSR_TILE_B_AHEAD,
-	   TSR_TILE_A_AHEAD, TSR_TILE_A_COUNT, TSR_TILE_NEXT, TSR_TILE_NEXT_LEFT, TSR_TILE_SEEN, TSR_TILE_PARAMS };
+	   TSR_TILE_A_AHEAD, TSR_TILE_A_STEP, TSR_TILE_NEXT, TSR_TILE_NEXT_LEFT, TSR_TILE_SEEN, TSR_TILE_PARAMS };
+enum { TSR_ROUND = 4 };          /* steps of K that its loop takes at once */
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *tile);
 
 /* A tile whose rows of A are read where they lie: see contract_rows.c. `run`: elements of a stretch; `capacity`: pointers from one
@@ -161,31 +162,24 @@ typedef struct tsr_tile_end {
 	const tsr_tail_plan *tail;
 	uint32_t param;
 } tsr_tile_end;
-/* Rows of lines to be asked for while a loop runs, a line each step: C's, whose rows and width are constants, then `next`, unless its
- * `first` is NULL.  Made before the loop; its state is among the loop's phis. */
-enum { TSR_AHEAD_STATE = 3 };
-typedef struct tsr_ahead_area { LLVMValueRef first, row, width, rows; } tsr_ahead_area;
-typedef struct tsr_ahead { tsr_ahead_area c, next; LLVMValueRef total, start[TSR_AHEAD_STATE], phi[TSR_AHEAD_STATE], state[TSR_AHEAD_STATE]; uint32_t steps; } tsr_ahead;
-/* The same of rows of constant width, from the middle of one on, without an end: the line and what is left of its row, among the loop's phis. */
-enum { TSR_FAR_STATE = 2 };
-typedef struct tsr_far { int64_t row, width; LLVMValueRef start[TSR_FAR_STATE], phi[TSR_FAR_STATE], state[TSR_FAR_STATE]; } tsr_far;
-void tsr_far_begin(tsr_kit *k, tsr_far *x);
-void tsr_far_step(tsr_kit *k, tsr_far *x);
-void tsr_far_end(const tsr_far *x, LLVMBasicBlockRef *from);
-int64_t tsr_ahead_lines(const tsr_kit *k, const tsr_ahead *x);       /* of C */
-void tsr_ahead_enter(tsr_kit *k, tsr_ahead *x);
-void tsr_ahead_begin(tsr_kit *k, tsr_ahead *x);
-void tsr_ahead_step(tsr_kit *k, tsr_ahead *x);
-void tsr_ahead_end(const tsr_ahead *x, LLVMBasicBlockRef *from);
+/* Lines to be asked for while a loop runs, in rows of constant width, from the middle of one on, without an end: `at` is the line, `left` what is
+ * left of its row. */
+typedef struct tsr_far { int64_t row, width; } tsr_far;
+void tsr_far_step(tsr_kit *k, const tsr_far *x, LLVMValueRef *at, LLVMValueRef *left);
+/* Of so many rows the lines at `at`, some in each of four rounds; where the next round's are. */
+LLVMValueRef tsr_rows_ahead(tsr_kit *k, uint32_t rows, LLVMValueRef row, LLVMValueRef round, LLVMValueRef at, LLVMValueRef step);
 
 /* C, and of small tiles what a tail reads and writes, is asked for at once. */
 void tsr_tile_fetch(const tsr_tile_end *t);
-/* A line of C (of a vector that falls into several stretches the first), and what the tail has beside it; of the tail alone.  `line`: counted row by row; behind the last
- * one it is that again. */
+/* A line of C (of a vector that falls into several stretches the first), and what the tail has beside it: at a column, and counted row by row, where
+ * behind the last one it is that again.  Of the tail alone. */
+void tsr_line_ahead(const tsr_tile_end *t, LLVMValueRef row, LLVMValueRef column);
 void tsr_tile_ahead(const tsr_tile_end *t, LLVMValueRef line);
-void tsr_tail_ahead(const tsr_tile_end *t, LLVMValueRef line);
+void tsr_tail_ahead(const tsr_tile_end *t, LLVMValueRef row, LLVMValueRef column);
 uint32_t tsr_tile_lines(const tsr_tile_end *t);
-void tsr_line_place(const tsr_tile_end *t, LLVMValueRef line, LLVMValueRef *row, LLVMValueRef *column);
+/* The i-th line of a part of the tile's end, of which each row has so many, of so many lines. */
+uint32_t tsr_tile_parts(const tsr_tile_end *t, uint32_t lines);
+void tsr_part_ahead(const tsr_tile_end *t, LLVMValueRef part, uint32_t lines, uint32_t i);
 /* Stores the sums and returns from the function. */
 void tsr_tile_store(const tsr_tile_end *t, LLVMValueRef add, LLVMValueRef *acc);
 /* The same of what the tail makes of the sums. */

@@ -116,7 +116,7 @@ static void fill_stretches(tsr_engine *g, LLVMValueRef n)
 
 /* valid_rows: of a last tile, which has fewer than `rows` where their number is known only at run time; `waits`: so it is stored from the buffer;
  * `a_count`: how many elements of each of the next rows of A it asks for, `steps` lines at a time; NULL: none. */
-typedef struct size_of_tile { uint32_t rows, vecs; bool masked, waits; LLVMValueRef valid_rows, cols, a_count; uint32_t steps; } size_of_tile;
+typedef struct size_of_tile { uint32_t rows, vecs; bool masked, waits; LLVMValueRef valid_rows, cols, a_step; } size_of_tile;
 
 /* The tile's place in B and in C, and C's stride from row to row. */
 typedef struct tile_place { LLVMValueRef m, n, b, b_k, b_shift, c, c_row, c_rows, c_columns, add; tsr_c_form form; const tsr_tail_plan *tail; } tile_place;
@@ -219,19 +219,20 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	LLVMValueRef arg[TSR_MOST_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols,
 										  [TSR_TILE_ADD] = p->add, [TSR_TILE_B_K] = p->b_k, [TSR_TILE_C_ROW] = p->c_row, [TSR_TILE_B_SHIFT] = p->b_shift,
 										  [TSR_TILE_C_ROWS] = p->c_rows, [TSR_TILE_C_COLUMNS] = p->c_columns, [TSR_TILE_AROUND] = g->around,
-										  [TSR_TILE_B_AHEAD] = ahead.from, [TSR_TILE_A_AHEAD] = LLVMConstNull(k->ptr), [TSR_TILE_A_COUNT] = z.a_count ? z.a_count : tsr_kit_int(k, 0) };
+										  [TSR_TILE_B_AHEAD] = ahead.from, [TSR_TILE_A_AHEAD] = LLVMConstNull(k->ptr), [TSR_TILE_A_STEP] = z.a_step ? z.a_step : tsr_kit_int(k, 0) };
 	arg[TSR_TILE_A_ROW] = s->pack_a ? tsr_kit_int(k, 1) : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
 	arg[TSR_TILE_A_K] = s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
 	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->depth))
 		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_A_K])));
-	if (z.a_count) {
-		LLVMValueRef part = tsr_kit_mul(k, LLVMBuildUDiv(k->b, jr, tsr_kit_int(k, s->nr), ""), z.a_count);
-		part = tsr_kit_add(k, part, tsr_kit_mul(k, arg[TSR_TILE_A_ROW], tsr_kit_int(k, s->mr)));
-		arg[TSR_TILE_A_AHEAD] = LLVMBuildGEP2(k->b, k->elem, arg[TSR_TILE_A], &part, 1, "");
+	if (z.a_step) {
+		LLVMValueRef below = tsr_kit_mul(k, arg[TSR_TILE_A_ROW], tsr_kit_int(k, s->mr)), rounds = LLVMBuildUDiv(k->b, bl->depth, tsr_kit_int(k, TSR_ROUND), "");
+		LLVMValueRef part = tsr_kit_mul(k, LLVMBuildUDiv(k->b, jr, tsr_kit_int(k, s->nr), ""), tsr_kit_mul(k, rounds, z.a_step));
+		LLVMValueRef next = LLVMBuildGEP2(k->b, k->elem, arg[TSR_TILE_A], &below, 1, "");
+		arg[TSR_TILE_A_AHEAD] = LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), next, &part, 1, "");
 	}
 	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
 				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, .b_table = s->cols && !s->dense, .b_lines = ahead.lines, .b_near = ahead.lines && s->turn, .watched = g->seen != NULL,
-				   .steps = z.a_count ? z.steps : 0, .tail = p->tail };
+				   .asks = z.a_step != NULL, .tail = p->tail };
 	arg[TSR_TILE_SEEN] = g->seen ? g->seen : LLVMConstNull(k->ptr);
 	arg[TSR_TILE_NEXT] = LLVMConstNull(k->ptr), arg[TSR_TILE_NEXT_LEFT] = tsr_kit_int(k, 0);
 	tsr_engine_ahead(g, ir, p->n, &t, &arg[TSR_TILE_NEXT], &arg[TSR_TILE_NEXT_LEFT]);
@@ -312,15 +313,14 @@ static bool in_strip(const tsr_engine *g)
 }
 
 /* The tiles of a column ask for the next rows of A where there are no other columns that would find them near, and no strip (opt/strip.c). */
-static void ask_ahead(tsr_engine *g, const tsr_block *bl, size_of_tile *z)
+static void ask_ahead(tsr_engine *g, size_of_tile *z)
 {
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
-	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count), line = TSR_LINE / k->elem_bytes;
+	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count);
 	if (s->pack_a || s->rows || in_strip(g) || columns < 1 || columns > s->nr || tsr_kit_known(only_stride(g, TSR_CLASS_K, TSR_SIDE_A)) != 1)
 		return;
-	z->a_count = LLVMBuildAnd(k->b, tsr_kit_add(k, bl->depth, tsr_kit_int(k, line - 1)), tsr_kit_int(k, -line), "");
-	z->steps = 2;
+	z->a_step = tsr_kit_int(k, TSR_ROUND * k->elem_bytes);
 }
 
 /* All tiles of one column of the block: full ones, then the remaining height as a smaller tile. */
@@ -335,7 +335,7 @@ static void tile_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef jr, siz
 	else if (g->form.stretches)
 		fill_vectors(g, tsr_kit_add(k, bl->n, jr), z.cols);
 	tiling t = tiling_of(k, zero, bl->rows, tsr_kit_known(g->cls[TSR_CLASS_M].count), g->s->mr);
-	ask_ahead(g, bl, &z);
+	ask_ahead(g, &z);
 	if (any_full(&t)) {
 		tsr_count i = tsr_count_begin(k, zero, t.full, t.step);
 		tile_call(g, bl, i.i, jr, with_rows(g, &t, true, z));
@@ -372,11 +372,8 @@ static void tile_row(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, size_o
 	tsr_kit *k = &g->k;
 	LLVMValueRef zero = tsr_kit_int(k, 0);
 	tiling t = tiling_of(k, zero, bl->cols, tsr_kit_known(g->cls[TSR_CLASS_N].count), g->s->nr);
-	if (tsr_kit_known(only_stride(g, TSR_CLASS_K, TSR_SIDE_A)) == 1) {
-		LLVMValueRef line = tsr_kit_int(k, TSR_LINE / k->elem_bytes), share = LLVMBuildUDiv(k->b, tsr_kit_mul(k, bl->depth, t.step), bl->cols, "");
-		z.steps = 1;
-		z.a_count = tsr_kit_mul(k, LLVMBuildUDiv(k->b, tsr_kit_add(k, share, tsr_kit_int(k, TSR_LINE / k->elem_bytes - 1)), line, ""), line);
-	}
+	if (tsr_kit_known(only_stride(g, TSR_CLASS_K, TSR_SIDE_A)) == 1)         /* so that all of them together have asked for the next rows */
+		z.a_step = LLVMBuildUDiv(k->b, tsr_kit_add(k, bl->cols, tsr_kit_int(k, (int64_t)TSR_ROUND * k->elem_bytes * g->s->nr - 1)), bl->cols, "");
 	if (any_full(&t)) {
 		tsr_count j = tsr_count_begin(k, zero, t.full, t.step);
 		tile_call(g, bl, ir, j.i, with_cols(g, &t, true, z));

@@ -305,13 +305,12 @@ void tsr_tail_fetch(const tsr_tile_end *z)
 }
 
 /* Where the tail is not applied it is C's line that is asked for. */
-void tsr_tail_ahead(const tsr_tile_end *z, LLVMValueRef line)
+void tsr_tail_ahead(const tsr_tile_end *z, LLVMValueRef row, LLVMValueRef column)
 {
 	tsr_kit *k = z->k;
-	LLVMValueRef at[MOST_OPERANDS], row, column;
+	LLVMValueRef at[MOST_OPERANDS];
 	if (!z->tail)
 		return;
-	tsr_line_place(z, line, &row, &column);
 	places(z, row, 0, at);
 	for (uint32_t i = 0; i < z->tail->n; i++) {
 		if (!is_far(&z->tail->at[i]))

@@ -1,18 +1,18 @@
 /* Register tiles: rows x vecs vectors of C stay in registers while the loop over K runs.
  *
  * Each variant (size, masks, which strides are constants) is one internal function, shared by all contractions of the module,
- * so that a product costs a few calls of code and not a copy of the kernel per edge.  The loop over K is unrolled by two
- * with all accumulators as phis; nothing is left to an optimiser beyond addressing. */
+ * so that a product costs a few calls of code and not a copy of the kernel per edge.  The loop over K takes four steps at once
+ * with all accumulators as phis, first some rounds that ask for the tile's lines of C, then the others; nothing is left to an optimiser beyond addressing. */
 #include "contract.h"
 #include <string.h>
 
-enum { UNROLL = 2, ENOUGH = 16, SHORT_RUN = 8 };      /* accumulators beside which a round's other work costs nothing */
+enum { SHORT_RUN = 8 };
 /* Bytes between rows of B beyond which a core does not see where the next ones are, and how many rows ahead they are asked for then: few, since
  * such rows share the lines of the first cache. */
 enum { FAR_APART = 2048, SOON = 4 };
 
 /* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; far: `each` lines a step, see tsr_tile.ahead;
- * end: what the loop asks for line by line, or NULL; told: its tables say where C's lines are. */
+ * end: what the loop asks for line by line, or NULL; a_step: where it asks for rows of A, see tsr_tile.asks. */
 typedef struct inside {
 	tsr_kit *k;
 	uint32_t rows, vecs;
@@ -20,10 +20,10 @@ typedef struct inside {
 	uint32_t lines;
 	bool near;
 	LLVMValueRef b_ahead;
-	tsr_far *far;
+	const tsr_far *far;
 	uint32_t each;
 	const tsr_tile_end *end;
-	bool told;
+	LLVMValueRef a_step;
 } inside;
 
 static LLVMValueRef stride_value(tsr_kit *k, tsr_stride s, LLVMValueRef f, unsigned param)
@@ -76,66 +76,76 @@ static LLVMValueRef b_after(const inside *in, LLVMValueRef b, unsigned steps)
 	return in->b_shift ? LLVMBuildInBoundsGEP2(k->b, k->ptr, b, &n, 1, "") : tsr_kit_at(k, b, tsr_kit_mul(k, in->b_k, n));
 }
 
-typedef struct run { LLVMValueRef a, b, *acc; } run;
+/* A loop over i = 0, step, .. below `limit` that carries the accumulators and what else stands behind them. */
+typedef struct carried { LLVMBasicBlockRef before, body, after; LLVMValueRef i, limit, phi[512], first[512]; uint32_t n; } carried;
 
-/* `count` times `unroll` steps from the state in `r`, which is moved past them; `ahead`: or NULL. */
-static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, run *r, tsr_ahead *ahead)
+static void carried_begin(tsr_kit *k, carried *c, uint32_t n, LLVMValueRef limit, LLVMValueRef *acc)
+{
+	c->n = n;
+	c->limit = limit;
+	c->before = LLVMGetInsertBlock(k->b);
+	c->body = LLVMAppendBasicBlockInContext(k->context, k->fn, "k");
+	c->after = LLVMAppendBasicBlockInContext(k->context, k->fn, "k.end");
+	LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, limit, tsr_kit_int(k, 0), ""), c->body, c->after);
+	LLVMPositionBuilderAtEnd(k->b, c->body);
+	c->i = LLVMBuildPhi(k->b, k->i64, "i");
+	for (uint32_t j = 0; j < n; j++) {
+		c->first[j] = acc[j];
+		acc[j] = c->phi[j] = LLVMBuildPhi(k->b, LLVMTypeOf(acc[j]), "");
+	}
+}
+
+static void carried_end(tsr_kit *k, carried *c, int64_t step, LLVMValueRef *acc)
+{
+	LLVMValueRef next = LLVMBuildNSWAdd(k->b, c->i, tsr_kit_int(k, step), "");
+	LLVMBasicBlockRef from[2] = { c->before, LLVMGetInsertBlock(k->b) };
+	LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, next, c->limit, ""), c->body, c->after);
+	LLVMAddIncoming(c->i, (LLVMValueRef[]){ tsr_kit_int(k, 0), next }, from, 2);
+	for (uint32_t j = 0; j < c->n; j++)
+		LLVMAddIncoming(c->phi[j], (LLVMValueRef[]){ c->first[j], acc[j] }, from, 2);
+	LLVMPositionBuilderAtEnd(k->b, c->after);
+	for (uint32_t j = 0; j < c->n; j++) {
+		LLVMValueRef out = LLVMBuildPhi(k->b, LLVMTypeOf(acc[j]), "");
+		LLVMAddIncoming(out, (LLVMValueRef[]){ c->first[j], acc[j] }, from, 2);
+		acc[j] = out;
+	}
+}
+
+/* Behind the accumulators: where A and B are; the next rows of A; what later blocks read, and what is left of its row. */
+enum { AT_A, AT_B, AT_NEXT, AT_FAR, AT_LEFT, PLACES };
+/* What a round asks for of the tile's end: so many lines, of the part with its number, or counted row by row where tables say where they are. */
+typedef enum asked { NOTHING, A_PART, SOME_LINES } asked;
+enum { LINES = 2 };
+
+static void ask(const inside *in, asked what, LLVMValueRef round, uint32_t i)
 {
 	tsr_kit *k = in->k;
-	uint32_t n = in->rows * in->vecs;
-	LLVMBasicBlockRef before = LLVMGetInsertBlock(k->b);
-	LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(k->context, k->fn, "k");
-	LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(k->context, k->fn, "k.end");
-	LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, count, tsr_kit_int(k, 0), ""), body, after);
-	LLVMPositionBuilderAtEnd(k->b, body);
-	LLVMValueRef i = LLVMBuildPhi(k->b, k->i64, "i"), a = LLVMBuildPhi(k->b, k->ptr, "a"), b = LLVMBuildPhi(k->b, k->ptr, "b");
-	LLVMValueRef phi[512], acc[512];
-	for (uint32_t j = 0; j < n; j++)
-		acc[j] = phi[j] = LLVMBuildPhi(k->b, k->vec, "acc");
-	tsr_far *far = unroll > 1 ? in->far : NULL;
-	if (far)
-		tsr_far_begin(k, far);
-	if (in->told && unroll > 1)
-		tsr_tile_ahead(in->end, i);
-	if (ahead) {
-		tsr_ahead_begin(k, ahead);
-		for (uint32_t s = 0; s < ahead->steps; s++)
-			tsr_ahead_step(k, ahead);
-		if (!in->lines)              /* else B's come from far */
-			tsr_tail_ahead(in->end, i);
-	}
-	LLVMValueRef at = a, bt = b;
+	if (what == A_PART)
+		tsr_part_ahead(in->end, round, LINES, i);
+	else if (what == SOME_LINES)
+		tsr_tile_ahead(in->end, tsr_kit_add(k, tsr_kit_mul(k, round, tsr_kit_int(k, LINES)), tsr_kit_int(k, i)));
+}
+
+/* `count` times `unroll` steps from the state in `acc`, which is moved past them. */
+static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, LLVMValueRef *acc, asked what)
+{
+	tsr_kit *k = in->k;
+	LLVMValueRef *at = acc + (size_t)in->rows * in->vecs;
+	carried c;
+	carried_begin(k, &c, in->rows * in->vecs + PLACES, count, acc);
+	if (in->a_step && unroll > 1)
+		at[AT_NEXT] = tsr_rows_ahead(k, in->rows, in->a_row, c.i, at[AT_NEXT], in->a_step);
+	LLVMValueRef a = at[AT_A], b = at[AT_B];
 	for (unsigned u = 0; u < unroll; u++) {
-		for (uint32_t s = 0; far && s < in->each; s++)
-			tsr_far_step(k, far);
-		tile_step(in, at, bt, acc);
-		at = tsr_kit_at(k, a, tsr_kit_mul(k, in->a_k, tsr_kit_int(k, u + 1)));
-		bt = b_after(in, b, u + 1);
+		if (u % (TSR_ROUND / LINES) == 0)
+			ask(in, what, c.i, u / (TSR_ROUND / LINES));
+		for (uint32_t s = 0; unroll > 1 && s < in->each; s++)
+			tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
+		tile_step(in, at[AT_A], at[AT_B], acc);
+		at[AT_A] = tsr_kit_at(k, a, tsr_kit_mul(k, in->a_k, tsr_kit_int(k, u + 1)));
+		at[AT_B] = b_after(in, b, u + 1);
 	}
-	LLVMValueRef next = LLVMBuildNSWAdd(k->b, i, tsr_kit_int(k, 1), "");
-	LLVMBasicBlockRef latch = LLVMGetInsertBlock(k->b);
-	LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, next, count, ""), body, after);
-	LLVMBasicBlockRef from[2] = { before, latch };
-	LLVMAddIncoming(i, (LLVMValueRef[]){ tsr_kit_int(k, 0), next }, from, 2);
-	LLVMAddIncoming(a, (LLVMValueRef[]){ r->a, at }, from, 2);
-	LLVMAddIncoming(b, (LLVMValueRef[]){ r->b, bt }, from, 2);
-	if (ahead)
-		tsr_ahead_end(ahead, from);
-	if (far)
-		tsr_far_end(far, from);
-	for (uint32_t j = 0; j < n; j++)
-		LLVMAddIncoming(phi[j], (LLVMValueRef[]){ r->acc[j], acc[j] }, from, 2);
-	LLVMPositionBuilderAtEnd(k->b, after);
-	LLVMValueRef a0 = r->a, b0 = r->b;
-	r->a = LLVMBuildPhi(k->b, k->ptr, "a");
-	LLVMAddIncoming(r->a, (LLVMValueRef[]){ a0, at }, from, 2);
-	r->b = LLVMBuildPhi(k->b, k->ptr, "b");
-	LLVMAddIncoming(r->b, (LLVMValueRef[]){ b0, bt }, from, 2);
-	for (uint32_t j = 0; j < n; j++) {
-		LLVMValueRef out = LLVMBuildPhi(k->b, k->vec, "acc");
-		LLVMAddIncoming(out, (LLVMValueRef[]){ r->acc[j], acc[j] }, from, 2);
-		r->acc[j] = out;
-	}
+	carried_end(k, &c, 1, acc);
 }
 
 /* `seen` becomes 1 where a sum is a NaN; a comparison sees two at once. */
@@ -165,36 +175,25 @@ static void fetch_where_few(tsr_kit *k, const tsr_tile_end *end, LLVMValueRef ro
 	tsr_guard_end(k, few);
 }
 
-/* C's lines come one by one, but those that are put together of several rows, or are written around the caches; true: `x` asks for them. */
-static bool come_slowly(const tsr_tile *t, LLVMValueRef f, inside *in, const tsr_tile_end *end, LLVMValueRef rounds, tsr_ahead *x)
+/* How the loop asks for C's lines; `rounds` of it have all of them.  Those that are put together of several rows, or that threads write around the
+ * caches, do not come so, and a large tile's tail then comes alone. */
+static asked come_slowly(const tsr_tile *t, const tsr_tile_end *end, int64_t *rounds)
 {
-	tsr_kit *k = in->k;
-	in->told = t->c.stretches && !t->c.stream && !t->c.knit;
-	if (in->told) {
-		fetch_where_few(k, end, rounds, tsr_tile_lines(end));
-		return false;
-	}
-	if (t->c.stretches || t->c.stream) {
-		tsr_tile_fetch(end);
-		return false;
-	}
-	LLVMValueRef width = tsr_kit_int(k, (int64_t)t->vecs * k->lanes), rows = tsr_kit_int(k, t->rows);
-	*x = (tsr_ahead){ .c = { end->c, end->row, width, rows }, .steps = t->steps ? t->steps : 1 };
-	if (t->steps)
-		x->next = (tsr_ahead_area){ LLVMGetParam(f, TSR_TILE_A_AHEAD), in->a_row, LLVMGetParam(f, TSR_TILE_A_COUNT), rows };
-	fetch_where_few(k, end, rounds, tsr_ahead_lines(k, x));
-	tsr_ahead_enter(k, x);
-	return true;
+	bool told = t->c.stretches && !t->c.stream && !t->c.knit;
+	*rounds = told ? (tsr_tile_lines(end) + LINES - 1) / LINES : t->rows * tsr_tile_parts(end, LINES);
+	if (t->c.knit || (t->c.stretches && !told) || (t->c.stream && !t->tail))
+		return NOTHING;
+	return told ? SOME_LINES : A_PART;
 }
 
 static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 {
 	const tsr_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512];
-	tsr_far far = { t->ahead_row, t->ahead_width, .start = { LLVMGetParam(f, TSR_TILE_NEXT), LLVMGetParam(f, TSR_TILE_NEXT_LEFT) } };
+	tsr_far far = { t->ahead_row, t->ahead_width };
 	inside in = { k, t->rows, t->vecs, stride_value(k, t->a_row, f, TSR_TILE_A_ROW), stride_value(k, t->a_k, f, TSR_TILE_A_K),
 				  stride_value(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL,
-				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), t->ahead ? &far : NULL, t->ahead, NULL, false };
+				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL };
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
@@ -203,17 +202,27 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_TILE_C), stride_value(k, t->c.row, f, TSR_TILE_C_ROW),
 						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), mask, LLVMGetParam(f, TSR_TILE_AROUND), t->tail, TSR_TILE_PARAMS };
 	in.end = &end;
-	run r = { LLVMGetParam(f, TSR_TILE_A), LLVMGetParam(f, TSR_TILE_B), acc };
-	LLVMValueRef depth = LLVMGetParam(f, TSR_TILE_DEPTH);
-	uint32_t unroll = t->rows * t->vecs < ENOUGH ? 2 * UNROLL : UNROLL;
-	LLVMValueRef rounds = LLVMBuildUDiv(k->b, depth, tsr_kit_int(k, unroll), "");
-	tsr_ahead ahead;
-	bool slowly = come_slowly(t, f, &in, &end, rounds, &ahead);
-	tile_loop(&in, rounds, unroll, &r, slowly ? &ahead : NULL);
-	tile_loop(&in, LLVMBuildAnd(k->b, depth, tsr_kit_int(k, unroll - 1), ""), 1, &r, NULL);
+	LLVMValueRef *at = acc + (size_t)t->rows * t->vecs, depth = LLVMGetParam(f, TSR_TILE_DEPTH);
+	static const unsigned from[PLACES] = { TSR_TILE_A, TSR_TILE_B, TSR_TILE_A_AHEAD, TSR_TILE_NEXT, TSR_TILE_NEXT_LEFT };
+	for (int i = 0; i < PLACES; i++)
+		at[i] = LLVMGetParam(f, from[i]);
+	LLVMValueRef rounds = LLVMBuildUDiv(k->b, depth, tsr_kit_int(k, TSR_ROUND), "");
+	int64_t enough;
+	asked slowly = come_slowly(t, &end, &enough);
+	if (slowly == NOTHING || t->c.stream)
+		tsr_tile_fetch(&end);
+	else
+		fetch_where_few(k, &end, rounds, enough);
+	if (slowly != NOTHING) {
+		LLVMValueRef first = tsr_kit_min(k, rounds, tsr_kit_int(k, enough));
+		tile_loop(&in, first, TSR_ROUND, acc, slowly);
+		rounds = LLVMBuildNSWSub(k->b, rounds, first, "");
+	}
+	tile_loop(&in, rounds, TSR_ROUND, acc, NOTHING);
+	tile_loop(&in, LLVMBuildAnd(k->b, depth, tsr_kit_int(k, TSR_ROUND - 1), ""), 1, acc, NOTHING);
 	if (t->watched)
-		watch(&in, LLVMGetParam(f, TSR_TILE_SEEN), r.acc);
-	tsr_tile_store(&end, LLVMGetParam(f, TSR_TILE_ADD), r.acc);
+		watch(&in, LLVMGetParam(f, TSR_TILE_SEEN), acc);
+	tsr_tile_store(&end, LLVMGetParam(f, TSR_TILE_ADD), acc);
 }
 
 static void name_stride(char *out, size_t size, const char *what, tsr_stride s)
@@ -243,7 +252,7 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 {
 	char name[400];
 	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s%s%s%.*s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
-			 t->masked ? "m" : "", t->b_table ? "t" : "", t->b_near ? "b" : "", t->watched ? "w" : "", (int)t->steps, "aa", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
+			 t->masked ? "m" : "", t->b_table ? "t" : "", t->b_near ? "b" : "", t->watched ? "w" : "", t->asks, "a", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
 	name_lines(name, sizeof name, t->b_lines);
 	if (t->ahead)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".n%u.%lld.%lld", t->ahead, (long long)t->ahead_row, (long long)t->ahead_width);
@@ -259,49 +268,14 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 
 /* ---- rows where they lie ------------------------------------------------------------------------------------------- */
 
-/* A loop over i = 0, step, .. below `limit` that carries the accumulators. */
-typedef struct carried { LLVMBasicBlockRef before, body, after; LLVMValueRef i, limit, phi[512], first[512]; uint32_t n; } carried;
-
-static void carried_begin(tsr_kit *k, carried *c, uint32_t n, LLVMValueRef limit, LLVMValueRef *acc)
-{
-	c->n = n;
-	c->limit = limit;
-	c->before = LLVMGetInsertBlock(k->b);
-	c->body = LLVMAppendBasicBlockInContext(k->context, k->fn, "k");
-	c->after = LLVMAppendBasicBlockInContext(k->context, k->fn, "k.end");
-	LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, limit, tsr_kit_int(k, 0), ""), c->body, c->after);
-	LLVMPositionBuilderAtEnd(k->b, c->body);
-	c->i = LLVMBuildPhi(k->b, k->i64, "i");
-	for (uint32_t j = 0; j < n; j++) {
-		c->first[j] = acc[j];
-		acc[j] = c->phi[j] = LLVMBuildPhi(k->b, k->vec, "acc");
-	}
-}
-
-static void carried_end(tsr_kit *k, carried *c, int64_t step, LLVMValueRef *acc)
-{
-	LLVMValueRef next = LLVMBuildNSWAdd(k->b, c->i, tsr_kit_int(k, step), "");
-	LLVMBasicBlockRef from[2] = { c->before, LLVMGetInsertBlock(k->b) };
-	LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, next, c->limit, ""), c->body, c->after);
-	LLVMAddIncoming(c->i, (LLVMValueRef[]){ tsr_kit_int(k, 0), next }, from, 2);
-	for (uint32_t j = 0; j < c->n; j++)
-		LLVMAddIncoming(c->phi[j], (LLVMValueRef[]){ c->first[j], acc[j] }, from, 2);
-	LLVMPositionBuilderAtEnd(k->b, c->after);
-	for (uint32_t j = 0; j < c->n; j++) {
-		LLVMValueRef out = LLVMBuildPhi(k->b, k->vec, "acc");
-		LLVMAddIncoming(out, (LLVMValueRef[]){ c->first[j], acc[j] }, from, 2);
-		acc[j] = out;
-	}
-}
-
 /* Rounds of one stretch, each of which may ask for a line. */
-static int64_t rounds_of(int64_t run) { return run > SHORT_RUN ? run / (2 * UNROLL) : 1; }
+static int64_t rounds_of(int64_t run) { return run > SHORT_RUN ? run / (TSR_ROUND) : 1; }
 
 /* One stretch of all rows, `before` of which are done: a short one step by step, else a loop of some steps and what is left. */
 static void stretch(const inside *in, const LLVMValueRef *row, LLVMValueRef b, LLVMValueRef before, int64_t run, LLVMValueRef *acc)
 {
 	tsr_kit *k = in->k;
-	int64_t unroll = run > SHORT_RUN ? 2 * UNROLL : run, looped = run > SHORT_RUN ? rounds_of(run) * unroll : 0;
+	int64_t unroll = run > SHORT_RUN ? TSR_ROUND : run, looped = run > SHORT_RUN ? rounds_of(run) * unroll : 0;
 	if (in->end && !looped)
 		tsr_tile_ahead(in->end, before);
 	if (looped) {
@@ -325,16 +299,16 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	const tsr_rows_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512], row[64], zero = tsr_kit_int(k, 0);
 	inside in = { k, t->rows, t->vecs, zero, zero, stride_value(k, t->b_k, f, TSR_ROWS_B_K), mask, NULL,
-				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, NULL, false };
+				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, NULL, NULL };
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
 		mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
 		acc[j] = tsr_kit_neutral(k, k->vec);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_ROWS_C), stride_value(k, t->c.row, f, TSR_ROWS_C_ROW),
 						 LLVMGetParam(f, TSR_ROWS_C_ROWS), LLVMGetParam(f, TSR_ROWS_C_COLUMNS), mask, LLVMGetParam(f, TSR_ROWS_AROUND), t->tail, TSR_ROWS_PARAMS };
-	if (!t->c.knit && !t->c.stream && t->stretches * rounds_of(t->run) >= tsr_tile_lines(&end))
-		in.end = &end;
-	else
+	bool slowly = !t->c.knit && (!t->c.stream || t->tail) && t->stretches * rounds_of(t->run) >= tsr_tile_lines(&end);
+	in.end = slowly ? &end : NULL;
+	if (!slowly || t->c.stream)
 		tsr_tile_fetch(&end);
 	LLVMValueRef list = LLVMGetParam(f, TSR_ROWS_LIST), table = LLVMGetParam(f, TSR_ROWS_TABLE);
 	carried c;
