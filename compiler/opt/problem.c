@@ -45,6 +45,14 @@ static bool joins_stretches(const tsr_problem *p, const tsr_walks *n)
 
 int64_t tsr_problem_columns(const tsr_problem *p) { return p->across && !p->dense ? p->across : p->n; }
 
+/* Each line of B is used by a tile or few, so that what its coming costs counts; rows enough would make a copy of it worth its price. */
+static bool is_stream(const tsr_problem *p)
+{
+	enum { FEW = 144, APART = 1024 };
+	bool in_place = p->row >= APART && !p->must_b && !p->run && !p->across && !p->turn;
+	return in_place && p->m > 1 && p->m < FEW && p->n > 0 && p->k > 2 * p->t->l2 / p->bytes / p->n;
+}
+
 tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t)
 {
 	const tsr_walks *m = &v->cls[TSR_CLASS_M], *n = &v->cls[TSR_CLASS_N], *k = &v->cls[TSR_CLASS_K];
@@ -76,6 +84,7 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 		/* tiles lie within stretches */
 		p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(k) || p.stretch % p.lanes;
 	}
+	p.streams = is_stream(&p);
 	p.k_unit = behind_unit(k, TSR_SIDE_A) > 1 ? behind_unit(k, TSR_SIDE_A) : behind_unit(k, TSR_SIDE_B);
 	return p;
 }

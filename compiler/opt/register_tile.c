@@ -1,16 +1,18 @@
 /* The register tile of a contraction: the one with the least modelled time over the whole problem, its edges included.  A step of K costs
  * a tile of r rows and v vectors the larger of its multiply-adds (two a cycle), its loads (two a cycle) and the latency of one
- * multiply-add; a tile's end costs its stores. */
+ * multiply-add; a tile's end costs its stores.  Where B comes from the second cache for each tile of a column anew, few tiles of even heights are better
+ * than the table's. */
 #include "schedule.h"
 
 enum { MOST_POINTERS = 12, LATENCY = 4 };
+#define AGAIN 0.1                    /* cycles that a vector of B costs beside all else when it comes from the second cache */
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
 /* Cycles of one tile of r rows and v vectors. */
 static double tile_time(const tsr_problem *p, int64_t r, int64_t v)
 {
-	double step = larger(larger((double)(r * v) / 2, (double)(r + v) / 2), LATENCY);
+	double step = larger(larger((double)(r * v) / 2, (double)(r + v) / 2), LATENCY) + (p->streams ? AGAIN * (double)v : 0);
 	double depth = p->k > 0 ? (double)p->k : TSR_DEPTH;
 	return depth * step + 1.5 * (double)(r * v) + 20;
 }
@@ -70,7 +72,7 @@ static bool choose_tall(const tsr_problem *p, tsr_schedule *s)
 	enum { FEWEST = 20 };
 	for (int64_t v = 1; v <= TSR_MOST_VECS; v++) {
 		int64_t most = ((int64_t)p->t->vector_registers - 1 - v) / v, limit = most > TSR_MOST_ROWS ? TSR_MOST_ROWS : most;
-		int64_t rows = (p->m + (p->m + limit - 1) / limit - 1) / ((p->m + limit - 1) / limit);
+		int64_t rows = tsr_even_rows(p->m, limit);
 		if (p->stretch % (v * p->lanes) || rows * v < (FEWEST < most ? FEWEST : most / 2))
 			continue;
 		s->mr = (uint32_t)rows;
@@ -97,7 +99,9 @@ void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
 		for (int64_t r = most; r > 0 && r > most / 2; r--) {
 			if (p->run_c && !(knit ? fits_knitting : fits_joining)(p, r, v))
 				continue;
-			bool table = r == p->t->tile_m && v == p->t->tile_n;
+			if (p->streams && r != tsr_even_rows(p->m, r) && r - 1 > most / 2)
+				continue;
+			bool table = !p->streams && r == p->t->tile_m && v == p->t->tile_n;
 			double time = total_time(p, r, v) * (table ? 0.97 : 1);
 			if (best == 0 || time < best * 0.995) {
 				best = time;

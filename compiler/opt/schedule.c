@@ -26,6 +26,8 @@ static int64_t block_of(int64_t total, int64_t most, int64_t unit)
  * so are they where what is read beside them is far apart, or is found by pointers: then a copy is only more to move, and to wait for. */
 static bool worth_packing_b(const tsr_problem *p, const tsr_schedule *s, int64_t m)
 {
+	if (p->streams)
+		return false;
 	bool near = p->row && p->row < PAGE, nearly = p->row && p->row <= PAGE;
 	if (p->run ? near : p->a_step != 1 && nearly)
 		return false;
@@ -46,7 +48,17 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 	strided &= !s->pack_b || p->must_b || crowded;
 	int64_t columns = crowded ? 4 : 8;
 	s->rows = p->run != 0;
-	s->pack_a = p->must_a || (!s->rows && ((large_a && !s->pack_b) || strided) && n >= columns * (int64_t)s->nr);
+	s->pack_a = p->must_a || (!s->rows && (p->streams || (large_a && !s->pack_b) || strided) && n >= columns * (int64_t)s->nr);
+}
+
+/* Of a B that streams by, each row of a block is one of the few places where a processor looks ahead, and few rows in turn come almost in the order
+ * of memory.  C is added to once more for each block: its lines come one in a round, and the more of them a row of B meets the more a block is worth. */
+static int64_t streaming_depth(const tsr_problem *p, const tsr_schedule *s)
+{
+	enum { MOST = 96, LINE = 64 };
+	int64_t rows = p->m < s->mr ? p->m : s->mr, rounds = rows * ((s->nr * p->bytes + LINE - 1) / LINE), least = rounds * 9 / 4;
+	int64_t depth = p->m / 2 * 3 > least ? p->m / 2 * 3 : least;
+	return depth < MOST ? depth : MOST;
 }
 
 /* Rows of B a page apart, read in place, fall into the same few lines of a cache: no more of them in turn than it can keep.  One column of tiles
@@ -54,6 +66,8 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
  * for its sums. */
 static int64_t most_depth(const tsr_problem *p, const tsr_schedule *s, const tsr_tail *tail)
 {
+	if (p->streams)
+		return streaming_depth(p, s);
 	bool in_place = !s->pack_b && !s->cols && p->row, crowded = in_place && p->row % PAGE == 0;
 	bool again = in_place && !tail && !p->run && p->n > 0 && p->n <= s->nr && p->m > 0 && p->m * p->n * p->bytes <= p->t->l2 / NEAR;
 	int64_t fit = crowded ? p->t->l2 / p->row : again ? p->t->l1 / p->n / p->bytes : TSR_DEPTH;
@@ -98,6 +112,8 @@ static int64_t most_of_b(const tsr_problem *p, const tsr_schedule *s, int64_t ea
 {
 	enum { PARTS = 16, MOST = 16 << 20 };
 	int64_t share = p->t->l3 / 4 * 3;
+	if (p->streams)              /* all rows of C beside it stay in the second cache for the next block */
+		return p->t->l2 / 2 / (p->m * p->bytes) * each;
 	if (p->m < 0 || p->n < 0 || p->k < 0 || !s->pack_a || !s->pack_b)
 		return share;
 	int64_t part = p->k * p->n * p->bytes / PARTS, enough = 2 * p->m * each;

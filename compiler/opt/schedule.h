@@ -17,6 +17,7 @@ typedef struct tsr_problem {
 	int64_t a_step;              /* stride along K in A, when it is one loop */
 	int64_t k_unit;              /* depths of one position of the loop along which an operand lies side by side, where these are few */
 	int64_t row;                 /* bytes from one row of B to the next, when known */
+	bool streams;                /* few rows read a B that no near cache holds where it lies: see most_depth */
 	int64_t turn, stretch;       /* columns that are turned together, 0: none; how many of them lie side by side in B, 1: not even two */
 	int64_t run_c, rows_c, most_c; /* C lies side by side in so many columns and, behind each other, most_c rows, so many of which are whole lines; 0 */
 	int64_t few_c;               /* the fewest of those rows that are */
@@ -31,6 +32,13 @@ bool tsr_can_knit(const tsr_problem *p);
 void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s);
 /* The words of --dump=schedule for what is packed and read in place. */
 const char *tsr_schedule_words(const tsr_schedule *s);
+
+/* Rows of a tile where all tiles of at most `limit` are as high as each other. */
+static inline int64_t tsr_even_rows(int64_t m, int64_t limit)
+{
+	int64_t tiles = (m + limit - 1) / limit;
+	return (m + tiles - 1) / tiles;
+}
 
 static inline int64_t tsr_round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
 
