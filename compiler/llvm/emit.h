@@ -30,8 +30,8 @@ typedef struct tsr_wide {
 	LLVMValueRef mask;
 	const tsr_stmt *around;
 	bool holds;                      /* locals are lanes, whatever they are set to */
-	uint32_t nordered;               /* locals that take a maximum or minimum, and the lanes in which no NaN was met so far, two in one */
-	struct { tsr_local_id id; LLVMValueRef lanes; } ordered[4];
+	uint32_t nordered;               /* locals that take a maximum or minimum, and the lanes in which no NaN was met so far, for two registers each */
+	struct { tsr_local_id id; LLVMValueRef lanes[2]; } ordered[4];
 } tsr_wide;
 
 /* What stands for leaves of expressions while it is set: a value in register form of the leaf's precision, or NULL for the leaf itself. */
@@ -123,6 +123,8 @@ LLVMValueRef tsr_emit_in_ranges(tsr_emit *e, uint32_t n, const tsr_range *ranges
 LLVMValueRef tsr_emit_op(tsr_emit *e, tsr_op op, tsr_prec operand_prec, LLVMValueRef *args);
 /* x / y in f32, where many x meet one y, a scalar: nearly always correctly rounded, as docs/accuracy.md says. */
 LLVMValueRef tsr_emit_quotient(tsr_emit *e, LLVMValueRef x, LLVMValueRef y);
+/* x in f32 where it is a number, y where it is NaN. */
+LLVMValueRef tsr_emit_unless_nan(tsr_emit *e, LLVMValueRef x, LLVMValueRef y);
 /* element acc value; both of precision `p` (the accumulator's). */
 LLVMValueRef tsr_emit_acc(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef element, LLVMValueRef value);
 /* What leaves an element as it is, in as many lanes. */

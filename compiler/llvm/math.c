@@ -83,40 +83,62 @@ static LLVMValueRef nearest(const maths *m, LLVMValueRef big, LLVMValueRef *bits
 	return SUB(big, N(12582912.0));
 }
 
-enum { SCALED = 16, MOST_SCALED = 4 };
+enum { REGISTER = 16, MOST_REGISTERS = 4, AS_SET = 4 };
 
-/* The lanes, where they are whole registers that the machine scales by an instruction, or 0. */
-static unsigned scalable(const maths *m)
+/* The lanes, where they are whole registers of AVX-512, or 0. */
+static unsigned in_registers(const tsr_emit *e, LLVMTypeRef type)
 {
-	unsigned lanes = LLVMGetTypeKind(m->f) == LLVMVectorTypeKind ? LLVMGetVectorSize(m->f) : 1;
-	return m->e->target->vector_bytes != 4 * SCALED || lanes % SCALED || lanes > SCALED * MOST_SCALED ? 0 : lanes;
+	unsigned lanes = LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type) : 1;
+	return e->target->vector_bytes != 4 * REGISTER || lanes % REGISTER || lanes > REGISTER * MOST_REGISTERS ? 0 : lanes;
+}
+
+static LLVMValueRef lanes_of(tsr_emit *e, LLVMValueRef x, LLVMValueRef lanes)
+{
+	return LLVMBuildShuffleVector(e->builder, x, LLVMGetPoison(LLVMTypeOf(x)), lanes, "");
+}
+
+/* An instruction of AVX-512 on each register of x and y, which are whole registers; `third` is its third operand, NULL for 0.  `how` is
+ * an immediate, or -1 for none.  Lanes outside of `some`, which is NULL for all, are those of the operand that the instruction merges. */
+static LLVMValueRef by_machine(tsr_emit *e, const char *name, LLVMValueRef x, LLVMValueRef y, LLVMValueRef third, int how, LLVMValueRef some)
+{
+	LLVMBuilderRef b = e->builder;
+	unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(x));
+	LLVMValueRef at[REGISTER * MOST_REGISTERS], part[MOST_REGISTERS];
+	LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID(name, strlen(name)), NULL, 0);
+	for (unsigned i = 0; i < lanes; i++)
+		at[i] = LLVMConstInt(e->i32, i, false);
+	for (unsigned from = 0; from < lanes; from += REGISTER) {
+		LLVMValueRef lane = LLVMConstVector(at + from, REGISTER), given[6];
+		unsigned n = 0;
+		given[n++] = lanes_of(e, x, lane), given[n++] = lanes_of(e, y, lane);
+		given[n++] = third ? third : LLVMConstNull(LLVMVectorType(e->f32, REGISTER));
+		if (how >= 0)
+			given[n++] = LLVMConstInt(e->i32, (unsigned)how, false);
+		given[n++] = some ? LLVMBuildBitCast(b, lanes_of(e, some, lane), e->i16, "") : LLVMConstInt(e->i16, 0xffff, false);
+		given[n++] = LLVMConstInt(e->i32, AS_SET, false);
+		part[from / REGISTER] = LLVMBuildCall2(b, LLVMGlobalGetValueType(f), f, given, n, "");
+	}
+	for (unsigned parts = lanes / REGISTER, wide = REGISTER; parts > 1; parts /= 2, wide *= 2)
+		for (unsigned i = 0; i < parts / 2; i++)
+			part[i] = LLVMBuildShuffleVector(b, part[2 * i], part[2 * i + 1], LLVMConstVector(at, 2 * wide), "");
+	return part[0];
+}
+
+/* x where it is a number, y where it is NaN. */
+LLVMValueRef tsr_emit_unless_nan(tsr_emit *e, LLVMValueRef x, LLVMValueRef y)
+{
+	enum { KEEP_NAN = 0x11111100 };          /* what takes the place of a NaN, a signalling one, 0, 1, ...: 0 is y, 1 is x */
+	if (!in_registers(e, LLVMTypeOf(x)))
+		return LLVMBuildSelect(e->builder, LLVMBuildFCmp(e->builder, LLVMRealORD, x, x, ""), x, y, "");
+	LLVMValueRef table = tsr_emit_number(e, LLVMVectorType(e->i32, REGISTER), KEEP_NAN);
+	return by_machine(e, "llvm.x86.avx512.mask.fixupimm.ps.512", y, x, table, 0, NULL);
 }
 
 /* x * 2^n with one rounding, n being `whole` as a float, by AVX-512's instruction, 0 in lanes outside of `some`, which is NULL for all;
- * NULL where the lanes are no whole registers.  More of them are taken apart. */
+ * NULL where the lanes are no whole registers.  2 to a whole number that is infinite is infinite or 0 even where x is NaN. */
 static LLVMValueRef scaled_by_machine(const maths *m, LLVMValueRef x, LLVMValueRef whole, LLVMValueRef some)
 {
-	enum { LANES = SCALED, MOST = MOST_SCALED, AS_SET = 4 };
-	static const char name[] = "llvm.x86.avx512.mask.scalef.ps.512";
-	unsigned lanes = scalable(m);
-	if (!lanes)
-		return NULL;
-	LLVMTypeRef type = LLVMVectorType(m->e->f32, LANES);
-	LLVMValueRef f = LLVMGetIntrinsicDeclaration(m->e->module, LLVMLookupIntrinsicID(name, sizeof name - 1), NULL, 0), at[LANES * MOST], part[MOST];
-	for (unsigned i = 0; i < lanes; i++)
-		at[i] = LLVMConstInt(m->e->i32, i, false);
-	for (unsigned from = 0; from < lanes; from += LANES) {
-		LLVMValueRef lane = LLVMConstVector(at + from, LANES), none = LLVMGetPoison(m->f);
-		LLVMValueRef given[5] = {LLVMBuildShuffleVector(m->b, x, none, lane, ""), LLVMBuildShuffleVector(m->b, whole, none, lane, ""),
-			LLVMConstNull(type), LLVMConstInt(m->e->i16, 0xffff, false), LLVMConstInt(m->e->i32, AS_SET, false)};
-		if (some)
-			given[3] = LLVMBuildBitCast(m->b, LLVMBuildShuffleVector(m->b, some, LLVMGetPoison(LLVMTypeOf(some)), lane, ""), m->e->i16, "");
-		part[from / LANES] = LLVMBuildCall2(m->b, LLVMGlobalGetValueType(f), f, given, 5, "");
-	}
-	for (unsigned parts = lanes / LANES, wide = LANES; parts > 1; parts /= 2, wide *= 2)
-		for (unsigned i = 0; i < parts / 2; i++)
-			part[i] = LLVMBuildShuffleVector(m->b, part[2 * i], part[2 * i + 1], LLVMConstVector(at, 2 * wide), "");
-	return part[0];
+	return in_registers(m->e, m->f) ? by_machine(m->e, "llvm.x86.avx512.mask.scalef.ps.512", x, whole, NULL, -1, some) : NULL;
 }
 
 /* x * 2^n for n in -252 .. 254, with one rounding: each factor is a normal number, and only the last product can leave
@@ -155,14 +177,32 @@ static LLVMValueRef reduced_exp(const maths *m, LLVMValueRef x, LLVMValueRef *n,
 	return POLY(r, 1, 1, 0.5, 0.1666651818, 0.0416662056, 0.0083688967, 0.00139505015);
 }
 
+/* x where what is given is 0 - x or -x, which differ in a zero's sign alone; NULL for anything else. */
+static LLVMValueRef negated(LLVMValueRef x)
+{
+	LLVMValueRef neg = LLVMIsAUnaryOperator(x);
+	if (neg && LLVMGetInstructionOpcode(neg) == LLVMFNeg)
+		return LLVMGetOperand(neg, 0);
+	neg = LLVMIsABinaryOperator(x);
+	return neg && LLVMGetInstructionOpcode(neg) == LLVMFSub && LLVMIsNull(LLVMGetOperand(neg, 0)) ? LLVMGetOperand(neg, 1) : NULL;
+}
+
+/* By AVX-512's scaling, which makes infinity of what is too large by itself: the polynomial is positive wherever r may be, an infinite
+ * x leaves NaN times 2^infinity, which the instruction takes for infinity.  What vanishes is masked where it is scaled, whatever came of it
+ * before.  Signs are free in the instructions that the argument enters. */
+static LLVMValueRef emit_exp_scaled(const maths *m, LLVMValueRef x)
+{
+	LLVMValueRef n, whole, less = negated(x);
+	LLVMValueRef p = reduced_exp(m, less ? LLVMBuildFNeg(m->b, less, "") : x, &n, &whole);
+	LLVMValueRef some = less ? LLVMBuildFCmp(m->b, LLVMRealULE, less, N(104), "") : LLVMBuildFCmp(m->b, LLVMRealUGE, x, N(-104), "");
+	return scaled_by_machine(m, p, whole, some);
+}
+
 static LLVMValueRef emit_exp(const maths *m, LLVMValueRef x)
 {
-	LLVMValueRef n, whole;
-	if (scalable(m)) {           /* what vanishes is masked where it is scaled, whatever came of it before */
-		LLVMValueRef p = reduced_exp(m, IF(LESS(N(89), x), N(89), x), &n, &whole);
-		return scaled_by_machine(m, p, whole, LLVMBuildFCmp(m->b, LLVMRealUGE, x, N(-104), ""));
-	}
-	LLVMValueRef p = reduced_exp(m, clamp(m, x, -104, 89), &n, &whole);
+	if (in_registers(m->e, m->f))
+		return emit_exp_scaled(m, x);
+	LLVMValueRef n, whole, p = reduced_exp(m, clamp(m, x, -104, 89), &n, &whole);
 	return scale(m, unless_vanishing(m, p, x, -104), n, whole);
 }
 

@@ -73,10 +73,29 @@ static LLVMValueRef divided(tsr_emit *e, LLVMValueRef x, LLVMValueRef y)
 	return LLVMBuildFDiv(e->builder, x, y, "");
 }
 
+/* x times a factor that most often is 1: a branch that always goes the same way costs the vector units nothing. */
+static LLVMValueRef scaled_by(tsr_emit *e, LLVMValueRef x, LLVMValueRef factor, LLVMValueRef one)
+{
+	LLVMBuilderRef b = e->builder;
+	if (LLVMGetTypeKind(LLVMTypeOf(x)) != LLVMVectorTypeKind)
+		return LLVMBuildFMul(b, x, factor, "");
+	LLVMBasicBlockRef before = LLVMGetInsertBlock(b), scale = tsr_emit_block(e, "scale"), scaled = tsr_emit_block(e, "scaled");
+	LLVMValueRef weights[3] = {LLVMMDStringInContext(e->context, "branch_weights", 14), LLVMConstInt(e->i32, 1000, false), LLVMConstInt(e->i32, 1, false)};
+	LLVMSetMetadata(LLVMBuildCondBr(b, one, scaled, scale), LLVMGetMDKindIDInContext(e->context, "prof", 4), LLVMMDNodeInContext(e->context, weights, 3));
+	LLVMPositionBuilderAtEnd(b, scale);
+	LLVMValueRef product = LLVMBuildFMul(b, x, tsr_emit_splat(e, factor, LLVMTypeOf(x)), "");
+	LLVMBuildBr(b, scaled);
+	LLVMPositionBuilderAtEnd(b, scaled);
+	LLVMValueRef phi = LLVMBuildPhi(b, LLVMTypeOf(x), ""), values[2] = {x, product};
+	LLVMBasicBlockRef from[2] = {before, scale};
+	LLVMAddIncoming(phi, values, from, 2);
+	return phi;
+}
+
 /* The reciprocal once, then for each x an approximate quotient, what it leaves, and that divided too: exact where nothing underflows on
  * the way.  A y below 1/2 is scaled by a power of two to lie above it, and x with it: neither its reciprocal nor
- * x can then overflow unless the quotient does.  Where what is left is no number, because x, y or the quotient is infinite or y is 0, the
- * first product is the answer. */
+ * x can then overflow unless the quotient does.  Where x, y or the quotient is infinite or y is 0, what is left is no number
+ * or the first product's opposite, their sum is NaN, and the first product is the answer. */
 LLVMValueRef tsr_emit_quotient(tsr_emit *e, LLVMValueRef x, LLVMValueRef y)
 {
 	LLVMBuilderRef b = e->builder;
@@ -88,11 +107,10 @@ LLVMValueRef tsr_emit_quotient(tsr_emit *e, LLVMValueRef x, LLVMValueRef y)
 	LLVMValueRef factor = LLVMBuildBitCast(b, LLVMBuildShl(b, other, shift, ""), e->f32, "");
 	LLVMValueRef divisor = LLVMBuildFMul(b, y, factor, "");
 	LLVMValueRef reciprocal = tsr_emit_splat(e, LLVMBuildFDiv(b, LLVMConstReal(e->f32, 1), divisor, ""), t);
-	LLVMValueRef dividend = LLVMBuildFMul(b, x, tsr_emit_splat(e, factor, t), ""), q = LLVMBuildFMul(b, dividend, reciprocal, "");
+	LLVMValueRef dividend = scaled_by(e, x, factor, LLVMBuildICmp(b, LLVMIntEQ, other, least, "")), q = LLVMBuildFMul(b, dividend, reciprocal, "");
 	LLVMValueRef rest_of[3] = {tsr_emit_splat(e, LLVMBuildFNeg(b, divisor, ""), t), q, dividend};
 	LLVMValueRef rest = intrinsic(e, "llvm.fma", 3, rest_of), nearer_of[3] = {rest, reciprocal, q};
-	LLVMValueRef number = LLVMBuildFCmp(b, LLVMRealOLT, intrinsic(e, "llvm.fabs", 1, &rest), tsr_emit_number(e, t, INFINITY), "");
-	return LLVMBuildSelect(b, number, intrinsic(e, "llvm.fma", 3, nearer_of), q, "");
+	return tsr_emit_unless_nan(e, intrinsic(e, "llvm.fma", 3, nearer_of), q);
 }
 
 static LLVMValueRef compare(tsr_emit *e, LLVMRealPredicate p, LLVMValueRef *a)

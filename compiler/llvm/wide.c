@@ -324,10 +324,8 @@ static void emit_lanes(tsr_emit *e, uint32_t n, part *parts, unsigned lanes, LLV
 		bool reorder = e->reorder;
 		tsr_emit_enter(e, &parts[i].view);
 		e->reorder |= parts[i].shape.loop->loop.how == TSR_FOR_REDUCE;
-		for (uint32_t k = 0; k < parts[i].nsums; k++) {
-			tsr_wide_sum_end(e, &parts[i].sums[k], lanes);
-			tsr_wide_order_end(e, &parts[i].wide, &parts[i].sums[k]);
-		}
+		for (uint32_t k = 0; k < parts[i].nsums; k++)
+			tsr_wide_sum_end(e, &parts[i].wide, &parts[i].sums[k], lanes);
 		e->reorder = reorder;
 	}
 	e->written = false;

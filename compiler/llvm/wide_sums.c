@@ -35,6 +35,20 @@ void tsr_wide_sum_begin(tsr_emit *e, tsr_wide_sum *s, unsigned lanes)
 	LLVMBuildStore(e->builder, tsr_emit_splat(e, neutral, type), e->locals[s->id]);
 }
 
+/* The greater or less of two, either where one is NaN. */
+static LLVMValueRef picked(tsr_emit *e, tsr_acc acc, LLVMValueRef x, LLVMValueRef y)
+{
+	return LLVMBuildSelect(e->builder, LLVMBuildFCmp(e->builder, acc == TSR_ACC_MAX ? LLVMRealOGT : LLVMRealOLT, x, y, ""), x, y, "");
+}
+
+static bool asks_once(const tsr_wide *w, tsr_local_id id, uint32_t *at)
+{
+	for (*at = 0; *at < w->nordered; ++*at)
+		if (w->ordered[*at].id == id)
+			return true;
+	return false;
+}
+
 /* Not to be fused with products that it sums, which LLVM would do where it sees them. */
 static LLVMValueRef joined(tsr_emit *e, const tsr_wide_sum *s, LLVMValueRef x, LLVMValueRef y)
 {
@@ -43,16 +57,36 @@ static LLVMValueRef joined(tsr_emit *e, const tsr_wide_sum *s, LLVMValueRef x, L
 	return tsr_emit_acc(e, s->acc, s->prec, x, y);
 }
 
+/* Behind the loop: NaN where one was met. */
+static void end_order(tsr_emit *e, const tsr_wide *w, uint32_t at, const tsr_wide_sum *s)
+{
+	LLVMBuilderRef b = e->builder;
+	LLVMValueRef lanes = NULL;
+	for (unsigned k = 0; k < w->lanes / (2 * REGISTER); k++) {
+		LLVMValueRef part = w->ordered[at].lanes[k], more = LLVMBuildLoad2(b, LLVMGetAllocatedType(part), part, "");
+		lanes = lanes ? LLVMBuildAnd(b, lanes, more, "") : more;
+	}
+	LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildBitCast(b, lanes, e->i16, ""), LLVMConstAllOnes(e->i16), "");
+	LLVMValueRef x = LLVMBuildLoad2(b, e->f32, s->outside, "");
+	LLVMBuildStore(b, LLVMBuildSelect(b, none, x, LLVMConstReal(e->f32, (double)NAN), ""), s->outside);
+}
+
 /* Halves of the lanes on halves, and what is left into the local. */
-void tsr_wide_sum_end(tsr_emit *e, tsr_wide_sum *s, unsigned lanes)
+void tsr_wide_sum_end(tsr_emit *e, const tsr_wide *w, tsr_wide_sum *s, unsigned lanes)
 {
 	LLVMValueRef part = e->locals[s->id], x = LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(part), part, "");
-	for (unsigned n = lanes / 2; n; n /= 2)
-		x = joined(e, s, half_of(e, x, 0, n), half_of(e, x, n, n));
+	uint32_t at;
+	bool picks = asks_once(w, s->id, &at);
+	for (unsigned n = lanes / 2; n; n /= 2) {
+		LLVMValueRef low = half_of(e, x, 0, n), high = half_of(e, x, n, n);
+		x = picks ? picked(e, s->acc, low, high) : joined(e, s, low, high);
+	}
 	x = LLVMBuildExtractElement(e->builder, x, LLVMConstInt(e->i32, 0, false), "");
 	x = joined(e, s, LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(s->outside), s->outside, ""), x);
 	e->locals[s->id] = s->outside;
 	LLVMBuildStore(e->builder, x, s->outside);
+	if (picks)
+		end_order(e, w, at, s);
 }
 
 /* A maximum that keeps NaN costs three instructions for a register.  One that does not costs one, and half of one says of two registers
@@ -61,41 +95,27 @@ void tsr_wide_order_begin(tsr_emit *e, tsr_wide *w, const tsr_wide_sum *s)
 {
 	if (!tsr_emit_has_masks(e) || w->lanes < 2 * REGISTER || s->prec != TSR_PREC_F32 || (s->acc != TSR_ACC_MAX && s->acc != TSR_ACC_MIN))
 		return;
-	LLVMTypeRef type = LLVMVectorType(e->i1, w->lanes / 2);
-	LLVMValueRef lanes = tsr_emit_alloca(e, type, "ordered");
-	LLVMBuildStore(e->builder, LLVMConstAllOnes(type), lanes);
-	w->ordered[w->nordered].id = s->id;
-	w->ordered[w->nordered++].lanes = lanes;
+	LLVMTypeRef type = LLVMVectorType(e->i1, REGISTER);
+	for (unsigned k = 0; k < w->lanes / (2 * REGISTER); k++) {
+		w->ordered[w->nordered].lanes[k] = tsr_emit_alloca(e, type, "ordered");
+		LLVMBuildStore(e->builder, LLVMConstAllOnes(type), w->ordered[w->nordered].lanes[k]);
+	}
+	w->ordered[w->nordered++].id = s->id;
 }
 
 LLVMValueRef tsr_emit_wide_pick(tsr_emit *e, tsr_local_id id, tsr_acc acc, LLVMValueRef element, LLVMValueRef value)
 {
 	LLVMBuilderRef b = e->builder;
 	const tsr_wide *w = e->wide;
-	for (uint32_t i = 0; i < w->nordered; i++) {
-		LLVMValueRef lanes = w->ordered[i].lanes;
-		if (w->ordered[i].id != id)
-			continue;
-		LLVMValueRef both = LLVMBuildFCmp(b, LLVMRealORD, half_of(e, value, 0, w->lanes / 2), half_of(e, value, w->lanes / 2, w->lanes / 2), "");
+	uint32_t at;
+	if (!asks_once(w, id, &at))
+		return NULL;
+	for (unsigned k = 0; k < w->lanes / (2 * REGISTER); k++) {
+		LLVMValueRef low = half_of(e, value, 2 * k * REGISTER, REGISTER), high = half_of(e, value, (2 * k + 1) * REGISTER, REGISTER);
+		LLVMValueRef lanes = w->ordered[at].lanes[k], both = LLVMBuildFCmp(b, LLVMRealORD, low, high, "");
 		LLVMBuildStore(b, LLVMBuildAnd(b, LLVMBuildLoad2(b, LLVMTypeOf(both), lanes, ""), both, ""), lanes);
-		return LLVMBuildSelect(b, LLVMBuildFCmp(b, acc == TSR_ACC_MAX ? LLVMRealOGT : LLVMRealOLT, element, value, ""), element, value, "");
 	}
-	return NULL;
-}
-
-/* Behind the loop: NaN where one was met. */
-void tsr_wide_order_end(tsr_emit *e, const tsr_wide *w, const tsr_wide_sum *s)
-{
-	LLVMBuilderRef b = e->builder;
-	for (uint32_t i = 0; i < w->nordered; i++) {
-		if (w->ordered[i].id != s->id)
-			continue;
-		LLVMTypeRef word = LLVMIntTypeInContext(e->context, w->lanes / 2);
-		LLVMValueRef lanes = LLVMBuildLoad2(b, LLVMGetAllocatedType(w->ordered[i].lanes), w->ordered[i].lanes, "");
-		LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildBitCast(b, lanes, word, ""), LLVMConstAllOnes(word), "");
-		LLVMValueRef x = LLVMBuildLoad2(b, e->f32, s->outside, "");
-		LLVMBuildStore(b, LLVMBuildSelect(b, none, x, LLVMConstReal(e->f32, (double)NAN), ""), s->outside);
-	}
+	return picked(e, acc, element, value);
 }
 
 uint32_t tsr_wide_sums(tsr_emit *e, const tsr_stmts *body, tsr_wide_sum *sums)
