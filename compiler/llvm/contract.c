@@ -7,8 +7,8 @@
  *
  * The schedule says what is packed and how large the blocks are; the engine only follows it.
  *
- * Among threads one class is divided, in whole tiles, or rows and columns both.  Rows: B's block is packed by all together, into memory that they share, and
- * they wait for each other before it is read and before it is written again.  Columns and batches: each packs what it needs. */
+ * Among threads one class is divided, in whole tiles, or rows and columns both.  Rows: a large block of B is packed by all together, into memory that they
+ * share, and they wait for each other before it is read and before it is written again.  Otherwise each packs what it needs. */
 #include "contract_engine.h"
 #include "team.h"
 #include "../base/plant.h"
@@ -17,7 +17,16 @@
 /* ---- threads ------------------------------------------------------------------------------------------------------ */
 
 static bool splits(const tsr_engine *g, tsr_loop_class cls) { return g->split && g->s->split == cls; }
-bool tsr_engine_packs_together(const tsr_engine *g) { return splits(g, TSR_CLASS_M) && g->s->pack_b; }
+
+/* What one thread has just written another one gets from that core's second cache, which takes longer than to pack it again, unless it has left that
+ * cache meanwhile, or has to be computed. */
+bool tsr_engine_packs_together(const tsr_engine *g)
+{
+	const tsr_schedule *s = g->s;
+	bool near = s->nc * s->kc * g->k.elem_bytes <= g->e->target->l2 / 2 && tsr_contract_plain(g->e->loops, g->c, TSR_SIDE_B);
+	return splits(g, TSR_CLASS_M) && s->pack_b && !near;
+}
+
 
 typedef struct stretch { LLVMValueRef from, to; } stretch;
 typedef struct seat { LLVMValueRef thread, threads; } seat;
