@@ -8,7 +8,7 @@
 #include "schedule.h"
 
 enum { PASSING = 512, STRIDED = 256, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200, SHORT_SUM = 64,
-	   LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096 };
+	   LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8 };
 
 /* `total` cut into equal blocks of at most `most`, in multiples of `unit`. */
 static int64_t block_of(int64_t total, int64_t most, int64_t unit)
@@ -22,14 +22,22 @@ static int64_t block_of(int64_t total, int64_t most, int64_t unit)
 	return parts <= 1 ? tsr_round_up(total, unit) : tsr_round_up((total + parts - 1) / parts, unit);
 }
 
+/* Each step of K is on another page of A, and N has too few columns for a packed copy of that. */
+static bool far_apart(const tsr_problem *p, const tsr_schedule *s)
+{
+	int64_t step = p->a_step * p->bytes;
+	return step > PAGE && step % PAGE != 0 && p->n > 0 && p->n < FEW_COLUMNS * (int64_t)s->nr;
+}
+
 /* Whether so many rows are worth a packed copy of B.  Rows of it that lie near each other are read in place as fast from the second cache, and
- * so are they where what is read beside them is far apart, or is found by pointers: then a copy is only more to move, and to wait for. */
+ * so are they where what is read beside them is apart, or is found by pointers: then a copy is only more to move, and to wait for.  Not where that
+ * is far apart: then it takes the lines and pages that B in place would need as well (8 to 30 % faster with 1500 to 16000 rows). */
 static bool worth_packing_b(const tsr_problem *p, const tsr_schedule *s, int64_t m)
 {
 	if (p->streams)
 		return false;
 	bool near = p->row && p->row < PAGE, nearly = p->row && p->row <= PAGE;
-	if (p->run ? near : p->a_step != 1 && nearly)
+	if (p->run ? near : p->a_step != 1 && nearly && !far_apart(p, s))
 		return false;
 	return m >= (p->run ? ENOUGH_RUN : near ? ENOUGH_NEAR : ENOUGH) * (int64_t)s->mr;
 }
@@ -46,7 +54,7 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > STRIDED, crowded = p->a_step * p->bytes % PAGE == 0;
 	/* the lines that a tile's rows have in a block stay in the first cache while it passes by B's, unless they all fall into the same few */
 	strided &= !s->pack_b || p->must_b || crowded;
-	int64_t columns = crowded ? 4 : 8;
+	int64_t columns = crowded ? 4 : FEW_COLUMNS;
 	s->rows = p->run != 0;
 	s->pack_a = p->must_a || (!s->rows && (p->streams || (large_a && !s->pack_b) || strided) && n >= columns * (int64_t)s->nr);
 }
