@@ -145,7 +145,7 @@ static void visit(const overlap *m, const char *unit, const char *kernel, const 
 			s->loop.overlap = true;
 			m->p->changes++;
 			tsr_pass_note(m->p, "%s: walks of several rows go together in %s", unit, kernel);
-		} else if (s->loop.how == TSR_FOR_SERIAL)
+		} else if (s->loop.how == TSR_FOR_SERIAL || s->loop.how == TSR_FOR_PARALLEL)
 			visit(m, unit, kernel, &s->loop.body);
 	}
 }

@@ -6,8 +6,13 @@
  * where X is read there alone and has more elements than C: what normalises the weights of attention is applied to its results.  A
  * product with Z likewise.  The producer vanishes, so that the sum reads what is stored already.
  *
- * The sum rounds what is larger by one factor; the bounds of its error do not change.  Requires virtual: E is a plain load by then. */
+ * The sum rounds what is larger by one factor; the bounds of its error do not change.  Requires virtual: E is a plain load by then.
+ *
+ * Likewise, and to the last bit, since rounding keeps an order, for what is positive and scales all that a maximum or minimum is taken of:
+ *
+ *     M(s) = max over t of S(s, t) * 0.125        M(s) = (max over t of S(s, t)) * 0.125 */
 #include "pass.h"
+#include <math.h>
 
 typedef struct scaled {
 	tsr_pass *p;
@@ -163,6 +168,48 @@ static void insert(scaled *s, uint32_t at, tsr_stmt *kernel)
 	body->at[at] = kernel;
 }
 
+/* ---- maxima ----------------------------------------------------------------------------------------------------------------- */
+
+/* let $m = .., loops { set $m = max($m, x op c) }, store $m, c being positive: gives x op c. */
+static const tsr_expr *scaled_order(const tsr_stmts *body, tsr_stmt **set)
+{
+	if (body->n != 3 || body->at[0]->kind != TSR_STMT_LET || body->at[1]->kind != TSR_STMT_FOR || body->at[2]->kind != TSR_STMT_STORE)
+		return NULL;
+	tsr_stmts one = { &body->at[1], 1, 1 };
+	tsr_nest inner = tsr_nest_of(&one);
+	tsr_local_id id = body->at[0]->let.local;
+	*set = inner.body->n == 1 ? inner.body->at[0] : NULL;
+	if (!*set || (*set)->kind != TSR_STMT_SET || (*set)->let.local != id || !tsr_expr_is_local(body->at[2]->store.value, id))
+		return NULL;
+	const tsr_expr *v = (*set)->let.value;
+	if (v->kind != TSR_EXPR_OP || (v->op.op != TSR_OP_MAX && v->op.op != TSR_OP_MIN) || !tsr_expr_is_local(v->op.args[0], id)
+		|| !tsr_expr_is_neutral(body->at[0]->let.value, v->op.op == TSR_OP_MAX ? TSR_ACC_MAX : TSR_ACC_MIN))
+		return NULL;
+	const tsr_expr *x = v->op.args[1];
+	bool scales = x->kind == TSR_EXPR_OP && (x->op.op == TSR_OP_MUL || x->op.op == TSR_OP_DIV) && x->op.args[1]->kind == TSR_EXPR_CONST;
+	return scales && (x->prec == TSR_PREC_F32 || x->prec == TSR_PREC_F64) && x->prec == v->prec && x->op.operand_prec == x->prec && x->op.args[0]->prec == x->prec
+		&& x->op.args[1]->value.d > 0 && isfinite(x->op.args[1]->value.d) ? x : NULL;
+}
+
+static void try_maximum(scaled *s, tsr_stmt *kernel)
+{
+	if (kernel->kind != TSR_STMT_KERNEL)
+		return;
+	tsr_arena *a = s->p->arena;
+	tsr_nest nest = tsr_nest_of(&kernel->kernel.body);
+	tsr_stmt *set;
+	const tsr_expr *x = scaled_order(nest.body, &set), *v = x ? set->let.value : NULL;
+	if (!x)
+		return;
+	tsr_stmt *store = nest.body->at[2];
+	set->let.value = tsr_expr_op(a, v->op.op, v->prec, v->op.args[0], x->op.args[0], NULL);
+	store->store.value = tsr_expr_op(a, x->op.op, x->prec, store->store.value, x->op.args[1], NULL);
+	tsr_pass_note(s->p, "%s: what scales %s scales its results", s->unit->name, s->p->l->buffers.at[store->store.buffer]->name);
+	s->p->changes++;
+}
+
+/* ---- sums ----------------------------------------------------------------------------------------------------------------------- */
+
 static bool try_kernel(scaled *s, uint32_t at)
 {
 	tsr_stmts *body = &s->unit->body;
@@ -204,6 +251,8 @@ void tsr_pass_scaled(tsr_pass *p)
 		tsr_body_uses_make(&s.uses, s.scratch, &s.unit->body);
 		for (uint32_t at = 0; at < s.unit->body.n;)
 			at += !try_kernel(&s, at);
+		for (uint32_t at = 0; at < s.unit->body.n; at++)
+			try_maximum(&s, s.unit->body.at[at]);
 	}
 	tsr_arena_free(s.scratch);
 }

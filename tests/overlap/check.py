@@ -18,6 +18,11 @@ let%export losses_{r}_{c} (x : "{r} | {c}") (ids : "{r} |" i32) = cross_entropy 
 """
 
 
+# Rows of matrices, whose loop lies within a parallel one.
+MATRICES = """
+let%export deep (x : "3, 41 | 130") = softmax ~over:"... | c" x
+"""
+
 # Rows of strips (opt/strip.c): their loop lies within serial ones.
 ATTENTION = """
 let%export attend (q : "6, 300 | 64") (k : "6, 300 | 64") (v : "6, 300 | 64") =
@@ -87,6 +92,18 @@ def judge(plain, divided, bench):
                     check(np.array_equal(got.view(np.int32), first.view(np.int32)), f"{name}, {threads} threads: other bits")
 
 
+def judge_matrices(plain, divided, bench):
+    x = numbers(np.random.default_rng(13), 3 * 41, 130)[0]
+    bench.probes(1)
+    want = soft(x.astype(np.float64))
+    first = results(plain, "deep", x, None, want.shape)[0]
+    check(np.allclose(first, want, rtol=1e-4, atol=1e-5, equal_nan=True), "matrices")
+    for threads in (1, 2, 3, 5):
+        bench.probes(threads)
+        for got in results(divided, "deep", x, None, want.shape):
+            check(np.array_equal(got.view(np.int32), first.view(np.int32)), f"matrices, {threads} threads: other bits")
+
+
 def judge_attention(plain, divided, bench):
     random = np.random.default_rng(12)
     q, k, v = (random.standard_normal((6, 300, 64)).astype(np.float32) for _ in range(3))
@@ -112,14 +129,15 @@ def judge_attention(plain, divided, bench):
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         bench = common.Bench(sys.argv[1], tmp, 1, 5, common.Table())
-        text = "open Nn\n" + "".join(FUNCTIONS.format(r=r, c=c) for r, c in SIZES) + ATTENTION
+        text = "open Nn\n" + "".join(FUNCTIONS.format(r=r, c=c) for r, c in SIZES) + MATRICES + ATTENTION
         source = bench.written("walks.tsr", text)
         status, out, err = run(bench.tsrc, "-c", "--cpu=native", "--threads=all", "--dump=opt", source)
-        check(status == 0 and out.count("split overlap") == 3 * sum(r > 1 for r, _ in SIZES), err or f"{out.count('split overlap')} loops overlap")
+        check(status == 0 and out.count("split overlap") == 3 * sum(r > 1 for r, _ in SIZES) + 1, err or f"{out.count('split overlap')} loops overlap")
         check(out.count("parallel overlap") == 1, "the rows of a strip do not overlap")
         divided = common.Model(bench.shared(source, "walks", "--threads=all"))
         plain = common.Model(bench.shared(bench.written("alone.tsr", text), "alone", "--threads=none"))
         judge(plain, divided, bench)
+        judge_matrices(plain, divided, bench)
         judge_attention(plain, divided, bench)
         plain.close()
         divided.close()
