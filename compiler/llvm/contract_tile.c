@@ -269,35 +269,64 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 /* ---- rows where they lie ------------------------------------------------------------------------------------------- */
 
 /* Rounds of one stretch, each of which may ask for a line. */
-static int64_t rounds_of(int64_t run) { return run > SHORT_RUN ? run / (TSR_ROUND) : 1; }
+static int64_t rounds_of(int64_t run) { return run > SHORT_RUN ? run / TSR_ROUND : 1; }
 
-/* One stretch of all rows, `before` of which are done: a short one step by step, else a loop of some steps and what is left. */
+/* Steps of one stretch from `from` up to `to`, in rounds; `first`: the line that the first of them asks for, or NULL. */
+static void stretch_rounds(const inside *in, const LLVMValueRef *row, LLVMValueRef b, int64_t from, int64_t to, LLVMValueRef first, LLVMValueRef *acc)
+{
+	tsr_kit *k = in->k;
+	carried c;
+	carried_begin(k, &c, in->rows * in->vecs, tsr_kit_int(k, to - from), acc);
+	if (first)
+		tsr_tile_ahead(in->end, tsr_kit_add(k, first, LLVMBuildUDiv(k->b, c.i, tsr_kit_int(k, TSR_ROUND), "")));
+	LLVMValueRef at = tsr_kit_add(k, c.i, tsr_kit_int(k, from)), bt = tsr_kit_at(k, b, tsr_kit_mul(k, at, in->b_k));
+	for (int64_t u = 0; u < TSR_ROUND; u++) {
+		LLVMValueRef step = tsr_kit_int(k, u);
+		rows_step(in, row, tsr_kit_add(k, at, step), tsr_kit_at(k, bt, tsr_kit_mul(k, step, in->b_k)), acc);
+	}
+	carried_end(k, &c, TSR_ROUND, acc);
+}
+
+/* One stretch of all rows, `before` of which are done: a short one step by step, else some rounds that ask for lines, others and what is left. */
 static void stretch(const inside *in, const LLVMValueRef *row, LLVMValueRef b, LLVMValueRef before, int64_t run, LLVMValueRef *acc)
 {
 	tsr_kit *k = in->k;
-	int64_t unroll = run > SHORT_RUN ? TSR_ROUND : run, looped = run > SHORT_RUN ? rounds_of(run) * unroll : 0;
+	int64_t rounds = rounds_of(run), looped = run > SHORT_RUN ? rounds * TSR_ROUND : 0, lines = in->end ? tsr_tile_lines(in->end) : 0;
+	int64_t asking = lines < rounds ? lines * TSR_ROUND : looped;
 	if (in->end && !looped)
 		tsr_tile_ahead(in->end, before);
-	if (looped) {
-		carried c;
-		carried_begin(k, &c, in->rows * in->vecs, tsr_kit_int(k, looped), acc);
-		if (in->end)
-			tsr_tile_ahead(in->end, tsr_kit_add(k, tsr_kit_mul(k, before, tsr_kit_int(k, rounds_of(run))), LLVMBuildUDiv(k->b, c.i, tsr_kit_int(k, unroll), "")));
-		LLVMValueRef bt = tsr_kit_at(k, b, tsr_kit_mul(k, c.i, in->b_k));
-		for (int64_t u = 0; u < unroll; u++) {
-			LLVMValueRef step = tsr_kit_int(k, u);
-			rows_step(in, row, tsr_kit_add(k, c.i, step), tsr_kit_at(k, bt, tsr_kit_mul(k, step, in->b_k)), acc);
-		}
-		carried_end(k, &c, unroll, acc);
-	}
+	if (looped && asking)
+		stretch_rounds(in, row, b, 0, asking, tsr_kit_mul(k, before, tsr_kit_int(k, rounds)), acc);
+	if (looped > asking)
+		stretch_rounds(in, row, b, asking, looped, NULL, acc);
 	for (int64_t u = looped; u < run; u++)
 		rows_step(in, row, tsr_kit_int(k, u), tsr_kit_at(k, b, tsr_kit_mul(k, tsr_kit_int(k, u), in->b_k)), acc);
+}
+
+/* The stretches of the tile's list from `from` up to `to`. */
+static void stretches(const inside *in, const tsr_rows_tile *t, LLVMValueRef f, LLVMValueRef from, LLVMValueRef to, LLVMValueRef *acc)
+{
+	tsr_kit *k = in->k;
+	LLVMValueRef list = LLVMGetParam(f, TSR_ROWS_LIST), table = LLVMGetParam(f, TSR_ROWS_TABLE), row[64];
+	carried c;
+	carried_begin(k, &c, t->rows * t->vecs, LLVMBuildNSWSub(k->b, to, from, ""), acc);
+	LLVMValueRef before = tsr_kit_add(k, from, c.i), next = tsr_kit_add(k, before, tsr_kit_int(k, 1));
+	LLVMValueRef at = LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, list, &next, 1, ""), "");
+	LLVMValueRef first = tsr_kit_mul(k, at, tsr_kit_int(k, t->capacity));
+	for (uint32_t r = 0; r < t->rows; r++) {
+		LLVMValueRef i = tsr_kit_add(k, first, tsr_kit_int(k, r));
+		row[r] = LLVMBuildLoad2(k->b, k->ptr, LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &i, 1, ""), "");
+	}
+	LLVMValueRef place = t->places ? LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, LLVMGetParam(f, TSR_ROWS_B_PLACES), &at, 1, ""), "")
+		: tsr_kit_mul(k, tsr_kit_mul(k, at, tsr_kit_int(k, t->run)), in->b_k);
+	stretch(in, row, tsr_kit_at(k, LLVMGetParam(f, TSR_ROWS_B), place), before, t->run, acc);
+	carried_end(k, &c, 1, acc);
 }
 
 static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 {
 	const tsr_rows_tile *t = tile;
-	LLVMValueRef mask[16] = { 0 }, acc[512], row[64], zero = tsr_kit_int(k, 0);
+	LLVMValueRef mask[16] = { 0 }, acc[512], zero = tsr_kit_int(k, 0);
 	inside in = { k, t->rows, t->vecs, zero, zero, stride_value(k, t->b_k, f, TSR_ROWS_B_K), mask, NULL,
 				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, NULL, NULL };
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
@@ -306,25 +335,19 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 		acc[j] = tsr_kit_neutral(k, k->vec);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_ROWS_C), stride_value(k, t->c.row, f, TSR_ROWS_C_ROW),
 						 LLVMGetParam(f, TSR_ROWS_C_ROWS), LLVMGetParam(f, TSR_ROWS_C_COLUMNS), mask, LLVMGetParam(f, TSR_ROWS_AROUND), t->tail, TSR_ROWS_PARAMS };
-	bool slowly = !t->c.knit && (!t->c.stream || t->tail) && t->stretches * rounds_of(t->run) >= tsr_tile_lines(&end);
-	in.end = slowly ? &end : NULL;
+	int64_t rounds = rounds_of(t->run), lines = tsr_tile_lines(&end), asking = (lines + rounds - 1) / rounds;
+	bool slowly = !t->c.knit && (!t->c.stream || t->tail) && t->stretches * rounds >= lines;
 	if (!slowly || t->c.stream)
 		tsr_tile_fetch(&end);
-	LLVMValueRef list = LLVMGetParam(f, TSR_ROWS_LIST), table = LLVMGetParam(f, TSR_ROWS_TABLE);
-	carried c;
-	carried_begin(k, &c, t->rows * t->vecs, LLVMBuildLoad2(k->b, k->i64, list, ""), acc);
-	LLVMValueRef next = tsr_kit_add(k, c.i, tsr_kit_int(k, 1));
-	LLVMValueRef at = LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, list, &next, 1, ""), "");
-	LLVMValueRef from = tsr_kit_mul(k, at, tsr_kit_int(k, t->capacity));
-	for (uint32_t r = 0; r < t->rows; r++) {
-		LLVMValueRef i = tsr_kit_add(k, from, tsr_kit_int(k, r));
-		row[r] = LLVMBuildLoad2(k->b, k->ptr, LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &i, 1, ""), "");
+	LLVMValueRef all = LLVMBuildLoad2(k->b, k->i64, LLVMGetParam(f, TSR_ROWS_LIST), ""), first = zero;
+	if (slowly) {
+		inside asks = in;
+		asks.end = &end;
+		first = asking < t->stretches ? tsr_kit_min(k, all, tsr_kit_int(k, asking)) : all;
+		stretches(&asks, t, f, zero, first, acc);
 	}
-	LLVMValueRef place = t->places ? LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, LLVMGetParam(f, TSR_ROWS_B_PLACES), &at, 1, ""), "")
-		: tsr_kit_mul(k, tsr_kit_mul(k, at, tsr_kit_int(k, t->run)), in.b_k);
-	LLVMValueRef b = tsr_kit_at(k, LLVMGetParam(f, TSR_ROWS_B), place);
-	stretch(&in, row, b, c.i, t->run, acc);
-	carried_end(k, &c, 1, acc);
+	if (!slowly || asking < t->stretches)
+		stretches(&in, t, f, first, all, acc);
 	if (t->watched)
 		watch(&in, LLVMGetParam(f, TSR_ROWS_SEEN), acc);
 	tsr_tile_store(&end, LLVMGetParam(f, TSR_ROWS_ADD), acc);
