@@ -191,12 +191,14 @@ static LLVMValueRef block_after(tsr_engine *g, const tsr_block *bl)
 
 static tile_ahead ahead_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, const tile_place *p)
 {
+	enum { MANY_TILES = 16 };
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
 	int64_t rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), tiles = rows > 0 ? ((rows < s->mc ? rows : s->mc) + s->mr - 1) / s->mr : 1;
 	int64_t line = TSR_LINE / k->elem_bytes, lines = (s->nr + line - 1) / line, each = (lines + tiles - 1) / tiles, parts = (lines + each - 1) / each;
 	int64_t n = tsr_kit_known(g->cls[TSR_CLASS_N].count), depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
-	bool near = n > 0 && depth > 0 && n * depth * k->elem_bytes <= g->e->target->l2 / 8;  /* in the second cache with what else is there */
+	/* in the second cache with what else is there, or soon, when the first tiles of many have read it */
+	bool near = n > 0 && depth > 0 && n * depth * k->elem_bytes <= g->e->target->l2 / (tiles >= MANY_TILES ? 1 : 8);
 	if (s->cols || s->pack_b || near || (tsr_kit_known(p->b_k) < line * 4 && !s->turn) || rows_pass(g))
 		return (tile_ahead){ 0, tsr_kit_int(k, 0) };
 	LLVMValueRef nr = tsr_kit_int(k, s->nr), more = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, jr, nr), bl->cols, "");
