@@ -196,7 +196,7 @@ static bool compile(tsr_drive_state *d)
 		.threads = d->options->threads, .sanitize = d->options->sanitize, .memory_limit = d->options->memory_limit, .keep = d->options->no_remat};
 	if (d->options->tune) {
 		opt.schedules = tsr_schedules_new(d->tc, d->options->schedules);
-		opt.threads = TSR_THREADS_NONE;
+		opt.whole = true;
 	} else if (d->options->schedules) {
 		opt.schedules = tsr_schedules_read(d->tc, d->options->schedules);
 	}

@@ -31,6 +31,7 @@ typedef struct tsr_opt_options {
 	bool keep;                   /* nothing is computed again unless the limit demands it */
 	int64_t memory_limit;        /* bytes for all buffers; 0: none */
 	tsr_threads threads;
+	bool whole;                  /* kernels as they are with these threads, but nothing is divided */
 	const char *passes;          /* comma-separated, or NULL: the pipeline of the level */
 } tsr_opt_options;
 

@@ -59,6 +59,16 @@ def round_trip(tsrc, folder):
     check(not bad, f"{source} as tuned: {bad}")
 
 
+def same_forms(tsrc, folder):
+    """The tuner's contractions are those of the program as it is compiled without it: kernels that threads divide are put together otherwise."""
+    source, empty = os.path.join(ROOT, "tests/bench/gpt.tsr"), written(folder, "empty", HEAD)
+    there = {form for form, *_ in scheduled(tsrc, source, empty)}
+    tuned = {form for form, *_ in scheduled(tsrc, source, os.path.join(folder, "none"), "--tune")}
+    alone = {form for form, *_ in scheduled(tsrc, source, empty, "--threads=none")}
+    check(there and tuned == there, f"--tune sees {tuned ^ there}")
+    check(there != alone, "the program has the same forms without threads: nothing is tested")
+
+
 def followed(tsrc, folder):
     """A schedule that the model would not choose; without the form in it, the file changes nothing."""
     source, empty = os.path.join(folder, "small.tsr"), written(folder, "empty", HEAD)
@@ -132,6 +142,7 @@ def main():
     tsrc = os.path.abspath(os.path.join(o.build, "tsrc"))
     with tempfile.TemporaryDirectory() as folder:
         round_trip(tsrc, folder)
+        same_forms(tsrc, folder)
         refused(tsrc, folder, *followed(tsrc, folder))
         any_schedule(tsrc, folder, o.seed, o.programs)
     tally.end()
