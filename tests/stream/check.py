@@ -22,6 +22,8 @@ let%op few = let k = positions () ++ "o, i => i -> o" [o; i] in set_dim o 64; se
 let%export product (x : "70001 | 64") = relu (few * x + 1.)
 let%export plain (x : "70001 | 64") = few * x
 let%op fewer = let k = positions () ++ "o, i => i -> o" [o; i] in set_dim o 24; set_dim i 24; k - 5 *. idiv k 5
+let%export flipped (x : "4336 | 1001") = x ++ "b | o => o | b"
+let%export flipped_wide (x : "2168 | 1001" f64) = x ++ "b | o => o | b"
 let%export turned (x : "48, 24, 24, 16, 24 |") = x +* fewer "e, k, b, a, d | ; k -> c => a, b, c, d, e |"
 """
 f32, f64 = np.float32, np.float64
@@ -38,6 +40,7 @@ CASES = (("twice", f32, (1100, 4099), ((f32, lambda x: 2 * x),)), ("flat", f32, 
          ("wide", f64, (1100, 2051), ((f64, lambda x: x * x),)), ("short", f32, (40000, 130), ((f32, lambda x: 2 * x),)),
          ("near", f32, (1100, 4099), ((f32, nearby),)),
          ("product", f32, (70001, 64), ((f32, lambda x: np.maximum(x @ FEW.T + 1, 0)),)), ("plain", f32, (70001, 64), ((f32, lambda x: x @ FEW.T),)),
+         ("flipped", f32, (4336, 1001), ((f32, lambda x: x.T.reshape(x.shape)),)), ("flipped_wide", f64, (2168, 1001), ((f64, lambda x: x.T.reshape(x.shape)),)),
          ("turned", f32, (48, 24, 24, 16, 24), ((f32, lambda x: np.einsum("ekbad,ck->abcde", x, FEWER).reshape(x.shape)),)),
          ("rows", f32, (1100, 4099), ((f32, lambda x: x - x.max(1, keepdims=True)), (f32, lambda x: x * f32(0.5)))))
 
