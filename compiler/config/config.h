@@ -101,7 +101,6 @@ typedef struct tsr_instance {
 	tsr_name path;                   /* "net.hidden" */
 	tsr_map made;                    /* declaration (tsr_ast *) -> elab's record of what it made */
 	bool open;
-	uint32_t number;                 /* in the order in which they were made, from 1 */
 	uint32_t round;
 	tsr_span again;                  /* the `()` that made it, or what it is inside of, in a later application of the function around it */
 } tsr_instance;
@@ -116,7 +115,6 @@ tsr_frame *tsr_env_nearest_frame(const tsr_env *env);
 tsr_frame *tsr_frame_new(tsr_arena *a, tsr_instance *instance, bool application);
 tsr_instance *tsr_instance_new(tsr_eval *ev, tsr_name path);
 /* How many there are. */
-uint32_t tsr_eval_instances(const tsr_eval *ev);
 void tsr_frame_put(tsr_arena *a, tsr_frame *f, tsr_name name, tsr_value v);
 /* The name in scope that is spelt most like `name`, or NULL. */
 tsr_name tsr_env_nearest(const tsr_env *env, tsr_name name);

@@ -104,11 +104,8 @@ tsr_instance *tsr_instance_new(tsr_eval *ev, tsr_name path)
 	tsr_instance *i = TSR_NEW(ev->arena, tsr_instance);
 	tsr_map_init(&i->made, ev->arena);
 	i->path = path;
-	i->number = ++ev->instances;
 	return i;
 }
-
-uint32_t tsr_eval_instances(const tsr_eval *ev) { return ev->instances; }
 
 void tsr_frame_put(tsr_arena *a, tsr_frame *f, tsr_name name, tsr_value v)
 {

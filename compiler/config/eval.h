@@ -24,7 +24,6 @@ struct tsr_eval {
 	tsr_active *active;
 	uint32_t depth;
 	uint64_t steps;
-	uint32_t instances;          /* made so far */
 	char *stack;                 /* where the outermost evaluation stood */
 	bool exhausted;              /* depth or steps: reported, everything is poison until the outermost evaluation ends */
 	struct tsr_guess *guess;     /* while a function is elaborated that nobody has called, or NULL */

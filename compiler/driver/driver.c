@@ -109,7 +109,7 @@ static void print_cost(const tsr_graph *g)
 	uint32_t solved = 0;
 	for (uint32_t i = 0; i < TSR_AGAIN_COUNT; i++)
 		solved += n.solved[i];
-	fprintf(stderr, "           %llu solver steps; applications: %u solved, %u copied, %u shared, %u instances of %u schemes\n",
+	fprintf(stderr, "           %llu solver steps; applications: %u solved, %u copied, %u shared, %u more instances of %u schemes\n",
 	        (unsigned long long)(cost.steps + n.steps), solved, n.copied, n.same, n.instances, n.schemes);
 	for (uint32_t i = 0; i < TSR_AGAIN_COUNT; i++)
 		if (n.solved[i])

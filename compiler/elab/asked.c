@@ -1,16 +1,26 @@
-/* What elaboration asks of the store: fresh shapes, leaves, rules, equalities and facts about labels.  Outside of applications each is
- * emitted at once. In an application it is written down, and emitted when the outermost one is complete: by then it is known all that an
- * application asks for, and so which earlier one it is like (share.c).  Nothing is lost by waiting: evaluation looks at no shapes, the order
- * stays, and labels are there by name. */
+/* What elaboration asks of the store: fresh shapes, leaves, rules, equalities and facts about labels.  From the first application on it is
+ * written down, and emitted when the program is complete, or when a definition that is checked mentions something of which it must be known:
+ * by then it is known all that the applications ask for, and so which of them are like one another (share.c).  Nothing is lost by waiting:
+ * evaluation looks at no shapes, the order stays, and labels are there by name. */
 #include "share.h"
 #include <string.h>
 
-static bool writes(const tsr_elab *el) { return el->share && el->share->around.n; }
+static bool writes(const tsr_elab *el)
+{
+	const tsr_share *s = el->share;
+	return s && (s->around.n || s->emitted < s->asked.n);
+}
+
+/* The tensor whose shape it has, known or not. */
+static tsr_tensor_id original(const tsr_elab *el, tsr_tensor_id id)
+{
+	tsr_map_entry *e = tsr_map_find(&el->share->alias_of, id);
+	return e ? (tsr_tensor_id)e->value.i : id;
+}
 
 static tsr_asked *write(tsr_elab *el, tsr_asked e)
 {
 	tsr_share *s = el->share;
-	e.mint = s->minting;
 	tsr_push(el->arena, &s->asked, e);
 	return &s->asked.at[s->asked.n - 1];
 }
@@ -25,7 +35,7 @@ void tsr_share_enter(tsr_eval *ev, const tsr_ast *body)
 		return;
 	const tsr_within *within = tsr_elab_within(el);
 	tsr_application *t = TSR_NEW(el->arena, tsr_application);
-	*t = (tsr_application){.all = tsr_share_body(el, body), .instances = tsr_eval_instances(ev), .asked = &s->asked, .first = s->asked.n,
+	*t = (tsr_application){.all = tsr_share_body(el, body), .asked = &s->asked, .first = s->asked.n,
 	                       .first_tensor = el->g->tensors.n};
 	t->why = (tsr_why){.span = within ? within->site : body->span, .other = TSR_NOWHERE, .within = within, .what = "the arguments"};
 	tsr_push(el->arena, &s->around, t);
@@ -38,7 +48,7 @@ static bool tensors_in(tsr_elab *el, const tsr_value *v, tsr_application *t)
 	switch (v->kind) {
 	case TSR_VALUE_TENSOR:
 		if (v->tensor.id != TSR_NONE)
-			tsr_push(el->arena, &t->results, v->tensor.id);
+			tsr_push(el->arena, &t->results, original(el, v->tensor.id));
 		return true;
 	case TSR_VALUE_TUPLE: case TSR_VALUE_LIST: case TSR_VALUE_OPTION:
 		for (uint32_t i = 0; i < v->items.n; i++)
@@ -62,8 +72,6 @@ void tsr_share_leave(tsr_eval *ev, tsr_value result)
 	t->last = s->asked.n;
 	t->last_tensor = el->g->tensors.n;
 	t->hidden = tensors_in(el, &result, t);
-	if (!s->around.n)
-		tsr_share_solve(el);
 }
 
 /* Sizes of the run belong to the place that asks for them. */
@@ -72,37 +80,6 @@ void tsr_share_spoil(tsr_elab *el)
 	tsr_share *s = el->share;
 	for (uint32_t i = 0; s && i < s->around.n; i++)
 		s->around.at[i]->spoiled = true;
-}
-
-/* ---- parameters ----------------------------------------------------------------------------------------------------------------- */
-
-uint32_t tsr_share_mint(tsr_elab *el, const tsr_instance *instance)
-{
-	tsr_share *s = el->share;
-	uint32_t around = s ? s->minting : 0;
-	if (s)
-		tsr_push(el->arena, &s->mints, ((tsr_mint){instance, TSR_NONE}));
-	if (s && !around)
-		s->minting = s->mints.n;
-	return around;
-}
-
-void tsr_share_minted(tsr_elab *el, uint32_t around, tsr_tensor_id id)
-{
-	tsr_share *s = el->share;
-	if (!s)
-		return;
-	s->minting = around;
-	uint32_t i = s->mints.n;
-	while (s->mints.at[i - 1].tensor != TSR_NONE)
-		i--;
-	s->mints.at[i - 1].tensor = id;
-}
-
-const tsr_mint *tsr_mint_lasting(const tsr_elab *el, const tsr_application *t, const tsr_asked *e)
-{
-	const tsr_mint *m = e->mint ? &el->share->mints.at[e->mint - 1] : NULL;
-	return m && m->instance->number <= t->instances ? m : NULL;
 }
 
 /* ---- what is asked for ------------------------------------------------------------------------------------------------------------ */
@@ -132,9 +109,10 @@ void tsr_elab_leaf(tsr_elab *el, tsr_tensor *t, const char *called)
 		return;
 	}
 	tsr_asked e = {.kind = TSR_ASKED_LEAF, .tensor = t->id, .leaf = t->id, .param = t->kind == TSR_TENSOR_PARAM, .called = called,
-	               .within = within, .shape = t->shape};
+	               .within = within, .written = t->shape};
 	for (uint32_t k = 0; k < TSR_KINDS; k++)
 		e.stated[k] = t->shape.row[k].var != TSR_ROW_PENDING;
+	e.shape = e.written;
 	write(el, e);
 }
 
@@ -142,7 +120,7 @@ void tsr_elab_alias(tsr_elab *el, tsr_tensor *t, const tsr_tensor *of)
 {
 	t->shape = of->shape;
 	if (writes(el))
-		tsr_push(el->arena, &el->share->aliases, ((tsr_alias){t->id, of->id}));
+		tsr_map_put(&el->share->alias_of, t->id)->value.i = original(el, of->id);
 }
 
 /* ---- rules ---- */
@@ -219,10 +197,10 @@ void tsr_elab_emit(tsr_elab *el, tsr_record *r)
 	}
 	tsr_tensor_id *tensors = TSR_NEW_N(el->arena, tsr_tensor_id, rule->noperands + 1);
 	for (uint32_t i = 0; i < rule->noperands; i++)
-		tensors[i] = r->slots[1 + i];
+		tensors[i] = original(el, r->slots[1 + i]);
 	if (rule->logic == TSR_LOGIC_SPEC)
 		name_labels(el, rule);
-	write(el, (tsr_asked){.kind = TSR_ASKED_RULE, .tensor = r->slots[0], .n = rule->noperands, .tensors = tensors, .rule = rule});
+	write(el, (tsr_asked){.kind = TSR_ASKED_RULE, .tensor = original(el, r->slots[0]), .n = rule->noperands, .tensors = tensors, .rule = rule});
 }
 
 static void emit_rule(tsr_elab *el, tsr_asked *e)
@@ -248,17 +226,23 @@ void tsr_elab_equal(tsr_elab *el, tsr_tensor_id a, tsr_shape_of b, tsr_why why)
 			tsr_emit_row_equal(el->g->store, tsr_elab_tensor(el, a)->shape.row[k], b.shape.row[k], why);
 		return;
 	}
-	tsr_shape_of *right = TSR_NEW(el->arena, tsr_shape_of);
+	tsr_tensor_id *right = TSR_NEW(el->arena, tsr_tensor_id);
 	tsr_why *kept = TSR_NEW(el->arena, tsr_why);
-	*right = b;
+	*right = b.tensor == TSR_NONE ? b.tensor : original(el, b.tensor);
 	*kept = why;
-	write(el, (tsr_asked){.kind = TSR_ASKED_EQUAL, .tensor = a, .n = 1, .shapes = &right->shape, .tensors = &right->tensor, .why = kept});
+	write(el, (tsr_asked){.kind = TSR_ASKED_EQUAL, .tensor = original(el, a), .n = 1, .written = b.shape, .tensors = right, .why = kept});
 }
 
-static void emit_fact(tsr_store *s, tsr_share_fact fact, const tsr_label *a, const tsr_label *b, int64_t number, tsr_why why)
+/* A size that is set is `size`, where that is left open, or the number. */
+static void emit_fact(tsr_store *s, tsr_share_fact fact, const tsr_label *a, const tsr_label *b, int64_t number, tsr_dim size, tsr_why why)
 {
 	switch (fact) {
-	case TSR_SHARE_SET: tsr_emit_set_label(s, a, tsr_size_const(number), why); return;
+	case TSR_SHARE_SET:
+		if (size.kind == TSR_DIM_VAR)
+			tsr_emit_equal_labels(s, a, &(tsr_label){.dim = size}, why);
+		else
+			tsr_emit_set_label(s, a, tsr_size_const(number), why);
+		return;
 	case TSR_SHARE_SAME: tsr_emit_equal_labels(s, a, b, why); return;
 	case TSR_SHARE_SCALE:
 		tsr_emit_dim_equal(s, a->dim, tsr_dim_affine(s, (tsr_affine){.stride = number, .dilation = 1, .over = b->dim}), why);
@@ -269,21 +253,58 @@ static void emit_fact(tsr_store *s, tsr_share_fact fact, const tsr_label *a, con
 void tsr_elab_relate(tsr_elab *el, tsr_share_fact fact, const tsr_label *a, const tsr_label *b, int64_t number, tsr_why why)
 {
 	if (!writes(el)) {
-		emit_fact(el->g->store, fact, a, b, number, why);
+		emit_fact(el->g->store, fact, a, b, number, tsr_dim_unit(), why);
 		return;
 	}
 	tsr_why *kept = TSR_NEW(el->arena, tsr_why);
 	*kept = why;
-	write(el, (tsr_asked){.kind = TSR_ASKED_LABEL, .fact = fact, .at_a = a, .at_b = b, .number = number, .tensor = TSR_NONE, .why = kept});
+	write(el, (tsr_asked){.kind = TSR_ASKED_LABEL, .fact = fact, .at_a = a, .at_b = b, .number = number, .tensor = TSR_NONE, .why = kept,
+	                      .size = tsr_dim_atom(number, NULL)});
+}
+
+tsr_label tsr_label_now(const tsr_elab *el, const tsr_label *l)
+{
+	const tsr_inside *inside = el->share->inside;
+	tsr_map_entry *e = inside ? tsr_map_find(&inside->labels, tsr_key(l)) : NULL;
+	return e ? *(tsr_label *)e->value.p : *l;
+}
+
+tsr_shape tsr_label_shape(tsr_elab *el, const tsr_label *l)
+{
+	tsr_label now = tsr_label_now(el, l);
+	tsr_shape shape;
+	for (uint32_t k = 0; k < TSR_KINDS; k++)
+		shape.row[k] = tsr_row_closed(el->g->store, 0, NULL);
+	shape.row[TSR_OUTPUT] = now.is_row ? now.row : tsr_row_closed(el->g->store, 1, &now.dim);
+	return shape;
 }
 
 /* ---- emitted later ---------------------------------------------------------------------------------------------------------------- */
+
+/* An annotation. Its unknown axes are its own, and a scheme has its own for them. */
+static tsr_shape annotation(tsr_elab *el, tsr_shape shape)
+{
+	tsr_share *s = el->share;
+	for (uint32_t k = 0; k < TSR_KINDS && s->inside; k++) {
+		tsr_row r = tsr_row_closed(el->g->store, shape.row[k].ntrail, shape.row[k].trail);
+		for (uint32_t i = 0; i < r.ntrail; i++) {
+			tsr_map_entry *e = r.trail[i].kind == TSR_DIM_VAR ? tsr_map_put(&s->inside->axes, r.trail[i].var) : NULL;
+			if (e && !e->value.i)
+				e->value.i = 1 + (int64_t)tsr_dim_fresh(el->g->store, NULL, TSR_NOWHERE).var;
+			r.trail[i].from = 0;
+			if (e)
+				r.trail[i].var = (uint32_t)(e->value.i - 1);
+		}
+		shape.row[k] = r;
+	}
+	return shape;
+}
 
 void tsr_asked_shapes(tsr_elab *el, tsr_asked *e)
 {
 	tsr_shape *shapes = TSR_NEW_N(el->arena, tsr_shape, e->n + 1);
 	for (uint32_t i = 0; i < e->n; i++)
-		shapes[i] = e->tensors[i] == TSR_NONE ? e->shapes[i] : tsr_tensor_get(el->g, e->tensors[i])->shape;
+		shapes[i] = e->tensors[i] == TSR_NONE ? annotation(el, e->written) : tsr_tensor_get(el->g, e->tensors[i])->shape;
 	e->shape = tsr_tensor_get(el->g, e->tensor)->shape;
 	e->shapes = shapes;
 }
@@ -301,6 +322,9 @@ void tsr_asked_emit(tsr_elab *el, tsr_asked *e)
 				t->shape.row[k] = e->shape.row[k];
 		return;
 	case TSR_ASKED_LEAF:
+		for (uint32_t k = 0; k < TSR_KINDS; k++)
+			if (e->stated[k])
+				t->shape.row[k] = e->shape.row[k];
 		emit_leaf(el, t, e->called, e->within);
 		e->shape = t->shape;
 		return;
@@ -314,10 +338,10 @@ void tsr_asked_emit(tsr_elab *el, tsr_asked *e)
 			tsr_emit_row_equal(s, e->shape.row[k], e->shapes[0].row[k], *e->why);
 		return;
 	case TSR_ASKED_LABEL:
-		e->a = *e->at_a;
+		e->a = tsr_label_now(el, e->at_a);
 		if (e->at_b)
-			e->b = *e->at_b;
-		emit_fact(s, e->fact, e->at_a, e->at_b, e->number, *e->why);
+			e->b = tsr_label_now(el, e->at_b);
+		emit_fact(s, e->fact, &e->a, &e->b, e->number, e->size, *e->why);
 		return;
 	}
 }

@@ -190,6 +190,8 @@ tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path, tsr_share_level sha
 		tsr_map_init(&el->exports[i], tc->arena);
 	for (uint32_t i = 0; i < el->program->order.n; i++)
 		evaluate_module(el, el->program->order.at[i]);
+	if (el->share)
+		tsr_share_solve(el, true);
 	tsr_elab_finish_names(el);
 	initialisation(el);
 	for (uint32_t i = 0; !g->main && !g->exports.n && i < el->codes.n; i++)

@@ -17,8 +17,8 @@ tsr_graph *tsr_elaborate(tsr_compiler *tc, const char *path, tsr_share_level sha
 /* After tsr_graph_close: the level at which the program is to be elaborated again, because sharing may have decided differently than
  * solving each application by itself, or because errors must be found again without it; the level that it has where all is well. */
 tsr_share_level tsr_graph_shares_well(tsr_graph *g);
-/* Applications that were solved, by why they were; copied; found to be the same as an earlier one; instances of schemes; schemes, and
- * the solver's steps for them. Twice: solved, though one that asks for the same, of arguments whose rows are made alike, was solved before.
+/* Applications that were solved, by why they were; copied; found to be the same as an earlier one; instances of schemes, but for the first
+ * of each; schemes, and the solver's steps for them. Twice: solved, though one that asks for the same, of arguments whose rows are made alike, was solved before.
  * What asks for nothing does not count. */
 typedef enum {
 #define TSR_AGAIN(name, why) TSR_AGAIN_##name,

@@ -222,14 +222,14 @@ static tsr_tensor_id copy_of(tsr_elab *el, tsr_tensor_id from, tsr_span span)
 {
 	tsr_record *r = tsr_record_new(el, span, 1);
 	tsr_tensor *t = tsr_tensor_new(el, TSR_TENSOR_OP, span);
-	t->shape = tsr_shape_fresh(el->g->store);
+	tsr_elab_fresh(el, t);
 	t->op.record = r->id;
 	t->op.op = "the result";
 	r->rule.logic = TSR_LOGIC_POINTWISE;
 	r->rule.why = (tsr_why){.span = span, .what = "the result"};
 	r->slots[0] = t->id;
 	r->slots[1] = from;
-	tsr_emit_rule(el->g->store, &r->rule, &t->shape, &tsr_tensor_get(el->g, from)->shape);
+	tsr_elab_emit(el, r);
 	t->op.forward = TSR_NEW(el->arena, tsr_assigns);
 	tsr_rhs *rhs = tsr_rhs_operand(el, (tsr_operand){from, TSR_PART_VALUE, 1, span});
 	tsr_assign a = {span, {t->id, TSR_PART_VALUE, 0, span}, TSR_ACC_SET, false, rhs, r->id};

@@ -59,7 +59,7 @@ static void leaf(const following *f, tsr_asked *m, const tsr_asked *e)
 {
 	tsr_tensor *t = tsr_tensor_get(f->el->g, m->tensor);
 	tsr_shape shape = here(f, &e->shape);
-	m->shape = f->instance ? t->shape : shape;
+	m->shape = shape;
 	if (!f->copy && !f->instance) {
 		m->leaf = e->leaf;
 		tsr_map_put(&f->el->share->canonical, t->id)->value.i = e->leaf;
@@ -99,9 +99,9 @@ static void give(const following *f, tsr_asked *m, uint32_t i)
 	case TSR_ASKED_RULE: rule(f, m, e); break;
 	case TSR_ASKED_EQUAL: shapes(f, m, e); break;
 	case TSR_ASKED_LABEL:
-		m->a = *m->at_a;
+		m->a = tsr_label_now(f->el, m->at_a);
 		if (m->at_b)
-			m->b = *m->at_b;
+			m->b = tsr_label_now(f->el, m->at_b);
 		break;
 	}
 	constraints(f, m, i, m->kind == TSR_ASKED_RULE ? &m->rule->why : m->why);

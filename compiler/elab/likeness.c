@@ -1,9 +1,6 @@
 /* Which earlier application an application is like: what the two ask for is compared, one for one.  Like: the same operations on tensors
  * that correspond, whatever the shapes of those that are arguments, and whatever sizes leaves declare and `set_dim` states. The same: the
- * same sizes, and equal shapes, but for parameters of one scheme that can be folded and rows that can be linked.
- *
- * The first application of an instance makes its parameters, later ones find them. But for what the making asks for they ask for the
- * same: what the earlier one asked for to make a parameter that this one finds is passed over, and the parameter is an argument. */
+ * same sizes, and equal shapes, but for parameters of one scheme that can be folded and rows that can be linked. */
 #include "share.h"
 #include <string.h>
 
@@ -46,8 +43,7 @@ uint64_t tsr_application_key(tsr_elab *el, const tsr_application *t)
 {
 	uint64_t key = 0;
 	for (uint32_t i = t->first; i < t->last; i++)
-		if (!tsr_mint_lasting(el, t, &t->asked->at[i]))
-			key = mixed(key, key_of(el, &t->asked->at[i]));
+		key = mixed(key, key_of(el, &t->asked->at[i]));
 	return key;
 }
 
@@ -106,11 +102,8 @@ static bool same_shape(tsr_elab *el, tsr_likeness *c, const tsr_tensor *a, const
 static bool is_within(const tsr_likeness *c, tsr_tensor_id id, bool earlier)
 {
 	const tsr_application *t = earlier ? c->earlier : c->t;
-	tsr_map_entry *e = earlier ? tsr_map_find(&c->now, id) : NULL;
-	return id >= t->first_tensor && id < t->last_tensor && !(e && e->value.i < 0);
+	return id >= t->first_tensor && id < t->last_tensor;
 }
-
-enum { FOUND = -1 };             /* of tsr_likeness.now: made with a parameter that is found now, not yet met */
 
 static bool tensors_like(tsr_elab *el, tsr_likeness *c, tsr_tensor_id a, tsr_tensor_id b)
 {
@@ -137,11 +130,6 @@ static bool tensors_like(tsr_elab *el, tsr_likeness *c, tsr_tensor_id a, tsr_ten
 
 /* ---- sizes ---- */
 
-tsr_dim tsr_asked_size(const tsr_asked *e, const tsr_sized *which)
-{
-	return e->kind == TSR_ASKED_LABEL ? tsr_dim_atom(e->number, NULL) : e->shape.row[which->kind].trail[which->axis];
-}
-
 static bool rows_like(tsr_store *s, const tsr_row *a, const tsr_row *b, bool *differ)
 {
 	if (a->nlead != b->nlead || a->ntrail != b->ntrail || (a->var == TSR_NO_ROW) != (b->var == TSR_NO_ROW))
@@ -149,7 +137,7 @@ static bool rows_like(tsr_store *s, const tsr_row *a, const tsr_row *b, bool *di
 	for (uint32_t i = 0; i < a->nlead + a->ntrail; i++) {
 		tsr_dim x = i < a->nlead ? a->lead[i] : a->trail[i - a->nlead], y = i < b->nlead ? b->lead[i] : b->trail[i - b->nlead];
 		bool sizes = x.kind == TSR_DIM_ATOM && y.kind == TSR_DIM_ATOM && x.atom.basis == y.atom.basis;
-		if (x.kind != y.kind || (!sizes && !tsr_dims_one(s, x, y)))
+		if (x.kind != y.kind || (!sizes && (x.kind == TSR_DIM_VAR ? x.var != y.var : !tsr_dims_one(s, x, y))))
 			return false;
 		*differ |= sizes && !tsr_size_equal(x.atom.size, y.atom.size);
 		if (sizes && i < a->nlead && !tsr_size_equal(x.atom.size, y.atom.size))
@@ -163,7 +151,7 @@ static bool leaves_like(tsr_elab *el, const tsr_asked *a, const tsr_asked *b, bo
 	if (a->param != b->param)
 		return false;
 	for (uint32_t k = 0; k < TSR_KINDS; k++)
-		if (a->stated[k] != b->stated[k] || (a->stated[k] && !rows_like(el->g->store, &a->shape.row[k], &b->shape.row[k], differ)))
+		if (a->stated[k] != b->stated[k] || (a->stated[k] && !rows_like(el->g->store, &a->written.row[k], &b->written.row[k], differ)))
 			return false;
 	return true;
 }
@@ -184,15 +172,29 @@ static bool annotations_like(const tsr_shape *a, const tsr_shape *b)
 	return true;
 }
 
-/* The same label of the same operation, inside or outside. */
-static bool labels_like(const tsr_elab *el, const tsr_likeness *c, const tsr_label *a, const tsr_label *b)
+/* Where in [t->first, t->last) the label's operation is asked for; -1: outside. */
+static int64_t place_of(const tsr_elab *el, const tsr_application *t, const tsr_label *l)
 {
-	if (!a || !b || a == b)
+	tsr_map_entry *e = tsr_map_find(&el->share->label_at, tsr_key(l));
+	return e && e->value.i >= t->first && e->value.i < t->last ? e->value.i - t->first : -1;
+}
+
+/* The same label of the same operation; or labels from outside, which correspond. */
+static bool labels_like(const tsr_elab *el, tsr_likeness *c, const tsr_label *a, const tsr_label *b)
+{
+	if (!a || !b)
 		return a == b;
-	tsr_map_entry *x = tsr_map_find(&el->share->label_at, tsr_key(a)), *y = tsr_map_find(&el->share->label_at, tsr_key(b));
-	if (!x || !y || a->is_row != b->is_row || a->name != b->name || x->value.i < c->t->first || y->value.i < c->earlier->first)
+	int64_t at = place_of(el, c->t, a);
+	if (at != place_of(el, c->earlier, b) || a->is_row != b->is_row)
 		return false;
-	return c->at.at[y->value.i - c->earlier->first] == x->value.i;
+	if (at >= 0)
+		return a->name == b->name;
+	for (uint32_t i = 0; i < c->labels.n; i++)
+		if (c->labels.at[i] == a || c->earlier_labels.at[i] == b)
+			return c->labels.at[i] == a && c->earlier_labels.at[i] == b;
+	tsr_push(el->arena, &c->labels, a);
+	tsr_push(el->arena, &c->earlier_labels, b);
+	return a == b || !c->strict;
 }
 
 /* ---- one for one ------------------------------------------------------------------------------------------------------------------ */
@@ -208,7 +210,6 @@ static bool asked_like(tsr_elab *el, tsr_likeness *c, uint32_t i, uint32_t j)
 {
 	const tsr_asked *a = &c->t->asked->at[i], *b = &c->earlier->asked->at[j];
 	bool differ = false;
-	tsr_push(el->arena, &c->at, i);
 	if (a->kind != b->kind || a->n != b->n || !tensors_like(el, c, a->tensor, b->tensor))
 		return false;
 	for (uint32_t k = 0; k < a->n; k++)
@@ -216,7 +217,7 @@ static bool asked_like(tsr_elab *el, tsr_likeness *c, uint32_t i, uint32_t j)
 			return false;
 	switch (a->kind) {
 	case TSR_ASKED_FRESH: return true;
-	case TSR_ASKED_EQUAL: return a->tensors[0] != TSR_NONE || annotations_like(&a->shapes[0], &b->shapes[0]);
+	case TSR_ASKED_EQUAL: return a->tensors[0] != TSR_NONE || annotations_like(&a->written, &b->written);
 	case TSR_ASKED_RULE: return rules_like(el, a->rule, b->rule);
 	case TSR_ASKED_LEAF:
 		if (!leaves_like(el, a, b, &differ))
@@ -233,20 +234,6 @@ static bool asked_like(tsr_elab *el, tsr_likeness *c, uint32_t i, uint32_t j)
 	if (differ)
 		tsr_push(el->arena, &c->differ, j - c->earlier->first);
 	return !differ || !c->strict;
-}
-
-/* Asked for by the earlier one to make a parameter that this one finds: it does not make one here. */
-static bool found(tsr_elab *el, tsr_likeness *c, uint32_t i, uint32_t j)
-{
-	const tsr_asked *b = &c->earlier->asked->at[j];
-	if (!tsr_mint_lasting(el, c->earlier, b) || (i < c->t->last && tsr_mint_lasting(el, c->t, &c->t->asked->at[i])))
-		return false;
-	if (!c->found.n || c->found.at[c->found.n - 1] != b->mint)
-		tsr_push(el->arena, &c->found, b->mint);
-	tsr_push(el->arena, &c->at, TSR_NONE);
-	if (b->tensor != TSR_NONE)
-		tsr_map_put(&c->now, b->tensor)->value.i = FOUND;
-	return true;
 }
 
 /* Nothing is seen of this one that is not seen of the earlier one. */
@@ -269,14 +256,13 @@ static bool results_like(const tsr_likeness *c)
 static bool like(tsr_elab *el, const tsr_application *t, const tsr_application *earlier, bool strict, tsr_likeness *c)
 {
 	*c = (tsr_likeness){.t = t, .earlier = earlier, .strict = strict};
-	if (t->key != earlier->key || (strict && t->last - t->first != earlier->last - earlier->first))
+	if (t->key != earlier->key || t->last - t->first != earlier->last - earlier->first)
 		return false;
 	tsr_map_init(&c->now, el->arena);
-	uint32_t i = t->first;
-	for (uint32_t j = earlier->first; j < earlier->last; j++)
-		if (!found(el, c, i, j) && (i == t->last || !asked_like(el, c, i++, j)))
+	for (uint32_t i = 0; i < t->last - t->first; i++)
+		if (!asked_like(el, c, t->first + i, earlier->first + i))
 			return false;
-	return i == t->last && results_like(c);
+	return results_like(c);
 }
 
 bool tsr_applications_like(tsr_elab *el, const tsr_application *t, const tsr_application *earlier, tsr_likeness *c)
@@ -294,7 +280,7 @@ tsr_application *tsr_application_same(tsr_elab *el, const tsr_application *t, ts
 		if (u->key != t->key)
 			continue;
 		left--;
-		if (like(el, t, u, true, c) && !c->found.n)
+		if (like(el, t, u, true, c))
 			return u;
 	}
 	return NULL;
@@ -310,14 +296,16 @@ uint64_t tsr_application_outline(tsr_elab *el, const tsr_application *t)
 		return 0;
 	for (uint32_t i = 0; i < c.pairs.n; i++)
 		tsr_push(el->arena, &shapes, tsr_tensor_get(el->g, c.pairs.at[i].a)->shape);
+	for (uint32_t i = 0; i < c.labels.n; i++)
+		tsr_push(el->arena, &shapes, tsr_label_shape(el, c.labels.at[i]));
 	return tsr_shapes_outline(el->g->store, shapes.n, shapes.at);
 }
 
 bool tsr_application_isomorphic(tsr_elab *el, const tsr_application *t)
 {
 	tsr_likeness c;
-	for (uint32_t i = 0; i < t->all->written.n; i++) {
-		const tsr_application *u = t->all->written.at[i];
+	for (uint32_t i = 0; i < t->all->solved.n; i++) {
+		const tsr_application *u = t->all->solved.at[i];
 		if (u->outline == t->outline && tsr_applications_like(el, t, u, &c))
 			return true;
 	}

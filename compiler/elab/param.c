@@ -278,9 +278,7 @@ tsr_value tsr_elab_declare(tsr_eval *ev, tsr_level level, const tsr_env *env, co
 		m->next = 0;
 	m->round = inst->round;
 	if (m->next == m->made.n) {
-		uint32_t around = tsr_share_mint(el, inst);
 		tsr_tensor *t = mint(el, level == TSR_LEVEL_OP, env, e, inst, m->made.n);
-		tsr_share_minted(el, around, t->id);
 		tsr_push(el->arena, &m->made, t->id);
 		if (level == TSR_LEVEL_OP && inst->again.file)
 			made_again(el, inst->again, e);

@@ -85,6 +85,21 @@ void tsr_elab_put(tsr_elab *el, tsr_frame *frame, tsr_name name, tsr_value v)
 
 /* ---- what is not known, as elaboration needs it ----------------------------------------------------------------------------- */
 
+/* What the program has asked for up to here is solved: what is elaborated aside mentions it. */
+static void solve_outside(tsr_elab *el)
+{
+	struct tsr_aside *a = el->aside;
+	tsr_elab aside = *el;
+	tsr_graph g = *el->g;
+	*el->g = a->g;
+	*el = a->el;
+	tsr_share_solve(el, false);
+	a->g = *el->g;
+	a->el = *el;
+	*el->g = g;
+	*el = aside;
+}
+
 tsr_tensor *tsr_aside_tensor(tsr_elab *el, tsr_tensor_id id)
 {
 	struct tsr_aside *a = el->aside;
@@ -93,6 +108,8 @@ tsr_tensor *tsr_aside_tensor(tsr_elab *el, tsr_tensor_id id)
 	tsr_map_entry *e = tsr_map_put(&a->copies, id);
 	if (!e->value.p) {
 		tsr_tensor *t = TSR_NEW(el->arena, tsr_tensor);
+		if (tsr_share_waits(&a->el, tsr_tensor_get(el->g, id)))
+			solve_outside(el);
 		*t = *tsr_tensor_get(el->g, id);
 		t->shape = tsr_shape_import(a->import, &t->shape);
 		tsr_map_put(&a->copies, id)->value.p = t;

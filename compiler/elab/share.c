@@ -1,15 +1,17 @@
-/* Applications that emit the same: a function that is applied again makes the same constraints, and they are solved once.  When the
- * outermost application is complete, all that it asks for is gone through in order; each application in it that asks for the like of what an
- * earlier one asked for (likeness.c) follows that (follow.c) instead of emitting it:
+/* Applications that emit the same: a function that is applied again makes the same constraints, and they are solved once.  When the program
+ * is complete, all that it asked for is gone through in order; each application in it that asks for the like of what an earlier one asked for
+ * (likeness.c) follows that (follow.c) instead of emitting it:
  *
- *   as a copy      one that mentions nothing outside, such as `layer ()`: its constraints are a scheme, and an instance of it has
- *                  variables of its own (shape/region.c).
+ *   as an instance of a scheme (generic.c), which is solved in a store of its own when the first application comes that others are like: the
+ *                  first is an instance, too. What is applied in the body follows schemes there as it would here.
+ *   as a copy      one that mentions nothing outside, such as `layer ()`, and was there before: of its constraints as they are by
+ *                  now (shape/region.c), with variables of its own.
  *   as the same    an application to tensors whose shapes are the same: what it makes has the same shapes too, the very same
  *                  variables. Parameters that an instance alone owns and that nothing has touched are folded onto those of the
  *                  first, and an argument that agrees with the first's in all that is known is linked to it.
- *   as an instance an application to other shapes, or with other sizes: of the scheme that is made of the earlier one (generic.c).
  *
- * The second is a guess about what is still to come (alone.c). */
+ * The last is a guess about what is still to come (alone.c), so it is for the program's store only. An application that no other one is like
+ * is emitted where it stands. */
 #include "share.h"
 
 /* An application to other shapes than before is linked only where that pays: the guess may be wrong. */
@@ -18,7 +20,7 @@
 tsr_share *tsr_share_new(tsr_elab *el, tsr_share_level level)
 {
 	tsr_share *s = TSR_NEW(el->arena, tsr_share);
-	tsr_map *maps[] = {&s->by_body, &s->canonical, &s->label_at};
+	tsr_map *maps[] = {&s->by_body, &s->canonical, &s->label_at, &s->alias_of};
 	s->level = s->stats.level = level;
 	for (uint32_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		tsr_map_init(maps[i], el->arena);
@@ -28,8 +30,10 @@ tsr_share *tsr_share_new(tsr_elab *el, tsr_share_level level)
 tsr_body *tsr_share_body(tsr_elab *el, const tsr_ast *body)
 {
 	tsr_map_entry *e = tsr_map_put(&el->share->by_body, tsr_key(body));
-	if (!e->value.p)
-		e->value.p = TSR_NEW(el->arena, tsr_body);
+	if (!e->value.p) {
+		tsr_body *all = e->value.p = TSR_NEW(el->arena, tsr_body);
+		tsr_map_init(&all->keys, el->arena);
+	}
 	return e->value.p;
 }
 
@@ -96,7 +100,7 @@ static void end(tsr_elab *el, tsr_application *t)
 	tsr_share *s = el->share;
 	s->open.n--;
 	tsr_region_end(el->g->store, t->region);
-	if (t->spoiled || t->apart || tsr_share_failed(el))
+	if (t->spoiled || t->apart || s->inside || tsr_share_failed(el))
 		return;
 	if (worth_keeping(el, t))
 		t->closed = tsr_region_keep(el->g->store, t->region);
@@ -119,14 +123,9 @@ static tsr_application *begins(tsr_share *s, uint32_t at)
 
 static void apply(tsr_elab *el, tsr_application *t);
 
-static void solve(tsr_elab *el, tsr_application *t, tsr_again why)
+void tsr_share_emit(tsr_elab *el, const tsr_application *t)
 {
 	tsr_share *s = el->share;
-	tsr_body *all = t->all;
-	s->stats.solved[!all->solved ? TSR_AGAIN_FIRST : t->spoiled ? TSR_AGAIN_SPOILED : why]++;
-	s->stats.twice += !t->spoiled && !t->apart && tsr_application_isomorphic(el, t);
-	all->solved++;
-	begin(el, t);
 	for (uint32_t i = t->first; i < t->last;) {
 		tsr_application *inner = begins(s, i);
 		if (inner)
@@ -135,6 +134,24 @@ static void solve(tsr_elab *el, tsr_application *t, tsr_again why)
 			tsr_asked_emit(el, &s->asked.at[i]);
 		i = inner ? inner->last : i + 1;
 	}
+}
+
+/* It is solved now, for itself or as a scheme. */
+static void note_solved(tsr_elab *el, tsr_application *t, tsr_again why)
+{
+	tsr_share *s = el->share;
+	bool twice = !t->spoiled && !t->apart && tsr_application_isomorphic(el, t);
+	if (twice && why < TSR_AGAIN_OUTSIDE)
+		why = TSR_AGAIN_OUTSIDE;
+	s->stats.solved[!t->all->solved.n ? TSR_AGAIN_FIRST : t->spoiled ? TSR_AGAIN_SPOILED : why]++;
+	s->stats.twice += twice;
+	tsr_push(el->arena, &t->all->solved, t);
+}
+
+static void solve(tsr_elab *el, tsr_application *t)
+{
+	begin(el, t);
+	tsr_share_emit(el, t);
 	end(el, t);
 }
 
@@ -185,70 +202,98 @@ static void follow_as_copy(tsr_elab *el, tsr_application *t, const tsr_applicati
 	own_tensors(el, t, copy);
 }
 
-/* It is an application like those that are solved: what comes with the same shapes as this one is the same. */
-static void follow_as_instance(tsr_elab *el, tsr_application *t, const tsr_generic *k, const tsr_tensor_id *given)
+/* It may be followed as those that are solved here: what comes with the same shapes as this one is the same. */
+static void follow_as_instance(tsr_elab *el, tsr_application *t, const tsr_generic *k, const tsr_given *given)
 {
 	tsr_share *s = el->share;
-	uint32_t n = k->arguments.n;
 	begin(el, t);
-	s->stats.instances++;
-	const tsr_shape *shapes = tsr_shapes_of(el, n, given);
-	const tsr_scheme_copy *made = tsr_scheme_instance(k->scheme, shapes, tsr_sizes_of(el, k, t), &t->why);
-	for (uint32_t i = 0; i < n; i++)
+	const tsr_scheme_copy *made = tsr_scheme_instance(k->scheme, el->g->store, given->shapes, given->sizes, &t->why);
+	for (uint32_t i = 0; i < given->n; i++)
 		for (uint32_t j = 0; j < s->open.n; j++)
-			if (given[i] < s->open.at[j]->first_tensor)
+			if (given->tensors[i] == TSR_NONE || given->tensors[i] < s->open.at[j]->first_tensor)
 				tsr_push(el->arena, &s->open.at[j]->given, tsr_scheme_given(k->scheme, made, i));
 	tsr_follow(el, t, &k->as, NULL, k, made);
-	tsr_scheme_settle(k->scheme, made, shapes, &t->why);
+	tsr_scheme_settle(k->scheme, el->g->store, made, given->shapes, given->sizes, &t->why);
 	end(el, t);
 }
 
-/* Applications inside of one another are compared as a part of each: what is deep, such as a recursion, only as long as that is no more than a
- * few times of what there is. */
-static bool worth_comparing(tsr_share *s, const tsr_application *t)
+/* One that asks for the same comes, or may come: it is worth a scheme. */
+static bool asked_again(const tsr_share *s, const tsr_application *t)
 {
-	enum { TIMES = 64, AT_LEAST = 1 << 16 };
-	s->compared += t->last - t->first;
-	return s->compared <= AT_LEAST + TIMES * (uint64_t)s->asked.n;
+	return !s->complete || tsr_map_find(&t->all->keys, t->key)->value.i > 1;
 }
 
 static void apply(tsr_elab *el, tsr_application *t)
 {
 	tsr_share *s = el->share;
 	tsr_likeness c;
-	if (tsr_share_failed(el) || !worth_comparing(s, t)) {
-		t->apart = true;
-		solve(el, t, TSR_AGAIN_DEEP);
+	t->apart |= tsr_share_failed(el);
+	if (t->apart) {
+		note_solved(el, t, TSR_AGAIN_DEEP);
+		solve(el, t);
 		return;
 	}
-	const tsr_tensor_id *given;
+	tsr_given given;
 	const tsr_generic *k = NULL;
-	t->key = tsr_application_key(el, t);
 	t->outline = tsr_application_outline(el, t);
 	s->why = TSR_AGAIN_OTHER;
-	tsr_application *of = t->spoiled ? NULL : tsr_application_same(el, t, &c);
+	tsr_application *of = t->spoiled || s->inside ? NULL : tsr_application_same(el, t, &c);
 	t->again = of != NULL;
 	if (of && !c.others && of->closed) {
 		follow_as_copy(el, t, of);
 	} else if (of && leads_to(el, &c, of)) {
 		follow_as_same(el, t, of, &c);
 	} else if (!t->spoiled && (k = tsr_generic_for(el, t, &given))) {
-		follow_as_instance(el, t, k, given);
+		s->stats.instances++;
+		follow_as_instance(el, t, k, &given);
 	} else {
-		solve(el, t, s->why);
+		note_solved(el, t, s->why);
+		if (!t->spoiled && asked_again(s, t) && (k = tsr_generic_of(el, t, &given))) {
+			s->stats.schemes++;
+			follow_as_instance(el, t, k, &given);
+		} else {
+			solve(el, t);
+		}
 	}
 }
 
-void tsr_share_solve(tsr_elab *el)
+/* Applications inside of one another are compared as a part of each: what is deep, such as a recursion, only as long as that is no more than a
+ * few times of what there is. */
+static void compare(tsr_elab *el, tsr_application *t)
+{
+	enum { TIMES = 64, AT_LEAST = 1 << 16 };
+	tsr_share *s = el->share;
+	s->compared += t->last - t->first;
+	t->apart = s->compared > AT_LEAST + TIMES * (uint64_t)s->asked.n;
+	if (t->apart)
+		return;
+	t->key = tsr_application_key(el, t);
+	tsr_map_put(&t->all->keys, t->key)->value.i++;
+}
+
+bool tsr_share_waits(const tsr_elab *el, const tsr_tensor *t)
+{
+	for (uint32_t k = 0; k < TSR_KINDS; k++)
+		if (t->shape.row[k].var == TSR_ROW_PENDING)
+			return el->share != NULL;
+	return false;
+}
+
+void tsr_share_solve(tsr_elab *el, bool complete)
 {
 	tsr_share *s = el->share;
+	s->complete = complete;
 	s->next = 0;
-	tsr_application *t = begins(s, s->written.at[0]->first);
-	if (t)
-		apply(el, t);
-	for (uint32_t i = 0; i < s->aliases.n; i++)
-		tsr_tensor_get(el->g, s->aliases.at[i].tensor)->shape = tsr_tensor_get(el->g, s->aliases.at[i].of)->shape;
-	s->written.n = s->aliases.n = 0;
+	for (uint32_t i = 0; i < s->written.n; i++)
+		compare(el, s->written.at[i]);
+	tsr_share_emit(el, &(tsr_application){.first = s->emitted, .last = s->asked.n});
+	s->emitted = s->asked.n;
+	for (uint32_t i = 0; i < s->alias_of.n; i++) {
+		const tsr_map_entry *e = &s->alias_of.entries[i];
+		tsr_tensor_get(el->g, (tsr_tensor_id)e->key)->shape = tsr_tensor_get(el->g, (tsr_tensor_id)e->value.i)->shape;
+	}
+	tsr_map_init(&s->alias_of, el->arena);
+	s->written.n = 0;
 }
 
 /* ---- afterwards --------------------------------------------------------------------------------------------------------------------- */

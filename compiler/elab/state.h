@@ -161,12 +161,15 @@ bool tsr_rhs_primitive(const tsr_ast *e, tsr_op *op, uint32_t *n, const tsr_ast 
 /* The slot that a name's prefix or suffix names: x_lhs, rhs1_x, x_all. */
 bool tsr_slot_of_name(tsr_name name, int *slot);
 
-/* asked.c: what elaboration asks of the store. Each of these emits; or, in an application, writes it down until the outermost one is
- * complete (share.c). Evaluation never looks at what is known of shapes. */
+/* asked.c: what elaboration asks of the store. Each of these emits; or, from the first application on, writes it down until tsr_share_solve.
+ * Evaluation never looks at what is known of shapes. */
 typedef struct tsr_share tsr_share;
 tsr_share *tsr_share_new(tsr_elab *el, tsr_share_level level);
 void tsr_share_enter(tsr_eval *ev, const tsr_ast *body);
 void tsr_share_leave(tsr_eval *ev, tsr_value result);
+/* All that was written down is solved; `complete`: nothing comes after it. tsr_share_waits: not yet, and the tensor's shape with it. */
+void tsr_share_solve(tsr_elab *el, bool complete);
+bool tsr_share_waits(const tsr_elab *el, const tsr_tensor *t);
 /* The tensor gets a shape of which nothing is known. */
 void tsr_elab_fresh(tsr_elab *el, tsr_tensor *t);
 /* It is a leaf of the shape that it has; `called` in explanations, or NULL. */
@@ -181,9 +184,6 @@ void tsr_elab_equal(tsr_elab *el, tsr_tensor_id a, tsr_shape_of b, tsr_why why);
 /* a = number; a = b; a = number * b. */
 typedef enum { TSR_SHARE_SET, TSR_SHARE_SAME, TSR_SHARE_SCALE } tsr_share_fact;
 void tsr_elab_relate(tsr_elab *el, tsr_share_fact fact, const tsr_label *a, const tsr_label *b, int64_t number, tsr_why why);
-/* Around the making of a parameter, whose number the first gives. */
-uint32_t tsr_share_mint(tsr_elab *el, const tsr_instance *instance);
-void tsr_share_minted(tsr_elab *el, uint32_t mint, tsr_tensor_id id);
 /* Something is made that no other application may have. */
 void tsr_share_spoil(tsr_elab *el);
 

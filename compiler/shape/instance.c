@@ -15,20 +15,21 @@
 #include "../base/map.h"
 
 struct tsr_scheme {
-	tsr_store *of, *store;           /* the program's; its own */
+	tsr_store *store;                /* its own */
+	tsr_arena *arena;
 	tsr_region *region;
 	TSR_VEC(tsr_shape) arguments;
 	tsr_quantified left;             /* since the end */
 	TSR_VEC(tsr_dim) sizes, stated_sizes;    /* that every application gives: of the store; over its numbers */
 	TSR_VEC(tsr_shape) stated, given;    /* the arguments over its numbers: as they were stated, as they are */
-	tsr_map rows;                    /* row variable of the program -> that of the scheme + 1 */
+	tsr_map rows;                    /* row variable of the application that it is made of -> that of the scheme + 1 */
 	tsr_map kinds;                   /* axes of arguments that are variables -> axis_kind */
 };
 
 tsr_scheme *tsr_scheme_new(tsr_store *s)
 {
 	tsr_scheme *k = TSR_NEW(s->arena, tsr_scheme);
-	k->of = s;
+	k->arena = s->arena;
 	k->store = tsr_store_new(s->tc);
 	tsr_store_guess(k->store);
 	tsr_map_init(&k->rows, s->arena);
@@ -69,9 +70,9 @@ tsr_dim tsr_scheme_size(tsr_scheme *k)
 	return d;
 }
 
-static bool argument_axis(tsr_scheme *k, tsr_dim d, tsr_dim *out)
+static bool argument_axis(tsr_scheme *k, tsr_store *s, tsr_dim d, tsr_dim *out)
 {
-	axis_kind kind = axis_kind_of(k->of, d);
+	axis_kind kind = axis_kind_of(s, d);
 	switch (kind) {
 	case AXIS_UNIT: *out = tsr_dim_unit(); return true;
 	case AXIS_ZERO: *out = tsr_dim_zero(); return true;
@@ -98,15 +99,15 @@ static uint32_t argument_var(tsr_scheme *k, uint32_t var)
 	return (uint32_t)(e->value.i - 1);
 }
 
-bool tsr_scheme_argument(tsr_scheme *k, const tsr_shape *actual, tsr_shape *out)
+bool tsr_scheme_argument(tsr_scheme *k, tsr_store *s, const tsr_shape *actual, tsr_shape *out)
 {
 	for (uint32_t kind = 0; kind < TSR_KINDS; kind++) {
 		bool poison = false;
-		tsr_row r = tsr_row_find(k->of, actual->row[kind], &poison);
+		tsr_row r = tsr_row_find(s, actual->row[kind], &poison);
 		uint32_t n = tsr_row_flanks(r);
 		tsr_dim *at = TSR_NEW_N(k->store->arena, tsr_dim, n + 1);
 		for (uint32_t i = 0; i < n; i++)
-			if (poison || !argument_axis(k, tsr_row_axis(r, i), &at[i]))
+			if (poison || !argument_axis(k, s, tsr_row_axis(r, i), &at[i]))
 				return false;
 		out->row[kind] = (tsr_row){.nlead = r.nlead, .ntrail = r.ntrail, .lead = at, .trail = at + r.nlead,
 		                           .var = tsr_row_open(r) ? argument_var(k, r.var) : TSR_NO_ROW};
@@ -140,7 +141,7 @@ static tsr_shape stated_shape(tsr_scheme *k, tsr_shape shape)
 
 bool tsr_scheme_end(tsr_scheme *k)
 {
-	tsr_arena *a = k->of->arena;
+	tsr_arena *a = k->arena;
 	tsr_region_end(k->store, k->region);
 	if (!tsr_region_quiet(k->region) || k->store->head < k->store->queue.n)
 		return false;
@@ -173,10 +174,15 @@ tsr_label tsr_scheme_label(tsr_scheme *k, tsr_label l)
 
 uint32_t tsr_scheme_left(const tsr_scheme *k, uint32_t emission)
 {
-	uint32_t n = 0;
-	while (n < k->left.roots.n && k->left.roots.at[n] < emission)
-		n++;
-	return n;
+	uint32_t from = 0, to = k->left.roots.n;      /* they are sorted */
+	while (from < to) {
+		uint32_t mid = from + (to - from) / 2;
+		if (k->left.roots.at[mid] < emission)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from;
 }
 
 /* ---- for which arguments it is ------------------------------------------------------------------------------------------------- */
@@ -184,6 +190,7 @@ uint32_t tsr_scheme_left(const tsr_scheme *k, uint32_t emission)
 /* What arguments would stand for; class of the scheme -> the first of the program's that meets it. */
 typedef struct fitting {
 	const tsr_scheme *k;
+	tsr_store *s;
 	tsr_map dims, rows, back;
 	TSR_VEC(tsr_dim) met;
 	uint32_t grown;                  /* rows that the body makes longer, and something outside waits for */
@@ -197,7 +204,7 @@ static axis_kind own_kind(const tsr_scheme *k, tsr_dim own)
 /* Sizes that the scheme says are equal are the same size, not one that would have to become it. */
 static tsr_fit axis_fits(fitting *f, tsr_dim own, tsr_dim actual)
 {
-	tsr_store *s = f->k->of;
+	tsr_store *s = f->s;
 	tsr_dim a = tsr_dim_find(s, actual), g = tsr_dim_find(f->k->store, own);
 	if (axis_kind_of(s, a) != own_kind(f->k, own))
 		return TSR_FIT_NOT_ROWS;
@@ -245,7 +252,7 @@ static tsr_fit var_fits(fitting *f, uint32_t own, uint32_t actual)
 	e->value.i = actual + 1;
 	back->value.i = v->bound || !back->value.i ? own + 1 : back->value.i;
 	bool ends = v->bound && !tsr_row_open(v->value) && tsr_row_flanks(v->value) == 0;
-	if (again || !v->bound || waits_at_most(f->k->of, actual, true, ends))
+	if (again || !v->bound || waits_at_most(f->s, actual, true, ends))
 		return TSR_FIT;
 	f->grown++;
 	return grows_once(g, v) ? TSR_FIT : TSR_FIT_NOT_WATCHED;
@@ -255,7 +262,7 @@ static tsr_fit var_fits(fitting *f, uint32_t own, uint32_t actual)
 static bool grows_alone(const fitting *f)
 {
 	for (uint32_t i = 0; f->grown && i < f->back.n; i++)
-		if (!waits_at_most(f->k->of, (uint32_t)f->back.entries[i].key, false, true))
+		if (!waits_at_most(f->s, (uint32_t)f->back.entries[i].key, false, true))
 			return false;
 	return f->grown <= 1;
 }
@@ -263,7 +270,7 @@ static bool grows_alone(const fitting *f)
 static tsr_fit row_fits(fitting *f, tsr_row own, tsr_row actual)
 {
 	bool poison = false;
-	tsr_row a = tsr_row_find(f->k->of, actual, &poison);
+	tsr_row a = tsr_row_find(f->s, actual, &poison);
 	tsr_fit fit = TSR_FIT;
 	if (poison || a.nlead != own.nlead || a.ntrail != own.ntrail || tsr_row_open(a) != tsr_row_open(own))
 		return TSR_FIT_NOT_ROWS;
@@ -272,13 +279,13 @@ static tsr_fit row_fits(fitting *f, tsr_row own, tsr_row actual)
 	return fit != TSR_FIT || !tsr_row_open(a) ? fit : var_fits(f, own.var, a.var);
 }
 
-tsr_fit tsr_scheme_fits(const tsr_scheme *k, const tsr_shape *actual, const tsr_dim *sizes)
+tsr_fit tsr_scheme_fits(const tsr_scheme *k, tsr_store *s, const tsr_shape *actual, const tsr_dim *sizes)
 {
-	fitting f = {.k = k};
+	fitting f = {.k = k, .s = s};
 	tsr_fit fit = TSR_FIT;
 	tsr_map *maps[] = {&f.dims, &f.rows, &f.back};
 	for (uint32_t i = 0; i < 3; i++)
-		tsr_map_init(maps[i], k->of->arena);
+		tsr_map_init(maps[i], k->arena);
 	for (uint32_t i = 0; i < k->arguments.n; i++)
 		for (uint32_t kind = 0; kind < TSR_KINDS && fit == TSR_FIT; kind++)
 			fit = row_fits(&f, k->arguments.at[i].row[kind], actual[i].row[kind]);
@@ -351,42 +358,48 @@ tsr_shape tsr_scheme_given(const tsr_scheme *k, const tsr_scheme_copy *copy, uin
 }
 
 /* Axes that are known, and sizes, stand in the place of the scheme's. */
-static void put_known(const tsr_scheme *k, const tsr_shape *actual, const tsr_dim *sizes, tsr_scheme_copy *copy)
+static void put_known(const tsr_scheme *k, tsr_store *s, const tsr_shape *actual, const tsr_dim *sizes, tsr_scheme_copy *copy)
 {
-	copy->dims = TSR_NEW_N(k->of->arena, tsr_dim, k->left.dims.n + 1);
+	copy->dims = TSR_NEW_N(k->arena, tsr_dim, k->left.dims.n + 1);
 	for (uint32_t i = 0; i < k->left.dims.n; i++)
 		copy->dims[i] = tsr_dim_poison();
 	for (uint32_t i = 0; i < k->stated_sizes.n; i++)
-		if (tsr_dim_is_var(k->stated_sizes.at[i]))
+		if (tsr_dim_is_var(k->stated_sizes.at[i]) && sizes[i].kind == TSR_DIM_ATOM)
 			copy->dims[k->stated_sizes.at[i].var] = sizes[i];
 	for (uint32_t i = 0; i < k->stated.n; i++)
 		for (uint32_t kind = 0; kind < TSR_KINDS; kind++) {
-			tsr_row own = k->stated.at[i].row[kind], r = tsr_row_find(k->of, actual[i].row[kind], &(bool){false});
+			tsr_row own = k->stated.at[i].row[kind], r = tsr_row_find(s, actual[i].row[kind], &(bool){false});
 			for (uint32_t j = 0; j < tsr_row_flanks(own); j++) {
-				tsr_dim d = tsr_row_axis(own, j), a = tsr_dim_find(k->of, tsr_row_axis(r, j));
+				tsr_dim d = tsr_row_axis(own, j), a = tsr_dim_find(s, tsr_row_axis(r, j));
 				if (tsr_dim_is_var(d) && a.kind == TSR_DIM_ATOM && copy->dims[d.var].kind == TSR_DIM_POISON)
 					copy->dims[d.var] = a;
 			}
 		}
 }
 
-tsr_scheme_copy *tsr_scheme_instance(const tsr_scheme *k, const tsr_shape *actual, const tsr_dim *sizes, const tsr_why *why)
+tsr_scheme_copy *tsr_scheme_instance(const tsr_scheme *k, tsr_store *s, const tsr_shape *actual, const tsr_dim *sizes, const tsr_why *why)
 {
-	tsr_scheme_copy *copy = TSR_NEW(k->of->arena, tsr_scheme_copy);
-	put_known(k, actual, sizes, copy);
-	tsr_instantiate(&k->left, k->of, copy, why);
+	tsr_scheme_copy *copy = TSR_NEW(k->arena, tsr_scheme_copy);
+	put_known(k, s, actual, sizes, copy);
+	tsr_instantiate(&k->left, s, copy, why);
 	return copy;
 }
 
-void tsr_scheme_settle(const tsr_scheme *k, const tsr_scheme_copy *copy, const tsr_shape *actual, const tsr_why *why)
+void tsr_scheme_settle(const tsr_scheme *k, tsr_store *s, const tsr_scheme_copy *copy, const tsr_shape *actual, const tsr_dim *sizes,
+                       const tsr_why *why)
 {
 	for (uint32_t i = 0; i < k->given.n; i++) {
 		tsr_shape own = tsr_scheme_given(k, copy, i);
 		for (uint32_t kind = 0; kind < TSR_KINDS; kind++)
-			if (!tsr_rows_one(k->of, own.row[kind], actual[i].row[kind]))
-				tsr_emit_row_equal(k->of, own.row[kind], actual[i].row[kind], *why);
+			if (!tsr_rows_one(s, own.row[kind], actual[i].row[kind]))
+				tsr_emit_row_equal(s, own.row[kind], actual[i].row[kind], *why);
 	}
-	tsr_solve(k->of);
+	for (uint32_t i = 0; i < k->stated_sizes.n; i++) {
+		tsr_dim own = tsr_copied_dim(copy, k->stated_sizes.at[i]);
+		if (!tsr_dims_one(s, own, sizes[i]))
+			tsr_emit_dim_equal(s, own, sizes[i], *why);
+	}
+	tsr_solve(s);
 }
 
 /* Note [Instances]

@@ -212,12 +212,12 @@ bool tsr_region_alone(tsr_store *s, uint32_t n, const tsr_region *const *regions
 /* ---- schemes of applications (instance.c) --------------------------------------------------------------------------- */
 
 typedef struct tsr_scheme tsr_scheme;
-/* For applications in s. What the application emits goes to the scheme's own store, up to the end; then false: it is none, because
- * something failed, or is left to the run. */
+/* Beside `s`, a store of its own: what the application emits goes there, up to the end; then false: it is none, because something failed,
+ * or is left to the run. */
 tsr_scheme *tsr_scheme_new(tsr_store *s);
 tsr_store *tsr_scheme_store(const tsr_scheme *k);
-/* An argument as long as this one; false where there can be none. A size that each application states. */
-bool tsr_scheme_argument(tsr_scheme *k, const tsr_shape *actual, tsr_shape *out);
+/* An argument as long as this one of `s`; false where there can be none. A size that each application states. */
+bool tsr_scheme_argument(tsr_scheme *k, tsr_store *s, const tsr_shape *actual, tsr_shape *out);
 tsr_dim tsr_scheme_size(tsr_scheme *k);
 /* Before the end: what every instance would find by closing. Seen from outside are these shapes and labels, and leaves. */
 void tsr_scheme_simplify(tsr_scheme *k, uint32_t nseen, const tsr_shape *seen, uint32_t nlabels, const tsr_label *labels);
@@ -228,14 +228,15 @@ uint64_t tsr_scheme_steps(const tsr_scheme *k);
 tsr_shape tsr_scheme_shape(tsr_scheme *k, const tsr_shape *shape);
 tsr_label tsr_scheme_label(tsr_scheme *k, tsr_label l);
 uint32_t tsr_scheme_left(const tsr_scheme *k, uint32_t emission);
-/* It says of these arguments and sizes, as many as it has, what emission would find. */
+/* It says of these arguments and sizes of `s`, as many as it has, what emission would find. */
 typedef enum { TSR_FIT, TSR_FIT_NOT_ROWS, TSR_FIT_NOT_SIZES, TSR_FIT_NOT_WATCHED } tsr_fit;
-tsr_fit tsr_scheme_fits(const tsr_scheme *k, const tsr_shape *actual, const tsr_dim *sizes);
-/* An instance: free variables of its own, what is left of the constraints, and these sizes; and, when the constraints have their reasons,
- * these arguments. */
+tsr_fit tsr_scheme_fits(const tsr_scheme *k, tsr_store *s, const tsr_shape *actual, const tsr_dim *sizes);
+/* An instance in `s`: free variables of its own, and what is left of the constraints; and, when these have their reasons, these arguments and
+ * sizes. */
 typedef struct tsr_scheme_copy tsr_scheme_copy;
-tsr_scheme_copy *tsr_scheme_instance(const tsr_scheme *k, const tsr_shape *actual, const tsr_dim *sizes, const tsr_why *why);
-void tsr_scheme_settle(const tsr_scheme *k, const tsr_scheme_copy *copy, const tsr_shape *actual, const tsr_why *why);
+tsr_scheme_copy *tsr_scheme_instance(const tsr_scheme *k, tsr_store *s, const tsr_shape *actual, const tsr_dim *sizes, const tsr_why *why);
+void tsr_scheme_settle(const tsr_scheme *k, tsr_store *s, const tsr_scheme_copy *copy, const tsr_shape *actual, const tsr_dim *sizes,
+                       const tsr_why *why);
 /* A number that shapes have in common whose rows are as long and open, and whose axes are of the same sort. */
 uint64_t tsr_shapes_outline(tsr_store *s, uint32_t n, const tsr_shape *shapes);
 tsr_shape tsr_copy_shape(const tsr_scheme_copy *copy, const tsr_shape *shape);
