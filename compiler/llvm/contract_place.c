@@ -189,6 +189,14 @@ static LLVMValueRef block_after(tsr_engine *g, const tsr_block *bl)
 	return LLVMBuildNSWSub(k->b, next, tsr_group_offset(k, along, TSR_SIDE_B, bl->kfirst), "");
 }
 
+/* Where the positions of a batch all have the same A: how far the next one's B is; else NULL. */
+static LLVMValueRef next_position(const tsr_engine *g)
+{
+	const tsr_group *batch = &g->cls[TSR_CLASS_BATCH];
+	const tsr_span_axis *last = batch->n && g->base[TSR_SIDE_A] && g->base[TSR_SIDE_B] ? &batch->at[batch->n - 1] : NULL;
+	return last && tsr_kit_known(last->stride[TSR_SIDE_A]) == 0 ? last->stride[TSR_SIDE_B] : NULL;
+}
+
 static tile_ahead ahead_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, const tile_place *p)
 {
 	enum { MANY_TILES = 16 };
@@ -197,12 +205,13 @@ static tile_ahead ahead_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	int64_t rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), tiles = rows > 0 ? ((rows < s->mc ? rows : s->mc) + s->mr - 1) / s->mr : 1;
 	int64_t line = TSR_LINE / k->elem_bytes, lines = (s->nr + line - 1) / line, each = (lines + tiles - 1) / tiles, parts = (lines + each - 1) / each;
 	int64_t n = tsr_kit_known(g->cls[TSR_CLASS_N].count), depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
+	LLVMValueRef position = depth > 0 && depth <= s->kc ? next_position(g) : NULL;
 	/* in the second cache with what else is there, or soon, when the first tiles of many have read it */
-	bool near = n > 0 && depth > 0 && n * depth * k->elem_bytes <= g->e->target->l2 / (tiles >= MANY_TILES ? 1 : 8);
+	bool near = n > 0 && depth > 0 && n * depth * k->elem_bytes <= g->e->target->l2 / (tiles >= MANY_TILES ? 1 : 8) && !position;
 	if (s->cols || s->pack_b || near || (tsr_kit_known(p->b_k) < line * 4 && !s->turn) || rows_pass(g))
 		return (tile_ahead){ 0, tsr_kit_int(k, 0) };
 	LLVMValueRef nr = tsr_kit_int(k, s->nr), more = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, jr, nr), bl->cols, "");
-	LLVMValueRef next = LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, block_after(g, bl), jr, ""), "");
+	LLVMValueRef next = LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, position ? position : block_after(g, bl), jr, ""), "");
 	if (s->turn)                 /* columns follow B's stretches */
 		next = LLVMBuildNSWSub(k->b, next_columns(g, p->n), tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_B, p->n), "");
 	LLVMValueRef part = LLVMBuildURem(k->b, LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""), tsr_kit_int(k, parts), "");

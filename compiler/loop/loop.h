@@ -135,7 +135,8 @@ enum { TSR_MOST_PARTS = 3 };
 uint32_t tsr_expr_parts(const tsr_expr *e, tsr_expr *parts[TSR_MOST_PARTS]);
 
 /* ---- contractions ------------------------------------------------------------------------------------------------
- * FOR nest computing  C[c] acc= combine(A[a], B[b])  with the loops sorted by who mentions them.  Filled by
+ * FOR nest computing  C[c] acc= combine(A[a], B[b])  with the loops sorted by who mentions them; a
+ * batch may have loops that only B and C mention, too, positions of which all have the same A.  Filled by
  * opt/classify.c, completed with a schedule by opt/schedule.c, turned into packed register-tile code by the emitter. */
 typedef enum { TSR_CLASS_BATCH, TSR_CLASS_M, TSR_CLASS_N, TSR_CLASS_K, TSR_CLASSES } tsr_loop_class;
 typedef struct tsr_contract_loop { uint32_t sym; tsr_size extent; tsr_loop_class cls; } tsr_contract_loop;

@@ -114,6 +114,28 @@ static tsr_problem consider_turning(const tsr_loops *l, tsr_contraction *c, tsr_
 	return p;
 }
 
+/* Of columns that lie side by side in B and in C only as far as the last of their loops goes, the others are positions of a batch that all have
+ * the same A: each position's B is read where it lies, and need not be packed for C's sake.  A stays near, and tiles' edges cost little. */
+static void part_columns(const tsr_loops *l, tsr_contraction *c, const tsr_contract_view *v, const tsr_problem *p)
+{
+	enum { SHORTEST = 4 };       /* vectors side by side */
+	const tsr_walks *n = &v->cls[TSR_CLASS_N];
+	bool plain = tsr_contract_plain(l, c, TSR_SIDE_A) && tsr_contract_plain(l, c, TSR_SIDE_B), known = p->m > 0 && p->k > 0 && p->n > 0;
+	if (!plain || !known || !p->must_b || p->must_a || v->cls[TSR_CLASS_K].n != 1 || n->n < 2 || p->m > p->t->l2 / p->bytes / p->k)
+		return;
+	const tsr_walk *last = &n->at[n->n - 1];
+	int64_t width = last->extent.k, within = 1, vectors = tsr_round_up(width, p->lanes);
+	if (!last->known || last->stride[TSR_SIDE_B] != 1 || last->stride[TSR_SIDE_C] != 1 || width < SHORTEST * p->lanes || vectors * 15 > width * 16)
+		return;
+	uint32_t first = n->nloops;
+	while (within < width)
+		within *= n->loop[--first].extent.k;
+	for (uint32_t i = 0; i < c->nloops; i++)
+		for (uint32_t j = 0; j < first; j++)
+			if (c->loops[i].sym == n->loop[j].sym)
+				c->loops[i].cls = TSR_CLASS_BATCH;
+}
+
 /* Bytes of B's block, of which a column has `each`.  A is packed again for each block: where that is much beside B itself, a block of a large B can
  * well be more than a share of the caches, since what A's block makes of a panel takes longer than its coming from memory. */
 static int64_t most_of_b(const tsr_problem *p, const tsr_schedule *s, int64_t each)
@@ -179,6 +201,9 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	c->turned = false;
 	tsr_contract_view_make(l, c, &v);
 	tsr_problem p = tsr_problem_of(l, c, &v, target);
+	part_columns(l, c, &v, &p);
+	tsr_contract_view_make(l, c, &v);
+	p = tsr_problem_of(l, c, &v, target);
 	int64_t kc;
 	if (p.must_a && (c->run = tsr_contract_run(l, c)).n) {
 		tsr_contract_view_make(l, c, &v);

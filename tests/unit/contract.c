@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CLASSES = 4, CASES = 180, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
+enum { CLASSES = 4, CASES = 180, COLUMNS = 16, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
 
 static uint64_t state;
 static uint32_t draw(uint32_t n)
@@ -326,6 +326,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 }
 
 #include "contract_windows.h"
+#include "contract_columns.h"
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------ */
 
@@ -350,7 +351,7 @@ static void emit_unit(tsr_emit *e, const tsr_loops *l, uint32_t u, const char *c
 	e->symbols = &n;
 	for (uint32_t i = 0; i < l->buffers.n; i++) {
 		LLVMValueRef at = LLVMConstInt(e->i64, i, false);
-		if (i / EACH == u % CASES)
+		if (i / EACH == u)
 			e->buffers[l->buffers.at[i]->id] = LLVMBuildLoad2(e->builder, e->ptr,
 				LLVMBuildInBoundsGEP2(e->builder, e->ptr, LLVMGetParam(e->function, 0), &at, 1, ""), "");
 	}
@@ -526,16 +527,18 @@ int main(void)
 			window_case(tc->arena, &decl, &units, i);
 		else
 			make_case(tc->arena, &decl, &units, i, i % 3 ? 0 : 29);
+	for (int i = CASES; i < CASES + COLUMNS; i++)
+		columns_case(tc->arena, &decl, &units, i);
 	tsr_text_add(&decl, tsr_text_str(&units));
 	const char *text = tsr_text_str(&decl);
 	tsr_loops *l = tsr_loops_read(tc, tsr_source_add(tc, "random.loop", text, strlen(text)));
 	tsr_diags_render(tc, stdout, false);
-	bool made[CASES];
+	bool made[CASES + COLUMNS];
 	for (size_t v = 0; l && v < sizeof levels / sizeof *levels; v++) {
 		if (!runs_here(levels[v].feature))
 			continue;
 		void *handle = compile(l, &levels[v], made);
-		int count = 0, whole = 0, in_place = 0, joined = 0, tails = 0, turned = 0, rows = 0, knit = 0, as_it_lies = 0, copied = 0, looked = 0, pointed = 0, passing = 0;
+		int count = 0, whole = 0, in_place = 0, joined = 0, tails = 0, turned = 0, rows = 0, knit = 0, as_it_lies = 0, copied = 0, looked = 0, pointed = 0, passing = 0, apart = 0, streams = 0;
 		for (uint32_t u = 0; handle && u < l->units.n; u++) {
 			const tsr_contraction *c = l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction;
 			count += made[u];
@@ -544,6 +547,8 @@ int main(void)
 			joined += made[u] && (c->run.n > 1 || c->across.n > 1);
 			tails += made[u] && c->tail;
 			passing += made[u] && c->tail && c->tail->passing;
+			apart += u >= CASES && made[u] && c->loops[0].cls == TSR_CLASS_BATCH;
+			streams += u >= CASES && u % 2 && made[u] && c->schedule.pack_a && !c->schedule.pack_b;
 			copied += made[u] && c->schedule.dense;
 			turned += made[u] && c->schedule.turn;
 			as_it_lies += made[u] && c->schedule.turn && !c->schedule.pack_b;
@@ -568,8 +573,10 @@ int main(void)
 		CHECK(knit > 0 || levels[v].target.vector_bytes < 32);       /* 20 and 24 columns are no tile of four short vectors */
 		CHECK(looked > CASES / 6);
 		CHECK(pointed > CASES / 30);
-		printf("%s: %d of %d, in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d\n", levels[v].target.name, count, CASES,
-			in_place, tails, turned, as_it_lies, rows, knit, copied, looked, pointed, passing);
+		CHECK(apart > COLUMNS / 8);
+		CHECK(streams > COLUMNS / 8 || levels[v].target.l2 > 8 << 10);
+		printf("%s: %d of %d, in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d\n", levels[v].target.name, count, CASES + COLUMNS,
+			in_place, tails, turned, as_it_lies, rows, knit, copied, looked, pointed, passing, apart, streams);
 		if (handle)
 			dlclose(handle);
 	}
