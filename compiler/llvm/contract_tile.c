@@ -136,9 +136,9 @@ static void tile_loop(const inside *in, LLVMValueRef count, unsigned unroll, LLV
 	if (in->a_step && unroll > 1)
 		at[AT_NEXT] = tsr_rows_ahead(k, in->rows, in->a_row, c.i, at[AT_NEXT], in->a_step);
 	LLVMValueRef a = at[AT_A], b = at[AT_B];
+	for (uint32_t i = 0; i < LINES; i++)       /* no load may pass what asks: between the steps it would hold all that come before it in registers */
+		ask(in, what, c.i, i);
 	for (unsigned u = 0; u < unroll; u++) {
-		if (u % (TSR_ROUND / LINES) == 0)
-			ask(in, what, c.i, u / (TSR_ROUND / LINES));
 		for (uint32_t s = 0; unroll > 1 && s < in->each; s++)
 			tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
 		tile_step(in, at[AT_A], at[AT_B], acc);
