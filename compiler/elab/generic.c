@@ -51,7 +51,7 @@ typedef struct making {
 
 static void *kept(tsr_elab *el, const void *at, size_t size)
 {
-	return memcpy(tsr_alloc(el->arena, size), at, size);
+	return size ? memcpy(tsr_alloc(el->arena, size), at, size) : NULL;
 }
 
 /* The sizes that it states are left open. */
