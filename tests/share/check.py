@@ -294,6 +294,16 @@ def scheme_program(r):
             text += f"let%op z{i} = " + r.choice([f"y{i} + [1.; 2.; 3.]", f"y{i} ++ \"... | p, q => q\"", f"{{ out{i}; o = [2] }} * y{i}",
                                                    f"y{i} ++ \"a | b => b\"", f"y{i} + [ [1.]; [2.] ]"]) + "\n"
     text += r.choice(["", "", f"let%cd step = y0.grad =: 1; y0.backprop; List.iter (fun p -> p =- 0.1 *. p.grad) (params y0)\n"])
+    return text + (exported_functions(r) if r.random() < 0.4 else "")
+
+
+def exported_functions(r):
+    """The same function at sizes that only the run knows, of several ranks and widths."""
+    text, signatures = "", ["?rows | {}", "?rows, ?more | {}", "?other | {}", "| {}", "?rows | ?width"]
+    for k in range(r.randint(1, 3)):
+        width = r.choice([3, 4, 5])
+        text += f"let last{k} = block ~n:{width} ~m:3 ()\n"
+        text += f"let%export run{k} (x : \"{r.choice(signatures).format(width)}\") = last{k} x\n"
     return text
 
 
