@@ -302,8 +302,10 @@ tsr_share_level tsr_graph_shares_well(tsr_graph *g)
 {
 	tsr_elab *el = g->elab;
 	tsr_share *s = el->share;
-	if (!s || tsr_share_failed(el))
+	if (!s || el->tc->nerrors)
 		return TSR_SHARE_NONE;
+	if (tsr_share_failed(el))                /* perhaps for a guess */
+		return s->stats.same ? TSR_SHARE_SCHEMES : TSR_SHARE_NONE;
 	for (uint32_t i = 0; i < s->all.n; i++)
 		if (s->all.at[i]->shared && !tsr_application_alone(el, s->all.at[i]))
 			return TSR_SHARE_SCHEMES;

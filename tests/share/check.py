@@ -129,6 +129,17 @@ let%op y = List.fold_left (fun y b -> b y) (start ++ "a, b => b") (chain 5)
 let%op y = List.fold_left (fun y b -> b y) (start ++ "a, b => b") (chain 5)
 let%op z = y + [1.; 2.]
 """),
+    "a row that grows in the last block alone": ("", """
+let%op block () =
+  fun x ->
+  let v0 = { s0 = 0. } + x in
+  let v5 = v0 *. { g3 } *. v0 in
+  let v8 = softmax ~over:"... | c" v5 in
+  x + (v8 - (v8 ++ "... | ..d.. => ... | 0"))
+let%op start = [ [1.; 2.; 3.]; [4.; 5.; 6.] ] ++ "a, b => a | b"
+let%op y = List.fold_left (fun y b -> b y) start (List.init 5 (fun _ -> block ()))
+let%op z = y ++ "... | p, q => q"
+"""),
     "blocks that know their number": ("", """
 let%op block ~k () =
   fun x ->
@@ -148,6 +159,7 @@ def wrong_guesses(folder):
             f.write("open Nn\n" + text)
         codes = re.findall(r"error\[(E\d+)\]", tsrc("check", path)[2])
         check(set(codes) == ({code} if code else set()), f"{name}: ends with {codes}")
+        check(code or cost(path).twice == 0, f"{name}: applications are solved twice")
         same(path, name)
 
 
