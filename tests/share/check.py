@@ -317,7 +317,7 @@ def scheme_program(r):
 
 def exported_functions(r):
     """The same function at sizes that only the run knows, of several ranks and widths."""
-    text, signatures = "", ["?rows | {}", "?rows, ?more | {}", "?other | {}", "| {}", "?rows | ?width"]
+    text, signatures = "", ["?rows | {}", "?rows, ?more | {}", "?other | {}", "| {}"]          # parameters are made before a call: no width is one of it
     for k in range(r.randint(1, 3)):
         width = r.choice([3, 4, 5])
         text += f"let last{k} = block ~n:{width} ~m:3 ()\n"
@@ -446,6 +446,18 @@ def around(folder):
         check(c and c[4] >= LEAST_INSTANCES.get(name, 3), f"{name}: {c and c[4]} instances of schemes")
 
 
+def emitted_again(folder):
+    """Where the scheme makes two sizes equal and the call has one that only the run knows, the application is emitted, so that the condition is said of
+    the operation: it is counted as solved twice."""
+    path = os.path.join(folder, "condition.tsr")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("let%op f x y = exp (x + y) + tanh x\nlet%op a = f [1.; 2.; 3.] [4.; 5.; 6.]\n"
+                "let%export g (x : \"?n\") = f x [1.; 2.; 3.]\n")
+    same(path, "a condition for the run")
+    check(cost(path).twice == 1, "an application that is emitted after its scheme was solved counts")
+    check("`x + y` needs it" in tsrc("check", path)[2], "a condition for the run is said of its operation")
+
+
 # ---- what it is for ---------------------------------------------------------------------------------------------------------
 
 
@@ -497,6 +509,7 @@ def main():
         wrong_guesses(folder)
         random_programs(folder)
         around(folder)
+        emitted_again(folder)
         random_schemes(folder)
         transformers(folder)
         widths(folder)
