@@ -140,7 +140,7 @@ tsr_label tsr_label_now(const tsr_elab *el, const tsr_label *l);
 tsr_shape tsr_label_shape(tsr_elab *el, const tsr_label *l);
 /* The labels that `rule` has already are those of `from`, which are the same by name. */
 void tsr_labels_take(tsr_rule *rule, uint32_t n, const tsr_label *from);
-/* What applications [t->first, t->last) ask for, one after the other, in the store that is el->g->store now. */
+/* What t asks for, the applications in it among that, of the store that is el->g->store now. */
 void tsr_share_emit(tsr_elab *el, const tsr_application *t);
 
 /* ---- which application an application is like (likeness.c) ----------------------------------------------------------------- */

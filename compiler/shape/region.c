@@ -364,20 +364,6 @@ static bool flanks_one(tsr_store *s, tsr_row a, tsr_row b)
 	return true;
 }
 
-uint64_t tsr_shape_key(tsr_store *s, const tsr_shape *shape)
-{
-	uint64_t key = 0;
-	for (uint32_t k = 0; k < TSR_KINDS; k++) {
-		tsr_row r = tsr_row_find(s, shape->row[k], &(bool){false});
-		key = key * 31 + 2 * tsr_row_flanks(r) + tsr_row_open(r);
-		for (uint32_t i = 0; i < tsr_row_flanks(r); i++) {
-			tsr_dim d = tsr_dim_find(s, tsr_row_axis(r, i));
-			key = key * 0x100000001b3u + d.kind + (d.kind == TSR_DIM_ATOM ? 8 * (uint64_t)d.atom.size.k : 0);
-		}
-	}
-	return key;
-}
-
 bool tsr_rows_one(tsr_store *s, tsr_row a, tsr_row b)
 {
 	bool poison = false;

@@ -198,8 +198,6 @@ bool tsr_region_holds(const tsr_region *r, const tsr_shape *shape, const tsr_reg
 void tsr_region_fold(tsr_store *s, const tsr_region *r, const tsr_region *onto);
 /* Now known to be the same; and the same but for what may yet be added to interior rows, which can be linked. */
 bool tsr_rows_one(tsr_store *s, tsr_row a, tsr_row b);
-/* A number that shapes of which the same is known have in common. */
-uint64_t tsr_shape_key(tsr_store *s, const tsr_shape *shape);
 bool tsr_dims_one(tsr_store *s, tsr_dim a, tsr_dim b);
 bool tsr_shapes_linkable(tsr_store *s, const tsr_shape *a, const tsr_shape *b);
 void tsr_shapes_link(tsr_store *s, const tsr_shape *a, const tsr_shape *b, tsr_row_list *links);
