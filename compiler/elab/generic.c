@@ -186,15 +186,25 @@ static tsr_asked quantified(tsr_elab *el, tsr_scheme *k, tsr_asked e, uint32_t e
 	return e;
 }
 
-static void quantify(making *m)
+static void quantify(tsr_elab *el, tsr_generic *k)
 {
-	const tsr_application *t = m->t;
-	tsr_asked_list *asked = TSR_NEW(m->el->arena, tsr_asked_list);
-	for (uint32_t i = t->first; i < t->last; i++) {
-		const tsr_asked *e = &t->asked->at[i];
-		tsr_push(m->el->arena, asked, quantified(m->el, m->k->scheme, *e, i + 1 < t->last ? e[1].from : UINT32_MAX));
+	tsr_asked_list *asked = TSR_NEW(el->arena, tsr_asked_list);
+	for (uint32_t i = 0; i < k->asked.n; i++)
+		tsr_push(el->arena, asked, quantified(el, k->scheme, k->asked.at[i], i + 1 < k->asked.n ? k->asked.at[i + 1].from : UINT32_MAX));
+	k->as = (tsr_application){.asked = asked, .last = asked->n};
+}
+
+/* As it is now; rules and their labels belong to the application. */
+static void keep_asked(making *m)
+{
+	for (uint32_t i = m->t->first; i < m->t->last; i++) {
+		tsr_asked e = m->t->asked->at[i];
+		if (e.kind == TSR_ASKED_RULE) {
+			e.rule = kept(m->el, e.rule, sizeof *e.rule);
+			e.rule->labels = kept(m->el, e.rule->labels, e.rule->nlabels * sizeof *e.rule->labels);
+		}
+		tsr_push(m->el->arena, &m->k->asked, e);
 	}
-	m->k->as = (tsr_application){.asked = asked, .last = asked->n};
 }
 
 /* NULL where what the application asks for is no scheme: it mentions variables of others, is wrong, or leaves something to the run. */
@@ -218,10 +228,12 @@ static tsr_generic *make(tsr_elab *el, const tsr_application *t)
 		s->stats.steps += tsr_scheme_steps(k->scheme);
 	}
 	if (!m.failed)
-		quantify(&m);
+		keep_asked(&m);
 	else
 		s->next = m.next;
 	back(&m);
+	if (!m.failed)
+		quantify(el, k);
 	return m.failed ? NULL : k;
 }
 
@@ -272,25 +284,41 @@ static bool sizes_fit(const tsr_generic *k, const tsr_likeness *c)
 	return true;
 }
 
-static bool fits(tsr_elab *el, const tsr_generic *k, const tsr_application *t, tsr_given *given)
+static const tsr_generic *with_scheme(tsr_elab *el, tsr_generic *k, tsr_scheme *scheme)
+{
+	if (scheme == k->scheme)
+		return k;
+	for (uint32_t i = 0; i < k->others.n; i++)
+		if (k->others.at[i]->scheme == scheme)
+			return k->others.at[i];
+	tsr_generic *other = kept(el, k, sizeof *k);
+	other->scheme = scheme;
+	quantify(el, other);
+	tsr_push(el->arena, &k->others, other);
+	return other;
+}
+
+/* What of the scheme fits, or NULL. */
+static const tsr_generic *fitting(tsr_elab *el, tsr_generic *k, const tsr_application *t, tsr_given *given)
 {
 	tsr_likeness c;
+	tsr_scheme *as;
 	if (!tsr_applications_like(el, t, k->of, &c) || !sizes_fit(k, &c))
-		return false;
+		return NULL;
 	give(el, k, &c, given);
-	tsr_fit fit = tsr_scheme_fits(k->scheme, el->g->store, given->shapes, given->sizes);
+	tsr_fit fit = tsr_scheme_fits(k->scheme, el->g->store, given->shapes, given->sizes, &as);
 	if (fit != TSR_FIT)
 		tsr_share_not(el, TSR_AGAIN_ROWS + (fit - TSR_FIT_NOT_ROWS));
-	return fit == TSR_FIT;
+	return fit == TSR_FIT ? with_scheme(el, k, as) : NULL;
 }
 
 const tsr_generic *tsr_generic_for(tsr_elab *el, const tsr_application *t, tsr_given *given)
 {
 	tsr_body *all = t->all;
-	for (uint32_t i = all->generic.n; i-- > 0;)
-		if (fits(el, all->generic.at[i], t, given))
-			return all->generic.at[i];
-	return NULL;
+	const tsr_generic *fit = NULL;
+	for (uint32_t i = all->generic.n; i-- > 0 && !fit;)
+		fit = fitting(el, all->generic.at[i], t, given);
+	return fit;
 }
 
 const tsr_generic *tsr_generic_of(tsr_elab *el, tsr_application *t, tsr_given *given)
@@ -299,10 +327,10 @@ const tsr_generic *tsr_generic_of(tsr_elab *el, tsr_application *t, tsr_given *g
 	if (all->generic.n == MOST_SCHEMES || all->refused == MOST_REFUSED)
 		return NULL;
 	tsr_generic *k = make(el, t);
-	if (!k || !fits(el, k, t, given)) {
+	const tsr_generic *fit = k ? fitting(el, k, t, given) : NULL;
+	if (fit)
+		tsr_push(el->arena, &all->generic, k);
+	else
 		all->refused++;
-		return NULL;
-	}
-	tsr_push(el->arena, &all->generic, k);
-	return k;
+	return fit;
 }

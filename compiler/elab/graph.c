@@ -208,6 +208,8 @@ bool tsr_graph_close(tsr_graph *g)
 			t->poison = true;
 		else
 			tsr_elab_check_extent(g, t);
+		if (!t->poison && t->kind != TSR_TENSOR_INPUT && t->kind != TSR_TENSOR_FILE)
+			tsr_solved_given(g->store, &t->solved);
 	}
 	tsr_elab_check_annotations(g);
 	if (mistaken)

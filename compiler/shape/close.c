@@ -507,6 +507,13 @@ bool tsr_store_solved(tsr_store *s, const tsr_shape *shape, tsr_solved *out)
 	return true;
 }
 
+void tsr_solved_given(tsr_store *s, tsr_solved *shape)
+{
+	for (uint32_t k = 0; s->conditions.n && k < TSR_KINDS; k++)
+		for (uint32_t i = 0; i < shape->row[k].n; i++)
+			shape->row[k].axes[i].size = tsr_size_given(s, shape->row[k].axes[i].size);
+}
+
 bool tsr_store_label(tsr_store *s, const tsr_label *l, tsr_size *out)
 {
 	tsr_solved_axis axis;

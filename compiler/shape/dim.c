@@ -109,7 +109,7 @@ static uint64_t hash_size(uint64_t h, tsr_size x)
 
 void tsr_require(tsr_store *s, tsr_condition_kind kind, tsr_size left, tsr_size right, const tsr_why *why)
 {
-	for (uint64_t h = hash_size(hash_size(kind, left), right);; h++) {
+	for (uint64_t h = hash_size(kind, left) + hash_size(kind, right);; h++) {
 		tsr_map_entry *e = tsr_map_put(&s->noted, h);
 		s->looks++;
 		if (!e->value.i) {
@@ -118,7 +118,8 @@ void tsr_require(tsr_store *s, tsr_condition_kind kind, tsr_size left, tsr_size 
 			return;
 		}
 		const tsr_condition *c = &s->conditions.at[e->value.i - 1];
-		if (c->kind == kind && tsr_size_equal(c->left, left) && tsr_size_equal(c->right, right))
+		bool turned = kind == TSR_CONDITION_EQUAL && tsr_size_equal(c->left, right) && tsr_size_equal(c->right, left);
+		if (c->kind == kind && (turned || (tsr_size_equal(c->left, left) && tsr_size_equal(c->right, right))))
 			return;
 	}
 }

@@ -13,6 +13,7 @@
  * would have it done; see Note [Instances]. */
 #include "region.h"
 #include "../base/map.h"
+#include <string.h>
 
 struct tsr_scheme {
 	tsr_store *store;                /* its own */
@@ -24,6 +25,8 @@ struct tsr_scheme {
 	TSR_VEC(tsr_shape) stated, given;    /* the arguments over its numbers: as they were stated, as they are */
 	tsr_map rows;                    /* row variable of the application that it is made of -> that of the scheme + 1 */
 	tsr_map kinds;                   /* axes of arguments that are variables -> axis_kind */
+	tsr_ids apart;                   /* representatives of sizes that are one in the store and not in the instances */
+	TSR_VEC(tsr_scheme *) others;    /* this one with sizes apart */
 };
 
 tsr_scheme *tsr_scheme_new(tsr_store *s)
@@ -31,6 +34,7 @@ tsr_scheme *tsr_scheme_new(tsr_store *s)
 	tsr_scheme *k = TSR_NEW(s->arena, tsr_scheme);
 	k->arena = s->arena;
 	k->store = tsr_store_new(s->tc);
+	k->store->generic = true;
 	tsr_store_guess(k->store);
 	tsr_map_init(&k->rows, s->arena);
 	tsr_map_init(&k->kinds, s->arena);
@@ -139,19 +143,23 @@ static tsr_shape stated_shape(tsr_scheme *k, tsr_shape shape)
 	return shape;
 }
 
+static void take(tsr_scheme *k)
+{
+	tsr_quantify(&k->left, k->store, k->arena, k->apart.n ? &k->apart : NULL);
+	for (uint32_t i = 0; i < k->arguments.n; i++) {
+		tsr_push(k->arena, &k->stated, stated_shape(k, k->arguments.at[i]));
+		tsr_push(k->arena, &k->given, tsr_scheme_shape(k, &k->arguments.at[i]));
+	}
+	for (uint32_t i = 0; i < k->sizes.n; i++)
+		tsr_push(k->arena, &k->stated_sizes, tsr_quantified_dim(&k->left, k->sizes.at[i]));
+}
+
 bool tsr_scheme_end(tsr_scheme *k)
 {
-	tsr_arena *a = k->arena;
 	tsr_region_end(k->store, k->region);
 	if (!tsr_region_quiet(k->region) || k->store->head < k->store->queue.n)
 		return false;
-	tsr_quantify(&k->left, k->store, a);
-	for (uint32_t i = 0; i < k->arguments.n; i++) {
-		tsr_push(a, &k->stated, stated_shape(k, k->arguments.at[i]));
-		tsr_push(a, &k->given, tsr_scheme_shape(k, &k->arguments.at[i]));
-	}
-	for (uint32_t i = 0; i < k->sizes.n; i++)
-		tsr_push(a, &k->stated_sizes, tsr_quantified_dim(&k->left, k->sizes.at[i]));
+	take(k);
 	return true;
 }
 
@@ -193,6 +201,7 @@ typedef struct fitting {
 	tsr_store *s;
 	tsr_map dims, rows, back;
 	TSR_VEC(tsr_dim) met;
+	tsr_ids apart;                   /* representatives of sizes that are one in the scheme, and not here */
 	uint32_t grown;                  /* rows that the body makes longer, and something outside waits for */
 } fitting;
 
@@ -201,23 +210,40 @@ static axis_kind own_kind(const tsr_scheme *k, tsr_dim own)
 	return own.kind == TSR_DIM_UNIT ? AXIS_UNIT : own.kind == TSR_DIM_ZERO ? AXIS_ZERO : (axis_kind)tsr_map_find(&k->kinds, own.var)->value.i;
 }
 
-/* Sizes that the scheme says are equal are the same size, not one that would have to become it. */
-static tsr_fit axis_fits(fitting *f, tsr_dim own, tsr_dim actual)
+/* In order, each once. */
+static void set_apart(fitting *f, uint32_t root)
 {
-	tsr_store *s = f->s;
-	tsr_dim a = tsr_dim_find(s, actual), g = tsr_dim_find(f->k->store, own);
-	if (axis_kind_of(s, a) != own_kind(f->k, own))
-		return TSR_FIT_NOT_ROWS;
-	if (own.kind != TSR_DIM_VAR || a.kind != TSR_DIM_ATOM)
-		return TSR_FIT;
-	if (g.kind != TSR_DIM_VAR)
-		return tsr_dims_one(s, a, g) ? TSR_FIT : TSR_FIT_NOT_SIZES;
-	tsr_map_entry *e = tsr_map_put(&f->dims, g.var);
-	if (e->value.i)
-		return tsr_dims_one(s, a, f->met.at[e->value.i - 1]) ? TSR_FIT : TSR_FIT_NOT_SIZES;
-	tsr_push(s->arena, &f->met, a);
-	e->value.i = f->met.n;
-	return TSR_FIT;
+	uint32_t i = f->apart.n;
+	while (i > 0 && f->apart.at[i - 1] > root)
+		i--;
+	if (i > 0 && f->apart.at[i - 1] == root)
+		return;
+	tsr_push(f->k->arena, &f->apart, root);
+	memmove(&f->apart.at[i + 1], &f->apart.at[i], (f->apart.n - 1 - i) * sizeof *f->apart.at);
+	f->apart.at[i] = root;
+}
+
+/* In a scheme's store sizes of different arguments are different, even if something before made them one: in its instances they may be. */
+static bool one_size(fitting *f, tsr_dim a, tsr_dim b)
+{
+	return f->s->generic && a.kind == TSR_DIM_VAR && b.kind == TSR_DIM_VAR ? a.var == b.var : tsr_dims_one(f->s, a, b);
+}
+
+/* Sizes that the scheme says are equal are the same size, or apart. */
+static bool axis_fits(fitting *f, tsr_dim own, tsr_dim actual)
+{
+	if (axis_kind_of(f->s, actual) != own_kind(f->k, own))
+		return false;
+	if (own.kind != TSR_DIM_VAR || own_kind(f->k, own) != AXIS_SOLID)
+		return true;
+	tsr_dim g = tsr_dim_find(f->k->store, own);
+	uint32_t root = tsr_forest_find(f->k->store->dim_forest, own.var);
+	tsr_map_entry *e = tsr_map_put(&f->dims, root);
+	if (!one_size(f, actual, e->value.i ? f->met.at[e->value.i - 1] : g.kind == TSR_DIM_VAR ? actual : g))
+		set_apart(f, root);
+	tsr_push(f->s->arena, &f->met, actual);
+	e->value.i = e->value.i ? e->value.i : f->met.n;
+	return true;
 }
 
 /* Nobody waits for the row but those who count elements; its own definition, as the result of an operation; results of which it is an
@@ -275,11 +301,30 @@ static tsr_fit row_fits(fitting *f, tsr_row own, tsr_row actual)
 	if (poison || a.nlead != own.nlead || a.ntrail != own.ntrail || tsr_row_open(a) != tsr_row_open(own))
 		return TSR_FIT_NOT_ROWS;
 	for (uint32_t i = 0; i < tsr_row_flanks(a) && fit == TSR_FIT; i++)
-		fit = axis_fits(f, tsr_row_axis(own, i), tsr_row_axis(a, i));
+		fit = axis_fits(f, tsr_row_axis(own, i), tsr_row_axis(a, i)) ? TSR_FIT : TSR_FIT_NOT_ROWS;
 	return fit != TSR_FIT || !tsr_row_open(a) ? fit : var_fits(f, own.var, a.var);
 }
 
-tsr_fit tsr_scheme_fits(const tsr_scheme *k, tsr_store *s, const tsr_shape *actual, const tsr_dim *sizes)
+static bool same_apart(const tsr_ids *a, const tsr_ids *b)
+{
+	return a->n == b->n && (a->n == 0 || memcmp(a->at, b->at, a->n * sizeof *a->at) == 0);
+}
+
+static tsr_scheme *with_apart(tsr_scheme *k, tsr_ids apart)
+{
+	if (apart.n == 0)
+		return k;
+	for (uint32_t i = 0; i < k->others.n; i++)
+		if (same_apart(&k->others.at[i]->apart, &apart))
+			return k->others.at[i];
+	tsr_scheme *other = TSR_NEW(k->arena, tsr_scheme);
+	*other = (tsr_scheme){.store = k->store, .arena = k->arena, .arguments = k->arguments, .sizes = k->sizes, .apart = apart};
+	take(other);
+	tsr_push(k->arena, &k->others, other);
+	return other;
+}
+
+tsr_fit tsr_scheme_fits(tsr_scheme *k, tsr_store *s, const tsr_shape *actual, const tsr_dim *sizes, tsr_scheme **as)
 {
 	fitting f = {.k = k, .s = s};
 	tsr_fit fit = TSR_FIT;
@@ -290,8 +335,12 @@ tsr_fit tsr_scheme_fits(const tsr_scheme *k, tsr_store *s, const tsr_shape *actu
 		for (uint32_t kind = 0; kind < TSR_KINDS && fit == TSR_FIT; kind++)
 			fit = row_fits(&f, k->arguments.at[i].row[kind], actual[i].row[kind]);
 	for (uint32_t i = 0; i < k->sizes.n && fit == TSR_FIT; i++)
-		fit = axis_fits(&f, k->sizes.at[i], sizes[i]);
-	return fit == TSR_FIT && !grows_alone(&f) ? TSR_FIT_NOT_WATCHED : fit;
+		fit = axis_fits(&f, k->sizes.at[i], sizes[i]) ? TSR_FIT : TSR_FIT_NOT_ROWS;
+	if (fit == TSR_FIT && !grows_alone(&f))
+		fit = TSR_FIT_NOT_WATCHED;
+	if (fit == TSR_FIT)
+		*as = with_apart(k, f.apart);
+	return fit;
 }
 
 /* ---- how rows are made --------------------------------------------------------------------------------------------------------- */
@@ -399,7 +448,7 @@ void tsr_scheme_settle(const tsr_scheme *k, tsr_store *s, const tsr_scheme_copy 
 		if (!tsr_dims_one(s, own, sizes[i]))
 			tsr_emit_dim_equal(s, own, sizes[i], *why);
 	}
-	tsr_solve(s);
+	tsr_instance_begins(&k->left, s, copy);
 }
 
 /* Note [Instances]
@@ -409,7 +458,11 @@ void tsr_scheme_settle(const tsr_scheme *k, tsr_store *s, const tsr_scheme_copy 
  * has to say, in bindings, which are in the terms.
  *
  * Over dimensions no order matters. A solid axis is taken for an atom before it is known which; the rules for it are those for atoms,
- * `a <= d` makes them equal, and it is one in the end, or the application does not fit and is emitted.
+ * `a <= d` makes them equal, and it is one in the end. Where two that the scheme makes one are not the same here, and only the run knows
+ * whether they are equal, emission would give each of the variables one of them, and say a condition of an operation. So in an instance for
+ * such sizes each variable stands for itself, and the constraints between them are solved again, in the order in which the scheme visited
+ * them: of sizes that are all known there, a first visit decides. A scheme that follows another in its own store keeps all sizes apart that
+ * are of different variables: in its own instances they may be different sizes.
  *
  * Over rows an order may decide a marker, or where axes grow. But rows are solved by their lengths and variables alone; those of the
  * arguments are the same in both; so the body's constraints do the same to them, one after the other. What could come in between is

@@ -27,12 +27,26 @@ static uint32_t leaf_number(tsr_quantified *q, uint32_t leaf)
 	return i;
 }
 
-static uint32_t dim_number(tsr_quantified *q, uint32_t root)
+/* Of sizes that an instance has apart. */
+static bool is_apart(const tsr_quantified *q, tsr_dim d)
+{
+	if (!q->apart || !tsr_dim_is_var(d))
+		return false;
+	uint32_t root = tsr_forest_find(q->of->dim_forest, d.var), i = 0;
+	while (i < q->apart->n && q->apart->at[i] != root)
+		i++;
+	return i < q->apart->n;
+}
+
+/* Of a representative, or of a variable that is apart: of that one nothing is known. */
+static uint32_t dim_number(tsr_quantified *q, uint32_t var)
 {
 	bool fresh;
-	uint32_t i = number_of(&q->dim_at, root, q->dims.n, &fresh);
+	uint32_t i = number_of(&q->dim_at, var, q->dims.n, &fresh);
 	if (fresh) {
-		tsr_dim_var v = q->of->dims.at[root];
+		tsr_dim_var v = q->of->dims.at[var];
+		if (is_apart(q, (tsr_dim){.kind = TSR_DIM_VAR, .var = var}))
+			v.bound = v.has_lower = false;
 		v.cause = v.lower_cause = TSR_NO_ID;
 		v.leaf = leaf_number(q, v.leaf);
 		if (v.has_lower)
@@ -60,7 +74,8 @@ static uint32_t row_number(tsr_quantified *q, uint32_t root)
 
 tsr_dim tsr_quantified_dim(tsr_quantified *q, tsr_dim d)
 {
-	d = tsr_dim_find(q->of, d);
+	if (!is_apart(q, d))
+		d = tsr_dim_find(q->of, d);
 	d.from = 0;
 	if (tsr_dim_is_var(d))
 		d.var = dim_number(q, d.var);
@@ -89,7 +104,7 @@ static tsr_row as_numbers(void *q, tsr_row r) { return tsr_quantified_row(q, r);
 static uint32_t waited_dim(tsr_quantified *q, uint32_t var)
 {
 	uint32_t root = tsr_forest_find(q->of->dim_forest, var);
-	return q->of->dims.at[root].bound ? TSR_NO_ID : dim_number(q, root);
+	return q->of->dims.at[root].bound || q->apart ? TSR_NO_ID : dim_number(q, root);     /* apart: all of it is visited again */
 }
 
 static uint32_t waited_row(tsr_quantified *q, uint32_t var)
@@ -107,10 +122,36 @@ static tsr_ids waited(tsr_quantified *q, const tsr_ids *on, uint32_t (*of)(tsr_q
 	return out;
 }
 
+typedef struct mentioning { const tsr_quantified *q; bool apart; } mentioning;
+static tsr_dim mentioned(void *data, tsr_dim d)
+{
+	mentioning *m = data;
+	m->apart |= is_apart(m->q, d);
+	return d;
+}
+static tsr_row mentioned_row(void *data, tsr_row r)
+{
+	mentioning *m = data;
+	r = tsr_row_find(m->q->of, r, &(bool){false});
+	for (uint32_t i = 0; i < tsr_row_flanks(r); i++)
+		mentioned(data, tsr_row_axis(r, i));
+	return r;
+}
+
+/* What it said of sizes that are apart has to be said again. (Of the axes of rows that it aligned, constraints of their own speak.) */
+static bool says_again(tsr_quantified *q, const tsr_cstr *c)
+{
+	mentioning m = {q, false};
+	if (q->apart && !tsr_cstr_waits_on_rows(c))
+		tsr_cstr_replace(q->arena, tsr_cstr_copy(q->arena, c), &(tsr_replacing){&m, mentioned, mentioned_row});
+	return m.apart;
+}
+
 static tsr_cstr *numbered(tsr_quantified *q, const tsr_cstr *of)
 {
 	tsr_cstr *c = tsr_cstr_copy(q->arena, of);
 	bool rows = tsr_cstr_waits_on_rows(of);
+	c->done = c->done && !says_again(q, of);
 	tsr_cstr_replace(q->arena, c, &(tsr_replacing){q, as_number, as_numbers});
 	for (uint32_t i = 0; i < sizeof c->on / sizeof *c->on; i++)
 		if (c->on[i])
@@ -124,13 +165,13 @@ static tsr_cstr *numbered(tsr_quantified *q, const tsr_cstr *of)
 	return c;
 }
 
-/* What is done says nothing any more, but what defines a variable (tsr_dim_strict). */
+/* What is done says nothing any more, but what defines a variable (tsr_dim_strict), and what is said of sizes that are apart. */
 static bool *lasting(tsr_quantified *q)
 {
 	tsr_store *s = q->of;
 	bool *lasts = TSR_NEW_N(q->arena, bool, s->cstrs.n + 1);
 	for (uint32_t i = 0; i < s->cstrs.n; i++)
-		lasts[i] = !s->cstrs.at[i]->done;
+		lasts[i] = !s->cstrs.at[i]->done || says_again(q, s->cstrs.at[i]);
 	for (uint32_t v = 0; v < s->dims.n; v++)
 		if (tsr_forest_find(s->dim_forest, v) == v && !s->dims.at[v].bound)
 			TSR_EACH(s, i, &s->dims.at[v].defs)
@@ -159,9 +200,19 @@ static tsr_list listed(tsr_quantified *q, const tsr_list *l, const uint32_t *pla
 	return out;
 }
 
-void tsr_quantify(tsr_quantified *q, tsr_store *s, tsr_arena *arena)
+static void put_in_order(tsr_quantified *q, const uint32_t *place)
 {
-	*q = (tsr_quantified){.of = s, .arena = arena};
+	const tsr_ids *visits = &q->of->visits;
+	for (uint32_t i = 0; i < visits->n; i++) {
+		uint32_t at = place[visits->at[i]];
+		if (at != TSR_NO_ID && !q->cstrs.at[at]->done)
+			tsr_push(q->arena, &q->again, at);
+	}
+}
+
+void tsr_quantify(tsr_quantified *q, tsr_store *s, tsr_arena *arena, const tsr_ids *apart)
+{
+	*q = (tsr_quantified){.of = s, .arena = arena, .apart = apart};
 	tsr_map *maps[] = {&q->dim_at, &q->row_at, &q->leaf_at};
 	for (uint32_t i = 0; i < 3; i++)
 		tsr_map_init(maps[i], arena);
@@ -186,10 +237,12 @@ void tsr_quantify(tsr_quantified *q, tsr_store *s, tsr_arena *arena)
 	for (uint32_t i = 0; i < q->dim_at.n; i++) {
 		const tsr_dim_var *v = &s->dims.at[q->dim_at.entries[i].key];
 		q->dims.at[i].defs = listed(q, &v->defs, place);
-		q->dims.at[i].watchers = listed(q, &v->watchers, place);
+		q->dims.at[i].watchers = apart ? (tsr_list){0} : listed(q, &v->watchers, place);
 	}
 	for (uint32_t i = 0; i < q->row_at.n; i++)
 		q->rows.at[i].watchers = listed(q, &s->rows.at[q->row_at.entries[i].key].watchers, place);
+	if (apart)
+		put_in_order(q, place);
 }
 
 /* ---- into another store -------------------------------------------------------------------------------------------------- */
@@ -272,9 +325,12 @@ static void put_cstr(instantiation *x, const tsr_cstr *of, const tsr_why *why)
 	put_waits(x, c);
 	c->id = c->parent = s->cstrs.n;
 	c->why = why;
-	c->queued = false;
+	c->queued = c->visited = false;
 	tsr_push(s->arena, &s->cstrs, c);
 	tsr_push(s->arena, &s->emitted, c->id);
+	if (x->q->apart)
+		return;
+	tsr_visited(s, c);
 	if (x->known)
 		tsr_enqueue(s, c);
 }
@@ -343,4 +399,12 @@ void tsr_instantiate(const tsr_quantified *q, tsr_store *to, tsr_scheme_copy *co
 		if (c->kind != TSR_C_DIM_EQUAL && c->kind != TSR_C_DIM_BELOW && c->kind != TSR_C_ROW_BELOW)
 			tsr_push(to->arena, &to->of_kind[c->kind], c->id);
 	}
+}
+
+void tsr_instance_begins(const tsr_quantified *q, tsr_store *to, const tsr_scheme_copy *copy)
+{
+	tsr_solve(to);
+	for (uint32_t i = 0; i < q->again.n; i++)
+		tsr_enqueue(to, to->cstrs.at[copy->cstrs + q->again.at[i]]);
+	tsr_solve(to);
 }

@@ -43,9 +43,12 @@ typedef struct tsr_quantified {
 	tsr_ids order;                   /* and in their own order */
 	tsr_cells cells;
 	bool bounded;                    /* a dimension has a lower bound */
+	const tsr_ids *apart;            /* representatives of sizes that are one in the store, and not in the instance: each of their variables
+	                                  * has a number of its own, and what made them one is left */
+	tsr_ids again;                   /* where any are: the constraints, in the order in which an instance solves them again */
 } tsr_quantified;
 
-void tsr_quantify(tsr_quantified *q, tsr_store *s, tsr_arena *arena);
+void tsr_quantify(tsr_quantified *q, tsr_store *s, tsr_arena *arena, const tsr_ids *apart);
 /* Terms of the store as terms over numbers. */
 tsr_dim tsr_quantified_dim(tsr_quantified *q, tsr_dim d);
 tsr_row tsr_quantified_row(tsr_quantified *q, tsr_row r);
@@ -54,6 +57,8 @@ tsr_row tsr_quantified_row(tsr_quantified *q, tsr_row r);
 struct tsr_scheme_copy { tsr_arena *arena; tsr_dim *dims; uint32_t rows, cstrs; };
 /* Dimensions that copy->dims has already are not made. */
 void tsr_instantiate(const tsr_quantified *q, tsr_store *to, tsr_scheme_copy *copy, const tsr_why *why);
+/* Its arguments are what they are in the other store: what is left is to be solved there, too. */
+void tsr_instance_begins(const tsr_quantified *q, tsr_store *to, const tsr_scheme_copy *copy);
 tsr_dim tsr_copied_dim(const tsr_scheme_copy *copy, tsr_dim d);
 tsr_row tsr_copied_row(const tsr_scheme_copy *copy, tsr_row r);
 #endif

@@ -226,9 +226,10 @@ uint64_t tsr_scheme_steps(const tsr_scheme *k);
 tsr_shape tsr_scheme_shape(tsr_scheme *k, const tsr_shape *shape);
 tsr_label tsr_scheme_label(tsr_scheme *k, tsr_label l);
 uint32_t tsr_scheme_left(const tsr_scheme *k, uint32_t emission);
-/* It says of these arguments and sizes of `s`, as many as it has, what emission would find. */
-typedef enum { TSR_FIT, TSR_FIT_NOT_ROWS, TSR_FIT_NOT_SIZES, TSR_FIT_NOT_WATCHED } tsr_fit;
-tsr_fit tsr_scheme_fits(const tsr_scheme *k, tsr_store *s, const tsr_shape *actual, const tsr_dim *sizes);
+/* It says of these arguments and sizes of `s`, as many as it has, what emission would find; *as: the scheme, or, where sizes are one in it that
+ * are not here, what it is when these are kept apart: what made them one is left to its instances. */
+typedef enum { TSR_FIT, TSR_FIT_NOT_ROWS, TSR_FIT_NOT_WATCHED } tsr_fit;
+tsr_fit tsr_scheme_fits(tsr_scheme *k, tsr_store *s, const tsr_shape *actual, const tsr_dim *sizes, tsr_scheme **as);
 /* An instance in `s`: free variables of its own, and what is left of the constraints; and, when these have their reasons, these arguments and
  * sizes. */
 typedef struct tsr_scheme_copy tsr_scheme_copy;
@@ -258,6 +259,8 @@ bool tsr_store_close(tsr_store *s);
 /* After closing: the shape; false for the shape of something an error touched (poison). */
 bool tsr_store_solved(tsr_store *s, const tsr_shape *shape, tsr_solved *out);
 bool tsr_store_dim(tsr_store *s, tsr_dim d, tsr_solved_axis *out);
+/* Of sizes that the conditions for the run make equal the one that says most: whichever of them a shape was found to have. */
+void tsr_solved_given(tsr_store *s, tsr_solved *shape);
 /* A captured label as a number: a dimension's size, or the product of a row's axes (symbolic products are not supported: false). */
 bool tsr_store_label(tsr_store *s, const tsr_label *l, tsr_size *out);
 

@@ -163,7 +163,8 @@ const tsr_cstr *tsr_cstr_root(tsr_store *s, const tsr_cstr *c)
 void tsr_derive_dim(tsr_store *s, tsr_cstr *parent, tsr_cstr_kind kind, tsr_dim a, tsr_dim b, tsr_place at)
 {
 	tsr_dim x = tsr_dim_find(s, a), y = tsr_dim_find(s, b);
-	if (x.kind == y.kind && tsr_dim_same(s, x, y) && x.kind != TSR_DIM_POISON)
+	bool apart = s->generic && a.kind == TSR_DIM_VAR && b.kind == TSR_DIM_VAR && a.var != b.var;     /* in an instance they may be */
+	if (x.kind == y.kind && tsr_dim_same(s, x, y) && x.kind != TSR_DIM_POISON && !apart)
 		return;
 	tsr_cstr *c = tsr_cstr_new(s, kind, parent, NULL);
 	c->axis = at.axis;
@@ -498,6 +499,13 @@ static void visit(tsr_store *s, tsr_cstr *c)
 	}
 }
 
+void tsr_visited(tsr_store *s, tsr_cstr *c)
+{
+	if (s->generic && !c->visited)
+		tsr_push(s->arena, &s->visits, c->id);
+	c->visited = true;
+}
+
 static void step(tsr_store *s, tsr_cstr *c)
 {
 	if (c->done || s->exhausted)
@@ -507,6 +515,7 @@ static void step(tsr_store *s, tsr_cstr *c)
 		tsr_fault_budget(s, c);
 		return;
 	}
+	tsr_visited(s, c);
 	visit(s, c);
 }
 

@@ -39,7 +39,7 @@ typedef TSR_VEC(tsr_cell) tsr_cells;
 typedef struct tsr_cstr {
 	tsr_cstr_kind kind : 8;
 	tsr_kind kind_a : 3, kind_b : 3;     /* the rows of both sides, TSR_KINDS where that says nothing */
-	bool done : 1, queued : 1;
+	bool done : 1, queued : 1, visited : 1;
 	int operand : 16;            /* which operand of the operation, -1 where that says nothing */
 	uint32_t id;
 	uint32_t parent;             /* the constraint that this one was derived from; itself where it was emitted */
@@ -149,6 +149,8 @@ struct tsr_store {
 	TSR_VEC(tsr_chain) chains;
 	struct tsr_trial *trial;         /* of a store that solves some facts again: what fails is noted there, not reported */
 	bool guess;                      /* applications share what they emit */
+	bool generic;                    /* of a scheme: for sizes that it makes equal and an instance has not, */
+	tsr_ids visits;                  /* the constraints in the order of their first visits */
 	TSR_VEC(tsr_proposal) proposals;
 	/* of the rule that is being emitted, copied into each constraint it emits */
 	int operand;
@@ -236,6 +238,8 @@ void tsr_solve(tsr_store *s);
 /* ---- watch.c ----------------------------------------------------------------------------------------------------- */
 
 void tsr_enqueue(tsr_store *s, tsr_cstr *c);
+/* Of a scheme, the first time is noted. */
+void tsr_visited(tsr_store *s, tsr_cstr *c);
 void tsr_watch_dim(tsr_store *s, tsr_cstr *c, uint32_t root);
 void tsr_watch_row(tsr_store *s, tsr_cstr *c, uint32_t root, tsr_row_side side);
 void tsr_wake(tsr_store *s, const tsr_list *watchers);

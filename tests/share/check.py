@@ -20,6 +20,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
 import tally  # noqa: E402
+import conditions as with_conditions  # noqa: E402
 import widths as at_widths  # noqa: E402
 from tally import check  # noqa: E402
 
@@ -446,16 +447,41 @@ def around(folder):
         check(c and c[4] >= LEAST_INSTANCES.get(name, 3), f"{name}: {c and c[4]} instances of schemes")
 
 
-def emitted_again(folder):
-    """Where the scheme makes two sizes equal and the call has one that only the run knows, the application is emitted, so that the condition is said of
-    the operation: it is counted as solved twice."""
+def needed(text):
+    """The headlines of the conditions for the run, wherever they stand."""
+    return sorted(re.findall(r"warning\[W0901\]: (.*)", text))
+
+
+def conditions(folder):
+    """Sizes that a scheme makes equal and an application has not, of which the run knows one: the instance says the condition of the operation that
+    needs it. Where a size follows from others by arithmetic, the operation may be another one that needs it, too."""
     path = os.path.join(folder, "condition.tsr")
     with open(path, "w", encoding="utf-8") as f:
         f.write("let%op f x y = exp (x + y) + tanh x\nlet%op a = f [1.; 2.; 3.] [4.; 5.; 6.]\n"
                 "let%export g (x : \"?n\") = f x [1.; 2.; 3.]\n")
-    same(path, "a condition for the run")
-    check(cost(path).twice == 1, "an application that is emitted after its scheme was solved counts")
     check("`x + y` needs it" in tsrc("check", path)[2], "a condition for the run is said of its operation")
+    r, conditioned, instances = random.Random(SEED), 0, 0
+    for i in range(2 * COUNT):
+        arithmetic, path = i % 2 == 1, os.path.join(folder, f"conditions{i}.tsr")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(with_conditions.program(r, arithmetic))
+        what, before = f"program with conditions {i} of seed {SEED}", tally.failed
+        if arithmetic:
+            with_sharing, alone = tsrc("check", path), tsrc("check", "--no-share", path)
+            check(with_sharing[:2] == alone[:2] and needed(with_sharing[2]) == needed(alone[2]), f"{what}: sharing makes a difference")
+            check(tsrc("--dump=proj", path) == tsrc("--dump=proj", "--no-share", path), f"{what}: sharing makes a difference to index maps")
+        else:
+            same(path, what)
+        c = cost(path)
+        if c:
+            check(c.twice == 0, f"{what}: {c.twice} solved twice")
+            instances += c.instances > 0
+            conditioned += "W0901" in tsrc("check", path)[2]
+        if tally.failed > before:
+            print(open(path, encoding="utf-8").read())
+    check(3 * instances >= COUNT, f"{2 * COUNT} programs with conditions, {instances} with instances")
+    check(5 * conditioned >= COUNT, f"{2 * COUNT} programs with conditions, {conditioned} have some")
+    print(f"{2 * COUNT} programs with conditions for the run: {conditioned} have some, {instances} instances of schemes")
 
 
 # ---- what it is for ---------------------------------------------------------------------------------------------------------
@@ -509,7 +535,7 @@ def main():
         wrong_guesses(folder)
         random_programs(folder)
         around(folder)
-        emitted_again(folder)
+        conditions(folder)
         random_schemes(folder)
         transformers(folder)
         widths(folder)
