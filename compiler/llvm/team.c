@@ -5,7 +5,7 @@
 #include "team.h"
 #include <string.h>
 
-#define EACH_THREAD 50e3             /* nanoseconds of work */
+#define EACH_THREAD 25e3             /* nanoseconds of work */
 #define MOST_THREADS 1024.0
 
 /* ---- inside -------------------------------------------------------------------------------------------------------------- */
