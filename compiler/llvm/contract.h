@@ -147,7 +147,11 @@ typedef struct tsr_rows_tile {
 	tsr_c_form c;
 	uint32_t b_lines;
 	const tsr_tail_plan *tail;
+	int64_t step;                /* see tsr_rows.step */
 } tsr_rows_tile;
+/* Which rows of a tile a stretch reaches, where they are all one step apart; the list begins with where the stretches of each way end. */
+typedef enum { TSR_WAY_ALL, TSR_WAY_BUT_FIRST, TSR_WAY_BUT_LAST, TSR_WAYS } tsr_way;
+static inline uint32_t tsr_rows_ways(int64_t step) { return step ? TSR_WAYS : 1; }
 enum { TSR_ROWS_TABLE, TSR_ROWS_B, TSR_ROWS_C, TSR_ROWS_LIST, TSR_ROWS_COLS, TSR_ROWS_ADD, TSR_ROWS_B_K, TSR_ROWS_C_ROW,
 	   TSR_ROWS_C_ROWS, TSR_ROWS_C_COLUMNS, TSR_ROWS_AROUND, TSR_ROWS_B_AHEAD, TSR_ROWS_B_PLACES, TSR_ROWS_SEEN, TSR_ROWS_PARAMS };
 LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *tile);
@@ -231,7 +235,7 @@ tsr_walk_run tsr_walk_run_begin(tsr_kit *k, tsr_emit *e, const tsr_walks *x, LLV
 void tsr_walk_run_end(tsr_kit *k, tsr_emit *e, tsr_walk_run *r);
 
 /* The table of a block: rows `first` .. of M (`across`), stretches of K (`along`, the stretch's loops last) from along_first on. The loops
- * of the batch are set. `most`: stretches of a block; the list of a panel has most + 1 numbers; NULL: there are no lists, and no
+ * of the batch are set. `most`: stretches of a block; the list of a panel says which of them it walks; NULL: there are no lists, and no
  * rows past the end. `edge`: elements of a copy of a stretch that a guard cuts, 0: none does.  Of B the same, with its classes. */
 typedef struct tsr_rows {
 	tsr_emit *e;
@@ -241,6 +245,7 @@ typedef struct tsr_rows {
 	LLVMValueRef first, count, along_first, stretches;
 	tsr_stretch stretch;
 	int64_t run, capacity, most, edge;
+	int64_t step;                /* the rows of each tile lie so far apart, and of each stretch all are inside, none, or all but the first or the last; 0 */
 	uint32_t mr;
 } tsr_rows;
 /* All but the memory and the block; `walks`: per class. */
@@ -249,7 +254,8 @@ void tsr_rows_emit(tsr_kit *k, const tsr_rows *r);
 /* The stretches of each row of a block side by side, rows `width` apart, which is room for whole vectors of each. */
 void tsr_rows_copy(tsr_kit *k, const tsr_rows *r, LLVMValueRef to, int64_t width);
 int64_t tsr_rows_width(const tsr_kit *k, const tsr_rows *r);
-/* The list of the panel that begins at this row of the block. */
+/* Numbers of a panel's list; the list of the one that begins at this row of the block. */
+int64_t tsr_rows_list_length(const tsr_rows *r);
 LLVMValueRef tsr_rows_list(tsr_kit *k, const tsr_rows *r, LLVMValueRef row);
 
 /* An operand that packing evaluates: its loops in the order in which positions count, and room for a panel's rows. The loops of

@@ -183,21 +183,35 @@ static void fill_stretch(tsr_kit *k, const tsr_rows *r, LLVMValueRef row, LLVMVa
 		fill_edges(k, r, row, edges, n, guards);
 }
 
-/* Which stretches a panel has to walk. */
+/* The stretch at `row` of a panel's table reaches its rows this way. */
+static LLVMValueRef goes(tsr_kit *k, const tsr_rows *r, LLVMValueRef row, tsr_way way)
+{
+	LLVMValueRef some = LLVMBuildNot(k->b, at_zeros(k, r, row, r->mr, true), "");
+	if (!r->step)
+		return some;
+	LLVMValueRef first = at_zeros(k, r, row, 1, true), last = at_zeros(k, r, slot(k, k->ptr, row, tsr_kit_int(k, r->mr - 1)), 1, true);
+	LLVMValueRef here = way == TSR_WAY_BUT_FIRST ? first : way == TSR_WAY_BUT_LAST ? last : LLVMBuildNot(k->b, LLVMBuildOr(k->b, first, last, ""), "");
+	return LLVMBuildAnd(k->b, some, here, "");
+}
+
+/* Which stretches a panel has to walk, way by way. */
 static void fill_list(tsr_kit *k, const tsr_rows *r, LLVMValueRef first, LLVMValueRef list)
 {
 	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), n = tsr_kit_table(k, 1);
 	tsr_range guards[MOST_RANGES];
 	bool guarded = guards_of(r->value, guards) > 0;
+	uint32_t ways = tsr_rows_ways(r->step);
 	LLVMBuildStore(k->b, zero, n);
-	tsr_count t = tsr_count_begin(k, zero, r->stretches, one);
-	LLVMValueRef row = slot(k, k->ptr, r->table, tsr_kit_add(k, tsr_kit_mul(k, t.i, tsr_kit_int(k, r->capacity)), first));
-	LLVMValueRef any = guarded ? LLVMBuildNot(k->b, at_zeros(k, r, row, r->mr, true), "") : LLVMConstInt(k->i1, 1, false);
-	LLVMValueRef so_far = LLVMBuildLoad2(k->b, k->i64, n, "");
-	LLVMBuildStore(k->b, t.i, slot(k, k->i64, list, tsr_kit_add(k, so_far, one)));
-	LLVMBuildStore(k->b, tsr_kit_add(k, so_far, LLVMBuildZExt(k->b, any, k->i64, "")), n);
-	tsr_count_end(k, &t);
-	LLVMBuildStore(k->b, LLVMBuildLoad2(k->b, k->i64, n, ""), slot(k, k->i64, list, zero));
+	for (unsigned way = 0; way < ways; way++) {
+		tsr_count t = tsr_count_begin(k, zero, guarded || !way ? r->stretches : zero, one);
+		LLVMValueRef row = slot(k, k->ptr, r->table, tsr_kit_add(k, tsr_kit_mul(k, t.i, tsr_kit_int(k, r->capacity)), first));
+		LLVMValueRef any = guarded ? goes(k, r, row, (tsr_way)way) : LLVMConstInt(k->i1, 1, false);
+		LLVMValueRef so_far = LLVMBuildLoad2(k->b, k->i64, n, "");
+		LLVMBuildStore(k->b, t.i, slot(k, k->i64, list, tsr_kit_add(k, so_far, tsr_kit_int(k, ways))));
+		LLVMBuildStore(k->b, tsr_kit_add(k, so_far, LLVMBuildZExt(k->b, any, k->i64, "")), n);
+		tsr_count_end(k, &t);
+		LLVMBuildStore(k->b, LLVMBuildLoad2(k->b, k->i64, n, ""), slot(k, k->i64, list, tsr_kit_int(k, way)));
+	}
 }
 
 /* A tile's rows past the end read zeros. */
@@ -254,10 +268,12 @@ void tsr_rows_copy(tsr_kit *k, const tsr_rows *r, LLVMValueRef to, int64_t width
 	tsr_count_end(k, &d);
 }
 
+int64_t tsr_rows_list_length(const tsr_rows *r) { return r->most + 1 + tsr_rows_ways(r->step); }
+
 LLVMValueRef tsr_rows_list(tsr_kit *k, const tsr_rows *r, LLVMValueRef row)
 {
 	LLVMValueRef panel = LLVMBuildUDiv(k->b, row, tsr_kit_int(k, r->mr), "");
-	return slot(k, k->i64, r->list, tsr_kit_mul(k, panel, tsr_kit_int(k, r->most + 1)));
+	return slot(k, k->i64, r->list, tsr_kit_mul(k, panel, tsr_kit_int(k, tsr_rows_list_length(r))));
 }
 
 /* That many elements of 0, in memory. */

@@ -209,6 +209,11 @@ static int64_t point_at_rows(tsr_engine *g, int64_t rows, int64_t depth)
 {
 	if (g->s->rows)
 		g->pointed = tsr_rows_of(&g->k, g->e, g->c, TSR_SIDE_A, g->walks, rows);
+	if (g->s->step) {
+		const tsr_walks *m = &g->walks[TSR_CLASS_M];
+		const tsr_expr *a = tsr_contract_guarded(g->c->a_value);
+		g->pointed.step = tsr_kit_known(tsr_engine_stride(g, a->load.buffer, a->load.index, m->loop[m->nloops - 1].sym));
+	}
 	if (g->s->cols)
 		g->across = tsr_rows_of(&g->k, g->e, g->c, TSR_SIDE_B, g->walks, depth);
 	return g->s->dense ? (tsr_rows_width(&g->k, &g->across) * depth * g->k.elem_bytes + 255) / 128 * 128 : 0;
@@ -237,7 +242,7 @@ void tsr_engine_space(tsr_engine *g)
 	tsr_rows *r = &g->pointed;
 	b += point_at_rows(g, rows, depth);
 	int64_t across = g->across.most * g->across.capacity * 8 + (g->across.edge ? 64 : 0);        /* looked through in vectors */
-	int64_t table = r->most * r->capacity * 8 + (r->edge ? 64 : 0), list = r->mr ? (r->most + 1) * (r->capacity / r->mr) * 8 : 0;
+	int64_t table = r->most * r->capacity * 8 + (r->edge ? 64 : 0), list = r->mr ? tsr_rows_list_length(r) * (r->capacity / r->mr) * 8 : 0;
 	if (tsr_engine_packs_together(g)) {
 		tsr_seat *team = g->e->team;
 		g->packed_b = team->shared;

@@ -6,13 +6,14 @@
 #include "contract.h"
 #include <string.h>
 
-enum { SHORT_RUN = 8 };
+enum { SHORT_RUN = 8, APART = 1024 };
 /* Bytes between rows of B beyond which a core does not see where the next ones are, and how many rows ahead they are asked for then: few, since
  * such rows share the lines of the first cache. */
 enum { FAR_APART = 2048, SOON = 4 };
 
 /* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; far: `each` lines a step, see tsr_tile.ahead;
- * end: what the loop asks for line by line, or NULL; a_step: where it asks for rows of A, see tsr_tile.asks. */
+ * end: what the loop asks for line by line, or NULL; a_step: where it asks for rows of A, see tsr_tile.asks; near_rows: how far apart its rows are where it
+ * asks for what follows in them, or 0. */
 typedef struct inside {
 	tsr_kit *k;
 	uint32_t rows, vecs;
@@ -24,6 +25,7 @@ typedef struct inside {
 	uint32_t each;
 	const tsr_tile_end *end;
 	LLVMValueRef a_step;
+	int64_t near_rows;
 } inside;
 
 static LLVMValueRef stride_value(tsr_kit *k, tsr_stride s, LLVMValueRef f, unsigned param)
@@ -31,11 +33,10 @@ static LLVMValueRef stride_value(tsr_kit *k, tsr_stride s, LLVMValueRef f, unsig
 	return s.known ? tsr_kit_int(k, s.v) : LLVMGetParam(f, param);
 }
 
-/* One step of K: acc[row][vec] += row[row][at] * b[vec]. */
-static void rows_step(const inside *in, const LLVMValueRef *row, LLVMValueRef at, LLVMValueRef b, LLVMValueRef *acc)
+/* What lies further on in this row of B. */
+static void lines_ahead(const inside *in, LLVMValueRef b)
 {
 	tsr_kit *k = in->k;
-	LLVMValueRef bv[16];
 	for (uint32_t i = 0; i < in->lines; i++) {
 		LLVMValueRef far = tsr_kit_add(k, in->b_ahead, tsr_kit_int(k, i * TSR_LINE / k->elem_bytes));
 		LLVMValueRef at = LLVMBuildGEP2(k->b, k->elem, b, &far, 1, "");
@@ -44,6 +45,13 @@ static void rows_step(const inside *in, const LLVMValueRef *row, LLVMValueRef at
 		else
 			tsr_kit_fetch_far(k, at);
 	}
+}
+
+/* One step of K: acc[row][vec] += row[row][at] * b[vec]. */
+static void rows_step(const inside *in, const LLVMValueRef *row, LLVMValueRef at, LLVMValueRef b, LLVMValueRef *acc)
+{
+	tsr_kit *k = in->k;
+	LLVMValueRef bv[16];
 	for (uint32_t v = 0; v < in->vecs && tsr_kit_known(in->b_k) * k->elem_bytes > FAR_APART; v++) {
 		LLVMValueRef soon = tsr_kit_int(k, SOON * tsr_kit_known(in->b_k) + v * k->lanes);
 		tsr_kit_fetch(k, LLVMBuildGEP2(k->b, k->elem, b, &soon, 1, ""), false);
@@ -66,6 +74,7 @@ static void tile_step(const inside *in, LLVMValueRef a, LLVMValueRef b, LLVMValu
 		row[r] = tsr_kit_at(k, a, tsr_kit_mul(k, in->a_row, tsr_kit_int(k, r)));
 	if (in->b_shift)
 		b = tsr_kit_at(k, LLVMBuildLoad2(k->b, k->ptr, b, ""), in->b_shift);
+	lines_ahead(in, b);
 	rows_step(in, row, tsr_kit_int(k, 0), b, acc);
 }
 
@@ -193,7 +202,7 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	tsr_far far = { t->ahead_row, t->ahead_width };
 	inside in = { k, t->rows, t->vecs, stride_value(k, t->a_row, f, TSR_TILE_A_ROW), stride_value(k, t->a_k, f, TSR_TILE_A_K),
 				  stride_value(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL,
-				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL };
+				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0 };
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
@@ -271,6 +280,15 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 /* Rounds of one stretch, each of which may ask for a line. */
 static int64_t rounds_of(int64_t run) { return run > SHORT_RUN ? run / TSR_ROUND : 1; }
 
+/* Rows that lie less than APART bytes from each other begin at lines of different sets of the first cache, which has the next lines of all of them
+ * beside these: of some rows in each round. */
+static void next_of_rows(const inside *in, LLVMValueRef first, LLVMValueRef at)
+{
+	tsr_kit *k = in->k;
+	LLVMValueRef round = LLVMBuildUDiv(k->b, at, tsr_kit_int(k, TSR_ROUND), ""), next = tsr_kit_add(k, at, tsr_kit_int(k, TSR_LINE / k->elem_bytes));
+	tsr_rows_ahead(k, in->rows, tsr_kit_int(k, in->near_rows), round, LLVMBuildGEP2(k->b, k->elem, first, &next, 1, ""), tsr_kit_int(k, 0));
+}
+
 /* Steps of one stretch from `from` up to `to`, in rounds; `first`: the line that the first of them asks for, or NULL. */
 static void stretch_rounds(const inside *in, const LLVMValueRef *row, LLVMValueRef b, int64_t from, int64_t to, LLVMValueRef first, LLVMValueRef *acc)
 {
@@ -280,6 +298,10 @@ static void stretch_rounds(const inside *in, const LLVMValueRef *row, LLVMValueR
 	if (first)
 		tsr_tile_ahead(in->end, tsr_kit_add(k, first, LLVMBuildUDiv(k->b, c.i, tsr_kit_int(k, TSR_ROUND), "")));
 	LLVMValueRef at = tsr_kit_add(k, c.i, tsr_kit_int(k, from)), bt = tsr_kit_at(k, b, tsr_kit_mul(k, at, in->b_k));
+	if (in->near_rows)
+		next_of_rows(in, row[0], at);
+	for (int64_t u = 0; u < TSR_ROUND; u++)      /* between the steps they would hold what is loaded before them in registers, as tile_loop says */
+		lines_ahead(in, tsr_kit_at(k, bt, tsr_kit_mul(k, tsr_kit_int(k, u), in->b_k)));
 	for (int64_t u = 0; u < TSR_ROUND; u++) {
 		LLVMValueRef step = tsr_kit_int(k, u);
 		rows_step(in, row, tsr_kit_add(k, at, step), tsr_kit_at(k, bt, tsr_kit_mul(k, step, in->b_k)), acc);
@@ -299,28 +321,90 @@ static void stretch(const inside *in, const LLVMValueRef *row, LLVMValueRef b, L
 		stretch_rounds(in, row, b, 0, asking, tsr_kit_mul(k, before, tsr_kit_int(k, rounds)), acc);
 	if (looped > asking)
 		stretch_rounds(in, row, b, asking, looped, NULL, acc);
-	for (int64_t u = looped; u < run; u++)
-		rows_step(in, row, tsr_kit_int(k, u), tsr_kit_at(k, b, tsr_kit_mul(k, tsr_kit_int(k, u), in->b_k)), acc);
+	for (int64_t u = looped; u < run; u++) {
+		LLVMValueRef bt = tsr_kit_at(k, b, tsr_kit_mul(k, tsr_kit_int(k, u), in->b_k));
+		lines_ahead(in, bt);
+		rows_step(in, row, tsr_kit_int(k, u), bt, acc);
+	}
 }
 
-/* The stretches of the tile's list from `from` up to `to`. */
-static void stretches(const inside *in, const tsr_rows_tile *t, LLVMValueRef f, LLVMValueRef from, LLVMValueRef to, LLVMValueRef *acc)
+/* Where the tile's rows begin in the stretch at `at`: as the table says, or, where they are all the same distance apart, that far from the second one,
+ * which no stretch of the list leaves out: the first may lie outside. */
+static void row_places(const inside *in, const tsr_rows_tile *t, LLVMValueRef f, LLVMValueRef at, LLVMValueRef *row)
 {
 	tsr_kit *k = in->k;
-	LLVMValueRef list = LLVMGetParam(f, TSR_ROWS_LIST), table = LLVMGetParam(f, TSR_ROWS_TABLE), row[64];
-	carried c;
-	carried_begin(k, &c, t->rows * t->vecs, LLVMBuildNSWSub(k->b, to, from, ""), acc);
-	LLVMValueRef before = tsr_kit_add(k, from, c.i), next = tsr_kit_add(k, before, tsr_kit_int(k, 1));
-	LLVMValueRef at = LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, list, &next, 1, ""), "");
-	LLVMValueRef first = tsr_kit_mul(k, at, tsr_kit_int(k, t->capacity));
-	for (uint32_t r = 0; r < t->rows; r++) {
-		LLVMValueRef i = tsr_kit_add(k, first, tsr_kit_int(k, r));
+	LLVMValueRef first = tsr_kit_mul(k, at, tsr_kit_int(k, t->capacity)), table = LLVMGetParam(f, TSR_ROWS_TABLE);
+	for (uint32_t r = 0; r < (t->step ? 1 : t->rows); r++) {
+		LLVMValueRef i = tsr_kit_add(k, first, tsr_kit_int(k, t->step ? 1 : r));
 		row[r] = LLVMBuildLoad2(k->b, k->ptr, LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &i, 1, ""), "");
+	}
+	LLVMValueRef second = row[0];
+	for (uint32_t r = 0; t->step && r < t->rows; r++) {
+		LLVMValueRef down = tsr_kit_int(k, t->step * ((int64_t)r - 1));
+		row[r] = LLVMBuildGEP2(k->b, k->elem, second, &down, 1, "");
+	}
+}
+
+/* The stretches of the tile's list from `from` up to `to`, which reach these of its rows. */
+static void stretches(const inside *in, const tsr_rows_tile *t, LLVMValueRef f, LLVMValueRef from, LLVMValueRef to, tsr_way way, LLVMValueRef *acc)
+{
+	tsr_kit *k = in->k;
+	LLVMValueRef list = LLVMGetParam(f, TSR_ROWS_LIST), row[64];
+	inside part = *in;
+	uint32_t first = way == TSR_WAY_BUT_FIRST;
+	part.rows = t->rows - (way != TSR_WAY_ALL);
+	acc += first * t->vecs;
+	carried c;
+	carried_begin(k, &c, part.rows * t->vecs, LLVMBuildNSWSub(k->b, to, from, ""), acc);
+	LLVMValueRef before = tsr_kit_add(k, from, c.i), next = tsr_kit_add(k, before, tsr_kit_int(k, tsr_rows_ways(t->step)));
+	LLVMValueRef at = LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, list, &next, 1, ""), "");
+	row_places(in, t, f, at, row);
+	if (in->end && t->step) {
+		uint32_t each = (uint32_t)((tsr_tile_lines(in->end) + t->stretches - 1) / t->stretches);
+		for (uint32_t i = 0; i < each; i++)
+			tsr_tile_ahead(in->end, tsr_kit_add(k, tsr_kit_mul(k, before, tsr_kit_int(k, each)), tsr_kit_int(k, i)));
+		part.end = NULL;
 	}
 	LLVMValueRef place = t->places ? LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, LLVMGetParam(f, TSR_ROWS_B_PLACES), &at, 1, ""), "")
 		: tsr_kit_mul(k, tsr_kit_mul(k, at, tsr_kit_int(k, t->run)), in->b_k);
-	stretch(in, row, tsr_kit_at(k, LLVMGetParam(f, TSR_ROWS_B), place), before, t->run, acc);
+	stretch(&part, row + first, tsr_kit_at(k, LLVMGetParam(f, TSR_ROWS_B), place), before, t->run, acc);
 	carried_end(k, &c, 1, acc);
+}
+
+/* Of each way its stretches, each of which asks for a part of the tile's end. */
+static void ways(const inside *in, const tsr_rows_tile *t, LLVMValueRef f, LLVMValueRef *acc)
+{
+	tsr_kit *k = in->k;
+	LLVMValueRef from = tsr_kit_int(k, 0);
+	for (unsigned way = TSR_WAY_ALL; way < TSR_WAYS; way++) {
+		LLVMValueRef i = tsr_kit_int(k, way), to = LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, LLVMGetParam(f, TSR_ROWS_LIST), &i, 1, ""), "");
+		stretches(in, t, f, from, to, (tsr_way)way, acc);
+		from = to;
+	}
+}
+
+/* All stretches of the list, the first of which ask for the tile's end. */
+static void all_stretches(const inside *in, const tsr_rows_tile *t, LLVMValueRef f, const tsr_tile_end *end, LLVMValueRef *acc)
+{
+	tsr_kit *k = in->k;
+	int64_t rounds = rounds_of(t->run), lines = tsr_tile_lines(end), asking = (lines + rounds - 1) / rounds;
+	bool slowly = !t->c.knit && (!t->c.stream || t->tail) && t->stretches * rounds >= lines;
+	if (!slowly || t->c.stream)
+		tsr_tile_fetch(end);
+	inside asks = *in;
+	asks.end = slowly ? end : NULL;
+	if (t->step) {
+		ways(&asks, t, f, acc);
+		return;
+	}
+	LLVMValueRef all = LLVMBuildLoad2(k->b, k->i64, LLVMGetParam(f, TSR_ROWS_LIST), ""), first = tsr_kit_int(k, 0);
+	if (slowly) {
+		LLVMValueRef some = asking < t->stretches ? tsr_kit_min(k, all, tsr_kit_int(k, asking)) : all;
+		stretches(&asks, t, f, first, some, TSR_WAY_ALL, acc);
+		first = some;
+	}
+	if (!slowly || asking < t->stretches)
+		stretches(in, t, f, first, all, TSR_WAY_ALL, acc);
 }
 
 static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
@@ -328,26 +412,14 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	const tsr_rows_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512], zero = tsr_kit_int(k, 0);
 	inside in = { k, t->rows, t->vecs, zero, zero, stride_value(k, t->b_k, f, TSR_ROWS_B_K), mask, NULL,
-				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, NULL, NULL };
+				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, NULL, NULL, t->step * k->elem_bytes < APART ? t->step : 0 };
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
 		mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
 		acc[j] = tsr_kit_neutral(k, k->vec);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_ROWS_C), stride_value(k, t->c.row, f, TSR_ROWS_C_ROW),
 						 LLVMGetParam(f, TSR_ROWS_C_ROWS), LLVMGetParam(f, TSR_ROWS_C_COLUMNS), mask, LLVMGetParam(f, TSR_ROWS_AROUND), t->tail, TSR_ROWS_PARAMS };
-	int64_t rounds = rounds_of(t->run), lines = tsr_tile_lines(&end), asking = (lines + rounds - 1) / rounds;
-	bool slowly = !t->c.knit && (!t->c.stream || t->tail) && t->stretches * rounds >= lines;
-	if (!slowly || t->c.stream)
-		tsr_tile_fetch(&end);
-	LLVMValueRef all = LLVMBuildLoad2(k->b, k->i64, LLVMGetParam(f, TSR_ROWS_LIST), ""), first = zero;
-	if (slowly) {
-		inside asks = in;
-		asks.end = &end;
-		first = asking < t->stretches ? tsr_kit_min(k, all, tsr_kit_int(k, asking)) : all;
-		stretches(&asks, t, f, zero, first, acc);
-	}
-	if (!slowly || asking < t->stretches)
-		stretches(&in, t, f, first, all, acc);
+	all_stretches(&in, t, f, &end, acc);
 	if (t->watched)
 		watch(&in, LLVMGetParam(f, TSR_ROWS_SEEN), acc);
 	tsr_tile_store(&end, LLVMGetParam(f, TSR_ROWS_ADD), acc);
@@ -359,6 +431,8 @@ LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *t)
 	snprintf(name, sizeof name, "tsr.rows.%sx%u.%ux%u%s.%s%s.%lld.%lld", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
 			 t->masked ? "m" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name, (long long)t->run, (long long)t->capacity);
 	snprintf(name + strlen(name), sizeof name - strlen(name), ".n%lld%s%s", (long long)t->stretches, t->places ? "p" : "", t->watched ? "w" : "");
+	if (t->step)
+		snprintf(name + strlen(name), sizeof name - strlen(name), ".s%lld", (long long)t->step);
 	name_lines(name, sizeof name, t->b_lines);
 	name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));

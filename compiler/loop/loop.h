@@ -146,6 +146,7 @@ typedef struct tsr_schedule {
 	bool pack_a, pack_b;
 	bool must_a, must_b;         /* cannot be read in place */
 	bool rows;                   /* tiles read A's rows where they lie, through pointers to each: see tsr_contraction.run */
+	bool step;                   /* which are one stride apart in each tile, and what is padding for the first or the last of them is left out */
 	bool cols;                   /* and B's likewise: see tsr_contraction.across */
 	bool dense;                  /* the stretches of a row of B, found so, are copied side by side first */
 	int64_t turn;                /* columns whose sums are turned together on their way to C: see tsr_contraction.turned; 0: none are */

@@ -5,6 +5,7 @@
 #include "schedule.h"
 
 enum { MOST_POINTERS = 12, LATENCY = 4 };
+#define PACE 26.0                    /* bytes of B in a cycle that low tiles of a window over an image get from the second cache */
 #define AGAIN 0.1                    /* cycles that a vector of B costs beside all else when it comes from the second cache */
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -13,6 +14,8 @@ static double larger(double a, double b) { return a > b ? a : b; }
 static double tile_time(const tsr_problem *p, int64_t r, int64_t v)
 {
 	double step = larger(larger((double)(r * v) / 2, (double)(r + v) / 2), LATENCY) + (p->streams ? AGAIN * (double)v : 0);
+	if (p->padding)
+		step = larger(step, (double)(v * p->t->vector_bytes) / PACE);
 	double depth = p->k > 0 ? (double)p->k : TSR_DEPTH;
 	return depth * step + 1.5 * (double)(r * v) + 20;
 }
@@ -82,6 +85,16 @@ static bool choose_tall(const tsr_problem *p, tsr_schedule *s)
 	return false;
 }
 
+/* The share of the work that tiles of so many rows have, which leave out padding; at most MOST_POINTERS of them unless they stand one stride apart.
+ * 0: there are no such tiles. */
+static double work_left(const tsr_problem *p, int64_t r, bool *step)
+{
+	double pointers = r > MOST_POINTERS ? 0 : p->padding ? tsr_padding_left(p->padding, r, false) : 1;
+	double apart = p->padding ? tsr_padding_left(p->padding, r, true) : 0;
+	*step = apart > 0 && (pointers == 0 || apart < pointers);
+	return *step ? apart : pointers;
+}
+
 void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
 {
 	if (p->turn && !p->must_b && choose_tall(p, s))
@@ -94,19 +107,25 @@ void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
 		if (p->turn && !fits_turning(p, v))
 			continue;
 		int64_t most = ((int64_t)p->t->vector_registers - 1 - v) / v;
-		int64_t limit = p->run ? MOST_POINTERS : TSR_MOST_ROWS;
+		int64_t limit = p->run && !p->padding ? MOST_POINTERS : TSR_MOST_ROWS;
 		most = most > limit ? limit : most;
-		for (int64_t r = most; r > 0 && r > most / 2; r--) {
+		int64_t least = p->run && most > MOST_POINTERS ? MOST_POINTERS / 2 : most / 2;
+		for (int64_t r = most; r > 0 && r > least; r--) {
 			if (p->run_c && !(knit ? fits_knitting : fits_joining)(p, r, v))
 				continue;
 			if (p->streams && r != tsr_even_rows(p->m, r) && r - 1 > most / 2)
 				continue;
 			bool table = !p->streams && r == p->t->tile_m && v == p->t->tile_n;
-			double time = total_time(p, r, v) * (table ? 0.97 : 1);
+			bool step = false;
+			double left = p->run ? work_left(p, r, &step) : 1;
+			if (left == 0)
+				continue;
+			double time = total_time(p, r, v) * left * (table ? 0.97 : 1);
 			if (best == 0 || time < best * 0.995) {
 				best = time;
 				s->mr = (uint32_t)r;
 				s->nr = (uint32_t)(v * p->lanes);
+				s->step = step;
 			}
 		}
 	}

@@ -5,6 +5,15 @@
 
 enum { TSR_MOST_ROWS = 24, TSR_MOST_VECS = 4, TSR_DEPTH = 384 };    /* of a tile; of a block of K where nothing asks for another */
 
+/* Which stretches of K lie inside for each position of M, as bits (padding.c); the last loop of M counts `width`. */
+enum { TSR_MOST_PADDED = 1 << 15, TSR_MOST_TAPS = 64 };
+typedef struct tsr_padding { int64_t positions, stretches, width; const uint64_t *inside; } tsr_padding;
+/* False: A has no guards, or ones of another kind, or there are too many positions. */
+bool tsr_padding_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, tsr_padding *out);
+/* The share of the work that is left to tiles of so many rows, which leave out a stretch that none of them reaches; or, in `step`, one row of it
+ * where it is the first or the last of all that are outside: 0 where others are, or where tiles cross the end of the last loop. */
+double tsr_padding_left(const tsr_padding *p, int64_t rows, bool step);
+
 typedef struct tsr_problem {
 	const tsr_target *t;
 	uint32_t lanes, bytes;
@@ -21,6 +30,7 @@ typedef struct tsr_problem {
 	int64_t turn, stretch;       /* columns that are turned together, 0: none; how many of them lie side by side in B, 1: not even two */
 	int64_t run_c, rows_c, most_c; /* C lies side by side in so many columns and, behind each other, most_c rows, so many of which are whole lines; 0 */
 	int64_t few_c;               /* the fewest of those rows that are */
+	const tsr_padding *padding;  /* of A's rows, or NULL */
 } tsr_problem;
 
 tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t);

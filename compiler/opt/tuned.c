@@ -62,7 +62,7 @@ const char *tsr_schedule_key(const tsr_loops *l, const tsr_contraction *k, const
 const char *tsr_schedule_unfit(const tsr_schedule *s, const tsr_schedule *model, const tsr_target *target, uint32_t elem_bytes)
 {
 	uint32_t lanes = target->vector_bytes / elem_bytes, vecs = lanes ? s->nr / lanes : 0;
-	if (!lanes || s->mr < 1 || s->mr > (model->rows ? 12 : 24) || s->nr % lanes || vecs < 1 || vecs > 4)
+	if (!lanes || s->mr < 1 || s->mr > (model->rows && !(model->step && s->mr == model->mr) ? 12 : 24) || s->nr % lanes || vecs < 1 || vecs > 4)
 		return "the tile is none of this target";
 	if (s->mr * vecs + vecs + 1 > target->vector_registers)
 		return "the tile does not fit the registers";
@@ -219,6 +219,7 @@ bool tsr_schedules_apply(tsr_schedules *s, const tsr_loops *l, tsr_contraction *
 	}
 	tsr_schedule made = r->schedule;
 	made.form = key;
+	made.step = k->schedule.step && made.mr == k->schedule.mr;
 	made.rows = k->schedule.rows, made.cols = k->schedule.cols, made.dense = k->schedule.dense;
 	made.must_a = k->schedule.must_a, made.must_b = k->schedule.must_b;
 	made.turn = k->schedule.turn, made.join = k->schedule.join, made.knit = k->schedule.knit;

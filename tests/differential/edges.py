@@ -47,6 +47,17 @@ def window(rng, n):
     return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
 
 
+def image(rng, n):
+    """Windows over images whose sides are padding, in rows of as many positions as tiles divide, or of one more."""
+    w, h, k, stride = rng.choice([7, 7, 14, 14, 15, 16, 28]), rng.choice([1, 3, 7]), rng.choice([2, 3, 3, 5]), rng.choice([1, 1, 2])
+    c, d, batch = rng.choice([12, 16, 33]), rng.choice([5, 16, 33, 48]), rng.choice([1, 2, 8]) if w == 7 else 1
+    kh = rng.choice([1, k]) if h > 1 else 1
+    lines = [given("a%d" % n, (batch, h * stride, w * stride, c)), given("b%d" % n, (kh, k, c, d)),
+             'let%%op d%d = a%d +* b%d "b, %soh =+ kh, %sow =+ kw, c; kh, kw, c, d => b, oh, ow, d"' % ((n, n, n) + (("%d*" % stride if stride > 1 else ""),) * 2),
+             'let%%op s%d = (d%d *. d%d) ++ "... => 0"' % (n, n, n), "let%%cd g%d = grad_update s%d" % (n, n)]
+    return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
+
+
 def rows(rng, n):
     """A softmax, and rows brought to length one, each with its gradient."""
     shape = (rng.choice(TILES), rng.choice(TILES + DEPTHS))
@@ -88,6 +99,6 @@ def columns(rng, n):
 
 
 def program(rng):
-    parts = [rng.choice([product, product, product, apart, window, rows, turned, columns])(rng, n) for n in range(4)]
+    parts = [rng.choice([product, product, product, apart, window, image, rows, turned, columns])(rng, n) for n in range(4)]
     lines = [line for part in parts for line in part[0]]
     return "open Train\nopen Nn\n" + "\n".join(lines) + "\nlet%main () =\n  " + ";\n  ".join(step for part in parts for step in part[1]) + "\n"
