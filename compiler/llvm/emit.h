@@ -174,9 +174,12 @@ int64_t tsr_emit_coefficient(const tsr_lin *index, uint32_t loop);
 int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
 /* No cache holds the array. */
 bool tsr_emit_large(const tsr_emit *e, tsr_buffer_id b);
-/* Has the lines fetched of what the lanes load so many lines behind `index`; TSR_FETCH_AHEAD: as far as one needs to look while another page begins. */
-enum { TSR_FETCH_AHEAD = 64 };
-void tsr_emit_fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines);
+/* Where lines are fetched to: the first cache, for which a core can wait for few lines at once, or the second. */
+typedef enum tsr_fetch { TSR_FETCH_NEAR = 3, TSR_FETCH_FAR = 2 } tsr_fetch;
+/* Has the lines fetched of what the lanes load so many lines behind `index`. */
+void tsr_emit_fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines, tsr_fetch to);
+/* Has them fetched in two steps: into the second cache as far ahead as one needs to look while another page begins, from there in time. */
+void tsr_emit_fetch_soon(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index);
 /* Where the first whole line of what goes around the caches begins, or `to`. */
 LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to);
 /* Processors have the operation, or math.c writes it out, for vectors. */
@@ -221,7 +224,7 @@ LLVMValueRef tsr_emit_to_line(tsr_emit *e, tsr_prec p, LLVMValueRef address);
 /* Marks a store of (a part of) a line. */
 void tsr_emit_around(tsr_emit *e, LLVMValueRef store);
 /* Has the line of this element fetched. */
-void tsr_emit_fetch(tsr_emit *e, const tsr_expr *load);
+void tsr_emit_fetch(tsr_emit *e, const tsr_expr *load, tsr_fetch to);
 /* Behind the last statement of a kernel. */
 void tsr_emit_stream_end(tsr_emit *e, const tsr_stmts *kernel);
 

@@ -212,7 +212,7 @@ static void fetch_soon(const outer *x, const tsr_wide *w, LLVMValueRef index)
 	for (uint32_t i = 0; i < x->ninner; i++)
 		outside[i] = e->syms[x->inner[i]], e->syms[x->inner[i]] = tsr_emit_i64(e, 0);
 	for (uint32_t i = 0; i < x->nlarge; i++)
-		tsr_emit_fetch_lines(e, w, x->large[i], index, TSR_FETCH_AHEAD);
+		tsr_emit_fetch_soon(e, w, x->large[i], index);
 	for (uint32_t i = 0; i < x->ninner; i++)
 		e->syms[x->inner[i]] = outside[i];
 	e->syms[x->loop->loop.sym] = at;

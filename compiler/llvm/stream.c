@@ -7,7 +7,7 @@
 #include "emit.h"
 #include <string.h>
 
-enum { LINE = 64, PIECE = 2048, NEAR = 3 };
+enum { LINE = 64, PIECE = 2048 };
 
 const tsr_stmt *tsr_emit_around_of(const tsr_stmt *loop)
 {
@@ -67,18 +67,18 @@ static void write_piece(tsr_emit *e, tsr_prec p, LLVMValueRef target, LLVMValueR
 }
 
 /* Beyond the end of the array nothing comes, and nothing happens. */
-static void fetch_at(tsr_emit *e, const tsr_expr *load, LLVMValueRef at)
+static void fetch_at(tsr_emit *e, const tsr_expr *load, LLVMValueRef at, tsr_fetch to)
 {
 	tsr_prec p = e->loops->buffers.at[load->load.buffer]->prec;
 	LLVMValueRef args[4] = {LLVMBuildGEP2(e->builder, tsr_emit_memory_type(e, p), e->buffers[load->load.buffer], &at, 1, ""),
-		LLVMConstInt(e->i32, 0, false), LLVMConstInt(e->i32, NEAR, false), LLVMConstInt(e->i32, 1, false)};
+		LLVMConstInt(e->i32, 0, false), LLVMConstInt(e->i32, to, false), LLVMConstInt(e->i32, 1, false)};
 	LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID("llvm.prefetch", 13), &e->ptr, 1);
 	LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(f), f, args, 4, "");
 }
 
-void tsr_emit_fetch(tsr_emit *e, const tsr_expr *load)
+void tsr_emit_fetch(tsr_emit *e, const tsr_expr *load, tsr_fetch to)
 {
-	fetch_at(e, load, tsr_emit_position(e, load->load.buffer, load->load.index));
+	fetch_at(e, load, tsr_emit_position(e, load->load.buffer, load->load.index), to);
 }
 
 /* Asks for the lines of `count` elements from here on. */
@@ -87,7 +87,7 @@ static void fetch(tsr_emit *e, const tsr_expr *load, LLVMValueRef count)
 	tsr_prec p = e->loops->buffers.at[load->load.buffer]->prec;
 	LLVMValueRef first = tsr_emit_position(e, load->load.buffer, load->load.index);
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), count, tsr_emit_i64(e, LINE / tsr_prec_bytes(p)), TSR_FOR_SERIAL);
-	fetch_at(e, load, LLVMBuildAdd(e->builder, first, loop.index, ""));
+	fetch_at(e, load, LLVMBuildAdd(e->builder, first, loop.index, ""), TSR_FETCH_NEAR);
 	tsr_emit_loop_end(e, &loop);
 }
 

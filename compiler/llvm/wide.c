@@ -10,7 +10,7 @@
 #include "wide_sums.h"
 #include "../opt/opt.h"
 
-enum { LINE = 64, MOST_LARGE = 4, SHORT = 16 };
+enum { LINE = 64, MOST_LARGE = 4, SHORT = 16, LINES_FAR = 64, LINES_NEAR = 16 };
 
 /* Several registers, whose operations alternate: those of one are a chain, and would fill what the processor looks ahead. */
 static unsigned lanes_of(const tsr_emit *e)
@@ -249,13 +249,21 @@ void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMVal
 	tsr_emit_around(e, s);
 }
 
-void tsr_emit_fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines)
+void tsr_emit_fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines, tsr_fetch to)
 {
 	int64_t line = LINE / tsr_prec_bytes(e->loops->buffers.at[load->load.buffer]->prec);
 	for (int64_t i = 0; i < w->lanes; i += line) {
 		e->syms[w->loop->loop.sym] = LLVMBuildAdd(e->builder, index, tsr_emit_i64(e, i + lines * line), "");
-		tsr_emit_fetch(e, load);
+		tsr_emit_fetch(e, load, to);
 	}
+}
+
+/* What is asked into the first cache holds one of its few places until it comes, which stores around the caches need, too: from memory that takes
+ * too long. */
+void tsr_emit_fetch_soon(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index)
+{
+	tsr_emit_fetch_lines(e, w, load, index, LINES_FAR, TSR_FETCH_FAR);
+	tsr_emit_fetch_lines(e, w, load, index, LINES_NEAR, TSR_FETCH_NEAR);
 }
 
 /* Lanes for the iterations that are left from here on. */
@@ -271,7 +279,8 @@ LLVMValueRef tsr_emit_lanes_left(tsr_emit *e, LLVMValueRef index, LLVMValueRef t
 /* One loop of those that go together; most go alone. */
 typedef struct part { shape shape; tsr_wide wide; tsr_emit_view view; tsr_wide_sum sums[TSR_MOST_WIDE_SUMS]; uint32_t nsums; } part;
 
-/* What the loop reads from memory soon; for the first of several, where one of them says what is read in the next row, that. */
+/* What the loop reads from memory soon; where one of several says what is read in the next row, that, and for the first one what it reads of
+ * its own row. */
 static void fetch_soon(tsr_emit *e, uint32_t n, const part *parts, LLVMValueRef index)
 {
 	const part *p = &parts[0];
@@ -280,12 +289,14 @@ static void fetch_soon(tsr_emit *e, uint32_t n, const part *parts, LLVMValueRef 
 		if (parts[i].shape.loop->loop.ahead) {
 			LLVMValueRef outer = e->syms[parts[i].shape.loop->loop.sym];
 			tsr_wide w = {.loop = parts[i].shape.loop, .lanes = p->wide.lanes};
-			tsr_emit_fetch_lines(e, &w, w.loop->loop.ahead, index, 0);
+			tsr_emit_fetch_lines(e, &w, w.loop->loop.ahead, index, 0, n > 1 ? TSR_FETCH_FAR : TSR_FETCH_NEAR);
 			e->syms[w.loop->loop.sym] = outer;
+			for (uint32_t k = 0; n > 1 && k < p->shape.nlarge; k++)
+				tsr_emit_fetch_lines(e, &p->wide, p->shape.large[k], index, LINES_NEAR, TSR_FETCH_NEAR);
 			return;
 		}
 	for (uint32_t k = 0; k < p->shape.nlarge; k++)
-		tsr_emit_fetch_lines(e, &p->wide, p->shape.large[k], index, TSR_FETCH_AHEAD);
+		tsr_emit_fetch_soon(e, &p->wide, p->shape.large[k], index);
 }
 
 /* Sums are taken in the order that is written here, which LLVM would otherwise change from place to place. */

@@ -71,6 +71,10 @@ def main():
         source = bench.written("streams.tsr", PROGRAM)
         status, out, err = run(bench.tsrc, "-c", "--cpu=native", "--dump=schedule", source)
         check(status == 0 and out.count("written around the caches") == len(CASES) and ", turn C" in out, out + err)
+        status, out, err = run(bench.tsrc, "-S", "--cpu=x86-64-v4", source, "-o", bench.path("streams.s"))
+        with open(bench.path("streams.s")) as f:
+            text = f.read()
+        check(status == 0 and "prefetcht1" in text and "prefetcht0" in text, "lines are asked for far ahead into the second cache, and from there into the first " + err)
         model = common.Model(bench.shared(source, "streams"))
         for threads in (1, 2):
             bench.probes(threads)
