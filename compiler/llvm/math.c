@@ -92,36 +92,61 @@ static unsigned in_registers(const tsr_emit *e, LLVMTypeRef type)
 	return e->target->vector_bytes != 4 * REGISTER || lanes % REGISTER || lanes > REGISTER * MOST_REGISTERS ? 0 : lanes;
 }
 
-static LLVMValueRef lanes_of(tsr_emit *e, LLVMValueRef x, LLVMValueRef lanes)
+/* One register of x, its lanes from `from` on. */
+static LLVMValueRef register_of(tsr_emit *e, LLVMValueRef x, unsigned from)
 {
-	return LLVMBuildShuffleVector(e->builder, x, LLVMGetPoison(LLVMTypeOf(x)), lanes, "");
+	LLVMValueRef at[REGISTER];
+	for (unsigned i = 0; i < REGISTER; i++)
+		at[i] = LLVMConstInt(e->i32, from + i, false);
+	return LLVMBuildShuffleVector(e->builder, x, LLVMGetPoison(LLVMTypeOf(x)), LLVMConstVector(at, REGISTER), "");
+}
+
+/* Registers side by side as one vector; `part` is used up. */
+static LLVMValueRef side_by_side(tsr_emit *e, LLVMValueRef *part, unsigned parts)
+{
+	LLVMValueRef at[REGISTER * MOST_REGISTERS];
+	for (unsigned i = 0; i < REGISTER * parts; i++)
+		at[i] = LLVMConstInt(e->i32, i, false);
+	for (unsigned wide = REGISTER; parts > 1; parts /= 2, wide *= 2)
+		for (unsigned i = 0; i < parts / 2; i++)
+			part[i] = LLVMBuildShuffleVector(e->builder, part[2 * i], part[2 * i + 1], LLVMConstVector(at, 2 * wide), "");
+	return part[0];
 }
 
 /* An instruction of AVX-512 on each register of x and y, which are whole registers; `third` is its third operand, NULL for 0.  `how` is
  * an immediate, or -1 for none.  Lanes outside of `some`, which is NULL for all, are those of the operand that the instruction merges. */
 static LLVMValueRef by_machine(tsr_emit *e, const char *name, LLVMValueRef x, LLVMValueRef y, LLVMValueRef third, int how, LLVMValueRef some)
 {
-	LLVMBuilderRef b = e->builder;
 	unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(x));
-	LLVMValueRef at[REGISTER * MOST_REGISTERS], part[MOST_REGISTERS];
-	LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID(name, strlen(name)), NULL, 0);
-	for (unsigned i = 0; i < lanes; i++)
-		at[i] = LLVMConstInt(e->i32, i, false);
+	LLVMValueRef part[MOST_REGISTERS], f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID(name, strlen(name)), NULL, 0);
 	for (unsigned from = 0; from < lanes; from += REGISTER) {
-		LLVMValueRef lane = LLVMConstVector(at + from, REGISTER), given[6];
+		LLVMValueRef given[6];
 		unsigned n = 0;
-		given[n++] = lanes_of(e, x, lane), given[n++] = lanes_of(e, y, lane);
+		given[n++] = register_of(e, x, from), given[n++] = register_of(e, y, from);
 		given[n++] = third ? third : LLVMConstNull(LLVMVectorType(e->f32, REGISTER));
 		if (how >= 0)
 			given[n++] = LLVMConstInt(e->i32, (unsigned)how, false);
-		given[n++] = some ? LLVMBuildBitCast(b, lanes_of(e, some, lane), e->i16, "") : LLVMConstInt(e->i16, 0xffff, false);
+		given[n++] = some ? LLVMBuildBitCast(e->builder, register_of(e, some, from), e->i16, "") : LLVMConstInt(e->i16, 0xffff, false);
 		given[n++] = LLVMConstInt(e->i32, AS_SET, false);
-		part[from / REGISTER] = LLVMBuildCall2(b, LLVMGlobalGetValueType(f), f, given, n, "");
+		part[from / REGISTER] = LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(f), f, given, n, "");
 	}
-	for (unsigned parts = lanes / REGISTER, wide = REGISTER; parts > 1; parts /= 2, wide *= 2)
-		for (unsigned i = 0; i < parts / 2; i++)
-			part[i] = LLVMBuildShuffleVector(b, part[2 * i], part[2 * i + 1], LLVMConstVector(at, 2 * wide), "");
-	return part[0];
+	return side_by_side(e, part, lanes / REGISTER);
+}
+
+/* In each lane the entry of a table that the low bits of `at` name: one instruction for a register. */
+static LLVMValueRef looked_up(const maths *m, const double *table, LLVMValueRef at)
+{
+	static const char name[] = "llvm.x86.avx512.permvar.sf.512";
+	tsr_emit *e = m->e;
+	unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(at));
+	LLVMValueRef part[MOST_REGISTERS], entry[REGISTER], f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID(name, sizeof name - 1), NULL, 0);
+	for (unsigned i = 0; i < REGISTER; i++)
+		entry[i] = LLVMConstReal(e->f32, table[i]);
+	for (unsigned from = 0; from < lanes; from += REGISTER) {
+		LLVMValueRef given[2] = {LLVMConstVector(entry, REGISTER), register_of(e, at, from)};
+		part[from / REGISTER] = LLVMBuildCall2(m->b, LLVMGlobalGetValueType(f), f, given, 2, "");
+	}
+	return side_by_side(e, part, lanes / REGISTER);
 }
 
 /* x where it is a number, y where it is NaN. */
@@ -273,9 +298,45 @@ static LLVMValueRef emit_tanh(const maths *m, LLVMValueRef x)
 	return with_sign_of(m, IF(LESS(a, N(0.625)), near, far), x);
 }
 
+enum { CENTRE, VALUE, SLOPE, ERF_DEGREE = 5 };
+
+/* By AVX-512's tables of 16 entries: eight intervals of |x| up to 1.31 and eight twice as wide, which four bits of 1 + 0.76 |x| name; from
+ * the last one's end on erf is 1.  In each a polynomial of the distance from a centre at which erf is nearly an f32, so that rounding the
+ * value there costs nothing; in the first one |x| itself stands in the place of that value. */
+static LLVMValueRef emit_erf_looked_up(const maths *m, LLVMValueRef x)
+{
+	static const double table[SLOPE + ERF_DEGREE][REGISTER] = {
+		{1.476612449, 1.805479884, 2.132255316, 2.461235046, 2.789640188, 3.117835045, 3.449095488, 3.744049072,
+		 0, 0.2459812909, 0.4101757407, 0.5743811131, 0.7386344075, 0.9025458097, 1.066211104, 1.230713129},
+		{0.9632242918, 0.9893302917, 0.9974341393, 0.999499917, 0.999920249, 0.9999896288, 0.9999989271, 0.9999998808,
+		 0, 0.272062242, 0.4381366968, 0.5833790898, 0.7037860155, 0.7981832027, 0.8684071302, 0.9182271957},
+		{0.1275046915, 0.04332715273, 0.01196546108, 0.00264021405, 0.0004706922045, 6.772185588e-05, 7.691034625e-06, 9.216308854e-07,
+		 0.1283791661, 1.062129021, 0.9536467791, 0.8112885952, 0.6539015174, 0.4996703565, 0.3620315492, 0.248112604},
+		{-0.188281253, -0.07822843641, -0.02551284432, -0.006497265305, -0.001312596607, -0.0002110056957, -2.651400973e-05, -3.402206403e-06,
+		 6.956129823e-07, -0.2612634897, -0.3911620975, -0.4659881592, -0.4829937518, -0.4509754181, -0.3860020638, -0.3053557575},
+		{0.142839998, 0.07971968502, 0.03228062019, 0.009781983681, 0.002284558024, 0.0004160757817, 5.834276453e-05, 8.249564416e-06,
+		 -0.3761614859, -0.3111826777, -0.210908711, -0.09198978543, 0.01986304671, 0.1047900692, 0.1537008584, 0.1678340137},
+		{-0.04195077717, -0.04563451558, -0.02597939782, -0.009982028045, -0.002805154072, -0.000595895166, -9.512003453e-05, -1.713943675e-05,
+		 0.000550784287, 0.1250562072, 0.173218593, 0.1813509315, 0.1534218639, 0.1029966027, 0.04679844156, -0.00131166901},
+		{-0.01780967042, 0.008917328902, 0.01231007464, 0.006806382909, 0.002416054485, 0.0006114233984, 0.0001149281379, 2.475236761e-05,
+		 0.1099134088, 0.07937032729, 0.03388756886, -0.01430802792, -0.05053742975, -0.06812887639, -0.06638186425, -0.04971720651},
+	};
+	enum { BITS_BELOW = 20 };
+	LLVMValueRef a = magnitude(m, x);
+	a = IF(LESS(N(3.9375), a), N(3.9375), a);
+	LLVMValueRef u = mad(m, a, N(0.7618), N(1)), at = LLVMBuildLShr(m->b, BITS(u), I(BITS_BELOW), "");
+	LLVMValueRef t = SUB(a, looked_up(m, table[CENTRE], at)), p = looked_up(m, table[SLOPE + ERF_DEGREE - 1], at);
+	for (unsigned k = ERF_DEGREE - 1; k-- > 0;)
+		p = mad(m, p, t, looked_up(m, table[SLOPE + k], at));
+	LLVMValueRef later = LLVMBuildFCmp(m->b, LLVMRealUGE, u, N(1.125), ""), value = IF(later, looked_up(m, table[VALUE], at), a);
+	return with_sign_of(m, mad(m, p, t, value), x);
+}
+
 /* Near 0 x + x p(x^2); elsewhere 1 - e^q(x), q fitted to the logarithm of erfc. */
 static LLVMValueRef emit_erf(const maths *m, LLVMValueRef x)
 {
+	if (in_registers(m->e, m->f))
+		return emit_erf_looked_up(m, x);
 	LLVMValueRef a = magnitude(m, x), z = MUL(a, a);
 	LLVMValueRef p = POLY(z, 0.1283791666, -0.3761263370, 0.1128369394, -0.0268592708, 0.0052006343, -0.00081374375, 8.3452248e-5);
 	LLVMValueRef near = mad(m, p, a, a);

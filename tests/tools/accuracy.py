@@ -20,6 +20,7 @@ others.
 |---|---:|---|---:|---|
 """
 TAIL = """
+erf is looked up in tables of 16 entries where a processor has AVX-512, as the one of the column `with FMA`; with FMA alone it is 1.100, at `0x1.13770ep+0`.
 `sqrt`, `recip` and division are the processor's, correctly rounded. With fused multiply-add, a loop that computes or moves much and
 divides by what is the same for all of it takes the reciprocal of that once, and what a product with it leaves is divided in the same way
 and added: at most 0.50001 units of the last place, and 1.5 where the quotient is less than 2^-110. In f64 each function is the C library's. f16, bf16 and f8 are computed
