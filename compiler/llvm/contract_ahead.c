@@ -72,7 +72,7 @@ LLVMValueRef tsr_rows_ahead(tsr_kit *k, uint32_t rows, LLVMValueRef row, LLVMVal
 	LLVMValueRef turn = LLVMBuildAnd(k->b, round, tsr_kit_int(k, TURNS - 1), "");
 	LLVMValueRef first = beyond(k, at, tsr_kit_mul(k, row, tsr_kit_mul(k, turn, tsr_kit_int(k, each))));
 	for (uint32_t i = 0; i < each; i++)
-		tsr_kit_fetch(k, beyond(k, first, tsr_kit_mul(k, row, tsr_kit_int(k, i))), false);
+		tsr_kit_fetch_far(k, beyond(k, first, tsr_kit_mul(k, row, tsr_kit_int(k, i))));
 	return LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), at, &step, 1, "");
 }
 
