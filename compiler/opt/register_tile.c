@@ -120,7 +120,7 @@ void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
 			double left = p->run ? work_left(p, r, &step) : 1;
 			if (left == 0)
 				continue;
-			double time = total_time(p, r, v) * left * (table ? 0.97 : 1);
+			double time = total_time(p, r, v) * left * (table ? 0.97 : step && r * v >= p->t->tile_m * p->t->tile_n ? 0.985 : 1);
 			if (best == 0 || time < best * 0.995) {
 				best = time;
 				s->mr = (uint32_t)r;
