@@ -178,8 +178,8 @@ bool tsr_emit_large(const tsr_emit *e, tsr_buffer_id b);
 typedef enum tsr_fetch { TSR_FETCH_NEAR = 3, TSR_FETCH_FAR = 2 } tsr_fetch;
 /* Has the lines fetched of what the lanes load so many lines behind `index`. */
 void tsr_emit_fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines, tsr_fetch to);
-/* Has them fetched in two steps: into the second cache as far ahead as one needs to look while another page begins, from there in time. */
-void tsr_emit_fetch_soon(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index);
+/* Has what the loop reads from memory, n loads, fetched in two steps: far ahead into the second cache, from there in time into the first. */
+void tsr_emit_fetch_soon(tsr_emit *e, const tsr_wide *w, uint32_t n, const tsr_expr *const *loads, LLVMValueRef index);
 /* Where the first whole line of what goes around the caches begins, or `to`. */
 LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to);
 /* Processors have the operation, or math.c writes it out, for vectors. */

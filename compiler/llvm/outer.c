@@ -211,8 +211,7 @@ static void fetch_soon(const outer *x, const tsr_wide *w, LLVMValueRef index)
 	LLVMValueRef outside[MOST_INNER], at = e->syms[x->loop->loop.sym];
 	for (uint32_t i = 0; i < x->ninner; i++)
 		outside[i] = e->syms[x->inner[i]], e->syms[x->inner[i]] = tsr_emit_i64(e, 0);
-	for (uint32_t i = 0; i < x->nlarge; i++)
-		tsr_emit_fetch_soon(e, w, x->large[i], index);
+	tsr_emit_fetch_soon(e, w, x->nlarge, x->large, index);
 	for (uint32_t i = 0; i < x->ninner; i++)
 		e->syms[x->inner[i]] = outside[i];
 	e->syms[x->loop->loop.sym] = at;

@@ -10,7 +10,7 @@
 #include "wide_sums.h"
 #include "../opt/opt.h"
 
-enum { LINE = 64, MOST_LARGE = 4, SHORT = 16, LINES_FAR = 64, LINES_NEAR = 16 };
+enum { LINE = 64, MOST_LARGE = 4, SHORT = 16, LINES_NEAR = 16 };
 
 /* Several registers, whose operations alternate: those of one are a chain, and would fill what the processor looks ahead. */
 static unsigned lanes_of(const tsr_emit *e)
@@ -259,11 +259,14 @@ void tsr_emit_fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, 
 }
 
 /* What is asked into the first cache holds one of its few places until it comes, which stores around the caches need, too: from memory that takes
- * too long. */
-void tsr_emit_fetch_soon(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index)
+ * too long.  Far ahead is as far as one needs to look while another page begins; half as far where several arrays are read at once. */
+void tsr_emit_fetch_soon(tsr_emit *e, const tsr_wide *w, uint32_t n, const tsr_expr *const *loads, LLVMValueRef index)
 {
-	tsr_emit_fetch_lines(e, w, load, index, LINES_FAR, TSR_FETCH_FAR);
-	tsr_emit_fetch_lines(e, w, load, index, LINES_NEAR, TSR_FETCH_NEAR);
+	enum { LINES_ALONE = 64, LINES_EACH = 32 };
+	for (uint32_t i = 0; i < n; i++) {
+		tsr_emit_fetch_lines(e, w, loads[i], index, n > 1 ? LINES_EACH : LINES_ALONE, TSR_FETCH_FAR);
+		tsr_emit_fetch_lines(e, w, loads[i], index, LINES_NEAR, TSR_FETCH_NEAR);
+	}
 }
 
 /* Lanes for the iterations that are left from here on. */
@@ -295,8 +298,7 @@ static void fetch_soon(tsr_emit *e, uint32_t n, const part *parts, LLVMValueRef 
 				tsr_emit_fetch_lines(e, &p->wide, p->shape.large[k], index, LINES_NEAR, TSR_FETCH_NEAR);
 			return;
 		}
-	for (uint32_t k = 0; k < p->shape.nlarge; k++)
-		tsr_emit_fetch_soon(e, &p->wide, p->shape.large[k], index);
+	tsr_emit_fetch_soon(e, &p->wide, p->shape.nlarge, p->shape.large, index);
 }
 
 /* Sums are taken in the order that is written here, which LLVM would otherwise change from place to place. */
