@@ -66,6 +66,7 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 	p.must_a |= !tsr_contract_plain(l, c, TSR_SIDE_A);
 	p.run = c->run.length, p.across = c->across.length;
 	p.must_a &= !p.run;
+	p.flat = p.must_a && tsr_walks_unit(m, TSR_SIDE_A);
 	bool steady = one_loop(k) || stretches_fit(k, c->run.length);
 	p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(n) || !steady || !tsr_walks_unit(n, TSR_SIDE_B);
 	p.pieced = steady && !one_loop(k);

@@ -1,11 +1,12 @@
 /* The register tile of a contraction: the one with the least modelled time over the whole problem, its edges included.  A step of K costs
  * a tile of r rows and v vectors the larger of its multiply-adds (two a cycle), its loads (two a cycle) and the latency of one
  * multiply-add; a tile's end costs its stores.  Where B comes from the second cache for each tile of a column anew, few tiles of even heights are better
- * than the table's. */
+ * than the table's; and tall ones where A's rows are packed as they lie side by side, a short piece for each panel, for few columns. */
 #include "schedule.h"
 
 enum { MOST_POINTERS = 12, LATENCY = 4 };
 #define PACE 26.0                    /* bytes of B in a cycle that low tiles of a window over an image get from the second cache */
+#define PIECE 1.0                    /* cycles that packing takes for what one step of K has in a panel of A */
 #define AGAIN 0.1                    /* cycles that a vector of B costs beside all else when it comes from the second cache */
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -31,6 +32,8 @@ static double total_time(const tsr_problem *p, int64_t r, int64_t v)
 		time += (double)full_m * tile_time(p, r, rest_v);
 	if (rest_m && rest_v)
 		time += tile_time(p, rest_m, rest_v);
+	if (p->flat && p->k > 0)
+		time += (double)(p->k * ((m + r - 1) / r) * ((r + p->lanes - 1) / p->lanes)) * PIECE;
 	return time;
 }
 

@@ -23,6 +23,7 @@ typedef struct tsr_problem {
 	bool dense;                  /* B's are copied side by side */
 	bool pieced;                 /* B's rows are one distance apart only under each stretch of A's */
 	bool windows;                /* B is guarded, looked up or lies in several stretches along N */
+	bool flat;                   /* A is packed, of rows that lie side by side */
 	int64_t a_step;              /* stride along K in A, when it is one loop */
 	int64_t k_unit;              /* depths of one position of the loop along which an operand lies side by side, where these are few */
 	int64_t row;                 /* bytes from one row of B to the next, when known */
