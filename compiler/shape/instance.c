@@ -202,7 +202,7 @@ typedef struct fitting {
 	tsr_map dims, rows, back;
 	TSR_VEC(tsr_dim) met;
 	tsr_ids apart;                   /* representatives of sizes that are one in the scheme, and not here */
-	uint32_t grown;                  /* rows that the body makes longer, and something outside waits for */
+	tsr_ids grown;                   /* rows that the body makes longer, and something outside waits for */
 } fitting;
 
 static axis_kind own_kind(const tsr_scheme *k, tsr_dim own)
@@ -259,10 +259,13 @@ static bool waits_at_most(tsr_store *s, uint32_t var, bool result, bool operand)
 	return true;
 }
 
-/* Grown once, and no further. */
+/* Grown once, and no further: it is still open, or has ended, then or later. */
 static bool grows_once(const tsr_store *g, const tsr_row_var *v)
 {
-	return tsr_row_open(v->value) && !g->rows.at[tsr_forest_find(g->row_forest, v->value.var)].bound;
+	if (!tsr_row_open(v->value))
+		return true;
+	const tsr_row_var *rest = &g->rows.at[tsr_forest_find(g->row_forest, v->value.var)];
+	return !rest->bound || (!tsr_row_open(rest->value) && tsr_row_flanks(rest->value) == 0);
 }
 
 static tsr_fit var_fits(fitting *f, uint32_t own, uint32_t actual)
@@ -280,17 +283,47 @@ static tsr_fit var_fits(fitting *f, uint32_t own, uint32_t actual)
 	bool ends = v->bound && !tsr_row_open(v->value) && tsr_row_flanks(v->value) == 0;
 	if (again || !v->bound || waits_at_most(f->s, actual, true, ends))
 		return TSR_FIT;
-	f->grown++;
+	tsr_push(f->s->arena, &f->grown, actual);
 	return grows_once(g, v) ? TSR_FIT : TSR_FIT_NOT_WATCHED;
 }
 
-/* One row that grows while something waits, where nothing outside binds a row of an argument. */
-static bool grows_alone(const fitting *f)
+/* Results outside of what grows may grow with it, and results of these; above: which row of an argument a row follows. False where it cannot be
+ * said: something but an inequality waits, or the row of an argument is among them, or one follows two. */
+static bool follow_apart(fitting *f, uint32_t from, tsr_map *above)
 {
-	for (uint32_t i = 0; f->grown && i < f->back.n; i++)
-		if (!waits_at_most(f->s, (uint32_t)f->back.entries[i].key, false, true))
+	enum { MOST = 64 };
+	tsr_store *s = f->s;
+	uint32_t reached[MOST] = {from}, n = 1;
+	for (uint32_t at = 0; at < n; at++)
+		TSR_EACH(s, i, &s->rows.at[reached[at]].watchers) {
+			const tsr_cstr *c = tsr_cell_cstr(s, i);
+			if (c->done || c->kind == TSR_C_TOTAL || (c->kind == TSR_C_ROW_BELOW && s->cells.at[i].side == TSR_SIDE_RESULT))
+				continue;
+			if (c->kind != TSR_C_ROW_BELOW)
+				return false;
+			uint32_t result = tsr_row_outline(s, &c->row.a, &(bool){false}).var;
+			if (result == TSR_NO_ROW || result == reached[at])
+				continue;
+			tsr_map_entry *e = tsr_map_put(above, result);
+			if (e->value.i == from + 1)
+				continue;
+			if (e->value.i || n == MOST || tsr_map_find(&f->back, result))
+				return false;
+			e->value.i = from + 1;
+			reached[n++] = result;
+		}
+	return true;
+}
+
+/* Rows of arguments grow by the body alone, and what follows one outside follows no other. */
+static bool grow_apart(fitting *f)
+{
+	tsr_map above;
+	tsr_map_init(&above, f->s->arena);
+	for (uint32_t i = 0; i < f->grown.n; i++)
+		if (!follow_apart(f, f->grown.at[i], &above))
 			return false;
-	return f->grown <= 1;
+	return true;
 }
 
 static tsr_fit row_fits(fitting *f, tsr_row own, tsr_row actual)
@@ -336,7 +369,7 @@ tsr_fit tsr_scheme_fits(tsr_scheme *k, tsr_store *s, const tsr_shape *actual, co
 			fit = row_fits(&f, k->arguments.at[i].row[kind], actual[i].row[kind]);
 	for (uint32_t i = 0; i < k->sizes.n && fit == TSR_FIT; i++)
 		fit = axis_fits(&f, k->sizes.at[i], sizes[i]) ? TSR_FIT : TSR_FIT_NOT_ROWS;
-	if (fit == TSR_FIT && !grows_alone(&f))
+	if (fit == TSR_FIT && !grow_apart(&f))
 		fit = TSR_FIT_NOT_WATCHED;
 	if (fit == TSR_FIT)
 		*as = with_apart(k, f.apart);
@@ -467,10 +500,10 @@ void tsr_scheme_settle(const tsr_scheme *k, tsr_store *s, const tsr_scheme_copy 
  * Over rows an order may decide a marker, or where axes grow. But rows are solved by their lengths and variables alone; those of the
  * arguments are the same in both; so the body's constraints do the same to them, one after the other. What could come in between is
  * what waits outside for a row of an argument that the body binds. Where the body ends a row, that lengthens nothing, and matters to
- * no inequality; where it makes one longer, nothing may wait for that but the row's own definition (its tensor as the result of an
- * operation), to which it makes no difference either; but for one row that grows once, where whatever waits for rows of arguments are
- * results of which these are operands.  Such a result never binds its operand: so the body's rows are solved as they are alone.  And it
- * makes no difference to the results when the row grows: their own axes follow from how long it is, and it is the only one that changes.
+ * no inequality. Where it makes one longer, once, that matters to results of which it is an operand, and to results of these: they may grow with
+ * it. (Not to the row's own definition, nor to any operand: a result never binds these.) As long as no row of an argument is among them, nothing outside binds one,
+ * so the body's rows are solved as they are alone; and as long as none of them follows two rows that grow, it makes no difference to them when
+ * it happens: their own axes follow from how long the one is, and it is the only one that changes.
  * tsr_scheme_fits sees to all that, and that what is bound stands for one variable.
  *
  * An argument's axis that may vanish does in the scheme, too, until something says that it lasts; the two are joined, and what either learnt

@@ -21,6 +21,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
 import tally  # noqa: E402
 import conditions as with_conditions  # noqa: E402
+import watched as with_watched  # noqa: E402
 import widths as at_widths  # noqa: E402
 from tally import check  # noqa: E402
 
@@ -484,6 +485,28 @@ def conditions(folder):
     print(f"{2 * COUNT} programs with conditions for the run: {conditioned} have some, {instances} instances of schemes")
 
 
+def watched(folder):
+    """Functions make rows longer that something outside waits for: a parameter's initial value, and other tensors. Where these are over one such row
+    each, the application is an instance like any other; where a result is over two, the order may decide, and it may be solved where it stands."""
+    r, good, twice = random.Random(SEED), 0, 0
+    for i in range(COUNT):
+        over_two, path = i % 2 == 1, os.path.join(folder, f"watched{i}.tsr")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(with_watched.program(r, over_two))
+        what, before = f"program with open rows {i} of seed {SEED}", tally.failed
+        same(path, what)
+        c = cost(path)
+        if c:
+            good += 1
+            twice += c.twice > 0
+            check(over_two or c.twice == 0, f"{what}: {c.twice} solved twice")
+        if tally.failed > before:
+            print(open(path, encoding="utf-8").read())
+    check(3 * good >= COUNT, f"{COUNT} programs with open rows, {good} without a mistake")
+    check(10 * twice <= COUNT, f"{COUNT} programs with open rows, {twice} with an application that is solved twice")
+    print(f"{COUNT} programs with rows that something outside waits for: {good} without a mistake; in {twice} an application is solved twice")
+
+
 # ---- what it is for ---------------------------------------------------------------------------------------------------------
 
 
@@ -536,6 +559,7 @@ def main():
         random_programs(folder)
         around(folder)
         conditions(folder)
+        watched(folder)
         random_schemes(folder)
         transformers(folder)
         widths(folder)
