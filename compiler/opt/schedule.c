@@ -56,7 +56,9 @@ static bool worth_packing_b(const tsr_problem *p, const tsr_schedule *s, int64_t
 static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 {
 	int64_t m = p->m < 0 ? INT32_MAX : p->m, n = p->n < 0 ? INT32_MAX : p->n, k = p->k < 0 ? INT32_MAX : p->k;
-	bool large_b = (k > 0 && n > p->t->l2 / p->bytes / k) || passes_by(p), page = p->row && p->row % PAGE == 0 && k > 512;
+	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, large_b = (k > 0 && n > p->t->l2 / p->bytes / k) || passes_by(p);
+	/* of a large A the panels pass by, which are near then and need no copy */
+	bool page = p->row && p->row % PAGE == 0 && (k > 512 || (large_a && p->a_step == 1 && k >= STRIDED));
 	s->cols = p->across != 0;
 	s->dense = p->dense;
 	/* beside rows that are found by pointers, one row of B on each page leaves nothing for a processor to look ahead on */
@@ -64,7 +66,7 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 	/* a copy that few rows use costs more than reading B in place, where tiles ask for the next panel ahead of time */
 	bool pieced = p->pieced && m >= ENOUGH_APART * usual_rows(p, s);
 	s->pack_b = p->must_b || pieced || (p->turn && p->stretch % s->nr) || (!s->cols && !p->turn && (large_b || page || apart) && worth_packing_b(p, s, m));
-	bool large_a = k > 0 && m > p->t->l2 / p->bytes / k, strided = p->a_step != 1 && k > STRIDED, crowded = p->a_step * p->bytes % PAGE == 0;
+	bool strided = p->a_step != 1 && k > STRIDED, crowded = p->a_step * p->bytes % PAGE == 0;
 	/* the lines that a tile's rows have in a block stay in the first cache while it passes by B's, unless they all fall into the same few */
 	strided &= !s->pack_b || p->must_b || crowded;
 	int64_t columns = crowded ? 4 : FEW_COLUMNS;
