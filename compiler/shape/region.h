@@ -1,4 +1,4 @@
-/* Inside shape/: regions and schemes, for region.c, alone.c, terms.c, quantify.c and instance.c. */
+/* Inside shape/: regions and schemes, for region.c, alone.c, terms.c, quantify.c, instance.c and fit.c. */
 #ifndef TSR_SHAPE_REGION_H
 #define TSR_SHAPE_REGION_H
 #include "store.h"
@@ -61,4 +61,26 @@ void tsr_instantiate(const tsr_quantified *q, tsr_store *to, tsr_scheme_copy *co
 void tsr_instance_begins(const tsr_quantified *q, tsr_store *to, const tsr_scheme_copy *copy);
 tsr_dim tsr_copied_dim(const tsr_scheme_copy *copy, tsr_dim d);
 tsr_row tsr_copied_row(const tsr_scheme_copy *copy, tsr_row r);
+
+/* ---- instance.c --------------------------------------------------------------------------------------------------- */
+
+struct tsr_scheme {
+	tsr_store *store;                /* its own */
+	tsr_arena *arena;
+	tsr_region *region;
+	TSR_VEC(tsr_shape) arguments;
+	tsr_quantified left;             /* since the end */
+	TSR_VEC(tsr_dim) sizes, stated_sizes;    /* that every application gives: of the store; over its numbers */
+	TSR_VEC(tsr_shape) stated, given;    /* the arguments over its numbers: as they were stated, as they are */
+	tsr_map rows;                    /* row variable of the application that it is made of -> that of the scheme + 1 */
+	tsr_map sorts;                   /* axes of arguments that are variables -> tsr_axis_sort */
+	tsr_ids apart;                   /* representatives of sizes that are one in the store and not in the instances */
+	TSR_VEC(tsr_scheme *) others;    /* this one with sizes apart */
+};
+
+/* What of an axis of an argument its scheme knows. */
+typedef enum { TSR_SORT_UNIT, TSR_SORT_SOLID, TSR_SORT_UNKNOWN, TSR_SORT_VANISHING, TSR_SORT_ZERO, TSR_SORT_NONE } tsr_axis_sort;
+tsr_axis_sort tsr_sort_of(tsr_store *s, tsr_dim d);
+/* The scheme where these sizes are kept apart; itself where there are none. */
+tsr_scheme *tsr_scheme_with_apart(tsr_scheme *k, tsr_ids apart);
 #endif
