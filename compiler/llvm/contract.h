@@ -8,6 +8,8 @@
  *   contract_value.c operands that are expressions, likewise
  *   contract_rows.c  A's rows where they lie, through pointers
  *   contract_tile.c  register tiles, one internal function per variant
+ *   contract_stretch.c  the same of rows where they lie
+ *   contract_inner.c what their loops are made of
  *   contract_ahead.c lines asked for while a tile's loop runs
  *   contract_store.c their sums into C
  *   contract_stage.c sums that wait, and are turned on their way to C
