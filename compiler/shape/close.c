@@ -176,8 +176,11 @@ static bool rows_take_bounds(tsr_store *s)
 {
 	bool any = false;
 	dirty_rows(s);
-	for (uint32_t i = s->dirty_now.n; i-- > 0;)         /* results mostly come after their operands */
+	for (uint32_t i = s->dirty_now.n; i-- > 0;) {       /* results mostly come after their operands */
+		if (i >= TSR_SOON)
+			tsr_list_soon(s, &s->rows.at[s->dirty_now.at[i - TSR_SOON]].watchers);
 		refresh_after_results(s, s->dirty_now.at[i]);
+	}
 	for (uint32_t i = 0; i < s->dirty_now.n; i++) {
 		tsr_row_var *v = &s->rows.at[s->dirty_now.at[i]];
 		v->state = TSR_ROW_CLEAN;
@@ -221,6 +224,45 @@ static void take_bounds(tsr_store *s)
 static bool open_dim(tsr_store *s, uint32_t v) { return tsr_forest_find(s->dim_forest, v) == v && !s->dims.at[v].bound; }
 static bool open_row(tsr_store *s, uint32_t v) { return tsr_forest_find(s->row_forest, v) == v && !s->rows.at[v].bound; }
 
+/* The variables that are open, one after the other: of those that were when this was asked last, and those made since. */
+typedef struct walk { uint32_t i, kept; } walk;
+
+static bool next_dim(tsr_store *s, walk *w, uint32_t *v)
+{
+	tsr_ids *l = &s->open_dims;
+	for (; w->i == 0 && s->listed_dims < s->dims.n; s->listed_dims++)
+		tsr_push(s->arena, l, s->listed_dims);
+	while (w->i < l->n) {
+		*v = l->at[w->i++];
+		if (w->i + TSR_SOON < l->n)
+			tsr_list_soon(s, &s->dims.at[l->at[w->i + TSR_SOON]].watchers);
+		if (open_dim(s, *v)) {
+			l->at[w->kept++] = *v;
+			return true;
+		}
+	}
+	l->n = w->kept;
+	return false;
+}
+
+static bool next_row(tsr_store *s, walk *w, uint32_t *v)
+{
+	tsr_ids *l = &s->open_rows;
+	for (; w->i == 0 && s->listed_rows < s->rows.n; s->listed_rows++)
+		tsr_push(s->arena, l, s->listed_rows);
+	while (w->i < l->n) {
+		*v = l->at[w->i++];
+		if (w->i + TSR_SOON < l->n)
+			tsr_list_soon(s, &s->rows.at[l->at[w->i + TSR_SOON]].watchers);
+		if (open_row(s, *v)) {
+			l->at[w->kept++] = *v;
+			return true;
+		}
+	}
+	l->n = w->kept;
+	return false;
+}
+
 static void pair_concats(tsr_store *s)
 {
 	while (tsr_pair_concats(s))
@@ -260,8 +302,9 @@ static void keep_one(tsr_store *s)
 static void discard(tsr_store *s)
 {
 	keep_one(s);
-	for (uint32_t v = 0; v < s->dims.n; v++)
-		if (open_dim(s, v) && s->dims.at[v].discardable)
+	uint32_t v;
+	for (walk w = {0}; next_dim(s, &w, &v);)
+		if (s->dims.at[v].discardable)
 			tsr_bind_dim(s, v, tsr_dim_zero(), NULL);
 	take_bounds(s);
 }
@@ -351,16 +394,17 @@ static void leaf_rows(tsr_store *s)
 {
 	tsr_map rows, dims;
 	under_totals(s, &rows, &dims);
-	for (uint32_t v = 0; v < s->rows.n; v++) {
+	uint32_t v;
+	for (walk w = {0}; next_row(s, &w, &v);) {
 		const tsr_row_var *r = &s->rows.at[v];
-		if (!open_row(s, v) || !must_be_given(r) || tsr_map_find(&rows, v))
+		if (!must_be_given(r) || tsr_map_find(&rows, v))
 			continue;
 		hidden(s, r->leaf, TSR_NO_ID, r->input ? TSR_INPUT : TSR_OUTPUT);
 		tsr_poison_row(s, (tsr_row){.var = v});
 		tsr_solve(s);
 	}
-	for (uint32_t v = 0; v < s->rows.n; v++)
-		if (open_row(s, v) && s->rows.at[v].in_leaf && !tsr_map_find(&rows, v))
+	for (walk w = {0}; next_row(s, &w, &v);)
+		if (s->rows.at[v].in_leaf && !tsr_map_find(&rows, v))
 			tsr_bind_row(s, v, tsr_row_empty(), NULL);
 	take_bounds(s);
 }
@@ -371,17 +415,18 @@ static void leaf_dims(tsr_store *s, bool derived_too)
 	tsr_map rows, dims, least;
 	under_totals(s, &rows, &dims);
 	at_leasts(s, &least);
-	for (uint32_t v = 0; v < s->dims.n; v++) {
+	uint32_t v;
+	for (walk w = {0}; next_dim(s, &w, &v);) {
 		const tsr_dim_var *d = &s->dims.at[v];
-		if (!open_dim(s, v) || !d->in_param || (d->defs.n && !derived_too) || tsr_map_find(&dims, v))
+		if (!d->in_param || (d->defs.n && !derived_too) || tsr_map_find(&dims, v))
 			continue;
 		hidden(s, d->leaf, v, TSR_KINDS);
 		tsr_poison_dim(s, (tsr_dim){.kind = TSR_DIM_VAR, .var = v});
 		tsr_solve(s);
 	}
-	for (uint32_t v = 0; v < s->dims.n; v++) {
+	for (walk w = {0}; next_dim(s, &w, &v);) {
 		const tsr_dim_var *d = &s->dims.at[v];
-		if (open_dim(s, v) && d->in_leaf && !(d->defs.n && !derived_too) && !tsr_map_find(&dims, v) && !tsr_map_find(&least, v))
+		if (d->in_leaf && !(d->defs.n && !derived_too) && !tsr_map_find(&dims, v) && !tsr_map_find(&least, v))
 			tsr_bind_dim(s, v, tsr_dim_unit(), NULL);
 	}
 	take_bounds(s);
@@ -434,20 +479,19 @@ static void close_terms(tsr_store *s)
 
 static void close_interiors(tsr_store *s)
 {
-	for (uint32_t v = 0; v < s->rows.n; v++)
-		if (open_row(s, v))
-			tsr_bind_row(s, v, tsr_row_empty(), NULL);
+	uint32_t v;
+	for (walk w = {0}; next_row(s, &w, &v);)
+		tsr_bind_row(s, v, tsr_row_empty(), NULL);
 	take_bounds(s);
 	close_terms(s);
-	for (uint32_t v = 0; v < s->dims.n; v++)
-		if (open_dim(s, v) && !s->dims.at[v].defs.n && !s->dims.at[v].of_total)
+	for (walk w = {0}; next_dim(s, &w, &v);)
+		if (!s->dims.at[v].defs.n && !s->dims.at[v].of_total)
 			tsr_bind_dim(s, v, tsr_dim_unit(), NULL);
 	take_bounds(s);
 	tsr_close_bounded(s);
 	leaf_dims(s, true);
-	for (uint32_t v = 0; v < s->dims.n; v++)
-		if (open_dim(s, v))
-			tsr_bind_dim(s, v, tsr_dim_unit(), NULL);
+	for (walk w = {0}; next_dim(s, &w, &v);)
+		tsr_bind_dim(s, v, tsr_dim_unit(), NULL);
 	take_bounds(s);
 }
 
@@ -455,12 +499,11 @@ bool tsr_store_close(tsr_store *s)
 {
 	tsr_solve(s);
 	s->closing = s->all_dirty = true;
-	for (uint32_t v = 0; v < s->rows.n; v++)
-		if (open_row(s, v))
-			tsr_push(s->arena, &s->dirty_rows, v);
-	for (uint32_t v = 0; v < s->dims.n; v++)
-		if (open_dim(s, v))
-			tsr_push(s->arena, &s->dirty_dims, v);
+	uint32_t v;
+	for (walk w = {0}; next_row(s, &w, &v);)
+		tsr_push(s->arena, &s->dirty_rows, v);
+	for (walk w = {0}; next_dim(s, &w, &v);)
+		tsr_push(s->arena, &s->dirty_dims, v);
 	take_bounds(s);                  /* 1 */
 	pair_concats(s);
 	discard(s);                      /* 2 */

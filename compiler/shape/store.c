@@ -523,6 +523,8 @@ static void work_off(tsr_store *s)
 {
 	while (s->head < s->queue.n) {
 		tsr_cstr *c = s->cstrs.at[s->queue.at[s->head++]];
+		if (s->head + TSR_SOON < s->queue.n)
+			__builtin_prefetch(s->cstrs.at[s->queue.at[s->head + TSR_SOON]]);
 		c->queued = false;
 		step(s, c);
 	}

@@ -139,6 +139,8 @@ struct tsr_store {
 	 * conditions may make equal; totals over symbols to which nothing has left one value. */
 	enum { TSR_SETTLE_NONE, TSR_SETTLE_SURE, TSR_SETTLE_NAMED = 3, TSR_SETTLE_BARE = 5, TSR_SETTLE_BOUNDS = 7, TSR_SETTLE_TOTALS } settling;
 	tsr_ids dirty_dims, dirty_rows;  /* closing: variables that learned something */
+	tsr_ids open_dims, open_rows;    /* those that may be open, */
+	uint32_t listed_dims, listed_rows;   /* of those before these */
 	bool all_dirty;                  /* all unsolved rows are among them */
 	tsr_ids dirty_now;               /* rows that are being refreshed, and the way to where that is */
 	TSR_VEC(tsr_refresh) refreshing, in_circle;      /* visits, each within the one before; those done whose circle is not */
@@ -247,6 +249,13 @@ void tsr_wake(tsr_store *s, const tsr_list *watchers);
 void tsr_list_add(tsr_store *s, tsr_list *l, const tsr_cstr *c, tsr_row_side side);
 void tsr_cells_add(tsr_arena *a, tsr_cells *cells, tsr_list *l, tsr_cell cell);
 static inline tsr_cstr *tsr_cell_cstr(const tsr_store *s, uint32_t cell) { return s->cstrs.at[s->cells.at[cell].cstr]; }
+/* What waits for a variable whose turn is soon: in a large program it lies far from the processor, which would wait for one after the other. */
+enum { TSR_SOON = 8 };
+static inline void tsr_list_soon(const tsr_store *s, const tsr_list *l)
+{
+	for (uint32_t i = l->first, n = 0; n < l->n && n < 4; n++, i = s->cells.at[i].next)
+		__builtin_prefetch(tsr_cell_cstr(s, i));
+}
 /* b's cells behind a's. */
 void tsr_list_append(tsr_store *s, tsr_list *a, const tsr_list *b);
 

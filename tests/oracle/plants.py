@@ -3,13 +3,13 @@ the part of the oracle that belongs to the tests, family by family until one dis
 one it must not.
 
     tests/oracle/plants.py BUILD RELEASE [N ..]     RELEASE: a build folder with libtsrc.a; ends with `N passed, N failed`"""
-import glob, os, re, subprocess, sys
+import glob, os, re, shlex, subprocess, sys
 
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra"]
 FAMILIES = ["dims", "terms", "symbols", "rows", "samples", "lookups", "maps"]
 FOUND = re.compile(r"TSR_PLANTED\((\d+)\)")
 PLANTED = [path for path in glob.glob("compiler/shape/*.c") + glob.glob("compiler/proj/*.c") if FOUND.search(open(path).read())]
-build, release, cc = sys.argv[1], sys.argv[2], os.environ.get("CC", "gcc")
+build, release, cc = sys.argv[1], sys.argv[2], shlex.split(os.environ.get("CC", "gcc"))
 all_plants = sorted({int(n) for path in PLANTED for n in FOUND.findall(open(path).read())})
 plants = [int(n) for n in sys.argv[3:]] or [0] + all_plants
 with open(os.path.join(release, "machine.mk")) as f:
@@ -21,7 +21,7 @@ def objects(sources, tag, flags):
     made = []
     for path in sources:
         made.append(os.path.join(build, f"{tag}-{path.replace('/', '-')[:-2]}.o"))
-        subprocess.run([cc, *FLAGS, *flags, "-c", path, "-o", made[-1]], check=True)
+        subprocess.run([*cc, *FLAGS, *flags, "-c", path, "-o", made[-1]], check=True)
     return made
 
 
@@ -41,7 +41,7 @@ for plant in plants:
     program = os.path.join(build, f"plant-{plant}")
     files = [path for path in PLANTED if f"TSR_PLANTED({plant})" in open(path).read()]
     faulty = objects(files, "planted", [f"-DTSR_PLANT={plant}"])
-    subprocess.run([cc, *faulty, *common, os.path.join(release, "libtsrc.a"), os.path.join(release, "libtessera.a"), "-Wl,--as-needed",
+    subprocess.run([*cc, *faulty, *common, os.path.join(release, "libtsrc.a"), os.path.join(release, "libtessera.a"), "-Wl,--as-needed",
         *libraries, "-lminizip", "-lz", "-lm", "-o", program], check=True)
     what = first_found(program, FAMILIES[::-1] if any(path.startswith("compiler/proj") for path in files) else FAMILIES)
     ok = (what is not None) == (plant > 0)

@@ -10,7 +10,7 @@ import os, pty, subprocess, sys, tempfile, time
 import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
-from tally import check, end  # noqa: E402
+from tally import check, compiler, end  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -100,8 +100,7 @@ def check_saving(tool, folder):
 
 def check_executable(build, folder):
     """Small, quick to start, and free of formats that it does not name."""
-    compiler = os.environ.get("CC", "cc")
-    base = [compiler, "-O2", f"{HERE}/program.c", f"{build}/libtessera.a", "-Wl,--gc-sections", "-s"]
+    base = [*compiler(), "-O2", f"{HERE}/program.c", f"{build}/libtessera.a", "-Wl,--gc-sections", "-s"]
     r = run(*base, "-lm", "-o", f"{folder}/hello")
     check(r.returncode == 0, r.stderr)
     check(os.path.getsize(f"{folder}/hello") < 100_000, f"hello has {os.path.getsize(f'{folder}/hello')} bytes")
@@ -154,7 +153,7 @@ def on_terminal(path):
 def check_progress(build, folder):
     """Plain lines elsewhere; on a terminal a bar that is gone before anything else is written."""
     path = f"{folder}/bar"
-    r = run(os.environ.get("CC", "cc"), "-DBAR", f"{HERE}/program.c", f"{build}/libtessera.a", "-lm", "-o", path)
+    r = run(*compiler(), "-DBAR", f"{HERE}/program.c", f"{build}/libtessera.a", "-lm", "-o", path)
     check(r.returncode == 0, r.stderr)
     r = run(path)
     check(r.stdout == "1\n2\n3\ny : 2  [0. 7.5]\n", r.stdout)

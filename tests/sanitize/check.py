@@ -147,7 +147,7 @@ def planted(build, number):
     with open(os.path.join(build, "machine.mk")) as f:
         made = dict(re.findall(r"^(LLVM_\w+) := (.*)$", f.read(), re.M))
     program = os.path.join(build, f"tsrc-planted-{number}")
-    status, out, errors = tally.run(os.environ.get("CC", "gcc"), *FLAGS, *made["LLVM_CFLAGS"].split(), f"-DTSR_PLANT={number}",
+    status, out, errors = tally.run(*tally.compiler("gcc"), *FLAGS, *made["LLVM_CFLAGS"].split(), f"-DTSR_PLANT={number}",
         "-I" + os.path.join(build, "gen"), *source, os.path.join(build, "obj/compiler/main.o"), os.path.join(build, "libtsrc.a"),
         os.path.join(build, "libtessera.a"), "-Wl,--as-needed", *made["LLVM_LIBS"].split(), "-lminizip", "-lz", "-lm", "-o", program)
     return program if check(len(source) == 1 and status == 0, f"plant {number} in {source}: {errors[:2000]}") else None

@@ -1,5 +1,5 @@
 """What a script that judges by itself needs: a tally of what holds, and the end result of a command."""
-import subprocess, sys
+import os, shlex, subprocess, sys
 
 passed = failed = 0
 
@@ -18,6 +18,11 @@ def run(*command, **how):
     how = {"stdin": subprocess.DEVNULL, "timeout": 300, **how}
     p = subprocess.run([str(c) for c in command], capture_output=True, text=True, **how)
     return p.returncode, p.stdout, p.stderr
+
+
+def compiler(default="cc"):
+    """The C compiler of the environment, which may be several words, as in a Makefile."""
+    return shlex.split(os.environ.get("CC", default))
 
 
 def end():
