@@ -227,16 +227,18 @@ static bool open_row(tsr_store *s, uint32_t v) { return tsr_forest_find(s->row_f
 /* The variables that are open, one after the other: of those that were when this was asked last, and those made since. */
 typedef struct walk { uint32_t i, kept; } walk;
 
-static bool next_dim(tsr_store *s, walk *w, uint32_t *v)
+static bool next_of(tsr_store *s, tsr_open *o, bool rows, walk *w, uint32_t *v)
 {
-	tsr_ids *l = &s->open_dims;
-	for (; w->i == 0 && s->listed_dims < s->dims.n; s->listed_dims++)
-		tsr_push(s->arena, l, s->listed_dims);
+	tsr_ids *l = &o->ids;
+	for (uint32_t n = rows ? s->rows.n : s->dims.n; w->i == 0 && o->listed < n; o->listed++)
+		tsr_push(s->arena, l, o->listed);
 	while (w->i < l->n) {
 		*v = l->at[w->i++];
-		if (w->i + TSR_SOON < l->n)
-			tsr_list_soon(s, &s->dims.at[l->at[w->i + TSR_SOON]].watchers);
-		if (open_dim(s, *v)) {
+		if (w->i + TSR_SOON < l->n) {
+			uint32_t soon = l->at[w->i + TSR_SOON];
+			tsr_list_soon(s, rows ? &s->rows.at[soon].watchers : &s->dims.at[soon].watchers);
+		}
+		if (rows ? open_row(s, *v) : open_dim(s, *v)) {
 			l->at[w->kept++] = *v;
 			return true;
 		}
@@ -245,23 +247,8 @@ static bool next_dim(tsr_store *s, walk *w, uint32_t *v)
 	return false;
 }
 
-static bool next_row(tsr_store *s, walk *w, uint32_t *v)
-{
-	tsr_ids *l = &s->open_rows;
-	for (; w->i == 0 && s->listed_rows < s->rows.n; s->listed_rows++)
-		tsr_push(s->arena, l, s->listed_rows);
-	while (w->i < l->n) {
-		*v = l->at[w->i++];
-		if (w->i + TSR_SOON < l->n)
-			tsr_list_soon(s, &s->rows.at[l->at[w->i + TSR_SOON]].watchers);
-		if (open_row(s, *v)) {
-			l->at[w->kept++] = *v;
-			return true;
-		}
-	}
-	l->n = w->kept;
-	return false;
-}
+static bool next_dim(tsr_store *s, walk *w, uint32_t *v) { return next_of(s, &s->open_dims, false, w, v); }
+static bool next_row(tsr_store *s, walk *w, uint32_t *v) { return next_of(s, &s->open_rows, true, w, v); }
 
 static void pair_concats(tsr_store *s)
 {

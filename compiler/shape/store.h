@@ -118,6 +118,9 @@ typedef struct tsr_leaf { tsr_shape shape; tsr_leaf_kind kind; tsr_name name; ts
 /* A candidate that constraint `by` proposed for a row: axes, or none. Kept where applications share what they emit (region.c). */
 typedef struct tsr_proposal { uint32_t row, by; bool axes; } tsr_proposal;
 
+/* Closing: variables that may be open, of those before `listed`. */
+typedef struct tsr_open { tsr_ids ids; uint32_t listed; } tsr_open;
+
 struct tsr_store {
 	tsr_compiler *tc;
 	tsr_arena *arena;
@@ -139,8 +142,7 @@ struct tsr_store {
 	 * conditions may make equal; totals over symbols to which nothing has left one value. */
 	enum { TSR_SETTLE_NONE, TSR_SETTLE_SURE, TSR_SETTLE_NAMED = 3, TSR_SETTLE_BARE = 5, TSR_SETTLE_BOUNDS = 7, TSR_SETTLE_TOTALS } settling;
 	tsr_ids dirty_dims, dirty_rows;  /* closing: variables that learned something */
-	tsr_ids open_dims, open_rows;    /* those that may be open, */
-	uint32_t listed_dims, listed_rows;   /* of those before these */
+	tsr_open open_dims, open_rows;
 	bool all_dirty;                  /* all unsolved rows are among them */
 	tsr_ids dirty_now;               /* rows that are being refreshed, and the way to where that is */
 	TSR_VEC(tsr_refresh) refreshing, in_circle;      /* visits, each within the one before; those done whose circle is not */

@@ -461,6 +461,7 @@ def conditions(folder):
         f.write("let%op f x y = exp (x + y) + tanh x\nlet%op a = f [1.; 2.; 3.] [4.; 5.; 6.]\n"
                 "let%export g (x : \"?n\") = f x [1.; 2.; 3.]\n")
     check("`x + y` needs it" in tsrc("check", path)[2], "a condition for the run is said of its operation")
+    check("g (x : ?n f32) = 3 f32" in tsrc("check", path)[1], "what a condition makes equal to a number has the number")
     r, conditioned, instances = random.Random(SEED), 0, 0
     for i in range(2 * COUNT):
         arithmetic, path = i % 2 == 1, os.path.join(folder, f"conditions{i}.tsr")
