@@ -1,6 +1,7 @@
 /* Built with -O2 -march=native -fopenmp.  The loops are as plain as they can be: what they reach is what any loop can reach. */
 #include "probes.h"
 #include <immintrin.h>
+#include <omp.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -30,12 +31,12 @@ double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static float spin(float start)
+static float spin(float start, long rounds)
 {
 	lanes x = (lanes){0} + start, y = (lanes){0} + 0.001f, a[ACCUMULATORS], sum = {0};
 	for (int k = 0; k < ACCUMULATORS; k++)
 		a[k] = x * (float)k;
-	for (int i = 0; i < ROUNDS; i++) {
+	for (long i = 0; i < rounds; i++) {
 #pragma GCC unroll 12
 		for (int k = 0; k < ACCUMULATORS; k++)
 			a[k] = a[k] * x + y;
@@ -46,7 +47,7 @@ static float spin(float start)
 	return sum[0];
 }
 
-double probe_peak(void)
+static double peak(long rounds)
 {
 	volatile float start = 0.999f, sink = 0;
 	int threads = 0;
@@ -54,10 +55,20 @@ double probe_peak(void)
 #pragma omp parallel reduction(+ : threads)
 	{
 		threads++;
-		sink = spin(start);
+		sink = spin(start, rounds);
 	}
 	(void)sink;
-	return 2.0 * ACCUMULATORS * ROUNDS * LANES * threads / (now() - begin) * 1e-9;
+	return 2.0 * ACCUMULATORS * LANES * (double)rounds * threads / (now() - begin) * 1e-9;
+}
+
+double probe_peak(void)
+{
+	return peak(ROUNDS);
+}
+
+double probe_peak_of(double flop)
+{
+	return peak((long)(flop / (2.0 * ACCUMULATORS * LANES * omp_get_max_threads())) + 1);
 }
 
 /* Arrays begin at different distances from a page boundary: those that are walked together would otherwise meet in the same

@@ -5,7 +5,8 @@
 #include <stddef.h>
 
 double now(void);                                      /* seconds */
-double probe_peak(void);                               /* f32 GFLOP/s of fused multiply-adds over one sample of about a millisecond */
+double probe_peak(void);                               /* f32 GFLOP/s of fused multiply-adds, one sample of about 70 us */
+double probe_peak_of(double flop);                     /* the same over a sample of so many operations, all threads together */
 float *probe_array(size_t n);                          /* large pages, written once by the threads that will read it */
 void probe_free(float *a);
 

@@ -3,8 +3,8 @@
  *     products MODEL.so NAME PEERS...          a peer is LIBRARY=PATH
  *
  * For each line `function batch m n k b_turned seconds` on standard input: `name=seconds` of every contender, the best of all rounds,
- * `peak=` in GFLOP/s and `read=` in GB/s, probed in the same turns, and `wrong=`, the largest difference from a sum in double relative
- * to the sum of the factors' sizes.  All of them use as many threads as OpenMP is told; batches go to the libraries one product
+ * `peak=` in GFLOP/s and `read=` in GB/s, probed in the same turns, `beside=`, ours as a fraction of the peak in pairs of samples, and
+ * `wrong=`, the largest difference from a sum in double relative to the sum of the factors' sizes.  All of them use as many threads as OpenMP is told; batches go to the libraries one product
  * a call, by a parallel loop. */
 #include "probes.h"
 #include <dlfcn.h>
@@ -69,7 +69,7 @@ static bool libxsmm(const contender *p, const shape *s, const float *a, const fl
 static const struct { const char *name, *symbol; product *run; } libraries[] = {
 	{"OpenBLAS", "cblas_sgemm", openblas}, {"BLIS", "sgemm_", blis}, {"oneDNN", "dnnl_sgemm", onednn}, {"libxsmm", "libxsmm_smmdispatch", libxsmm},
 };
-enum { LIBRARIES = sizeof libraries / sizeof *libraries, BURST = 400 };
+enum { LIBRARIES = sizeof libraries / sizeof *libraries, BURST = 400, PAIRS = 10000, SAMPLE = 20000000 };
 
 typedef int ours(void *ctx, const float *a, const float *b, float *c);
 
@@ -118,6 +118,31 @@ static double wrong(const shape *s, const float *a, const float *b, const float 
 	return worst;
 }
 
+static int rising(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* The fraction of the peak that is reached: in turns a sample of ours and one of multiply-adds alone that is as long, as many of both,
+ * the middle of their quotients.  The clock stands at one of several steps a tenth apart and changes within milliseconds: the best of
+ * many short samples and the best of a few long ones do not see the same ones.  Nor do short samples beside long work: directly after a
+ * product multiply-adds make less than it made itself, and then, as they load nothing, their clock climbs for tens of milliseconds. */
+static double beside(const shape *s, ours *f, void *ctx, const float *a, const float *b, float *c, double seconds)
+{
+	double quotients[PAIRS], begin = now(), flop = 2.0 * s->batch * s->m * s->n * s->k;
+	int calls = flop < SAMPLE ? (int)(SAMPLE / flop) : 1, n = 0;
+	for (; n < PAIRS && (n < 9 || now() - begin < seconds); n++) {
+		double t = now();
+		for (int i = 0; i < calls; i++)
+			f(ctx, a, b, c);
+		t = now() - t;
+		quotients[n] = calls * flop / t * 1e-9 / probe_peak_of(calls * flop);
+	}
+	qsort(quotients, (size_t)n, sizeof *quotients, rising);
+	return quotients[n / 2];
+}
+
 /* What only some shapes ask for: how fast an operand as large as this one is read. */
 static double reading(const float *b, size_t n)
 {
@@ -149,8 +174,8 @@ static void measure(const shape *s, contender *peers, int count, ours *f, void *
 			if (peers[i].run(&peers[i], &(shape){1, s->m, s->n, s->k, s->turned}, a, b, c))
 				peers[i].best = fmin(peers[i].best, burst(&peers[i], s, NULL, NULL, a, b, c));
 	}
-	f(ctx, a, b, c);
-	printf("ours=%g peak=%g read=%g wrong=%g", own, peak, read, wrong(s, a, b, c));
+	double fraction = beside(s, f, ctx, a, b, c, 3 * seconds);
+	printf("ours=%g peak=%g beside=%g read=%g wrong=%g", own, peak, fraction, read, wrong(s, a, b, c));
 	for (int i = 0; i < count; i++)
 		if (peers[i].best < 1e8)
 			printf(" %s=%g", peers[i].name, peers[i].best);
