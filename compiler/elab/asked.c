@@ -31,8 +31,10 @@ void tsr_share_enter(tsr_eval *ev, const tsr_ast *body)
 {
 	tsr_elab *el = tsr_elab_of(ev);
 	tsr_share *s = el->share;
-	if (!s)
+	if (!s) {
+		tsr_store_enter(el->g->store);
 		return;
+	}
 	const tsr_within *within = tsr_elab_within(el);
 	tsr_application *t = TSR_NEW(el->arena, tsr_application);
 	*t = (tsr_application){.all = tsr_share_body(el, body), .asked = &s->asked, .first = s->asked.n,
@@ -66,8 +68,10 @@ void tsr_share_leave(tsr_eval *ev, tsr_value result)
 {
 	tsr_elab *el = tsr_elab_of(ev);
 	tsr_share *s = el->share;
-	if (!s)
+	if (!s) {
+		tsr_store_leave(el->g->store);
 		return;
+	}
 	tsr_application *t = s->around.at[--s->around.n];
 	t->last = s->asked.n;
 	t->last_tensor = el->g->tensors.n;

@@ -302,14 +302,13 @@ static const tsr_generic *with_scheme(tsr_elab *el, tsr_generic *k, tsr_scheme *
 static const tsr_generic *fitting(tsr_elab *el, tsr_generic *k, const tsr_application *t, tsr_given *given)
 {
 	tsr_likeness c;
-	tsr_scheme *as;
 	if (!tsr_applications_like(el, t, k->of, &c) || !sizes_fit(k, &c))
 		return NULL;
 	give(el, k, &c, given);
-	tsr_fit fit = tsr_scheme_fits(k->scheme, el->g->store, given->shapes, given->sizes, &as);
-	if (fit != TSR_FIT)
-		tsr_share_not(el, TSR_AGAIN_ROWS + (fit - TSR_FIT_NOT_ROWS));
-	return fit == TSR_FIT ? with_scheme(el, k, as) : NULL;
+	tsr_scheme *as = tsr_scheme_fitting(k->scheme, el->g->store, given->shapes, given->sizes);
+	if (!as)
+		tsr_share_not(el, TSR_AGAIN_ROWS);
+	return as ? with_scheme(el, k, as) : NULL;
 }
 
 const tsr_generic *tsr_generic_for(tsr_elab *el, const tsr_application *t, tsr_given *given)

@@ -223,7 +223,7 @@ static bool asked_again(const tsr_share *s, const tsr_application *t)
 	return !s->complete || tsr_map_find(&t->all->keys, t->key)->value.i > 1;
 }
 
-static void apply(tsr_elab *el, tsr_application *t)
+static void apply_one(tsr_elab *el, tsr_application *t)
 {
 	tsr_share *s = el->share;
 	tsr_likeness c;
@@ -255,6 +255,13 @@ static void apply(tsr_elab *el, tsr_application *t)
 			solve(el, t);
 		}
 	}
+}
+
+static void apply(tsr_elab *el, tsr_application *t)
+{
+	tsr_store_enter(el->g->store);
+	apply_one(el, t);
+	tsr_store_leave(el->g->store);
 }
 
 /* Applications inside of one another are compared as a part of each: what is deep, such as a recursion, only as long as that is no more than a

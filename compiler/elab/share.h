@@ -87,7 +87,7 @@ typedef struct tsr_generic {
 	const tsr_application *of;       /* the first of its instances */
 	tsr_scheme *scheme;
 	tsr_asked_list asked;            /* in the terms of its store */
-	TSR_VEC(struct tsr_generic *) others;    /* the same scheme with sizes apart (tsr_scheme_fits) */
+	TSR_VEC(struct tsr_generic *) others;    /* the same scheme with sizes apart (tsr_scheme_fitting) */
 	tsr_tensor_ids arguments;        /* of that one, and the labels from outside */
 	tsr_labels labels;
 	tsr_sizes sizes;

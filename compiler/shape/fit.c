@@ -11,7 +11,6 @@ typedef struct fitting {
 	tsr_map dims, rows, back;
 	TSR_VEC(tsr_dim) met;
 	tsr_ids apart;                   /* representatives of sizes that are one in the scheme, and not here */
-	tsr_ids grown;                   /* rows that the body makes longer, and something outside waits for */
 } fitting;
 
 static tsr_axis_sort own_sort(const tsr_scheme *k, tsr_dim own)
@@ -55,113 +54,41 @@ static bool axis_fits(fitting *f, tsr_dim own, tsr_dim actual)
 	return true;
 }
 
-/* Nobody waits for the row but those who count elements; its own definition, as the result of an operation; results of which it is an
- * operand, which never bind it. */
-static bool waits_at_most(tsr_store *s, uint32_t var, bool result, bool operand)
+/* A row that the body makes longer, or ends, is one row. */
+static bool var_fits(fitting *f, uint32_t own, uint32_t actual)
 {
-	TSR_EACH(s, i, &s->rows.at[var].watchers) {
-		const tsr_cstr *c = tsr_cell_cstr(s, i);
-		tsr_row_side side = s->cells.at[i].side;
-		if (!c->done && c->kind != TSR_C_TOTAL && !(result && side == TSR_SIDE_RESULT) && !(operand && side == TSR_SIDE_OPERAND))
-			return false;
-	}
-	return true;
-}
-
-/* Grown once, and no further: it is still open, or has ended, then or later. */
-static bool grows_once(const tsr_store *g, const tsr_row_var *v)
-{
-	if (!tsr_row_open(v->value))
-		return true;
-	const tsr_row_var *rest = &g->rows.at[tsr_forest_find(g->row_forest, v->value.var)];
-	return !rest->bound || (!tsr_row_open(rest->value) && tsr_row_flanks(rest->value) == 0);
-}
-
-static tsr_fit var_fits(fitting *f, uint32_t own, uint32_t actual)
-{
-	tsr_store *g = f->k->store;
+	const tsr_store *g = f->k->store;
 	tsr_map_entry *e = tsr_map_put(&f->rows, own), *back = tsr_map_put(&f->back, actual);
-	if (e->value.i && e->value.i != actual + 1)
-		return TSR_FIT_NOT_ROWS;
-	const tsr_row_var *v = &g->rows.at[tsr_forest_find(g->row_forest, own)];
-	if (v->bound && back->value.i && back->value.i != own + 1)
-		return TSR_FIT_NOT_ROWS;
-	bool again = e->value.i;
+	bool bound = g->rows.at[tsr_forest_find(g->row_forest, own)].bound;
+	if ((e->value.i && e->value.i != actual + 1) || (bound && back->value.i && back->value.i != own + 1))
+		return false;
 	e->value.i = actual + 1;
-	back->value.i = v->bound || !back->value.i ? own + 1 : back->value.i;
-	bool ends = v->bound && !tsr_row_open(v->value) && tsr_row_flanks(v->value) == 0;
-	if (again || !v->bound || waits_at_most(f->s, actual, true, ends))
-		return TSR_FIT;
-	tsr_push(f->s->arena, &f->grown, actual);
-	return grows_once(g, v) ? TSR_FIT : TSR_FIT_NOT_WATCHED;
-}
-
-/* Results outside of what grows may grow with it, and results of these; above: which row of an argument a row follows. False where it cannot be
- * said: something but an inequality waits, or the row of an argument is among them, or one follows two. */
-static bool follow_apart(fitting *f, uint32_t from, tsr_map *above)
-{
-	enum { MOST = 64 };
-	tsr_store *s = f->s;
-	uint32_t reached[MOST] = {from}, n = 1;
-	for (uint32_t at = 0; at < n; at++)
-		TSR_EACH(s, i, &s->rows.at[reached[at]].watchers) {
-			const tsr_cstr *c = tsr_cell_cstr(s, i);
-			if (c->done || c->kind == TSR_C_TOTAL || (c->kind == TSR_C_ROW_BELOW && s->cells.at[i].side == TSR_SIDE_RESULT))
-				continue;
-			if (c->kind != TSR_C_ROW_BELOW)
-				return false;
-			uint32_t result = tsr_row_outline(s, &c->row.a, &(bool){false}).var;
-			if (result == TSR_NO_ROW || result == reached[at])
-				continue;
-			tsr_map_entry *e = tsr_map_put(above, result);
-			if (e->value.i == from + 1)
-				continue;
-			if (e->value.i || n == MOST || tsr_map_find(&f->back, result))
-				return false;
-			e->value.i = from + 1;
-			reached[n++] = result;
-		}
+	back->value.i = bound || !back->value.i ? own + 1 : back->value.i;
 	return true;
 }
 
-/* Rows of arguments grow by the body alone, and what follows one outside follows no other. */
-static bool grow_apart(fitting *f)
-{
-	tsr_map above;
-	tsr_map_init(&above, f->s->arena);
-	for (uint32_t i = 0; i < f->grown.n; i++)
-		if (!follow_apart(f, f->grown.at[i], &above))
-			return false;
-	return true;
-}
-
-static tsr_fit row_fits(fitting *f, tsr_row own, tsr_row actual)
+static bool row_fits(fitting *f, tsr_row own, tsr_row actual)
 {
 	bool poison = false;
 	tsr_row a = tsr_row_find(f->s, actual, &poison);
-	tsr_fit fit = TSR_FIT;
-	if (poison || a.nlead != own.nlead || a.ntrail != own.ntrail || tsr_row_open(a) != tsr_row_open(own))
-		return TSR_FIT_NOT_ROWS;
-	for (uint32_t i = 0; i < tsr_row_flanks(a) && fit == TSR_FIT; i++)
-		fit = axis_fits(f, tsr_row_axis(own, i), tsr_row_axis(a, i)) ? TSR_FIT : TSR_FIT_NOT_ROWS;
-	return fit != TSR_FIT || !tsr_row_open(a) ? fit : var_fits(f, own.var, a.var);
+	bool fit = !poison && a.nlead == own.nlead && a.ntrail == own.ntrail && tsr_row_open(a) == tsr_row_open(own);
+	for (uint32_t i = 0; fit && i < tsr_row_flanks(a); i++)
+		fit = axis_fits(f, tsr_row_axis(own, i), tsr_row_axis(a, i));
+	return fit && (!tsr_row_open(a) || var_fits(f, own.var, a.var));
 }
 
-tsr_fit tsr_scheme_fits(tsr_scheme *k, tsr_store *s, const tsr_shape *actual, const tsr_dim *sizes, tsr_scheme **as)
+tsr_scheme *tsr_scheme_fitting(tsr_scheme *k, tsr_store *s, const tsr_shape *actual, const tsr_dim *sizes)
 {
 	fitting f = {.k = k, .s = s};
-	tsr_fit fit = TSR_FIT;
 	tsr_map *maps[] = {&f.dims, &f.rows, &f.back};
 	for (uint32_t i = 0; i < 3; i++)
 		tsr_map_init(maps[i], k->arena);
 	for (uint32_t i = 0; i < k->arguments.n; i++)
-		for (uint32_t kind = 0; kind < TSR_KINDS && fit == TSR_FIT; kind++)
-			fit = row_fits(&f, k->arguments.at[i].row[kind], actual[i].row[kind]);
-	for (uint32_t i = 0; i < k->sizes.n && fit == TSR_FIT; i++)
-		fit = axis_fits(&f, k->sizes.at[i], sizes[i]) ? TSR_FIT : TSR_FIT_NOT_ROWS;
-	if (fit == TSR_FIT && !grow_apart(&f))
-		fit = TSR_FIT_NOT_WATCHED;
-	if (fit == TSR_FIT)
-		*as = tsr_scheme_with_apart(k, f.apart);
-	return fit;
+		for (uint32_t kind = 0; kind < TSR_KINDS; kind++)
+			if (!row_fits(&f, k->arguments.at[i].row[kind], actual[i].row[kind]))
+				return NULL;
+	for (uint32_t i = 0; i < k->sizes.n; i++)
+		if (!axis_fits(&f, k->sizes.at[i], sizes[i]))
+			return NULL;
+	return tsr_scheme_with_apart(k, f.apart);
 }

@@ -318,13 +318,9 @@ void tsr_scheme_settle(const tsr_scheme *k, tsr_store *s, const tsr_scheme_copy 
  * are of different variables: in its own instances they may be different sizes.
  *
  * Over rows an order may decide a marker, or where axes grow. But rows are solved by their lengths and variables alone; those of the
- * arguments are the same in both; so the body's constraints do the same to them, one after the other. What could come in between is
- * what waits outside for a row of an argument that the body binds. Where the body ends a row, that lengthens nothing, and matters to
- * no inequality. Where it makes one longer, once, that matters to results of which it is an operand, and to results of these: they may grow with
- * it. (Not to the row's own definition, nor to any operand: a result never binds these.) As long as no row of an argument is among them, nothing outside binds one,
- * so the body's rows are solved as they are alone; and as long as none of them follows two rows that grow, it makes no difference to them when
- * it happens: their own axes follow from how long the one is, and it is the only one that changes.
- * tsr_scheme_fits sees to all that, and that what is bound stands for one variable.
+ * arguments are the same in both, and what is outside of an application is not visited before it is complete (Note [Applications]); so the
+ * body's constraints do the same to them, one after the other, and leave the same rows. What then waits outside for one of them is visited in
+ * the order in which it was emitted, in both. tsr_scheme_fitting sees to it that a row that is bound stands for one variable.
  *
  * An argument's axis that may vanish does in the scheme, too, until something says that it lasts; the two are joined, and what either learnt
  * holds of both.

@@ -26,7 +26,6 @@ bool tsr_region_quiet(const tsr_region *r);
 typedef struct tsr_replacing { void *data; tsr_dim (*dim)(void *data, tsr_dim d); tsr_row (*row)(void *data, tsr_row r); } tsr_replacing;
 /* Of a copy: each of its terms is replaced. What it waits for is the caller's. */
 void tsr_cstr_replace(tsr_arena *a, tsr_cstr *c, const tsr_replacing *r);
-bool tsr_cstr_waits_on_rows(const tsr_cstr *c);
 
 /* ---- quantify.c --------------------------------------------------------------------------------------------------- */
 

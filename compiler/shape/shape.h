@@ -169,6 +169,10 @@ void tsr_store_leaf_named(tsr_store *s, const tsr_shape *shape, tsr_name name);
 /* Any other tensor whose solved shape will be asked for. */
 void tsr_store_interior(tsr_store *s, const tsr_shape *shape, tsr_name name, tsr_span span);
 
+/* Around an application: what waits outside for rows that it binds hears of them when it is complete (Note [Applications]). */
+void tsr_store_enter(tsr_store *s);
+void tsr_store_leave(tsr_store *s);
+
 /* ---- regions: what is emitted once for several applications (region.c) ---------------------------------------------- */
 
 typedef struct tsr_region tsr_region;
@@ -226,10 +230,9 @@ uint64_t tsr_scheme_steps(const tsr_scheme *k);
 tsr_shape tsr_scheme_shape(tsr_scheme *k, const tsr_shape *shape);
 tsr_label tsr_scheme_label(tsr_scheme *k, tsr_label l);
 uint32_t tsr_scheme_left(const tsr_scheme *k, uint32_t emission);
-/* It says of these arguments and sizes of `s`, as many as it has, what emission would find; *as: the scheme, or, where sizes are one in it that
- * are not here, what it is when these are kept apart: what made them one is left to its instances. */
-typedef enum { TSR_FIT, TSR_FIT_NOT_ROWS, TSR_FIT_NOT_WATCHED } tsr_fit;
-tsr_fit tsr_scheme_fits(tsr_scheme *k, tsr_store *s, const tsr_shape *actual, const tsr_dim *sizes, tsr_scheme **as);
+/* The scheme, where it says of these arguments and sizes of `s`, as many as it has, what emission would find; where sizes are one in it that are
+ * not here, what it is when these are kept apart (what made them one is left to its instances); else NULL. */
+tsr_scheme *tsr_scheme_fitting(tsr_scheme *k, tsr_store *s, const tsr_shape *actual, const tsr_dim *sizes);
 /* An instance in `s`: free variables of its own, and what is left of the constraints; and, when these have their reasons, these arguments and
  * sizes. */
 typedef struct tsr_scheme_copy tsr_scheme_copy;

@@ -137,6 +137,8 @@ struct tsr_store {
 	TSR_VEC(tsr_condition) conditions;
 	tsr_map noted;               /* their hashes (the next free one above, where two meet) -> place in the list + 1 */
 	tsr_ids queue; uint32_t head;    /* the worklist: queue.at[head..] */
+	tsr_ids entered;                 /* applications that are being solved, innermost last: the number of the first constraint of each */
+	tsr_ids held;                    /* what waited outside of the innermost one for rows that it has bound */
 	tsr_ids late;                    /* constraints whose sizes wait for the others, to be settled when nothing else is left to do */
 	/* While they are visited, how far: sizes whose basis is certain, bears a name, might bear one (numbers; + 1: symbols); bounds that
 	 * conditions may make equal; totals over symbols to which nothing has left one value. */
@@ -238,6 +240,15 @@ void tsr_poison_dim(tsr_store *s, tsr_dim d);
 void tsr_poison_row(tsr_store *s, tsr_row r);
 /* Works the list off. */
 void tsr_solve(tsr_store *s);
+
+/* ---- application.c ----------------------------------------------------------------------------------------------- */
+
+/* It waits until the application is complete that is being solved. */
+bool tsr_holds(const tsr_store *s, const tsr_cstr *c);
+
+/* ---- terms.c ----------------------------------------------------------------------------------------------------- */
+
+bool tsr_cstr_waits_on_rows(const tsr_cstr *c);
 
 /* ---- watch.c ----------------------------------------------------------------------------------------------------- */
 

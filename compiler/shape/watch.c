@@ -8,8 +8,10 @@ void tsr_enqueue(tsr_store *s, tsr_cstr *c)
 	if (c->done || c->queued)
 		return;
 	c->queued = true;
-	tsr_push(s->arena, &s->queue, c->id);
+	tsr_ids *to = tsr_holds(s, c) ? &s->held : &s->queue;
+	tsr_push(s->arena, to, c->id);
 }
+
 
 void tsr_cells_add(tsr_arena *a, tsr_cells *cells, tsr_list *l, tsr_cell cell)
 {

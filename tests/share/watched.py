@@ -1,40 +1,45 @@
 """Programs in which functions are applied to parameters whose rows are open, and something else waits for these: their initial values, and
-other tensors over them. The functions make the rows longer."""
+other tensors over them, some of which are arguments, too. The functions make the rows longer, at either end, some of them twice, and are in
+part applied in another function, whose own tensors wait. Where axes come to stand in what is over two of these rows depends on what is
+visited first."""
+
+GROWN = ["... | i, ... => ... | ...", "... | ..., i => ... | ...", "... | i, ..., j => ... | i, ..., j", "... | i, ... => ... | ..., i", "i, j => j, i", "i => i"]
 
 
-def line(r, values, k):
-    v, w = r.choice(values), r.choice(values)
-    return r.choice([
-        f"{v} ++ \"i, j => j, i\"", f"{v} +* {w} \"i, j; j => i\"", f"{v} +* {w} \"i, j; j, k => i, k\"", f"{v} +* {w} \"... | ..., i; ... | i => ... | ...\"",
-        f"{v} ++ \"... | ..., i => ... | i, ...\"", f"{v} ++ \"... | i, ... => ... | ...\"", f"{v} * {w}", f"{v} + {w}", f"{v} *. {w}", f"relu {v}",
-        f"{v} + {w}", f"{v} ++ \"... | ...o... => ... | 0\"".replace("...o...", "..o.."), f"tanh {w}", f"{v} + {{ u{k} }}" if r.random() < 0.2 else f"exp {v}",
-    ])
+def body(r, args, applied):
+    """One line for each argument, which makes it longer; then what it has made in one."""
+    text, made = "", []
+    for k, a in enumerate(r.sample(args, len(args)) + ([r.choice(args)] if r.random() < 0.3 else [])):
+        v = r.choice([a, a, a, *made])
+        lines = [f'{v} ++ "{r.choice(GROWN)}"'] * 4 + [f"{v} * {r.choice(args)}", f"relu {v}", f"{v} + {r.choice(args)}"]
+        if applied:
+            lines += [f"{applied} {' '.join(r.choice(args + made) for _ in args)}"] * 6
+        text += f"  let v{k} = {r.choice(lines)} in\n"
+        made.append(f"v{k}")
+    return text + "  " + " + ".join(r.sample(made, min(2, len(made)))) + "\n"
 
 
-def program(r, over_two):
-    args = ["x", "y", "z"][:r.choice([1, 2, 2, 3])]
-    text, values = f"let%op f {' '.join(args)} =\n", list(args)
-    for k in range(r.choice([1, 1, 2, 3])):
-        text += f"  let v{k} = {line(r, values, k)} in\n"
-        values.append(f"v{k}")
-    text += f"  {values[-1]}\n"
-    count = r.randint(2, 3)
-    shared = r.random() < 0.3
-    if shared:
-        text += "let%op p = { p }\n"
-    for i in range(count):
-        own = [f"p{i}{a}" for a in range(len(args))]
-        for name in own:
-            text += f"let%op {name} = {{ {name} }}\n"
-        given = [("p" if shared and r.random() < 0.3 else name) for name in own]
-        for k in range(r.randint(0, 2)):
-            a, b = r.choice(own), r.choice(own)
-            text += f"let%op o{i}{k} = " + (r.choice([f"{a} + {b}", f"exp {a} *. tanh {b}"]) if over_two else r.choice([f"exp {a}", f"{a} + [1.; 2.]", f"relu (tanh {a})"])) + "\n"
-        text += f"let%op r{i} = f {' '.join(given)}\n"
-    known = r.choice(["[[1.; 2.]; [3.; 4.]]", "[[1.; 2.]; [3.; 4.]]", "[1.; 2.]"])           # in the end all sizes are
-    for i in range(count):
-        if r.random() < 0.3:
-            text += f"let%op s{i} = r{i} + {r.choice(['[1.; 2.]', '[[1.; 2.]; [3.; 4.]]'])}\n"
-        for a in range(len(args)):
-            text += f"let%op k{i}{a} = p{i}{a} +* {known} \"... | ..o..; ... | ..o.. => ... | 0\"\n"
-    return text + (f"let%op k = p +* {known} \"... | ..o..; ... | ..o.. => ... | 0\"\n" if shared else "")
+def outside(r, values):
+    """What waits: mostly over two of the values."""
+    a, b = r.choice(values), r.choice(values)
+    return r.choice([f"{a} + {b}"] * 4 + [f"exp {a} *. tanh {b}", f"relu {a}", f"{a} + [1.; 2.]", f'{a} ++ "... | ... => ... | ..."'])
+
+
+def program(r):
+    """Every application has the same around it. Sizes are known in the end, of some parameters or of what is over them."""
+    args = ["x", "y", "z"][:r.choice([1, 2, 2, 2, 3])]
+    text, applied = f"let%op f {' '.join(args)} =\n" + body(r, args, None), "f"
+    if r.random() < 0.3:
+        text, applied = text + f"let%op g {' '.join(args)} =\n" + body(r, args, "f"), "g"
+    own = [f"p{a}_" for a in range(len(args))]
+    values, around, ends = list(own), [(name, f"{{ {name} }}") for name in own], []
+    for k in range(r.randint(1, 3)):
+        around.append((f"o{k}_", outside(r, values)))
+        values.append(f"o{k}_")
+    around.append(("r_", " ".join([applied] + [r.choice(values) if r.random() < 0.15 else name for name in own])))
+    for k, v in enumerate(r.sample(values + ["r_"], r.randint(1, 3))):
+        ends.append((f"s{k}_", f"{v} + {r.choice(['[[1.; 2.; 3.]; [4.; 5.; 6.]]', '[[1.; 2.]; [3.; 4.]]', '[1.; 2.]'])}"))
+    for lines in (around, ends):
+        for i in range(3):
+            text += "".join(f"let%op {name} = {v}\n" for name, v in lines).replace("_", str(i))
+    return text
