@@ -220,6 +220,11 @@ void tsr_pack_emit(tsr_kit *k, const tsr_pack *p);
  * pointers of the other lanes are some of those.  `around`: a full square is lines that are written around the caches. */
 enum { TSR_TURN_ROWS, TSR_TURN_TO, TSR_TURN_FROM, TSR_TURN_STEP, TSR_TURN_WIDTH, TSR_TURN_COUNT, TSR_TURN_PARAMS };
 LLVMValueRef tsr_turn_function(tsr_kit *k, bool around);
+/* contract_weave.c: `rows`, a power of two, turned: element d of row r is then the one at d * rows + r of all vectors together. */
+void tsr_weave(tsr_kit *k, LLVMValueRef *v, uint32_t rows);
+/* void strip(rows, to, from, step, count): to[i * step + r] = rows[r][from + i] for i < count, r < width; `adjacent`: the step is the width. */
+enum { TSR_STRIP_ROWS, TSR_STRIP_TO, TSR_STRIP_FROM, TSR_STRIP_STEP, TSR_STRIP_COUNT, TSR_STRIP_PARAMS };
+LLVMValueRef tsr_strip_function(tsr_kit *k, uint32_t width, bool adjacent);
 /* Where an axis of the depths lies side by side in memory, the panel at `to` of positions first .. first + valid; and where one
  * of the positions does which is not the last, all panels. */
 void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef to, LLVMValueRef first, LLVMValueRef valid);

@@ -46,7 +46,13 @@ static void pack_elements(const panel *n)
 	tsr_count_end(k, &d);
 }
 
-/* Full vectors run over into the next depth, which is written later; the last one into the slack. */
+/* Full vectors would run over into the next depth, and the last one into the next panel, some depths of which may be written. */
+static LLVMValueRef inside_panel(const panel *n, uint32_t v)
+{
+	uint32_t first = v * n->k->lanes;
+	return n->p->width - first < n->k->lanes ? tsr_kit_mask(n->k, tsr_kit_int(n->k, n->p->width), first) : NULL;
+}
+
 static void pack_vectors(const panel *n)
 {
 	tsr_kit *k = n->k;
@@ -58,7 +64,7 @@ static void pack_vectors(const panel *n)
 	LLVMValueRef from = tsr_kit_at(k, row, deep(n, d.i));
 	for (uint32_t v = 0; v < vecs; v++) {
 		LLVMValueRef lane = tsr_kit_int(k, v * k->lanes);
-		tsr_kit_store(k, tsr_kit_load(k, k->vec, tsr_kit_at(k, from, lane), mask[v]), target(n, d.i, lane), NULL);
+		tsr_kit_store(k, tsr_kit_load(k, k->vec, tsr_kit_at(k, from, lane), mask[v]), target(n, d.i, lane), inside_panel(n, v));
 	}
 	tsr_count_end(k, &d);
 }
@@ -123,7 +129,7 @@ static void pack_torn(const panel *n, uint32_t stretches)
 			LLVMValueRef args[4] = { at, LLVMConstInt(k->i32, k->elem_bytes, false), vector[v].mask[s], all };
 			all = tsr_kit_intrinsic(k, "llvm.masked.load", (LLVMTypeRef[]){ k->vec, k->ptr }, 2, args, 4);
 		}
-		tsr_kit_store(k, all, target(n, d.i, tsr_kit_int(k, v * k->lanes)), NULL);
+		tsr_kit_store(k, all, target(n, d.i, tsr_kit_int(k, v * k->lanes)), inside_panel(n, v));
 	}
 	tsr_count_end(k, &d);
 }
@@ -197,9 +203,38 @@ static int unit_axis(const tsr_kit *k, const tsr_group *g, tsr_side side)
 	return -1;
 }
 
-void tsr_pack_emit(tsr_kit *k, const tsr_pack *p)
+/* Of the panels of p from `begin` on the depths that `part` has, `before` of which come first. */
+static void pack_panels(tsr_kit *k, const tsr_pack *p, const tsr_pack *part, LLVMValueRef begin, LLVMValueRef before, int turned)
 {
 	LLVMValueRef width = tsr_kit_int(k, p->width);
+	tsr_count c = tsr_count_begin(k, begin, p->across_count, width);
+	LLVMValueRef at = TSR_PLANTED(23) ? tsr_kit_add(k, c.i, width) : c.i;             /* one panel further */
+	LLVMValueRef to = tsr_kit_at(k, tsr_kit_at(k, p->to, tsr_kit_mul(k, at, p->depth)), tsr_kit_mul(k, before, width));
+	panel n = { k, part, to, tsr_kit_add(k, p->across_first, c.i), tsr_kit_min(k, width, LLVMBuildSub(k->b, p->across_count, c.i, "")) };
+	if (p->across->unit[p->side])
+		pack_across(&n);
+	else if (turned >= 0)
+		tsr_pack_turned(k, p, (uint32_t)turned, n.to, n.first, n.valid);
+	else
+		pack_elements(&n);
+	tsr_count_end(k, &c);
+}
+
+/* Panels that share lines, a few depths of all of them at a time, which the first cache has meanwhile. */
+static void pack_by_some_depths(tsr_kit *k, const tsr_pack *p)
+{
+	enum { SOME = 32 };
+	LLVMValueRef some = tsr_kit_int(k, SOME), zero = tsr_kit_int(k, 0);
+	tsr_count d = tsr_count_begin(k, zero, p->depth, some);
+	tsr_pack part = *p;
+	part.along_first = tsr_kit_add(k, p->along_first, d.i);
+	part.depth = tsr_kit_min(k, some, LLVMBuildNSWSub(k->b, p->depth, d.i, ""));
+	pack_panels(k, p, &part, zero, d.i, -1);
+	tsr_count_end(k, &d);
+}
+
+void tsr_pack_emit(tsr_kit *k, const tsr_pack *p)
+{
 	int turned = unit_axis(k, p->along, p->side), crossed = unit_axis(k, p->across, p->side);
 	if (!p->across->unit[p->side] && turned < 0 && crossed >= 0) {
 		tsr_pack_crossed(k, p, (uint32_t)crossed);
@@ -212,15 +247,8 @@ void tsr_pack_emit(tsr_kit *k, const tsr_pack *p)
 	LLVMValueRef begin = tsr_kit_int(k, 0);
 	if (p->across->n == 1 && p->across->unit[p->side] && p->width % k->lanes == 0)
 		begin = pack_by_depths(k, p);
-	tsr_count c = tsr_count_begin(k, begin, p->across_count, width);
-	LLVMValueRef at = TSR_PLANTED(23) ? tsr_kit_add(k, c.i, width) : c.i;             /* one panel further */
-	panel n = { k, p, tsr_kit_at(k, p->to, tsr_kit_mul(k, at, p->depth)), tsr_kit_add(k, p->across_first, c.i),
-				tsr_kit_min(k, width, LLVMBuildSub(k->b, p->across_count, c.i, "")) };
-	if (p->across->unit[p->side])
-		pack_across(&n);
-	else if (turned >= 0)
-		tsr_pack_turned(k, p, (uint32_t)turned, n.to, n.first, n.valid);
+	if (p->across->unit[p->side] && p->width % k->lanes)
+		pack_by_some_depths(k, p);
 	else
-		pack_elements(&n);
-	tsr_count_end(k, &c);
+		pack_panels(k, p, p, begin, tsr_kit_int(k, 0), turned);
 }

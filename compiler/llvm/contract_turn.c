@@ -7,26 +7,6 @@
 
 enum { AHEAD = 24 };        /* lines that are asked for before they are turned */
 
-/* log2(lanes) rounds of interleaving halves turn rows into columns. */
-static void transpose(tsr_kit *k, LLVMValueRef *v)
-{
-	uint32_t w = k->lanes;
-	LLVMValueRef lo[64], hi[64], next[64];
-	for (uint32_t i = 0; i < w; i++) {
-		lo[i] = LLVMConstInt(k->i32, i / 2 + (i % 2) * w, false);
-		hi[i] = LLVMConstInt(k->i32, w / 2 + i / 2 + (i % 2) * w, false);
-	}
-	LLVMValueRef low = LLVMConstVector(lo, w), high = LLVMConstVector(hi, w);
-	for (uint32_t round = 1; round < w; round *= 2) {
-		for (uint32_t i = 0; i < w / 2; i++) {
-			next[2 * i] = LLVMBuildShuffleVector(k->b, v[i], v[i + w / 2], low, "");
-			next[2 * i + 1] = LLVMBuildShuffleVector(k->b, v[i], v[i + w / 2], high, "");
-		}
-		for (uint32_t i = 0; i < w; i++)
-			v[i] = next[i];
-	}
-}
-
 /* v[i] = element from + i of each of the rows, of which `mask` are read. */
 static void turned(tsr_kit *k, LLVMValueRef rows, LLVMValueRef from, LLVMValueRef mask, LLVMValueRef *v)
 {
@@ -34,7 +14,7 @@ static void turned(tsr_kit *k, LLVMValueRef rows, LLVMValueRef from, LLVMValueRe
 		LLVMValueRef at = tsr_kit_int(k, i), row = LLVMBuildLoad2(k->b, k->ptr, LLVMBuildInBoundsGEP2(k->b, k->ptr, rows, &at, 1, ""), "");
 		v[i] = tsr_kit_load(k, k->vec, tsr_kit_at(k, row, from), mask);
 	}
-	transpose(k, v);
+	tsr_weave(k, v, k->lanes);
 }
 
 static LLVMValueRef both(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)
@@ -215,7 +195,7 @@ void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef 
 {
 	uint32_t w = k->lanes, places = (p->width + w - 1) / w * w;
 	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), width = tsr_kit_int(k, p->width);
-	LLVMValueRef table = tsr_kit_table(k, places), last = LLVMBuildNSWSub(k->b, valid, one, ""), turn = tsr_turn_function(k, false);
+	LLVMValueRef table = tsr_kit_table(k, places), last = LLVMBuildNSWSub(k->b, valid, one, "");
 	tsr_count i = tsr_count_begin(k, zero, tsr_kit_int(k, places), one);
 	LLVMValueRef at = tsr_group_offset(k, p->across, p->side, tsr_kit_add(k, first, tsr_kit_min(k, i.i, last)));
 	LLVMBuildStore(k->b, tsr_kit_at(k, p->from, at), slot(k, table, i.i));
@@ -230,10 +210,10 @@ void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef 
 	LLVMValueRef panel = tsr_kit_at(k, to, tsr_kit_mul(k, depth, width));
 	fetch_rows(k, table, p->width, comes_later(k, p, axis, t.i, q.at, limit));
 	for (uint32_t c = 0; c < p->width; c += w) {
-		LLVMValueRef arg[TSR_TURN_PARAMS] = { slot(k, table, tsr_kit_int(k, c)), tsr_kit_at(k, panel, tsr_kit_int(k, c)),
-										  tsr_kit_add(k, tsr_group_offset(k, &outer, p->side, q.at), inside), tsr_kit_mul(k, step, width),
-										  tsr_kit_int(k, p->width - c < w ? p->width - c : w), q.length };
-		call(k, turn, arg, TSR_TURN_PARAMS);
+		LLVMValueRef strip = tsr_strip_function(k, p->width - c < w ? p->width - c : w, p->width <= w && tsr_kit_known(step) == 1);
+		LLVMValueRef arg[TSR_STRIP_PARAMS] = { slot(k, table, tsr_kit_int(k, c)), tsr_kit_at(k, panel, tsr_kit_int(k, c)),
+										  tsr_kit_add(k, tsr_group_offset(k, &outer, p->side, q.at), inside), tsr_kit_mul(k, step, width), q.length };
+		call(k, strip, arg, TSR_STRIP_PARAMS);
 	}
 	pieces_end(k, &q);
 	tsr_count_end(k, &t);

@@ -366,12 +366,26 @@ static void written_once(tsr_stmt *loop)
 	loop->loop.stream = k && tsr_contract_one_block(k);
 }
 
+/* Tiles of rows that the model would not choose: panels of every width are turned in their own way. */
+static void other_height(tsr_contraction *c, const tsr_target *t, uint32_t u)
+{
+	tsr_schedule *s = &c->schedule;
+	if (!s->mr || !s->pack_a || s->rows || s->turn || s->join || s->knit)
+		return;
+	uint32_t vecs = s->nr * (uint32_t)tsr_prec_bytes(c->prec) / t->vector_bytes, most = (t->vector_registers - 1 - vecs) / vecs;
+	s->mr = 1 + u % (most > 24 ? 24 : most);
+	s->mc = (s->mc + s->mr - 1) / s->mr * s->mr;
+}
+
 static void *compile(tsr_loops *l, const level *v, bool *made)
 {
 	tsr_opt_options options = { .level = 2, .fuse = true, .passes = "classify,schedule,passing" };
 	CHECK(tsr_opt_run(l, &v->target, &options));
-	for (uint32_t u = 0; u < l->units.n; u++)
+	for (uint32_t u = 0; u < l->units.n; u++) {
 		written_once(l->units.at[u]->body.at[0]->kernel.body.at[0]);
+		if (u % 4 == 0 && l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction)
+			other_height(l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction, &v->target, u / 4);
+	}
 	tsr_emit e = { .tc = l->tc, .loops = l, .target = &v->target, .context = LLVMContextCreate() };
 	e.module = LLVMModuleCreateWithNameInContext("contract", e.context);
 	e.builder = LLVMCreateBuilderInContext(e.context);
