@@ -193,12 +193,22 @@ static bool far_apart(const tsr_loops *l, const tsr_contraction *k, const tsr_wa
 	return true;
 }
 
-/* Which operand's order of memory a class follows.  What is summed: B's, or A's where only A lies side by side along it.  Rows: A's where A is read
+/* A loop along which both operands lie side by side. */
+static bool same_unit(const tsr_walks *x)
+{
+	for (uint32_t i = 0; i < x->n; i++)
+		if (x->at[i].known && x->at[i].stride[TSR_SIDE_A] == 1 && x->at[i].stride[TSR_SIDE_B] == 1)
+			return true;
+	return false;
+}
+
+/* Which operand's order of memory a class follows.  What is summed: A's where A lies side by side along a loop of it, whose
+ * narrow panels then come out in whole vectors, and B does not along the same; else B's.  Rows: A's where A is read
  * from more places than C is written to, as far as they are known, and where each row is a page of its own in C whatever the order; all else C's. */
 static tsr_side leading_side(const tsr_loops *l, const tsr_contraction *k, const tsr_walks *x, tsr_loop_class cls, const bool *plain)
 {
 	if (cls == TSR_CLASS_K)
-		return plain[TSR_SIDE_B] && (tsr_walks_along(x, TSR_SIDE_B) || !plain[TSR_SIDE_A] || !tsr_walks_along(x, TSR_SIDE_A)) ? TSR_SIDE_B : TSR_SIDE_A;
+		return plain[TSR_SIDE_B] && (!plain[TSR_SIDE_A] || !tsr_walks_along(x, TSR_SIDE_A) || same_unit(x)) ? TSR_SIDE_B : TSR_SIDE_A;
 	int64_t depth = 1, columns = 1;
 	for (uint32_t i = 0; i < k->nloops; i++) {
 		int64_t n = tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : 1;
@@ -405,7 +415,8 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 				axis->known &= !plain[side] || stride_of(buffers[side], index[side], loop->sym, &axis->stride[side]);
 		}
 		bool turned = cls == TSR_CLASS_N && k->turned;
-		sort_axes(x, turned ? TSR_SIDE_B : leading_side(l, k, x, (tsr_loop_class)cls, plain));
+		tsr_side lead = turned ? TSR_SIDE_B : leading_side(l, k, x, (tsr_loop_class)cls, plain);
+		sort_axes(x, lead);
 		run_last(x, cls == TSR_CLASS_N ? &k->across : &k->run);
 		x->nloops = x->n;
 		x->loop = TSR_NEW_N(arena, tsr_contract_loop, x->n + 1);
@@ -418,7 +429,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 		else if (cls == TSR_CLASS_N && plain[TSR_SIDE_B])
 			interleave(x, TSR_SIDE_C, TSR_SIDE_B, LONGEST);
 		if (cls == TSR_CLASS_K && plain[TSR_SIDE_A] && plain[TSR_SIDE_B])
-			interleave(x, TSR_SIDE_B, TSR_SIDE_A, LONGEST_DEPTHS);
+			interleave(x, lead, lead == TSR_SIDE_A ? TSR_SIDE_B : TSR_SIDE_A, LONGEST_DEPTHS);
 	}
 }
 
