@@ -4,7 +4,7 @@
 #define TSR_LLVM_CONTRACT_INNER_H
 #include "contract.h"
 
-/* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; far: `each` lines a step, see tsr_tile.ahead;
+/* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; far: `each` lines a step, see tsr_tile.ahead, or `soon` a round, see there;
  * end: what the loop asks for line by line, or NULL; a_step: where it asks for rows of A, see tsr_tile.asks; near_rows: how far apart its rows are where it
  * asks for what follows in them, or 0. */
 typedef struct tsr_inner {
@@ -15,7 +15,7 @@ typedef struct tsr_inner {
 	bool near;
 	LLVMValueRef b_ahead;
 	const tsr_far *far;
-	uint32_t each;
+	uint32_t each, soon;
 	const tsr_tile_end *end;
 	LLVMValueRef a_step;
 	int64_t near_rows;

@@ -247,6 +247,7 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	arg[TSR_TILE_SEEN] = g->seen ? g->seen : LLVMConstNull(k->ptr);
 	arg[TSR_TILE_NEXT] = LLVMConstNull(k->ptr), arg[TSR_TILE_NEXT_LEFT] = tsr_kit_int(k, 0);
 	tsr_engine_ahead(g, ir, p->n, &t, &arg[TSR_TILE_NEXT], &arg[TSR_TILE_NEXT_LEFT]);
+	tsr_engine_next_panel(g, bl, ir, jr, p->b, &t, &arg[TSR_TILE_NEXT]);
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_TILE_PARAMS);
 	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS + tsr_tail_params(p->tail));
 }

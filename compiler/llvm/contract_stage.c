@@ -77,6 +77,28 @@ void tsr_engine_ahead(tsr_engine *g, LLVMValueRef ir, LLVMValueRef n_at, tsr_til
 		next_rows(g, n_at, tile, next, left);
 }
 
+/* The first tile of a column would wait for its panel of B: of a packed block that the second cache does not hold, the tiles of the column before ask
+ * for it together; behind the last one comes the first, with the next rows (4 to 6 % of large contractions, two threads). */
+void tsr_engine_next_panel(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, LLVMValueRef b, tsr_tile *tile, LLVMValueRef *next)
+{
+	enum { ROUNDS = 12, MOST = 4, LARGE = 2 };
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	int64_t line = TSR_LINE / k->elem_bytes, rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), columns = tsr_kit_known(g->cls[TSR_CLASS_N].count);
+	int64_t block = (columns > 0 && columns < s->nc ? columns : s->nc) * s->kc * k->elem_bytes;
+	if (!s->pack_a || !s->pack_b || s->turn || s->cols || rows < 0 || block < LARGE * g->e->target->l2)
+		return;
+	int64_t tiles = (rows < s->mc ? rows : s->mc) / s->mr, lines = s->nr * s->kc / line;
+	if (!tiles || lines > tiles * ROUNDS * MOST)
+		return;
+	tile->soon = (uint32_t)((lines + tiles * ROUNDS - 1) / (tiles * ROUNDS));
+	LLVMValueRef nr = tsr_kit_int(k, s->nr), more = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, jr, nr), bl->cols, "");
+	LLVMValueRef panel = tsr_kit_mul(k, LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, tsr_kit_int(k, 0), jr, ""), ""), bl->depth);
+	LLVMValueRef part = tsr_kit_mul(k, LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""), tsr_kit_int(k, tile->soon * ROUNDS * line));
+	LLVMValueRef at = tsr_kit_add(k, panel, part);
+	*next = LLVMBuildGEP2(k->b, k->elem, b, &at, 1, "");
+}
+
 /* ---- on the way to C --------------------------------------------------------------------------------------------------- */
 
 /* The axis of N along which C lies side by side: what comes behind it is turned with it. */

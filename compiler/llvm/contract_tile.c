@@ -53,6 +53,8 @@ static void tile_loop(const tsr_inner *in, LLVMValueRef count, unsigned unroll, 
 	LLVMValueRef a = at[AT_A], b = at[AT_B];
 	for (uint32_t i = 0; i < LINES; i++)       /* no load may pass what asks: between the steps it would hold all that come before it in registers */
 		ask(in, what, c.i, i);
+	for (uint32_t i = 0; i < in->soon && what != NOTHING; i++)
+		tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
 	for (unsigned u = 0; u < unroll; u++) {
 		for (uint32_t s = 0; unroll > 1 && s < in->each; s++)
 			tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
@@ -89,7 +91,7 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	tsr_far far = { t->ahead_row, t->ahead_width };
 	tsr_inner in = { k, t->rows, t->vecs, tsr_inner_stride(k, t->a_row, f, TSR_TILE_A_ROW), tsr_inner_stride(k, t->a_k, f, TSR_TILE_A_K),
 				  tsr_inner_stride(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL,
-				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0 };
+				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, t->soon, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0 };
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
@@ -129,6 +131,8 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 	tsr_name_lines(name, sizeof name, t->b_lines);
 	if (t->ahead)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".n%u.%lld.%lld", t->ahead, (long long)t->ahead_row, (long long)t->ahead_width);
+	if (t->soon)
+		snprintf(name + strlen(name), sizeof name - strlen(name), ".s%u", t->soon);
 	tsr_name_stride(name, sizeof name, "ar", t->a_row);
 	tsr_name_stride(name, sizeof name, "ak", t->a_k);
 	tsr_name_stride(name, sizeof name, "bk", t->b_k);
