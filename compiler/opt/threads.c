@@ -215,6 +215,14 @@ static double uneven(int64_t parts)
 	return worse;
 }
 
+/* Nothing is packed, and there are enough rows for threads to have as many: then each has its own rows of A and of C, and passes by all of B (2 to 10 %
+ * sooner than by columns). */
+static bool by_rows(const tsr_schedule *s, const int64_t *parts)
+{
+	bool in_place = !s->pack_a && !s->pack_b && !s->cols && !s->must_b && !s->turn && !s->join;
+	return in_place && parts[TSR_CLASS_M] >= MANY / 2 && uneven(parts[TSR_CLASS_M]) < 1.07;
+}
+
 /* Of few rows the columns are divided rather, where that is more even, or as even and B is the larger operand, of which each thread then
  * reads its own part. */
 static bool by_columns(const tsr_contract_view *v, const int64_t *parts)
@@ -236,7 +244,7 @@ static void choose_grid(tsr_schedule *s, const int64_t *parts, int64_t rows, int
 {
 	int64_t tiles = parts[TSR_CLASS_N], most = 1;
 	s->grid = 0;
-	if (s->split == TSR_CLASS_BATCH || s->pack_a || (s->rows && s->pack_b) || s->cols || s->must_b || s->turn || s->join
+	if (s->split == TSR_CLASS_BATCH || by_rows(s, parts) || s->pack_a || (s->rows && s->pack_b) || s->cols || s->must_b || s->turn || s->join
 		|| parts[TSR_CLASS_M] < MANY / 2 || tiles < (s->pack_b ? MANY / 4 : 2))
 		return;
 	if (s->pack_b)
@@ -270,7 +278,7 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 	s->split = TSR_CLASS_M;
 	if (parts[TSR_CLASS_BATCH] >= MANY / 4)          /* rows would wait for each other in each position of the batch */
 		s->split = TSR_CLASS_BATCH;
-	else if (by_columns(&v, parts))
+	else if (!by_rows(s, parts) && by_columns(&v, parts))
 		s->split = TSR_CLASS_N;
 	choose_grid(s, parts, tsr_walks_count(&v.cls[TSR_CLASS_M]), tsr_walks_count(&v.cls[TSR_CLASS_N]));
 	if (parts[s->split] < 2 && parts[TSR_CLASS_BATCH] > 1)
