@@ -14,7 +14,7 @@ static double larger(double a, double b) { return a > b ? a : b; }
 /* Cycles of one tile of r rows and v vectors. */
 static double tile_time(const tsr_problem *p, int64_t r, int64_t v)
 {
-	double step = larger(larger((double)(r * v) / 2, (double)(r + v) / 2), LATENCY) + (p->streams ? AGAIN * (double)v : 0);
+	double step = larger(larger((double)(r * v) / 2, (double)(r + v) / 2), LATENCY) + (p->streams || p->crowded ? AGAIN * (double)v : 0);
 	if (p->padding)
 		step = larger(step, (double)(v * p->t->vector_bytes) / PACE);
 	double depth = p->k > 0 ? (double)p->k : TSR_DEPTH;
@@ -116,9 +116,9 @@ void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
 		for (int64_t r = most; r > 0 && r > least; r--) {
 			if (p->run_c && !(knit ? fits_knitting : fits_joining)(p, r, v))
 				continue;
-			if (p->streams && r != tsr_even_rows(p->m, r) && r - 1 > most / 2)
+			if ((p->streams || p->crowded) && r != tsr_even_rows(p->m, r) && r - 1 > most / 2)
 				continue;
-			bool table = !p->streams && r == p->t->tile_m && v == p->t->tile_n;
+			bool table = !p->streams && !p->crowded && r == p->t->tile_m && v == p->t->tile_n;
 			bool step = false;
 			double left = p->run ? work_left(p, r, &step) : 1;
 			if (left == 0)

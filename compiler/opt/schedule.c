@@ -8,7 +8,7 @@
 #include "schedule.h"
 
 enum { PASSING = 512, STRIDED = 256, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200, SHORT_SUM = 64,
-	   LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8 };
+	   LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8, OFTEN = 1000 };
 
 /* `total` cut into equal blocks of at most `most`, in multiples of `unit`. */
 static int64_t block_of(int64_t total, int64_t most, int64_t unit)
@@ -40,6 +40,13 @@ static bool passes_by(const tsr_problem *p)
 	return p->batch > 1 && p->k > SHORT_SUM && p->n > 0 && !p->run && each > p->t->l1 && p->batch * each > p->t->l2;
 }
 
+/* So many rows that a copy of B costs nothing beside them: from one that is side by side, panels come to the first cache with fewer waits than from rows
+ * that lie apart, however near (3 to 8 %; sums of few terms, and a B that the first cache holds, gain nothing). */
+static bool used_often(const tsr_problem *p, const tsr_schedule *s, int64_t m)
+{
+	return p->m > 0 && (p->run ? p->run == p->k : p->a_step == 1) && p->k > SHORT_SUM && p->n * p->k * p->bytes > p->t->l1 && m >= OFTEN * usual_rows(p, s);
+}
+
 /* Whether so many rows are worth a packed copy of B.  Rows of it that lie near each other are read in place as fast from the second cache, and
  * so are they where what is read beside them is apart, or is found by pointers: then a copy is only more to move, and to wait for.  Not where that
  * is far apart: then it takes the lines and pages that B in place would need as well (8 to 30 % faster with 1500 to 16000 rows). */
@@ -47,10 +54,12 @@ static bool worth_packing_b(const tsr_problem *p, const tsr_schedule *s, int64_t
 {
 	if (p->streams)
 		return false;
+	if (used_often(p, s, m))
+		return true;
 	bool near = p->row && p->row < PAGE, nearly = p->row && p->row <= PAGE;
 	if (p->run ? near : p->a_step != 1 && nearly && !passes_by(p) && !far_apart(p, s))
 		return false;
-	return m >= (p->run ? ENOUGH_RUN : near ? ENOUGH_NEAR : ENOUGH) * usual_rows(p, s);
+	return m >= (p->run ? p->row % PAGE ? ENOUGH_RUN : ENOUGH_RUN / 2 : near ? ENOUGH_NEAR : ENOUGH) * usual_rows(p, s);
 }
 
 static void choose_packing(const tsr_problem *p, tsr_schedule *s)
@@ -65,7 +74,7 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 	bool apart = p->run && p->row > PAGE;
 	/* a copy that few rows use costs more than reading B in place, where tiles ask for the next panel ahead of time */
 	bool pieced = p->pieced && m >= ENOUGH_APART * usual_rows(p, s);
-	s->pack_b = p->must_b || pieced || (p->turn && p->stretch % s->nr) || (!s->cols && !p->turn && (large_b || page || apart) && worth_packing_b(p, s, m));
+	s->pack_b = p->must_b || pieced || (p->turn && p->stretch % s->nr) || (!s->cols && !p->turn && (large_b || page || apart || used_often(p, s, m)) && worth_packing_b(p, s, m));
 	bool strided = p->a_step != 1 && k > STRIDED, crowded = p->a_step * p->bytes % PAGE == 0;
 	/* the lines that a tile's rows have in a block stay in the first cache while it passes by B's, unless they all fall into the same few */
 	strided &= !s->pack_b || p->must_b || crowded;
@@ -78,7 +87,9 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
  * of memory.  C is added to once more for each block: its lines come one in a round, and the more of them a row of B meets the more a block is worth. */
 static int64_t streaming_depth(const tsr_problem *p, const tsr_schedule *s)
 {
-	enum { MOST = 96, LINE = 64 };
+	enum { MOST = 96, MOST_NEAR = 128, PARTS = 4, LINE = 64 };
+	if (p->k * p->n * p->bytes <= PARTS * p->t->l2)     /* what is not far from the second cache needs no looking ahead (2 to 8 %) */
+		return MOST_NEAR;
 	int64_t rows = p->m < s->mr ? p->m : s->mr, rounds = rows * ((s->nr * p->bytes + LINE - 1) / LINE), least = rounds * 9 / 4;
 	int64_t depth = p->m / 2 * 3 > least ? p->m / 2 * 3 : least;
 	return depth < MOST ? depth : MOST;
@@ -178,10 +189,15 @@ static void choose_blocks(const tsr_problem *p, tsr_schedule *s, int64_t kc, boo
 	int64_t each = s->kc * p->bytes, most_m = t->l2 / 2 / each;
 	if (short_sum)               /* rows of a block that lie near each other are written together */
 		most_m = t->l1 / 2 / each;
+	int64_t most_b = passing ? t->l2 / 4 * 3 : most_of_b(p, s, each);
+	if (s->pack_b && s->rows && p->run == p->k) {        /* rows of one stretch pass by as those of a plain A do, and both blocks stay near (2 to 6 %) */
+		most_m = t->l2 / 4 / each;
+		most_b = t->l2 / 2;
+	}
 	if (p->run && most_m > TABLE / 8 / (s->kc / p->run + 1))
 		most_m = TABLE / 8 / (s->kc / p->run + 1);
 	s->mc = block_of(p->m, most_m, s->mr);
-	s->nc = block_of(p->n, (passing ? t->l2 / 4 * 3 : most_of_b(p, s, each)) / each, s->nr);
+	s->nc = block_of(p->n, most_b / each, s->nr);
 	if (p->run_c && s->kc >= p->k && tsr_can_knit(p))
 		s->knit = p->run_c;
 	else if (p->run_c && s->kc >= p->k && p->n % tsr_multiple_of(s->nr, p->run_c) == 0) {
@@ -255,6 +271,9 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 		p.padding = &padding;
 	tsr_choose_tile(&p, s);
 	choose_packing(&p, s);
+	p.crowded = !p.run && p.a_step == 1 && !s->pack_a && !s->pack_b && !s->cols && p.row && p.row % PAGE == 0;
+	if (p.crowded)
+		tsr_choose_tile(&p, s);
 	choose_depth(&p, most_depth(&p, s, c->tail), &kc);
 	choose_blocks(&p, s, kc, short_sum);
 	s->must_a = p.must_a, s->must_b = p.must_b;

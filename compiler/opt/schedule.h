@@ -27,6 +27,7 @@ typedef struct tsr_problem {
 	int64_t a_step;              /* stride along K in A, when it is one loop */
 	int64_t k_unit;              /* depths of one position of the loop along which an operand lies side by side, where these are few */
 	int64_t row;                 /* bytes from one row of B to the next, when known */
+	bool crowded;                /* B's rows are read in place, whole pages apart */
 	bool streams;                /* few rows read a B that no near cache holds where it lies: see most_depth */
 	int64_t turn, stretch;       /* columns that are turned together, 0: none; how many of them lie side by side in B, 1: not even two */
 	int64_t run_c, rows_c, most_c; /* C lies side by side in so many columns and, behind each other, most_c rows, so many of which are whole lines; 0 */
