@@ -8,7 +8,8 @@
  * Iterations of parallel loops never meet, those of loops that threads divide only in rows that each thread has for itself; the emitter
  * (llvm/overlap.c) has as many of these rows as are under way.  A loop of the same form that is neither is marked too and goes row by row,
  * so that sums are taken in the same order in both.  One of the walks reduces and is not the last, all have one constant extent, a symbol that data gives is
- * used before the next walk, and the rows under way fit the first cache.
+ * used before the next walk, and the rows under way fit the second cache, from where the walks of later stages read them while the first one
+ * waits for memory. Rows of strips are near already and have to fit the first one.
  * Runs last, like stream, and changes no statement. */
 #include "pass.h"
 
@@ -108,7 +109,7 @@ static bool symbols_stay(const overlap *m, const tsr_stmts *body)
 	return true;
 }
 
-static bool overlaps(const overlap *m, const tsr_stmt *row)
+static bool overlaps(const overlap *m, const tsr_stmt *row, int64_t room)
 {
 	const tsr_stmts *body = &row->loop.body;
 	const tsr_stmt *first = NULL;
@@ -131,22 +132,22 @@ static bool overlaps(const overlap *m, const tsr_stmt *row)
 		walks++;
 	}
 	return waits && walks <= MOST_WALKS && body->n <= MOST_STATEMENTS && first->loop.extent.k >= LEAST
-		&& 2 * row_bytes(m, row) <= m->p->target->l1 && symbols_stay(m, body);
+		&& 2 * row_bytes(m, row) <= room && symbols_stay(m, body);
 }
 
-/* Loops over rows, also within serial loops, as strips have them (strip.c). */
-static void visit(const overlap *m, const char *unit, const char *kernel, const tsr_stmts *body)
+/* Loops over rows, also within serial loops, as strips have them (strip.c); `room`: bytes for the rows under way. */
+static void visit(const overlap *m, const char *unit, const char *kernel, const tsr_stmts *body, int64_t room)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_stmt *s = body->at[i];
 		if (s->kind != TSR_STMT_FOR || s->loop.contraction || s->loop.how == TSR_FOR_REDUCE)
 			continue;
-		if (overlaps(m, s)) {
+		if (overlaps(m, s, room)) {
 			s->loop.overlap = true;
 			m->p->changes++;
 			tsr_pass_note(m->p, "%s: walks of several rows go together in %s", unit, kernel);
 		} else if (s->loop.how == TSR_FOR_SERIAL || s->loop.how == TSR_FOR_PARALLEL)
-			visit(m, unit, kernel, &s->loop.body);
+			visit(m, unit, kernel, &s->loop.body, s->loop.how == TSR_FOR_SERIAL ? m->p->target->l1 : room);
 	}
 }
 
@@ -157,7 +158,7 @@ void tsr_pass_overlap(tsr_pass *p)
 		const tsr_stmts *body = &p->l->units.at[u]->body;
 		for (uint32_t i = 0; i < body->n; i++)
 			if (body->at[i]->kind == TSR_STMT_KERNEL)
-				visit(&m, p->l->units.at[u]->name, body->at[i]->kernel.name, &body->at[i]->kernel.body);
+				visit(&m, p->l->units.at[u]->name, body->at[i]->kernel.name, &body->at[i]->kernel.body, p->target->l2);
 	}
 	tsr_arena_free(m.scratch);
 }

@@ -17,7 +17,7 @@ WORK = {
     "transposition": ("turned", "xd", 8, ("copy", "copy streamed")),
     "maximum of three neighbours": ("widest", "xd", 8, ("copy", "copy streamed")),
     "cross entropy": ("entropy", "xis", 4, ("read",)),
-    "cross entropy and its gradient": ("entropy_gradient", "isd", 8, ("copy", "copy streamed")),
+    "cross entropy and its gradient": ("entropy_gradient", "isd", 8, ("copy alone", "copy alone streamed")),
     "AdamW": ("optimise", "xt", 28, ("update in place",)),
 }
 
@@ -27,7 +27,7 @@ class Arrays:
 
     def __init__(self, probes, n):
         self.n = n
-        self.array = {name: probes.probe_array(ctypes.c_size_t(n)) for name in ("x", "y", "d", "p", "m", "v")}
+        self.array = {name: probes.probe_array(ctypes.c_size_t(n)) for name in ("x", "y", "z", "d", "p", "m", "v")}
         self.rows = (ctypes.c_int32 * (n // 1024))(*(i * 7 % 1024 for i in range(n // 1024)))
         self.number = (ctypes.c_float * 1)()
         self.given = {"x": self.pointer("x"), "y": self.pointer("y"), "d": self.pointer("d"), "i": ctypes.byref(self.rows),
@@ -56,6 +56,7 @@ def probes_of(library, arrays):
     return {
         "read": (4, call("read", a("x"), n)),
         "copy": (8, call("copy", a("d"), a("x"), n, False)), "copy streamed": (8, call("copy", a("d"), a("x"), n, True)),
+        "copy alone": (8, call("copy", a("d"), a("z"), n, False)), "copy alone streamed": (8, call("copy", a("d"), a("z"), n, True)),
         "triad": (12, call("triad", a("d"), a("x"), a("y"), n, False)), "triad streamed": (12, call("triad", a("d"), a("x"), a("y"), n, True)),
         "update in place": (28, call("update", a("p"), a("m"), a("v"), a("x"), n)),
     }

@@ -1,6 +1,6 @@
 """Rows whose walks go together (opt/overlap.c), against NumPy: few rows and many, odd numbers of them, lengths that are no whole vectors,
 results that begin anywhere, NaN and infinities; and the same bits without threads, and with one, two, three and five, wherever a result
-begins.  The last sizes are large enough for results to go around the caches."""
+begins.  Some sizes are large enough for results to go around the caches, the last two have rows that the first cache does not hold."""
 import ctypes, os, sys, tempfile
 import numpy as np
 
@@ -9,7 +9,7 @@ sys.path[:0] = [os.path.join(HERE, os.pardir, "bench"), os.path.join(HERE, os.pa
 from tally import check, end, run  # noqa: E402
 import common  # noqa: E402
 
-SIZES = ((1, 64), (2, 65), (3, 130), (5, 1000), (7, 100), (37, 1024), (4100, 520), (2100, 1024))
+SIZES = ((1, 64), (2, 65), (3, 130), (5, 1000), (7, 100), (37, 1024), (4100, 520), (2100, 1024), (9, 5000), (270, 8192))
 FUNCTIONS = """
 let norm_{r}_{c} = layer_norm ()
 let%export soft_{r}_{c} (x : "{r} | {c}") = softmax ~over:"... | c" x
