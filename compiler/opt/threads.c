@@ -189,6 +189,21 @@ static tsr_stmt *loop_to_split(const divide *d, const tsr_nest *nest, const tsr_
 	return best;
 }
 
+/* The loops of a nest, and those behind data that say where its results go, as words say it of the rows of a table's gradient: each thread
+ * looks all of that up, and adds to columns of its own. */
+static tsr_nest loops_of(tsr_stmts *one)
+{
+	tsr_nest n = tsr_nest_of(one);
+	if (n.body->n != 2 || n.body->at[0]->kind != TSR_STMT_LETSYM)
+		return n;
+	tsr_stmt *next = n.body->at[1];
+	tsr_stmts only = { &next, 1, 1 };
+	tsr_nest behind = tsr_nest_of(next->kind == TSR_STMT_IF ? &next->cond.body : &only);
+	for (uint32_t i = 0; i < behind.n && n.n < TSR_MOST_LOOPS; i++)
+		n.loop[n.n++] = behind.loop[i];
+	return n;
+}
+
 /* ---- contractions ------------------------------------------------------------------------------------------------------------------ */
 
 /* Positions of the class differ in elements of C: each axis of C that one of its loops walks is walked by no other loop. */
@@ -299,7 +314,7 @@ static bool split_nest(const divide *d, tsr_stmts *one, tsr_stmt **split)
 	if (s->loop.contraction && s->loop.contraction->schedule.mr)
 		return split_contraction(d, s->loop.contraction);
 	tsr_accesses x = { .a = d->scratch };
-	tsr_nest nest = tsr_nest_of(one);
+	tsr_nest nest = loops_of(one);
 	tsr_stmt_accesses(s, &x);
 	*split = x.unknown ? NULL : loop_to_split(d, &nest, &x);
 	return *split != NULL;
