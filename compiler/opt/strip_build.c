@@ -117,8 +117,11 @@ static tsr_placing placing(const strip_place *x, const tsr_strip_member *m)
 	return out;
 }
 
+/* A strip that is all of the axis has the whole sum. */
 static bool sums_over_strips(const tsr_strip *g, const tsr_strip_member *m)
 {
+	if (g->rows == g->extent)
+		return false;
 	for (uint32_t i = 0; i < m->nest.n; i++)
 		if (tsr_strip_loop_tag(g, m->nest.loop[i]->loop.sym) == g->cut && m->nest.loop[i]->loop.how != TSR_FOR_REDUCE)
 			return false;
