@@ -77,9 +77,16 @@ static bool name_member(tsr_strip *g, const tsr_strip_member *m)
 	return any;
 }
 
-/* A kernel may be tied to the first one only by another that follows. */
+/* From the axes of X alone.  A kernel may be tied to the first one only by another that follows. */
 static void name_members(tsr_strip *g)
 {
+	const tsr_stmt *first = g->member[0].kernel;
+	tsr_buffer_id x = first->kernel.body.at[0]->loop.contraction->c;
+	g->loops.n = g->axes.n = 0;
+	for (uint32_t axis = 0; axis < g->p->l->buffers.at[x]->rank; axis++) {
+		tsr_strip_tag t = { x, axis, axis + 1 };
+		tsr_push(g->a, &g->axes, t);
+	}
 	for (bool news = true; news;) {
 		news = false;
 		for (uint32_t m = 0; m < g->n; m++)
@@ -398,10 +405,12 @@ static bool begins(const tsr_loops *l, const tsr_stmt *kernel)
 	return k && k->schedule.mr && k->clear && !tsr_buffer_kept(l->buffers.at[k->c]) && known_loops(&kernel->kernel.body);
 }
 
-/* Makes the first n kernels the group; what they save, 0 where they cannot run in strips or the last one has nothing of it. */
+/* Makes the first n kernels the group; what they save, 0 where they cannot run in strips or the last one has nothing of it.  Kernels behind them
+ * name nothing: where two gradients meet, as those of queries and values do in their common source, rows of one would be rows of the other. */
 static double take(tsr_strip *g, uint32_t n, const tsr_body_uses *uses, const uint32_t *kernels)
 {
 	g->n = n;
+	name_members(g);
 	if (!choose_loops(g))
 		return 0;
 	find_private(g, uses, kernels);
@@ -412,14 +421,8 @@ static double take(tsr_strip *g, uint32_t n, const tsr_body_uses *uses, const ui
 static bool find_group(tsr_strip *g, const tsr_body_uses *uses, const uint32_t *kernels)
 {
 	const tsr_stmts *body = uses->body;
-	const tsr_contraction *k = body->at[g->from]->kernel.body.at[0]->loop.contraction;
-	for (uint32_t axis = 0; axis < g->p->l->buffers.at[k->c]->rank; axis++) {
-		tsr_strip_tag t = { k->c, axis, axis + 1 };
-		tsr_push(g->a, &g->axes, t);
-	}
 	while (g->from + g->n < body->n && add_member(g, body->at[g->from + g->n]))
 		;
-	name_members(g);
 	uint32_t best = 0;
 	double most = 0;
 	for (uint32_t n = g->n; n > 1; n--) {
