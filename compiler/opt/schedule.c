@@ -72,9 +72,12 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 	s->dense = p->dense;
 	/* beside rows that are found by pointers, one row of B on each page leaves nothing for a processor to look ahead on */
 	bool apart = p->run && p->row > PAGE;
+	/* beside a large A one of both is packed: B, which is the smaller one, and by whose panels rows of A pass (4 to 15 %) */
+	bool smaller = large_a && p->m > 0 && !p->run && p->a_step == 1 && k > SHORT_SUM && n >= FEW_COLUMNS * (int64_t)s->nr;
 	/* a copy that few rows use costs more than reading B in place, where tiles ask for the next panel ahead of time */
 	bool pieced = p->pieced && m >= ENOUGH_APART * usual_rows(p, s);
-	s->pack_b = p->must_b || pieced || (p->turn && p->stretch % s->nr) || (!s->cols && !p->turn && (large_b || page || apart || used_often(p, s, m)) && worth_packing_b(p, s, m));
+	bool pays = (large_b || page || apart || smaller || used_often(p, s, m)) && worth_packing_b(p, s, m);
+	s->pack_b = p->must_b || pieced || (p->turn && p->stretch % s->nr) || (!s->cols && !p->turn && pays);
 	bool strided = p->a_step != 1 && k > STRIDED, crowded = p->a_step * p->bytes % PAGE == 0;
 	/* the lines that a tile's rows have in a block stay in the first cache while it passes by B's, unless they all fall into the same few */
 	strided &= !s->pack_b || p->must_b || crowded;
