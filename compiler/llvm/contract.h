@@ -4,6 +4,7 @@
  *   contract_space.c sizes, strides and memory
  *   contract_pack.c  operands into panels
  *   contract_turn.c  those that lie side by side along another loop
+ *   contract_weave.c rows of a panel turned in registers
  *   contract_lines.c B in place, where it begins between two lines
  *   contract_value.c operands that are expressions, likewise
  *   contract_rows.c  A's rows where they lie, through pointers
