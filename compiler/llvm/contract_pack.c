@@ -7,7 +7,8 @@
 
 enum { MOST_TURNED = 16 };          /* rows of a square that registers hold */
 
-typedef struct panel { tsr_kit *k; const tsr_pack *p; LLVMValueRef to, first, valid; } panel;
+/* `some`: only some of its depths are written, beside others that may be already. */
+typedef struct panel { tsr_kit *k; const tsr_pack *p; LLVMValueRef to, first, valid; bool some; } panel;
 
 /* Where position i of the panel begins in memory; positions past the end repeat the last one. */
 static LLVMValueRef position_offset(const panel *n, LLVMValueRef i)
@@ -46,11 +47,12 @@ static void pack_elements(const panel *n)
 	tsr_count_end(k, &d);
 }
 
-/* Full vectors would run over into the next depth, and the last one into the next panel, some depths of which may be written. */
+/* Full vectors run over into the next depth, which is written later, and the last one into the next panel or the slack: not where that panel has some
+ * of its depths already. */
 static LLVMValueRef inside_panel(const panel *n, uint32_t v)
 {
 	uint32_t first = v * n->k->lanes;
-	return n->p->width - first < n->k->lanes ? tsr_kit_mask(n->k, tsr_kit_int(n->k, n->p->width), first) : NULL;
+	return n->some && n->p->width - first < n->k->lanes ? tsr_kit_mask(n->k, tsr_kit_int(n->k, n->p->width), first) : NULL;
 }
 
 static void pack_vectors(const panel *n)
@@ -73,7 +75,7 @@ static void pack_vectors(const panel *n)
 static LLVMValueRef pack_by_depths(tsr_kit *k, const tsr_pack *p)
 {
 	LLVMValueRef zero = tsr_kit_int(k, 0), width = tsr_kit_int(k, p->width), all = LLVMBuildUDiv(k->b, p->across_count, width, "");
-	panel first = { k, p, p->to, p->across_first, width };
+	panel first = { k, p, p->to, p->across_first, width, false };
 	LLVMValueRef row = tsr_kit_at(k, p->from, tsr_group_offset(k, p->across, p->side, p->across_first));
 	tsr_count d = tsr_count_begin(k, zero, p->depth, tsr_kit_int(k, 1));
 	LLVMValueRef from = tsr_kit_at(k, row, deep(&first, d.i)), to = target(&first, d.i, zero);
@@ -210,7 +212,7 @@ static void pack_panels(tsr_kit *k, const tsr_pack *p, const tsr_pack *part, LLV
 	tsr_count c = tsr_count_begin(k, begin, p->across_count, width);
 	LLVMValueRef at = TSR_PLANTED(23) ? tsr_kit_add(k, c.i, width) : c.i;             /* one panel further */
 	LLVMValueRef to = tsr_kit_at(k, tsr_kit_at(k, p->to, tsr_kit_mul(k, at, p->depth)), tsr_kit_mul(k, before, width));
-	panel n = { k, part, to, tsr_kit_add(k, p->across_first, c.i), tsr_kit_min(k, width, LLVMBuildSub(k->b, p->across_count, c.i, "")) };
+	panel n = { k, part, to, tsr_kit_add(k, p->across_first, c.i), tsr_kit_min(k, width, LLVMBuildSub(k->b, p->across_count, c.i, "")), part != p };
 	if (p->across->unit[p->side])
 		pack_across(&n);
 	else if (turned >= 0)
@@ -220,7 +222,14 @@ static void pack_panels(tsr_kit *k, const tsr_pack *p, const tsr_pack *part, LLV
 	tsr_count_end(k, &c);
 }
 
-/* Panels that share lines, a few depths of all of them at a time, which the first cache has meanwhile. */
+/* Panels share lines, several of them each; where stretches are short, finding those costs more than that they come again. */
+static bool share_lines(const tsr_kit *k, const tsr_pack *p)
+{
+	int64_t run = p->across->n ? tsr_kit_known(p->across->at[p->across->n - 1].extent) : 0;
+	return p->across->unit[p->side] && p->width % k->lanes && (run < 0 || run >= k->lanes);
+}
+
+/* Such panels, a few depths of all of them at a time, which the first cache has meanwhile. */
 static void pack_by_some_depths(tsr_kit *k, const tsr_pack *p)
 {
 	enum { SOME = 32 };
@@ -247,7 +256,7 @@ void tsr_pack_emit(tsr_kit *k, const tsr_pack *p)
 	LLVMValueRef begin = tsr_kit_int(k, 0);
 	if (p->across->n == 1 && p->across->unit[p->side] && p->width % k->lanes == 0)
 		begin = pack_by_depths(k, p);
-	if (p->across->unit[p->side] && p->width % k->lanes)
+	if (share_lines(k, p))
 		pack_by_some_depths(k, p);
 	else
 		pack_panels(k, p, p, begin, tsr_kit_int(k, 0), turned);
