@@ -77,7 +77,7 @@ def report(bench, answers, threads):
         if "OpenBLAS" in peers:
             to_blas.append(peers["OpenBLAS"] / x["ours"])
         if of_peak:
-            table.row(f"  of the probed peak", ours, f"peak {x['peak']:.1f}", x["beside"], of_peak)
+            table.row(f"  of the probed peak", ours, f"peak {x['peak']:.1f}, in pairs {x['beside']:.3f}", flops / x["ours"] / x["peak"], of_peak)
         if m == 1:
             read = 4e-9 * n * k / x["ours"]
             table.row(f"  of the probed bandwidth", f"{read:.1f} GB/s", f"read {x['read']:.1f}", read / x["read"], BANDWIDTH)
@@ -85,7 +85,7 @@ def report(bench, answers, threads):
 
 
 def measure(bench):
-    bench.table.heading("f32 matrix products, m x n x k; in brackets best of the best probe, of the probed peak in pairs of samples")
+    bench.table.heading("f32 matrix products, m x n x k; in brackets, of the probed peak: the best of the best; in pairs: the middle of samples side by side")
     found, absent = libraries(bench)
     for name in absent:
         bench.table.missing(name, "it is not installed (make bench-deps)")
