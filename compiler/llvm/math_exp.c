@@ -1,0 +1,141 @@
+/* Exponential, logarithm and hyperbolic tangent in f32; how to read them: math.c. */
+#include "maths.h"
+#include <math.h>
+
+/* x * 2^n with one rounding, n being `whole` as a float, by AVX-512's instruction, 0 in lanes outside of `some`, which is NULL for all;
+ * NULL where the lanes are no whole registers.  2 to a whole number that is infinite is infinite or 0 even where x is NaN. */
+static LLVMValueRef scaled_by_machine(const tsr_maths *m, LLVMValueRef x, LLVMValueRef whole, LLVMValueRef some)
+{
+	return tsr_math_in_registers(m->e, m->f) ? tsr_math_by_machine(m->e, "llvm.x86.avx512.mask.scalef.ps.512", x, whole, NULL, -1, some) : NULL;
+}
+
+/* x * 2^n for n in -252 .. 254, with one rounding: each factor is a normal number, and only the last product can leave
+ * the normal range. */
+static LLVMValueRef scale(const tsr_maths *m, LLVMValueRef x, LLVMValueRef n, LLVMValueRef whole)
+{
+	LLVMValueRef once = scaled_by_machine(m, x, whole, NULL);
+	if (once)
+		return once;
+	LLVMValueRef half = LLVMBuildAShr(m->b, n, I(1), ""), rest = LLVMBuildSub(m->b, n, half, "");
+	LLVMValueRef one = LLVMBuildShl(m->b, LLVMBuildAdd(m->b, half, I(127), ""), I(23), "");
+	LLVMValueRef two = LLVMBuildShl(m->b, LLVMBuildAdd(m->b, rest, I(127), ""), I(23), "");
+	return MUL(MUL(x, FLOAT(one)), FLOAT(two));
+}
+
+/* 0 in place of p where x is so low that p * 2^n would be rounded to 0: the processor takes hundreds of cycles for a result below the
+ * normal numbers, and masked positions, at -1e9, are half of attention's. */
+static LLVMValueRef unless_vanishing(const tsr_maths *m, LLVMValueRef p, LLVMValueRef x, double low)
+{
+	return IF(LESS(x, N(low)), N(0), p);
+}
+
+/* x * 2^n where that stays normal. */
+static LLVMValueRef scale_near(const tsr_maths *m, LLVMValueRef x, LLVMValueRef n, LLVMValueRef whole)
+{
+	LLVMValueRef once = scaled_by_machine(m, x, whole, NULL);
+	return once ? once : MUL(x, FLOAT(LLVMBuildShl(m->b, LLVMBuildAdd(m->b, n, I(127), ""), I(23), "")));
+}
+
+/* e^x = 2^n e^r: gives e^r; ln 2 in two parts, the first short enough for exact products. */
+static LLVMValueRef reduced_exp(const tsr_maths *m, LLVMValueRef x, LLVMValueRef *n, LLVMValueRef *whole)
+{
+	*whole = tsr_math_nearest(m, tsr_math_mad(m, x, N(1.44269504088896341), N(12582912.0)), n);
+	LLVMValueRef r = tsr_math_mad(m, *whole, N(-0.693359375), x);
+	r = tsr_math_mad(m, *whole, N(2.12194440054690583e-4), r);
+	return POLY(r, 1, 1, 0.5, 0.1666651818, 0.0416662056, 0.0083688967, 0.00139505015);
+}
+
+/* x where what is given is 0 - x or -x, which differ in a zero's sign alone; NULL for anything else. */
+static LLVMValueRef negated(LLVMValueRef x)
+{
+	LLVMValueRef neg = LLVMIsAUnaryOperator(x);
+	if (neg && LLVMGetInstructionOpcode(neg) == LLVMFNeg)
+		return LLVMGetOperand(neg, 0);
+	neg = LLVMIsABinaryOperator(x);
+	return neg && LLVMGetInstructionOpcode(neg) == LLVMFSub && LLVMIsNull(LLVMGetOperand(neg, 0)) ? LLVMGetOperand(neg, 1) : NULL;
+}
+
+/* By AVX-512's scaling, which makes infinity of what is too large by itself: the polynomial is positive wherever r may be, an infinite
+ * x leaves NaN times 2^infinity, which the instruction takes for infinity.  What vanishes is masked where it is scaled, whatever came of it
+ * before.  Signs are free in the instructions that the argument enters. */
+static LLVMValueRef emit_exp_scaled(const tsr_maths *m, LLVMValueRef x)
+{
+	LLVMValueRef n, whole, less = negated(x);
+	LLVMValueRef p = reduced_exp(m, less ? LLVMBuildFNeg(m->b, less, "") : x, &n, &whole);
+	LLVMValueRef some = less ? LLVMBuildFCmp(m->b, LLVMRealULE, less, N(104), "") : LLVMBuildFCmp(m->b, LLVMRealUGE, x, N(-104), "");
+	return scaled_by_machine(m, p, whole, some);
+}
+
+LLVMValueRef tsr_math_exp(const tsr_maths *m, LLVMValueRef x)
+{
+	if (tsr_math_in_registers(m->e, m->f))
+		return emit_exp_scaled(m, x);
+	LLVMValueRef n, whole, p = reduced_exp(m, tsr_math_clamp(m, x, -104, 89), &n, &whole);
+	return scale(m, unless_vanishing(m, p, x, -104), n, whole);
+}
+
+LLVMValueRef tsr_math_exp_near(const tsr_maths *m, LLVMValueRef x)
+{
+	LLVMValueRef n, whole, p = reduced_exp(m, x, &n, &whole);
+	return scale_near(m, p, n, whole);
+}
+
+LLVMValueRef tsr_math_exp2(const tsr_maths *m, LLVMValueRef x)
+{
+	LLVMValueRef bits, given = x;
+	x = tsr_math_clamp(m, x, -151, 129);
+	LLVMValueRef n = tsr_math_nearest(m, ADD(x, N(12582912.0)), &bits), r = SUB(x, n);
+	LLVMValueRef p = POLY(r, 0.69314718054, 0.24022651078, 0.05550410963, 0.00961803654, 0.00133334303, 0.00015467238, 1.531507e-5);
+	return scale(m, unless_vanishing(m, tsr_math_mad(m, p, r, N(1)), given, -150), bits, n);
+}
+
+/* x = 2^k (1 + f) with 1 + f in [sqrt 1/2, sqrt 2); log(1 + f) = f + *y.  Subnormal numbers are scaled into the normal
+ * range first. */
+static LLVMValueRef split_log(const tsr_maths *m, LLVMValueRef x, LLVMValueRef *k, LLVMValueRef *y)
+{
+	LLVMValueRef small = LESS(x, N(0x1p-126));
+	LLVMValueRef bits = BITS(IF(small, MUL(x, N(0x1p24)), x));
+	LLVMValueRef above = LLVMBuildSub(m->b, bits, I(0x3f3504f3), "");       /* sqrt(1/2) */
+	LLVMValueRef exponent = LLVMBuildAShr(m->b, above, I(23), "");
+	LLVMValueRef mantissa = LLVMBuildSub(m->b, bits, LLVMBuildShl(m->b, exponent, I(23), ""), "");
+	*k = SUB(LLVMBuildSIToFP(m->b, exponent, m->f, ""), IF(small, N(24), N(0)));
+	LLVMValueRef f = SUB(FLOAT(mantissa), N(1)), z = MUL(f, f);
+	LLVMValueRef p = POLY(f, 0.3333333286, -0.2499996594, 0.2000003561, -0.1666944055, 0.1428695767, -0.1242498583, 0.1101175318,
+		-0.1079453012, 0.1074536240, -0.0615276299);
+	*y = tsr_math_mad(m, z, N(-0.5), MUL(MUL(f, z), p));
+	return f;
+}
+
+/* The ends of the domain: 0 gives -inf, inf gives inf, below 0 and NaN give NaN. */
+static LLVMValueRef log_ends(const tsr_maths *m, LLVMValueRef x, LLVMValueRef r)
+{
+	r = IF(SAME(x, N(0)), N(-INFINITY), r);
+	r = IF(LLVMBuildFCmp(m->b, LLVMRealUGE, x, N(0), ""), r, N(NAN));
+	return IF(LLVMBuildFCmp(m->b, LLVMRealULT, x, N(INFINITY), ""), IF(LLVMBuildFCmp(m->b, LLVMRealUNO, x, x, ""), x, r), x);
+}
+
+LLVMValueRef tsr_math_log(const tsr_maths *m, LLVMValueRef x)
+{
+	LLVMValueRef k, y, f = split_log(m, x, &k, &y);
+	y = tsr_math_mad(m, k, N(-2.12194440054690583e-4), y);
+	return log_ends(m, x, tsr_math_mad(m, k, N(0.693359375), ADD(f, y)));
+}
+
+LLVMValueRef tsr_math_log2(const tsr_maths *m, LLVMValueRef x)
+{
+	/* log2 e = 1 + c: the sum f + y keeps its bits beside the products with c */
+	LLVMValueRef k, y, f = split_log(m, x, &k, &y), c = N(0.44269504088896341);
+	LLVMValueRef r = tsr_math_mad(m, y, c, tsr_math_mad(m, f, c, y));
+	return log_ends(m, x, ADD(ADD(r, f), k));
+}
+
+/* Near 0 a polynomial; elsewhere 1 - 2 / (e^2|x| + 1), which is 1 from 9.02 on. */
+LLVMValueRef tsr_math_tanh(const tsr_maths *m, LLVMValueRef x)
+{
+	LLVMValueRef a = tsr_math_magnitude(m, x), z = MUL(x, x);
+	LLVMValueRef p = POLY(z, -0.3333333091, 0.1333320976, -0.0539472045, 0.0217029671, -0.0081826739, 0.0021475369);
+	LLVMValueRef near = tsr_math_mad(m, MUL(a, z), p, a);
+	LLVMValueRef twice = ADD(a, a), e = tsr_math_exp_near(m, IF(LESS(N(19), twice), N(19), twice));
+	LLVMValueRef far = SUB(N(1), DIV(N(2), ADD(e, N(1))));
+	return tsr_math_with_sign_of(m, IF(LESS(a, N(0.625)), near, far), x);
+}

@@ -1,0 +1,60 @@
+/* Inside the elementary functions (math.c, math_*.c): one function's types, and what it is written with. */
+#ifndef TSR_LLVM_MATHS_H
+#define TSR_LLVM_MATHS_H
+#include "emit.h"
+
+/* f and i have as many lanes as the argument, and so have d, of f64, and l, of i64. */
+typedef struct tsr_maths { tsr_emit *e; LLVMBuilderRef b; LLVMTypeRef f, i, d, l; } tsr_maths;
+
+#define N(x)      tsr_emit_number(m->e, m->f, (x))
+#define I(x)      tsr_emit_number(m->e, m->i, (x))
+#define D(x)      tsr_emit_number(m->e, m->d, (x))
+#define ADD(x, y) LLVMBuildFAdd(m->b, (x), (y), "")
+#define SUB(x, y) LLVMBuildFSub(m->b, (x), (y), "")
+#define MUL(x, y) LLVMBuildFMul(m->b, (x), (y), "")
+#define DIV(x, y) LLVMBuildFDiv(m->b, (x), (y), "")
+#define IF(c, x, y) LLVMBuildSelect(m->b, (c), (x), (y), "")
+#define LESS(x, y)  LLVMBuildFCmp(m->b, LLVMRealOLT, (x), (y), "")
+#define SAME(x, y)  LLVMBuildFCmp(m->b, LLVMRealOEQ, (x), (y), "")
+#define BITS(x)   LLVMBuildBitCast(m->b, (x), m->i, "")
+#define FLOAT(x)  LLVMBuildBitCast(m->b, (x), m->f, "")
+
+/* ---- math_kit.c -------------------------------------------------------------------------------------------------------- */
+
+LLVMValueRef tsr_math_intrinsic(const tsr_maths *m, const char *name, LLVMTypeRef type, unsigned n, LLVMValueRef *args);
+/* x * y + z, fused where the machine can. */
+LLVMValueRef tsr_math_mad(const tsr_maths *m, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z);
+LLVMValueRef tsr_math_magnitude(const tsr_maths *m, LLVMValueRef x);
+LLVMValueRef tsr_math_with_sign_of(const tsr_maths *m, LLVMValueRef x, LLVMValueRef sign);
+/* c[0] + c[1] x + ... + c[n-1] x^(n-1) by Horner's rule. */
+LLVMValueRef tsr_math_poly(const tsr_maths *m, LLVMValueRef x, unsigned n, const double *c);
+#define POLY(x, ...) tsr_math_poly(m, (x), sizeof((const double[]){__VA_ARGS__}) / sizeof(double), (const double[]){__VA_ARGS__})
+/* x limited to [low, high]; NaN stays. */
+LLVMValueRef tsr_math_clamp(const tsr_maths *m, LLVMValueRef x, double low, double high);
+/* The nearest whole number to x, ties to even, for |x| < 2^22, from x + 1.5 * 2^23, which leaves no bits for a fraction.  The sum's
+ * low bits are the number as an integer, given in *bits. */
+LLVMValueRef tsr_math_nearest(const tsr_maths *m, LLVMValueRef big, LLVMValueRef *bits);
+
+/* Registers of AVX-512, by lanes of f32. */
+enum { TSR_MATH_REGISTER = 16 };
+/* The lanes, where they are whole registers of AVX-512, or 0. */
+unsigned tsr_math_in_registers(const tsr_emit *e, LLVMTypeRef type);
+/* An instruction of AVX-512 on each register of x and y, which are whole registers; `third` is its third operand, NULL for 0.  `how` is
+ * an immediate, or -1 for none.  Lanes outside of `some`, which is NULL for all, are those of the operand that the instruction merges. */
+LLVMValueRef tsr_math_by_machine(tsr_emit *e, const char *name, LLVMValueRef x, LLVMValueRef y, LLVMValueRef third, int how, LLVMValueRef some);
+/* In each lane the entry of a table that the low bits of `at` name: one instruction for a register. */
+LLVMValueRef tsr_math_looked_up(const tsr_maths *m, const double *table, LLVMValueRef at);
+
+/* ---- math_exp.c, math_erf.c, math_sine.c ------------------------------------------------------------------------------- */
+
+LLVMValueRef tsr_math_exp(const tsr_maths *m, LLVMValueRef x);
+/* For |x| < 87. */
+LLVMValueRef tsr_math_exp_near(const tsr_maths *m, LLVMValueRef x);
+LLVMValueRef tsr_math_exp2(const tsr_maths *m, LLVMValueRef x);
+LLVMValueRef tsr_math_log(const tsr_maths *m, LLVMValueRef x);
+LLVMValueRef tsr_math_log2(const tsr_maths *m, LLVMValueRef x);
+LLVMValueRef tsr_math_tanh(const tsr_maths *m, LLVMValueRef x);
+LLVMValueRef tsr_math_erf(const tsr_maths *m, LLVMValueRef x);
+/* sin for shift 0, cos for shift 1. */
+LLVMValueRef tsr_math_sine(const tsr_maths *m, LLVMValueRef x, int shift);
+#endif
