@@ -130,7 +130,8 @@ class Program:
         if not y:
             return self.unary()
         gap = self.rng.choice([0, 0, 2])
-        self.add('(%s, %s) ++^ "p, ...; q, ... => p^%sq, ..."' % (x.name, y.name, "%d^" % gap if gap else ""),
+        rest = "".join(", " + c for c in AXES[: len(x.shape) - 1])    # `...` would put the result's marker behind p, where later ones broadcast
+        self.add('(%s, %s) ++^ "p%s; q%s => p^%sq%s"' % (x.name, y.name, rest, rest, "%d^" % gap if gap else "", rest),
                  (x.shape[0] + gap + y.shape[0],) + x.shape[1:], x.exact and y.exact)
 
     def keep(self):
