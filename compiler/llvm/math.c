@@ -3,7 +3,10 @@
  *
  * How to read a function: reduce the argument to a small interval, a polynomial there, rebuild.  Polynomials are minimax
  * in the relative error of the result, their coefficients rounded to f32.  Comparisons are chosen so that NaN passes
- * through; each function states its largest error in units of the last place, which tests/unit/math.c measures. */
+ * through; each function states its largest error in units of the last place, which tests/unit/math.c measures.
+ *
+ * Here are powers and the way in; exponentials, logarithms and tanh are in math_exp.c, erf in math_erf.c, sine and cosine in math_sine.c, and what all
+ * are written with in math_kit.c. */
 #include "maths.h"
 #include <math.h>
 #include <string.h>

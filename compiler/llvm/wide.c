@@ -2,7 +2,7 @@
  *
  * LLVM vectorises loops too, and most are left to it.  Written out are those in which it cannot do what pays: stores that go around the
  * caches between the computing, so that memory works meanwhile; fetching what is read soon; and elementary functions, for which
- * processors have vector instructions that no scalar code names (math.c).
+ * processors have vector instructions that no scalar code names (math_kit.c).
  *
  * What a loop must be: parallel, or a reduction into locals that nothing else in it reads; statements that load, store and compute;
  * elements side by side along the loop, or the same for all of it.  Iterations of such loops are independent, so that doing the

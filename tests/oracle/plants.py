@@ -3,13 +3,16 @@ the part of the oracle that belongs to the tests, family by family until one dis
 one it must not.
 
     tests/oracle/plants.py BUILD RELEASE [N ..]     RELEASE: a build folder with libtsrc.a; ends with `N passed, N failed`"""
-import glob, os, re, shlex, subprocess, sys
+import glob, os, re, subprocess, sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+import tally  # noqa: E402
 
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra"]
 FAMILIES = ["dims", "terms", "symbols", "rows", "samples", "lookups", "maps"]
 FOUND = re.compile(r"TSR_PLANTED\((\d+)\)")
 PLANTED = [path for path in glob.glob("compiler/shape/*.c") + glob.glob("compiler/proj/*.c") if FOUND.search(open(path).read())]
-build, release, cc = sys.argv[1], sys.argv[2], shlex.split(os.environ.get("CC", "gcc"))
+build, release, cc = sys.argv[1], sys.argv[2], tally.compiler("gcc")
 all_plants = sorted({int(n) for path in PLANTED for n in FOUND.findall(open(path).read())})
 plants = [int(n) for n in sys.argv[3:]] or [0] + all_plants
 with open(os.path.join(release, "machine.mk")) as f:
