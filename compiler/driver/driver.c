@@ -2,6 +2,7 @@
  * this file is how a command line enters it and what leaves it. */
 #include "driver.h"
 #include "private.h"
+#include "../diag/output.h"
 #include "../opt/opt.h"
 #include <errno.h>
 #include <string.h>
@@ -211,12 +212,12 @@ static bool compile(tsr_drive_state *d)
 		return true;
 	tsr_llvm_emit(d->llvm, d->loops, d->host);
 	STAGE(LL, tsr_llvm_print(d->llvm, stdout));
-	if (d->options->dump != TSR_STAGE_ASM && tsr_drive_links(d))
-		return true;                     /* optimised in parts, as objects are written */
+	if (d->options->dump != TSR_STAGE_ASM && tsr_drive_in_parts(d))
+		return true;
 	tsr_llvm_optimise(d->llvm);
 	tsr_drive_lap(d, "optimise");
 	if (d->options->dump == TSR_STAGE_ASM)
-		tsr_llvm_write_text(d->llvm, TSR_CODE_ASSEMBLY, stdout);
+		tsr_llvm_print_assembly(d->llvm, stdout);
 	return d->options->dump != TSR_STAGE_ASM;
 }
 
@@ -231,6 +232,7 @@ static int tuned(tsr_drive_state *d)
 
 static int finish(tsr_drive_state *d, int status)
 {
+	tsr_output_flush(d->tc);
 	if (d->options->json)
 		tsr_diags_render_json(d->tc, stderr);
 	else
@@ -247,13 +249,6 @@ int tsr_drive(const tsr_options *o)
 {
 	tsr_drive_state d = {.options = o};
 	int status = TSR_EXIT_OK;
-	if (o->command == TSR_COMMAND_HELP || o->command == TSR_COMMAND_VERSION) {
-		if (o->command == TSR_COMMAND_HELP)
-			tsr_options_help(stdout);
-		else
-			printf("tsrc %s\n", TSR_VERSION);
-		return TSR_EXIT_OK;
-	}
 	d.last = now();
 	d.tc = tsr_compiler_new();
 	tsr_drive_folders(&d);
@@ -276,7 +271,10 @@ int tsr_drive(const tsr_options *o)
 		status = tsr_drive_passes(&d);
 		break;
 	case TSR_COMMAND_HELP:
+		tsr_options_help(stdout);
+		break;
 	case TSR_COMMAND_VERSION:
+		printf("tsrc %s\n", TSR_VERSION);
 		break;
 	}
 	return finish(&d, status);

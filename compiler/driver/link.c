@@ -1,10 +1,11 @@
-/* Where things are on this machine, and turning an object file into an executable.
+/* Where things are on this machine, and turning object files into an executable, or into one object.
  *
  * The system's C compiler is asked to link: it knows the start-up files and the libraries of its system.  The runtime
  * archive stands beside tsrc in a build tree and in ../lib when installed. */
 #include "private.h"
 #include <errno.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -93,59 +94,104 @@ static bool for_this_machine(tsr_drive_state *d)
 	return !triple || uname(&u) || (!strncmp(triple, u.machine, strlen(u.machine)) && triple[strlen(u.machine)] == '-');
 }
 
-bool tsr_drive_link(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *executable)
+/* ---- making files with the system's tools -------------------------------------------------------------------------------------- */
+
+typedef TSR_VEC(char *) command;
+
+/* Appends words up to a NULL. */
+static void say(tsr_drive_state *d, command *c, ...)
 {
-	tsr_compiler *tc = d->tc;
-	const char *runtime = beside(d, "libtessera.a", "../lib/libtessera.a");
-	TSR_VEC(char *) argv = {0};
-	if (!for_this_machine(d)) {
-		tsr_diag *g = tsr_report(tc, TSR_E_LINK, TSR_NOWHERE, "a program for %s is not linked here", d->options->triple);
-		tsr_hint(tc, g, "-c writes its object file, to be linked there with libtessera.a");
-		return false;
-	}
-#define ARG(s) tsr_push(tc->arena, &argv, (char *)(uintptr_t)(s))
-	if (!runtime) {
-		tsr_report(tc, TSR_E_NO_FILE, TSR_NOWHERE, "libtessera.a is neither in %s nor in %s/../lib", d->home, d->home);
-		return false;
-	}
-	ARG("cc");
-	ARG("-o");
-	ARG(executable);
+	va_list words;
+	va_start(words, c);
+	for (char *w = va_arg(words, char *); w; w = va_arg(words, char *))
+		tsr_push(d->tc->arena, c, w);
+	va_end(words);
+}
+
+static void say_all(tsr_drive_state *d, command *c, uint32_t n, const char *const *words)
+{
 	for (uint32_t i = 0; i < n; i++)
-		ARG(objects[i]);
-	ARG(runtime);
-	ARG("-Wl,--gc-sections,--as-needed,-O1");
-	if (d->options->sanitize)
-		ARG("-fsanitize=address");
-	else if (!d->options->debug)
-		ARG("-s");
-	if (tsr_llvm_needs_formats(d->llvm)) {
-		ARG("-l:libminizip.a");
-		ARG("-l:libz.a");
-	}
-	ARG("-lm");
-	ARG(NULL);
-#undef ARG
-	int status = tsr_drive_spawn(d, argv.at);
+		tsr_push(d->tc->arena, c, (char *)(uintptr_t)words[i]);
+}
+
+/* Runs a command that makes `path`; half a file is worse than none. */
+static bool make(tsr_drive_state *d, command *c, const char *path)
+{
+	tsr_push(d->tc->arena, c, NULL);
+	int status = tsr_drive_spawn(d, c->at);
 	struct stat made;
-	if (status && !stat(executable, &made) && S_ISREG(made.st_mode))
-		unlink(executable);              /* half a program is worse than none */
+	if (status && !stat(path, &made) && S_ISREG(made.st_mode))
+		unlink(path);
 	if (status < 0)
-		tsr_report(tc, TSR_E_LINK, TSR_NOWHERE, "cannot run cc: %s", strerror(errno));
+		tsr_report(d->tc, TSR_E_LINK, TSR_NOWHERE, "cannot run %s: %s", c->at[0], strerror(errno));
 	else if (status)
-		tsr_report(tc, TSR_E_LINK, TSR_NOWHERE, "cc could not link %s (exit status %d)", executable, status);
+		tsr_report(d->tc, TSR_E_LINK, TSR_NOWHERE, "%s could not make %s (exit status %d)", c->at[0], path, status);
 	return status == 0;
 }
 
-bool tsr_drive_link_library(tsr_drive_state *d, const char *object, const char *library)
+static const char *runtime(tsr_drive_state *d)
 {
-	const char *runtime = beside(d, "libtessera.a", "../lib/libtessera.a");
-	const char *words[] = {"cc", "-shared", "-o", library, object, runtime, "-lm", NULL};
-	char *argv[sizeof words / sizeof *words];
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		argv[i] = (char *)(uintptr_t)words[i];
-	bool ok = runtime && tsr_drive_spawn(d, argv) == 0;
-	if (!ok)
-		tsr_report(d->tc, TSR_E_LINK, TSR_NOWHERE, "cc could not link %s", library);
-	return ok;
+	const char *found = beside(d, "libtessera.a", "../lib/libtessera.a");
+	if (!found)
+		tsr_report(d->tc, TSR_E_NO_FILE, TSR_NOWHERE, "libtessera.a is neither in %s nor in %s/../lib", d->home, d->home);
+	return found;
+}
+
+bool tsr_drive_link(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *executable)
+{
+	if (!for_this_machine(d)) {
+		tsr_diag *g = tsr_report(d->tc, TSR_E_LINK, TSR_NOWHERE, "a program for %s is not linked here", d->options->triple);
+		tsr_hint(d->tc, g, "-c writes its object file, to be linked there with libtessera.a");
+		return false;
+	}
+	const char *library = runtime(d);
+	if (!library)
+		return false;
+	command c = {0};
+	say(d, &c, "cc", "-o", executable, NULL);
+	say_all(d, &c, n, objects);
+	say(d, &c, library, "-Wl,--gc-sections,--as-needed,-O1", NULL);
+	if (d->options->sanitize)
+		say(d, &c, "-fsanitize=address", NULL);
+	else if (!d->options->debug)
+		say(d, &c, "-s", NULL);
+	if (tsr_llvm_needs_formats(d->llvm))
+		say(d, &c, "-l:libminizip.a", "-l:libz.a", NULL);
+	say(d, &c, "-lm", NULL);
+	return make(d, &c, executable);
+}
+
+bool tsr_drive_link_library(tsr_drive_state *d, const char *object, const char *path)
+{
+	const char *library = runtime(d);
+	command c = {0};
+	say(d, &c, "cc", "-shared", "-o", path, object, library, "-lm", NULL);
+	return library && make(d, &c, path);
+}
+
+static bool on_path(tsr_drive_state *d, const char *tool)
+{
+	const char *at = getenv("PATH");
+	for (size_t n; at && *at; at += n + (at[n] == ':')) {
+		n = strcspn(at, ":");
+		if (!access(tsr_format(d->tc->arena, "%.*s/%s", (int)n, at, tool), X_OK))
+			return true;
+	}
+	return false;
+}
+
+bool tsr_drive_joins(tsr_drive_state *d, const char *object)
+{
+	struct stat there;
+	bool device = !stat(object, &there) && !S_ISREG(there.st_mode);        /* binutils would replace it, or refuse */
+	return !device && for_this_machine(d) && on_path(d, "ld") && on_path(d, "objcopy");
+}
+
+bool tsr_drive_join(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *object)
+{
+	command join = {0}, hide = {0};
+	say(d, &join, "ld", "-r", "-o", object, NULL);
+	say_all(d, &join, n, objects);
+	say(d, &hide, "objcopy", "--localize-hidden", object, NULL);
+	return make(d, &join, object) && make(d, &hide, object);
 }

@@ -24,8 +24,8 @@ int tsr_drive_write(tsr_drive_state *d);
 int tsr_drive_run(tsr_drive_state *d);
 int tsr_drive_interpret(tsr_drive_state *d);
 int tsr_drive_passes(tsr_drive_state *d);
-/* The command ends in an executable. */
-bool tsr_drive_links(const tsr_drive_state *d);
+/* The command ends in objects, which are optimised in parts as they are written. */
+bool tsr_drive_in_parts(const tsr_drive_state *d);
 /* A new file in the folder of temporary ones; NULL: reported. */
 const char *tsr_drive_temporary(tsr_drive_state *d, const char *ending);
 
@@ -40,6 +40,9 @@ void tsr_drive_explain(tsr_drive_state *d);
 void tsr_drive_folders(tsr_drive_state *d);
 /* Object files to executable; false when linking failed (reported). */
 bool tsr_drive_link(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *executable);
+/* Object files to one, in which they see each other and nobody else sees what is hidden; only where the machine has what that takes. */
+bool tsr_drive_joins(tsr_drive_state *d, const char *object);
+bool tsr_drive_join(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *object);
 /* Object file to a library that this process can load. */
 bool tsr_drive_link_library(tsr_drive_state *d, const char *object, const char *library);
 /* Runs a program and waits: its exit status, 128 + N after signal N, -1 when it cannot be started. */

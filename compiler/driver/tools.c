@@ -1,5 +1,6 @@
 /* What the commands do at the end of the pipeline: write files, run the program, run passes over written loops. */
 #include "private.h"
+#include "../diag/output.h"
 #include "../opt/opt.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -15,14 +16,6 @@ static const char *output_path(tsr_drive_state *d)
 	return tsr_format(d->tc->arena, "%s%s", tsr_drive_stem(d, o->input), endings[o->kind]);
 }
 
-static FILE *open_for_writing(tsr_drive_state *d, const char *path)
-{
-	FILE *f = fopen(path, "w");
-	if (!f)
-		tsr_report(d->tc, TSR_E_OUTPUT, TSR_NOWHERE, "%s: %s", path, strerror(errno));
-	return f;
-}
-
 static const char *with_ending(tsr_drive_state *d, const char *path, const char *ending)
 {
 	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
@@ -32,28 +25,26 @@ static const char *with_ending(tsr_drive_state *d, const char *path, const char 
 
 static void write_dependencies(tsr_drive_state *d, const char *output)
 {
-	FILE *f = open_for_writing(d, with_ending(d, output, ".d"));
-	if (!f)
-		return;
-	fprintf(f, "%s:", output);
+	tsr_output o;
+	tsr_output_open(&o);
+	fprintf(o.to, "%s:", output);
 	for (uint32_t i = 1; i < d->tc->sources.n; i++)
 		if (!strchr(d->tc->sources.at[i]->path, '<'))
-			fprintf(f, " \\\n  %s", d->tc->sources.at[i]->path);
+			fprintf(o.to, " \\\n  %s", d->tc->sources.at[i]->path);
 	for (uint32_t i = 0; i < d->tc->data_files.n; i++)
-		fprintf(f, " \\\n  %s", d->tc->data_files.at[i]);
-	fprintf(f, "\n");
-	fclose(f);
+		fprintf(o.to, " \\\n  %s", d->tc->data_files.at[i]);
+	fprintf(o.to, "\n");
+	tsr_output_close(d->tc, &o, with_ending(d, output, ".d"));
 }
 
 static void write_header(tsr_drive_state *d, const char *output)
 {
 	const char *id = tsr_drive_identifier(d, tsr_drive_stem(d, d->options->input));
-	FILE *f = open_for_writing(d, with_ending(d, output, ".h"));
-	if (!f)
-		return;
 	tsr_header_text what = {.input = d->options->input, .prefix = id, .made_for = tsr_llvm_cpu(d->llvm), .entry = tsr_drive_has_main(d)};
-	tsr_host_header(d->host, &what, f);
-	fclose(f);
+	tsr_output o;
+	tsr_output_open(&o);
+	tsr_host_header(d->host, &what, o.to);
+	tsr_output_close(d->tc, &o, with_ending(d, output, ".h"));
 }
 
 /* An object in the folder of temporary files; its path ends in what mkstemps made unique. */
@@ -70,24 +61,41 @@ const char *tsr_drive_temporary(tsr_drive_state *d, const char *ending)
 	return path;
 }
 
-bool tsr_drive_links(const tsr_drive_state *d)
+bool tsr_drive_in_parts(const tsr_drive_state *d)
 {
 	const tsr_options *o = d->options;
-	return o->command == TSR_COMMAND_RUN || (o->command == TSR_COMMAND_COMPILE && o->kind == TSR_OUTPUT_EXECUTABLE);
+	return o->command == TSR_COMMAND_RUN || (o->command == TSR_COMMAND_COMPILE && (o->kind == TSR_OUTPUT_EXECUTABLE || o->kind == TSR_OUTPUT_OBJECT));
 }
 
-static bool write_executable(tsr_drive_state *d, const char *path)
+typedef bool put_together(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *path);
+
+static bool write_parts(tsr_drive_state *d, uint32_t n, put_together *together, const char *path)
 {
-	uint32_t n = tsr_llvm_parts(d->llvm), made = 0;
+	uint32_t made = 0;
 	const char **objects = TSR_NEW_N(d->tc->arena, const char *, n + 1);
 	while (made < n && (objects[made] = tsr_drive_temporary(d, ".o")))
 		made++;
 	bool ok = made == n && tsr_llvm_write_parts(d->llvm, objects);
 	tsr_drive_lap(d, "object");
-	ok = ok && tsr_drive_link(d, n, objects, path);
+	ok = ok && together(d, n, objects, path);
 	tsr_drive_lap(d, "link");
 	for (uint32_t i = 0; i < made; i++)
 		unlink(objects[i]);
+	return ok;
+}
+
+static bool write_executable(tsr_drive_state *d, const char *path)
+{
+	return write_parts(d, tsr_llvm_parts(d->llvm, false), tsr_drive_link, path);
+}
+
+static bool write_object(tsr_drive_state *d, const char *path)
+{
+	uint32_t n = tsr_llvm_parts(d->llvm, !tsr_drive_joins(d, path));
+	if (n > 1)
+		return write_parts(d, n, tsr_drive_join, path);
+	bool ok = tsr_llvm_write_parts(d->llvm, &path);
+	tsr_drive_lap(d, "object");
 	return ok;
 }
 
@@ -100,7 +108,7 @@ int tsr_drive_write(tsr_drive_state *d)
 		ok = write_executable(d, path);
 		break;
 	case TSR_OUTPUT_OBJECT:
-		ok = tsr_llvm_write(d->llvm, TSR_CODE_OBJECT, path);
+		ok = write_object(d, path);
 		if (ok)
 			write_header(d, path);
 		break;

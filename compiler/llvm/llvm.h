@@ -37,14 +37,13 @@ const char *tsr_llvm_cpu(const tsr_llvm *l);
  * visible from outside as `void NAME(tsr_ctx *, void **buffers, const int64_t *symbols, int64_t *numbers)`. */
 void tsr_llvm_emit(tsr_llvm *l, const tsr_loops *loops, const tsr_host *host);
 void tsr_llvm_print(tsr_llvm *l, FILE *out);                 /* --dump=ll */
+void tsr_llvm_print_assembly(tsr_llvm *l, FILE *out);        /* --dump=asm, after tsr_llvm_optimise */
 void tsr_llvm_optimise(tsr_llvm *l);
 bool tsr_llvm_write(tsr_llvm *l, tsr_code_form form, const char *path);
-/* Instead of optimising and writing one object: several, to be linked together, compiled by as many threads as there are processors. How
- * many depends on the module alone. */
-uint32_t tsr_llvm_parts(tsr_llvm *l);
+/* Optimising and writing several objects, to be linked together, by as many threads as there are processors. How many depends on the
+ * module alone; one where it is to stay `whole`. */
+uint32_t tsr_llvm_parts(tsr_llvm *l, bool whole);
 bool tsr_llvm_write_parts(tsr_llvm *l, const char *const *paths);
-/* Assembly or LLVM IR as text. */
-void tsr_llvm_write_text(tsr_llvm *l, tsr_code_form form, FILE *out);
 /* Symbols of data formats and other optional parts of the runtime that the emitted code names: decides what is linked. */
 bool tsr_llvm_needs_formats(const tsr_llvm *l);
 void tsr_llvm_close(tsr_llvm *l);

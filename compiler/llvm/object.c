@@ -1,6 +1,6 @@
 /* The machine to compile for, and files. */
 #include "private.h"
-#include <errno.h>
+#include "../diag/output.h"
 #include <string.h>
 
 /* Only what the triple needs is initialised: each machine costs start-up time. */
@@ -64,29 +64,36 @@ bool tsr_llvm_find_machine(tsr_llvm *l)
 	return true;
 }
 
-bool tsr_llvm_write(tsr_llvm *l, tsr_code_form form, const char *path)
+LLVMMemoryBufferRef tsr_llvm_code(LLVMModuleRef m, LLVMTargetMachineRef machine, LLVMCodeGenFileType type)
 {
 	char *why = NULL;
-	bool failed = form == TSR_CODE_LLVM
-		? LLVMPrintModuleToFile(l->emit.module, path, &why)
-		: LLVMTargetMachineEmitToFile(l->machine, l->emit.module, path, form == TSR_CODE_OBJECT ? LLVMObjectFile : LLVMAssemblyFile, &why);
-	if (failed) {
-		tsr_report(l->emit.tc, TSR_E_OUTPUT, TSR_NOWHERE, "%s: %s", path, why);
-		LLVMDisposeMessage(why);
-	}
-	return !failed;
+	LLVMMemoryBufferRef code = NULL;
+	if (LLVMTargetMachineEmitToMemoryBuffer(machine, m, type, &why, &code))
+		tsr_bug("LLVM: %s", why);
+	return code;
 }
 
-void tsr_llvm_write_text(tsr_llvm *l, tsr_code_form form, FILE *out)
+/* To memory, since LLVM ends the process where a file cannot take what it writes. */
+bool tsr_llvm_save(tsr_llvm *l, LLVMMemoryBufferRef code, const char *path)
 {
-	char *why = NULL;
-	LLVMMemoryBufferRef text = NULL;
-	if (form == TSR_CODE_LLVM) {
-		tsr_llvm_print(l, out);
-		return;
-	}
-	if (LLVMTargetMachineEmitToMemoryBuffer(l->machine, l->emit.module, LLVMAssemblyFile, &why, &text))
-		tsr_bug("LLVM: %s", why);
+	bool ok = tsr_output_write(l->emit.tc, path, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
+	LLVMDisposeMemoryBuffer(code);
+	return ok;
+}
+
+bool tsr_llvm_write(tsr_llvm *l, tsr_code_form form, const char *path)
+{
+	tsr_output o;
+	if (form != TSR_CODE_LLVM)
+		return tsr_llvm_save(l, tsr_llvm_code(l->emit.module, l->machine, form == TSR_CODE_OBJECT ? LLVMObjectFile : LLVMAssemblyFile), path);
+	tsr_output_open(&o);
+	tsr_llvm_print(l, o.to);
+	return tsr_output_close(l->emit.tc, &o, path);
+}
+
+void tsr_llvm_print_assembly(tsr_llvm *l, FILE *out)
+{
+	LLVMMemoryBufferRef text = tsr_llvm_code(l->emit.module, l->machine, LLVMAssemblyFile);
 	fwrite(LLVMGetBufferStart(text), 1, LLVMGetBufferSize(text), out);
 	LLVMDisposeMemoryBuffer(text);
 }

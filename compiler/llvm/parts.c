@@ -31,8 +31,7 @@ typedef struct job {
 	const tsr_llvm *l;
 	const char *bytes;
 	size_t size;
-	const char *const *paths;
-	char *why[MOST_PARTS];       /* LLVM's words where it failed */
+	LLVMMemoryBufferRef code[MOST_PARTS];
 	atomic_uint next;
 } job;
 
@@ -73,7 +72,7 @@ static uint32_t parts_for(uint64_t size, uint32_t most)
 	return n > most ? most : (uint32_t)n;
 }
 
-uint32_t tsr_llvm_parts(tsr_llvm *l)
+uint32_t tsr_llvm_parts(tsr_llvm *l, bool whole)
 {
 	tsr_arena *a = l->emit.tc->arena;
 	tsr_parts *p = l->parts = TSR_NEW(a, tsr_parts);
@@ -90,7 +89,7 @@ uint32_t tsr_llvm_parts(tsr_llvm *l)
 		*(s->tile ? &tiles : &others) += s->size;
 	}
 	p->n = 1;
-	if (l->options.sanitize || l->options.debug || tiles + others < 2 * ENOUGH)
+	if (whole || l->options.sanitize || l->options.debug || tiles + others < 2 * ENOUGH)
 		return 1;
 	p->first_tiles = 1 + parts_for(others, MOST_PARTS / 2);
 	p->n = p->first_tiles + parts_for(tiles, MOST_PARTS - p->first_tiles);
@@ -148,8 +147,7 @@ static void compile(job *j, uint32_t part)
 	const char *passes = tsr_llvm_pipeline(l->options.level, part >= l->parts->first_tiles);
 	if (passes)
 		tsr_llvm_passes(m, machine, passes);
-	if (!LLVMTargetMachineEmitToFile(machine, m, j->paths[part], LLVMObjectFile, &j->why[part]))
-		j->why[part] = NULL;
+	j->code[part] = tsr_llvm_code(m, machine, LLVMObjectFile);
 	LLVMDisposeModule(m);
 	LLVMDisposeMemoryBuffer(bytes);
 	LLVMDisposeTargetMachine(machine);
@@ -174,7 +172,7 @@ bool tsr_llvm_write_parts(tsr_llvm *l, const char *const *paths)
 		return tsr_llvm_write(l, TSR_CODE_OBJECT, paths[0]);
 	}
 	LLVMMemoryBufferRef all = LLVMWriteBitcodeToMemoryBuffer(l->emit.module);
-	job j = {.l = l, .bytes = LLVMGetBufferStart(all), .size = LLVMGetBufferSize(all), .paths = paths};
+	job j = {.l = l, .bytes = LLVMGetBufferStart(all), .size = LLVMGetBufferSize(all)};
 	while (nthreads + 1 < most && nthreads + 1 < l->parts->n && !pthread_create(&threads[nthreads], NULL, work, &j))
 		nthreads++;
 	work(&j);                        /* without any thread it does everything */
@@ -183,10 +181,6 @@ bool tsr_llvm_write_parts(tsr_llvm *l, const char *const *paths)
 	LLVMDisposeMemoryBuffer(all);
 	bool ok = true;
 	for (uint32_t i = 0; i < l->parts->n; i++)
-		if (j.why[i]) {
-			tsr_report(l->emit.tc, TSR_E_OUTPUT, TSR_NOWHERE, "%s: %s", paths[i], j.why[i]);
-			LLVMDisposeMessage(j.why[i]);
-			ok = false;
-		}
+		ok &= tsr_llvm_save(l, j.code[i], paths[i]);
 	return ok;
 }

@@ -18,6 +18,9 @@ struct tsr_llvm {
 /* object.c: the machine of the options; false when there is none (reported). */
 bool tsr_llvm_find_machine(tsr_llvm *l);
 LLVMCodeGenOptLevel tsr_llvm_codegen_level(int level);
+LLVMMemoryBufferRef tsr_llvm_code(LLVMModuleRef m, LLVMTargetMachineRef machine, LLVMCodeGenFileType type);
+/* The code as a file, and nothing of it in memory any more. */
+bool tsr_llvm_save(tsr_llvm *l, LLVMMemoryBufferRef code, const char *path);
 /* emit.c: an error of LLVM's is ours. */
 void tsr_llvm_diagnosed(LLVMDiagnosticInfoRef info, void *unused);
 /* optimise.c: the passes of a level, or NULL; of `tiles`, whose vectors are written out. */

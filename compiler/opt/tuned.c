@@ -8,6 +8,7 @@
  * place takes part, so a line holds for every contraction of that form in any program.  Right of it: rows and columns of the register tile,
  * blocks of M, N and K, and which operands are packed.  Lines that begin with # are remarks. */
 #include "schedule.h"
+#include "../diag/output.h"
 #include "../base/map.h"
 #include "../base/text.h"
 #include <errno.h>
@@ -177,23 +178,18 @@ tsr_schedules *tsr_schedules_read(tsr_compiler *tc, const char *path)
 
 bool tsr_schedules_write(const tsr_schedules *s)
 {
-	FILE *f = fopen(s->path, "w");
-	if (f) {
-		fprintf(f, HEAD "\n");
-		for (uint32_t i = 0; i < s->keys.n; i++) {
-			const row *r = tsr_map_find(&s->rows, tsr_key(s->keys.at[i]))->value.p;
-			const tsr_schedule *x = &r->schedule;
-			if (r->remark)
-				fprintf(f, "# %s\n", r->remark);
-			fprintf(f, "%s = tile %u %u blocks %lld %lld %lld pack %s\n", s->keys.at[i], x->mr, x->nr, (long long)x->mc, (long long)x->nc,
-				(long long)x->kc, x->pack_a && x->pack_b ? "ab" : x->pack_a ? "a" : x->pack_b ? "b" : "none");
-		}
+	tsr_output o;
+	tsr_output_open(&o);
+	fprintf(o.to, HEAD "\n");
+	for (uint32_t i = 0; i < s->keys.n; i++) {
+		const row *r = tsr_map_find(&s->rows, tsr_key(s->keys.at[i]))->value.p;
+		const tsr_schedule *x = &r->schedule;
+		if (r->remark)
+			fprintf(o.to, "# %s\n", r->remark);
+		fprintf(o.to, "%s = tile %u %u blocks %lld %lld %lld pack %s\n", s->keys.at[i], x->mr, x->nr, (long long)x->mc, (long long)x->nc,
+			(long long)x->kc, x->pack_a && x->pack_b ? "ab" : x->pack_a ? "a" : x->pack_b ? "b" : "none");
 	}
-	if (!f || fclose(f)) {
-		tsr_report(s->tc, TSR_E_OUTPUT, TSR_NOWHERE, "%s: %s", s->path, strerror(errno));
-		return false;
-	}
-	return true;
+	return tsr_output_close(s->tc, &o, s->path);
 }
 
 void tsr_schedules_set(tsr_schedules *s, const char *key, const tsr_schedule *schedule, const char *remark)

@@ -5,6 +5,8 @@
 """
 import os
 import platform
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -67,6 +69,41 @@ def parts(tmp):
         check("the same bytes by any number of threads", a.read() == b.read())
     symbols = run("nm", "-D", os.path.join(tmp, "by-all"))[0]
     check("parts see each other's functions, and nobody else does", " T unit." not in symbols, symbols[:500])
+    _, said = run(TSRC, "-v", "-c", gpt, "-o", "gpt.o", cwd=tmp)
+    check("so is an object", said.count(".o ") > 2 and "objcopy" in said, said)
+    shown = [line.split()[-1] for line in run("nm", "--extern-only", "--defined-only", "gpt.o", cwd=tmp)[0].splitlines()]
+    check("which shows what its header declares and nothing else", shown == ["gpt_main"], str(shown))
+    run(TSRC, "-c", gpt, "-o", "/dev/full", cwd=tmp, status=1)
+    alone = {**os.environ, "PATH": tmp}
+    p = subprocess.run([TSRC, "-c", gpt, "-o", "whole.o"], cwd=tmp, env=alone, stderr=subprocess.PIPE, text=True)
+    check("a machine without binutils makes the object whole", p.returncode == 0, p.stderr)
+    for name in ("gpt", "whole"):
+        with open(os.path.join(tmp, "start.c"), "w") as f:
+            f.write('#include "gpt.h"\nint main(int c, char **v) { return gpt_main(c, v); }\n')
+        run("cc", "start.c", f"{name}.o", os.path.join(BUILD, "libtessera.a"), "-lm", "-o", name, cwd=tmp)
+
+
+def full_disks(tmp):
+    """What cannot be written is said, with exit status 1, and what stood there before stays."""
+    for form in ("-c", "-S", "--emit=llvm"):
+        said = run(TSRC, form, HELLO, "-o", "/dev/full", cwd=tmp, status=1)[1]
+        check(f"{form} onto a full disk", said == "tsrc: error[E0803]: /dev/full: No space left on device\n", said)
+    for words in (["--help"], ["--version"], ["--dump=ll", HELLO], ["--dump=asm", HELLO], ["check", "--json", HELLO]):
+        with open("/dev/full", "w") as full:
+            p = subprocess.run([TSRC, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+        check(f"{words} onto a full disk", p.returncode == 1 and "E0803" in p.stderr, p.stderr)
+    folder = os.path.join(tmp, "small")
+    os.mkdir(folder)
+    with open(os.path.join(folder, "hello.s"), "w") as f:
+        f.write("what was")
+
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    p = subprocess.run([TSRC, "-S", HELLO, "-o", "hello.s"], cwd=folder, preexec_fn=small_files, stderr=subprocess.PIPE, text=True)
+    check("a disk that becomes full", p.returncode == 1 and "error[E0803]: hello.s: File too large" in p.stderr, p.stderr)
+    check("loses nothing", read(os.path.join(folder, "hello.s")) == "what was")
+    check("and is not left with half a file", os.listdir(folder) == ["hello.s"], str(os.listdir(folder)))
 
 
 def profile(tmp):
@@ -143,6 +180,7 @@ def wrong(tmp):
 with tempfile.TemporaryDirectory() as folder:
     executables(folder)
     parts(folder)
+    full_disks(folder)
     profile(folder)
     objects(folder) if platform.machine() == "x86_64" else None
     seeds(folder)

@@ -24,7 +24,8 @@ erf is looked up in tables of 16 entries where a processor has AVX-512; with FMA
 `sqrt`, `recip` and division are the processor's, correctly rounded. With fused multiply-add, a loop that computes or moves much and
 divides by what is the same for all of it takes the reciprocal of that once, and what a product with it leaves is divided in the same way
 and added: at most 0.50001 units of the last place, and 1.5 where the quotient is less than 2^-110. In f64 each function is the C library's. f16, bf16 and f8 are computed
-in f32 and rounded once.
+in f32 and rounded once. Powers whose exponent is known while compiling
+and whole, from -16 to 16, or one half, are products and roots in f64 that are rounded once: at most 0.50001 units.
 """
 
 
