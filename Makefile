@@ -225,7 +225,7 @@ accept:
 
 bench: test-deps
 	@$(MAKE) -s all
-	@$(PYTHON) tests/bench/run $(if $(ONLY),--only $(ONLY)) $(BUILD)
+	@$(PYTHON) tests/bench/run $(if $(ONLY),--only $(ONLY)) $(if $(PAGE),--page $(PAGE)) $(BUILD)
 
 # The worst error of each elementary function over all 2^32 arguments, into docs/accuracy.md: a quarter of an hour on two cores.
 accuracy: test-deps

@@ -1,12 +1,12 @@
 """The programs of the benchmark compute what they are said to: what is measured is judged here by NumPy, at sizes that a test can afford;
 and the orders of axes that `permutations` times are all contractions of the engine."""
-import ctypes, math, os, re, sys, tempfile
+import contextlib, ctypes, math, os, re, sys, tempfile
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "tools")]
 from tally import check, end, run  # noqa: E402
-import common, contractions, permutations, products  # noqa: E402
+import common, contractions, permutations, products, table  # noqa: E402
 
 f32 = np.float32
 random = np.random.default_rng(3)
@@ -100,10 +100,31 @@ def shapes(bench):
     check(status == 0 and len(re.findall("contraction:", out)) == len(products.SHAPES), out + err)
 
 
+def pages(bench):
+    """A page's tables are those of the last run, each beside the one before; parts that did not run stay."""
+    page = bench.written("page.md", "<!-- one -->\n<!-- end -->\ntext\n<!-- two -->\nwhat was\n<!-- end -->\n")
+    for ratio in (1.25, 1.5):
+        figures = table.Table()
+        figures.begin("one")
+        with contextlib.redirect_stdout(None):
+            figures.row("work", "1 s", "peer 2", ratio, 1)
+            figures.row("  beside", "1 s", "another 2", 0.5)
+            figures.row("work", "1 s", "third 3", 2 * ratio)
+            for goal in (1, 2):
+                figures.row("detail", "1 s", "peer 2", ratio, goal, detail=True)
+        figures.write(page)
+    with open(page) as f:
+        text = f.read()
+    check(text.endswith("<!-- end -->\ntext\n<!-- two -->\nwhat was\n<!-- end -->\n"), text)
+    check([line for line in text.split("\n") if line.startswith("|")][2:] == [
+        "| work | 1 s | peer 2 | 1.500 | 1.250 | >= 1 | met |", "| work, beside | 1 s | another 2 | 0.500 | 0.500 |  |  |",
+        "| work | 1 s | third 3 | 3.000 | 2.500 |  |  |", "| detail | 1 s | peer 2 | 1.500 | 1.250 | >= 2 | missed |"], text)
+
+
 def main():
     with tempfile.TemporaryDirectory() as tmp:
-        bench = common.Bench(sys.argv[1], tmp, 1, 1, common.Table())
-        for part in (bandwidth, attention, orders, transposed, shapes):
+        bench = common.Bench(sys.argv[1], tmp, 1, 1, table.Table())
+        for part in (bandwidth, attention, orders, transposed, shapes, pages):
             part(bench)
     end()
 

@@ -1,5 +1,4 @@
-"""What the parts of the benchmark share: the environment of whatever is measured, measuring in turns, peers that may be missing, and
-the table.
+"""What the parts of the benchmark share: the environment of whatever is measured, measuring in turns, and peers that may be missing.
 
 Everything compared is measured in one run, in turns: round after round each contender once, and the best of the rounds counts.
 Absolute times on a shared machine mean little; the ratios do."""
@@ -111,38 +110,6 @@ def geometric_mean(values):
     for v in values:
         product *= v ** (1 / len(values))
     return product
-
-
-class Table:
-    """One line for each figure: the work, ours, the best peer, the ratio, the goal, and whether it is met."""
-
-    def __init__(self):
-        self.met = self.missed = self.unmeasured = 0
-
-    def heading(self, text):
-        print(f"\n{text}\n{'work':<44} {'ours':>18} {'best peer':>26} {'ratio':>7} {'goal':>9}", flush=True)
-
-    def row(self, work, ours, peer="", ratio=None, goal=None, most=False, met=None):
-        """`goal`: what the ratio has to reach, or with `most` what it may not exceed; a text where `met` says which it is."""
-        verdict = ""
-        if goal is not None:
-            if met is None:
-                met = ratio <= goal if most else ratio >= goal
-            verdict = "MET" if met else "MISSED"
-            self.met, self.missed = self.met + bool(met), self.missed + (not met)
-        text = "" if goal is None else goal if isinstance(goal, str) else f"{'<=' if most else '>='} {goal:g}"
-        number = "" if ratio is None else f"{ratio:.3f}"
-        print(f"{work:<44} {ours:>18} {peer:>26} {number:>7} {text:>9} {verdict}".rstrip(), flush=True)
-
-    def missing(self, work, why):
-        self.unmeasured += 1
-        print(f"{work:<44} not measured: {why}", flush=True)
-
-    def remark(self, text):
-        print(f"    {text}", flush=True)
-
-    def end(self):
-        print(f"\n{self.met} met, {self.missed} missed, {self.unmeasured} not measured", flush=True)
 
 
 class Config(ctypes.Structure):

@@ -65,9 +65,9 @@ def report(bench, answers, threads, ratios):
             bench.table.missing(name, f"the result is WRONG by {x['wrong']:g}")
             continue
         ratio = x["oneDNN"] / x["ours"] if "oneDNN" in x else None
-        bench.table.row(name, ours, f"oneDNN {flops / x['oneDNN']:.1f}" if ratio else "", ratio, KINDS[what][2] if ratio else None)
+        bench.table.row(name, ours, f"oneDNN {flops / x['oneDNN']:.1f}" if ratio else "", ratio, KINDS[what][2] if ratio else None, detail=True)
         if ratio:
-            ratios[what].append(ratio)
+            ratios[what].setdefault(f"{batch} image{'s' * (batch > 1)}, {threads} thread{'s' * (threads > 1)}", []).append(ratio)
 
 
 def measure(bench):
@@ -78,12 +78,14 @@ def measure(bench):
     except Missing:
         bench.table.missing("oneDNN", "it is not installed (make bench-deps)")
         bench.native("convolutions.c", "convolutions")
-    ratios = {what: [] for what in KINDS}
+    ratios = {what: {} for what in KINDS}
     for threads in (1, 2):
         if threads > bench.cores:
             bench.table.missing(f"{threads} threads", f"there is {bench.cores} core")
         else:
             report(bench, run(bench, model, threads), threads, ratios)
     for what, (_, goal, _) in KINDS.items():
+        for some, r in ratios[what].items():
+            bench.table.row(f"mean of {what}, {some}", "", f"least {min(r):.3f}", geometric_mean(r))
         if ratios[what]:
-            bench.table.row(f"geometric mean against oneDNN, {what}", "", "", geometric_mean(ratios[what]), goal)
+            bench.table.row(f"geometric mean against oneDNN, {what}", "", "", geometric_mean(sum(ratios[what].values(), [])), goal)
