@@ -52,6 +52,9 @@ typedef struct tsr_program {
 	const char *const *syms; /* names of the run-time sizes, for messages; may be NULL */
 } tsr_program;
 
+/* The level of this machine's processor, from 1 on, 2 for x86-64-v2; at most the one that TSR_CPU in the environment names. */
+int32_t tsr_cpu_level(void);
+
 /* Begins: reads --data DIR, --seed N and --help (which ends the program) wherever they stand before a `--`; what remains
  * are the program's arguments.  Allocates every buffer of known size, zeroed or copied from `init`.  Symbols are -1
  * (unknown), numbers 0. */

@@ -118,6 +118,12 @@ static void print_cost(const tsr_graph *g)
 	fprintf(stderr, n.level == TSR_SHARE_NONE ? "           every application by itself\n" : "           %u solved twice\n", n.twice);
 }
 
+static void lower(tsr_drive_state *d)
+{
+	d->loops = tsr_loops_lower(d->code, d->host ? d->host->observed : NULL, d->host ? d->host->returned : NULL);
+	tsr_loops_check(d->loops, "lowering");
+}
+
 /* Source text to loops and program level; true when both are there and nothing was to be dumped on the way. */
 static bool to_loops(tsr_drive_state *d)
 {
@@ -161,8 +167,8 @@ static bool to_loops(tsr_drive_state *d)
 	STAGE(CODE, tsr_code_print(code, stdout));
 	tsr_host_check(d->host);
 	STAGE(HOST, tsr_host_print(d->host, stdout));
-	d->loops = tsr_loops_lower(code, d->host ? d->host->observed : NULL, d->host ? d->host->returned : NULL);
-	tsr_loops_check(d->loops, "lowering");
+	d->code = code;
+	lower(d);
 	STAGE(LOOP, tsr_loops_print(d->loops, stdout));
 	return true;
 }
@@ -175,20 +181,16 @@ static tsr_llvm *machine(tsr_drive_state *d)
 	tsr_llvm_options l = {
 		.level = o->level, .debug = o->debug, .triple = o->triple, .program = stem, .seed = o->seed_given ? o->seed : 0,
 		.sanitize = o->sanitize, .profile = o->profile,
-		.cpu = o->cpu ? o->cpu : object ? "baseline" : NULL,
+		.cpu = d->cpus.n ? d->cpus.at[d->which] : object ? "baseline" : NULL, .cpus = d->cpus.at, .ncpus = d->cpus.n, .which = d->which,
 		.entry = !object ? "main" : tsr_drive_has_main(d) ? tsr_format(d->tc->arena, "%s_main", tsr_drive_identifier(d, stem)) : NULL,
 		.exports = object ? tsr_drive_identifier(d, stem) : NULL,
 	};
 	return tsr_llvm_open(d->tc, &l);
 }
 
-/* The whole way; true when d->llvm holds optimised code, or what is to be linked. */
-static bool compile(tsr_drive_state *d)
+/* The loops as code of one processor; true when d->llvm holds it. */
+static bool build(tsr_drive_state *d)
 {
-	if (d->options->dump <= TSR_STAGE_AST)
-		return parse(d);
-	if (!to_loops(d))
-		return false;
 	d->llvm = machine(d);
 	if (!d->llvm)
 		return false;
@@ -221,7 +223,23 @@ static bool compile(tsr_drive_state *d)
 	return d->options->dump != TSR_STAGE_ASM;
 }
 
-/* LLVM serves one module at a time. */
+/* The whole way; true when d->llvm holds optimised code, or what is to be linked. */
+static bool compile(tsr_drive_state *d)
+{
+	if (d->options->dump <= TSR_STAGE_AST)
+		return parse(d);
+	return to_loops(d) && tsr_drive_cpus(d) && build(d);
+}
+
+bool tsr_drive_build(tsr_drive_state *d, uint32_t which)
+{
+	tsr_llvm_close(d->llvm);         /* LLVM serves one module at a time */
+	d->llvm = NULL;
+	d->which = which;
+	lower(d);
+	return build(d);
+}
+
 static int tuned(tsr_drive_state *d)
 {
 	const tsr_target *target = tsr_llvm_target(d->llvm);

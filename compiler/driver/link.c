@@ -187,11 +187,21 @@ bool tsr_drive_joins(tsr_drive_state *d, const char *object)
 	return !device && for_this_machine(d) && on_path(d, "ld") && on_path(d, "objcopy");
 }
 
-bool tsr_drive_join(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *object)
+static bool join(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *object, const char *hidden)
 {
 	command join = {0}, hide = {0};
 	say(d, &join, "ld", "-r", "-o", object, NULL);
 	say_all(d, &join, n, objects);
-	say(d, &hide, "objcopy", "--localize-hidden", object, NULL);
+	say(d, &hide, "objcopy", "--wildcard", hidden, object, NULL);
 	return make(d, &join, object) && make(d, &hide, object);
+}
+
+bool tsr_drive_join(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *object)
+{
+	return join(d, n, objects, object, "--localize-hidden");
+}
+
+bool tsr_drive_join_several(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *object)
+{
+	return join(d, n, objects, object, "--localize-symbol=*.x86-64*");
 }

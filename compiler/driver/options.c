@@ -25,7 +25,7 @@ static const flag_row flags[] = {
 	{FLAG_INCLUDE, NULL, "DIR", "look for modules and data files in DIR too"},
 	{FLAG_DEPENDENCIES, NULL, "D", "write the files read to a makefile fragment beside the output"},
 	{FLAG_TARGET, "target", "TRIPLE", "machine to compile for: x86_64-linux-gnu, aarch64-linux-gnu"},
-	{FLAG_CPU, "cpu", "NAME", "processor to compile for; the machine's own for executables, x86-64-v2 for -c"},
+	{FLAG_CPU, "cpu", "NAME", "processor to compile for, or several levels with commas; the machine's own for executables, x86-64-v2 for -c"},
 	{FLAG_SEED, "seed", "N", "seed of random numbers unless the program is started with another"},
 	{FLAG_STDLIB, "stdlib", "DIR", "folder of the standard library"},
 	{FLAG_NO_FUSE, "no-fuse", NULL, "keep every tensor in memory: no fusion"},

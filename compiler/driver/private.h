@@ -10,14 +10,29 @@ typedef struct tsr_drive_state {
 	tsr_compiler *tc;
 	tsr_graph *graph;
 	tsr_host *host;
+	const tsr_code *code;
 	tsr_loops *loops;
+	TSR_VEC(const char *) cpus;  /* those that --cpu names, by level; none: see machine() */
+	uint32_t which;              /* of them, d->llvm is for */
 	tsr_llvm *llvm;
 	const char *home;            /* folder of the running tsrc */
 	double last;                 /* when the last stage ended */
 } tsr_drive_state;
 
+/* Objects to one file. */
+typedef bool tsr_put_together(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *path);
+
 /* Ends a stage for --time. */
 void tsr_drive_lap(tsr_drive_state *d, const char *what);
+
+/* driver.c: the program for another of d->cpus, in the place of the one before. */
+bool tsr_drive_build(tsr_drive_state *d, uint32_t which);
+
+/* several.c: one program for several processors. */
+/* What --cpu names; false: not for what is asked for (reported). */
+bool tsr_drive_cpus(tsr_drive_state *d);
+/* Compiles for each, and puts what comes of it together. */
+bool tsr_drive_write_several(tsr_drive_state *d, tsr_put_together *together, const char *path);
 
 /* tools.c: what a command does with compiled code or with loops; each gives the exit status. */
 int tsr_drive_write(tsr_drive_state *d);
@@ -26,6 +41,8 @@ int tsr_drive_interpret(tsr_drive_state *d);
 int tsr_drive_passes(tsr_drive_state *d);
 /* The command ends in objects, which are optimised in parts as they are written. */
 bool tsr_drive_in_parts(const tsr_drive_state *d);
+/* Writes d->llvm as so many objects, and those as one file. */
+bool tsr_drive_write_parts(tsr_drive_state *d, uint32_t n, tsr_put_together *together, const char *path);
 /* A new file in the folder of temporary ones; NULL: reported. */
 const char *tsr_drive_temporary(tsr_drive_state *d, const char *ending);
 
@@ -39,10 +56,12 @@ void tsr_drive_explain(tsr_drive_state *d);
 /* Finds the compiler's own folder, the standard library and the -I folders. */
 void tsr_drive_folders(tsr_drive_state *d);
 /* Object files to executable; false when linking failed (reported). */
-bool tsr_drive_link(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *executable);
+tsr_put_together tsr_drive_link;
 /* Object files to one, in which they see each other and nobody else sees what is hidden; only where the machine has what that takes. */
 bool tsr_drive_joins(tsr_drive_state *d, const char *object);
-bool tsr_drive_join(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *object);
+tsr_put_together tsr_drive_join;
+/* The same of objects for several processors: what chooses among them stays in sight, what is chosen from does not. */
+tsr_put_together tsr_drive_join_several;
 /* Object file to a library that this process can load. */
 bool tsr_drive_link_library(tsr_drive_state *d, const char *object, const char *library);
 /* Runs a program and waits: its exit status, 128 + N after signal N, -1 when it cannot be started. */

@@ -40,7 +40,7 @@ static void write_dependencies(tsr_drive_state *d, const char *output)
 static void write_header(tsr_drive_state *d, const char *output)
 {
 	const char *id = tsr_drive_identifier(d, tsr_drive_stem(d, d->options->input));
-	tsr_header_text what = {.input = d->options->input, .prefix = id, .made_for = tsr_llvm_cpu(d->llvm), .entry = tsr_drive_has_main(d)};
+	tsr_header_text what = {.input = d->options->input, .prefix = id, .made_for = d->cpus.n > 1 ? d->options->cpu : tsr_llvm_cpu(d->llvm), .entry = tsr_drive_has_main(d)};
 	tsr_output o;
 	tsr_output_open(&o);
 	tsr_host_header(d->host, &what, o.to);
@@ -67,9 +67,7 @@ bool tsr_drive_in_parts(const tsr_drive_state *d)
 	return o->command == TSR_COMMAND_RUN || (o->command == TSR_COMMAND_COMPILE && (o->kind == TSR_OUTPUT_EXECUTABLE || o->kind == TSR_OUTPUT_OBJECT));
 }
 
-typedef bool put_together(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *path);
-
-static bool write_parts(tsr_drive_state *d, uint32_t n, put_together *together, const char *path)
+bool tsr_drive_write_parts(tsr_drive_state *d, uint32_t n, tsr_put_together *together, const char *path)
 {
 	uint32_t made = 0;
 	const char **objects = TSR_NEW_N(d->tc->arena, const char *, n + 1);
@@ -86,14 +84,18 @@ static bool write_parts(tsr_drive_state *d, uint32_t n, put_together *together, 
 
 static bool write_executable(tsr_drive_state *d, const char *path)
 {
-	return write_parts(d, tsr_llvm_parts(d->llvm, false), tsr_drive_link, path);
+	if (d->cpus.n > 1)
+		return tsr_drive_write_several(d, tsr_drive_link, path);
+	return tsr_drive_write_parts(d, tsr_llvm_parts(d->llvm, false), tsr_drive_link, path);
 }
 
 static bool write_object(tsr_drive_state *d, const char *path)
 {
+	if (d->cpus.n > 1)
+		return tsr_drive_write_several(d, tsr_drive_join_several, path);
 	uint32_t n = tsr_llvm_parts(d->llvm, !tsr_drive_joins(d, path));
 	if (n > 1)
-		return write_parts(d, n, tsr_drive_join, path);
+		return tsr_drive_write_parts(d, n, tsr_drive_join, path);
 	bool ok = tsr_llvm_write_parts(d->llvm, &path);
 	tsr_drive_lap(d, "object");
 	return ok;

@@ -103,6 +103,8 @@ void tsr_llvm_emit(tsr_llvm *l, const tsr_loops *loops, const tsr_host *host)
 		tsr_emit_program(&l->emit);
 	if (host && host->exports.n && l->options.exports)
 		tsr_emit_exports(&l->emit);
+	if (l->options.ncpus > 1)
+		tsr_emit_choices(&l->emit);
 	tsr_emit_debug_end(&l->emit);
 	verify(l);
 }

@@ -240,6 +240,7 @@ bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop);
 void tsr_emit_units(tsr_emit *e);
 void tsr_emit_program(tsr_emit *e);                                                  /* table, start-up, let%main */
 void tsr_emit_exports(tsr_emit *e);                                                  /* what C calls: export.c */
+void tsr_emit_choices(tsr_emit *e);                                                  /* which of several processors: choose.c */
 /* Emits the kernel as a function of its own and its call here. */
 void tsr_emit_kernel_call(tsr_emit *e, const tsr_stmt *kernel);
 /* The builder in a new entry block of `f`, with attributes and a debug scope. */

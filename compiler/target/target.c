@@ -34,6 +34,15 @@ bool tsr_target_known_cpu(const char *arch, const char *cpu)
 	return cpu_by_name(arch, cpu) != NULL;
 }
 
+int tsr_target_level(const char *cpu)
+{
+	static const char *const levels[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+	for (int i = 0; i < 4; i++)
+		if (!strcmp(cpu, levels[i]))
+			return i + 1;
+	return 0;
+}
+
 const char *tsr_target_baseline_cpu(const char *arch)
 {
 	return !strcmp(arch, "x86_64") ? "x86-64-v2" : "generic";

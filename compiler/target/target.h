@@ -18,6 +18,8 @@ typedef struct tsr_target {
 const tsr_target *tsr_target_find(const char *arch, const char *features);
 const tsr_target *tsr_target_by_name(const char *name);
 bool tsr_target_known_cpu(const char *arch, const char *cpu);
+/* The level of a processor that is one, as tsr_cpu_level of the runtime counts them: 3 for "x86-64-v3"; 0 for every other one. */
+int tsr_target_level(const char *cpu);
 /* What is compiled for when no processor is named and the machine's own is not meant. */
 const char *tsr_target_baseline_cpu(const char *arch);
 #endif

@@ -20,6 +20,9 @@ import tempfile
 
 import edges
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+from machine import processors  # noqa: E402
+
 LEVELS = ("-O1", "-O2", "-O3")
 NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)|true|false")
 AXES = "abcdefgh"
@@ -196,18 +199,6 @@ class Judge:
                 if not abs(x - y) <= bound and not (x != x and y != y):
                     return "%s, where the interpreter has %s: at most %g apart in any order" % (got, want, bound)
         return None
-
-
-def processors():
-    """The levels of x86-64 that this machine runs, as --cpu names them; elsewhere its own."""
-    try:
-        with open("/proc/cpuinfo") as f:
-            flags = set(re.search(r"^flags\s*:(.*)$", f.read(), re.M).group(1).split())
-    except (OSError, AttributeError):
-        return ["native"]
-    needs = {"x86-64": set(), "x86-64-v2": {"sse4_2", "popcnt"}, "x86-64-v3": {"avx2", "fma", "bmi2"},
-             "x86-64-v4": {"avx512f", "avx512vl", "avx512dq", "avx512bw"}}
-    return [name for name, needed in needs.items() if needed <= flags]
 
 
 def ways(rng, cpus):

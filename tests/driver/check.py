@@ -13,6 +13,9 @@ import tempfile
 import xml.dom.minidom
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests/tools"))
+from machine import processors  # noqa: E402
+
 BUILD = os.path.abspath(sys.argv[1])
 TSRC = os.path.join(BUILD, "tsrc")
 HELLO = os.path.join(ROOT, "examples", "hello.tsr")
@@ -81,6 +84,29 @@ def parts(tmp):
         with open(os.path.join(tmp, "start.c"), "w") as f:
             f.write('#include "gpt.h"\nint main(int c, char **v) { return gpt_main(c, v); }\n')
         run("cc", "start.c", f"{name}.o", os.path.join(BUILD, "libtessera.a"), "-lm", "-o", name, cwd=tmp)
+
+
+def several_processors(tmp):
+    """Code for several, of which the machine's best or the one that TSR_CPU names runs: to the bits of a program for that one alone."""
+    levels, source = processors(), os.path.join(tmp, "several.tsr")
+    with open(source, "w") as f:
+        f.write("let%op a = { a = uniform (); i = [300]; o = [70] }\nlet%op c = a * { v = uniform (); o = [300] }\n"
+                "let%op s = sin c ++ \"m => 0\"\nlet%main () = run s.forward; print \"{s.(0):.9}\"\n")
+    run(TSRC, "--cpu=" + ",".join(levels), source, "-o", "several", cwd=tmp)
+    said = {}
+    for level in levels:
+        run(TSRC, "--cpu=" + level, source, "-o", level, cwd=tmp)
+        said[level] = run(os.path.join(tmp, level))[0]
+        p = subprocess.run([os.path.join(tmp, "several")], env={**os.environ, "TSR_CPU": level}, stdout=subprocess.PIPE, text=True)
+        check(f"of several the code for {level}", p.stdout == said[level], f"{p.stdout}{said[level]}")
+    check("the machine's best level runs", run(os.path.join(tmp, "several"))[0] == said[levels[-1]])
+    check("levels differ in their bits, so that this says something", len(levels) < 3 or len(set(said.values())) > 1, str(said))
+    for words, why in ((["x86-64-v3,x86-64-v2"], "the lowest first"), (["x86-64-v2,haswell"], "the lowest first"), (["x86-64-v2,"], "the lowest first"),
+                       (["x86-64-v2,x86-64-v3", "-S"], "of one processor"), (["x86-64-v2,x86-64-v3", "--dump=ll"], "of one processor")):
+        err = run(TSRC, "--cpu=" + words[0], *words[1:], source, "-o", "none", status=1, cwd=tmp)[1]
+        check(f"--cpu={words}", "error[E0804]" in err and why in err, err)
+    p = subprocess.run([TSRC, "-c", "--cpu=x86-64-v2,x86-64-v3", source], cwd=tmp, env={**os.environ, "PATH": tmp}, stderr=subprocess.PIPE, text=True)
+    check("several take binutils", p.returncode == 1 and "error[E0802]" in p.stderr and "objcopy" in p.stderr, p.stderr)
 
 
 def full_disks(tmp):
@@ -182,7 +208,9 @@ with tempfile.TemporaryDirectory() as folder:
     parts(folder)
     full_disks(folder)
     profile(folder)
-    objects(folder) if platform.machine() == "x86_64" else None
+    if platform.machine() == "x86_64":
+        objects(folder)
+        several_processors(folder)
     seeds(folder)
     wrong(folder)
 print(f"{passed} passed, {failed} failed")
