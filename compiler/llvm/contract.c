@@ -187,6 +187,7 @@ static void blocks(tsr_engine *g)
 	if (tsr_engine_packs_together(g))
 		tsr_team_wait(g->e);
 	tsr_count_end(k, &pc);
+	tsr_aside_emit(g, &bl, rows.from, rows.to);
 	tsr_count_end(k, &jc);
 	if (s->turn) {
 		tsr_engine_turn(g, &bl);

@@ -12,7 +12,7 @@ typedef struct tsr_engine {
 	const tsr_walks *walks;          /* per class */
 	LLVMValueRef base[TSR_SIDES];    /* where this batch's operands begin */
 	LLVMValueRef packed_a, packed_b, buffer, rows;
-	LLVMValueRef waiting;            /* sums that are turned, or joined, on their way to C */
+	LLVMValueRef waiting;            /* sums that are turned, joined, or laid aside on their way to C */
 	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes and tiles cannot store there */
 	tsr_rows pointed, across;        /* A's rows, B's rows, where they are read in place */
 	LLVMValueRef lines;              /* room for a B that may begin between two lines; NULL: it does not, or it does not matter */
@@ -51,6 +51,12 @@ int64_t tsr_engine_waiting_row(const tsr_engine *g);
 LLVMValueRef tsr_engine_waiting(tsr_engine *g, const tsr_block *bl, LLVMValueRef m, LLVMValueRef n);
 void tsr_engine_turn(tsr_engine *g, const tsr_block *bl);
 void tsr_engine_join(tsr_engine *g, const tsr_block *bl);
+/* contract_aside.c: whether sums wait tile by tile; the bytes of such a block; where the tile at this row and column of it is; and the way of these
+ * rows of all columns of the block to C, where they do. */
+bool tsr_engine_sets_aside(const tsr_engine *g);
+int64_t tsr_aside_bytes(const tsr_engine *g, int64_t cols);
+LLVMValueRef tsr_aside_place(tsr_engine *g, LLVMValueRef ir, LLVMValueRef jr);
+void tsr_aside_emit(tsr_engine *g, const tsr_block *bl, LLVMValueRef from, LLVMValueRef to);
 /* What the tile at this row of its block and this column fetches for the next block, if anything: see tsr_tile.ahead. */
 void tsr_engine_ahead(tsr_engine *g, LLVMValueRef ir, LLVMValueRef n_at, tsr_tile *tile, LLVMValueRef *next, LLVMValueRef *left);
 void tsr_engine_next_panel(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, LLVMValueRef b, tsr_tile *tile, LLVMValueRef *next);

@@ -137,7 +137,8 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 		: s->pack_b ? tsr_kit_int(k, s->nr) : depth_stride(g);
 	p.b = s->dense ? tsr_kit_at(k, bl->b, jr) : s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->depth))
 		: tsr_kit_at(k, g->base[TSR_SIDE_B], g->b_places ? column : tsr_kit_add(k, column, tsr_kit_mul(k, bl->kfirst, p.b_k)));
-	p.c_row = waits ? tsr_kit_int(k, s->nr) : s->turn || s->join ? tsr_kit_int(k, tsr_engine_waiting_row(g)) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
+	bool aside = tsr_engine_sets_aside(g);
+	p.c_row = waits || aside ? tsr_kit_int(k, s->nr) : s->turn || s->join ? tsr_kit_int(k, tsr_engine_waiting_row(g)) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
 	p.c_rows = p.c_columns = LLVMConstNull(k->ptr);
 	p.tail = !waits && g->tail && g->tail->in_tiles ? g->tail : NULL;
 	bool apart = waits || (p.tail && p.tail->tail->passing);
@@ -145,7 +146,9 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	p.form = apart ? (tsr_c_form){ .row = { true, s->nr } } : g->form;
 	p.c = apart ? g->buffer : g->base[TSR_SIDE_C];
 	p.add = waits ? LLVMConstInt(k->i1, 0, false) : bl->add;
-	if (s->turn || s->join)
+	if (aside)
+		p.c = tsr_aside_place(g, ir, jr);
+	else if (s->turn || s->join)
 		p.c = tsr_engine_waiting(g, bl, p.m, p.n);
 	else if (p.form.stretches) {
 		p.c_rows = LLVMBuildInBoundsGEP2(k->b, k->i64, g->c_rows, &ir, 1, "");

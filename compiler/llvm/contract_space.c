@@ -160,6 +160,10 @@ static bool form_of(const tsr_engine *g, tsr_c_form *form)
 		form->row = (tsr_stride){ true, tsr_engine_waiting_row(g) };
 		return true;
 	}
+	if (tsr_engine_sets_aside(g)) {
+		form->row = (tsr_stride){ true, g->s->nr };
+		return true;
+	}
 	if (!n->unit[TSR_SIDE_C])
 		return false;
 	if (n->n <= 1 && m->n <= 1 && !g->s->knit) {
@@ -250,7 +254,7 @@ void tsr_engine_space(tsr_engine *g)
 		tsr_emit_redzone(g->e, g->packed_b, 0, b, gap);
 		b = 0;
 	}
-	int64_t waiting = waiting_of(g, rows);
+	int64_t waiting = tsr_engine_sets_aside(g) ? tsr_aside_bytes(g, cols) : waiting_of(g, rows);
 	int64_t lines = tsr_lines_bytes(g), places = s->rows && !s->pack_b && g->cls[TSR_CLASS_K].n > 1 ? r->most * 8 : 0;
 	enum { PIECES = 13 };
 	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64, (across + 63) / 64 * 64, c_rows, waiting,

@@ -151,6 +151,7 @@ typedef struct tsr_schedule {
 	bool dense;                  /* the stretches of a row of B, found so, are copied side by side first */
 	int64_t turn;                /* columns whose sums are turned together on their way to C: see tsr_contraction.turned; 0: none are */
 	int64_t join;                /* columns that wait, a block of rows at a time, until rows that follow each other in C fill its lines; 0: none do */
+	bool aside;                  /* sums wait side by side, tile by tile, until all that is summed has been added there */
 	int64_t knit;                /* tiles themselves put such lines together, of rows that are so many columns in C; 0: they do not */
 	tsr_loop_class split;        /* whose positions are divided among threads when the loop is split: BATCH, M or N */
 	int64_t grid;                /* M's and N's are: at most so many threads, a power of two, side by side along N; 0: one class alone */

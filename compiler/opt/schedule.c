@@ -218,6 +218,15 @@ static void choose_blocks(const tsr_problem *p, tsr_schedule *s, int64_t kc, boo
 		s->nc = p->across * block_of(p->n < 0 ? -1 : p->n / p->across, TABLE / 8 / s->kc, 1);
 }
 
+/* Tiles of few rows that add to C for each of many shallow blocks of K: its rows are on pages of their own, as B's are, and a core neither looks ahead on
+ * so many, nor has it so many lines on their way.  Sums that lie tile by tile are one stretch. */
+static bool waits_aside(const tsr_problem *p, const tsr_contraction *c, const tsr_contract_view *v, const tsr_schedule *s)
+{
+	enum { MANY = 8 };           /* blocks of K */
+	const tsr_walks *m = &v->cls[TSR_CLASS_M], *n = &v->cls[TSR_CLASS_N];
+	return p->streams && c->clear && !c->tail && m->n <= 1 && n->n == 1 && tsr_walks_unit(n, TSR_SIDE_C) && p->m <= s->mc && p->k > MANY * s->kc;
+}
+
 const char *tsr_schedule_words(const tsr_schedule *s)
 {
 	static const char *const words[][4] = {          /* of packing nothing, A, B, both */
@@ -227,8 +236,9 @@ const char *tsr_schedule_words(const tsr_schedule *s)
 		{ "B's rows in place", "B's rows in place, pack A", "B's rows in place", "B's rows in place, pack A" },
 		{ "A's rows in place", "A's rows in place", "A's rows in place, pack B", "A's rows in place, pack B" },
 		{ "A's rows one step apart", "A's rows one step apart", "A's rows one step apart, pack B", "A's rows one step apart, pack B" },
+		{ "sums aside", "sums aside, pack A", "sums aside, pack B", "sums aside, pack both" },
 	};
-	int kind = s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
+	int kind = s->aside ? 6 : s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
 	return words[kind][s->pack_a + 2 * s->pack_b];
 }
 
@@ -279,6 +289,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 		tsr_choose_tile(&p, s);
 	choose_depth(&p, most_depth(&p, s, c->tail), &kc);
 	choose_blocks(&p, s, kc, short_sum);
+	s->aside = waits_aside(&p, c, &v, s);
 	s->must_a = p.must_a, s->must_b = p.must_b;
 	s->reason = tsr_schedule_words(s);
 	return true;

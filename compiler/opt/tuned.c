@@ -217,6 +217,7 @@ bool tsr_schedules_apply(tsr_schedules *s, const tsr_loops *l, tsr_contraction *
 	made.form = key;
 	made.step = k->schedule.step && made.mr == k->schedule.mr;
 	made.rows = k->schedule.rows, made.cols = k->schedule.cols, made.dense = k->schedule.dense;
+	made.aside = k->schedule.aside && !made.pack_b && k->schedule.mc <= made.mc;
 	made.must_a = k->schedule.must_a, made.must_b = k->schedule.must_b;
 	made.turn = k->schedule.turn, made.join = k->schedule.join, made.knit = k->schedule.knit;
 	made.reason = tsr_format(s->tc->arena, "tuned: %s", tsr_schedule_words(&made));

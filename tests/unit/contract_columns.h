@@ -5,7 +5,7 @@ static void columns_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
 {
 	bool apart = id % 2 == 0;
 	const char *prec = draw(4) ? "f32" : "i32";
-	int outer = apart ? 2 + (int)draw(3) : 1, rows = 2 + (int)draw(apart ? 20 : 9), depth = apart ? 3 + (int)draw(18) : 20 + (int)draw(20);
+	int outer = apart ? 2 + (int)draw(3) : 1, rows = 2 + (int)draw(apart ? 20 : 6), depth = apart ? 3 + (int)draw(18) : 20 + (int)draw(80);
 	int within = apart ? 64 + 16 * (int)draw(5) - (int)draw(3) : 260 + (int)draw(30), extent[] = { outer, rows, within, depth }, order[] = { 0, 1, 2 };
 	bool first = draw(2), turned = draw(2), runtime[MOST_TERMS] = { false };
 	const char *c = tsr_format(a, first ? "%%c%d[l0, l1, l2]" : "%%c%d[l1, l0, l2]", id), *x = tsr_format(a, turned ? "%%a%d[l3, l1]" : "%%a%d[l1, l3]", id);
