@@ -58,6 +58,13 @@ static void grid_of(tsr_engine *g, stretch *rows, stretch *cols)
 	*cols = stretch_at(g, (seat){ LLVMBuildURem(k->b, thread, beside, ""), beside }, cols->to, g->s->nr);
 }
 
+/* Where threads are more than the positions of the batch, so many of them share one position's rows. */
+static LLVMValueRef sharers(tsr_engine *g)
+{
+	LLVMValueRef count = tsr_emit_size(g->e, g->walks[TSR_CLASS_BATCH].at[g->split_batch].extent);
+	return tsr_kit_some(&g->k, LLVMBuildUDiv(g->k.b, g->e->team->threads, count, ""));
+}
+
 /* ---- blocks ------------------------------------------------------------------------------------------------------- */
 
 static void pack_panels(tsr_engine *g, const tsr_pack *p)
@@ -121,7 +128,7 @@ static void point_across(tsr_engine *g, const tsr_block *bl)
 	r->stretches = LLVMBuildUDiv(k->b, bl->cols, tsr_kit_int(k, r->run), "");
 	tsr_rows_emit(k, r);
 	if (g->s->dense)
-		tsr_rows_copy(k, r, bl->b, tsr_rows_width(k, r));
+		tsr_rows_copy(k, r, bl->b);
 }
 
 /* Columns of a block where this thread's `count` are cut into as few blocks as the schedule allows, alike but for a tile. */
@@ -149,6 +156,10 @@ static void blocks(tsr_engine *g)
 		grid_of(g, &rows, &cols);
 	else if (splits(g, TSR_CLASS_N))
 		cols = stretch_of(g, n, (uint32_t)(s->cols ? g->across.run : tsr_schedule_columns(s)));
+	if (splits(g, TSR_CLASS_BATCH) && s->grid) {
+		LLVMValueRef share = sharers(g);
+		rows = stretch_at(g, (seat){ LLVMBuildURem(k->b, g->e->team->thread, share, ""), share }, m, (uint32_t)tsr_schedule_rows(s));
+	}
 	tsr_lines_emit(g, cols.from, cols.to);
 	LLVMValueRef line = LLVMBuildAnd(k->b, LLVMBuildPtrToInt(k->b, g->base[TSR_SIDE_C], k->i64, ""), tsr_kit_int(k, TSR_LINE - 1), "");
 	g->around = g->form.stream ? LLVMBuildICmp(k->b, LLVMIntEQ, line, zero, "") : LLVMConstInt(k->i1, 0, false);
@@ -207,7 +218,10 @@ static void batches(tsr_engine *g, uint32_t depth)
 	const tsr_walk *axis = &g->walks[TSR_CLASS_BATCH].at[depth];
 	LLVMValueRef count = tsr_emit_size(g->e, axis->extent);
 	stretch mine = { tsr_kit_int(k, 0), count };
-	if (splits(g, TSR_CLASS_BATCH) && depth == g->split_batch)
+	if (splits(g, TSR_CLASS_BATCH) && depth == g->split_batch && g->s->grid) {
+		LLVMValueRef share = sharers(g);
+		mine = stretch_at(g, (seat){ LLVMBuildUDiv(k->b, g->e->team->thread, share, ""), LLVMBuildUDiv(k->b, g->e->team->threads, share, "") }, count, 1);
+	} else if (splits(g, TSR_CLASS_BATCH) && depth == g->split_batch)
 		mine = stretch_of(g, count, 1);
 	tsr_count i = tsr_count_begin(k, mine.from, mine.to, tsr_kit_int(k, 1));
 	LLVMValueRef outer[TSR_SIDES];

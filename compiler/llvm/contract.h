@@ -8,6 +8,7 @@
  *   contract_lines.c B in place, where it begins between two lines
  *   contract_value.c operands that are expressions, likewise
  *   contract_rows.c  A's rows where they lie, through pointers
+ *   contract_copy.c  B's, side by side
  *   contract_tile.c  register tiles, one internal function per variant
  *   contract_stretch.c  the same of rows where they lie
  *   contract_inner.c what their loops are made of
@@ -260,8 +261,8 @@ typedef struct tsr_rows {
 /* All but the memory and the block; `walks`: per class. */
 tsr_rows tsr_rows_of(tsr_kit *k, tsr_emit *e, const tsr_contraction *c, tsr_side side, const tsr_walks *walks, int64_t capacity);
 void tsr_rows_emit(tsr_kit *k, const tsr_rows *r);
-/* The stretches of each row of a block side by side, rows `width` apart, which is room for whole vectors of each. */
-void tsr_rows_copy(tsr_kit *k, const tsr_rows *r, LLVMValueRef to, int64_t width);
+/* contract_copy.c: the stretches of each row of a block, which has all of them, side by side; from one row's begin to the next. */
+void tsr_rows_copy(tsr_kit *k, const tsr_rows *r, LLVMValueRef to);
 int64_t tsr_rows_width(const tsr_kit *k, const tsr_rows *r);
 /* Numbers of a panel's list; the list of the one that begins at this row of the block. */
 int64_t tsr_rows_list_length(const tsr_rows *r);

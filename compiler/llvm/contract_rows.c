@@ -245,29 +245,6 @@ void tsr_rows_emit(tsr_kit *k, const tsr_rows *r)
 	tsr_count_end(k, &p);
 }
 
-int64_t tsr_rows_width(const tsr_kit *k, const tsr_rows *r) { return padded(k, (r->most - 1) * r->run + padded(k, r->run)); }
-
-/* A stretch's last vector reaches into the next one's place, which comes later.  The lines that are written are asked for some rows before, since a core
- * waits for few of those that its stores miss. */
-void tsr_rows_copy(tsr_kit *k, const tsr_rows *r, LLVMValueRef to, int64_t width)
-{
-	enum { BEFORE = 4 };
-	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1);
-	tsr_count d = tsr_count_begin(k, zero, r->count, one);
-	LLVMValueRef row = tsr_kit_at(k, to, tsr_kit_mul(k, d.i, tsr_kit_int(k, width)));
-	tsr_count t = tsr_count_begin(k, zero, r->stretches, one);
-	LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, t.i, tsr_kit_int(k, r->capacity)), d.i);
-	LLVMValueRef from = LLVMBuildLoad2(k->b, k->ptr, slot(k, k->ptr, r->table, at), ""), place = tsr_kit_at(k, row, tsr_kit_mul(k, t.i, tsr_kit_int(k, r->run)));
-	for (int64_t v = 0; v < r->run; v += k->lanes) {
-		LLVMValueRef mask = v + k->lanes > r->run ? tsr_kit_mask(k, tsr_kit_int(k, r->run - v), 0) : NULL;
-		LLVMValueRef later = tsr_kit_int(k, v + BEFORE * width);
-		tsr_kit_fetch(k, LLVMBuildGEP2(k->b, k->elem, place, &later, 1, ""), true);
-		tsr_kit_store(k, tsr_kit_load(k, k->vec, tsr_kit_at(k, from, tsr_kit_int(k, v)), mask), tsr_kit_at(k, place, tsr_kit_int(k, v)), NULL);
-	}
-	tsr_count_end(k, &t);
-	tsr_count_end(k, &d);
-}
-
 int64_t tsr_rows_list_length(const tsr_rows *r) { return r->most + 1 + tsr_rows_ways(r->step); }
 
 LLVMValueRef tsr_rows_list(tsr_kit *k, const tsr_rows *r, LLVMValueRef row)

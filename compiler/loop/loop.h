@@ -154,7 +154,8 @@ typedef struct tsr_schedule {
 	bool aside;                  /* sums wait side by side, tile by tile, until all that is summed has been added there */
 	int64_t knit;                /* tiles themselves put such lines together, of rows that are so many columns in C; 0: they do not */
 	tsr_loop_class split;        /* whose positions are divided among threads when the loop is split: BATCH, M or N */
-	int64_t grid;                /* M's and N's are: at most so many threads, a power of two, side by side along N; 0: one class alone */
+	int64_t grid;                /* M's and N's are: at most so many threads, a power of two, side by side along N; of a batch's positions: M's, too,
+								  * where threads are more than these; 0: one class alone */
 	const char *reason;          /* for --dump=schedule */
 	const char *form;            /* what opt/tuned.c calls such contractions; NULL unless schedules are read or tuned */
 } tsr_schedule;

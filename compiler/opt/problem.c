@@ -50,7 +50,18 @@ static bool is_stream(const tsr_problem *p)
 {
 	enum { FEW = 144, APART = 1024 };
 	bool in_place = p->row >= APART && !p->must_b && !p->run && !p->across && !p->turn;
-	return in_place && p->m > 1 && p->m < FEW && p->n > 0 && p->k > 2 * p->t->l2 / p->bytes / p->n;
+	return in_place && p->m > 1 && p->m < FEW && p->n > 0 && p->depth > 2 * p->t->l2 / p->bytes / p->n;
+}
+
+/* Of both operands a position of the batch begins where the one before ends along K. */
+static int64_t depth_of_all(const tsr_problem *p, const tsr_walks *batch, const tsr_walks *k)
+{
+	if (batch->n != 1 || k->n != 1 || !batch->at[0].known || !k->at[0].known || p->k < 0)
+		return p->k;
+	for (int side = TSR_SIDE_A; side <= TSR_SIDE_B; side++)
+		if (batch->at[0].stride[side] != p->k * k->at[0].stride[side])
+			return p->k;
+	return p->k * p->batch;
 }
 
 tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t)
@@ -85,6 +96,7 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 		/* tiles lie within stretches */
 		p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(k) || p.stretch % p.lanes;
 	}
+	p.depth = depth_of_all(&p, &v->cls[TSR_CLASS_BATCH], k);
 	p.streams = is_stream(&p);
 	p.k_unit = behind_unit(k, TSR_SIDE_A) > 1 ? behind_unit(k, TSR_SIDE_A) : behind_unit(k, TSR_SIDE_B);
 	return p;

@@ -91,7 +91,7 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 static int64_t streaming_depth(const tsr_problem *p, const tsr_schedule *s)
 {
 	enum { MOST = 96, MOST_NEAR = 128, PARTS = 4, LINE = 64 };
-	if (p->k * p->n * p->bytes <= PARTS * p->t->l2)     /* what is not far from the second cache needs no looking ahead (2 to 8 %) */
+	if (p->depth * p->n * p->bytes <= PARTS * p->t->l2)     /* what is not far from the second cache needs no looking ahead (2 to 8 %) */
 		return MOST_NEAR;
 	int64_t rows = p->m < s->mr ? p->m : s->mr, rounds = rows * ((s->nr * p->bytes + LINE - 1) / LINE), least = rounds * 9 / 4;
 	int64_t depth = p->m / 2 * 3 > least ? p->m / 2 * 3 : least;

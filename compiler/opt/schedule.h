@@ -18,6 +18,7 @@ typedef struct tsr_problem {
 	const tsr_target *t;
 	uint32_t lanes, bytes;
 	int64_t m, n, k, batch;      /* counts, -1: known at run time */
+	int64_t depth;               /* of the sum that the positions of the batch are parts of (deep.c); else k */
 	bool must_a, must_b;         /* cannot be read in place */
 	int64_t run, across;         /* A's, B's rows are read in place, in stretches of so many; 0: they are not */
 	bool dense;                  /* B's are copied side by side */

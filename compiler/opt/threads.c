@@ -291,7 +291,8 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 	if (parts[TSR_CLASS_BATCH])
 		parts[TSR_CLASS_BATCH] = batch->n ? iterations(batch->at[tsr_walks_longest(batch)].extent) : 1;
 	s->split = TSR_CLASS_M;
-	if (parts[TSR_CLASS_BATCH] >= MANY / 4)          /* rows would wait for each other in each position of the batch */
+	/* rows would wait for each other in each position of the batch */
+	if (parts[TSR_CLASS_BATCH] >= MANY / 8 && uneven(parts[TSR_CLASS_BATCH]) < 1.2)
 		s->split = TSR_CLASS_BATCH;
 	else if (!by_rows(s, parts) && by_columns(&v, parts))
 		s->split = TSR_CLASS_N;
@@ -300,6 +301,8 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 		s->split = TSR_CLASS_BATCH;
 	if (s->split == TSR_CLASS_N && s->nc > OWN_COLUMNS && s->pack_b && !s->turn)      /* by each thread for itself */
 		s->nc = OWN_COLUMNS / tsr_schedule_columns(s) * tsr_schedule_columns(s);
+	if (s->split == TSR_CLASS_BATCH && parts[TSR_CLASS_BATCH] < MANY && parts[TSR_CLASS_M] > 1 && !s->join)      /* rows, too, where threads are more */
+		s->grid = 1;
 	return parts[s->split] > 1;
 }
 
@@ -355,7 +358,7 @@ static void split_kernel(const divide *d, const char *unit, tsr_stmt *kernel)
 		const tsr_contraction *k = split[i]->loop.contraction;
 		split[i]->loop.split = true;
 		tsr_pass_note(d->p, "%s: %s is divided among threads by %s", unit, kernel->kernel.name,
-			k && k->schedule.mr ? classes[k->schedule.grid ? 3 : k->schedule.split] : split[i]->loop.name);
+			k && k->schedule.mr ? classes[k->schedule.grid && k->schedule.split == TSR_CLASS_N ? 3 : k->schedule.split] : split[i]->loop.name);
 	}
 	give_rows(d, kernel, team);
 	kernel->kernel.team = team;

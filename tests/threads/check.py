@@ -2,7 +2,7 @@
 """Kernels divided among threads: the same bits as from one thread.
 
 Products, windows, sums, rows and chains at sizes around the edges of tiles, fixed or known when they are called; every program of
-tests/run that ends well, every worked example: divided wherever that is possible, with one, two, three and five threads.  Then
+tests/run that ends well, every worked example: divided wherever that is possible, with one, two, three, five and nine threads.  Then
 inside a C program: without OpenMP, with it, and called by the threads of a team of the program's own.
 
     check.py BUILD [--seed N]
@@ -17,7 +17,7 @@ from tally import check  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-THREADS = (1, 2, 3, 5)
+THREADS = (1, 2, 3, 5, 9)
 
 
 def run(command, threads=1, cwd=None):

@@ -1,0 +1,195 @@
+/* Sums of products that are far deeper than what they make is large, as the gradients of weights over images are, are taken in parts:
+ *
+ *     for m, n { let $s = 0  for k .. reduce { set $s = $s + a * b }  store C = $s }
+ *
+ * becomes, with k = each * p + k', a batch of contractions and one sum of a few elements for each of C's,
+ *
+ *     for p { for m, n { let $s = 0  for k' .. reduce { set $s = $s + a * b }  store T[p, m, n] = $s } }
+ *     for m, n { store C = (T[0] + T[1]) + (T[2] + T[3]) + .. }
+ *
+ * Threads divide the parts.  Of a C that is a few tiles, divided by rows or columns, shares are uneven and each thread packs, copies or reads
+ * all of one operand; of a part each has its own of both.  How many parts there are follows from the sizes, so the bits are the same for any
+ * number of threads.  One thread loses nothing: blocks of K add to C as often as parts are stored.
+ *
+ * After the passes that look at sums as such, before `tail`, which would take what follows element by element into the nest. */
+#include "pass.h"
+
+enum { FEW = 4, MANY = 8, DEPTH = 512, WORTH = 1 << 23 };
+
+typedef struct deep {
+	tsr_pass *p;
+	tsr_loop_unit *unit;
+	tsr_stmt *kernel;
+	tsr_nest nest;
+	tsr_stmt *store, *along;     /* of the sum; the loop that is parted */
+	int64_t parts;
+	const tsr_buffer *c;
+} deep;
+
+/* The outermost of the summed loops that can be parted. */
+static bool choose_loop(deep *d, int64_t parts)
+{
+	tsr_nest sums = tsr_nest_of(&(tsr_stmts){ &d->nest.body->at[1], 1, 1 });
+	for (uint32_t i = 0; i < sums.n; i++) {
+		d->along = sums.loop[i];
+		d->parts = parts;
+		if (d->along->loop.how == TSR_FOR_REDUCE && tsr_size_is_const(d->along->loop.extent) && d->along->loop.extent.k % parts == 0)
+			return true;
+	}
+	return false;
+}
+
+/* let $s = 0;  for ..;  store C = $s */
+static bool is_sum(const deep *d)
+{
+	const tsr_stmts *b = d->nest.body;
+	if (!d->nest.n || b->n != 3 || b->at[0]->kind != TSR_STMT_LET || b->at[1]->kind != TSR_STMT_FOR || b->at[2]->kind != TSR_STMT_STORE)
+		return false;
+	for (uint32_t i = 0; i < d->nest.n; i++)
+		if (d->nest.loop[i]->loop.how == TSR_FOR_SERIAL)
+			return false;
+	return tsr_expr_is_local(b->at[2]->store.value, b->at[0]->let.local) && tsr_expr_is_neutral(b->at[0]->let.value, TSR_ACC_ADD);
+}
+
+/* How many parts there are: all together stay in the second cache, and each is deep enough for what it stores. */
+static bool choose(deep *d)
+{
+	const tsr_contraction *k = tsr_contract_of(d->p, d->nest.loop[0]);
+	tsr_contract_view v;
+	if (!k || k->acc != TSR_ACC_ADD || k->combine != TSR_OP_MUL || k->prec != d->c->prec || !tsr_prec_is_float(k->prec))
+		return false;
+	tsr_contract_view_make(d->p->l, k, &v);
+	int64_t count[TSR_CLASSES];
+	for (int cls = 0; cls < TSR_CLASSES; cls++)
+		count[cls] = tsr_walks_count(&v.cls[cls]);
+	int64_t m = count[TSR_CLASS_M], n = count[TSR_CLASS_N], depth = count[TSR_CLASS_K], bytes = tsr_prec_bytes(k->prec);
+	if (count[TSR_CLASS_BATCH] != 1 || m < 2 || n < 2 || depth < FEW * DEPTH || m * n < WORTH / depth)
+		return false;
+	/* what is stored, and summed again, counts less the deeper parts are */
+	if (!(depth >= 2 * MANY * DEPTH && choose_loop(d, MANY)) && !choose_loop(d, FEW))
+		return false;
+	return d->parts * m * n * bytes <= 2 * d->p->target->l2;
+}
+
+static bool recognise(deep *d)
+{
+	if (d->kernel->kind != TSR_STMT_KERNEL || d->kernel->kernel.body.n != 1)
+		return false;
+	d->nest = tsr_nest_of(&d->kernel->kernel.body);
+	if (!is_sum(d))
+		return false;
+	d->store = d->nest.body->at[2];
+	d->c = d->p->l->buffers.at[d->store->store.buffer];
+	return tsr_nest_covers(d->p->l, &d->nest, d->store, NULL) && choose(d);
+}
+
+/* C's axes behind one of the parts. */
+static tsr_buffer *buffer_of_parts(const deep *d)
+{
+	tsr_arena *a = d->p->arena;
+	tsr_buffer *t = TSR_NEW(a, tsr_buffer);
+	*t = (tsr_buffer){ .id = d->p->l->buffers.n, .kind = TSR_BUFFER_TEMP, .prec = d->c->prec, .rank = d->c->rank + 1, .tensor = TSR_NONE };
+	t->name = tsr_intern(d->p->l->tc->names, tsr_format(a, "%s.parts%u", d->c->name, t->id));
+	t->dims = TSR_NEW_N(a, tsr_size, t->rank);
+	t->dims[0] = tsr_size_const(d->parts);
+	for (uint32_t i = 0; i < d->c->rank; i++)
+		t->dims[i + 1] = d->c->dims[i];
+	tsr_push(a, &d->p->l->buffers, t);
+	return t;
+}
+
+static tsr_lin *behind(const deep *d, tsr_lin part, const tsr_lin *index)
+{
+	tsr_lin *out = TSR_NEW_N(d->p->arena, tsr_lin, d->c->rank + 1);
+	out[0] = part;
+	for (uint32_t i = 0; i < d->c->rank; i++)
+		out[i + 1] = tsr_lin_place(d->p->arena, &index[i], 0, NULL, NULL);
+	return out;
+}
+
+/* The nest of before, a part at a time, into `t`. */
+static tsr_stmt *by_parts(const deep *d, const tsr_buffer *t)
+{
+	tsr_arena *a = d->p->arena;
+	tsr_stmt *f = tsr_stmt_new(a, TSR_STMT_FOR, d->kernel->span);
+	f->loop.sym = d->unit->nsyms++;
+	f->loop.name = tsr_intern(d->p->l->tc->names, "part");
+	f->loop.extent = tsr_size_const(d->parts);
+	f->loop.how = TSR_FOR_PARALLEL;
+	tsr_size each = tsr_size_const(d->along->loop.extent.k / d->parts);
+	tsr_placing x = { .p = d->p, .unit = d->unit };
+	tsr_place_loop(&x, d->along->loop.sym, tsr_lin_add_sym(a, tsr_lin_const(0), each.k, TSR_LSYM_LOOP, f->loop.sym), each.k > 1 ? &each : NULL);
+	tsr_stmts_place(&x, &d->kernel->kernel.body, &f->loop.body);
+	tsr_stmt *store = tsr_nest_of(&f->loop.body).body->at[2];
+	store->store.buffer = t->id;
+	store->store.index = behind(d, tsr_lin_add_sym(a, tsr_lin_const(0), 1, TSR_LSYM_LOOP, f->loop.sym), store->store.index);
+	return f;
+}
+
+/* The sum of the parts from `first` on, in pairs. */
+static tsr_expr *sum_of(const deep *d, const tsr_buffer *t, const tsr_lin *index, int64_t first, int64_t parts)
+{
+	if (parts == 1)
+		return tsr_expr_load(d->p->arena, t, behind(d, tsr_lin_const(first), index));
+	int64_t half = parts / 2;
+	tsr_expr *low = sum_of(d, t, index, first, half), *high = sum_of(d, t, index, first + half, parts - half);
+	return tsr_expr_op(d->p->arena, TSR_OP_ADD, t->prec, low, high, NULL);
+}
+
+/* Every element of C, along its axes. */
+static tsr_stmt *together(const deep *d, const tsr_buffer *t)
+{
+	tsr_arena *a = d->p->arena;
+	tsr_stmt *owner[TSR_MOST_LOOPS], *out = tsr_stmt_new(a, TSR_STMT_STORE, d->store->span);
+	tsr_nest_covers(d->p->l, &d->nest, d->store, owner);
+	out->store.buffer = d->c->id;
+	out->store.index = TSR_NEW_N(a, tsr_lin, d->c->rank + 1);
+	uint32_t first = d->unit->nsyms;
+	d->unit->nsyms += d->c->rank;
+	for (uint32_t i = 0; i < d->c->rank; i++)
+		out->store.index[i] = owner[i] ? tsr_lin_add_sym(a, tsr_lin_const(0), 1, TSR_LSYM_LOOP, first + i) : tsr_lin_const(0);
+	out->store.value = sum_of(d, t, out->store.index, 0, d->parts);
+	for (uint32_t i = d->c->rank; i-- > 0;) {
+		if (!owner[i])
+			continue;
+		tsr_stmt *f = tsr_stmt_new(a, TSR_STMT_FOR, owner[i]->span);
+		f->loop.sym = first + i;
+		f->loop.name = owner[i]->loop.name;
+		f->loop.extent = owner[i]->loop.extent;
+		f->loop.how = TSR_FOR_PARALLEL;
+		tsr_push(a, &f->loop.body, out);
+		out = f;
+	}
+	return out;
+}
+
+static void part(deep *d, tsr_stmts *out)
+{
+	tsr_arena *a = d->p->arena;
+	tsr_buffer *t = buffer_of_parts(d);
+	tsr_stmt *first = tsr_stmt_new(a, TSR_STMT_KERNEL, d->kernel->span), *second = tsr_stmt_new(a, TSR_STMT_KERNEL, d->kernel->span);
+	first->kernel.name = tsr_intern(d->p->l->tc->names, tsr_format(a, "%s.parts", d->kernel->kernel.name));
+	second->kernel.name = d->kernel->kernel.name;
+	tsr_push(a, &first->kernel.body, by_parts(d, t));
+	tsr_push(a, &second->kernel.body, together(d, t));
+	tsr_push(a, out, first);
+	tsr_push(a, out, second);
+	tsr_pass_note(d->p, "%s: the sum of %s is taken in %lld parts", d->unit->name, d->kernel->kernel.name, (long long)d->parts);
+	d->p->changes++;
+}
+
+void tsr_pass_deep(tsr_pass *p)
+{
+	for (uint32_t i = 0; i < p->l->units.n; i++) {
+		tsr_loop_unit *u = p->l->units.at[i];
+		tsr_stmts out = { 0 };
+		for (uint32_t k = 0; k < u->body.n; k++) {
+			deep d = { .p = p, .unit = u, .kernel = u->body.at[k] };
+			if (recognise(&d))
+				part(&d, &out);
+			else
+				tsr_push(p->arena, &out, d.kernel);
+		}
+		u->body = out;
+	}
+}
