@@ -142,6 +142,23 @@ static LLVMValueRef even(tsr_engine *g, LLVMValueRef count)
 	return tsr_kit_mul(k, each, nr);
 }
 
+/* This thread's share of all rows and columns. */
+static void divide(tsr_engine *g, stretch *rows, stretch *cols)
+{
+	const tsr_schedule *s = g->s;
+	uint32_t unit = (uint32_t)tsr_schedule_rows(s);
+	if (splits(g, TSR_CLASS_M))
+		*rows = stretch_of(g, rows->to, unit);
+	if (splits(g, TSR_CLASS_BATCH) && s->grid) {
+		LLVMValueRef share = sharers(g);
+		*rows = stretch_at(g, (seat){ LLVMBuildURem(g->k.b, g->e->team->thread, share, ""), share }, rows->to, unit);
+	}
+	if (splits(g, TSR_CLASS_N) && s->grid)
+		grid_of(g, rows, cols);
+	else if (splits(g, TSR_CLASS_N))
+		*cols = stretch_of(g, cols->to, (uint32_t)(s->cols ? g->across.run : tsr_schedule_columns(s)));
+}
+
 static void blocks(tsr_engine *g)
 {
 	tsr_kit *k = &g->k;
@@ -150,16 +167,7 @@ static void blocks(tsr_engine *g)
 				 depth = g->cls[TSR_CLASS_K].count;
 	tsr_block bl = { .a = g->packed_a, .b = g->packed_b };
 	stretch rows = { zero, m }, cols = { zero, n };
-	if (splits(g, TSR_CLASS_M))
-		rows = stretch_of(g, m, (uint32_t)tsr_schedule_rows(s));
-	if (splits(g, TSR_CLASS_N) && s->grid)
-		grid_of(g, &rows, &cols);
-	else if (splits(g, TSR_CLASS_N))
-		cols = stretch_of(g, n, (uint32_t)(s->cols ? g->across.run : tsr_schedule_columns(s)));
-	if (splits(g, TSR_CLASS_BATCH) && s->grid) {
-		LLVMValueRef share = sharers(g);
-		rows = stretch_at(g, (seat){ LLVMBuildURem(k->b, g->e->team->thread, share, ""), share }, m, (uint32_t)tsr_schedule_rows(s));
-	}
+	divide(g, &rows, &cols);
 	tsr_lines_emit(g, cols.from, cols.to);
 	LLVMValueRef line = LLVMBuildAnd(k->b, LLVMBuildPtrToInt(k->b, g->base[TSR_SIDE_C], k->i64, ""), tsr_kit_int(k, TSR_LINE - 1), "");
 	g->around = g->form.stream ? LLVMBuildICmp(k->b, LLVMIntEQ, line, zero, "") : LLVMConstInt(k->i1, 0, false);
