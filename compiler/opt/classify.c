@@ -107,16 +107,31 @@ static bool packable(const tsr_loops *l, const tsr_expr *e, tsr_buffer_id c, boo
 	return false;
 }
 
-/* Every loop of the nest so far walks an axis by itself, and nothing else does. */
+static bool has_loop(const nest *n, const tsr_lin_term *t)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < n->n; i++)
+		found |= t->kind == TSR_LSYM_LOOP && t->id == n->loops[i].sym;
+	return found;
+}
+
+/* Every loop of the nest so far walks an axis by itself, step by step; where it begins there, as a strip's rows do, loops around the nest may say. */
 static bool stores_once(const nest *n, const tsr_stmt *s)
 {
 	uint32_t walked = 0;
-	for (uint32_t i = 0; i < n->n; i++)
-		for (uint32_t axis = 0; axis < n->l->buffers.at[s->store.buffer]->rank; axis++)
-			walked += tsr_lin_bare(&s->store.index[axis], n->loops[i].sym);
-	for (uint32_t axis = 0; axis < n->l->buffers.at[s->store.buffer]->rank; axis++)
-		if (s->store.index[axis].n > 1 || s->store.index[axis].offset || s->store.index[axis].base.k || s->store.index[axis].base.nterms)
+	for (uint32_t axis = 0; axis < n->l->buffers.at[s->store.buffer]->rank; axis++) {
+		const tsr_lin *x = &s->store.index[axis];
+		uint32_t here = 0;
+		for (uint32_t t = 0; t < x->n; t++) {
+			bool mine = has_loop(n, &x->terms[t]);
+			if (mine ? x->terms[t].coef != 1 : x->terms[t].kind != TSR_LSYM_LOOP)
+				return false;
+			here += mine;
+		}
+		if (here > 1 || x->base.k || x->base.nterms)
 			return false;
+		walked += here;
+	}
 	return walked == n->n;
 }
 

@@ -310,29 +310,33 @@ static int64_t shared_iterations(const tsr_strip *g, bool all)
 
 static double strips_of(const tsr_strip *g) { return (double)((g->extent + g->rows - 1) / g->rows); }
 
-/* Time that a pass over so many bytes takes, of all iterations of the shared loops together. */
-static double travel(const tsr_strip *g, double bytes)
+/* Time that a pass over so many bytes takes, in so many iterations of the shared loops that each take a part of them. */
+static double travel(const tsr_strip *g, double bytes, double parts)
 {
-	double each = bytes / (double)shared_iterations(g, false);
+	double each = bytes / parts;
 	return bytes * (each <= (double)g->p->target->l2 / 2 ? EACH_NEAR_BYTE : each <= (double)g->p->target->l3 ? EACH_THIRD_BYTE : EACH_BYTE);
 }
 
-/* An operand is read, and packed, once for each strip and shared iteration that it does not mention; alone, its kernel does so once. */
-static double reading(const tsr_strip *g, const tsr_contraction *k, const tsr_expr *operand, bool packed)
+typedef enum { IN_PLACE, TURNED, PACKED } reads;
+
+/* An operand is read, and packed, once for each strip and shared iteration that it does not mention; alone, its kernel does so once.  What is turned
+ * before the strips is packed so for each such iteration: weights, which mention none, for every position of a batch. */
+static double reading(const tsr_strip *g, const tsr_contraction *k, const tsr_expr *operand, reads how)
 {
-	double elements = 1, times = strips_of(g) * (double)shared_iterations(g, false);
+	double elements = 1, parts = 1, strips = strips_of(g);
 	for (uint32_t i = 0; i < k->nloops; i++) {
 		uint32_t tag = tsr_strip_loop_tag(g, k->loops[i].sym);
 		if (!tsr_expr_mentions(g->p->l, operand, k->loops[i].sym))
 			continue;
 		elements *= (double)k->loops[i].extent.k;
 		if (tag && g->shared >> tag & 1)
-			times /= (double)k->loops[i].extent.k;
+			parts *= (double)k->loops[i].extent.k;
 		else if (tag && tag == g->cut)
-			times /= strips_of(g);
+			strips = 1;
 	}
-	double bytes = elements * tsr_prec_bytes(k->prec);
-	return (times - 1) * (travel(g, bytes) + (packed ? elements * EACH_PACKED : 0));
+	double bytes = elements * tsr_prec_bytes(k->prec), apart = (double)shared_iterations(g, false) / parts, times = strips * apart;
+	double packed = how == PACKED ? times - 1 : how == TURNED ? apart - 1 : 0;
+	return (times - 1) * travel(g, bytes, parts) + packed * elements * EACH_PACKED;
 }
 
 static double cost(const tsr_strip *g)
@@ -343,10 +347,10 @@ static double cost(const tsr_strip *g)
 		if (!k || !k->schedule.mr)
 			continue;
 		tsr_turned turned;
-		bool again = k->schedule.pack_b && !tsr_strip_turns(g, &g->member[m], &turned);
-		sum += reading(g, k, k->a_value, k->schedule.pack_a) + reading(g, k, k->b_value, again);
+		reads b = !k->schedule.pack_b ? IN_PLACE : tsr_strip_turns(g, &g->member[m], &turned) ? TURNED : PACKED;
+		sum += reading(g, k, k->a_value, k->schedule.pack_a ? PACKED : IN_PLACE) + reading(g, k, k->b_value, b);
 		if (!outer_loop(g, &g->member[m], g->cut))
-			sum += 2 * (strips_of(g) - 1) * travel(g, (double)tsr_buffer_bytes(g->p->l->buffers.at[k->c]));
+			sum += 2 * (strips_of(g) - 1) * travel(g, (double)tsr_buffer_bytes(g->p->l->buffers.at[k->c]), (double)shared_iterations(g, false));
 	}
 	return sum;
 }
