@@ -7,7 +7,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, os.pardir, "bench"), os.path.join(HERE, os.pardir, "tools")]
 from tally import check, end, run  # noqa: E402
-import common  # noqa: E402
+import common, table  # noqa: E402
 
 SIZES = ((1, 64), (2, 65), (3, 130), (5, 1000), (7, 100), (37, 1024), (4100, 520), (2100, 1024), (9, 5000), (270, 8192))
 FUNCTIONS = """
@@ -128,7 +128,7 @@ def judge_attention(plain, divided, bench):
 
 def main():
     with tempfile.TemporaryDirectory() as tmp:
-        bench = common.Bench(sys.argv[1], tmp, 1, 5, common.Table())
+        bench = common.Bench(sys.argv[1], tmp, 1, 5, table.Table())
         text = "open Nn\n" + "".join(FUNCTIONS.format(r=r, c=c) for r, c in SIZES) + MATRICES + ATTENTION
         source = bench.written("walks.tsr", text)
         status, out, err = run(bench.tsrc, "-c", "--cpu=native", "--threads=all", "--dump=opt", source)

@@ -6,7 +6,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, os.pardir, "bench"), os.path.join(HERE, os.pardir, "tools")]
 from tally import check, end, run  # noqa: E402
-import common  # noqa: E402
+import common, table  # noqa: E402
 
 PROGRAM = """
 let%export twice (x : "1100 | 4099") = 2. *. x
@@ -67,7 +67,7 @@ def judge(model, threads):
 
 def main():
     with tempfile.TemporaryDirectory() as tmp:
-        bench = common.Bench(sys.argv[1], tmp, 1, 2, common.Table())
+        bench = common.Bench(sys.argv[1], tmp, 1, 2, table.Table())
         source = bench.written("streams.tsr", PROGRAM)
         status, out, err = run(bench.tsrc, "-c", "--cpu=native", "--dump=schedule", source)
         check(status == 0 and out.count("written around the caches") == len(CASES) and ", turn C" in out, out + err)
