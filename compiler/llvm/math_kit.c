@@ -95,19 +95,34 @@ LLVMValueRef tsr_math_by_machine(tsr_emit *e, const char *name, LLVMValueRef x, 
 	return side_by_side(e, part, lanes / TSR_MATH_REGISTER);
 }
 
-LLVMValueRef tsr_math_looked_up(const tsr_maths *m, const double *table, LLVMValueRef at)
+static LLVMValueRef looked_up(const tsr_maths *m, LLVMValueRef table, LLVMValueRef at)
 {
 	static const char name[] = "llvm.x86.avx512.permvar.sf.512";
 	tsr_emit *e = m->e;
 	unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(at));
-	LLVMValueRef part[MOST_REGISTERS], entry[TSR_MATH_REGISTER], f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID(name, sizeof name - 1), NULL, 0);
-	for (unsigned i = 0; i < TSR_MATH_REGISTER; i++)
-		entry[i] = LLVMConstReal(e->f32, table[i]);
+	LLVMValueRef part[MOST_REGISTERS], f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID(name, sizeof name - 1), NULL, 0);
 	for (unsigned from = 0; from < lanes; from += TSR_MATH_REGISTER) {
-		LLVMValueRef given[2] = {LLVMConstVector(entry, TSR_MATH_REGISTER), register_of(e, at, from)};
+		LLVMValueRef given[2] = {table, register_of(e, at, from)};
 		part[from / TSR_MATH_REGISTER] = LLVMBuildCall2(m->b, LLVMGlobalGetValueType(f), f, given, 2, "");
 	}
 	return side_by_side(e, part, lanes / TSR_MATH_REGISTER);
+}
+
+LLVMValueRef tsr_math_looked_up(const tsr_maths *m, const double *table, LLVMValueRef at)
+{
+	LLVMValueRef entry[TSR_MATH_REGISTER];
+	for (unsigned i = 0; i < TSR_MATH_REGISTER; i++)
+		entry[i] = LLVMConstReal(m->e->f32, table[i]);
+	return looked_up(m, LLVMConstVector(entry, TSR_MATH_REGISTER), at);
+}
+
+LLVMValueRef tsr_math_word_looked_up(const tsr_maths *m, const uint32_t *table, LLVMValueRef at)
+{
+	LLVMValueRef entry[TSR_MATH_REGISTER];
+	for (unsigned i = 0; i < TSR_MATH_REGISTER; i++)
+		entry[i] = LLVMConstInt(m->e->i32, table[i], false);
+	LLVMTypeRef type = LLVMVectorType(m->e->f32, TSR_MATH_REGISTER);
+	return BITS(looked_up(m, LLVMConstBitCast(LLVMConstVector(entry, TSR_MATH_REGISTER), type), at));
 }
 
 LLVMValueRef tsr_emit_unless_nan(tsr_emit *e, LLVMValueRef x, LLVMValueRef y)

@@ -44,6 +44,7 @@ unsigned tsr_math_in_registers(const tsr_emit *e, LLVMTypeRef type);
 LLVMValueRef tsr_math_by_machine(tsr_emit *e, const char *name, LLVMValueRef x, LLVMValueRef y, LLVMValueRef third, int how, LLVMValueRef some);
 /* In each lane the entry of a table that the low bits of `at` name: one instruction for a register. */
 LLVMValueRef tsr_math_looked_up(const tsr_maths *m, const double *table, LLVMValueRef at);
+LLVMValueRef tsr_math_word_looked_up(const tsr_maths *m, const uint32_t *table, LLVMValueRef at);
 
 /* ---- math_exp.c, math_erf.c, math_sine.c ------------------------------------------------------------------------------- */
 

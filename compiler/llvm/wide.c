@@ -80,9 +80,9 @@ static void note_large(shape *s, const tsr_expr *load)
 bool tsr_emit_in_lanes(const tsr_expr *x)
 {
 	switch ((int)x->op.op) {
-	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF:
+	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF: case TSR_OP_SIN: case TSR_OP_COS:
 		return x->op.operand_prec != TSR_PREC_F64;
-	case TSR_OP_SIN: case TSR_OP_COS: case TSR_OP_POW: case TSR_OP_MOD: case TSR_OP_IDIV:
+	case TSR_OP_POW: case TSR_OP_MOD: case TSR_OP_IDIV:
 		return false;
 	default:
 		return true;
@@ -93,7 +93,7 @@ static bool plain_op(shape *s, const tsr_expr *x)
 {
 	tsr_prec p = x->op.operand_prec;
 	switch ((int)x->op.op) {
-	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF:
+	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF: case TSR_OP_SIN: case TSR_OP_COS:
 		s->functions = true;
 		break;
 	case TSR_OP_DIV:
