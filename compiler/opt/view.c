@@ -345,14 +345,26 @@ static tsr_walk take_part(tsr_walks *x, uint32_t at, int64_t chunk)
 	return part;
 }
 
+/* What one step of all that is summed skips in B is more than a page: of B nothing but columns is read in one piece. */
+static bool steps_far(const tsr_contraction *k, const tsr_buffer *b)
+{
+	enum { PAGE = 4096 };
+	int64_t least = INT64_MAX, stride;
+	for (uint32_t i = 0; i < k->nloops; i++)
+		if (k->loops[i].cls == TSR_CLASS_K && stride_of(b, k->b_index, k->loops[i].sym, &stride) && stride < least)
+			least = stride;
+	return least > PAGE / tsr_prec_bytes(k->prec);
+}
+
 /* The class follows B, and C lies side by side along w, another axis than the last: of w a part comes before the last, so that squares of
- * the two can be turned into lines of C.  Where the last axis is short, so does a part of the one that lies around it in B, between the two. */
-static void part_for_turning(tsr_walks *x)
+ * the two can be turned into lines of C.  Where the last axis is short, so does a part of the one that lies around it in B, between the two.
+ * `far`: long pieces of B are worth more than long ones of C (4 to 10 %; where the next depth follows in B 6 % less). */
+static void part_for_turning(tsr_walks *x, bool far)
 {
 	enum { LANES = 16, LONG = 400, MOST = 6400, SIDE_BY_SIDE = 3 };          /* vectors of one row that go to C together */
 	uint32_t w = unit_of(x, TSR_SIDE_C);
 	tsr_walk inner = x->at[--x->n], around = { .extent = tsr_size_const(1) };
-	int64_t width = x->at[w].extent.k % LANES ? chunk_of(x->at[w].extent.k, LONGEST) : SIDE_BY_SIDE * LANES;
+	int64_t width = x->at[w].extent.k % LANES ? chunk_of(x->at[w].extent.k, LONGEST) : (SIDE_BY_SIDE - far) * LANES;
 	while (width > LANES && x->at[w].extent.k % LANES == 0 && (x->at[w].extent.k % width || width * inner.extent.k > MOST))
 		width -= LANES;
 	int64_t most = (MOST / width < LONG ? MOST / width : LONG) / inner.extent.k;
@@ -425,7 +437,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 		if (cls != TSR_CLASS_BATCH || (plain[TSR_SIDE_A] && plain[TSR_SIDE_B] && !k->tail))     /* expressions want the loops themselves */
 			fuse_axes(x);
 		if (turned)
-			part_for_turning(x);
+			part_for_turning(x, steps_far(k, buffers[TSR_SIDE_B]));
 		else if (cls == TSR_CLASS_N && plain[TSR_SIDE_B])
 			interleave(x, TSR_SIDE_C, TSR_SIDE_B, LONGEST);
 		if (cls == TSR_CLASS_K && plain[TSR_SIDE_A] && plain[TSR_SIDE_B])
