@@ -14,7 +14,7 @@
  * After the passes that look at sums as such, before `tail`, which would take what follows element by element into the nest. */
 #include "pass.h"
 
-enum { FEW = 4, MANY = 8, DEPTH = 512, WORTH = 1 << 23 };
+enum { FEW = 4, MANY = 8, DEPTH = 512, TIMES = 5, WORTH = 1 << 23 };
 
 typedef struct deep {
 	tsr_pass *p;
@@ -26,17 +26,16 @@ typedef struct deep {
 	const tsr_buffer *c;
 } deep;
 
-/* The outermost of the summed loops that can be parted. */
+/* The outermost of the summed loops, so that a part is a stretch of memory. */
 static bool choose_loop(deep *d, int64_t parts)
 {
 	tsr_nest sums = tsr_nest_of(&(tsr_stmts){ &d->nest.body->at[1], 1, 1 });
-	for (uint32_t i = 0; i < sums.n; i++) {
-		d->along = sums.loop[i];
-		d->parts = parts;
-		if (d->along->loop.how == TSR_FOR_REDUCE && tsr_size_is_const(d->along->loop.extent) && d->along->loop.extent.k % parts == 0)
-			return true;
-	}
-	return false;
+	uint32_t i = 0;
+	while (i + 1 < sums.n && tsr_size_is_const(sums.loop[i]->loop.extent) && sums.loop[i]->loop.extent.k == 1)
+		i++;
+	d->along = sums.loop[i];
+	d->parts = parts;
+	return d->along->loop.how == TSR_FOR_REDUCE && tsr_size_is_const(d->along->loop.extent) && d->along->loop.extent.k % parts == 0;
 }
 
 /* let $s = 0;  for ..;  store C = $s */
@@ -63,7 +62,7 @@ static bool choose(deep *d)
 	for (int cls = 0; cls < TSR_CLASSES; cls++)
 		count[cls] = tsr_walks_count(&v.cls[cls]);
 	int64_t m = count[TSR_CLASS_M], n = count[TSR_CLASS_N], depth = count[TSR_CLASS_K], bytes = tsr_prec_bytes(k->prec);
-	if (count[TSR_CLASS_BATCH] != 1 || m < 2 || n < 2 || depth < FEW * DEPTH || m * n < WORTH / depth)
+	if (count[TSR_CLASS_BATCH] != 1 || m < 2 || n < 2 || depth < FEW * DEPTH || depth < TIMES * (m > n ? m : n) || m * n < WORTH / depth)
 		return false;
 	/* what is stored, and summed again, counts less the deeper parts are */
 	if (!(depth >= 2 * MANY * DEPTH && choose_loop(d, MANY)) && !choose_loop(d, FEW))
