@@ -367,13 +367,13 @@ static int64_t even_rows(int64_t extent, int64_t rows)
 	return (extent + strips - 1) / strips;
 }
 
-/* The loop over strips can be divided among threads: nothing is summed over it, and it is the only statement. */
+/* The loop over strips can be divided among threads: nothing is summed over it, it is the only statement, and there are several. */
 static bool strips_apart(const tsr_strip *g)
 {
 	for (uint32_t m = 0; m < g->n; m++)
 		if (!outer_loop(g, &g->member[m], g->cut))
 			return false;
-	return g->extent % g->rows == 0;
+	return g->rows < g->extent && g->extent % g->rows == 0;
 }
 
 /* Nanoseconds that the group saves; 0 where it may not run so. Chooses the rows of a strip. What is kept to it is not written, which
@@ -391,8 +391,9 @@ static double gain(tsr_strip *g)
 		g->rows = even_rows(g->extent, rows);
 		double strip = row * (double)g->rows, left = strip <= 1.125 * (double)g->p->target->l2 ? 0 : EACH_THIRD_BYTE;      /* rows, and numbers of rows */
 		bool divisible = g->p->options->threads == TSR_THREADS_NONE || shared_iterations(g, false) >= LEAST_SHARED || strips_apart(g);
+		bool smaller = shared_iterations(g, false) * (int64_t)strips_of(g) > 1;      /* what passes at once is less than all */
 		double here = (EACH_BYTE - left) * travels - cost(g);
-		if (divisible && strip <= 4 * (double)g->p->target->l3 && here > most)
+		if (divisible && smaller && strip <= 4 * (double)g->p->target->l3 && here > most)
 			most = here, best = g->rows;
 	}
 	g->rows = best;
