@@ -1,15 +1,20 @@
-/* What a row holds of one iteration alone is a local:
+/* What one iteration alone stores and reads is a local:
  *
  *     for j { store R[0, j] = x;  update R[0, j] += y;  store G[i, j] = R[0, j] }
  *     for j { let $a = x;  let $b = $a + y;  store G[i, j] = $b }
  *
- * where R is a row (rows.c) of f32 that nothing else touches, all in the loop touch the same element of it, and the first stores it.  Such
- * bodies come of `walks`, which joins loops; a row that is stored only for the next statement costs as much as a result.
+ *     for i { store S[i] = x;  for j { store G[i, j] = H[i, j] * S[i] } }
+ *     for i { let $a = x;  for j { store G[i, j] = H[i, j] * $a } }
  *
- * Changes no number.  R keeps its room, which is in no one's way. */
+ * where R and S are of f32, nothing else touches them, all in the loop touch the same element, the first stores it, and loops inside
+ * only read it.  Such bodies come of joining loops and walks; a row that is stored only for the next statement costs as much as a result,
+ * and one number of each row is worse than it looks: its lines come from memory, where there are many rows, and all stores behind it wait
+ * for them in order.  A cross entropy with its gradient, which had six such arrays, lost a fifth of its time to them.
+ *
+ * Changes no number.  The buffers keep their room, which is in no one's way. */
 #include "pass.h"
 
-enum { MOST_BODY = 16 };
+enum { MOST_BODY = 64 };
 
 typedef struct held {
 	tsr_pass *p;
@@ -62,14 +67,12 @@ static tsr_expr *load(void *user, tsr_expr *e)
 	return e->kind == TSR_EXPR_LOAD && e->load.buffer == h->row ? tsr_expr_convert(h->p->arena, tsr_expr_local(h->p->arena, h->local, TSR_PREC_F32), e->prec) : e;
 }
 
-/* The statement's value with the local in place of the row, and its element a new local. */
+/* The statement's value with the local in place of the element, and the element a new local. */
 static void hold(held *h, tsr_stmt *s)
 {
 	tsr_arena *a = h->p->arena;
-	bool store = s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE;
-	tsr_expr **value = store ? &s->store.value : &s->let.value;
-	*value = tsr_expr_rewrite(*value, load, h);
-	if (!store || s->store.buffer != h->row)
+	tsr_stmt_rewrite(s, load, h);
+	if ((s->kind != TSR_STMT_STORE && s->kind != TSR_STMT_UPDATE) || s->store.buffer != h->row)
 		return;
 	tsr_expr *x = tsr_expr_convert(a, s->store.value, TSR_PREC_F32);
 	if (s->kind == TSR_STMT_UPDATE)
@@ -79,37 +82,58 @@ static void hold(held *h, tsr_stmt *s)
 	s->let.local = h->local, s->let.prec = TSR_PREC_F32, s->let.value = x;
 }
 
-static bool plain(const tsr_stmts *body)
+static bool divided(const tsr_stmt *s)
 {
-	for (uint32_t i = 0; i < body->n; i++) {
-		tsr_stmt_kind kind = body->at[i]->kind;
-		if (kind != TSR_STMT_STORE && kind != TSR_STMT_UPDATE && kind != TSR_STMT_LET && kind != TSR_STMT_SET)
+	const tsr_stmts *body = s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
+	bool found = s->kind == TSR_STMT_FOR && (s->loop.split || s->loop.contraction);
+	for (uint32_t i = 0; body && i < body->n; i++)
+		found |= divided(body->at[i]);
+	return found;
+}
+
+/* Nothing inside the statement writes the buffer, and all that reads it there knows the locals of the loop around. */
+static bool only_reads(tsr_arena *scratch, const tsr_stmt *s, tsr_buffer_id b)
+{
+	tsr_accesses x = { .a = scratch };
+	bool touches = false, writes = false;
+	tsr_stmt_accesses(s, &x);
+	for (uint32_t i = 0; i < x.v.n; i++) {
+		touches |= x.v.at[i].buffer == b;
+		writes |= x.v.at[i].buffer == b && x.v.at[i].write;
+	}
+	return !touches || (!writes && !divided(s));
+}
+
+/* The store `i` of the body is the first that touches what it stores, and what follows is as above. */
+static bool holds(const held *h, tsr_arena *scratch, const tsr_stmts *body, uint32_t i)
+{
+	const tsr_stmt *s = body->at[i];
+	const tsr_buffer *b = h->p->l->buffers.at[s->store.buffer];
+	tsr_accesses x = { .a = scratch };
+	if (tsr_buffer_kept(b) || b->prec != TSR_PREC_F32 || tsr_expr_reads(s->store.value, b->id))
+		return false;
+	for (uint32_t k = 0; k < body->n; k++) {
+		const tsr_stmt *o = body->at[k];
+		tsr_stmt_accesses(o, &x);
+		for (uint32_t n = 0; k < i && n < x.v.n; n++)
+			if (x.v.at[n].buffer == b->id)
+				return false;
+		if ((o->kind == TSR_STMT_FOR || o->kind == TSR_STMT_IF) && !only_reads(scratch, o, b->id))
 			return false;
 	}
-	return body->n > 1 && body->n <= MOST_BODY;
+	return !x.unknown && one_element(h, &x, b);
 }
 
 static void look_at(held *h, tsr_arena *scratch, tsr_stmts *body)
 {
-	for (uint32_t i = 0; i < body->n; i++) {
-		const tsr_stmt *s = body->at[i];
-		const tsr_buffer *b = s->kind == TSR_STMT_STORE ? h->p->l->buffers.at[s->store.buffer] : NULL;
-		if (!b || !b->row || tsr_buffer_kept(b) || b->prec != TSR_PREC_F32 || tsr_expr_reads(s->store.value, b->id))
+	for (uint32_t i = 0; i < body->n && body->n > 1 && body->n <= MOST_BODY; i++) {
+		if (body->at[i]->kind != TSR_STMT_STORE || !holds(h, scratch, body, i))
 			continue;
-		tsr_accesses x = { .a = scratch };
-		bool before = false;
-		for (uint32_t k = 0; k < body->n; k++) {
-			tsr_stmt_accesses(body->at[k], &x);
-			for (uint32_t n = 0; k < i && n < x.v.n; n++)
-				before |= x.v.at[n].buffer == b->id;
-		}
-		if (before || x.unknown || !one_element(h, &x, b))
-			continue;
-		h->row = b->id;
+		h->row = body->at[i]->store.buffer;
 		for (uint32_t k = i; k < body->n; k++)
 			hold(h, body->at[k]);
 		h->p->changes++;
-		tsr_pass_note(h->p, "%s: %s is held in registers", h->unit->name, b->name);
+		tsr_pass_note(h->p, "%s: %s is held in registers", h->unit->name, h->p->l->buffers.at[h->row]->name);
 	}
 }
 
@@ -121,10 +145,10 @@ static void visit(held *h, tsr_arena *scratch, tsr_stmts *body)
 			visit(h, scratch, &s->kernel.body);
 		else if (s->kind == TSR_STMT_IF)
 			visit(h, scratch, &s->cond.body);
-		else if (s->kind == TSR_STMT_FOR && !s->loop.contraction && plain(&s->loop.body))
+		else if (s->kind == TSR_STMT_FOR && !s->loop.contraction) {
 			look_at(h, scratch, &s->loop.body);
-		else if (s->kind == TSR_STMT_FOR && !s->loop.contraction)
 			visit(h, scratch, &s->loop.body);
+		}
 	}
 }
 
