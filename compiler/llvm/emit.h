@@ -76,7 +76,7 @@ typedef struct tsr_emit {
 	const tsr_wide *wide;            /* NULL where one iteration is computed at a time */
 	const tsr_emit_leaves *leaves;   /* or NULL */
 	bool written;                    /* but the order that is written out is the one that is meant */
-	bool overlap;                    /* inside rows that overlap: all walks in vectors written out, with the same sums wherever they are */
+	unsigned overlap;                /* inside rows that overlap: lanes of all walks, which are written out, with the same sums wherever they are */
 	bool reorder;                    /* inside a REDUCE loop: accumulation may be reordered */
 } tsr_emit;
 
@@ -165,7 +165,7 @@ typedef struct tsr_emit_walk { const tsr_stmt *loop; tsr_emit_view view; } tsr_e
  * the caches begins on a line. */
 enum { TSR_MOST_WALKS = 4 };
 void tsr_emit_wide_walks(tsr_emit *e, uint32_t n, const tsr_emit_walk *walks);
-bool tsr_emit_wide_takes(tsr_emit *e, const tsr_stmt *loop);
+unsigned tsr_emit_wide_lanes(tsr_emit *e, const tsr_stmt *loop);
 /* x has one value for all of the loop. */
 bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x);
 /* What an index grows by from one iteration of the loop to the next. */

@@ -12,6 +12,7 @@
  * iteration; and the thread's own rows, of which there are as many as are under way.  Iterations of a parallel loop share none of these. */
 #include "emit.h"
 #include "../opt/opt.h"
+#include <limits.h>
 #include <string.h>
 
 enum { LINE = 64, MOST_LETS = 32 };
@@ -21,6 +22,7 @@ typedef struct rows {
 	const tsr_stmt *loop;
 	uint32_t n, walk[TSR_MOST_WALKS];       /* walks, and where in the body they stand */
 	tsr_emit_view view[TSR_MOST_WALKS];
+	unsigned lanes;                         /* of all walks: the fewest that one asks for */
 	uint32_t nlets;
 	tsr_local_id lets[MOST_LETS];
 	LLVMValueRef from, to;
@@ -42,8 +44,10 @@ static bool walks_of(rows *r)
 		}
 		if (s->kind != TSR_STMT_FOR)
 			continue;
-		if (r->n == TSR_MOST_WALKS || !tsr_emit_wide_takes(r->e, s))
+		unsigned lanes = tsr_emit_wide_lanes(r->e, s);
+		if (r->n == TSR_MOST_WALKS || !lanes)
 			return false;
+		r->lanes = lanes < r->lanes ? lanes : r->lanes;
 		r->walk[r->n++] = i;
 	}
 	return r->n > 1;
@@ -264,17 +268,18 @@ static void several(rows *r)
 
 bool tsr_emit_overlap(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
-	rows r = {.e = e, .loop = s, .from = from, .to = to};
+	rows r = {.e = e, .loop = s, .lanes = UINT_MAX, .from = from, .to = to};
 	bool reorder = e->reorder;
 	note_locals(&r);
-	e->overlap = true;
+	e->overlap = 1;
 	e->reorder = false;
 	bool takes = walks_of(&r);
+	e->overlap = r.lanes;
 	if (takes && (!shares_rows(&r) || (s->loop.split && e->team)))
 		several(&r);
 	else if (takes)
 		row_by_row(&r);
 	e->reorder = reorder;
-	e->overlap = false;
+	e->overlap = 0;
 	return takes;
 }
