@@ -156,7 +156,7 @@ static void divide(tsr_engine *g, stretch *rows, stretch *cols)
 	if (splits(g, TSR_CLASS_N) && s->grid)
 		grid_of(g, rows, cols);
 	else if (splits(g, TSR_CLASS_N))
-		*cols = stretch_of(g, cols->to, (uint32_t)(s->cols ? g->across.run : tsr_schedule_columns(s)));
+		*cols = stretch_of(g, cols->to, s->by_vectors ? g->k.lanes : (uint32_t)(s->cols ? g->across.run : tsr_schedule_columns(s)));
 }
 
 static void blocks(tsr_engine *g)

@@ -320,6 +320,27 @@ static size_of_tile with_cols(tsr_engine *g, const tiling *t, bool full, size_of
 	return z;
 }
 
+/* What is behind whole tiles can have so many widths: one, but where threads' columns end at any vector. */
+typedef struct widths { uint32_t least, most; bool any; } widths;
+
+static widths widths_of(const tsr_engine *g, const tiling *t)
+{
+	bool any = g->split && g->s->split == TSR_CLASS_N && g->s->by_vectors;
+	uint32_t most = any_rest(t) || any ? g->s->nr / g->k.lanes : 0;
+	return any ? (widths){ 1, most - 1, true } : (widths){ most, most, false };
+}
+
+/* The tile behind whole ones, where it has so many vectors. */
+static tsr_guard rest_begin(tsr_engine *g, const tiling *t, widths w, uint32_t vecs, size_of_tile *z)
+{
+	tsr_kit *k = &g->k;
+	*z = with_cols(g, t, false, *z);
+	z->vecs = w.any ? vecs : z->vecs;
+	LLVMValueRef here = w.any ? LLVMBuildICmp(k->b, LLVMIntEQ, t->rest, tsr_kit_int(k, vecs * k->lanes), "")
+		: LLVMBuildICmp(k->b, LLVMIntSGT, t->rest, tsr_kit_int(k, 0), "");
+	return tsr_guard_begin(k, here);
+}
+
 /* A is what a kernel has just left in a cache. */
 static bool in_strip(const tsr_engine *g)
 {
@@ -374,9 +395,11 @@ static void column_tiles(tsr_engine *g, const tsr_block *bl, LLVMValueRef first,
 		tile_column(g, bl, tsr_kit_add(k, first, j.i), with_cols(g, &t, true, (size_of_tile){ 0 }));
 		tsr_count_end(k, &j);
 	}
-	if (any_rest(&t)) {
-		tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, t.rest, zero, ""));
-		tile_column(g, bl, tsr_kit_add(k, first, t.full), with_cols(g, &t, false, (size_of_tile){ 0 }));
+	widths w = widths_of(g, &t);
+	for (uint32_t v = w.least; v && v <= w.most; v++) {
+		size_of_tile z = { 0 };
+		tsr_guard some = rest_begin(g, &t, w, v, &z);
+		tile_column(g, bl, tsr_kit_add(k, first, t.full), z);
 		tsr_guard_end(k, some);
 	}
 }
@@ -394,9 +417,11 @@ static void tile_row(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, size_o
 		tile_call(g, bl, ir, j.i, with_cols(g, &t, true, z));
 		tsr_count_end(k, &j);
 	}
-	if (any_rest(&t)) {
-		tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, t.rest, zero, ""));
-		tile_call(g, bl, ir, t.full, with_cols(g, &t, false, z));
+	widths w = widths_of(g, &t);
+	for (uint32_t v = w.least; v && v <= w.most; v++) {
+		size_of_tile rest = z;
+		tsr_guard some = rest_begin(g, &t, w, v, &rest);
+		tile_call(g, bl, ir, t.full, rest);
 		tsr_guard_end(k, some);
 	}
 }

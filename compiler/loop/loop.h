@@ -153,6 +153,7 @@ typedef struct tsr_schedule {
 	int64_t join;                /* columns that wait, a block of rows at a time, until rows that follow each other in C fill its lines; 0: none do */
 	bool aside;                  /* sums wait side by side, tile by tile, until all that is summed has been added there */
 	int64_t knit;                /* tiles themselves put such lines together, of rows that are so many columns in C; 0: they do not */
+	bool by_vectors;             /* N's are divided by vectors of columns rather than tiles, whose remainders have any number of them */
 	tsr_loop_class split;        /* whose positions are divided among threads when the loop is split: BATCH, M or N */
 	int64_t grid;                /* M's and N's are: at most so many threads, a power of two, side by side along N; of a batch's positions: M's, too,
 								  * where threads are more than these; 0: one class alone */

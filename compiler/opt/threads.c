@@ -273,6 +273,15 @@ static void choose_grid(tsr_schedule *s, const int64_t *parts, int64_t rows, int
 	s->grid = most;
 }
 
+/* Few tiles side by side, of which threads would have uneven shares: these end at any vector (2 to 4 % of what has 11 tiles, by two threads). */
+static bool by_vectors(const divide *d, const tsr_contraction *k, int64_t tiles, int64_t columns)
+{
+	const tsr_schedule *s = &k->schedule;
+	int64_t lanes = d->p->target->vector_bytes / tsr_prec_bytes(k->prec);
+	bool plain = !s->grid && !s->cols && !s->must_b && !s->turn && !s->join && !s->knit;
+	return plain && s->nr > lanes && columns > 0 && columns % lanes == 0 && uneven(tiles) > 1.05;
+}
+
 static bool split_contraction(const divide *d, tsr_contraction *k)
 {
 	tsr_contract_view v;
@@ -301,6 +310,7 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 		s->split = TSR_CLASS_BATCH;
 	if (s->split == TSR_CLASS_N && s->nc > OWN_COLUMNS && s->pack_b && !s->turn)      /* by each thread for itself */
 		s->nc = OWN_COLUMNS / tsr_schedule_columns(s) * tsr_schedule_columns(s);
+	s->by_vectors = s->split == TSR_CLASS_N && by_vectors(d, k, parts[TSR_CLASS_N], tsr_walks_count(&v.cls[TSR_CLASS_N]));
 	if (s->split == TSR_CLASS_BATCH && parts[TSR_CLASS_BATCH] < MANY && parts[TSR_CLASS_M] > 1 && !s->join)      /* rows, too, where threads are more */
 		s->grid = 1;
 	return parts[s->split] > 1;
