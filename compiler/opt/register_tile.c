@@ -98,6 +98,21 @@ static double work_left(const tsr_problem *p, int64_t r, bool *step)
 	return *step ? apart : pointers;
 }
 
+/* One of the table's tiles and a part of another would be all columns there are: the part, of few sums, is as slow as the whole. */
+static bool leaves_part(const tsr_problem *p)
+{
+	int64_t width = (int64_t)p->t->tile_n * p->lanes;
+	return !p->run && !p->across && !p->turn && !p->run_c && p->n > width && p->n < 2 * width;
+}
+
+/* The tile that the table names; where that leaves a part, those of as many sums. */
+static bool is_usual(const tsr_problem *p, int64_t r, int64_t v)
+{
+	if (p->streams || p->crowded)
+		return false;
+	return leaves_part(p) ? r * v == (int64_t)p->t->tile_m * p->t->tile_n && v != p->t->tile_n : r == p->t->tile_m && v == p->t->tile_n;
+}
+
 void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
 {
 	if (p->turn && !p->must_b && choose_tall(p, s))
@@ -118,12 +133,11 @@ void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
 				continue;
 			if ((p->streams || p->crowded) && r != tsr_even_rows(p->m, r) && r - 1 > most / 2)
 				continue;
-			bool table = !p->streams && !p->crowded && r == p->t->tile_m && v == p->t->tile_n;
 			bool step = false;
 			double left = p->run ? work_left(p, r, &step) : 1;
 			if (left == 0)
 				continue;
-			double time = total_time(p, r, v) * left * (table ? 0.97 : step && r * v >= p->t->tile_m * p->t->tile_n ? 0.985 : 1);
+			double time = total_time(p, r, v) * left * (is_usual(p, r, v) ? 0.97 : step && r * v >= p->t->tile_m * p->t->tile_n ? 0.985 : 1);
 			if (best == 0 || time < best * 0.995) {
 				best = time;
 				s->mr = (uint32_t)r;
