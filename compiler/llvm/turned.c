@@ -12,6 +12,7 @@
  * At the ends of the loops a square has fewer iterations: its rows are read and written under masks, and those that do not exist
  * repeat the last one. */
 #include "emit.h"
+#include "team.h"
 
 enum { BLOCK = 1024, LINE = 64, MOST_TURNED = 4, MOST_NODES = 24, TOGETHER = 2 };
 
@@ -233,6 +234,24 @@ static void together_or_apart(const nest *x, LLVMValueRef across, LLVMValueRef a
 
 static LLVMValueRef left(tsr_emit *e, LLVMValueRef end, LLVMValueRef at) { return LLVMBuildNSWSub(e->builder, end, at, ""); }
 
+/* Whether threads divide the inner loop instead of the outer one, which the passes have divided: each then reads whole rows, where both would read
+ * a half of every one, and writes a part of each row of the result that begins on a line (64M elements, two threads: 1.2 times as fast). */
+static bool divides_along(const nest *x)
+{
+	const tsr_size *n = &x->along->loop.extent;
+	return x->around && x->across->loop.split && x->e->team && tsr_size_is_const(*n) && n->k >= BLOCK;
+}
+
+/* Where a thread begins or ends: the first of all, or at the beginning of squares. */
+static LLVMValueRef bound(const nest *x, LLVMValueRef first, LLVMValueRef end, bool last)
+{
+	tsr_emit *e = x->e;
+	int64_t step = TOGETHER * x->lanes;
+	LLVMValueRef n = tsr_team_bound(e, tsr_emit_i64(e, (x->along->loop.extent.k + step - 1) / step), last);
+	LLVMValueRef at = LLVMBuildNSWAdd(e->builder, LLVMBuildNSWMul(e->builder, n, tsr_emit_i64(e, step), ""), first, "");
+	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntEQ, n, tsr_emit_i64(e, 0), ""), n, less(e, at, end), "");
+}
+
 /* How far to the next squares along a row: where it begins, to the first whole line. */
 static LLVMValueRef to_next(const nest *x, LLVMValueRef first, LLVMValueRef at)
 {
@@ -251,12 +270,19 @@ bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValu
 	if (!recognise(&x, s))
 		return false;
 	uint32_t across = s->loop.sym, along = x.along->loop.sym;
-	LLVMValueRef outer = e->syms[across], inner = e->syms[along], zero = tsr_emit_i64(e, 0), end = tsr_emit_size(e, x.along->loop.extent);
+	LLVMValueRef outer = e->syms[across], inner = e->syms[along], begin = tsr_emit_i64(e, 0), end = tsr_emit_size(e, x.along->loop.extent);
+	bool divides = divides_along(&x);
+	if (divides)
+		from = tsr_emit_i64(e, 0), to = tsr_emit_size(e, s->loop.extent);
 	tsr_emit_loop a = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, BLOCK), TSR_FOR_SERIAL);
 	LLVMValueRef a_end = less(e, plus(e, a.index, BLOCK), to);
-	e->syms[across] = a.index, e->syms[along] = zero;
+	e->syms[across] = a.index, e->syms[along] = begin;
 	LLVMValueRef first = tsr_emit_to_line(e, e->loops->buffers.at[x.leaf->store.buffer]->prec, tsr_emit_address(e, x.leaf->store.buffer, x.leaf->store.index));
-	tsr_emit_loop b = tsr_emit_loop_begin(e, zero, end, zero, TSR_FOR_SERIAL);
+	if (divides) {
+		begin = bound(&x, first, end, false);
+		end = bound(&x, first, end, true);
+	}
+	tsr_emit_loop b = tsr_emit_loop_begin(e, begin, end, tsr_emit_i64(e, 0), TSR_FOR_SERIAL);
 	b.step = to_next(&x, first, b.index);
 	tsr_emit_loop c = tsr_emit_loop_begin(e, a.index, a_end, tsr_emit_i64(e, x.lanes), TSR_FOR_SERIAL);
 	(x.around ? together_or_apart : whole_or_part)(&x, c.index, b.index, left(e, to, c.index), less(e, b.step, left(e, end, b.index)));

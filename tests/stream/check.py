@@ -1,5 +1,5 @@
 """Results that are written around the caches, against NumPy: rows that are no whole number of lines, results that begin anywhere, other
-precisions, a store that is not the only one of its loop, windows, products with and without a tail, sums that are turned on their way, one thread and two; and not a byte beside them is touched."""
+precisions, a store that is not the only one of its loop, windows, products with and without a tail, sums that are turned on their way, one thread, two and three; and not a byte beside them is touched."""
 import ctypes, os, sys, tempfile
 import numpy as np
 
@@ -76,7 +76,7 @@ def main():
             text = f.read()
         check(status == 0 and "prefetcht1" in text and "prefetcht0" in text, "lines are asked for far ahead into the second cache, and from there into the first " + err)
         model = common.Model(bench.shared(source, "streams"))
-        for threads in (1, 2):
+        for threads in (1, 2, 3):
             bench.probes(threads)
             judge(model, threads)
         model.close()
