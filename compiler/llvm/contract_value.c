@@ -20,24 +20,126 @@ void tsr_walks_decode(tsr_kit *k, tsr_emit *e, const tsr_walks *x, uint32_t with
 	}
 }
 
-tsr_walk_run tsr_walk_run_begin(tsr_kit *k, tsr_emit *e, const tsr_walks *x, LLVMValueRef first, LLVMValueRef count)
+/* Positions of the last loop from `from` on, whose first one is the `at`-th of those that are walked. */
+typedef struct part { bool torn; tsr_count runs; LLVMValueRef at, from, length; } part;
+
+static part part_begin(tsr_kit *k, tsr_emit *e, const tsr_walks *x, LLVMValueRef first, LLVMValueRef count)
 {
-	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), at = zero, from = first, length = count;
-	tsr_walk_run r = { .torn = x->nloops > 1 };
-	if (r.torn) {                /* the loop's step is this run's length, found inside it */
+	part p = { .torn = x->nloops > 1, .at = tsr_kit_int(k, 0), .from = first, .length = count };
+	if (p.torn) {                /* the loop's step is this run's length, found inside it */
 		LLVMValueRef extent = tsr_emit_size(e, x->loop[x->nloops - 1].extent);
-		r.runs = tsr_count_begin(k, zero, count, one);
-		at = r.runs.i;
-		LLVMValueRef flat = tsr_kit_add(k, first, at), outer = LLVMBuildUDiv(k->b, flat, extent, "");
-		from = LLVMBuildNSWSub(k->b, flat, LLVMBuildNSWMul(k->b, outer, extent, ""), "");
-		length = tsr_kit_min(k, LLVMBuildNSWSub(k->b, extent, from, ""), LLVMBuildNSWSub(k->b, count, at, ""));
-		r.runs.step = length;
+		p.runs = tsr_count_begin(k, tsr_kit_int(k, 0), count, tsr_kit_int(k, 1));
+		p.at = p.runs.i;
+		LLVMValueRef flat = tsr_kit_add(k, first, p.at), outer = LLVMBuildUDiv(k->b, flat, extent, "");
+		p.from = LLVMBuildNSWSub(k->b, flat, LLVMBuildNSWMul(k->b, outer, extent, ""), "");
+		p.length = tsr_kit_min(k, LLVMBuildNSWSub(k->b, extent, p.from, ""), LLVMBuildNSWSub(k->b, count, p.at, ""));
+		p.runs.step = p.length;
 		tsr_walks_decode(k, e, x, 1, outer);
 	}
-	r.loop = tsr_emit_loop_begin(e, zero, length, one, TSR_FOR_VECTOR);
+	return p;
+}
+
+static void part_end(tsr_kit *k, part *p)
+{
+	if (p->torn)
+		tsr_count_end(k, &p->runs);
+}
+
+/* ---- padding ------------------------------------------------------------------------------------------------------------------ */
+
+/* What lies within SELECTs. */
+static const tsr_expr *within(const tsr_expr *x)
+{
+	while (x->kind == TSR_EXPR_SELECT)
+		x = x->select.inside;
+	return x;
+}
+
+/* An operand's elements as they lie, side by side along the loop. */
+static bool as_they_lie(const tsr_computed *v, const tsr_expr *x, uint32_t sym)
+{
+	if (x->kind != TSR_EXPR_LOAD || x->prec != v->prec)
+		return false;
+	const tsr_buffer *b = v->e->loops->buffers.at[x->load.buffer];
+	bool plain = b->rank && b->prec == v->prec && tsr_emit_coefficient(&x->load.index[b->rank - 1], sym) == 1;
+	for (uint32_t i = 0; i + 1 < b->rank; i++)
+		plain &= tsr_emit_coefficient(&x->load.index[i], sym) == 0;
+	return plain;
+}
+
+/* SELECTs in whose ranges the loop's coefficient is 0 or 1, with one constant outside of all, around what lies in memory: whole vectors, whose
+ * masks are what lies inside. */
+static bool padded(const tsr_kit *k, const tsr_computed *v, const tsr_walks *inner)
+{
+	enum { MASKED = 32 };        /* bytes of the vectors of machines that load and store parts of them */
+	const tsr_expr *x = v->value;
+	if (x->kind != TSR_EXPR_SELECT || !inner->nloops || k->lanes * k->elem_bytes < MASKED || k->elem_bytes < 4)
+		return false;
+	uint32_t sym = inner->loop[inner->nloops - 1].sym;
+	const tsr_expr *outside = x->select.outside;
+	bool plain = outside->kind == TSR_EXPR_CONST;
+	for (; x->kind == TSR_EXPR_SELECT; x = x->select.inside) {
+		const tsr_expr *o = x->select.outside;
+		plain &= x->prec == v->prec && o->kind == TSR_EXPR_CONST && o->prec == outside->prec && o->value.i == outside->value.i;
+		for (uint32_t i = 0; i < x->select.n; i++) {
+			int64_t c = tsr_emit_coefficient(&x->select.ranges[i].index, sym);
+			plain &= c == 0 || c == 1;
+		}
+	}
+	return plain && as_they_lie(v, x, sym);
+}
+
+/* Of `length` positions, the loop's symbol being at the first one, those in [*begin, *end) lie inside. */
+static void inside(tsr_kit *k, tsr_emit *e, const tsr_expr *x, uint32_t sym, LLVMValueRef length, LLVMValueRef *begin, LLVMValueRef *end)
+{
+	LLVMValueRef zero = tsr_kit_int(k, 0);
+	*begin = zero, *end = length;
+	for (; x->kind == TSR_EXPR_SELECT; x = x->select.inside)
+		for (uint32_t i = 0; i < x->select.n; i++) {
+			const tsr_range *r = &x->select.ranges[i];
+			LLVMValueRef at = tsr_emit_lin(e, &r->index), size = tsr_emit_size(e, r->size), below = LLVMBuildNSWSub(k->b, zero, at, "");
+			if (tsr_emit_coefficient(&r->index, sym)) {
+				*begin = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, below, *begin, ""), below, *begin, "");
+				*end = tsr_kit_min(k, *end, tsr_kit_add(k, size, below));
+			} else
+				*end = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntULT, at, size, ""), *end, zero, "");
+		}
+}
+
+static void padded_stretch(tsr_kit *k, const tsr_computed *v, const tsr_walks *inner, LLVMValueRef first, LLVMValueRef count, LLVMValueRef to)
+{
+	tsr_emit *e = v->e;
+	const tsr_expr *x = v->value, *in = within(x);
+	uint32_t sym = inner->loop[inner->nloops - 1].sym;
+	LLVMValueRef outside = tsr_kit_splat(k, tsr_emit_convert(e, tsr_emit_expr(e, x->select.outside), x->select.outside->prec, v->prec)), begin, end;
+	part p = part_begin(k, e, inner, first, count);
+	e->syms[sym] = p.from;
+	inside(k, e, x, sym, p.length, &begin, &end);
+	LLVMValueRef some = LLVMBuildICmp(k->b, LLVMIntSLT, begin, end, "");
+	begin = LLVMBuildSelect(k->b, some, begin, end, "");
+	e->syms[sym] = tsr_kit_add(k, p.from, begin);       /* an address that is one, if anything is loaded */
+	LLVMValueRef back = LLVMBuildNeg(k->b, begin, ""), from = tsr_emit_address(e, in->load.buffer, in->load.index);
+	from = LLVMBuildGEP2(k->b, k->elem, from, &back, 1, "");
+	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), p.length, tsr_kit_int(k, k->lanes));
+	LLVMValueRef below = tsr_kit_mask(k, LLVMBuildNSWSub(k->b, begin, c.i, ""), 0), above = tsr_kit_mask(k, LLVMBuildNSWSub(k->b, end, c.i, ""), 0);
+	LLVMValueRef mask = LLVMBuildAnd(k->b, above, LLVMBuildNot(k->b, below, ""), "");
+	LLVMValueRef args[4] = { LLVMBuildGEP2(k->b, k->elem, from, &c.i, 1, ""), LLVMConstInt(k->i32, k->elem_bytes, false), mask, outside };
+	LLVMValueRef value = tsr_kit_intrinsic(k, "llvm.masked.load", (LLVMTypeRef[]){ k->vec, k->ptr }, 2, args, 4);
+	tsr_kit_store(k, value, tsr_kit_at(k, tsr_kit_at(k, to, p.at), c.i), tsr_kit_mask(k, LLVMBuildNSWSub(k->b, p.length, c.i, ""), 0));
+	tsr_count_end(k, &c);
+	part_end(k, &p);
+}
+
+/* ---- any expression -------------------------------------------------------------------------------------------------------------- */
+
+tsr_walk_run tsr_walk_run_begin(tsr_kit *k, tsr_emit *e, const tsr_walks *x, LLVMValueRef first, LLVMValueRef count)
+{
+	part p = part_begin(k, e, x, first, count);
+	tsr_walk_run r = { .torn = p.torn, .runs = p.runs };
+	r.loop = tsr_emit_loop_begin(e, tsr_kit_int(k, 0), p.length, tsr_kit_int(k, 1), TSR_FOR_VECTOR);
 	if (x->nloops)
-		e->syms[x->loop[x->nloops - 1].sym] = tsr_kit_add(k, from, r.loop.index);
-	r.place = tsr_kit_add(k, at, r.loop.index);
+		e->syms[x->loop[x->nloops - 1].sym] = tsr_kit_add(k, p.from, r.loop.index);
+	r.place = tsr_kit_add(k, p.at, r.loop.index);
 	return r;
 }
 
@@ -52,6 +154,10 @@ void tsr_walk_run_end(tsr_kit *k, tsr_emit *e, tsr_walk_run *r)
 static void stretch(const walk *w, LLVMValueRef first, LLVMValueRef count, LLVMValueRef to)
 {
 	tsr_emit *e = w->v->e;
+	if (padded(w->k, w->v, w->inner)) {
+		padded_stretch(w->k, w->v, w->inner, first, count, to);
+		return;
+	}
 	tsr_walk_run r = tsr_walk_run_begin(w->k, e, w->inner, first, count);
 	LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, w->v->value), w->v->value->prec, w->v->prec);
 	if (w->v->prec == TSR_PREC_BOOL)

@@ -48,12 +48,14 @@ def window(rng, n):
 
 
 def image(rng, n):
-    """Windows over images whose sides are padding, in rows of as many positions as tiles divide, or of one more."""
+    """Windows over images whose sides are padding, in rows of as many positions as tiles divide, or of one more; channels last or first."""
     w, h, k, stride = rng.choice([7, 7, 14, 14, 15, 16, 28]), rng.choice([1, 3, 7]), rng.choice([2, 3, 3, 5]), rng.choice([1, 1, 2])
     c, d, batch = rng.choice([12, 16, 33]), rng.choice([5, 16, 33, 48]), rng.choice([1, 2, 8]) if w == 7 else 1
     kh = rng.choice([1, k]) if h > 1 else 1
-    lines = [given("a%d" % n, (batch, h * stride, w * stride, c)), given("b%d" % n, (kh, k, c, d)),
-             'let%%op d%d = a%d +* b%d "b, %soh =+ kh, %sow =+ kw, c; kh, kw, c, d => b, oh, ow, d"' % ((n, n, n) + (("%d*" % stride if stride > 1 else ""),) * 2),
+    a, b, spec = ((batch, h * stride, w * stride, c), (kh, k, c, d), "b, {0}oh =+ kh, {0}ow =+ kw, c; kh, kw, c, d => b, oh, ow, d") if rng.random() < 0.7 else \
+        ((batch, c, h * stride, w * stride), (d, c, kh, k), "b, c, {0}oh =+ kh, {0}ow =+ kw; d, c, kh, kw => b, d, oh, ow")
+    lines = [given("a%d" % n, a), given("b%d" % n, b),
+             'let%%op d%d = a%d +* b%d "%s"' % (n, n, n, spec.format("%d*" % stride if stride > 1 else "")),
              'let%%op s%d = (d%d *. d%d) ++ "... => 0"' % (n, n, n), "let%%cd g%d = grad_update s%d" % (n, n)]
     return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
 
