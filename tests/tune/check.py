@@ -22,6 +22,20 @@ let%op c = a +* b "m, k; k, n => m, n"
 let%main () = print c
 """
 
+# Its gradients run in strips unless threads are to divide them.
+ATTENTION = """
+open Nn
+open Train
+let%op q = { q = uniform (); b = [2; 512]; o = [64] }
+let%op k = { k = uniform (); b = [2; 512]; o = [64] }
+let%op v = { v = uniform (); b = [2; 512]; o = [64] }
+let%op y =
+  let scores = (q +* k "h, s | d; h, t | d => h, s | t" [d]) /. sqrt (dim d) in
+  (softmax ~over:"... | t" scores +* v "h, s | t; h, t | e => h, s | e") *. q ++ "... | ..c.. => 0"
+let%cd step = grad_update y; sgd y ~lr:0.01
+let%main () = run step; print "{q.(0,0,0):.3}"
+"""
+
 
 def written(folder, name, text):
     path = os.path.join(folder, name)
@@ -61,7 +75,7 @@ def round_trip(tsrc, folder):
 
 def same_forms(tsrc, folder):
     """The tuner's contractions are those of the program as it is compiled without it: kernels that threads divide are put together otherwise."""
-    source, empty = os.path.join(ROOT, "tests/bench/gpt.tsr"), written(folder, "empty", HEAD)
+    source, empty = written(folder, "attention.tsr", ATTENTION), written(folder, "empty", HEAD)
     there = {form for form, *_ in scheduled(tsrc, source, empty)}
     tuned = {form for form, *_ in scheduled(tsrc, source, os.path.join(folder, "none"), "--tune")}
     alone = {form for form, *_ in scheduled(tsrc, source, empty, "--threads=none")}
