@@ -6,7 +6,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "tools")]
 from tally import check, end, run  # noqa: E402
-import common, contractions, permutations, products, table  # noqa: E402
+import common, contractions, everyday, permutations, products, table  # noqa: E402
 
 f32 = np.float32
 random = np.random.default_rng(3)
@@ -100,6 +100,17 @@ def shapes(bench):
     check(status == 0 and len(re.findall("contraction:", out)) == len(products.SHAPES), out + err)
 
 
+def operations(bench):
+    """Each everyday operation compiles, takes what the benchmark gives it, and says nothing of sizes that it would have to test."""
+    status, out, err = run(bench.tsrc, "-c", "-O1", bench.written("everyday.tsr", everyday.program()), "-o", bench.path("everyday.o"))
+    check(status == 0 and not err, err)
+    with open(bench.path("everyday.h")) as f:
+        header = f.read()
+    for i, (given, *_) in enumerate(everyday.CASES.values()):
+        parameters = re.search(rf"int everyday_e{i}\((.*)\);", header)
+        check(parameters and parameters[1].count("const ") == len(given), f"case {i}: {parameters and parameters[1]}")
+
+
 def pages(bench):
     """A page's tables are those of the last run, each beside the one before; parts that did not run stay."""
     page = bench.written("page.md", "<!-- one -->\n<!-- end -->\ntext\n<!-- two -->\nwhat was\n<!-- end -->\n")
@@ -124,7 +135,7 @@ def pages(bench):
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         bench = common.Bench(sys.argv[1], tmp, 1, 1, table.Table())
-        for part in (bandwidth, attention, orders, transposed, shapes, pages):
+        for part in (bandwidth, attention, orders, transposed, shapes, operations, pages):
             part(bench)
     end()
 

@@ -1,0 +1,48 @@
+"""PyTorch's side of everyday.py: lines `N` on standard input, seconds of case N, the best of some; `result N PATH` writes what it computes."""
+import os, sys, time
+
+sys.setdlopenflags(os.RTLD_LAZY)                        # as networks_torch.py explains
+try:
+    import torch
+except ImportError as why:
+    print("missing PyTorch:", why, flush=True)
+    sys.exit(1)
+import numpy as np
+import torch.nn.functional as F
+from everyday import CASES, arguments
+
+torch.set_num_threads(1)
+TIMES = 20
+
+
+def prepared(i):
+    """A function that computes case i."""
+    name = list(CASES)[i]
+    given = [torch.from_numpy(x) for x in arguments(name)]
+    given = [x.view(torch.bfloat16) if x.dtype == torch.uint16 else x for x in given]
+    return eval(f"lambda: {CASES[name][3]}", {"torch": torch, "F": F, **dict(zip("abcd", given))})
+
+
+def seconds(f):
+    best = 1e9
+    for _ in range(TIMES):
+        begin = time.perf_counter()
+        f()
+        best = min(best, time.perf_counter() - begin)
+    return best
+
+
+def main():
+    print(f"PyTorch {torch.__version__.split('+')[0]} eager", flush=True)
+    for line in sys.stdin:
+        words = line.split()
+        with torch.no_grad():
+            if words[0] == "result":
+                y = prepared(int(words[1]))().contiguous()
+                np.save(words[2], (y.view(torch.uint16) if y.dtype == torch.bfloat16 else y).numpy())
+                print(0, flush=True)
+            else:
+                print(seconds(prepared(int(words[0]))), flush=True)
+
+
+main()
