@@ -1,7 +1,7 @@
 /* Files that the compiler makes.
  *
  * A new file is written beside the one that it replaces and renamed once all of it is there: a full disk or an interruption leaves the
- * old one.  Devices and pipes are written to as they are. */
+ * old one.  Devices, pipes and links are written to as they are. */
 #include "output.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -187,13 +187,22 @@ bool tsr_drive_joins(tsr_drive_state *d, const char *object)
 	return !device && for_this_machine(d) && on_path(d, "ld") && on_path(d, "objcopy");
 }
 
+/* Beside the object that was there, which stays until this one is whole. */
 static bool join(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *object, const char *hidden)
 {
+	const char *beside = tsr_format(d->tc->arena, "%s.%ld", object, (long)getpid());
 	command join = {0}, hide = {0};
-	say(d, &join, "ld", "-r", "-o", object, NULL);
+	say(d, &join, "ld", "-r", "-o", beside, NULL);
 	say_all(d, &join, n, objects);
-	say(d, &hide, "objcopy", "--wildcard", hidden, object, NULL);
-	return make(d, &join, object) && make(d, &hide, object);
+	say(d, &hide, "objcopy", "--wildcard", hidden, beside, NULL);
+	if (!make(d, &join, beside) || !make(d, &hide, beside))
+		return false;
+	bool ok = !rename(beside, object);
+	if (!ok) {
+		tsr_report(d->tc, TSR_E_OUTPUT, TSR_NOWHERE, "%s: %s", object, strerror(errno));
+		unlink(beside);
+	}
+	return ok;
 }
 
 bool tsr_drive_join(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *object)

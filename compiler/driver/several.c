@@ -18,8 +18,6 @@ static bool suits(tsr_drive_state *d)
 		tsr_hint(d->tc, g, "such as --cpu=x86-64-v2,x86-64-v3,x86-64-v4");
 	} else if (!code || o->tune || o->dump < TSR_STAGES) {
 		tsr_report(d->tc, TSR_E_TARGET, TSR_NOWHERE, "--cpu=%s: text, dumps and --tune are of one processor", o->cpu);
-	} else if (!tsr_drive_joins(d, "")) {
-		tsr_report(d->tc, TSR_E_LINK, TSR_NOWHERE, "--cpu=%s: putting code for several processors together takes this machine's ld and objcopy", o->cpu);
 	}
 	return d->tc->nerrors == 0;
 }
@@ -35,7 +33,10 @@ bool tsr_drive_write_several(tsr_drive_state *d, tsr_put_together *together, con
 {
 	uint32_t n = d->cpus.n, made = 0;
 	const char **objects = TSR_NEW_N(d->tc->arena, const char *, n);
-	bool ok = true;
+	bool ok = tsr_drive_joins(d, path);
+	if (!ok)
+		tsr_report(d->tc, TSR_E_LINK, TSR_NOWHERE, "--cpu=%s: putting code for several processors together takes this machine's ld and objcopy, and a file",
+			d->options->cpu);
 	while (ok && made < n && (objects[made] = tsr_drive_temporary(d, ".o"))) {
 		ok = made == d->which || tsr_drive_build(d, made);
 		ok = ok && tsr_drive_write_parts(d, tsr_llvm_parts(d->llvm, false), tsr_drive_join, objects[made]);

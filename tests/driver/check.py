@@ -107,6 +107,18 @@ def several_processors(tmp):
         check(f"--cpu={words}", "error[E0804]" in err and why in err, err)
     p = subprocess.run([TSRC, "-c", "--cpu=x86-64-v2,x86-64-v3", source], cwd=tmp, env={**os.environ, "PATH": tmp}, stderr=subprocess.PIPE, text=True)
     check("several take binutils", p.returncode == 1 and "error[E0802]" in p.stderr and "objcopy" in p.stderr, p.stderr)
+    err = run(TSRC, "-c", "--cpu=x86-64-v2,x86-64-v3", source, "-o", "/dev/full", status=1, cwd=tmp)[1]
+    check("and a file", "error[E0802]" in err and os.path.exists("/dev/full"), err)
+    with open(os.path.join(tmp, "old.o"), "w") as f:
+        f.write("what was")
+
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+    before = sorted(os.listdir(tmp))
+    p = subprocess.run([TSRC, "-c", "--cpu=x86-64-v2,x86-64-v3", source, "-o", "old.o"], cwd=tmp, preexec_fn=small_files, stderr=subprocess.PIPE, text=True)
+    check("an object that cannot be put together leaves the old one", p.returncode == 1 and read(os.path.join(tmp, "old.o")) == "what was", p.stderr)
+    check("and nothing half", sorted(os.listdir(tmp)) == before, str(os.listdir(tmp)))
 
 
 def full_disks(tmp):
