@@ -84,6 +84,7 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 	p.windows = c->b_value->kind == TSR_EXPR_SELECT || c->b_value->kind == TSR_EXPR_LOOKUP || n->nloops > 1;
 	p.must_b &= !p.across;
 	p.a_step = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_A] : 1;
+	p.a_row = !p.must_a && !p.run && p.a_step == 1 && m->n && m->at[0].known ? m->at[0].stride[TSR_SIDE_A] * p.bytes : 0;
 	p.row = k->n && steady && k->at[k->n - 1].known ? k->at[k->n - 1].stride[TSR_SIDE_B] * p.bytes : 0;
 	p.dense = joins_stretches(&p, n);
 	lines_of_rows(&p, c, m, n);

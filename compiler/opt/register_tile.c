@@ -113,6 +113,21 @@ static bool is_usual(const tsr_problem *p, int64_t r, int64_t v)
 	return leaves_part(p) ? r * v == (int64_t)p->t->tile_m * p->t->tile_n && v != p->t->tile_n : r == p->t->tile_m && v == p->t->tile_n;
 }
 
+/* Where one column of tiles is all there is, each line of A serves a tile for a few steps of K and then never again.  Rows that are whole pages apart, or
+ * a half, fall into the same lines of the first cache: of more rows than it has ways each step would fetch them anew (24 or 14 rows of 1024 to
+ * 4096 elements for at most 32 columns are 1.35 to 1.6 times slower than 8).  Of more than twelve the pointers cost wide tiles 2 to 8 %. */
+static int64_t most_rows(const tsr_problem *p, int64_t v)
+{
+	enum { WAY = 4096 };
+	int64_t ways = p->t->l1 / WAY, groups = 1, most = TSR_MOST_ROWS;
+	if (!p->a_row || p->n < 0 || p->n > v * p->lanes)
+		return most;
+	while (groups < WAY && groups * p->a_row % WAY)
+		groups++;
+	most = ways * groups < most ? ways * groups : most;
+	return v > 1 && most > MOST_POINTERS ? MOST_POINTERS : most;
+}
+
 void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
 {
 	if (p->turn && !p->must_b && choose_tall(p, s))
@@ -125,7 +140,7 @@ void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
 		if (p->turn && !fits_turning(p, v))
 			continue;
 		int64_t most = ((int64_t)p->t->vector_registers - 1 - v) / v;
-		int64_t limit = p->run && !p->padding ? MOST_POINTERS : TSR_MOST_ROWS;
+		int64_t limit = p->run && !p->padding ? MOST_POINTERS : most_rows(p, v);
 		most = most > limit ? limit : most;
 		int64_t least = p->run && most > MOST_POINTERS ? MOST_POINTERS / 2 : most / 2;
 		for (int64_t r = most; r > 0 && r > least; r--) {
