@@ -10,7 +10,7 @@
 #include "team.h"
 #include "../opt/opt.h"
 
-enum { MOST_LOOPS = 16, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2 };      /* many: for more than one sum */
+enum { LINE = 64, MOST_LOOPS = 16, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2 };      /* many: for more than one sum */
 
 typedef struct columns {
 	tsr_emit *e;
@@ -152,11 +152,47 @@ static LLVMValueRef whole(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsig
 	return LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, lanes), ""), "");
 }
 
+/* What is read along the columns and comes from a caller, whose rows all begin as far from a line; or NULL. */
+static const tsr_expr *apart(const columns *c, tsr_expr *x)
+{
+	tsr_emit *e = c->e;
+	if (x->kind == TSR_EXPR_LOAD) {
+		const tsr_buffer *b = e->loops->buffers.at[x->load.buffer];
+		return b->rank > 1 && tsr_emit_foreign(b) && tsr_size_is_const(b->dims[b->rank - 1]) && b->dims[b->rank - 1].k * tsr_prec_bytes(b->prec) % LINE == 0
+			&& tsr_emit_along(e, innermost(c), x->load.buffer, x->load.index) == 1 ? x : NULL;
+	}
+	tsr_expr *part[TSR_MOST_PARTS];
+	const tsr_expr *found = NULL;
+	for (uint32_t i = 0, n = tsr_expr_parts(x, part); i < n && !found; i++)
+		found = apart(c, part[i]);
+	return found;
+}
+
+/* Where a line of what is read begins, if that costs no more than a mask: each row's part would be read across one line more, and each of its
+ * vectors out of two (sums over 2048 rows of 1024 that begin 16 bytes behind a line took 1.8 times as long). */
+static LLVMValueRef first_line(columns *c, LLVMValueRef from, LLVMValueRef to)
+{
+	tsr_emit *e = c->e;
+	const tsr_expr *x = tsr_emit_has_masks(e) ? apart(c, c->body->at[0]->store.value) : NULL;
+	if (!x)
+		return from;
+	for (uint32_t i = 0; i < c->nrows; i++)
+		e->syms[c->loop[i]->loop.sym] = tsr_emit_i64(e, 0);
+	e->syms[innermost(c)->loop.sym] = from;
+	LLVMValueRef address = tsr_emit_address(e, x->load.buffer, x->load.index);
+	LLVMValueRef line = LLVMBuildNSWAdd(e->builder, from, tsr_emit_to_line(e, e->loops->buffers.at[x->load.buffer]->prec, address), "");
+	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, line, to, ""), line, to, "");
+}
+
 /* All registers at a time; what is left in part where the processor has masks, else by one register and then one by one. */
 static void column_blocks(columns *c, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_emit *e = c->e;
 	unsigned lane = e->target->vector_bytes / 4, lanes = lane * (c->body->n > 1 ? MANY_VECTORS : MOST_VECTORS);
+	LLVMValueRef line = first_line(c, from, to);
+	if (line != from)
+		blocks(c, from, line, lane, true);
+	from = line;
 	LLVMValueRef most = whole(e, from, to, lanes);
 	blocks(c, from, most, lanes, false);
 	if (tsr_emit_has_masks(e)) {

@@ -225,6 +225,8 @@ LLVMValueRef tsr_emit_to_line(tsr_emit *e, tsr_prec p, LLVMValueRef address);
 void tsr_emit_around(tsr_emit *e, LLVMValueRef store);
 /* Has the line of this element fetched. */
 void tsr_emit_fetch(tsr_emit *e, const tsr_expr *load, tsr_fetch to);
+/* Has the line of what is stored fetched, if an element before is in it. */
+void tsr_emit_fetch_shared(tsr_emit *e, const tsr_stmt *store);
 /* Behind the last statement of a kernel. */
 void tsr_emit_stream_end(tsr_emit *e, const tsr_stmts *kernel);
 

@@ -67,10 +67,9 @@ static void write_piece(tsr_emit *e, tsr_prec p, LLVMValueRef target, LLVMValueR
 }
 
 /* Beyond the end of the array nothing comes, and nothing happens. */
-static void fetch_at(tsr_emit *e, const tsr_expr *load, LLVMValueRef at, tsr_fetch to)
+static void fetch_at(tsr_emit *e, tsr_buffer_id b, LLVMValueRef at, tsr_fetch to)
 {
-	tsr_prec p = e->loops->buffers.at[load->load.buffer]->prec;
-	LLVMValueRef args[4] = {LLVMBuildGEP2(e->builder, tsr_emit_memory_type(e, p), e->buffers[load->load.buffer], &at, 1, ""),
+	LLVMValueRef args[4] = {LLVMBuildGEP2(e->builder, tsr_emit_memory_type(e, e->loops->buffers.at[b]->prec), e->buffers[b], &at, 1, ""),
 		LLVMConstInt(e->i32, 0, false), LLVMConstInt(e->i32, to, false), LLVMConstInt(e->i32, 1, false)};
 	LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID("llvm.prefetch", 13), &e->ptr, 1);
 	LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(f), f, args, 4, "");
@@ -78,7 +77,20 @@ static void fetch_at(tsr_emit *e, const tsr_expr *load, LLVMValueRef at, tsr_fet
 
 void tsr_emit_fetch(tsr_emit *e, const tsr_expr *load, tsr_fetch to)
 {
-	fetch_at(e, load, tsr_emit_position(e, load->load.buffer, load->load.index), to);
+	fetch_at(e, load->load.buffer, tsr_emit_position(e, load->load.buffer, load->load.index), to);
+}
+
+void tsr_emit_fetch_shared(tsr_emit *e, const tsr_stmt *store)
+{
+	tsr_buffer_id b = store->store.buffer;
+	LLVMValueRef off = tsr_emit_to_line(e, e->loops->buffers.at[b]->prec, tsr_emit_address(e, b, store->store.index));
+	LLVMBasicBlockRef within = tsr_emit_block(e, "within"), after = tsr_emit_block(e, "after");
+	LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntNE, off, tsr_emit_i64(e, 0), ""), within, after);
+	LLVMPositionBuilderAtEnd(e->builder, within);
+	fetch_at(e, b, tsr_emit_position(e, b, store->store.index), TSR_FETCH_NEAR);
+	LLVMBuildBr(e->builder, after);
+	LLVMMoveBasicBlockAfter(after, within);
+	LLVMPositionBuilderAtEnd(e->builder, after);
 }
 
 /* Asks for the lines of `count` elements from here on. */
@@ -87,7 +99,7 @@ static void fetch(tsr_emit *e, const tsr_expr *load, LLVMValueRef count)
 	tsr_prec p = e->loops->buffers.at[load->load.buffer]->prec;
 	LLVMValueRef first = tsr_emit_position(e, load->load.buffer, load->load.index);
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), count, tsr_emit_i64(e, LINE / tsr_prec_bytes(p)), TSR_FOR_SERIAL);
-	fetch_at(e, load, LLVMBuildAdd(e->builder, first, loop.index, ""), TSR_FETCH_NEAR);
+	fetch_at(e, load->load.buffer, LLVMBuildAdd(e->builder, first, loop.index, ""), TSR_FETCH_NEAR);
 	tsr_emit_loop_end(e, &loop);
 }
 

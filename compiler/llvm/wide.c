@@ -399,6 +399,18 @@ LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *s, const tsr_stmt 
 	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, start, to, ""), start, to, "");
 }
 
+/* Where a row that goes around the caches ends within a line, that line is asked for while the row is computed: a store that misses holds up
+ * all behind it, also those that go around. */
+static void fetch_last_line(tsr_emit *e, const tsr_stmt *s, const tsr_stmt *store, LLVMValueRef to)
+{
+	const tsr_buffer *b = e->loops->buffers.at[store->store.buffer];
+	tsr_size row = b->dims[b->rank - 1];
+	if (!tsr_emit_foreign(b) && tsr_size_is_const(row) && row.k * tsr_prec_bytes(b->prec) % LINE == 0)
+		return;
+	e->syms[s->loop.sym] = to;
+	tsr_emit_fetch_shared(e, store);
+}
+
 static part part_of(tsr_emit *e, const tsr_stmt *s)
 {
 	return (part){.shape = {.e = e, .loop = s}, .wide = {.loop = s, .around = s->loop.stream ? tsr_emit_around_of(s) : NULL}, .view = tsr_emit_view_now(e)};
@@ -441,6 +453,7 @@ bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueR
 	e->reorder = s->loop.how == TSR_FOR_REDUCE || reorder;
 	if (p.wide.around) {
 		start = tsr_emit_first_line(e, s, p.wide.around, from, to);
+		fetch_last_line(e, s, p.wide.around, to);
 		emit_rest(e, &p, from, start);
 	}
 	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, start, "");

@@ -1,4 +1,4 @@
-"""Results that are written around the caches, against NumPy: rows that are no whole number of lines, results that begin anywhere, other
+"""Results that are written around the caches, against NumPy: rows that are no whole number of lines, arguments and results that begin anywhere, other
 precisions, a store that is not the only one of its loop, windows, products with and without a tail, sums that are turned on their way, one thread, two and three; and not a byte beside them is touched."""
 import ctypes, os, sys, tempfile
 import numpy as np
@@ -25,6 +25,10 @@ let%op fewer = let k = positions () ++ "o, i => i -> o" [o; i] in set_dim o 24; 
 let%export flipped (x : "4336 | 1001") = x ++ "b | o => o | b"
 let%export flipped_wide (x : "2168 | 1001" f64) = x ++ "b | o => o | b"
 let%export turned (x : "48, 24, 24, 16, 24 |") = x +* fewer "e, k, b, a, d | ; k -> c => a, b, c, d, e |"
+let%export sums (x : "301, 992 |") = x ++ "n, m | => m |"
+let%export greatest (x : "301, 1008 |") = x @^^ "n, m | => m |"
+let%export both (x : "43, 7, 5, 32 |") = (x ++ "n, k, a, b | => a, b |", (x *. x) ++ "n, k, a, b | => a, b |")
+let%export few_columns (x : "301, 16 |") = x ++ "n, m | => m |"
 """
 f32, f64 = np.float32, np.float64
 FEW, FEWER = ((np.arange(n * n) % 5).reshape(n, n).astype(f32) for n in (64, 24))
@@ -45,6 +49,12 @@ CASES = (("twice", f32, (1100, 4099), ((f32, lambda x: 2 * x),)), ("flat", f32, 
          ("rows", f32, (1100, 4099), ((f32, lambda x: x - x.max(1, keepdims=True)), (f32, lambda x: x * f32(0.5)))))
 
 
+# Columns, read from where a line begins; not written around the caches.
+READ = (("sums", f32, (301, 992), ((f32, lambda x: x.sum(0)),)), ("greatest", f32, (301, 1008), ((f32, lambda x: x.max(0)),)),
+        ("both", f32, (43, 7, 5, 32), ((f32, lambda x: x.sum((0, 1))), (f32, lambda x: (x * x).sum((0, 1))))),
+        ("few_columns", f32, (301, 16), ((f32, lambda x: x.sum(0)),)))
+
+
 def fenced(n, dtype, shift):
     """Room for n numbers that begin `shift` numbers behind a line, in the midst of sevens."""
     whole = np.full(n + 256, 7, dtype)
@@ -54,15 +64,19 @@ def fenced(n, dtype, shift):
 
 def judge(model, threads):
     random = np.random.default_rng(5)
-    for function, dtype, shape, results in CASES:
-        x = random.integers(-99, 99, shape).astype(dtype)
+    for function, dtype, shape, results in CASES + READ:
+        numbers, wants = random.integers(-99, 99, shape).astype(dtype), []
         for shift in (0, 1, 5, 15):
-            made = [fenced(x.size, kind, shift) for kind, _ in results]
+            given, begin = fenced(numbers.size, dtype, shift)
+            x = given[begin:begin + numbers.size].reshape(shape)
+            x[...] = numbers
+            wants = wants or [want(x) for _, want in results]
+            made = [fenced(want.size, kind, shift) for (kind, _), want in zip(results, wants)]
             model.seconds(function, x.ctypes.data_as(ctypes.c_void_p), *(ctypes.c_void_p(w.ctypes.data + b * w.itemsize) for w, b in made))
-            for (whole, begin), (_, want) in zip(made, results):
+            for (whole, begin), want in zip(made, wants):
                 what = f"{function}, {threads} threads, {shift} from a line"
-                check(np.array_equal(whole[begin:begin + x.size].reshape(shape), want(x)), what)
-                check((whole[:begin] == 7).all() and (whole[begin + x.size:] == 7).all(), what + ": beside it")
+                check(np.array_equal(whole[begin:begin + want.size].reshape(want.shape), want), what)
+                check((whole[:begin] == 7).all() and (whole[begin + want.size:] == 7).all(), what + ": beside it")
 
 
 def main():
