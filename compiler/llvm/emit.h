@@ -161,8 +161,7 @@ static inline tsr_emit_view tsr_emit_view_now(const tsr_emit *e) { return (tsr_e
 static inline void tsr_emit_enter(tsr_emit *e, const tsr_emit_view *v) { e->syms = v->syms, e->locals = v->locals, e->buffers = v->buffers; }
 /* A walk of one row among those of others: how it goes alone. */
 typedef struct tsr_emit_walk { const tsr_stmt *loop; tsr_emit_view view; } tsr_emit_walk;
-/* Walks of one extent, side by side, each in its own view; what is fetched soon is said of the first one's row.  What one of them stores around
- * the caches begins on a line. */
+/* Walks of one extent, side by side, each in its own view; what is fetched soon is said of the first one's row. */
 enum { TSR_MOST_WALKS = 4 };
 void tsr_emit_wide_walks(tsr_emit *e, uint32_t n, const tsr_emit_walk *walks);
 unsigned tsr_emit_wide_lanes(tsr_emit *e, const tsr_stmt *loop);
@@ -207,8 +206,8 @@ bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMV
 bool tsr_emit_columns(tsr_emit *e, const tsr_stmt *loop);
 
 /* ---- flat.c: short loops within others ---------------------------------------------------------------------------------------- */
-/* The innermost of the parallel loops that begin with this one, with iterations for all of them, the others standing at 0; NULL: it is not so
- * short, or what they touch does not lie in a row. */
+/* The innermost of the parallel loops that begin with this one, with iterations for all of them, the others standing at 0; NULL: it is neither short
+ * nor goes around the caches, or what they touch does not lie in a row. */
 const tsr_stmt *tsr_emit_flat(const tsr_emit *e, const tsr_stmt *loop);
 
 /* ---- overlap.c: rows whose walks go together ------------------------------------------------------------------------------------ */

@@ -195,23 +195,11 @@ static void each_for_itself(const rows *r)
 	}
 }
 
-/* All rows are there, and what goes around the caches begins on a line. */
 static LLVMValueRef all_there(const rows *r, LLVMValueRef t)
 {
-	tsr_emit *e = r->e;
-	LLVMBuilderRef b = e->builder;
-	LLVMValueRef last = LLVMBuildSub(b, t, tsr_emit_i64(e, r->n - 1), "");
-	LLVMValueRef all = LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntSGE, last, r->from, ""), LLVMBuildICmp(b, LLVMIntSLT, t, r->to, ""), "");
-	for (uint32_t k = 0; k < r->n; k++) {
-		const tsr_stmt *walk = walk_of(r, k), *store = walk->loop.stream ? tsr_emit_around_of(walk) : NULL;
-		if (!store)
-			continue;
-		tsr_emit_enter(e, &r->view[k]);
-		e->syms[walk->loop.sym] = tsr_emit_i64(e, 0);
-		LLVMValueRef off = tsr_emit_to_line(e, e->loops->buffers.at[store->store.buffer]->prec, tsr_emit_address(e, store->store.buffer, store->store.index));
-		all = LLVMBuildAnd(b, all, LLVMBuildICmp(b, LLVMIntEQ, off, tsr_emit_i64(e, 0), ""), "");
-	}
-	return all;
+	LLVMBuilderRef b = r->e->builder;
+	LLVMValueRef last = LLVMBuildSub(b, t, tsr_emit_i64(r->e, r->n - 1), "");
+	return LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntSGE, last, r->from, ""), LLVMBuildICmp(b, LLVMIntSLT, t, r->to, ""), "");
 }
 
 static void iteration(const rows *r, LLVMValueRef t)

@@ -57,12 +57,15 @@ static LLVMValueRef joined(tsr_emit *e, const tsr_wide_sum *s, LLVMValueRef x, L
 	return tsr_emit_acc(e, s->acc, s->prec, x, y);
 }
 
+/* Registers of which one comparison says whether they have NaN. */
+static unsigned asked_at_once(const tsr_wide *w) { return w->lanes < 2 * REGISTER ? 1 : 2; }
+
 /* Behind the loop: NaN where one was met. */
 static void end_order(tsr_emit *e, const tsr_wide *w, uint32_t at, const tsr_wide_sum *s)
 {
 	LLVMBuilderRef b = e->builder;
 	LLVMValueRef lanes = NULL;
-	for (unsigned k = 0; k < w->lanes / (2 * REGISTER); k++) {
+	for (unsigned k = 0; k < w->lanes / (asked_at_once(w) * REGISTER); k++) {
 		LLVMValueRef part = w->ordered[at].lanes[k], more = LLVMBuildLoad2(b, LLVMGetAllocatedType(part), part, "");
 		lanes = lanes ? LLVMBuildAnd(b, lanes, more, "") : more;
 	}
@@ -89,14 +92,14 @@ void tsr_wide_sum_end(tsr_emit *e, const tsr_wide *w, tsr_wide_sum *s, unsigned 
 		end_order(e, w, at, s);
 }
 
-/* A maximum that keeps NaN costs three instructions for a register.  One that does not costs one, and half of one says of two registers
+/* A maximum that keeps NaN costs three instructions for a register.  One that does not costs one, and one says of a register, or of two at once,
  * whether they have any, which is asked once, at the end. */
 void tsr_wide_order_begin(tsr_emit *e, tsr_wide *w, const tsr_wide_sum *s)
 {
-	if (!tsr_emit_has_masks(e) || w->lanes < 2 * REGISTER || s->prec != TSR_PREC_F32 || (s->acc != TSR_ACC_MAX && s->acc != TSR_ACC_MIN))
+	if (!tsr_emit_has_masks(e) || w->lanes < REGISTER || s->prec != TSR_PREC_F32 || (s->acc != TSR_ACC_MAX && s->acc != TSR_ACC_MIN))
 		return;
 	LLVMTypeRef type = LLVMVectorType(e->i1, REGISTER);
-	for (unsigned k = 0; k < w->lanes / (2 * REGISTER); k++) {
+	for (unsigned k = 0; k < w->lanes / (asked_at_once(w) * REGISTER); k++) {
 		w->ordered[w->nordered].lanes[k] = tsr_emit_alloca(e, type, "ordered");
 		LLVMBuildStore(e->builder, LLVMConstAllOnes(type), w->ordered[w->nordered].lanes[k]);
 	}
@@ -110,8 +113,9 @@ LLVMValueRef tsr_emit_wide_pick(tsr_emit *e, tsr_local_id id, tsr_acc acc, LLVMV
 	uint32_t at;
 	if (!asks_once(w, id, &at))
 		return NULL;
-	for (unsigned k = 0; k < w->lanes / (2 * REGISTER); k++) {
-		LLVMValueRef low = half_of(e, value, 2 * k * REGISTER, REGISTER), high = half_of(e, value, (2 * k + 1) * REGISTER, REGISTER);
+	for (unsigned k = 0; k < w->lanes / (asked_at_once(w) * REGISTER); k++) {
+		unsigned n = asked_at_once(w);
+		LLVMValueRef low = half_of(e, value, n * k * REGISTER, REGISTER), high = half_of(e, value, (n * k + n - 1) * REGISTER, REGISTER);
 		LLVMValueRef lanes = w->ordered[at].lanes[k], both = LLVMBuildFCmp(b, LLVMRealORD, low, high, "");
 		LLVMBuildStore(b, LLVMBuildAnd(b, LLVMBuildLoad2(b, LLVMTypeOf(both), lanes, ""), both, ""), lanes);
 	}
