@@ -55,13 +55,29 @@ static LLVMValueRef negated(LLVMValueRef x)
 	return neg && LLVMGetInstructionOpcode(neg) == LLVMFSub && LLVMIsNull(LLVMGetOperand(neg, 0)) ? LLVMGetOperand(neg, 1) : NULL;
 }
 
-/* By AVX-512's scaling, which makes infinity of what is too large by itself: the polynomial is positive wherever r may be, an infinite
- * x leaves NaN times 2^infinity, which the instruction takes for infinity.  What vanishes is masked where it is scaled, whatever came of it
- * before.  Signs are free in the instructions that the argument enters. */
+/* e^x = 2^(k/16) e^r for 0 <= r < ln 2 / 16, by a table in a register: gives the product but for 2's whole power, floor(*whole).  The table is
+ * 2^(j/16) times the number near 1 that leaves all 16 nearest to f32 (0.19 units at most), 1 / 1.000617764890194 the rest.  r is rounded downwards, since
+ * the cubic is positive there, however far x is beyond all results. */
+static LLVMValueRef exp_by_table(const tsr_maths *m, LLVMValueRef x, LLVMValueRef *whole)
+{
+	static const double table[TSR_MATH_REGISTER] = {1.0006177425384521, 1.0449188947677612, 1.0911813974380493, 1.139492154121399,
+		1.1899417638778687, 1.2426249980926514, 1.2976406812667847, 1.355092167854309, 1.4150872230529785, 1.4777384996414185, 1.543163537979126,
+		1.611485242843628, 1.6828317642211914, 1.7573370933532715, 1.8351410627365112, 1.9163897037506104};
+	LLVMValueRef of_sixteenths = N(786432.0), product[3] = {x, N(1.44269504088896341), of_sixteenths};      /* 1.5 * 2^19: the last bit is 1/16 */
+	LLVMValueRef big = tsr_math_downwards(m, "llvm.x86.avx512.vfmadd.ps.512", 3, product), apart[2] = {big, of_sixteenths};
+	*whole = tsr_math_downwards(m, "llvm.x86.avx512.sub.ps.512", 2, apart);
+	LLVMValueRef r = tsr_math_mad(m, *whole, N(-0.693147182464599609), x);
+	r = tsr_math_mad(m, *whole, N(1.90465429995776805e-9), r);
+	LLVMValueRef t = tsr_math_looked_up(m, table, BITS(big)), q = POLY(r, -6.17383492348633575e-4, 0.99938324, 0.49960336, 0.17006299);
+	return tsr_math_mad(m, t, q, t);
+}
+
+/* AVX-512's scaling makes infinity of what is too large by itself; an infinite x leaves NaN times 2^infinity, which the instruction takes for
+ * infinity.  What vanishes is masked where it is scaled, whatever came of it before.  Signs are free in the instructions that the argument enters. */
 static LLVMValueRef emit_exp_scaled(const tsr_maths *m, LLVMValueRef x)
 {
-	LLVMValueRef n, whole, less = negated(x);
-	LLVMValueRef p = reduced_exp(m, less ? LLVMBuildFNeg(m->b, less, "") : x, &n, &whole);
+	LLVMValueRef whole, less = negated(x);
+	LLVMValueRef p = exp_by_table(m, less ? LLVMBuildFNeg(m->b, less, "") : x, &whole);
 	LLVMValueRef some = less ? LLVMBuildFCmp(m->b, LLVMRealULE, less, N(104), "") : LLVMBuildFCmp(m->b, LLVMRealUGE, x, N(-104), "");
 	return scaled_by_machine(m, p, whole, some);
 }
@@ -76,7 +92,12 @@ LLVMValueRef tsr_math_exp(const tsr_maths *m, LLVMValueRef x)
 
 LLVMValueRef tsr_math_exp_near(const tsr_maths *m, LLVMValueRef x)
 {
-	LLVMValueRef n, whole, p = reduced_exp(m, x, &n, &whole);
+	LLVMValueRef n, whole;
+	if (tsr_math_in_registers(m->e, m->f)) {
+		LLVMValueRef of = exp_by_table(m, x, &whole);
+		return scaled_by_machine(m, of, whole, NULL);
+	}
+	LLVMValueRef p = reduced_exp(m, x, &n, &whole);
 	return scale_near(m, p, n, whole);
 }
 

@@ -95,6 +95,22 @@ LLVMValueRef tsr_math_by_machine(tsr_emit *e, const char *name, LLVMValueRef x, 
 	return side_by_side(e, part, lanes / TSR_MATH_REGISTER);
 }
 
+LLVMValueRef tsr_math_downwards(const tsr_maths *m, const char *name, unsigned n, const LLVMValueRef *args)
+{
+	enum { DOWNWARDS = 9 };
+	tsr_emit *e = m->e;
+	unsigned lanes = LLVMGetVectorSize(m->f);
+	LLVMValueRef part[MOST_REGISTERS], f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID(name, strlen(name)), NULL, 0);
+	for (unsigned from = 0; from < lanes; from += TSR_MATH_REGISTER) {
+		LLVMValueRef given[4];
+		for (unsigned i = 0; i < n; i++)
+			given[i] = register_of(e, args[i], from);
+		given[n] = LLVMConstInt(e->i32, DOWNWARDS, false);
+		part[from / TSR_MATH_REGISTER] = LLVMBuildCall2(m->b, LLVMGlobalGetValueType(f), f, given, n + 1, "");
+	}
+	return side_by_side(e, part, lanes / TSR_MATH_REGISTER);
+}
+
 static LLVMValueRef looked_up(const tsr_maths *m, LLVMValueRef table, LLVMValueRef at)
 {
 	static const char name[] = "llvm.x86.avx512.permvar.sf.512";

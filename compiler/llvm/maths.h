@@ -42,6 +42,8 @@ unsigned tsr_math_in_registers(const tsr_emit *e, LLVMTypeRef type);
 /* An instruction of AVX-512 on each register of x and y, which are whole registers; `third` is its third operand, NULL for 0.  `how` is
  * an immediate, or -1 for none.  Lanes outside of `some`, which is NULL for all, are those of the operand that the instruction merges. */
 LLVMValueRef tsr_math_by_machine(tsr_emit *e, const char *name, LLVMValueRef x, LLVMValueRef y, LLVMValueRef third, int how, LLVMValueRef some);
+/* An instruction of AVX-512 on each register of n arguments, at most three, rounded towards minus infinity. */
+LLVMValueRef tsr_math_downwards(const tsr_maths *m, const char *name, unsigned n, const LLVMValueRef *args);
 /* In each lane the entry of a table that the low bits of `at` name: one instruction for a register. */
 LLVMValueRef tsr_math_looked_up(const tsr_maths *m, const double *table, LLVMValueRef at);
 LLVMValueRef tsr_math_word_looked_up(const tsr_maths *m, const uint32_t *table, LLVMValueRef at);
