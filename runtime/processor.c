@@ -3,6 +3,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #ifdef __x86_64__
 /* The levels of the System V psABI for x86-64. Those of its instructions that no test here names came with the ones that do. */
@@ -46,4 +51,31 @@ int32_t tsr_cpu_level(void)
 	if (!level)
 		level = wanted(found());
 	return level;
+}
+
+#if defined(__x86_64__) && defined(__linux__)
+/* The processor has the registers and multiplies bf16 with them, and the system keeps them for this process and all its threads, which is to be asked for
+ * since they are 8 KiB more of each. */
+static bool matrix_unit(void)
+{
+	enum { FEATURES = 7, BF16 = 1 << 22, TILES = 1 << 24, ASK = 0x1023, TILE_DATA = 18 };
+	unsigned a, b, c, d;
+	if (!__get_cpuid_count(FEATURES, 0, &a, &b, &c, &d) || !(d & BF16) || !(d & TILES) || getenv("TSR_CPU"))
+		return false;
+	return syscall(SYS_arch_prctl, ASK, TILE_DATA) == 0;
+}
+#else
+static bool matrix_unit(void)
+{
+	return false;
+}
+#endif
+
+int32_t tsr_matrix_unit(void)
+{
+	enum { UNKNOWN, NO, YES };
+	static _Atomic int32_t known;
+	if (known == UNKNOWN)
+		known = matrix_unit() ? YES : NO;
+	return known == YES;
 }

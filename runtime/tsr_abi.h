@@ -54,6 +54,8 @@ typedef struct tsr_program {
 
 /* The level of this machine's processor, from 1 on, 2 for x86-64-v2; at most the one that TSR_CPU in the environment names. */
 int32_t tsr_cpu_level(void);
+/* 1: this process may use the processor's matrix registers, for bf16; the first call asks the system.  Not where TSR_CPU is set. */
+int32_t tsr_matrix_unit(void);
 
 /* Begins: reads --data DIR, --seed N and --help (which ends the program) wherever they stand before a `--`; what remains
  * are the program's arguments.  Allocates every buffer of known size, zeroed or copied from `init`.  Symbols are -1

@@ -67,9 +67,13 @@ static LLVMValueRef sharers(tsr_engine *g)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------- */
 
-static void pack_panels(tsr_engine *g, const tsr_pack *p)
+static void pack_panels(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 {
 	bool a = p->side == TSR_SIDE_A;
+	if (g->matrix) {
+		tsr_matrix_pack(g, p, each);
+		return;
+	}
 	if (tsr_contract_plain(g->e->loops, g->c, p->side)) {
 		tsr_pack_emit(&g->k, p);
 		return;
@@ -86,15 +90,15 @@ static void pack(tsr_engine *g, tsr_side side, const tsr_block *bl)
 	tsr_pack p = { side, &g->cls[a ? TSR_CLASS_M : TSR_CLASS_N], &g->cls[TSR_CLASS_K], g->base[side], a ? bl->a : bl->b,
 				   a ? bl->m : bl->n, a ? bl->rows : bl->cols, bl->kfirst, bl->depth, a ? g->s->mr : g->s->nr };
 	if (a || !tsr_engine_packs_together(g)) {
-		pack_panels(g, &p);
+		pack_panels(g, &p, a ? bl->a_each : bl->b_each);
 		return;
 	}
 	stretch mine = stretch_of(g, bl->cols, g->s->nr);
 	p.across_first = tsr_kit_add(k, bl->n, mine.from);
 	p.across_count = LLVMBuildSub(k->b, mine.to, mine.from, "");
-	p.to = tsr_kit_at(k, bl->b, tsr_kit_mul(k, mine.from, bl->depth));
+	p.to = tsr_kit_at(k, bl->b, tsr_kit_mul(k, mine.from, bl->b_each));
 	tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, p.across_count, tsr_kit_int(k, 0), ""));
-	pack_panels(g, &p);
+	pack_panels(g, &p, bl->b_each);
 	tsr_guard_end(k, some);
 	tsr_team_wait(g->e);
 }
@@ -187,6 +191,8 @@ static void blocks(tsr_engine *g)
 	tsr_count pc = tsr_count_begin(k, zero, tsr_kit_some(k, depth), kc);
 	bl.kfirst = pc.i;
 	bl.depth = tsr_kit_min(k, kc, LLVMBuildSub(k->b, depth, pc.i, ""));
+	bl.a_each = g->matrix ? tsr_matrix_each(k, TSR_SIDE_A, bl.depth) : bl.depth;
+	bl.b_each = g->matrix ? tsr_matrix_each(k, TSR_SIDE_B, bl.depth) : bl.depth;
 	bl.add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, pc.i, zero, "") : LLVMConstInt(k->i1, 1, false);
 	bl.last = g->tail && g->tail->whole ? LLVMConstInt(k->i1, 1, false)
 		: LLVMBuildICmp(k->b, LLVMIntSGE, tsr_kit_add(k, pc.i, bl.depth), depth, "");
@@ -301,13 +307,10 @@ static void say_seen(tsr_engine *g)
 	LLVMBuildStore(k->b, LLVMBuildOr(k->b, LLVMBuildLoad2(k->b, type, local, ""), LLVMBuildZExtOrBitCast(k->b, seen, type, ""), ""), local);
 }
 
-bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
+static void contraction(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction *c, bool matrix)
 {
-	const tsr_contraction *c = loop->loop.contraction;
 	const tsr_loops *l = e->loops;
-	if (!c || c->schedule.mr == 0)
-		return false;
-	tsr_engine g = { .e = e, .c = c, .s = &c->schedule, .split = loop->loop.split && e->team, .stream = loop->loop.stream };
+	tsr_engine g = { .e = e, .c = c, .s = &c->schedule, .matrix = matrix, .split = loop->loop.split && e->team, .stream = loop->loop.stream };
 	kit_make(&g.k, e, e->target, c, c->prec);
 	tsr_contract_view view;
 	tsr_contract_view_make(l, c, &view);
@@ -329,10 +332,41 @@ bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
 		g.seen = tsr_kit_table(&g.k, 1);
 		LLVMBuildStore(g.k.b, tsr_kit_int(&g.k, 0), g.seen);
 	}
+	if (matrix)
+		tsr_matrix_begin(&g.k);
 	batches(&g, 0);
+	if (matrix)
+		tsr_matrix_end(&g.k);
 	if (c->watched)
 		say_seen(&g);
 	for (uint32_t i = 0; i < c->nloops; i++)
 		e->syms[c->loops[i].sym] = NULL;
+}
+
+/* Two ways, of which the system of the machine that runs it allows one or both. */
+static void either_way(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction *matrix)
+{
+	LLVMValueRef may = tsr_emit_call(e, "tsr_matrix_unit", e->i32, 0, NULL);
+	LLVMBasicBlockRef yes = tsr_emit_block(e, "matrix"), no = tsr_emit_block(e, "vectors"), after = tsr_emit_block(e, "either");
+	LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntNE, may, LLVMConstNull(e->i32), ""), yes, no);
+	LLVMPositionBuilderAtEnd(e->builder, yes);
+	contraction(e, loop, matrix, true);
+	LLVMBuildBr(e->builder, after);
+	LLVMPositionBuilderAtEnd(e->builder, no);
+	contraction(e, loop, loop->loop.contraction, false);
+	LLVMBuildBr(e->builder, after);
+	LLVMPositionBuilderAtEnd(e->builder, after);
+}
+
+bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
+{
+	const tsr_contraction *c = loop->loop.contraction;
+	tsr_contraction matrix;
+	if (!c || c->schedule.mr == 0)
+		return false;
+	if (tsr_contract_matrix(e->loops, c, e->target, &matrix))
+		either_way(e, loop, &matrix);
+	else
+		contraction(e, loop, c, false);
 	return true;
 }

@@ -15,6 +15,7 @@
  *   contract_ahead.c lines asked for while a tile's loop runs
  *   contract_store.c their sums into C
  *   contract_stage.c sums that wait, and are turned on their way to C
+ *   contract_matrix.c matrix registers, and panels for them
  *   contract_tail.c  what becomes of the sums before they are stored */
 #ifndef TSR_LLVM_CONTRACT_H
 #define TSR_LLVM_CONTRACT_H
@@ -130,6 +131,7 @@ typedef struct tsr_tile {
 	uint32_t b_lines;            /* of each row of B so many lines, b_ahead elements further, are asked for */
 	bool b_near;                 /* into the first cache */
 	bool watched;                /* `seen` becomes 1 where a sum is a NaN */
+	bool given;                  /* the sums are there, at `a`, in rows a_row apart: they only go to C */
 	bool asks;                   /* for lines of A: in each round one of each of so many rows as the tile has, from a_ahead on, then a_step bytes further */
 	const tsr_tail_plan *tail;   /* or NULL */
 } tsr_tile;
@@ -274,4 +276,6 @@ typedef struct tsr_computed { tsr_emit *e; const tsr_expr *value; tsr_prec prec;
 /* Evaluated with depth running fastest, through `rows`. */
 bool tsr_computed_by_rows(const tsr_loops *l, const tsr_expr *value, const tsr_walks *across, const tsr_walks *along);
 void tsr_pack_computed(tsr_kit *k, const tsr_pack *p, const tsr_computed *v);
+/* to[i] = the value at the inner positions first + i, i < count, as it lies in memory, the outer loops being set. */
+void tsr_computed_stretch(tsr_kit *k, const tsr_computed *v, const tsr_walks *inner, LLVMValueRef first, LLVMValueRef count, LLVMValueRef to);
 #endif

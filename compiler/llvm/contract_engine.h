@@ -8,11 +8,13 @@ typedef struct tsr_engine {
 	tsr_emit *e;
 	const tsr_contraction *c;
 	const tsr_schedule *s;
+	bool matrix;                     /* tiles are products of matrix registers: contract_matrix.c */
 	tsr_group cls[TSR_CLASSES];
 	const tsr_walks *walks;          /* per class */
 	LLVMValueRef base[TSR_SIDES];    /* where this batch's operands begin */
 	LLVMValueRef packed_a, packed_b, buffer, rows;
 	LLVMValueRef waiting;            /* sums that are turned, joined, or laid aside on their way to C */
+	LLVMValueRef sums, narrow;       /* of matrix registers, on their way to C; rows of bf16 on their way into panels */
 	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes and tiles cannot store there */
 	tsr_rows pointed, across;        /* A's rows, B's rows, where they are read in place */
 	LLVMValueRef lines;              /* room for a B that may begin between two lines; NULL: it does not, or it does not matter */
@@ -34,6 +36,7 @@ typedef struct tsr_block {
 	LLVMValueRef rows, cols;                  /* of this block */
 	LLVMValueRef turned;                      /* first column of those that wait for each other */
 	LLVMValueRef a, b;                        /* panels, when packed */
+	LLVMValueRef a_each, b_each;              /* elements of them for each row, each column */
 } tsr_block;
 
 /* contract_space.c: a class's sizes and strides as values; the memory for panels, tables and tiles that wait to be stored. */
@@ -66,6 +69,13 @@ void tsr_tail_plan_make(tsr_engine *g);
 void tsr_tail_begin(tsr_engine *g);
 void tsr_tail_args(tsr_engine *g, const tsr_tail_plan *t, LLVMValueRef m, LLVMValueRef n, LLVMValueRef last, LLVMValueRef *arg);
 void tsr_tail_apply(tsr_engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef rows, LLVMValueRef cols);
+/* contract_matrix.c: the setting of matrix registers, for this thread, and its end; elements of a panel for each row of A, each column of B, of so many depths; the bytes of rows on their way into panels; packing; and the sums of a tile. */
+void tsr_matrix_begin(tsr_kit *k);
+void tsr_matrix_end(tsr_kit *k);
+LLVMValueRef tsr_matrix_each(tsr_kit *k, tsr_side side, LLVMValueRef depth);
+int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64_t depth);
+void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each);
+void tsr_matrix_product(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, uint32_t rows, uint32_t vecs);
 /* B's block is packed by all threads into memory that they share. */
 bool tsr_engine_packs_together(const tsr_engine *g);
 #endif

@@ -115,8 +115,9 @@ static void fill_stretches(tsr_engine *g, LLVMValueRef n)
 }
 
 /* valid_rows: of a last tile, which has fewer than `rows` where their number is known only at run time; `waits`: so it is stored from the buffer;
- * `a_count`: how many elements of each of the next rows of A it asks for, `steps` lines at a time; NULL: none. */
-typedef struct size_of_tile { uint32_t rows, vecs; bool masked, waits; LLVMValueRef valid_rows, cols, a_step; } size_of_tile;
+ * `a_count`: how many elements of each of the next rows of A it asks for, `steps` lines at a time; NULL: none; `sums`: of matrix registers, which only go
+ * to C; or NULL. */
+typedef struct size_of_tile { uint32_t rows, vecs; bool masked, waits; LLVMValueRef valid_rows, cols, a_step, sums; } size_of_tile;
 
 /* The tile's place in B and in C, and C's stride from row to row. */
 typedef struct tile_place { LLVMValueRef m, n, b, b_k, b_shift, c, c_row, c_rows, c_columns, add; tsr_c_form form; const tsr_tail_plan *tail; } tile_place;
@@ -135,7 +136,7 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	LLVMValueRef column = s->turn && !s->pack_b ? tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_B, p.n) : p.n;
 	p.b_k = s->dense ? tsr_kit_int(k, tsr_rows_width(k, &g->across)) : s->cols ? tsr_kit_int(k, 1)
 		: s->pack_b ? tsr_kit_int(k, s->nr) : depth_stride(g);
-	p.b = s->dense ? tsr_kit_at(k, bl->b, jr) : s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->depth))
+	p.b = s->dense ? tsr_kit_at(k, bl->b, jr) : s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->b_each))
 		: tsr_kit_at(k, g->base[TSR_SIDE_B], g->b_places ? column : tsr_kit_add(k, column, tsr_kit_mul(k, bl->kfirst, p.b_k)));
 	bool aside = tsr_engine_sets_aside(g);
 	p.c_row = waits || aside ? tsr_kit_int(k, s->nr) : s->turn || s->join ? tsr_kit_int(k, tsr_engine_waiting_row(g)) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
@@ -236,8 +237,10 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 										  [TSR_TILE_B_AHEAD] = ahead.from, [TSR_TILE_A_AHEAD] = LLVMConstNull(k->ptr), [TSR_TILE_A_STEP] = z.a_step ? z.a_step : tsr_kit_int(k, 0) };
 	arg[TSR_TILE_A_ROW] = s->pack_a ? tsr_kit_int(k, 1) : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
 	arg[TSR_TILE_A_K] = s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
-	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->depth))
+	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->a_each))
 		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_A_K])));
+	if (z.sums)
+		arg[TSR_TILE_A] = z.sums, arg[TSR_TILE_A_ROW] = tsr_kit_int(k, s->nr), arg[TSR_TILE_A_K] = tsr_kit_int(k, 0);
 	if (z.a_step) {
 		LLVMValueRef below = tsr_kit_mul(k, arg[TSR_TILE_A_ROW], tsr_kit_int(k, s->mr)), rounds = LLVMBuildUDiv(k->b, bl->depth, tsr_kit_int(k, TSR_ROUND), "");
 		LLVMValueRef part = tsr_kit_mul(k, LLVMBuildUDiv(k->b, jr, tsr_kit_int(k, s->nr), ""), tsr_kit_mul(k, rounds, z.a_step));
@@ -246,11 +249,13 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	}
 	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
 				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, .b_table = s->cols && !s->dense, .b_lines = ahead.lines, .b_near = ahead.lines && s->turn, .watched = g->seen != NULL,
-				   .asks = z.a_step != NULL, .tail = p->tail };
+				   .given = z.sums != NULL, .asks = z.a_step != NULL, .tail = p->tail };
 	arg[TSR_TILE_SEEN] = g->seen ? g->seen : LLVMConstNull(k->ptr);
 	arg[TSR_TILE_NEXT] = LLVMConstNull(k->ptr), arg[TSR_TILE_NEXT_LEFT] = tsr_kit_int(k, 0);
-	tsr_engine_ahead(g, ir, p->n, &t, &arg[TSR_TILE_NEXT], &arg[TSR_TILE_NEXT_LEFT]);
-	tsr_engine_next_panel(g, bl, ir, jr, p->b, &t, &arg[TSR_TILE_NEXT]);
+	if (!z.sums) {
+		tsr_engine_ahead(g, ir, p->n, &t, &arg[TSR_TILE_NEXT], &arg[TSR_TILE_NEXT_LEFT]);
+		tsr_engine_next_panel(g, bl, ir, jr, p->b, &t, &arg[TSR_TILE_NEXT]);
+	}
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_TILE_PARAMS);
 	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS + tsr_tail_params(p->tail));
 }
@@ -266,7 +271,7 @@ static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, co
 	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS + tsr_tail_params(p->tail));
 }
 
-static void tile_call(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
+static void vector_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
 {
 	const tsr_kit *k = &g->k;
 	bool passing = g->tail && g->c->tail->passing, waits = z.waits || !g->direct || (passing && !g->tail->in_tiles);
@@ -284,6 +289,32 @@ static void tile_call(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMV
 		tsr_tail_apply(g, p.m, p.n, z.valid_rows, z.cols);
 		tsr_guard_end(&g->k, last);
 	}
+}
+
+/* Some rows of the sums at a time go to C as those of a vector tile do. */
+static void matrix_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
+{
+	enum { SOME = 8 };
+	tsr_kit *k = &g->k;
+	uint32_t rest = z.rows % SOME;
+	LLVMValueRef some = tsr_kit_int(k, SOME), nr = tsr_kit_int(k, g->s->nr), whole = tsr_kit_int(k, z.rows - rest);
+	tsr_matrix_product(g, bl, ir, tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->b_each)), z.rows, z.vecs);
+	size_of_tile part = z;
+	if (z.rows >= SOME) {
+		tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), whole, some);
+		part.rows = SOME, part.valid_rows = some, part.sums = tsr_kit_at(k, g->sums, tsr_kit_mul(k, i.i, nr));
+		vector_tile(g, bl, tsr_kit_add(k, ir, i.i), jr, part);
+		tsr_count_end(k, &i);
+	}
+	if (rest) {
+		part.rows = rest, part.valid_rows = tsr_kit_int(k, rest), part.sums = tsr_kit_at(k, g->sums, tsr_kit_mul(k, whole, nr));
+		vector_tile(g, bl, tsr_kit_add(k, ir, whole), jr, part);
+	}
+}
+
+static void tile_call(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
+{
+	(g->matrix ? matrix_tile : vector_tile)(g, bl, ir, jr, z);
 }
 
 /* The part of a class's positions in a block that whole tiles cover, and the part of a tile behind them. */

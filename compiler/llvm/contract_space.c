@@ -223,11 +223,18 @@ static int64_t point_at_rows(tsr_engine *g, int64_t rows, int64_t depth)
 	return g->s->dense ? (tsr_rows_width(&g->k, &g->across) * depth * g->k.elem_bytes + 255) / 128 * 128 : 0;
 }
 
+/* Elements of a panel for each of its positions: in pairs, of which a row of A may have one more vector, where these are for matrix registers. */
+static int64_t depth_of(const tsr_engine *g)
+{
+	int64_t depth = at_most(g->s->kc, g->cls[TSR_CLASS_K].count), lanes = g->k.lanes;
+	return g->matrix ? (depth + 2 * lanes - 1) / (2 * lanes) * lanes + lanes : depth;
+}
+
 void tsr_engine_space(tsr_engine *g)
 {
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
-	int64_t depth = at_most(s->kc, g->cls[TSR_CLASS_K].count);
+	int64_t depth = depth_of(g);
 	int64_t rows = (at_most(s->mc, g->cls[TSR_CLASS_M].count) + s->mr - 1) / s->mr * s->mr;
 	int64_t cols = (at_most(s->nc, g->cls[TSR_CLASS_N].count) + s->nr - 1) / s->nr * s->nr;
 	int64_t a = s->pack_a ? (rows * depth * k->elem_bytes + 255) / 128 * 128 : 0;
@@ -241,8 +248,7 @@ void tsr_engine_space(tsr_engine *g)
 	if (g->form.stretches)
 		g->c_columns = tsr_kit_table(k, 2 * g->form.stretches * (s->nr / k->lanes));
 	int64_t buffer = waits ? (int64_t)s->mr * s->nr * k->elem_bytes : 0;
-	int64_t c_rows = g->form.stretches ? (rows * 8 + 63) / 64 * 64 : 0;
-	int64_t rows_bytes = value_rows(g, depth) * k->elem_bytes;
+	int64_t c_rows = g->form.stretches ? (rows * 8 + 63) / 64 * 64 : 0, rows_bytes = g->matrix ? 0 : value_rows(g, depth) * k->elem_bytes;
 	tsr_rows *r = &g->pointed;
 	b += point_at_rows(g, rows, depth);
 	int64_t across = g->across.most * g->across.capacity * 8 + (g->across.edge ? 64 : 0);        /* looked through in vectors */
@@ -256,9 +262,10 @@ void tsr_engine_space(tsr_engine *g)
 	}
 	int64_t waiting = tsr_engine_sets_aside(g) ? tsr_aside_bytes(g, cols) : waiting_of(g, rows);
 	int64_t lines = tsr_lines_bytes(g), places = s->rows && !s->pack_b && g->cls[TSR_CLASS_K].n > 1 ? r->most * 8 : 0;
-	enum { PIECES = 13 };
+	int64_t sums = g->matrix ? (int64_t)s->mr * s->nr * 4 : 0, narrow = g->matrix ? tsr_matrix_narrow_bytes(g, rows, cols, depth) : 0;
+	enum { PIECES = 15 };
 	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64, (across + 63) / 64 * 64, c_rows, waiting,
-								 edges_of(k, r), edges_of(k, &g->across), lines, (places + 63) / 64 * 64 }, at[PIECES + 1] = { 0 };
+								 edges_of(k, r), edges_of(k, &g->across), lines, (places + 63) / 64 * 64, sums, narrow }, at[PIECES + 1] = { 0 };
 	for (int i = 0; i < PIECES; i++)
 		at[i + 1] = at[i] + piece[i] + (piece[i] ? gap : 0);
 	if (at[PIECES] == 0)
@@ -281,4 +288,5 @@ void tsr_engine_space(tsr_engine *g)
 	g->lines = lines ? place[11] : NULL;
 	r->edges = place[9], g->across.edges = place[10];
 	g->b_places = places ? place[12] : NULL;
+	g->sums = place[13], g->narrow = place[14];
 }

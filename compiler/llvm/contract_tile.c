@@ -84,6 +84,43 @@ static asked come_slowly(const tsr_tile *t, const tsr_tile_end *end, int64_t *ro
 	return told ? SOME_LINES : A_PART;
 }
 
+/* The sums as they are given. */
+static void read_sums(const tsr_inner *in, LLVMValueRef from, LLVMValueRef *acc)
+{
+	tsr_kit *k = in->k;
+	for (uint32_t r = 0; r < in->rows; r++)
+		for (uint32_t v = 0; v < in->vecs; v++) {
+			LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, in->a_row, tsr_kit_int(k, r)), tsr_kit_int(k, v * k->lanes));
+			acc[r * in->vecs + v] = tsr_kit_load(k, k->vec, tsr_kit_at(k, from, at), NULL);
+		}
+}
+
+/* Sums over K. */
+static void collect(const tsr_tile *t, const tsr_tile_end *end, const tsr_inner *in, LLVMValueRef f, LLVMValueRef *acc)
+{
+	tsr_kit *k = in->k;
+	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
+		acc[j] = tsr_kit_neutral(k, k->vec);
+	LLVMValueRef *at = acc + (size_t)t->rows * t->vecs, depth = LLVMGetParam(f, TSR_TILE_DEPTH);
+	static const unsigned from[PLACES] = { TSR_TILE_A, TSR_TILE_B, TSR_TILE_A_AHEAD, TSR_TILE_NEXT, TSR_TILE_NEXT_LEFT };
+	for (int i = 0; i < PLACES; i++)
+		at[i] = LLVMGetParam(f, from[i]);
+	LLVMValueRef rounds = LLVMBuildUDiv(k->b, depth, tsr_kit_int(k, TSR_ROUND), "");
+	int64_t enough;
+	asked slowly = come_slowly(t, end, &enough);
+	if (slowly == NOTHING || t->c.stream)
+		tsr_tile_fetch(end);
+	else
+		fetch_where_few(k, end, rounds, enough);
+	if (slowly != NOTHING) {
+		LLVMValueRef first = tsr_kit_min(k, rounds, tsr_kit_int(k, enough));
+		tile_loop(in, first, TSR_ROUND, acc, slowly);
+		rounds = LLVMBuildNSWSub(k->b, rounds, first, "");
+	}
+	tile_loop(in, rounds, TSR_ROUND, acc, NOTHING);
+	tile_loop(in, LLVMBuildAnd(k->b, depth, tsr_kit_int(k, TSR_ROUND - 1), ""), 1, acc, NOTHING);
+}
+
 static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 {
 	const tsr_tile *t = tile;
@@ -95,29 +132,13 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
-	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
-		acc[j] = tsr_kit_neutral(k, k->vec);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_TILE_C), tsr_inner_stride(k, t->c.row, f, TSR_TILE_C_ROW),
 						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), mask, LLVMGetParam(f, TSR_TILE_AROUND), t->tail, TSR_TILE_PARAMS };
 	in.end = &end;
-	LLVMValueRef *at = acc + (size_t)t->rows * t->vecs, depth = LLVMGetParam(f, TSR_TILE_DEPTH);
-	static const unsigned from[PLACES] = { TSR_TILE_A, TSR_TILE_B, TSR_TILE_A_AHEAD, TSR_TILE_NEXT, TSR_TILE_NEXT_LEFT };
-	for (int i = 0; i < PLACES; i++)
-		at[i] = LLVMGetParam(f, from[i]);
-	LLVMValueRef rounds = LLVMBuildUDiv(k->b, depth, tsr_kit_int(k, TSR_ROUND), "");
-	int64_t enough;
-	asked slowly = come_slowly(t, &end, &enough);
-	if (slowly == NOTHING || t->c.stream)
-		tsr_tile_fetch(&end);
+	if (t->given)
+		read_sums(&in, LLVMGetParam(f, TSR_TILE_A), acc);
 	else
-		fetch_where_few(k, &end, rounds, enough);
-	if (slowly != NOTHING) {
-		LLVMValueRef first = tsr_kit_min(k, rounds, tsr_kit_int(k, enough));
-		tile_loop(&in, first, TSR_ROUND, acc, slowly);
-		rounds = LLVMBuildNSWSub(k->b, rounds, first, "");
-	}
-	tile_loop(&in, rounds, TSR_ROUND, acc, NOTHING);
-	tile_loop(&in, LLVMBuildAnd(k->b, depth, tsr_kit_int(k, TSR_ROUND - 1), ""), 1, acc, NOTHING);
+		collect(t, &end, &in, f, acc);
 	if (t->watched)
 		tsr_inner_watch(&in, LLVMGetParam(f, TSR_TILE_SEEN), acc);
 	tsr_tile_store(&end, LLVMGetParam(f, TSR_TILE_ADD), acc);
@@ -126,8 +147,8 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 {
 	char name[400];
-	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s%s%s%.*s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
-			 t->masked ? "m" : "", t->b_table ? "t" : "", t->b_near ? "b" : "", t->watched ? "w" : "", t->asks, "a", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
+	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s%s%s%s%.*s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
+			 t->masked ? "m" : "", t->b_table ? "t" : "", t->b_near ? "b" : "", t->watched ? "w" : "", t->given ? "g" : "", t->asks, "a", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
 	tsr_name_lines(name, sizeof name, t->b_lines);
 	if (t->ahead)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".n%u.%lld.%lld", t->ahead, (long long)t->ahead_row, (long long)t->ahead_width);

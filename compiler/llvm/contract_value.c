@@ -150,20 +150,16 @@ void tsr_walk_run_end(tsr_kit *k, tsr_emit *e, tsr_walk_run *r)
 		tsr_count_end(k, &r->runs);
 }
 
-/* to[i] = value at the inner positions first + i, for i in [0, count), the outer loops being set. */
-static void stretch(const walk *w, LLVMValueRef first, LLVMValueRef count, LLVMValueRef to)
+void tsr_computed_stretch(tsr_kit *k, const tsr_computed *v, const tsr_walks *inner, LLVMValueRef first, LLVMValueRef count, LLVMValueRef to)
 {
-	tsr_emit *e = w->v->e;
-	if (padded(w->k, w->v, w->inner)) {
-		padded_stretch(w->k, w->v, w->inner, first, count, to);
+	if (padded(k, v, inner)) {
+		padded_stretch(k, v, inner, first, count, to);
 		return;
 	}
-	tsr_walk_run r = tsr_walk_run_begin(w->k, e, w->inner, first, count);
-	LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, w->v->value), w->v->value->prec, w->v->prec);
-	if (w->v->prec == TSR_PREC_BOOL)
-		value = LLVMBuildZExt(w->k->b, value, w->k->elem, "");
-	tsr_kit_store(w->k, value, tsr_kit_at(w->k, to, r.place), NULL);
-	tsr_walk_run_end(w->k, e, &r);
+	tsr_walk_run r = tsr_walk_run_begin(k, v->e, inner, first, count);
+	LLVMValueRef value = tsr_emit_convert(v->e, tsr_emit_expr(v->e, v->value), v->value->prec, v->prec);
+	tsr_kit_store(k, tsr_emit_to_memory(v->e, v->prec, value), tsr_kit_at(k, to, r.place), NULL);
+	tsr_walk_run_end(k, v->e, &r);
 }
 
 /* Positions of the panel that exist, each a row of depths; then the panel from the rows. */
@@ -173,7 +169,7 @@ static void by_rows(const walk *w, const tsr_pack *p, LLVMValueRef panel, LLVMVa
 	LLVMValueRef one = tsr_kit_int(k, 1);
 	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), valid, one);
 	tsr_walks_decode(k, w->v->e, w->outer, 0, tsr_kit_add(k, first, i.i));
-	stretch(w, p->along_first, p->depth, tsr_kit_at(k, w->v->rows, tsr_kit_mul(k, i.i, p->depth)));
+	tsr_computed_stretch(k, w->v, w->inner, p->along_first, p->depth, tsr_kit_at(k, w->v->rows, tsr_kit_mul(k, i.i, p->depth)));
 	tsr_count_end(k, &i);
 	tsr_span_axis row = { .extent = valid }, depth = { .extent = p->depth };
 	row.stride[p->side] = p->depth;
@@ -193,7 +189,7 @@ static void by_columns(const walk *w, const tsr_pack *p, LLVMValueRef panel, LLV
 	tsr_kit *k = w->k;
 	tsr_count d = tsr_count_begin(k, tsr_kit_int(k, 0), p->depth, tsr_kit_int(k, 1));
 	tsr_walks_decode(k, w->v->e, w->outer, 0, tsr_kit_add(k, p->along_first, d.i));
-	stretch(w, first, valid, tsr_kit_at(k, panel, tsr_kit_mul(k, d.i, tsr_kit_int(k, p->width))));
+	tsr_computed_stretch(k, w->v, w->inner, first, valid, tsr_kit_at(k, panel, tsr_kit_mul(k, d.i, tsr_kit_int(k, p->width))));
 	tsr_count_end(k, &d);
 }
 

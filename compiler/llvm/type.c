@@ -140,11 +140,23 @@ static LLVMValueRef from_f8(tsr_emit *e, LLVMValueRef x)
 	return LLVMBuildFPExt(b, half, tsr_emit_type_like(e->f32, x), "");
 }
 
+/* What from_bf16 made x of, if it did: it is rounded already. */
+static LLVMValueRef widened(LLVMValueRef x)
+{
+	LLVMValueRef up = LLVMIsABitCastInst(x) ? LLVMGetOperand(x, 0) : NULL;
+	LLVMValueRef wide = up && LLVMIsAInstruction(up) && LLVMGetInstructionOpcode(up) == LLVMShl ? LLVMGetOperand(up, 0) : NULL;
+	LLVMValueRef narrow = wide && LLVMIsAZExtInst(wide) ? LLVMGetOperand(wide, 0) : NULL;
+	return narrow && LLVMGetIntTypeWidth(element_type(LLVMTypeOf(narrow))) == 16 ? narrow : NULL;
+}
+
 /* To nearest even, a NaN quiet; by integers, since the instruction that some machines have takes denormals for 0, and where there is
  * none LLVM calls a function that not every system's library has. */
 static LLVMValueRef to_bf16(tsr_emit *e, LLVMValueRef x)
 {
 	LLVMBuilderRef b = e->builder;
+	LLVMValueRef same = widened(x);
+	if (same)
+		return same;
 	LLVMTypeRef i32 = tsr_emit_type_like(e->i32, x);
 	LLVMValueRef bits = LLVMBuildBitCast(b, x, i32, ""), top = LLVMBuildLShr(b, bits, tsr_emit_number(e, i32, 16), "");
 	LLVMValueRef even = LLVMBuildAnd(b, top, tsr_emit_number(e, i32, 1), "");

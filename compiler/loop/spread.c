@@ -19,6 +19,9 @@
 #define FUNCTION_ROUNDING 3
 #define SMALLEST 0x1p-148            /* two steps of the denormals of f32 */
 
+#define NORMAL 0x1p-125              /* twice the least number of f32 and bf16 that is none */
+#define LOW 0x1p-100
+
 enum { NO_GRID = INT32_MIN / 4 };
 
 static int digits(tsr_prec p)
@@ -86,6 +89,21 @@ static tsr_spread product(tsr_spread a, tsr_spread b, tsr_prec p)
 	if (a.grid > NO_GRID && b.grid > NO_GRID)
 		s.grid = a.grid + b.grid;
 	return rounded(s, p, exact(a) && exact(b));
+}
+
+/* Numbers that bf16 holds may be multiplied by registers that take denormals for 0, and make none of a product or of a sum (contract_matrix.c):
+ * of a sum whose products are at least LOW all partial sums are 0 or normal. */
+static tsr_spread flushed(tsr_spread s, const tsr_scalar *x, tsr_prec p)
+{
+	double a = fabs(number(x[0])), b = fabs(number(x[1]));
+	bool narrow = p == TSR_PREC_F32 && isfinite(a * b) && a * b > 0;
+	for (int i = 0; i < 2 && narrow; i++)
+		narrow = tsr_scalar_convert(tsr_scalar_convert(x[i], TSR_PREC_BF16), x[i].prec).d == x[i].d;
+	if (narrow && (a < NORMAL || b < NORMAL))
+		s.carried += a * b;
+	if (narrow && a * b < LOW)
+		s.carried += NORMAL;
+	return s;
 }
 
 /* A new beginning: `value` was computed with `roundings`, and its argument's freedom amounts to `carried`. */
@@ -215,9 +233,9 @@ static tsr_spread apply(tsr_op op, const tsr_scalar *x, const tsr_spread *s, tsr
 	case TSR_OP_ADD: case TSR_OP_SUB:
 		return sum(s[0], s[1], p);
 	case TSR_OP_MUL:
-		return product(s[0], s[1], p);
+		return flushed(product(s[0], s[1], p), x, p);
 	case TSR_OP_FMA:
-		return sum(product(s[0], s[1], p), s[2], p);
+		return sum(flushed(product(s[0], s[1], p), x, p), s[2], p);
 	case TSR_OP_MAX: case TSR_OP_MIN:
 		return extremum(op, x, s);
 	case TSR_OP_DIV: case TSR_OP_IDIV:

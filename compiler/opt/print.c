@@ -67,7 +67,7 @@ int64_t tsr_stmts_operations(const tsr_stmts *body, bool *known)
 	return n;
 }
 
-static void contractions(const tsr_stmts *body, FILE *out)
+static void contractions(const tsr_loops *l, const tsr_target *target, const tsr_stmts *body, FILE *out)
 {
 	static const char *const classes[] = { "batch", "M", "N", "K" };
 	for (uint32_t i = 0; i < body->n; i++) {
@@ -75,9 +75,9 @@ static void contractions(const tsr_stmts *body, FILE *out)
 		const tsr_contraction *k = s->kind == TSR_STMT_FOR ? s->loop.contraction : NULL;
 		if (!k) {
 			if (s->kind == TSR_STMT_FOR)
-				contractions(&s->loop.body, out);
+				contractions(l, target, &s->loop.body, out);
 			else if (s->kind == TSR_STMT_IF)
-				contractions(&s->cond.body, out);
+				contractions(l, target, &s->cond.body, out);
 			continue;
 		}
 		fprintf(out, "    contraction:");
@@ -98,10 +98,14 @@ static void contractions(const tsr_stmts *body, FILE *out)
 				(long long)t->kc, t->join ? "join rows of C, " : t->knit ? "knit rows of C, " : "", t->reason);
 		else
 			fprintf(out, "; %s\n", t->reason ? t->reason : "not scheduled");
+		tsr_contraction as;
+		if (t->mr && tsr_contract_matrix(l, k, target, &as))
+			fprintf(out, "      where the system grants them: %s, tile %u x %u, blocks m %lld n %lld k %lld\n", as.schedule.reason, as.schedule.mr, as.schedule.nr,
+				(long long)as.schedule.mc, (long long)as.schedule.nc, (long long)as.schedule.kc);
 	}
 }
 
-static void kernel(const tsr_loops *l, const tsr_stmt *s, FILE *out)
+static void kernel(const tsr_loops *l, const tsr_target *target, const tsr_stmt *s, FILE *out)
 {
 	bool known = true, sized = true;
 	int64_t ops = tsr_stmts_operations(&s->kernel.body, &known), bytes = 0;
@@ -117,7 +121,7 @@ static void kernel(const tsr_loops *l, const tsr_stmt *s, FILE *out)
 	fprintf(out, "  %s: ", s->kernel.name);
 	fprintf(out, known ? "%lld operations, " : "(run-time) operations, ", (long long)ops);
 	fprintf(out, sized ? "%lld bytes\n" : "(run-time) bytes\n", (long long)bytes);
-	contractions(&s->kernel.body, out);
+	contractions(l, target, &s->kernel.body, out);
 	tsr_arena_free(a);
 }
 
@@ -131,6 +135,6 @@ void tsr_opt_print_schedule(const tsr_loops *l, const tsr_target *target, FILE *
 		fprintf(out, "unit %s\n", l->units.at[u]->name);
 		for (uint32_t i = 0; i < l->units.at[u]->body.n; i++)
 			if (l->units.at[u]->body.at[i]->kind == TSR_STMT_KERNEL)
-				kernel(l, l->units.at[u]->body.at[i], out);
+				kernel(l, target, l->units.at[u]->body.at[i], out);
 	}
 }

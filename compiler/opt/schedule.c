@@ -298,6 +298,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 		tsr_choose_tile(&p, s);
 	choose_depth(&p, most_depth(&p, s, c->tail), &kc);
 	choose_blocks(&p, s, kc, short_sum);
+	tsr_matrix_deepen(l, &p, c);
 	s->aside = waits_aside(&p, c, &v, s);
 	s->must_a = p.must_a, s->must_b = p.must_b;
 	s->reason = tsr_schedule_words(s);

@@ -42,6 +42,8 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 int64_t tsr_problem_columns(const tsr_problem *p);
 /* Rows of C that fill lines only together can be put together in a tile's registers. */
 bool tsr_can_knit(const tsr_problem *p);
+/* Where matrix registers take a sum in one block, vectors do, too, so that what follows it can be computed from its tiles (matrix.c). */
+void tsr_matrix_deepen(const tsr_loops *l, const tsr_problem *p, tsr_contraction *c);
 /* Sets mr and nr. */
 void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s);
 /* The words of --dump=schedule for what is packed and read in place. */

@@ -58,6 +58,6 @@ const tsr_target *tsr_target_find(const char *arch, const char *features)
 	if (strcmp(arch, "x86_64"))
 		return tsr_target_by_name("generic");
 	if (has(features, "avx512f") && has(features, "avx512vl") && has(features, "avx512dq") && has(features, "fma"))
-		return tsr_target_by_name("avx512");
+		return tsr_target_by_name(has(features, "amx-tile") && has(features, "amx-bf16") ? "amx" : "avx512");
 	return tsr_target_by_name(has(features, "avx2") && has(features, "fma") ? "avx2" : "sse");
 }

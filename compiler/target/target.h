@@ -4,13 +4,14 @@
 #include "../base/names.h"
 
 typedef struct tsr_target {
-	const char *name;            /* "avx512", "avx2", "sse", "neon", "generic" */
+	const char *name;            /* "amx", "avx512", "avx2", "sse", "neon", "generic" */
 	const char *triple_arch;     /* "x86_64", "aarch64" */
 	uint32_t vector_bytes;       /* of one register */
 	uint32_t vector_registers;
 	bool fma;
 	uint32_t tile_m, tile_n;     /* register tile in rows and vectors of columns */
 	int64_t l1, l2, l3;          /* data caches in bytes, one core's share */
+	uint32_t matrix;             /* rows of its matrix registers, each a vector, which multiply pairs of bf16 and sum them in f32; 0: it has none */
 } tsr_target;
 
 /* The table entry that fits a processor: `features` is LLVM's feature string ("+avx2,+fma,..") or the name of a processor

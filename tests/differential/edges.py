@@ -28,6 +28,24 @@ def product(rng, n):
     return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
 
 
+def narrow(rng, n):
+    """Products of bf16, which matrix registers take 32 by 32 and 32 deep; some numbers are denormal, or become so."""
+    a, b, c = rng.choice(PRODUCTS[:9])
+    size = {x: rng.choice([8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 63, 64, 65]) for x in "mn"}
+    size.update(k=rng.choice([16, 17, 31, 32, 33, 63, 64, 65, 100, 511, 512, 513, 700]), b=rng.choice([1, 2, 3]), j=rng.choice([2, 3]))
+    while size["m"] * size["n"] * size["k"] * (size["b"] if "b" in a + b else 1) * (size["j"] if "j" in a + b else 1) > 100000:
+        largest = max("mnk", key=lambda x: size[x])
+        size[largest] = size[largest] // 2 + rng.randint(0, 1)
+    scale = rng.choice(["", "", "", " *. 1e-20", " *. 1e-38"])
+    lines = ["let%%op %s%d = { %s%d : bf16 = (uniform () - 0.5)%s; o = [%s] }" % (x, n, x, n, by, "; ".join(str(size[i]) for i in axes))
+             for x, axes, by in (("a", a, ""), ("b", b, scale))]
+    left = rng.choice(["a%d", "a%d", "(relu a%d)", "(a%d *. 0.5)"]).replace("%d", str(n))
+    lines.append('let%%op c%d = %s +* b%d "%s; %s => %s"' % (n, left, n, ", ".join(a), ", ".join(b), ", ".join(c)))
+    lines.append("let%%op d%d = %s" % (n, rng.choice(["c%d", "c%d + 0.25", "relu (c%d + 0.1)", "tanh c%d"]).replace("%d", str(n))))
+    lines += ['let%%op s%d = d%d ++ "... => 0"' % (n, n), "let%%cd g%d = grad_update s%d" % (n, n)]
+    return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
+
+
 def apart(rng, n):
     """Two axes of rows, each of which is a page or more from one place to the next in the result, in any order in the operand."""
     size = {"m": rng.choice([2, 3, 7]), "j": rng.choice([2, 3]), "k": rng.choice([1, 2, 5]), "i": rng.choice([1, 2]), "n": rng.choice([1024, 1030])}
@@ -101,6 +119,6 @@ def columns(rng, n):
 
 
 def program(rng):
-    parts = [rng.choice([product, product, product, apart, window, image, rows, turned, columns])(rng, n) for n in range(4)]
+    parts = [rng.choice([product, product, product, narrow, apart, window, image, rows, turned, columns])(rng, n) for n in range(4)]
     lines = [line for part in parts for line in part[0]]
     return "open Train\nopen Nn\n" + "\n".join(lines) + "\nlet%main () =\n  " + ";\n  ".join(step for part in parts for step in part[1]) + "\n"

@@ -88,7 +88,7 @@ def followed(tsrc, folder):
     source, empty = os.path.join(folder, "small.tsr"), written(folder, "empty", HEAD)
     form, tile, how = scheduled(tsrc, source, empty)[0]
     check(not how.startswith("tuned"), how)
-    lanes = {"avx512": 16, "avx2": 8}.get(form.split()[0], 4)
+    lanes = {"amx": 16, "avx512": 16, "avx2": 8}.get(form.split()[0], 4)
     mine = (3, lanes, 9, 2 * lanes, 11)
     file = written(folder, "mine", HEAD + "# of ours\n\n" + line(form, mine[:2], mine[2:], "ab") + line(form.replace(" m ", " m 5:5,5,5 "), mine[:2], mine[2:], "ab"))
     got = scheduled(tsrc, source, file)[0]
@@ -119,7 +119,7 @@ def refused(tsrc, folder, form, lanes):
 
 def any_schedule(tsrc, folder, seed, programs):
     """Programs at the edges of tiles with schedules drawn at random, at each level of processor."""
-    registers, lanes_of = {"avx512": 32, "avx2": 16}, {"avx512": 16, "avx2": 8}
+    registers, lanes_of = {"amx": 32, "avx512": 32, "avx2": 16}, {"amx": 16, "avx512": 16, "avx2": 8}
     empty, used = os.path.join(folder, "empty"), 0
     for number in range(seed, seed + programs):
         rng = random.Random(number)
@@ -137,7 +137,7 @@ def any_schedule(tsrc, folder, seed, programs):
                 cols = n * lanes * rng.randint(1, 3)
                 if "B's rows in place" in how:
                     pack, cols = rng.choice(["none", "a"]) if "pack A" not in how else "a", tile[3]
-                elif "rows in place" in how:
+                elif "rows in place" in how or "one step apart" in how:
                     pack, depth, rows = "b" if "pack B" in how else "none", tile[4], max(m, min(rows, tile[2] // m * m))
                 text += line(form, (m, n * lanes), (rows, cols, depth), pack)
             file = written(folder, "drawn", text)

@@ -4,6 +4,7 @@
 #include "../../compiler/llvm/emit.h"
 #include "../../compiler/opt/opt.h"
 #include "../../compiler/base/text.h"
+#include "../../runtime/tsr_abi.h"
 #include "check.h"
 #include <dlfcn.h>
 #include <llvm-c/Analysis.h>
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CLASSES = 4, CASES = 180, COLUMNS = 16, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
+enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
 
 static uint64_t state;
 static uint32_t draw(uint32_t n)
@@ -240,7 +241,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 	for (int cls = 0; cls < CLASSES; cls++) {
 		int count = rows ? (int[]){ 0, 2, 2, 1 }[cls] : few ? (int[]){ (int)draw(4) / 3, 1, 2, 1 }[cls] : cls == 0 ? (int)draw(4) / 2 : 1 + (int)draw(8) / 5 + (int)(draw(12) == 0) - (int)(draw(12) == 0);
 		for (int i = 0; i < count; i++, n++) {
-			extent[n] = lines ? 16 * (1 + (int)draw(4)) : sizes[draw(sizeof sizes / sizeof *sizes)];
+			extent[n] = lines ? 16 * (1 + (int)draw(4)) : id >= CASES ? sizes[7 + draw(11)] : sizes[draw(sizeof sizes / sizeof *sizes)];
 			if (cls == 0)
 				extent[n] = 1 + (int)draw(4);
 			else if (i > 0)      /* stretches of all lengths, and long ones, which are parted */
@@ -266,7 +267,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 		}
 	}
 	static const char *const precs[] = { "f32", "f32", "f32", "f32", "f32", "f32", "f64", "f64", "i32", "u32", "i64", "bool" };
-	const char *prec = precs[draw(sizeof precs / sizeof *precs)];
+	const char *prec = id < CASES ? precs[draw(sizeof precs / sizeof *precs)] : "f32";
 	tsr_text c, x, y;
 	tsr_text_init(&c, a), tsr_text_init(&x, a), tsr_text_init(&y, a);
 	tsr_text guards;
@@ -288,7 +289,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 	for (int i = 0; i < 3; i++)
 		tsr_text_str(&use[i]);
 	int form = few || rows ? 4 : (int)draw(4);
-	const semiring *r = draw_semiring(*tsr_text_str(&guards), prec);
+	const semiring *r = draw_semiring(id >= CASES || *tsr_text_str(&guards), prec);
 	tsr_text_addf(units, "unit u%d { kernel k {\n", id);
 	for (int i = 0; i < n; i++) {
 		bool summed = true;
@@ -301,6 +302,10 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 	}
 	/* K's loops come last in the numbering, so the local form opens them after the let */
 	const char *xs = dressed(a, &x, prec, na ? in_a[0] : -1), *ys = few ? tsr_text_str(&y) : dressed(a, &y, prec, -1), *cs = tsr_text_str(&c);
+	if (id >= CASES) {               /* matrix registers multiply them */
+		xs = tsr_format(a, "convert.f32(convert.bf16(%s))", xs);
+		ys = tsr_format(a, "convert.f32(convert.bf16(%s))", ys);
+	}
 	bool guard = *tsr_text_str(&guards);
 	const char *open = guard ? tsr_format(a, "if %s {\n", tsr_text_str(&guards)) : "", *close = guard ? "}\n" : "";
 	if (form == 0) {
@@ -377,6 +382,16 @@ static void other_height(tsr_contraction *c, const tsr_target *t, uint32_t u)
 	s->mc = (s->mc + s->mr - 1) / s->mr * s->mr;
 }
 
+/* What the code asks the runtime. */
+static void answer(tsr_emit *e)
+{
+	LLVMValueRef asked = LLVMGetNamedFunction(e->module, "tsr_matrix_unit");
+	if (!asked)
+		return;
+	LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, asked, "entry"));
+	LLVMBuildRet(e->builder, LLVMConstInt(e->i32, (unsigned)tsr_matrix_unit(), false));
+}
+
 static void *compile(tsr_loops *l, const level *v, bool *made)
 {
 	tsr_opt_options options = { .level = 2, .fuse = true, .passes = "classify,schedule,passing" };
@@ -410,6 +425,7 @@ static void *compile(tsr_loops *l, const level *v, bool *made)
 	LLVMSetModuleDataLayout(e.module, layout);
 	for (uint32_t u = 0; u < l->units.n; u++)
 		emit_unit(&e, l, u, v->cpu, &made[u]);
+	answer(&e);
 	bool broken = LLVMVerifyModule(e.module, LLVMPrintMessageAction, &error);
 	CHECK(!broken);
 	LLVMDisposeMessage(error);
@@ -526,9 +542,10 @@ static bool runs_here(const char *feature)
 int main(void)
 {
 	static const level levels[] = {
-		{ { "avx512", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 32 << 10 }, "skylake-avx512", "+avx512vl" },
-		{ { "avx2", "x86_64", 32, 16, true, 6, 2, 32 << 10, 256 << 10, 32 << 10 }, "haswell", "+avx2" },
-		{ { "sse", "x86_64", 16, 16, false, 6, 2, 2 << 10, 8 << 10, 32 << 10 }, "x86-64-v2", "+sse4.2" },
+		{ { "amx", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 32 << 10, 16 }, "sapphirerapids", "+amx-bf16" },
+		{ { "avx512", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 32 << 10, 0 }, "skylake-avx512", "+avx512vl" },
+		{ { "avx2", "x86_64", 32, 16, true, 6, 2, 32 << 10, 256 << 10, 32 << 10, 0 }, "haswell", "+avx2" },
+		{ { "sse", "x86_64", 16, 16, false, 6, 2, 2 << 10, 8 << 10, 32 << 10, 0 }, "x86-64-v2", "+sse4.2" },
 	};
 	LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
 	tsr_compiler *tc = tsr_compiler_new();
@@ -543,16 +560,18 @@ int main(void)
 			make_case(tc->arena, &decl, &units, i, i % 3 ? 0 : 29);
 	for (int i = CASES; i < CASES + COLUMNS; i++)
 		columns_case(tc->arena, &decl, &units, i);
+	for (int i = CASES + COLUMNS; i < CASES + COLUMNS + NARROW; i++)
+		make_case(tc->arena, &decl, &units, i, i % 3 ? 0 : 29);
 	tsr_text_add(&decl, tsr_text_str(&units));
 	const char *text = tsr_text_str(&decl);
 	tsr_loops *l = tsr_loops_read(tc, tsr_source_add(tc, "random.loop", text, strlen(text)));
 	tsr_diags_render(tc, stdout, false);
-	bool made[CASES + COLUMNS];
+	bool made[CASES + COLUMNS + NARROW];
 	for (size_t v = 0; l && v < sizeof levels / sizeof *levels; v++) {
 		if (!runs_here(levels[v].feature))
 			continue;
 		void *handle = compile(l, &levels[v], made);
-		int count = 0, whole = 0, in_place = 0, joined = 0, tails = 0, turned = 0, rows = 0, knit = 0, as_it_lies = 0, copied = 0, looked = 0, pointed = 0, passing = 0, apart = 0, streams = 0, aside = 0;
+		int count = 0, whole = 0, in_place = 0, joined = 0, tails = 0, turned = 0, rows = 0, knit = 0, as_it_lies = 0, copied = 0, looked = 0, pointed = 0, passing = 0, apart = 0, streams = 0, aside = 0, matrix = 0;
 		for (uint32_t u = 0; handle && u < l->units.n; u++) {
 			const tsr_contraction *c = l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction;
 			count += made[u];
@@ -561,9 +580,11 @@ int main(void)
 			joined += made[u] && (c->run.n > 1 || c->across.n > 1);
 			tails += made[u] && c->tail;
 			passing += made[u] && c->tail && c->tail->passing;
-			apart += u >= CASES && made[u] && c->loops[0].cls == TSR_CLASS_BATCH;
+			apart += u >= CASES && u < CASES + COLUMNS && made[u] && c->loops[0].cls == TSR_CLASS_BATCH;
 			streams += u >= CASES && u % 2 && made[u] && c->schedule.pack_a && !c->schedule.pack_b;
 			aside += made[u] && c->schedule.aside;
+			tsr_contraction as;
+			matrix += made[u] && tsr_contract_matrix(l, c, &levels[v].target, &as);
 			copied += made[u] && c->schedule.dense;
 			turned += made[u] && c->schedule.turn;
 			as_it_lies += made[u] && c->schedule.turn && !c->schedule.pack_b;
@@ -590,7 +611,8 @@ int main(void)
 		CHECK(pointed > CASES / 30);
 		CHECK(apart > COLUMNS / 8);
 		CHECK((streams > COLUMNS / 8 && aside > 0) || levels[v].target.l2 > 8 << 10);
-		printf("%s: %d of %d, in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d\n", levels[v].target.name, count, CASES + COLUMNS,
+		CHECK(!levels[v].target.matrix || matrix > NARROW / 8);
+		printf("%s: %d of %d, matrix registers %d, in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d\n", levels[v].target.name, count, CASES + COLUMNS + NARROW, matrix,
 			in_place, tails, turned, as_it_lies, rows, knit, copied, looked, pointed, passing, apart, streams, aside);
 		if (handle)
 			dlclose(handle);
