@@ -112,9 +112,12 @@ static int64_t streaming_depth(const tsr_problem *p, const tsr_schedule *s)
  * for its sums. */
 static int64_t most_depth(const tsr_problem *p, const tsr_schedule *s, const tsr_tail *tail)
 {
+	enum { AHEAD = 32 };
 	if (p->streams)
 		return streaming_depth(p, s);
 	bool in_place = !s->pack_b && !s->cols && p->row, crowded = in_place && p->row % PAGE == 0;
+	if (in_place && p->m == 1 && p->n > 0 && p->depth > 2 * p->t->l2 / p->bytes / p->n)      /* a vector's sums are near: no more rows than are looked ahead in */
+		return AHEAD;
 	bool again = in_place && !tail && !p->run && p->n > 0 && p->n <= s->nr && p->m > 0 && p->m * p->n * p->bytes <= p->t->l2 / NEAR;
 	int64_t fit = crowded ? p->t->l2 / p->row : again ? p->t->l1 / p->n / p->bytes : TSR_DEPTH;
 	return fit < LEAST_DEPTH ? LEAST_DEPTH : fit < TSR_DEPTH ? fit : TSR_DEPTH;
