@@ -218,6 +218,7 @@ static void ask(const tuner *t, const job *j, question q, const tsr_schedule *be
 			bool full = 3 * (rows[i] * v + v + 1) > 2 * t->target->vector_registers;      /* others lose to latency */
 			s.mr = rows[i];
 			s.nr = v * lanes;
+			s.pack_b |= best->dots;      /* whose tile is the only one of its kind */
 			if (full || rows[i] == best->mr)
 				offer(t, j, c, s);
 		}

@@ -134,6 +134,7 @@ typedef struct tsr_tile {
 	bool given;                  /* the sums are there, at `a`, in rows a_row apart: they only go to C */
 	bool asks;                   /* for lines of A: in each round one of each of so many rows as the tile has, from a_ahead on, then a_step bytes further */
 	const tsr_tail_plan *tail;   /* or NULL */
+	int64_t b_column;            /* from one column of B to the next where lanes are steps of K (contract_dots.c); else 0 */
 } tsr_tile;
 /* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead, a_ahead, a_step, next, next_left, seen):
  * `add` false: C is overwritten; `around`: around the caches. */

@@ -27,6 +27,8 @@ LLVMValueRef tsr_inner_stride(tsr_kit *k, tsr_stride s, LLVMValueRef f, unsigned
 void tsr_inner_lines(const tsr_inner *in, LLVMValueRef b);
 /* One step of K: acc[row][vec] += row[row][at] * b[vec]. */
 void tsr_inner_step(const tsr_inner *in, const LLVMValueRef *row, LLVMValueRef at, LLVMValueRef b, LLVMValueRef *acc);
+/* contract_dots.c: fills the function of such a tile. */
+void tsr_dots_body(tsr_kit *k, const void *tile, LLVMValueRef f);
 /* `seen` becomes 1 where a sum is a NaN. */
 void tsr_inner_watch(const tsr_inner *in, LLVMValueRef seen, const LLVMValueRef *acc);
 

@@ -12,7 +12,7 @@ int64_t tsr_lines_bytes(const tsr_engine *g)
 {
 	const tsr_schedule *s = g->s;
 	const tsr_group *n = &g->cls[TSR_CLASS_N], *k = &g->cls[TSR_CLASS_K];
-	if (s->pack_b || s->cols || s->turn || s->join || !g->base[TSR_SIDE_B] || g->c->b == TSR_NONE
+	if (s->pack_b || s->dots || s->cols || s->turn || s->join || !g->base[TSR_SIDE_B] || g->c->b == TSR_NONE
 		|| g->e->loops->buffers.at[g->c->b]->kind != TSR_BUFFER_INPUT || n->n != 1 || k->n != 1 || !n->unit[TSR_SIDE_B])
 		return 0;
 	int64_t rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), cols = tsr_kit_known(n->count), depth = tsr_kit_known(k->count);

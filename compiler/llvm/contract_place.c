@@ -133,7 +133,7 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 		p.b_shift = LLVMBuildNSWSub(k->b, jr, LLVMBuildNSWMul(k->b, stretch, run, ""), "");
 		p.b = LLVMBuildInBoundsGEP2(k->b, k->ptr, g->across.table, &at, 1, "");
 	}
-	LLVMValueRef column = s->turn && !s->pack_b ? tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_B, p.n) : p.n;
+	LLVMValueRef column = (s->turn || s->dots) && !s->pack_b ? tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_B, p.n) : p.n;
 	p.b_k = s->dense ? tsr_kit_int(k, tsr_rows_width(k, &g->across)) : s->cols ? tsr_kit_int(k, 1)
 		: s->pack_b ? tsr_kit_int(k, s->nr) : depth_stride(g);
 	p.b = s->dense ? tsr_kit_at(k, bl->b, jr) : s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->b_each))
@@ -166,7 +166,7 @@ static bool rows_pass(const tsr_engine *g)
 	const tsr_schedule *s = g->s;
 	int64_t m = tsr_kit_known(g->cls[TSR_CLASS_M].count), n = tsr_kit_known(g->cls[TSR_CLASS_N].count);
 	bool in_place = !s->pack_b && n > 0 && m >= n && (n < s->nc ? n : s->nc) * s->kc * g->k.elem_bytes > LARGE;
-	return (s->pack_b || in_place) && !s->pack_a && !s->rows && !s->cols && !s->turn && !g->columns && !g->form.stretches;
+	return (s->pack_b || in_place) && !s->pack_a && !s->rows && !s->cols && !s->turn && !s->dots && !g->columns && !g->form.stretches;
 }
 
 /* Rows of B that are read in place lie apart, so that nothing but asking brings the next tiles' while these are at work: of each row, `lines`
@@ -212,7 +212,7 @@ static tile_ahead ahead_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	LLVMValueRef position = depth > 0 && depth <= s->kc ? next_position(g) : NULL;
 	/* in the second cache with what else is there, or soon, when the first tiles of many have read it */
 	bool near = n > 0 && depth > 0 && n * depth * k->elem_bytes <= g->e->target->l2 / (tiles >= MANY_TILES ? 1 : 8) && !position;
-	if (s->cols || s->pack_b || near || (tsr_kit_known(p->b_k) < line * 4 && !s->turn) || rows_pass(g))
+	if (s->cols || s->pack_b || s->dots || near || (tsr_kit_known(p->b_k) < line * 4 && !s->turn) || rows_pass(g))
 		return (tile_ahead){ 0, tsr_kit_int(k, 0) };
 	LLVMValueRef nr = tsr_kit_int(k, s->nr), more = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, jr, nr), bl->cols, "");
 	LLVMValueRef next = LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, position ? position : block_after(g, bl), jr, ""), "");
@@ -249,7 +249,8 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	}
 	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
 				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, .b_table = s->cols && !s->dense, .b_lines = ahead.lines, .b_near = ahead.lines && s->turn, .watched = g->seen != NULL,
-				   .given = z.sums != NULL, .asks = z.a_step != NULL, .tail = p->tail };
+				   .given = z.sums != NULL, .asks = z.a_step != NULL, .tail = p->tail,
+				   .b_column = s->dots ? tsr_kit_known(g->cls[TSR_CLASS_N].at[0].stride[TSR_SIDE_B]) : 0 };
 	arg[TSR_TILE_SEEN] = g->seen ? g->seen : LLVMConstNull(k->ptr);
 	arg[TSR_TILE_NEXT] = LLVMConstNull(k->ptr), arg[TSR_TILE_NEXT_LEFT] = tsr_kit_int(k, 0);
 	if (!z.sums) {
@@ -385,7 +386,7 @@ static void ask_ahead(tsr_engine *g, size_of_tile *z)
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
 	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count);
-	if (s->pack_a || s->rows || in_strip(g) || columns < 1 || columns > s->nr || tsr_kit_known(only_stride(g, TSR_CLASS_K, TSR_SIDE_A)) != 1)
+	if (s->pack_a || s->rows || s->dots || in_strip(g) || columns < 1 || columns > s->nr || tsr_kit_known(only_stride(g, TSR_CLASS_K, TSR_SIDE_A)) != 1)
 		return;
 	z->a_step = tsr_kit_int(k, TSR_ROUND * k->elem_bytes);
 }

@@ -152,6 +152,8 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 	tsr_name_lines(name, sizeof name, t->b_lines);
 	if (t->ahead)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".n%u.%lld.%lld", t->ahead, (long long)t->ahead_row, (long long)t->ahead_width);
+	if (t->b_column)
+		snprintf(name + strlen(name), sizeof name - strlen(name), ".d%lld", (long long)t->b_column);
 	if (t->soon)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".s%u", t->soon);
 	tsr_name_stride(name, sizeof name, "ar", t->a_row);
@@ -161,5 +163,5 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->i64, k->i64, k->i64, k->i64, k->i64,
 												k->ptr, k->ptr, k->i1, k->i64, k->ptr, k->i64, k->ptr, k->i64, k->ptr };
 	tsr_name_tail(k, t->tail, name, sizeof name, params + TSR_TILE_PARAMS);
-	return tsr_kit_named(k, name, params, TSR_TILE_PARAMS + tsr_tail_params(t->tail), 3, tile_body, t);
+	return tsr_kit_named(k, name, params, TSR_TILE_PARAMS + tsr_tail_params(t->tail), 3, t->b_column ? tsr_dots_body : tile_body, t);
 }

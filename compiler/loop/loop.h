@@ -140,6 +140,8 @@ uint32_t tsr_expr_parts(const tsr_expr *e, tsr_expr *parts[TSR_MOST_PARTS]);
  * opt/classify.c, completed with a schedule by opt/schedule.c, turned into packed register-tile code by the emitter. */
 typedef enum { TSR_CLASS_BATCH, TSR_CLASS_M, TSR_CLASS_N, TSR_CLASS_K, TSR_CLASSES } tsr_loop_class;
 typedef struct tsr_contract_loop { uint32_t sym; tsr_size extent; tsr_loop_class cls; } tsr_contract_loop;
+/* Columns whose sums a tile of dot products adds up at once, and its rows at most. */
+enum { TSR_DOTS_GROUP = 4, TSR_DOTS_ROWS = 8 };
 typedef struct tsr_schedule {
 	uint32_t mr, nr;             /* register tile: rows, columns (columns a multiple of the vector width) */
 	int64_t mc, nc, kc;          /* cache blocks */
@@ -151,6 +153,7 @@ typedef struct tsr_schedule {
 	bool dense;                  /* the stretches of a row of B, found so, are copied side by side first */
 	int64_t turn;                /* columns whose sums are turned together on their way to C: see tsr_contraction.turned; 0: none are */
 	int64_t join;                /* columns that wait, a block of rows at a time, until rows that follow each other in C fill its lines; 0: none do */
+	bool dots;                   /* both operands are read in place along K, whose steps are the lanes of vectors that are added up at a tile's end */
 	bool aside;                  /* sums wait side by side, tile by tile, until all that is summed has been added there */
 	int64_t knit;                /* tiles themselves put such lines together, of rows that are so many columns in C; 0: they do not */
 	bool by_vectors;             /* N's are divided by vectors of columns rather than tiles, whose remainders have any number of them */

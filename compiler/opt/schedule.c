@@ -249,9 +249,33 @@ const char *tsr_schedule_words(const tsr_schedule *s)
 		{ "A's rows in place", "A's rows in place", "A's rows in place, pack B", "A's rows in place, pack B" },
 		{ "A's rows one step apart", "A's rows one step apart", "A's rows one step apart, pack B", "A's rows one step apart, pack B" },
 		{ "sums aside", "sums aside, pack A", "sums aside, pack B", "sums aside, pack both" },
+		{ "dot products", "dot products, pack A", "dot products", "dot products, pack A" },
 	};
-	int kind = s->aside ? 6 : s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
+	int kind = s->dots ? 7 : s->aside ? 6 : s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
 	return words[kind][s->pack_a + 2 * s->pack_b];
+}
+
+/* Few rows, or few columns, do not pay for a turned copy of B: tiles of dot products read it as it lies.  A column of the copy costs TURN cycles an
+ * element, a row's sum ADD_UP cycles, since it is added up out of a vector, and each of its steps more than one of a tile, the most where
+ * rows begin within lines. */
+static bool choose_dots(const tsr_problem *p, tsr_schedule *s)
+{
+	enum { TURN = 2, ADD_UP = 5, FEW_GROUPS = 2, LEAST_STEPS = 4 };
+	if (!p->dots || p->lanes < TSR_DOTS_GROUP || p->m < 2 || p->n < 2)
+		return false;
+	double steps = (double)p->k / p->lanes, slower = (p->torn ? 1 : 0.25) * steps;
+	bool few_rows = (double)p->m * (slower + ADD_UP) <= TURN * (double)p->k;
+	if (!few_rows && (p->n > FEW_GROUPS * TSR_DOTS_GROUP || steps < LEAST_STEPS))
+		return false;
+	int64_t most = ((int64_t)p->t->vector_registers - 1 - TSR_DOTS_GROUP) / TSR_DOTS_GROUP;
+	s->dots = s->must_b = true;
+	s->mr = (uint32_t)tsr_even_rows(p->m, most < TSR_DOTS_ROWS ? most : TSR_DOTS_ROWS);
+	s->nr = p->lanes;
+	s->kc = block_of(p->k, p->m > s->mr ? LONGEST / 2 : LONGEST, 1);
+	s->mc = block_of(p->m, LONGEST, s->mr);
+	s->nc = block_of(p->n, LONGEST, s->nr);
+	s->reason = tsr_schedule_words(s);
+	return true;
 }
 
 bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_target *target)
@@ -284,6 +308,8 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 		return false;
 	bool tiny = p.m > 0 && p.n > 0 && p.k > 0 && p.m * p.n * p.k < (p.must_a || p.must_b ? 4096 : 512);
 	bool narrow = p.n > 0 && p.n * 4 <= p.lanes && p.n < 4;
+	if (!tiny && choose_dots(&p, s))
+		return true;
 	if (tiny || narrow || (p.m == 1 && p.must_b)) {
 		s->reason = tiny ? "plain loops: small" : "plain loops: a vector";
 		return false;

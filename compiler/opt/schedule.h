@@ -29,6 +29,7 @@ typedef struct tsr_problem {
 	int64_t a_row;               /* bytes from one row of A to the next where rows lie side by side and are read in place; else 0 */
 	int64_t k_unit;              /* depths of one position of the loop along which an operand lies side by side, where these are few */
 	int64_t row;                 /* bytes from one row of B to the next, when known */
+	bool dots, torn;             /* both lie side by side along K, and nothing else wants them packed; their rows begin within lines */
 	bool crowded;                /* B's rows are read in place, whole pages apart */
 	bool streams;                /* few rows read a B that no near cache holds where it lies: see most_depth */
 	int64_t turn, stretch;       /* columns that are turned together, 0: none; how many of them lie side by side in B, 1: not even two */

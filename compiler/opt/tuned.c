@@ -69,8 +69,10 @@ const char *tsr_schedule_unfit(const tsr_schedule *s, const tsr_schedule *model,
 		return "the tile does not fit the registers";
 	if (s->mc < 1 || s->mc % s->mr || s->nc < 1 || (!model->cols && s->nc % s->nr) || s->kc < 1 || s->kc > MOST_DEPTH || s->mc > MOST_BLOCK || s->nc > MOST_BLOCK)
 		return "the blocks are not whole tiles of a sensible number";
-	if ((model->must_a && !s->pack_a) || (model->must_b && !s->pack_b))
+	if ((model->must_a && !s->pack_a) || (model->must_b && !s->pack_b && !model->dots))
 		return "an operand that cannot be read in place is not packed";
+	if (model->dots && !s->pack_b && (s->pack_a || s->nr != model->nr || s->mr > model->mr))
+		return "tiles of dot products are one vector wide and of few rows";
 	if (model->rows && (s->pack_a || s->kc != model->kc || s->mc > model->mc + s->mr))
 		return "rows that are read in place allow no packing of A and no other depth";
 	if ((model->turn && model->turn % s->nr) || (model->join && (model->join % s->nr || s->nc % model->join || s->mc != model->mc || s->mc % s->mr)))
@@ -218,6 +220,7 @@ bool tsr_schedules_apply(tsr_schedules *s, const tsr_loops *l, tsr_contraction *
 	made.step = k->schedule.step && made.mr == k->schedule.mr;
 	made.rows = k->schedule.rows, made.cols = k->schedule.cols, made.dense = k->schedule.dense;
 	made.aside = k->schedule.aside && !made.pack_b && k->schedule.mc <= made.mc;
+	made.dots = k->schedule.dots && !made.pack_b;
 	made.must_a = k->schedule.must_a, made.must_b = k->schedule.must_b;
 	made.turn = k->schedule.turn, made.join = k->schedule.join, made.knit = k->schedule.knit;
 	made.reason = tsr_format(s->tc->arena, "tuned: %s", tsr_schedule_words(&made));

@@ -135,6 +135,11 @@ def any_schedule(tsrc, folder, seed, programs):
                 pack = {"pack both": "ab", "pack A": "ab", "pack B": rng.choice(["b", "ab"])}.get(how, rng.choice(["none", "a", "b", "ab"]))
                 depth, rows = rng.choice([1, 2, 3, 7, 16, 64, 65, 200, 384]), m * rng.randint(1, 5)
                 cols = n * lanes * rng.randint(1, 3)
+                if "dot products" in how:
+                    pack = rng.choice(["none", "b", "ab"])
+                    if pack == "none":
+                        m, n = rng.randint(1, tile[0]), 1
+                        rows, cols = m * rng.randint(1, 5), lanes * rng.randint(1, 9)
                 if "B's rows in place" in how:
                     pack, cols = rng.choice(["none", "a"]) if "pack A" not in how else "a", tile[3]
                 elif "rows in place" in how or "one step apart" in how:

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
+enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, ALL = CASES + COLUMNS + NARROW + DOTS, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
 
 static uint64_t state;
 static uint32_t draw(uint32_t n)
@@ -332,6 +332,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 
 #include "contract_windows.h"
 #include "contract_columns.h"
+#include "contract_dots.h"
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------ */
 
@@ -562,16 +563,18 @@ int main(void)
 		columns_case(tc->arena, &decl, &units, i);
 	for (int i = CASES + COLUMNS; i < CASES + COLUMNS + NARROW; i++)
 		make_case(tc->arena, &decl, &units, i, i % 3 ? 0 : 29);
+	for (int i = ALL - DOTS; i < ALL; i++)
+		dots_case(tc->arena, &decl, &units, i);
 	tsr_text_add(&decl, tsr_text_str(&units));
 	const char *text = tsr_text_str(&decl);
 	tsr_loops *l = tsr_loops_read(tc, tsr_source_add(tc, "random.loop", text, strlen(text)));
 	tsr_diags_render(tc, stdout, false);
-	bool made[CASES + COLUMNS + NARROW];
+	bool made[ALL];
 	for (size_t v = 0; l && v < sizeof levels / sizeof *levels; v++) {
 		if (!runs_here(levels[v].feature))
 			continue;
 		void *handle = compile(l, &levels[v], made);
-		int count = 0, whole = 0, in_place = 0, joined = 0, tails = 0, turned = 0, rows = 0, knit = 0, as_it_lies = 0, copied = 0, looked = 0, pointed = 0, passing = 0, apart = 0, streams = 0, aside = 0, matrix = 0;
+		int count = 0, whole = 0, in_place = 0, joined = 0, tails = 0, turned = 0, rows = 0, knit = 0, as_it_lies = 0, copied = 0, looked = 0, pointed = 0, passing = 0, apart = 0, streams = 0, aside = 0, matrix = 0, dots = 0;
 		for (uint32_t u = 0; handle && u < l->units.n; u++) {
 			const tsr_contraction *c = l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction;
 			count += made[u];
@@ -581,8 +584,9 @@ int main(void)
 			tails += made[u] && c->tail;
 			passing += made[u] && c->tail && c->tail->passing;
 			apart += u >= CASES && u < CASES + COLUMNS && made[u] && c->loops[0].cls == TSR_CLASS_BATCH;
-			streams += u >= CASES && u % 2 && made[u] && c->schedule.pack_a && !c->schedule.pack_b;
+			streams += u >= CASES && u < CASES + COLUMNS && u % 2 && made[u] && c->schedule.pack_a && !c->schedule.pack_b;
 			aside += made[u] && c->schedule.aside;
+			dots += made[u] && c->schedule.dots;
 			tsr_contraction as;
 			matrix += made[u] && tsr_contract_matrix(l, c, &levels[v].target, &as);
 			copied += made[u] && c->schedule.dense;
@@ -609,11 +613,11 @@ int main(void)
 		CHECK(knit > 0 || levels[v].target.vector_bytes < 32);       /* 20 and 24 columns are no tile of four short vectors */
 		CHECK(looked > CASES / 6);
 		CHECK(pointed > CASES / 30);
-		CHECK(apart > COLUMNS / 8);
+		CHECK(apart > COLUMNS / 8 && dots > DOTS / 4);
 		CHECK((streams > COLUMNS / 8 && aside > 0) || levels[v].target.l2 > 8 << 10);
 		CHECK(!levels[v].target.matrix || matrix > NARROW / 8);
-		printf("%s: %d of %d, matrix registers %d, in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d\n", levels[v].target.name, count, CASES + COLUMNS + NARROW, matrix,
-			in_place, tails, turned, as_it_lies, rows, knit, copied, looked, pointed, passing, apart, streams, aside);
+		printf("%s: %d of %d, matrix registers %d, in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d\n", levels[v].target.name, count, ALL, matrix,
+			in_place, tails, turned, as_it_lies, rows, knit, copied, looked, pointed, passing, apart, streams, aside, dots);
 		if (handle)
 			dlclose(handle);
 	}
