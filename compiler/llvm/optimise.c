@@ -8,7 +8,7 @@
 
 /* Scalars out of memory and redundancy away; nothing about loops. */
 #define CLEAN "sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>"
-#define LOOPS "loop-simplify,lcssa,loop-mssa(licm<allowspeculation>),loop(indvars)"
+#define LOOPS "loop-simplify,lcssa,loop-mssa(loop-rotate,licm<allowspeculation>),loop(indvars)"
 
 /* Of `tiles` nothing is left to do about loops: vectors and unrolling are written out. */
 const char *tsr_llvm_pipeline(int level, bool tiles)
