@@ -6,6 +6,9 @@
  * A guard that does not mention the loop is a branch; where it does, by itself, the lanes that it lets in are a stretch of them: mostly
  * all, and else a mask.
  *
+ * Each sum is added up in the order that is written, in lanes as where one iteration is left over: which iterations are, follows from where
+ * threads' shares end, and LLVM would add up a single one across its terms.
+ *
  * Where the result goes around the caches (opt/stream.c), whole lines of it do, and what is read from memory is asked for ahead. */
 #include "emit.h"
 
@@ -261,11 +264,14 @@ bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValue
 	if (!pays(&x))
 		return false;
 	LLVMValueRef outside = e->syms[s->loop.sym], first = from;
+	bool written = e->written;
+	e->written = true;
 	if (s->loop.stream) {
 		first = tsr_emit_first_line(e, s, tsr_emit_around_of(s), from, to);
 		emit_lanes(&x, tsr_emit_has_masks(e) ? e->target->vector_bytes / 4 : 1, from, first, tsr_emit_has_masks(e));
 	}
 	emit_from(&x, first, to);
+	e->written = written;
 	e->syms[s->loop.sym] = outside;
 	return true;
 }
