@@ -223,9 +223,10 @@ typedef struct tsr_pack {
 } tsr_pack;
 void tsr_pack_emit(tsr_kit *k, const tsr_pack *p);
 /* contract_turn.c: void turn(rows, to, from, step, width, count): to[i * step + lane] = rows[lane][from + i] for i < count, lane < width; the
- * pointers of the other lanes are some of those.  `around`: a full square is lines that are written around the caches. */
+ * pointers of the other lanes are some of those.  `around`: of as many squares side by side as make lines, which are written around the caches. */
 enum { TSR_TURN_ROWS, TSR_TURN_TO, TSR_TURN_FROM, TSR_TURN_STEP, TSR_TURN_WIDTH, TSR_TURN_COUNT, TSR_TURN_PARAMS };
 LLVMValueRef tsr_turn_function(tsr_kit *k, bool around);
+uint32_t tsr_turn_squares(const tsr_kit *k, bool around);
 /* contract_weave.c: `rows`, a power of two, turned: element d of row r is then the one at d * rows + r of all vectors together. */
 void tsr_weave(tsr_kit *k, LLVMValueRef *v, uint32_t rows);
 /* void strip(rows, to, from, step, count): to[i * step + r] = rows[r][from + i] for i < count, r < width; `adjacent`: the step is the width. */

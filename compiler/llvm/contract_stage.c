@@ -130,7 +130,8 @@ static void turn_row(tsr_engine *g, LLVMValueRef from, LLVMValueRef to, bool aro
 	const tsr_span_axis *part = &n->at[at], *last = &n->at[n->n - 1];
 	tsr_group between = tsr_group_axes(n, at + 1, n->n - 1);
 	int64_t places = (tsr_kit_known(part->extent) + k->lanes - 1) / k->lanes * k->lanes;
-	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), lanes = tsr_kit_int(k, k->lanes), table = tsr_kit_table(k, (uint32_t)places), others = one;
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), lanes = tsr_kit_int(k, k->lanes);
+	LLVMValueRef width = tsr_kit_int(k, tsr_turn_squares(k, around) * k->lanes), table = tsr_kit_table(k, (uint32_t)places), others = one;
 	for (uint32_t i = 0; i < between.n; i++)
 		others = tsr_kit_mul(k, others, between.at[i].extent);
 	LLVMValueRef step = last->stride[TSR_SIDE_C], turn = tsr_turn_function(k, around), behind = tsr_kit_mul(k, others, last->extent);
@@ -138,7 +139,7 @@ static void turn_row(tsr_engine *g, LLVMValueRef from, LLVMValueRef to, bool aro
 	LLVMValueRef row = tsr_kit_min(k, l.i, LLVMBuildNSWSub(k->b, part->extent, one, ""));
 	LLVMBuildStore(k->b, tsr_kit_at(k, from, tsr_kit_mul(k, row, behind)), LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &l.i, 1, ""));
 	tsr_count_end(k, &l);
-	tsr_count o = tsr_count_begin(k, zero, others, one), q = tsr_count_begin(k, zero, last->extent, lanes), p = tsr_count_begin(k, zero, part->extent, lanes);
+	tsr_count o = tsr_count_begin(k, zero, others, one), q = tsr_count_begin(k, zero, last->extent, lanes), p = tsr_count_begin(k, zero, part->extent, width);
 	LLVMValueRef place = tsr_kit_add(k, p.i, tsr_group_offset(k, &between, TSR_SIDE_C, o.i));
 	LLVMValueRef arg[TSR_TURN_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &p.i, 1, ""), tsr_kit_at(k, to, tsr_kit_add(k, place, tsr_kit_mul(k, q.i, step))),
 										  tsr_kit_add(k, tsr_kit_mul(k, o.i, last->extent), q.i), step,

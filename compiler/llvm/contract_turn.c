@@ -23,29 +23,48 @@ static LLVMValueRef both(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)
 	return LLVMBuildAnd(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, x, lanes, ""), LLVMBuildICmp(k->b, LLVMIntEQ, y, lanes, ""), "");
 }
 
+/* Squares that make a line: stores around the caches are of whole lines, one after the other, since a processor gathers few of them at a time. */
+uint32_t tsr_turn_squares(const tsr_kit *k, bool around)
+{
+	uint32_t vector = k->lanes * k->elem_bytes;
+	return around && vector < TSR_LINE ? TSR_LINE / vector : 1;
+}
+
+static LLVMValueRef next_rows(tsr_kit *k, LLVMValueRef rows, uint32_t square)
+{
+	LLVMValueRef at = tsr_kit_int(k, square * k->lanes);
+	return square ? LLVMBuildInBoundsGEP2(k->b, k->ptr, rows, &at, 1, "") : rows;
+}
+
 static void turn_body(tsr_kit *k, const void *around, LLVMValueRef f)
 {
-	LLVMValueRef rows = LLVMGetParam(f, TSR_TURN_ROWS), to = LLVMGetParam(f, TSR_TURN_TO), from = LLVMGetParam(f, TSR_TURN_FROM), v[64];
+	enum { MOST = 64 };
+	uint32_t squares = tsr_turn_squares(k, *(const bool *)around);
+	LLVMValueRef rows = LLVMGetParam(f, TSR_TURN_ROWS), to = LLVMGetParam(f, TSR_TURN_TO), from = LLVMGetParam(f, TSR_TURN_FROM), v[MOST];
 	LLVMValueRef step = LLVMGetParam(f, TSR_TURN_STEP), width = LLVMGetParam(f, TSR_TURN_WIDTH), count = LLVMGetParam(f, TSR_TURN_COUNT);
 	LLVMBasicBlockRef full = LLVMAppendBasicBlockInContext(k->context, f, "full"), part = LLVMAppendBasicBlockInContext(k->context, f, "part");
 	LLVMBuildCondBr(k->b, both(k, width, count), full, part);
 	LLVMPositionBuilderAtEnd(k->b, full);
-	turned(k, rows, from, NULL, v);
-	for (uint32_t i = 0; i < k->lanes; i++) {
-		LLVMValueRef at = tsr_kit_at(k, to, tsr_kit_mul(k, step, tsr_kit_int(k, i)));
-		if (*(const bool *)around)
-			tsr_kit_store_around(k, v[i], at);
-		else
-			tsr_kit_store(k, v[i], at, NULL);
-	}
+	for (uint32_t j = 0; j < squares; j++)
+		turned(k, next_rows(k, rows, j), from, NULL, v + j * k->lanes);
+	for (uint32_t i = 0; i < k->lanes; i++)
+		for (uint32_t j = 0; j < squares; j++) {
+			LLVMValueRef at = tsr_kit_at(k, to, tsr_kit_add(k, tsr_kit_mul(k, step, tsr_kit_int(k, i)), tsr_kit_int(k, j * k->lanes)));
+			if (*(const bool *)around)
+				tsr_kit_store_around(k, v[i + j * k->lanes], at);
+			else
+				tsr_kit_store(k, v[i], at, NULL);
+		}
 	LLVMBuildRetVoid(k->b);
 	LLVMPositionBuilderAtEnd(k->b, part);
 	LLVMValueRef some = tsr_kit_mask(k, width, 0);
-	turned(k, rows, from, tsr_kit_mask(k, count, 0), v);
-	for (uint32_t i = 0; i < k->lanes; i++) {
-		tsr_guard in = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_int(k, i), count, ""));
-		tsr_kit_store(k, v[i], tsr_kit_at(k, to, tsr_kit_mul(k, step, tsr_kit_int(k, i))), some);
-		tsr_guard_end(k, in);
+	for (uint32_t j = 0; j < squares; j++) {
+		turned(k, next_rows(k, rows, j), from, tsr_kit_mask(k, count, 0), v);
+		for (uint32_t i = 0; i < k->lanes; i++) {
+			tsr_guard in = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_int(k, i), count, ""));
+			tsr_kit_store(k, v[i], tsr_kit_at(k, to, tsr_kit_add(k, tsr_kit_mul(k, step, tsr_kit_int(k, i)), tsr_kit_int(k, j * k->lanes))), some);
+			tsr_guard_end(k, in);
+		}
 	}
 	LLVMBuildRetVoid(k->b);
 }

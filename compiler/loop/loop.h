@@ -180,7 +180,8 @@ typedef struct tsr_contraction {
 	tsr_lin *c_index, *a_index, *b_index;
 	tsr_stretch run;             /* of K along which A lies side by side, when its rows are read in place */
 	tsr_stretch across;          /* of N along which B lies side by side, likewise */
-	bool turned;                 /* N follows B where C does not: sums wait in B's order and are turned */
+	int64_t turned;              /* N follows B where C does not: sums wait in B's order and are turned, about so many columns at once; 0: N follows C */
+	bool cut;                    /* columns that lie side by side in B are cut for that */
 	bool watched;                /* where a sum is a NaN the local `witness` becomes true, for all threads alike */
 	tsr_local_id witness;
 	bool a_finite, b_finite;     /* it must be: the other operand is 0 where a guard, which only the nest itself has, lets nothing in */

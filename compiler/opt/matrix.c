@@ -56,7 +56,7 @@ bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *c, const tsr
 	if (!out->a_value || !out->b_value)
 		return false;
 	out->run = out->across = (tsr_stretch){ 0 };
-	out->turned = false;
+	out->turned = 0;
 	tsr_contract_view v;
 	tsr_contract_view_make(l, out, &v);
 	int64_t m = tsr_walks_count(&v.cls[TSR_CLASS_M]), n = tsr_walks_count(&v.cls[TSR_CLASS_N]), k = tsr_walks_count(&v.cls[TSR_CLASS_K]);

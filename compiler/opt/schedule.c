@@ -142,16 +142,21 @@ static bool choose_depth(const tsr_problem *p, int64_t most, int64_t *kc)
 /* Turning few rows of sums costs less than turning B, where there is more of that; they wait in the second cache. */
 static tsr_problem consider_turning(const tsr_loops *l, tsr_contraction *c, tsr_problem p)
 {
-	enum { MOST_TURNED_LANES = 16 };
+	enum { MOST_TURNED_LANES = 16, TURNED_COLUMNS = 6400 };      /* of a second cache of a megabyte */
 	tsr_contract_view v;
 	if (!p.must_b || p.m < 2 || p.m > 2 * TSR_MOST_ROWS || p.k < p.m || p.lanes > MOST_TURNED_LANES || !tsr_contract_turns(l, c))
 		return p;
-	c->turned = true;
-	tsr_contract_view_make(l, c, &v);
-	tsr_problem turned = tsr_problem_of(l, c, &v, p.t);
-	if (turned.turn % p.lanes == 0 && p.m * turned.turn * p.bytes <= p.t->l2 / 4 * 3)
-		return turned;
-	c->turned = false;
+	c->turned = TURNED_COLUMNS * (p.t->l2 >> 10) >> 10;
+	for (c->cut = false;; c->cut = true) {
+		tsr_contract_view_make(l, c, &v);
+		tsr_problem turned = tsr_problem_of(l, c, &v, p.t);
+		if (turned.turn % p.lanes == 0 && p.m * turned.turn * p.bytes <= p.t->l2 / 4 * 3)
+			return turned;
+		if (c->cut)
+			break;
+	}
+	c->turned = 0;
+	c->cut = false;
 	return p;
 }
 
@@ -283,7 +288,8 @@ static bool choose_dots(const tsr_problem *p, tsr_schedule *s)
 bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_target *target)
 {
 	tsr_contract_view v;
-	c->turned = false;
+	c->turned = 0;
+	c->cut = false;
 	tsr_contract_view_make(l, c, &v);
 	tsr_problem p = tsr_problem_of(l, c, &v, target);
 	part_columns(l, c, &v, &p);

@@ -358,16 +358,17 @@ static bool steps_far(const tsr_contraction *k, const tsr_buffer *b)
 
 /* The class follows B, and C lies side by side along w, another axis than the last: of w a part comes before the last, so that squares of
  * the two can be turned into lines of C.  Where the last axis is short, so does a part of the one that lies around it in B, between the two.
- * `far`: long pieces of B are worth more than long ones of C (4 to 10 %; where the next depth follows in B 6 % less). */
-static void part_for_turning(tsr_walks *x, bool far)
+ * `cut`: so does only a part of the last axis where all of it would be more than so many columns.  `far`: long pieces of B are worth more than
+ * long ones of C (4 to 10 %; where the next depth follows in B 6 % less). */
+static void part_for_turning(tsr_walks *x, int64_t columns, bool cut, bool far)
 {
-	enum { LANES = 16, LONG = 400, MOST = 6400, SIDE_BY_SIDE = 3 };          /* vectors of one row that go to C together */
+	enum { LANES = 16, LONG = 400, SIDE_BY_SIDE = 3 };          /* vectors of one row that go to C together */
 	uint32_t w = unit_of(x, TSR_SIDE_C);
 	tsr_walk inner = x->at[--x->n], around = { .extent = tsr_size_const(1) };
 	int64_t width = x->at[w].extent.k % LANES ? chunk_of(x->at[w].extent.k, LONGEST) : (SIDE_BY_SIDE - far) * LANES;
-	while (width > LANES && x->at[w].extent.k % LANES == 0 && (x->at[w].extent.k % width || width * inner.extent.k > MOST))
+	while (width > LANES && x->at[w].extent.k % LANES == 0 && (x->at[w].extent.k % width || width * inner.extent.k > columns))
 		width -= LANES;
-	int64_t most = (MOST / width < LONG ? MOST / width : LONG) / inner.extent.k;
+	int64_t most = (columns / width < LONG ? columns / width : LONG) / inner.extent.k;
 	if (x->n - 1 != w && x->at[x->n - 1].stride[TSR_SIDE_B] == inner.stride[TSR_SIDE_B] * inner.extent.k) {
 		while (most > 1 && x->at[x->n - 1].extent.k % most)
 			most--;
@@ -375,6 +376,13 @@ static void part_for_turning(tsr_walks *x, bool far)
 			around = take_part(x, x->n - 1, most);
 	}
 	tsr_walk part = take_part(x, w, width);
+	int64_t piece = inner.extent.k;
+	while (cut && piece > LANES && (inner.extent.k % piece || piece % LANES || width * piece > columns))
+		piece--;
+	if (inner.extent.k % piece == 0) {
+		x->at[x->n++] = inner;
+		inner = take_part(x, x->n - 1, piece);
+	}
 	x->at[x->n++] = part;
 	if (around.extent.k > 1)
 		x->at[x->n++] = around;
@@ -389,7 +397,7 @@ bool tsr_contract_turns(const tsr_loops *l, const tsr_contraction *k)
 	if (!k->clear || k->tail || k->run.n || k->across.n || !tsr_contract_plain(l, k, TSR_SIDE_B))
 		return false;
 	tsr_contraction plain = *k;
-	plain.turned = false;
+	plain.turned = 0;
 	tsr_contract_view_make(l, &plain, &v);
 	uint32_t w = unit_of(n, TSR_SIDE_C);
 	for (uint32_t i = 0; w != TSR_NONE && i < n->n; i++) {
@@ -416,7 +424,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 	for (int cls = 0; cls < TSR_CLASSES; cls++) {
 		tsr_walks *x = &out->cls[cls];
 		x->n = 0;
-		x->at = TSR_NEW_N(arena, tsr_walk, k->nloops + 3);     /* two may be parted */
+		x->at = TSR_NEW_N(arena, tsr_walk, k->nloops + 4);     /* three may be parted */
 		for (uint32_t i = 0; i < k->nloops; i++) {
 			const tsr_contract_loop *loop = &k->loops[i];
 			if ((int)loop->cls != cls || (tsr_size_is_const(loop->extent) && loop->extent.k == 1))
@@ -437,7 +445,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 		if (cls != TSR_CLASS_BATCH || (plain[TSR_SIDE_A] && plain[TSR_SIDE_B] && !k->tail))     /* expressions want the loops themselves */
 			fuse_axes(x);
 		if (turned)
-			part_for_turning(x, steps_far(k, buffers[TSR_SIDE_B]));
+			part_for_turning(x, k->turned, k->cut, steps_far(k, buffers[TSR_SIDE_B]));
 		else if (cls == TSR_CLASS_N && plain[TSR_SIDE_B])
 			interleave(x, TSR_SIDE_C, TSR_SIDE_B, LONGEST);
 		if (cls == TSR_CLASS_K && plain[TSR_SIDE_A] && plain[TSR_SIDE_B])
