@@ -131,6 +131,8 @@ LLVMValueRef tsr_emit_acc(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef ele
 LLVMValueRef tsr_emit_neutral(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef like);
 /* The elementary functions; NULL when `op` is none. */
 LLVMValueRef tsr_emit_math(tsr_emit *e, tsr_op op, LLVMValueRef *args);
+/* e^x in f32, to be added to a constant of at least 2^-60, beside which the least results are nothing. */
+LLVMValueRef tsr_emit_exp_beside(tsr_emit *e, LLVMValueRef x);
 /* Lets LLVM order and combine a floating-point operation: `reassoc` and `contract`. */
 void tsr_emit_allow_reorder(LLVMValueRef instruction);
 

@@ -1,6 +1,7 @@
 /* Sizes, indices and expressions.  Indices are i64 throughout; that they stay in range is known, so their arithmetic
  * carries nsw, and addresses are inbounds. */
 #include "emit.h"
+#include <math.h>
 #include "../base/plant.h"
 
 static LLVMValueRef add(tsr_emit *e, LLVMValueRef sum, LLVMValueRef x)
@@ -155,15 +156,31 @@ static LLVMValueRef emit_load(tsr_emit *e, const tsr_expr *x)
 	return tsr_emit_convert(e, side_by_side ? tsr_emit_wide_load(e, b->prec, address) : tsr_emit_load(e, b->prec, address), b->prec, x->prec);
 }
 
+/* An exponential that a constant is added to, as in 1 / (1 + exp -x). */
+static bool beside_constant(const tsr_expr *sum, uint32_t at)
+{
+	if (sum->op.op != TSR_OP_ADD || sum->op.operand_prec != TSR_PREC_F32)
+		return false;
+	const tsr_expr *x = sum->op.args[at], *c = sum->op.args[1 - at];
+	return x->kind == TSR_EXPR_OP && x->op.op == TSR_OP_EXP && x->op.operand_prec == TSR_PREC_F32 && x->prec == TSR_PREC_F32
+		&& c->kind == TSR_EXPR_CONST && fabs(tsr_scalar_convert(c->value, TSR_PREC_F32).d) >= 0x1p-60;
+}
+
+static LLVMValueRef emit_argument(tsr_emit *e, const tsr_expr *x, uint32_t at)
+{
+	const tsr_expr *a = x->op.args[at];
+	if (beside_constant(x, at) && !(e->leaves && e->leaves->of(e->leaves, a)))
+		return tsr_emit_exp_beside(e, tsr_emit_convert(e, tsr_emit_expr(e, a->op.args[0]), a->op.args[0]->prec, TSR_PREC_F32));
+	return tsr_emit_convert(e, tsr_emit_expr(e, a), a->prec, x->op.op == TSR_OP_WHERE && at == 0 ? TSR_PREC_BOOL : x->op.operand_prec);
+}
+
 static LLVMValueRef emit_apply(tsr_emit *e, const tsr_expr *x)
 {
 	LLVMValueRef args[3];
 	tsr_prec p = x->op.operand_prec;
-	for (uint32_t i = 0; i < tsr_op_get(x->op.op)->arity; i++) {
-		const tsr_expr *a = x->op.args[i];
-		args[i] = tsr_emit_convert(e, tsr_emit_expr(e, a), a->prec, x->op.op == TSR_OP_WHERE && i == 0 ? TSR_PREC_BOOL : p);
-	}
-	bool one_divisor = x->op.op == TSR_OP_DIV && e->wide && e->target->fma && LLVMTypeOf(args[1]) == e->f32 && tsr_emit_fixed(e, e->wide->loop, x->op.args[1]);
+	for (uint32_t i = 0; i < tsr_op_get(x->op.op)->arity; i++)
+		args[i] = emit_argument(e, x, i);
+	bool one_divisor = x->op.op == TSR_OP_DIV && e->wide && e->target->fma && e->target->slow_division && LLVMTypeOf(args[1]) == e->f32 && tsr_emit_fixed(e, e->wide->loop, x->op.args[1]);
 	if (!one_divisor)
 		tsr_emit_alike(e, tsr_op_get(x->op.op)->arity, args);
 	LLVMValueRef result = one_divisor ? tsr_emit_round_to(e, p, tsr_emit_quotient(e, args[0], args[1])) : tsr_emit_op(e, x->op.op, p, args);

@@ -138,6 +138,12 @@ static LLVMValueRef call_library(tsr_emit *e, const char *name, unsigned n, LLVM
 	return result;
 }
 
+LLVMValueRef tsr_emit_exp_beside(tsr_emit *e, LLVMValueRef x)
+{
+	tsr_maths m = maths_for(e, x);
+	return tsr_math_exp_beside(&m, x);
+}
+
 LLVMValueRef tsr_emit_math(tsr_emit *e, tsr_op op, LLVMValueRef *args)
 {
 	tsr_maths here = maths_for(e, args[0]), *m = &here;

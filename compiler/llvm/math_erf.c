@@ -35,11 +35,28 @@ static LLVMValueRef emit_erf_looked_up(const tsr_maths *m, LLVMValueRef x)
 	return tsr_math_with_sign_of(m, tsr_math_mad(m, p, t, value), x);
 }
 
+/* Near 0 x + x p(x^2); elsewhere 1 - 2^q(x), q fitted to the logarithm of erfc.  That is -2 at the point from which q counts, so that what it leaves
+ * beside its whole part is rounded as the small number that it is. */
+static LLVMValueRef emit_erf_short(const tsr_maths *m, LLVMValueRef x)
+{
+	LLVMValueRef sign = LLVMBuildAnd(m->b, BITS(x), I(INT32_MIN), ""), a = FLOAT(LLVMBuildXor(m->b, BITS(x), sign, "")), z = MUL(a, a);
+	LLVMValueRef p = POLY(z, 0.12837916017, -0.37612571672, 0.11282716146, -0.02680250858, 0.00505104112, -0.00063148611);
+	LLVMValueRef near = tsr_math_mad(m, p, a, a);
+	LLVMValueRef t = SUB(IF(LESS(N(4), a), N(4), a), N(0.8134198188781738)), of_whole = N(12582912.0 + 127 - 2);
+	LLVMValueRef q = POLY(t, -3.359985568, -1.179601889, -0.07167106711, 0.01707760729, -0.003041201413, 0.0002880516918);
+	LLVMValueRef big = tsr_math_mad(m, t, q, of_whole), r = tsr_math_mad(m, t, q, SUB(of_whole, big));
+	LLVMValueRef e = POLY(r, 1, 0.6931469776, 0.2402224209, 0.05550733743, 0.009671512643, 0.001326472715);
+	LLVMValueRef far = tsr_math_mad(m, LLVMBuildFNeg(m->b, e, ""), FLOAT(LLVMBuildShl(m->b, BITS(big), I(23), "")), N(1));
+	return FLOAT(LLVMBuildOr(m->b, BITS(IF(LESS(a, N(0.85)), near, far)), sign, ""));
+}
+
 /* Near 0 x + x p(x^2); elsewhere 1 - e^q(x), q fitted to the logarithm of erfc. */
 LLVMValueRef tsr_math_erf(const tsr_maths *m, LLVMValueRef x)
 {
 	if (tsr_math_in_registers(m->e, m->f))
 		return emit_erf_looked_up(m, x);
+	if (tsr_math_short(m->e))
+		return emit_erf_short(m, x);
 	LLVMValueRef a = tsr_math_magnitude(m, x), z = MUL(a, a);
 	LLVMValueRef p = POLY(z, 0.1283791666, -0.3761263370, 0.1128369394, -0.0268592708, 0.0052006343, -0.00081374375, 8.3452248e-5);
 	LLVMValueRef near = tsr_math_mad(m, p, a, a);

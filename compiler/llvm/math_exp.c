@@ -36,7 +36,23 @@ static LLVMValueRef scale_near(const tsr_maths *m, LLVMValueRef x, LLVMValueRef 
 	return once ? once : MUL(x, FLOAT(LLVMBuildShl(m->b, LLVMBuildAdd(m->b, n, I(127), ""), I(23), "")));
 }
 
-/* e^x = 2^n e^r: gives e^r; ln 2 in two parts, the first short enough for exact products. */
+/* e^x = 2^n e^r: gives 2^twos e^r, and the sum in whose low bits n + `above` stands; ln 2 in two parts, the first short enough for exact products.
+ * The sign of an x that is `less` negated is free in the instructions that it enters. */
+static LLVMValueRef split_exp(const tsr_maths *m, LLVMValueRef x, bool less, int above, int twos, LLVMValueRef *bits)
+{
+	static const double of_r[] = {1, 1, 0.5, 0.1666651818, 0.0416662056, 0.0083688967, 0.00139505015};
+	double c[sizeof of_r / sizeof *of_r];
+	for (unsigned i = 0; i < sizeof c / sizeof *c; i++)
+		c[i] = ldexp(of_r[i], twos);
+	LLVMValueRef of_whole = N(12582912.0 + above);
+	LLVMValueRef big = tsr_math_mad(m, x, N(less ? -1.44269504088896341 : 1.44269504088896341), of_whole), whole = SUB(big, of_whole);
+	LLVMValueRef r = tsr_math_mad(m, whole, N(-0.693359375), less ? LLVMBuildFNeg(m->b, x, "") : x);
+	r = tsr_math_mad(m, whole, N(2.12194440054690583e-4), r);
+	*bits = LLVMBuildShl(m->b, BITS(big), I(23), "");
+	return tsr_math_poly(m, r, sizeof c / sizeof *c, c);
+}
+
+/* In AVX-512's code for single numbers. */
 static LLVMValueRef reduced_exp(const tsr_maths *m, LLVMValueRef x, LLVMValueRef *n, LLVMValueRef *whole)
 {
 	*whole = tsr_math_nearest(m, tsr_math_mad(m, x, N(1.44269504088896341), N(12582912.0)), n);
@@ -82,10 +98,42 @@ static LLVMValueRef emit_exp_scaled(const tsr_maths *m, LLVMValueRef x)
 	return scaled_by_machine(m, p, whole, some);
 }
 
+/* 2^n as two factors, 2^-102 and what makes exponents of both: the larger half is at least 2^-126, and only the last product can leave the normal
+ * range.  Where all is rounded to 0, which is below -104, n is at most -151, and the first factor is 0: the processor takes up to hundreds of cycles
+ * for a result below the normal numbers, and masked positions, at -1e9, are half of attention's. */
+enum { ABOVE = 152, TWOS = 2 * 127 - ABOVE };
+
+/* `both`: n + ABOVE in the place of an exponent. */
+static LLVMValueRef scale_short(const tsr_maths *m, LLVMValueRef p, LLVMValueRef both)
+{
+	LLVMValueRef one = LLVMBuildAnd(m->b, LLVMBuildLShr(m->b, both, I(1), ""), I((int32_t)0xff800000), "");
+	return MUL(MUL(p, FLOAT(one)), FLOAT(LLVMBuildSub(m->b, both, one, "")));
+}
+
+static LLVMValueRef emit_exp_short(const tsr_maths *m, LLVMValueRef x)
+{
+	LLVMValueRef both, less = negated(x);
+	x = less ? tsr_math_clamp(m, less, -89, 105) : tsr_math_clamp(m, x, -105, 89);
+	LLVMValueRef p = split_exp(m, x, less, ABOVE, TWOS, &both);
+	return scale_short(m, p, both);
+}
+
+LLVMValueRef tsr_math_exp_beside(const tsr_maths *m, LLVMValueRef x)
+{
+	if (!tsr_math_short(m->e))
+		return tsr_math_exp(m, x);
+	LLVMValueRef factor, less = negated(x);
+	x = less ? tsr_math_clamp(m, less, -89, 87) : tsr_math_clamp(m, x, -87, 89);
+	LLVMValueRef p = split_exp(m, x, less, 126, 1, &factor);
+	return MUL(p, FLOAT(factor));
+}
+
 LLVMValueRef tsr_math_exp(const tsr_maths *m, LLVMValueRef x)
 {
 	if (tsr_math_in_registers(m->e, m->f))
 		return emit_exp_scaled(m, x);
+	if (tsr_math_short(m->e))
+		return emit_exp_short(m, x);
 	LLVMValueRef n, whole, p = reduced_exp(m, tsr_math_clamp(m, x, -104, 89), &n, &whole);
 	return scale(m, unless_vanishing(m, p, x, -104), n, whole);
 }
@@ -97,12 +145,30 @@ LLVMValueRef tsr_math_exp_near(const tsr_maths *m, LLVMValueRef x)
 		LLVMValueRef of = exp_by_table(m, x, &whole);
 		return scaled_by_machine(m, of, whole, NULL);
 	}
+	if (tsr_math_short(m->e)) {
+		LLVMValueRef factor, p = split_exp(m, x, false, 127, 0, &factor);
+		return MUL(p, FLOAT(factor));
+	}
 	LLVMValueRef p = reduced_exp(m, x, &n, &whole);
 	return scale_near(m, p, n, whole);
 }
 
+static LLVMValueRef emit_exp2_short(const tsr_maths *m, LLVMValueRef x)
+{
+	static const double of_r[] = {0.69314718054, 0.24022651078, 0.05550410963, 0.00961803654, 0.00133334303, 0.00015467238, 1.531507e-5};
+	double c[1 + sizeof of_r / sizeof *of_r] = {ldexp(1, TWOS)};
+	for (unsigned i = 0; i < sizeof of_r / sizeof *of_r; i++)
+		c[1 + i] = ldexp(of_r[i], TWOS);
+	LLVMValueRef of_whole = N(12582912.0 + ABOVE);
+	x = tsr_math_clamp(m, x, -151, 129);
+	LLVMValueRef big = ADD(x, of_whole), r = SUB(x, SUB(big, of_whole));
+	return scale_short(m, tsr_math_poly(m, r, sizeof c / sizeof *c, c), LLVMBuildShl(m->b, BITS(big), I(23), ""));
+}
+
 LLVMValueRef tsr_math_exp2(const tsr_maths *m, LLVMValueRef x)
 {
+	if (tsr_math_short(m->e))
+		return emit_exp2_short(m, x);
 	LLVMValueRef bits, given = x;
 	x = tsr_math_clamp(m, x, -151, 129);
 	LLVMValueRef n = tsr_math_nearest(m, ADD(x, N(12582912.0)), &bits), r = SUB(x, n);

@@ -50,10 +50,15 @@ LLVMValueRef tsr_math_nearest(const tsr_maths *m, LLVMValueRef big, LLVMValueRef
 
 enum { MOST_REGISTERS = 4, AS_SET = 4 };
 
+bool tsr_math_short(const tsr_emit *e)
+{
+	return e->target->vector_bytes != 4 * TSR_MATH_REGISTER;
+}
+
 unsigned tsr_math_in_registers(const tsr_emit *e, LLVMTypeRef type)
 {
 	unsigned lanes = LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type) : 1;
-	return e->target->vector_bytes != 4 * TSR_MATH_REGISTER || lanes % TSR_MATH_REGISTER || lanes > TSR_MATH_REGISTER * MOST_REGISTERS ? 0 : lanes;
+	return tsr_math_short(e) || lanes % TSR_MATH_REGISTER || lanes > TSR_MATH_REGISTER * MOST_REGISTERS ? 0 : lanes;
 }
 
 /* One register of x, its lanes from `from` on. */

@@ -37,6 +37,8 @@ LLVMValueRef tsr_math_nearest(const tsr_maths *m, LLVMValueRef big, LLVMValueRef
 
 /* Registers of AVX-512, by lanes of f32. */
 enum { TSR_MATH_REGISTER = 16 };
+/* The processor has no registers of AVX-512: functions are written in few instructions that all have. */
+bool tsr_math_short(const tsr_emit *e);
 /* The lanes, where they are whole registers of AVX-512, or 0. */
 unsigned tsr_math_in_registers(const tsr_emit *e, LLVMTypeRef type);
 /* An instruction of AVX-512 on each register of x and y, which are whole registers; `third` is its third operand, NULL for 0.  `how` is
@@ -51,6 +53,8 @@ LLVMValueRef tsr_math_word_looked_up(const tsr_maths *m, const uint32_t *table, 
 /* ---- math_exp.c, math_erf.c, math_sine.c ------------------------------------------------------------------------------- */
 
 LLVMValueRef tsr_math_exp(const tsr_maths *m, LLVMValueRef x);
+/* To be added to a constant of at least 2^-60: 0 where it is less than 2^-125. */
+LLVMValueRef tsr_math_exp_beside(const tsr_maths *m, LLVMValueRef x);
 /* For |x| < 87. */
 LLVMValueRef tsr_math_exp_near(const tsr_maths *m, LLVMValueRef x);
 LLVMValueRef tsr_math_exp2(const tsr_maths *m, LLVMValueRef x);
