@@ -110,12 +110,59 @@ static LLVMValueRef scale_short(const tsr_maths *m, LLVMValueRef p, LLVMValueRef
 	return MUL(MUL(p, FLOAT(one)), FLOAT(LLVMBuildSub(m->b, both, one, "")));
 }
 
+static LLVMValueRef exp_of_any(const tsr_maths *m, LLVMValueRef x, LLVMValueRef less)
+{
+	LLVMValueRef both, of = less ? tsr_math_clamp(m, less, -89, 105) : tsr_math_clamp(m, x, -105, 89);
+	LLVMValueRef p = split_exp(m, of, less, ABOVE, TWOS, &both);
+	return scale_short(m, p, both);
+}
+
+/* The same numbers where all results are normal. */
+static LLVMValueRef exp_of_moderate(const tsr_maths *m, LLVMValueRef x, LLVMValueRef less)
+{
+	LLVMValueRef exponent, p = split_exp(m, less ? less : x, less, 0, 0, &exponent);
+	return FLOAT(LLVMBuildAdd(m->b, BITS(p), exponent, ""));
+}
+
+/* Whether a lane's magnitude is above `most`, or NaN, by its bits. */
+static LLVMValueRef any_above(const tsr_maths *m, LLVMValueRef x, double most)
+{
+	LLVMValueRef a = LLVMBuildAnd(m->b, BITS(x), I(INT32_MAX), ""), at[64];
+	unsigned lanes = LLVMGetVectorSize(m->i), least = m->e->target->vector_bytes / 4;
+	for (unsigned i = 0; i < lanes; i++)
+		at[i] = LLVMConstInt(m->e->i32, i, false);
+	for (; lanes > least; lanes /= 2) {
+		LLVMValueRef half[2];
+		for (int i = 0; i < 2; i++)
+			half[i] = LLVMBuildShuffleVector(m->b, a, a, LLVMConstVector(at + i * (int)lanes / 2, lanes / 2), "");
+		a = tsr_math_intrinsic(m, "llvm.smax", LLVMTypeOf(half[0]), 2, half);
+	}
+	LLVMValueRef limit = LLVMConstBitCast(LLVMConstReal(m->e->f32, most), m->e->i32);
+	LLVMValueRef above = LLVMBuildICmp(m->b, LLVMIntSGT, a, tsr_emit_splat(m->e, limit, LLVMTypeOf(a)), "");
+	return tsr_math_intrinsic(m, "llvm.vector.reduce.or", LLVMTypeOf(above), 1, &above);
+}
+
 static LLVMValueRef emit_exp_short(const tsr_maths *m, LLVMValueRef x)
 {
-	LLVMValueRef both, less = negated(x);
-	x = less ? tsr_math_clamp(m, less, -89, 105) : tsr_math_clamp(m, x, -105, 89);
-	LLVMValueRef p = split_exp(m, x, less, ABOVE, TWOS, &both);
-	return scale_short(m, p, both);
+	LLVMValueRef less = negated(x);
+	if (LLVMGetTypeKind(m->f) != LLVMVectorTypeKind)
+		return exp_of_any(m, x, less);
+	LLVMBasicBlockRef few = tsr_emit_block(m->e, "moderate"), all = tsr_emit_block(m->e, "extreme"), join = tsr_emit_block(m->e, "exp"), from[2];
+	LLVMValueRef weights[3] = {LLVMMDStringInContext(m->e->context, "branch_weights", 14), LLVMConstInt(m->e->i32, 1, false), LLVMConstInt(m->e->i32, 1000, false)};
+	LLVMValueRef branch = LLVMBuildCondBr(m->b, any_above(m, less ? less : x, 86.9), all, few);
+	LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(m->e->context, "prof", 4), LLVMMDNodeInContext(m->e->context, weights, 3));
+	LLVMPositionBuilderAtEnd(m->b, few);
+	LLVMValueRef given[2] = {exp_of_moderate(m, x, less), NULL};
+	from[0] = LLVMGetInsertBlock(m->b);
+	LLVMBuildBr(m->b, join);
+	LLVMPositionBuilderAtEnd(m->b, all);
+	given[1] = exp_of_any(m, x, less);
+	from[1] = LLVMGetInsertBlock(m->b);
+	LLVMBuildBr(m->b, join);
+	LLVMPositionBuilderAtEnd(m->b, join);
+	LLVMValueRef phi = LLVMBuildPhi(m->b, m->f, "");
+	LLVMAddIncoming(phi, given, from, 2);
+	return phi;
 }
 
 LLVMValueRef tsr_math_exp_beside(const tsr_maths *m, LLVMValueRef x)
@@ -216,13 +263,28 @@ LLVMValueRef tsr_math_log2(const tsr_maths *m, LLVMValueRef x)
 	return log_ends(m, x, ADD(ADD(r, f), k));
 }
 
+/* e^2a for 0 <= a < 10, whose relative error matters the less the larger a is: ln 2 / 2 in one part. */
+static LLVMValueRef exp_of_twice(const tsr_maths *m, LLVMValueRef a)
+{
+	LLVMValueRef of_whole = N(12582912.0 + 127), big = tsr_math_mad(m, a, N(2 * 1.44269504088896341), of_whole);
+	LLVMValueRef r = tsr_math_mad(m, SUB(big, of_whole), N(-0.5 * 0.693147180559945309), a);
+	LLVMValueRef p = POLY(r, 1, 2, 2, 8 * 0.1666651818, 16 * 0.0416662056, 32 * 0.0083688967, 64 * 0.00139505015);
+	return MUL(p, FLOAT(LLVMBuildShl(m->b, BITS(big), I(23), "")));
+}
+
 /* Near 0 a polynomial; elsewhere 1 - 2 / (e^2|x| + 1), which is 1 from 9.02 on. */
 LLVMValueRef tsr_math_tanh(const tsr_maths *m, LLVMValueRef x)
 {
 	LLVMValueRef a = tsr_math_magnitude(m, x), z = MUL(x, x);
 	LLVMValueRef p = POLY(z, -0.3333333091, 0.1333320976, -0.0539472045, 0.0217029671, -0.0081826739, 0.0021475369);
 	LLVMValueRef near = tsr_math_mad(m, MUL(a, z), p, a);
-	LLVMValueRef twice = ADD(a, a), e = tsr_math_exp_near(m, IF(LESS(N(19), twice), N(19), twice));
+	LLVMValueRef e;
+	if (tsr_math_short(m->e) && m->e->target->fma)
+		e = exp_of_twice(m, IF(LESS(N(9.5), a), N(9.5), a));
+	else {
+		LLVMValueRef twice = ADD(a, a);
+		e = tsr_math_exp_near(m, IF(LESS(N(19), twice), N(19), twice));
+	}
 	LLVMValueRef far = SUB(N(1), DIV(N(2), ADD(e, N(1))));
 	return tsr_math_with_sign_of(m, IF(LESS(a, N(0.625)), near, far), x);
 }

@@ -4,6 +4,10 @@
 
 enum { REGISTER = 16 };      /* lanes, where there are masks */
 
+/* Lanes of a register that maxima are remembered by, and of what says which of them met a NaN: a mask's bits where there are masks, and else whole numbers. */
+static unsigned lanes_of(const tsr_emit *e) { return tsr_emit_has_masks(e) ? REGISTER : e->target->vector_bytes / 4; }
+static LLVMTypeRef met_type(tsr_emit *e) { return LLVMVectorType(tsr_emit_has_masks(e) ? e->i1 : e->i32, lanes_of(e)); }
+
 tsr_acc tsr_wide_sum_of(const tsr_stmt *s)
 {
 	const tsr_expr *v = s->let.value;
@@ -58,18 +62,21 @@ static LLVMValueRef joined(tsr_emit *e, const tsr_wide_sum *s, LLVMValueRef x, L
 }
 
 /* Registers of which one comparison says whether they have NaN. */
-static unsigned asked_at_once(const tsr_wide *w) { return w->lanes < 2 * REGISTER ? 1 : 2; }
+static unsigned asked_at_once(const tsr_emit *e, const tsr_wide *w) { return w->lanes < 2 * lanes_of(e) ? 1 : 2; }
 
 /* Behind the loop: NaN where one was met. */
 static void end_order(tsr_emit *e, const tsr_wide *w, uint32_t at, const tsr_wide_sum *s)
 {
 	LLVMBuilderRef b = e->builder;
 	LLVMValueRef lanes = NULL;
-	for (unsigned k = 0; k < w->lanes / (asked_at_once(w) * REGISTER); k++) {
+	for (unsigned k = 0; k < w->lanes / (asked_at_once(e, w) * lanes_of(e)); k++) {
 		LLVMValueRef part = w->ordered[at].lanes[k], more = LLVMBuildLoad2(b, LLVMGetAllocatedType(part), part, "");
 		lanes = lanes ? LLVMBuildAnd(b, lanes, more, "") : more;
 	}
-	LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildBitCast(b, lanes, e->i16, ""), LLVMConstAllOnes(e->i16), "");
+	if (!tsr_emit_has_masks(e))
+		lanes = LLVMBuildICmp(b, LLVMIntEQ, lanes, LLVMConstAllOnes(LLVMTypeOf(lanes)), "");
+	LLVMTypeRef bits = LLVMIntTypeInContext(e->context, lanes_of(e));
+	LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildBitCast(b, lanes, bits, ""), LLVMConstAllOnes(bits), "");
 	LLVMValueRef x = LLVMBuildLoad2(b, e->f32, s->outside, "");
 	LLVMBuildStore(b, LLVMBuildSelect(b, none, x, LLVMConstReal(e->f32, (double)NAN), ""), s->outside);
 }
@@ -96,10 +103,10 @@ void tsr_wide_sum_end(tsr_emit *e, const tsr_wide *w, tsr_wide_sum *s, unsigned 
  * whether they have any, which is asked once, at the end. */
 void tsr_wide_order_begin(tsr_emit *e, tsr_wide *w, const tsr_wide_sum *s)
 {
-	if (!tsr_emit_has_masks(e) || w->lanes < REGISTER || s->prec != TSR_PREC_F32 || (s->acc != TSR_ACC_MAX && s->acc != TSR_ACC_MIN))
+	if (!(tsr_emit_has_masks(e) || e->target->loses_nan) || w->lanes < lanes_of(e) || s->prec != TSR_PREC_F32 || (s->acc != TSR_ACC_MAX && s->acc != TSR_ACC_MIN))
 		return;
-	LLVMTypeRef type = LLVMVectorType(e->i1, REGISTER);
-	for (unsigned k = 0; k < w->lanes / (asked_at_once(w) * REGISTER); k++) {
+	LLVMTypeRef type = met_type(e);
+	for (unsigned k = 0; k < w->lanes / (asked_at_once(e, w) * lanes_of(e)); k++) {
 		w->ordered[w->nordered].lanes[k] = tsr_emit_alloca(e, type, "ordered");
 		LLVMBuildStore(e->builder, LLVMConstAllOnes(type), w->ordered[w->nordered].lanes[k]);
 	}
@@ -113,10 +120,12 @@ LLVMValueRef tsr_emit_wide_pick(tsr_emit *e, tsr_local_id id, tsr_acc acc, LLVMV
 	uint32_t at;
 	if (!asks_once(w, id, &at))
 		return NULL;
-	for (unsigned k = 0; k < w->lanes / (asked_at_once(w) * REGISTER); k++) {
-		unsigned n = asked_at_once(w);
-		LLVMValueRef low = half_of(e, value, n * k * REGISTER, REGISTER), high = half_of(e, value, (n * k + n - 1) * REGISTER, REGISTER);
+	for (unsigned k = 0; k < w->lanes / (asked_at_once(e, w) * lanes_of(e)); k++) {
+		unsigned n = asked_at_once(e, w), one = lanes_of(e);
+		LLVMValueRef low = half_of(e, value, n * k * one, one), high = half_of(e, value, (n * k + n - 1) * one, one);
 		LLVMValueRef lanes = w->ordered[at].lanes[k], both = LLVMBuildFCmp(b, LLVMRealORD, low, high, "");
+		if (!tsr_emit_has_masks(e))
+			both = LLVMBuildSExt(b, both, met_type(e), "");
 		LLVMBuildStore(b, LLVMBuildAnd(b, LLVMBuildLoad2(b, LLVMTypeOf(both), lanes, ""), both, ""), lanes);
 	}
 	return picked(e, acc, element, value);

@@ -9,6 +9,7 @@ typedef struct tsr_target {
 	uint32_t vector_bytes;       /* of one register */
 	uint32_t vector_registers;
 	bool fma;
+	bool loses_nan;              /* a maximum in one instruction is the second operand where either is NaN */
 	bool slow_division;          /* of vectors: takes longer than a reciprocal's five instructions */
 	uint32_t tile_m, tile_n;     /* register tile in rows and vectors of columns */
 	int64_t l1, l2, l3;          /* data caches in bytes, one core's share */
