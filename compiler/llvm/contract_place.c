@@ -262,6 +262,7 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	if (!z.sums) {
 		tsr_engine_ahead(g, ir, p->n, &t, &arg[TSR_TILE_NEXT], &arg[TSR_TILE_NEXT_LEFT]);
 		tsr_engine_next_panel(g, bl, ir, jr, p->b, &t, &arg[TSR_TILE_NEXT]);
+		tsr_engine_next_dots(g, ir, p->b, &t, &arg[TSR_TILE_NEXT]);
 		tsr_engine_next_block(g, bl, ir, jr, &t, &arg[TSR_TILE_NEXT], &arg[TSR_TILE_NEXT_LEFT]);
 	}
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_TILE_PARAMS);

@@ -99,6 +99,23 @@ void tsr_engine_next_panel(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	*next = LLVMBuildGEP2(k->b, k->elem, b, &at, 1, "");
 }
 
+/* Tiles of dot products have the same columns for all rows: each pair of rows asks for one of the next columns in a group's walk, so that memory works
+ * meanwhile. */
+void tsr_engine_next_dots(tsr_engine *g, LLVMValueRef ir, LLVMValueRef b, tsr_tile *tile, LLVMValueRef *next)
+{
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	int64_t rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), groups = s->nr / TSR_DOTS_GROUP;
+	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count), depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
+	if (!k->streams || !s->dots || s->pack_b || rows <= s->mr || !tsr_target_far(g->e->target, columns * depth * k->elem_bytes))
+		return;
+	LLVMValueRef turn = LLVMBuildURem(k->b, LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""), tsr_kit_int(k, TSR_DOTS_GROUP), "");
+	LLVMValueRef column = tsr_kit_add(k, tsr_kit_int(k, s->nr), tsr_kit_mul(k, turn, tsr_kit_int(k, groups)));
+	LLVMValueRef at = tsr_kit_mul(k, column, tsr_kit_int(k, tile->b_column));
+	tile->ahead = 1;
+	*next = LLVMBuildGEP2(k->b, k->elem, b, &at, 1, "");
+}
+
 /* Few rows by a large B: a block takes not much longer to be multiplied than to come from memory, so tiles ask for the rows of the next one, in the
  * order in which they lie, and packing finds them in the second cache. */
 void tsr_engine_next_block(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, tsr_tile *tile, LLVMValueRef *next, LLVMValueRef *left)

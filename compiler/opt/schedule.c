@@ -287,9 +287,10 @@ const char *tsr_schedule_words(const tsr_schedule *s)
 static bool choose_dots(const tsr_problem *p, tsr_schedule *s)
 {
 	enum { TURN = 2, ADD_UP = 5, FEW_GROUPS = 2, LEAST_STEPS = 4 };
-	if (!p->dots || p->lanes < TSR_DOTS_GROUP || (p->m < 2 && !p->t->streams) || p->n < 2)
+	if (!p->dots || p->lanes < TSR_DOTS_GROUP || p->m < (p->t->streams ? 1 : 2) || p->n < 2)
 		return false;
-	double steps = (double)p->k / p->lanes, slower = (p->torn ? 1 : 0.25) * steps;
+	bool far = tsr_target_far(p->t, p->n * p->k * p->bytes);
+	double steps = (double)p->k / p->lanes, slower = (p->torn ? 1 : !p->t->streams ? 0.25 : far ? 0.75 : 0.375) * steps;
 	bool few_rows = (double)p->m * (slower + ADD_UP) <= TURN * (double)p->k;
 	if (!few_rows && (p->n > FEW_GROUPS * TSR_DOTS_GROUP || steps < LEAST_STEPS))
 		return false;
@@ -297,7 +298,8 @@ static bool choose_dots(const tsr_problem *p, tsr_schedule *s)
 	s->dots = s->must_b = true;
 	s->mr = (uint32_t)tsr_even_rows(p->m, most < TSR_DOTS_ROWS ? most : TSR_DOTS_ROWS);
 	s->nr = p->lanes;
-	s->kc = block_of(p->k, p->m > s->mr ? LONGEST / 2 : LONGEST, 1);
+	/* columns that several rows use stay in the first cache, half of it where the next ones are asked for */
+	s->kc = block_of(p->k, p->m <= s->mr ? LONGEST : p->t->streams && far ? p->t->l1 / 2 / p->lanes / p->bytes : LONGEST / 2, 1);
 	s->mc = block_of(p->m, LONGEST, s->mr);
 	s->nc = block_of(p->n, LONGEST, s->nr);
 	s->reason = tsr_schedule_words(s);

@@ -16,6 +16,9 @@ typedef struct tsr_target {
 	                              * gets less than half of that; 0: lines that are asked for come as fast as any */
 } tsr_target;
 
+/* Of so many bytes the last cache has a small part at most: they come from memory each time. */
+static inline bool tsr_target_far(const tsr_target *t, int64_t bytes) { return bytes > 8 * t->l3; }
+
 /* The table entry that fits a processor: `features` is LLVM's feature string ("+avx2,+fma,..") or the name of a processor
  * (detecting the machine's own is the emitter's business). */
 const tsr_target *tsr_target_find(const char *arch, const char *features);
