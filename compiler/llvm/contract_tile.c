@@ -76,12 +76,12 @@ static void fetch_where_few(tsr_kit *k, const tsr_tile_end *end, LLVMValueRef ro
 }
 
 /* How the loop asks for C's lines; `rounds` of it have all of them.  Those that are put together of several rows, or that threads write around the
- * caches, do not come so, and a large tile's tail then comes alone. */
+ * caches, do not come so, and a large tile's tail then comes alone; nor do those beside the lines that the tile before has just written, as few rows of B leave them. */
 static asked come_slowly(const tsr_tile *t, const tsr_tile_end *end, int64_t *rounds)
 {
 	bool told = t->c.stretches && !t->c.stream && !t->c.knit;
 	*rounds = told ? (tsr_tile_lines(end) + LINES - 1) / LINES : t->rows * tsr_tile_parts(end, LINES);
-	if (t->c.knit || (t->c.stretches && !told) || (t->c.stream && !t->tail))
+	if (t->b_walked || t->c.knit || (t->c.stretches && !told) || (t->c.stream && !t->tail))
 		return NOTHING;
 	return told ? SOME_LINES : A_PART;
 }
@@ -110,9 +110,9 @@ static void collect(const tsr_tile *t, const tsr_tile_end *end, const tsr_inner 
 	LLVMValueRef rounds = LLVMBuildUDiv(k->b, depth, tsr_kit_int(k, TSR_ROUND), "");
 	int64_t enough;
 	asked slowly = come_slowly(t, end, &enough);
-	if (slowly == NOTHING || t->c.stream)
+	if ((slowly == NOTHING && !t->b_walked) || t->c.stream)
 		tsr_tile_fetch(end);
-	else
+	else if (slowly != NOTHING)
 		fetch_where_few(k, end, rounds, enough);
 	if (slowly != NOTHING) {
 		LLVMValueRef first = tsr_kit_min(k, rounds, tsr_kit_int(k, enough));

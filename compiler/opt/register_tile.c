@@ -14,7 +14,7 @@ static double larger(double a, double b) { return a > b ? a : b; }
 /* Cycles of one tile of r rows and v vectors. */
 static double tile_time(const tsr_problem *p, int64_t r, int64_t v)
 {
-	double step = larger(larger((double)(r * v) / 2, (double)(r + v) / 2), LATENCY) + (p->streams || p->crowded ? AGAIN * (double)v : 0);
+	double step = larger(larger((double)(r * v) / 2, (double)(r + v) / 2), LATENCY) + (p->streams || p->crowded || (p->dots && p->t->streams) ? AGAIN * (double)v : 0);
 	if (p->padding)
 		step = larger(step, (double)(v * p->t->vector_bytes) / PACE);
 	double depth = p->k > 0 ? (double)p->k : TSR_DEPTH;
