@@ -32,6 +32,7 @@ typedef struct tsr_kit {
 	uint32_t lanes;              /* elements of one vector */
 	uint32_t elem_bytes;
 	bool fma;
+	uint32_t streams;            /* of the target */
 	tsr_prec prec;               /* of elements; a bool is a byte 0 or 1 */
 	tsr_acc acc;
 	tsr_op combine;
@@ -127,9 +128,11 @@ typedef struct tsr_tile {
 	uint32_t ahead;              /* so many lines for each step of K, from `next` on, of what is read after this block; 0: none */
 	int64_t ahead_row, ahead_width;  /* which lies in rows of so many elements, so far apart; `next_left`: of the first row */
 	uint32_t soon;               /* so many lines, from `next` on, in each of the rounds that ask for C's; 0: none */
+	uint32_t later;              /* so many lines in each round, of what is packed after this block, in rows as `ahead` has them; 0: none */
 	bool b_table;                /* b is a table of pointers to B's rows, which are read from b_shift on */
 	uint32_t b_lines;            /* of each row of B so many lines, b_ahead elements further, are asked for */
 	bool b_near;                 /* into the first cache */
+	bool b_walked;               /* few rows of B at a time, along which the processor looks ahead by itself */
 	bool watched;                /* `seen` becomes 1 where a sum is a NaN */
 	bool given;                  /* the sums are there, at `a`, in rows a_row apart: they only go to C */
 	bool asks;                   /* for lines of A: in each round one of each of so many rows as the tile has, from a_ahead on, then a_step bytes further */

@@ -63,6 +63,8 @@ void tsr_aside_emit(tsr_engine *g, const tsr_block *bl, LLVMValueRef from, LLVMV
 /* What the tile at this row of its block and this column fetches for the next block, if anything: see tsr_tile.ahead. */
 void tsr_engine_ahead(tsr_engine *g, LLVMValueRef ir, LLVMValueRef n_at, tsr_tile *tile, LLVMValueRef *next, LLVMValueRef *left);
 void tsr_engine_next_panel(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, LLVMValueRef b, tsr_tile *tile, LLVMValueRef *next);
+void tsr_engine_next_dots(tsr_engine *g, LLVMValueRef ir, LLVMValueRef b, tsr_tile *tile, LLVMValueRef *next);
+void tsr_engine_next_block(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, tsr_tile *tile, LLVMValueRef *next, LLVMValueRef *left);
 /* contract_tail.c: the plan, before the loops; where its operands begin, inside the batch; a tile's arguments; and, for tiles that have
  * stored their sums, the tail applied to rows x cols elements. */
 void tsr_tail_plan_make(tsr_engine *g);

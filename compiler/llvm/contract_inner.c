@@ -30,7 +30,7 @@ void tsr_inner_step(const tsr_inner *in, const LLVMValueRef *row, LLVMValueRef a
 {
 	tsr_kit *k = in->k;
 	LLVMValueRef bv[16];
-	for (uint32_t v = 0; v < in->vecs && tsr_kit_known(in->b_k) * k->elem_bytes > FAR_APART; v++) {
+	for (uint32_t v = 0; v < in->vecs && !in->walked && tsr_kit_known(in->b_k) * k->elem_bytes > FAR_APART; v++) {
 		LLVMValueRef soon = tsr_kit_int(k, SOON * tsr_kit_known(in->b_k) + v * k->lanes);
 		tsr_kit_fetch(k, LLVMBuildGEP2(k->b, k->elem, b, &soon, 1, ""), false);
 	}

@@ -5,7 +5,7 @@
 #include "contract.h"
 #include "../base/plant.h"
 
-enum { MOST_TURNED = 16 };          /* rows of a square that registers hold */
+enum { MOST_TURNED = 16, BESIDE = 4 };          /* rows of a square that registers hold; depths that are copied side by side where a processor looks ahead in each */
 
 /* `some`: only some of its depths are written, beside others that may be already. */
 typedef struct panel { tsr_kit *k; const tsr_pack *p; LLVMValueRef to, first, valid; bool some; } panel;
@@ -71,20 +71,40 @@ static void pack_vectors(const panel *n)
 	tsr_count_end(k, &d);
 }
 
+/* Depths from .. to of `all` panels, `beside` at a time. */
+static void depths(tsr_kit *k, const panel *first, LLVMValueRef row, LLVMValueRef all, LLVMValueRef from, LLVMValueRef to, uint32_t beside)
+{
+	const tsr_pack *p = first->p;
+	LLVMValueRef zero = tsr_kit_int(k, 0), width = tsr_kit_int(k, p->width), in[BESIDE];
+	tsr_count d = tsr_count_begin(k, from, to, tsr_kit_int(k, beside));
+	for (uint32_t i = 0; i < beside; i++)
+		in[i] = tsr_kit_at(k, row, deep(first, tsr_kit_add(k, d.i, tsr_kit_int(k, i))));
+	LLVMValueRef out = target(first, d.i, zero);
+	tsr_count n = tsr_count_begin(k, zero, all, tsr_kit_int(k, 1));
+	LLVMValueRef there = tsr_kit_at(k, out, tsr_kit_mul(k, n.i, tsr_kit_mul(k, width, p->depth)));
+	for (uint32_t i = 0; i < beside; i++) {
+		LLVMValueRef here = tsr_kit_at(k, in[i], tsr_kit_mul(k, n.i, width));
+		for (uint32_t v = 0; v < p->width; v += k->lanes) {
+			LLVMValueRef at = tsr_kit_int(k, i * p->width + v);
+			tsr_kit_store(k, tsr_kit_load(k, k->vec, tsr_kit_at(k, here, tsr_kit_int(k, v)), NULL), tsr_kit_at(k, there, at), NULL);
+		}
+	}
+	tsr_count_end(k, &n);
+	tsr_count_end(k, &d);
+}
+
 /* All whole panels of positions that lie side by side, a depth at a time: memory is read in the order in which it lies, which is fetched ahead. */
 static LLVMValueRef pack_by_depths(tsr_kit *k, const tsr_pack *p)
 {
 	LLVMValueRef zero = tsr_kit_int(k, 0), width = tsr_kit_int(k, p->width), all = LLVMBuildUDiv(k->b, p->across_count, width, "");
 	panel first = { k, p, p->to, p->across_first, width, false };
 	LLVMValueRef row = tsr_kit_at(k, p->from, tsr_group_offset(k, p->across, p->side, p->across_first));
-	tsr_count d = tsr_count_begin(k, zero, p->depth, tsr_kit_int(k, 1));
-	LLVMValueRef from = tsr_kit_at(k, row, deep(&first, d.i)), to = target(&first, d.i, zero);
-	tsr_count n = tsr_count_begin(k, zero, all, tsr_kit_int(k, 1));
-	LLVMValueRef here = tsr_kit_at(k, from, tsr_kit_mul(k, n.i, width)), there = tsr_kit_at(k, to, tsr_kit_mul(k, n.i, tsr_kit_mul(k, width, p->depth)));
-	for (uint32_t v = 0; v < p->width; v += k->lanes)
-		tsr_kit_store(k, tsr_kit_load(k, k->vec, tsr_kit_at(k, here, tsr_kit_int(k, v)), NULL), tsr_kit_at(k, there, tsr_kit_int(k, v)), NULL);
-	tsr_count_end(k, &n);
-	tsr_count_end(k, &d);
+	LLVMValueRef rest = zero;
+	if (k->streams) {
+		rest = LLVMBuildAnd(k->b, p->depth, tsr_kit_int(k, -(int64_t)BESIDE), "");
+		depths(k, &first, row, all, zero, rest, BESIDE);
+	}
+	depths(k, &first, row, all, rest, p->depth, 1);
 	return tsr_kit_mul(k, all, width);
 }
 

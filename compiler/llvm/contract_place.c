@@ -201,6 +201,12 @@ static LLVMValueRef next_position(const tsr_engine *g)
 	return last && tsr_kit_known(last->stride[TSR_SIDE_A]) == 0 ? last->stride[TSR_SIDE_B] : NULL;
 }
 
+/* So few rows of B in turn that the processor looks ahead along each of them. */
+static bool walked(const tsr_engine *g)
+{
+	return !g->s->pack_b && !g->s->cols && g->s->kc <= g->e->target->streams && tsr_kit_known(g->cls[TSR_CLASS_K].count) > g->s->kc;
+}
+
 static tile_ahead ahead_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, const tile_place *p)
 {
 	enum { MANY_TILES = 16 };
@@ -212,7 +218,7 @@ static tile_ahead ahead_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	LLVMValueRef position = depth > 0 && depth <= s->kc ? next_position(g) : NULL;
 	/* in the second cache with what else is there, or soon, when the first tiles of many have read it */
 	bool near = n > 0 && depth > 0 && n * depth * k->elem_bytes <= g->e->target->l2 / (tiles >= MANY_TILES ? 1 : 8) && !position;
-	if (s->cols || s->pack_b || s->dots || near || (tsr_kit_known(p->b_k) < line * 4 && !s->turn) || rows_pass(g))
+	if (s->cols || s->pack_b || s->dots || near || walked(g) || (tsr_kit_known(p->b_k) < line * 4 && !s->turn) || rows_pass(g))
 		return (tile_ahead){ 0, tsr_kit_int(k, 0) };
 	LLVMValueRef nr = tsr_kit_int(k, s->nr), more = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, jr, nr), bl->cols, "");
 	LLVMValueRef next = LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, position ? position : block_after(g, bl), jr, ""), "");
@@ -248,7 +254,7 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 		arg[TSR_TILE_A_AHEAD] = LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), next, &part, 1, "");
 	}
 	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
-				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, .b_table = s->cols && !s->dense, .b_lines = ahead.lines, .b_near = ahead.lines && s->turn, .watched = g->seen != NULL,
+				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, .b_table = s->cols && !s->dense, .b_lines = ahead.lines, .b_near = ahead.lines && s->turn, .b_walked = walked(g), .watched = g->seen != NULL,
 				   .given = z.sums != NULL, .asks = z.a_step != NULL, .tail = p->tail,
 				   .b_column = s->dots ? tsr_kit_known(g->cls[TSR_CLASS_N].at[0].stride[TSR_SIDE_B]) : 0 };
 	arg[TSR_TILE_SEEN] = g->seen ? g->seen : LLVMConstNull(k->ptr);
@@ -256,6 +262,8 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	if (!z.sums) {
 		tsr_engine_ahead(g, ir, p->n, &t, &arg[TSR_TILE_NEXT], &arg[TSR_TILE_NEXT_LEFT]);
 		tsr_engine_next_panel(g, bl, ir, jr, p->b, &t, &arg[TSR_TILE_NEXT]);
+		tsr_engine_next_dots(g, ir, p->b, &t, &arg[TSR_TILE_NEXT]);
+		tsr_engine_next_block(g, bl, ir, jr, &t, &arg[TSR_TILE_NEXT], &arg[TSR_TILE_NEXT_LEFT]);
 	}
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_TILE_PARAMS);
 	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS + tsr_tail_params(p->tail));

@@ -99,6 +99,49 @@ void tsr_engine_next_panel(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	*next = LLVMBuildGEP2(k->b, k->elem, b, &at, 1, "");
 }
 
+/* Tiles of dot products have the same columns for all rows: each pair of rows asks for one of the next columns in a group's walk, so that memory works
+ * meanwhile. */
+void tsr_engine_next_dots(tsr_engine *g, LLVMValueRef ir, LLVMValueRef b, tsr_tile *tile, LLVMValueRef *next)
+{
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	int64_t rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), groups = s->nr / TSR_DOTS_GROUP;
+	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count), depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
+	if (!k->streams || !s->dots || s->pack_b || rows <= s->mr || !tsr_target_far(g->e->target, columns * depth * k->elem_bytes))
+		return;
+	LLVMValueRef turn = LLVMBuildURem(k->b, LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""), tsr_kit_int(k, TSR_DOTS_GROUP), "");
+	LLVMValueRef column = tsr_kit_add(k, tsr_kit_int(k, s->nr), tsr_kit_mul(k, turn, tsr_kit_int(k, groups)));
+	LLVMValueRef at = tsr_kit_mul(k, column, tsr_kit_int(k, tile->b_column));
+	tile->ahead = 1;
+	*next = LLVMBuildGEP2(k->b, k->elem, b, &at, 1, "");
+}
+
+/* Few rows by a large B: a block takes not much longer to be multiplied than to come from memory, so tiles ask for the rows of the next one, in the
+ * order in which they lie, and packing finds them in the second cache. */
+void tsr_engine_next_block(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, tsr_tile *tile, LLVMValueRef *next, LLVMValueRef *left)
+{
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	const tsr_group *n = &g->cls[TSR_CLASS_N], *along = &g->cls[TSR_CLASS_K];
+	int64_t line = TSR_LINE / k->elem_bytes, rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), columns = tsr_kit_known(n->count), depth = tsr_kit_known(along->count);
+	if (!k->streams || !s->pack_b || s->turn || s->cols || s->rows || rows < 0 || columns < s->nc || depth < s->kc || n->n != 1 || along->n != 1 || tile->soon)
+		return;
+	int64_t row = tsr_kit_known(along->at[0].stride[TSR_SIDE_B]), tiles = (rows + s->mr - 1) / s->mr, rounds = s->kc / TSR_ROUND, width = (s->nc + line - 1) / line * line;
+	if (rows > s->mc || !n->unit[TSR_SIDE_B] || row < columns || !rounds || columns * depth * k->elem_bytes <= 2 * g->e->target->l2)
+		return;
+	int64_t each = (s->nr * s->kc / line + tiles - 1) / tiles;
+	tile->later = (uint32_t)((each + rounds - 1) / rounds);
+	tile->ahead_row = row, tile->ahead_width = width;
+	LLVMValueRef down = tsr_kit_add(k, bl->kfirst, bl->depth), more = LLVMBuildICmp(k->b, LLVMIntSLT, down, along->count, "");
+	LLVMValueRef from_k = LLVMBuildSelect(k->b, more, down, tsr_kit_int(k, 0), ""), from_n = LLVMBuildSelect(k->b, more, bl->n, tsr_kit_add(k, bl->n, bl->cols), "");
+	LLVMValueRef tile_at = tsr_kit_add(k, tsr_kit_mul(k, LLVMBuildUDiv(k->b, jr, tsr_kit_int(k, s->nr), ""), tsr_kit_int(k, tiles)), LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""));
+	LLVMValueRef first = tsr_kit_mul(k, tile_at, tsr_kit_int(k, each)), per = tsr_kit_int(k, width / line);
+	LLVMValueRef beside = tsr_kit_mul(k, LLVMBuildURem(k->b, first, per, ""), tsr_kit_int(k, line));
+	LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, tsr_kit_add(k, from_k, LLVMBuildUDiv(k->b, first, per, "")), tsr_kit_int(k, row)), tsr_kit_add(k, from_n, beside));
+	*next = LLVMBuildGEP2(k->b, k->elem, g->base[TSR_SIDE_B], &at, 1, "");
+	*left = LLVMBuildNSWSub(k->b, tsr_kit_int(k, width), beside, "");
+}
+
 /* ---- on the way to C --------------------------------------------------------------------------------------------------- */
 
 /* The axis of N along which C lies side by side: what comes behind it is turned with it. */

@@ -55,6 +55,8 @@ static void tile_loop(const tsr_inner *in, LLVMValueRef count, unsigned unroll, 
 		ask(in, what, c.i, i);
 	for (uint32_t i = 0; i < in->soon && what != NOTHING; i++)
 		tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
+	for (uint32_t i = 0; i < in->later && unroll > 1; i++)
+		tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
 	for (unsigned u = 0; u < unroll; u++) {
 		for (uint32_t s = 0; unroll > 1 && s < in->each; s++)
 			tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
@@ -74,12 +76,12 @@ static void fetch_where_few(tsr_kit *k, const tsr_tile_end *end, LLVMValueRef ro
 }
 
 /* How the loop asks for C's lines; `rounds` of it have all of them.  Those that are put together of several rows, or that threads write around the
- * caches, do not come so, and a large tile's tail then comes alone. */
+ * caches, do not come so, and a large tile's tail then comes alone; nor do those beside the lines that the tile before has just written, as few rows of B leave them. */
 static asked come_slowly(const tsr_tile *t, const tsr_tile_end *end, int64_t *rounds)
 {
 	bool told = t->c.stretches && !t->c.stream && !t->c.knit;
 	*rounds = told ? (tsr_tile_lines(end) + LINES - 1) / LINES : t->rows * tsr_tile_parts(end, LINES);
-	if (t->c.knit || (t->c.stretches && !told) || (t->c.stream && !t->tail))
+	if (t->b_walked || t->c.knit || (t->c.stretches && !told) || (t->c.stream && !t->tail))
 		return NOTHING;
 	return told ? SOME_LINES : A_PART;
 }
@@ -108,9 +110,9 @@ static void collect(const tsr_tile *t, const tsr_tile_end *end, const tsr_inner 
 	LLVMValueRef rounds = LLVMBuildUDiv(k->b, depth, tsr_kit_int(k, TSR_ROUND), "");
 	int64_t enough;
 	asked slowly = come_slowly(t, end, &enough);
-	if (slowly == NOTHING || t->c.stream)
+	if ((slowly == NOTHING && !t->b_walked) || t->c.stream)
 		tsr_tile_fetch(end);
-	else
+	else if (slowly != NOTHING)
 		fetch_where_few(k, end, rounds, enough);
 	if (slowly != NOTHING) {
 		LLVMValueRef first = tsr_kit_min(k, rounds, tsr_kit_int(k, enough));
@@ -128,7 +130,7 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	tsr_far far = { t->ahead_row, t->ahead_width };
 	tsr_inner in = { k, t->rows, t->vecs, tsr_inner_stride(k, t->a_row, f, TSR_TILE_A_ROW), tsr_inner_stride(k, t->a_k, f, TSR_TILE_A_K),
 				  tsr_inner_stride(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL,
-				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, t->soon, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0 };
+				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, t->soon, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0, t->b_walked, t->later };
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
@@ -154,6 +156,10 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".n%u.%lld.%lld", t->ahead, (long long)t->ahead_row, (long long)t->ahead_width);
 	if (t->b_column)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".d%lld", (long long)t->b_column);
+	if (t->b_walked)
+		snprintf(name + strlen(name), sizeof name - strlen(name), ".f");
+	if (t->later)
+		snprintf(name + strlen(name), sizeof name - strlen(name), ".w%u.%lld.%lld", t->later, (long long)t->ahead_row, (long long)t->ahead_width);
 	if (t->soon)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".s%u", t->soon);
 	tsr_name_stride(name, sizeof name, "ar", t->a_row);

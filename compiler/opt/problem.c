@@ -68,7 +68,7 @@ static int64_t depth_of_all(const tsr_problem *p, const tsr_walks *batch, const 
 static bool is_dots(const tsr_loops *l, const tsr_contraction *c, const tsr_walks *m, const tsr_walks *n, const tsr_walks *k)
 {
 	bool sums = c->combine == TSR_OP_MUL && (c->acc == TSR_ACC_ADD || c->acc == TSR_ACC_SUB) && !c->watched && !c->turned;
-	bool loops = m->n == 1 && n->n == 1 && k->n == 1 && m->at[0].known && n->at[0].known && k->at[0].known;
+	bool loops = m->n <= 1 && n->n == 1 && k->n == 1 && (!m->n || m->at[0].known) && n->at[0].known && k->at[0].known;
 	return sums && loops && tsr_contract_plain(l, c, TSR_SIDE_B) && k->at[0].stride[TSR_SIDE_A] == 1 && k->at[0].stride[TSR_SIDE_B] == 1
 		&& n->at[0].stride[TSR_SIDE_B] > 0;
 }
@@ -91,7 +91,7 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 	p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(n) || !steady || !tsr_walks_unit(n, TSR_SIDE_B);
 	p.pieced = steady && !one_loop(k);
 	p.dots = p.must_b && !p.must_a && !p.run && !p.across && is_dots(l, c, m, n, k);
-	p.torn = p.dots && (m->at[0].stride[TSR_SIDE_A] % p.lanes || n->at[0].stride[TSR_SIDE_B] % p.lanes);
+	p.torn = p.dots && ((m->n && m->at[0].stride[TSR_SIDE_A] % p.lanes) || n->at[0].stride[TSR_SIDE_B] % p.lanes);
 	p.windows = c->b_value->kind == TSR_EXPR_SELECT || c->b_value->kind == TSR_EXPR_LOOKUP || n->nloops > 1;
 	p.must_b &= !p.across;
 	p.a_step = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_A] : 1;

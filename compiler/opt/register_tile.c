@@ -14,7 +14,7 @@ static double larger(double a, double b) { return a > b ? a : b; }
 /* Cycles of one tile of r rows and v vectors. */
 static double tile_time(const tsr_problem *p, int64_t r, int64_t v)
 {
-	double step = larger(larger((double)(r * v) / 2, (double)(r + v) / 2), LATENCY) + (p->streams || p->crowded ? AGAIN * (double)v : 0);
+	double step = larger(larger((double)(r * v) / 2, (double)(r + v) / 2), LATENCY) + (p->streams || p->crowded || (p->dots && p->t->streams) ? AGAIN * (double)v : 0);
 	if (p->padding)
 		step = larger(step, (double)(v * p->t->vector_bytes) / PACE);
 	double depth = p->k > 0 ? (double)p->k : TSR_DEPTH;
@@ -119,7 +119,7 @@ static bool is_usual(const tsr_problem *p, int64_t r, int64_t v)
 static int64_t most_rows(const tsr_problem *p, int64_t v)
 {
 	enum { WAY = 4096, FEWEST_WAYS = 4 };
-	int64_t ways = p->t->l1 / WAY > FEWEST_WAYS ? p->t->l1 / WAY : FEWEST_WAYS, groups = 1, most = TSR_MOST_ROWS;
+	int64_t ways = p->t->streams ? p->t->streams / 2 : p->t->l1 / WAY > FEWEST_WAYS ? p->t->l1 / WAY : FEWEST_WAYS, groups = 1, most = TSR_MOST_ROWS;
 	if (!p->a_row || p->n < 0 || p->n > v * p->lanes)
 		return most;
 	while (groups < WAY && groups * p->a_row % WAY)

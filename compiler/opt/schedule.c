@@ -7,7 +7,7 @@
  * quarters of L2. */
 #include "schedule.h"
 
-enum { PASSING = 512, STRIDED = 256, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200, SHORT_SUM = 64,
+enum { PASSING = 512, PASSING_LONG = 1024, STRIDED = 256, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200, SHORT_SUM = 64,
 	   LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8, FEW_ROWS = 8, OFTEN = 1000 };
 
 /* `total` cut into equal blocks of at most `most`, in multiples of `unit`. */
@@ -47,14 +47,27 @@ static bool used_often(const tsr_problem *p, const tsr_schedule *s, int64_t m)
 	return p->m > 0 && (p->run ? p->run == p->k : p->a_step == 1) && p->k > SHORT_SUM && p->n * p->k * p->bytes > p->t->l1 && m >= OFTEN * usual_rows(p, s);
 }
 
+/* A processor that has to look ahead by itself does so along long stretches of A's rows, which pass by a narrow B. */
+static bool in_long_rows(const tsr_problem *p)
+{
+	return p->t->streams && p->n > 0 && p->n * PASSING_LONG * p->bytes <= p->t->l2 / 2 && !p->must_a && !p->run && p->a_step == 1;
+}
+
+/* Then panels of B, which come again and again from the second cache, have all sets of the first one only where they are copied: B's rows leave out those
+ * of the panels beside (32 columns are 1.2 to 1.6 times as fast). */
+static bool passes_long(const tsr_problem *p, const tsr_schedule *s)
+{
+	return in_long_rows(p) && p->n > (int64_t)s->nr && p->m >= ENOUGH_NEAR * usual_rows(p, s) && p->k > SHORT_SUM;
+}
+
 /* Whether so many rows are worth a packed copy of B.  Rows of it that lie near each other are read in place as fast from the second cache, and
  * so are they where what is read beside them is apart, or is found by pointers: then a copy is only more to move, and to wait for.  Not where that
  * is far apart: then it takes the lines and pages that B in place would need as well (8 to 30 % faster with 1500 to 16000 rows). */
 static bool worth_packing_b(const tsr_problem *p, const tsr_schedule *s, int64_t m)
 {
 	if (p->streams)
-		return false;
-	if (used_often(p, s, m))
+		return p->t->streams && !tsr_follows_rows(p);
+	if (used_often(p, s, m) || passes_long(p, s))
 		return true;
 	bool near = p->row && p->row < PAGE, nearly = p->row && p->row <= PAGE;
 	if (p->run ? near : p->a_step != 1 && nearly && !passes_by(p) && !far_apart(p, s))
@@ -72,7 +85,7 @@ static bool worth_packing_a(const tsr_problem *p, const tsr_schedule *s, int64_t
 	if (apart && (!s->pack_b || k >= STRIDED || n >= many))
 		return n > 2 * (int64_t)s->nr;
 	bool strided = p->a_step != 1 && k > STRIDED && (!s->pack_b || p->must_b);
-	return n >= many && (p->streams || (large && !s->pack_b) || strided);
+	return n >= many && ((p->streams && !tsr_follows_rows(p)) || (large && !s->pack_b) || strided);
 }
 
 static void choose_packing(const tsr_problem *p, tsr_schedule *s)
@@ -89,7 +102,7 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 	bool smaller = large_a && p->m > 0 && !p->run && p->a_step == 1 && k > SHORT_SUM && n >= FEW_COLUMNS * (int64_t)s->nr;
 	/* a copy that few rows use costs more than reading B in place, where tiles ask for the next panel ahead of time */
 	bool pieced = p->pieced && m >= ENOUGH_APART * usual_rows(p, s);
-	bool pays = (large_b || page || apart || smaller || used_often(p, s, m)) && worth_packing_b(p, s, m);
+	bool pays = (large_b || page || apart || smaller || used_often(p, s, m) || passes_long(p, s)) && worth_packing_b(p, s, m);
 	s->pack_b = p->must_b || pieced || (p->turn && p->stretch % s->nr) || (!s->cols && !p->turn && pays);
 	s->rows = p->run != 0;
 	s->pack_a = p->must_a || (!s->rows && worth_packing_a(p, s, n, k, large_a));
@@ -100,8 +113,10 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 static int64_t streaming_depth(const tsr_problem *p, const tsr_schedule *s)
 {
 	enum { MOST = 96, MOST_NEAR = 128, PARTS = 4, LINE = 64 };
-	if (p->depth * p->n * p->bytes <= PARTS * p->t->l2)     /* what is not far from the second cache needs no looking ahead (2 to 8 %) */
+	if (!p->t->streams && p->depth * p->n * p->bytes <= PARTS * p->t->l2)     /* what is not far from the second cache needs no looking ahead (2 to 8 %) */
 		return MOST_NEAR;
+	if (p->t->streams)
+		return tsr_follows_rows(p) ? p->t->streams : MOST;
 	int64_t rows = p->m < s->mr ? p->m : s->mr, rounds = rows * ((s->nr * p->bytes + LINE - 1) / LINE), least = rounds * 9 / 4;
 	int64_t depth = p->m / 2 * 3 > least ? p->m / 2 * 3 : least;
 	return depth < MOST ? depth : MOST;
@@ -117,9 +132,11 @@ static int64_t most_depth(const tsr_problem *p, const tsr_schedule *s, const tsr
 		return streaming_depth(p, s);
 	bool in_place = !s->pack_b && !s->cols && p->row, crowded = in_place && p->row % PAGE == 0;
 	if (in_place && p->m == 1 && p->n > 0 && p->depth > 2 * p->t->l2 / p->bytes / p->n)      /* a vector's sums are near: no more rows than are looked ahead in */
-		return AHEAD;
+		return p->t->streams ? p->t->streams : AHEAD;
 	bool again = in_place && !tail && !p->run && p->n > 0 && p->n <= s->nr && p->m > 0 && p->m * p->n * p->bytes <= p->t->l2 / NEAR;
 	int64_t fit = crowded ? p->t->l2 / p->row : again ? p->t->l1 / p->n / p->bytes : TSR_DEPTH;
+	if (again && in_long_rows(p))
+		return PASSING_LONG;
 	return fit < LEAST_DEPTH ? LEAST_DEPTH : fit < TSR_DEPTH ? fit : TSR_DEPTH;
 }
 
@@ -188,6 +205,8 @@ static int64_t most_of_b(const tsr_problem *p, const tsr_schedule *s, int64_t ea
 {
 	enum { PARTS = 16, MOST = 16 << 20, FEW = 4 };
 	int64_t share = p->t->l3 / 4 * 3, near = p->t->l2 / 4 * 3;
+	if (p->streams && s->pack_b)
+		return near / 2;
 	if (p->streams)              /* all rows of C beside it stay in the second cache for the next block */
 		return p->t->l2 / 2 / (p->m * p->bytes) * each;
 	if (p->m < 0 || p->n < 0 || p->k < 0 || !s->pack_a || !s->pack_b)
@@ -205,7 +224,7 @@ static void choose_blocks(const tsr_problem *p, tsr_schedule *s, int64_t kc, boo
 	const tsr_target *t = p->t;
 	/* A's rows pass by B's block, which has to be near; the fewer its columns, the more often */
 	bool passing = s->pack_b && !s->pack_a && !s->rows && !p->must_b && !p->turn;
-	s->kc = passing ? block_of(p->k, p->a_step == 1 ? PASSING : STRIDED, p->k_unit) : kc;
+	s->kc = passing ? block_of(p->k, p->a_step != 1 ? STRIDED : in_long_rows(p) ? PASSING_LONG : PASSING, p->k_unit) : kc;
 	int64_t each = s->kc * p->bytes, most_m = t->l2 / 2 / each;
 	if (short_sum)               /* rows of a block that lie near each other are written together */
 		most_m = t->l1 / 2 / each;
@@ -268,9 +287,10 @@ const char *tsr_schedule_words(const tsr_schedule *s)
 static bool choose_dots(const tsr_problem *p, tsr_schedule *s)
 {
 	enum { TURN = 2, ADD_UP = 5, FEW_GROUPS = 2, LEAST_STEPS = 4 };
-	if (!p->dots || p->lanes < TSR_DOTS_GROUP || p->m < 2 || p->n < 2)
+	if (!p->dots || p->lanes < TSR_DOTS_GROUP || p->m < (p->t->streams ? 1 : 2) || p->n < 2)
 		return false;
-	double steps = (double)p->k / p->lanes, slower = (p->torn ? 1 : 0.25) * steps;
+	bool far = tsr_target_far(p->t, p->n * p->k * p->bytes);
+	double steps = (double)p->k / p->lanes, slower = (p->torn ? 1 : !p->t->streams ? 0.25 : far ? 0.75 : 0.375) * steps;
 	bool few_rows = (double)p->m * (slower + ADD_UP) <= TURN * (double)p->k;
 	if (!few_rows && (p->n > FEW_GROUPS * TSR_DOTS_GROUP || steps < LEAST_STEPS))
 		return false;
@@ -278,7 +298,8 @@ static bool choose_dots(const tsr_problem *p, tsr_schedule *s)
 	s->dots = s->must_b = true;
 	s->mr = (uint32_t)tsr_even_rows(p->m, most < TSR_DOTS_ROWS ? most : TSR_DOTS_ROWS);
 	s->nr = p->lanes;
-	s->kc = block_of(p->k, p->m > s->mr ? LONGEST / 2 : LONGEST, 1);
+	/* columns that several rows use stay in the first cache, half of it where the next ones are asked for */
+	s->kc = block_of(p->k, p->m <= s->mr ? LONGEST : p->t->streams && far ? p->t->l1 / 2 / p->lanes / p->bytes : LONGEST / 2, 1);
 	s->mc = block_of(p->m, LONGEST, s->mr);
 	s->nc = block_of(p->n, LONGEST, s->nr);
 	s->reason = tsr_schedule_words(s);

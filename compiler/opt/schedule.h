@@ -39,6 +39,8 @@ typedef struct tsr_problem {
 } tsr_problem;
 
 tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t);
+/* Of a B that few rows read where it lies, so few rows at a time that the processor looks ahead along each of them; more rows of A are worth a copy. */
+static inline bool tsr_follows_rows(const tsr_problem *p) { return p->t->streams && p->m <= (int64_t)p->t->streams; }
 /* Columns beside each other that tiles may cut as they like. */
 int64_t tsr_problem_columns(const tsr_problem *p);
 /* Rows of C that fill lines only together can be put together in a tile's registers. */

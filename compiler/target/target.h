@@ -14,7 +14,12 @@ typedef struct tsr_target {
 	uint32_t tile_m, tile_n;     /* register tile in rows and vectors of columns */
 	int64_t l1, l2, l3;          /* data caches in bytes, one core's share */
 	uint32_t matrix;             /* rows of its matrix registers, each a vector, which multiply pairs of bf16 and sum them in f32; 0: it has none */
+	uint32_t streams;            /* rows along which it looks ahead by itself, several of which it takes to get all of the memory's bandwidth, and what asks for lines
+	                              * gets less than half of that; 0: lines that are asked for come as fast as any */
 } tsr_target;
+
+/* Of so many bytes the last cache has a small part at most: they come from memory each time. */
+static inline bool tsr_target_far(const tsr_target *t, int64_t bytes) { return bytes > 8 * t->l3; }
 
 /* The table entry that fits a processor: `features` is LLVM's feature string ("+avx2,+fma,..") or the name of a processor
  * (detecting the machine's own is the emitter's business). */

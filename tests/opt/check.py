@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Passes run alone from text: `tsrc passes --passes=A,B NAME.loop` against NAME.after.
 
-The first line of each cases/NAME.loop is `# passes: A,B`.  With ACCEPT=1 in the environment the expected results are rewritten.
+The first line of each cases/NAME.loop is `# passes: A,B`, for AVX-512, or `# passes: A,B for TARGET`.  With ACCEPT=1 in the environment the expected results are rewritten.
 That results mean the same as what went in is tested by unit/passes and unit/contract; here it is seen what the passes do,
 and when they rightly do nothing."""
 import glob, os, re, subprocess, sys
@@ -14,8 +14,8 @@ def main():
     passed = failed = 0
     for path in sorted(glob.glob(os.path.join(HERE, "cases", "*.loop"))):
         with open(path) as f:
-            passes = re.match(r"# passes: (\S+)", f.readline()).group(1)
-        run = subprocess.run([tsrc, "passes", "--cpu=avx512", "--passes=" + passes, path], capture_output=True, text=True)
+            passes, cpu = re.match(r"# passes: (\S+)(?: for (\S+))?", f.readline()).groups()
+        run = subprocess.run([tsrc, "passes", "--cpu=" + (cpu or "avx512"), "--passes=" + passes, path], capture_output=True, text=True)
         after = path[:-5] + ".after"
         got = run.stdout if run.returncode == 0 else run.stderr
         if os.environ.get("ACCEPT"):

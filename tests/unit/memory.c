@@ -10,7 +10,7 @@
 
 enum { PROGRAMS = 600, MOST_STEPS = 4000000 };
 
-static const tsr_target target = { "avx512", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 16 << 20, 0 };
+static const tsr_target target = { "avx512", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 16 << 20, 0, 0 };
 static uint32_t laid, overlaid;
 
 static void *own_memory(tsr_arena *a, const tsr_buffer *b)
