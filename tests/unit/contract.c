@@ -543,11 +543,16 @@ static bool runs_here(const char *feature)
 int main(void)
 {
 	static const level levels[] = {
-		{ { "amx", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 32 << 10, 16, 0 }, "sapphirerapids", "+amx-bf16" },
-		{ { "avx512", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 32 << 10, 0, 0 }, "skylake-avx512", "+avx512vl" },
-		{ { "avx2", "x86_64", 32, 16, true, 6, 2, 32 << 10, 256 << 10, 32 << 10, 0, 0 }, "haswell", "+avx2" },
-		{ { "avx2", "x86_64", 32, 16, true, 6, 2, 2 << 10, 8 << 10, 32 << 10, 0, 8 }, "haswell", "+avx2" },      /* which looks ahead by itself */
-		{ { "sse", "x86_64", 16, 16, false, 6, 2, 2 << 10, 8 << 10, 32 << 10, 0, 0 }, "x86-64-v2", "+sse4.2" },
+		{ { .name = "amx", .triple_arch = "x86_64", .vector_bytes = 64, .vector_registers = 32, .fma = true, .slow_division = true,
+			.tile_m = 6, .tile_n = 4, .l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 10, .matrix = 16 }, "sapphirerapids", "+amx-bf16" },
+		{ { .name = "avx512", .triple_arch = "x86_64", .vector_bytes = 64, .vector_registers = 32, .fma = true, .slow_division = true,
+			.tile_m = 6, .tile_n = 4, .l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 10 }, "skylake-avx512", "+avx512vl" },
+		{ { .name = "avx2", .triple_arch = "x86_64", .vector_bytes = 32, .vector_registers = 16, .fma = true, .loses_nan = true,
+			.tile_m = 6, .tile_n = 2, .l1 = 32 << 10, .l2 = 256 << 10, .l3 = 32 << 10 }, "haswell", "+avx2" },
+		{ { .name = "avx2", .triple_arch = "x86_64", .vector_bytes = 32, .vector_registers = 16, .fma = true, .loses_nan = true,
+			.tile_m = 6, .tile_n = 2, .l1 = 2 << 10, .l2 = 8 << 10, .l3 = 32 << 10, .streams = 8 }, "haswell", "+avx2" },      /* which looks ahead by itself */
+		{ { .name = "sse", .triple_arch = "x86_64", .vector_bytes = 16, .vector_registers = 16, .fma = false, .loses_nan = true,
+			.tile_m = 6, .tile_n = 2, .l1 = 2 << 10, .l2 = 8 << 10, .l3 = 32 << 10 }, "x86-64-v2", "+sse4.2" },
 	};
 	LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
 	tsr_compiler *tc = tsr_compiler_new();

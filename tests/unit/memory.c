@@ -10,7 +10,8 @@
 
 enum { PROGRAMS = 600, MOST_STEPS = 4000000 };
 
-static const tsr_target target = { "avx512", "x86_64", 64, 32, true, 6, 4, 48 << 10, 1 << 20, 16 << 20, 0, 0 };
+static const tsr_target target = { .name = "avx512", .triple_arch = "x86_64", .vector_bytes = 64, .vector_registers = 32, .fma = true, .slow_division = true,
+			.tile_m = 6, .tile_n = 4, .l1 = 48 << 10, .l2 = 1 << 20, .l3 = 16 << 20 };
 static uint32_t laid, overlaid;
 
 static void *own_memory(tsr_arena *a, const tsr_buffer *b)
