@@ -75,20 +75,20 @@ static void pack_vectors(const panel *n)
 static void depths(tsr_kit *k, const panel *first, LLVMValueRef row, LLVMValueRef all, LLVMValueRef from, LLVMValueRef to, uint32_t beside)
 {
 	const tsr_pack *p = first->p;
-	LLVMValueRef zero = tsr_kit_int(k, 0), width = tsr_kit_int(k, p->width), in[BESIDE];
+	LLVMValueRef zero = tsr_kit_int(k, 0), width = tsr_kit_int(k, p->width), in[BESIDE], here[BESIDE];
 	tsr_count d = tsr_count_begin(k, from, to, tsr_kit_int(k, beside));
 	for (uint32_t i = 0; i < beside; i++)
 		in[i] = tsr_kit_at(k, row, deep(first, tsr_kit_add(k, d.i, tsr_kit_int(k, i))));
 	LLVMValueRef out = target(first, d.i, zero);
 	tsr_count n = tsr_count_begin(k, zero, all, tsr_kit_int(k, 1));
+	for (uint32_t i = 0; i < beside; i++)
+		here[i] = tsr_kit_at(k, in[i], tsr_kit_mul(k, n.i, width));
 	LLVMValueRef there = tsr_kit_at(k, out, tsr_kit_mul(k, n.i, tsr_kit_mul(k, width, p->depth)));
-	for (uint32_t i = 0; i < beside; i++) {
-		LLVMValueRef here = tsr_kit_at(k, in[i], tsr_kit_mul(k, n.i, width));
+	for (uint32_t i = 0; i < beside; i++)
 		for (uint32_t v = 0; v < p->width; v += k->lanes) {
 			LLVMValueRef at = tsr_kit_int(k, i * p->width + v);
-			tsr_kit_store(k, tsr_kit_load(k, k->vec, tsr_kit_at(k, here, tsr_kit_int(k, v)), NULL), tsr_kit_at(k, there, at), NULL);
+			tsr_kit_store(k, tsr_kit_load(k, k->vec, tsr_kit_at(k, here[i], tsr_kit_int(k, v)), NULL), tsr_kit_at(k, there, at), NULL);
 		}
-	}
 	tsr_count_end(k, &n);
 	tsr_count_end(k, &d);
 }
