@@ -7,21 +7,23 @@
  * that they write stay as few as the processor knows addresses of: narrower ones would cut what is read into short stretches.  Where every
  * row of the result begins at the same place of a line, so do the squares, and write whole lines, around the caches where opt/stream.c
  * says so.  Then two squares are turned together and every row of the result gets two lines one right after the other: memory takes pairs
- * a half faster than single lines of far rows (measured; four of them, or all of one square first, are slower again).
+ * a half faster than single lines of far rows (measured; four of them, or all of one square first, are slower again).  Where a register is half a line,
+ * it is four squares, as many as pairs of lines take.
  *
  * At the ends of the loops a square has fewer iterations: its rows are read and written under masks, and those that do not exist
  * repeat the last one. */
 #include "emit.h"
 #include "team.h"
 
-enum { BLOCK = 1024, LINE = 64, MOST_TURNED = 4, MOST_NODES = 24, TOGETHER = 2 };
+enum { BLOCK = 1024, LINE = 64, MOST_TURNED = 4, MOST_NODES = 24, LINES_TOGETHER = 2, LEAST_REGISTER = 32, MOST_TOGETHER = LINES_TOGETHER * LINE / LEAST_REGISTER };
 
 typedef struct nest {
 	tsr_emit *e;
 	const tsr_stmt *across, *along, *leaf;
 	unsigned lanes;
 	bool lines;                                  /* every row of the result begins at the same place of a line */
-	bool around;                                 /* a square's rows are lines that go around the caches */
+	bool around;                                 /* rows of squares that go together are lines that go around the caches */
+	unsigned together;                           /* squares that do, and that one row of each fills the lines of */
 	uint32_t n, nodes;
 	const tsr_expr *load[MOST_TURNED];           /* those that are turned */
 } nest;
@@ -71,7 +73,8 @@ static bool recognise(nest *x, const tsr_stmt *s)
 	int64_t bytes = tsr_prec_bytes(b->prec);
 	x->lanes = e->target->vector_bytes / (bytes > 4 ? 8 : 4);
 	x->lines = tsr_size_is_const(b->dims[b->rank - 1]) && b->dims[b->rank - 1].k * bytes % LINE == 0;
-	x->around = x->lines && inner->loop.stream && x->lanes * bytes == LINE;
+	x->around = x->lines && inner->loop.stream && x->lanes * bytes == e->target->vector_bytes && e->target->vector_bytes >= LEAST_REGISTER;
+	x->together = x->around ? LINES_TOGETHER * LINE / e->target->vector_bytes : 1;
 	return plain(x, leaf->store.value) && x->n > 0;
 }
 
@@ -166,9 +169,10 @@ static void emit_row(const nest *x, const square *q, unsigned k, LLVMValueRef (*
 static void emit_squares(const nest *x, const square *q, unsigned n)
 {
 	tsr_emit *e = x->e;
-	LLVMValueRef value[TOGETHER][MOST_TURNED][64];
-	square at[TOGETHER];
-	tsr_wide w = {.loop = x->along, .lanes = x->lanes, .mask = q->columns ? first_lanes(e, x->lanes, q->columns) : NULL, .around = x->around ? x->leaf : NULL};
+	LLVMValueRef value[MOST_TOGETHER][MOST_TURNED][64];
+	square at[MOST_TOGETHER];
+	bool lines = x->around && (n == x->together || x->e->target->vector_bytes == LINE);
+	tsr_wide w = {.loop = x->along, .lanes = x->lanes, .mask = q->columns ? first_lanes(e, x->lanes, q->columns) : NULL, .around = lines ? x->leaf : NULL};
 	for (unsigned i = 0; i < n; i++) {
 		at[i] = *q;
 		at[i].along = plus(e, q->along, i * x->lanes);
@@ -215,10 +219,10 @@ static void together_or_apart(const nest *x, LLVMValueRef across, LLVMValueRef a
 	tsr_emit *e = x->e;
 	LLVMBasicBlockRef together = tsr_emit_block(e, "together"), apart = tsr_emit_block(e, "apart"), after = tsr_emit_block(e, "after");
 	LLVMValueRef lanes = tsr_emit_i64(e, x->lanes), all = LLVMBuildAnd(e->builder, LLVMBuildICmp(e->builder, LLVMIntSGE, rows, lanes, ""),
-		LLVMBuildICmp(e->builder, LLVMIntSGE, columns, tsr_emit_i64(e, TOGETHER * x->lanes), ""), "");
+		LLVMBuildICmp(e->builder, LLVMIntSGE, columns, tsr_emit_i64(e, x->together * x->lanes), ""), "");
 	LLVMBuildCondBr(e->builder, all, together, apart);
 	LLVMPositionBuilderAtEnd(e->builder, together);
-	emit_squares(x, &(square){across, along, NULL, NULL}, TOGETHER);
+	emit_squares(x, &(square){across, along, NULL, NULL}, x->together);
 	LLVMBuildBr(e->builder, after);
 	LLVMPositionBuilderAtEnd(e->builder, apart);
 	LLVMValueRef end = LLVMBuildNSWAdd(e->builder, along, columns, "");
@@ -246,7 +250,7 @@ static bool divides_along(const nest *x)
 static LLVMValueRef bound(const nest *x, LLVMValueRef first, LLVMValueRef end, bool last)
 {
 	tsr_emit *e = x->e;
-	int64_t step = TOGETHER * x->lanes;
+	int64_t step = x->together * x->lanes;
 	LLVMValueRef n = tsr_team_bound(e, tsr_emit_i64(e, (x->along->loop.extent.k + step - 1) / step), last);
 	LLVMValueRef at = LLVMBuildNSWAdd(e->builder, LLVMBuildNSWMul(e->builder, n, tsr_emit_i64(e, step), ""), first, "");
 	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntEQ, n, tsr_emit_i64(e, 0), ""), n, less(e, at, end), "");
@@ -256,7 +260,7 @@ static LLVMValueRef bound(const nest *x, LLVMValueRef first, LLVMValueRef end, b
 static LLVMValueRef to_next(const nest *x, LLVMValueRef first, LLVMValueRef at)
 {
 	tsr_emit *e = x->e;
-	LLVMValueRef step = tsr_emit_i64(e, x->around ? TOGETHER * x->lanes : x->lanes);
+	LLVMValueRef step = tsr_emit_i64(e, x->together * x->lanes);
 	if (!x->lines)
 		return step;
 	LLVMValueRef short_first = LLVMBuildAnd(e->builder, LLVMBuildICmp(e->builder, LLVMIntEQ, at, tsr_emit_i64(e, 0), ""),
