@@ -85,7 +85,9 @@ static bool worth_packing_a(const tsr_problem *p, const tsr_schedule *s, int64_t
 	if (apart && (!s->pack_b || k >= STRIDED || n >= many))
 		return n > 2 * (int64_t)s->nr;
 	bool strided = p->a_step != 1 && k > STRIDED && (!s->pack_b || p->must_b);
-	return n >= many && ((p->streams && !tsr_follows_rows(p)) || (large && !s->pack_b) || strided);
+	/* rows that are nearly enough for any copy of B pass by a deep block of it that is near, rather than by shallow ones (128 rows: up to 15 %) */
+	bool pass = p->t->streams && p->m >= ENOUGH * (int64_t)p->t->tile_m / 6 * 5;
+	return n >= many && ((p->streams && !tsr_follows_rows(p) && !pass) || (large && !s->pack_b) || strided);
 }
 
 static void choose_packing(const tsr_problem *p, tsr_schedule *s)

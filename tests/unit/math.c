@@ -76,6 +76,26 @@ static void test_function(const kit *k, int which, uint64_t count, bool chosen)
 		printf("%s %.3f ulp at %a: %a, not %a\n", functions[which].name, worst, (double)at, (double)gave, functions[which].f((double)at));
 }
 
+/* What a lane gives is its argument's affair alone, whatever stands beside it: vectors of ordinary arguments may take a shorter way. */
+static void test_neighbours(const kit *k, int which)
+{
+	enum { APART = 37 };
+	static const float far[] = {200, -200, -95, INFINITY, -INFINITY, NAN, 1e30f};
+	void *buffers[] = {x, y, z};
+	for (int i = 0; i < BLOCK; i++)
+		x[i] = (float)(i * 16807 % 20011 - 10005) / 115;
+	kit_find(k, functions[which].name)(NULL, buffers, NULL, NULL);
+	memcpy(y, z, BLOCK * 4);
+	for (int i = 0; i < BLOCK; i += APART)
+		x[i] = far[i / APART % 7];
+	kit_find(k, functions[which].name)(NULL, buffers, NULL, NULL);
+	int differ = 0;
+	for (int i = 0; i < BLOCK; i++)
+		differ += i % APART && memcmp(&y[i], &z[i], 4) != 0;
+	if (!CHECK(differ == 0))
+		printf("%s: %d results depend on their neighbours\n", functions[which].name, differ);
+}
+
 /* Bases over many magnitudes, exponents that keep most results finite, and every pair of special values. */
 static void test_pow(const kit *k, bool chosen)
 {
@@ -182,8 +202,10 @@ int main(int argc, char **argv)
 	x = aligned_alloc(64, BLOCK * 4), y = aligned_alloc(64, BLOCK * 4), z = aligned_alloc(64, BLOCK * 4);
 	kit k = kit_compile(tsr_text_str(&t), 2, argc > 4 ? argv[4] : NULL);
 	for (int i = 0; i < FUNCTIONS; i++)
-		if (argc < 4 || !strcmp(argv[3], functions[i].name))
+		if (argc < 4 || !strcmp(argv[3], functions[i].name)) {
 			test_function(&k, i, count, chosen);
+			test_neighbours(&k, i);
+		}
 	if (argc < 4 || !strcmp(argv[3], "pow"))
 		test_pow(&k, chosen);
 	if (argc < 4)
