@@ -64,6 +64,8 @@ LLVMValueRef tsr_kit_at(tsr_kit *k, LLVMValueRef p, LLVMValueRef n);
 LLVMValueRef tsr_kit_load(tsr_kit *k, LLVMTypeRef type, LLVMValueRef p, LLVMValueRef mask);
 void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef mask);
 /* A whole line, or an aligned part of one that the next vectors fill, around the caches. */
+/* Lanes first .. first + n of the value go where they would be if all of it went to p. */
+void tsr_kit_store_some(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, uint32_t first, uint32_t n);
 void tsr_kit_store_around(tsr_kit *k, LLVMValueRef value, LLVMValueRef p);
 /* What lies there is read or written soon. */
 void tsr_kit_fetch(tsr_kit *k, LLVMValueRef p, bool written);
@@ -134,8 +136,10 @@ typedef struct tsr_tile {
 	bool b_near;                 /* into the first cache */
 	bool b_walked;               /* few rows of B at a time, along which the processor looks ahead by itself */
 	bool watched;                /* `seen` becomes 1 where a sum is a NaN */
+	bool shallow;                /* its sums are of few terms */
 	bool given;                  /* the sums are there, at `a`, in rows a_row apart: they only go to C */
 	bool asks;                   /* for lines of A: in each round one of each of so many rows as the tile has, from a_ahead on, then a_step bytes further */
+	uint32_t below;              /* or for so many lines of each of those rows, a row in each of the rounds that ask for C's; 0: none */
 	const tsr_tail_plan *tail;   /* or NULL */
 	int64_t b_column;            /* from one column of B to the next where lanes are steps of K (contract_dots.c); else 0 */
 } tsr_tile;
@@ -181,6 +185,8 @@ typedef struct tsr_tile_end {
  * left of its row. */
 typedef struct tsr_far { int64_t row, width; } tsr_far;
 void tsr_far_step(tsr_kit *k, const tsr_far *x, LLVMValueRef *at, LLVMValueRef *left);
+/* So many lines at `at`; where the next row has its own. */
+LLVMValueRef tsr_row_ahead(tsr_kit *k, uint32_t lines, LLVMValueRef row, LLVMValueRef at);
 /* Of so many rows the lines at `at`, some in each of four rounds; where the next round's are. */
 LLVMValueRef tsr_rows_ahead(tsr_kit *k, uint32_t rows, LLVMValueRef row, LLVMValueRef round, LLVMValueRef at, LLVMValueRef step);
 
@@ -197,6 +203,8 @@ uint32_t tsr_tile_parts(const tsr_tile_end *t, uint32_t lines);
 void tsr_part_ahead(const tsr_tile_end *t, LLVMValueRef part, uint32_t lines, uint32_t i);
 /* Stores the sums and returns from the function. */
 void tsr_tile_store(const tsr_tile_end *t, LLVMValueRef add, LLVMValueRef *acc);
+/* Stores those of some rows of a tile without a tail, without returning. */
+void tsr_part_store(const tsr_tile_end *t, bool add, LLVMValueRef *acc);
 /* The same of what the tail makes of the sums. */
 void tsr_tail_fetch(const tsr_tile_end *t);
 void tsr_tail_store(const tsr_tile_end *t, LLVMValueRef *sum, bool around);

@@ -82,6 +82,28 @@ void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef 
 	LLVMSetAlignment(LLVMBuildStore(k->b, value, p), k->elem_bytes);
 }
 
+/* Processors without registers of masks may take some forty instructions for a masked store: theirs is as many whole stores as n has bits. */
+void tsr_kit_store_some(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, uint32_t first, uint32_t n)
+{
+	enum { MOST_LANES = 64, UNMASKED = 32 };
+	LLVMValueRef lane[MOST_LANES];
+	if (k->lanes * k->elem_bytes != UNMASKED) {
+		for (uint32_t i = 0; i < k->lanes; i++)
+			lane[i] = LLVMConstInt(k->i1, first <= i && i < first + n, false);
+		tsr_kit_store(k, value, p, LLVMConstVector(lane, k->lanes));
+		return;
+	}
+	for (uint32_t at = first, part = k->lanes; at < first + n; part /= 2) {
+		if (first + n - at < part)
+			continue;
+		for (uint32_t i = 0; i < part; i++)
+			lane[i] = LLVMConstInt(k->i32, at + i, false);
+		LLVMValueRef some = LLVMBuildShuffleVector(k->b, value, LLVMGetPoison(k->vec), LLVMConstVector(lane, part), "");
+		tsr_kit_store(k, some, tsr_kit_at(k, p, tsr_kit_int(k, at)), NULL);
+		at += part;
+	}
+}
+
 void tsr_kit_store_around(tsr_kit *k, LLVMValueRef value, LLVMValueRef at)
 {
 	LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(k->i32, 1, false));

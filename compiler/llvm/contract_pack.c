@@ -49,10 +49,14 @@ static void pack_elements(const panel *n)
 
 /* Full vectors run over into the next depth, which is written later, and the last one into the next panel or the slack: not where that panel has some
  * of its depths already. */
-static LLVMValueRef inside_panel(const panel *n, uint32_t v)
+static void put(const panel *n, LLVMValueRef value, LLVMValueRef d, uint32_t v)
 {
 	uint32_t first = v * n->k->lanes;
-	return n->some && n->p->width - first < n->k->lanes ? tsr_kit_mask(n->k, tsr_kit_int(n->k, n->p->width), first) : NULL;
+	LLVMValueRef to = target(n, d, tsr_kit_int(n->k, first));
+	if (n->some && n->p->width - first < n->k->lanes)
+		tsr_kit_store_some(n->k, value, to, 0, n->p->width - first);
+	else
+		tsr_kit_store(n->k, value, to, NULL);
 }
 
 static void pack_vectors(const panel *n)
@@ -66,7 +70,7 @@ static void pack_vectors(const panel *n)
 	LLVMValueRef from = tsr_kit_at(k, row, deep(n, d.i));
 	for (uint32_t v = 0; v < vecs; v++) {
 		LLVMValueRef lane = tsr_kit_int(k, v * k->lanes);
-		tsr_kit_store(k, tsr_kit_load(k, k->vec, tsr_kit_at(k, from, lane), mask[v]), target(n, d.i, lane), inside_panel(n, v));
+		put(n, tsr_kit_load(k, k->vec, tsr_kit_at(k, from, lane), mask[v]), d.i, v);
 	}
 	tsr_count_end(k, &d);
 }
@@ -151,7 +155,7 @@ static void pack_torn(const panel *n, uint32_t stretches)
 			LLVMValueRef args[4] = { at, LLVMConstInt(k->i32, k->elem_bytes, false), vector[v].mask[s], all };
 			all = tsr_kit_intrinsic(k, "llvm.masked.load", (LLVMTypeRef[]){ k->vec, k->ptr }, 2, args, 4);
 		}
-		tsr_kit_store(k, all, target(n, d.i, tsr_kit_int(k, v * k->lanes)), inside_panel(n, v));
+		put(n, all, d.i, v);
 	}
 	tsr_count_end(k, &d);
 }

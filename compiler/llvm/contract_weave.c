@@ -6,11 +6,73 @@
  * vectors: 18 shuffles and 6 stores for 6 rows of 16, where a square of 16 has 64 and 16. */
 #include "contract.h"
 
-enum { MOST_LANES = 64, WIDE = 64 };
+enum { MOST_LANES = 64, WIDE = 64, HALVES = 32, PAIR = 8 };
+
+/* ---- registers of two halves ----------------------------------------------------------------------------------------------- */
+
+/* A shuffle that crosses the halves of such a register takes two or three instructions, one within them or of whole halves takes one.  So rows are
+ * woven in pairs of elements within the halves, pairs are put beside each other, and then halves. */
+static bool has_halves(const tsr_kit *k, uint32_t rows)
+{
+	bool pairs = k->elem_bytes == PAIR || (2 * k->elem_bytes == PAIR && rows % 2 == 0);
+	return k->lanes * k->elem_bytes == HALVES && pairs;
+}
+
+/* Lanes of both registers: `unit` at a time, of each half the one at `at` of x, then the one at `then` of y. */
+static LLVMValueRef in_halves(tsr_kit *k, LLVMValueRef x, uint32_t at, LLVMValueRef y, uint32_t then, uint32_t unit)
+{
+	uint32_t w = k->lanes, each = w / 2;
+	LLVMValueRef lane[MOST_LANES];
+	for (uint32_t i = 0; i < w; i++) {
+		uint32_t half = i / each, in = i % each, second = in >= unit;
+		lane[i] = LLVMConstInt(k->i32, (second ? w + then : at) + half * each + in % unit, false);
+	}
+	return LLVMBuildShuffleVector(k->b, x, y, LLVMConstVector(lane, w), "");
+}
+
+/* r0 s0 r1 s1 of each half, or r2 s2 r3 s3. */
+static LLVMValueRef pairs_of(tsr_kit *k, LLVMValueRef r, LLVMValueRef s, bool high)
+{
+	uint32_t w = k->lanes, each = w / 2;
+	LLVMValueRef lane[MOST_LANES];
+	for (uint32_t i = 0; i < w; i++)
+		lane[i] = LLVMConstInt(k->i32, (i % 2) * w + i / each * each + i % each / 2 + (high ? each / 2 : 0), false);
+	return LLVMBuildShuffleVector(k->b, r, s, LLVMConstVector(lane, w), "");
+}
+
+/* One half of x, then one of y. */
+static LLVMValueRef of_halves(tsr_kit *k, LLVMValueRef x, bool x_high, LLVMValueRef y, bool y_high)
+{
+	uint32_t w = k->lanes, each = w / 2;
+	LLVMValueRef lane[MOST_LANES];
+	for (uint32_t i = 0; i < w; i++)
+		lane[i] = LLVMConstInt(k->i32, i < each ? i + (x_high ? each : 0) : w + i - each + (y_high ? each : 0), false);
+	return LLVMBuildShuffleVector(k->b, x, y, LLVMConstVector(lane, w), "");
+}
+
+static void weave_halves(tsr_kit *k, LLVMValueRef *v, uint32_t rows)
+{
+	LLVMValueRef pair[MOST_LANES], half[MOST_LANES];
+	uint32_t each = k->elem_bytes == PAIR ? rows : rows / 2, unit = PAIR / k->elem_bytes;      /* pairs of a depth */
+	for (uint32_t p = 0; p < rows; p++)          /* two depths' pairs are in the first `each` registers, the next two's in the others */
+		pair[p] = k->elem_bytes == PAIR ? v[p] : pairs_of(k, v[p % each * 2], v[p % each * 2 + 1], p >= each);
+	for (uint32_t q = 0; q < rows; q++) {
+		uint32_t a = 2 * q, b = a + 1;
+		half[q] = in_halves(k, pair[a / each / 2 * each + a % each], a / each % 2 * unit, pair[b / each / 2 * each + b % each], b / each % 2 * unit, unit);
+	}
+	for (uint32_t j = 0; j < rows; j++)
+		v[j] = of_halves(k, half[2 * j % rows], 2 * j >= rows, half[(2 * j + 1) % rows], 2 * j + 1 >= rows);
+}
+
+/* ---- any registers ------------------------------------------------------------------------------------------------------------ */
 
 void tsr_weave(tsr_kit *k, LLVMValueRef *v, uint32_t rows)
 {
 	uint32_t w = k->lanes;
+	if (has_halves(k, rows)) {
+		weave_halves(k, v, rows);
+		return;
+	}
 	LLVMValueRef lo[MOST_LANES], hi[MOST_LANES], next[MOST_LANES];
 	for (uint32_t i = 0; i < w; i++) {
 		lo[i] = LLVMConstInt(k->i32, i / 2 + (i % 2) * w, false);
@@ -66,6 +128,8 @@ static uint32_t rounds_of(uint32_t rows) { return rows < 2 ? 0 : 1 + rounds_of(r
 static bool joins(const tsr_kit *k, uint32_t rows)
 {
 	uint32_t group = largest_power(rows), above = power_above(rows), joined = rows * rounds_of(group) + rows, source[MOST_LANES];
+	if (has_halves(k, rows))
+		return true;
 	for (uint32_t j = 0; j < rows; j++)
 		joined += sources(rows, group, k->lanes, j, source) - 1;
 	return k->lanes * k->elem_bytes == WIDE && joined < above * rounds_of(above) + k->lanes;
@@ -96,22 +160,13 @@ typedef struct strip { uint32_t width; bool joined; } strip;
 
 static void store_joined(tsr_kit *k, LLVMValueRef f, LLVMValueRef *v, uint32_t rows, LLVMValueRef count)
 {
-	uint32_t group = largest_power(rows);
+	uint32_t group = has_halves(k, rows) ? rows : largest_power(rows);
 	for (uint32_t s = 0; s < rows; s += group)
 		tsr_weave(k, v + s, group);
 	LLVMValueRef left = count ? tsr_kit_mul(k, count, tsr_kit_int(k, rows)) : NULL;
 	for (uint32_t j = 0; j < rows; j++)
-		tsr_kit_store(k, put_together(k, v, rows, group, j), tsr_kit_at(k, LLVMGetParam(f, TSR_STRIP_TO), tsr_kit_int(k, j * k->lanes)),
+		tsr_kit_store(k, has_halves(k, rows) ? v[j] : put_together(k, v, rows, group, j), tsr_kit_at(k, LLVMGetParam(f, TSR_STRIP_TO), tsr_kit_int(k, j * k->lanes)),
 					  left ? tsr_kit_mask(k, left, j * k->lanes) : NULL);
-}
-
-/* Lanes first .. first + n. */
-static LLVMValueRef some_lanes(tsr_kit *k, uint32_t first, uint32_t n)
-{
-	LLVMValueRef lane[MOST_LANES];
-	for (uint32_t i = 0; i < k->lanes; i++)
-		lane[i] = LLVMConstInt(LLVMInt1TypeInContext(k->context), first <= i && i < first + n, false);
-	return LLVMConstVector(lane, k->lanes);
 }
 
 /* Each depth by itself, several of which lie in a vector. */
@@ -128,7 +183,10 @@ static void store_depths(tsr_kit *k, LLVMValueRef f, LLVMValueRef *v, uint32_t r
 			in = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_int(k, d), count, ""));
 		LLVMValueRef at = LLVMBuildNSWSub(k->b, tsr_kit_mul(k, LLVMGetParam(f, TSR_STRIP_STEP), tsr_kit_int(k, d)), tsr_kit_int(k, lane), "");
 		LLVMValueRef to = LLVMBuildGEP2(k->b, k->elem, LLVMGetParam(f, TSR_STRIP_TO), &at, 1, "");
-		tsr_kit_store(k, v[d * above / k->lanes], to, rows < k->lanes ? some_lanes(k, lane, rows) : NULL);
+		if (rows < k->lanes)
+			tsr_kit_store_some(k, v[d * above / k->lanes], to, lane, rows);
+		else
+			tsr_kit_store(k, v[d * above / k->lanes], to, NULL);
 		if (count)
 			tsr_guard_end(k, in);
 	}
@@ -142,7 +200,8 @@ static void turn_strip(tsr_kit *k, const strip *s, LLVMValueRef f, LLVMValueRef 
 		LLVMValueRef at = tsr_kit_int(k, r), row = LLVMBuildLoad2(k->b, k->ptr, LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &at, 1, ""), "");
 		v[r] = tsr_kit_load(k, k->vec, tsr_kit_at(k, row, LLVMGetParam(f, TSR_STRIP_FROM)), mask);
 	}
-	(s->joined ? store_joined : store_depths)(k, f, v, s->width, count);
+	bool joined = s->joined && !(count && has_halves(k, s->width));     /* few depths of many would be stored under masks */
+	(joined ? store_joined : store_depths)(k, f, v, s->width, count);
 	LLVMBuildRetVoid(k->b);
 }
 
