@@ -76,6 +76,13 @@ LLVMValueRef tsr_rows_ahead(tsr_kit *k, uint32_t rows, LLVMValueRef row, LLVMVal
 	return LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), at, &step, 1, "");
 }
 
+LLVMValueRef tsr_row_ahead(tsr_kit *k, uint32_t lines, LLVMValueRef row, LLVMValueRef at)
+{
+	for (uint32_t i = 0; i < lines; i++)
+		tsr_kit_fetch_far(k, beyond(k, at, tsr_kit_int(k, i * line(k))));
+	return beyond(k, at, row);
+}
+
 /* ---- what later blocks read ------------------------------------------------------------------------------------------------ */
 
 void tsr_far_step(tsr_kit *k, const tsr_far *x, LLVMValueRef *at, LLVMValueRef *left)

@@ -5,7 +5,7 @@
 #include "contract.h"
 
 /* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; far: `each` lines a step, see tsr_tile.ahead, or `soon` a round, see there;
- * end: what the loop asks for line by line, or NULL; a_step: where it asks for rows of A, see tsr_tile.asks; near_rows: how far apart its rows are where it
+ * end: what the loop asks for line by line, or NULL; a_step, below: where it asks for rows of A, see tsr_tile.asks; near_rows: how far apart its rows are where it
  * asks for what follows in them, or 0; walked, later: see tsr_tile. */
 typedef struct tsr_inner {
 	tsr_kit *k;
@@ -21,6 +21,7 @@ typedef struct tsr_inner {
 	int64_t near_rows;
 	bool walked;
 	uint32_t later;
+	uint32_t below;
 } tsr_inner;
 
 /* The stride, or parameter `param` of f where it is not known. */

@@ -115,9 +115,9 @@ static void fill_stretches(tsr_engine *g, LLVMValueRef n)
 }
 
 /* valid_rows: of a last tile, which has fewer than `rows` where their number is known only at run time; `waits`: so it is stored from the buffer;
- * `a_count`: how many elements of each of the next rows of A it asks for, `steps` lines at a time; NULL: none; `sums`: of matrix registers, which only go
+ * `a_step`, `below`: how it asks for the next rows of A, see tsr_tile.asks; NULL, 0: it does not; `sums`: of matrix registers, which only go
  * to C; or NULL. */
-typedef struct size_of_tile { uint32_t rows, vecs; bool masked, waits; LLVMValueRef valid_rows, cols, a_step, sums; } size_of_tile;
+typedef struct size_of_tile { uint32_t rows, vecs, below; bool masked, waits; LLVMValueRef valid_rows, cols, a_step, sums; } size_of_tile;
 
 /* The tile's place in B and in C, and C's stride from row to row. */
 typedef struct tile_place { LLVMValueRef m, n, b, b_k, b_shift, c, c_row, c_rows, c_columns, add; tsr_c_form form; const tsr_tail_plan *tail; } tile_place;
@@ -235,6 +235,7 @@ static void call(tsr_kit *k, LLVMValueRef f, LLVMValueRef *arg, unsigned n)
 
 static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, const tile_place *p, tile_ahead ahead, size_of_tile z)
 {
+	enum { SHALLOW = 24 };
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
 	LLVMValueRef arg[TSR_MOST_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols,
@@ -253,10 +254,17 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 		LLVMValueRef next = LLVMBuildGEP2(k->b, k->elem, arg[TSR_TILE_A], &below, 1, "");
 		arg[TSR_TILE_A_AHEAD] = LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), next, &part, 1, "");
 	}
+	if (z.below) {
+		LLVMValueRef part = tsr_kit_mul(k, LLVMBuildUDiv(k->b, jr, tsr_kit_int(k, s->nr), ""), tsr_kit_int(k, z.below * TSR_LINE / k->elem_bytes));
+		LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, arg[TSR_TILE_A_ROW], tsr_kit_int(k, s->mr)), part);
+		arg[TSR_TILE_A_AHEAD] = LLVMBuildGEP2(k->b, k->elem, arg[TSR_TILE_A], &at, 1, "");
+	}
 	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
 				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, .b_table = s->cols && !s->dense, .b_lines = ahead.lines, .b_near = ahead.lines && s->turn, .b_walked = walked(g), .watched = g->seen != NULL,
-				   .given = z.sums != NULL, .asks = z.a_step != NULL, .tail = p->tail,
+				   .given = z.sums != NULL, .asks = z.a_step != NULL, .below = z.below, .tail = p->tail,
 				   .b_column = s->dots ? tsr_kit_known(g->cls[TSR_CLASS_N].at[0].stride[TSR_SIDE_B]) : 0 };
+	int64_t depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
+	t.shallow = depth >= 0 && (depth < s->kc ? depth : s->kc) < SHALLOW;
 	arg[TSR_TILE_SEEN] = g->seen ? g->seen : LLVMConstNull(k->ptr);
 	arg[TSR_TILE_NEXT] = LLVMConstNull(k->ptr), arg[TSR_TILE_NEXT_LEFT] = tsr_kit_int(k, 0);
 	if (!z.sums) {
@@ -444,14 +452,30 @@ static void column_tiles(tsr_engine *g, const tsr_block *bl, LLVMValueRef first,
 	}
 }
 
+/* The tiles of a row of the block ask for the next rows of A together.  In rounds of few multiply-adds whatever asks takes their place, so that each
+ * tile asks for a part of each row once; else a little in each round, more often than need be. */
+static void ask_below(tsr_engine *g, const tsr_block *bl, size_of_tile *z)
+{
+	enum { FEW = 16, MOST = 8 };
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	int64_t n = tsr_kit_known(g->cls[TSR_CLASS_N].count), tiles = ((n > 0 && n < s->nc ? n : s->nc) + s->nr - 1) / s->nr;
+	int64_t lines = (s->kc * k->elem_bytes + TSR_LINE - 1) / TSR_LINE, each = (lines + tiles - 1) / tiles;
+	if (tsr_kit_known(only_stride(g, TSR_CLASS_K, TSR_SIDE_A)) != 1)
+		return;
+	if (g->e->target->tile_m * g->e->target->tile_n < FEW)
+		z->below = (uint32_t)(each < MOST ? each : MOST);
+	else
+		z->a_step = LLVMBuildUDiv(k->b, tsr_kit_add(k, bl->cols, tsr_kit_int(k, (int64_t)TSR_ROUND * k->elem_bytes * g->s->nr - 1)), bl->cols, "");
+}
+
 /* The tiles of one row of the block, along B's panels as they lie in memory. */
 static void tile_row(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, size_of_tile z)
 {
 	tsr_kit *k = &g->k;
 	LLVMValueRef zero = tsr_kit_int(k, 0);
 	tiling t = tiling_of(k, zero, bl->cols, tsr_kit_known(g->cls[TSR_CLASS_N].count), g->s->nr);
-	if (tsr_kit_known(only_stride(g, TSR_CLASS_K, TSR_SIDE_A)) == 1)         /* so that all of them together have asked for the next rows */
-		z.a_step = LLVMBuildUDiv(k->b, tsr_kit_add(k, bl->cols, tsr_kit_int(k, (int64_t)TSR_ROUND * k->elem_bytes * g->s->nr - 1)), bl->cols, "");
+	ask_below(g, bl, &z);
 	if (any_full(&t)) {
 		tsr_count j = tsr_count_begin(k, zero, t.full, t.step);
 		tile_call(g, bl, ir, j.i, with_cols(g, &t, true, z));

@@ -230,6 +230,8 @@ static void store(const tsr_tile_end *t, LLVMValueRef *acc, bool add, bool aroun
 		}
 }
 
+void tsr_part_store(const tsr_tile_end *t, bool add, LLVMValueRef *acc) { store(t, acc, add, false); }
+
 static void fetch_c(const tsr_tile_end *t)
 {
 	tsr_kit *k = t->k;

@@ -57,6 +57,8 @@ static void tile_loop(const tsr_inner *in, LLVMValueRef count, unsigned unroll, 
 		tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
 	for (uint32_t i = 0; i < in->later && unroll > 1; i++)
 		tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
+	if (in->below && what != NOTHING)
+		at[AT_NEXT] = tsr_row_ahead(k, in->below, in->a_row, at[AT_NEXT]);
 	for (unsigned u = 0; u < unroll; u++) {
 		for (uint32_t s = 0; unroll > 1 && s < in->each; s++)
 			tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
@@ -97,7 +99,54 @@ static void read_sums(const tsr_inner *in, LLVMValueRef from, LLVMValueRef *acc)
 		}
 }
 
-/* Sums over K. */
+enum { MEASURED = 32 };              /* bytes of a register of the processors whose tiles end so */
+
+/* Stores wait for sums in few places, and when these are taken nothing begins behind them: of more than eight at once, which all wait for the last round,
+ * the multiply-adds stand still for some 20 cycles (sums over 64: 5 %).  So in that round some rows take their four steps, and are stored, while
+ * others take theirs.  Processors of 32 registers have not been measured. */
+static bool ends_in_groups(const tsr_tile *t, const tsr_kit *k)
+{
+	enum { AT_ONCE = 8 };
+	bool plain = !t->tail && !t->c.stretches && !t->c.knit && !t->c.stream && !t->masked && !t->watched && !t->given && !t->b_table && !t->b_walked && !t->shallow;
+	return plain && k->lanes * k->elem_bytes == MEASURED && t->rows * t->vecs > AT_ONCE;
+}
+
+static void last_round(const tsr_inner *in, const tsr_tile_end *end, bool add, const LLVMValueRef *sums)
+{
+	enum { VECTORS = 4 };
+	tsr_kit *k = in->k;
+	const LLVMValueRef *at = sums + (size_t)in->rows * in->vecs;
+	uint32_t each = (VECTORS + in->vecs - 1) / in->vecs;
+	for (uint32_t r = 0; r < in->rows; r += each) {
+		tsr_inner some = *in;
+		tsr_tile_end part = *end;
+		LLVMValueRef acc[512], first = tsr_kit_int(k, r), a = tsr_kit_at(k, at[AT_A], tsr_kit_mul(k, in->a_row, first));
+		some.rows = part.rows = in->rows - r < each ? in->rows - r : each;
+		some.lines = 0;
+		part.c = tsr_kit_at(k, end->c, tsr_kit_mul(k, end->row, first));
+		memcpy(acc, sums + (size_t)r * in->vecs, sizeof *acc * some.rows * in->vecs);
+		for (unsigned u = 0; u < TSR_ROUND; u++)
+			tile_step(&some, tsr_kit_at(k, a, tsr_kit_mul(k, in->a_k, tsr_kit_int(k, u))), b_after(in, at[AT_B], u), acc);
+		tsr_part_store(&part, add, acc);
+	}
+	LLVMBuildRetVoid(k->b);
+}
+
+/* The last of `rounds`, where there is one. */
+static void end_in_groups(const tsr_inner *in, const tsr_tile_end *end, LLVMValueRef rounds, LLVMValueRef add, const LLVMValueRef *acc)
+{
+	tsr_kit *k = in->k;
+	tsr_guard one = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, rounds, tsr_kit_int(k, 0), ""));
+	LLVMBasicBlockRef more = LLVMAppendBasicBlockInContext(k->context, k->fn, "round.add"), set = LLVMAppendBasicBlockInContext(k->context, k->fn, "round.set");
+	LLVMBuildCondBr(k->b, add, more, set);
+	LLVMPositionBuilderAtEnd(k->b, more);
+	last_round(in, end, true, acc);
+	LLVMPositionBuilderAtEnd(k->b, set);
+	last_round(in, end, false, acc);
+	LLVMPositionBuilderAtEnd(k->b, one.after);
+}
+
+/* Sums over K, but for a last round that is stored meanwhile. */
 static void collect(const tsr_tile *t, const tsr_tile_end *end, const tsr_inner *in, LLVMValueRef f, LLVMValueRef *acc)
 {
 	tsr_kit *k = in->k;
@@ -107,7 +156,10 @@ static void collect(const tsr_tile *t, const tsr_tile_end *end, const tsr_inner 
 	static const unsigned from[PLACES] = { TSR_TILE_A, TSR_TILE_B, TSR_TILE_A_AHEAD, TSR_TILE_NEXT, TSR_TILE_NEXT_LEFT };
 	for (int i = 0; i < PLACES; i++)
 		at[i] = LLVMGetParam(f, from[i]);
-	LLVMValueRef rounds = LLVMBuildUDiv(k->b, depth, tsr_kit_int(k, TSR_ROUND), "");
+	LLVMValueRef rounds = LLVMBuildUDiv(k->b, depth, tsr_kit_int(k, TSR_ROUND), ""), all = rounds;
+	bool groups = ends_in_groups(t, k);
+	if (groups)
+		rounds = LLVMBuildNSWSub(k->b, tsr_kit_some(k, rounds), tsr_kit_int(k, 1), "");
 	int64_t enough;
 	asked slowly = come_slowly(t, end, &enough);
 	if ((slowly == NOTHING && !t->b_walked) || t->c.stream)
@@ -121,6 +173,8 @@ static void collect(const tsr_tile *t, const tsr_tile_end *end, const tsr_inner 
 	}
 	tile_loop(in, rounds, TSR_ROUND, acc, NOTHING);
 	tile_loop(in, LLVMBuildAnd(k->b, depth, tsr_kit_int(k, TSR_ROUND - 1), ""), 1, acc, NOTHING);
+	if (groups)
+		end_in_groups(in, end, all, LLVMGetParam(f, TSR_TILE_ADD), acc);
 }
 
 static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
@@ -130,7 +184,7 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	tsr_far far = { t->ahead_row, t->ahead_width };
 	tsr_inner in = { k, t->rows, t->vecs, tsr_inner_stride(k, t->a_row, f, TSR_TILE_A_ROW), tsr_inner_stride(k, t->a_k, f, TSR_TILE_A_K),
 				  tsr_inner_stride(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL,
-				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, t->soon, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0, t->b_walked, t->later };
+				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, t->soon, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0, t->b_walked, t->later, t->below };
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
@@ -162,6 +216,10 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".w%u.%lld.%lld", t->later, (long long)t->ahead_row, (long long)t->ahead_width);
 	if (t->soon)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".s%u", t->soon);
+	if (t->shallow && k->lanes * k->elem_bytes == MEASURED)
+		strncat(name, ".h", sizeof name - strlen(name) - 1);
+	if (t->below)
+		snprintf(name + strlen(name), sizeof name - strlen(name), ".a%u", t->below);
 	tsr_name_stride(name, sizeof name, "ar", t->a_row);
 	tsr_name_stride(name, sizeof name, "ak", t->a_k);
 	tsr_name_stride(name, sizeof name, "bk", t->b_k);
