@@ -7,8 +7,8 @@
  * quarters of L2. */
 #include "schedule.h"
 
-enum { PASSING = 512, PASSING_LONG = 1024, STRIDED = 256, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200, SHORT_SUM = 64,
-	   LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8, FEW_ROWS = 8, OFTEN = 1000 };
+enum { PASSING = 512, PASSING_LONG = 1024, STRIDED = 256, STRIDED_NEAR = 112, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200, SHORT_SUM = 64,
+	   LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8, FEW_ROWS = 8, OFTEN = 1000, LARGE_A = 4 };
 
 /* `total` cut into equal blocks of at most `most`, in multiples of `unit`. */
 static int64_t block_of(int64_t total, int64_t most, int64_t unit)
@@ -77,17 +77,31 @@ static bool worth_packing_b(const tsr_problem *p, const tsr_schedule *s, int64_t
 
 /* Whether a packed copy of A is worth its price.  The lines that a tile's rows have in a block stay in the first cache while it passes by B's, but
  * not where each step of K is on a page of its own: three tiles side by side pay for the copy there (1.05 to 1.7 times as fast), short sums
- * beside a B that is copied, too, want more of them. */
+ * beside a B that is copied, too, want more of them.  Panels that are near are one column each, of which a line of A serves no more: short sums pay, too. */
 static bool worth_packing_a(const tsr_problem *p, const tsr_schedule *s, int64_t n, int64_t k, bool large)
 {
 	int64_t many = FEW_COLUMNS * (int64_t)s->nr;
 	bool apart = p->a_step * p->bytes >= PAGE / 8 * 7 && k > SHORT_SUM;
 	if (apart && (!s->pack_b || k >= STRIDED || n >= many))
 		return n > 2 * (int64_t)s->nr;
-	bool strided = p->a_step != 1 && k > STRIDED && (!s->pack_b || p->must_b);
+	bool strided = p->a_step != 1 && k > (tsr_near_panels(p->t) ? STRIDED_NEAR : STRIDED) && (!s->pack_b || p->must_b);
 	/* rows that are nearly enough for any copy of B pass by a deep block of it that is near, rather than by shallow ones (128 rows: up to 15 %) */
 	bool pass = p->t->streams && p->m >= ENOUGH * (int64_t)p->t->tile_m / 6 * 5;
 	return n >= many && ((p->streams && !tsr_follows_rows(p) && !pass) || (large && !s->pack_b) || strided);
+}
+
+/* Where panels of B are near and those of A pass by, large products pay for copies of both: a row of A in place takes an address and a line of its own in
+ * each step, and rows of B one line each, on pages of their own (1.05 to 1.1 times as fast, 1.2 to 1.9 where A is transposed). */
+static bool worth_packing_both(const tsr_problem *p, int64_t m, int64_t n, int64_t k)
+{
+	enum { LEAST = 512, LEAST_TURNED = 128 };
+	bool plain = !p->must_a && !p->must_b && !p->run && !p->across && !p->turn && !p->streams && p->m > 0;
+	if (!plain || !tsr_near_panels(p->t) || k <= SHORT_SUM)
+		return false;
+	int64_t a = m * k * p->bytes, b = n * k * p->bytes;
+	if (p->a_step != 1)
+		return n >= LEAST_TURNED && m >= LEAST_TURNED && b > p->t->l2 / 2;
+	return n >= LEAST && m >= LEAST && a >= LARGE_A * p->t->l2 && b >= p->t->l2;
 }
 
 static void choose_packing(const tsr_problem *p, tsr_schedule *s)
@@ -108,6 +122,8 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 	s->pack_b = p->must_b || pieced || (p->turn && p->stretch % s->nr) || (!s->cols && !p->turn && pays);
 	s->rows = p->run != 0;
 	s->pack_a = p->must_a || (!s->rows && worth_packing_a(p, s, n, k, large_a));
+	if (worth_packing_both(p, m, n, k))
+		s->pack_a = s->pack_b = true;
 }
 
 /* Of a B that streams by, each row of a block is one of the few places where a processor looks ahead, and few rows in turn come almost in the order
@@ -215,6 +231,8 @@ static int64_t most_of_b(const tsr_problem *p, const tsr_schedule *s, int64_t ea
 		return share;
 	if (p->m * each * FEW <= near)       /* few rows use it at once, and never again */
 		return near;
+	if (tsr_near_panels(p->t) && !p->must_a && !p->must_b)       /* a copy of A for each block of B is little beside a large A, and memory beside a small one */
+		return p->m * p->k * p->bytes >= LARGE_A * p->t->l2 ? p->t->l3 : p->t->l2;
 	int64_t part = p->k * p->n * p->bytes / PARTS, enough = 2 * p->m * each;
 	part = part > MOST ? MOST : part > enough ? enough : part;
 	return part > share ? part : share;
@@ -227,7 +245,12 @@ static void choose_blocks(const tsr_problem *p, tsr_schedule *s, int64_t kc, boo
 	/* A's rows pass by B's block, which has to be near; the fewer its columns, the more often */
 	bool passing = s->pack_b && !s->pack_a && !s->rows && !p->must_b && !p->turn;
 	s->kc = passing ? block_of(p->k, p->a_step != 1 ? STRIDED : in_long_rows(p) ? PASSING_LONG : PASSING, p->k_unit) : kc;
+	bool both = s->pack_a && s->pack_b && tsr_near_panels(t);
+	if (both && p->k_unit == 1 && s->kc < p->k)                /* rows are turned by whole vectors of depths */
+		s->kc = tsr_round_up(s->kc, p->lanes);
 	int64_t each = s->kc * p->bytes, most_m = t->l2 / 2 / each;
+	if (both)                    /* beside it are the panels of B that come next, and lines of C */
+		most_m = t->l2 / 5 / each;
 	if (short_sum)               /* rows of a block that lie near each other are written together */
 		most_m = t->l1 / 2 / each;
 	/* so do those of an A that lies side by side by a B that is turned for it (2 to 5 % in the mean of 70 products, one thread and two) */

@@ -61,6 +61,14 @@ static inline int64_t tsr_even_rows(int64_t m, int64_t limit)
 
 static inline int64_t tsr_round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
 
+/* A deep panel of B, of the table's tile, takes no more than half of the first cache, and the second one has no room for a block of B that rows of A pass
+ * by: then it is panels of A that pass by one of B. */
+static inline bool tsr_near_panels(const tsr_target *t)
+{
+	enum { DEEP = 256, SMALL = 1 << 19 };
+	return t->l2 <= SMALL && (int64_t)t->tile_n * t->vector_bytes * DEEP <= t->l1 / 2;
+}
+
 /* The least of both. */
 static inline int64_t tsr_multiple_of(int64_t x, int64_t y)
 {

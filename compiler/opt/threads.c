@@ -9,7 +9,7 @@
  * Of the loops that can be divided it is the outermost with many iterations, else the one with the most.  How many threads the work
  * is worth is decided where its amount is known: here, or when the program runs.  Requires schedule; rows and narrow come before,
  * since they say what a row is and how long. */
-#include "pass.h"
+#include "schedule.h"
 
 enum { MANY = 32, MOST_ROW_BYTES = 1 << 22, ALIGN = 64, OWN_COLUMNS = 1024 };
 #define TWO_THREADS 50e3            /* nanoseconds below which a second thread is not worth its start */
@@ -254,15 +254,20 @@ static bool by_columns(const tsr_contract_view *v, const int64_t *parts)
 /* Where A is read in place threads may stand in rows and columns: then B's blocks are each thread's own, since those of the other would come
  * from that core's cache and both would wait for each other.  Without packing only so many stand side by side as get the same columns, and only
  * where B is the larger operand: each reads all of the other one.  (Of squares, K outermost in both,
- * rows alone are 2 to 8 % sooner.) */
-static void choose_grid(tsr_schedule *s, const int64_t *parts, int64_t rows, int64_t columns)
+ * rows alone are 2 to 8 % sooner.)  Where both are packed by choice, panels of B being near, few stand side by side (3 to 6 % sooner than by rows, two threads). */
+static void choose_grid(const tsr_target *t, tsr_schedule *s, const int64_t *parts, int64_t rows, int64_t columns)
 {
+	enum { ENOUGH = 512 };               /* columns of each, for which it packs all of A */
 	int64_t tiles = parts[TSR_CLASS_N], most = 1;
+	bool both = s->pack_a && s->pack_b && !s->must_a && tsr_near_panels(t);
 	s->grid = 0;
-	if (s->split == TSR_CLASS_BATCH || by_rows(s, parts) || s->pack_a || (s->rows && s->pack_b) || s->cols || s->must_b || s->turn || s->join
+	if (s->split == TSR_CLASS_BATCH || by_rows(s, parts) || (s->pack_a && !both) || (s->rows && s->pack_b) || s->cols || s->must_b || s->turn || s->join
 		|| parts[TSR_CLASS_M] < MANY / 2 || tiles < (s->pack_b ? MANY / 4 : 2))
 		return;
-	if (s->pack_b)
+	if (both)
+		for (most = 2; most * 2 * ENOUGH <= columns;)
+			most *= 2;
+	else if (s->pack_b)
 		while (most * 8 <= tiles)
 			most *= 2;
 	else if (columns > rows && columns % s->nr == 0)
@@ -305,7 +310,7 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 		s->split = TSR_CLASS_BATCH;
 	else if (!by_rows(s, parts) && by_columns(&v, parts))
 		s->split = TSR_CLASS_N;
-	choose_grid(s, parts, tsr_walks_count(&v.cls[TSR_CLASS_M]), tsr_walks_count(&v.cls[TSR_CLASS_N]));
+	choose_grid(d->p->target, s, parts, tsr_walks_count(&v.cls[TSR_CLASS_M]), tsr_walks_count(&v.cls[TSR_CLASS_N]));
 	if (parts[s->split] < 2 && parts[TSR_CLASS_BATCH] > 1)
 		s->split = TSR_CLASS_BATCH;
 	if (s->split == TSR_CLASS_N && s->nc > OWN_COLUMNS && s->pack_b && !s->turn)      /* by each thread for itself */
