@@ -7,8 +7,8 @@
  * quarters of L2. */
 #include "schedule.h"
 
-enum { PASSING = 512, PASSING_LONG = 1024, STRIDED = 256, STRIDED_NEAR = 112, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200, SHORT_SUM = 64,
-	   LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8, FEW_ROWS = 8, OFTEN = 1000, LARGE_A = 4 };
+enum { PASSING = 512, PASSING_LONG = 1024, STRIDED = 256, STRIDED_NEAR = 112, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200,
+	   ENOUGH_CROWDED = 128, ENOUGH_PAGED = 32, SHORT_SUM = 64, LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8, FEW_ROWS = 8, OFTEN = 1000, LARGE_A = 4 };
 
 /* `total` cut into equal blocks of at most `most`, in multiples of `unit`. */
 static int64_t block_of(int64_t total, int64_t most, int64_t unit)
@@ -38,6 +38,17 @@ static bool passes_by(const tsr_problem *p)
 {
 	int64_t each = p->k * p->n * p->bytes;
 	return p->batch > 1 && p->k > SHORT_SUM && p->n > 0 && !p->run && each > p->t->l1 && p->batch * each > p->t->l2;
+}
+
+/* Lines that lie so many bytes apart share few sets of the first cache, fewer lines than a block has depths: each tile gets its panel from the second cache
+ * anew (1.05 to 2.2 times slower). */
+static bool crowds(const tsr_problem *p, int64_t apart)
+{
+	enum { LINE = 64 };
+	int64_t way = p->t->ways ? p->t->l1 / p->t->ways : 0, sets = 1, depth = p->k < 0 || p->k > TSR_DEPTH ? TSR_DEPTH : p->k;
+	while (sets * LINE < way && sets * apart % way)
+		sets++;
+	return way && apart && depth > sets * p->t->ways;
 }
 
 /* So many rows that a copy of B costs nothing beside them: from one that is side by side, panels come to the first cache with fewer waits than from rows
@@ -87,7 +98,8 @@ static bool worth_packing_a(const tsr_problem *p, const tsr_schedule *s, int64_t
 	bool strided = p->a_step != 1 && k > (tsr_near_panels(p->t) ? STRIDED_NEAR : STRIDED) && (!s->pack_b || p->must_b);
 	/* rows that are nearly enough for any copy of B pass by a deep block of it that is near, rather than by shallow ones (128 rows: up to 15 %) */
 	bool pass = p->t->streams && p->m >= ENOUGH * (int64_t)p->t->tile_m / 6 * 5;
-	return n >= many && ((p->streams && !tsr_follows_rows(p) && !pass) || (large && !s->pack_b) || strided);
+	bool crowded = p->a_step != 1 && s->pack_b && n > many && crowds(p, p->a_step * p->bytes);
+	return crowded || (n >= many && ((p->streams && !tsr_follows_rows(p) && !pass) || (large && !s->pack_b) || strided));
 }
 
 /* Where panels of B are near and those of A pass by, large products pay for copies of both: a row of A in place takes an address and a line of its own in
@@ -118,8 +130,10 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 	bool smaller = large_a && p->m > 0 && !p->run && p->a_step == 1 && k > SHORT_SUM && n >= FEW_COLUMNS * (int64_t)s->nr;
 	/* a copy that few rows use costs more than reading B in place, where tiles ask for the next panel ahead of time */
 	bool pieced = p->pieced && m >= ENOUGH_APART * usual_rows(p, s);
+	/* of rows whole pages apart hardly a panel's first lines stay */
+	bool crowded = !p->streams && m >= (p->run && p->row % PAGE == 0 ? ENOUGH_PAGED : ENOUGH_CROWDED) && crowds(p, p->row);
 	bool pays = (large_b || page || apart || smaller || used_often(p, s, m) || passes_long(p, s)) && worth_packing_b(p, s, m);
-	s->pack_b = p->must_b || pieced || (p->turn && p->stretch % s->nr) || (!s->cols && !p->turn && pays);
+	s->pack_b = p->must_b || pieced || (p->turn && p->stretch % s->nr) || (!s->cols && !p->turn && (pays || crowded));
 	s->rows = p->run != 0;
 	s->pack_a = p->must_a || (!s->rows && worth_packing_a(p, s, n, k, large_a));
 	if (worth_packing_both(p, m, n, k))

@@ -16,6 +16,7 @@ typedef struct tsr_target {
 	uint32_t matrix;             /* rows of its matrix registers, each a vector, which multiply pairs of bf16 and sum them in f32; 0: it has none */
 	uint32_t streams;            /* rows along which it looks ahead by itself, several of which it takes to get all of the memory's bandwidth, and what asks for lines
 	                              * gets less than half of that; 0: lines that are asked for come as fast as any */
+	uint32_t ways;               /* of the first cache; 0: not told, and rows may crowd it */
 } tsr_target;
 
 /* Of so many bytes the last cache has a small part at most: they come from memory each time. */

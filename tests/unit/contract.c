@@ -548,9 +548,9 @@ int main(void)
 		{ { .name = "avx512", .triple_arch = "x86_64", .vector_bytes = 64, .vector_registers = 32, .fma = true, .slow_division = true,
 			.tile_m = 6, .tile_n = 4, .l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 10 }, "skylake-avx512", "+avx512vl" },
 		{ { .name = "avx2", .triple_arch = "x86_64", .vector_bytes = 32, .vector_registers = 16, .fma = true, .loses_nan = true,
-			.tile_m = 6, .tile_n = 2, .l1 = 32 << 10, .l2 = 256 << 10, .l3 = 32 << 10 }, "haswell", "+avx2" },
+			.tile_m = 6, .tile_n = 2, .l1 = 32 << 10, .l2 = 256 << 10, .l3 = 32 << 10, .ways = 8 }, "haswell", "+avx2" },
 		{ { .name = "avx2", .triple_arch = "x86_64", .vector_bytes = 32, .vector_registers = 16, .fma = true, .loses_nan = true,
-			.tile_m = 6, .tile_n = 2, .l1 = 2 << 10, .l2 = 8 << 10, .l3 = 32 << 10, .streams = 8 }, "haswell", "+avx2" },      /* which looks ahead by itself */
+			.tile_m = 6, .tile_n = 2, .l1 = 2 << 10, .l2 = 8 << 10, .l3 = 32 << 10, .streams = 8, .ways = 8 }, "haswell", "+avx2" },      /* which looks ahead by itself */
 		{ { .name = "sse", .triple_arch = "x86_64", .vector_bytes = 16, .vector_registers = 16, .fma = false, .loses_nan = true,
 			.tile_m = 6, .tile_n = 2, .l1 = 2 << 10, .l2 = 8 << 10, .l3 = 32 << 10 }, "x86-64-v2", "+sse4.2" },
 	};
