@@ -145,7 +145,8 @@ static LLVMValueRef any_above(const tsr_maths *m, LLVMValueRef x, double most)
 static LLVMValueRef emit_exp_short(const tsr_maths *m, LLVMValueRef x)
 {
 	LLVMValueRef less = negated(x);
-	if (LLVMGetTypeKind(m->f) != LLVMVectorTypeKind)
+	bool own = LLVMGetBasicBlockParent(LLVMGetInsertBlock(m->b)) == m->e->function;      /* a tile's function, which emits a tail, has no branches within */
+	if (LLVMGetTypeKind(m->f) != LLVMVectorTypeKind || !own)
 		return exp_of_any(m, x, less);
 	LLVMBasicBlockRef few = tsr_emit_block(m->e, "moderate"), all = tsr_emit_block(m->e, "extreme"), join = tsr_emit_block(m->e, "exp"), from[2];
 	LLVMValueRef weights[3] = {LLVMMDStringInContext(m->e->context, "branch_weights", 14), LLVMConstInt(m->e->i32, 1, false), LLVMConstInt(m->e->i32, 1000, false)};
