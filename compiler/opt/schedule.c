@@ -276,8 +276,10 @@ static void choose_blocks(const tsr_problem *p, tsr_schedule *s, int64_t kc, boo
 	}
 	if (p->run && most_m > TABLE / 8 / (s->kc / p->run + 1))
 		most_m = TABLE / 8 / (s->kc / p->run + 1);
-	s->mc = block_of(p->m, most_m, s->mr);
 	s->nc = block_of(p->n, most_b / each, s->nr);
+	if (both && s->nc * each > t->l3)                          /* panels that come from afar serve more rows */
+		most_m = t->l2 / 2 / each;
+	s->mc = block_of(p->m, most_m, s->mr);
 	if (p->run_c && s->kc >= p->k && tsr_can_knit(p))
 		s->knit = p->run_c;
 	else if (p->run_c && s->kc >= p->k && p->n % tsr_multiple_of(s->nr, p->run_c) == 0) {
