@@ -75,49 +75,6 @@ int64_t tsr_group_run(const tsr_group *g, tsr_side side)
 	return run;
 }
 
-/* The address of a thread's own global, asked for before anything else in the function.  In a shared object the first one to ask makes the
- * dynamic linker allocate, which leaves none of the vector registers above the 16th alone, and LLVM takes it that all of them are. */
-static LLVMValueRef own_address(tsr_kit *k, LLVMValueRef global)
-{
-	LLVMBasicBlockRef here = LLVMGetInsertBlock(k->b), entry = LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(here));
-	LLVMValueRef first = LLVMGetFirstInstruction(entry);
-	if (first)
-		LLVMPositionBuilderBefore(k->b, first);
-	else
-		LLVMPositionBuilderAtEnd(k->b, entry);
-	LLVMValueRef address = tsr_kit_intrinsic(k, "llvm.threadlocal.address", &k->ptr, 1, &global, 1);
-	LLVMPositionBuilderAtEnd(k->b, here);
-	return address;
-}
-
-/* This thread's work area: its own memory in a team, behind its rows; else one for all contractions of the module, as large as the
- * largest needs, one per thread. */
-static LLVMValueRef scratch(tsr_engine *g, uint64_t bytes)
-{
-	tsr_kit *k = &g->k;
-	tsr_seat *team = g->e->team;
-	if (team) {
-		if (team->row_bytes + bytes > team->own_bytes)
-			team->own_bytes = team->row_bytes + bytes;
-		return tsr_emit_offset(g->e, TSR_PREC_U8, team->own, tsr_kit_int(k, (int64_t)team->row_bytes));
-	}
-	LLVMTypeRef type = LLVMArrayType2(LLVMInt8TypeInContext(k->context), bytes);
-	LLVMValueRef old = LLVMGetNamedGlobal(k->module, TSR_PANELS);
-	if (old && LLVMGetArrayLength2(LLVMGlobalGetValueType(old)) >= bytes)
-		return own_address(k, old);
-	LLVMValueRef area = LLVMAddGlobal(k->module, type, TSR_PANELS ".");
-	LLVMSetInitializer(area, LLVMConstNull(type));
-	LLVMSetLinkage(area, LLVMInternalLinkage);
-	LLVMSetThreadLocal(area, true);
-	LLVMSetAlignment(area, 4096);
-	if (old) {
-		LLVMReplaceAllUsesWith(old, area);
-		LLVMDeleteGlobal(old);
-	}
-	LLVMSetValueName2(area, TSR_PANELS, strlen(TSR_PANELS));
-	return own_address(k, area);
-}
-
 static int64_t at_most(int64_t block, LLVMValueRef count)
 {
 	int64_t n = tsr_kit_known(count);
@@ -270,7 +227,7 @@ void tsr_engine_space(tsr_engine *g)
 		at[i + 1] = at[i] + piece[i] + (piece[i] ? gap : 0);
 	if (at[PIECES] == 0)
 		return;
-	LLVMValueRef area = scratch(g, (uint64_t)at[PIECES]), place[PIECES];
+	LLVMValueRef area = tsr_emit_work_area(g->e, (uint64_t)at[PIECES]), place[PIECES];
 	for (int i = 0; i < PIECES; i++) {
 		place[i] = tsr_emit_offset(g->e, TSR_PREC_U8, area, tsr_kit_int(k, at[i]));
 		if (piece[i])

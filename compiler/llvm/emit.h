@@ -235,6 +235,11 @@ void tsr_emit_stream_end(tsr_emit *e, const tsr_stmts *kernel);
 #define TSR_TILE_PREFIX "tsr.tile."
 #define TSR_PANELS "tsr.panels"
 
+/* ---- area.c: work areas ---------------------------------------------------------------------------------------------------- */
+/* So many bytes, aligned to a line: this thread's own memory in a team, behind its rows; else one area for all of the module, as large as the largest that
+ * is wanted, for each thread. */
+LLVMValueRef tsr_emit_work_area(tsr_emit *e, uint64_t bytes);
+
 /* ---- contract.c: packed register tiles ---------------------------------------------------------------------------------- */
 /* Emits the contraction that heads this FOR; false: not one of its shapes, nothing was emitted, plain loops follow. */
 bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop);

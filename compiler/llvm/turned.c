@@ -8,29 +8,19 @@
  * row of the result begins at the same place of a line, so do the squares, and write whole lines, around the caches where opt/stream.c
  * says so.  Then two squares are turned together and every row of the result gets two lines one right after the other: memory takes pairs
  * a half faster than single lines of far rows (measured; four of them, or all of one square first, are slower again).  Where a register is half a line,
- * it is four squares, as many as pairs of lines take.
+ * it is four squares, as many as pairs of lines take.  Where the processor alone looks ahead along rows, blocks go through memory of their own instead
+ * (turned_aside.c).
  *
  * At the ends of the loops a square has fewer iterations: its rows are read and written under masks, and those that do not exist
  * repeat the last one. */
-#include "emit.h"
+#include "turned.h"
 #include "team.h"
 
-enum { BLOCK = 1024, LINE = 64, MOST_TURNED = 4, MOST_NODES = 24, LINES_TOGETHER = 2, LEAST_REGISTER = 32, MOST_TOGETHER = LINES_TOGETHER * LINE / LEAST_REGISTER };
-
-typedef struct nest {
-	tsr_emit *e;
-	const tsr_stmt *across, *along, *leaf;
-	unsigned lanes;
-	bool lines;                                  /* every row of the result begins at the same place of a line */
-	bool around;                                 /* rows of squares that go together are lines that go around the caches */
-	unsigned together;                           /* squares that do, and that one row of each fills the lines of */
-	uint32_t n, nodes;
-	const tsr_expr *load[MOST_TURNED];           /* those that are turned */
-} nest;
+enum { LINE = 64, MOST_NODES = 24, LINES_TOGETHER = 2, LEAST_REGISTER = 32, MOST_TOGETHER = LINES_TOGETHER * LINE / LEAST_REGISTER };
 
 /* ---- which nests ---------------------------------------------------------------------------------------------------------- */
 
-static bool plain(nest *x, const tsr_expr *v)
+static bool plain(tsr_turned *x, const tsr_expr *v)
 {
 	if (++x->nodes > MOST_NODES || x->lanes * (unsigned)tsr_prec_bytes(v->prec) > x->e->target->vector_bytes)
 		return false;
@@ -40,7 +30,7 @@ static bool plain(nest *x, const tsr_expr *v)
 	case TSR_EXPR_LOAD:
 		if (tsr_emit_along(x->e, x->along, v->load.buffer, v->load.index) >= 0)
 			return true;
-		if (tsr_emit_along(x->e, x->across, v->load.buffer, v->load.index) != 1 || x->n == MOST_TURNED)
+		if (tsr_emit_along(x->e, x->across, v->load.buffer, v->load.index) != 1 || x->n == TSR_MOST_TURNED)
 			return false;
 		x->load[x->n++] = v;
 		return true;
@@ -57,7 +47,7 @@ static bool plain(nest *x, const tsr_expr *v)
 	return false;
 }
 
-static bool recognise(nest *x, const tsr_stmt *s)
+static bool recognise(tsr_turned *x, const tsr_stmt *s)
 {
 	tsr_emit *e = x->e;
 	const tsr_stmt *inner = s->loop.body.n == 1 ? s->loop.body.at[0] : NULL;
@@ -80,103 +70,18 @@ static bool recognise(nest *x, const tsr_stmt *s)
 
 /* ---- squares -------------------------------------------------------------------------------------------------------------- */
 
-/* One row of a square: what stands for the turned loads. */
-typedef struct row { tsr_emit_leaves leaves; const nest *x; LLVMValueRef value[MOST_TURNED]; } row;
-
-static LLVMValueRef turned_leaf(const tsr_emit_leaves *leaves, const tsr_expr *leaf)
-{
-	const row *r = (const row *)leaves;
-	for (uint32_t i = 0; i < r->x->n; i++)
-		if (r->x->load[i] == leaf)
-			return r->value[i];
-	return NULL;
-}
-
-/* log2(lanes) rounds of interleaving halves turn rows into columns. */
-static void transpose(tsr_emit *e, unsigned lanes, LLVMValueRef *v)
-{
-	LLVMValueRef at[2][64], next[64], half[2];
-	for (unsigned i = 0; i < lanes; i++) {
-		at[0][i] = LLVMConstInt(e->i32, i / 2 + (i % 2) * lanes, false);
-		at[1][i] = LLVMConstInt(e->i32, lanes / 2 + i / 2 + (i % 2) * lanes, false);
-	}
-	half[0] = LLVMConstVector(at[0], lanes), half[1] = LLVMConstVector(at[1], lanes);
-	for (unsigned round = 1; round < lanes; round *= 2) {
-		for (unsigned i = 0; i < lanes; i++)
-			next[i] = LLVMBuildShuffleVector(e->builder, v[i / 2], v[i / 2 + lanes / 2], half[i % 2], "");
-		for (unsigned i = 0; i < lanes; i++)
-			v[i] = next[i];
-	}
-}
-
-static LLVMValueRef less(tsr_emit *e, LLVMValueRef x, LLVMValueRef y)
-{
-	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, x, y, ""), x, y, "");
-}
-
-static LLVMValueRef plus(tsr_emit *e, LLVMValueRef x, int64_t y) { return y ? LLVMBuildNSWAdd(e->builder, x, tsr_emit_i64(e, y), "") : x; }
-
-/* The first `count` lanes. */
-static LLVMValueRef first_lanes(tsr_emit *e, unsigned lanes, LLVMValueRef count)
-{
-	LLVMValueRef lane[64];
-	for (unsigned i = 0; i < lanes; i++)
-		lane[i] = LLVMConstInt(e->i64, i, false);
-	LLVMValueRef numbers = LLVMConstVector(lane, lanes);
-	return LLVMBuildICmp(e->builder, LLVMIntSLT, numbers, tsr_emit_splat(e, count, LLVMTypeOf(numbers)), "");
-}
-
-/* Where a square begins, and how many of its iterations there are; NULL: all. */
-typedef struct square { LLVMValueRef across, along, rows, columns; } square;
-
-/* value[i][k]: load i where the outer loop stands at its k-th iteration of the square, along the inner one. */
-static void load_turned(const nest *x, const square *q, LLVMValueRef (*value)[64])
-{
-	tsr_emit *e = x->e;
-	LLVMValueRef mask = q->rows ? first_lanes(e, x->lanes, q->rows) : NULL;
-	e->syms[x->across->loop.sym] = q->across;
-	for (uint32_t i = 0; i < x->n; i++) {
-		tsr_prec p = e->loops->buffers.at[x->load[i]->load.buffer]->prec;
-		for (unsigned k = 0; k < x->lanes; k++) {
-			LLVMValueRef at = tsr_emit_i64(e, k);
-			if (q->columns)
-				at = less(e, at, plus(e, q->columns, -1));
-			e->syms[x->along->loop.sym] = LLVMBuildNSWAdd(e->builder, q->along, at, "");
-			LLVMValueRef address = tsr_emit_address(e, x->load[i]->load.buffer, x->load[i]->load.index);
-			LLVMValueRef v = mask ? tsr_emit_load_masked(e, p, address, mask) : tsr_emit_load_lanes(e, p, address, x->lanes);
-			value[i][k] = tsr_emit_convert(e, v, p, x->load[i]->prec);
-		}
-		transpose(e, x->lanes, value[i]);
-	}
-}
-
-static void emit_row(const nest *x, const square *q, unsigned k, LLVMValueRef (*value)[64], tsr_wide *w)
-{
-	tsr_emit *e = x->e;
-	row r = {.leaves = {turned_leaf}, .x = x};
-	for (uint32_t i = 0; i < x->n; i++)
-		r.value[i] = value[i][k];
-	e->syms[x->across->loop.sym] = plus(e, q->across, k);
-	e->syms[x->along->loop.sym] = q->along;
-	e->leaves = &r.leaves;
-	e->wide = w;
-	tsr_emit_stmts(e, &x->along->loop.body);
-	e->wide = NULL;
-	e->leaves = NULL;
-}
-
 /* So many squares that follow each other along the inner loop, row by row of all of them. */
-static void emit_squares(const nest *x, const square *q, unsigned n)
+static void emit_squares(const tsr_turned *x, const tsr_square *q, unsigned n)
 {
 	tsr_emit *e = x->e;
-	LLVMValueRef value[MOST_TOGETHER][MOST_TURNED][64];
-	square at[MOST_TOGETHER];
+	LLVMValueRef value[MOST_TOGETHER][TSR_MOST_TURNED][TSR_MOST_LANES];
+	tsr_square at[MOST_TOGETHER];
 	bool lines = x->around && (n == x->together || x->e->target->vector_bytes == LINE);
-	tsr_wide w = {.loop = x->along, .lanes = x->lanes, .mask = q->columns ? first_lanes(e, x->lanes, q->columns) : NULL, .around = lines ? x->leaf : NULL};
+	tsr_wide w = {.loop = x->along, .lanes = x->lanes, .mask = q->columns ? tsr_turned_lanes(e, x->lanes, q->columns) : NULL, .around = lines ? x->leaf : NULL};
 	for (unsigned i = 0; i < n; i++) {
 		at[i] = *q;
-		at[i].along = plus(e, q->along, i * x->lanes);
-		load_turned(x, &at[i], value[i]);
+		at[i].along = tsr_turned_plus(e, q->along, i * x->lanes);
+		tsr_turned_load(x, &at[i], value[i]);
 	}
 	for (unsigned k = 0; k < x->lanes; k++) {
 		LLVMBasicBlockRef there = NULL, after = NULL;
@@ -186,7 +91,7 @@ static void emit_squares(const nest *x, const square *q, unsigned n)
 			LLVMPositionBuilderAtEnd(e->builder, there);
 		}
 		for (unsigned i = 0; i < n; i++)
-			emit_row(x, &at[i], k, value[i], &w);
+			tsr_turned_row(x, &at[i], k, value[i], &w);
 		if (after) {
 			LLVMBuildBr(e->builder, after);
 			LLVMMoveBasicBlockAfter(after, LLVMGetInsertBlock(e->builder));
@@ -196,7 +101,7 @@ static void emit_squares(const nest *x, const square *q, unsigned n)
 }
 
 /* A whole square, or what is left of one. */
-static void whole_or_part(const nest *x, LLVMValueRef across, LLVMValueRef along, LLVMValueRef rows, LLVMValueRef columns)
+static void whole_or_part(const tsr_turned *x, LLVMValueRef across, LLVMValueRef along, LLVMValueRef rows, LLVMValueRef columns)
 {
 	tsr_emit *e = x->e;
 	LLVMValueRef lanes = tsr_emit_i64(e, x->lanes);
@@ -204,17 +109,17 @@ static void whole_or_part(const nest *x, LLVMValueRef across, LLVMValueRef along
 	LLVMValueRef all = LLVMBuildAnd(e->builder, LLVMBuildICmp(e->builder, LLVMIntSGE, rows, lanes, ""), LLVMBuildICmp(e->builder, LLVMIntSGE, columns, lanes, ""), "");
 	LLVMBuildCondBr(e->builder, all, whole, part);
 	LLVMPositionBuilderAtEnd(e->builder, whole);
-	emit_squares(x, &(square){across, along, NULL, NULL}, 1);
+	emit_squares(x, &(tsr_square){across, along, NULL, NULL}, 1);
 	LLVMBuildBr(e->builder, after);
 	LLVMPositionBuilderAtEnd(e->builder, part);
-	emit_squares(x, &(square){across, along, less(e, rows, lanes), less(e, columns, lanes)}, 1);
+	emit_squares(x, &(tsr_square){across, along, tsr_turned_less(e, rows, lanes), tsr_turned_less(e, columns, lanes)}, 1);
 	LLVMBuildBr(e->builder, after);
 	LLVMMoveBasicBlockAfter(after, LLVMGetInsertBlock(e->builder));
 	LLVMPositionBuilderAtEnd(e->builder, after);
 }
 
 /* Those whole ones that go together, or each square of `columns` for itself. */
-static void together_or_apart(const nest *x, LLVMValueRef across, LLVMValueRef along, LLVMValueRef rows, LLVMValueRef columns)
+static void together_or_apart(const tsr_turned *x, LLVMValueRef across, LLVMValueRef along, LLVMValueRef rows, LLVMValueRef columns)
 {
 	tsr_emit *e = x->e;
 	LLVMBasicBlockRef together = tsr_emit_block(e, "together"), apart = tsr_emit_block(e, "apart"), after = tsr_emit_block(e, "after");
@@ -222,7 +127,7 @@ static void together_or_apart(const nest *x, LLVMValueRef across, LLVMValueRef a
 		LLVMBuildICmp(e->builder, LLVMIntSGE, columns, tsr_emit_i64(e, x->together * x->lanes), ""), "");
 	LLVMBuildCondBr(e->builder, all, together, apart);
 	LLVMPositionBuilderAtEnd(e->builder, together);
-	emit_squares(x, &(square){across, along, NULL, NULL}, x->together);
+	emit_squares(x, &(tsr_square){across, along, NULL, NULL}, x->together);
 	LLVMBuildBr(e->builder, after);
 	LLVMPositionBuilderAtEnd(e->builder, apart);
 	LLVMValueRef end = LLVMBuildNSWAdd(e->builder, along, columns, "");
@@ -240,24 +145,24 @@ static LLVMValueRef left(tsr_emit *e, LLVMValueRef end, LLVMValueRef at) { retur
 
 /* Whether threads divide the inner loop instead of the outer one, which the passes have divided: each then reads whole rows, where both would read
  * a half of every one, and writes a part of each row of the result that begins on a line (64M elements, two threads: 1.14 times as fast). */
-static bool divides_along(const nest *x)
+static bool divides_along(const tsr_turned *x)
 {
 	const tsr_size *n = &x->along->loop.extent;
-	return x->around && x->across->loop.split && x->e->team && tsr_size_is_const(*n) && n->k >= BLOCK;
+	return x->around && x->across->loop.split && x->e->team && tsr_size_is_const(*n) && n->k >= TSR_TURNED_BLOCK;
 }
 
 /* Where a thread begins or ends: the first of all, or at the beginning of squares. */
-static LLVMValueRef bound(const nest *x, LLVMValueRef first, LLVMValueRef end, bool last)
+static LLVMValueRef bound(const tsr_turned *x, LLVMValueRef first, LLVMValueRef end, bool last)
 {
 	tsr_emit *e = x->e;
 	int64_t step = x->together * x->lanes;
 	LLVMValueRef n = tsr_team_bound(e, tsr_emit_i64(e, (x->along->loop.extent.k + step - 1) / step), last);
 	LLVMValueRef at = LLVMBuildNSWAdd(e->builder, LLVMBuildNSWMul(e->builder, n, tsr_emit_i64(e, step), ""), first, "");
-	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntEQ, n, tsr_emit_i64(e, 0), ""), n, less(e, at, end), "");
+	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntEQ, n, tsr_emit_i64(e, 0), ""), n, tsr_turned_less(e, at, end), "");
 }
 
 /* How far to the next squares along a row: where it begins, to the first whole line. */
-static LLVMValueRef to_next(const nest *x, LLVMValueRef first, LLVMValueRef at)
+static LLVMValueRef to_next(const tsr_turned *x, LLVMValueRef first, LLVMValueRef at)
 {
 	tsr_emit *e = x->e;
 	LLVMValueRef step = tsr_emit_i64(e, x->together * x->lanes);
@@ -265,33 +170,72 @@ static LLVMValueRef to_next(const nest *x, LLVMValueRef first, LLVMValueRef at)
 		return step;
 	LLVMValueRef short_first = LLVMBuildAnd(e->builder, LLVMBuildICmp(e->builder, LLVMIntEQ, at, tsr_emit_i64(e, 0), ""),
 		LLVMBuildICmp(e->builder, LLVMIntNE, first, tsr_emit_i64(e, 0), ""), "");
-	return LLVMBuildSelect(e->builder, short_first, less(e, first, step), step, "");
+	return LLVMBuildSelect(e->builder, short_first, tsr_turned_less(e, first, step), step, "");
+}
+
+/* Iterations of both loops, those of the outer one in a block that ends before `to`; and where along a row the first whole line begins. */
+typedef struct stretch { LLVMValueRef across, across_end, to, begin, end, first; } stretch;
+
+static void emit_in_place(const tsr_turned *x, const stretch *s)
+{
+	tsr_emit *e = x->e;
+	tsr_emit_loop b = tsr_emit_loop_begin(e, s->begin, s->end, tsr_emit_i64(e, 0), TSR_FOR_SERIAL);
+	b.step = to_next(x, s->first, b.index);
+	tsr_emit_loop c = tsr_emit_loop_begin(e, s->across, s->across_end, tsr_emit_i64(e, x->lanes), TSR_FOR_SERIAL);
+	(x->around ? together_or_apart : whole_or_part)(x, c.index, b.index, left(e, s->to, c.index), tsr_turned_less(e, b.step, left(e, s->end, b.index)));
+	tsr_emit_loop_end(e, &c);
+	tsr_emit_loop_end(e, &b);
+}
+
+static LLVMValueRef either(tsr_emit *e, LLVMValueRef when, LLVMValueRef x, LLVMValueRef y) { return LLVMBuildSelect(e->builder, when, x, y, ""); }
+
+/* From the first whole line on blocks of whole squares go through memory of their own; what is left before them, behind them and beside them does not. */
+static void emit_aside(const tsr_turned *x, const stretch *s, LLVMValueRef area)
+{
+	tsr_emit *e = x->e;
+	LLVMValueRef zero = tsr_emit_i64(e, 0), most = tsr_emit_i64(e, tsr_turned_aside(x)), lanes = tsr_emit_i64(e, x->lanes);
+	LLVMValueRef over = LLVMBuildURem(e->builder, left(e, s->across_end, s->across), lanes, ""), whole = LLVMBuildNSWSub(e->builder, s->across_end, over, "");
+	LLVMValueRef from = either(e, LLVMBuildICmp(e->builder, LLVMIntSLT, s->begin, s->first, ""), tsr_turned_less(e, s->first, s->end), s->begin);
+	LLVMValueRef blocks = LLVMBuildUDiv(e->builder, left(e, s->end, from), most, "");
+	LLVMValueRef until = LLVMBuildNSWAdd(e->builder, from, LLVMBuildNSWMul(e->builder, blocks, most, ""), "");
+	tsr_emit_loop b = tsr_emit_loop_begin(e, from, until, most, TSR_FOR_SERIAL);
+	tsr_turned_block(x, area, s->across, whole, b.index);
+	tsr_emit_loop_end(e, &b);
+	enum { BEFORE, BEHIND, BESIDE, PARTS };
+	tsr_emit_loop part = tsr_emit_loop_begin(e, zero, tsr_emit_i64(e, PARTS), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+	LLVMValueRef before = LLVMBuildICmp(e->builder, LLVMIntEQ, part.index, tsr_emit_i64(e, BEFORE), "");
+	LLVMValueRef behind = LLVMBuildICmp(e->builder, LLVMIntEQ, part.index, tsr_emit_i64(e, BEHIND), "");
+	LLVMValueRef beside = LLVMBuildICmp(e->builder, LLVMIntEQ, part.index, tsr_emit_i64(e, BESIDE), "");
+	stretch left_over = {.across = either(e, beside, whole, s->across), .across_end = either(e, beside, s->across_end, whole), .to = s->to,
+		.begin = either(e, behind, until, s->begin), .end = either(e, before, from, s->end), .first = s->first};
+	emit_in_place(x, &left_over);
+	tsr_emit_loop_end(e, &part);
 }
 
 bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
-	nest x = {.e = e};
+	tsr_turned x = {.e = e};
 	if (!recognise(&x, s))
 		return false;
 	uint32_t across = s->loop.sym, along = x.along->loop.sym;
 	LLVMValueRef outer = e->syms[across], inner = e->syms[along], begin = tsr_emit_i64(e, 0), end = tsr_emit_size(e, x.along->loop.extent);
+	LLVMValueRef area = tsr_turned_area(&x);
 	bool divides = divides_along(&x);
 	if (divides)
 		from = tsr_emit_i64(e, 0), to = tsr_emit_size(e, s->loop.extent);
-	tsr_emit_loop a = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, BLOCK), TSR_FOR_SERIAL);
-	LLVMValueRef a_end = less(e, plus(e, a.index, BLOCK), to);
+	tsr_emit_loop a = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, TSR_TURNED_BLOCK), TSR_FOR_SERIAL);
+	LLVMValueRef a_end = tsr_turned_less(e, tsr_turned_plus(e, a.index, TSR_TURNED_BLOCK), to);
 	e->syms[across] = a.index, e->syms[along] = begin;
 	LLVMValueRef first = tsr_emit_to_line(e, e->loops->buffers.at[x.leaf->store.buffer]->prec, tsr_emit_address(e, x.leaf->store.buffer, x.leaf->store.index));
 	if (divides) {
 		begin = bound(&x, first, end, false);
 		end = bound(&x, first, end, true);
 	}
-	tsr_emit_loop b = tsr_emit_loop_begin(e, begin, end, tsr_emit_i64(e, 0), TSR_FOR_SERIAL);
-	b.step = to_next(&x, first, b.index);
-	tsr_emit_loop c = tsr_emit_loop_begin(e, a.index, a_end, tsr_emit_i64(e, x.lanes), TSR_FOR_SERIAL);
-	(x.around ? together_or_apart : whole_or_part)(&x, c.index, b.index, left(e, to, c.index), less(e, b.step, left(e, end, b.index)));
-	tsr_emit_loop_end(e, &c);
-	tsr_emit_loop_end(e, &b);
+	stretch of = {a.index, a_end, to, begin, end, first};
+	if (tsr_turned_aside(&x))
+		emit_aside(&x, &of, area);
+	else
+		emit_in_place(&x, &of);
 	tsr_emit_loop_end(e, &a);
 	e->syms[across] = outer;
 	e->syms[along] = inner;

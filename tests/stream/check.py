@@ -23,6 +23,7 @@ let%export product (x : "70001 | 64") = relu (few * x + 1.)
 let%export plain (x : "70001 | 64") = few * x
 let%op fewer = let k = positions () ++ "o, i => i -> o" [o; i] in set_dim o 24; set_dim i 24; k - 5 *. idiv k 5
 let%export flipped (x : "4336 | 1001") = x ++ "b | o => o | b"
+let%export flipped_less (x : "3000 | 1500") = 1. - 0.5 *. (x ++ "b | o => o | b")
 let%export flipped_wide (x : "2168 | 1001" f64) = x ++ "b | o => o | b"
 let%export turned (x : "16, 24, 24, 16, 64 |") = x +* fewer "e, k, b, a, d | ; k -> c => a, b, c, d, e |"
 let%export cut (x : "512, 24, 384 |") = x +* fewer "a, k, b | ; k -> c => c, b, a |"
@@ -45,7 +46,8 @@ CASES = (("twice", f32, (1100, 4099), ((f32, lambda x: 2 * x),)), ("flat", f32, 
          ("wide", f64, (1100, 2051), ((f64, lambda x: x * x),)), ("short", f32, (40000, 130), ((f32, lambda x: 2 * x),)),
          ("near", f32, (1100, 4099), ((f32, nearby),)),
          ("product", f32, (70001, 64), ((f32, lambda x: np.maximum(x @ FEW.T + 1, 0)),)), ("plain", f32, (70001, 64), ((f32, lambda x: x @ FEW.T),)),
-         ("flipped", f32, (4336, 1001), ((f32, lambda x: x.T.reshape(x.shape)),)), ("flipped_wide", f64, (2168, 1001), ((f64, lambda x: x.T.reshape(x.shape)),)),
+         ("flipped", f32, (4336, 1001), ((f32, lambda x: x.T.reshape(x.shape)),)), ("flipped_less", f32, (3000, 1500), ((f32, lambda x: (1 - f32(0.5) * x.T).reshape(x.shape)),)),
+         ("flipped_wide", f64, (2168, 1001), ((f64, lambda x: x.T.reshape(x.shape)),)),
          ("turned", f32, (16, 24, 24, 16, 64), ((f32, lambda x: np.einsum("ekbad,ck->abcde", x, FEWER).reshape(x.shape)),)),
          ("cut", f32, (512, 24, 384), ((f32, lambda x: np.einsum("akb,ck->cba", x, FEWER).reshape(x.shape)),)),
          ("rows", f32, (1100, 4099), ((f32, lambda x: x - x.max(1, keepdims=True)), (f32, lambda x: x * f32(0.5)))))

@@ -1,0 +1,104 @@
+/* Squares of two loops in registers (turned.c): what is loaded along one of them is turned into vectors along the other. */
+#include "turned.h"
+#include <string.h>
+
+enum { HALVES = 32 };            /* bytes of a register that has two */
+
+LLVMValueRef tsr_turned_lanes(tsr_emit *e, unsigned lanes, LLVMValueRef count)
+{
+	LLVMValueRef lane[TSR_MOST_LANES];
+	for (unsigned i = 0; i < lanes; i++)
+		lane[i] = LLVMConstInt(e->i64, i, false);
+	LLVMValueRef numbers = LLVMConstVector(lane, lanes);
+	return LLVMBuildICmp(e->builder, LLVMIntSLT, numbers, tsr_emit_splat(e, count, LLVMTypeOf(numbers)), "");
+}
+
+/* One row of a square: what stands for the turned loads. */
+typedef struct row { tsr_emit_leaves leaves; const tsr_turned *x; LLVMValueRef value[TSR_MOST_TURNED]; } row;
+
+static LLVMValueRef turned_leaf(const tsr_emit_leaves *leaves, const tsr_expr *leaf)
+{
+	const row *r = (const row *)leaves;
+	for (uint32_t i = 0; i < r->x->n; i++)
+		if (r->x->load[i] == leaf)
+			return r->value[i];
+	return NULL;
+}
+
+/* Lane i of the result is from x or y, as i is even or odd: in `parts` equal parts of a register for itself, the first half of them or the second. */
+static LLVMValueRef interleaved(tsr_emit *e, LLVMValueRef x, LLVMValueRef y, unsigned lanes, unsigned parts, bool second)
+{
+	LLVMValueRef at[TSR_MOST_LANES];
+	unsigned each = lanes / parts;
+	for (unsigned i = 0; i < lanes; i++)
+		at[i] = LLVMConstInt(e->i32, i / each * each + i % each / 2 + (second ? each / 2 : 0) + (i % 2) * lanes, false);
+	return LLVMBuildShuffleVector(e->builder, x, y, LLVMConstVector(at, lanes), "");
+}
+
+/* log2(rows) rounds of interleaving halves turn rows into columns, in each of the parts. */
+static void turn(tsr_emit *e, unsigned rows, unsigned lanes, LLVMValueRef *v)
+{
+	LLVMValueRef next[TSR_MOST_LANES];
+	for (unsigned round = 1; round < rows; round *= 2) {
+		for (unsigned i = 0; i < rows; i++)
+			next[i] = interleaved(e, v[i / 2], v[i / 2 + rows / 2], lanes, lanes / rows, i % 2);
+		memcpy(v, next, rows * sizeof *v);
+	}
+}
+
+/* A shuffle that crosses the halves of AVX2's registers takes two or three instructions, one within them or of whole halves takes one: halves that
+ * go to the same columns come together first. */
+static void transpose(tsr_emit *e, unsigned lanes, LLVMValueRef *v)
+{
+	if (e->target->vector_bytes != HALVES || lanes < 4) {
+		turn(e, lanes, lanes, v);
+		return;
+	}
+	LLVMValueRef half[TSR_MOST_LANES], at[2][TSR_MOST_LANES];
+	unsigned each = lanes / 2;
+	for (unsigned i = 0; i < lanes; i++) {
+		at[0][i] = LLVMConstInt(e->i32, i / each * lanes + i % each, false);
+		at[1][i] = LLVMConstInt(e->i32, i / each * lanes + i % each + each, false);
+	}
+	for (unsigned i = 0; i < lanes; i++)
+		half[i] = LLVMBuildShuffleVector(e->builder, v[i % each], v[i % each + each], LLVMConstVector(at[i / each], lanes), "");
+	turn(e, each, lanes, half);
+	turn(e, each, lanes, half + each);
+	memcpy(v, half, lanes * sizeof *v);
+}
+
+void tsr_turned_load(const tsr_turned *x, const tsr_square *q, LLVMValueRef (*value)[TSR_MOST_LANES])
+{
+	tsr_emit *e = x->e;
+	LLVMValueRef mask = q->rows ? tsr_turned_lanes(e, x->lanes, q->rows) : NULL;
+	e->syms[x->across->loop.sym] = q->across;
+	for (uint32_t i = 0; i < x->n; i++) {
+		tsr_prec p = e->loops->buffers.at[x->load[i]->load.buffer]->prec;
+		for (unsigned k = 0; k < x->lanes; k++) {
+			LLVMValueRef at = tsr_emit_i64(e, k);
+			if (q->columns)
+				at = tsr_turned_less(e, at, tsr_turned_plus(e, q->columns, -1));
+			e->syms[x->along->loop.sym] = LLVMBuildNSWAdd(e->builder, q->along, at, "");
+			LLVMValueRef address = tsr_emit_address(e, x->load[i]->load.buffer, x->load[i]->load.index);
+			LLVMValueRef v = mask ? tsr_emit_load_masked(e, p, address, mask) : tsr_emit_load_lanes(e, p, address, x->lanes);
+			value[i][k] = tsr_emit_convert(e, v, p, x->load[i]->prec);
+		}
+		transpose(e, x->lanes, value[i]);
+	}
+}
+
+void tsr_turned_row(const tsr_turned *x, const tsr_square *q, unsigned k, LLVMValueRef (*value)[TSR_MOST_LANES], tsr_wide *w)
+{
+	tsr_emit *e = x->e;
+	row r = {.leaves = {turned_leaf}, .x = x};
+	for (uint32_t i = 0; i < x->n; i++)
+		r.value[i] = value[i][k];
+	e->syms[x->across->loop.sym] = tsr_turned_plus(e, q->across, k);
+	e->syms[x->along->loop.sym] = q->along;
+	e->leaves = &r.leaves;
+	e->wide = w;
+	tsr_emit_stmts(e, &x->along->loop.body);
+	e->wide = NULL;
+	e->leaves = NULL;
+}
+
