@@ -133,6 +133,9 @@ LLVMValueRef tsr_emit_neutral(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef
 LLVMValueRef tsr_emit_math(tsr_emit *e, tsr_op op, LLVMValueRef *args);
 /* e^x in f32, to be added to a constant of at least 2^-60, beside which the least results are nothing. */
 LLVMValueRef tsr_emit_exp_beside(tsr_emit *e, LLVMValueRef x);
+/* erf x in f32, to be added, times a constant, to one that is not less: within 2^-23, where that takes fewer instructions. */
+bool tsr_emit_has_erf_beside(const tsr_emit *e);
+LLVMValueRef tsr_emit_erf_beside(tsr_emit *e, LLVMValueRef x);
 /* Lets LLVM order and combine a floating-point operation: `reassoc` and `contract`. */
 void tsr_emit_allow_reorder(LLVMValueRef instruction);
 

@@ -156,25 +156,44 @@ static LLVMValueRef emit_load(tsr_emit *e, const tsr_expr *x)
 	return tsr_emit_convert(e, side_by_side ? tsr_emit_wide_load(e, b->prec, address) : tsr_emit_load(e, b->prec, address), b->prec, x->prec);
 }
 
+/* x is `op` in f32. */
+static bool in_f32(const tsr_expr *x, tsr_op op) { return x->kind == TSR_EXPR_OP && x->op.op == op && x->op.operand_prec == TSR_PREC_F32 && x->prec == TSR_PREC_F32; }
+
+/* The magnitude of a constant, 0 for anything else. */
+static double constant(const tsr_expr *x) { return x->kind == TSR_EXPR_CONST ? fabs(tsr_scalar_convert(x->value, TSR_PREC_F32).d) : 0; }
+
 /* An exponential that a constant is added to, as in 1 / (1 + exp -x). */
-static bool beside_constant(const tsr_expr *sum, uint32_t at)
+static bool exp_beside(const tsr_expr *sum, uint32_t at)
 {
-	if (sum->op.op != TSR_OP_ADD || sum->op.operand_prec != TSR_PREC_F32)
-		return false;
-	const tsr_expr *x = sum->op.args[at], *c = sum->op.args[1 - at];
-	return x->kind == TSR_EXPR_OP && x->op.op == TSR_OP_EXP && x->op.operand_prec == TSR_PREC_F32 && x->prec == TSR_PREC_F32
-		&& c->kind == TSR_EXPR_CONST && fabs(tsr_scalar_convert(c->value, TSR_PREC_F32).d) >= 0x1p-60;
+	return in_f32(sum, TSR_OP_ADD) && in_f32(sum->op.args[at], TSR_OP_EXP) && constant(sum->op.args[1 - at]) >= 0x1p-60;
+}
+
+/* The erf that a constant is added to, as in 0.5 + 0.5 erf x; NULL: there is none. */
+static const tsr_expr *erf_beside(const tsr_expr *sum)
+{
+	for (uint32_t at = 0; at < 2 && in_f32(sum, TSR_OP_ADD); at++) {
+		const tsr_expr *x = sum->op.args[at];
+		double most = constant(sum->op.args[1 - at]), factor = 1;
+		for (uint32_t k = 0; k < 2 && in_f32(x, TSR_OP_MUL); k++)
+			if (constant(x->op.args[k]) && in_f32(x->op.args[1 - k], TSR_OP_ERF)) {
+				factor = constant(x->op.args[k]);
+				x = x->op.args[1 - k];
+			}
+		if (in_f32(x, TSR_OP_ERF) && factor <= most)
+			return x;
+	}
+	return NULL;
 }
 
 static LLVMValueRef emit_argument(tsr_emit *e, const tsr_expr *x, uint32_t at)
 {
 	const tsr_expr *a = x->op.args[at];
-	if (beside_constant(x, at) && !(e->leaves && e->leaves->of(e->leaves, a)))
+	if (exp_beside(x, at) && !(e->leaves && e->leaves->of(e->leaves, a)))
 		return tsr_emit_exp_beside(e, tsr_emit_convert(e, tsr_emit_expr(e, a->op.args[0]), a->op.args[0]->prec, TSR_PREC_F32));
 	return tsr_emit_convert(e, tsr_emit_expr(e, a), a->prec, x->op.op == TSR_OP_WHERE && at == 0 ? TSR_PREC_BOOL : x->op.operand_prec);
 }
 
-static LLVMValueRef emit_apply(tsr_emit *e, const tsr_expr *x)
+static LLVMValueRef emit_plainly(tsr_emit *e, const tsr_expr *x)
 {
 	LLVMValueRef args[3];
 	tsr_prec p = x->op.operand_prec;
@@ -187,6 +206,29 @@ static LLVMValueRef emit_apply(tsr_emit *e, const tsr_expr *x)
 	tsr_result_rule rule = tsr_op_get(x->op.op)->result;
 	bool truth = rule == TSR_RESULT_BOOL || rule == TSR_RESULT_LOGIC;
 	return tsr_emit_convert(e, result, truth ? TSR_PREC_BOOL : p, x->prec);
+}
+
+/* One leaf whose value is known, and those that were before. */
+typedef struct known { tsr_emit_leaves leaves; const tsr_emit_leaves *others; const tsr_expr *leaf; LLVMValueRef value; } known;
+
+static LLVMValueRef other_leaf(const tsr_emit_leaves *others, const tsr_expr *x) { return others ? others->of(others, x) : NULL; }
+
+static LLVMValueRef known_leaf(const tsr_emit_leaves *leaves, const tsr_expr *x)
+{
+	const known *k = (const known *)leaves;
+	return x == k->leaf ? k->value : other_leaf(k->others, x);
+}
+
+static LLVMValueRef emit_apply(tsr_emit *e, const tsr_expr *x)
+{
+	const tsr_expr *erf = erf_beside(x);
+	if (!erf || !tsr_emit_has_erf_beside(e) || other_leaf(e->leaves, erf))
+		return emit_plainly(e, x);
+	known k = {{known_leaf}, e->leaves, erf, tsr_emit_erf_beside(e, emit_argument(e, erf, 0))};
+	e->leaves = &k.leaves;
+	LLVMValueRef sum = emit_plainly(e, x);
+	e->leaves = k.others;
+	return sum;
 }
 
 /* A float among the runtime numbers travels as its bits. */

@@ -62,6 +62,8 @@ LLVMValueRef tsr_math_log(const tsr_maths *m, LLVMValueRef x);
 LLVMValueRef tsr_math_log2(const tsr_maths *m, LLVMValueRef x);
 LLVMValueRef tsr_math_tanh(const tsr_maths *m, LLVMValueRef x);
 LLVMValueRef tsr_math_erf(const tsr_maths *m, LLVMValueRef x);
+/* To be added, times k, to a constant of at least |k|: nearer than 2^-23 to erf, exact at 0 and where it is 1. */
+LLVMValueRef tsr_math_erf_beside(const tsr_maths *m, LLVMValueRef x);
 /* sin for shift 0, cos for shift 1. */
 LLVMValueRef tsr_math_sine(const tsr_maths *m, LLVMValueRef x, int shift);
 #endif
