@@ -7,6 +7,7 @@
  *   contract_weave.c rows of a panel turned in registers
  *   contract_lines.c B in place, where it begins between two lines
  *   contract_value.c operands that are expressions, likewise
+ *   contract_padded.c  padded ones
  *   contract_rows.c  A's rows where they lie, through pointers
  *   contract_copy.c  B's, side by side
  *   contract_tile.c  register tiles, one internal function per variant
@@ -66,6 +67,7 @@ void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef 
 /* A whole line, or an aligned part of one that the next vectors fill, around the caches. */
 /* Lanes first .. first + n of the value go where they would be if all of it went to p. */
 void tsr_kit_store_some(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, uint32_t first, uint32_t n);
+bool tsr_kit_masks_stores(const tsr_kit *k);
 void tsr_kit_store_around(tsr_kit *k, LLVMValueRef value, LLVMValueRef p);
 /* What lies there is read or written soon. */
 void tsr_kit_fetch(tsr_kit *k, LLVMValueRef p, bool written);
@@ -289,6 +291,15 @@ typedef struct tsr_computed { tsr_emit *e; const tsr_expr *value; tsr_prec prec;
 /* Evaluated with depth running fastest, through `rows`. */
 bool tsr_computed_by_rows(const tsr_loops *l, const tsr_expr *value, const tsr_walks *across, const tsr_walks *along);
 void tsr_pack_computed(tsr_kit *k, const tsr_pack *p, const tsr_computed *v);
+/* contract_padded.c: the operand is what lies in memory, side by side along the inner class's last loop, with a constant outside some ranges; what lies
+ * within its SELECTs; the constant in all lanes. */
+bool tsr_padded(const tsr_kit *k, const tsr_computed *v, const tsr_walks *inner);
+const tsr_expr *tsr_padded_within(const tsr_expr *x);
+LLVMValueRef tsr_padded_outside(tsr_kit *k, const tsr_computed *v);
+/* Of the positions [*begin, *end) of the loop `sym`, counted from where its symbol stands, those that lie inside. */
+void tsr_padded_inside(tsr_kit *k, tsr_emit *e, const tsr_expr *x, uint32_t sym, LLVMValueRef *begin, LLVMValueRef *end);
+/* All panels of it at once; false: it is not padded so, or another way is better. */
+bool tsr_pack_padded(tsr_kit *k, const tsr_pack *p, const tsr_computed *v);
 /* to[i] = the value at the inner positions first + i, i < count, as it lies in memory, the outer loops being set. */
 void tsr_computed_stretch(tsr_kit *k, const tsr_computed *v, const tsr_walks *inner, LLVMValueRef first, LLVMValueRef count, LLVMValueRef to);
 #endif

@@ -82,12 +82,19 @@ void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef 
 	LLVMSetAlignment(LLVMBuildStore(k->b, value, p), k->elem_bytes);
 }
 
-/* Processors without registers of masks may take some forty instructions for a masked store: theirs is as many whole stores as n has bits. */
+/* Processors without registers of masks may take some forty instructions for a masked store. */
+bool tsr_kit_masks_stores(const tsr_kit *k)
+{
+	enum { UNMASKED = 32 };
+	return k->lanes * k->elem_bytes != UNMASKED;
+}
+
+/* Theirs is as many whole stores as n has bits. */
 void tsr_kit_store_some(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, uint32_t first, uint32_t n)
 {
-	enum { MOST_LANES = 64, UNMASKED = 32 };
+	enum { MOST_LANES = 64 };
 	LLVMValueRef lane[MOST_LANES];
-	if (k->lanes * k->elem_bytes != UNMASKED) {
+	if (tsr_kit_masks_stores(k)) {
 		for (uint32_t i = 0; i < k->lanes; i++)
 			lane[i] = LLVMConstInt(k->i1, first <= i && i < first + n, false);
 		tsr_kit_store(k, value, p, LLVMConstVector(lane, k->lanes));

@@ -47,74 +47,16 @@ static void part_end(tsr_kit *k, part *p)
 
 /* ---- padding ------------------------------------------------------------------------------------------------------------------ */
 
-/* What lies within SELECTs. */
-static const tsr_expr *within(const tsr_expr *x)
-{
-	while (x->kind == TSR_EXPR_SELECT)
-		x = x->select.inside;
-	return x;
-}
-
-/* An operand's elements as they lie, side by side along the loop. */
-static bool as_they_lie(const tsr_computed *v, const tsr_expr *x, uint32_t sym)
-{
-	if (x->kind != TSR_EXPR_LOAD || x->prec != v->prec)
-		return false;
-	const tsr_buffer *b = v->e->loops->buffers.at[x->load.buffer];
-	bool plain = b->rank && b->prec == v->prec && tsr_emit_coefficient(&x->load.index[b->rank - 1], sym) == 1;
-	for (uint32_t i = 0; i + 1 < b->rank; i++)
-		plain &= tsr_emit_coefficient(&x->load.index[i], sym) == 0;
-	return plain;
-}
-
-/* SELECTs in whose ranges the loop's coefficient is 0 or 1, with one constant outside of all, around what lies in memory: whole vectors, whose
- * masks are what lies inside. */
-static bool padded(const tsr_kit *k, const tsr_computed *v, const tsr_walks *inner)
-{
-	enum { MASKED = 32 };        /* bytes of the vectors of machines that load and store parts of them */
-	const tsr_expr *x = v->value;
-	if (x->kind != TSR_EXPR_SELECT || !inner->nloops || k->lanes * k->elem_bytes < MASKED || k->elem_bytes < 4)
-		return false;
-	uint32_t sym = inner->loop[inner->nloops - 1].sym;
-	const tsr_expr *outside = x->select.outside;
-	bool plain = outside->kind == TSR_EXPR_CONST;
-	for (; x->kind == TSR_EXPR_SELECT; x = x->select.inside) {
-		const tsr_expr *o = x->select.outside;
-		plain &= x->prec == v->prec && o->kind == TSR_EXPR_CONST && o->prec == outside->prec && o->value.i == outside->value.i;
-		for (uint32_t i = 0; i < x->select.n; i++) {
-			int64_t c = tsr_emit_coefficient(&x->select.ranges[i].index, sym);
-			plain &= c == 0 || c == 1;
-		}
-	}
-	return plain && as_they_lie(v, x, sym);
-}
-
-/* Of `length` positions, the loop's symbol being at the first one, those in [*begin, *end) lie inside. */
-static void inside(tsr_kit *k, tsr_emit *e, const tsr_expr *x, uint32_t sym, LLVMValueRef length, LLVMValueRef *begin, LLVMValueRef *end)
-{
-	LLVMValueRef zero = tsr_kit_int(k, 0);
-	*begin = zero, *end = length;
-	for (; x->kind == TSR_EXPR_SELECT; x = x->select.inside)
-		for (uint32_t i = 0; i < x->select.n; i++) {
-			const tsr_range *r = &x->select.ranges[i];
-			LLVMValueRef at = tsr_emit_lin(e, &r->index), size = tsr_emit_size(e, r->size), below = LLVMBuildNSWSub(k->b, zero, at, "");
-			if (tsr_emit_coefficient(&r->index, sym)) {
-				*begin = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, below, *begin, ""), below, *begin, "");
-				*end = tsr_kit_min(k, *end, tsr_kit_add(k, size, below));
-			} else
-				*end = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntULT, at, size, ""), *end, zero, "");
-		}
-}
-
 static void padded_stretch(tsr_kit *k, const tsr_computed *v, const tsr_walks *inner, LLVMValueRef first, LLVMValueRef count, LLVMValueRef to)
 {
 	tsr_emit *e = v->e;
-	const tsr_expr *x = v->value, *in = within(x);
+	const tsr_expr *x = v->value, *in = tsr_padded_within(x);
 	uint32_t sym = inner->loop[inner->nloops - 1].sym;
-	LLVMValueRef outside = tsr_kit_splat(k, tsr_emit_convert(e, tsr_emit_expr(e, x->select.outside), x->select.outside->prec, v->prec)), begin, end;
+	LLVMValueRef outside = tsr_padded_outside(k, v), begin = tsr_kit_int(k, 0), end;
 	part p = part_begin(k, e, inner, first, count);
 	e->syms[sym] = p.from;
-	inside(k, e, x, sym, p.length, &begin, &end);
+	end = p.length;
+	tsr_padded_inside(k, e, x, sym, &begin, &end);
 	LLVMValueRef some = LLVMBuildICmp(k->b, LLVMIntSLT, begin, end, "");
 	begin = LLVMBuildSelect(k->b, some, begin, end, "");
 	e->syms[sym] = tsr_kit_add(k, p.from, begin);       /* an address that is one, if anything is loaded */
@@ -152,7 +94,7 @@ void tsr_walk_run_end(tsr_kit *k, tsr_emit *e, tsr_walk_run *r)
 
 void tsr_computed_stretch(tsr_kit *k, const tsr_computed *v, const tsr_walks *inner, LLVMValueRef first, LLVMValueRef count, LLVMValueRef to)
 {
-	if (padded(k, v, inner)) {
+	if (tsr_padded(k, v, inner)) {
 		padded_stretch(k, v, inner, first, count, to);
 		return;
 	}
@@ -233,6 +175,8 @@ bool tsr_computed_by_rows(const tsr_loops *l, const tsr_expr *value, const tsr_w
 void tsr_pack_computed(tsr_kit *k, const tsr_pack *p, const tsr_computed *v)
 {
 	bool rows = tsr_computed_by_rows(v->e->loops, v->value, v->across, v->along);
+	if (!rows && tsr_pack_padded(k, p, v))
+		return;
 	walk w = { k, v, rows ? v->across : v->along, rows ? v->along : v->across };
 	LLVMValueRef width = tsr_kit_int(k, p->width);
 	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), p->across_count, width);
