@@ -4,17 +4,34 @@
  * than the table's; and tall ones where A's rows are packed as they lie side by side, a short piece for each panel, for few columns. */
 #include "schedule.h"
 
-enum { MOST_POINTERS = 12, LATENCY = 4 };
+enum { MOST_POINTERS = 12, LATENCY = 4, FEW_REGISTERS = 16 };
 #define PACE 26.0                    /* bytes of B in a cycle that low tiles of a window over an image get from the second cache */
 #define PIECE 1.0                    /* cycles that packing takes for what one step of K has in a panel of A */
+#define BARE 1.35                    /* times as long as its latency a step of few sums takes */
+#define ACROSS 1.2                   /* times as long the loads of a step take whose lines are others than those of the step before */
 #define AGAIN 0.1                    /* cycles that a vector of B costs beside all else when it comes from the second cache */
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
+/* So few sums that they only just hide a multiply-add's latency, where registers are few: whatever else waits shows (tiles of 2 x 32 and 4 x 16 are 1.35 to
+ * 1.5 times slower than the model says without). */
+static bool few_sums(const tsr_problem *p, int64_t r, int64_t v)
+{
+	return p->t->fma && p->t->vector_registers <= FEW_REGISTERS && !p->run && r * v <= 2 * LATENCY;
+}
+
+/* Cycles of the loads of one step; of an A that lies across K the lines change with each, and waits for them show, too. */
+static double load_time(const tsr_problem *p, int64_t r, int64_t v)
+{
+	bool across = p->t->fma && p->t->vector_registers <= FEW_REGISTERS && p->a_step != 1 && !p->run;
+	return (double)(r + v) / 2 * (across ? ACROSS : 1);
+}
+
 /* Cycles of one tile of r rows and v vectors. */
 static double tile_time(const tsr_problem *p, int64_t r, int64_t v)
 {
-	double step = larger(larger((double)(r * v) / 2, (double)(r + v) / 2), LATENCY) + (p->streams || p->crowded || (p->dots && p->t->streams) ? AGAIN * (double)v : 0);
+	bool again = p->streams || p->crowded || (p->dots && p->t->streams);
+	double step = larger(larger((double)(r * v) / 2, load_time(p, r, v)), LATENCY) * (few_sums(p, r, v) ? BARE : 1) + (again ? AGAIN * (double)v : 0);
 	if (p->padding)
 		step = larger(step, (double)(v * p->t->vector_bytes) / PACE);
 	double depth = p->k > 0 ? (double)p->k : TSR_DEPTH;
