@@ -246,13 +246,21 @@ static LLVMValueRef down(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsign
 	return LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, lanes), ""), "");
 }
 
-/* All registers at a time, then one, then some lanes of one. */
+/* All registers at a time, then one, then some lanes of one.  Where registers are few a quarter of them hold sums, so that a multiply-add need not wait for the one
+ * before; then half as many follow, and whole ones, since a store of some lanes takes long there. */
 static void emit_from(const outer *x, LLVMValueRef from, LLVMValueRef to)
 {
+	enum { FEW_REGISTERS = 16 };
 	tsr_emit *e = x->e;
-	unsigned one = e->target->vector_bytes / 4, all = one * (e->target->vector_registers / 8);
+	bool few = e->target->vector_registers <= FEW_REGISTERS;
+	unsigned one = e->target->vector_bytes / 4, all = one * (e->target->vector_registers / (few ? 4 : 8));
 	LLVMValueRef wide_end = down(e, from, to, all), end = tsr_emit_has_masks(e) ? to : down(e, wide_end, to, one);
 	emit_lanes(x, all, from, wide_end, false);
+	for (unsigned lanes = all / 2; few && lanes >= one; lanes /= 2) {
+		LLVMValueRef begin = wide_end;
+		wide_end = down(e, begin, to, lanes);
+		emit_lanes(x, lanes, begin, wide_end, false);
+	}
 	emit_lanes(x, one, wide_end, end, end == to);
 	if (end != to)
 		emit_lanes(x, 1, end, to, false);
