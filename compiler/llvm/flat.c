@@ -1,4 +1,4 @@
-/* Parallel loops within others, where all that they touch lies side by side across both, as images of a few channels do:
+/* Loops within others, where all that they touch lies side by side across both, as images of a few channels do:
  *
  *     for j in 0..8 { for k in 0..8 { for c in 0..6 { Y[i, j, k, c] = f(X[i, j, k, c]) } } }        for c in 0..384 { .. }
  *
@@ -7,7 +7,10 @@
  *
  * So are rows, short or not, that go around the caches: each would begin and end within a line where the result begins within one, as an array of
  * malloc's does, and what is written of a line goes through the caches (2048 rows of 1024 that begin 16 bytes behind a line: exp took 1.1 times as
- * long, sin 1.17).  Threads then divide elements, where they divided rows. */
+ * long, sin 1.17).  Threads then divide elements, where they divided rows.
+ *
+ * Sums over several loops are one sum likewise, where no registers of masks make a short row cheap: the 49 places of an image of 7 x 7 in seven rows
+ * took seven times as long. */
 #include "emit.h"
 #include "../opt/opt.h"
 
@@ -76,18 +79,26 @@ static bool flat_body(const flat *f, const tsr_stmts *body)
 	for (uint32_t i = 0; i < body->n; i++) {
 		const tsr_stmt *s = body->at[i];
 		bool store = s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE;
-		if (store ? !in_a_row(f, s->store.buffer, s->store.index) || !flat_expr(f, s->store.value) : s->kind != TSR_STMT_LET || !flat_expr(f, s->let.value))
+		bool local = s->kind == TSR_STMT_LET || (s->kind == TSR_STMT_SET && f->loop[0]->loop.how == TSR_FOR_REDUCE);
+		if (store ? !in_a_row(f, s->store.buffer, s->store.index) || !flat_expr(f, s->store.value) : !local || !flat_expr(f, s->let.value))
 			return false;
 	}
 	return true;
 }
 
-/* Parallel loops of known extents, each alone in the one around it; *count is the product of these. */
+/* Parallel ones, or sums. */
+static bool kind_of(const flat *f, const tsr_stmt *loop)
+{
+	enum { FEW_REGISTERS = 16 };
+	return loop->loop.how == TSR_FOR_PARALLEL || (loop->loop.how == TSR_FOR_REDUCE && f->e->target->vector_registers <= FEW_REGISTERS);
+}
+
+/* Loops of one kind and known extents, each alone in the one around it; *count is the product of these. */
 static bool collect(flat *f, const tsr_stmt *loop, int64_t *count)
 {
 	*count = 1;
 	for (const tsr_stmt *s = loop; s; s = s->loop.body.n == 1 && s->loop.body.at[0]->kind == TSR_STMT_FOR ? s->loop.body.at[0] : NULL) {
-		if (f->n == MOST_LOOPS || s->loop.how != TSR_FOR_PARALLEL || (s->loop.split && f->n) || s->loop.ahead || s->loop.overlap || s->loop.contraction
+		if (f->n == MOST_LOOPS || s->loop.how != loop->loop.how || !kind_of(f, s) || (s->loop.split && f->n) || s->loop.ahead || s->loop.overlap || s->loop.contraction
 			|| !tsr_size_is_const(s->loop.extent) || s->loop.extent.k <= 0 || __builtin_mul_overflow(*count, s->loop.extent.k, count))
 			return false;
 		f->loop[f->n++] = s;
