@@ -20,8 +20,8 @@ enum { LEAST = 256, MOST_KERNELS = 4, MOST_KEPT = 8 };                  /* of th
 /* Shares of the unit's time, and by how much the share of the memory has to be larger than that of the time until they are spent. */
 #define SHARE (1. / 22)
 #define SHARE_WORTH 1.5
-#define MOST_SHARE (1. / 9)
-#define MOST_SHARE_WORTH 1.85
+#define MOST_SHARE .103
+#define MOST_SHARE_WORTH 1.75
 
 /* What has to be there for longer than it would be: alive in the statements from .. to - 1 too; or, where `sooner`, computed again earlier. */
 typedef struct kept { tsr_buffer_id b; uint32_t from, to; int64_t bytes; bool sooner; } kept;
@@ -86,6 +86,7 @@ static tsr_remat begin(tsr_pass *p)
 	r.fresh = TSR_NEW_N(r.a, tsr_buffer_id, r.room);
 	r.origin = TSR_NEW_N(r.a, tsr_buffer_id, r.room);
 	r.is_fresh = TSR_NEW_N(r.a, bool, r.room);
+	r.makers = TSR_NEW_N(r.a, uint32_t, r.room);
 	for (uint32_t b = 0; b < r.room; b++)
 		r.fresh[b] = r.origin[b] = TSR_NONE;
 	r.slot = TSR_NEW_N(r.a, uint32_t, r.room);
@@ -114,17 +115,17 @@ static bool keeps(candidate *c, kept k)
 	return true;
 }
 
-/* One kernel computes b again, and could do so before c->at already, if those come sooner, too, that make what it reads. */
-static bool comes_sooner(const tsr_remat *r, candidate *c, tsr_buffer_id b)
+static bool comes_sooner(const tsr_remat *r, candidate *c, tsr_buffer_id b);
+
+/* The kernel at `from`, one of those that compute f again, could run before c->at already. */
+static bool runs_sooner(const tsr_remat *r, candidate *c, tsr_buffer_id f, uint32_t from)
 {
-	tsr_buffer_id f = r->fresh[b];
-	if (f == TSR_NONE || !r->of[f].v.n || (r->of[f].v.n > 1 && r->of[f].v.at[1].writes) || tsr_remat_first(r, f) < c->at)
-		return false;
-	uint32_t from = tsr_remat_first(r, f);
 	for (uint32_t i = 0; i < r->uses->at[from].v.n; i++) {
 		tsr_use use = r->uses->at[from].v.at[i];
 		uint32_t first = tsr_remat_first(r, use.buffer);
 		bool later = r->is_fresh[use.buffer] && first >= c->at;
+		if (use.buffer == f)
+			continue;
 		if (use.buffer == c->x)
 			return false;
 		if (tsr_use_writes(use) ? first < from : changed_between(r, use.buffer, later ? first : c->at - 1, from))
@@ -132,7 +133,19 @@ static bool comes_sooner(const tsr_remat *r, candidate *c, tsr_buffer_id b)
 		if (!tsr_use_writes(use) && later && (r->origin[use.buffer] == TSR_NONE || !comes_sooner(r, c, r->origin[use.buffer])))
 			return false;
 	}
-	return keeps(c, (kept){ b, c->at, from, tsr_remat_bytes(r, b), true });
+	return true;
+}
+
+/* The kernels that compute b again could do so before c->at already, if those come sooner, too, that make what they read. */
+static bool comes_sooner(const tsr_remat *r, candidate *c, tsr_buffer_id b)
+{
+	tsr_buffer_id f = r->fresh[b];
+	if (f == TSR_NONE || !r->of[f].v.n || tsr_remat_first(r, f) < c->at)
+		return false;
+	for (uint32_t i = 0; i < r->makers[f]; i++)
+		if (!runs_sooner(r, c, f, r->of[f].v.at[i].at))
+			return false;
+	return keeps(c, (kept){ b, c->at, tsr_remat_first(r, f), tsr_remat_bytes(r, b), true });
 }
 
 /* What a kernel of c reads of b is there before c->at, if it is kept for longer. */
@@ -202,7 +215,7 @@ static bool candidate_of(tsr_remat *r, tsr_buffer_id x, fullest full, candidate 
 {
 	const tsr_touches *t = &r->of[x];
 	uint32_t i = 0;
-	if (t->v.n < 2 || r->is_fresh[x] || r->fresh[x] != TSR_NONE || !tsr_remat_shares(r, x) || !t->v.at[0].writes)
+	if (t->v.n < 2 || r->fresh[x] != TSR_NONE || !tsr_remat_shares(r, x) || !t->v.at[0].writes)
 		return false;
 	while (i + 1 < t->v.n && t->v.at[i + 1].at < full.at)
 		i++;
@@ -253,7 +266,7 @@ static void do_it(tsr_remat *r, const candidate *c)
 	uint32_t moved = 0;
 	for (uint32_t k = 0; k < c->nkept; k++)
 		if (c->kept[k].sooner)
-			tsr_remat_sooner(r, c->kept[k].b, c->at, c->at + moved++);
+			moved += tsr_remat_sooner(r, c->kept[k].b, c->at, c->at + moved);
 	tsr_remat_again(r, c->x, c->n, c->kernels, c->at, c->at + moved);
 }
 

@@ -19,6 +19,7 @@ typedef struct tsr_remat {
 	tsr_buffer_id *fresh;        /* per buffer: what it is computed again into, or TSR_NONE */
 	tsr_buffer_id *origin;       /* and the other way round */
 	bool *is_fresh;              /* made here */
+	uint32_t *makers;            /* by so many kernels, which touch it first */
 	int64_t *alive, *across;     /* per statement: bytes of the arena while it runs; of these, what was alive before it and is still */
 	uint32_t *slot;              /* of the part looked at: per buffer, 1 + its place among what the kernel touches */
 	uint32_t *local, locals;     /* of the same: locals with this number are needed */
@@ -54,16 +55,17 @@ static inline bool tsr_remat_shares(const tsr_remat *r, tsr_buffer_id b)
 }
 static inline uint32_t tsr_remat_first(const tsr_remat *r, tsr_buffer_id b) { return r->of[b].v.at[0].at; }
 static inline uint32_t tsr_remat_last(const tsr_remat *r, tsr_buffer_id b) { return r->of[b].v.at[r->of[b].v.n - 1].at; }
-/* The buffer that holds at `at` what b held: b, or what it has been computed again into before. */
+/* The buffer that holds at `at` what b held: b, or what it has been computed again into last before. */
 static inline tsr_buffer_id tsr_remat_version(const tsr_remat *r, tsr_buffer_id b, uint32_t at)
 {
-	tsr_buffer_id f = r->fresh[b];
-	return f != TSR_NONE && r->of[f].v.n && tsr_remat_first(r, f) < at ? f : b;
+	for (tsr_buffer_id f = r->fresh[b]; f != TSR_NONE && r->of[f].v.n && tsr_remat_first(r, f) < at; f = r->fresh[b])
+		b = f;
+	return b;
 }
 
 /* Runs the kernels at from[0 .. n), in this order, again for x before the statement that was at `at` in the last look and is at `place` now, for all
  * that touches it from there on. */
 void tsr_remat_again(tsr_remat *r, tsr_buffer_id x, uint32_t n, const uint32_t *from, uint32_t at, uint32_t place);
-/* Likewise moves the kernel that computes b again up there. */
-void tsr_remat_sooner(tsr_remat *r, tsr_buffer_id b, uint32_t at, uint32_t place);
+/* Likewise moves the kernels that compute b again up there; how many they are. */
+uint32_t tsr_remat_sooner(tsr_remat *r, tsr_buffer_id b, uint32_t at, uint32_t place);
 #endif

@@ -60,15 +60,17 @@ static void make_room(tsr_remat *r, uint32_t n)
 	tsr_touches *of = TSR_NEW_N(r->step, tsr_touches, room);
 	tsr_buffer_id *fresh = TSR_NEW_N(r->a, tsr_buffer_id, room), *origin = TSR_NEW_N(r->a, tsr_buffer_id, room);
 	bool *is_fresh = TSR_NEW_N(r->a, bool, room), *exposed = TSR_NEW_N(r->a, bool, room);
+	uint32_t *makers = TSR_NEW_N(r->a, uint32_t, room);
 	for (uint32_t i = 0; i < room; i++) {
 		fresh[i] = i < r->room ? r->fresh[i] : TSR_NONE;
 		origin[i] = i < r->room ? r->origin[i] : TSR_NONE;
 		is_fresh[i] = i < r->room && r->is_fresh[i];
+		makers[i] = i < r->room ? r->makers[i] : 0;
 		exposed[i] = i < r->room && r->exposed[i];
 		if (i < r->room)
 			of[i] = r->of[i];
 	}
-	r->of = of, r->fresh = fresh, r->origin = origin, r->is_fresh = is_fresh, r->exposed = exposed;
+	r->of = of, r->fresh = fresh, r->origin = origin, r->is_fresh = is_fresh, r->makers = makers, r->exposed = exposed;
 	r->slot = TSR_NEW_N(r->a, uint32_t, room);
 	r->room = room;
 }
@@ -129,6 +131,7 @@ void tsr_remat_again(tsr_remat *r, tsr_buffer_id x, uint32_t n, const uint32_t *
 	later[x] = fresh_buffer(r, x);
 	r->fresh[x] = later[x];
 	r->origin[later[x]] = x;
+	r->makers[later[x]] = n;
 	for (uint32_t i = place; i < r->uses->body->n; i++) {
 		tsr_use use = tsr_uses_of(&r->uses->at[i], x);
 		if (!use.loads && !tsr_use_writes(use))
@@ -142,12 +145,9 @@ void tsr_remat_again(tsr_remat *r, tsr_buffer_id x, uint32_t n, const uint32_t *
 	r->p->changes++;
 }
 
-void tsr_remat_sooner(tsr_remat *r, tsr_buffer_id b, uint32_t at, uint32_t place)
+/* The statement at `from` comes to stand at `place`. */
+static void move_up(tsr_remat *r, uint32_t from, uint32_t place)
 {
-	tsr_buffer_id f = r->fresh[b];
-	uint32_t from = place;
-	while (!tsr_use_writes(tsr_uses_of(&r->uses->at[from], f)))
-		from++;
 	tsr_stmt *s = r->uses->body->at[from];
 	tsr_uses uses = r->uses->at[from];
 	for (uint32_t i = from; i > place; i--) {
@@ -156,5 +156,17 @@ void tsr_remat_sooner(tsr_remat *r, tsr_buffer_id b, uint32_t at, uint32_t place
 	}
 	r->uses->body->at[place] = s;
 	r->uses->at[place] = uses;
-	r->of[f].v.at[0].at = at - 1;        /* before the statement at `at`, as all that asks for its place wants to know */
+}
+
+uint32_t tsr_remat_sooner(tsr_remat *r, tsr_buffer_id b, uint32_t at, uint32_t place)
+{
+	tsr_buffer_id f = r->fresh[b];
+	uint32_t from = place;
+	for (uint32_t i = 0; i < r->makers[f]; i++) {
+		while (!tsr_use_writes(tsr_uses_of(&r->uses->at[from], f)))
+			from++;
+		move_up(r, from++, place + i);
+		r->of[f].v.at[i].at = at - 1;        /* before the statement at `at`, as all that asks for its place wants to know */
+	}
+	return r->makers[f];
 }
