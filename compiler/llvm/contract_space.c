@@ -75,6 +75,16 @@ int64_t tsr_group_run(const tsr_group *g, tsr_side side)
 	return run;
 }
 
+/* This thread's work area: its stack for what is small, which the sanitizer does not watch. */
+static LLVMValueRef work_area(tsr_engine *g, uint64_t bytes)
+{
+	if (!g->e->team || !g->s->small || bytes > TSR_SMALL_BYTES || g->e->sanitize)
+		return tsr_emit_work_area(g->e, bytes);
+	LLVMValueRef area = tsr_emit_alloca(g->e, LLVMArrayType2(LLVMInt8TypeInContext(g->k.context), bytes), "");
+	LLVMSetAlignment(area, TSR_LINE);
+	return area;
+}
+
 static int64_t at_most(int64_t block, LLVMValueRef count)
 {
 	int64_t n = tsr_kit_known(count);
@@ -227,7 +237,7 @@ void tsr_engine_space(tsr_engine *g)
 		at[i + 1] = at[i] + piece[i] + (piece[i] ? gap : 0);
 	if (at[PIECES] == 0)
 		return;
-	LLVMValueRef area = tsr_emit_work_area(g->e, (uint64_t)at[PIECES]), place[PIECES];
+	LLVMValueRef area = work_area(g, (uint64_t)at[PIECES]), place[PIECES];
 	for (int i = 0; i < PIECES; i++) {
 		place[i] = tsr_emit_offset(g->e, TSR_PREC_U8, area, tsr_kit_int(k, at[i]));
 		if (piece[i])

@@ -148,7 +148,7 @@ static void stmt(writer *w, const tsr_stmt *s)
 		if (s->loop.contraction) {
 			const tsr_schedule *c = &s->loop.contraction->schedule;
 			const tsr_tail *tail = s->loop.contraction->tail;
-			tsr_text_addf(&w->t, "%u,%u,%lld,%lld,%lld,%d%d%d%d%d", c->mr, c->nr, (long long)c->mc, (long long)c->nc, (long long)c->kc, c->pack_a, c->pack_b, c->dots, tail && tail->passing, s->loop.contraction->watched);
+			tsr_text_addf(&w->t, "%u,%u,%lld,%lld,%lld,%d%d%d%d%d%d", c->mr, c->nr, (long long)c->mc, (long long)c->nc, (long long)c->kc, c->pack_a, c->pack_b, c->dots, c->small, tail && tail->passing, s->loop.contraction->watched);
 			if (s->loop.contraction->watched)
 				local(w, s->loop.contraction->witness);
 		}

@@ -142,6 +142,7 @@ typedef enum { TSR_CLASS_BATCH, TSR_CLASS_M, TSR_CLASS_N, TSR_CLASS_K, TSR_CLASS
 typedef struct tsr_contract_loop { uint32_t sym; tsr_size extent; tsr_loop_class cls; } tsr_contract_loop;
 /* Columns whose sums a tile of dot products adds up at once, and its rows at most. */
 enum { TSR_DOTS_GROUP = 4, TSR_DOTS_ROWS = 8 };
+enum { TSR_SMALL_BYTES = 1 << 15 };  /* of a thread's stack */
 typedef struct tsr_schedule {
 	uint32_t mr, nr;             /* register tile: rows, columns (columns a multiple of the vector width) */
 	int64_t mc, nc, kc;          /* cache blocks */
@@ -160,6 +161,7 @@ typedef struct tsr_schedule {
 	tsr_loop_class split;        /* whose positions are divided among threads when the loop is split: BATCH, M or N */
 	int64_t grid;                /* M's and N's are: at most so many threads, a power of two, side by side along N; of a batch's positions: M's, too,
 								  * where threads are more than these; 0: one class alone */
+	bool small;                  /* a thread's panels and tables lie on its stack (small.c) */
 	const char *reason;          /* for --dump=schedule */
 	const char *form;            /* what opt/tuned.c calls such contractions; NULL unless schedules are read or tuned */
 } tsr_schedule;

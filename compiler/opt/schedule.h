@@ -49,6 +49,8 @@ bool tsr_can_knit(const tsr_problem *p);
 void tsr_matrix_deepen(const tsr_loops *l, const tsr_problem *p, tsr_contraction *c);
 /* Sets mr and nr. */
 void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s);
+/* small.c: smaller blocks for what is divided among threads, where their work areas would be larger than all that is computed with. */
+void tsr_schedule_small(const tsr_loops *l, const tsr_target *t, tsr_contraction *c);
 /* The words of --dump=schedule for what is packed and read in place. */
 const char *tsr_schedule_words(const tsr_schedule *s);
 

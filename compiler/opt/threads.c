@@ -372,6 +372,8 @@ static void split_kernel(const divide *d, const char *unit, tsr_stmt *kernel)
 		static const char *const classes[] = { "its batch", "its rows", "its columns", "its rows and columns" };
 		const tsr_contraction *k = split[i]->loop.contraction;
 		split[i]->loop.split = true;
+		if (k && k->schedule.mr)
+			tsr_schedule_small(d->p->l, d->p->target, split[i]->loop.contraction);
 		tsr_pass_note(d->p, "%s: %s is divided among threads by %s", unit, kernel->kernel.name,
 			k && k->schedule.mr ? classes[k->schedule.grid && k->schedule.split == TSR_CLASS_N ? 3 : k->schedule.split] : split[i]->loop.name);
 	}
