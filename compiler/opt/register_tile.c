@@ -5,6 +5,8 @@
 #include "schedule.h"
 
 enum { MOST_POINTERS = 12, LATENCY = 4, FEW_REGISTERS = 16 };
+#define LOW_PACE 18.0                /* and low tiles of any product, where registers are few and a panel of B leaves the first cache no room for more */
+#define LOAD 0.65                    /* cycles that a load takes beside multiply-adds that read it, where registers are few (8 x 8: 5.4 a step, 12 x 8: 8.3, 14 x 8: 12) */
 #define PACE 26.0                    /* bytes of B in a cycle that low tiles of a window over an image get from the second cache */
 #define PIECE 1.0                    /* cycles that packing takes for what one step of K has in a panel of A */
 #define BARE 1.35                    /* times as long as its latency a step of few sums takes */
@@ -13,18 +15,20 @@ enum { MOST_POINTERS = 12, LATENCY = 4, FEW_REGISTERS = 16 };
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
+static bool few_registers(const tsr_problem *p) { return p->t->fma && p->t->vector_registers <= FEW_REGISTERS; }
+
 /* So few sums that they only just hide a multiply-add's latency, where registers are few: whatever else waits shows (tiles of 2 x 32 and 4 x 16 are 1.35 to
  * 1.5 times slower than the model says without). */
 static bool few_sums(const tsr_problem *p, int64_t r, int64_t v)
 {
-	return p->t->fma && p->t->vector_registers <= FEW_REGISTERS && !p->run && r * v <= 2 * LATENCY;
+	return few_registers(p) && !p->run && r * v <= 2 * LATENCY;
 }
 
 /* Cycles of the loads of one step; of an A that lies across K the lines change with each, and waits for them show, too. */
 static double load_time(const tsr_problem *p, int64_t r, int64_t v)
 {
-	bool across = p->t->fma && p->t->vector_registers <= FEW_REGISTERS && p->a_step != 1 && !p->run;
-	return (double)(r + v) / 2 * (across ? ACROSS : 1);
+	bool few = few_registers(p), across = few && p->a_step != 1 && !p->run;
+	return (double)(r + v) * (few ? LOAD : 0.5) * (across ? ACROSS : 1);
 }
 
 /* Cycles of one tile of r rows and v vectors. */
@@ -32,9 +36,11 @@ static double tile_time(const tsr_problem *p, int64_t r, int64_t v)
 {
 	bool again = p->streams || p->crowded || (p->dots && p->t->streams);
 	double step = larger(larger((double)(r * v) / 2, load_time(p, r, v)), LATENCY) * (few_sums(p, r, v) ? BARE : 1) + (again ? AGAIN * (double)v : 0);
+	double depth = p->k > 0 ? (double)p->k : TSR_DEPTH, block = depth < TSR_DEPTH ? depth : TSR_DEPTH, width = (double)(v * p->t->vector_bytes);
 	if (p->padding)
-		step = larger(step, (double)(v * p->t->vector_bytes) / PACE);
-	double depth = p->k > 0 ? (double)p->k : TSR_DEPTH;
+		step = larger(step, width / PACE);
+	if (few_registers(p) && block * width > (double)p->t->l1 / 2)
+		step = larger(step, width / LOW_PACE);
 	return depth * step + 1.5 * (double)(r * v) + 20;
 }
 
