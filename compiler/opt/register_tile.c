@@ -10,7 +10,6 @@ enum { MOST_POINTERS = 12, LATENCY = 4, FEW_REGISTERS = 16 };
 #define PACE 26.0                    /* bytes of B in a cycle that low tiles of a window over an image get from the second cache */
 #define PIECE 1.0                    /* cycles that packing takes for what one step of K has in a panel of A */
 #define BARE 1.35                    /* times as long as its latency a step of few sums takes */
-#define ACROSS 1.2                   /* times as long the loads of a step take whose lines are others than those of the step before */
 #define AGAIN 0.1                    /* cycles that a vector of B costs beside all else when it comes from the second cache */
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -24,18 +23,11 @@ static bool few_sums(const tsr_problem *p, int64_t r, int64_t v)
 	return few_registers(p) && !p->run && r * v <= 2 * LATENCY;
 }
 
-/* Cycles of the loads of one step; of an A that lies across K the lines change with each, and waits for them show, too. */
-static double load_time(const tsr_problem *p, int64_t r, int64_t v)
-{
-	bool few = few_registers(p), across = few && p->a_step != 1 && !p->run;
-	return (double)(r + v) * (few ? LOAD : 0.5) * (across ? ACROSS : 1);
-}
-
 /* Cycles of one tile of r rows and v vectors. */
 static double tile_time(const tsr_problem *p, int64_t r, int64_t v)
 {
 	bool again = p->streams || p->crowded || (p->dots && p->t->streams);
-	double step = larger(larger((double)(r * v) / 2, load_time(p, r, v)), LATENCY) * (few_sums(p, r, v) ? BARE : 1) + (again ? AGAIN * (double)v : 0);
+	double step = larger(larger((double)(r * v) / 2, (double)(r + v) * (few_registers(p) ? LOAD : 0.5)), LATENCY) * (few_sums(p, r, v) ? BARE : 1) + (again ? AGAIN * (double)v : 0);
 	double depth = p->k > 0 ? (double)p->k : TSR_DEPTH, block = depth < TSR_DEPTH ? depth : TSR_DEPTH, width = (double)(v * p->t->vector_bytes);
 	if (p->padding)
 		step = larger(step, width / PACE);
