@@ -70,9 +70,12 @@ static bool supported(tsr_acc acc)
 	return false;
 }
 
-static double scalar_value(const tsr_expr *e) { return tsr_prec_is_float(e->prec) ? e->value.d : (double)e->value.i; }
-
-static bool is_number(const tsr_expr *e, double x) { return e->kind == TSR_EXPR_CONST && scalar_value(e) == x; }
+/* Whole numbers have the least or the greatest of their kind where floats have an infinity. */
+static bool is_neutral(const tsr_expr *e, tsr_acc acc)
+{
+	tsr_scalar neutral = tsr_acc_neutral(acc, e->prec);
+	return e->kind == TSR_EXPR_CONST && (tsr_prec_is_float(e->prec) ? e->value.d == neutral.d : e->value.i == neutral.i);
+}
 
 static bool is_op(const tsr_expr *e, tsr_op op) { return e->kind == TSR_EXPR_OP && e->op.op == op; }
 
@@ -102,7 +105,7 @@ static bool local_form(const tsr_loops *l, reduction *r)
 	r->acc = inner.body->n == 1 ? collecting(inner.body->at[0], s, &r->value) : TSR_ACCS;
 	if (r->acc == TSR_ACCS)
 		return false;
-	bool from_neutral = is_number(let->let.value, tsr_acc_get(r->acc)->neutral);
+	bool from_neutral = is_neutral(let->let.value, r->acc);
 	tsr_expr *v = out->store.value;
 	r->clear = from_neutral && out->kind == TSR_STMT_STORE;
 	if (out->kind == TSR_STMT_UPDATE) {
