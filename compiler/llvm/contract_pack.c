@@ -75,6 +75,15 @@ static void pack_vectors(const panel *n)
 	tsr_count_end(k, &d);
 }
 
+/* The line that is read next but one in this column: a processor that looks ahead along a row begins anew with each one, and rows of a block are short. */
+static void fetch_below(const panel *n, LLVMValueRef here, uint32_t element)
+{
+	tsr_kit *k = n->k;
+	LLVMValueRef below = tsr_kit_mul(k, n->p->along->at[0].stride[n->p->side], tsr_kit_int(k, 2 * BESIDE));
+	LLVMValueRef at = tsr_kit_add(k, below, tsr_kit_int(k, element));
+	tsr_kit_fetch(k, LLVMBuildGEP2(k->b, k->elem, here, &at, 1, ""), false);
+}
+
 /* Depths from .. to of `all` panels, `beside` at a time. */
 static void depths(tsr_kit *k, const panel *first, LLVMValueRef row, LLVMValueRef all, LLVMValueRef from, LLVMValueRef to, uint32_t beside)
 {
@@ -90,6 +99,8 @@ static void depths(tsr_kit *k, const panel *first, LLVMValueRef row, LLVMValueRe
 	LLVMValueRef there = tsr_kit_at(k, out, tsr_kit_mul(k, n.i, tsr_kit_mul(k, width, p->depth)));
 	for (uint32_t i = 0; i < beside; i++)
 		for (uint32_t v = 0; v < p->width; v += k->lanes) {
+			if (beside > 1 && p->along->n == 1 && v * k->elem_bytes % TSR_LINE == 0)
+				fetch_below(first, here[i], v);
 			LLVMValueRef at = tsr_kit_int(k, i * p->width + v);
 			tsr_kit_store(k, tsr_kit_load(k, k->vec, tsr_kit_at(k, here[i], tsr_kit_int(k, v)), NULL), tsr_kit_at(k, there, at), NULL);
 		}

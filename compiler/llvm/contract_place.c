@@ -166,7 +166,7 @@ static bool rows_pass(const tsr_engine *g)
 	const tsr_schedule *s = g->s;
 	int64_t m = tsr_kit_known(g->cls[TSR_CLASS_M].count), n = tsr_kit_known(g->cls[TSR_CLASS_N].count);
 	bool in_place = !s->pack_b && n > 0 && m >= n && (n < s->nc ? n : s->nc) * s->kc * g->k.elem_bytes > LARGE;
-	return (s->pack_b || in_place) && !s->pack_a && !s->rows && !s->cols && !s->turn && !s->dots && !g->columns && !g->form.stretches;
+	return (s->pack_b || in_place) && !s->panels && !s->pack_a && !s->rows && !s->cols && !s->turn && !s->dots && !g->columns && !g->form.stretches;
 }
 
 /* Rows of B that are read in place lie apart, so that nothing but asking brings the next tiles' while these are at work: of each row, `lines`

@@ -8,7 +8,8 @@
 #include "schedule.h"
 
 enum { PASSING = 512, PASSING_LONG = 1024, STRIDED = 256, STRIDED_NEAR = 112, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200,
-	   ENOUGH_CROWDED = 128, ENOUGH_PAGED = 32, SHORT_SUM = 64, LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8, FEW_ROWS = 8, FEW_ROWS_ACROSS = 6, OFTEN = 1000, LARGE_A = 4 };
+	   ENOUGH_CROWDED = 128, ENOUGH_PAGED = 32, SHORT_SUM = 64, LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8, FEW_ROWS = 8, FEW_ROWS_ACROSS = 6, OFTEN = 1000,
+	   LARGE_A = 4, PANEL = 256 };
 
 /* `total` cut into equal blocks of at most `most`, in multiples of `unit`. */
 static int64_t block_of(int64_t total, int64_t most, int64_t unit)
@@ -266,13 +267,24 @@ static int64_t most_of_b(const tsr_problem *p, const tsr_schedule *s, int64_t ea
 	return part > share ? part : share;
 }
 
+/* Where a panel of B is near, one after the other may go by a block of A in place, as they do where A is packed: whole rows of B are then packed at once, in the
+ * order of memory, and no block of it has to stay in the second cache (2 to 5 %).  Of few rows, to which packing B is much, or sums of one block, which go to
+ * C once; but not so few terms that C's lines, or what a tail reads beside them, are most of what moves: row by row these come in the order of memory. */
+static bool panels_pass(const tsr_problem *p)
+{
+	enum { LEAST = 256, FEW = 224 };
+	bool few = p->m <= FEW && p->n * p->k * p->bytes >= p->t->l2, deep = p->k > PANEL / 2 && (p->k <= PANEL || few);
+	return p->t->streams && tsr_near_panels(p->t) && p->m > 0 && p->n >= LEAST && p->a_step == 1 && deep;
+}
+
 /* The blocks, once what is packed and the depth of a stretch are known. */
 static void choose_blocks(const tsr_problem *p, tsr_schedule *s, int64_t kc, bool short_sum)
 {
 	const tsr_target *t = p->t;
 	/* A's rows pass by B's block, which has to be near; the fewer its columns, the more often */
 	bool passing = s->pack_b && !s->pack_a && !s->rows && !p->must_b && !p->turn;
-	s->kc = passing ? block_of(p->k, p->a_step != 1 ? (both_across(p) ? STRIDED / 2 : STRIDED) : in_long_rows(p) ? PASSING_LONG : PASSING, p->k_unit) : kc;
+	s->panels = passing && panels_pass(p);
+	s->kc = passing ? block_of(p->k, s->panels ? PANEL : p->a_step != 1 ? (both_across(p) ? STRIDED / 2 : STRIDED) : in_long_rows(p) ? PASSING_LONG : PASSING, p->k_unit) : kc;
 	bool both = s->pack_a && s->pack_b && tsr_near_panels(t);
 	if (both && p->k_unit == 1 && s->kc < p->k)                /* rows are turned by whole vectors of depths */
 		s->kc = tsr_round_up(s->kc, p->lanes);
@@ -283,11 +295,14 @@ static void choose_blocks(const tsr_problem *p, tsr_schedule *s, int64_t kc, boo
 		most_m = t->l1 / 2 / each;
 	/* so do those of an A that lies side by side by a B that is turned for it (2 to 5 % in the mean of 70 products, one thread and two) */
 	bool beside = s->pack_b && p->must_b && !s->pack_a && !s->rows && !p->turn && p->a_step == 1;
-	int64_t most_b = passing ? t->l2 / 4 * 3 : beside ? t->l2 / 2 : most_of_b(p, s, each);
+	int64_t most_b = s->panels ? t->l3 : passing ? t->l2 / 4 * 3 : beside ? t->l2 / 2 : most_of_b(p, s, each);
 	if (s->pack_b && s->rows && p->run == p->k) {        /* rows of one stretch pass by as those of a plain A do, and both blocks stay near (2 to 6 %) */
+		s->panels = t->streams && tsr_near_panels(t);                /* or only A's does, and A is read once (2 to 13 % with 8 images) */
 		most_m = t->l2 / 4 / each;
-		most_b = t->l2 / 2;
+		most_b = s->panels ? t->l3 : t->l2 / 2;
 	}
+	if (s->panels)
+		most_m = t->l2 / 6 / each;
 	if (p->run && most_m > TABLE / 8 / (s->kc / p->run + 1))
 		most_m = TABLE / 8 / (s->kc / p->run + 1);
 	s->nc = block_of(p->n, most_b / each, s->nr);

@@ -383,6 +383,12 @@ static void other_height(tsr_contraction *c, const tsr_target *t, uint32_t u)
 	s->mc = (s->mc + s->mr - 1) / s->mr * s->mr;
 }
 
+/* Tiles column by column where the model, of products as small as these, has them row by row. */
+static void other_order(tsr_schedule *s, uint32_t u)
+{
+	s->panels |= s->mr && s->pack_b && !s->pack_a && u % 4 == 1;
+}
+
 /* What the code asks the runtime. */
 static void answer(tsr_emit *e)
 {
@@ -399,6 +405,8 @@ static void *compile(tsr_loops *l, const level *v, bool *made)
 	CHECK(tsr_opt_run(l, &v->target, &options));
 	for (uint32_t u = 0; u < l->units.n; u++) {
 		written_once(l->units.at[u]->body.at[0]->kernel.body.at[0]);
+		if (l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction)
+			other_order(&l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction->schedule, u);
 		if (u % 4 == 0 && l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction)
 			other_height(l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction, &v->target, u / 4);
 	}
@@ -580,7 +588,7 @@ int main(void)
 		if (!runs_here(levels[v].feature))
 			continue;
 		void *handle = compile(l, &levels[v], made);
-		int count = 0, whole = 0, in_place = 0, joined = 0, tails = 0, turned = 0, rows = 0, knit = 0, as_it_lies = 0, copied = 0, looked = 0, pointed = 0, passing = 0, apart = 0, streams = 0, aside = 0, matrix = 0, dots = 0;
+		int count = 0, whole = 0, in_place = 0, joined = 0, tails = 0, turned = 0, rows = 0, knit = 0, as_it_lies = 0, copied = 0, looked = 0, pointed = 0, passing = 0, apart = 0, streams = 0, aside = 0, matrix = 0, dots = 0, panels = 0;
 		for (uint32_t u = 0; handle && u < l->units.n; u++) {
 			const tsr_contraction *c = l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction;
 			count += made[u];
@@ -593,6 +601,7 @@ int main(void)
 			streams += u >= CASES && u < CASES + COLUMNS && u % 2 && made[u] && c->schedule.pack_a && !c->schedule.pack_b;
 			aside += made[u] && c->schedule.aside;
 			dots += made[u] && c->schedule.dots;
+			panels += made[u] && c->schedule.panels && !c->schedule.rows && !c->schedule.turn && !c->schedule.cols;
 			tsr_contraction as;
 			matrix += made[u] && tsr_contract_matrix(l, c, &levels[v].target, &as);
 			copied += made[u] && c->schedule.dense;
@@ -621,9 +630,10 @@ int main(void)
 		CHECK(pointed > CASES / 30);
 		CHECK(apart > COLUMNS / 8 && dots > DOTS / 4);
 		CHECK((aside > 0 && (streams > COLUMNS / 8 || levels[v].target.streams)) || levels[v].target.l2 > 8 << 10);
+		CHECK(panels > 0);
 		CHECK(!levels[v].target.matrix || matrix > NARROW / 8);
-		printf("%s: %d of %d, matrix registers %d, in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d\n", levels[v].target.name, count, ALL, matrix,
-			in_place, tails, turned, as_it_lies, rows, knit, copied, looked, pointed, passing, apart, streams, aside, dots);
+		printf("%s: %d of %d, matrix registers %d, in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d, panels that pass %d\n", levels[v].target.name, count, ALL, matrix,
+			in_place, tails, turned, as_it_lies, rows, knit, copied, looked, pointed, passing, apart, streams, aside, dots, panels);
 		if (handle)
 			dlclose(handle);
 	}
