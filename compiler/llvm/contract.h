@@ -64,10 +64,11 @@ LLVMValueRef tsr_kit_at(tsr_kit *k, LLVMValueRef p, LLVMValueRef n);
 /* Element-aligned loads and stores; `mask` NULL: all lanes. Lanes masked off read as zero. */
 LLVMValueRef tsr_kit_load(tsr_kit *k, LLVMTypeRef type, LLVMValueRef p, LLVMValueRef mask);
 void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef mask);
-/* A whole line, or an aligned part of one that the next vectors fill, around the caches. */
 /* Lanes first .. first + n of the value go where they would be if all of it went to p. */
 void tsr_kit_store_some(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, uint32_t first, uint32_t n);
+/* Some lanes are stored by a mask; else by as many whole stores as it takes. */
 bool tsr_kit_masks_stores(const tsr_kit *k);
+/* A whole line, or an aligned part of one that the next vectors fill, around the caches. */
 void tsr_kit_store_around(tsr_kit *k, LLVMValueRef value, LLVMValueRef p);
 /* What lies there is read or written soon. */
 void tsr_kit_fetch(tsr_kit *k, LLVMValueRef p, bool written);

@@ -1,13 +1,13 @@
 /* The register tile of a contraction: the one with the least modelled time over the whole problem, its edges included.  A step of K costs
- * a tile of r rows and v vectors the larger of its multiply-adds (two a cycle), its loads (two a cycle) and the latency of one
- * multiply-add; a tile's end costs its stores.  Where B comes from the second cache for each tile of a column anew, few tiles of even heights are better
+ * a tile of r rows and v vectors the larger of its multiply-adds (two a cycle), its loads (two a cycle, three in two where registers are few) and the latency
+ * of one multiply-add; a tile's end costs its stores.  Where B comes from the second cache for each tile of a column anew, few tiles of even heights are better
  * than the table's; and tall ones where A's rows are packed as they lie side by side, a short piece for each panel, for few columns. */
 #include "schedule.h"
 
 enum { MOST_POINTERS = 12, LATENCY = 4, FEW_REGISTERS = 16 };
-#define LOW_PACE 18.0                /* and low tiles of any product, where registers are few and a panel of B leaves the first cache no room for more */
 #define LOAD 0.65                    /* cycles that a load takes beside multiply-adds that read it, where registers are few (8 x 8: 5.4 a step, 12 x 8: 8.3, 14 x 8: 12) */
 #define PACE 26.0                    /* bytes of B in a cycle that low tiles of a window over an image get from the second cache */
+#define LOW_PACE 18.0                /* and low tiles of any product, where registers are few and a panel of B leaves the first cache no room for more */
 #define PIECE 1.0                    /* cycles that packing takes for what one step of K has in a panel of A */
 #define BARE 1.35                    /* times as long as its latency a step of few sums takes */
 #define AGAIN 0.1                    /* cycles that a vector of B costs beside all else when it comes from the second cache */
