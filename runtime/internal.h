@@ -30,6 +30,7 @@ struct tsr_context {
 	unsigned colour;   /* of the next large block */
 	void *work;        /* threads.c: what kernels divided among threads work in; a block that grows */
 	size_t work_bytes;
+	struct tsr_turn *turns; /* threads.c: of each queue one for every thread; at the beginning of `work` */
 	int agreed[3];     /* threads.c: what a team's threads agree on, in turns */
 	tsr_openmp *openmp; /* threads.c: NULL until it is looked for */
 

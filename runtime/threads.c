@@ -9,6 +9,7 @@
  * Sources: the OpenMP API specification 5.2, chapter 18; the libgomp manual, "The libgomp ABI". */
 #include "internal.h"
 #include <dlfcn.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,14 @@ struct tsr_openmp {
 	bool there;
 };
 
+/* A line of the caches: how many parts of a lane have been taken, and what a thread says of itself. */
+typedef struct tsr_turn {
+	int64_t next;
+	int64_t at; /* where it works: a lane, and one more than a part of it that is its own or comes before that; 0: nowhere yet */
+	int64_t apart[6];
+} tsr_turn;
+
+enum { SPINS = 4000, PART_BITS = 40 };
 enum { APART = 4096 + 64 }; /* between the memory of two threads: no line and no prefetched page in common */
 
 /* dlsym gives an object pointer; POSIX has it hold a function's address. */
@@ -101,18 +110,57 @@ static void reserve(tsr_ctx *ctx, size_t bytes)
 	ctx->work_bytes = bytes;
 }
 
-void tsr_parallel(tsr_ctx *ctx, tsr_stint *stint, void *data, int64_t worth, int64_t shared_bytes, int64_t own_bytes)
+void tsr_parallel(tsr_ctx *ctx, tsr_stint *stint, void *data, int64_t worth, int64_t shared_bytes, int64_t own_bytes, int64_t queues)
 {
 	int64_t threads = worth > 1 ? at_most(openmp(ctx), worth) : 1;
 	size_t shared = rounded(shared_bytes), each = own_bytes ? rounded(own_bytes) + APART : 0;
-	reserve(ctx, shared + (size_t)threads * each);
-	team t = {ctx->openmp, stint, data, ctx->work, ctx->work ? (char *)ctx->work + shared : NULL, each};
+	size_t turns = (size_t)(queues * threads) * sizeof(tsr_turn);
+	reserve(ctx, turns + shared + (size_t)threads * each);
+	ctx->turns = ctx->work;
+	char *behind = ctx->work ? (char *)ctx->work + turns : NULL;
+	team t = {ctx->openmp, stint, data, behind, behind ? behind + shared : NULL, each};
+	if (turns)
+		memset(ctx->turns, 0, turns);
 	memset(ctx->agreed, 0, sizeof ctx->agreed);
 	if (threads > 1)
 		t.openmp->parallel(seat, &t, (unsigned)threads, 0);
 	else
 		stint(data, 0, 1, t.shared, t.own);
 }
+
+/* ---- parts of the work, taken in turns ------------------------------------------------------------------------------------- */
+
+static tsr_turn *turns_of(const tsr_ctx *ctx, int64_t queue, int64_t threads) { return ctx->turns + queue * threads; }
+
+static int64_t place(int64_t lane, int64_t part) { return lane << PART_BITS | (part + 1); }
+
+/* Who takes a part says before that where it may be: a part is not done as long as somebody may just have taken it.  Whoever has a later part
+ * took it behind that, so that it sees what was said. */
+int64_t tsr_take(tsr_ctx *ctx, int64_t queue, int64_t lane, int64_t thread, int64_t threads)
+{
+	tsr_turn *all = turns_of(ctx, queue, threads);
+	__atomic_store_n(&all[thread].at, place(lane, __atomic_load_n(&all[lane].next, __ATOMIC_RELAXED)), __ATOMIC_RELEASE);
+	int64_t part = __atomic_fetch_add(&all[lane].next, 1, __ATOMIC_ACQ_REL);
+	__atomic_store_n(&all[thread].at, place(lane, part), __ATOMIC_RELEASE);
+	return part;
+}
+
+static bool may_be_at(const tsr_turn *t, int64_t lane, int64_t part)
+{
+	int64_t at = __atomic_load_n(&t->at, __ATOMIC_ACQUIRE);
+	return at != 0 && at >> PART_BITS == lane && at <= place(lane, part);
+}
+
+void tsr_behind(tsr_ctx *ctx, int64_t queue, int64_t lane, int64_t threads, int64_t part)
+{
+	const tsr_turn *all = turns_of(ctx, queue, threads);
+	for (int64_t t = 0; t < threads; t++)
+		for (int tries = 0; may_be_at(&all[t], lane, part); tries++)
+			if (tries >= SPINS)
+				sched_yield();
+}
+
+/* ---- waiting for all ------------------------------------------------------------------------------------------------------- */
 
 void tsr_wait(tsr_ctx *ctx, int64_t threads)
 {

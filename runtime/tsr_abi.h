@@ -121,7 +121,12 @@ int64_t tsr_array_bytes(tsr_ctx *ctx, const char *where, int32_t prec, int64_t r
 typedef void tsr_stint(void *data, int64_t thread, int64_t threads, void *shared, void *own);
 /* Runs it with as many threads as OpenMP's settings allow, at most `worth`, and returns when all are done.  One thread where there
  * is no OpenMP runtime (inside another process: where none is linked), and for a thread that belongs to a team already. */
-void tsr_parallel(tsr_ctx *ctx, tsr_stint *part, void *data, int64_t worth, int64_t shared_bytes, int64_t own_bytes);
+void tsr_parallel(tsr_ctx *ctx, tsr_stint *part, void *data, int64_t worth, int64_t shared_bytes, int64_t own_bytes, int64_t queues);
+/* Numbered parts of the work that the threads of a team take in turns: each of a kernel's queues has as many lanes as there are threads, of which
+ * it may use some.  Returns the next part of this lane, from 0 on; that a thread takes one says that it has done those that it took before. */
+int64_t tsr_take(tsr_ctx *ctx, int64_t queue, int64_t lane, int64_t thread, int64_t threads);
+/* Waits until this part, which was taken before the caller's own of that lane, has been done. */
+void tsr_behind(tsr_ctx *ctx, int64_t queue, int64_t lane, int64_t threads, int64_t part);
 /* Called by every thread of a team of `threads`: waits until all are here. */
 void tsr_wait(tsr_ctx *ctx, int64_t threads);
 /* The same, for the `turn`-th time since the team began; returns whether one of them says other than 0. */

@@ -14,57 +14,6 @@
 #include "../base/plant.h"
 #include <string.h>
 
-/* ---- threads ------------------------------------------------------------------------------------------------------ */
-
-static bool splits(const tsr_engine *g, tsr_loop_class cls) { return g->split && g->s->split == cls; }
-
-/* What one thread has just written another one gets from that core's second cache, which takes longer than to pack it again, unless it has left that
- * cache meanwhile, or has to be computed. */
-bool tsr_engine_packs_together(const tsr_engine *g)
-{
-	const tsr_schedule *s = g->s;
-	bool near = s->nc * s->kc * g->k.elem_bytes <= g->e->target->l2 / 2 && tsr_contract_plain(g->e->loops, g->c, TSR_SIDE_B);
-	return splits(g, TSR_CLASS_M) && s->pack_b && !near;
-}
-
-
-typedef struct stretch { LLVMValueRef from, to; } stretch;
-typedef struct seat { LLVMValueRef thread, threads; } seat;
-
-/* The positions of `count` that are this seat's, in whole units. */
-static stretch stretch_at(tsr_engine *g, seat at, LLVMValueRef count, uint32_t unit)
-{
-	tsr_kit *k = &g->k;
-	LLVMValueRef step = tsr_kit_int(k, unit);
-	LLVMValueRef units = LLVMBuildUDiv(k->b, tsr_kit_add(k, count, tsr_kit_int(k, unit - 1)), step, "");
-	LLVMValueRef next = LLVMBuildNSWAdd(k->b, at.thread, tsr_kit_int(k, 1), "");
-	LLVMValueRef from = LLVMBuildUDiv(k->b, LLVMBuildNSWMul(k->b, units, at.thread, ""), at.threads, "");
-	LLVMValueRef to = LLVMBuildUDiv(k->b, LLVMBuildNSWMul(k->b, units, next, ""), at.threads, "");
-	return (stretch){ tsr_kit_mul(k, from, step), tsr_kit_min(k, tsr_kit_mul(k, to, step), count) };
-}
-
-static stretch stretch_of(tsr_engine *g, LLVMValueRef count, uint32_t unit)
-{
-	return stretch_at(g, (seat){ g->e->team->thread, g->e->team->threads }, count, unit);
-}
-
-/* This thread's rows and columns where threads stand in both: the largest power of two that divides their number stands side by side. */
-static void grid_of(tsr_engine *g, stretch *rows, stretch *cols)
-{
-	tsr_kit *k = &g->k;
-	LLVMValueRef thread = g->e->team->thread, threads = g->e->team->threads, most = LLVMBuildOr(k->b, threads, tsr_kit_int(k, g->s->grid), "");
-	LLVMValueRef beside = LLVMBuildAnd(k->b, most, LLVMBuildNeg(k->b, most, ""), "");
-	*rows = stretch_at(g, (seat){ LLVMBuildUDiv(k->b, thread, beside, ""), LLVMBuildUDiv(k->b, threads, beside, "") }, rows->to, g->s->mr);
-	*cols = stretch_at(g, (seat){ LLVMBuildURem(k->b, thread, beside, ""), beside }, cols->to, g->s->nr);
-}
-
-/* Where threads are more than the positions of the batch, so many of them share one position's rows. */
-static LLVMValueRef sharers(tsr_engine *g)
-{
-	LLVMValueRef count = tsr_emit_size(g->e, g->walks[TSR_CLASS_BATCH].at[g->split_batch].extent);
-	return tsr_kit_some(&g->k, LLVMBuildUDiv(g->k.b, g->e->team->threads, count, ""));
-}
-
 /* ---- blocks ------------------------------------------------------------------------------------------------------- */
 
 static void pack_panels(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
@@ -93,7 +42,7 @@ static void pack(tsr_engine *g, tsr_side side, const tsr_block *bl)
 		pack_panels(g, &p, a ? bl->a_each : bl->b_each);
 		return;
 	}
-	stretch mine = stretch_of(g, bl->cols, g->s->nr);
+	tsr_share mine = tsr_share_of(g, bl->cols, g->s->nr);
 	p.across_first = tsr_kit_add(k, bl->n, mine.from);
 	p.across_count = LLVMBuildSub(k->b, mine.to, mine.from, "");
 	p.to = tsr_kit_at(k, bl->b, tsr_kit_mul(k, mine.from, bl->b_each));
@@ -135,34 +84,6 @@ static void point_across(tsr_engine *g, const tsr_block *bl)
 		tsr_rows_copy(k, r, bl->b);
 }
 
-/* Columns of a block where this thread's `count` are cut into as few blocks as the schedule allows, alike but for a tile. */
-static LLVMValueRef even(tsr_engine *g, LLVMValueRef count)
-{
-	tsr_kit *k = &g->k;
-	LLVMValueRef most = tsr_kit_int(k, g->s->nc / g->s->nr), nr = tsr_kit_int(k, g->s->nr), one = tsr_kit_int(k, 1);
-	LLVMValueRef tiles = tsr_kit_some(k, LLVMBuildUDiv(k->b, tsr_kit_add(k, count, tsr_kit_int(k, g->s->nr - 1)), nr, ""));
-	LLVMValueRef parts = LLVMBuildUDiv(k->b, tsr_kit_add(k, tiles, LLVMBuildNSWSub(k->b, most, one, "")), most, "");
-	LLVMValueRef each = LLVMBuildUDiv(k->b, tsr_kit_add(k, tiles, LLVMBuildNSWSub(k->b, parts, one, "")), parts, "");
-	return tsr_kit_mul(k, each, nr);
-}
-
-/* This thread's share of all rows and columns. */
-static void divide(tsr_engine *g, stretch *rows, stretch *cols)
-{
-	const tsr_schedule *s = g->s;
-	uint32_t unit = (uint32_t)tsr_schedule_rows(s);
-	if (splits(g, TSR_CLASS_M))
-		*rows = stretch_of(g, rows->to, unit);
-	if (splits(g, TSR_CLASS_BATCH) && s->grid) {
-		LLVMValueRef share = sharers(g);
-		*rows = stretch_at(g, (seat){ LLVMBuildURem(g->k.b, g->e->team->thread, share, ""), share }, rows->to, unit);
-	}
-	if (splits(g, TSR_CLASS_N) && s->grid)
-		grid_of(g, rows, cols);
-	else if (splits(g, TSR_CLASS_N))
-		*cols = stretch_of(g, cols->to, s->by_vectors ? g->k.lanes : (uint32_t)(s->cols ? g->across.run : tsr_schedule_columns(s)));
-}
-
 static void blocks(tsr_engine *g)
 {
 	tsr_kit *k = &g->k;
@@ -170,20 +91,19 @@ static void blocks(tsr_engine *g)
 	LLVMValueRef zero = tsr_kit_int(k, 0), m = g->cls[TSR_CLASS_M].count, n = g->cls[TSR_CLASS_N].count,
 				 depth = g->cls[TSR_CLASS_K].count;
 	tsr_block bl = { .a = g->packed_a, .b = g->packed_b };
-	stretch rows = { zero, m }, cols = { zero, n };
-	divide(g, &rows, &cols);
+	tsr_share rows = { zero, m }, cols = { zero, n };
+	tsr_shares_divide(g, &rows, &cols);
 	tsr_lines_emit(g, cols.from, cols.to);
 	LLVMValueRef line = LLVMBuildAnd(k->b, LLVMBuildPtrToInt(k->b, g->base[TSR_SIDE_C], k->i64, ""), tsr_kit_int(k, TSR_LINE - 1), "");
 	g->around = g->form.stream ? LLVMBuildICmp(k->b, LLVMIntEQ, line, zero, "") : LLVMConstInt(k->i1, 0, false);
-	LLVMValueRef nc = tsr_kit_int(k, s->nc), kc = tsr_kit_int(k, s->kc), mc = tsr_kit_int(k, s->mc);
+	LLVMValueRef nc = tsr_kit_int(k, s->nc), kc = tsr_kit_int(k, s->kc);
 	tsr_count turned = { 0 };
 	if (s->turn) {
 		turned = tsr_count_begin(k, cols.from, cols.to, tsr_kit_int(k, s->turn));
-		cols = (stretch){ turned.i, tsr_kit_add(k, turned.i, turned.step) };
+		cols = (tsr_share){ turned.i, tsr_kit_add(k, turned.i, turned.step) };
 		bl.turned = turned.i;
 	}
-	if (splits(g, TSR_CLASS_N) && !s->cols && !s->turn && !s->join)
-		nc = even(g, LLVMBuildSub(k->b, cols.to, cols.from, ""));
+	nc = tsr_share_block(g, cols, nc);
 	tsr_count jc = tsr_count_begin(k, cols.from, cols.to, nc);
 	bl.n = jc.i;
 	bl.cols = tsr_kit_min(k, nc, LLVMBuildSub(k->b, cols.to, jc.i, ""));
@@ -196,19 +116,18 @@ static void blocks(tsr_engine *g)
 	bl.add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, pc.i, zero, "") : LLVMConstInt(k->i1, 1, false);
 	bl.last = g->tail && g->tail->whole ? LLVMConstInt(k->i1, 1, false)
 		: LLVMBuildICmp(k->b, LLVMIntSGE, tsr_kit_add(k, pc.i, bl.depth), depth, "");
+	tsr_turns turns = tsr_turns_begin(g, rows);
 	if (s->pack_b)
 		pack(g, TSR_SIDE_B, &bl);
 	if (s->cols)
 		point_across(g, &bl);
-	tsr_count ic = tsr_count_begin(k, rows.from, rows.to, mc);
-	bl.m = ic.i;
-	bl.rows = tsr_kit_min(k, mc, LLVMBuildSub(k->b, rows.to, ic.i, ""));
+	tsr_turns_each(g, &turns, pc.i, &bl);
 	if (s->pack_a)
 		pack(g, TSR_SIDE_A, &bl);
 	if (s->rows)
 		point(g, &bl);
 	tsr_engine_tiles(g, &bl);
-	tsr_count_end(k, &ic);
+	tsr_turns_end(g, &turns);
 	if (tsr_engine_packs_together(g))
 		tsr_team_wait(g->e);
 	tsr_count_end(k, &pc);
@@ -231,12 +150,7 @@ static void batches(tsr_engine *g, uint32_t depth)
 	tsr_kit *k = &g->k;
 	const tsr_walk *axis = &g->walks[TSR_CLASS_BATCH].at[depth];
 	LLVMValueRef count = tsr_emit_size(g->e, axis->extent);
-	stretch mine = { tsr_kit_int(k, 0), count };
-	if (splits(g, TSR_CLASS_BATCH) && depth == g->split_batch && g->s->grid) {
-		LLVMValueRef share = sharers(g);
-		mine = stretch_at(g, (seat){ LLVMBuildUDiv(k->b, g->e->team->thread, share, ""), LLVMBuildUDiv(k->b, g->e->team->threads, share, "") }, count, 1);
-	} else if (splits(g, TSR_CLASS_BATCH) && depth == g->split_batch)
-		mine = stretch_of(g, count, 1);
+	tsr_share mine = tsr_share_batch(g, depth, count);
 	tsr_count i = tsr_count_begin(k, mine.from, mine.to, tsr_kit_int(k, 1));
 	LLVMValueRef outer[TSR_SIDES];
 	memcpy(outer, g->base, sizeof outer);
@@ -335,7 +249,9 @@ static void contraction(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction
 	}
 	if (matrix)
 		tsr_matrix_begin(&g.k);
+	tsr_queue_begin(&g);
 	batches(&g, 0);
+	tsr_queue_end(&g);
 	if (matrix)
 		tsr_matrix_end(&g.k);
 	if (c->watched)

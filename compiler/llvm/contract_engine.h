@@ -27,6 +27,7 @@ typedef struct tsr_engine {
 	LLVMValueRef around;             /* and this batch's can be */
 	bool split;                      /* divided among threads, by the class that the schedule names */
 	uint32_t split_batch;            /* which loop of the batch */
+	struct tsr_queue *queue;         /* of blocks of rows, which threads take in turns; NULL: each has its own */
 	tsr_tail_plan *tail;             /* NULL where there is none */
 } tsr_engine;
 
@@ -78,6 +79,21 @@ LLVMValueRef tsr_matrix_each(tsr_kit *k, tsr_side side, LLVMValueRef depth);
 int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64_t depth);
 void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each);
 void tsr_matrix_product(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, uint32_t rows, uint32_t vecs);
+/* contract_shares.c: what of a contraction this thread computes.  Positions that are its own, in whole units; of the batch's loop at this depth; its
+ * rows and columns; and columns of a block, where these are cut into as few as the schedule allows. */
+typedef struct tsr_share { LLVMValueRef from, to; } tsr_share;
+tsr_share tsr_share_of(tsr_engine *g, LLVMValueRef count, uint32_t unit);
+tsr_share tsr_share_batch(tsr_engine *g, uint32_t depth, LLVMValueRef count);
+void tsr_shares_divide(tsr_engine *g, tsr_share *rows, tsr_share *cols);
+LLVMValueRef tsr_share_block(tsr_engine *g, tsr_share cols, LLVMValueRef most);
 /* B's block is packed by all threads into memory that they share. */
 bool tsr_engine_packs_together(const tsr_engine *g);
+/* The queues, where the schedule has them: around all blocks. */
+void tsr_queue_begin(tsr_engine *g);
+void tsr_queue_end(tsr_engine *g);
+/* The blocks of rows that meet one block of B: all that this thread has any for, in turns with others where the schedule says so. */
+typedef struct tsr_turns { tsr_share rows; tsr_count count; tsr_guard any; LLVMBasicBlockRef head, exit; LLVMValueRef limit; } tsr_turns;
+tsr_turns tsr_turns_begin(tsr_engine *g, tsr_share rows);
+void tsr_turns_each(tsr_engine *g, tsr_turns *t, LLVMValueRef kfirst, tsr_block *bl);
+void tsr_turns_end(tsr_engine *g, tsr_turns *t);
 #endif

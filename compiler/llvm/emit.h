@@ -16,8 +16,8 @@
 #include <llvm-c/TargetMachine.h>
 
 /* Inside a kernel that threads compute together: this thread's number of how many, memory that all share, and its own; and
- * how much of both is needed, so far; and how often the threads have agreed. */
-typedef struct tsr_seat { LLVMValueRef thread, threads, shared, own; uint64_t shared_bytes, row_bytes, own_bytes; uint32_t agreed; } tsr_seat;
+ * how much of both is needed, so far; how often the threads have agreed, and how many queues they take from. */
+typedef struct tsr_seat { LLVMValueRef thread, threads, shared, own; uint64_t shared_bytes, row_bytes, own_bytes; uint32_t agreed, queues; } tsr_seat;
 
 /* Inside a loop that streams: the store whose results are collected, and where this one goes. */
 typedef struct tsr_stream { const tsr_stmt *store; LLVMValueRef address; } tsr_stream;

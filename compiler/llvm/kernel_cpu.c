@@ -319,6 +319,7 @@ static tsr_team_kernel *kernel_code(tsr_emit *e, const tsr_stmt *s, const tsr_ke
 		code->entry = tsr_team_entry(e, code->function, x);
 	code->shared_bytes = seat.shared_bytes;
 	code->own_bytes = seat.own_bytes;
+	code->queues = seat.queues;
 	return code;
 }
 

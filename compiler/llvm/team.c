@@ -124,7 +124,7 @@ void tsr_team_call(tsr_emit *e, const tsr_team *team, const tsr_team_kernel *k, 
 	for (unsigned i = 0, told = 0; i < x->n; i++)
 		if (x->values[i])
 			LLVMBuildStore(e->builder, x->values[i], field(e, record, data, told++));
-	LLVMValueRef args[6] = {e->ctx, k->entry, data, worth(e, team), tsr_emit_i64(e, (int64_t)k->shared_bytes),
-		tsr_emit_i64(e, (int64_t)k->own_bytes)};
-	tsr_emit_call(e, "tsr_parallel", e->none, 6, args);
+	LLVMValueRef args[7] = {e->ctx, k->entry, data, worth(e, team), tsr_emit_i64(e, (int64_t)k->shared_bytes),
+		tsr_emit_i64(e, (int64_t)k->own_bytes), tsr_emit_i64(e, k->queues)};
+	tsr_emit_call(e, "tsr_parallel", e->none, 7, args);
 }

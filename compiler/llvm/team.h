@@ -3,8 +3,9 @@
 #define TSR_LLVM_TEAM_H
 #include "emit.h"
 
-/* A kernel's function as the runtime calls it, and the memory that it needs: of the team, and of each thread. */
-typedef struct tsr_team_kernel { LLVMValueRef function, entry; uint64_t shared_bytes, own_bytes; } tsr_team_kernel;
+/* A kernel's function as the runtime calls it, and the memory that it needs: of the team, and of each thread; and its
+ * queues. */
+typedef struct tsr_team_kernel { LLVMValueRef function, entry; uint64_t shared_bytes, own_bytes; uint32_t queues; } tsr_team_kernel;
 
 /* What a kernel takes, with room for the thread's four: types, and values, which are NULL where the thread has `own` bytes into its
  * memory a buffer for itself. */

@@ -160,6 +160,7 @@ typedef struct tsr_schedule {
 	int64_t knit;                /* tiles themselves put such lines together, of rows that are so many columns in C; 0: they do not */
 	bool by_vectors;             /* N's are divided by vectors of columns rather than tiles, whose remainders have any number of them */
 	tsr_loop_class split;        /* whose positions are divided among threads when the loop is split: BATCH, M or N */
+	bool dynamic;                /* threads take blocks of rows in turns, those of each column of the grid by themselves, rather than even shares */
 	int64_t grid;                /* M's and N's are: at most so many threads, a power of two, side by side along N; of a batch's positions: M's, too,
 								  * where threads are more than these; 0: one class alone */
 	bool small;                  /* a thread's panels and tables lie on its stack (small.c) */

@@ -287,6 +287,14 @@ static bool by_vectors(const divide *d, const tsr_contraction *k, int64_t tiles,
 	return plain && s->nr > lanes && columns > 0 && columns % lanes == 0 && uneven(tiles) > 1.05;
 }
 
+/* Threads take blocks of rows when they are ready, where there are enough of them.  Not where nothing is packed: these are small, and each block of rows
+ * has B pass by once more (3 % of 300 x 400 x 200). */
+static bool in_turns(const tsr_schedule *s, const int64_t *parts)
+{
+	bool by_blocks = s->split == TSR_CLASS_M || (s->split == TSR_CLASS_N && s->grid), waits = s->turn || s->join || s->aside;
+	return by_blocks && (s->pack_a || s->pack_b || s->rows) && parts[TSR_CLASS_M] >= MANY / 2 && !waits && !s->cols;
+}
+
 static bool split_contraction(const divide *d, tsr_contraction *k)
 {
 	tsr_contract_view v;
@@ -318,6 +326,7 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 	s->by_vectors = s->split == TSR_CLASS_N && by_vectors(d, k, parts[TSR_CLASS_N], tsr_walks_count(&v.cls[TSR_CLASS_N]));
 	if (s->split == TSR_CLASS_BATCH && parts[TSR_CLASS_BATCH] < MANY && parts[TSR_CLASS_M] > 1 && !s->join)      /* rows, too, where threads are more */
 		s->grid = 1;
+	s->dynamic = in_turns(s, parts);
 	return parts[s->split] > 1;
 }
 

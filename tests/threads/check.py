@@ -169,6 +169,29 @@ def functions(tsrc, build, folder, rng):
         not_finite(places, openmp, pair[1], sizes, False, "at fixed sizes")
 
 
+def in_turns(tsrc, build, folder, rng):
+    """Blocks of rows that threads take in turns: several blocks of columns and of depths, whose sums wait for each other, and more threads than cores."""
+    openmp = ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
+    data = np.random.default_rng(rng.randint(0, 1 << 30))
+    sizes = [(1000, 96, 1700), (230, 1400, 900), (700, 700, 700), (390, 40, 2500), (2000, 1030, 60)]
+    fixed, open_ = os.path.join(folder, "turns.tsr"), os.path.join(folder, "turns_at_run_time.tsr")
+    product = 'x +* y "m, k |; k, c | => m, c |"'
+    with open(fixed, "w") as f:
+        f.writelines(f'let%export p{i} (x : "{m}, {k} |") (y : "{k}, {c} |") = {product}\n' for i, (m, c, k) in enumerate(sizes))
+    with open(open_, "w") as f:
+        f.write(f'let%export p (x : "?m, ?k |") (y : "?k, ?c |") = {product}\n')
+    for source in (fixed, open_):
+        plain, divided = (Library(tsrc, build, folder, source, d) for d in (False, True))
+        for i, (m, c, k) in enumerate(sizes):
+            operands = [data.standard_normal(s).astype(np.float32) for s in ((m, k), (k, c))]
+            name, given = (f"p{i}", []) if source == fixed else ("p", [m, k, c])
+            want = plain.call(name, given, operands, m * c)
+            for threads in (1, 2, 3, 4, 7, 16):
+                openmp.omp_set_num_threads(threads)
+                same = all(np.array_equal(want.view(np.uint32), divided.call(name, given, operands, m * c).view(np.uint32)) for _ in range(5))
+                check(same, f"{m}x{c}x{k} with {threads} threads: other bits")
+
+
 # ---- in a host with threads of its own ----------------------------------------------------------------------------------------
 
 
@@ -211,6 +234,7 @@ def main():
     tsrc = os.path.join(os.path.abspath(options.build), "tsrc")
     with tempfile.TemporaryDirectory() as folder:
         functions(tsrc, os.path.abspath(options.build), folder, random.Random(options.seed))
+        in_turns(tsrc, os.path.abspath(options.build), folder, random.Random(options.seed))
         vectors(tsrc, folder)
         hosts(tsrc, os.path.abspath(options.build), folder)
         programs(tsrc, folder)
