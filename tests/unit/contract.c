@@ -226,107 +226,162 @@ static void add_stores(tsr_arena *a, tsr_text *units, const char *c, const tsr_t
 		tsr_text_addf(units, "store %s = convert.%s(%s)\n", y, narrow[id % 4], second);
 }
 
-static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int symbol_value)
+/* The loops of a case, and which of them C, A and B go over. */
+typedef struct space {
+	int id;
+	bool lines;                      /* rows of C are whole lines, which can go around the caches */
+	bool few;                        /* few rows of sums, which are turned where B's columns lie otherwise than C's */
+	bool rows;                       /* rows of C fill lines only together */
+	int n, nc, na, nb, extent[MOST_TERMS], in_c[MOST_TERMS], in_a[MOST_TERMS], in_b[MOST_TERMS];
+	bool runtime[MOST_TERMS];
+} space;
+
+static int draw_count(const space *s, int cls)
+{
+	if (s->rows)
+		return (int[CLASSES]){ 0, 2, 2, 1 }[cls];
+	if (s->few)
+		return (int[CLASSES]){ (int)draw(4) / 3, 1, 2, 1 }[cls];
+	return cls == 0 ? (int)draw(4) / 2 : 1 + (int)draw(8) / 5 + (int)(draw(12) == 0) - (int)(draw(12) == 0);
+}
+
+/* Of the i-th loop of a class. */
+static int draw_extent(const space *s, int cls, int i)
 {
 	static const int sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16, 17, 24, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100, 130 };
 	static const int more[] = { 1, 2, 3, 4, 5, 8, 12, 16, 20, 24, 72, 128 };
 	static const int wide[] = { 16, 20, 24, 32 }, fewer[CLASSES] = { 1, 5, 0, 24 };
-	bool lines = draw(4) == 0;       /* rows of C are whole lines, which can go around the caches */
-	bool few = draw(6) == 0;         /* few rows of sums, which are turned where B's columns lie otherwise than C's */
-	bool rows = !few && draw(6) == 0;        /* rows of C fill lines only together */
-	int extent[MOST_TERMS], in_c[MOST_TERMS], in_a[MOST_TERMS], in_b[MOST_TERMS], nc = 0, na = 0, nb = 0, n = 0;
-	bool runtime[MOST_TERMS];
+	int extent = s->lines ? 16 * (1 + (int)draw(4)) : s->id >= CASES ? sizes[7 + draw(11)] : sizes[draw(sizeof sizes / sizeof *sizes)];
+	if (cls == 0)
+		extent = 1 + (int)draw(4);
+	else if (i > 0)                  /* stretches of all lengths, and long ones, which are parted */
+		extent = s->lines ? 16 : more[draw(sizeof more / sizeof *more)];
+	if (s->few)
+		extent = cls == 2 ? wide[draw(s->lines ? 1 : 4)] : fewer[cls] - (int)draw(3) * (cls > 0);
+	if (s->rows)
+		extent = cls == 1 ? (i ? 8 : 3) : cls == 2 ? (i ? 20 + 4 * (int)draw(2) : 16) : 2 + (int)draw(14);
+	return extent;
+}
+
+/* K's loops come last in the numbering. */
+static void draw_space(space *s, int symbol_value)
+{
 	int64_t work = 1, most = 1;      /* `most`: with the largest run-time size */
-	char loops[MOST_TERMS][16];
 	for (int cls = 0; cls < CLASSES; cls++) {
-		int count = rows ? (int[]){ 0, 2, 2, 1 }[cls] : few ? (int[]){ (int)draw(4) / 3, 1, 2, 1 }[cls] : cls == 0 ? (int)draw(4) / 2 : 1 + (int)draw(8) / 5 + (int)(draw(12) == 0) - (int)(draw(12) == 0);
-		for (int i = 0; i < count; i++, n++) {
-			extent[n] = lines ? 16 * (1 + (int)draw(4)) : id >= CASES ? sizes[7 + draw(11)] : sizes[draw(sizeof sizes / sizeof *sizes)];
-			if (cls == 0)
-				extent[n] = 1 + (int)draw(4);
-			else if (i > 0)      /* stretches of all lengths, and long ones, which are parted */
-				extent[n] = lines ? 16 : more[draw(sizeof more / sizeof *more)];
-			if (few)
-				extent[n] = cls == 2 ? wide[draw(lines ? 1 : 4)] : fewer[cls] - (int)draw(3) * (cls > 0);
-			if (rows)
-				extent[n] = cls == 1 ? (i ? 8 : 3) : cls == 2 ? (i ? 20 + 4 * (int)draw(2) : 16) : 2 + (int)draw(14);
-			runtime[n] = symbol_value && !few && !rows && cls > 0 && draw(3) == 0 && most * 97 < 1000000;
-			if (runtime[n])
-				extent[n] = symbol_value;
-			while (work * extent[n] > 150000 && !runtime[n] && extent[n] > 1)
-				extent[n] = (extent[n] + 1) / 2;
-			work *= extent[n];
-			most *= runtime[n] ? 97 : extent[n];
-			snprintf(loops[n], sizeof loops[n], "l%d", n);
+		int count = draw_count(s, cls);
+		for (int i = 0; i < count; i++, s->n++) {
+			int *extent = &s->extent[s->n];
+			*extent = draw_extent(s, cls, i);
+			bool runtime = symbol_value && !s->few && !s->rows && cls > 0 && draw(3) == 0 && most * 97 < 1000000;
+			s->runtime[s->n] = runtime;
+			if (runtime)
+				*extent = symbol_value;
+			while (work * *extent > 150000 && !runtime && *extent > 1)
+				*extent = (*extent + 1) / 2;
+			work *= *extent;
+			most *= runtime ? 97 : *extent;
 			if (cls != 3)
-				in_c[nc++] = n;
+				s->in_c[s->nc++] = s->n;
 			if (cls != 2)
-				in_a[na++] = n;
+				s->in_a[s->na++] = s->n;
 			if (cls != 1)
-				in_b[nb++] = n;
+				s->in_b[s->nb++] = s->n;
 		}
 	}
+	if (s->rows)
+		s->in_c[1] = 2, s->in_c[2] = 1;  /* rows, columns, rows, columns */
+}
+
+static void open_loop(tsr_text *units, const space *s, int i, bool summed)
+{
+	const char *how = summed ? "reduce" : "parallel";
+	if (s->runtime[i])
+		tsr_text_addf(units, "for l%d in 0..?n %s {\n", i, how);
+	else
+		tsr_text_addf(units, "for l%d in 0..%d %s {\n", i, s->extent[i], how);
+}
+
+static void close_loops(tsr_text *units, int n)
+{
+	for (int i = 0; i < n; i++)
+		tsr_text_addf(units, "}");
+}
+
+/* One step of the sum: C's element, A's and B's, and under what it is taken. */
+typedef struct step { const char *c, *a, *b, *open, *close, *prec; const semiring *r; } step;
+
+/* Added to C where the loops stand in any order. */
+static void sum_in_place(tsr_text *units, const space *s, const step *x)
+{
+	for (int i = 0; i < s->n; i++) {
+		bool summed = true;
+		for (int j = 0; j < s->nc; j++)
+			summed &= s->in_c[j] != i;
+		open_loop(units, s, i, summed);
+	}
+	tsr_text_addf(units, "%supdate %s %s %s.%s(%s, %s)\n%s", x->open, x->c, *x->r->update == '+' && !draw(3) ? "-=" : x->r->update, x->r->combine, x->prec,
+		x->a, x->b, x->close);
+	close_loops(units, s->n);
+}
+
+/* Collected in a local under the loops of C, and then added or stored. */
+static void sum_in_local(tsr_arena *a, tsr_text *units, const space *s, const step *x, int form, const tsr_text *use)
+{
+	for (int i = 0; i < s->nc; i++)
+		open_loop(units, s, i, false);
+	tsr_text_addf(units, "let $0 : %s = %s\n", x->prec, form == 3 && s->nc ? x->c : nothing(a, x->r, x->prec));
+	for (int i = s->nc; i < s->n; i++)
+		open_loop(units, s, i, true);
+	tsr_text_addf(units, "%sset $0 = %s.%s($0, %s.%s(%s, %s))\n%s", x->open, x->r->collect, x->prec, x->r->combine, x->prec, x->a, x->b, x->close);
+	close_loops(units, s->n - s->nc);
+	if (form == 1)
+		tsr_text_addf(units, "update %s %s $0\n", x->c, x->r->update);
+	else
+		add_stores(a, units, x->c, use, x->prec, form == 2, s->id);
+	close_loops(units, s->nc);
+}
+
+static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int symbol_value)
+{
 	static const char *const precs[] = { "f32", "f32", "f32", "f32", "f32", "f32", "f64", "f64", "i32", "u32", "i64", "bool" };
-	const char *prec = id < CASES ? precs[draw(sizeof precs / sizeof *precs)] : "f32";
-	tsr_text c, x, y;
-	tsr_text_init(&c, a), tsr_text_init(&x, a), tsr_text_init(&y, a);
-	tsr_text guards;
-	tsr_text_init(&guards, a);
+	space s = { .id = id };
+	s.lines = draw(4) == 0;
+	s.few = draw(6) == 0;
+	s.rows = !s.few && draw(6) == 0;
+	draw_space(&s, symbol_value);
+	step sum = { .open = "", .close = "", .prec = id < CASES ? precs[draw(sizeof precs / sizeof *precs)] : "f32" };
+	tsr_text c, x, y, guards, use[3];
+	tsr_text_init(&c, a), tsr_text_init(&x, a), tsr_text_init(&y, a), tsr_text_init(&guards, a);
 	size_t before = decl->n;
-	if (rows)
-		in_c[1] = 2, in_c[2] = 1;        /* rows, columns, rows, columns */
-	in_order = rows;
-	operand(decl, &c, NULL, tsr_format(a, "c%d", id), prec, id / 4 % 2 ? "value" : "state", nc, in_c, extent, runtime);
+	in_order = s.rows;
+	operand(decl, &c, NULL, tsr_format(a, "c%d", id), sum.prec, id / 4 % 2 ? "value" : "state", s.nc, s.in_c, s.extent, s.runtime);
 	in_order = false;
 	const char *dims = tsr_format(a, "%s", strchr(tsr_text_str(decl) + before, '['));
 	dims = tsr_format(a, "%.*s", (int)strcspn(dims, "]") + 1, dims);
-	factor(a, decl, &x, &guards, tsr_format(a, "a%d", id), prec, na, in_a, extent, runtime);
-	factor(a, decl, &y, few ? NULL : &guards, tsr_format(a, "b%d", id), prec, nb, in_b, extent, runtime);
-	tsr_text use[3];
+	factor(a, decl, &x, &guards, tsr_format(a, "a%d", id), sum.prec, s.na, s.in_a, s.extent, s.runtime);
+	factor(a, decl, &y, s.few ? NULL : &guards, tsr_format(a, "b%d", id), sum.prec, s.nb, s.in_b, s.extent, s.runtime);
 	for (int i = 0; i < 3; i++)
 		tsr_text_init(&use[i], a);
-	tail_operands(a, decl, use, tsr_text_str(&c), dims, id, prec, nc, in_c, extent, runtime);
+	sum.c = tsr_text_str(&c);
+	tail_operands(a, decl, use, sum.c, dims, id, sum.prec, s.nc, s.in_c, s.extent, s.runtime);
 	for (int i = 0; i < 3; i++)
 		tsr_text_str(&use[i]);
-	int form = few || rows ? 4 : (int)draw(4);
-	const semiring *r = draw_semiring(id >= CASES || *tsr_text_str(&guards), prec);
-	tsr_text_addf(units, "unit u%d { kernel k {\n", id);
-	for (int i = 0; i < n; i++) {
-		bool summed = true;
-		for (int j = 0; j < nc; j++)
-			summed &= in_c[j] != i;
-		if (form == 0 || !summed)
-			tsr_text_addf(units, "for %s in 0..%s %s {\n", loops[i], runtime[i] ? "?n" : tsr_format(a, "%d", extent[i]), summed ? "reduce" : "parallel");
-		if (form != 0 && i + 1 == nc)
-			tsr_text_addf(units, "let $0 : %s = %s\n", prec, form == 3 ? tsr_text_str(&c) : nothing(a, r, prec));
-	}
-	/* K's loops come last in the numbering, so the local form opens them after the let */
-	const char *xs = dressed(a, &x, prec, na ? in_a[0] : -1), *ys = few ? tsr_text_str(&y) : dressed(a, &y, prec, -1), *cs = tsr_text_str(&c);
-	if (id >= CASES) {               /* matrix registers multiply them */
-		xs = tsr_format(a, "convert.f32(convert.bf16(%s))", xs);
-		ys = tsr_format(a, "convert.f32(convert.bf16(%s))", ys);
-	}
+	int form = s.few || s.rows ? 4 : (int)draw(4);
 	bool guard = *tsr_text_str(&guards);
-	const char *open = guard ? tsr_format(a, "if %s {\n", tsr_text_str(&guards)) : "", *close = guard ? "}\n" : "";
-	if (form == 0) {
-		tsr_text_addf(units, "%supdate %s %s %s.%s(%s, %s)\n%s", open, cs, *r->update == '+' && !draw(3) ? "-=" : r->update, r->combine, prec, xs, ys, close);
-		for (int i = 0; i < n; i++)
-			tsr_text_addf(units, "}");
-	} else {
-		if (nc == 0)
-			tsr_text_addf(units, "let $0 : %s = %s\n", prec, nothing(a, r, prec));
-		for (int i = nc; i < n; i++)
-			tsr_text_addf(units, "for %s in 0..%s reduce {\n", loops[i], runtime[i] ? "?n" : tsr_format(a, "%d", extent[i]));
-		tsr_text_addf(units, "%sset $0 = %s.%s($0, %s.%s(%s, %s))\n%s", open, r->collect, prec, r->combine, prec, xs, ys, close);
-		for (int i = nc; i < n; i++)
-			tsr_text_addf(units, "}");
-		if (form == 1)
-			tsr_text_addf(units, "update %s %s $0\n", cs, r->update);
-		else
-			add_stores(a, units, cs, use, prec, form == 2, id);
-		for (int i = 0; i < nc; i++)
-			tsr_text_addf(units, "}");
+	sum.r = draw_semiring(id >= CASES || guard, sum.prec);
+	sum.a = dressed(a, &x, sum.prec, s.na ? s.in_a[0] : -1);
+	sum.b = s.few ? tsr_text_str(&y) : dressed(a, &y, sum.prec, -1);
+	if (id >= CASES) {               /* matrix registers multiply them */
+		sum.a = tsr_format(a, "convert.f32(convert.bf16(%s))", sum.a);
+		sum.b = tsr_format(a, "convert.f32(convert.bf16(%s))", sum.b);
 	}
+	if (guard)
+		sum.open = tsr_format(a, "if %s {\n", tsr_text_str(&guards)), sum.close = "}\n";
+	tsr_text_addf(units, "unit u%d { kernel k {\n", id);
+	if (form == 0)
+		sum_in_place(units, &s, &sum);
+	else
+		sum_in_local(a, units, &s, &sum, form, use);
 	tsr_text_addf(units, "} }\n");
 }
 
@@ -336,7 +391,8 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------ */
 
-typedef struct level { tsr_target target; const char *cpu, *feature; } level;
+/* A target of the table with other caches, which the cases fill, and perhaps without looking ahead by itself. */
+typedef struct level { const char *name; int64_t l1, l2; bool streams; const char *cpu, *feature; } level;
 
 static void attribute(tsr_emit *e, const char *name, const char *value)
 {
@@ -399,18 +455,18 @@ static void answer(tsr_emit *e)
 	LLVMBuildRet(e->builder, LLVMConstInt(e->i32, (unsigned)tsr_matrix_unit(), false));
 }
 
-static void *compile(tsr_loops *l, const level *v, bool *made)
+static void *compile(tsr_loops *l, const tsr_target *target, const char *cpu, bool *made)
 {
 	tsr_opt_options options = { .level = 2, .fuse = true, .passes = "classify,schedule,passing" };
-	CHECK(tsr_opt_run(l, &v->target, &options));
+	CHECK(tsr_opt_run(l, target, &options));
 	for (uint32_t u = 0; u < l->units.n; u++) {
 		written_once(l->units.at[u]->body.at[0]->kernel.body.at[0]);
 		if (l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction)
 			other_order(&l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction->schedule, u);
 		if (u % 4 == 0 && l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction)
-			other_height(l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction, &v->target, u / 4);
+			other_height(l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction, target, u / 4);
 	}
-	tsr_emit e = { .tc = l->tc, .loops = l, .target = &v->target, .context = LLVMContextCreate() };
+	tsr_emit e = { .tc = l->tc, .loops = l, .target = target, .context = LLVMContextCreate() };
 	e.module = LLVMModuleCreateWithNameInContext("contract", e.context);
 	e.builder = LLVMCreateBuilderInContext(e.context);
 	e.none = LLVMVoidTypeInContext(e.context);
@@ -428,12 +484,12 @@ static void *compile(tsr_loops *l, const level *v, bool *made)
 	char *triple = LLVMGetDefaultTargetTriple(), *error = NULL;
 	LLVMTargetRef t;
 	LLVMGetTargetFromTriple(triple, &t, &error);
-	LLVMTargetMachineRef machine = LLVMCreateTargetMachine(t, triple, v->cpu, "", LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+	LLVMTargetMachineRef machine = LLVMCreateTargetMachine(t, triple, cpu, "", LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
 	LLVMSetTarget(e.module, triple);
 	LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
 	LLVMSetModuleDataLayout(e.module, layout);
 	for (uint32_t u = 0; u < l->units.n; u++)
-		emit_unit(&e, l, u, v->cpu, &made[u]);
+		emit_unit(&e, l, u, cpu, &made[u]);
 	answer(&e);
 	bool broken = LLVMVerifyModule(e.module, LLVMPrintMessageAction, &error);
 	CHECK(!broken);
@@ -507,11 +563,14 @@ static bool equal(const tsr_buffer *b, const void *x, const void *y, size_t byte
 	return true;
 }
 
-/* c and y are written, and compared. */
-static bool same(const tsr_loops *l, uint32_t u, void *handle, int64_t n)
+/* The cases as compiled for a level. */
+typedef struct built { const level *v; tsr_target target; void *handle; bool made[ALL]; } built;
+
+/* c and y are written, and compared: the first of the levels whose code leaves there what the interpreter does not; NULL: none. */
+static const built *differing(const tsr_loops *l, uint32_t u, const built *all, size_t levels, int64_t n)
 {
 	static const uint32_t written[2] = { 0, EACH - 1 };
-	void **memory = calloc(l->buffers.n, sizeof *memory), *got[2], *want[2];
+	void **memory = calloc(l->buffers.n, sizeof *memory), *given[2], *want[2];
 	size_t bytes[2];
 	for (uint32_t i = 0; i < EACH; i++) {
 		size_t size = fill(l->buffers.at[EACH * u + i], n, &memory[EACH * u + i]);
@@ -519,25 +578,37 @@ static bool same(const tsr_loops *l, uint32_t u, void *handle, int64_t n)
 	}
 	for (int w = 0; w < 2; w++) {
 		void **at = &memory[EACH * u + written[w]];
-		want[w] = *at;
-		got[w] = aligned_alloc(64, (bytes[w] / 64 + 1) * 64);
-		memcpy(got[w], want[w], bytes[w]);
-		*at = got[w];
+		given[w] = *at;
+		want[w] = *at = aligned_alloc(64, (bytes[w] / 64 + 1) * 64);
+		memcpy(want[w], given[w], bytes[w]);
 	}
-	union { void *p; void (*call)(void **, int64_t); } f = { dlsym(handle, l->units.at[u]->name) };
-	f.call(memory, n);
-	for (int w = 0; w < 2; w++)
-		memory[EACH * u + written[w]] = want[w];
 	tsr_machine m = { .buffers = memory, .symbols = &n };
-	bool ok = tsr_loops_run(l, u, &m);
+	CHECK(tsr_loops_run(l, u, &m));
+	const built *wrong = NULL;
+	for (const built *b = all; b < all + levels && !wrong; b++) {
+		void *got[2];
+		if (!b->handle || !b->made[u])
+			continue;
+		for (int w = 0; w < 2; w++) {
+			got[w] = memory[EACH * u + written[w]] = aligned_alloc(64, (bytes[w] / 64 + 1) * 64);
+			memcpy(got[w], given[w], bytes[w]);
+		}
+		union { void *p; void (*call)(void **, int64_t); } f = { dlsym(b->handle, l->units.at[u]->name) };
+		f.call(memory, n);
+		for (int w = 0; w < 2; w++) {
+			if (!equal(l->buffers.at[EACH * u + written[w]], got[w], want[w], bytes[w]))
+				wrong = b;
+			free(got[w]);
+		}
+	}
 	for (int w = 0; w < 2; w++) {
-		ok = ok && equal(l->buffers.at[EACH * u + written[w]], got[w], want[w], bytes[w]);
-		free(got[w]);
+		memory[EACH * u + written[w]] = given[w];
+		free(want[w]);
 	}
 	for (uint32_t i = 0; i < EACH; i++)
 		free((char *)memory[EACH * u + i] - behind(l->buffers.at[EACH * u + i]));
 	free(memory);
-	return ok;
+	return wrong;
 }
 
 static bool runs_here(const char *feature)
@@ -548,95 +619,126 @@ static bool runs_here(const char *feature)
 	return yes;
 }
 
-int main(void)
+static tsr_loops *all_cases(tsr_compiler *tc)
 {
-	static const level levels[] = {
-		{ { .name = "amx", .triple_arch = "x86_64", .vector_bytes = 64, .vector_registers = 32, .fma = true, .slow_division = true,
-			.tile_m = 6, .tile_n = 4, .l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 10, .matrix = 16 }, "sapphirerapids", "+amx-bf16" },
-		{ { .name = "avx512", .triple_arch = "x86_64", .vector_bytes = 64, .vector_registers = 32, .fma = true, .slow_division = true,
-			.tile_m = 6, .tile_n = 4, .l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 10 }, "skylake-avx512", "+avx512vl" },
-		{ { .name = "avx2", .triple_arch = "x86_64", .vector_bytes = 32, .vector_registers = 16, .fma = true, .loses_nan = true,
-			.tile_m = 6, .tile_n = 2, .l1 = 32 << 10, .l2 = 256 << 10, .l3 = 32 << 10, .ways = 8 }, "haswell", "+avx2" },
-		{ { .name = "avx2", .triple_arch = "x86_64", .vector_bytes = 32, .vector_registers = 16, .fma = true, .loses_nan = true,
-			.tile_m = 6, .tile_n = 2, .l1 = 2 << 10, .l2 = 8 << 10, .l3 = 32 << 10, .streams = 8, .ways = 8 }, "haswell", "+avx2" },      /* which looks ahead by itself */
-		{ { .name = "sse", .triple_arch = "x86_64", .vector_bytes = 16, .vector_registers = 16, .fma = false, .loses_nan = true,
-			.tile_m = 6, .tile_n = 2, .l1 = 2 << 10, .l2 = 8 << 10, .l3 = 32 << 10 }, "x86-64-v2", "+sse4.2" },
-	};
-	LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
-	tsr_compiler *tc = tsr_compiler_new();
 	tsr_text decl, units;
 	tsr_text_init(&decl, tc->arena), tsr_text_init(&units, tc->arena);
 	state = 11;
 	tsr_text_addf(&decl, "symbol ?n\n");
-	for (int i = 0; i < CASES; i++)
-		if (i % 3 == 1 && i % 2)
+	for (int i = 0; i < ALL; i++)
+		if (i < CASES && i % 3 == 1 && i % 2)
 			window_case(tc->arena, &decl, &units, i);
+		else if (i >= CASES && i < CASES + COLUMNS)
+			columns_case(tc->arena, &decl, &units, i);
+		else if (i >= ALL - DOTS)
+			dots_case(tc->arena, &decl, &units, i);
 		else
 			make_case(tc->arena, &decl, &units, i, i % 3 ? 0 : 29);
-	for (int i = CASES; i < CASES + COLUMNS; i++)
-		columns_case(tc->arena, &decl, &units, i);
-	for (int i = CASES + COLUMNS; i < CASES + COLUMNS + NARROW; i++)
-		make_case(tc->arena, &decl, &units, i, i % 3 ? 0 : 29);
-	for (int i = ALL - DOTS; i < ALL; i++)
-		dots_case(tc->arena, &decl, &units, i);
 	tsr_text_add(&decl, tsr_text_str(&units));
 	const char *text = tsr_text_str(&decl);
 	tsr_loops *l = tsr_loops_read(tc, tsr_source_add(tc, "random.loop", text, strlen(text)));
 	tsr_diags_render(tc, stdout, false);
-	bool made[ALL];
-	for (size_t v = 0; l && v < sizeof levels / sizeof *levels; v++) {
-		if (!runs_here(levels[v].feature))
-			continue;
-		void *handle = compile(l, &levels[v], made);
-		int count = 0, whole = 0, in_place = 0, joined = 0, tails = 0, turned = 0, rows = 0, knit = 0, as_it_lies = 0, copied = 0, looked = 0, pointed = 0, passing = 0, apart = 0, streams = 0, aside = 0, matrix = 0, dots = 0, panels = 0;
-		for (uint32_t u = 0; handle && u < l->units.n; u++) {
-			const tsr_contraction *c = l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction;
-			count += made[u];
-			whole += made[u] && !tsr_prec_is_float(l->buffers.at[EACH * u]->prec);
-			in_place += made[u] && c->schedule.rows;
-			joined += made[u] && (c->run.n > 1 || c->across.n > 1);
-			tails += made[u] && c->tail;
-			passing += made[u] && c->tail && c->tail->passing;
-			apart += u >= CASES && u < CASES + COLUMNS && made[u] && c->loops[0].cls == TSR_CLASS_BATCH;
-			streams += u >= CASES && u < CASES + COLUMNS && u % 2 && made[u] && c->schedule.pack_a && !c->schedule.pack_b;
-			aside += made[u] && c->schedule.aside;
-			dots += made[u] && c->schedule.dots;
-			panels += made[u] && c->schedule.panels && !c->schedule.rows && !c->schedule.turn && !c->schedule.cols;
-			tsr_contraction as;
-			matrix += made[u] && tsr_contract_matrix(l, c, &levels[v].target, &as);
-			copied += made[u] && c->schedule.dense;
-			turned += made[u] && c->schedule.turn;
-			as_it_lies += made[u] && c->schedule.turn && !c->schedule.pack_b;
-			rows += made[u] && c->schedule.join;
-			knit += made[u] && c->schedule.knit;
-			bool a = made[u] && c->a_value->kind == TSR_EXPR_LOOKUP, b = made[u] && c->b_value->kind == TSR_EXPR_LOOKUP;
-			looked += a + b;
-			pointed += (a && c->schedule.rows) + (b && c->schedule.cols);
-			/* the run-time size is 29 in every third case */
-			if (made[u] && !CHECK(same(l, u, handle, 29) && (u % 3 || (same(l, u, handle, 1) && same(l, u, handle, 0) && same(l, u, handle, 97))))) {
-				printf("%s:\n", levels[v].target.name);
-				tsr_loops_print_unit(l, u, stdout);
-			}
+	return l;
+}
+
+/* Of how many cases the engine took, and of how many in which way. */
+typedef struct counts {
+	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, dots, panels;
+} counts;
+
+static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contraction *c, const tsr_target *target)
+{
+	const tsr_schedule *s = &c->schedule;
+	bool columns = u >= CASES && u < CASES + COLUMNS, a = c->a_value->kind == TSR_EXPR_LOOKUP, b = c->b_value->kind == TSR_EXPR_LOOKUP;
+	tsr_contraction as;
+	n->all++;
+	n->whole += !tsr_prec_is_float(l->buffers.at[EACH * u]->prec);
+	n->in_place += s->rows;
+	n->joined += c->run.n > 1 || c->across.n > 1;
+	n->tails += c->tail != NULL;
+	n->passing += c->tail && c->tail->passing;
+	n->apart += columns && c->loops[0].cls == TSR_CLASS_BATCH;
+	n->streams += columns && u % 2 && s->pack_a && !s->pack_b;
+	n->aside += s->aside;
+	n->dots += s->dots;
+	n->panels += s->panels && !s->rows && !s->turn && !s->cols;
+	n->matrix += tsr_contract_matrix(l, c, target, &as);
+	n->copied += s->dense;
+	n->turned += s->turn != 0;
+	n->as_it_lies += s->turn && !s->pack_b;
+	n->rows += s->join != 0;
+	n->knit += s->knit != 0;
+	n->looked += a + b;
+	n->pointed += (a && s->rows) + (b && s->cols);
+}
+
+static void build(tsr_loops *l, const level *v, built *out)
+{
+	*out = (built){ .v = v, .target = *tsr_target_by_name(v->name) };
+	tsr_target *target = &out->target;
+	target->l1 = v->l1, target->l2 = v->l2, target->l3 = 32 << 10;
+	target->streams = v->streams ? target->streams : 0;
+	out->handle = compile(l, target, v->cpu, out->made);
+	bool wide = target->vector_bytes >= 32, small = v->l2 <= 8 << 10;
+	counts n = { 0 };
+	for (uint32_t u = 0; out->handle && u < l->units.n; u++)
+		if (out->made[u])
+			count(&n, l, u, l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction, target);
+	CHECK(n.all > CASES / 2 && n.whole > CASES / 10);
+	CHECK(n.in_place > CASES / 30 && n.joined > CASES / 30);
+	CHECK(n.tails > CASES / 20 && n.passing > CASES / 60);
+	CHECK(n.turned > n.as_it_lies && n.rows > 0 && n.copied > 0);
+	CHECK(n.as_it_lies > 0 || !wide);
+	CHECK(n.knit > 0 || !wide);          /* 20 and 24 columns are no tile of four short vectors */
+	CHECK(n.looked > CASES / 6 && n.pointed > CASES / 30);
+	CHECK(n.apart > COLUMNS / 8 && n.dots > DOTS / 4);
+	CHECK((n.aside > 0 && (n.streams > COLUMNS / 8 || target->streams)) || !small);
+	CHECK(n.panels > 0);
+	CHECK(!target->matrix || n.matrix > NARROW / 8);
+	printf("%s: %d of %d, matrix registers %d, in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d, panels that pass %d\n",
+		v->name, n.all, ALL, n.matrix, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
+		n.dots, n.panels);
+}
+
+/* Interpreted once for all levels, which takes most of the time.  The run-time size is 29 in every third case. */
+static void check_unit(const tsr_loops *l, uint32_t u, const built *all, size_t levels)
+{
+	static const int64_t sizes[] = { 29, 1, 0, 97 };
+	bool anywhere = false;
+	for (size_t v = 0; v < levels; v++)
+		anywhere |= all[v].handle && all[v].made[u];
+	for (size_t i = 0; anywhere && i < (u % 3 ? 1 : sizeof sizes / sizeof *sizes); i++) {
+		const built *wrong = differing(l, u, all, levels, sizes[i]);
+		if (!CHECK(!wrong)) {
+			printf("%s:\n", wrong->v->name);
+			tsr_loops_print_unit(l, u, stdout);
+			return;
 		}
-		CHECK(count > CASES / 2);
-		CHECK(whole > CASES / 10);
-		CHECK(in_place > CASES / 30);
-		CHECK(joined > CASES / 30);
-		CHECK(tails > CASES / 20 && passing > CASES / 60);
-		CHECK(turned > as_it_lies && rows > 0 && copied > 0);
-		CHECK(as_it_lies > 0 || levels[v].target.vector_bytes < 32);
-		CHECK(knit > 0 || levels[v].target.vector_bytes < 32);       /* 20 and 24 columns are no tile of four short vectors */
-		CHECK(looked > CASES / 6);
-		CHECK(pointed > CASES / 30);
-		CHECK(apart > COLUMNS / 8 && dots > DOTS / 4);
-		CHECK((aside > 0 && (streams > COLUMNS / 8 || levels[v].target.streams)) || levels[v].target.l2 > 8 << 10);
-		CHECK(panels > 0);
-		CHECK(!levels[v].target.matrix || matrix > NARROW / 8);
-		printf("%s: %d of %d, matrix registers %d, in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d, panels that pass %d\n", levels[v].target.name, count, ALL, matrix,
-			in_place, tails, turned, as_it_lies, rows, knit, copied, looked, pointed, passing, apart, streams, aside, dots, panels);
-		if (handle)
-			dlclose(handle);
 	}
+}
+
+int main(void)
+{
+	static const level levels[] = {
+		{ "amx", 48 << 10, 1 << 20, false, "sapphirerapids", "+amx-bf16" },
+		{ "avx512", 48 << 10, 1 << 20, false, "skylake-avx512", "+avx512vl" },
+		{ "avx2", 32 << 10, 256 << 10, false, "haswell", "+avx2" },
+		{ "avx2", 2 << 10, 8 << 10, true, "haswell", "+avx2" },
+		{ "sse", 2 << 10, 8 << 10, false, "x86-64-v2", "+sse4.2" },
+	};
+	LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
+	tsr_compiler *tc = tsr_compiler_new();
+	tsr_loops *l = all_cases(tc);
+	built all[sizeof levels / sizeof *levels];
+	size_t n = 0;
+	for (size_t v = 0; l && v < sizeof levels / sizeof *levels; v++)
+		if (runs_here(levels[v].feature))
+			build(l, &levels[v], &all[n++]);
+	for (uint32_t u = 0; l && u < l->units.n; u++)
+		check_unit(l, u, all, n);
+	for (size_t v = 0; v < n; v++)
+		if (all[v].handle)
+			dlclose(all[v].handle);
 	CHECK(l != NULL);
 	tsr_compiler_free(tc);
 	return check_end("contract");
