@@ -164,6 +164,7 @@ typedef struct tsr_schedule {
 	int64_t grid;                /* M's and N's are: at most so many threads, a power of two, side by side along N; of a batch's positions: M's, too,
 								  * where threads are more than these; 0: one class alone */
 	bool small;                  /* a thread's panels and tables lie on its stack (small.c) */
+	bool named;                  /* tile, blocks and packing are those of a file, and stay so */
 	const char *reason;          /* for --dump=schedule */
 	const char *form;            /* what opt/tuned.c calls such contractions; NULL unless schedules are read or tuned */
 } tsr_schedule;

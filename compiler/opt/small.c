@@ -1,7 +1,8 @@
 /* Small contractions that threads divide: what they keep beside their operands lies on each thread's stack.
  *
  * Rows that are read where they lie need a table of pointers, and those that padding cuts a copy each.  For a block as large as the caches would like
- * that is several times what a small image has; so its blocks are made as small as a thread's stack should be asked for. */
+ * that is several times what a small image has; so its blocks are made as small as a thread's stack should be asked for, unless a file of schedules
+ * names them. */
 #include "schedule.h"
 
 enum { MOST_BYTES = 1 << 17, POINTER = 8, ROOM = TSR_SMALL_BYTES - (1 << 10) };      /* of the operands; but for what is rounded up */
@@ -39,13 +40,13 @@ void tsr_schedule_small(const tsr_loops *l, const tsr_target *t, tsr_contraction
 		int64_t row = row_bytes(t, &c->run, s->kc, each) + POINTER * (s->kc / c->run.length + 4) / s->mr, most = (ROOM - fixed) / row / s->mr * s->mr;
 		if (most < LEAST_BLOCKS * s->mr)
 			return;
-		s->mc = most < s->mc ? most : s->mc;
+		s->mc = most < s->mc && !s->named ? most : s->mc;
 	} else {
 		int64_t unit = last_extent(&v.cls[TSR_CLASS_K]), most = ROOM / row_bytes(t, &c->across, s->nc, each);
 		most = most > unit ? most / unit * unit : most;
 		if (s->kc > most && (s->kc >= k || most < LEAST_DEPTHS))         /* a sum of one block may have what follows it in its tiles */
 			return;
-		s->kc = most < s->kc ? most : s->kc;
+		s->kc = most < s->kc && !s->named ? most : s->kc;
 	}
 	s->small = true;
 }

@@ -217,6 +217,7 @@ bool tsr_schedules_apply(tsr_schedules *s, const tsr_loops *l, tsr_contraction *
 	}
 	tsr_schedule made = r->schedule;
 	made.form = key;
+	made.named = true;
 	made.step = k->schedule.step && made.mr == k->schedule.mr;
 	made.rows = k->schedule.rows, made.cols = k->schedule.cols, made.dense = k->schedule.dense;
 	made.aside = k->schedule.aside && !made.pack_b && k->schedule.mc <= made.mc;
