@@ -247,13 +247,6 @@ static LLVMValueRef first_line(columns *c, LLVMValueRef from, LLVMValueRef to)
 	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, line, to, ""), line, to, "");
 }
 
-/* Loads of some lanes of a register are as fast as any, and stores of them, which are not, come once for all rows. */
-static bool loads_masked(const tsr_emit *e)
-{
-	enum { MASKED = 32 };
-	return e->target->vector_bytes == MASKED;
-}
-
 static LLVMValueRef choose(tsr_emit *e, LLVMValueRef when, LLVMValueRef x, LLVMValueRef y) { return LLVMBuildSelect(e->builder, when, x, y, ""); }
 
 /* All registers at a time; what is left in part where the processor has masks, in one walk over the rows where it can load so, else by one register and then
@@ -272,7 +265,7 @@ static void column_blocks(columns *c, LLVMValueRef from, LLVMValueRef to)
 		blocks(c, most, to, lanes, true);
 		return;
 	}
-	if (loads_masked(e)) {
+	if (e->target->masks == TSR_MASKS_LOADS) {         /* stores come once for all rows */
 		for (unsigned some = lanes; some >= lane; some /= 2) {       /* the least that has all that are left */
 			LLVMValueRef rest = LLVMBuildNSWSub(e->builder, to, most, "");
 			LLVMValueRef here = some == lane ? to : choose(e, LLVMBuildICmp(e->builder, LLVMIntSGT, rest, tsr_emit_i64(e, some / 2), ""), to, most);

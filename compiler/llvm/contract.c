@@ -204,8 +204,7 @@ static void kit_make(tsr_kit *k, tsr_emit *e, const tsr_target *target, const ts
 	k->lanes = target->vector_bytes / k->elem_bytes;
 	k->vec = LLVMVectorType(k->elem, k->lanes);
 	k->lanes_i1 = LLVMVectorType(k->i1, k->lanes);
-	k->fma = target->fma;
-	k->streams = target->streams;
+	k->target = target;
 	k->acc = c->acc;
 	k->combine = c->combine;
 }

@@ -32,8 +32,7 @@ typedef struct tsr_kit {
 	LLVMTypeRef i1, i32, i64, ptr, elem, vec, lanes_i1;
 	uint32_t lanes;              /* elements of one vector */
 	uint32_t elem_bytes;
-	bool fma;
-	uint32_t streams;            /* of the target */
+	const tsr_target *target;
 	tsr_prec prec;               /* of elements; a bool is a byte 0 or 1 */
 	tsr_acc acc;
 	tsr_op combine;

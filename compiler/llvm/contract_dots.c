@@ -95,7 +95,7 @@ void tsr_dots_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), &mask, LLVMGetParam(f, TSR_TILE_AROUND), t->tail, TSR_TILE_PARAMS };
 	tsr_tile_fetch(&end);
 	/* along a row alone a processor that looks ahead by itself does so in all of the tile's columns at once */
-	uint32_t wide = t->rows == 1 && k->streams && k->lanes >= MOST_COLUMNS ? MOST_GROUPS : 1;
+	uint32_t wide = t->rows == 1 && k->target->streams && k->lanes >= MOST_COLUMNS ? MOST_GROUPS : 1;
 	dots d = { k, t->rows, wide * GROUP, { 0 }, { 0 }, NULL };
 	for (uint32_t r = 0; r < t->rows; r++)
 		d.row[r] = tsr_kit_at(k, LLVMGetParam(f, TSR_TILE_A), tsr_kit_mul(k, a_row, tsr_kit_int(k, r)));

@@ -82,14 +82,10 @@ void tsr_kit_store(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, LLVMValueRef 
 	LLVMSetAlignment(LLVMBuildStore(k->b, value, p), k->elem_bytes);
 }
 
-/* Processors without registers of masks may take some forty instructions for a masked store. */
-bool tsr_kit_masks_stores(const tsr_kit *k)
-{
-	enum { UNMASKED = 32 };
-	return k->lanes * k->elem_bytes != UNMASKED;
-}
+/* Where there are no masks at all, those of constants become stores of single lanes. */
+bool tsr_kit_masks_stores(const tsr_kit *k) { return k->target->masks != TSR_MASKS_LOADS; }
 
-/* Theirs is as many whole stores as n has bits. */
+/* Without a mask it is as many whole stores as n has bits. */
 void tsr_kit_store_some(tsr_kit *k, LLVMValueRef value, LLVMValueRef p, uint32_t first, uint32_t n)
 {
 	enum { MOST_LANES = 64 };
@@ -169,7 +165,7 @@ static LLVMValueRef apply(tsr_kit *k, tsr_op op, LLVMValueRef x, LLVMValueRef y)
 LLVMValueRef tsr_kit_step(tsr_kit *k, LLVMValueRef sum, LLVMValueRef x, LLVMValueRef y)
 {
 	tsr_op add = k->acc == TSR_ACC_SUB ? TSR_OP_ADD : tsr_acc_get(k->acc)->op;
-	if (k->fma && tsr_prec_is_float(k->prec) && add == TSR_OP_ADD && k->combine == TSR_OP_MUL)
+	if (k->target->fma && tsr_prec_is_float(k->prec) && add == TSR_OP_ADD && k->combine == TSR_OP_MUL)
 		return tsr_kit_intrinsic(k, "llvm.fma", (LLVMTypeRef[]){ LLVMTypeOf(sum) }, 1, (LLVMValueRef[]){ x, y, sum }, 3);
 	return apply(k, add, sum, apply(k, k->combine, x, y));
 }

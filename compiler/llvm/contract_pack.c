@@ -115,7 +115,7 @@ static LLVMValueRef pack_by_depths(tsr_kit *k, const tsr_pack *p)
 	panel first = { k, p, p->to, p->across_first, width, false };
 	LLVMValueRef row = tsr_kit_at(k, p->from, tsr_group_offset(k, p->across, p->side, p->across_first));
 	LLVMValueRef rest = zero;
-	if (k->streams) {
+	if (k->target->streams) {
 		rest = LLVMBuildAnd(k->b, p->depth, tsr_kit_int(k, -(int64_t)BESIDE), "");
 		depths(k, &first, row, all, zero, rest, BESIDE);
 	}

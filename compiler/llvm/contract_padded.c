@@ -29,9 +29,8 @@ static bool as_they_lie(const tsr_computed *v, const tsr_expr *x, uint32_t sym)
  * masks are what lies inside. */
 bool tsr_padded(const tsr_kit *k, const tsr_computed *v, const tsr_walks *inner)
 {
-	enum { MASKED = 32 };        /* bytes of the vectors of machines that load and store parts of them */
 	const tsr_expr *x = v->value;
-	if (x->kind != TSR_EXPR_SELECT || !inner->nloops || k->lanes * k->elem_bytes < MASKED || k->elem_bytes < 4)
+	if (x->kind != TSR_EXPR_SELECT || !inner->nloops || k->target->masks == TSR_MASKS_NONE || k->elem_bytes < 4)
 		return false;
 	uint32_t sym = inner->loop[inner->nloops - 1].sym;
 	const tsr_expr *outside = x->select.outside;

@@ -107,7 +107,7 @@ void tsr_engine_next_dots(tsr_engine *g, LLVMValueRef ir, LLVMValueRef b, tsr_ti
 	const tsr_schedule *s = g->s;
 	int64_t rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), groups = s->nr / TSR_DOTS_GROUP;
 	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count), depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
-	if (!k->streams || !s->dots || s->pack_b || rows <= s->mr || !tsr_target_far(g->e->target, columns * depth * k->elem_bytes))
+	if (!k->target->streams || !s->dots || s->pack_b || rows <= s->mr || !tsr_target_far(g->e->target, columns * depth * k->elem_bytes))
 		return;
 	LLVMValueRef turn = LLVMBuildURem(k->b, LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""), tsr_kit_int(k, TSR_DOTS_GROUP), "");
 	LLVMValueRef column = tsr_kit_add(k, tsr_kit_int(k, s->nr), tsr_kit_mul(k, turn, tsr_kit_int(k, groups)));
@@ -124,7 +124,7 @@ void tsr_engine_next_block(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	const tsr_schedule *s = g->s;
 	const tsr_group *n = &g->cls[TSR_CLASS_N], *along = &g->cls[TSR_CLASS_K];
 	int64_t line = TSR_LINE / k->elem_bytes, rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), columns = tsr_kit_known(n->count), depth = tsr_kit_known(along->count);
-	if (!k->streams || !s->pack_b || s->turn || s->cols || s->rows || rows < 0 || columns < s->nc || depth < s->kc || n->n != 1 || along->n != 1 || tile->soon)
+	if (!k->target->streams || !s->pack_b || s->turn || s->cols || s->rows || rows < 0 || columns < s->nc || depth < s->kc || n->n != 1 || along->n != 1 || tile->soon)
 		return;
 	int64_t row = tsr_kit_known(along->at[0].stride[TSR_SIDE_B]), tiles = (rows + s->mr - 1) / s->mr, rounds = s->kc / TSR_ROUND, width = (s->nc + line - 1) / line * line;
 	if (rows > s->mc || !n->unit[TSR_SIDE_B] || row < columns || !rounds || columns * depth * k->elem_bytes <= 2 * g->e->target->l2)

@@ -99,16 +99,13 @@ static void read_sums(const tsr_inner *in, LLVMValueRef from, LLVMValueRef *acc)
 		}
 }
 
-enum { MEASURED = 32 };              /* bytes of a register of the processors whose tiles end so */
-
-/* Stores wait for sums in few places, and when these are taken nothing begins behind them: of more than eight at once, which all wait for the last round,
- * the multiply-adds stand still for some 20 cycles (sums over 64: 5 %).  So in that round some rows take their four steps, and are stored, while
- * others take theirs.  Processors of 32 registers have not been measured. */
+/* Stores wait for sums in few places, and when these are taken nothing begins behind them: of more than the target's `stores`, which all wait for the last
+ * round, the multiply-adds stand still for some 20 cycles (sums over 64: 5 %).  So in that round some rows take their four steps, and are stored, while
+ * others take theirs. */
 static bool ends_in_groups(const tsr_tile *t, const tsr_kit *k)
 {
-	enum { AT_ONCE = 8 };
 	bool plain = !t->tail && !t->c.stretches && !t->c.knit && !t->c.stream && !t->masked && !t->watched && !t->given && !t->b_table && !t->b_walked && !t->shallow;
-	return plain && k->lanes * k->elem_bytes == MEASURED && t->rows * t->vecs > AT_ONCE;
+	return plain && k->target->stores && t->rows * t->vecs > k->target->stores;
 }
 
 static void last_round(const tsr_inner *in, const tsr_tile_end *end, bool add, const LLVMValueRef *sums)
@@ -216,7 +213,7 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".w%u.%lld.%lld", t->later, (long long)t->ahead_row, (long long)t->ahead_width);
 	if (t->soon)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".s%u", t->soon);
-	if (t->shallow && k->lanes * k->elem_bytes == MEASURED)
+	if (t->shallow && k->target->stores)
 		strncat(name, ".h", sizeof name - strlen(name) - 1);
 	if (t->below)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".a%u", t->below);

@@ -6,16 +6,15 @@
  * vectors: 18 shuffles and 6 stores for 6 rows of 16, where a square of 16 has 64 and 16. */
 #include "contract.h"
 
-enum { MOST_LANES = 64, WIDE = 64, HALVES = 32, PAIR = 8 };
+enum { MOST_LANES = 64, WIDE = 64, PAIR = 8 };
 
 /* ---- registers of two halves ----------------------------------------------------------------------------------------------- */
 
-/* A shuffle that crosses the halves of such a register takes two or three instructions, one within them or of whole halves takes one.  So rows are
- * woven in pairs of elements within the halves, pairs are put beside each other, and then halves. */
+/* Rows are woven in pairs of elements within the halves, pairs are put beside each other, and then halves. */
 static bool has_halves(const tsr_kit *k, uint32_t rows)
 {
 	bool pairs = k->elem_bytes == PAIR || (2 * k->elem_bytes == PAIR && rows % 2 == 0);
-	return k->lanes * k->elem_bytes == HALVES && pairs;
+	return k->target->halves && pairs;
 }
 
 /* Lanes of both registers: `unit` at a time, of each half the one at `at` of x, then the one at `then` of y. */

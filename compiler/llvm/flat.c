@@ -89,8 +89,7 @@ static bool flat_body(const flat *f, const tsr_stmts *body)
 /* Parallel ones, or sums. */
 static bool kind_of(const flat *f, const tsr_stmt *loop)
 {
-	enum { FEW_REGISTERS = 16 };
-	return loop->loop.how == TSR_FOR_PARALLEL || (loop->loop.how == TSR_FOR_REDUCE && f->e->target->vector_registers <= FEW_REGISTERS);
+	return loop->loop.how == TSR_FOR_PARALLEL || (loop->loop.how == TSR_FOR_REDUCE && tsr_target_few_registers(f->e->target));
 }
 
 /* Loops of one kind and known extents, each alone in the one around it; *count is the product of these. */

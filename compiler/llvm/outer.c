@@ -250,9 +250,8 @@ static LLVMValueRef down(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsign
  * before; then half as many follow, and whole ones, since a store of some lanes takes long there. */
 static void emit_from(const outer *x, LLVMValueRef from, LLVMValueRef to)
 {
-	enum { FEW_REGISTERS = 16 };
 	tsr_emit *e = x->e;
-	bool few = e->target->vector_registers <= FEW_REGISTERS;
+	bool few = tsr_target_few_registers(e->target);
 	unsigned one = e->target->vector_bytes / 4, all = one * (e->target->vector_registers / (few ? 4 : 8));
 	LLVMValueRef wide_end = down(e, from, to, all), end = tsr_emit_has_masks(e) ? to : down(e, wide_end, to, one);
 	emit_lanes(x, all, from, wide_end, false);

@@ -2,8 +2,6 @@
 #include "turned.h"
 #include <string.h>
 
-enum { HALVES = 32 };            /* bytes of a register that has two */
-
 LLVMValueRef tsr_turned_lanes(tsr_emit *e, unsigned lanes, LLVMValueRef count)
 {
 	LLVMValueRef lane[TSR_MOST_LANES];
@@ -46,11 +44,10 @@ static void turn(tsr_emit *e, unsigned rows, unsigned lanes, LLVMValueRef *v)
 	}
 }
 
-/* A shuffle that crosses the halves of AVX2's registers takes two or three instructions, one within them or of whole halves takes one: halves that
- * go to the same columns come together first. */
+/* Halves that go to the same columns come together first where the target has them. */
 static void transpose(tsr_emit *e, unsigned lanes, LLVMValueRef *v)
 {
-	if (e->target->vector_bytes != HALVES || lanes < 4) {
+	if (!e->target->halves || lanes < 4) {
 		turn(e, lanes, lanes, v);
 		return;
 	}

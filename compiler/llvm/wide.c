@@ -27,11 +27,7 @@ static unsigned lanes_beside(const tsr_emit *e, bool slow)
 	return slow && line < most ? line : most;
 }
 
-/* Loads and stores of some lanes cost as much as those of all. */
-bool tsr_emit_has_masks(const tsr_emit *e)
-{
-	return e->target->vector_bytes == 64;
-}
+bool tsr_emit_has_masks(const tsr_emit *e) { return e->target->masks == TSR_MASKS_ALL; }
 
 /* ---- which loops --------------------------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
  * than the table's; and tall ones where A's rows are packed as they lie side by side, a short piece for each panel, for few columns. */
 #include "schedule.h"
 
-enum { MOST_POINTERS = 12, LATENCY = 4, FEW_REGISTERS = 16 };
+enum { MOST_POINTERS = 12, LATENCY = 4 };
 #define LOAD 0.65                    /* cycles that a load takes beside multiply-adds that read it, where registers are few (8 x 8: 5.4 a step, 12 x 8: 8.3, 14 x 8: 12) */
 #define PACE 26.0                    /* bytes of B in a cycle that low tiles of a window over an image get from the second cache */
 #define LOW_PACE 18.0                /* and low tiles of any product, where registers are few and a panel of B leaves the first cache no room for more */
@@ -14,7 +14,7 @@ enum { MOST_POINTERS = 12, LATENCY = 4, FEW_REGISTERS = 16 };
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-static bool few_registers(const tsr_problem *p) { return p->t->fma && p->t->vector_registers <= FEW_REGISTERS; }
+static bool few_registers(const tsr_problem *p) { return p->t->fma && tsr_target_few_registers(p->t); }
 
 /* So few sums that they only just hide a multiply-add's latency, where registers are few: whatever else waits shows (tiles of 2 x 32 and 4 x 16 are 1.35 to
  * 1.5 times slower than the model says without). */

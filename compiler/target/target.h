@@ -3,12 +3,19 @@
 #define TSR_TARGET_TARGET_H
 #include "../base/names.h"
 
+/* Which accesses to some lanes of a vector, chosen by a mask, cost as much as those to all.  Loads alone on AVX2, where a masked store takes some forty
+ * instructions inside a Zen 3; without either, a mask becomes a branch for each lane. */
+typedef enum tsr_masks { TSR_MASKS_NONE, TSR_MASKS_LOADS, TSR_MASKS_ALL } tsr_masks;
+
 typedef struct tsr_target {
 	const char *name;            /* "amx", "avx512", "avx2", "sse", "neon", "generic" */
 	const char *triple_arch;     /* "x86_64", "aarch64" */
 	uint32_t vector_bytes;       /* of one register */
 	uint32_t vector_registers;
 	bool fma;
+	tsr_masks masks;
+	bool halves;                 /* a shuffle of lanes across the halves of a vector takes two or three instructions, one within them or of whole halves takes one */
+	uint32_t stores;             /* so many may wait for sums at once before what follows them waits, too; 0: not measured */
 	bool loses_nan;              /* a maximum in one instruction is the second operand where either is NaN */
 	bool slow_division;          /* of vectors: takes longer than a reciprocal's five instructions */
 	uint32_t tile_m, tile_n;     /* register tile in rows and vectors of columns */
@@ -19,6 +26,8 @@ typedef struct tsr_target {
 	uint32_t ways;               /* of the first cache; 0: not told, and rows may crowd it */
 } tsr_target;
 
+/* Sixteen: not enough for vectors of both operands beside the sums that keep multiply-adds from waiting for each other. */
+static inline bool tsr_target_few_registers(const tsr_target *t) { return t->vector_registers <= 16; }
 /* Of so many bytes the last cache has a small part at most: they come from memory each time. */
 static inline bool tsr_target_far(const tsr_target *t, int64_t bytes) { return bytes > 8 * t->l3; }
 
