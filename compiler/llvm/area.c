@@ -18,6 +18,25 @@ static LLVMValueRef own_address(tsr_emit *e, LLVMValueRef global)
 	return address;
 }
 
+LLVMValueRef tsr_emit_zeros(LLVMModuleRef module, const char *name, uint64_t bytes, unsigned aligned, bool own)
+{
+	LLVMTypeRef type = LLVMArrayType2(LLVMInt8TypeInContext(LLVMGetModuleContext(module)), bytes);
+	LLVMValueRef old = LLVMGetNamedGlobal(module, name);
+	if (old && LLVMGetArrayLength2(LLVMGlobalGetValueType(old)) >= bytes)
+		return old;
+	LLVMValueRef made = LLVMAddGlobal(module, type, "");
+	LLVMSetInitializer(made, LLVMConstNull(type));
+	LLVMSetLinkage(made, LLVMInternalLinkage);
+	LLVMSetThreadLocal(made, own);
+	LLVMSetAlignment(made, aligned);
+	if (old) {
+		LLVMReplaceAllUsesWith(old, made);
+		LLVMDeleteGlobal(old);
+	}
+	LLVMSetValueName2(made, name, strlen(name));
+	return made;
+}
+
 LLVMValueRef tsr_emit_work_area(tsr_emit *e, uint64_t bytes)
 {
 	tsr_seat *team = e->team;
@@ -26,19 +45,5 @@ LLVMValueRef tsr_emit_work_area(tsr_emit *e, uint64_t bytes)
 			team->own_bytes = team->row_bytes + bytes;
 		return tsr_emit_offset(e, TSR_PREC_U8, team->own, tsr_emit_i64(e, (int64_t)team->row_bytes));
 	}
-	LLVMTypeRef type = LLVMArrayType2(e->i8, bytes);
-	LLVMValueRef old = LLVMGetNamedGlobal(e->module, TSR_PANELS);
-	if (old && LLVMGetArrayLength2(LLVMGlobalGetValueType(old)) >= bytes)
-		return own_address(e, old);
-	LLVMValueRef area = LLVMAddGlobal(e->module, type, TSR_PANELS ".");
-	LLVMSetInitializer(area, LLVMConstNull(type));
-	LLVMSetLinkage(area, LLVMInternalLinkage);
-	LLVMSetThreadLocal(area, true);
-	LLVMSetAlignment(area, 4096);
-	if (old) {
-		LLVMReplaceAllUsesWith(old, area);
-		LLVMDeleteGlobal(old);
-	}
-	LLVMSetValueName2(area, TSR_PANELS, strlen(TSR_PANELS));
-	return own_address(e, area);
+	return own_address(e, tsr_emit_zeros(e->module, TSR_PANELS, bytes, 4096, true));
 }

@@ -11,7 +11,6 @@
  * No guard mentions the last loop of a stretch.  Of a short one, joined from several loops, guards may mention the others: what such a guard
  * cuts, at the edge of an image, is copied into vectors of its own, zeros outside. */
 #include "contract.h"
-#include <string.h>
 
 enum { MOST_RANGES = 32, AT_ONCE = 8 };
 
@@ -253,27 +252,6 @@ LLVMValueRef tsr_rows_list(tsr_kit *k, const tsr_rows *r, LLVMValueRef row)
 	return slot(k, k->i64, r->list, tsr_kit_mul(k, panel, tsr_kit_int(k, tsr_rows_list_length(r))));
 }
 
-/* That many elements of 0, in memory. */
-static LLVMValueRef rows_zeros(tsr_kit *k, int64_t elements)
-{
-	static const char name[] = "tsr.zeros";
-	uint64_t bytes = (uint64_t)elements * k->elem_bytes;
-	LLVMValueRef old = LLVMGetNamedGlobal(k->module, name);
-	if (old && LLVMGetArrayLength2(LLVMGlobalGetValueType(old)) >= bytes)
-		return old;
-	LLVMTypeRef type = LLVMArrayType2(LLVMInt8TypeInContext(k->context), bytes);
-	LLVMValueRef area = LLVMAddGlobal(k->module, type, "tsr.zeros.");
-	LLVMSetInitializer(area, LLVMConstNull(type));
-	LLVMSetLinkage(area, LLVMInternalLinkage);
-	LLVMSetAlignment(area, 64);
-	if (old) {
-		LLVMReplaceAllUsesWith(old, area);
-		LLVMDeleteGlobal(old);
-	}
-	LLVMSetValueName2(area, name, strlen(name));
-	return area;
-}
-
 tsr_rows tsr_rows_of(tsr_kit *k, tsr_emit *e, const tsr_contraction *c, tsr_side side, const tsr_walks *walks, int64_t capacity)
 {
 	bool a = side == TSR_SIDE_A;
@@ -287,6 +265,6 @@ tsr_rows tsr_rows_of(tsr_kit *k, tsr_emit *e, const tsr_contraction *c, tsr_side
 	for (uint32_t i = 0, n = guards_of(r.value, guards); i < n; i++)
 		r.edge = cuts(&r, &guards[i]) ? padded(k, r.run) : r.edge;
 	r.most = r.run < block ? block / r.run : 1;
-	r.zeros = rows_zeros(k, r.run);
+	r.zeros = tsr_emit_zeros(k->module, "tsr.zeros", (uint64_t)r.run * k->elem_bytes, TSR_LINE, false);
 	return r;
 }

@@ -242,6 +242,8 @@ void tsr_emit_stream_end(tsr_emit *e, const tsr_stmts *kernel);
 /* So many bytes, aligned to a line: this thread's own memory in a team, behind its rows; else one area for all of the module, as large as the largest that
  * is wanted, for each thread. */
 LLVMValueRef tsr_emit_work_area(tsr_emit *e, uint64_t bytes);
+/* The module's global of that name, of zeros and as large as the largest that is wanted; `own`: each thread has one. */
+LLVMValueRef tsr_emit_zeros(LLVMModuleRef module, const char *name, uint64_t bytes, unsigned aligned, bool own);
 
 /* ---- contract.c: packed register tiles ---------------------------------------------------------------------------------- */
 /* Emits the contraction that heads this FOR; false: not one of its shapes, nothing was emitted, plain loops follow. */
