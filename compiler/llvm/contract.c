@@ -248,9 +248,9 @@ static void contraction(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction
 	}
 	if (matrix)
 		tsr_matrix_begin(&g.k);
-	tsr_queue_begin(&g);
+	tsr_shares_begin(&g);
 	batches(&g, 0);
-	tsr_queue_end(&g);
+	tsr_shares_end(&g);
 	if (matrix)
 		tsr_matrix_end(&g.k);
 	if (c->watched)

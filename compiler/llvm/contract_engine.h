@@ -2,6 +2,7 @@
 #ifndef TSR_LLVM_CONTRACT_ENGINE_H
 #define TSR_LLVM_CONTRACT_ENGINE_H
 #include "contract.h"
+#include "turns.h"
 
 typedef struct tsr_engine {
 	tsr_kit k;
@@ -27,7 +28,7 @@ typedef struct tsr_engine {
 	LLVMValueRef around;             /* and this batch's can be */
 	bool split;                      /* divided among threads, by the class that the schedule names */
 	uint32_t split_batch;            /* which loop of the batch */
-	struct tsr_queue *queue;         /* of blocks of rows, which threads take in turns; NULL: each has its own */
+	struct tsr_row_queue *queue;        /* of blocks of rows, which threads take in turns; NULL: each has its own */
 	tsr_tail_plan *tail;             /* NULL where there is none */
 } tsr_engine;
 
@@ -89,10 +90,10 @@ LLVMValueRef tsr_share_block(tsr_engine *g, tsr_share cols, LLVMValueRef most);
 /* B's block is packed by all threads into memory that they share. */
 bool tsr_engine_packs_together(const tsr_engine *g);
 /* The queues, where the schedule has them: around all blocks. */
-void tsr_queue_begin(tsr_engine *g);
-void tsr_queue_end(tsr_engine *g);
+void tsr_shares_begin(tsr_engine *g);
+void tsr_shares_end(tsr_engine *g);
 /* The blocks of rows that meet one block of B: all that this thread has any for, in turns with others where the schedule says so. */
-typedef struct tsr_turns { tsr_share rows; tsr_count count; tsr_guard any; LLVMBasicBlockRef head, exit; LLVMValueRef limit; } tsr_turns;
+typedef struct tsr_turns { tsr_share rows; tsr_count count; tsr_guard any; tsr_taking taking; LLVMValueRef limit; } tsr_turns;
 tsr_turns tsr_turns_begin(tsr_engine *g, tsr_share rows);
 void tsr_turns_each(tsr_engine *g, tsr_turns *t, LLVMValueRef kfirst, tsr_block *bl);
 void tsr_turns_end(tsr_engine *g, tsr_turns *t);

@@ -15,10 +15,10 @@
 enum { TURNS = 24 };                 /* blocks of rows for each thread, at least, where these are not too small */
 enum { LEAST_TILES = 4, SMALL_TILES = 2 };           /* of rows, in a block of them */
 
-struct tsr_queue {
-	LLVMValueRef number, beside, group;             /* of groups; the one that this thread works in */
+struct tsr_row_queue {
+	tsr_queue q;
+	LLVMValueRef beside, group;                     /* groups; the one that this thread works in */
 	tsr_count helped;                               /* groups so far */
-	LLVMValueRef mine, first;                       /* variables: the block that this thread has taken; the first one of this block of B */
 	LLVMValueRef large, rows;                       /* of the blocks that meet one of B so many have so many rows */
 	LLVMValueRef small, blocks;                     /* and those behind them these; all of them */
 };
@@ -107,36 +107,24 @@ LLVMValueRef tsr_share_block(tsr_engine *g, tsr_share cols, LLVMValueRef most)
 
 /* ---- in turns ----------------------------------------------------------------------------------------------------- */
 
-static LLVMValueRef load(tsr_kit *k, LLVMValueRef variable) { return LLVMBuildLoad2(k->b, k->i64, variable, ""); }
-
-static void take(tsr_engine *g)
-{
-	const struct tsr_queue *q = g->queue;
-	LLVMValueRef args[5] = { g->e->ctx, q->number, q->group, g->e->team->thread, g->e->team->threads };
-	LLVMBuildStore(g->k.b, tsr_emit_call(g->e, "tsr_take", g->k.i64, 5, args), q->mine);
-}
-
-void tsr_queue_begin(tsr_engine *g)
+void tsr_shares_begin(tsr_engine *g)
 {
 	tsr_kit *k = &g->k;
 	if (!g->split || !g->s->dynamic)
 		return;
 	tsr_seat *team = g->e->team;
-	struct tsr_queue *q = g->queue = TSR_NEW(g->e->tc->arena, struct tsr_queue);
-	q->number = tsr_kit_int(k, team->queues++);
-	q->mine = tsr_kit_table(k, 1);
-	q->first = tsr_kit_table(k, 1);
+	struct tsr_row_queue *q = g->queue = TSR_NEW(g->e->tc->arena, struct tsr_row_queue);
+	tsr_queue_open(g->e, &q->q);
 	q->group = tsr_kit_int(k, 0);
 	if (g->s->grid) {
 		q->beside = beside_of(g);
 		q->helped = tsr_count_begin(k, tsr_kit_int(k, 0), q->beside, tsr_kit_int(k, 1));
 		q->group = LLVMBuildURem(k->b, tsr_kit_add(k, team->thread, q->helped.i), q->beside, "");
 	}
-	LLVMBuildStore(k->b, tsr_kit_int(k, 0), q->first);
-	take(g);
+	tsr_queue_enter(g->e, &q->q, q->group);
 }
 
-void tsr_queue_end(tsr_engine *g)
+void tsr_shares_end(tsr_engine *g)
 {
 	if (g->queue && g->queue->beside)
 		tsr_count_end(&g->k, &g->queue->helped);
@@ -153,7 +141,7 @@ static void turns_of(tsr_engine *g, tsr_share rows, tsr_share cols)
 {
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
-	struct tsr_queue *q = g->queue;
+	struct tsr_row_queue *q = g->queue;
 	int64_t unit = (int64_t)tsr_schedule_rows(s), least = LEAST_TILES * unit < s->mc ? LEAST_TILES * unit : s->mc;
 	LLVMValueRef one = tsr_kit_int(k, 1), each = tsr_kit_int(k, unit), most = tsr_kit_int(k, s->mc), threads = g->e->team->threads;
 	LLVMValueRef members = q->beside ? LLVMBuildUDiv(k->b, threads, q->beside, "") : threads;
@@ -198,9 +186,9 @@ tsr_turns tsr_turns_begin(tsr_engine *g, tsr_share rows)
 	tsr_turns t = { .rows = rows };
 	if (!g->queue)
 		return t;
-	t.limit = LLVMBuildNSWAdd(k->b, load(k, g->queue->first), g->queue->blocks, "");
+	t.limit = tsr_queue_limit(g->e, &g->queue->q, g->queue->blocks);
 	if (!tsr_engine_packs_together(g))
-		t.any = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, load(k, g->queue->mine), t.limit, ""));
+		t.any = tsr_guard_begin(k, tsr_queue_any(g->e, &g->queue->q, t.limit));
 	return t;
 }
 
@@ -208,12 +196,12 @@ tsr_turns tsr_turns_begin(tsr_engine *g, tsr_share rows)
 static void wait_for_sums(tsr_engine *g, LLVMValueRef mine, LLVMValueRef kfirst)
 {
 	tsr_kit *k = &g->k;
-	const struct tsr_queue *q = g->queue;
+	const struct tsr_row_queue *q = g->queue;
 	int64_t depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
 	if (tsr_engine_packs_together(g) || (depth >= 0 && depth <= g->s->kc))
 		return;
 	tsr_guard adds = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, kfirst, tsr_kit_int(k, 0), ""));
-	LLVMValueRef args[5] = { g->e->ctx, q->number, q->group, g->e->team->threads, LLVMBuildNSWSub(k->b, mine, q->blocks, "") };
+	LLVMValueRef args[5] = { g->e->ctx, q->q.number, q->group, g->e->team->threads, LLVMBuildNSWSub(k->b, mine, q->blocks, "") };
 	tsr_emit_call(g->e, "tsr_behind", g->e->none, 5, args);
 	tsr_guard_end(k, adds);
 }
@@ -226,17 +214,10 @@ void tsr_turns_each(tsr_engine *g, tsr_turns *t, LLVMValueRef kfirst, tsr_block 
 		t->count = tsr_count_begin(k, t->rows.from, t->rows.to, each);
 		bl->m = t->count.i;
 	} else {
-		LLVMBasicBlockRef body = tsr_emit_block(g->e, "turn");
-		t->head = tsr_emit_block(g->e, "turns");
-		t->exit = tsr_emit_block(g->e, "turns.end");
-		LLVMBuildBr(k->b, t->head);
-		LLVMPositionBuilderAtEnd(k->b, t->head);
-		LLVMValueRef mine = load(k, g->queue->mine);
-		LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, mine, t->limit, ""), body, t->exit);
-		LLVMPositionBuilderAtEnd(k->b, body);
-		wait_for_sums(g, mine, kfirst);
-		const struct tsr_queue *q = g->queue;
-		LLVMValueRef i = LLVMBuildNSWSub(k->b, mine, load(k, q->first), ""), behind = LLVMBuildNSWSub(k->b, i, q->large, "");
+		const struct tsr_row_queue *q = g->queue;
+		t->taking = tsr_taking_begin(g->e, &q->q, t->limit);
+		wait_for_sums(g, t->taking.mine, kfirst);
+		LLVMValueRef i = t->taking.part, behind = LLVMBuildNSWSub(k->b, i, q->large, "");
 		LLVMValueRef is_large = LLVMBuildICmp(k->b, LLVMIntSLT, i, q->large, "");
 		each = select_if(k, is_large, q->rows, q->small);
 		bl->m = select_if(k, is_large, tsr_kit_mul(k, i, q->rows), tsr_kit_add(k, tsr_kit_mul(k, q->large, q->rows), tsr_kit_mul(k, behind, q->small)));
@@ -251,10 +232,8 @@ void tsr_turns_end(tsr_engine *g, tsr_turns *t)
 		tsr_count_end(k, &t->count);
 		return;
 	}
-	take(g);
-	LLVMBuildBr(k->b, t->head);
-	LLVMPositionBuilderAtEnd(k->b, t->exit);
+	tsr_taking_end(g->e, &g->queue->q, &t->taking);
 	if (t->any.after)
 		tsr_guard_end(k, t->any);
-	LLVMBuildStore(k->b, t->limit, g->queue->first);
+	tsr_queue_pass(g->e, &g->queue->q, t->limit);
 }

@@ -1,6 +1,7 @@
 /* Statements of the loop IR, and the shape of loops: tested at the bottom (the form that LLVM's passes want), guarded at
  * the top only where a loop may run zero times. */
 #include "team.h"
+#include "turns.h"
 #include <string.h>
 
 LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name)
@@ -80,6 +81,10 @@ static bool emit_flat(tsr_emit *e, const tsr_stmt *s)
 
 static void emit_for(tsr_emit *e, const tsr_stmt *s)
 {
+	if (s->loop.turns && e->team) {
+		tsr_emit_turns(e, s);
+		return;
+	}
 	if ((s->loop.contraction && tsr_emit_contraction(e, s)) || tsr_emit_columns(e, s) || emit_flat(e, s))
 		return;
 	if (tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= 0)

@@ -97,6 +97,7 @@ typedef enum {
 	TSR_STMT_KINDS
 } tsr_stmt_kind;
 
+typedef enum { TSR_TURNS_NONE, TSR_TURNS_WALKED, TSR_TURNS_TAKEN } tsr_turns_kind;
 typedef struct tsr_stmt tsr_stmt;
 typedef TSR_VEC(tsr_stmt *) tsr_stmts;
 struct tsr_stmt {
@@ -106,6 +107,7 @@ struct tsr_stmt {
 		struct {
 			uint32_t sym; tsr_name name; tsr_size extent; tsr_for_kind how;
 			bool split;                                          /* divided among threads (opt/threads.c) */
+			tsr_turns_kind turns;                                /* or its iterations, with those of loops around it, are taken by them in turns */
 			bool stream;                                         /* its last store goes around the caches (opt/stream.c) */
 			bool overlap;                                        /* walks of several rows go together (opt/overlap.c) */
 			tsr_expr *ahead;                                     /* an element that is read soon, to be fetched by now; or NULL */

@@ -313,11 +313,12 @@ static void loop(printer *p, const tsr_stmt *s)
 				p->syms[s->loop.contraction->loops[i].sym] = "l";
 		contraction(p, s->loop.contraction, s->loop.split);
 	}
+	static const char *const turns[] = {"", " walked", " taken"};
 	tsr_text_add(&p->t, "for ");
 	symbol(p, s->loop.sym);
 	tsr_text_add(&p->t, " in 0..");
 	size(p, s->loop.extent);
-	tsr_text_addf(&p->t, " %s%s%s%s", tsr_loop_for_words[s->loop.how], s->loop.split ? " split" : "", s->loop.stream ? " stream" : "",
+	tsr_text_addf(&p->t, " %s%s%s%s%s", tsr_loop_for_words[s->loop.how], s->loop.split ? " split" : "", turns[s->loop.turns], s->loop.stream ? " stream" : "",
 		s->loop.overlap ? " overlap" : "");
 	if (s->loop.ahead) {
 		tsr_text_add(&p->t, " ahead ");

@@ -320,6 +320,7 @@ static void read_for(reader *r, tsr_stmt *s)
 		tsr_loop_next(&r->scan);
 	s->loop.how = how < 0 ? TSR_FOR_SERIAL : (tsr_for_kind)how;
 	s->loop.split = accept_word(r, "split");
+	s->loop.turns = accept_word(r, "walked") ? TSR_TURNS_WALKED : accept_word(r, "taken") ? TSR_TURNS_TAKEN : TSR_TURNS_NONE;
 	s->loop.stream = accept_word(r, "stream");
 	s->loop.overlap = accept_word(r, "overlap");
 	s->loop.ahead = accept_word(r, "ahead") ? read_expr(r) : NULL;

@@ -10,15 +10,15 @@
  * is worth is decided where its amount is known: here, or when the program runs.  Requires schedule; rows and narrow come before,
  * since they say what a row is and how long. */
 #include "schedule.h"
+#include "apart.h"
 
-enum { MANY = 32, MOST_ROW_BYTES = 1 << 22, ALIGN = 64, OWN_COLUMNS = 1024 };
+enum { MANY = 32, ALIGN = 64, OWN_COLUMNS = 1024 };
 #define TWO_THREADS 50e3            /* nanoseconds below which a second thread is not worth its start */
 #define ARITHMETIC 5                 /* so much sooner a second thread is worth its start where nothing waits for memory */
 #define EACH_NODE 0.1                /* of an expression, vectors and cached operands assumed */
 #define EACH_CALL 0.5                /* of a division, a root, an elementary function */
 #define GIGAHERTZ 3.0                /* with two multiply-adds of a vector in a cycle */
 
-typedef struct divide { tsr_pass *p; tsr_arena *scratch; uint32_t *touched; } divide;      /* per buffer: by how many statements of kernels */
 
 /* ---- work ------------------------------------------------------------------------------------------------------------------ */
 
@@ -42,7 +42,7 @@ double tsr_expr_time(const tsr_expr *e)
 
 typedef struct nesting { uint32_t n; tsr_size extents[TSR_MOST_LOOPS]; } nesting;
 
-static void add_work(const divide *d, tsr_team *team, double each, const nesting *around)
+static void add_work(const tsr_divide *d, tsr_team *team, double each, const nesting *around)
 {
 	tsr_work w = { each, 0, TSR_NEW_N(d->p->arena, tsr_size, around->n + 1) };
 	for (uint32_t i = 0; i < around->n; i++) {
@@ -54,9 +54,9 @@ static void add_work(const divide *d, tsr_team *team, double each, const nesting
 	tsr_push(d->p->arena, &team->work, w);
 }
 
-static void measure(const divide *d, tsr_team *team, const tsr_stmts *body, nesting *around);
+static void measure(const tsr_divide *d, tsr_team *team, const tsr_stmts *body, nesting *around);
 
-static void measure_for(const divide *d, tsr_team *team, const tsr_stmt *s, nesting *around)
+static void measure_for(const tsr_divide *d, tsr_team *team, const tsr_stmt *s, nesting *around)
 {
 	const tsr_contraction *k = s->loop.contraction;
 	uint32_t before = around->n;
@@ -72,7 +72,7 @@ static void measure_for(const divide *d, tsr_team *team, const tsr_stmt *s, nest
 	around->n = before;
 }
 
-static void measure(const divide *d, tsr_team *team, const tsr_stmts *body, nesting *around)
+static void measure(const tsr_divide *d, tsr_team *team, const tsr_stmts *body, nesting *around)
 {
 	double here = 0;
 	for (uint32_t i = 0; i < body->n; i++) {
@@ -104,82 +104,17 @@ static bool worthwhile(const tsr_team *team)
 
 /* ---- loops whose iterations never meet ------------------------------------------------------------------------------------------ */
 
-/* The index is the loop's symbol, scaled, and what other loops of the statement add to it, which is less than one step of it. */
-static bool own_stretch(const tsr_stmt *s, const tsr_lin *x, uint32_t sym, int64_t *step)
-{
-	int64_t coef = 0, most = x->offset;
-	for (uint32_t t = 0; t < x->n; t++) {
-		const tsr_stmt *loop = x->terms[t].kind == TSR_LSYM_LOOP ? tsr_stmt_loop(s, x->terms[t].id) : NULL;
-		if (!loop || x->terms[t].coef < 0 || !(x->terms[t].id == sym || tsr_size_is_const(loop->loop.extent)))
-			return false;
-		if (x->terms[t].id == sym)
-			coef = x->terms[t].coef;
-		else
-			most += x->terms[t].coef * (loop->loop.extent.k - 1);
-	}
-	if (coef == 0 || x->offset < 0 || most >= coef || x->base.k || x->base.nterms || (*step && *step != coef))
-		return false;
-	*step = coef;
-	return true;
-}
-
-/* All accesses of a buffer say the same index on some axis, of the loop's symbol and no other; or all stay in a stretch of the axis
- * that belongs to one iteration. */
-static bool own_axis(const tsr_loops *l, const tsr_stmt *s, const tsr_accesses *x, tsr_buffer_id b, uint32_t sym)
-{
-	for (uint32_t axis = 0; axis < l->buffers.at[b]->rank; axis++) {
-		const tsr_lin *first = NULL;
-		bool same = true, apart = true;
-		int64_t step = 0;
-		for (uint32_t i = 0; (same || apart) && i < x->v.n; i++) {
-			const tsr_lin *index = &x->v.at[i].index[axis];
-			if (x->v.at[i].buffer != b)
-				continue;
-			first = first ? first : index;
-			same = same && (index == first || tsr_lin_equal(*index, *first));
-			apart = apart && own_stretch(s, index, sym, &step);
-		}
-		uint32_t own = 0, others = 0;
-		for (uint32_t t = 0; first && t < first->n; t++) {
-			bool mine = first->terms[t].kind == TSR_LSYM_LOOP && first->terms[t].id == sym;
-			own += mine && first->terms[t].coef;
-			others += !mine && first->terms[t].kind != TSR_LSYM_NUMBER;
-		}
-		if (first && ((same && own == 1 && others == 0) || apart))
-			return true;
-	}
-	return false;
-}
-
-/* Each thread can have the buffer for itself. */
-static bool private_row(const divide *d, tsr_buffer_id b)
-{
-	const tsr_buffer *x = d->p->l->buffers.at[b];
-	int64_t bytes = tsr_buffer_bytes(x);
-	return x->row && d->touched[b] == 1 && !tsr_buffer_kept(x) && bytes > 0 && bytes <= MOST_ROW_BYTES;
-}
-
-static bool apart(const divide *d, const tsr_stmt *s, const tsr_accesses *x, uint32_t sym)
-{
-	for (uint32_t i = 0; i < x->v.n; i++) {
-		tsr_buffer_id b = x->v.at[i].buffer;
-		if (x->v.at[i].write && !own_axis(d->p->l, s, x, b, sym) && !private_row(d, b))
-			return false;
-	}
-	return true;
-}
-
 static int64_t iterations(tsr_size extent) { return tsr_size_is_const(extent) ? extent.k : MANY; }
 
 /* The loop of the nest to be divided, or NULL. */
-static tsr_stmt *loop_to_split(const divide *d, const tsr_nest *nest, const tsr_accesses *x)
+static tsr_stmt *loop_to_split(const tsr_divide *d, const tsr_nest *nest, const tsr_accesses *x)
 {
 	tsr_stmt *best = NULL;
 	for (uint32_t i = 0; i < nest->n; i++) {
 		tsr_stmt *s = nest->loop[i];
 		if (i > 0 && s->loop.contraction && s->loop.contraction->schedule.mr)
 			break;                   /* from here on the engine runs it */
-		if (iterations(s->loop.extent) < 2 || s->loop.how == TSR_FOR_REDUCE || !apart(d, nest->loop[0], x, s->loop.sym))
+		if (iterations(s->loop.extent) < 2 || s->loop.how == TSR_FOR_REDUCE || !tsr_iterations_apart(d, nest->loop[0], x, s->loop.sym))
 			continue;
 		if (iterations(s->loop.extent) >= MANY)
 			return s;
@@ -207,7 +142,7 @@ static tsr_nest loops_of(tsr_stmts *one)
 /* ---- contractions ------------------------------------------------------------------------------------------------------------------ */
 
 /* Positions of the class differ in elements of C: each axis of C that one of its loops walks is walked by no other loop. */
-static bool class_apart(const divide *d, const tsr_contraction *k, tsr_loop_class cls)
+static bool class_apart(const tsr_divide *d, const tsr_contraction *k, tsr_loop_class cls)
 {
 	for (uint32_t i = 0; i < k->nloops; i++) {
 		bool alone = k->loops[i].cls != cls;
@@ -279,7 +214,7 @@ static void choose_grid(const tsr_target *t, tsr_schedule *s, const int64_t *par
 }
 
 /* Few tiles side by side, of which threads would have uneven shares: these end at any vector (2 to 4 % of what has 11 tiles, by two threads). */
-static bool by_vectors(const divide *d, const tsr_contraction *k, int64_t tiles, int64_t columns)
+static bool by_vectors(const tsr_divide *d, const tsr_contraction *k, int64_t tiles, int64_t columns)
 {
 	const tsr_schedule *s = &k->schedule;
 	int64_t lanes = d->p->target->vector_bytes / tsr_prec_bytes(k->prec);
@@ -295,7 +230,7 @@ static bool in_turns(const tsr_schedule *s, const int64_t *parts)
 	return by_blocks && (s->pack_a || s->pack_b || s->rows) && parts[TSR_CLASS_M] >= MANY / 2 && !waits && !s->cols;
 }
 
-static bool split_contraction(const divide *d, tsr_contraction *k)
+static bool split_contraction(const tsr_divide *d, tsr_contraction *k)
 {
 	tsr_contract_view v;
 	tsr_contract_view_make(d->p->l, k, &v);
@@ -332,7 +267,16 @@ static bool split_contraction(const divide *d, tsr_contraction *k)
 
 /* ---- kernels -------------------------------------------------------------------------------------------------------------------------- */
 
-static bool split_nest(const divide *d, tsr_stmts *one, tsr_stmt **split)
+/* At least as many iterations as the loop that would be divided has. */
+static tsr_taken_loops worth_turns(tsr_taken_loops c, tsr_size divided)
+{
+	double all = 1;
+	for (uint32_t i = 0; i < c.n; i++)
+		all *= (double)iterations(c.loop[i]->loop.extent);
+	return all >= (double)iterations(divided) ? c : (tsr_taken_loops){ 0 };
+}
+
+static bool split_nest(const tsr_divide *d, tsr_stmts *one, tsr_stmt **split, tsr_taken_loops *turns)
 {
 	tsr_stmt *s = one->at[0];
 	if (s->kind != TSR_STMT_FOR)
@@ -344,16 +288,18 @@ static bool split_nest(const divide *d, tsr_stmts *one, tsr_stmt **split)
 	tsr_nest nest = loops_of(one);
 	tsr_stmt_accesses(s, &x);
 	*split = x.unknown ? NULL : loop_to_split(d, &nest, &x);
+	if (*split)
+		*turns = worth_turns(tsr_loops_taken(d, s, &x), (*split)->loop.extent);
 	return *split != NULL;
 }
 
-static void give_rows(const divide *d, const tsr_stmt *kernel, tsr_team *team)
+static void give_rows(const tsr_divide *d, const tsr_stmt *kernel, tsr_team *team)
 {
 	tsr_uses uses = { 0 };
 	tsr_stmt_uses(d->scratch, kernel, &uses);
 	for (uint32_t i = 0; i < uses.v.n; i++) {
 		tsr_buffer *b = d->p->l->buffers.at[uses.v.at[i].buffer];
-		if (!private_row(d, b->id))
+		if (!tsr_private_row(d, b->id))
 			continue;
 		b->home = TSR_HOME_THREAD;
 		b->offset = team->row_bytes;
@@ -361,15 +307,35 @@ static void give_rows(const divide *d, const tsr_stmt *kernel, tsr_team *team)
 	}
 }
 
-static void split_kernel(const divide *d, const char *unit, tsr_stmt *kernel)
+static void take_turns(const tsr_divide *d, const char *unit, const tsr_stmt *kernel, const tsr_taken_loops *turns)
+{
+	for (uint32_t i = 0; i < turns->n; i++)
+		turns->loop[i]->loop.turns = i + 1 < turns->n ? TSR_TURNS_WALKED : TSR_TURNS_TAKEN;
+	tsr_pass_note(d->p, "%s: %s is taken in turns by threads, by %s%s%s", unit, kernel->kernel.name, turns->loop[0]->loop.name, turns->n > 1 ? " to " : "",
+		turns->n > 1 ? turns->loop[turns->n - 1]->loop.name : "");
+}
+
+static void take_share(const tsr_divide *d, const char *unit, const tsr_stmt *kernel, tsr_stmt *s)
+{
+	static const char *const classes[] = { "its batch", "its rows", "its columns", "its rows and columns" };
+	tsr_contraction *k = s->loop.contraction && s->loop.contraction->schedule.mr ? s->loop.contraction : NULL;
+	s->loop.split = true;
+	if (k)
+		tsr_schedule_small(d->p->l, d->p->target, k);
+	tsr_pass_note(d->p, "%s: %s is divided among threads by %s", unit, kernel->kernel.name,
+		k ? classes[k->schedule.grid && k->schedule.split == TSR_CLASS_N ? 3 : k->schedule.split] : s->loop.name);
+}
+
+static void split_kernel(const tsr_divide *d, const char *unit, tsr_stmt *kernel)
 {
 	tsr_stmts *body = &kernel->kernel.body;
 	tsr_team *team = TSR_NEW(d->p->arena, tsr_team);
 	tsr_stmt **split = TSR_NEW_N(d->scratch, tsr_stmt *, body->n + 1);
+	tsr_taken_loops *turns = TSR_NEW_N(d->scratch, tsr_taken_loops, body->n + 1);
 	nesting around = { 0 };
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_stmts one = { &body->at[i], 1, 1 };
-		if (!split_nest(d, &one, &split[i]))
+		if (!split_nest(d, &one, &split[i], &turns[i]))
 			return;
 	}
 	measure(d, team, body, &around);
@@ -378,20 +344,17 @@ static void split_kernel(const divide *d, const char *unit, tsr_stmt *kernel)
 	if (body->n == 0 || !worthwhile(team))
 		return;
 	for (uint32_t i = 0; i < body->n; i++) {
-		static const char *const classes[] = { "its batch", "its rows", "its columns", "its rows and columns" };
-		const tsr_contraction *k = split[i]->loop.contraction;
-		split[i]->loop.split = true;
-		if (k && k->schedule.mr)
-			tsr_schedule_small(d->p->l, d->p->target, split[i]->loop.contraction);
-		tsr_pass_note(d->p, "%s: %s is divided among threads by %s", unit, kernel->kernel.name,
-			k && k->schedule.mr ? classes[k->schedule.grid && k->schedule.split == TSR_CLASS_N ? 3 : k->schedule.split] : split[i]->loop.name);
+		if (turns[i].n)
+			take_turns(d, unit, kernel, &turns[i]);
+		else
+			take_share(d, unit, kernel, split[i]);
 	}
 	give_rows(d, kernel, team);
 	kernel->kernel.team = team;
 	d->p->changes++;
 }
 
-static void count_touches(const divide *d, tsr_stmt *s)
+static void count_touches(const tsr_divide *d, tsr_stmt *s)
 {
 	tsr_stmts one = { &s, 1, 1 };
 	const tsr_stmts *each = s->kind == TSR_STMT_KERNEL ? &s->kernel.body : &one;
@@ -405,7 +368,7 @@ static void count_touches(const divide *d, tsr_stmt *s)
 
 void tsr_pass_threads(tsr_pass *p)
 {
-	divide d = { p, tsr_arena_new(), NULL };
+	tsr_divide d = { p, tsr_arena_new(), NULL };
 	d.touched = TSR_NEW_N(d.scratch, uint32_t, p->l->buffers.n + 1);
 	for (uint32_t u = 0; u < p->l->units.n; u++)
 		for (uint32_t i = 0; i < p->l->units.at[u]->body.n; i++)
