@@ -176,6 +176,8 @@ bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x);
 int64_t tsr_emit_coefficient(const tsr_lin *index, uint32_t loop);
 /* The buffer's elements along the loop: 1 side by side, 0 the same for all, -1 anything else. */
 int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
+/* The last axis of more than one place. */
+uint32_t tsr_emit_last_axis(const tsr_emit *e, tsr_buffer_id buffer);
 /* No cache holds the array. */
 bool tsr_emit_large(const tsr_emit *e, tsr_buffer_id b);
 /* Where lines are fetched to: the first cache, for which a core can wait for few lines at once, or the second. */

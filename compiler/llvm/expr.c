@@ -151,7 +151,7 @@ static LLVMValueRef emit_index(tsr_emit *e, const tsr_expr *x)
 static LLVMValueRef emit_load(tsr_emit *e, const tsr_expr *x)
 {
 	const tsr_buffer *b = e->loops->buffers.at[x->load.buffer];
-	bool side_by_side = b->rank && lane_step(e, &x->load.index[b->rank - 1]);
+	bool side_by_side = b->rank && lane_step(e, &x->load.index[tsr_emit_last_axis(e, x->load.buffer)]);
 	LLVMValueRef address = tsr_emit_address(e, x->load.buffer, x->load.index);
 	return tsr_emit_convert(e, side_by_side ? tsr_emit_wide_load(e, b->prec, address) : tsr_emit_load(e, b->prec, address), b->prec, x->prec);
 }

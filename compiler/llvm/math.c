@@ -1,5 +1,5 @@
 /* The elementary functions in f32, as straight-line code over scalars or vectors: no calls, no branches, so that loops
- * around them vectorise and they fuse with their neighbours.  In f64 each is a call of the C library.
+ * around them vectorise and they fuse with their neighbours.  Those in f64 are in math_f64.c and math_f64_*.c.
  *
  * How to read a function: reduce the argument to a small interval, a polynomial there, rebuild.  Polynomials are minimax
  * in the relative error of the result, their coefficients rounded to f32.  Comparisons are chosen so that NaN passes
@@ -69,7 +69,7 @@ static LLVMValueRef emit_pow(const tsr_maths *m, LLVMValueRef x, LLVMValueRef y)
 }
 
 /* The number that all lanes of a constant are. */
-static bool constant_of(LLVMValueRef y, double *out)
+bool tsr_math_constant(LLVMValueRef y, double *out)
 {
 	LLVMBool lost;
 	if (LLVMIsAConstantDataVector(y)) {
@@ -90,7 +90,7 @@ static LLVMValueRef emit_power(const tsr_maths *m, LLVMValueRef x, LLVMValueRef 
 {
 	enum { MOST = 16 };
 	double n;
-	if (!constant_of(y, &n) || n == 0 || fabs(n) > MOST || (n != trunc(n) && fabs(n) != 0.5))
+	if (!tsr_math_constant(y, &n) || n == 0 || fabs(n) > MOST || (n != trunc(n) && fabs(n) != 0.5))
 		return NULL;
 	LLVMValueRef product = NULL, one = LLVMConstReal(LLVMDoubleTypeInContext(m->e->context), 1);
 	if (fabs(n) == 0.5) {            /* of -0 it is that of 0, of minus infinity that of infinity */
@@ -110,34 +110,6 @@ static LLVMValueRef emit_power(const tsr_maths *m, LLVMValueRef x, LLVMValueRef 
 
 /* ---- entry ---------------------------------------------------------------------------------------------------------------- */
 
-/* The C library's function, lane by lane. */
-static LLVMValueRef call_library(tsr_emit *e, const char *name, unsigned n, LLVMValueRef *args)
-{
-	LLVMTypeRef type = LLVMTypeOf(args[0]), types[2] = {e->f64, e->f64};
-	LLVMTypeRef ftype = LLVMFunctionType(e->f64, types, n, false);
-	LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
-	if (!f) {
-		f = LLVMAddFunction(e->module, name, ftype);
-		static const char *const facts[] = {"nounwind", "willreturn", "nosync", "nofree"};
-		for (int i = 0; i < 4; i++) {
-			unsigned kind = LLVMGetEnumAttributeKindForName(facts[i], strlen(facts[i]));
-			LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->context, kind, 0));
-		}
-		unsigned memory = LLVMGetEnumAttributeKindForName("memory", 6);
-		LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->context, memory, 0));
-	}
-	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind)
-		return LLVMBuildCall2(e->builder, ftype, f, args, n, "");
-	LLVMValueRef result = LLVMGetPoison(type);
-	for (unsigned i = 0; i < LLVMGetVectorSize(type); i++) {
-		LLVMValueRef lane = LLVMConstInt(e->i32, i, false), one[2];
-		for (unsigned k = 0; k < n; k++)
-			one[k] = LLVMBuildExtractElement(e->builder, args[k], lane, "");
-		result = LLVMBuildInsertElement(e->builder, result, LLVMBuildCall2(e->builder, ftype, f, one, n, ""), lane, "");
-	}
-	return result;
-}
-
 LLVMValueRef tsr_emit_exp_beside(tsr_emit *e, LLVMValueRef x)
 {
 	tsr_maths m = maths_for(e, x);
@@ -155,8 +127,10 @@ LLVMValueRef tsr_emit_erf_beside(tsr_emit *e, LLVMValueRef x)
 LLVMValueRef tsr_emit_math(tsr_emit *e, tsr_op op, LLVMValueRef *args)
 {
 	tsr_maths here = maths_for(e, args[0]), *m = &here;
-	if (LLVMTypeOf(args[0]) != m->f)
-		return call_library(e, tsr_op_get(op)->name, tsr_op_get(op)->arity, args);
+	if (LLVMTypeOf(args[0]) != m->f) {
+		here.f = here.d, here.i = here.l;
+		return tsr_math_f64(m, op, args);
+	}
 	if (op == TSR_OP_EXP)
 		return tsr_math_exp(m, args[0]);
 	if (op == TSR_OP_EXP2)

@@ -66,4 +66,52 @@ LLVMValueRef tsr_math_erf(const tsr_maths *m, LLVMValueRef x);
 LLVMValueRef tsr_math_erf_beside(const tsr_maths *m, LLVMValueRef x);
 /* sin for shift 0, cos for shift 1. */
 LLVMValueRef tsr_math_sine(const tsr_maths *m, LLVMValueRef x, int shift);
+
+/* ---- f64: math_f64.c, math_f64_exp.c, math_f64_log.c, math_f64_pow.c, math_f64_sine.c, math_f64_erf.c; there `f` is of f64 and `i` of i64 ------------- */
+
+/* A whole number of 64 bits, or the bits of an f64. */
+#define W(x)      tsr_emit_splat(m->e, LLVMConstInt(m->e->i64, (x), false), m->i)
+#define SHL(x, n)  LLVMBuildShl(m->b, (x), W(n), "")
+#define LSHR(x, n) LLVMBuildLShr(m->b, (x), W(n), "")
+#define AND(x, y)  LLVMBuildAnd(m->b, (x), (y), "")
+#define NEG(x)     LLVMBuildFNeg(m->b, (x), "")
+
+/* The nearest whole number to x + `above`, |x| < 2^50, stands in the low bits of x + this + `above`. */
+#define TSR_MATH_WHOLE 6755399441055744.0
+
+/* Even and odd powers apart, which wait for each other half as long; z is x^2. */
+LLVMValueRef tsr_math_poly_apart(const tsr_maths *m, LLVMValueRef x, LLVMValueRef z, unsigned n, const double *c);
+#define POLY_APART(x, z, ...) tsr_math_poly_apart(m, (x), (z), sizeof((const double[]){__VA_ARGS__}) / sizeof(double), (const double[]){__VA_ARGS__})
+/* x * y - high, exactly, where `high` is x * y rounded: one instruction where the machine fuses, and otherwise Dekker's (1971), for |x|, |y| < 2^990. */
+LLVMValueRef tsr_math_lost(const tsr_maths *m, LLVMValueRef x, LLVMValueRef y, LLVMValueRef high);
+/* z - x * y, which is small beside z. */
+LLVMValueRef tsr_math_rest(const tsr_maths *m, LLVMValueRef z, LLVMValueRef x, LLVMValueRef y);
+
+/* What a lane gives is its argument's affair alone.  Where all n numbers are within their bounds, `few` is computed, which branches may lead to; otherwise
+ * `all`, whose lanes that are within the bounds must be the same numbers. */
+typedef struct tsr_math_bounds { LLVMValueRef x; double low, high; } tsr_math_bounds;
+typedef LLVMValueRef (*tsr_math_way)(const tsr_maths *m, const LLVMValueRef *args);
+LLVMValueRef tsr_math_either_way(const tsr_maths *m, unsigned n, const tsr_math_bounds *bounds, const LLVMValueRef *args, tsr_math_way few, tsr_math_way all);
+/* `fast` in lanes whose numbers are within the bounds, and the C library's function in all others. */
+LLVMValueRef tsr_math_or_library(const tsr_maths *m, unsigned n, const tsr_math_bounds *bounds, LLVMValueRef fast, tsr_op op, LLVMValueRef *args);
+
+LLVMValueRef tsr_math_f64(const tsr_maths *m, tsr_op op, LLVMValueRef *args);
+LLVMValueRef tsr_math_exp_f64(const tsr_maths *m, LLVMValueRef x);
+LLVMValueRef tsr_math_exp2_f64(const tsr_maths *m, LLVMValueRef x);
+LLVMValueRef tsr_math_tanh_f64(const tsr_maths *m, LLVMValueRef x);
+LLVMValueRef tsr_math_log_f64(const tsr_maths *m, LLVMValueRef x);
+LLVMValueRef tsr_math_log2_f64(const tsr_maths *m, LLVMValueRef x);
+LLVMValueRef tsr_math_erf_f64(const tsr_maths *m, LLVMValueRef x);
+LLVMValueRef tsr_math_sine_f64(const tsr_maths *m, LLVMValueRef x, int shift);
+LLVMValueRef tsr_math_pow_f64(const tsr_maths *m, LLVMValueRef x, LLVMValueRef y);
+/* (e^x - 1 - x) / x^2 for |x| < 0.3467; z is x^2. */
+LLVMValueRef tsr_math_exp_rest_f64(const tsr_maths *m, LLVMValueRef x, LLVMValueRef z);
+/* (2^x - 1 - x ln 2) / x^2 for |x| <= 1/2. */
+LLVMValueRef tsr_math_exp2_rest_f64(const tsr_maths *m, LLVMValueRef x, LLVMValueRef z);
+/* x = 2^k (1 + f), x positive and normal, 1 + f in [sqrt 1/2, sqrt 2); k as a number. */
+LLVMValueRef tsr_math_parts_f64(const tsr_maths *m, LLVMValueRef x, LLVMValueRef *k);
+/* 2 artanh s = 2 s + s z p(z), z = s^2: gives z p(z). */
+LLVMValueRef tsr_math_artanh_rest_f64(const tsr_maths *m, LLVMValueRef z);
+/* The number that all lanes of a constant are. */
+bool tsr_math_constant(LLVMValueRef y, double *out);
 #endif

@@ -12,18 +12,18 @@
 
 enum { LINE = 64, MOST_LARGE = 4, SHORT = 16, LINES_NEAR = 16 };
 
-/* Several registers, whose operations alternate: those of one are a chain, and would fill what the processor looks ahead. */
-static unsigned lanes_of(const tsr_emit *e)
+/* Several registers, whose operations alternate: those of one are a chain, and would fill what the processor looks ahead.  Of f64 a register has half as many. */
+static unsigned lanes_of(const tsr_emit *e, bool doubles)
 {
-	return e->target->vector_bytes / 4 * (e->target->vector_registers / 8);
+	return e->target->vector_bytes / (doubles ? 8 : 4) * (e->target->vector_registers / 8);
 }
 
 /* A line at a time where results go around the caches, or where rows walked together are read from arrays that no cache holds: computed four at a
  * time they leave and come in bursts, between which memory waits for the arithmetic (from memory a softmax is 1.3 times as fast so, silu 1.08; a cross
  * entropy, which only reads, 1.2 times as with two). */
-static unsigned lanes_beside(const tsr_emit *e, bool slow)
+static unsigned lanes_beside(const tsr_emit *e, bool slow, bool doubles)
 {
-	unsigned most = lanes_of(e), line = LINE / 4;
+	unsigned most = lanes_of(e, doubles), line = LINE / 4;
 	return slow && line < most ? line : most;
 }
 
@@ -34,7 +34,7 @@ bool tsr_emit_has_masks(const tsr_emit *e) { return e->target->masks == TSR_MASK
 typedef struct shape {
 	tsr_emit *e;
 	const tsr_stmt *loop;
-	bool functions;
+	bool functions, doubles;                /* elementary functions; anything in f64 */
 	uint32_t sums, nlarge;
 	const tsr_expr *large[MOST_LARGE];      /* loads side by side from arrays that no cache holds, one of each array */
 } shape;
@@ -61,10 +61,26 @@ int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer
 	return step < 0 || step > 1 ? -1 : (int)step;
 }
 
+uint32_t tsr_emit_last_axis(const tsr_emit *e, tsr_buffer_id buffer)
+{
+	const tsr_buffer *b = e->loops->buffers.at[buffer];
+	uint32_t axis = b->rank ? b->rank - 1 : 0;
+	while (axis && tsr_size_is_const(b->dims[axis]) && b->dims[axis].k == 1)
+		axis--;
+	return axis;
+}
+
+/* As tsr_emit_along; in f64, whose functions LLVM has no vectors for, axes of one place may follow. */
 static int along(const shape *s, tsr_buffer_id buffer, const tsr_lin *index)
 {
-	bool wide = tsr_prec_bytes(s->e->loops->buffers.at[buffer]->prec) > 4;
-	return wide ? -1 : tsr_emit_along(s->e, s->loop, buffer, index);
+	tsr_prec p = s->e->loops->buffers.at[buffer]->prec;
+	uint32_t last = tsr_emit_last_axis(s->e, buffer), axis = 0;
+	if (p != TSR_PREC_F64 || !s->e->loops->buffers.at[buffer]->rank)
+		return p == TSR_PREC_I64 ? -1 : tsr_emit_along(s->e, s->loop, buffer, index);
+	while (axis < last && !tsr_emit_coefficient(&index[axis], s->loop->loop.sym))
+		axis++;
+	int64_t step = tsr_emit_coefficient(&index[axis], s->loop->loop.sym);
+	return axis < last || step < 0 || step > 1 ? -1 : (int)step;
 }
 
 bool tsr_emit_large(const tsr_emit *e, tsr_buffer_id b)
@@ -85,9 +101,9 @@ static void note_large(shape *s, const tsr_expr *load)
 bool tsr_emit_in_lanes(const tsr_expr *x)
 {
 	switch ((int)x->op.op) {
-	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF: case TSR_OP_SIN: case TSR_OP_COS:
-		return x->op.operand_prec != TSR_PREC_F64;
-	case TSR_OP_POW: case TSR_OP_MOD: case TSR_OP_IDIV:
+	case TSR_OP_POW:
+		return x->op.operand_prec == TSR_PREC_F64;
+	case TSR_OP_MOD: case TSR_OP_IDIV:
 		return false;
 	default:
 		return true;
@@ -98,22 +114,24 @@ static bool plain_op(shape *s, const tsr_expr *x)
 {
 	tsr_prec p = x->op.operand_prec;
 	switch ((int)x->op.op) {
-	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF: case TSR_OP_SIN: case TSR_OP_COS:
+	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF: case TSR_OP_SIN: case TSR_OP_COS: case TSR_OP_POW:
 		s->functions = true;
 		break;
 	case TSR_OP_DIV:
-		s->functions |= s->e->target->fma && tsr_emit_fixed(s->e, s->loop, x->op.args[1]);
+		s->functions |= p != TSR_PREC_F64 && s->e->target->fma && tsr_emit_fixed(s->e, s->loop, x->op.args[1]);
 		break;
 	default:
 		break;
 	}
-	return p != TSR_PREC_F64 && p != TSR_PREC_I64 && tsr_emit_in_lanes(x);
+	s->doubles |= p == TSR_PREC_F64;
+	return p != TSR_PREC_I64 && tsr_emit_in_lanes(x);
 }
 
 static bool plain_expr(shape *s, const tsr_expr *x)
 {
-	if (x->prec == TSR_PREC_F64 || x->prec == TSR_PREC_I64)
+	if (x->prec == TSR_PREC_I64)
 		return false;
+	s->doubles |= x->prec == TSR_PREC_F64;
 	switch (x->kind) {
 	case TSR_EXPR_CONST: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_LOCAL:
 		return true;
@@ -198,7 +216,7 @@ static bool plain_stmt(shape *s, const tsr_stmt *x)
 	case TSR_STMT_STORE: case TSR_STMT_UPDATE:
 		return along(s, x->store.buffer, x->store.index) == 1 && plain_expr(s, x->store.value);
 	case TSR_STMT_LET:
-		return x->let.prec != TSR_PREC_F64 && x->let.prec != TSR_PREC_I64 && plain_expr(s, x->let.value);
+		return x->let.prec != TSR_PREC_I64 && plain_expr(s, x->let.value);
 	case TSR_STMT_SET:
 		return plain_expr(s, x->let.value);
 	case TSR_STMT_FOR: case TSR_STMT_LETSYM: case TSR_STMT_IF: case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL:
@@ -219,7 +237,7 @@ static bool pays(shape *s)
 	const tsr_stmt *loop = s->loop;
 	const tsr_stmts *body = &loop->loop.body;
 	if (s->e->target->vector_bytes < 16 || !s->e->options->level || (loop->loop.how != TSR_FOR_PARALLEL && loop->loop.how != TSR_FOR_REDUCE)
-		|| (tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < (tsr_emit_has_masks(s->e) ? SHORT : lanes_of(s->e))))
+		|| (tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < (tsr_emit_has_masks(s->e) ? SHORT : lanes_of(s->e, true))))
 		return false;
 	for (uint32_t i = 0; i < body->n; i++)
 		if (!plain_stmt(s, body->at[i]))
@@ -227,7 +245,9 @@ static bool pays(shape *s)
 	for (uint32_t i = 0; i < body->n; i++)
 		if (body->at[i]->kind == TSR_STMT_SET && !plain_sum(s, body->at[i]))
 			return false;
-	return s->functions || loop->loop.stream || loop->loop.ahead || s->e->overlap;
+	if (!tsr_emit_has_masks(s->e) && tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < lanes_of(s->e, s->doubles))
+		return false;
+	return s->functions || (!s->doubles && (loop->loop.stream || loop->loop.ahead)) || s->e->overlap;
 }
 
 /* ---- emission ------------------------------------------------------------------------------------------------------------ */
@@ -447,7 +467,7 @@ static part part_of(tsr_emit *e, const tsr_stmt *s)
 unsigned tsr_emit_wide_lanes(tsr_emit *e, const tsr_stmt *s)
 {
 	part p = part_of(e, s);
-	return pays(&p.shape) ? lanes_beside(e, p.wide.around || p.shape.nlarge) : 0;
+	return pays(&p.shape) ? lanes_beside(e, p.wide.around || p.shape.nlarge, p.shape.doubles) : 0;
 }
 
 static LLVMValueRef whole_of(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsigned lanes)
@@ -495,7 +515,7 @@ bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueR
 	part p = part_of(e, s);
 	if (!pays(&p.shape))
 		return false;
-	unsigned lanes = e->overlap ? e->overlap : lanes_beside(e, p.wide.around);
+	unsigned lanes = e->overlap ? e->overlap : lanes_beside(e, p.wide.around, p.shape.doubles);
 	LLVMValueRef outer = e->syms[s->loop.sym];
 	bool reorder = e->reorder;
 	e->reorder = s->loop.how == TSR_FOR_REDUCE || reorder;

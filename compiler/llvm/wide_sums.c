@@ -14,7 +14,7 @@ tsr_acc tsr_wide_sum_of(const tsr_stmt *s)
 	if (v->kind != TSR_EXPR_OP || tsr_op_get(v->op.op)->arity != 2 || v->op.args[0]->kind != TSR_EXPR_LOCAL
 		|| v->op.args[0]->local != s->let.local || v->op.operand_prec != v->prec || v->op.args[0]->prec != v->prec)
 		return TSR_ACC_SET;
-	if (v->prec == TSR_PREC_F32 || tsr_prec_is_int(v->prec))
+	if (v->prec == TSR_PREC_F32 || v->prec == TSR_PREC_F64 || tsr_prec_is_int(v->prec))
 		for (int acc = TSR_ACC_ADD; acc < TSR_ACCS; acc++)
 			if (tsr_acc_get((tsr_acc)acc)->op == v->op.op)
 				return (tsr_acc)acc == TSR_ACC_ADD || (tsr_acc)acc == TSR_ACC_MUL || (tsr_acc)acc == TSR_ACC_MAX || (tsr_acc)acc == TSR_ACC_MIN
@@ -56,7 +56,7 @@ static bool asks_once(const tsr_wide *w, tsr_local_id id, uint32_t *at)
 /* Not to be fused with products that it sums, which LLVM would do where it sees them. */
 static LLVMValueRef joined(tsr_emit *e, const tsr_wide_sum *s, LLVMValueRef x, LLVMValueRef y)
 {
-	if (s->prec == TSR_PREC_F32 && s->acc == TSR_ACC_ADD)
+	if ((s->prec == TSR_PREC_F32 || s->prec == TSR_PREC_F64) && s->acc == TSR_ACC_ADD)
 		return LLVMBuildFAdd(e->builder, x, y, "");
 	return tsr_emit_acc(e, s->acc, s->prec, x, y);
 }
