@@ -133,6 +133,10 @@ LLVMValueRef tsr_emit_neutral(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef
 LLVMValueRef tsr_emit_math(tsr_emit *e, tsr_op op, LLVMValueRef *args);
 /* e^x in f32, to be added to a constant of at least 2^-60, beside which the least results are nothing. */
 LLVMValueRef tsr_emit_exp_beside(tsr_emit *e, LLVMValueRef x);
+/* x modulo y in vectors, with what the library makes of large quotients; where products are fused and registers hold no tail by masks. */
+typedef LLVMValueRef (*tsr_emit_remainder)(tsr_emit *e, LLVMValueRef x, LLVMValueRef y);
+bool tsr_emit_has_mod(const tsr_emit *e);
+LLVMValueRef tsr_emit_mod(tsr_emit *e, LLVMValueRef x, LLVMValueRef y, tsr_emit_remainder by_library);
 /* erf x in f32, to be added, times a constant, to one that is not less: within 2^-23, where that takes fewer instructions. */
 bool tsr_emit_has_erf_beside(const tsr_emit *e);
 LLVMValueRef tsr_emit_erf_beside(tsr_emit *e, LLVMValueRef x);
@@ -189,7 +193,7 @@ void tsr_emit_fetch_soon(tsr_emit *e, const tsr_wide *w, uint32_t n, const tsr_e
 /* Where the first whole line of what goes around the caches begins, or `to`. */
 LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to);
 /* Processors have the operation, or math.c writes it out, for vectors. */
-bool tsr_emit_in_lanes(const tsr_expr *operation);
+bool tsr_emit_in_lanes(const tsr_emit *e, const tsr_expr *operation);
 /* Of the loop that is being emitted: the greater or smaller of both, where lanes remember that they met a NaN; else NULL. */
 LLVMValueRef tsr_emit_wide_pick(tsr_emit *e, tsr_local_id id, tsr_acc acc, LLVMValueRef element, LLVMValueRef value);
 /* Of the loop that is being emitted: elements side by side, and its store's lanes. */

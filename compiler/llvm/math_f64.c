@@ -65,7 +65,7 @@ static LLVMValueRef lanes_within(const tsr_maths *m, unsigned n, const tsr_math_
 /* Register by register, whose answers are joined before they are asked. */
 static LLVMValueRef all_within(const tsr_maths *m, unsigned n, const tsr_math_bounds *bounds)
 {
-	unsigned lanes = LLVMGetVectorSize(m->f), one = m->e->target->vector_bytes / 8;
+	unsigned lanes = LLVMGetVectorSize(m->f), one = m->e->target->vector_bytes / (LLVMGetElementType(m->f) == m->e->f64 ? 8 : 4);
 	LLVMValueRef at[64], all = NULL;
 	one = one < lanes ? one : lanes;
 	for (unsigned from = 0; from < lanes; from += one)
@@ -144,18 +144,31 @@ static LLVMValueRef call_library(const tsr_maths *m, tsr_op op, LLVMValueRef *ar
 	return result;
 }
 
-LLVMValueRef tsr_math_or_library(const tsr_maths *m, unsigned n, const tsr_math_bounds *bounds, LLVMValueRef fast, tsr_op op, LLVMValueRef *args)
+LLVMValueRef tsr_math_or_else(const tsr_maths *m, unsigned n, const tsr_math_bounds *bounds, LLVMValueRef fast, tsr_math_else other, const void *given)
 {
 	LLVMValueRef lanes = lanes_within(m, n, bounds);
 	if (!may_branch(m))
-		return IF(lanes, fast, call_library(m, op, args));
+		return IF(lanes, fast, other(m, given));
 	bool vector = LLVMGetTypeKind(m->f) == LLVMVectorTypeKind;
 	fork f = fork_on(m, vector ? all_within(m, n, bounds) : lanes);
-	LLVMValueRef seldom = IF(lanes, fast, call_library(m, op, args));
+	LLVMValueRef seldom = IF(lanes, fast, other(m, given));
 	LLVMBuildBr(m->b, f.join);
 	LLVMPositionBuilderAtEnd(m->b, f.often);
 	LLVMBuildBr(m->b, f.join);
 	return join_on(m, &f, fast, f.often, seldom, f.seldom);
+}
+
+typedef struct call { tsr_op op; LLVMValueRef *args; } call;
+
+static LLVMValueRef called(const tsr_maths *m, const void *given)
+{
+	const call *c = given;
+	return call_library(m, c->op, c->args);
+}
+
+LLVMValueRef tsr_math_or_library(const tsr_maths *m, unsigned n, const tsr_math_bounds *bounds, LLVMValueRef fast, tsr_op op, LLVMValueRef *args)
+{
+	return tsr_math_or_else(m, n, bounds, fast, called, &(call){op, args});
 }
 
 LLVMValueRef tsr_math_f64(const tsr_maths *m, tsr_op op, LLVMValueRef *args)

@@ -92,7 +92,9 @@ LLVMValueRef tsr_math_rest(const tsr_maths *m, LLVMValueRef z, LLVMValueRef x, L
 typedef struct tsr_math_bounds { LLVMValueRef x; double low, high; } tsr_math_bounds;
 typedef LLVMValueRef (*tsr_math_way)(const tsr_maths *m, const LLVMValueRef *args);
 LLVMValueRef tsr_math_either_way(const tsr_maths *m, unsigned n, const tsr_math_bounds *bounds, const LLVMValueRef *args, tsr_math_way few, tsr_math_way all);
-/* `fast` in lanes whose numbers are within the bounds, and the C library's function in all others. */
+/* `fast` in lanes whose numbers are within the bounds, and in all others what `other` makes of what is given, or the C library's function. */
+typedef LLVMValueRef (*tsr_math_else)(const tsr_maths *m, const void *given);
+LLVMValueRef tsr_math_or_else(const tsr_maths *m, unsigned n, const tsr_math_bounds *bounds, LLVMValueRef fast, tsr_math_else other, const void *given);
 LLVMValueRef tsr_math_or_library(const tsr_maths *m, unsigned n, const tsr_math_bounds *bounds, LLVMValueRef fast, tsr_op op, LLVMValueRef *args);
 
 LLVMValueRef tsr_math_f64(const tsr_maths *m, tsr_op op, LLVMValueRef *args);

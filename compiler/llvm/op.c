@@ -35,7 +35,7 @@ static LLVMValueRef contractible(LLVMValueRef x)
 	return with_flags(x, LLVMFastMathAllowContract);
 }
 
-static LLVMValueRef float_mod(tsr_emit *e, LLVMValueRef x, LLVMValueRef y)
+static LLVMValueRef mod_by_library(tsr_emit *e, LLVMValueRef x, LLVMValueRef y)
 {
 	LLVMBuilderRef b = e->builder;
 	LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(x)), r = LLVMBuildFRem(b, x, y, "");
@@ -140,7 +140,8 @@ static LLVMValueRef float_op(tsr_emit *e, tsr_op op, tsr_prec p, LLVMValueRef *a
 		LLVMValueRef q = tsr_emit_round_to(e, p, divided(e, a[0], a[1]));
 		return intrinsic(e, "llvm.floor", 1, &q);
 	}
-	case TSR_OP_MOD:   return float_mod(e, a[0], a[1]);
+	case TSR_OP_MOD:
+		return tsr_emit_has_mod(e) && LLVMGetTypeKind(LLVMTypeOf(a[0])) == LLVMVectorTypeKind ? tsr_emit_mod(e, a[0], a[1], mod_by_library) : mod_by_library(e, a[0], a[1]);
 	case TSR_OP_FMA:   return intrinsic(e, "llvm.fma", 3, a);
 	case TSR_OP_MAX:   return float_pick(e, LLVMRealOGT, a[0], a[1]);
 	case TSR_OP_MIN:   return float_pick(e, LLVMRealOLT, a[0], a[1]);

@@ -59,7 +59,7 @@ static bool plain_expr(outer *x, const tsr_expr *v)
 		for (uint32_t i = 0; i < tsr_op_get(v->op.op)->arity; i++)
 			if (!plain_expr(x, v->op.args[i]))
 				return false;
-		return narrow(v->op.operand_prec) && tsr_emit_in_lanes(v);
+		return narrow(v->op.operand_prec) && tsr_emit_in_lanes(x->e, v);
 	case TSR_EXPR_CONVERT:
 		return plain_expr(x, v->converted);
 	case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:

@@ -38,7 +38,7 @@ static bool plain(tsr_turned *x, const tsr_expr *v)
 		for (uint32_t i = 0; i < tsr_op_get(v->op.op)->arity; i++)
 			if (!plain(x, v->op.args[i]))
 				return false;
-		return tsr_emit_in_lanes(v);
+		return tsr_emit_in_lanes(x->e, v);
 	case TSR_EXPR_CONVERT:
 		return plain(x, v->converted);
 	case TSR_EXPR_LOCAL: case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:

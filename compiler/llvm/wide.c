@@ -98,12 +98,16 @@ static void note_large(shape *s, const tsr_expr *load)
 		s->large[s->nlarge++] = load;
 }
 
-bool tsr_emit_in_lanes(const tsr_expr *x)
+bool tsr_emit_has_mod(const tsr_emit *e) { return e->target->fma && !tsr_emit_has_masks(e); }
+
+bool tsr_emit_in_lanes(const tsr_emit *e, const tsr_expr *x)
 {
 	switch ((int)x->op.op) {
 	case TSR_OP_POW:
 		return x->op.operand_prec == TSR_PREC_F64;
-	case TSR_OP_MOD: case TSR_OP_IDIV:
+	case TSR_OP_MOD:
+		return tsr_emit_has_mod(e) && tsr_prec_is_float(x->op.operand_prec);
+	case TSR_OP_IDIV:
 		return false;
 	default:
 		return true;
@@ -117,6 +121,9 @@ static bool plain_op(shape *s, const tsr_expr *x)
 	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF: case TSR_OP_SIN: case TSR_OP_COS: case TSR_OP_POW:
 		s->functions = true;
 		break;
+	case TSR_OP_MOD:
+		s->functions |= tsr_prec_is_float(p);
+		break;
 	case TSR_OP_DIV:
 		s->functions |= p != TSR_PREC_F64 && s->e->target->fma && tsr_emit_fixed(s->e, s->loop, x->op.args[1]);
 		break;
@@ -124,7 +131,7 @@ static bool plain_op(shape *s, const tsr_expr *x)
 		break;
 	}
 	s->doubles |= p == TSR_PREC_F64;
-	return p != TSR_PREC_I64 && tsr_emit_in_lanes(x);
+	return p != TSR_PREC_I64 && tsr_emit_in_lanes(s->e, x);
 }
 
 static bool plain_expr(shape *s, const tsr_expr *x)

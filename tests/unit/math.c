@@ -195,6 +195,41 @@ static void test_division(const kit *k, uint64_t count, bool chosen)
 		printf("division %.5f ulp at %a / %a, below 2^-110 %.3f\n", worst, (double)at, (double)by, below);
 }
 
+/* x modulo y is the C library's remainder, moved by y where their signs differ, to the bit: of all magnitudes, quotients at and beside whole numbers, special ones. */
+static void test_remainders(const kit *k)
+{
+	static const float special[] = {0, -0.f, 1, -1, 3, -3, 0.1f, INFINITY, -INFINITY, NAN, 1e-45f, -1e-40f, 0x1p-126f, 0x1.fffffep127f, -0x1p21f, 0x1.000002p21f};
+	enum { S = sizeof special / sizeof *special };
+	void *buffers[] = {x, y, z};
+	uint64_t state = 88172645463325252u;
+	int differ = 0, last = 0;
+	for (int round = 0; round < 24; round++) {
+		for (int i = 0; i < BLOCK; i++) {
+			state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+			x[i] = of_bits((uint32_t)state), y[i] = of_bits((uint32_t)(state >> 32));
+			if (round % 4)                  /* quotients below 2^24, of which a half are at a whole number or a place beside one */
+				y[i] = (i & 1 ? 1 : -1) * (1 + (float)(state >> 40) * 0x1p-24f);
+			float many = (float)(state % (UINT64_C(1) << (1 + i % 24)));
+			if (round % 4 == 1)
+				x[i] = y[i] * many;
+			else if (round % 4 == 2)
+				x[i] = nextafterf(y[i] * many, i & 2 ? INFINITY : -INFINITY);
+			else if (round % 4 == 3)
+				x[i] = (i & 2 ? 1 : -1) * many * 0.37f;
+			if (round == 0 && i < S * S)
+				x[i] = special[i / S], y[i] = special[i % S];
+		}
+		kit_find(k, "remainder")(NULL, buffers, NULL, NULL);
+		for (int i = 0; i < BLOCK; i++) {
+			float r = fmodf(x[i], y[i]), want = r != 0 && (r < 0) != (y[i] < 0) ? r + y[i] : r;
+			if (isnan(want) ? !isnan(z[i]) : memcmp(&want, &z[i], 4) != 0)
+				differ++, last = i;
+		}
+	}
+	if (!CHECK(differ == 0))
+		printf("%d remainders differ, as %a modulo %a, which is %a\n", differ, (double)x[last], (double)y[last], (double)z[last]);
+}
+
 int main(int argc, char **argv)
 {
 	tsr_arena *a = tsr_arena_new();
@@ -210,6 +245,7 @@ int main(int argc, char **argv)
 	for (int j = 0; j < EXPONENTS; j++)
 		tsr_text_addf(&t, "unit pow%d { kernel k { for i in 0..%d parallel { store %%z[i] = pow.f32(%%x[i], %s:f32) } } }\n", j, BLOCK, exponents[j]);
 	tsr_text_addf(&t, "unit divided { kernel k { for i in 0..%d parallel { store %%z[i] = div.f32(%%x[i], %%y[0]) } } }\n", BLOCK);
+	tsr_text_addf(&t, "unit remainder { kernel k { for i in 0..%d parallel { store %%z[i] = mod.f32(%%x[i], %%y[i]) } } }\n", BLOCK);
 	x = aligned_alloc(64, BLOCK * 4), y = aligned_alloc(64, BLOCK * 4), z = aligned_alloc(64, BLOCK * 4);
 	kit k = kit_compile(tsr_text_str(&t), 2, argc > 4 ? argv[4] : NULL);
 	for (int i = 0; i < FUNCTIONS; i++)
@@ -219,8 +255,10 @@ int main(int argc, char **argv)
 		}
 	if (argc < 4 || !strcmp(argv[3], "pow"))
 		test_pow(&k, chosen);
-	if (argc < 4)
+	if (argc < 4) {
 		test_exponents(&k);
+		test_remainders(&k);
+	}
 	if (argc < 4 || !strcmp(argv[3], "division"))
 		test_division(&k, count, chosen);
 	kit_free(&k);

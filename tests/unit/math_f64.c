@@ -176,6 +176,30 @@ static void test_pow(const kit *k, uint64_t count, bool chosen)
 		printf("pow %.3f ulp at %a ^ %a\n", worst, base, exponent);
 }
 
+/* x modulo y is the C library's remainder, moved by y where their signs differ, to the bit. */
+static void test_remainders(const kit *k)
+{
+	void *buffers[] = {x, y, z};
+	int differ = 0;
+	for (int round = 0; round < 64; round++) {
+		for (int i = 0; i < BLOCK; i++) {
+			double many = (double)(draw() % (UINT64_C(1) << (1 + i % 53)));
+			x[i] = of_bits(draw()), y[i] = of_bits(draw());
+			if (round % 4)
+				y[i] = i & 1 ? between(1, 2) : between(-2, -1), x[i] = round % 4 == 1 ? y[i] * many : round % 4 == 2 ? nextafter(y[i] * many, i & 2 ? INFINITY : -INFINITY) : many * 0.37;
+			if (round == 0 && i < SPECIAL * SPECIAL)
+				x[i] = special[i / SPECIAL], y[i] = special[i % SPECIAL];
+		}
+		kit_find(k, "of_remainder")(NULL, buffers, NULL, NULL);
+		for (int i = 0; i < BLOCK; i++) {
+			double r = fmod(x[i], y[i]), want = r != 0 && (r < 0) != (y[i] < 0) ? r + y[i] : r;
+			differ += isnan(want) ? !isnan(z[i]) : memcmp(&want, &z[i], 8) != 0;
+		}
+	}
+	if (!CHECK(differ == 0))
+		printf("%d remainders differ\n", differ);
+}
+
 static const char *program(tsr_arena *a)
 {
 	tsr_text t;
@@ -186,6 +210,7 @@ static const char *program(tsr_arena *a)
 			tsr_text_addf(&t, "unit of_%s%s { kernel k { for i in 0..%d parallel { store %%z[i] = %s } } }\n", functions[i].name, odd ? "_odd" : "", odd ? ODD : BLOCK,
 				functions[i].of ? functions[i].of : tsr_format(a, "%s.f64(%%x[i])", functions[i].name));
 	tsr_text_addf(&t, "unit of_pow { kernel k { for i in 0..%d parallel { store %%z[i] = pow.f64(%%x[i], %%y[i]) } } }\n", BLOCK);
+	tsr_text_addf(&t, "unit of_remainder { kernel k { for i in 0..%d parallel { store %%z[i] = mod.f64(%%x[i], %%y[i]) } } }\n", BLOCK);
 	return tsr_text_str(&t);
 }
 
@@ -200,6 +225,8 @@ static void test_level(const char *text, const char *cpu, uint64_t count, const 
 		}
 	if (!only || !strcmp(only, "pow"))
 		test_pow(&k, count, chosen);
+	if (!only)
+		test_remainders(&k);
 	kit_free(&k);
 	kit_free(&plain);
 }
