@@ -19,7 +19,7 @@ static long double root(long double x) { return isinf(x) ? INFINITY : sqrtl(x + 
 /* Between `from` and `to` arguments lie dense.  `of`: what it is computed as, where that is not the function of its name. */
 static const struct { const char *name; long double (*f)(long double); double from, to, allowed; const char *of; } functions[] = {
 	{"exp", expl, -746, 710, 1, NULL}, {"exp2", power_of_two, -1076, 1025, 1, NULL}, {"log", logl, 0, 4, 1, NULL}, {"log2", log2l, 0, 4, 1, NULL},
-	{"tanh", tanhl, -20, 20, 1, NULL}, {"erf", erfl, -6, 6, 1.1, NULL}, {"sin", sinl, -100, 100, 1, NULL}, {"cos", cosl, -100, 100, 1, NULL},
+	{"tanh", tanhl, -20, 20, 1.15, NULL}, {"erf", erfl, -6, 6, 1.15, NULL}, {"sin", sinl, -100, 100, 1, NULL}, {"cos", cosl, -100, 100, 1, NULL},
 	{"half_erf", normal, 0, 6, 1.5, "add.f64(0.5:f64, mul.f64(0.5:f64, erf.f64(abs.f64(%x[i]))))"},
 	{"cube", cube, -100, 100, 1.5, "pow.f64(%x[i], 3:f64)"}, {"fifth", fifth, -100, 100, 1, "pow.f64(%x[i], 5:f64)"},
 	{"down", down, -100, 100, 1, "pow.f64(%x[i], -4:f64)"}, {"root", root, 0, 100, 0.5, "pow.f64(%x[i], 0.5:f64)"},
