@@ -179,11 +179,11 @@ static void store(const interp *in, const tsr_stmt *s)
 		in->m->spreads[s->store.buffer][at] = in->lost ? tsr_spread_lost() : *new;
 }
 
-/* A loop that is divided among threads runs backwards: iterations that meet give other results then. */
+/* A loop that is divided among threads, by shares or in turns, runs backwards: iterations that meet give other results then. */
 static bool run_for(interp *in, const tsr_stmt *s)
 {
 	int64_t extent = tsr_size_eval(s->loop.extent, in->m->symbols);
-	bool backwards = s->loop.split && !s->loop.contraction;
+	bool backwards = (s->loop.split && !s->loop.contraction) || s->loop.turns;
 	for (int64_t i = 0; i < extent; i++) {
 		in->syms[s->loop.sym] = backwards ? extent - 1 - i : i;
 		if (!run(in, &s->loop.body))
