@@ -254,7 +254,7 @@ static bool pays(shape *s)
 			return false;
 	if (!tsr_emit_has_masks(s->e) && tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < lanes_of(s->e, s->doubles))
 		return false;
-	return s->functions || (!s->doubles && (loop->loop.stream || loop->loop.ahead)) || s->e->overlap;
+	return s->functions || (!s->doubles && (loop->loop.stream || loop->loop.ahead || s->e->overlap));
 }
 
 /* ---- emission ------------------------------------------------------------------------------------------------------------ */
