@@ -10,8 +10,7 @@
 
 enum { PROGRAMS = 600, MOST_STEPS = 4000000 };
 
-static const tsr_target target = { .name = "avx512", .triple_arch = "x86_64", .vector_bytes = 64, .vector_registers = 32, .fma = true, .slow_division = true,
-			.tile_m = 6, .tile_n = 4, .l1 = 48 << 10, .l2 = 1 << 20, .l3 = 16 << 20 };
+static tsr_target target;
 static uint32_t laid, overlaid;
 
 static void *own_memory(tsr_arena *a, const tsr_buffer *b)
@@ -244,6 +243,7 @@ static void source_program(const char *path, uint32_t *done)
 
 int main(void)
 {
+	target = *tsr_target_by_name("avx512");
 	glob_t g;
 	uint32_t done = 0;
 	homes();

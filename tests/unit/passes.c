@@ -67,8 +67,7 @@ int main(void)
 {
 	static const char *const chosen[] = { "gather", "running", "reduce,virtual,gather,running", "simplify", "factor", "factor,reduce", "reduce", "virtual", "fuse", "reduce,fuse", "fuse,walks", "reduce,virtual,fuse,rows,walks", "reduce,virtual,fuse,rows,walks,held", "fuse,rows", "reduce,virtual,fuse,rows", "reduce,virtual,simplify",
 		"classify,schedule,threads,finite", "pull,reduce", "reduce,virtual,spread", "spread", "reduce,threads", "reduce,virtual,fuse,rows,turn,narrow,threads", "virtual,turn", "scaled", "reduce,virtual,scaled,classify,schedule,fuse,rows,reuse,threads", "remat", "reduce,virtual,fuse,rows,threads,remat", "soon", "reduce,virtual,fuse,rows,soon,threads,inplace", "deep", "reduce,deep,classify,schedule,threads", NULL };
-	static const tsr_target target = { .name = "avx512", .triple_arch = "x86_64", .vector_bytes = 64, .vector_registers = 32, .fma = true, .slow_division = true,
-			.tile_m = 6, .tile_n = 4, .l1 = 48 << 10, .l2 = 1 << 20, .l3 = 16 << 20 };
+	tsr_target target = *tsr_target_by_name("avx512");
 	uint32_t before = 0, after = 0, split = 0, teams = 0, fewer[2] = {0}, again = 0;
 	for (int n = 0; n < PROGRAMS; n++) {
 		tsr_compiler *tc = tsr_compiler_new();

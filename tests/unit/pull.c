@@ -140,8 +140,7 @@ static bool same(const tsr_loops *before, const tsr_loops *after, int64_t n)
 int main(void)
 {
 	static const char *const chosen[] = { "pull", "pull,reduce,virtual", "pull,reduce,virtual,classify,schedule,fuse,rows,threads,finite" };
-	static const tsr_target target = { .name = "avx512", .triple_arch = "x86_64", .vector_bytes = 64, .vector_registers = 32, .fma = true, .slow_division = true,
-			.tile_m = 6, .tile_n = 4, .l1 = 48 << 10, .l2 = 1 << 20, .l3 = 16 << 20 };
+	tsr_target target = *tsr_target_by_name("avx512");
 	uint32_t gathered = 0, nests = 0;
 	for (int i = 0; i < CASES; i++) {
 		tsr_compiler *tc = tsr_compiler_new();
