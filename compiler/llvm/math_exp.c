@@ -113,13 +113,15 @@ static LLVMValueRef scale_short(const tsr_maths *m, LLVMValueRef p, LLVMValueRef
 static LLVMValueRef exp_of_any(const tsr_maths *m, LLVMValueRef x, LLVMValueRef less)
 {
 	LLVMValueRef both, of = less ? tsr_math_clamp(m, less, -89, 105) : tsr_math_clamp(m, x, -105, 89);
-	LLVMValueRef p = split_exp(m, of, less, ABOVE, TWOS, &both);
+	LLVMValueRef p = tsr_math_by_eighths(m->e) ? tsr_math_exp_apart(m, of, less, ABOVE, TWOS, &both) : split_exp(m, of, less, ABOVE, TWOS, &both);
 	return scale_short(m, p, both);
 }
 
 /* The same numbers where all results are normal. */
 static LLVMValueRef exp_of_moderate(const tsr_maths *m, LLVMValueRef x, LLVMValueRef less)
 {
+	if (tsr_math_by_eighths(m->e))
+		return tsr_math_exp_moderate(m, less ? less : x, less);
 	LLVMValueRef exponent, p = split_exp(m, less ? less : x, less, 0, 0, &exponent);
 	return FLOAT(LLVMBuildAdd(m->b, BITS(p), exponent, ""));
 }
@@ -137,8 +139,8 @@ static LLVMValueRef any_above(const tsr_maths *m, LLVMValueRef x, double most)
 			half[i] = LLVMBuildShuffleVector(m->b, a, a, LLVMConstVector(at + i * (int)lanes / 2, lanes / 2), "");
 		a = tsr_math_intrinsic(m, "llvm.smax", LLVMTypeOf(half[0]), 2, half);
 	}
-	LLVMValueRef limit = LLVMConstBitCast(LLVMConstReal(m->e->f32, most), m->e->i32);
-	LLVMValueRef above = LLVMBuildICmp(m->b, LLVMIntSGT, a, tsr_emit_splat(m->e, limit, LLVMTypeOf(a)), "");
+	LLVMTypeRef type = LLVMVectorType(m->e->f32, LLVMGetVectorSize(LLVMTypeOf(a)));
+	LLVMValueRef above = LLVMBuildFCmp(m->b, LLVMRealUGT, LLVMBuildBitCast(m->b, a, type, ""), tsr_emit_number(m->e, type, most), "");
 	return tsr_math_intrinsic(m, "llvm.vector.reduce.or", LLVMTypeOf(above), 1, &above);
 }
 

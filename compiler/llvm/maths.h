@@ -50,6 +50,15 @@ LLVMValueRef tsr_math_downwards(const tsr_maths *m, const char *name, unsigned n
 LLVMValueRef tsr_math_looked_up(const tsr_maths *m, const double *table, LLVMValueRef at);
 LLVMValueRef tsr_math_word_looked_up(const tsr_maths *m, const uint32_t *table, LLVMValueRef at);
 
+/* ---- math_eighths.c ---------------------------------------------------------------------------------------------------- */
+
+/* The processor looks up eight entries by one instruction: exponentials are of fewer multiply-adds. */
+bool tsr_math_by_eighths(const tsr_emit *e);
+/* e^x, or e^-x where x is `less`, for |x| < 87. */
+LLVMValueRef tsr_math_exp_moderate(const tsr_maths *m, LLVMValueRef x, bool less);
+/* The same numbers but for 2's whole power: 2^twos times what is between 1 and 2, about, and n + `above` in the place of an exponent. */
+LLVMValueRef tsr_math_exp_apart(const tsr_maths *m, LLVMValueRef x, bool less, int above, int twos, LLVMValueRef *whole);
+
 /* ---- math_exp.c, math_erf.c, math_sine.c ------------------------------------------------------------------------------- */
 
 LLVMValueRef tsr_math_exp(const tsr_maths *m, LLVMValueRef x);

@@ -16,6 +16,7 @@ typedef struct tsr_target {
 	tsr_masks masks;
 	bool halves;                 /* a shuffle of lanes across the halves of a vector takes two or three instructions, one within them or of whole halves takes one */
 	uint32_t stores;             /* so many may wait for sums at once before what follows them waits, too; 0: not measured */
+	uint32_t lookup;             /* entries of a table of f32 in one register that one instruction looks up for all lanes; 0: none does */
 	bool loses_nan;              /* a maximum in one instruction is the second operand where either is NaN */
 	bool slow_division;          /* of vectors: takes longer than a reciprocal's five instructions */
 	uint32_t tile_m, tile_n;     /* register tile in rows and vectors of columns */

@@ -14,7 +14,7 @@ HEAD = """# How exact the elementary functions are
 The worst error in f32 of each function that compiled code evaluates, in units of the last place of the exact result, against the C
 library in double precision. `make accuracy` measures it over **every one of the 2^32 arguments** (pow: 2^30 pairs over all
 magnitudes, exponents that keep most results finite, and every pair of special values) with AVX-512 (x86-64-v4; exp, tanh and erf look up
-tables of 16 entries there) and with AVX2 and FMA (x86-64-v3), over 2^28 of them for the baseline without (x86-64-v2), and rewrites this
+tables of 16 entries there) and with AVX2 and FMA (x86-64-v3; exp has a table of 8), over 2^28 of them for the baseline without (x86-64-v2), and rewrites this
 table; what the processor that measures does not have stays as it was. The tests sample 2^20 at each run. Arguments are
 hexadecimal, as C's `%a` prints them. Results that must be NaN or infinite are; denormal arguments and results count like all
 others.
