@@ -32,7 +32,7 @@ static void pack_panels(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 	tsr_pack_computed(&g->k, p, &v);
 }
 
-static void pack(tsr_engine *g, tsr_side side, const tsr_block *bl)
+void tsr_engine_pack(tsr_engine *g, tsr_side side, const tsr_block *bl)
 {
 	bool a = side == TSR_SIDE_A;
 	tsr_kit *k = &g->k;
@@ -84,6 +84,19 @@ static void point_across(tsr_engine *g, const tsr_block *bl)
 		tsr_rows_copy(k, r, bl->b);
 }
 
+void tsr_engine_depths(tsr_engine *g, tsr_block *bl, LLVMValueRef first)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef depth = g->cls[TSR_CLASS_K].count;
+	bl->kfirst = first;
+	bl->depth = tsr_kit_min(k, tsr_kit_int(k, g->s->kc), LLVMBuildSub(k->b, depth, first, ""));
+	bl->a_each = g->matrix ? tsr_matrix_each(k, TSR_SIDE_A, bl->depth) : bl->depth;
+	bl->b_each = g->matrix ? tsr_matrix_each(k, TSR_SIDE_B, bl->depth) : bl->depth;
+	bl->add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, first, tsr_kit_int(k, 0), "") : LLVMConstInt(k->i1, 1, false);
+	bl->last = g->tail && g->tail->whole ? LLVMConstInt(k->i1, 1, false)
+		: LLVMBuildICmp(k->b, LLVMIntSGE, tsr_kit_add(k, first, bl->depth), depth, "");
+}
+
 static void blocks(tsr_engine *g)
 {
 	tsr_kit *k = &g->k;
@@ -104,26 +117,24 @@ static void blocks(tsr_engine *g)
 		bl.turned = turned.i;
 	}
 	nc = tsr_share_block(g, cols, nc);
+	if (s->early) {
+		tsr_early_emit(g, &bl, rows.from, rows.to, cols.from, cols.to, nc);
+		return;
+	}
 	tsr_count jc = tsr_count_begin(k, cols.from, cols.to, nc);
 	bl.n = jc.i;
 	bl.cols = tsr_kit_min(k, nc, LLVMBuildSub(k->b, cols.to, jc.i, ""));
 	/* a sum over nothing still stores its neutral value */
 	tsr_count pc = tsr_count_begin(k, zero, tsr_kit_some(k, depth), kc);
-	bl.kfirst = pc.i;
-	bl.depth = tsr_kit_min(k, kc, LLVMBuildSub(k->b, depth, pc.i, ""));
-	bl.a_each = g->matrix ? tsr_matrix_each(k, TSR_SIDE_A, bl.depth) : bl.depth;
-	bl.b_each = g->matrix ? tsr_matrix_each(k, TSR_SIDE_B, bl.depth) : bl.depth;
-	bl.add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, pc.i, zero, "") : LLVMConstInt(k->i1, 1, false);
-	bl.last = g->tail && g->tail->whole ? LLVMConstInt(k->i1, 1, false)
-		: LLVMBuildICmp(k->b, LLVMIntSGE, tsr_kit_add(k, pc.i, bl.depth), depth, "");
+	tsr_engine_depths(g, &bl, pc.i);
 	tsr_turns turns = tsr_turns_begin(g, rows);
 	if (s->pack_b)
-		pack(g, TSR_SIDE_B, &bl);
+		tsr_engine_pack(g, TSR_SIDE_B, &bl);
 	if (s->cols)
 		point_across(g, &bl);
 	tsr_turns_each(g, &turns, pc.i, &bl);
 	if (s->pack_a)
-		pack(g, TSR_SIDE_A, &bl);
+		tsr_engine_pack(g, TSR_SIDE_A, &bl);
 	if (s->rows)
 		point(g, &bl);
 	tsr_engine_tiles(g, &bl);

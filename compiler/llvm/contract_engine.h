@@ -39,6 +39,7 @@ typedef struct tsr_block {
 	LLVMValueRef turned;                      /* first column of those that wait for each other */
 	LLVMValueRef a, b;                        /* panels, when packed */
 	LLVMValueRef a_each, b_each;              /* elements of them for each row, each column */
+	LLVMValueRef next, to, width, panel, lines; /* of the block that tiles of this one pack: see contract_early.c */
 } tsr_block;
 
 /* contract_space.c: a class's sizes and strides as values; the memory for panels, tables and tiles that wait to be stored. */
@@ -62,6 +63,14 @@ bool tsr_engine_sets_aside(const tsr_engine *g);
 int64_t tsr_aside_bytes(const tsr_engine *g, int64_t cols);
 LLVMValueRef tsr_aside_place(tsr_engine *g, LLVMValueRef ir, LLVMValueRef jr);
 void tsr_aside_emit(tsr_engine *g, const tsr_block *bl, LLVMValueRef from, LLVMValueRef to);
+/* contract.c: packs a block's rows or columns; the block of K that begins here. */
+void tsr_engine_pack(tsr_engine *g, tsr_side side, const tsr_block *bl);
+void tsr_engine_depths(tsr_engine *g, tsr_block *bl, LLVMValueRef first);
+/* contract_early.c: the bytes of both buffers, of which one has `bytes`; all blocks of these rows and columns, nc at a time; and what the tile at this row and
+ * column packs of the next block. */
+int64_t tsr_early_bytes(const tsr_engine *g, int64_t bytes);
+void tsr_early_emit(tsr_engine *g, tsr_block *bl, LLVMValueRef from_m, LLVMValueRef to_m, LLVMValueRef from_n, LLVMValueRef to_n, LLVMValueRef nc);
+void tsr_early_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, tsr_tile *tile, LLVMValueRef *arg);
 /* What the tile at this row of its block and this column fetches for the next block, if anything: see tsr_tile.ahead. */
 void tsr_engine_ahead(tsr_engine *g, LLVMValueRef ir, LLVMValueRef n_at, tsr_tile *tile, LLVMValueRef *next, LLVMValueRef *left);
 void tsr_engine_next_panel(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, LLVMValueRef b, tsr_tile *tile, LLVMValueRef *next);

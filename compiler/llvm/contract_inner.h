@@ -22,7 +22,13 @@ typedef struct tsr_inner {
 	bool walked;
 	uint32_t later;
 	uint32_t below;
+	const struct tsr_copying *copying;
 } tsr_inner;
+
+/* contract_early.c: rows of panels for the next block, as a tile copies them: where it is, `to` and what is `left` of B's row change from row to row. */
+typedef struct tsr_copying { LLVMValueRef width, panel, down_from, down_to; int64_t row; uint32_t vecs; } tsr_copying;
+tsr_copying tsr_copying_of(tsr_kit *k, const tsr_tile *t, LLVMValueRef f);
+void tsr_copy_row(tsr_kit *k, const tsr_copying *c, LLVMValueRef *from, LLVMValueRef *to, LLVMValueRef *left);
 
 /* The stride, or parameter `param` of f where it is not known. */
 LLVMValueRef tsr_inner_stride(tsr_kit *k, tsr_stride s, LLVMValueRef f, unsigned param);

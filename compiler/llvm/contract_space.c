@@ -217,7 +217,7 @@ void tsr_engine_space(tsr_engine *g)
 	int64_t buffer = waits ? (int64_t)s->mr * s->nr * k->elem_bytes : 0;
 	int64_t c_rows = g->form.stretches ? (rows * 8 + 63) / 64 * 64 : 0, rows_bytes = g->matrix ? 0 : value_rows(g, depth) * k->elem_bytes;
 	tsr_rows *r = &g->pointed;
-	b += point_at_rows(g, rows, depth);
+	b = tsr_early_bytes(g, b) + point_at_rows(g, rows, depth);
 	int64_t across = g->across.most * g->across.capacity * 8 + (g->across.edge ? 64 : 0);        /* looked through in vectors */
 	int64_t table = r->most * r->capacity * 8 + (r->edge ? 64 : 0), list = r->mr ? tsr_rows_list_length(r) * (r->capacity / r->mr) * 8 : 0;
 	if (tsr_engine_packs_together(g)) {

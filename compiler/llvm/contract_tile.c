@@ -28,8 +28,9 @@ static LLVMValueRef b_after(const tsr_inner *in, LLVMValueRef b, unsigned steps)
 
 /* Behind the accumulators: where A and B are; the next rows of A; what later blocks read, and what is left of its row. */
 enum { AT_A, AT_B, AT_NEXT, AT_FAR, AT_LEFT, PLACES };
-/* What a round asks for of the tile's end: so many lines, of the part with its number, or counted row by row where tables say where they are. */
-typedef enum asked { NOTHING, A_PART, SOME_LINES } asked;
+/* What a round asks for of the tile's end: so many lines, of the part with its number, or counted row by row where tables say where they are; or it copies
+ * a row of a panel of the next block. */
+typedef enum asked { NOTHING, A_PART, SOME_LINES, COPIES } asked;
 enum { LINES = 2 };
 
 static void ask(const tsr_inner *in, asked what, LLVMValueRef round, uint32_t i)
@@ -53,10 +54,12 @@ static void tile_loop(const tsr_inner *in, LLVMValueRef count, unsigned unroll, 
 	LLVMValueRef a = at[AT_A], b = at[AT_B];
 	for (uint32_t i = 0; i < LINES; i++)       /* no load may pass what asks: between the steps it would hold all that come before it in registers */
 		ask(in, what, c.i, i);
-	for (uint32_t i = 0; i < in->soon && what != NOTHING; i++)
+	for (uint32_t i = 0; i < in->soon && what != NOTHING && what != COPIES; i++)
 		tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
 	for (uint32_t i = 0; i < in->later && unroll > 1; i++)
 		tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
+	if (what == COPIES)
+		tsr_copy_row(k, in->copying, &at[AT_FAR], &at[AT_NEXT], &at[AT_LEFT]);
 	if (in->below && what != NOTHING)
 		at[AT_NEXT] = tsr_row_ahead(k, in->below, in->a_row, at[AT_NEXT]);
 	for (unsigned u = 0; u < unroll; u++) {
@@ -143,6 +146,20 @@ static void end_in_groups(const tsr_inner *in, const tsr_tile_end *end, LLVMValu
 	LLVMPositionBuilderAtEnd(k->b, one.after);
 }
 
+/* So many rows of panels are copied, one a round; what there are no rounds for, after them.  What is left of the rounds. */
+static LLVMValueRef copy_meanwhile(const tsr_inner *in, LLVMValueRef rounds, LLVMValueRef count, LLVMValueRef *acc)
+{
+	tsr_kit *k = in->k;
+	LLVMValueRef zero = tsr_kit_int(k, 0), there = LLVMBuildICmp(k->b, LLVMIntSGT, rounds, zero, "");
+	LLVMValueRef some = tsr_kit_min(k, LLVMBuildSelect(k->b, there, rounds, zero, ""), count), *at = acc + (size_t)in->rows * in->vecs;
+	tile_loop(in, some, TSR_ROUND, acc, COPIES);
+	tsr_carried c;
+	tsr_carried_begin(k, &c, in->rows * in->vecs + PLACES, LLVMBuildNSWSub(k->b, count, some, ""), acc);
+	tsr_copy_row(k, in->copying, &at[AT_FAR], &at[AT_NEXT], &at[AT_LEFT]);
+	tsr_carried_end(k, &c, 1, acc);
+	return LLVMBuildNSWSub(k->b, rounds, some, "");
+}
+
 /* Sums over K, but for a last round that is stored meanwhile. */
 static void collect(const tsr_tile *t, const tsr_tile_end *end, const tsr_inner *in, LLVMValueRef f, LLVMValueRef *acc)
 {
@@ -168,6 +185,8 @@ static void collect(const tsr_tile *t, const tsr_tile_end *end, const tsr_inner 
 		tile_loop(in, first, TSR_ROUND, acc, slowly);
 		rounds = LLVMBuildNSWSub(k->b, rounds, first, "");
 	}
+	if (in->copying)
+		rounds = copy_meanwhile(in, rounds, LLVMGetParam(f, TSR_TILE_A_STEP), acc);
 	tile_loop(in, rounds, TSR_ROUND, acc, NOTHING);
 	tile_loop(in, LLVMBuildAnd(k->b, depth, tsr_kit_int(k, TSR_ROUND - 1), ""), 1, acc, NOTHING);
 	if (groups)
@@ -181,7 +200,9 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	tsr_far far = { t->ahead_row, t->ahead_width };
 	tsr_inner in = { k, t->rows, t->vecs, tsr_inner_stride(k, t->a_row, f, TSR_TILE_A_ROW), tsr_inner_stride(k, t->a_k, f, TSR_TILE_A_K),
 				  tsr_inner_stride(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL,
-				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, t->soon, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0, t->b_walked, t->later, t->below };
+				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, t->soon, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0, t->b_walked, t->later, t->below, NULL };
+	tsr_copying copying = t->copied ? tsr_copying_of(k, t, f) : (tsr_copying){ 0 };
+	in.copying = t->copied ? &copying : NULL;
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
@@ -215,6 +236,8 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".s%u", t->soon);
 	if (t->shallow && k->target->stores)
 		strncat(name, ".h", sizeof name - strlen(name) - 1);
+	if (t->copied)
+		snprintf(name + strlen(name), sizeof name - strlen(name), ".e%lld", (long long)t->copied);
 	if (t->below)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".a%u", t->below);
 	tsr_name_stride(name, sizeof name, "ar", t->a_row);

@@ -83,7 +83,8 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 	p.k = tsr_walks_count(k);
 	p.batch = tsr_walks_count(&v->cls[TSR_CLASS_BATCH]);
 	p.must_a = !one_loop(m) || !one_loop(k) || p.m < 0;
-	p.must_a |= !tsr_contract_plain(l, c, TSR_SIDE_A);
+	p.plain_a = tsr_contract_plain(l, c, TSR_SIDE_A);
+	p.must_a |= !p.plain_a;
 	p.run = c->run.length, p.across = c->across.length;
 	p.must_a &= !p.run;
 	p.flat = p.must_a && tsr_walks_unit(m, TSR_SIDE_A);

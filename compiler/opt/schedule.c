@@ -387,7 +387,8 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	tsr_contract_view_make(l, c, &v);
 	p = tsr_problem_of(l, c, &v, target);
 	int64_t kc;
-	if (p.must_a && (c->run = tsr_contract_run(l, c)).n) {
+	/* where A is packed once for all of B, its rows need no pointers */
+	if (p.must_a && !tsr_may_be_early(&p) && (c->run = tsr_contract_run(l, c)).n) {
 		tsr_contract_view_make(l, c, &v);
 		p = tsr_problem_of(l, c, &v, target);
 		if (!choose_depth(&p, TSR_DEPTH, &kc)) {
@@ -420,15 +421,17 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	tsr_padding padding = { 0 };
 	if (p.run && tsr_padding_of(l, c, &v, &padding))
 		p.padding = &padding;
-	tsr_choose_tile(&p, s);
+	bool early = tsr_choose_early(&p, s);
 	choose_packing(&p, s);
 	p.crowded = !p.run && p.a_step == 1 && !s->pack_a && !s->pack_b && !s->cols && p.row && p.row % PAGE == 0;
 	if (p.crowded)
 		tsr_choose_tile(&p, s);
 	choose_depth(&p, most_depth(&p, s, c->tail), &kc);
 	choose_blocks(&p, s, kc, short_sum);
+	if (early)
+		tsr_early_blocks(&p, s);
 	tsr_matrix_deepen(l, &p, c);
-	s->aside = waits_aside(&p, c, &v, s);
+	s->aside = !early && waits_aside(&p, c, &v, s);
 	s->must_a = p.must_a, s->must_b = p.must_b;
 	s->reason = tsr_schedule_words(s);
 	return true;

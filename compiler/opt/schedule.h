@@ -20,6 +20,7 @@ typedef struct tsr_problem {
 	int64_t m, n, k, batch;      /* counts, -1: known at run time */
 	int64_t depth;               /* of the sum that the positions of the batch are parts of (deep.c); else k */
 	bool must_a, must_b;         /* cannot be read in place */
+	bool plain_a;                /* A is what lies in memory: no guard, no lookup, nothing computed */
 	int64_t run, across;         /* A's, B's rows are read in place, in stretches of so many; 0: they are not */
 	bool dense;                  /* B's are copied side by side */
 	bool pieced;                 /* B's rows are one distance apart only under each stretch of A's */
@@ -47,6 +48,10 @@ int64_t tsr_problem_columns(const tsr_problem *p);
 bool tsr_can_knit(const tsr_problem *p);
 /* Where matrix registers take a sum in one block, vectors do, too, so that what follows it can be computed from its tiles (matrix.c). */
 void tsr_matrix_deepen(const tsr_loops *l, const tsr_problem *p, tsr_contraction *c);
+/* early.c: whether the next block of B can be packed by the tiles of the one before; whether it is, which sets mr and nr; and all else of such a schedule. */
+bool tsr_may_be_early(const tsr_problem *p);
+bool tsr_choose_early(const tsr_problem *p, tsr_schedule *s);
+void tsr_early_blocks(const tsr_problem *p, tsr_schedule *s);
 /* Sets mr and nr. */
 void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s);
 /* small.c: smaller blocks for what is divided among threads, where their work areas would be larger than all that is computed with. */

@@ -197,7 +197,7 @@ static void choose_grid(const tsr_target *t, tsr_schedule *s, const int64_t *par
 	int64_t tiles = parts[TSR_CLASS_N], most = 1;
 	bool both = s->pack_a && s->pack_b && !s->must_a && tsr_near_panels(t);
 	s->grid = 0;
-	if (s->split == TSR_CLASS_BATCH || by_rows(s, parts) || (s->pack_a && !both) || (s->rows && s->pack_b) || s->cols || s->must_b || s->turn || s->join
+	if (s->split == TSR_CLASS_BATCH || s->early || by_rows(s, parts) || (s->pack_a && !both) || (s->rows && s->pack_b) || s->cols || s->must_b || s->turn || s->join
 		|| parts[TSR_CLASS_M] < MANY / 2 || tiles < (s->pack_b ? MANY / 4 : 2))
 		return;
 	if (both)
@@ -219,7 +219,7 @@ static bool by_vectors(const tsr_divide *d, const tsr_contraction *k, int64_t ti
 {
 	const tsr_schedule *s = &k->schedule;
 	int64_t lanes = d->p->target->vector_bytes / tsr_prec_bytes(k->prec);
-	bool plain = !s->grid && !s->cols && !s->must_b && !s->turn && !s->join && !s->knit;
+	bool plain = !s->grid && !s->early && !s->cols && !s->must_b && !s->turn && !s->join && !s->knit;
 	return plain && s->nr > lanes && columns > 0 && columns % lanes == 0 && uneven(tiles) > 1.05;
 }
 
@@ -227,7 +227,7 @@ static bool by_vectors(const tsr_divide *d, const tsr_contraction *k, int64_t ti
  * has B pass by once more (3 % of 300 x 400 x 200). */
 static bool in_turns(const tsr_schedule *s, const int64_t *parts)
 {
-	bool by_blocks = s->split == TSR_CLASS_M || (s->split == TSR_CLASS_N && s->grid), waits = s->turn || s->join || s->aside;
+	bool by_blocks = s->split == TSR_CLASS_M || (s->split == TSR_CLASS_N && s->grid), waits = s->turn || s->join || s->aside || s->early;
 	return by_blocks && (s->pack_a || s->pack_b || s->rows) && parts[TSR_CLASS_M] >= MANY / 2 && !waits && !s->cols;
 }
 
@@ -252,7 +252,7 @@ static bool split_contraction(const tsr_divide *d, tsr_contraction *k)
 	/* rows would wait for each other in each position of the batch */
 	if (parts[TSR_CLASS_BATCH] >= MANY / 8 && uneven(parts[TSR_CLASS_BATCH]) < 1.2)
 		s->split = TSR_CLASS_BATCH;
-	else if (!by_rows(s, parts) && by_columns(&v, parts))
+	else if ((s->early && parts[TSR_CLASS_N] > 1) || (!by_rows(s, parts) && by_columns(&v, parts)))        /* each packs its own columns of B, meanwhile */
 		s->split = TSR_CLASS_N;
 	choose_grid(d->p->target, s, parts, tsr_walks_count(&v.cls[TSR_CLASS_M]), tsr_walks_count(&v.cls[TSR_CLASS_N]));
 	if (parts[s->split] < 2 && parts[TSR_CLASS_BATCH] > 1)

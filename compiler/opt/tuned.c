@@ -222,7 +222,8 @@ bool tsr_schedules_apply(tsr_schedules *s, const tsr_loops *l, tsr_contraction *
 	made.rows = k->schedule.rows, made.cols = k->schedule.cols, made.dense = k->schedule.dense;
 	made.aside = k->schedule.aside && !made.pack_b && k->schedule.mc <= made.mc;
 	made.dots = k->schedule.dots && !made.pack_b;
-	made.panels = k->schedule.panels && made.pack_b && !made.pack_a;
+	made.early = k->schedule.early && made.pack_b && made.nr == k->schedule.nr;
+	made.panels = k->schedule.panels && made.pack_b && (!made.pack_a || made.early);
 	made.must_a = k->schedule.must_a, made.must_b = k->schedule.must_b;
 	made.turn = k->schedule.turn, made.join = k->schedule.join, made.knit = k->schedule.knit;
 	made.reason = tsr_format(s->tc->arena, "tuned: %s", tsr_schedule_words(&made));
