@@ -11,6 +11,7 @@ IMAGES, SIZES = (8, 56, 56, 64), '"8, 56, 56, 64 |"'
 TWO = '(x : "2048, 1024 |") (y : "2048, 1024 |")'
 ONE = '(x : "2048, 1024 |")'
 LAST = '(x : "2048 | 1024")'
+HALF, WIDE, WIDE_TWO = (1024, 1024), '(x : "1024, 1024 |" f64)', '(x : "1024, 1024 |" f64) (y : "1024, 1024 |" f64)'
 CASES = {
     "x + y": ((BIG, BIG), TWO, "x + y", "a + b"),
     "x + a row": ((BIG, (1024,)), '(x : "2048, 1024 |") (y : "1024 |")', 'x +++ y "n, m |; m | => n, m |"', "a + b"),
@@ -22,10 +23,13 @@ CASES = {
     "sin": ((BIG,), ONE, "sin x", "torch.sin(a)"),
     "sqrt": ((BIG,), ONE, "sqrt (abs x)", "torch.sqrt(torch.abs(a))"),
     "power": ((BIG, BIG), TWO, "(abs x + 0.5) **. y", "(torch.abs(a) + 0.5) ** b"),
+    "x * x * x": ((BIG,), ONE, "x **. 3.", "a ** 3"),
+    "x % y": ((BIG, BIG), TWO, "x % y", "torch.remainder(a, b)"),
     "sigmoid": ((BIG,), ONE, "1. /. (1. + exp (0. - x))", "torch.sigmoid(a)"),
     "sum of all": ((BIG,), ONE, 'x ++ "n, m | => "', "a.sum()"),
     "sums of rows": ((BIG,), ONE, 'x ++ "n, m | => n |"', "a.sum(1)"),
     "sums of columns": ((BIG,), ONE, 'x ++ "n, m | => m |"', "a.sum(0)"),
+    "sums of 8 columns": (((65536, 8),), '(x : "65536, 8 |")', 'x ++ "n, m | => m |"', "a.sum(0)"),
     "maxima of rows": ((BIG,), ONE, 'x @^^ "n, m | => n |"', "a.amax(1)"),
     "maxima of columns": ((BIG,), ONE, 'x @^^ "n, m | => m |"', "a.amax(0)"),
     "variance of rows": ((BIG,), LAST, 'let m = (x ++ "n | d => n | 0" [d]) /. dim d in let c = x - m in (c *. c ++ "n | d => n |") /. dim d', "a.var(1, unbiased=False)"),
@@ -45,6 +49,12 @@ CASES = {
     "vector by matrix": ((BIG, ROWS), '(x : "2048, 1024 |") (y : "2048 |")', 'x +* y "n, m |; n | => m |"', "b @ a"),
     "x^T x, 4096 x 64": (((4096, 64),), '(x : "4096, 64 |")', 'x +* x "n, i |; n, j | => i, j |"', "a.t() @ a"),
     "f64, 512 cubed": (((512, 512), (512, 512)), '(x : "512, 512 |" f64) (y : "512, 512 |" f64)', 'x +* y "i, k |; k, j | => i, j |"', "a @ b"),
+    "f64, exp": ((HALF,), WIDE, "exp x", "torch.exp(a)"),
+    "f64, log": ((HALF,), WIDE, "log (abs x + 0.5)", "torch.log(torch.abs(a) + 0.5)"),
+    "f64, tanh": ((HALF,), WIDE, "tanh x", "torch.tanh(a)"),
+    "f64, sin": ((HALF,), WIDE, "sin x", "torch.sin(a)"),
+    "f64, power": ((HALF, HALF), WIDE_TWO, "(abs x + 0.5) **. y", "(torch.abs(a) + 0.5) ** b"),
+    "f64, softmax along rows": ((HALF,), '(x : "1024 | 1024" f64)', 'softmax ~over:"... | c" x', "a.softmax(1)"),
     "512 of 16 x 16 x 16": (((512, 16, 16),) * 2, '(x : "512, 16, 16 |") (y : "512, 16, 16 |")', 'x +* y "b, i, k |; b, k, j | => b, i, j |"', "torch.bmm(a, b)"),
     "10000 of 4 x 4 x 4": (((10000, 4, 4),) * 2, '(x : "10000, 4, 4 |") (y : "10000, 4, 4 |")', 'x +* y "b, i, k |; b, k, j | => b, i, j |"', "torch.bmm(a, b)"),
     "b i, o i j, b j": (((256, 64), (32, 64, 64), (256, 64)), '(x : "256, 64 |") (w : "32, 64, 64 |") (y : "256, 64 |")',
