@@ -346,8 +346,9 @@ const char *tsr_schedule_words(const tsr_schedule *s)
 		{ "A's rows one step apart", "A's rows one step apart", "A's rows one step apart, pack B", "A's rows one step apart, pack B" },
 		{ "sums aside", "sums aside, pack A", "sums aside, pack B", "sums aside, pack both" },
 		{ "dot products", "dot products, pack A", "dot products", "dot products, pack A" },
+		{ "", "", "pack B early", "pack both, B early" },
 	};
-	int kind = s->dots ? 7 : s->aside ? 6 : s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
+	int kind = s->early ? 8 : s->dots ? 7 : s->aside ? 6 : s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
 	return words[kind][s->pack_a + 2 * s->pack_b];
 }
 

@@ -155,7 +155,7 @@ def any_schedule(tsrc, folder, seed, programs):
                 lanes, m, n = lanes_of.get(target, 4), rng.randint(1, 12), rng.randint(1, 4)
                 while m * n + n + 1 > registers.get(target, 16):
                     m -= 1
-                pack = {"pack both": "ab", "pack A": "ab", "pack B": rng.choice(["b", "ab"])}.get(how, rng.choice(["none", "a", "b", "ab"]))
+                pack = {"pack both": "ab", "pack both, B early": "ab", "pack A": "ab", "pack B": rng.choice(["b", "ab"])}.get(how, rng.choice(["none", "a", "b", "ab"]))
                 depth, rows = rng.choice([1, 2, 3, 7, 16, 64, 65, 200, 384]), m * rng.randint(1, 5)
                 cols = n * lanes * rng.randint(1, 3)
                 if "dot products" in how:
