@@ -128,8 +128,12 @@ static void blocks(tsr_engine *g)
 	tsr_count pc = tsr_count_begin(k, zero, tsr_kit_some(k, depth), kc);
 	tsr_engine_depths(g, &bl, pc.i);
 	tsr_turns turns = tsr_turns_begin(g, rows);
-	if (s->pack_b)
+	if (s->pack_b) {
+		tsr_guard once = tsr_once_begin(g);
 		tsr_engine_pack(g, TSR_SIDE_B, &bl);
+		if (once.after)
+			tsr_guard_end(k, once);
+	}
 	if (s->cols)
 		point_across(g, &bl);
 	tsr_turns_each(g, &turns, pc.i, &bl);

@@ -103,6 +103,8 @@ void tsr_shares_begin(tsr_engine *g);
 void tsr_shares_end(tsr_engine *g);
 /* The blocks of rows that meet one block of B: all that this thread has any for, in turns with others where the schedule says so. */
 typedef struct tsr_turns { tsr_share rows; tsr_count count; tsr_guard any; tsr_taking taking; LLVMValueRef limit; } tsr_turns;
+/* Around what packs B, where a thread that helps another one has that block already: ends where there is an end. */
+tsr_guard tsr_once_begin(tsr_engine *g);
 tsr_turns tsr_turns_begin(tsr_engine *g, tsr_share rows);
 void tsr_turns_each(tsr_engine *g, tsr_turns *t, LLVMValueRef kfirst, tsr_block *bl);
 void tsr_turns_end(tsr_engine *g, tsr_turns *t);

@@ -7,17 +7,21 @@
  * computes an element has no influence on its bits.
  *
  * Where threads stand side by side along the columns, too, each such group has a queue of its own, and a thread whose queue is empty helps the others:
- * so each packs its own part of B but for what it takes over at the end. */
+ * so each packs its own part of B but for what it takes over at the end.  Where each packs all of B, the groups are single threads, whose rows lie side by
+ * side: what a thread stored or read of them in one run it finds in its own cache in the next. */
 #include "contract_engine.h"
 #include "team.h"
 #include "../base/arena.h"
 
 enum { TURNS = 24 };                 /* blocks of rows for each thread, at least, where these are not too small */
+enum { HELPED = 8 };                  /* threads, where each has rows of its own, itself among them: to ask all of many takes longer than their ends differ */
 enum { LEAST_TILES = 4, SMALL_TILES = 2 };           /* of rows, in a block of them */
 
 struct tsr_row_queue {
 	tsr_queue q;
 	LLVMValueRef beside, group;                     /* groups; the one that this thread works in */
+	bool own_rows;                                  /* groups are single threads, each with rows of its own */
+	LLVMValueRef packed;                            /* where one block of B serves all groups: whether this thread has it */
 	tsr_count helped;                               /* groups so far */
 	LLVMValueRef large, rows;                       /* of the blocks that meet one of B so many have so many rows */
 	LLVMValueRef small, blocks;                     /* and those behind them these; all of them */
@@ -107,6 +111,13 @@ LLVMValueRef tsr_share_block(tsr_engine *g, tsr_share cols, LLVMValueRef most)
 
 /* ---- in turns ----------------------------------------------------------------------------------------------------- */
 
+/* B is one block, whatever rows it meets. */
+static bool packs_once(const tsr_engine *g)
+{
+	int64_t n = tsr_kit_known(g->cls[TSR_CLASS_N].count), depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
+	return g->s->pack_b && !g->cls[TSR_CLASS_BATCH].n && n >= 0 && n <= g->s->nc && depth >= 0 && depth <= g->s->kc;
+}
+
 void tsr_shares_begin(tsr_engine *g)
 {
 	tsr_kit *k = &g->k;
@@ -116,9 +127,14 @@ void tsr_shares_begin(tsr_engine *g)
 	struct tsr_row_queue *q = g->queue = TSR_NEW(g->e->tc->arena, struct tsr_row_queue);
 	tsr_queue_open(g->e, &q->q);
 	q->group = tsr_kit_int(k, 0);
-	if (g->s->grid) {
-		q->beside = beside_of(g);
-		q->helped = tsr_count_begin(k, tsr_kit_int(k, 0), q->beside, tsr_kit_int(k, 1));
+	q->own_rows = g->s->own_rows && splits(g, TSR_CLASS_M) && !tsr_engine_packs_together(g);
+	if (q->own_rows && packs_once(g)) {
+		q->packed = tsr_emit_alloca(g->e, k->i1, "packed");
+		LLVMBuildStore(k->b, LLVMConstInt(k->i1, 0, false), q->packed);
+	}
+	if (g->s->grid || q->own_rows) {
+		q->beside = q->own_rows ? team->threads : beside_of(g);
+		q->helped = tsr_count_begin(k, tsr_kit_int(k, 0), q->own_rows ? tsr_kit_min(k, q->beside, tsr_kit_int(k, HELPED)) : q->beside, tsr_kit_int(k, 1));
 		q->group = LLVMBuildURem(k->b, tsr_kit_add(k, team->thread, q->helped.i), q->beside, "");
 	}
 	tsr_queue_enter(g->e, &q->q, q->group);
@@ -146,15 +162,15 @@ static void turns_of(tsr_engine *g, tsr_share rows, tsr_share cols)
 	LLVMValueRef one = tsr_kit_int(k, 1), each = tsr_kit_int(k, unit), most = tsr_kit_int(k, s->mc), threads = g->e->team->threads;
 	LLVMValueRef members = q->beside ? LLVMBuildUDiv(k->b, threads, q->beside, "") : threads;
 	LLVMValueRef wide = parts_of(k, LLVMBuildSub(k->b, cols.to, cols.from, ""), tsr_kit_int(k, s->nc)), deep = parts_of(k, g->cls[TSR_CLASS_K].count, tsr_kit_int(k, s->kc));
-	LLVMValueRef times = LLVMBuildMul(k->b, wide, deep, ""), single = LLVMBuildICmp(k->b, LLVMIntULE, times, one, ""), alone = LLVMBuildICmp(k->b, LLVMIntEQ, threads, one, "");
-	LLVMValueRef all = LLVMBuildMul(k->b, rows.to, times, ""), some = LLVMBuildUDiv(k->b, LLVMBuildMul(k->b, rows.to, tsr_kit_int(k, 4), ""), tsr_kit_int(k, 5), "");
+	LLVMValueRef count = q->own_rows ? LLVMBuildNSWSub(k->b, rows.to, rows.from, "") : rows.to, times = LLVMBuildMul(k->b, wide, deep, ""), single = LLVMBuildICmp(k->b, LLVMIntULE, times, one, ""), alone = LLVMBuildICmp(k->b, LLVMIntEQ, threads, one, "");
+	LLVMValueRef all = LLVMBuildMul(k->b, count, times, ""), some = LLVMBuildUDiv(k->b, LLVMBuildMul(k->b, count, tsr_kit_int(k, 4), ""), tsr_kit_int(k, 5), "");
 	LLVMValueRef turns = parts_of(k, all, LLVMBuildMul(k->b, members, tsr_kit_int(k, TURNS), "")), share = LLVMBuildUDiv(k->b, some, members, "");
 	turns = larger(k, tsr_kit_mul(k, parts_of(k, turns, each), each), tsr_kit_int(k, least));
 	share = larger(k, tsr_kit_mul(k, LLVMBuildUDiv(k->b, share, each, ""), each), each);
 	q->rows = select_if(k, alone, most, tsr_kit_min(k, select_if(k, single, share, turns), most));
-	LLVMValueRef in_turn = tsr_kit_mul(k, members, q->rows), whole = parts_of(k, rows.to, q->rows);
+	LLVMValueRef in_turn = tsr_kit_mul(k, members, q->rows), whole = parts_of(k, count, q->rows);
 	q->large = select_if(k, LLVMBuildAnd(k->b, single, LLVMBuildNot(k->b, alone, ""), ""), tsr_kit_mul(k, LLVMBuildUDiv(k->b, some, in_turn, ""), members), whole);
-	LLVMValueRef rest = larger(k, LLVMBuildNSWSub(k->b, rows.to, tsr_kit_mul(k, q->large, q->rows), ""), tsr_kit_int(k, 0));
+	LLVMValueRef rest = larger(k, LLVMBuildNSWSub(k->b, count, tsr_kit_mul(k, q->large, q->rows), ""), tsr_kit_int(k, 0));
 	q->small = tsr_kit_int(k, SMALL_TILES * unit);
 	q->blocks = tsr_kit_add(k, q->large, parts_of(k, rest, q->small));
 }
@@ -164,7 +180,10 @@ void tsr_shares_divide(tsr_engine *g, tsr_share *rows, tsr_share *cols)
 	const tsr_schedule *s = g->s;
 	uint32_t unit = (uint32_t)tsr_schedule_rows(s);
 	if (g->queue) {
-		*cols = g->queue->beside ? share_at(g, (seat){ g->queue->group, g->queue->beside }, cols->to, s->nr) : *cols;
+		if (g->queue->own_rows)
+			*rows = share_at(g, (seat){ g->queue->group, g->queue->beside }, rows->to, unit);
+		else
+			*cols = g->queue->beside ? share_at(g, (seat){ g->queue->group, g->queue->beside }, cols->to, s->nr) : *cols;
 		turns_of(g, *rows, *cols);
 		return;
 	}
@@ -190,6 +209,17 @@ tsr_turns tsr_turns_begin(tsr_engine *g, tsr_share rows)
 	if (!tsr_engine_packs_together(g))
 		t.any = tsr_guard_begin(k, tsr_queue_any(g->e, &g->queue->q, t.limit));
 	return t;
+}
+
+tsr_guard tsr_once_begin(tsr_engine *g)
+{
+	tsr_kit *k = &g->k;
+	if (!g->queue || !g->queue->packed)
+		return (tsr_guard){ 0 };
+	LLVMValueRef there = LLVMBuildLoad2(k->b, k->i1, g->queue->packed, "");
+	tsr_guard first = tsr_guard_begin(k, LLVMBuildNot(k->b, there, ""));
+	LLVMBuildStore(k->b, LLVMConstInt(k->i1, 1, false), g->queue->packed);
+	return first;
 }
 
 /* Until the block of rows whose sums this one adds to is complete as far as the block of K before. */
@@ -220,7 +250,8 @@ void tsr_turns_each(tsr_engine *g, tsr_turns *t, LLVMValueRef kfirst, tsr_block 
 		LLVMValueRef i = t->taking.part, behind = LLVMBuildNSWSub(k->b, i, q->large, "");
 		LLVMValueRef is_large = LLVMBuildICmp(k->b, LLVMIntSLT, i, q->large, "");
 		each = select_if(k, is_large, q->rows, q->small);
-		bl->m = select_if(k, is_large, tsr_kit_mul(k, i, q->rows), tsr_kit_add(k, tsr_kit_mul(k, q->large, q->rows), tsr_kit_mul(k, behind, q->small)));
+		LLVMValueRef down = select_if(k, is_large, tsr_kit_mul(k, i, q->rows), tsr_kit_add(k, tsr_kit_mul(k, q->large, q->rows), tsr_kit_mul(k, behind, q->small)));
+		bl->m = q->own_rows ? tsr_kit_add(k, t->rows.from, down) : down;
 	}
 	bl->rows = tsr_kit_min(k, each, LLVMBuildSub(k->b, t->rows.to, bl->m, ""));
 }

@@ -187,17 +187,34 @@ static bool by_columns(const tsr_contract_view *v, const int64_t *parts)
 	return columns < rows - 0.05 || (larger_b && columns < rows + 0.05);
 }
 
+/* Where panels are near, B is one block, which each thread can pack for itself.  (Of several blocks a thread that helps would have to pack again: 1 % of the GPT's step.) */
+static bool near_b(const tsr_target *t, const tsr_contraction *k, const tsr_contract_view *v)
+{
+	const tsr_schedule *s = &k->schedule;
+	int64_t columns = tsr_walks_count(&v->cls[TSR_CLASS_N]), depth = tsr_walks_count(&v->cls[TSR_CLASS_K]);
+	bool one = s->pack_b && !s->must_b && columns > 0 && columns <= s->nc && depth > 0 && depth <= s->kc;
+	return one && tsr_near_panels(t) && columns * depth * (int64_t)tsr_prec_bytes(k->prec) <= t->l2 / 2;
+}
+
+/* Many rows by such a B: then a thread has its own rows of A, of C and of what a tail reads (2 to 15 % sooner than rows and columns, each of whose threads
+ * reads all of A). */
+static bool by_own_rows(const tsr_schedule *s, int64_t rows)
+{
+	enum { MANY_ROWS = 512 };
+	return s->split == TSR_CLASS_M && !s->pack_a && rows >= MANY_ROWS;
+}
+
 /* Where A is read in place threads may stand in rows and columns: then B's blocks are each thread's own, since those of the other would come
  * from that core's cache and both would wait for each other.  Without packing only so many stand side by side as get the same columns, and only
  * where B is the larger operand: each reads all of the other one.  (Of squares, K outermost in both,
  * rows alone are 2 to 8 % sooner.)  Where both are packed by choice, panels of B being near, few stand side by side (3 to 6 % sooner than by rows, two threads). */
-static void choose_grid(const tsr_target *t, tsr_schedule *s, const int64_t *parts, int64_t rows, int64_t columns)
+static void choose_grid(const tsr_target *t, tsr_schedule *s, const int64_t *parts, int64_t rows, int64_t columns, bool near)
 {
 	enum { ENOUGH = 512 };               /* columns of each, for which it packs all of A */
 	int64_t tiles = parts[TSR_CLASS_N], most = 1;
 	bool both = s->pack_a && s->pack_b && !s->must_a && tsr_near_panels(t);
 	s->grid = 0;
-	if (s->split == TSR_CLASS_BATCH || s->early || by_rows(s, parts) || (s->pack_a && !both) || (s->rows && s->pack_b) || s->cols || s->must_b || s->turn || s->join
+	if (s->split == TSR_CLASS_BATCH || s->early || by_rows(s, parts) || (near && by_own_rows(s, rows)) || (s->pack_a && !both) || (s->rows && s->pack_b) || s->cols || s->must_b || s->turn || s->join
 		|| parts[TSR_CLASS_M] < MANY / 2 || tiles < (s->pack_b ? MANY / 4 : 2))
 		return;
 	if (both)
@@ -254,7 +271,7 @@ static bool split_contraction(const tsr_divide *d, tsr_contraction *k)
 		s->split = TSR_CLASS_BATCH;
 	else if ((s->early && parts[TSR_CLASS_N] > 1) || (!by_rows(s, parts) && by_columns(&v, parts)))        /* each packs its own columns of B, meanwhile */
 		s->split = TSR_CLASS_N;
-	choose_grid(d->p->target, s, parts, tsr_walks_count(&v.cls[TSR_CLASS_M]), tsr_walks_count(&v.cls[TSR_CLASS_N]));
+	choose_grid(d->p->target, s, parts, tsr_walks_count(&v.cls[TSR_CLASS_M]), tsr_walks_count(&v.cls[TSR_CLASS_N]), near_b(d->p->target, k, &v));
 	if (parts[s->split] < 2 && parts[TSR_CLASS_BATCH] > 1)
 		s->split = TSR_CLASS_BATCH;
 	if (s->split == TSR_CLASS_N && s->nc > OWN_COLUMNS && s->pack_b && !s->turn)      /* by each thread for itself */
@@ -263,6 +280,7 @@ static bool split_contraction(const tsr_divide *d, tsr_contraction *k)
 	if (s->split == TSR_CLASS_BATCH && parts[TSR_CLASS_BATCH] < MANY && parts[TSR_CLASS_M] > 1 && !s->join)      /* rows, too, where threads are more */
 		s->grid = 1;
 	s->dynamic = in_turns(s, parts);
+	s->own_rows = s->dynamic && s->split == TSR_CLASS_M && near_b(d->p->target, k, &v);
 	return parts[s->split] > 1;
 }
 

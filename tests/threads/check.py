@@ -50,7 +50,7 @@ def programs(tsrc, folder):
         if os.path.exists(source):
             same_bits(tsrc, folder, source, open(args).read().split() if os.path.exists(args) else ())
     for level in processors():          # where shares end decides what is left over for no vector, and that hangs on how wide those are
-        for name in ("columns-are-divided-by-vectors", "large-products-copy-both-operands", "few-rows-pack-the-next-block"):
+        for name in ("columns-are-divided-by-vectors", "large-products-copy-both-operands", "few-rows-pack-the-next-block", "many-rows-are-each-threads-own"):
             same_bits(tsrc, folder, os.path.join(ROOT, f"tests/run/{name}.tsr"), options=["--cpu=" + level])
     for source in sorted(glob.glob(os.path.join(ROOT, "examples/*.tsr"))):
         if os.path.basename(source) in ("digits.tsr", "lenet.tsr"):
