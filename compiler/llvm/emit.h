@@ -137,9 +137,9 @@ LLVMValueRef tsr_emit_exp_beside(tsr_emit *e, LLVMValueRef x);
 typedef LLVMValueRef (*tsr_emit_remainder)(tsr_emit *e, LLVMValueRef x, LLVMValueRef y);
 bool tsr_emit_has_mod(const tsr_emit *e);
 LLVMValueRef tsr_emit_mod(tsr_emit *e, LLVMValueRef x, LLVMValueRef y, tsr_emit_remainder by_library);
-/* erf x in f32, to be added, times a constant, to one that is not less: within 2^-23, where that takes fewer instructions. */
-bool tsr_emit_has_erf_beside(const tsr_emit *e);
-LLVMValueRef tsr_emit_erf_beside(tsr_emit *e, LLVMValueRef x);
+/* erf x or tanh x in f32, to be added, times a constant, to one that is not less: within 2^-23, where that takes fewer instructions. */
+bool tsr_emit_has_beside(const tsr_emit *e);
+LLVMValueRef tsr_emit_beside(tsr_emit *e, tsr_op op, LLVMValueRef x);
 /* Lets LLVM order and combine a floating-point operation: `reassoc` and `contract`. */
 void tsr_emit_allow_reorder(LLVMValueRef instruction);
 

@@ -168,18 +168,20 @@ static bool exp_beside(const tsr_expr *sum, uint32_t at)
 	return in_f32(sum, TSR_OP_ADD) && in_f32(sum->op.args[at], TSR_OP_EXP) && constant(sum->op.args[1 - at]) >= 0x1p-60;
 }
 
-/* The erf that a constant is added to, as in 0.5 + 0.5 erf x; NULL: there is none. */
-static const tsr_expr *erf_beside(const tsr_expr *sum)
+static bool is_erf_or_tanh(const tsr_expr *x) { return in_f32(x, TSR_OP_ERF) || in_f32(x, TSR_OP_TANH); }
+
+/* The erf or tanh that a constant is added to, as in 0.5 + 0.5 erf x; NULL: there is none. */
+static const tsr_expr *beside(const tsr_expr *sum)
 {
 	for (uint32_t at = 0; at < 2 && in_f32(sum, TSR_OP_ADD); at++) {
 		const tsr_expr *x = sum->op.args[at];
 		double most = constant(sum->op.args[1 - at]), factor = 1;
 		for (uint32_t k = 0; k < 2 && in_f32(x, TSR_OP_MUL); k++)
-			if (constant(x->op.args[k]) && in_f32(x->op.args[1 - k], TSR_OP_ERF)) {
+			if (constant(x->op.args[k]) && is_erf_or_tanh(x->op.args[1 - k])) {
 				factor = constant(x->op.args[k]);
 				x = x->op.args[1 - k];
 			}
-		if (in_f32(x, TSR_OP_ERF) && factor <= most)
+		if (is_erf_or_tanh(x) && factor <= most)
 			return x;
 	}
 	return NULL;
@@ -221,10 +223,10 @@ static LLVMValueRef known_leaf(const tsr_emit_leaves *leaves, const tsr_expr *x)
 
 static LLVMValueRef emit_apply(tsr_emit *e, const tsr_expr *x)
 {
-	const tsr_expr *erf = erf_beside(x);
-	if (!erf || !tsr_emit_has_erf_beside(e) || other_leaf(e->leaves, erf))
+	const tsr_expr *term = beside(x);
+	if (!term || !tsr_emit_has_beside(e) || other_leaf(e->leaves, term))
 		return emit_plainly(e, x);
-	known k = {{known_leaf}, e->leaves, erf, tsr_emit_erf_beside(e, emit_argument(e, erf, 0))};
+	known k = {{known_leaf}, e->leaves, term, tsr_emit_beside(e, term->op.op, emit_argument(e, term, 0))};
 	e->leaves = &k.leaves;
 	LLVMValueRef sum = emit_plainly(e, x);
 	e->leaves = k.others;

@@ -116,12 +116,12 @@ LLVMValueRef tsr_emit_exp_beside(tsr_emit *e, LLVMValueRef x)
 	return tsr_math_exp_beside(&m, x);
 }
 
-bool tsr_emit_has_erf_beside(const tsr_emit *e) { return tsr_math_short(e) && e->target->fma; }
+bool tsr_emit_has_beside(const tsr_emit *e) { return tsr_math_short(e) && e->target->fma; }
 
-LLVMValueRef tsr_emit_erf_beside(tsr_emit *e, LLVMValueRef x)
+LLVMValueRef tsr_emit_beside(tsr_emit *e, tsr_op op, LLVMValueRef x)
 {
 	tsr_maths m = maths_for(e, x);
-	return tsr_math_erf_beside(&m, x);
+	return op == TSR_OP_ERF ? tsr_math_erf_beside(&m, x) : tsr_math_tanh_beside(&m, x);
 }
 
 LLVMValueRef tsr_emit_math(tsr_emit *e, tsr_op op, LLVMValueRef *args)

@@ -50,17 +50,17 @@ static LLVMValueRef emit_erf_short(const tsr_maths *m, LLVMValueRef x)
 	return FLOAT(LLVMBuildOr(m->b, BITS(IF(LESS(a, N(0.85)), near, far)), sign, ""));
 }
 
-/* One polynomial for all of it: with h = 1 - erfc^1/2, which is smooth, erf = h (2 - h), and what h lacks matters the less the nearer it is to 1.
- * h / |x| is fitted from 0 to 4, but for 9/16, whose product is exact within the sum; even and odd powers apart wait for each other half as long. */
+/* One polynomial for all of it: h = 1 - erfc^1/8 is smooth, and what it lacks matters the less the nearer it is to 1.  h / |x| is fitted from 0 to 4;
+ * 1 - (1 - h)^2 = h (2 - h), three times, is erf. */
 LLVMValueRef tsr_math_erf_beside(const tsr_maths *m, LLVMValueRef x)
 {
+	enum { SQUARES = 3 };
 	LLVMValueRef sign = LLVMBuildAnd(m->b, BITS(x), I(INT32_MIN), ""), a = FLOAT(LLVMBuildXor(m->b, BITS(x), sign, ""));
-	LLVMValueRef t = IF(LESS(N(4), a), N(4), a), s = SUB(t, N(0.5)), z = MUL(s, s);
-	LLVMValueRef even = POLY(z, 0.0525810495, -0.1309013963, 0.02371293493, -0.003173396457, 0.0004490223364, 3.219269638e-05);
-	LLVMValueRef odd = POLY(z, 0.03891265765, 0.001645437325, -0.002071017865, 0.0004413120041, -0.000197168687, -1.964555622e-06);
-	LLVMValueRef h = tsr_math_mad(m, t, N(0.5625), MUL(t, tsr_math_mad(m, odd, s, even)));
-	LLVMValueRef r = tsr_math_mad(m, LLVMBuildFNeg(m->b, h, ""), h, ADD(h, h));
-	return FLOAT(LLVMBuildOr(m->b, BITS(r), sign, ""));
+	LLVMValueRef t = IF(LESS(N(4), a), N(4), a);
+	LLVMValueRef h = MUL(t, POLY(t, 0.1410473585, 0.06963095069, 0.002086114138, -0.006582700647, -0.0001939899666, 0.000517346838, -9.022829181e-05, 4.960156275e-06));
+	for (int i = 0; i < SQUARES; i++)
+		h = tsr_math_mad(m, LLVMBuildFNeg(m->b, h, ""), h, ADD(h, h));
+	return FLOAT(LLVMBuildOr(m->b, BITS(h), sign, ""));
 }
 
 /* Near 0 x + x p(x^2); elsewhere 1 - e^q(x), q fitted to the logarithm of erfc. */

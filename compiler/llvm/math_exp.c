@@ -168,11 +168,26 @@ static LLVMValueRef emit_exp_short(const tsr_maths *m, LLVMValueRef x)
 	return phi;
 }
 
+/* e^x = 2^n e^r as a product with 2^n, which a sum takes in: the rounding of the product, and of what is less than the sum's last place, do not matter
+ * there.  1.54 * 2^-24 are the polynomial's. */
+static LLVMValueRef exp_to_add(const tsr_maths *m, LLVMValueRef x, bool less)
+{
+	LLVMValueRef of_whole = N(12582912.0 + 127), big = tsr_math_mad(m, x, N(less ? -1.44269504088896341 : 1.44269504088896341), of_whole);
+	LLVMValueRef whole = SUB(big, of_whole), r = tsr_math_mad(m, whole, N(-0.693147182464599609), less ? LLVMBuildFNeg(m->b, x, "") : x);
+	r = tsr_math_mad(m, whole, N(1.90465429995776805e-9), r);
+	LLVMValueRef p = POLY(r, 1, 0.999999702, 0.4999915063, 0.1666764766, 0.0418978557, 0.008289726451);
+	LLVMValueRef product = MUL(p, FLOAT(LLVMBuildShl(m->b, BITS(big), I(23), "")));
+	LLVMSetFastMathFlags(product, LLVMFastMathAllowContract);
+	return product;
+}
+
 LLVMValueRef tsr_math_exp_beside(const tsr_maths *m, LLVMValueRef x)
 {
 	if (!tsr_math_short(m->e))
 		return tsr_math_exp(m, x);
 	LLVMValueRef factor, less = negated(x);
+	if (m->e->target->fma)
+		return exp_to_add(m, less ? tsr_math_clamp(m, less, -88, 87) : tsr_math_clamp(m, x, -87, 88), less);
 	x = less ? tsr_math_clamp(m, less, -89, 87) : tsr_math_clamp(m, x, -87, 89);
 	LLVMValueRef p = split_exp(m, x, less, 126, 1, &factor);
 	return MUL(p, FLOAT(factor));
@@ -273,6 +288,17 @@ static LLVMValueRef exp_of_twice(const tsr_maths *m, LLVMValueRef a)
 	LLVMValueRef r = tsr_math_mad(m, SUB(big, of_whole), N(-0.5 * 0.693147180559945309), a);
 	LLVMValueRef p = POLY(r, 1, 2, 2, 8 * 0.1666651818, 16 * 0.0416662056, 32 * 0.0083688967, 64 * 0.00139505015);
 	return MUL(p, FLOAT(LLVMBuildShl(m->b, BITS(big), I(23), "")));
+}
+
+/* (e^2x - 1) / (e^2x + 1), of either sign: exact where it is 0, 1 and -1. */
+LLVMValueRef tsr_math_tanh_beside(const tsr_maths *m, LLVMValueRef x)
+{
+	x = tsr_math_clamp(m, x, -9.5, 9.5);
+	LLVMValueRef of_whole = N(12582912.0 + 127), big = tsr_math_mad(m, x, N(2 * 1.44269504088896341), of_whole);
+	LLVMValueRef r = tsr_math_mad(m, SUB(big, of_whole), N(-0.5 * 0.693147180559945309), x);
+	LLVMValueRef p = POLY(r, 1, 2 * 0.999999702, 4 * 0.4999915063, 8 * 0.1666764766, 16 * 0.0418978557, 32 * 0.008289726451);
+	LLVMValueRef power = FLOAT(LLVMBuildShl(m->b, BITS(big), I(23), ""));
+	return DIV(tsr_math_mad(m, p, power, N(-1)), tsr_math_mad(m, p, power, N(1)));
 }
 
 /* Near 0 a polynomial; elsewhere 1 - 2 / (e^2|x| + 1), which is 1 from 9.02 on. */

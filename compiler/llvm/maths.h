@@ -70,6 +70,8 @@ LLVMValueRef tsr_math_exp2(const tsr_maths *m, LLVMValueRef x);
 LLVMValueRef tsr_math_log(const tsr_maths *m, LLVMValueRef x);
 LLVMValueRef tsr_math_log2(const tsr_maths *m, LLVMValueRef x);
 LLVMValueRef tsr_math_tanh(const tsr_maths *m, LLVMValueRef x);
+/* As tsr_math_erf_beside. */
+LLVMValueRef tsr_math_tanh_beside(const tsr_maths *m, LLVMValueRef x);
 LLVMValueRef tsr_math_erf(const tsr_maths *m, LLVMValueRef x);
 /* To be added, times k, to a constant of at least |k|: nearer than 2^-23 to erf, exact at 0 and where it is 1. */
 LLVMValueRef tsr_math_erf_beside(const tsr_maths *m, LLVMValueRef x);

@@ -18,12 +18,18 @@ static unsigned lanes_of(const tsr_emit *e, bool doubles)
 	return e->target->vector_bytes / (doubles ? 8 : 4) * (e->target->vector_registers / 8);
 }
 
+/* Twice as many where the chains of two registers are so long that they fill what the processor looks ahead, as erf's, and registers are short. */
+static unsigned most_lanes(const tsr_emit *e, bool doubles, bool chains)
+{
+	return lanes_of(e, doubles) * (chains && !doubles && tsr_emit_has_beside(e) && tsr_target_few_registers(e->target) ? 2 : 1);
+}
+
 /* A line at a time where results go around the caches, or where rows walked together are read from arrays that no cache holds: computed four at a
  * time they leave and come in bursts, between which memory waits for the arithmetic (from memory a softmax is 1.3 times as fast so, silu 1.08; a cross
- * entropy, which only reads, 1.2 times as with two). */
-static unsigned lanes_beside(const tsr_emit *e, bool slow, bool doubles)
+ * entropy, which only reads, 1.2 times as with two); two lines of what takes long (gelu 1.1). */
+static unsigned lanes_beside(const tsr_emit *e, bool slow, bool doubles, bool chains)
 {
-	unsigned most = lanes_of(e, doubles), line = LINE / 4;
+	unsigned most = most_lanes(e, doubles, chains), line = LINE / 4 * (most / lanes_of(e, doubles));
 	return slow && line < most ? line : most;
 }
 
@@ -34,7 +40,7 @@ bool tsr_emit_has_masks(const tsr_emit *e) { return e->target->masks == TSR_MASK
 typedef struct shape {
 	tsr_emit *e;
 	const tsr_stmt *loop;
-	bool functions, doubles;                /* elementary functions; anything in f64 */
+	bool functions, doubles, chains;        /* elementary functions; anything in f64; erf */
 	uint32_t sums, nlarge;
 	const tsr_expr *large[MOST_LARGE];      /* loads side by side from arrays that no cache holds, one of each array */
 } shape;
@@ -120,6 +126,7 @@ static bool plain_op(shape *s, const tsr_expr *x)
 	switch ((int)x->op.op) {
 	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF: case TSR_OP_SIN: case TSR_OP_COS: case TSR_OP_POW:
 		s->functions = true;
+		s->chains |= x->op.op == TSR_OP_ERF;
 		break;
 	case TSR_OP_MOD:
 		s->functions |= tsr_prec_is_float(p);
@@ -474,7 +481,7 @@ static part part_of(tsr_emit *e, const tsr_stmt *s)
 unsigned tsr_emit_wide_lanes(tsr_emit *e, const tsr_stmt *s)
 {
 	part p = part_of(e, s);
-	return pays(&p.shape) ? lanes_beside(e, p.wide.around || p.shape.nlarge, p.shape.doubles) : 0;
+	return pays(&p.shape) ? lanes_beside(e, p.wide.around || p.shape.nlarge, p.shape.doubles, p.shape.chains) : 0;
 }
 
 static LLVMValueRef whole_of(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsigned lanes)
@@ -522,7 +529,7 @@ bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueR
 	part p = part_of(e, s);
 	if (!pays(&p.shape))
 		return false;
-	unsigned lanes = e->overlap ? e->overlap : lanes_beside(e, p.wide.around, p.shape.doubles);
+	unsigned lanes = e->overlap ? e->overlap : lanes_beside(e, p.wide.around, p.shape.doubles, p.shape.chains);
 	LLVMValueRef outer = e->syms[s->loop.sym];
 	bool reorder = e->reorder;
 	e->reorder = s->loop.how == TSR_FOR_REDUCE || reorder;

@@ -23,8 +23,9 @@ others.
 |---|---:|---|---:|---|---:|---|
 """
 TAIL = """
-Where erf is added, times a factor, to a constant that is not less, as in gelu, and a processor has FMA but not AVX-512, erf is of fewer instructions: within 1.605 * 2^-24 of the
-exact result over all arguments (of 2^-24 relative to it 2.9 at most), 0, 1 and -1 where that is what it rounds to; `0.5 + 0.5 erf x` then lacks at most 1.31 * 2^-24.
+Where erf or tanh is added, times a factor, to a constant that is not less, as in gelu and the logistic function, and a processor has FMA but not AVX-512, it is of fewer
+instructions: 0, 1 and -1 where that is what it rounds to; `0.5 + 0.5 erf x` lacks at most 1.41 * 2^-24, `0.5 + 0.5 tanh x` at most 1.40 * 2^-24. An exponential beside a constant is
+of fewer there, too: `1 / (1 + e^-x)` lacks at most 3.44 units of its last place, and below 2^-124 it is as little as that.
 `sqrt`, `recip` and division are the processor's, correctly rounded. Where vectors divide slowly (AVX-512, NEON), a loop that computes or moves much and
 divides by what is the same for all of it takes the reciprocal of that once, and what a product with it leaves is divided in the same way
 and added: at most 0.50001 units of the last place, and 1.5 where the quotient is less than 2^-110. f16, bf16 and f8 are computed
