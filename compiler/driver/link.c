@@ -4,6 +4,7 @@
  * archive stands beside tsrc in a build tree and in ../lib when installed. */
 #include "private.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <string.h>
@@ -114,19 +115,53 @@ static void say_all(tsr_drive_state *d, command *c, uint32_t n, const char *cons
 		tsr_push(d->tc->arena, c, (char *)(uintptr_t)words[i]);
 }
 
-/* Runs a command that makes `path`; half a file is worse than none. */
-static bool make(tsr_drive_state *d, command *c, const char *path)
+/* Runs a command that makes the file at `made`, in messages `path`; half a file is worse than none. */
+static bool make(tsr_drive_state *d, command *c, const char *made, const char *path)
 {
 	tsr_push(d->tc->arena, c, NULL);
 	int status = tsr_drive_spawn(d, c->at);
-	struct stat made;
-	if (status && !stat(path, &made) && S_ISREG(made.st_mode))
-		unlink(path);
+	struct stat there;
+	if (status && !stat(made, &there) && S_ISREG(there.st_mode))
+		unlink(made);
 	if (status < 0)
 		tsr_report(d->tc, TSR_E_LINK, TSR_NOWHERE, "cannot run %s: %s", c->at[0], strerror(errno));
 	else if (status)
 		tsr_report(d->tc, TSR_E_LINK, TSR_NOWHERE, "%s could not make %s (exit status %d)", c->at[0], path, status);
 	return status == 0;
+}
+
+static void refuse(tsr_drive_state *d, const char *path, int why)
+{
+	tsr_report(d->tc, TSR_E_OUTPUT, TSR_NOWHERE, "%s: %s", path, strerror(why));
+}
+
+/* Where the tools make a file that is to stand at `path`: beside what was there, which stays until the new one is whole; at `path` itself if that
+ * is a device or a link.  NULL if there cannot be a file, which is said here, not by the linker. */
+static const char *place(tsr_drive_state *d, const char *path)
+{
+	struct stat there;
+	bool old = !lstat(path, &there);
+	bool folder = old && S_ISDIR(there.st_mode);
+	if (old && !folder && !S_ISREG(there.st_mode))
+		return path;
+	const char *beside = tsr_format(d->tc->arena, "%s.%ld", path, (long)getpid());
+	int fd = folder ? -1 : open(beside, O_WRONLY | O_CREAT | O_EXCL, 0666);
+	if (fd < 0) {
+		refuse(d, path, folder ? EISDIR : errno);
+		return NULL;
+	}
+	close(fd);
+	return beside;
+}
+
+static bool settle(tsr_drive_state *d, const char *made, const char *path)
+{
+	if (made == path || !rename(made, path))
+		return true;
+	int why = errno;
+	unlink(made);
+	refuse(d, path, why);
+	return false;
 }
 
 static const char *runtime(tsr_drive_state *d)
@@ -147,8 +182,11 @@ bool tsr_drive_link(tsr_drive_state *d, uint32_t n, const char *const *objects, 
 	const char *library = runtime(d);
 	if (!library)
 		return false;
+	const char *made = place(d, executable);
+	if (!made)
+		return false;
 	command c = {0};
-	say(d, &c, "cc", "-o", executable, NULL);
+	say(d, &c, "cc", "-o", made, NULL);
 	say_all(d, &c, n, objects);
 	say(d, &c, library, "-Wl,--gc-sections,--as-needed,-O1", NULL);
 	if (d->options->sanitize)
@@ -158,7 +196,7 @@ bool tsr_drive_link(tsr_drive_state *d, uint32_t n, const char *const *objects, 
 	if (tsr_llvm_needs_formats(d->llvm))
 		say(d, &c, "-l:libminizip.a", "-l:libz.a", NULL);
 	say(d, &c, "-lm", NULL);
-	return make(d, &c, executable);
+	return make(d, &c, made, executable) && settle(d, made, executable);
 }
 
 bool tsr_drive_link_library(tsr_drive_state *d, const char *object, const char *path)
@@ -166,7 +204,7 @@ bool tsr_drive_link_library(tsr_drive_state *d, const char *object, const char *
 	const char *library = runtime(d);
 	command c = {0};
 	say(d, &c, "cc", "-shared", "-o", path, object, library, "-lm", NULL);
-	return library && make(d, &c, path);
+	return library && make(d, &c, path, path);
 }
 
 static bool on_path(tsr_drive_state *d, const char *tool)
@@ -187,22 +225,16 @@ bool tsr_drive_joins(tsr_drive_state *d, const char *object)
 	return !device && for_this_machine(d) && on_path(d, "ld") && on_path(d, "objcopy");
 }
 
-/* Beside the object that was there, which stays until this one is whole. */
 static bool join(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *object, const char *hidden)
 {
-	const char *beside = tsr_format(d->tc->arena, "%s.%ld", object, (long)getpid());
-	command join = {0}, hide = {0};
-	say(d, &join, "ld", "-r", "-o", beside, NULL);
-	say_all(d, &join, n, objects);
-	say(d, &hide, "objcopy", "--wildcard", hidden, beside, NULL);
-	if (!make(d, &join, beside) || !make(d, &hide, beside))
+	const char *made = place(d, object);
+	if (!made)
 		return false;
-	bool ok = !rename(beside, object);
-	if (!ok) {
-		tsr_report(d->tc, TSR_E_OUTPUT, TSR_NOWHERE, "%s: %s", object, strerror(errno));
-		unlink(beside);
-	}
-	return ok;
+	command join = {0}, hide = {0};
+	say(d, &join, "ld", "-r", "-o", made, NULL);
+	say_all(d, &join, n, objects);
+	say(d, &hide, "objcopy", "--wildcard", hidden, made, NULL);
+	return make(d, &join, made, object) && make(d, &hide, made, object) && settle(d, made, object);
 }
 
 bool tsr_drive_join(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *object)

@@ -3,17 +3,6 @@
 #include "../../runtime/tsr_abi.h"
 #include <string.h>
 
-LLVMValueRef tsr_emit_global(tsr_emit *e, LLVMValueRef value, const char *name, unsigned align)
-{
-	LLVMValueRef g = LLVMAddGlobal(e->module, LLVMTypeOf(value), name);
-	LLVMSetInitializer(g, value);
-	LLVMSetLinkage(g, LLVMPrivateLinkage);
-	LLVMSetGlobalConstant(g, true);
-	LLVMSetUnnamedAddress(g, LLVMGlobalUnnamedAddr);
-	LLVMSetAlignment(g, align);
-	return g;
-}
-
 LLVMValueRef tsr_emit_integers(tsr_emit *e, uint32_t n, const int64_t *values)
 {
 	LLVMValueRef *all = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 1);

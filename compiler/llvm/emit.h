@@ -277,6 +277,7 @@ LLVMValueRef tsr_emit_call(tsr_emit *e, const char *name, LLVMTypeRef result, un
 /* In a build with --sanitize: of shared memory the `used` bytes from `from` on may be touched now, and the `gap` behind them not. */
 void tsr_emit_redzone(tsr_emit *e, LLVMValueRef memory, int64_t from, int64_t used, int64_t gap);
 /* A NUL-terminated constant; the same one for the same text. */
+LLVMValueRef tsr_emit_global(tsr_emit *e, LLVMValueRef value, const char *name, unsigned align);    /* a private constant */
 LLVMValueRef tsr_emit_text(tsr_emit *e, const char *text);
 /* The same as a constant of its own, which no other text shares: its address says which place is meant. */
 LLVMValueRef tsr_emit_own_text(tsr_emit *e, const char *text);

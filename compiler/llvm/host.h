@@ -4,7 +4,6 @@
 #include "emit.h"
 
 /* data.c */
-LLVMValueRef tsr_emit_global(tsr_emit *e, LLVMValueRef value, const char *name, unsigned align);    /* a private constant */
 LLVMValueRef tsr_emit_integers(tsr_emit *e, uint32_t n, const int64_t *values);      /* a constant array, or null for none */
 LLVMValueRef tsr_emit_string(tsr_emit *e, const char *bytes, size_t size);           /* a constant tsr_str */
 LLVMValueRef tsr_emit_program_table(tsr_emit *e);

@@ -29,9 +29,9 @@ LLVMValueRef tsr_emit_call(tsr_emit *e, const char *name, LLVMTypeRef result, un
 	return LLVMBuildCall2(e->builder, type, f, args, n, "");
 }
 
-static LLVMValueRef constant(tsr_emit *e, LLVMValueRef value, unsigned align)
+LLVMValueRef tsr_emit_global(tsr_emit *e, LLVMValueRef value, const char *name, unsigned align)
 {
-	LLVMValueRef g = LLVMAddGlobal(e->module, LLVMTypeOf(value), "");
+	LLVMValueRef g = LLVMAddGlobal(e->module, LLVMTypeOf(value), name);
 	LLVMSetInitializer(g, value);
 	LLVMSetLinkage(g, LLVMPrivateLinkage);
 	LLVMSetGlobalConstant(g, true);
@@ -42,7 +42,7 @@ static LLVMValueRef constant(tsr_emit *e, LLVMValueRef value, unsigned align)
 
 LLVMValueRef tsr_emit_own_text(tsr_emit *e, const char *text)
 {
-	LLVMValueRef g = constant(e, LLVMConstStringInContext2(e->context, text, strlen(text), false), 1);
+	LLVMValueRef g = tsr_emit_global(e, LLVMConstStringInContext2(e->context, text, strlen(text), false), "", 1);
 	LLVMSetUnnamedAddress(g, LLVMNoUnnamedAddr);
 	return g;
 }
@@ -51,7 +51,7 @@ LLVMValueRef tsr_emit_text(tsr_emit *e, const char *text)
 {
 	tsr_map_entry *known = tsr_map_put(&e->strings, tsr_key(tsr_intern(e->tc->names, text)));
 	if (!known->value.p)
-		known->value.p = constant(e, LLVMConstStringInContext2(e->context, text, strlen(text), false), 1);
+		known->value.p = tsr_emit_global(e, LLVMConstStringInContext2(e->context, text, strlen(text), false), "", 1);
 	return known->value.p;
 }
 

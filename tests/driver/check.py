@@ -135,13 +135,27 @@ def full_disks(tmp):
     with open(os.path.join(folder, "hello.s"), "w") as f:
         f.write("what was")
 
-    def small_files():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-    p = subprocess.run([TSRC, "-S", HELLO, "-o", "hello.s"], cwd=folder, preexec_fn=small_files, stderr=subprocess.PIPE, text=True)
+    def smaller_than(size):
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        return limit
+    p = subprocess.run([TSRC, "-S", HELLO, "-o", "hello.s"], cwd=folder, preexec_fn=smaller_than(1000), stderr=subprocess.PIPE, text=True)
     check("a disk that becomes full", p.returncode == 1 and "error[E0803]: hello.s: File too large" in p.stderr, p.stderr)
     check("loses nothing", read(os.path.join(folder, "hello.s")) == "what was")
     check("and is not left with half a file", os.listdir(folder) == ["hello.s"], str(os.listdir(folder)))
+    run(TSRC, HELLO, "-o", "hello", cwd=folder)
+    with open(os.path.join(folder, "hello"), "rb") as f:
+        program = f.read()
+    p = subprocess.run([TSRC, HELLO, "-o", "hello"], cwd=folder, preexec_fn=smaller_than(20000), stderr=subprocess.PIPE, text=True)
+    with open(os.path.join(folder, "hello"), "rb") as f:
+        check("an executable that cannot be linked leaves the old one", p.returncode == 1 and "error[E0802]: cc could not make hello (" in p.stderr and f.read() == program, p.stderr)
+    check("which still runs", run(os.path.join(folder, "hello"))[0] == run(TSRC, "run", HELLO)[0])
+    check("and nothing beside it", sorted(os.listdir(folder)) == ["hello", "hello.s"], str(os.listdir(folder)))
+    for form in ([], ["-c"], ["-S"]):
+        for where, why in (("none/hello", "No such file or directory"), (".", "Is a directory")):
+            said = run(TSRC, *form, HELLO, "-o", where, cwd=folder, status=1)[1]
+            check(f"{form} to {where}", said == f"tsrc: error[E0803]: {where}: {why}\n", said)
 
 
 def profile(tmp):
@@ -206,7 +220,7 @@ def wrong(tmp):
         f.write("this is no loop text\n")
     for code, command in (("E0801", ("missing.tsr",)), ("E0804", ("--target=vax-dec-vms", "-c", HELLO)), ("E0804", ("--cpu=abacus", HELLO)),
                           ("E0802", ("--target=aarch64-linux-gnu", HELLO)), ("E0803", ("-c", HELLO, "-o", "no/such/folder/x.o")),
-                          ("E0802", (HELLO, "-o", "no/such/folder/x")), ("E0805", ("passes", "--passes=polish", LOOP)),
+                          ("E0803", (HELLO, "-o", "no/such/folder/x")), ("E0802", (HELLO, "-o", "/dev/full")), ("E0805", ("passes", "--passes=polish", LOOP)),
                           ("E0690", ("passes", "bad.loop"))):
         _, err = run(TSRC, *command, status=1, cwd=tmp)
         check(f"{command}: the error {code}", f"error[{code}]" in err, err)
