@@ -30,6 +30,14 @@ let%op y = x +* k "b, h =+ i, w =+ j, c; i, j, c, f => b, h, w, f"
 let%main () = print y
 """
 
+# Threads divide its columns, of which each packs its own.
+COLUMNS = """
+let%op a = { a = uniform () - 0.5; o = [70; 24] }
+let%op b = { b = uniform () - 0.5; o = [2400; 24] }
+let%op c = a +* b "m, k; n, k => m, n"
+let%main () = print c
+"""
+
 # Its gradients run in strips unless threads are to divide them.
 ATTENTION = """
 open Nn
@@ -106,19 +114,31 @@ def followed(tsrc, folder):
     return form, lanes
 
 
-def small_blocks(tsrc, folder):
-    """A small contraction that threads divide has the file's blocks, too, where the model would have lower ones that leave a thread's tables on its stack."""
-    source, empty = written(folder, "rows.tsr", ROWS), os.path.join(folder, "empty")
+def named_blocks(tsrc, folder, source, usual, blocks, pack):
+    """What threads divide has the file's blocks, too, where the model would have smaller ones for threads' sake."""
+    empty = os.path.join(folder, "empty")
     form, tile, how = scheduled(tsrc, source, empty, "--cpu=x86-64-v3")[0]
-    check(how == "A's rows in place" and tile[2] <= 120, f"{form}: {tile} {how}")
-    mine = (tile[0], tile[1], 80 * tile[0], tile[3], tile[4])
-    file = written(folder, "rows", HEAD + line(form, mine[:2], mine[2:], "none"))
+    check(usual(tile, how), f"{form}: {tile} {how}")
+    mine = (tile[0], tile[1], *blocks(tile))
+    file = written(folder, "blocks", HEAD + line(form, mine[:2], mine[2:], pack))
     got = scheduled(tsrc, source, file, "--cpu=x86-64-v3")[0]
     check(got == (form, mine, "tuned: " + how), f"{got} where the file says {mine}")
     if "x86-64-v3" in differential.processors():
         judge = differential.Judge(os.path.dirname(tsrc), source)
         bad = judge.problem or judge.wrong("-O2", "--cpu=x86-64-v3", "--schedules", file)
         check(not bad, f"{source} with {mine}: {bad}")
+
+
+def small_blocks(tsrc, folder):
+    """Lower blocks leave a thread's tables of rows on its stack."""
+    named_blocks(tsrc, folder, written(folder, "rows.tsr", ROWS), lambda tile, how: how == "A's rows in place" and tile[2] <= 120,
+                 lambda tile: (80 * tile[0], tile[3], tile[4]), "none")
+
+
+def own_blocks(tsrc, folder):
+    """Of narrower blocks threads pack their own."""
+    named_blocks(tsrc, folder, written(folder, "columns.tsr", COLUMNS), lambda tile, how: how == "pack B" and tile[3] <= 1024,
+                 lambda tile: (tile[2], 2400, tile[4]), "b")
 
 
 def refused(tsrc, folder, form, lanes):
@@ -187,6 +207,7 @@ def main():
         same_forms(tsrc, folder)
         refused(tsrc, folder, *followed(tsrc, folder))
         small_blocks(tsrc, folder)
+        own_blocks(tsrc, folder)
         any_schedule(tsrc, folder, o.seed, o.programs)
     tally.end()
 
