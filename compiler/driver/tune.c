@@ -191,11 +191,12 @@ static bool same(const tsr_schedule *a, const tsr_schedule *b)
 
 static int64_t whole(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
 
-/* Blocks become whole tiles; what cannot be, or is there, is left out. */
+/* Blocks become whole tiles, and all else what the file's schedule would be; what cannot be, or is there, is left out. */
 static void offer(const tuner *t, const job *j, candidates *c, tsr_schedule s)
 {
 	s.mc = whole(s.mc, s.mr);
 	s.nc = j->model.cols ? j->model.nc : whole(s.nc, s.nr);
+	tsr_schedule_follow(&s, &j->model);
 	bool there = c->n == MOST_CANDIDATES;
 	for (uint32_t i = 0; i < c->n; i++)
 		there |= same(&c->at[i], &s);

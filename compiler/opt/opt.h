@@ -20,6 +20,9 @@ const char *tsr_schedule_key(const tsr_loops *l, const tsr_contraction *k, const
 /* Why a contraction that the model schedules like `model` cannot be computed like `s`, or NULL. */
 const char *tsr_schedule_unfit(const tsr_schedule *s, const tsr_schedule *model, const tsr_target *target, uint32_t elem_bytes);
 
+/* What a schedule does not name, but the model's does: how operands are read, and what waits where, as far as its tile and packing allow. */
+void tsr_schedule_follow(tsr_schedule *s, const tsr_schedule *model);
+
 /* Bytes behind whatever lies in memory that several share, when a sanitizer is to see who leaves his own. */
 enum { TSR_REDZONE = 64 };
 

@@ -201,6 +201,18 @@ void tsr_schedules_set(tsr_schedules *s, const char *key, const tsr_schedule *sc
 	r->remark = tsr_strdup(s->tc->arena, remark);
 }
 
+void tsr_schedule_follow(tsr_schedule *s, const tsr_schedule *model)
+{
+	s->step = model->step && s->mr == model->mr;
+	s->rows = model->rows, s->cols = model->cols, s->dense = model->dense;
+	s->aside = model->aside && !s->pack_b && model->mc <= s->mc;
+	s->dots = model->dots && !s->pack_b;
+	s->early = model->early && s->pack_b && s->nr == model->nr;
+	s->panels = model->panels && s->pack_b && (!s->pack_a || s->early);
+	s->must_a = model->must_a, s->must_b = model->must_b;
+	s->turn = model->turn, s->join = model->join, s->knit = model->knit;
+}
+
 bool tsr_schedules_apply(tsr_schedules *s, const tsr_loops *l, tsr_contraction *k, const tsr_target *target)
 {
 	const char *key = tsr_schedule_key(l, k, target);
@@ -218,14 +230,7 @@ bool tsr_schedules_apply(tsr_schedules *s, const tsr_loops *l, tsr_contraction *
 	tsr_schedule made = r->schedule;
 	made.form = key;
 	made.named = true;
-	made.step = k->schedule.step && made.mr == k->schedule.mr;
-	made.rows = k->schedule.rows, made.cols = k->schedule.cols, made.dense = k->schedule.dense;
-	made.aside = k->schedule.aside && !made.pack_b && k->schedule.mc <= made.mc;
-	made.dots = k->schedule.dots && !made.pack_b;
-	made.early = k->schedule.early && made.pack_b && made.nr == k->schedule.nr;
-	made.panels = k->schedule.panels && made.pack_b && (!made.pack_a || made.early);
-	made.must_a = k->schedule.must_a, made.must_b = k->schedule.must_b;
-	made.turn = k->schedule.turn, made.join = k->schedule.join, made.knit = k->schedule.knit;
+	tsr_schedule_follow(&made, &k->schedule);
 	made.reason = tsr_format(s->tc->arena, "tuned: %s", tsr_schedule_words(&made));
 	k->schedule = made;
 	return true;

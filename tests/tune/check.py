@@ -38,6 +38,14 @@ let%op c = a +* b "m, k; n, k => m, n"
 let%main () = print c
 """
 
+# Tiles of the model's choice have rows one step apart, which others cannot have.
+STEPS = """
+let%op x = { x = uniform () - 0.5; o = [1; 8; 8; 16] }
+let%op k = { k = uniform () - 0.5; o = [3; 3; 16; 64] }
+let%op y = x +* k "b, h =+ i, w =+ j, c; i, j, c, f => b, h, w, f"
+let%main () = print y
+"""
+
 # Its gradients run in strips unless threads are to divide them.
 ATTENTION = """
 open Nn
@@ -84,6 +92,18 @@ def round_trip(tsrc, folder):
         for form, tile, how in scheduled(tsrc, program, file):
             check(how.startswith("tuned: "), f"{program}: {form} is not as the file says, {how}")
             check(any(x.startswith(f"{form} = tile {tile[0]} {tile[1]} blocks {tile[2]} {tile[3]} {tile[4]} ") for x in lines), f"{form}: {tile}")
+    judge = differential.Judge(os.path.dirname(tsrc), source)
+    bad = judge.problem or judge.wrong("-O2", "--schedules", file)
+    check(not bad, f"{source} as tuned: {bad}")
+
+
+def other_tiles(tsrc, folder):
+    """Candidates are what the file will make of them, not the model's choice with another tile: those could not be computed."""
+    source, file = written(folder, "steps.tsr", STEPS), os.path.join(folder, "steps")
+    how = scheduled(tsrc, source, written(folder, "empty", HEAD), "--cpu=x86-64-v3")[0][2]
+    check(how.startswith("A's rows one step apart"), how)
+    status, out, errors = tally.run(tsrc, "--tune", source, "--schedules", file)
+    check(status == 0 and "1 forms of contractions" in out, f"--tune: {status} {out}{errors}")
     judge = differential.Judge(os.path.dirname(tsrc), source)
     bad = judge.problem or judge.wrong("-O2", "--schedules", file)
     check(not bad, f"{source} as tuned: {bad}")
@@ -204,6 +224,7 @@ def main():
     tsrc = os.path.abspath(os.path.join(o.build, "tsrc"))
     with tempfile.TemporaryDirectory() as folder:
         round_trip(tsrc, folder)
+        other_tiles(tsrc, folder)
         same_forms(tsrc, folder)
         refused(tsrc, folder, *followed(tsrc, folder))
         small_blocks(tsrc, folder)
