@@ -6,9 +6,11 @@
 
 enum { MOST_POINTERS = 12, LATENCY = 4 };
 #define LOAD 0.65                    /* cycles that a load takes beside multiply-adds that read it, where registers are few (8 x 8: 5.4 a step, 12 x 8: 8.3, 14 x 8: 12) */
+#define TALL 0.03                    /* and of tiles of one vector for each row beyond eight: 10 x 8 takes 7.4 a step, 12 x 8 up to 10, 14 x 8 12, packed or not */
 #define PACE 26.0                    /* bytes of B in a cycle that low tiles of a window over an image get from the second cache */
 #define LOW_PACE 18.0                /* and low tiles of any product, where registers are few and a panel of B leaves the first cache no room for more */
 #define PIECE 1.0                    /* cycles that packing takes for what one step of K has in a panel of A */
+#define TORN 2                       /* pieces that a vector of a panel takes beside itself where it is not whole, A is computed and columns are few */
 #define BARE 1.35                    /* times as long as its latency a step of few sums takes */
 #define AGAIN 0.1                    /* cycles that a vector of B costs beside all else when it comes from the second cache */
 
@@ -17,17 +19,24 @@ static double larger(double a, double b) { return a > b ? a : b; }
 static bool few_registers(const tsr_problem *p) { return p->t->fma && tsr_target_few_registers(p->t); }
 
 /* So few sums that they only just hide a multiply-add's latency, where registers are few: whatever else waits shows (tiles of 2 x 32 and 4 x 16 are 1.35 to
- * 1.5 times slower than the model says without). */
+ * 1.5 times slower than the model says without; not those of one vector, which loads alone bound). */
 static bool few_sums(const tsr_problem *p, int64_t r, int64_t v)
 {
-	return few_registers(p) && !p->run && r * v <= 2 * LATENCY;
+	return few_registers(p) && !p->run && v > 1 && r * v <= 2 * LATENCY;
+}
+
+/* Few columns are 1.2 times as fast by eight rows as by twelve or fourteen. */
+static double each_load(const tsr_problem *p, int64_t r, int64_t v)
+{
+	enum { ROWS = 8 };
+	return !few_registers(p) ? 0.5 : v == 1 && r > ROWS ? LOAD + TALL * (double)(r - ROWS) : LOAD;
 }
 
 /* Cycles of one tile of r rows and v vectors. */
 static double tile_time(const tsr_problem *p, int64_t r, int64_t v)
 {
 	bool again = p->streams || p->crowded || (p->dots && p->t->streams);
-	double step = larger(larger((double)(r * v) / 2, (double)(r + v) * (few_registers(p) ? LOAD : 0.5)), LATENCY) * (few_sums(p, r, v) ? BARE : 1) + (again ? AGAIN * (double)v : 0);
+	double step = larger(larger((double)(r * v) / 2, (double)(r + v) * each_load(p, r, v)), LATENCY) * (few_sums(p, r, v) ? BARE : 1) + (again ? AGAIN * (double)v : 0);
 	double depth = p->k > 0 ? (double)p->k : TSR_DEPTH, block = depth < TSR_DEPTH ? depth : TSR_DEPTH, width = (double)(v * p->t->vector_bytes);
 	if (p->padding)
 		step = larger(step, width / PACE);
@@ -47,7 +56,9 @@ static double total_time(const tsr_problem *p, int64_t r, int64_t v)
 		time += (double)full_m * tile_time(p, r, rest_v);
 	if (rest_m && rest_v)
 		time += tile_time(p, rest_m, rest_v);
-	if (p->flat && p->k > 0)
+	if (!p->plain_a && p->must_a && few_registers(p) && n <= p->lanes && p->k > 0)
+		time += (double)(p->k * ((m + r - 1) / r) * ((r + p->lanes - 1) / p->lanes + (r % p->lanes ? TORN : 0))) * PIECE;
+	else if (p->flat && p->k > 0)
 		time += (double)(p->k * ((m + r - 1) / r) * ((r + p->lanes - 1) / p->lanes)) * PIECE;
 	return time;
 }
@@ -105,11 +116,13 @@ static bool choose_tall(const tsr_problem *p, tsr_schedule *s)
 
 /* The share of the work that tiles of so many rows have, which leave out padding; at most MOST_POINTERS of them unless they stand one stride apart.
  * 0: there are no such tiles. */
-static double work_left(const tsr_problem *p, int64_t r, bool *step)
+static double work_left(const tsr_problem *p, int64_t r, int64_t v, bool *step)
 {
 	double pointers = r > MOST_POINTERS ? 0 : p->padding ? tsr_padding_left(p->padding, r, false) : 1;
 	double apart = p->padding ? tsr_padding_left(p->padding, r, true) : 0;
-	*step = apart > 0 && (pointers == 0 || apart < pointers);
+	/* low ones lose more than what they leave out where registers are few (7 x 8: 1.3 times as long as 8 x 8 by pointers) */
+	bool low = few_registers(p) && pointers > 0 && r * v < (int64_t)p->t->tile_m * p->t->tile_n;
+	*step = apart > 0 && !low && (pointers == 0 || apart < pointers);
 	return *step ? apart : pointers;
 }
 
@@ -164,7 +177,7 @@ void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
 			if ((p->streams || p->crowded) && r != tsr_even_rows(p->m, r) && r - 1 > most / 2)
 				continue;
 			bool step = false;
-			double left = p->run ? work_left(p, r, &step) : 1;
+			double left = p->run ? work_left(p, r, v, &step) : 1;
 			if (left == 0)
 				continue;
 			double time = total_time(p, r, v) * left * (is_usual(p, r, v) ? 0.97 : step && r * v >= p->t->tile_m * p->t->tile_n ? 0.985 : 1);
