@@ -296,6 +296,7 @@ int tsr_drive_tune(tsr_drive_state *d, const tsr_target *target)
 	uint32_t off = 0;
 	if (!out)
 		return TSR_EXIT_MISTAKE;
+	setenv("TSR_CPU", "x86-64-v4", 0);       /* the runtime then leaves matrix registers alone, whose blocks no file names (opt/matrix.c) */
 	for (uint32_t u = 0; u < d->loops->units.n; u++)
 		for (uint32_t i = 0; i < d->loops->units.at[u]->body.n; i++) {
 			tsr_stmt *s = d->loops->units.at[u]->body.at[i];
