@@ -31,12 +31,16 @@ static void fill_types(tsr_emit *e)
 	e->none = LLVMVoidTypeInContext(e->context);
 }
 
-/* Checks as calls: in line, the register tiles become so long that compiling them takes most of a minute. LLVM knows this as an option
- * of the process only. */
-static void check_by_calls(void)
+/* What LLVM knows as options of the process only, and takes once.  A sanitizer's checks as calls: in line, the register tiles become so long that
+ * compiling them takes most of a minute.  No products of several statements as one vector, which default<O3> would make: then they are not fused with
+ * their sums, but in a loop's vectors they are, and where threads' shares end decides which iterations are left over for no vector. */
+static void say_to_process(void)
 {
-	const char *words[] = {"tsrc", "-asan-instrumentation-with-call-threshold=0"};
-	LLVMParseCommandLineOptions(2, words, NULL);
+	static const char *const words[] = {"tsrc", "-vectorize-slp=false", "-asan-instrumentation-with-call-threshold=0"};
+	static bool said;
+	if (!said)
+		LLVMParseCommandLineOptions(sizeof words / sizeof *words, words, NULL);
+	said = true;
 }
 
 tsr_llvm *tsr_llvm_open(tsr_compiler *tc, const tsr_llvm_options *options)
@@ -48,8 +52,7 @@ tsr_llvm *tsr_llvm_open(tsr_compiler *tc, const tsr_llvm_options *options)
 	LLVMInstallFatalErrorHandler(fatal);
 	if (!tsr_llvm_find_machine(l))
 		return NULL;
-	if (options->sanitize)
-		check_by_calls();
+	say_to_process();
 	return l;
 }
 
