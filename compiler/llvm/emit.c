@@ -2,7 +2,6 @@
 #include "private.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/ErrorHandling.h>
-#include <llvm-c/Support.h>
 #include <string.h>
 
 /* LLVM's remarks and warnings concern its own passes; an error is ours. */
@@ -31,18 +30,6 @@ static void fill_types(tsr_emit *e)
 	e->none = LLVMVoidTypeInContext(e->context);
 }
 
-/* What LLVM knows as options of the process only, and takes once.  A sanitizer's checks as calls: in line, the register tiles become so long that
- * compiling them takes most of a minute.  No products of several statements as one vector, which default<O3> would make: then they are not fused with
- * their sums, but in a loop's vectors they are, and where threads' shares end decides which iterations are left over for no vector. */
-static void say_to_process(void)
-{
-	static const char *const words[] = {"tsrc", "-vectorize-slp=false", "-asan-instrumentation-with-call-threshold=0"};
-	static bool said;
-	if (!said)
-		LLVMParseCommandLineOptions(sizeof words / sizeof *words, words, NULL);
-	said = true;
-}
-
 tsr_llvm *tsr_llvm_open(tsr_compiler *tc, const tsr_llvm_options *options)
 {
 	tsr_llvm *l = TSR_NEW(tc->arena, tsr_llvm);
@@ -52,7 +39,6 @@ tsr_llvm *tsr_llvm_open(tsr_compiler *tc, const tsr_llvm_options *options)
 	LLVMInstallFatalErrorHandler(fatal);
 	if (!tsr_llvm_find_machine(l))
 		return NULL;
-	say_to_process();
 	return l;
 }
 

@@ -1,11 +1,22 @@
 /* The machine to compile for, and files. */
 #include "private.h"
 #include "../diag/output.h"
+#include <llvm-c/Support.h>
 #include <string.h>
 
-/* Only what the triple needs is initialised: each machine costs start-up time. */
+/* What LLVM knows as options of the process only, and takes once.  A sanitizer's checks as calls: in line, the register tiles become so long that
+ * compiling them takes most of a minute.  No products of several statements as one vector, which default<O3> would make: then they are not fused with
+ * their sums, but in a loop's vectors they are, and where threads' shares end decides which iterations are left over for no vector. */
+static void say_to_process(void)
+{
+	static const char *const words[] = {"tsrc", "-vectorize-slp=false", "-asan-instrumentation-with-call-threshold=0"};
+	LLVMParseCommandLineOptions(sizeof words / sizeof *words, words, NULL);
+}
+
+/* Only what the triple needs is initialised: each machine costs start-up time.  The first machine of a process is where LLVM takes its options. */
 static void initialise(const char *triple)
 {
+	bool none_yet = !LLVMGetFirstTarget();
 	if (!strncmp(triple, "aarch64", 7) || !strncmp(triple, "arm64", 5)) {
 		LLVMInitializeAArch64TargetInfo();
 		LLVMInitializeAArch64Target();
@@ -17,6 +28,8 @@ static void initialise(const char *triple)
 		LLVMInitializeX86TargetMC();
 		LLVMInitializeX86AsmPrinter();
 	}
+	if (none_yet && LLVMGetFirstTarget())
+		say_to_process();
 }
 
 /* The levels of code generation, by -O. */
