@@ -171,7 +171,7 @@ static void turns_of(tsr_engine *g, tsr_share rows, tsr_share cols)
 	LLVMValueRef in_turn = tsr_kit_mul(k, members, q->rows), whole = parts_of(k, count, q->rows);
 	q->large = select_if(k, LLVMBuildAnd(k->b, single, LLVMBuildNot(k->b, alone, ""), ""), tsr_kit_mul(k, LLVMBuildUDiv(k->b, some, in_turn, ""), members), whole);
 	LLVMValueRef rest = larger(k, LLVMBuildNSWSub(k->b, count, tsr_kit_mul(k, q->large, q->rows), ""), tsr_kit_int(k, 0));
-	q->small = tsr_kit_int(k, SMALL_TILES * unit);
+	q->small = tsr_kit_int(k, SMALL_TILES * unit < s->mc ? SMALL_TILES * unit : s->mc);
 	q->blocks = tsr_kit_add(k, q->large, parts_of(k, rest, q->small));
 }
 

@@ -46,6 +46,15 @@ let%op y = x +* k "b, h =+ i, w =+ j, c; i, j, c, f => b, h, w, f"
 let%main () = print y
 """
 
+# Threads take blocks of its rows in turns.
+TURNS = """
+let%op a = { a = uniform () - 0.5; o = [150; 70] }
+let%op b = { b = uniform () - 0.5; o = [70; 45] }
+let%op c = a +* b "m, k; k, n => m, n"
+let%op s = c ++ "m, n => m"
+let%main () = print s
+"""
+
 # Its gradients run in strips unless threads are to divide them.
 ATTENTION = """
 open Nn
@@ -161,6 +170,18 @@ def own_blocks(tsrc, folder):
                  lambda tile: (tile[2], 2400, tile[4]), "b")
 
 
+def single_tiles(tsrc, folder):
+    """Blocks of rows that are one tile: what threads take at the end is no more than a block, whose memory it is packed into."""
+    source, empty = written(folder, "turns.tsr", TURNS), os.path.join(folder, "empty")
+    judge = differential.Judge(os.path.dirname(tsrc), source)
+    for form, tile, _ in scheduled(tsrc, source, empty, "--threads=all"):
+        for pack in ("b", "ab"):
+            file = written(folder, "tiles", HEAD + line(form, tile[:2], (tile[0], tile[3], 70), pack))
+            for how in ((), ("--sanitize",)):
+                bad = judge.problem or judge.wrong("-O2", "--threads=all", *how, "--schedules", file)
+                check(not bad, f"{source} of blocks of one tile, packed {pack} {how}: {bad}")
+
+
 def refused(tsrc, folder, form, lanes):
     source, good = os.path.join(folder, "small.tsr"), ((3, lanes), (9, lanes, 11), "ab")
     cases = {"": 1, "something else\n": 1, HEAD.strip() + "0\n": 1, HEAD + "nonsense\n": 2, HEAD + form + " = tile 3\n": 2, HEAD + "\n\n" + form + "\n": 4,
@@ -181,7 +202,7 @@ def refused(tsrc, folder, form, lanes):
 
 
 def any_schedule(tsrc, folder, seed, programs):
-    """Programs at the edges of tiles with schedules drawn at random, at each level of processor."""
+    """Programs at the edges of tiles with schedules drawn at random, at each level of processor, divided among threads wherever that is possible."""
     registers, lanes_of = {"amx": 32, "avx512": 32, "avx2": 16}, {"amx": 16, "avx512": 16, "avx2": 8}
     empty, used = os.path.join(folder, "empty"), 0
     for number in range(seed, seed + programs):
@@ -190,7 +211,7 @@ def any_schedule(tsrc, folder, seed, programs):
         judge = differential.Judge(os.path.dirname(tsrc), source)
         for cpu in differential.processors():
             text = HEAD
-            for form, tile, how in scheduled(tsrc, source, empty, "--cpu=" + cpu):
+            for form, tile, how in scheduled(tsrc, source, empty, "--threads=all", "--cpu=" + cpu):
                 target = form.split()[0]
                 lanes, m, n = lanes_of.get(target, 4), rng.randint(1, 12), rng.randint(1, 4)
                 while m * n + n + 1 > registers.get(target, 16):
@@ -209,8 +230,8 @@ def any_schedule(tsrc, folder, seed, programs):
                     pack, depth, rows = "b" if "pack B" in how else "none", tile[4], max(m, min(rows, tile[2] // m * m))
                 text += line(form, (m, n * lanes), (rows, cols, depth), pack)
             file = written(folder, "drawn", text)
-            used += sum(how.startswith("tuned: ") for _, _, how in scheduled(tsrc, source, file, "--cpu=" + cpu))
-            bad = judge.problem or judge.wrong("-O2", "--cpu=" + cpu, "--schedules", file)
+            used += sum(how.startswith("tuned: ") for _, _, how in scheduled(tsrc, source, file, "--threads=all", "--cpu=" + cpu))
+            bad = judge.problem or judge.wrong("-O2", "--threads=all", "--cpu=" + cpu, "--schedules", file)
             check(not bad, f"{source} {cpu} seed {number}: {bad}\n{text}")
     check(used > 4 * programs, f"only {used} schedules were used")
 
@@ -229,6 +250,7 @@ def main():
         refused(tsrc, folder, *followed(tsrc, folder))
         small_blocks(tsrc, folder)
         own_blocks(tsrc, folder)
+        single_tiles(tsrc, folder)
         any_schedule(tsrc, folder, o.seed, o.programs)
     tally.end()
 
