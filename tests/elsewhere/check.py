@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Programs for machines that this one is not, run here, and held to what the interpreter prints, as tests/differential is: those of tests/run
-that have products, one for turns and the matrix unit, and random ones.
+that have products, three for turns, the matrix unit and functions, and random ones.
 
     check.py BUILD [--seed N] [--programs N]
 """
@@ -24,12 +24,21 @@ class Elsewhere(differential.Judge):
     """The same judge; what is compiled runs on the other machine, which stands before its options."""
 
     def run(self, machine, *options):
-        return super().run(machine, *options) if machine == "--interp" else machine.run(self.path, *options)
+        self.last = super().run(machine, *options) if machine == "--interp" else machine.run(self.path, *options)
+        return self.last
+
+    def wrong(self, *way):
+        """Of the programs here also what is not finite, of which no bound says anything."""
+        bad = super().wrong(*way)
+        pairs = zip(*(differential.NUMBER.findall(text) for text in (self.values, self.last[1])))
+        other = [pair for pair in pairs if pair[0] != pair[1] and set(pair) & {"inf", "-inf", "nan"}]
+        return bad or ("%s where the interpreter has %s" % other[0][::-1] if other and os.path.dirname(self.path) == HERE else None)
 
 
 def programs(o, folder):
     """(path, random numbers or None) of all that are judged."""
-    yield os.path.join(HERE, "turns.tsr"), None
+    for name in ("turns", "functions", "narrow"):
+        yield os.path.join(HERE, name + ".tsr"), None
     for path in sorted(glob.glob(os.path.join(ROOT, "tests/run/*.tsr"))):
         if os.path.exists(path[:-4] + ".out") and not os.path.exists(path[:-4] + ".args"):
             yield path, None
