@@ -9,18 +9,22 @@
  * Where all registers hold only two lines of a row, and rows have many, a few rows at a time go through all columns instead: rows are then read from
  * end to end, and a sum is loaded and stored once for these rows (2048 x 1024 on a processor with 16 registers of 32 bytes: 0.4 of the time).
  *
+ * Where all columns fill a register or two, a sum would wait for itself row after row: rows are dealt out to several chains then, which are joined behind
+ * the last.  How many follows from all columns, not from a thread's, so that every column is summed in the same order by any number of threads.
+ *
  * The loops over rows stand around those over columns; what is updated is nowhere read, and lies along the innermost loop, as in wide.c. */
 #include "team.h"
 #include "../opt/opt.h"
 
-enum { LINE = 64, MOST_LOOPS = 16, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2, ROWS = 4, MANY_LINES = 8 };      /* many vectors: for more than one sum */
+enum { LINE = 64, MOST_LOOPS = 16, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2, ROWS = 4, MANY_LINES = 8, CHAINS = 4 };      /* many vectors: for more than one sum */
 
 typedef struct columns {
 	tsr_emit *e;
 	uint32_t nrows, nloops;
 	const tsr_stmt *loop[MOST_LOOPS];      /* those over rows, then those over columns, the innermost last */
 	const tsr_stmts *body;
-	LLVMValueRef sum[MOST_SUMS];
+	uint32_t chains;
+	LLVMValueRef sum[CHAINS][MOST_SUMS];
 } columns;
 
 static const tsr_stmt *innermost(const columns *c) { return c->loop[c->nloops - 1]; }
@@ -71,6 +75,14 @@ static bool plain(const columns *c, const tsr_stmt *s)
 	return true;
 }
 
+/* Of each sum: all sums of a row together are as many as one processor needs so that none waits for the one before. */
+static uint32_t chains_of(const columns *c)
+{
+	int64_t lanes = c->e->target->vector_bytes / 4, vectors = (innermost(c)->loop.extent.k + lanes - 1) / lanes * c->body->n;
+	tsr_size rows = c->loop[c->nrows - 1]->loop.extent;
+	return vectors > CHAINS / 2 || !tsr_size_is_const(rows) || rows.k < CHAINS ? 1 : (uint32_t)(CHAINS / vectors);
+}
+
 static bool understand(columns *c, const tsr_stmt *loop)
 {
 	if (loop->loop.how != TSR_FOR_REDUCE || c->e->wide || !c->e->options->level || c->e->target->vector_bytes < 16 || !collect(c, loop) || !few_columns(c)
@@ -82,10 +94,30 @@ static bool understand(columns *c, const tsr_stmt *loop)
 	for (uint32_t i = 0; i < c->body->n; i++)
 		if (!plain(c, c->body->at[i]))
 			return false;
+	c->chains = chains_of(c);
 	return true;
 }
 
 /* ---- emission ---------------------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef part_of(const columns *c, uint32_t chain, uint32_t i)
+{
+	return LLVMBuildLoad2(c->e->builder, LLVMGetAllocatedType(c->sum[chain][i]), c->sum[chain][i], "");
+}
+
+/* All chains of a sum; those but the first hold what was subtracted from nothing where it is differences. */
+static LLVMValueRef joined(const columns *c, uint32_t i)
+{
+	const tsr_stmt *s = c->body->at[i];
+	tsr_acc acc = s->store.acc == TSR_ACC_SUB ? TSR_ACC_ADD : s->store.acc;
+	LLVMValueRef x[CHAINS];
+	for (uint32_t k = 0; k < c->chains; k++)
+		x[k] = part_of(c, k, i);
+	for (uint32_t n = c->chains / 2; n; n /= 2)
+		for (uint32_t k = 0; k < n; k++)
+			x[k] = tsr_emit_acc(c->e, acc, c->e->loops->buffers.at[s->store.buffer]->prec, x[k], x[k + n]);
+	return x[0];
+}
 
 static void move_sums(columns *c, bool in)
 {
@@ -96,37 +128,63 @@ static void move_sums(columns *c, bool in)
 		LLVMValueRef address = tsr_emit_address(e, s->store.buffer, s->store.index);
 		if (in) {
 			LLVMValueRef x = tsr_emit_wide_load(e, p, address);
-			c->sum[i] = tsr_emit_alloca(e, LLVMTypeOf(x), "column");
-			LLVMBuildStore(e->builder, x, c->sum[i]);
+			for (uint32_t k = 0; k < c->chains; k++, x = tsr_emit_splat(e, tsr_emit_constant(e, tsr_acc_neutral(s->store.acc, p)), LLVMTypeOf(x))) {
+				c->sum[k][i] = tsr_emit_alloca(e, LLVMTypeOf(x), "column");
+				LLVMBuildStore(e->builder, x, c->sum[k][i]);
+			}
 		} else
-			tsr_emit_wide_store(e, s, p, LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(c->sum[i]), c->sum[i], ""), address);
+			tsr_emit_wide_store(e, s, p, joined(c, i), address);
 	}
 }
 
-static void row(columns *c)
+static void row(columns *c, uint32_t chain)
 {
 	tsr_emit *e = c->e;
 	for (uint32_t i = 0; i < c->body->n; i++) {
 		const tsr_stmt *s = c->body->at[i];
 		tsr_prec p = e->loops->buffers.at[s->store.buffer]->prec;
 		LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, s->store.value), s->store.value->prec, p);
-		LLVMValueRef x[2] = {LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(c->sum[i]), c->sum[i], ""), value};
+		LLVMValueRef x[2] = {part_of(c, chain, i), value};
 		tsr_emit_alike(e, 2, x);
-		LLVMBuildStore(e->builder, tsr_emit_acc(e, s->store.acc, p, x[0], x[1]), c->sum[i]);
+		LLVMBuildStore(e->builder, tsr_emit_acc(e, s->store.acc, p, x[0], x[1]), c->sum[chain][i]);
 	}
+}
+
+static LLVMValueRef whole(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsigned lanes)
+{
+	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, from, "");
+	return LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, lanes), ""), "");
+}
+
+/* Rows from .. to of the innermost loop over them, as many at a time as chains. */
+static void rows_by_chains(columns *c, LLVMValueRef from, LLVMValueRef to, uint32_t chains)
+{
+	tsr_emit *e = c->e;
+	uint32_t sym = c->loop[c->nrows - 1]->loop.sym;
+	if (tsr_emit_surely_none(from, to))
+		return;
+	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, chains), TSR_FOR_SERIAL);
+	for (uint32_t k = 0; k < chains; k++) {
+		e->syms[sym] = k ? LLVMBuildNSWAdd(e->builder, loop.index, tsr_emit_i64(e, k), "") : loop.index;
+		row(c, k);
+	}
+	tsr_emit_loop_end(e, &loop);
 }
 
 static void all_rows(columns *c)
 {
 	tsr_emit *e = c->e;
 	tsr_emit_loop loop[MOST_LOOPS];
+	uint32_t last = c->nrows - 1;
 	move_sums(c, true);
-	for (uint32_t i = 0; i < c->nrows; i++) {
+	for (uint32_t i = 0; i < last; i++) {
 		loop[i] = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_size(e, c->loop[i]->loop.extent), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
 		e->syms[c->loop[i]->loop.sym] = loop[i].index;
 	}
-	row(c);
-	for (uint32_t i = c->nrows; i-- > 0;)
+	LLVMValueRef end = tsr_emit_size(e, c->loop[last]->loop.extent), most = c->chains > 1 ? whole(e, tsr_emit_i64(e, 0), end, c->chains) : end;
+	rows_by_chains(c, tsr_emit_i64(e, 0), most, c->chains);
+	rows_by_chains(c, most, end, 1);
+	for (uint32_t i = last; i-- > 0;)
 		tsr_emit_loop_end(e, &loop[i]);
 	move_sums(c, false);
 }
@@ -147,12 +205,6 @@ static void blocks(columns *c, LLVMValueRef from, LLVMValueRef to, unsigned lane
 	all_rows(c);
 	e->wide = NULL;
 	tsr_emit_loop_end(e, &loop);
-}
-
-static LLVMValueRef whole(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsigned lanes)
-{
-	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, from, "");
-	return LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, lanes), ""), "");
 }
 
 /* ---- a few rows at a time ------------------------------------------------------------------------------------------------- */
@@ -176,7 +228,7 @@ static void columns_of_rows(columns *c, LLVMValueRef first, unsigned n, LLVMValu
 	move_sums(c, true);
 	for (unsigned k = 0; k < n; k++) {
 		e->syms[c->loop[c->nrows - 1]->loop.sym] = LLVMBuildNSWAdd(e->builder, first, tsr_emit_i64(e, k), "");
-		row(c);
+		row(c, 0);
 	}
 	move_sums(c, false);
 	e->wide = NULL;

@@ -108,7 +108,9 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 	LLVMValueRef outer = e->syms[s->loop.sym];
 	bool reorder = e->reorder;
 	e->syms[s->loop.sym] = loop.index;
-	e->reorder = s->loop.how == TSR_FOR_REDUCE || (reorder && s->loop.how != TSR_FOR_SERIAL);
+	/* sums side by side along a loop that threads may divide: default<O3> adds up a few known columns across rows, which a share's bounds hide from it */
+	bool beside = s->loop.how == TSR_FOR_PARALLEL && e->options->level > 2;
+	e->reorder = s->loop.how == TSR_FOR_REDUCE || (reorder && s->loop.how != TSR_FOR_SERIAL && !beside);
 	tsr_emit_stmts(e, &s->loop.body);
 	e->syms[s->loop.sym] = outer;
 	e->reorder = reorder;
