@@ -10,7 +10,7 @@
  * which classify.c takes over.
  *
  * Changes the order of summation, never the set of summands. */
-#include "pass.h"
+#include "pieces.h"
 
 typedef struct reduction {
 	tsr_nest nest;               /* the loops around the statement that writes */
@@ -347,8 +347,10 @@ void tsr_pass_reduce(tsr_pass *p)
 		tsr_body_uses_make(&uses, scratch, &u->body);
 		for (uint32_t at = 0; at < u->body.n; at++) {
 			reduction r;
-			if (!reduction_of(p->l, u->body.at[at], &r))
+			if (!reduction_of(p->l, u->body.at[at], &r)) {
+				at -= tsr_store_pieces(p, &uses, at);
 				continue;
+			}
 			int64_t before = r.clear ? -1
 				: tsr_clearing_before(p->l, &uses, at, r.target->store.buffer, tsr_acc_get(r.acc)->neutral);
 			r.clear |= before >= 0;
