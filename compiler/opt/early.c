@@ -3,12 +3,16 @@
 
 enum { LEAST_ROWS = 28, MOST_ROWS = 128, FEW_APART = 64, LEAST_COLUMNS = 512, LEAST_DEPTH = 128, COLUMNS = 32, DEPTH = 512, COLUMNS_FAR = 128, DEPTH_FAR = 256, FAR = 2, LINE = 64 };
 
+bool tsr_early_sizes(const tsr_target *t, int64_t m, int64_t n, int64_t k)
+{
+	return m >= LEAST_ROWS && m <= MOST_ROWS && n >= LEAST_COLUMNS && k >= LEAST_DEPTH && t->streams && tsr_near_panels(t);
+}
+
 /* All rows are one block, which the second cache holds beside two of B; of 196 it is neither faster nor slower.  More than a few rows that are not one stride apart are read as fast through pointers. */
 bool tsr_may_be_early(const tsr_problem *p)
 {
 	bool plain = p->plain_a && !p->must_b && !p->run && !p->across && !p->turn && !p->run_c && !p->pieced && p->a_step == 1 && p->row && p->batch == 1;
-	bool fits = p->m >= LEAST_ROWS && p->m <= MOST_ROWS && p->n >= LEAST_COLUMNS && p->k >= LEAST_DEPTH;
-	return plain && fits && (!p->must_a || p->m <= FEW_APART) && p->t->streams && tsr_near_panels(p->t);
+	return plain && (!p->must_a || p->m <= FEW_APART) && tsr_early_sizes(p->t, p->m, p->n, p->k);
 }
 
 /* The tile, and whether its columns fill lines, so that it can. */
