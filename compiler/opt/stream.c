@@ -2,14 +2,15 @@
  * otherwise first read what it overwrites, and drive out what is still needed.
  *
  * A parallel innermost loop along the last axis of X streams its last store, into X, when X has LARGE times the last cache's share
- * or more, when nothing else in the kernel and no later statement of the unit touches X, and when every loop around has a part in
- * the index, so that each element is stored once.  The emitter then collects a piece of the row near by and writes it in whole lines.
+ * or more and the kernel touches a good part of what all of that cache has, when nothing else in the kernel and no later statement of
+ * the unit touches X, and when every loop around has a part in the index, so that each element is stored once.  The emitter then
+ * collects a piece of the row near by and writes it in whole lines.
  *
  * Where rows of such an array are walked several times, the walk that computes most has the next row fetched meanwhile (`ahead`).
  * Runs last: a pass after it would have to keep the store the only access. */
 #include "pass.h"
 
-enum { LARGE = 4, SHORT = 512, WINDOW = 8, FUNCTION = 15 };
+enum { LARGE = 4, SHORT = 512, WINDOW = 8, FUNCTION = 15, PARTS_LEFT = 3 };
 
 typedef struct streams { tsr_pass *p; tsr_accesses all; const tsr_body_uses *uses; uint32_t at; } streams;
 
@@ -62,6 +63,21 @@ static bool alone(const streams *m, tsr_buffer_id x)
 		touched += later.loads || tsr_use_writes(later);
 	}
 	return touched == 1;
+}
+
+/* What the kernel touches is more than the share of all the last cache that neighbours leave for certain; else results stay there for whoever reads them, and
+ * nothing has to come from memory before it is overwritten (of 32 MB: 8 MB that are only written take 0.53 of the time; 8 MB made of 8 others 0.87 on a quiet
+ * machine and 1.1 to 1.5 beside neighbours; 24 MB in all 1.4 to 1.6). */
+static bool fills_last(const streams *m)
+{
+	int64_t bytes = 0, last = m->p->target->last;
+	for (uint32_t i = 0; i < m->all.v.n; i++) {
+		bool before = false;
+		for (uint32_t k = 0; k < i && !before; k++)
+			before = m->all.v.at[k].buffer == m->all.v.at[i].buffer;
+		bytes += before ? 0 : tsr_buffer_bytes(m->p->l->buffers.at[m->all.v.at[i].buffer]);
+	}
+	return bytes >= last / 8 * PARTS_LEFT;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------------- */
@@ -174,7 +190,7 @@ static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 		bool once = !mentioned(store, s->loop.sym, b->rank - 1);
 		for (uint32_t k = 0; k < around->n; k++)
 			once &= mentioned(store, around->loop[k]->loop.sym, b->rank - 1);
-		s->loop.stream = once && tsr_buffer_bytes(b) >= LARGE * m->p->target->l3 && alone(m, b->id);
+		s->loop.stream = once && tsr_buffer_bytes(b) >= LARGE * m->p->target->l3 && fills_last(m) && alone(m, b->id);
 		if (s->loop.stream) {
 			m->p->changes++;
 			tsr_pass_note(m->p, "%s is written around the caches", b->name);

@@ -21,6 +21,7 @@ typedef struct tsr_target {
 	bool slow_division;          /* of vectors: takes longer than a reciprocal's five instructions */
 	uint32_t tile_m, tile_n;     /* register tile in rows and vectors of columns */
 	int64_t l1, l2, l3;          /* data caches in bytes, one core's share */
+	int64_t last;                /* all of the last cache, which a core has for itself where the others are idle; 0: not told */
 	uint32_t matrix;             /* rows of its matrix registers, each a vector, which multiply pairs of bf16 and sum them in f32; 0: it has none */
 	uint32_t streams;            /* rows along which it looks ahead by itself, several of which it takes to get all of the memory's bandwidth, and what asks for lines
 	                              * gets less than half of that; 0: lines that are asked for come as fast as any */
