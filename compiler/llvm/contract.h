@@ -3,6 +3,7 @@
  *   contract_place.c the tiles of a block
  *   contract_space.c sizes, strides and memory
  *   contract_pack.c  operands into panels
+ *   contract_group.c several panels at once, of whole vectors
  *   contract_turn.c  those that lie side by side along another loop
  *   contract_weave.c rows of a panel turned in registers
  *   contract_lines.c B in place, where it begins between two lines
@@ -236,6 +237,8 @@ typedef struct tsr_pack {
 	uint32_t width;
 } tsr_pack;
 void tsr_pack_emit(tsr_kit *k, const tsr_pack *p);
+/* contract_group.c: panels that are no whole vectors, of positions side by side, as many as are whole vectors together; the position behind them. */
+LLVMValueRef tsr_pack_groups(tsr_kit *k, const tsr_pack *p);
 /* contract_turn.c: void turn(rows, to, from, step, width, count): to[i * step + lane] = rows[lane][from + i] for i < count, lane < width; the
  * pointers of the other lanes are some of those.  `around`: of as many squares side by side as make lines, which are written around the caches. */
 enum { TSR_TURN_ROWS, TSR_TURN_TO, TSR_TURN_FROM, TSR_TURN_STEP, TSR_TURN_WIDTH, TSR_TURN_COUNT, TSR_TURN_PARAMS };

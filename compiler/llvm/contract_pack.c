@@ -264,8 +264,8 @@ static bool share_lines(const tsr_kit *k, const tsr_pack *p)
 	return p->across->unit[p->side] && p->width % k->lanes && (run < 0 || run >= k->lanes);
 }
 
-/* Such panels, a few depths of all of them at a time, which the first cache has meanwhile. */
-static void pack_by_some_depths(tsr_kit *k, const tsr_pack *p)
+/* Such panels from `begin` on, a few depths of all of them at a time, which the first cache has meanwhile. */
+static void pack_by_some_depths(tsr_kit *k, const tsr_pack *p, LLVMValueRef begin)
 {
 	enum { SOME = 32 };
 	LLVMValueRef some = tsr_kit_int(k, SOME), zero = tsr_kit_int(k, 0);
@@ -273,7 +273,7 @@ static void pack_by_some_depths(tsr_kit *k, const tsr_pack *p)
 	tsr_pack part = *p;
 	part.along_first = tsr_kit_add(k, p->along_first, d.i);
 	part.depth = tsr_kit_min(k, some, LLVMBuildNSWSub(k->b, p->depth, d.i, ""));
-	pack_panels(k, p, &part, zero, d.i, -1);
+	pack_panels(k, p, &part, begin, d.i, -1);
 	tsr_count_end(k, &d);
 }
 
@@ -292,7 +292,7 @@ void tsr_pack_emit(tsr_kit *k, const tsr_pack *p)
 	if (p->across->n == 1 && p->across->unit[p->side] && p->width % k->lanes == 0)
 		begin = pack_by_depths(k, p);
 	if (share_lines(k, p))
-		pack_by_some_depths(k, p);
+		pack_by_some_depths(k, p, tsr_pack_groups(k, p));
 	else
 		pack_panels(k, p, p, begin, tsr_kit_int(k, 0), turned);
 }

@@ -72,7 +72,8 @@ static void turn_body(tsr_kit *k, const void *around, LLVMValueRef f)
 /* void cross(rows, to, from, place, far, width, count, total, panel): the element from + i of the row of a lane belongs at the position
  * p = place + i * far + lane, where 0 <= p < total: to[p / W * panel + p % W], panels being W wide. */
 enum { CROSS_ROWS, CROSS_TO, CROSS_FROM, CROSS_PLACE, CROSS_FAR, CROSS_WIDTH, CROSS_COUNT, CROSS_TOTAL, CROSS_PANEL, CROSS_PARAMS };
-typedef struct crossing { uint32_t panel_width; bool aligned, whole; } crossing;      /* aligned: no vector lies in two panels; whole: all have all lanes */
+/* aligned: no vector lies in two panels; whole: all have all lanes; even: `far` is some whole panels. */
+typedef struct crossing { uint32_t panel_width; bool aligned, whole, even; } crossing;
 
 static LLVMValueRef most(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)
 {
@@ -99,6 +100,16 @@ static void cross_store(tsr_kit *k, const crossing *c, LLVMValueRef f, LLVMValue
 	tsr_count_end(k, &panel);
 }
 
+/* Whole vectors, each some whole panels behind the one before. */
+static void cross_evenly(tsr_kit *k, LLVMValueRef f, LLVMValueRef w, LLVMValueRef *v)
+{
+	LLVMValueRef place = LLVMGetParam(f, CROSS_PLACE), panel = LLVMGetParam(f, CROSS_PANEL), begin = LLVMBuildUDiv(k->b, place, w, "");
+	LLVMValueRef step = tsr_kit_mul(k, LLVMBuildUDiv(k->b, LLVMGetParam(f, CROSS_FAR), w, ""), panel);
+	LLVMValueRef to = tsr_kit_add(k, tsr_kit_mul(k, begin, panel), LLVMBuildNSWSub(k->b, place, tsr_kit_mul(k, begin, w), ""));
+	for (uint32_t i = 0; i < k->lanes; i++)
+		tsr_kit_store(k, v[i], tsr_kit_at(k, LLVMGetParam(f, CROSS_TO), tsr_kit_add(k, to, tsr_kit_mul(k, step, tsr_kit_int(k, i)))), NULL);
+}
+
 static void cross_body(tsr_kit *k, const void *user, LLVMValueRef f)
 {
 	const crossing *c = user;
@@ -112,7 +123,9 @@ static void cross_body(tsr_kit *k, const void *user, LLVMValueRef f)
 	LLVMPositionBuilderAtEnd(k->b, full);
 	turned(k, LLVMGetParam(f, CROSS_ROWS), LLVMGetParam(f, CROSS_FROM), NULL, v);
 	LLVMValueRef some = c->whole ? NULL : tsr_kit_mask(k, width, 0);
-	for (uint32_t i = 0; i < k->lanes; i++) {
+	if (c->even)
+		cross_evenly(k, f, w, v);
+	for (uint32_t i = 0; !c->even && i < k->lanes; i++) {
 		LLVMValueRef p = tsr_kit_add(k, place, tsr_kit_mul(k, far, tsr_kit_int(k, i))), panel = LLVMBuildUDiv(k->b, p, w, "");
 		LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, panel, LLVMGetParam(f, CROSS_PANEL)), LLVMBuildNSWSub(k->b, p, tsr_kit_mul(k, panel, w), ""));
 		tsr_kit_store(k, v[i], tsr_kit_at(k, LLVMGetParam(f, CROSS_TO), at), some);
@@ -139,7 +152,7 @@ LLVMValueRef tsr_turn_function(tsr_kit *k, bool around)
 static LLVMValueRef cross_function(tsr_kit *k, const crossing *c)
 {
 	char name[60];
-	snprintf(name, sizeof name, TSR_TILE_PREFIX "cross.%s.%u.%u%s%s", tsr_prec_name(k->prec), k->lanes, c->panel_width, c->aligned ? "a" : "", c->whole ? "w" : "");
+	snprintf(name, sizeof name, TSR_TILE_PREFIX "cross.%s.%u.%u%s%s%s", tsr_prec_name(k->prec), k->lanes, c->panel_width, c->aligned ? "a" : "", c->whole ? "w" : "", c->even ? "e" : "");
 	LLVMTypeRef params[CROSS_PARAMS] = { k->ptr, k->ptr, k->i64, k->i64, k->i64, k->i64, k->i64, k->i64, k->i64 };
 	return tsr_kit_named(k, name, params, CROSS_PARAMS, 2, cross_body, c);
 }
@@ -252,27 +265,40 @@ void tsr_pack_crossed(tsr_kit *k, const tsr_pack *p, uint32_t axis)
 {
 	const tsr_group *across = p->across;
 	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), lanes = tsr_kit_int(k, k->lanes), width = tsr_kit_int(k, p->width);
-	LLVMValueRef far = inner_count(k, across, axis), run = across->at[across->n - 1].extent, table = tsr_kit_table(k, k->lanes);
+	LLVMValueRef far = inner_count(k, across, axis), run = across->at[across->n - 1].extent, table = tsr_kit_table(k, tsr_turn_squares(k, true) * k->lanes);
 	LLVMValueRef panel = tsr_kit_mul(k, width, p->depth), begin = p->across_first, end = tsr_kit_add(k, begin, p->across_count);
 	int64_t length = tsr_kit_known(run);
 	bool whole = p->width % k->lanes == 0 && length > 0 && length % k->lanes == 0;
 	bool aligned = whole || (p->width % k->lanes == 0 && length > 0 && k->lanes % length == 0);
-	LLVMValueRef cross = cross_function(k, &(crossing){ p->width, aligned, whole });
+	/* vectors that are parts of a line come one after the other, and what the next depth has of their rows is asked for */
+	uint32_t squares = tsr_target_few_registers(k->target) ? tsr_turn_squares(k, true) : 1;
+	bool lines = squares > 1 && whole && length % (squares * k->lanes) == 0;
+	squares = lines ? squares : 1;
+	LLVMValueRef cross = cross_function(k, &(crossing){ p->width, aligned, whole, lines && tsr_kit_known(far) > 0 && tsr_kit_known(far) % p->width == 0 });
 	tsr_group outer = tsr_group_axes(across, 0, axis + 1), inner = tsr_group_axes(across, axis + 1, across->n);
 	clear_last(k, p, panel);
-	tsr_count x = tsr_count_begin(k, zero, far, run), r = tsr_count_begin(k, zero, run, lanes);
+	tsr_count x = tsr_count_begin(k, zero, far, run), r = tsr_count_begin(k, zero, run, tsr_kit_int(k, squares * k->lanes));
 	LLVMValueRef inside = tsr_kit_add(k, x.i, r.i), rows = tsr_kit_min(k, lanes, LLVMBuildNSWSub(k->b, run, r.i, ""));
-	tsr_count l = tsr_count_begin(k, zero, lanes, one);
-	LLVMValueRef row = tsr_kit_add(k, inside, tsr_kit_min(k, l.i, LLVMBuildNSWSub(k->b, rows, one, "")));
+	tsr_count l = tsr_count_begin(k, zero, tsr_kit_int(k, squares * k->lanes), one);
+	LLVMValueRef row = tsr_kit_add(k, inside, lines ? l.i : tsr_kit_min(k, l.i, LLVMBuildNSWSub(k->b, rows, one, "")));
 	LLVMBuildStore(k->b, tsr_kit_at(k, p->from, tsr_group_offset(k, &inner, p->side, row)), slot(k, table, l.i));
 	tsr_count_end(k, &l);
 	tsr_count d = tsr_count_begin(k, zero, p->depth, one);
-	LLVMValueRef deep = tsr_group_offset(k, p->along, p->side, tsr_kit_add(k, p->along_first, d.i));
+	LLVMValueRef deep = tsr_group_offset(k, p->along, p->side, tsr_kit_add(k, p->along_first, d.i)), next = NULL;
+	if (lines) {
+		next = tsr_kit_min(k, tsr_kit_add(k, d.i, one), LLVMBuildNSWSub(k->b, p->depth, one, ""));
+		next = tsr_group_offset(k, p->along, p->side, tsr_kit_add(k, p->along_first, next));
+	}
 	pieces q = pieces_begin(k, across, axis, LLVMBuildUDiv(k->b, begin, far, ""), up(k, end, far));
 	LLVMValueRef place = LLVMBuildNSWSub(k->b, tsr_kit_add(k, tsr_kit_mul(k, q.at, far), inside), begin, "");
-	LLVMValueRef arg[CROSS_PARAMS] = { table, tsr_kit_at(k, p->to, tsr_kit_mul(k, d.i, width)), tsr_kit_add(k, deep, tsr_group_offset(k, &outer, p->side, q.at)),
-									   place, far, rows, q.length, p->across_count, panel };
-	call(k, cross, arg, CROSS_PARAMS);
+	for (uint32_t j = 0; j < squares; j++) {
+		LLVMValueRef at = tsr_group_offset(k, &outer, p->side, q.at), here = tsr_kit_int(k, j * k->lanes), rest = j ? slot(k, table, here) : table;
+		LLVMValueRef arg[CROSS_PARAMS] = { rest, tsr_kit_at(k, p->to, tsr_kit_mul(k, d.i, width)), tsr_kit_add(k, deep, at),
+										   j ? tsr_kit_add(k, place, here) : place, far, rows, q.length, p->across_count, panel };
+		call(k, cross, arg, CROSS_PARAMS);
+		if (next)
+			fetch_rows(k, rest, k->lanes, tsr_kit_add(k, next, at));
+	}
 	pieces_end(k, &q);
 	tsr_count_end(k, &d);
 	tsr_count_end(k, &r);

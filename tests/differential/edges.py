@@ -55,6 +55,15 @@ def apart(rng, n):
     return lines, ["print d%d" % n]
 
 
+def orders(rng, n):
+    """Rows, columns and depths of two axes each, in any order: stretches of whole vectors, of half ones and of none, and blocks of rows that end anywhere."""
+    size = {x: rng.choice(sizes) for x, sizes in zip("abcdef", ([3, 8, 11, 26], [5, 8, 16, 24], [2, 3, 5], [8, 16, 17, 32], [1, 2, 3], [1, 7, 8, 16]))}
+    a, b, c = ("".join(rng.sample(axes, 4)) for axes in ("abef", "efcd", "abcd"))
+    lines = [given("a%d" % n, [size[x] for x in a]), given("b%d" % n, [size[x] for x in b]),
+             'let%%op d%d = a%d +* b%d "%s; %s => %s"' % (n, n, n, ", ".join(a), ", ".join(b), ", ".join(c))]
+    return lines, ["print d%d" % n]
+
+
 def window(rng, n):
     out, k, c, d = rng.choice([7, 8, 16, 17, 33]), rng.choice([1, 2, 3, 5]), rng.choice([1, 3, 8, 16]), rng.choice([1, 5, 16, 17])
     stride, padded = rng.choice([1, 1, 2]), rng.random() < 0.5
@@ -119,6 +128,6 @@ def columns(rng, n):
 
 
 def program(rng):
-    parts = [rng.choice([product, product, product, narrow, apart, window, image, rows, turned, columns])(rng, n) for n in range(4)]
+    parts = [rng.choice([product, product, product, narrow, apart, orders, window, image, rows, turned, columns])(rng, n) for n in range(4)]
     lines = [line for part in parts for line in part[0]]
     return "open Train\nopen Nn\n" + "\n".join(lines) + "\nlet%main () =\n  " + ";\n  ".join(step for part in parts for step in part[1]) + "\n"
