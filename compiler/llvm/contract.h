@@ -10,6 +10,7 @@
  *   contract_value.c operands that are expressions, likewise
  *   contract_padded.c  padded ones
  *   contract_rows.c  A's rows where they lie, through pointers
+ *   contract_edges.c  copies of those that padding cuts
  *   contract_copy.c  B's, side by side
  *   contract_tile.c  register tiles, one internal function per variant
  *   contract_stretch.c  the same of rows where they lie

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, ALL = CASES + COLUMNS + NARROW + DOTS, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
+enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, ALL = CASES + COLUMNS + NARROW + DOTS + FIRST, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
 
 static uint64_t state;
 static uint32_t draw(uint32_t n)
@@ -627,10 +627,12 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 	tsr_text_addf(&decl, "symbol ?n\n");
 	for (int i = 0; i < ALL; i++)
 		if (i < CASES && i % 3 == 1 && i % 2)
-			window_case(tc->arena, &decl, &units, i);
+			window_case(tc->arena, &decl, &units, i, false);
 		else if (i >= CASES && i < CASES + COLUMNS)
 			columns_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - DOTS)
+		else if (i >= ALL - FIRST)
+			window_case(tc->arena, &decl, &units, i, true);
+		else if (i >= ALL - FIRST - DOTS)
 			dots_case(tc->arena, &decl, &units, i);
 		else
 			make_case(tc->arena, &decl, &units, i, i % 3 ? 0 : 29);

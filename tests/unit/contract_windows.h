@@ -2,6 +2,15 @@
  * stretch) and many, with and without padding, strides and a tail. */
 typedef struct window { int n, o, f, k, c, step, pad, size; bool forward, cut, looked, apart; const char *prec; } window;
 
+/* A first layer's: images of several blocks of rows, the ends of whose rows lie inside of tiles. */
+static window draw_first(void)
+{
+	window w = { .n = 1 + (int)draw(2), .o = 8 + (int)draw(24), .k = 3 + (int)draw(5), .c = 1 + (int)draw(4), .step = 1 + (int)draw(2), .pad = 1 + (int)draw(3), .forward = true, .cut = true, .prec = "f32" };
+	w.f = w.o * w.o * w.k * w.k * w.c < 20000 ? 16 : 4;
+	w.size = w.step * (w.o - 1) + w.k - w.pad - (int)draw(3);
+	return w;
+}
+
 static window draw_window(void)
 {
 	static const int channels[] = { 1, 2, 3, 3, 3, 4, 5, 7, 8, 17, 32 }, filters[] = { 1, 3, 4, 16, 20, 33, 64, 70 };
@@ -22,9 +31,9 @@ static window draw_window(void)
 }
 
 /* Loops l0 n, l1 l2 places, l3 filter, l4 l5 window, l6 channel. */
-static void window_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
+static void window_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, bool of_first)
 {
-	window w = draw_window();
+	window w = of_first ? draw_first() : draw_window();
 	int extent[] = { w.n, w.o, w.o, w.f, w.k, w.k, w.c }, forward[] = { 0, 1, 2, 3, 4, 5, 6 }, weights[] = { 3, 4, 5, 6, 0, 1, 2 };
 	const int *order = w.forward ? forward : weights;
 	bool runtime[MOST_TERMS] = { false };
