@@ -150,6 +150,7 @@ typedef struct tsr_schedule {
 	int64_t mc, nc, kc;          /* cache blocks */
 	bool pack_a, pack_b;
 	bool must_a, must_b;         /* cannot be read in place */
+	bool crowded;                /* A could be read in place, but its rows would crowd the caches */
 	bool rows;                   /* tiles read A's rows where they lie, through pointers to each: see tsr_contraction.run */
 	bool step;                   /* which are one stride apart in each tile, and what is padding for the first or the last of them is left out */
 	bool cols;                   /* and B's likewise: see tsr_contraction.across */

@@ -375,6 +375,15 @@ const char *tsr_schedule_words(const tsr_schedule *s)
 	return words[kind][s->pack_a + 2 * s->pack_b];
 }
 
+/* Rows of A, in place through pointers, that lie whole pages apart fall into the same lines of the first cache and into few of the second: deep sums of
+ * many columns pay for a copy (a window of one place, every second one of 4 or 8 KB: 2 to 5 %, two threads 0 to 5). */
+static bool rows_crowd(const tsr_problem *p, const tsr_walks *m, const tsr_walks *k)
+{
+	enum { COLUMNS = 512 };
+	bool known = m->n && m->at[m->n - 1].known && k->n == 1 && k->at[0].known && k->at[0].stride[TSR_SIDE_A] == 1;
+	return p->t->streams && tsr_near_panels(p->t) && p->plain_a && known && m->at[m->n - 1].stride[TSR_SIDE_A] * p->bytes % PAGE == 0 && p->k > TSR_DEPTH && p->n >= COLUMNS;
+}
+
 /* Few rows, or few columns, do not pay for a turned copy of B: tiles of dot products read it as it lies.  A column of the copy costs TURN cycles an
  * element, a row's sum ADD_UP cycles, since it is added up out of a vector, and each of its steps more than one of a tile, the most where
  * rows begin within lines. */
@@ -403,8 +412,7 @@ static bool choose_dots(const tsr_problem *p, tsr_schedule *s)
 bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_target *target)
 {
 	tsr_contract_view v;
-	c->turned = 0;
-	c->cut = false;
+	c->turned = 0, c->cut = false;
 	tsr_contract_view_make(l, c, &v);
 	tsr_problem p = tsr_problem_of(l, c, &v, target);
 	part_columns(l, c, &v, &p);
@@ -412,7 +420,8 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	p = tsr_problem_of(l, c, &v, target);
 	int64_t kc;
 	/* where A is packed once for all of B, its rows need no pointers */
-	if (p.must_a && !tsr_may_be_early(&p) && (c->run = tsr_contract_run(l, c)).n) {
+	bool crowded = p.must_a && !tsr_may_be_early(&p) && rows_crowd(&p, &v.cls[TSR_CLASS_M], &v.cls[TSR_CLASS_K]);
+	if (p.must_a && !tsr_may_be_early(&p) && !crowded && (c->run = tsr_contract_run(l, c)).n) {
 		tsr_contract_view_make(l, c, &v);
 		p = tsr_problem_of(l, c, &v, target);
 		if (!choose_depth(&p, TSR_DEPTH, &kc)) {
@@ -456,7 +465,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 		tsr_early_blocks(&p, s);
 	tsr_matrix_deepen(l, &p, c);
 	s->aside = !early && waits_aside(&p, c, &v, s);
-	s->must_a = p.must_a, s->must_b = p.must_b;
+	s->must_a = p.must_a, s->must_b = p.must_b, s->crowded = crowded;
 	s->reason = tsr_schedule_words(s);
 	return true;
 }

@@ -207,12 +207,13 @@ static bool by_own_rows(const tsr_schedule *s, int64_t rows)
 /* Where A is read in place threads may stand in rows and columns: then B's blocks are each thread's own, since those of the other would come
  * from that core's cache and both would wait for each other.  Without packing only so many stand side by side as get the same columns, and only
  * where B is the larger operand: each reads all of the other one.  (Of squares, K outermost in both,
- * rows alone are 2 to 8 % sooner.)  Where both are packed by choice, panels of B being near, few stand side by side (3 to 6 % sooner than by rows, two threads). */
+ * rows alone are 2 to 8 % sooner.)  Where both are packed by choice, panels of B being near, few stand side by side (3 to 6 % sooner than by rows,
+ * two threads; where rows of A crowd the caches in place 3 to 20). */
 static void choose_grid(const tsr_target *t, tsr_schedule *s, const int64_t *parts, int64_t rows, int64_t columns, bool near)
 {
 	enum { ENOUGH = 512 };               /* columns of each, for which it packs all of A */
 	int64_t tiles = parts[TSR_CLASS_N], most = 1;
-	bool both = s->pack_a && s->pack_b && !s->must_a && tsr_near_panels(t);
+	bool both = s->pack_a && s->pack_b && (!s->must_a || s->crowded) && tsr_near_panels(t);
 	s->grid = 0;
 	if (s->split == TSR_CLASS_BATCH || s->early || by_rows(s, parts) || (near && by_own_rows(s, rows)) || (s->pack_a && !both) || (s->rows && s->pack_b) || s->cols || s->must_b || s->turn || s->join
 		|| parts[TSR_CLASS_M] < MANY / 2 || tiles < (s->pack_b ? MANY / 4 : 2))

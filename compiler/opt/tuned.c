@@ -209,7 +209,7 @@ void tsr_schedule_follow(tsr_schedule *s, const tsr_schedule *model)
 	s->dots = model->dots && !s->pack_b;
 	s->early = model->early && s->pack_b && s->nr == model->nr;
 	s->panels = model->panels && s->pack_b && (!s->pack_a || s->early);
-	s->must_a = model->must_a, s->must_b = model->must_b;
+	s->must_a = model->must_a, s->must_b = model->must_b, s->crowded = model->crowded;
 	s->turn = model->turn, s->join = model->join, s->knit = model->knit;
 }
 
