@@ -26,8 +26,8 @@ static void lines_of_rows(tsr_problem *p, const tsr_contraction *c, const tsr_wa
 	if (!row || !column || !row->known || !column->known || !tsr_size_is_const(row->extent) || !tsr_size_is_const(column->extent) || !c->clear || c->tail
 		|| column->stride[TSR_SIDE_C] != 1 || row->stride[TSR_SIDE_C] != column->extent.k || column->extent.k < p->lanes)
 		return;
-	int64_t run = column->extent.k, rows = row->extent.k, line = LINE / p->bytes;
-	while (rows > 1 && (rows > 2 * TSR_MOST_ROWS || row->extent.k % rows || run * rows % line))
+	int64_t run = column->extent.k, rows = row->extent.k < 2 * TSR_MOST_ROWS ? row->extent.k : 2 * TSR_MOST_ROWS, line = LINE / p->bytes;
+	while (rows > 1 && (row->extent.k % rows || run * rows % line))
 		rows--;
 	if (run % line && rows > 1)
 		p->run_c = run, p->rows_c = rows, p->most_c = row->extent.k;

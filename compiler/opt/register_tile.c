@@ -63,6 +63,13 @@ static double total_time(const tsr_problem *p, int64_t r, int64_t v)
 	return time;
 }
 
+/* No more vectors side by side than there are columns for. */
+static int64_t widest_of(const tsr_problem *p)
+{
+	int64_t columns = tsr_problem_columns(p);
+	return columns > 0 && columns < TSR_MOST_VECS * (int64_t)p->lanes ? (columns + p->lanes - 1) / p->lanes : TSR_MOST_VECS;
+}
+
 /* Columns that are turned together are whole tiles, and so are those that lie side by side in B, where tiles of two vectors can be. */
 static bool fits_turning(const tsr_problem *p, int64_t v)
 {
@@ -77,7 +84,7 @@ static bool fits_turning(const tsr_problem *p, int64_t v)
 static bool fits_joining(const tsr_problem *p, int64_t r, int64_t v)
 {
 	bool wide = false;
-	for (int64_t w = 2; w <= TSR_MOST_VECS; w++)
+	for (int64_t w = 2; w <= widest_of(p); w++)
 		wide |= w * p->lanes % p->run_c == 0;
 	int64_t rows = tsr_multiple_of(p->rows_c, r);
 	return rows <= 3 * p->rows_c && (rows % p->most_c == 0 || p->most_c % rows == 0) && (!wide || v * p->lanes % p->run_c == 0);
@@ -162,9 +169,7 @@ void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
 		return;
 	double best = 0;
 	bool knit = tsr_can_knit(p);
-	int64_t columns = tsr_problem_columns(p);
-	int64_t widest = columns > 0 && columns < TSR_MOST_VECS * (int64_t)p->lanes ? (columns + p->lanes - 1) / p->lanes : TSR_MOST_VECS;
-	for (int64_t v = widest; v > 0; v--) {
+	for (int64_t v = widest_of(p); v > 0; v--) {
 		if (p->turn && !fits_turning(p, v))
 			continue;
 		int64_t most = ((int64_t)p->t->vector_registers - 1 - v) / v;
