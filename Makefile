@@ -234,8 +234,8 @@ accuracy: test-deps
 
 # The order of the stages, earlier first, and the headers that a stage shows to later ones besides the one that bears
 # its name.  A stage also sees base/, diag/ and the runtime's headers; main.c and the driver see every stage's.
-STAGES := base diag ops syntax module shape config elab proj code loop target opt host llvm driver
-PUBLIC := syntax/ast.h syntax/spec.h config/unknown.h elab/graph.h ops/op.def diag/source.h diag/diag.def diag/output.h
+STAGES := base diag ops syntax module shape config elab proj code loop target opt host emit engine kernel llvm driver
+PUBLIC := emit/options.h emit/queue.h syntax/ast.h syntax/spec.h config/unknown.h elab/graph.h ops/op.def diag/source.h diag/diag.def diag/output.h
 
 # Inference against enumeration: all of it; and each planted fault against the part that the tests run.
 oracle:

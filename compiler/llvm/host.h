@@ -1,7 +1,7 @@
 /* The emitters of the program level: the start-up function, its tables, its statements. */
 #ifndef TSR_LLVM_HOST_H
 #define TSR_LLVM_HOST_H
-#include "emit.h"
+#include "../kernel/kernel.h"
 
 /* data.c */
 LLVMValueRef tsr_emit_integers(tsr_emit *e, uint32_t n, const int64_t *values);      /* a constant array, or null for none */
@@ -32,4 +32,9 @@ void tsr_emit_host(tsr_emit *e, const tsr_hstmt *body);                         
 
 /* host_strings.c: whether the strings that one iteration of this loop body makes can be forgotten at its end. */
 bool tsr_emit_strings_die(const tsr_host *h, const tsr_hstmt *body);
+
+/* The program level as a whole: the table, start-up and let%main; what C calls (export.c); which of several processors (choose.c). */
+void tsr_emit_program(tsr_emit *e);
+void tsr_emit_exports(tsr_emit *e);
+void tsr_emit_choices(tsr_emit *e);
 #endif

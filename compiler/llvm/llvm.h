@@ -7,26 +7,12 @@
  *     tsr_llvm_close(l); */
 #ifndef TSR_LLVM_LLVM_H
 #define TSR_LLVM_LLVM_H
+#include "../emit/options.h"
 #include "../host/host.h"
 #include "../loop/loop.h"
 #include "../target/target.h"
 
 typedef struct tsr_llvm tsr_llvm;
-
-typedef struct tsr_llvm_options {
-	int level;                   /* 0 .. 3 */
-	bool debug;                  /* line tables */
-	bool sanitize;               /* accesses are checked as they run: the program is linked with the C compiler's address sanitizer */
-	bool profile;                /* kernels are timed, and the program's end says what they took */
-	const char *triple, *cpu;    /* NULL: this machine's; the cpu "baseline": one that every machine in use has */
-	const char *const *cpus;     /* where the program is compiled for several, each in a module of its own: all of them, by level */
-	uint32_t ncpus, which;       /* the place of `cpu` among them; the first module chooses when it is called */
-	const char *program;         /* name for messages and --help of the program: "digits" */
-	const char *entry;           /* name of the start-up function: "main", or "NAME_main" in an object; NULL: none */
-	const char *exports;         /* NAME: exported functions become NAME_open and NAME_f; NULL: they are left out */
-	uint64_t seed;
-	bool dump_faulty;            /* an ill-formed module is printed before the compiler stops */
-} tsr_llvm_options;
 
 typedef enum { TSR_CODE_OBJECT, TSR_CODE_ASSEMBLY, TSR_CODE_LLVM } tsr_code_form;
 

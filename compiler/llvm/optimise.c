@@ -1,6 +1,7 @@
 /* LLVM's passes.  Loops arrive in the form that the passes want, with explicit vectors where the schedule chose them, so a
  * short list does what default<O2> does for them, in a fraction of its time. */
 #include "private.h"
+#include "../engine/engine.h"
 #include <llvm-c/Error.h>
 #include <llvm-c/Linker.h>
 #include <llvm-c/Transforms/PassBuilder.h>

@@ -8,6 +8,7 @@
  *
  * A thread touches nothing of the compiler's but its part: no arena, no diagnostics. */
 #include "private.h"
+#include "../engine/engine.h"
 #include <llvm-c/BitReader.h>
 #include <llvm-c/BitWriter.h>
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* What the public functions of this room share; the emitters see only emit.h. */
 #ifndef TSR_LLVM_PRIVATE_H
 #define TSR_LLVM_PRIVATE_H
-#include "emit.h"
+#include "llvm.h"
+#include "../kernel/kernel.h"
 
 typedef struct tsr_parts tsr_parts;          /* parts.c */
 

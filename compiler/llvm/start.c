@@ -1,6 +1,6 @@
 /* The start-up function: context, data files (whose headers give the sizes known only at run time), the sizes derived from
  * those, the buffers whose extent depends on them, parameters; then let%main. */
-#include "emit.h"
+#include "../emit/emit.h"
 #include "host.h"
 #include <string.h>
 

@@ -156,7 +156,7 @@ typedef struct tsr_schedule {
 	bool cols;                   /* and B's likewise: see tsr_contraction.across */
 	bool dense;                  /* the stretches of a row of B, found so, are copied side by side first */
 	bool panels;                 /* a block of A stays near while one panel of B after the other goes by it, though A is not packed: else its rows go by a block of B */
-	bool early;                  /* and B's next block is packed meanwhile, by the tiles of the one before (contract_early.c) */
+	bool early;                  /* and B's next block is packed meanwhile, by the tiles of the one before (engine/early.c) */
 	int64_t turn;                /* columns whose sums are turned together on their way to C: see tsr_contraction.turned; 0: none are */
 	int64_t join;                /* columns that wait, a block of rows at a time, until rows that follow each other in C fill its lines; 0: none do */
 	bool dots;                   /* both operands are read in place along K, whose steps are the lanes of vectors that are added up at a tile's end */

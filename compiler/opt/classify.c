@@ -289,7 +289,7 @@ static bool chosen_by(const tsr_loops *l, const tsr_expr *at, const tsr_lin *ind
 	return any;
 }
 
-/* Guards stand within lookups of places that they do not choose: so the place is known before they are asked (contract_rows.c). */
+/* Guards stand within lookups of places that they do not choose: so the place is known before they are asked (engine/rows.c). */
 static tsr_expr *lookup_first(tsr_pass *p, tsr_expr *e)
 {
 	tsr_expr *in = e->kind == TSR_EXPR_SELECT ? e->select.inside : NULL;

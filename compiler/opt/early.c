@@ -1,4 +1,4 @@
-/* Few rows of A by a B that is worth a copy, where processors look ahead by themselves: the tiles of one block copy the next (llvm/contract_early.c). */
+/* Few rows of A by a B that is worth a copy, where processors look ahead by themselves: the tiles of one block copy the next (engine/early.c). */
 #include "schedule.h"
 
 enum { LEAST_ROWS = 28, MOST_ROWS = 128, FEW_APART = 64, LEAST_COLUMNS = 512, LEAST_DEPTH = 128, COLUMNS = 32, DEPTH = 512, COLUMNS_FAR = 128, DEPTH_FAR = 256, FAR = 2, LINE = 64 };

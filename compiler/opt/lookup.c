@@ -5,7 +5,7 @@
  *  ->
  *     for i, k { .. for l { .. W[k, l] * lookup(t = ids[i]; select(t in 0..n; T[t, l]; 0)) .. } }
  *
- * Tiles read the table's rows where they lie, through pointers, or packing goes through the lookup (classify.c, contract_rows.c).  All
+ * Tiles read the table's rows where they lie, through pointers, or packing goes through the lookup (classify.c, engine/rows.c).  All
  * that touches X in its unit must be this kernel and products that the engine computes, before anything writes what the lookup reads.  Where X lies along
  * the table's rows as the table does, any number of products take it; a table that is read across its rows is read so only once, for
  * one of them, since X has them side by side for the others.

@@ -6,7 +6,7 @@
  * of in one walk of three, and what a walk waits for at its end, where lanes become one number, is waited for once a row.
  *
  * Iterations of parallel loops never meet, those of loops that threads divide only in rows that each thread has for itself; the emitter
- * (llvm/overlap.c) has as many of these rows as are under way.  A loop of the same form that is neither is marked too and goes row by row,
+ * (kernel/overlap.c) has as many of these rows as are under way.  A loop of the same form that is neither is marked too and goes row by row,
  * so that sums are taken in the same order in both.  One of the walks reduces and is not the last, all have one constant extent, a symbol that data gives is
  * used before the next walk, and the rows under way fit the second cache, from where the walks of later stages read them while the first one
  * waits for memory. Rows of strips are near already and have to fit the first one.

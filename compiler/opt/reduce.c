@@ -6,7 +6,7 @@
  *     local form    for i { let $s = neutral  for r { $s = $s acc v }  store X = $s }
  *     columns form  store X = neutral; for r { for i { update X acc= v } }
  * Columns are for sums that walk memory with stride one along i and not along r: each step is then a vector of them.  A few summands,
- * as of a window, keep the local form: vectors of sums stay in registers meanwhile (llvm/outer.c).  So do products of two loads, from
+ * as of a window, keep the local form: vectors of sums stay in registers meanwhile (kernel/outer.c).  So do products of two loads, from
  * which classify.c takes over.
  *
  * Changes the order of summation, never the set of summands. */

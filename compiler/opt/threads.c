@@ -7,7 +7,7 @@
  * the same bits at any number of threads.  Sums are never divided.
  *
  * Of the loops that can be divided it is the outermost with many iterations, else the one with the most.  Each thread gets a share of it, or, where an
- * iteration is much work, takes the next one when it is ready, since threads are never equally fast (llvm/turns.c).  How many threads the work
+ * iteration is much work, takes the next one when it is ready, since threads are never equally fast (kernel/turns.c).  How many threads the work
  * is worth is decided where its amount is known: here, or when the program runs.  Requires schedule; rows and narrow come before,
  * since they say what a row is and how long. */
 #include "schedule.h"

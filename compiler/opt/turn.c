@@ -1,5 +1,5 @@
 /* Transpositions: of a nest that stores elements side by side along one loop, and loads them side by side along another, these two loops
- * become the innermost ones, so that the emitter can turn squares of both in registers (llvm/turned.c) and every line of memory that it
+ * become the innermost ones, so that the emitter can turn squares of both in registers (kernel/turned.c) and every line of memory that it
  * meets is used whole.  Whatever order the other loops had, they keep.
  *
  * The nest is one chain of parallel loops around one store or update, whose iterations any order may take.  Before threads, which

@@ -163,7 +163,7 @@ let%main () = print y
 
 def planted(build, number):
     """A tsrc with the fault, beside the real one, since it looks for what it needs there."""
-    source = [p for p in glob.glob(os.path.join(ROOT, "compiler/llvm/*.c")) if f"TSR_PLANTED({number})" in open(p).read()]
+    source = [p for p in glob.glob(os.path.join(ROOT, "compiler/*/*.c")) if f"TSR_PLANTED({number})" in open(p).read()]
     with open(os.path.join(build, "machine.mk")) as f:
         made = dict(re.findall(r"^(LLVM_\w+) := (.*)$", f.read(), re.M))
     program = os.path.join(build, f"tsrc-planted-{number}")

@@ -1,7 +1,7 @@
 /* The contraction engine against the reference interpreter: random classes, permutations, strides and sizes around tile
  * edges, at every vector width that this machine runs.  All floats are small multiples of a power of two, so sums are
  * exact in any order and results must be equal; whole numbers wrap. */
-#include "../../compiler/llvm/emit.h"
+#include "../../compiler/engine/engine.h"
 #include "../../compiler/opt/opt.h"
 #include "../../compiler/base/text.h"
 #include "../../runtime/tsr_abi.h"

@@ -1,4 +1,4 @@
-/* llvm/: every primitive in every precision, compiled without and with LLVM's passes, against ops/, element by element. */
+/* emit/: every primitive in every precision, compiled without and with LLVM's passes, against ops/, element by element. */
 #include "check.h"
 #include "emit_kit.h"
 #include "../../compiler/base/text.h"

@@ -1,5 +1,5 @@
 /* Loops that the emitter writes out in vectors, against the reference interpreter, at each vector width that this machine runs: windows of
- * which an outer loop is computed side by side, padded and not (llvm/outer.c), and transpositions (llvm/turned.c).  Random shapes around
+ * which an outer loop is computed side by side, padded and not (kernel/outer.c), and transpositions (kernel/turned.c).  Random shapes around
  * the number of lanes.  All numbers are small whole numbers, so that no order of summation can excuse a difference. */
 #include "../../compiler/base/text.h"
 #include "check.h"

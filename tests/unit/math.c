@@ -1,4 +1,4 @@
-/* llvm/math.c: the largest error of every elementary function in f32, in units of the last place, against the C library in
+/* emit/math.c: the largest error of every elementary function in f32, in units of the last place, against the C library in
  * double: 2^20 arguments spread over all bit patterns.
  *
  *     math --bits N [FUNCTION [CPU]]     2^N of them, where 32 is every one; the largest error is printed, and where it is */

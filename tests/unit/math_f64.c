@@ -1,4 +1,4 @@
-/* llvm/math_f64*.c: the largest error of every elementary function in f64, in units of the last place, against the C library in long double (64 digits
+/* emit/math_f64*.c: the largest error of every elementary function in f64, in units of the last place, against the C library in long double (64 digits
  * and more).  Arguments: half of them dense where the function does not vanish or overflow, half spread over all bit patterns, and special ones.
  *
  *     math_f64 --bits N [FUNCTION [CPU]]     2^N of them for each; the largest error is printed, and where it is */

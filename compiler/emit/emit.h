@@ -1,0 +1,211 @@
+/* The emitters' common state and their entry points.  One tsr_emit serves one module; the part "of the function being
+ * emitted" is valid between the start of a kernel (or unit, or the program level) and its end.
+ *
+ * Values: a scalar of precision P is held as P's register type: bool as i1, integers as iN, f32/f64 as float/double, f16,
+ * bf16 and f8 as float (rounded to their format when stored or converted).  Every tsr_emit_op, _convert and _acc works on
+ * vectors of such values too: the number of lanes is read off the operands.
+ * Memory: bool is a byte 0 or 1; every access states its element's size as alignment.
+ *
+ * Every control-flow helper leaves the builder at the end of a block without a terminator. */
+#ifndef TSR_EMIT_EMIT_H
+#define TSR_EMIT_EMIT_H
+#include "options.h"
+#include "../base/map.h"
+#include "../host/host.h"
+#include "../loop/loop.h"
+#include "../target/target.h"
+#include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/TargetMachine.h>
+
+/* Inside a kernel that threads compute together: this thread's number of how many, memory that all share, and its own; and
+ * how much of both is needed, so far; how often the threads have agreed, and how many queues they take from. */
+typedef struct tsr_seat { LLVMValueRef thread, threads, shared, own; uint64_t shared_bytes, row_bytes, own_bytes; uint32_t agreed, queues; } tsr_seat;
+
+/* Inside a loop that streams: the store whose results are collected, and where this one goes. */
+typedef struct tsr_stream { const tsr_stmt *store; LLVMValueRef address; } tsr_stream;
+
+/* Inside a loop whose iterations are computed side by side: the loop, which stands at the first of `lanes` (1 at its ends); the lanes that
+ * are iterations, NULL for all of them; and the store, if any, that goes around the caches. */
+typedef struct tsr_wide {
+	const tsr_stmt *loop;
+	unsigned lanes;
+	LLVMValueRef mask;
+	const tsr_stmt *around;
+	bool holds;                      /* locals are lanes, whatever they are set to */
+	uint32_t nordered;               /* locals that take a maximum or minimum, and the lanes in which no NaN was met so far, for two registers each */
+	struct { tsr_local_id id; LLVMValueRef lanes[2]; } ordered[4];
+} tsr_wide;
+
+/* What stands for leaves of expressions while it is set: a value in register form of the leaf's precision, or NULL for the leaf itself. */
+typedef struct tsr_emit_leaves { LLVMValueRef (*of)(const struct tsr_emit_leaves *x, const tsr_expr *leaf); } tsr_emit_leaves;
+
+typedef struct tsr_emit {
+	tsr_compiler *tc;
+	const tsr_loops *loops;
+	const tsr_host *host;            /* NULL in tests: units alone */
+	const tsr_target *target;
+	const tsr_llvm_options *options;
+	bool sanitize;                   /* as the options say */
+	LLVMContextRef context;
+	LLVMModuleRef module;
+	LLVMBuilderRef builder;
+	LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr, none;
+
+	/* the module */
+	LLVMValueRef *unit_functions;    /* per unit */
+	tsr_map kernels;                 /* key text -> tsr_team_kernel */
+	tsr_map tails;                   /* text of a contraction's tail -> its number */
+	bool needs_formats;
+	tsr_map strings;                 /* interned constants: "where" texts and names */
+	LLVMDIBuilderRef debug;          /* NULL without -g */
+	tsr_map debug_files;
+	LLVMMetadataRef debug_unit;
+
+	/* the function being emitted */
+	LLVMValueRef function;
+	LLVMMetadataRef scope;           /* its debug scope */
+	LLVMBasicBlockRef entry;         /* allocas go to its start: tsr_emit_alloca */
+	LLVMValueRef ctx;                /* tsr_ctx * */
+	LLVMValueRef buffer_table, symbol_table, number_table;       /* unit level: ptr; NULL inside kernels */
+	LLVMValueRef *buffers;           /* by buffer id: address of element 0; NULL where the kernel does not touch it */
+	LLVMValueRef *symbols, *numbers; /* run-time sizes and runtime numbers as i64, by id; NULL where not needed */
+	LLVMValueRef *syms;              /* FOR's and LETSYM's symbols: i64, by sym id, NULL outside their scope */
+	LLVMValueRef *locals;            /* allocas, by local id */
+	uint32_t nlocals, nsyms;
+	tsr_prec *local_precs;
+	tsr_seat *team;                  /* NULL where one thread computes */
+	const tsr_stream *stream;        /* NULL outside loops that stream */
+	const tsr_wide *wide;            /* NULL where one iteration is computed at a time */
+	const tsr_emit_leaves *leaves;   /* or NULL */
+	bool written;                    /* but the order that is written out is the one that is meant */
+	unsigned overlap;                /* inside rows that overlap: lanes of all walks, which are written out, with the same sums wherever they are */
+	bool reorder;                    /* inside a REDUCE loop: accumulation may be reordered */
+} tsr_emit;
+
+/* ---- type.c: types, constants, conversions, memory ------------------------------------------------------------------ */
+LLVMTypeRef tsr_emit_register_type(tsr_emit *e, tsr_prec p);
+LLVMTypeRef tsr_emit_memory_type(tsr_emit *e, tsr_prec p);
+LLVMTypeRef tsr_emit_lanes(LLVMTypeRef scalar, unsigned lanes);                      /* <lanes x scalar>, scalar for 1 */
+LLVMTypeRef tsr_emit_type_like(LLVMTypeRef scalar, LLVMValueRef like);               /* with as many lanes as `like` */
+LLVMValueRef tsr_emit_i64(tsr_emit *e, int64_t x);
+LLVMValueRef tsr_emit_splat(tsr_emit *e, LLVMValueRef scalar, LLVMTypeRef type);     /* constants and values; type may be scalar */
+LLVMValueRef tsr_emit_number(tsr_emit *e, LLVMTypeRef type, double x);               /* x in a float or integer type, all lanes */
+LLVMValueRef tsr_emit_constant(tsr_emit *e, tsr_scalar x);
+LLVMValueRef tsr_emit_convert(tsr_emit *e, LLVMValueRef x, tsr_prec from, tsr_prec to);
+/* x, computed in the register form of p, as a value of p: f16, bf16 and f8 are rounded, others are as they are. */
+LLVMValueRef tsr_emit_round_to(tsr_emit *e, tsr_prec p, LLVMValueRef x);
+/* Register form to memory form and back. */
+LLVMValueRef tsr_emit_to_memory(tsr_emit *e, tsr_prec p, LLVMValueRef x);
+LLVMValueRef tsr_emit_from_memory(tsr_emit *e, tsr_prec p, LLVMValueRef x);
+/* One element at a pointer in memory form, from and to register form. */
+LLVMValueRef tsr_emit_load(tsr_emit *e, tsr_prec p, LLVMValueRef address);
+void tsr_emit_store(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
+/* `lanes` contiguous elements, unaligned beyond the element. */
+LLVMValueRef tsr_emit_load_lanes(tsr_emit *e, tsr_prec p, LLVMValueRef address, unsigned lanes);
+LLVMValueRef tsr_emit_store_lanes(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
+/* Those of the mask; the others are 0 and not touched. */
+LLVMValueRef tsr_emit_load_masked(tsr_emit *e, tsr_prec p, LLVMValueRef address, LLVMValueRef mask);
+void tsr_emit_store_masked(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address, LLVMValueRef mask);
+LLVMValueRef tsr_emit_alloca(tsr_emit *e, LLVMTypeRef type, const char *name);       /* in the entry block */
+
+/* ---- flow.c: functions, blocks and loops ---------------------------------------------------------------------------------- */
+LLVMAttributeRef tsr_emit_attribute(tsr_emit *e, const char *name, uint64_t value);
+/* The builder in a new entry block of `f`, with attributes and a debug scope. */
+void tsr_emit_function_begin(tsr_emit *e, LLVMValueRef f, tsr_span span);
+void tsr_emit_function_attributes(tsr_emit *e, LLVMValueRef f);
+
+/* `few`: an end of a loop whose most part is vectors already. */
+typedef struct tsr_emit_loop { LLVMValueRef index, end, step; LLVMBasicBlockRef body, after; tsr_for_kind how; bool few; } tsr_emit_loop;
+/* for (index = from; index < to; index += step) ... : the builder stands in the body, then behind the loop.  A loop that
+ * may run zero times is guarded.  All i64. */
+tsr_emit_loop tsr_emit_loop_begin(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, LLVMValueRef step, tsr_for_kind how);
+void tsr_emit_loop_end(tsr_emit *e, tsr_emit_loop *loop);
+LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name);                     /* appended to the function */
+
+/* ---- expr.c: indices and expressions --------------------------------------------------------------------------------- */
+LLVMValueRef tsr_emit_size(tsr_emit *e, tsr_size s);                                 /* i64 */
+LLVMValueRef tsr_emit_lin(tsr_emit *e, const tsr_lin *index);                        /* i64 */
+/* Position in elements of one index tuple, row-major over the buffer's dims; and its address. */
+LLVMValueRef tsr_emit_position(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index);
+LLVMValueRef tsr_emit_address(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index);
+LLVMValueRef tsr_emit_offset(tsr_emit *e, tsr_prec p, LLVMValueRef base, LLVMValueRef elements);     /* base + elements, inbounds */
+LLVMValueRef tsr_emit_expr(tsr_emit *e, const tsr_expr *x);                          /* register form of x->prec; lanes where they differ */
+/* The scalar ones among `n` values in as many lanes as the others have. */
+void tsr_emit_alike(tsr_emit *e, unsigned n, LLVMValueRef *values);
+LLVMValueRef tsr_emit_in_ranges(tsr_emit *e, uint32_t n, const tsr_range *ranges);   /* i1 */
+
+/* ---- op.c, math.c: primitives, on scalars and vectors ------------------------------------------------------------------ */
+/* args in register form of `operand_prec` (where: the first is bool); the result in that of the operation's result. */
+LLVMValueRef tsr_emit_op(tsr_emit *e, tsr_op op, tsr_prec operand_prec, LLVMValueRef *args);
+/* x / y in f32, where many x meet one y, a scalar: nearly always correctly rounded, as docs/accuracy.md says. */
+LLVMValueRef tsr_emit_quotient(tsr_emit *e, LLVMValueRef x, LLVMValueRef y);
+/* x in f32 where it is a number, y where it is NaN. */
+LLVMValueRef tsr_emit_unless_nan(tsr_emit *e, LLVMValueRef x, LLVMValueRef y);
+/* element acc value; both of precision `p` (the accumulator's). */
+LLVMValueRef tsr_emit_acc(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef element, LLVMValueRef value);
+/* What leaves an element as it is, in as many lanes. */
+LLVMValueRef tsr_emit_neutral(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef like);
+/* The elementary functions; NULL when `op` is none. */
+LLVMValueRef tsr_emit_math(tsr_emit *e, tsr_op op, LLVMValueRef *args);
+/* e^x in f32, to be added to a constant of at least 2^-60, beside which the least results are nothing. */
+LLVMValueRef tsr_emit_exp_beside(tsr_emit *e, LLVMValueRef x);
+/* x modulo y in vectors, with what the library makes of large quotients; where products are fused and registers hold no tail by masks. */
+typedef LLVMValueRef (*tsr_emit_remainder)(tsr_emit *e, LLVMValueRef x, LLVMValueRef y);
+bool tsr_emit_has_mod(const tsr_emit *e);
+LLVMValueRef tsr_emit_mod(tsr_emit *e, LLVMValueRef x, LLVMValueRef y, tsr_emit_remainder by_library);
+/* erf x or tanh x in f32, to be added, times a constant, to one that is not less: within 2^-23, where that takes fewer instructions. */
+bool tsr_emit_has_beside(const tsr_emit *e);
+LLVMValueRef tsr_emit_beside(tsr_emit *e, tsr_op op, LLVMValueRef x);
+/* Lets LLVM order and combine a floating-point operation: `reassoc` and `contract`. */
+void tsr_emit_allow_reorder(LLVMValueRef instruction);
+
+/* ---- lane.c: what lies along a loop --------------------------------------------------------------------------------------- */
+/* Loads and stores of some lanes cost as much as those of all. */
+bool tsr_emit_has_masks(const tsr_emit *e);
+/* Of the loop that is being emitted: elements side by side. */
+LLVMValueRef tsr_emit_wide_load(tsr_emit *e, tsr_prec p, LLVMValueRef address);
+/* x has one value for all of the loop. */
+bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x);
+/* What an index grows by from one iteration of the loop to the next. */
+int64_t tsr_emit_coefficient(const tsr_lin *index, uint32_t loop);
+/* The buffer's elements along the loop: 1 side by side, 0 the same for all, -1 anything else. */
+int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
+/* The last axis of more than one place. */
+uint32_t tsr_emit_last_axis(const tsr_emit *e, tsr_buffer_id buffer);
+
+/* ---- team.c: threads that compute a kernel together ----------------------------------------------------------------------- */
+/* Where this thread's stretch of 0 .. count begins, or ends. */
+LLVMValueRef tsr_team_bound(tsr_emit *e, LLVMValueRef count, bool end);
+/* Until all threads are here. */
+void tsr_team_wait(tsr_emit *e);
+/* Whether one of the threads says other than 0, when all are here. */
+LLVMValueRef tsr_team_agree(tsr_emit *e, LLVMValueRef says);
+
+/* ---- area.c: work areas ---------------------------------------------------------------------------------------------------- */
+/* So many bytes, aligned to a line: this thread's own memory in a team, behind its rows; else one area for all of the module, as large as the largest that
+ * is wanted, for each thread. */
+LLVMValueRef tsr_emit_work_area(tsr_emit *e, uint64_t bytes);
+/* The module's global of that name, of zeros and as large as the largest that is wanted; `own`: each thread has one. */
+LLVMValueRef tsr_emit_zeros(LLVMModuleRef module, const char *name, uint64_t bytes, unsigned aligned, bool own);
+/* What parts.c knows this area by. */
+#define TSR_PANELS "tsr.panels"
+
+/* ---- debug.c, runtime.c --------------------------------------------------------------------------------------------------- */
+void tsr_emit_debug_begin(tsr_emit *e);
+void tsr_emit_debug_end(tsr_emit *e);
+void tsr_emit_debug_function(tsr_emit *e, LLVMValueRef f, tsr_span span);
+void tsr_emit_position_of(tsr_emit *e, tsr_span span);                               /* the builder's debug location */
+/* Its memory is a caller's, who aligns it as C does: to its elements. */
+static inline bool tsr_emit_foreign(const tsr_buffer *b) { return b->kind == TSR_BUFFER_INPUT || b->home == TSR_HOME_CALLER; }
+/* Calls the runtime's `name`, declared on first use from the types of its arguments. */
+LLVMValueRef tsr_emit_call(tsr_emit *e, const char *name, LLVMTypeRef result, unsigned n, LLVMValueRef *args);
+/* In a build with --sanitize: of shared memory the `used` bytes from `from` on may be touched now, and the `gap` behind them not. */
+void tsr_emit_redzone(tsr_emit *e, LLVMValueRef memory, int64_t from, int64_t used, int64_t gap);
+LLVMValueRef tsr_emit_global(tsr_emit *e, LLVMValueRef value, const char *name, unsigned align);    /* a private constant */
+/* A NUL-terminated constant; the same one for the same text. */
+LLVMValueRef tsr_emit_text(tsr_emit *e, const char *text);
+/* The same as a constant of its own, which no other text shares: its address says which place is meant. */
+LLVMValueRef tsr_emit_own_text(tsr_emit *e, const char *text);
+LLVMValueRef tsr_emit_where(tsr_emit *e, tsr_span span);                             /* "file:line:column" */
+#endif

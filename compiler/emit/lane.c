@@ -1,0 +1,72 @@
+/* What lies side by side along a loop, and what is the same for all of it. */
+#include "emit.h"
+
+bool tsr_emit_has_masks(const tsr_emit *e) { return e->target->masks == TSR_MASKS_ALL; }
+
+int64_t tsr_emit_coefficient(const tsr_lin *x, uint32_t sym)
+{
+	int64_t coef = 0;
+	for (uint32_t i = 0; i < x->n; i++)
+		if (x->terms[i].kind == TSR_LSYM_LOOP && x->terms[i].id == sym)
+			coef += x->terms[i].coef;
+	return coef;
+}
+
+int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index)
+{
+	const tsr_buffer *b = e->loops->buffers.at[buffer];
+	int64_t step = 0;
+	for (uint32_t axis = 0; axis < b->rank; axis++) {
+		int64_t here = tsr_emit_coefficient(&index[axis], loop->loop.sym);
+		if (here && axis + 1 < b->rank)
+			return -1;
+		step = here;
+	}
+	return step < 0 || step > 1 ? -1 : (int)step;
+}
+
+uint32_t tsr_emit_last_axis(const tsr_emit *e, tsr_buffer_id buffer)
+{
+	const tsr_buffer *b = e->loops->buffers.at[buffer];
+	uint32_t axis = b->rank ? b->rank - 1 : 0;
+	while (axis && tsr_size_is_const(b->dims[axis]) && b->dims[axis].k == 1)
+		axis--;
+	return axis;
+}
+
+bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x)
+{
+	switch (x->kind) {
+	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER:
+		return true;
+	case TSR_EXPR_LOCAL:
+		for (uint32_t i = 0; i < loop->loop.body.n; i++) {
+			const tsr_stmt *s = loop->loop.body.at[i];
+			if ((s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET) && s->let.local == x->local)
+				return false;
+		}
+		return true;
+	case TSR_EXPR_INDEX:
+		return !tsr_emit_coefficient(&x->index, loop->loop.sym);
+	case TSR_EXPR_LOAD:
+		for (uint32_t i = 0; i < e->loops->buffers.at[x->load.buffer]->rank; i++)
+			if (tsr_emit_coefficient(&x->load.index[i], loop->loop.sym))
+				return false;
+		return true;
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(x->op.op)->arity; i++)
+			if (!tsr_emit_fixed(e, loop, x->op.args[i]))
+				return false;
+		return true;
+	case TSR_EXPR_CONVERT:
+		return tsr_emit_fixed(e, loop, x->converted);
+	case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:
+		break;
+	}
+	return false;
+}
+
+LLVMValueRef tsr_emit_wide_load(tsr_emit *e, tsr_prec p, LLVMValueRef address)
+{
+	return e->wide->mask ? tsr_emit_load_masked(e, p, address, e->wide->mask) : tsr_emit_load_lanes(e, p, address, e->wide->lanes);
+}

@@ -1,0 +1,302 @@
+/* Contractions: block loops around packing and register tiles.
+ *
+ *     batch loops
+ *       for jc by nc, for pc by kc:            B's block packed once (or read in place)
+ *         for ic by mc:                        A's block packed (or read in place)
+ *           for jr by nr, for ir by mr:        one tile
+ *
+ * The schedule says what is packed and how large the blocks are; the engine only follows it.
+ *
+ * Among threads one class is divided, in whole tiles, or rows and columns both.  Rows: a large block of B is packed by all together, into memory that they
+ * share, and they wait for each other before it is read and before it is written again.  Otherwise each packs what it needs. */
+#include "private.h"
+#include "../base/plant.h"
+#include <string.h>
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------- */
+
+static void pack_panels(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
+{
+	bool a = p->side == TSR_SIDE_A;
+	if (g->matrix) {
+		tsr_matrix_pack(g, p, each);
+		return;
+	}
+	if (tsr_contract_plain(g->e->loops, g->c, p->side)) {
+		tsr_pack_emit(&g->k, p);
+		return;
+	}
+	tsr_computed v = { g->e, a ? g->c->a_value : g->c->b_value, g->c->prec,
+					&g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], &g->walks[TSR_CLASS_K], g->rows };
+	tsr_pack_computed(&g->k, p, &v);
+}
+
+void tsr_engine_pack(tsr_engine *g, tsr_side side, const tsr_block *bl)
+{
+	bool a = side == TSR_SIDE_A;
+	tsr_kit *k = &g->k;
+	tsr_pack p = { side, &g->cls[a ? TSR_CLASS_M : TSR_CLASS_N], &g->cls[TSR_CLASS_K], g->base[side], a ? bl->a : bl->b,
+				   a ? bl->m : bl->n, a ? bl->rows : bl->cols, bl->kfirst, bl->depth, a ? g->s->mr : g->s->nr };
+	if (a || !tsr_engine_packs_together(g)) {
+		pack_panels(g, &p, a ? bl->a_each : bl->b_each);
+		return;
+	}
+	tsr_share mine = tsr_share_of(g, bl->cols, g->s->nr);
+	p.across_first = tsr_kit_add(k, bl->n, mine.from);
+	p.across_count = LLVMBuildSub(k->b, mine.to, mine.from, "");
+	p.to = tsr_kit_at(k, bl->b, tsr_kit_mul(k, mine.from, bl->b_each));
+	tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, p.across_count, tsr_kit_int(k, 0), ""));
+	pack_panels(g, &p, bl->b_each);
+	tsr_guard_end(k, some);
+	tsr_team_wait(g->e);
+}
+
+/* The rows of this block. */
+static void point(tsr_engine *g, const tsr_block *bl)
+{
+	tsr_kit *k = &g->k;
+	tsr_rows *r = &g->pointed;
+	r->first = bl->m;
+	r->count = bl->rows;
+	r->along_first = bl->kfirst;
+	r->stretches = r->run < g->s->kc ? LLVMBuildUDiv(k->b, bl->depth, tsr_kit_int(k, r->run), "") : tsr_kit_int(k, 1);
+	tsr_rows_emit(k, r);
+	if (!g->b_places)
+		return;
+	tsr_count t = tsr_count_begin(k, tsr_kit_int(k, 0), r->stretches, tsr_kit_int(k, 1));
+	LLVMValueRef at = tsr_kit_add(k, bl->kfirst, tsr_kit_mul(k, t.i, tsr_kit_int(k, r->run)));
+	LLVMBuildStore(k->b, tsr_group_offset(k, &g->cls[TSR_CLASS_K], TSR_SIDE_B, at), LLVMBuildInBoundsGEP2(k->b, k->i64, g->b_places, &t.i, 1, ""));
+	tsr_count_end(k, &t);
+}
+
+/* The rows of B under this block's columns. */
+static void point_across(tsr_engine *g, const tsr_block *bl)
+{
+	tsr_kit *k = &g->k;
+	tsr_rows *r = &g->across;
+	r->first = bl->kfirst;
+	r->count = bl->depth;
+	r->along_first = bl->n;
+	r->stretches = LLVMBuildUDiv(k->b, bl->cols, tsr_kit_int(k, r->run), "");
+	tsr_rows_emit(k, r);
+	if (g->s->dense)
+		tsr_rows_copy(k, r, bl->b);
+}
+
+void tsr_engine_depths(tsr_engine *g, tsr_block *bl, LLVMValueRef first)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef depth = g->cls[TSR_CLASS_K].count;
+	bl->kfirst = first;
+	bl->depth = tsr_kit_min(k, tsr_kit_int(k, g->s->kc), LLVMBuildSub(k->b, depth, first, ""));
+	bl->a_each = g->matrix ? tsr_matrix_each(k, TSR_SIDE_A, bl->depth) : bl->depth;
+	bl->b_each = g->matrix ? tsr_matrix_each(k, TSR_SIDE_B, bl->depth) : bl->depth;
+	bl->add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, first, tsr_kit_int(k, 0), "") : LLVMConstInt(k->i1, 1, false);
+	bl->last = g->tail && g->tail->whole ? LLVMConstInt(k->i1, 1, false)
+		: LLVMBuildICmp(k->b, LLVMIntSGE, tsr_kit_add(k, first, bl->depth), depth, "");
+}
+
+static void blocks(tsr_engine *g)
+{
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	LLVMValueRef zero = tsr_kit_int(k, 0), m = g->cls[TSR_CLASS_M].count, n = g->cls[TSR_CLASS_N].count,
+				 depth = g->cls[TSR_CLASS_K].count;
+	tsr_block bl = { .a = g->packed_a, .b = g->packed_b };
+	tsr_share rows = { zero, m }, cols = { zero, n };
+	tsr_shares_divide(g, &rows, &cols);
+	tsr_lines_emit(g, cols.from, cols.to);
+	LLVMValueRef line = LLVMBuildAnd(k->b, LLVMBuildPtrToInt(k->b, g->base[TSR_SIDE_C], k->i64, ""), tsr_kit_int(k, TSR_LINE - 1), "");
+	g->around = g->form.stream ? LLVMBuildICmp(k->b, LLVMIntEQ, line, zero, "") : LLVMConstInt(k->i1, 0, false);
+	LLVMValueRef nc = tsr_kit_int(k, s->nc), kc = tsr_kit_int(k, s->kc);
+	tsr_count turned = { 0 };
+	if (s->turn) {
+		turned = tsr_count_begin(k, cols.from, cols.to, tsr_kit_int(k, s->turn));
+		cols = (tsr_share){ turned.i, tsr_kit_add(k, turned.i, turned.step) };
+		bl.turned = turned.i;
+	}
+	nc = tsr_share_block(g, cols, nc);
+	if (s->early) {
+		tsr_early_emit(g, &bl, rows.from, rows.to, cols.from, cols.to, nc);
+		return;
+	}
+	tsr_count jc = tsr_count_begin(k, cols.from, cols.to, nc);
+	bl.n = jc.i;
+	bl.cols = tsr_kit_min(k, nc, LLVMBuildSub(k->b, cols.to, jc.i, ""));
+	/* a sum over nothing still stores its neutral value */
+	tsr_count pc = tsr_count_begin(k, zero, tsr_kit_some(k, depth), kc);
+	tsr_engine_depths(g, &bl, pc.i);
+	tsr_turns turns = tsr_turns_begin(g, rows);
+	if (s->pack_b) {
+		tsr_guard once = tsr_once_begin(g);
+		tsr_engine_pack(g, TSR_SIDE_B, &bl);
+		if (once.after)
+			tsr_guard_end(k, once);
+	}
+	if (s->cols)
+		point_across(g, &bl);
+	tsr_turns_each(g, &turns, pc.i, &bl);
+	if (s->pack_a)
+		tsr_engine_pack(g, TSR_SIDE_A, &bl);
+	if (s->rows)
+		point(g, &bl);
+	tsr_engine_tiles(g, &bl);
+	tsr_turns_end(g, &turns);
+	if (tsr_engine_packs_together(g))
+		tsr_team_wait(g->e);
+	tsr_count_end(k, &pc);
+	tsr_aside_emit(g, &bl, rows.from, rows.to);
+	tsr_count_end(k, &jc);
+	if (s->turn) {
+		tsr_engine_turn(g, &bl);
+		tsr_count_end(k, &turned);
+	}
+}
+
+static void batches(tsr_engine *g, uint32_t depth)
+{
+	const tsr_group *batch = &g->cls[TSR_CLASS_BATCH];
+	if (depth == batch->n) {
+		tsr_tail_begin(g);
+		blocks(g);
+		return;
+	}
+	tsr_kit *k = &g->k;
+	const tsr_walk *axis = &g->walks[TSR_CLASS_BATCH].at[depth];
+	LLVMValueRef count = tsr_emit_size(g->e, axis->extent);
+	tsr_share mine = tsr_share_batch(g, depth, count);
+	tsr_count i = tsr_count_begin(k, mine.from, mine.to, tsr_kit_int(k, 1));
+	LLVMValueRef outer[TSR_SIDES];
+	memcpy(outer, g->base, sizeof outer);
+	for (int side = 0; side < TSR_SIDES; side++)
+		if (g->base[side])
+			g->base[side] = tsr_kit_at(k, g->base[side], tsr_kit_mul(k, i.i, batch->at[depth].stride[side]));
+	g->e->syms[axis->sym] = i.i;
+	batches(g, depth + 1);
+	memcpy(g->base, outer, sizeof outer);
+	tsr_count_end(k, &i);
+}
+
+/* ---- setting up ----------------------------------------------------------------------------------------------------- */
+
+/* The index with this contraction's loops at 0. */
+static LLVMValueRef base_of(tsr_engine *g, const tsr_loops *l, tsr_buffer_id buffer, const tsr_lin *index)
+{
+	const tsr_buffer *b = l->buffers.at[buffer];
+	LLVMValueRef total = tsr_kit_int(&g->k, 0);
+	for (uint32_t axis = 0; axis < b->rank; axis++) {
+		tsr_lin outer = index[axis];
+		outer.terms = TSR_NEW_N(l->tc->arena, tsr_lin_term, outer.n + 1);
+		outer.n = 0;
+		for (uint32_t t = 0; t < index[axis].n; t++) {
+			bool own = false;
+			for (uint32_t i = 0; i < g->c->nloops; i++)
+				own |= index[axis].terms[t].kind == TSR_LSYM_LOOP && index[axis].terms[t].id == g->c->loops[i].sym;
+			if (!own)
+				outer.terms[outer.n++] = index[axis].terms[t];
+		}
+		total = tsr_kit_mul(&g->k, total, tsr_emit_size(g->e, b->dims[axis]));
+		total = tsr_kit_add(&g->k, total, tsr_emit_lin(g->e, &outer));
+	}
+	total = TSR_PLANTED(22) ? tsr_kit_add(&g->k, total, tsr_kit_int(&g->k, 1)) : total;      /* one further */
+	return tsr_kit_at(&g->k, g->e->buffers[buffer], total);
+}
+
+static void kit_make(tsr_kit *k, tsr_emit *e, const tsr_target *target, const tsr_contraction *c, tsr_prec prec)
+{
+	k->context = e->context;
+	k->module = e->module;
+	k->b = e->builder;
+	k->fn = e->function;
+	k->i1 = LLVMInt1TypeInContext(k->context);
+	k->i32 = LLVMInt32TypeInContext(k->context);
+	k->i64 = LLVMInt64TypeInContext(k->context);
+	k->ptr = LLVMPointerTypeInContext(k->context, 0);
+	k->prec = prec;
+	k->elem = tsr_emit_memory_type(e, prec);
+	k->elem_bytes = tsr_prec_bytes(prec);
+	k->lanes = target->vector_bytes / k->elem_bytes;
+	k->vec = LLVMVectorType(k->elem, k->lanes);
+	k->lanes_i1 = LLVMVectorType(k->i1, k->lanes);
+	k->target = target;
+	k->acc = c->acc;
+	k->combine = c->combine;
+}
+
+/* The witness, of all threads that the contraction is divided among. */
+static void say_seen(tsr_engine *g)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef seen = LLVMBuildLoad2(k->b, k->i64, g->seen, ""), local = g->e->locals[g->c->witness];
+	if (g->split)
+		seen = tsr_team_agree(g->e, seen);
+	LLVMTypeRef type = LLVMGetAllocatedType(local);
+	seen = LLVMBuildICmp(k->b, LLVMIntNE, seen, tsr_kit_int(k, 0), "");
+	LLVMBuildStore(k->b, LLVMBuildOr(k->b, LLVMBuildLoad2(k->b, type, local, ""), LLVMBuildZExtOrBitCast(k->b, seen, type, ""), ""), local);
+}
+
+static void contraction(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction *c, bool matrix)
+{
+	const tsr_loops *l = e->loops;
+	tsr_engine g = { .e = e, .c = c, .s = &c->schedule, .matrix = matrix, .split = loop->loop.split && e->team, .stream = loop->loop.stream };
+	kit_make(&g.k, e, e->target, c, c->prec);
+	tsr_contract_view view;
+	tsr_contract_view_make(l, c, &view);
+	for (int cls = 0; cls < TSR_CLASSES; cls++)
+		tsr_engine_group(&g, l, &view.cls[cls], &g.cls[cls]);
+	g.walks = view.cls;
+	g.split_batch = tsr_walks_longest(&view.cls[TSR_CLASS_BATCH]);
+	g.base[TSR_SIDE_C] = base_of(&g, l, c->c, c->c_index);
+	if (tsr_contract_plain(l, c, TSR_SIDE_A))
+		g.base[TSR_SIDE_A] = base_of(&g, l, c->a, c->a_index);
+	if (tsr_contract_plain(l, c, TSR_SIDE_B))
+		g.base[TSR_SIDE_B] = base_of(&g, l, c->b, c->b_index);
+	/* what the classes do not walk stands at 0 */
+	for (uint32_t i = 0; i < c->nloops; i++)
+		e->syms[c->loops[i].sym] = tsr_kit_int(&g.k, 0);
+	tsr_tail_plan_make(&g);
+	tsr_engine_space(&g);
+	if (c->watched) {
+		g.seen = tsr_kit_table(&g.k, 1);
+		LLVMBuildStore(g.k.b, tsr_kit_int(&g.k, 0), g.seen);
+	}
+	if (matrix)
+		tsr_matrix_begin(&g.k);
+	tsr_shares_begin(&g);
+	batches(&g, 0);
+	tsr_shares_end(&g);
+	if (matrix)
+		tsr_matrix_end(&g.k);
+	if (c->watched)
+		say_seen(&g);
+	for (uint32_t i = 0; i < c->nloops; i++)
+		e->syms[c->loops[i].sym] = NULL;
+}
+
+/* Two ways, of which the system of the machine that runs it allows one or both. */
+static void either_way(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction *matrix)
+{
+	LLVMValueRef may = tsr_emit_call(e, "tsr_matrix_unit", e->i32, 0, NULL);
+	LLVMBasicBlockRef yes = tsr_emit_block(e, "matrix"), no = tsr_emit_block(e, "vectors"), after = tsr_emit_block(e, "either");
+	LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntNE, may, LLVMConstNull(e->i32), ""), yes, no);
+	LLVMPositionBuilderAtEnd(e->builder, yes);
+	contraction(e, loop, matrix, true);
+	LLVMBuildBr(e->builder, after);
+	LLVMPositionBuilderAtEnd(e->builder, no);
+	contraction(e, loop, loop->loop.contraction, false);
+	LLVMBuildBr(e->builder, after);
+	LLVMPositionBuilderAtEnd(e->builder, after);
+}
+
+bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
+{
+	const tsr_contraction *c = loop->loop.contraction;
+	tsr_contraction matrix;
+	if (!c || c->schedule.mr == 0)
+		return false;
+	if (tsr_contract_matrix(e->loops, c, e->target, &matrix))
+		either_way(e, loop, &matrix);
+	else
+		contraction(e, loop, c, false);
+	return true;
+}

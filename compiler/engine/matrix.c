@@ -1,0 +1,284 @@
+/* Matrix registers (AMX): products of bf16 whose sums are f32.
+ *
+ * A register holds 16 rows of a vector, and one instruction adds to 16 x 16 sums the products of 16 rows of A, 32 depths of each, and of 16 columns of
+ * B, whose depths lie in pairs: row p of B's register has depths 2p and 2p + 1 of each column.  A tile is two registers of A by two of B, its
+ * sums are four.  Behind the last depth panels are 0:
+ *
+ *     A: each row by itself, [row][pair of depths], an odd number of lines from one to the next, so that they do not share a set of the first cache
+ *     B: panels of 32 columns, [panel][pair of depths][column]
+ *
+ * Operands are evaluated in bf16, whichever of positions and depths runs faster in memory, into rows that are then put in pairs, turned or both.
+ * Sums leave the registers through memory, and go to C as those of vector tiles do, so that every form of C and every tail is the same.
+ *
+ * The instruction takes denormals for 0 and makes none; `spread.c` allows for that.  A system lets a process use these registers on demand
+ * (tsr_matrix_unit), so that vector tiles are there as well; each thread sets their shape before its first tile. */
+#include "private.h"
+#include <string.h>
+
+enum { ROWS = 16, PAIRS = 16, SOME_PAIRS = 8, TILE = 2 * ROWS, REGISTERS = 8, PALETTE = 1, SETTING = 64, COLUMN_BYTES_AT = 16, ROWS_AT = 48 };
+
+/* ---- setting ------------------------------------------------------------------------------------------------------------ */
+
+void tsr_matrix_begin(tsr_kit *k)
+{
+	static const char name[] = "tsr.matrix";
+	LLVMValueRef setting = LLVMGetNamedGlobal(k->module, name);
+	if (!setting) {
+		char bytes[SETTING] = { PALETTE };
+		for (int i = 0; i < REGISTERS; i++)
+			bytes[COLUMN_BYTES_AT + 2 * i] = 4 * PAIRS, bytes[ROWS_AT + i] = ROWS;
+		LLVMValueRef value = LLVMConstStringInContext(k->context, bytes, SETTING, true);
+		setting = LLVMAddGlobal(k->module, LLVMTypeOf(value), name);
+		LLVMSetInitializer(setting, value);
+		LLVMSetGlobalConstant(setting, true);
+		LLVMSetLinkage(setting, LLVMInternalLinkage);
+		LLVMSetAlignment(setting, SETTING);
+	}
+	tsr_kit_intrinsic(k, "llvm.x86.ldtilecfg", NULL, 0, &setting, 1);
+}
+
+void tsr_matrix_end(tsr_kit *k) { tsr_kit_intrinsic(k, "llvm.x86.tilerelease", NULL, 0, NULL, 0); }
+
+/* ---- panels ------------------------------------------------------------------------------------------------------------- */
+
+LLVMValueRef tsr_matrix_each(tsr_kit *k, tsr_side side, LLVMValueRef depth)
+{
+	LLVMValueRef whole = LLVMBuildUDiv(k->b, tsr_kit_add(k, depth, tsr_kit_int(k, 2 * PAIRS - 1)), tsr_kit_int(k, 2 * PAIRS), "");
+	LLVMValueRef pairs = tsr_kit_mul(k, whole, tsr_kit_int(k, PAIRS));
+	return side == TSR_SIDE_A ? LLVMBuildOr(k->b, pairs, tsr_kit_int(k, PAIRS), "") : pairs;
+}
+
+static tsr_kit kit_of(const tsr_kit *k, tsr_prec prec, LLVMTypeRef elem, uint32_t bytes)
+{
+	tsr_kit out = *k;
+	out.prec = prec, out.elem = elem, out.elem_bytes = bytes;
+	out.lanes = k->lanes * k->elem_bytes / bytes;
+	out.vec = LLVMVectorType(elem, out.lanes);
+	out.lanes_i1 = LLVMVectorType(k->i1, out.lanes);
+	return out;
+}
+
+/* What packing one side knows: kits of numbers and of their pairs, the operand, its walks, elements of a panel for each position. */
+typedef struct packing {
+	tsr_kit half, pair;
+	const tsr_pack *p;
+	tsr_computed v;
+	LLVMValueRef each, lines;
+} packing;
+
+/* Row `row` of the lines, `width` elements each, which becomes `count` positions of the inner walk from `first` on, the outer one standing at `at`;
+ * 0 where that is not below `limit`. */
+static void line(packing *x, const tsr_walks *outer, const tsr_walks *inner, LLVMValueRef at, LLVMValueRef limit, LLVMValueRef first, LLVMValueRef count,
+				 LLVMValueRef to, LLVMValueRef width)
+{
+	tsr_kit *k = &x->half;
+	LLVMBasicBlockRef some = LLVMAppendBasicBlockInContext(k->context, k->fn, "line"), none = LLVMAppendBasicBlockInContext(k->context, k->fn, "zero");
+	LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(k->context, k->fn, "lined");
+	LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, at, limit, ""), some, none);
+	LLVMPositionBuilderAtEnd(k->b, some);
+	bool across = outer == x->v.across;
+	tsr_walks_decode(k, x->v.e, outer, 0, tsr_kit_add(k, across ? x->p->across_first : x->p->along_first, at));
+	tsr_computed_stretch(k, &x->v, inner, first, count, to);
+	LLVMBuildBr(k->b, after);
+	LLVMPositionBuilderAtEnd(k->b, none);
+	tsr_count z = tsr_count_begin(k, tsr_kit_int(k, 0), width, tsr_kit_int(k, k->lanes));
+	tsr_kit_store(k, LLVMConstNull(k->vec), tsr_kit_at(k, to, z.i), NULL);
+	tsr_count_end(k, &z);
+	LLVMBuildBr(k->b, after);
+	LLVMPositionBuilderAtEnd(k->b, after);
+}
+
+/* Squares of pairs: registers v[row] hold pairs of depths, one position each; afterwards positions. */
+static void turn(packing *x, LLVMValueRef *v) { tsr_weave(&x->pair, v, ROWS); }
+
+/* Depths that lie side by side: each position a line, of which the last vector is 0 behind them. */
+static void depths(packing *x, LLVMValueRef position, LLVMValueRef limit, LLVMValueRef to)
+{
+	tsr_kit *k = &x->half;
+	LLVMValueRef width = tsr_kit_mul(k, tsr_matrix_each(k, TSR_SIDE_B, x->p->depth), tsr_kit_int(k, 2));
+	tsr_kit_store(k, LLVMConstNull(k->vec), tsr_kit_at(k, to, LLVMBuildNSWSub(k->b, width, tsr_kit_int(k, k->lanes), "")), NULL);
+	line(x, x->v.across, x->v.along, position, limit, x->p->along_first, x->p->depth, to, width);
+}
+
+static void a_by_rows(packing *x)
+{
+	tsr_kit *k = &x->half;
+	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), x->p->across_count, tsr_kit_int(k, 1));
+	depths(x, i.i, x->p->across_count, tsr_kit_at(&x->pair, x->p->to, tsr_kit_mul(k, i.i, x->each)));
+	tsr_count_end(k, &i);
+}
+
+static void b_by_rows(packing *x)
+{
+	tsr_kit *k = &x->pair;
+	LLVMValueRef zero = tsr_kit_int(k, 0), tile = tsr_kit_int(k, TILE), lanes = tsr_kit_int(k, PAIRS), v[ROWS];
+	LLVMValueRef gap = tsr_matrix_each(k, TSR_SIDE_A, x->p->depth);      /* as far apart as rows of A, for the same reason */
+	tsr_count c = tsr_count_begin(k, zero, x->p->across_count, tile);
+	tsr_count i = tsr_count_begin(k, zero, tile, tsr_kit_int(k, 1));
+	depths(x, tsr_kit_add(k, c.i, i.i), x->p->across_count, tsr_kit_at(k, x->lines, tsr_kit_mul(k, i.i, gap)));
+	tsr_count_end(k, &i);
+	tsr_count d = tsr_count_begin(k, zero, x->each, lanes);
+	tsr_count h = tsr_count_begin(k, zero, tile, lanes);
+	for (uint32_t r = 0; r < ROWS; r++) {
+		LLVMValueRef row = tsr_kit_mul(k, tsr_kit_add(k, h.i, tsr_kit_int(k, r)), gap);
+		v[r] = tsr_kit_load(k, k->vec, tsr_kit_at(k, x->lines, tsr_kit_add(k, row, d.i)), NULL);
+	}
+	turn(x, v);
+	LLVMValueRef to = tsr_kit_at(k, x->p->to, tsr_kit_add(k, tsr_kit_mul(k, c.i, x->each), tsr_kit_add(k, tsr_kit_mul(k, d.i, tile), h.i)));
+	for (uint32_t r = 0; r < PAIRS; r++)
+		tsr_kit_store(k, v[r], tsr_kit_at(k, to, tsr_kit_int(k, r * TILE)), NULL);
+	tsr_count_end(k, &h);
+	tsr_count_end(k, &d);
+	tsr_count_end(k, &c);
+}
+
+/* `count` lines of depths from `from` on, of all positions. */
+static void positions(packing *x, LLVMValueRef from, uint32_t count, LLVMValueRef width)
+{
+	tsr_kit *k = &x->half;
+	tsr_count d = tsr_count_begin(k, tsr_kit_int(k, 0), tsr_kit_int(k, count), tsr_kit_int(k, 1));
+	line(x, x->v.along, x->v.across, tsr_kit_add(k, from, d.i), x->p->depth, x->p->across_first, x->p->across_count,
+		tsr_kit_at(k, x->lines, tsr_kit_mul(k, d.i, width)), width);
+	tsr_count_end(k, &d);
+}
+
+/* A vector of pairs of two lines' elements, those from `first` on. */
+static LLVMValueRef paired(packing *x, LLVMValueRef even, LLVMValueRef odd, uint32_t first)
+{
+	LLVMValueRef pick[2 * PAIRS];
+	uint32_t lanes = LLVMGetVectorSize(LLVMTypeOf(even));
+	for (uint32_t i = 0; i < 2 * PAIRS; i++)
+		pick[i] = LLVMConstInt(x->half.i32, first + i / 2 + (i % 2 ? lanes : 0), false);
+	return LLVMBuildBitCast(x->half.b, LLVMBuildShuffleVector(x->half.b, even, odd, LLVMConstVector(pick, 2 * PAIRS), ""), x->pair.vec, "");
+}
+
+static LLVMValueRef width_of(packing *x)
+{
+	tsr_kit *k = &x->half;
+	LLVMValueRef tile = tsr_kit_int(k, TILE), up = tsr_kit_add(k, x->p->across_count, tsr_kit_int(k, TILE - 1));
+	return tsr_kit_mul(k, LLVMBuildUDiv(k->b, up, tile, ""), tile);
+}
+
+/* Some pairs of depths at a time: one of each of many panels would be as many lines of the same set of the first cache. */
+static void b_by_columns(packing *x)
+{
+	tsr_kit *k = &x->half, *pair = &x->pair;
+	LLVMValueRef zero = tsr_kit_int(k, 0), tile = tsr_kit_int(k, TILE), width = width_of(x);
+	tsr_count d = tsr_count_begin(k, zero, x->each, tsr_kit_int(k, SOME_PAIRS));
+	positions(x, tsr_kit_mul(k, d.i, tsr_kit_int(k, 2)), 2 * SOME_PAIRS, width);
+	tsr_count c = tsr_count_begin(k, zero, width, tile);
+	LLVMValueRef to = tsr_kit_at(pair, x->p->to, tsr_kit_add(k, tsr_kit_mul(k, c.i, x->each), tsr_kit_mul(k, d.i, tile)));
+	for (uint32_t i = 0; i < SOME_PAIRS; i++) {
+		LLVMValueRef even = tsr_kit_at(k, x->lines, tsr_kit_add(k, c.i, tsr_kit_mul(k, width, tsr_kit_int(k, 2 * i)))), odd = tsr_kit_at(k, even, width);
+		even = tsr_kit_load(k, k->vec, even, NULL), odd = tsr_kit_load(k, k->vec, odd, NULL);
+		for (uint32_t half = 0; half < TILE; half += PAIRS)
+			tsr_kit_store(pair, paired(x, even, odd, half), tsr_kit_at(pair, to, tsr_kit_int(k, i * TILE + half)), NULL);
+	}
+	tsr_count_end(k, &c);
+	tsr_count_end(k, &d);
+}
+
+static void a_by_columns(packing *x)
+{
+	tsr_kit *k = &x->half, *pair = &x->pair;
+	LLVMValueRef zero = tsr_kit_int(k, 0), rows = tsr_kit_int(k, ROWS), width = width_of(x), v[PAIRS];
+	LLVMTypeRef part = LLVMVectorType(k->elem, ROWS);
+	tsr_count d = tsr_count_begin(k, zero, tsr_matrix_each(k, TSR_SIDE_B, x->p->depth), tsr_kit_int(k, PAIRS));
+	positions(x, tsr_kit_mul(k, d.i, tsr_kit_int(k, 2)), 2 * PAIRS, width);
+	tsr_count c = tsr_count_begin(k, zero, width, rows);
+	LLVMValueRef from = tsr_kit_at(k, x->lines, c.i);
+	for (uint32_t r = 0; r < PAIRS; r++) {
+		LLVMValueRef even = tsr_kit_at(k, from, tsr_kit_mul(k, width, tsr_kit_int(k, 2 * r))), odd = tsr_kit_at(k, even, width);
+		v[r] = paired(x, tsr_kit_load(k, part, even, NULL), tsr_kit_load(k, part, odd, NULL), 0);
+	}
+	turn(x, v);
+	for (uint32_t r = 0; r < ROWS; r++) {
+		LLVMValueRef row = tsr_kit_mul(k, tsr_kit_add(k, c.i, tsr_kit_int(k, r)), x->each);
+		tsr_kit_store(pair, v[r], tsr_kit_at(pair, x->p->to, tsr_kit_add(k, row, d.i)), NULL);
+	}
+	tsr_count_end(k, &c);
+	tsr_count_end(k, &d);
+}
+
+static bool by_rows(const tsr_engine *g, tsr_side side)
+{
+	bool a = side == TSR_SIDE_A;
+	return tsr_computed_by_rows(g->e->loops, a ? g->c->a_value : g->c->b_value, &g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], &g->walks[TSR_CLASS_K]);
+}
+
+int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64_t depth)
+{
+	int64_t a = by_rows(g, TSR_SIDE_A) ? 0 : rows * 2 * PAIRS, b = by_rows(g, TSR_SIDE_B) ? TILE * depth * 2 : cols * 2 * SOME_PAIRS;
+	return (a > b ? a : b) * 2;
+}
+
+void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
+{
+	bool a = p->side == TSR_SIDE_A;
+	packing x = { kit_of(&g->k, TSR_PREC_BF16, LLVMInt16TypeInContext(g->k.context), 2), kit_of(&g->k, TSR_PREC_I32, g->k.i32, 4), p,
+		{ g->e, a ? g->c->a_value : g->c->b_value, TSR_PREC_BF16, &g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], &g->walks[TSR_CLASS_K], NULL }, each, g->narrow };
+	if (by_rows(g, p->side))
+		(a ? a_by_rows : b_by_rows)(&x);
+	else
+		(a ? a_by_columns : b_by_columns)(&x);
+}
+
+/* ---- products ----------------------------------------------------------------------------------------------------------- */
+
+/* Its second registers of A and of B. */
+typedef struct product { bool tall, wide; } product;
+enum { AT_A, AT_B, AT_SUMS, AT_ROW, AT_STEPS, PARAMS };
+enum { A = 4, B = 6 };               /* the first registers of operands; sums of A + i and B + j are in 2 i + j */
+
+static LLVMValueRef number(tsr_kit *k, uint32_t r) { return LLVMConstInt(LLVMInt8TypeInContext(k->context), r, false); }
+
+static LLVMValueRef further(tsr_kit *k, LLVMValueRef p, LLVMValueRef bytes)
+{
+	return LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), p, &bytes, 1, "");
+}
+
+static void load(tsr_kit *k, uint32_t r, LLVMValueRef from, LLVMValueRef row)
+{
+	tsr_kit_intrinsic(k, "llvm.x86.tileloadd64", NULL, 0, (LLVMValueRef[]){ number(k, r), from, row }, 3);
+}
+
+static void product_body(tsr_kit *k, const void *which, LLVMValueRef f)
+{
+	const product *p = which;
+	LLVMValueRef row = LLVMGetParam(f, AT_ROW), line = tsr_kit_int(k, TILE * 4), half = tsr_kit_int(k, 4 * ROWS), sums = LLVMGetParam(f, AT_SUMS);
+	uint32_t rows = p->tall ? 2 : 1, cols = p->wide ? 2 : 1;
+	for (uint32_t i = 0; i < rows; i++)
+		for (uint32_t j = 0; j < cols; j++)
+			tsr_kit_intrinsic(k, "llvm.x86.tilezero", NULL, 0, (LLVMValueRef[]){ number(k, 2 * i + j) }, 1);
+	tsr_count d = tsr_count_begin(k, tsr_kit_int(k, 0), LLVMGetParam(f, AT_STEPS), tsr_kit_int(k, 1));
+	LLVMValueRef a = further(k, LLVMGetParam(f, AT_A), tsr_kit_mul(k, d.i, tsr_kit_int(k, 4 * PAIRS)));
+	LLVMValueRef b = further(k, LLVMGetParam(f, AT_B), tsr_kit_mul(k, d.i, tsr_kit_int(k, PAIRS * TILE * 4)));
+	for (uint32_t i = 0; i < rows; i++) {
+		load(k, A + i, i ? further(k, a, tsr_kit_mul(k, row, tsr_kit_int(k, ROWS))) : a, row);
+		for (uint32_t j = 0; j < cols; j++) {
+			if (!i)
+				load(k, B + j, j ? further(k, b, half) : b, line);
+			tsr_kit_intrinsic(k, "llvm.x86.tdpbf16ps", NULL, 0, (LLVMValueRef[]){ number(k, 2 * i + j), number(k, A + i), number(k, B + j) }, 3);
+		}
+	}
+	tsr_count_end(k, &d);
+	for (uint32_t i = 0; i < rows; i++)
+		for (uint32_t j = 0; j < cols; j++) {
+			LLVMValueRef to = further(k, sums, tsr_kit_int(k, (int64_t)i * ROWS * TILE * 4 + j * 4 * ROWS));
+			tsr_kit_intrinsic(k, "llvm.x86.tilestored64", NULL, 0, (LLVMValueRef[]){ number(k, 2 * i + j), to, line }, 3);
+		}
+	LLVMBuildRetVoid(k->b);
+}
+
+void tsr_matrix_product(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, uint32_t rows, uint32_t vecs)
+{
+	tsr_kit *k = &g->k;
+	product p = { rows > ROWS, vecs > 1 };
+	char name[64];
+	snprintf(name, sizeof name, TSR_TILE_PREFIX "matrix.%ux%u", p.tall ? TILE : ROWS, p.wide ? TILE : ROWS);
+	LLVMTypeRef params[PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64 };
+	LLVMValueRef f = tsr_kit_named(k, name, params, PARAMS, AT_ROW, product_body, &p);
+	LLVMValueRef arg[PARAMS] = { tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->a_each)), b, g->sums, tsr_kit_mul(k, bl->a_each, tsr_kit_int(k, 4)),
+		LLVMBuildUDiv(k->b, bl->b_each, tsr_kit_int(k, PAIRS), "") };
+	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, PARAMS, "");
+}

@@ -1,0 +1,540 @@
+/* The tiles of a block: where each lies in the operands and in C.
+ *
+ * Tiles store into C by strides, or by tables where a class has several axes (store.c).  One whose columns lie apart in C, or whose
+ * height is known only at run time, goes through a small buffer and is stored from there. */
+#include "private.h"
+
+static LLVMValueRef only_stride(tsr_engine *g, tsr_loop_class cls, tsr_side side)
+{
+	return g->cls[cls].n ? g->cls[cls].at[0].stride[side] : tsr_kit_int(&g->k, 0);
+}
+
+/* B's stride along the depths of a stretch, where it is read in place. */
+static LLVMValueRef depth_stride(tsr_engine *g)
+{
+	const tsr_group *along = &g->cls[TSR_CLASS_K];
+	return along->n ? along->at[along->n - 1].stride[TSR_SIDE_B] : tsr_kit_int(&g->k, 0);
+}
+
+/* acc(old, what the buffer holds), which is acc(neutral, sum): what was subtracted there is added here. */
+static LLVMValueRef joined(tsr_engine *g, LLVMValueRef add, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask, LLVMValueRef sum)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef old = LLVMBuildSelect(k->b, add, tsr_kit_load(k, type, at, mask), tsr_kit_neutral(k, type), "");
+	return k->acc == TSR_ACC_SUB ? tsr_kit_plus(k, old, sum) : tsr_kit_acc(k, old, sum);
+}
+
+/* The tile's sums, waiting in the buffer, into C: rows as vectors where C has stride one, else element by element. */
+static void scatter(tsr_engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef rows, LLVMValueRef cols, LLVMValueRef add)
+{
+	tsr_kit *k = &g->k;
+	const tsr_group *gm = &g->cls[TSR_CLASS_M], *gn = &g->cls[TSR_CLASS_N];
+	bool vectors = gn->n <= 1 && gn->unit[TSR_SIDE_C];
+	LLVMValueRef zero = tsr_kit_int(k, 0), mask[16];
+	uint32_t vecs = vectors ? g->s->nr / k->lanes : 0;
+	for (uint32_t v = 0; v < vecs; v++)
+		mask[v] = tsr_kit_mask(k, cols, v * k->lanes);
+	tsr_count i = tsr_count_begin(k, zero, rows, tsr_kit_int(k, 1));
+	LLVMValueRef row = tsr_kit_at(k, g->base[TSR_SIDE_C], tsr_group_offset(k, gm, TSR_SIDE_C, tsr_kit_add(k, m, i.i)));
+	LLVMValueRef from = tsr_kit_at(k, g->buffer, tsr_kit_mul(k, i.i, tsr_kit_int(k, g->s->nr)));
+	for (uint32_t v = 0; v < vecs; v++) {
+		LLVMValueRef lane = tsr_kit_int(k, v * k->lanes), at = tsr_kit_at(k, tsr_kit_at(k, row, n), lane);
+		LLVMValueRef sum = tsr_kit_load(k, k->vec, tsr_kit_at(k, from, lane), NULL);
+		tsr_kit_store(k, joined(g, add, k->vec, at, mask[v], sum), at, mask[v]);
+	}
+	if (!vectors) {
+		tsr_count j = tsr_count_begin(k, zero, cols, tsr_kit_int(k, 1));
+		LLVMValueRef off = tsr_group_offset(k, gn, TSR_SIDE_C, tsr_kit_add(k, n, j.i));
+		if (gn->n > 1)
+			off = LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, g->columns, &j.i, 1, ""), "");
+		LLVMValueRef at = tsr_kit_at(k, row, off), sum = tsr_kit_load(k, k->elem, tsr_kit_at(k, from, j.i), NULL);
+		tsr_kit_store(k, joined(g, add, k->elem, at, NULL, sum), at, NULL);
+		tsr_count_end(k, &j);
+	}
+	tsr_count_end(k, &i);
+}
+
+/* Where each column of these tiles lies in C. */
+static void fill_columns(tsr_engine *g, LLVMValueRef n, LLVMValueRef cols)
+{
+	tsr_kit *k = &g->k;
+	tsr_count j = tsr_count_begin(k, tsr_kit_int(k, 0), cols, tsr_kit_int(k, 1));
+	LLVMValueRef off = tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_C, tsr_kit_add(k, n, j.i));
+	LLVMBuildStore(k->b, off, LLVMBuildInBoundsGEP2(k->b, k->i64, g->columns, &j.i, 1, ""));
+	tsr_count_end(k, &j);
+}
+
+static void put(tsr_kit *k, LLVMValueRef value, LLVMValueRef table, LLVMValueRef at)
+{
+	LLVMBuildStore(k->b, value, LLVMBuildInBoundsGEP2(k->b, k->i64, table, &at, 1, ""));
+}
+
+/* The table of where the block's rows begin in C. */
+static void fill_rows(tsr_engine *g, const tsr_block *bl)
+{
+	tsr_kit *k = &g->k;
+	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), bl->rows, tsr_kit_int(k, 1));
+	put(k, tsr_group_offset(k, &g->cls[TSR_CLASS_M], TSR_SIDE_C, tsr_kit_add(k, bl->m, i.i)), g->c_rows, i.i);
+	tsr_count_end(k, &i);
+}
+
+/* The table of the stretches of C into which the vectors of the columns n .. n + cols fall: see store.c. */
+static void fill_vectors(tsr_engine *g, LLVMValueRef n, LLVMValueRef cols)
+{
+	tsr_kit *k = &g->k;
+	const tsr_group *gn = &g->cls[TSR_CLASS_N];
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), lanes = tsr_kit_int(k, k->lanes), run = gn->n ? gn->at[gn->n - 1].extent : cols;
+	uint32_t stretches = g->form.stretches;
+	tsr_count v = tsr_count_begin(k, zero, tsr_kit_int(k, g->s->nr / k->lanes), one);
+	LLVMValueRef before = tsr_kit_mul(k, v.i, lanes), left = tsr_kit_min(k, LLVMBuildNSWSub(k->b, cols, before, ""), lanes);
+	LLVMValueRef some = LLVMBuildICmp(k->b, LLVMIntSGT, left, zero, "");
+	LLVMValueRef from = tsr_kit_add(k, n, LLVMBuildSelect(k->b, some, before, zero, "")), place = tsr_group_offset(k, gn, TSR_SIDE_C, from);
+	LLVMValueRef past = gn->n > 1 ? LLVMBuildNSWSub(k->b, run, LLVMBuildURem(k->b, from, run, ""), "") : left;
+	LLVMValueRef at = tsr_kit_mul(k, v.i, tsr_kit_int(k, 2 * stretches));
+	for (uint32_t s = 0; s < stretches; s++) {
+		put(k, place, g->c_columns, tsr_kit_add(k, at, tsr_kit_int(k, 2 * s)));
+		put(k, tsr_kit_min(k, left, past), g->c_columns, tsr_kit_add(k, at, tsr_kit_int(k, 2 * s + 1)));
+		if (s + 1 == stretches)
+			break;
+		LLVMValueRef there = LLVMBuildICmp(k->b, LLVMIntSLT, past, left, "");
+		LLVMValueRef next = tsr_group_offset(k, gn, TSR_SIDE_C, LLVMBuildSelect(k->b, there, tsr_kit_add(k, from, past), from, ""));
+		place = LLVMBuildSelect(k->b, there, LLVMBuildNSWSub(k->b, next, past, ""), place, "");
+		past = tsr_kit_add(k, past, run);
+	}
+	tsr_count_end(k, &v);
+}
+
+/* The table of where the stretches begin that lines are put together of. */
+static void fill_stretches(tsr_engine *g, LLVMValueRef n)
+{
+	tsr_kit *k = &g->k;
+	for (uint32_t i = 0; i * g->form.knit < g->s->nr; i++) {
+		LLVMValueRef at = tsr_kit_add(k, n, tsr_kit_int(k, i * g->form.knit));
+		put(k, tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_C, at), g->c_columns, tsr_kit_int(k, i));
+	}
+}
+
+/* valid_rows: of a last tile, which has fewer than `rows` where their number is known only at run time; `waits`: so it is stored from the buffer;
+ * `a_step`, `below`: how it asks for the next rows of A, see tsr_tile.asks; NULL, 0: it does not; `sums`: of matrix registers, which only go
+ * to C; or NULL. */
+typedef struct size_of_tile { uint32_t rows, vecs, below; bool masked, waits; LLVMValueRef valid_rows, cols, a_step, sums; } size_of_tile;
+
+/* The tile's place in B and in C, and C's stride from row to row. */
+typedef struct tile_place { LLVMValueRef m, n, b, b_k, b_shift, c, c_row, c_rows, c_columns, add; tsr_c_form form; const tsr_tail_plan *tail; } tile_place;
+
+static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, bool waits)
+{
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	tile_place p = { .m = tsr_kit_add(k, bl->m, ir), .n = tsr_kit_add(k, bl->n, jr), .b_shift = tsr_kit_int(k, 0) };
+	if (s->cols && !s->dense) {
+		LLVMValueRef run = tsr_kit_int(k, g->across.run), stretch = LLVMBuildUDiv(k->b, jr, run, "");
+		LLVMValueRef at = tsr_kit_mul(k, stretch, tsr_kit_int(k, g->across.capacity));
+		p.b_shift = LLVMBuildNSWSub(k->b, jr, LLVMBuildNSWMul(k->b, stretch, run, ""), "");
+		p.b = LLVMBuildInBoundsGEP2(k->b, k->ptr, g->across.table, &at, 1, "");
+	}
+	LLVMValueRef column = (s->turn || s->dots) && !s->pack_b ? tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_B, p.n) : p.n;
+	p.b_k = s->dense ? tsr_kit_int(k, tsr_rows_width(k, &g->across)) : s->cols ? tsr_kit_int(k, 1)
+		: s->pack_b ? tsr_kit_int(k, s->nr) : depth_stride(g);
+	p.b = s->dense ? tsr_kit_at(k, bl->b, jr) : s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->b_each))
+		: tsr_kit_at(k, g->base[TSR_SIDE_B], g->b_places ? column : tsr_kit_add(k, column, tsr_kit_mul(k, bl->kfirst, p.b_k)));
+	bool aside = tsr_engine_sets_aside(g);
+	p.c_row = waits || aside ? tsr_kit_int(k, s->nr) : s->turn || s->join ? tsr_kit_int(k, tsr_engine_waiting_row(g)) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
+	p.c_rows = p.c_columns = LLVMConstNull(k->ptr);
+	p.tail = !waits && g->tail && g->tail->in_tiles ? g->tail : NULL;
+	bool apart = waits || (p.tail && p.tail->tail->passing);
+	p.c_row = apart ? tsr_kit_int(k, s->nr) : p.c_row;
+	p.form = apart ? (tsr_c_form){ .row = { true, s->nr } } : g->form;
+	p.c = apart ? g->buffer : g->base[TSR_SIDE_C];
+	p.add = waits ? LLVMConstInt(k->i1, 0, false) : bl->add;
+	if (aside)
+		p.c = tsr_aside_place(g, ir, jr);
+	else if (s->turn || s->join)
+		p.c = tsr_engine_waiting(g, bl, p.m, p.n);
+	else if (p.form.stretches) {
+		p.c_rows = LLVMBuildInBoundsGEP2(k->b, k->i64, g->c_rows, &ir, 1, "");
+		p.c_columns = g->c_columns;
+	} else if (!apart)
+		p.c = tsr_kit_at(k, p.c, tsr_kit_add(k, p.n, tsr_kit_mul(k, p.m, p.c_row)));
+	return p;
+}
+
+/* B's block stays in the second cache and A's rows pass by, each read once. */
+static bool rows_pass(const tsr_engine *g)
+{
+	enum { LARGE = 1 << 18 };        /* bytes of B beside which the first cache keeps no rows of A */
+	const tsr_schedule *s = g->s;
+	int64_t m = tsr_kit_known(g->cls[TSR_CLASS_M].count), n = tsr_kit_known(g->cls[TSR_CLASS_N].count);
+	bool in_place = !s->pack_b && n > 0 && m >= n && (n < s->nc ? n : s->nc) * s->kc * g->k.elem_bytes > LARGE;
+	return (s->pack_b || in_place) && !s->panels && !s->pack_a && !s->rows && !s->cols && !s->turn && !s->dots && !g->columns && !g->form.stretches;
+}
+
+/* Rows of B that are read in place lie apart, so that nothing but asking brings the next tiles' while these are at work: of each row, `lines`
+ * lines by every tile of a column, so that together they ask for a panel; the next one, or the first one further down. */
+typedef struct tile_ahead { uint32_t lines; LLVMValueRef from; } tile_ahead;
+
+/* Where the columns behind those of the tile at n lie in B; the last ones' where there are none. */
+static LLVMValueRef next_columns(tsr_engine *g, LLVMValueRef n)
+{
+	tsr_kit *k = &g->k;
+	const tsr_group *cols = &g->cls[TSR_CLASS_N];
+	LLVMValueRef nr = tsr_kit_int(k, g->s->nr);
+	return tsr_group_offset(k, cols, TSR_SIDE_B, tsr_kit_min(k, tsr_kit_add(k, n, nr), LLVMBuildNSWSub(k->b, cols->count, nr, "")));
+}
+
+/* From this block's rows of B to those of K's next one. */
+static LLVMValueRef block_after(tsr_engine *g, const tsr_block *bl)
+{
+	tsr_kit *k = &g->k;
+	const tsr_group *along = &g->cls[TSR_CLASS_K];
+	if (!g->b_places)
+		return tsr_kit_mul(k, bl->depth, depth_stride(g));
+	LLVMValueRef next = tsr_group_offset(k, along, TSR_SIDE_B, tsr_kit_add(k, bl->kfirst, bl->depth));
+	return LLVMBuildNSWSub(k->b, next, tsr_group_offset(k, along, TSR_SIDE_B, bl->kfirst), "");
+}
+
+/* Where the positions of a batch all have the same A: how far the next one's B is; else NULL. */
+static LLVMValueRef next_position(const tsr_engine *g)
+{
+	const tsr_group *batch = &g->cls[TSR_CLASS_BATCH];
+	const tsr_span_axis *last = batch->n && g->base[TSR_SIDE_A] && g->base[TSR_SIDE_B] ? &batch->at[batch->n - 1] : NULL;
+	return last && tsr_kit_known(last->stride[TSR_SIDE_A]) == 0 ? last->stride[TSR_SIDE_B] : NULL;
+}
+
+/* So few rows of B in turn that the processor looks ahead along each of them. */
+static bool walked(const tsr_engine *g)
+{
+	return !g->s->pack_b && !g->s->cols && g->s->kc <= g->e->target->streams && tsr_kit_known(g->cls[TSR_CLASS_K].count) > g->s->kc;
+}
+
+static tile_ahead ahead_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, const tile_place *p)
+{
+	enum { MANY_TILES = 16 };
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	int64_t rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), tiles = rows > 0 ? ((rows < s->mc ? rows : s->mc) + s->mr - 1) / s->mr : 1;
+	int64_t line = TSR_LINE / k->elem_bytes, lines = (s->nr + line - 1) / line, each = (lines + tiles - 1) / tiles, parts = (lines + each - 1) / each;
+	int64_t n = tsr_kit_known(g->cls[TSR_CLASS_N].count), depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
+	LLVMValueRef position = depth > 0 && depth <= s->kc ? next_position(g) : NULL;
+	/* in the second cache with what else is there, or soon, when the first tiles of many have read it */
+	bool near = n > 0 && depth > 0 && n * depth * k->elem_bytes <= g->e->target->l2 / (tiles >= MANY_TILES ? 1 : 8) && !position;
+	if (s->cols || s->pack_b || s->dots || near || walked(g) || (tsr_kit_known(p->b_k) < line * 4 && !s->turn) || rows_pass(g))
+		return (tile_ahead){ 0, tsr_kit_int(k, 0) };
+	LLVMValueRef nr = tsr_kit_int(k, s->nr), more = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, jr, nr), bl->cols, "");
+	LLVMValueRef next = LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, position ? position : block_after(g, bl), jr, ""), "");
+	if (s->turn)                 /* columns follow B's stretches */
+		next = LLVMBuildNSWSub(k->b, next_columns(g, p->n), tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_B, p->n), "");
+	LLVMValueRef part = LLVMBuildURem(k->b, LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""), tsr_kit_int(k, parts), "");
+	return (tile_ahead){ (uint32_t)each, tsr_kit_add(k, next, tsr_kit_mul(k, part, tsr_kit_int(k, each * line))) };
+}
+
+static void call(tsr_kit *k, LLVMValueRef f, LLVMValueRef *arg, unsigned n)
+{
+	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, n, "");
+}
+
+static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, const tile_place *p, tile_ahead ahead, size_of_tile z)
+{
+	enum { SHALLOW = 24 };
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	LLVMValueRef arg[TSR_MOST_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols,
+										  [TSR_TILE_ADD] = p->add, [TSR_TILE_B_K] = p->b_k, [TSR_TILE_C_ROW] = p->c_row, [TSR_TILE_B_SHIFT] = p->b_shift,
+										  [TSR_TILE_C_ROWS] = p->c_rows, [TSR_TILE_C_COLUMNS] = p->c_columns, [TSR_TILE_AROUND] = g->around,
+										  [TSR_TILE_B_AHEAD] = ahead.from, [TSR_TILE_A_AHEAD] = LLVMConstNull(k->ptr), [TSR_TILE_A_STEP] = z.a_step ? z.a_step : tsr_kit_int(k, 0) };
+	arg[TSR_TILE_A_ROW] = s->pack_a ? tsr_kit_int(k, 1) : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
+	arg[TSR_TILE_A_K] = s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
+	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->a_each))
+		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_A_K])));
+	if (z.sums)
+		arg[TSR_TILE_A] = z.sums, arg[TSR_TILE_A_ROW] = tsr_kit_int(k, s->nr), arg[TSR_TILE_A_K] = tsr_kit_int(k, 0);
+	if (z.a_step) {
+		LLVMValueRef below = tsr_kit_mul(k, arg[TSR_TILE_A_ROW], tsr_kit_int(k, s->mr)), rounds = LLVMBuildUDiv(k->b, bl->depth, tsr_kit_int(k, TSR_ROUND), "");
+		LLVMValueRef part = tsr_kit_mul(k, LLVMBuildUDiv(k->b, jr, tsr_kit_int(k, s->nr), ""), tsr_kit_mul(k, rounds, z.a_step));
+		LLVMValueRef next = LLVMBuildGEP2(k->b, k->elem, arg[TSR_TILE_A], &below, 1, "");
+		arg[TSR_TILE_A_AHEAD] = LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), next, &part, 1, "");
+	}
+	if (z.below) {
+		LLVMValueRef part = tsr_kit_mul(k, LLVMBuildUDiv(k->b, jr, tsr_kit_int(k, s->nr), ""), tsr_kit_int(k, z.below * TSR_LINE / k->elem_bytes));
+		LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, arg[TSR_TILE_A_ROW], tsr_kit_int(k, s->mr)), part);
+		arg[TSR_TILE_A_AHEAD] = LLVMBuildGEP2(k->b, k->elem, arg[TSR_TILE_A], &at, 1, "");
+	}
+	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
+				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, .b_table = s->cols && !s->dense, .b_lines = ahead.lines, .b_near = ahead.lines && s->turn, .b_walked = walked(g), .watched = g->seen != NULL,
+				   .given = z.sums != NULL, .asks = z.a_step != NULL, .below = z.below, .tail = p->tail,
+				   .b_column = s->dots ? tsr_kit_known(g->cls[TSR_CLASS_N].at[0].stride[TSR_SIDE_B]) : 0 };
+	int64_t depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
+	t.shallow = depth >= 0 && (depth < s->kc ? depth : s->kc) < SHALLOW;
+	arg[TSR_TILE_SEEN] = g->seen ? g->seen : LLVMConstNull(k->ptr);
+	arg[TSR_TILE_NEXT] = LLVMConstNull(k->ptr), arg[TSR_TILE_NEXT_LEFT] = tsr_kit_int(k, 0);
+	if (s->early)
+		tsr_early_tile(g, bl, ir, jr, &t, arg);
+	else if (!z.sums) {
+		tsr_engine_ahead(g, ir, p->n, &t, &arg[TSR_TILE_NEXT], &arg[TSR_TILE_NEXT_LEFT]);
+		tsr_engine_next_panel(g, bl, ir, jr, p->b, &t, &arg[TSR_TILE_NEXT]);
+		tsr_engine_next_dots(g, ir, p->b, &t, &arg[TSR_TILE_NEXT]);
+		tsr_engine_next_block(g, bl, ir, jr, &t, &arg[TSR_TILE_NEXT], &arg[TSR_TILE_NEXT_LEFT]);
+	}
+	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_TILE_PARAMS);
+	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS + tsr_tail_params(p->tail));
+}
+
+static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, const tile_place *p, tile_ahead ahead, size_of_tile z)
+{
+	tsr_kit *k = &g->k;
+	const tsr_rows *r = &g->pointed;
+	LLVMValueRef arg[TSR_MOST_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, r->table, &ir, 1, ""), p->b, p->c, tsr_rows_list(k, r, ir), z.cols,
+										  p->add, p->b_k, p->c_row, p->c_rows, p->c_columns, g->around, ahead.from, g->b_places ? g->b_places : LLVMConstNull(k->ptr), g->seen ? g->seen : LLVMConstNull(k->ptr) };
+	tsr_rows_tile t = { z.rows, z.vecs, z.masked, g->b_places != NULL, g->seen != NULL, r->run < g->s->kc ? r->run : g->s->kc, r->capacity, r->most, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail, r->step };
+	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_ROWS_PARAMS);
+	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS + tsr_tail_params(p->tail));
+}
+
+static void vector_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
+{
+	const tsr_kit *k = &g->k;
+	bool passing = g->tail && g->c->tail->passing, waits = z.waits || !g->direct || (passing && !g->tail->in_tiles);
+	tile_place p = place_of(g, bl, ir, jr, waits);
+	tile_ahead ahead = ahead_of(g, bl, ir, jr, &p);
+	p.form.stream &= !z.masked && z.vecs * k->lanes * k->elem_bytes % TSR_LINE == 0;
+	if (g->s->rows)
+		pointed_tile(g, bl, ir, &p, ahead, z);
+	else
+		packed_tile(g, bl, ir, jr, &p, ahead, z);
+	if (waits && !passing)
+		scatter(g, p.m, p.n, z.valid_rows, z.cols, bl->add);
+	if (g->tail && !p.tail) {
+		tsr_guard last = tsr_guard_begin(&g->k, bl->last);
+		tsr_tail_apply(g, p.m, p.n, z.valid_rows, z.cols);
+		tsr_guard_end(&g->k, last);
+	}
+}
+
+/* Some rows of the sums at a time go to C as those of a vector tile do. */
+static void matrix_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
+{
+	enum { SOME = 8 };
+	tsr_kit *k = &g->k;
+	uint32_t rest = z.rows % SOME;
+	LLVMValueRef some = tsr_kit_int(k, SOME), nr = tsr_kit_int(k, g->s->nr), whole = tsr_kit_int(k, z.rows - rest);
+	tsr_matrix_product(g, bl, ir, tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->b_each)), z.rows, z.vecs);
+	size_of_tile part = z;
+	if (z.rows >= SOME) {
+		tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), whole, some);
+		part.rows = SOME, part.valid_rows = some, part.sums = tsr_kit_at(k, g->sums, tsr_kit_mul(k, i.i, nr));
+		vector_tile(g, bl, tsr_kit_add(k, ir, i.i), jr, part);
+		tsr_count_end(k, &i);
+	}
+	if (rest) {
+		part.rows = rest, part.valid_rows = tsr_kit_int(k, rest), part.sums = tsr_kit_at(k, g->sums, tsr_kit_mul(k, whole, nr));
+		vector_tile(g, bl, tsr_kit_add(k, ir, whole), jr, part);
+	}
+}
+
+static void tile_call(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
+{
+	(g->matrix ? matrix_tile : vector_tile)(g, bl, ir, jr, z);
+}
+
+/* The part of a class's positions in a block that whole tiles cover, and the part of a tile behind them. */
+typedef struct tiling { LLVMValueRef from, step, full, rest; int64_t total, unit; } tiling;
+
+static tiling tiling_of(tsr_kit *k, LLVMValueRef from, LLVMValueRef count, int64_t total, uint32_t unit)
+{
+	tiling t = { .from = from, .step = tsr_kit_int(k, unit), .total = total, .unit = unit };
+	t.full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, count, t.step, ""), t.step, "");
+	t.rest = LLVMBuildSub(k->b, count, t.full, "");
+	return t;
+}
+
+static bool any_full(const tiling *t) { return t->total < 0 || t->total >= t->unit; }
+static bool any_rest(const tiling *t) { return t->total < 0 || t->total % t->unit; }
+
+static size_of_tile with_rows(tsr_engine *g, const tiling *t, bool full, size_of_tile z)
+{
+	uint32_t mr = g->s->mr;
+	z.rows = full || t->total < 0 ? mr : (uint32_t)(t->total % mr);
+	z.valid_rows = full ? t->step : t->rest;
+	z.waits = !full && t->total < 0;
+	return z;
+}
+
+static size_of_tile with_cols(tsr_engine *g, const tiling *t, bool full, size_of_tile z)
+{
+	uint32_t nr = g->s->nr, lanes = g->k.lanes, left = full || t->total < 0 ? nr : (uint32_t)(t->total % nr);
+	/* whole vectors are there to be read, and to be written or cut where they are stored */
+	bool padded = g->s->pack_b && (!g->direct || g->form.stretches);
+	z.vecs = (left + lanes - 1) / lanes;
+	z.masked = !full && !padded && (t->total < 0 || left % lanes);
+	z.cols = full ? t->step : t->rest;
+	return z;
+}
+
+/* What is behind whole tiles can have so many widths: one, but where threads' columns end at any vector. */
+typedef struct widths { uint32_t least, most; bool any; } widths;
+
+static widths widths_of(const tsr_engine *g, const tiling *t)
+{
+	bool any = g->split && g->s->split == TSR_CLASS_N && g->s->by_vectors;
+	uint32_t most = any_rest(t) || any ? g->s->nr / g->k.lanes : 0;
+	return any ? (widths){ 1, most - 1, true } : (widths){ most, most, false };
+}
+
+/* The tile behind whole ones, where it has so many vectors. */
+static tsr_guard rest_begin(tsr_engine *g, const tiling *t, widths w, uint32_t vecs, size_of_tile *z)
+{
+	tsr_kit *k = &g->k;
+	*z = with_cols(g, t, false, *z);
+	z->vecs = w.any ? vecs : z->vecs;
+	LLVMValueRef here = w.any ? LLVMBuildICmp(k->b, LLVMIntEQ, t->rest, tsr_kit_int(k, vecs * k->lanes), "")
+		: LLVMBuildICmp(k->b, LLVMIntSGT, t->rest, tsr_kit_int(k, 0), "");
+	return tsr_guard_begin(k, here);
+}
+
+/* A is what a kernel has just left in a cache. */
+static bool in_strip(const tsr_engine *g)
+{
+	const tsr_buffer *a = g->c->a == TSR_NONE ? NULL : g->e->loops->buffers.at[g->c->a];
+	return a && (a->row || a->home == TSR_HOME_THREAD);
+}
+
+/* The tiles of a column ask for the next rows of A where there are no other columns that would find them near, and no strip (opt/strip.c). */
+static void ask_ahead(tsr_engine *g, size_of_tile *z)
+{
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count);
+	if (s->pack_a || s->rows || s->dots || in_strip(g) || columns < 1 || columns > s->nr || tsr_kit_known(only_stride(g, TSR_CLASS_K, TSR_SIDE_A)) != 1)
+		return;
+	z->a_step = tsr_kit_int(k, TSR_ROUND * k->elem_bytes);
+}
+
+/* All tiles of one column of the block: full ones, then the remaining height as a smaller tile. */
+static void tile_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef jr, size_of_tile z)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef zero = tsr_kit_int(k, 0);
+	if (g->columns)
+		fill_columns(g, tsr_kit_add(k, bl->n, jr), z.cols);
+	if (g->form.knit)
+		fill_stretches(g, tsr_kit_add(k, bl->n, jr));
+	else if (g->form.stretches)
+		fill_vectors(g, tsr_kit_add(k, bl->n, jr), z.cols);
+	tiling t = tiling_of(k, zero, bl->rows, tsr_kit_known(g->cls[TSR_CLASS_M].count), g->s->mr);
+	ask_ahead(g, &z);
+	if (any_full(&t)) {
+		tsr_count i = tsr_count_begin(k, zero, t.full, t.step);
+		tile_call(g, bl, i.i, jr, with_rows(g, &t, true, z));
+		tsr_count_end(k, &i);
+	}
+	if (any_rest(&t)) {
+		tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, t.rest, zero, ""));
+		tile_call(g, bl, t.full, jr, with_rows(g, &t, false, z));
+		tsr_guard_end(k, some);
+	}
+}
+
+/* The columns of a block from `first` on, `total` of them where that is known and all lie in one block. */
+static void column_tiles(tsr_engine *g, const tsr_block *bl, LLVMValueRef first, LLVMValueRef cols, int64_t total)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef zero = tsr_kit_int(k, 0);
+	tiling t = tiling_of(k, first, cols, total, g->s->nr);
+	if (any_full(&t)) {
+		tsr_count j = tsr_count_begin(k, zero, t.full, t.step);
+		tile_column(g, bl, tsr_kit_add(k, first, j.i), with_cols(g, &t, true, (size_of_tile){ 0 }));
+		tsr_count_end(k, &j);
+	}
+	widths w = widths_of(g, &t);
+	for (uint32_t v = w.least; v && v <= w.most; v++) {
+		size_of_tile z = { 0 };
+		tsr_guard some = rest_begin(g, &t, w, v, &z);
+		tile_column(g, bl, tsr_kit_add(k, first, t.full), z);
+		tsr_guard_end(k, some);
+	}
+}
+
+/* The tiles of a row of the block ask for the next rows of A together.  In rounds of few multiply-adds whatever asks takes their place, so that each
+ * tile asks for a part of each row once; else a little in each round, more often than need be. */
+static void ask_below(tsr_engine *g, const tsr_block *bl, size_of_tile *z)
+{
+	enum { FEW = 16, MOST = 8 };
+	tsr_kit *k = &g->k;
+	const tsr_schedule *s = g->s;
+	int64_t n = tsr_kit_known(g->cls[TSR_CLASS_N].count), tiles = ((n > 0 && n < s->nc ? n : s->nc) + s->nr - 1) / s->nr;
+	int64_t lines = (s->kc * k->elem_bytes + TSR_LINE - 1) / TSR_LINE, each = (lines + tiles - 1) / tiles;
+	if (tsr_kit_known(only_stride(g, TSR_CLASS_K, TSR_SIDE_A)) != 1)
+		return;
+	if (g->e->target->tile_m * g->e->target->tile_n < FEW)
+		z->below = (uint32_t)(each < MOST ? each : MOST);
+	else
+		z->a_step = LLVMBuildUDiv(k->b, tsr_kit_add(k, bl->cols, tsr_kit_int(k, (int64_t)TSR_ROUND * k->elem_bytes * g->s->nr - 1)), bl->cols, "");
+}
+
+/* The tiles of one row of the block, along B's panels as they lie in memory. */
+static void tile_row(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, size_of_tile z)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef zero = tsr_kit_int(k, 0);
+	tiling t = tiling_of(k, zero, bl->cols, tsr_kit_known(g->cls[TSR_CLASS_N].count), g->s->nr);
+	ask_below(g, bl, &z);
+	if (any_full(&t)) {
+		tsr_count j = tsr_count_begin(k, zero, t.full, t.step);
+		tile_call(g, bl, ir, j.i, with_cols(g, &t, true, z));
+		tsr_count_end(k, &j);
+	}
+	widths w = widths_of(g, &t);
+	for (uint32_t v = w.least; v && v <= w.most; v++) {
+		size_of_tile rest = z;
+		tsr_guard some = rest_begin(g, &t, w, v, &rest);
+		tile_call(g, bl, ir, t.full, rest);
+		tsr_guard_end(k, some);
+	}
+}
+
+static void row_tiles(tsr_engine *g, const tsr_block *bl)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef zero = tsr_kit_int(k, 0);
+	tiling t = tiling_of(k, zero, bl->rows, tsr_kit_known(g->cls[TSR_CLASS_M].count), g->s->mr);
+	if (any_full(&t)) {
+		tsr_count i = tsr_count_begin(k, zero, t.full, t.step);
+		tile_row(g, bl, i.i, with_rows(g, &t, true, (size_of_tile){ 0 }));
+		tsr_count_end(k, &i);
+	}
+	if (any_rest(&t)) {
+		tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, t.rest, zero, ""));
+		tile_row(g, bl, t.full, with_rows(g, &t, false, (size_of_tile){ 0 }));
+		tsr_guard_end(k, some);
+	}
+}
+
+/* Where B's rows are read in place no tile reaches from one stretch into the next. */
+void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef zero = tsr_kit_int(k, 0);
+	if (g->form.stretches)
+		fill_rows(g, bl);
+	if (g->s->join) {
+		tsr_block some = *bl;
+		tsr_count t = tsr_count_begin(k, zero, bl->cols, tsr_kit_int(k, g->s->join));
+		some.turned = tsr_kit_add(k, bl->n, t.i);
+		column_tiles(g, &some, t.i, t.step, g->s->join);
+		tsr_engine_join(g, &some);
+		tsr_count_end(k, &t);
+		return;
+	}
+	if (rows_pass(g)) {
+		row_tiles(g, bl);
+		return;
+	}
+	if (!g->s->cols || g->s->dense) {
+		column_tiles(g, bl, zero, bl->cols, g->s->turn ? g->s->turn : tsr_kit_known(g->cls[TSR_CLASS_N].count));
+		return;
+	}
+	LLVMValueRef run = tsr_kit_int(k, g->across.run);
+	tsr_count t = tsr_count_begin(k, zero, bl->cols, run);
+	column_tiles(g, bl, t.i, run, g->across.run);
+	tsr_count_end(k, &t);
+}

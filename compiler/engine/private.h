@@ -1,0 +1,111 @@
+/* Private to the block loops of contractions: what is known of one contraction while its code is emitted. */
+#ifndef TSR_ENGINE_PRIVATE_H
+#define TSR_ENGINE_PRIVATE_H
+#include "kit.h"
+#include "../emit/queue.h"
+
+typedef struct tsr_engine {
+	tsr_kit k;
+	tsr_emit *e;
+	const tsr_contraction *c;
+	const tsr_schedule *s;
+	bool matrix;                     /* tiles are products of matrix registers: matrix.c */
+	tsr_group cls[TSR_CLASSES];
+	const tsr_walks *walks;          /* per class */
+	LLVMValueRef base[TSR_SIDES];    /* where this batch's operands begin */
+	LLVMValueRef packed_a, packed_b, buffer, rows;
+	LLVMValueRef waiting;            /* sums that are turned, joined, or laid aside on their way to C */
+	LLVMValueRef sums, narrow;       /* of matrix registers, on their way to C; rows of bf16 on their way into panels */
+	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes and tiles cannot store there */
+	tsr_rows pointed, across;        /* A's rows, B's rows, where they are read in place */
+	LLVMValueRef lines;              /* room for a B that may begin between two lines; NULL: it does not, or it does not matter */
+	LLVMValueRef b_places;           /* table of where the rows of B under each stretch of A's begin, where K has several axes; or NULL */
+	LLVMValueRef seen;               /* a number that becomes 1 where a sum is a NaN, or NULL */
+	bool direct;                     /* tiles store into C themselves, in this form */
+	tsr_c_form form;
+	LLVMValueRef c_rows, c_columns;  /* its tables: for the rows of a block, for the columns of a tile */
+	bool stream;                     /* C should be written around the caches */
+	LLVMValueRef around;             /* and this batch's can be */
+	bool split;                      /* divided among threads, by the class that the schedule names */
+	uint32_t split_batch;            /* which loop of the batch */
+	struct tsr_row_queue *queue;        /* of blocks of rows, which threads take in turns; NULL: each has its own */
+	tsr_tail_plan *tail;             /* NULL where there is none */
+} tsr_engine;
+
+typedef struct tsr_block {
+	LLVMValueRef m, n, depth, kfirst, add;    /* first row and column; K's block; whether C already holds a part */
+	LLVMValueRef last;                        /* of K's blocks */
+	LLVMValueRef rows, cols;                  /* of this block */
+	LLVMValueRef turned;                      /* first column of those that wait for each other */
+	LLVMValueRef a, b;                        /* panels, when packed */
+	LLVMValueRef a_each, b_each;              /* elements of them for each row, each column */
+	LLVMValueRef next, to, width, panel, lines; /* of the block that tiles of this one pack: see early.c */
+} tsr_block;
+
+/* space.c: a class's sizes and strides as values; the memory for panels, tables and tiles that wait to be stored. */
+void tsr_engine_group(tsr_engine *g, const tsr_loops *l, const tsr_walks *x, tsr_group *out);
+void tsr_engine_space(tsr_engine *g);
+/* Elements from one iteration of a loop to the next. */
+LLVMValueRef tsr_engine_stride(tsr_engine *g, tsr_buffer_id buffer, const tsr_lin *index, uint32_t sym);
+/* lines.c: the room that B's copy wants, 0: there is none; and, before the blocks, these columns in it, where B wants it. */
+int64_t tsr_lines_bytes(const tsr_engine *g);
+void tsr_lines_emit(tsr_engine *g, LLVMValueRef from, LLVMValueRef to);
+/* place.c: all tiles of a block. */
+void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl);
+/* stage.c: elements from row to row of the sums that wait; where those of this place do; and their way to C. */
+int64_t tsr_engine_waiting_row(const tsr_engine *g);
+LLVMValueRef tsr_engine_waiting(tsr_engine *g, const tsr_block *bl, LLVMValueRef m, LLVMValueRef n);
+void tsr_engine_turn(tsr_engine *g, const tsr_block *bl);
+void tsr_engine_join(tsr_engine *g, const tsr_block *bl);
+/* aside.c: whether sums wait tile by tile; the bytes of such a block; where the tile at this row and column of it is; and the way of these
+ * rows of all columns of the block to C, where they do. */
+bool tsr_engine_sets_aside(const tsr_engine *g);
+int64_t tsr_aside_bytes(const tsr_engine *g, int64_t cols);
+LLVMValueRef tsr_aside_place(tsr_engine *g, LLVMValueRef ir, LLVMValueRef jr);
+void tsr_aside_emit(tsr_engine *g, const tsr_block *bl, LLVMValueRef from, LLVMValueRef to);
+/* contract.c: packs a block's rows or columns; the block of K that begins here. */
+void tsr_engine_pack(tsr_engine *g, tsr_side side, const tsr_block *bl);
+void tsr_engine_depths(tsr_engine *g, tsr_block *bl, LLVMValueRef first);
+/* early.c: the bytes of both buffers, of which one has `bytes`; all blocks of these rows and columns, nc at a time; and what the tile at this row and
+ * column packs of the next block. */
+int64_t tsr_early_bytes(const tsr_engine *g, int64_t bytes);
+void tsr_early_emit(tsr_engine *g, tsr_block *bl, LLVMValueRef from_m, LLVMValueRef to_m, LLVMValueRef from_n, LLVMValueRef to_n, LLVMValueRef nc);
+void tsr_early_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, tsr_tile *tile, LLVMValueRef *arg);
+/* What the tile at this row of its block and this column fetches for the next block, if anything: see tsr_tile.ahead. */
+void tsr_engine_ahead(tsr_engine *g, LLVMValueRef ir, LLVMValueRef n_at, tsr_tile *tile, LLVMValueRef *next, LLVMValueRef *left);
+void tsr_engine_next_panel(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, LLVMValueRef b, tsr_tile *tile, LLVMValueRef *next);
+void tsr_engine_next_dots(tsr_engine *g, LLVMValueRef ir, LLVMValueRef b, tsr_tile *tile, LLVMValueRef *next);
+void tsr_engine_next_block(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, tsr_tile *tile, LLVMValueRef *next, LLVMValueRef *left);
+/* tail.c: the plan, before the loops; where its operands begin, inside the batch; a tile's arguments; and, for tiles that have
+ * stored their sums, the tail applied to rows x cols elements. */
+void tsr_tail_plan_make(tsr_engine *g);
+void tsr_tail_begin(tsr_engine *g);
+void tsr_tail_args(tsr_engine *g, const tsr_tail_plan *t, LLVMValueRef m, LLVMValueRef n, LLVMValueRef last, LLVMValueRef *arg);
+void tsr_tail_apply(tsr_engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef rows, LLVMValueRef cols);
+/* matrix.c: the setting of matrix registers, for this thread, and its end; elements of a panel for each row of A, each column of B, of so many depths; the bytes of rows on their way into panels; packing; and the sums of a tile. */
+void tsr_matrix_begin(tsr_kit *k);
+void tsr_matrix_end(tsr_kit *k);
+LLVMValueRef tsr_matrix_each(tsr_kit *k, tsr_side side, LLVMValueRef depth);
+int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64_t depth);
+void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each);
+void tsr_matrix_product(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, uint32_t rows, uint32_t vecs);
+/* shares.c: what of a contraction this thread computes.  Positions that are its own, in whole units; of the batch's loop at this depth; its
+ * rows and columns; and columns of a block, where these are cut into as few as the schedule allows. */
+typedef struct tsr_share { LLVMValueRef from, to; } tsr_share;
+tsr_share tsr_share_of(tsr_engine *g, LLVMValueRef count, uint32_t unit);
+tsr_share tsr_share_batch(tsr_engine *g, uint32_t depth, LLVMValueRef count);
+void tsr_shares_divide(tsr_engine *g, tsr_share *rows, tsr_share *cols);
+LLVMValueRef tsr_share_block(tsr_engine *g, tsr_share cols, LLVMValueRef most);
+/* B's block is packed by all threads into memory that they share. */
+bool tsr_engine_packs_together(const tsr_engine *g);
+/* The queues, where the schedule has them: around all blocks. */
+void tsr_shares_begin(tsr_engine *g);
+void tsr_shares_end(tsr_engine *g);
+/* The blocks of rows that meet one block of B: all that this thread has any for, in turns with others where the schedule says so. */
+typedef struct tsr_turns { tsr_share rows; tsr_count count; tsr_guard any; tsr_taking taking; LLVMValueRef limit; } tsr_turns;
+/* Around what packs B, where a thread that helps another one has that block already: ends where there is an end. */
+tsr_guard tsr_once_begin(tsr_engine *g);
+tsr_turns tsr_turns_begin(tsr_engine *g, tsr_share rows);
+void tsr_turns_each(tsr_engine *g, tsr_turns *t, LLVMValueRef kfirst, tsr_block *bl);
+void tsr_turns_end(tsr_engine *g, tsr_turns *t);
+#endif

@@ -1,0 +1,306 @@
+/* Packing an operand that lies side by side along another loop than the panel's positions: blocks of lanes x lanes elements are turned in
+ * registers, so that whole cache lines are read and vectors are written.
+ *
+ * What lies side by side is a loop of the depths, anywhere among them (tsr_pack_turned), or one of the positions that is not the last
+ * (tsr_pack_crossed): then lines run across panels, and a block of panels is filled at once. */
+#include "kit.h"
+
+enum { AHEAD = 24 };        /* lines that are asked for before they are turned */
+
+/* v[i] = element from + i of each of the rows, of which `mask` are read. */
+static void turned(tsr_kit *k, LLVMValueRef rows, LLVMValueRef from, LLVMValueRef mask, LLVMValueRef *v)
+{
+	for (uint32_t i = 0; i < k->lanes; i++) {
+		LLVMValueRef at = tsr_kit_int(k, i), row = LLVMBuildLoad2(k->b, k->ptr, LLVMBuildInBoundsGEP2(k->b, k->ptr, rows, &at, 1, ""), "");
+		v[i] = tsr_kit_load(k, k->vec, tsr_kit_at(k, row, from), mask);
+	}
+	tsr_weave(k, v, k->lanes);
+}
+
+static LLVMValueRef both(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)
+{
+	LLVMValueRef lanes = tsr_kit_int(k, k->lanes);
+	return LLVMBuildAnd(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, x, lanes, ""), LLVMBuildICmp(k->b, LLVMIntEQ, y, lanes, ""), "");
+}
+
+/* Squares that make a line: stores around the caches are of whole lines, one after the other, since a processor gathers few of them at a time. */
+uint32_t tsr_turn_squares(const tsr_kit *k, bool around)
+{
+	uint32_t vector = k->lanes * k->elem_bytes;
+	return around && vector < TSR_LINE ? TSR_LINE / vector : 1;
+}
+
+static LLVMValueRef next_rows(tsr_kit *k, LLVMValueRef rows, uint32_t square)
+{
+	LLVMValueRef at = tsr_kit_int(k, square * k->lanes);
+	return square ? LLVMBuildInBoundsGEP2(k->b, k->ptr, rows, &at, 1, "") : rows;
+}
+
+static void turn_body(tsr_kit *k, const void *around, LLVMValueRef f)
+{
+	enum { MOST = 64 };
+	uint32_t squares = tsr_turn_squares(k, *(const bool *)around);
+	LLVMValueRef rows = LLVMGetParam(f, TSR_TURN_ROWS), to = LLVMGetParam(f, TSR_TURN_TO), from = LLVMGetParam(f, TSR_TURN_FROM), v[MOST];
+	LLVMValueRef step = LLVMGetParam(f, TSR_TURN_STEP), width = LLVMGetParam(f, TSR_TURN_WIDTH), count = LLVMGetParam(f, TSR_TURN_COUNT);
+	LLVMBasicBlockRef full = LLVMAppendBasicBlockInContext(k->context, f, "full"), part = LLVMAppendBasicBlockInContext(k->context, f, "part");
+	LLVMBuildCondBr(k->b, both(k, width, count), full, part);
+	LLVMPositionBuilderAtEnd(k->b, full);
+	for (uint32_t j = 0; j < squares; j++)
+		turned(k, next_rows(k, rows, j), from, NULL, v + j * k->lanes);
+	for (uint32_t i = 0; i < k->lanes; i++)
+		for (uint32_t j = 0; j < squares; j++) {
+			LLVMValueRef at = tsr_kit_at(k, to, tsr_kit_add(k, tsr_kit_mul(k, step, tsr_kit_int(k, i)), tsr_kit_int(k, j * k->lanes)));
+			if (*(const bool *)around)
+				tsr_kit_store_around(k, v[i + j * k->lanes], at);
+			else
+				tsr_kit_store(k, v[i], at, NULL);
+		}
+	LLVMBuildRetVoid(k->b);
+	LLVMPositionBuilderAtEnd(k->b, part);
+	LLVMValueRef some = tsr_kit_mask(k, width, 0);
+	for (uint32_t j = 0; j < squares; j++) {
+		turned(k, next_rows(k, rows, j), from, tsr_kit_mask(k, count, 0), v);
+		for (uint32_t i = 0; i < k->lanes; i++) {
+			tsr_guard in = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_int(k, i), count, ""));
+			tsr_kit_store(k, v[i], tsr_kit_at(k, to, tsr_kit_add(k, tsr_kit_mul(k, step, tsr_kit_int(k, i)), tsr_kit_int(k, j * k->lanes))), some);
+			tsr_guard_end(k, in);
+		}
+	}
+	LLVMBuildRetVoid(k->b);
+}
+
+/* void cross(rows, to, from, place, far, width, count, total, panel): the element from + i of the row of a lane belongs at the position
+ * p = place + i * far + lane, where 0 <= p < total: to[p / W * panel + p % W], panels being W wide. */
+enum { CROSS_ROWS, CROSS_TO, CROSS_FROM, CROSS_PLACE, CROSS_FAR, CROSS_WIDTH, CROSS_COUNT, CROSS_TOTAL, CROSS_PANEL, CROSS_PARAMS };
+/* aligned: no vector lies in two panels; whole: all have all lanes; even: `far` is some whole panels. */
+typedef struct crossing { uint32_t panel_width; bool aligned, whole, even; } crossing;
+
+static LLVMValueRef most(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)
+{
+	return LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, x, y, ""), x, y, "");
+}
+
+/* One vector: its lanes from position p on. */
+static void cross_store(tsr_kit *k, const crossing *c, LLVMValueRef f, LLVMValueRef p, LLVMValueRef value)
+{
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), w = tsr_kit_int(k, c->panel_width), to = LLVMGetParam(f, CROSS_TO);
+	LLVMValueRef first = most(k, zero, LLVMBuildNSWSub(k->b, zero, p, ""));
+	LLVMValueRef limit = tsr_kit_min(k, LLVMGetParam(f, CROSS_WIDTH), LLVMBuildNSWSub(k->b, LLVMGetParam(f, CROSS_TOTAL), p, ""));
+	LLVMValueRef begin = LLVMBuildUDiv(k->b, most(k, p, zero), w, ""), end = tsr_kit_add(k, begin, one);
+	if (c->aligned)
+		end = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, first, limit, ""), end, begin, "");
+	else        /* the panel behind the last lane's */
+		end = LLVMBuildUDiv(k->b, most(k, tsr_kit_add(k, tsr_kit_add(k, p, limit), tsr_kit_int(k, (int64_t)c->panel_width - 1)), zero), w, "");
+	tsr_count panel = tsr_count_begin(k, begin, end, one);
+	LLVMValueRef shift = LLVMBuildNSWSub(k->b, p, tsr_kit_mul(k, panel.i, w), "");      /* of lane 0 in this panel */
+	LLVMValueRef from = most(k, first, LLVMBuildNSWSub(k->b, zero, shift, "")), past = tsr_kit_min(k, limit, LLVMBuildNSWSub(k->b, w, shift, ""));
+	LLVMValueRef mask = LLVMBuildAnd(k->b, tsr_kit_mask(k, past, 0), LLVMBuildNot(k->b, tsr_kit_mask(k, from, 0), ""), "");
+	LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, panel.i, LLVMGetParam(f, CROSS_PANEL)), shift);
+	tsr_kit_store(k, value, LLVMBuildGEP2(k->b, k->elem, to, &at, 1, ""), mask);
+	tsr_count_end(k, &panel);
+}
+
+/* Whole vectors, each some whole panels behind the one before. */
+static void cross_evenly(tsr_kit *k, LLVMValueRef f, LLVMValueRef w, LLVMValueRef *v)
+{
+	LLVMValueRef place = LLVMGetParam(f, CROSS_PLACE), panel = LLVMGetParam(f, CROSS_PANEL), begin = LLVMBuildUDiv(k->b, place, w, "");
+	LLVMValueRef step = tsr_kit_mul(k, LLVMBuildUDiv(k->b, LLVMGetParam(f, CROSS_FAR), w, ""), panel);
+	LLVMValueRef to = tsr_kit_add(k, tsr_kit_mul(k, begin, panel), LLVMBuildNSWSub(k->b, place, tsr_kit_mul(k, begin, w), ""));
+	for (uint32_t i = 0; i < k->lanes; i++)
+		tsr_kit_store(k, v[i], tsr_kit_at(k, LLVMGetParam(f, CROSS_TO), tsr_kit_add(k, to, tsr_kit_mul(k, step, tsr_kit_int(k, i)))), NULL);
+}
+
+static void cross_body(tsr_kit *k, const void *user, LLVMValueRef f)
+{
+	const crossing *c = user;
+	LLVMValueRef count = LLVMGetParam(f, CROSS_COUNT), v[64], place = LLVMGetParam(f, CROSS_PLACE), far = LLVMGetParam(f, CROSS_FAR);
+	LLVMValueRef last = tsr_kit_add(k, place, tsr_kit_mul(k, far, tsr_kit_int(k, k->lanes - 1))), w = tsr_kit_int(k, c->panel_width);
+	LLVMBasicBlockRef full = LLVMAppendBasicBlockInContext(k->context, f, "full"), part = LLVMAppendBasicBlockInContext(k->context, f, "part");
+	LLVMValueRef width = LLVMGetParam(f, CROSS_WIDTH), inside = LLVMBuildICmp(k->b, LLVMIntSLE, tsr_kit_add(k, last, width), LLVMGetParam(f, CROSS_TOTAL), "");
+	inside = LLVMBuildAnd(k->b, inside, LLVMBuildICmp(k->b, LLVMIntSGE, place, tsr_kit_int(k, 0), ""), "");
+	inside = LLVMBuildAnd(k->b, inside, LLVMBuildICmp(k->b, LLVMIntEQ, count, tsr_kit_int(k, k->lanes), ""), "");
+	LLVMBuildCondBr(k->b, c->aligned ? inside : LLVMConstInt(k->i1, 0, false), full, part);
+	LLVMPositionBuilderAtEnd(k->b, full);
+	turned(k, LLVMGetParam(f, CROSS_ROWS), LLVMGetParam(f, CROSS_FROM), NULL, v);
+	LLVMValueRef some = c->whole ? NULL : tsr_kit_mask(k, width, 0);
+	if (c->even)
+		cross_evenly(k, f, w, v);
+	for (uint32_t i = 0; !c->even && i < k->lanes; i++) {
+		LLVMValueRef p = tsr_kit_add(k, place, tsr_kit_mul(k, far, tsr_kit_int(k, i))), panel = LLVMBuildUDiv(k->b, p, w, "");
+		LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, panel, LLVMGetParam(f, CROSS_PANEL)), LLVMBuildNSWSub(k->b, p, tsr_kit_mul(k, panel, w), ""));
+		tsr_kit_store(k, v[i], tsr_kit_at(k, LLVMGetParam(f, CROSS_TO), at), some);
+	}
+	LLVMBuildRetVoid(k->b);
+	LLVMPositionBuilderAtEnd(k->b, part);
+	turned(k, LLVMGetParam(f, CROSS_ROWS), LLVMGetParam(f, CROSS_FROM), tsr_kit_mask(k, count, 0), v);
+	for (uint32_t i = 0; i < k->lanes; i++) {
+		tsr_guard in = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_int(k, i), count, ""));
+		cross_store(k, c, f, tsr_kit_add(k, place, tsr_kit_mul(k, far, tsr_kit_int(k, i))), v[i]);
+		tsr_guard_end(k, in);
+	}
+	LLVMBuildRetVoid(k->b);
+}
+
+LLVMValueRef tsr_turn_function(tsr_kit *k, bool around)
+{
+	char name[60];
+	snprintf(name, sizeof name, TSR_TILE_PREFIX "turn.%s.%u%s", tsr_prec_name(k->prec), k->lanes, around ? "s" : "");
+	LLVMTypeRef params[TSR_TURN_PARAMS] = { k->ptr, k->ptr, k->i64, k->i64, k->i64, k->i64 };
+	return tsr_kit_named(k, name, params, TSR_TURN_PARAMS, 2, turn_body, &around);
+}
+
+static LLVMValueRef cross_function(tsr_kit *k, const crossing *c)
+{
+	char name[60];
+	snprintf(name, sizeof name, TSR_TILE_PREFIX "cross.%s.%u.%u%s%s%s", tsr_prec_name(k->prec), k->lanes, c->panel_width, c->aligned ? "a" : "", c->whole ? "w" : "", c->even ? "e" : "");
+	LLVMTypeRef params[CROSS_PARAMS] = { k->ptr, k->ptr, k->i64, k->i64, k->i64, k->i64, k->i64, k->i64, k->i64 };
+	return tsr_kit_named(k, name, params, CROSS_PARAMS, 2, cross_body, c);
+}
+
+static void call(tsr_kit *k, LLVMValueRef f, LLVMValueRef *arg, unsigned n)
+{
+	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, n, "");
+}
+
+/* ---- walking what lies side by side ------------------------------------------------------------------------------------ */
+
+/* Product of the extents of the axes behind this one. */
+static LLVMValueRef inner_count(tsr_kit *k, const tsr_group *g, uint32_t axis)
+{
+	LLVMValueRef n = tsr_kit_int(k, 1);
+	for (uint32_t i = axis + 1; i < g->n; i++)
+		n = tsr_kit_mul(k, n, g->at[i].extent);
+	return n;
+}
+
+static LLVMValueRef up(tsr_kit *k, LLVMValueRef x, LLVMValueRef unit)
+{
+	return LLVMBuildUDiv(k->b, tsr_kit_add(k, x, LLVMBuildNSWSub(k->b, unit, tsr_kit_int(k, 1), "")), unit, "");
+}
+
+/* Positions [from, limit) over the axes up to `axis`, in pieces of at most a vector that lie side by side along it. */
+typedef struct pieces { tsr_count runs, piece; LLVMValueRef at, length; } pieces;
+
+static pieces pieces_begin(tsr_kit *k, const tsr_group *g, uint32_t axis, LLVMValueRef from, LLVMValueRef limit)
+{
+	pieces p;
+	LLVMValueRef lanes = tsr_kit_int(k, k->lanes), extent = g->at[axis].extent;
+	p.runs = tsr_count_begin(k, from, limit, lanes);
+	LLVMValueRef length = LLVMBuildNSWSub(k->b, limit, p.runs.i, "");
+	if (axis > 0)                /* the step is this run's length, found inside it */
+		length = tsr_kit_min(k, length, LLVMBuildNSWSub(k->b, extent, LLVMBuildURem(k->b, p.runs.i, extent, ""), ""));
+	p.runs.step = length;
+	p.piece = tsr_count_begin(k, tsr_kit_int(k, 0), length, lanes);
+	p.at = tsr_kit_add(k, p.runs.i, p.piece.i);
+	p.length = tsr_kit_min(k, lanes, LLVMBuildNSWSub(k->b, length, p.piece.i, ""));
+	return p;
+}
+
+static void pieces_end(tsr_kit *k, pieces *p)
+{
+	tsr_count_end(k, &p->piece);
+	tsr_count_end(k, &p->runs);
+}
+
+static LLVMValueRef slot(tsr_kit *k, LLVMValueRef table, LLVMValueRef i) { return LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &i, 1, ""); }
+
+/* Of `count` rows the line at `from` is asked for. */
+static void fetch_rows(tsr_kit *k, LLVMValueRef table, uint32_t count, LLVMValueRef from)
+{
+	for (uint32_t i = 0; i < count; i++)
+		tsr_kit_fetch(k, tsr_kit_at(k, LLVMBuildLoad2(k->b, k->ptr, slot(k, table, tsr_kit_int(k, i)), ""), from), false);
+}
+
+/* Where what is turned some squares later begins in each row: of the same stretch, or at this place of a stretch some positions behind `inside`.  Rows lie
+ * apart, and stretches are short: no processor asks for it by itself. */
+static LLVMValueRef comes_later(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef inside, LLVMValueRef at, LLVMValueRef limit)
+{
+	bool last = axis + 1 == p->along->n;
+	LLVMValueRef one = tsr_kit_int(k, 1), squares = tsr_kit_int(k, last ? (AHEAD / p->width + 1) * k->lanes : AHEAD / 2 / p->width + 1);
+	tsr_group outer = tsr_group_axes(p->along, 0, axis + 1), inner = tsr_group_axes(p->along, axis + 1, p->along->n);
+	LLVMValueRef end = last ? limit : inner_count(k, p->along, axis);
+	LLVMValueRef next = tsr_kit_min(k, tsr_kit_add(k, last ? at : inside, squares), LLVMBuildNSWSub(k->b, end, one, ""));
+	return tsr_kit_add(k, tsr_group_offset(k, &outer, p->side, last ? next : at), tsr_group_offset(k, &inner, p->side, last ? inside : next));
+}
+
+void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef to, LLVMValueRef first, LLVMValueRef valid)
+{
+	uint32_t w = k->lanes, places = (p->width + w - 1) / w * w;
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), width = tsr_kit_int(k, p->width);
+	LLVMValueRef table = tsr_kit_table(k, places), last = LLVMBuildNSWSub(k->b, valid, one, "");
+	tsr_count i = tsr_count_begin(k, zero, tsr_kit_int(k, places), one);
+	LLVMValueRef at = tsr_group_offset(k, p->across, p->side, tsr_kit_add(k, first, tsr_kit_min(k, i.i, last)));
+	LLVMBuildStore(k->b, tsr_kit_at(k, p->from, at), slot(k, table, i.i));
+	tsr_count_end(k, &i);
+	tsr_group outer = tsr_group_axes(p->along, 0, axis + 1), inner = tsr_group_axes(p->along, axis + 1, p->along->n);
+	LLVMValueRef step = inner_count(k, p->along, axis), end = tsr_kit_add(k, p->along_first, p->depth);
+	tsr_count t = tsr_count_begin(k, zero, step, one);
+	LLVMValueRef inside = tsr_group_offset(k, &inner, p->side, t.i);
+	LLVMValueRef from = up(k, LLVMBuildNSWSub(k->b, p->along_first, t.i, ""), step), limit = up(k, LLVMBuildNSWSub(k->b, end, t.i, ""), step);
+	pieces q = pieces_begin(k, p->along, axis, from, limit);
+	LLVMValueRef depth = LLVMBuildNSWSub(k->b, tsr_kit_add(k, tsr_kit_mul(k, q.at, step), t.i), p->along_first, "");
+	LLVMValueRef panel = tsr_kit_at(k, to, tsr_kit_mul(k, depth, width));
+	fetch_rows(k, table, p->width, comes_later(k, p, axis, t.i, q.at, limit));
+	for (uint32_t c = 0; c < p->width; c += w) {
+		LLVMValueRef strip = tsr_strip_function(k, p->width - c < w ? p->width - c : w, p->width <= w && tsr_kit_known(step) == 1);
+		LLVMValueRef arg[TSR_STRIP_PARAMS] = { slot(k, table, tsr_kit_int(k, c)), tsr_kit_at(k, panel, tsr_kit_int(k, c)),
+										  tsr_kit_add(k, tsr_group_offset(k, &outer, p->side, q.at), inside), tsr_kit_mul(k, step, width), q.length };
+		call(k, strip, arg, TSR_STRIP_PARAMS);
+	}
+	pieces_end(k, &q);
+	tsr_count_end(k, &t);
+}
+
+/* What a last panel has beyond its positions is 0. */
+static void clear_last(tsr_kit *k, const tsr_pack *p, LLVMValueRef panel)
+{
+	LLVMValueRef width = tsr_kit_int(k, p->width), whole = LLVMBuildUDiv(k->b, p->across_count, width, "");
+	tsr_guard torn = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_mul(k, whole, width), p->across_count, ""));
+	LLVMValueRef bytes = tsr_kit_mul(k, panel, tsr_kit_int(k, k->elem_bytes));
+	LLVMBuildMemSet(k->b, tsr_kit_at(k, p->to, tsr_kit_mul(k, whole, panel)), LLVMConstInt(LLVMInt8TypeInContext(k->context), 0, false), bytes, k->elem_bytes);
+	tsr_guard_end(k, torn);
+}
+
+void tsr_pack_crossed(tsr_kit *k, const tsr_pack *p, uint32_t axis)
+{
+	const tsr_group *across = p->across;
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), lanes = tsr_kit_int(k, k->lanes), width = tsr_kit_int(k, p->width);
+	LLVMValueRef far = inner_count(k, across, axis), run = across->at[across->n - 1].extent, table = tsr_kit_table(k, tsr_turn_squares(k, true) * k->lanes);
+	LLVMValueRef panel = tsr_kit_mul(k, width, p->depth), begin = p->across_first, end = tsr_kit_add(k, begin, p->across_count);
+	int64_t length = tsr_kit_known(run);
+	bool whole = p->width % k->lanes == 0 && length > 0 && length % k->lanes == 0;
+	bool aligned = whole || (p->width % k->lanes == 0 && length > 0 && k->lanes % length == 0);
+	/* vectors that are parts of a line come one after the other, and what the next depth has of their rows is asked for */
+	uint32_t squares = tsr_target_few_registers(k->target) ? tsr_turn_squares(k, true) : 1;
+	bool lines = squares > 1 && whole && length % (squares * k->lanes) == 0;
+	squares = lines ? squares : 1;
+	LLVMValueRef cross = cross_function(k, &(crossing){ p->width, aligned, whole, lines && tsr_kit_known(far) > 0 && tsr_kit_known(far) % p->width == 0 });
+	tsr_group outer = tsr_group_axes(across, 0, axis + 1), inner = tsr_group_axes(across, axis + 1, across->n);
+	clear_last(k, p, panel);
+	tsr_count x = tsr_count_begin(k, zero, far, run), r = tsr_count_begin(k, zero, run, tsr_kit_int(k, squares * k->lanes));
+	LLVMValueRef inside = tsr_kit_add(k, x.i, r.i), rows = tsr_kit_min(k, lanes, LLVMBuildNSWSub(k->b, run, r.i, ""));
+	tsr_count l = tsr_count_begin(k, zero, tsr_kit_int(k, squares * k->lanes), one);
+	LLVMValueRef row = tsr_kit_add(k, inside, lines ? l.i : tsr_kit_min(k, l.i, LLVMBuildNSWSub(k->b, rows, one, "")));
+	LLVMBuildStore(k->b, tsr_kit_at(k, p->from, tsr_group_offset(k, &inner, p->side, row)), slot(k, table, l.i));
+	tsr_count_end(k, &l);
+	tsr_count d = tsr_count_begin(k, zero, p->depth, one);
+	LLVMValueRef deep = tsr_group_offset(k, p->along, p->side, tsr_kit_add(k, p->along_first, d.i)), next = NULL;
+	if (lines) {
+		next = tsr_kit_min(k, tsr_kit_add(k, d.i, one), LLVMBuildNSWSub(k->b, p->depth, one, ""));
+		next = tsr_group_offset(k, p->along, p->side, tsr_kit_add(k, p->along_first, next));
+	}
+	pieces q = pieces_begin(k, across, axis, LLVMBuildUDiv(k->b, begin, far, ""), up(k, end, far));
+	LLVMValueRef place = LLVMBuildNSWSub(k->b, tsr_kit_add(k, tsr_kit_mul(k, q.at, far), inside), begin, "");
+	for (uint32_t j = 0; j < squares; j++) {
+		LLVMValueRef at = tsr_group_offset(k, &outer, p->side, q.at), here = tsr_kit_int(k, j * k->lanes), rest = j ? slot(k, table, here) : table;
+		LLVMValueRef arg[CROSS_PARAMS] = { rest, tsr_kit_at(k, p->to, tsr_kit_mul(k, d.i, width)), tsr_kit_add(k, deep, at),
+										   j ? tsr_kit_add(k, place, here) : place, far, rows, q.length, p->across_count, panel };
+		call(k, cross, arg, CROSS_PARAMS);
+		if (next)
+			fetch_rows(k, rest, k->lanes, tsr_kit_add(k, next, at));
+	}
+	pieces_end(k, &q);
+	tsr_count_end(k, &d);
+	tsr_count_end(k, &r);
+	tsr_count_end(k, &x);
+}

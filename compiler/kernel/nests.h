@@ -1,0 +1,91 @@
+/* What the emitters of statements and nests share. */
+#ifndef TSR_KERNEL_NESTS_H
+#define TSR_KERNEL_NESTS_H
+#include "kernel.h"
+
+/* ---- stmt.c --------------------------------------------------------------------------------------------------------------- */
+void tsr_emit_stmts(tsr_emit *e, const tsr_stmts *body);
+
+/* ---- wide.c: loops in vectors written out ---------------------------------------------------------------------------------- */
+/* The loop's iterations from .. to, side by side; false: not such a loop, nothing was emitted. */
+bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
+/* The statement of the loop stores or updates elements that lie side by side along it, from what does or is the same for all of it. */
+bool tsr_emit_side_by_side(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *store);
+/* Lanes for the iterations that are left from `index` on. */
+LLVMValueRef tsr_emit_lanes_left(tsr_emit *e, LLVMValueRef index, LLVMValueRef to, unsigned lanes);
+bool tsr_emit_surely_none(LLVMValueRef from, LLVMValueRef to);
+/* The emitter's names of what changes from row to row. */
+typedef struct tsr_emit_view { LLVMValueRef *syms, *locals, *buffers; } tsr_emit_view;
+static inline tsr_emit_view tsr_emit_view_now(const tsr_emit *e) { return (tsr_emit_view){e->syms, e->locals, e->buffers}; }
+static inline void tsr_emit_enter(tsr_emit *e, const tsr_emit_view *v) { e->syms = v->syms, e->locals = v->locals, e->buffers = v->buffers; }
+/* A walk of one row among those of others: how it goes alone. */
+typedef struct tsr_emit_walk { const tsr_stmt *loop; tsr_emit_view view; } tsr_emit_walk;
+/* Walks of one extent, side by side, each in its own view; what is fetched soon is said of the first one's row. */
+enum { TSR_MOST_WALKS = 4 };
+void tsr_emit_wide_walks(tsr_emit *e, uint32_t n, const tsr_emit_walk *walks);
+unsigned tsr_emit_wide_lanes(tsr_emit *e, const tsr_stmt *loop);
+/* No cache holds the array. */
+bool tsr_emit_large(const tsr_emit *e, tsr_buffer_id b);
+/* Where lines are fetched to: the first cache, for which a core can wait for few lines at once, or the second. */
+typedef enum tsr_fetch { TSR_FETCH_NEAR = 3, TSR_FETCH_FAR = 2 } tsr_fetch;
+/* Has the lines fetched of what the lanes load so many lines behind `index`. */
+void tsr_emit_fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines, tsr_fetch to);
+/* Has what the loop reads from memory, n loads, fetched in two steps: far ahead into the second cache, from there in time into the first. */
+void tsr_emit_fetch_soon(tsr_emit *e, const tsr_wide *w, uint32_t n, const tsr_expr *const *loads, LLVMValueRef index);
+/* Where the first whole line of what goes around the caches begins, or `to`. */
+LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to);
+/* Processors have the operation, or math.c writes it out, for vectors. */
+bool tsr_emit_in_lanes(const tsr_emit *e, const tsr_expr *operation);
+/* Of the loop that is being emitted: the greater or smaller of both, where lanes remember that they met a NaN; else NULL. */
+LLVMValueRef tsr_emit_wide_pick(tsr_emit *e, tsr_local_id id, tsr_acc acc, LLVMValueRef element, LLVMValueRef value);
+/* Of the loop that is being emitted: its store's lanes. */
+void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
+
+/* ---- outer.c: loops around sums, in vectors -------------------------------------------------------------------------------- */
+/* The loop's iterations from .. to, side by side; false: not such a loop, nothing was emitted. */
+bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
+/* A guard within such a loop that mentions it; false: it does not, nothing was emitted. */
+bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *guard);
+/* A loop within such a loop, of a few iterations, that are written out; false: it is not, nothing was emitted. */
+bool tsr_emit_outer_short(tsr_emit *e, const tsr_stmt *loop);
+
+/* ---- turned.c: squares of two loops, turned in registers --------------------------------------------------------------------- */
+/* The iterations from .. to of the loop, and all of the one within; false: not such a nest, nothing was emitted. */
+bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
+
+/* ---- columns.c: sums of columns in registers ------------------------------------------------------------------------------- */
+/* The loops over rows and columns that this one heads; false: none of these, nothing was emitted. */
+bool tsr_emit_columns(tsr_emit *e, const tsr_stmt *loop);
+
+/* ---- flat.c: short loops within others ---------------------------------------------------------------------------------------- */
+/* The innermost of the parallel loops that begin with this one, with iterations for all of them, the others standing at 0; NULL: it is neither short
+ * nor goes around the caches, or what they touch does not lie in a row. */
+const tsr_stmt *tsr_emit_flat(const tsr_emit *e, const tsr_stmt *loop);
+
+/* ---- overlap.c: rows whose walks go together ------------------------------------------------------------------------------------ */
+/* False: not such a loop, nothing was emitted. */
+bool tsr_emit_overlap(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
+
+/* ---- stream.c: stores around the caches ----------------------------------------------------------------------------------- */
+void tsr_emit_stream(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
+/* Of a loop that streams: the store that does. */
+const tsr_stmt *tsr_emit_around_of(const tsr_stmt *loop);
+/* How many elements at `address` lie before the next whole line. */
+LLVMValueRef tsr_emit_to_line(tsr_emit *e, tsr_prec p, LLVMValueRef address);
+/* Marks a store of (a part of) a line. */
+void tsr_emit_around(tsr_emit *e, LLVMValueRef store);
+/* Has the line of this element fetched. */
+void tsr_emit_fetch(tsr_emit *e, const tsr_expr *load, tsr_fetch to);
+/* Has the line of what is stored fetched, if an element before is in it. */
+void tsr_emit_fetch_shared(tsr_emit *e, const tsr_stmt *store);
+/* Behind the last statement of a kernel. */
+void tsr_emit_stream_end(tsr_emit *e, const tsr_stmts *kernel);
+
+/* ---- turns.c ----------------------------------------------------------------------------------------------------------------- */
+/* A loop that says so, and those in it. */
+void tsr_emit_turns(tsr_emit *e, const tsr_stmt *s);
+
+/* ---- kernel.c ------------------------------------------------------------------------------------------------------------- */
+/* Emits the kernel as a function of its own and its call here. */
+void tsr_emit_kernel_call(tsr_emit *e, const tsr_stmt *kernel);
+#endif

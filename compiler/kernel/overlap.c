@@ -1,0 +1,273 @@
+/* Rows that opt/overlap.c marks: in iteration t each walk works on another row, the first one on row t, the next on row t - 1, and so on,
+ * all in one loop of vectors; what stands behind a walk follows for its row.
+ *
+ *     for t in from .. to + walks - 1 {
+ *       if all rows are there       { walk 0 of row t, walk 1 of row t - 1, ..;  what follows them }
+ *       else for each walk k        { if row t - k is there { walk k of that row;  what follows it } }
+ *     }
+ *
+ * A walk sums in the same order in both, and where one thread computes row by row, so that what a row gives does not depend on threads.
+ *
+ * What changes from row to row has a view for each walk: the row's symbol; locals, which move on to the next walk's view at the end of an
+ * iteration; and the thread's own rows, of which there are as many as are under way.  Iterations of a parallel loop share none of these. */
+#include "nests.h"
+#include "../opt/opt.h"
+#include <limits.h>
+#include <string.h>
+
+enum { LINE = 64, MOST_LETS = 32 };
+
+typedef struct rows {
+	tsr_emit *e;
+	const tsr_stmt *loop;
+	uint32_t n, walk[TSR_MOST_WALKS];       /* walks, and where in the body they stand */
+	tsr_emit_view view[TSR_MOST_WALKS];
+	unsigned lanes;                         /* of all walks: the fewest that one asks for */
+	uint32_t nlets;
+	tsr_local_id lets[MOST_LETS];
+	LLVMValueRef from, to;
+} rows;
+
+static const tsr_stmt *walk_of(const rows *r, uint32_t k) { return r->loop->loop.body.at[r->walk[k]]; }
+
+/* ---- what is there ------------------------------------------------------------------------------------------------------- */
+
+static bool walks_of(rows *r)
+{
+	const tsr_stmts *body = &r->loop->loop.body;
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_LET) {
+			if (r->nlets == MOST_LETS)
+				return false;
+			r->lets[r->nlets++] = s->let.local;
+		}
+		if (s->kind != TSR_STMT_FOR)
+			continue;
+		unsigned lanes = tsr_emit_wide_lanes(r->e, s);
+		if (r->n == TSR_MOST_WALKS || !lanes)
+			return false;
+		r->lanes = lanes < r->lanes ? lanes : r->lanes;
+		r->walk[r->n++] = i;
+	}
+	return r->n > 1;
+}
+
+static bool touches(const tsr_stmt *s, tsr_buffer_id b)
+{
+	const tsr_stmts *body = NULL;
+	switch (s->kind) {
+	case TSR_STMT_STORE: case TSR_STMT_UPDATE: return s->store.buffer == b || tsr_expr_reads(s->store.value, b);
+	case TSR_STMT_LET: case TSR_STMT_SET: return tsr_expr_reads(s->let.value, b);
+	case TSR_STMT_LETSYM: return tsr_expr_reads(s->letsym.value, b);
+	case TSR_STMT_FOR: body = &s->loop.body; break;
+	case TSR_STMT_IF: body = &s->cond.body; break;
+	case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: case TSR_STMT_KINDS: break;
+	}
+	for (uint32_t i = 0; body && i < body->n; i++)
+		if (touches(body->at[i], b))
+			return true;
+	return false;
+}
+
+/* How many rows of a buffer are under way: from the first walk that touches it, or what follows that, to the last; a power of two. */
+static uint32_t rows_under_way(const rows *r, tsr_buffer_id b)
+{
+	uint32_t first = r->n, last = 0, k = 0, n = 1;
+	for (uint32_t i = 0; i < r->loop->loop.body.n; i++) {
+		while (k + 1 < r->n && i >= r->walk[k + 1])
+			k++;
+		if (touches(r->loop->loop.body.at[i], b)) {
+			first = first < k ? first : k;
+			last = k;
+		}
+	}
+	while (first < r->n && n < last - first + 1)
+		n *= 2;
+	return n;
+}
+
+/* ---- views ------------------------------------------------------------------------------------------------------------------ */
+
+static LLVMValueRef *copied(tsr_emit *e, LLVMValueRef *from, size_t n)
+{
+	LLVMValueRef *to = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 1);
+	memcpy(to, from, n * sizeof *from);
+	return to;
+}
+
+static void make_view(rows *r, tsr_emit_view *v)
+{
+	tsr_emit *e = r->e;
+	*v = (tsr_emit_view){copied(e, e->syms, e->nsyms), copied(e, e->locals, e->nlocals), copied(e, e->buffers, e->loops->buffers.n)};
+	for (uint32_t i = 0; i < r->nlets; i++)
+		v->locals[r->lets[i]] = tsr_emit_alloca(e, tsr_emit_register_type(e, e->local_precs[r->lets[i]]), "local");
+}
+
+/* Precisions of the row's own locals, which are asked for here before their LETs are emitted. */
+static void note_locals(const rows *r)
+{
+	for (uint32_t i = 0; i < r->loop->loop.body.n; i++) {
+		const tsr_stmt *s = r->loop->loop.body.at[i];
+		if (s->kind == TSR_STMT_LET)
+			r->e->local_precs[s->let.local] = s->let.prec;
+	}
+}
+
+/* Iterations meet in rows that a thread has for itself. */
+static bool shares_rows(const rows *r) { return r->loop->loop.how != TSR_FOR_PARALLEL; }
+
+/* The thread's own rows lie behind those that the kernel knows of, a line and more apart. */
+static void place_rows(const rows *r, LLVMValueRef t)
+{
+	tsr_emit *e = r->e;
+	int64_t at = (int64_t)e->team->row_bytes;
+	for (uint32_t b = 0; b < e->loops->buffers.n; b++) {
+		const tsr_buffer *x = e->loops->buffers.at[b];
+		uint32_t n = r->view[0].buffers[b] && x->home == TSR_HOME_THREAD ? rows_under_way(r, b) : 1;
+		if (n == 1)
+			continue;
+		int64_t bytes = tsr_buffer_bytes(x), each = (bytes + LINE - 1) / LINE * LINE + TSR_REDZONE;
+		LLVMValueRef base = tsr_emit_offset(e, TSR_PREC_U8, e->team->own, tsr_emit_i64(e, at));
+		for (uint32_t k = 0; k < r->n; k++) {
+			LLVMValueRef row = LLVMBuildAnd(e->builder, LLVMBuildSub(e->builder, t, tsr_emit_i64(e, k), ""), tsr_emit_i64(e, n - 1), "");
+			r->view[k].buffers[b] = tsr_emit_offset(e, TSR_PREC_U8, base, LLVMBuildMul(e->builder, row, tsr_emit_i64(e, each), ""));
+		}
+		at += n * each;
+	}
+	if (e->team->own_bytes < (uint64_t)at)
+		e->team->own_bytes = (uint64_t)at;
+}
+
+static void guard_rows(const rows *r)
+{
+	int64_t at = (int64_t)r->e->team->row_bytes;
+	for (uint32_t b = 0; b < r->e->loops->buffers.n; b++) {
+		const tsr_buffer *x = r->e->loops->buffers.at[b];
+		uint32_t n = r->e->buffers[b] && x->home == TSR_HOME_THREAD ? rows_under_way(r, b) : 1;
+		int64_t bytes = tsr_buffer_bytes(x), each = (bytes + LINE - 1) / LINE * LINE + TSR_REDZONE;
+		for (uint32_t i = 0; n > 1 && i < n; i++, at += each)
+			tsr_emit_redzone(r->e, r->e->team->own, at, bytes, each - bytes);
+	}
+}
+
+/* ---- iterations ------------------------------------------------------------------------------------------------------------- */
+
+static void statements(const rows *r, uint32_t from, uint32_t to)
+{
+	tsr_stmts some = {r->loop->loop.body.at + from, to - from, to - from};
+	tsr_emit_stmts(r->e, &some);
+}
+
+static uint32_t end_of(const rows *r, uint32_t k) { return k + 1 < r->n ? r->walk[k + 1] : r->loop->loop.body.n; }
+
+static void together(const rows *r)
+{
+	tsr_emit_walk walks[TSR_MOST_WALKS];
+	tsr_emit_enter(r->e, &r->view[0]);
+	statements(r, 0, r->walk[0]);
+	for (uint32_t k = 0; k < r->n; k++)
+		walks[k] = (tsr_emit_walk){walk_of(r, k), r->view[k]};
+	tsr_emit_wide_walks(r->e, r->n, walks);
+	for (uint32_t k = r->n; k-- > 0;) {
+		tsr_emit_enter(r->e, &r->view[k]);
+		statements(r, r->walk[k] + 1, end_of(r, k));
+	}
+}
+
+static LLVMValueRef is_there(const rows *r, LLVMValueRef row)
+{
+	LLVMBuilderRef b = r->e->builder;
+	return LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntSGE, row, r->from, ""), LLVMBuildICmp(b, LLVMIntSLT, row, r->to, ""), "");
+}
+
+static void each_for_itself(const rows *r)
+{
+	for (uint32_t k = r->n; k-- > 0;) {
+		tsr_emit_enter(r->e, &r->view[k]);
+		LLVMBasicBlockRef there = tsr_emit_block(r->e, "there"), after = tsr_emit_block(r->e, "after");
+		LLVMBuildCondBr(r->e->builder, is_there(r, r->e->syms[r->loop->loop.sym]), there, after);
+		LLVMPositionBuilderAtEnd(r->e->builder, there);
+		statements(r, k ? r->walk[k] : 0, end_of(r, k));
+		LLVMBuildBr(r->e->builder, after);
+		LLVMMoveBasicBlockAfter(after, LLVMGetInsertBlock(r->e->builder));
+		LLVMPositionBuilderAtEnd(r->e->builder, after);
+	}
+}
+
+static LLVMValueRef all_there(const rows *r, LLVMValueRef t)
+{
+	LLVMBuilderRef b = r->e->builder;
+	LLVMValueRef last = LLVMBuildSub(b, t, tsr_emit_i64(r->e, r->n - 1), "");
+	return LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntSGE, last, r->from, ""), LLVMBuildICmp(b, LLVMIntSLT, t, r->to, ""), "");
+}
+
+static void iteration(const rows *r, LLVMValueRef t)
+{
+	tsr_emit *e = r->e;
+	LLVMBasicBlockRef all = tsr_emit_block(e, "together"), some = tsr_emit_block(e, "some"), after = tsr_emit_block(e, "next");
+	for (uint32_t k = 0; k < r->n; k++)
+		r->view[k].syms[r->loop->loop.sym] = LLVMBuildSub(e->builder, t, tsr_emit_i64(e, k), "");
+	if (shares_rows(r))
+		place_rows(r, t);
+	LLVMBuildCondBr(e->builder, all_there(r, t), all, some);
+	LLVMPositionBuilderAtEnd(e->builder, all);
+	together(r);
+	LLVMBuildBr(e->builder, after);
+	LLVMMoveBasicBlockAfter(some, LLVMGetInsertBlock(e->builder));
+	LLVMPositionBuilderAtEnd(e->builder, some);
+	each_for_itself(r);
+	LLVMBuildBr(e->builder, after);
+	LLVMMoveBasicBlockAfter(after, LLVMGetInsertBlock(e->builder));
+	LLVMPositionBuilderAtEnd(e->builder, after);
+	for (uint32_t k = r->n; k-- > 1;)
+		for (uint32_t i = 0; i < r->nlets; i++) {
+			LLVMValueRef from = r->view[k - 1].locals[r->lets[i]];
+			LLVMBuildStore(e->builder, LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(from), from, ""), r->view[k].locals[r->lets[i]]);
+		}
+}
+
+static void row_by_row(const rows *r)
+{
+	tsr_emit *e = r->e;
+	LLVMValueRef outer = e->syms[r->loop->loop.sym];
+	tsr_emit_loop loop = tsr_emit_loop_begin(e, r->from, r->to, tsr_emit_i64(e, 1), r->loop->loop.how);
+	e->syms[r->loop->loop.sym] = loop.index;
+	tsr_emit_stmts(e, &r->loop->loop.body);
+	e->syms[r->loop->loop.sym] = outer;
+	tsr_emit_loop_end(e, &loop);
+}
+
+static void several(rows *r)
+{
+	tsr_emit *e = r->e;
+	tsr_emit_view outer = tsr_emit_view_now(e);
+	for (uint32_t k = 0; k < r->n; k++)
+		make_view(r, &r->view[k]);
+	if (shares_rows(r))
+		guard_rows(r);
+	LLVMValueRef end = LLVMBuildNSWAdd(e->builder, r->to, tsr_emit_i64(e, r->n - 1), "");
+	end = LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, r->from, r->to, ""), end, r->from, "");
+	tsr_emit_loop loop = tsr_emit_loop_begin(e, r->from, end, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+	iteration(r, loop.index);
+	tsr_emit_loop_end(e, &loop);
+	tsr_emit_enter(e, &outer);
+}
+
+bool tsr_emit_overlap(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
+{
+	rows r = {.e = e, .loop = s, .lanes = UINT_MAX, .from = from, .to = to};
+	bool reorder = e->reorder;
+	note_locals(&r);
+	e->overlap = 1;
+	e->reorder = false;
+	bool takes = walks_of(&r);
+	e->overlap = r.lanes;
+	if (takes && (!shares_rows(&r) || (s->loop.split && e->team)))
+		several(&r);
+	else if (takes)
+		row_by_row(&r);
+	e->reorder = reorder;
+	e->overlap = 0;
+	return takes;
+}

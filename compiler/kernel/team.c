@@ -1,0 +1,110 @@
+/* Kernels that threads compute together.  Such a kernel is a function that every thread of the team runs; it takes, after what it
+ * touches, the thread's number, how many there are, memory that all share and memory of the thread's own.  The runtime is
+ * given a second function that reads the arguments from a record and calls the first, whose pointers are noalias only as
+ * parameters: so the second one also says where in the thread's memory each of its own buffers lies. */
+#include "team.h"
+#include <string.h>
+
+#define EACH_THREAD 25e3             /* nanoseconds of work */
+#define MOST_THREADS 1024.0
+
+/* ---- inside -------------------------------------------------------------------------------------------------------------- */
+
+static bool reads_memory(tsr_expr *x)
+{
+	tsr_expr *parts[TSR_MOST_PARTS];
+	bool any = x->kind == TSR_EXPR_LOAD;
+	for (uint32_t i = tsr_expr_parts(x, parts); i-- > 0;)
+		any |= reads_memory(parts[i]);
+	return any;
+}
+
+/* A thread's own affair. */
+static bool is_private(const tsr_stmt *s)
+{
+	return ((s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET) && !reads_memory(s->let.value)) || (s->kind == TSR_STMT_LETSYM && !reads_memory(s->letsym.value));
+}
+
+void tsr_team_stmts(tsr_emit *e, const tsr_stmts *body)
+{
+	bool waits = false;
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_stmts one = {&body->at[i], 1, 1};
+		uint32_t agreed = e->team->agreed;
+		if (is_private(body->at[i])) {
+			tsr_emit_stmts(e, &one);
+			continue;
+		}
+		if (waits)
+			tsr_team_wait(e);
+		tsr_emit_stmts(e, &one);
+		waits = e->team->agreed == agreed;       /* which all of them have come to, last */
+	}
+}
+
+/* ---- the call ------------------------------------------------------------------------------------------------------------ */
+
+/* Threads that the work is worth, at least one. */
+static LLVMValueRef worth(tsr_emit *e, const tsr_team *team)
+{
+	LLVMValueRef sum = LLVMConstReal(e->f64, 0), most = LLVMConstReal(e->f64, MOST_THREADS), one = LLVMConstReal(e->f64, 1);
+	for (uint32_t i = 0; i < team->work.n; i++) {
+		LLVMValueRef each = LLVMConstReal(e->f64, team->work.at[i].each / EACH_THREAD);
+		for (uint32_t k = 0; k < team->work.at[i].n; k++)
+			each = LLVMBuildFMul(e->builder, each, LLVMBuildSIToFP(e->builder, tsr_emit_size(e, team->work.at[i].extents[k]), e->f64, ""), "");
+		sum = LLVMBuildFAdd(e->builder, sum, each, "");
+	}
+	sum = LLVMBuildSelect(e->builder, LLVMBuildFCmp(e->builder, LLVMRealOLT, sum, most, ""), sum, most, "");
+	sum = LLVMBuildSelect(e->builder, LLVMBuildFCmp(e->builder, LLVMRealOGT, sum, one, ""), sum, one, "");
+	return LLVMBuildFPToSI(e->builder, sum, e->i64, "");
+}
+
+/* What all threads are told: the arguments but those that each thread has for itself. */
+static LLVMTypeRef record_of(tsr_emit *e, const tsr_arguments *x)
+{
+	LLVMTypeRef *types = TSR_NEW_N(e->tc->arena, LLVMTypeRef, x->n + 1);
+	unsigned n = 0;
+	for (unsigned i = 0; i < x->n; i++)
+		if (x->values[i])
+			types[n++] = x->types[i];
+	return LLVMStructTypeInContext(e->context, types, n, false);
+}
+
+static LLVMValueRef field(tsr_emit *e, LLVMTypeRef record, LLVMValueRef at, unsigned i)
+{
+	return LLVMBuildStructGEP2(e->builder, record, at, i, "");
+}
+
+LLVMValueRef tsr_team_entry(tsr_emit *e, LLVMValueRef kernel, const tsr_arguments *x)
+{
+	LLVMTypeRef types[5] = {e->ptr, e->i64, e->i64, e->ptr, e->ptr}, record = record_of(e, x);
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	const char *name = tsr_format(e->tc->arena, "%s.thread", LLVMGetValueName(kernel));
+	LLVMValueRef f = LLVMAddFunction(e->module, name, LLVMFunctionType(e->none, types, 5, false));
+	LLVMValueRef *args = TSR_NEW_N(e->tc->arena, LLVMValueRef, x->n + 4);
+	LLVMSetLinkage(f, LLVMInternalLinkage);
+	tsr_emit_function_attributes(e, f);
+	LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, f, "entry"));
+	LLVMSetCurrentDebugLocation2(e->builder, NULL);
+	for (unsigned i = 0, told = 0; i < x->n; i++)
+		args[i] = x->values[i] ? LLVMBuildLoad2(e->builder, x->types[i], field(e, record, LLVMGetParam(f, 0), told++), "")
+			: tsr_emit_offset(e, TSR_PREC_U8, LLVMGetParam(f, 4), tsr_emit_i64(e, x->own[i]));
+	for (unsigned i = 0; i < 4; i++)
+		args[x->n + i] = LLVMGetParam(f, i + 1);
+	LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(kernel), kernel, args, x->n + 4, "");
+	LLVMBuildRetVoid(e->builder);
+	LLVMPositionBuilderAtEnd(e->builder, back);
+	return f;
+}
+
+void tsr_team_call(tsr_emit *e, const tsr_team *team, const tsr_team_kernel *k, const tsr_arguments *x)
+{
+	LLVMTypeRef record = record_of(e, x);
+	LLVMValueRef data = tsr_emit_alloca(e, record, "arguments");
+	for (unsigned i = 0, told = 0; i < x->n; i++)
+		if (x->values[i])
+			LLVMBuildStore(e->builder, x->values[i], field(e, record, data, told++));
+	LLVMValueRef args[7] = {e->ctx, k->entry, data, worth(e, team), tsr_emit_i64(e, (int64_t)k->shared_bytes),
+		tsr_emit_i64(e, (int64_t)k->own_bytes), tsr_emit_i64(e, k->queues)};
+	tsr_emit_call(e, "tsr_parallel", e->none, 7, args);
+}

@@ -1,0 +1,471 @@
+/* Innermost loops in vectors that are written out: `lanes` iterations side by side, then what is left of them one by one.
+ *
+ * LLVM vectorises loops too, and most are left to it.  Written out are those in which it cannot do what pays: stores that go around the
+ * caches between the computing, so that memory works meanwhile; fetching what is read soon; and elementary functions, for which
+ * processors have vector instructions that no scalar code names (math_kit.c).
+ *
+ * What a loop must be: parallel, or a reduction into locals that nothing else in it reads; statements that load, store and compute;
+ * elements side by side along the loop, or the same for all of it.  Iterations of such loops are independent, so that doing the
+ * statements one after the other for all lanes changes nothing but the order of sums, which a reduction leaves open. */
+#include "wide_sums.h"
+#include "../opt/opt.h"
+
+enum { LINE = 64, MOST_LARGE = 4, SHORT = 16, LINES_NEAR = 16 };
+
+/* Several registers, whose operations alternate: those of one are a chain, and would fill what the processor looks ahead.  Of f64 a register has half as many. */
+static unsigned lanes_of(const tsr_emit *e, bool doubles)
+{
+	return e->target->vector_bytes / (doubles ? 8 : 4) * (e->target->vector_registers / 8);
+}
+
+/* Twice as many where the chains of two registers are so long that they fill what the processor looks ahead, as erf's, and registers are short. */
+static unsigned most_lanes(const tsr_emit *e, bool doubles, bool chains)
+{
+	return lanes_of(e, doubles) * (chains && !doubles && tsr_emit_has_beside(e) && tsr_target_few_registers(e->target) ? 2 : 1);
+}
+
+/* A line at a time where results go around the caches, or where rows walked together are read from arrays that no cache holds: computed four at a
+ * time they leave and come in bursts, between which memory waits for the arithmetic (from memory a softmax is 1.3 times as fast so, silu 1.08; a cross
+ * entropy, which only reads, 1.2 times as with two); two lines of what takes long (gelu 1.1). */
+static unsigned lanes_beside(const tsr_emit *e, bool slow, bool doubles, bool chains)
+{
+	unsigned most = most_lanes(e, doubles, chains), line = LINE / 4 * (most / lanes_of(e, doubles));
+	return slow && line < most ? line : most;
+}
+
+/* ---- which loops --------------------------------------------------------------------------------------------------------- */
+
+typedef struct shape {
+	tsr_emit *e;
+	const tsr_stmt *loop;
+	bool functions, doubles, chains;        /* elementary functions; anything in f64; erf */
+	uint32_t sums, nlarge;
+	const tsr_expr *large[MOST_LARGE];      /* loads side by side from arrays that no cache holds, one of each array */
+} shape;
+
+/* As tsr_emit_along; in f64, whose functions LLVM has no vectors for, axes of one place may follow. */
+static int along(const shape *s, tsr_buffer_id buffer, const tsr_lin *index)
+{
+	tsr_prec p = s->e->loops->buffers.at[buffer]->prec;
+	uint32_t last = tsr_emit_last_axis(s->e, buffer), axis = 0;
+	if (p != TSR_PREC_F64 || !s->e->loops->buffers.at[buffer]->rank)
+		return p == TSR_PREC_I64 ? -1 : tsr_emit_along(s->e, s->loop, buffer, index);
+	while (axis < last && !tsr_emit_coefficient(&index[axis], s->loop->loop.sym))
+		axis++;
+	int64_t step = tsr_emit_coefficient(&index[axis], s->loop->loop.sym);
+	return axis < last || step < 0 || step > 1 ? -1 : (int)step;
+}
+
+bool tsr_emit_large(const tsr_emit *e, tsr_buffer_id b)
+{
+	enum { LARGE = 4 };      /* times the last cache's share */
+	return tsr_buffer_bytes(e->loops->buffers.at[b]) >= LARGE * e->target->l3;
+}
+
+static void note_large(shape *s, const tsr_expr *load)
+{
+	for (uint32_t i = 0; i < s->nlarge; i++)
+		if (s->large[i]->load.buffer == load->load.buffer)
+			return;
+	if (s->nlarge < MOST_LARGE && tsr_emit_large(s->e, load->load.buffer))
+		s->large[s->nlarge++] = load;
+}
+
+bool tsr_emit_in_lanes(const tsr_emit *e, const tsr_expr *x)
+{
+	switch ((int)x->op.op) {
+	case TSR_OP_POW:
+		return x->op.operand_prec == TSR_PREC_F64;
+	case TSR_OP_MOD:
+		return tsr_emit_has_mod(e) && tsr_prec_is_float(x->op.operand_prec);
+	case TSR_OP_IDIV:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static bool plain_op(shape *s, const tsr_expr *x)
+{
+	tsr_prec p = x->op.operand_prec;
+	switch ((int)x->op.op) {
+	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF: case TSR_OP_SIN: case TSR_OP_COS: case TSR_OP_POW:
+		s->functions = true;
+		s->chains |= x->op.op == TSR_OP_ERF;
+		break;
+	case TSR_OP_MOD:
+		s->functions |= tsr_prec_is_float(p);
+		break;
+	case TSR_OP_DIV:
+		s->functions |= p != TSR_PREC_F64 && s->e->target->fma && tsr_emit_fixed(s->e, s->loop, x->op.args[1]);
+		break;
+	default:
+		break;
+	}
+	s->doubles |= p == TSR_PREC_F64;
+	return p != TSR_PREC_I64 && tsr_emit_in_lanes(s->e, x);
+}
+
+static bool plain_expr(shape *s, const tsr_expr *x)
+{
+	if (x->prec == TSR_PREC_I64)
+		return false;
+	s->doubles |= x->prec == TSR_PREC_F64;
+	switch (x->kind) {
+	case TSR_EXPR_CONST: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_LOCAL:
+		return true;
+	case TSR_EXPR_LOAD:
+		if (along(s, x->load.buffer, x->load.index) == 1)
+			note_large(s, x);
+		return along(s, x->load.buffer, x->load.index) >= 0;
+	case TSR_EXPR_OP:
+		for (uint32_t i = 0; i < tsr_op_get(x->op.op)->arity; i++)
+			if (!plain_expr(s, x->op.args[i]))
+				return false;
+		return plain_op(s, x);
+	case TSR_EXPR_CONVERT:
+		return plain_expr(s, x->converted);
+	case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS:
+		break;
+	}
+	return false;
+}
+
+static bool reads_local(const tsr_expr *x, tsr_local_id id)
+{
+	tsr_expr *part[TSR_MOST_PARTS];
+	bool found = x->kind == TSR_EXPR_LOCAL && x->local == id;
+	for (uint32_t i = 0, n = tsr_expr_parts(x, part); i < n && !found; i++)
+		found = reads_local(part[i], id);
+	return found;
+}
+
+/* `set $a = $a + ..`, which no other statement of the loop mentions. */
+static bool plain_sum(shape *s, const tsr_stmt *set)
+{
+	const tsr_stmts *body = &s->loop->loop.body;
+	if (s->loop->loop.how != TSR_FOR_REDUCE || tsr_wide_sum_of(set) == TSR_ACC_SET || s->sums == TSR_MOST_WIDE_SUMS
+		|| s->e->local_precs[set->let.local] != set->let.value->prec || reads_local(set->let.value->op.args[1], set->let.local))
+		return false;
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *o = body->at[i];
+		bool let = o->kind == TSR_STMT_LET || o->kind == TSR_STMT_SET;
+		if (o != set && ((let && o->let.local == set->let.local) || reads_local(let ? o->let.value : o->store.value, set->let.local)))
+			return false;
+	}
+	s->sums++;
+	return true;
+}
+
+static bool plain_stmt(shape *s, const tsr_stmt *x)
+{
+	switch (x->kind) {
+	case TSR_STMT_STORE: case TSR_STMT_UPDATE:
+		return along(s, x->store.buffer, x->store.index) == 1 && plain_expr(s, x->store.value);
+	case TSR_STMT_LET:
+		return x->let.prec != TSR_PREC_I64 && plain_expr(s, x->let.value);
+	case TSR_STMT_SET:
+		return plain_expr(s, x->let.value);
+	case TSR_STMT_FOR: case TSR_STMT_LETSYM: case TSR_STMT_IF: case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL:
+	case TSR_STMT_KINDS:
+		break;
+	}
+	return false;
+}
+
+bool tsr_emit_side_by_side(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *store)
+{
+	shape s = {.e = e, .loop = loop};
+	return plain_stmt(&s, store);
+}
+
+static bool pays(shape *s)
+{
+	const tsr_stmt *loop = s->loop;
+	const tsr_stmts *body = &loop->loop.body;
+	if (s->e->target->vector_bytes < 16 || !s->e->options->level || (loop->loop.how != TSR_FOR_PARALLEL && loop->loop.how != TSR_FOR_REDUCE)
+		|| (tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < (tsr_emit_has_masks(s->e) ? SHORT : lanes_of(s->e, true))))
+		return false;
+	for (uint32_t i = 0; i < body->n; i++)
+		if (!plain_stmt(s, body->at[i]))
+			return false;
+	for (uint32_t i = 0; i < body->n; i++)
+		if (body->at[i]->kind == TSR_STMT_SET && !plain_sum(s, body->at[i]))
+			return false;
+	if (!tsr_emit_has_masks(s->e) && tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < lanes_of(s->e, s->doubles))
+		return false;
+	return s->functions || (!s->doubles && (loop->loop.stream || loop->loop.ahead || s->e->overlap));
+}
+
+/* ---- emission ------------------------------------------------------------------------------------------------------------ */
+
+void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMValueRef value, LLVMValueRef address)
+{
+	LLVMTypeRef type = LLVMTypeOf(value);
+	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind && e->wide->lanes > 1)
+		value = tsr_emit_splat(e, value, LLVMVectorType(type, e->wide->lanes));
+	if (e->wide->mask) {
+		tsr_emit_store_masked(e, p, value, address, e->wide->mask);
+		return;
+	}
+	LLVMValueRef s = tsr_emit_store_lanes(e, p, value, address);
+	if (store != e->wide->around)
+		return;
+	unsigned bytes = e->wide->lanes * (unsigned)tsr_prec_bytes(p);
+	LLVMSetAlignment(s, bytes < LINE ? bytes : LINE);
+	tsr_emit_around(e, s);
+}
+
+void tsr_emit_fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines, tsr_fetch to)
+{
+	int64_t line = LINE / tsr_prec_bytes(e->loops->buffers.at[load->load.buffer]->prec);
+	for (int64_t i = 0; i < w->lanes; i += line) {
+		e->syms[w->loop->loop.sym] = LLVMBuildAdd(e->builder, index, tsr_emit_i64(e, i + lines * line), "");
+		tsr_emit_fetch(e, load, to);
+	}
+}
+
+/* What is asked into the first cache holds one of its few places until it comes, which stores around the caches need, too: from memory that takes
+ * too long.  Far ahead is as far as one needs to look while another page begins; half as far where several arrays are read at once. */
+void tsr_emit_fetch_soon(tsr_emit *e, const tsr_wide *w, uint32_t n, const tsr_expr *const *loads, LLVMValueRef index)
+{
+	enum { LINES_ALONE = 64, LINES_EACH = 32 };
+	for (uint32_t i = 0; i < n; i++) {
+		tsr_emit_fetch_lines(e, w, loads[i], index, n > 1 ? LINES_EACH : LINES_ALONE, TSR_FETCH_FAR);
+		tsr_emit_fetch_lines(e, w, loads[i], index, LINES_NEAR, TSR_FETCH_NEAR);
+	}
+}
+
+/* Lanes for the iterations that are left from here on. */
+LLVMValueRef tsr_emit_lanes_left(tsr_emit *e, LLVMValueRef index, LLVMValueRef to, unsigned lanes)
+{
+	LLVMValueRef lane[64];
+	for (unsigned i = 0; i < lanes; i++)
+		lane[i] = LLVMConstInt(e->i32, i, false);
+	LLVMValueRef lane_of = LLVMConstVector(lane, lanes), left = LLVMBuildTrunc(e->builder, LLVMBuildNSWSub(e->builder, to, index, ""), e->i32, "");
+	return LLVMBuildICmp(e->builder, LLVMIntULT, lane_of, tsr_emit_splat(e, left, LLVMTypeOf(lane_of)), "");
+}
+
+/* One loop of those that go together; most go alone.  One that goes around the caches, where its lines begin elsewhere than its row, is `past` the others,
+ * up to the iteration `last`. */
+typedef struct part {
+	shape shape;
+	tsr_wide wide;
+	tsr_emit_view view;
+	tsr_wide_sum sums[TSR_MOST_WIDE_SUMS];
+	uint32_t nsums;
+	LLVMValueRef past, last;
+} part;
+
+/* What the loop reads from memory soon; where one of several says what is read in the next row, that, and for the first one what it reads of
+ * its own row. */
+static void fetch_soon(tsr_emit *e, uint32_t n, const part *parts, LLVMValueRef index)
+{
+	const part *p = &parts[0];
+	tsr_emit_enter(e, &p->view);
+	for (uint32_t i = 0; i < n; i++)
+		if (parts[i].shape.loop->loop.ahead) {
+			LLVMValueRef outer = e->syms[parts[i].shape.loop->loop.sym];
+			tsr_wide w = {.loop = parts[i].shape.loop, .lanes = p->wide.lanes};
+			tsr_emit_fetch_lines(e, &w, w.loop->loop.ahead, index, 0, n > 1 ? TSR_FETCH_FAR : TSR_FETCH_NEAR);
+			e->syms[w.loop->loop.sym] = outer;
+			for (uint32_t k = 0; n > 1 && k < p->shape.nlarge; k++)
+				tsr_emit_fetch_lines(e, &p->wide, p->shape.large[k], index, LINES_NEAR, TSR_FETCH_NEAR);
+			return;
+		}
+	tsr_emit_fetch_soon(e, &p->wide, p->shape.nlarge, p->shape.large, index);
+}
+
+static void begin_sums(tsr_emit *e, part *p, unsigned lanes, bool masked)
+{
+	tsr_emit_enter(e, &p->view);
+	p->wide.lanes = lanes;
+	p->nsums = tsr_wide_sums(e, &p->shape.loop->loop.body, p->sums);
+	p->wide.nordered = 0;
+	for (uint32_t k = 0; k < p->nsums; k++) {
+		tsr_wide_sum_begin(e, &p->sums[k], lanes);
+		if (!masked)
+			tsr_wide_order_begin(e, &p->wide, &p->sums[k]);
+	}
+}
+
+static void emit_body(tsr_emit *e, part *p, LLVMValueRef index)
+{
+	e->syms[p->shape.loop->loop.sym] = index;
+	e->wide = &p->wide;
+	tsr_emit_stmts(e, &p->shape.loop->loop.body);
+	e->wide = NULL;
+}
+
+static void emit_body_past(tsr_emit *e, part *p, LLVMValueRef index)
+{
+	LLVMBasicBlockRef more = tsr_emit_block(e, "past"), after = tsr_emit_block(e, "after");
+	LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLE, index, p->last, ""), more, after);
+	LLVMPositionBuilderAtEnd(e->builder, more);
+	emit_body(e, p, LLVMBuildNSWAdd(e->builder, index, p->past, ""));
+	LLVMBuildBr(e->builder, after);
+	LLVMMoveBasicBlockAfter(after, LLVMGetInsertBlock(e->builder));
+	LLVMPositionBuilderAtEnd(e->builder, after);
+}
+
+/* Sums are taken in the order that is written here, which LLVM would otherwise change from place to place. */
+static void emit_lanes(tsr_emit *e, uint32_t n, part *parts, unsigned lanes, LLVMValueRef from, LLVMValueRef to, bool masked)
+{
+	e->written = true;
+	for (uint32_t i = 0; i < n; i++)
+		begin_sums(e, &parts[i], lanes, masked);
+	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
+	loop.few = masked || e->overlap;
+	fetch_soon(e, n, parts, loop.index);
+	for (uint32_t i = 0; i < n; i++) {
+		part *p = &parts[i];
+		bool reorder = e->reorder;
+		tsr_emit_enter(e, &p->view);
+		e->reorder |= p->shape.loop->loop.how == TSR_FOR_REDUCE;
+		p->wide.mask = masked ? tsr_emit_lanes_left(e, loop.index, to, lanes) : NULL;
+		(p->past ? emit_body_past : emit_body)(e, p, loop.index);
+		e->reorder = reorder;
+	}
+	tsr_emit_loop_end(e, &loop);
+	for (uint32_t i = 0; i < n; i++) {
+		bool reorder = e->reorder;
+		tsr_emit_enter(e, &parts[i].view);
+		e->reorder |= parts[i].shape.loop->loop.how == TSR_FOR_REDUCE;
+		for (uint32_t k = 0; k < parts[i].nsums; k++)
+			tsr_wide_sum_end(e, &parts[i].wide, &parts[i].sums[k], lanes);
+		e->reorder = reorder;
+	}
+	e->written = false;
+}
+
+bool tsr_emit_surely_none(LLVMValueRef from, LLVMValueRef to)
+{
+	return LLVMIsAConstantInt(from) && LLVMIsAConstantInt(to) && LLVMConstIntGetSExtValue(from) >= LLVMConstIntGetSExtValue(to);
+}
+
+static void emit_few(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
+{
+	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+	loop.few = true;
+	e->syms[s->loop.sym] = loop.index;
+	e->wide = &(tsr_wide){.loop = s, .lanes = 1};
+	e->written = true;
+	tsr_emit_stmts(e, &s->loop.body);
+	e->written = false;
+	e->wide = NULL;
+	tsr_emit_loop_end(e, &loop);
+}
+
+/* Less than all registers: one at a time, the last one in part where the processor has masks, and otherwise one by one. */
+static void emit_rest(tsr_emit *e, const part *p, LLVMValueRef from, LLVMValueRef to)
+{
+	const tsr_stmt *s = p->shape.loop;
+	part rest = {.shape = p->shape, .wide = {.loop = s}, .view = p->view};
+	unsigned lanes = e->target->vector_bytes / 4;
+	if (tsr_emit_surely_none(from, to))
+		return;
+	if (tsr_emit_has_masks(e)) {
+		emit_lanes(e, 1, &rest, lanes, from, to, true);
+		return;
+	}
+	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, from, "");
+	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, lanes), ""), "");
+	if (!tsr_emit_surely_none(from, whole))
+		emit_lanes(e, 1, &rest, lanes, from, whole, false);
+	if (!tsr_emit_surely_none(whole, to))
+		emit_few(e, s, whole, to);
+}
+
+LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *s, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to)
+{
+	e->syms[s->loop.sym] = from;
+	LLVMValueRef address = tsr_emit_address(e, store->store.buffer, store->store.index);
+	LLVMValueRef start = LLVMBuildNSWAdd(e->builder, from, tsr_emit_to_line(e, e->loops->buffers.at[store->store.buffer]->prec, address), "");
+	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, start, to, ""), start, to, "");
+}
+
+static bool begins_on_lines(const tsr_emit *e, const tsr_stmt *store)
+{
+	const tsr_buffer *b = e->loops->buffers.at[store->store.buffer];
+	tsr_size row = b->dims[b->rank - 1];
+	return !tsr_emit_foreign(b) && tsr_size_is_const(row) && row.k * tsr_prec_bytes(b->prec) % LINE == 0;
+}
+
+/* Where a row that goes around the caches ends within a line, that line is asked for while the row is computed: a store that misses holds up
+ * all behind it, also those that go around. */
+static void fetch_last_line(tsr_emit *e, const tsr_stmt *s, const tsr_stmt *store, LLVMValueRef to)
+{
+	if (begins_on_lines(e, store))
+		return;
+	e->syms[s->loop.sym] = to;
+	tsr_emit_fetch_shared(e, store);
+}
+
+static part part_of(tsr_emit *e, const tsr_stmt *s)
+{
+	return (part){.shape = {.e = e, .loop = s}, .wide = {.loop = s, .around = s->loop.stream ? tsr_emit_around_of(s) : NULL}, .view = tsr_emit_view_now(e)};
+}
+
+unsigned tsr_emit_wide_lanes(tsr_emit *e, const tsr_stmt *s)
+{
+	part p = part_of(e, s);
+	return pays(&p.shape) ? lanes_beside(e, p.wide.around || p.shape.nlarge, p.shape.doubles, p.shape.chains) : 0;
+}
+
+static LLVMValueRef whole_of(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsigned lanes)
+{
+	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, from, "");
+	return LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, lanes), ""), "");
+}
+
+/* What of a row lies before its first whole line, and from there on the loop for all. */
+static LLVMValueRef begin_around(tsr_emit *e, part *p, LLVMValueRef from, LLVMValueRef to)
+{
+	LLVMValueRef start = tsr_emit_first_line(e, p->shape.loop, p->wide.around, from, to);
+	fetch_last_line(e, p->shape.loop, p->wide.around, to);
+	emit_rest(e, p, from, start);
+	return start;
+}
+
+void tsr_emit_wide_walks(tsr_emit *e, uint32_t n, const tsr_emit_walk *walks)
+{
+	part parts[TSR_MOST_WALKS];
+	LLVMValueRef from = tsr_emit_i64(e, 0), to = tsr_emit_size(e, walks[0].loop->loop.extent);
+	unsigned lanes = e->overlap;
+	LLVMValueRef whole = whole_of(e, from, to, lanes);
+	for (uint32_t i = 0; i < n; i++) {
+		part *p = &parts[i];
+		tsr_emit_enter(e, &walks[i].view);
+		*p = part_of(e, walks[i].loop);
+		if (!pays(&p->shape))
+			tsr_bug("a walk that vectors take is taken no more");
+		if (p->wide.around && !begins_on_lines(e, p->wide.around)) {
+			p->past = begin_around(e, p, from, to);
+			p->last = LLVMBuildNSWSub(e->builder, LLVMBuildNSWSub(e->builder, to, p->past, ""), tsr_emit_i64(e, lanes), "");
+		}
+	}
+	if (!tsr_emit_surely_none(from, whole))
+		emit_lanes(e, n, parts, lanes, from, whole, false);
+	for (uint32_t i = 0; i < n; i++) {
+		tsr_emit_enter(e, &walks[i].view);
+		emit_rest(e, &parts[i], parts[i].past ? whole_of(e, parts[i].past, to, lanes) : whole, to);
+	}
+}
+
+bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
+{
+	part p = part_of(e, s);
+	if (!pays(&p.shape))
+		return false;
+	unsigned lanes = e->overlap ? e->overlap : lanes_beside(e, p.wide.around, p.shape.doubles, p.shape.chains);
+	LLVMValueRef outer = e->syms[s->loop.sym];
+	bool reorder = e->reorder;
+	e->reorder = s->loop.how == TSR_FOR_REDUCE || reorder;
+	LLVMValueRef start = p.wide.around ? begin_around(e, &p, from, to) : from, whole = whole_of(e, start, to, lanes);
+	if (!tsr_emit_surely_none(start, whole))
+		emit_lanes(e, 1, &p, lanes, start, whole, false);
+	emit_rest(e, &p, whole, to);
+	e->syms[s->loop.sym] = outer;
+	e->reorder = reorder;
+	return true;
+}
