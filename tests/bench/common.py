@@ -16,12 +16,14 @@ class Missing(Exception):
 def wide():
     with open("/proc/cpuinfo") as f:
         flags = f.read()
-    return None if "AuthenticAMD" in flags else "SkylakeX" if re.search(r"\bavx512f\b", flags) else "Haswell" if re.search(r"\bavx2\b", flags) else None
+    if re.search(r"\bavx512f\b", flags):
+        return "SkylakeX"
+    return None if "AuthenticAMD" in flags else "Haswell" if re.search(r"\bavx2\b", flags) else None
 
 
 def environment(threads=1):
     """For a process to be measured: so many threads, and peers told which processor this is, since old versions take a new one of Intel's for
-    an ancient one; AMD's they know.  BLIS's type 0 is its AVX-512 configuration, 3 its AVX2 one."""
+    an ancient one and one of AMD's with AVX-512 for one without; AMD's before those they know.  BLIS's type 0 is its AVX-512 configuration, 3 its AVX2 one."""
     env = dict(os.environ, LC_ALL="C.UTF-8", OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads),
                BLIS_NUM_THREADS=str(threads))
     core = wide()
