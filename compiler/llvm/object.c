@@ -70,7 +70,7 @@ bool tsr_llvm_find_machine(tsr_llvm *l)
 	char *cpu = native ? LLVMGetHostCPUName() : LLVMCreateMessage(named);
 	l->cpu = tsr_strdup(tc->arena, cpu);
 	char *features = native ? LLVMGetHostCPUFeatures() : LLVMCreateMessage("");
-	l->target = tsr_target_find(arch, native ? features : cpu);
+	l->target = tsr_target_find(arch, cpu, native ? features : NULL);
 	l->machine = LLVMCreateTargetMachine(target, l->triple, cpu, features, tsr_llvm_codegen_level(o->level), LLVMRelocPIC, LLVMCodeModelDefault);
 	LLVMDisposeMessage(cpu);
 	LLVMDisposeMessage(features);

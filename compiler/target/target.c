@@ -48,16 +48,23 @@ const char *tsr_target_baseline_cpu(const char *arch)
 	return !strcmp(arch, "x86_64") ? "x86-64-v2" : "generic";
 }
 
-const tsr_target *tsr_target_find(const char *arch, const char *features)
+static const char *by_features(const char *arch, const char *features)
 {
-	const tsr_cpu_name *c = cpu_by_name(arch, features);
-	if (c)
-		return tsr_target_by_name(c->target);
 	if (!strcmp(arch, "aarch64"))
-		return tsr_target_by_name("neon");
+		return "neon";
 	if (strcmp(arch, "x86_64"))
-		return tsr_target_by_name("generic");
+		return "generic";
 	if (has(features, "avx512f") && has(features, "avx512vl") && has(features, "avx512dq") && has(features, "fma"))
-		return tsr_target_by_name(has(features, "amx-tile") && has(features, "amx-bf16") ? "amx" : "avx512");
-	return tsr_target_by_name(has(features, "avx2") && has(features, "fma") ? "avx2" : "sse");
+		return has(features, "amx-tile") && has(features, "amx-bf16") ? "amx" : "avx512";
+	return has(features, "avx2") && has(features, "fma") ? "avx2" : "sse";
+}
+
+const tsr_target *tsr_target_find(const char *arch, const char *cpu, const char *features)
+{
+	const tsr_cpu_name *c = cpu_by_name(arch, cpu);
+	const tsr_target *own = c ? tsr_target_by_name(c->target) : NULL;
+	if (own && !features)
+		return own;
+	const char *allowed = by_features(arch, features ? features : "");
+	return own && own->refines && !strcmp(own->refines, allowed) ? own : tsr_target_by_name(allowed);
 }

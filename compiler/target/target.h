@@ -8,8 +8,9 @@
 typedef enum tsr_masks { TSR_MASKS_NONE, TSR_MASKS_LOADS, TSR_MASKS_ALL } tsr_masks;
 
 typedef struct tsr_target {
-	const char *name;            /* "amx", "avx512", "avx2", "sse", "neon", "generic" */
+	const char *name;            /* "amx", "avx512", "zen5", "avx2", "sse", "neon", "generic" */
 	const char *triple_arch;     /* "x86_64", "aarch64" */
+	const char *refines;         /* the entry of the same instructions that is taken where they are all that is known of a processor; NULL: itself */
 	uint32_t vector_bytes;       /* of one register */
 	uint32_t vector_registers;
 	bool fma;
@@ -33,9 +34,9 @@ static inline bool tsr_target_few_registers(const tsr_target *t) { return t->vec
 /* Of so many bytes the last cache has a small part at most: they come from memory each time. */
 static inline bool tsr_target_far(const tsr_target *t, int64_t bytes) { return bytes > 8 * t->l3; }
 
-/* The table entry that fits a processor: `features` is LLVM's feature string ("+avx2,+fma,..") or the name of a processor
- * (detecting the machine's own is the emitter's business). */
-const tsr_target *tsr_target_find(const char *arch, const char *features);
+/* The table entry that fits a processor of this name: its own, but only if it may use the instructions of that, where `features` tells which it may
+ * (LLVM's string, "+avx2,+fma,..": a virtual machine can hide some; NULL: all of its own).  Detecting the machine's own is the emitter's business. */
+const tsr_target *tsr_target_find(const char *arch, const char *cpu, const char *features);
 const tsr_target *tsr_target_by_name(const char *name);
 bool tsr_target_known_cpu(const char *arch, const char *cpu);
 /* The level of a processor that is one, as tsr_cpu_level of the runtime counts them: 3 for "x86-64-v3"; 0 for every other one. */

@@ -724,6 +724,7 @@ int main(void)
 	static const level levels[] = {
 		{ "amx", 48 << 10, 1 << 20, false, "sapphirerapids", "+amx-bf16" },
 		{ "avx512", 48 << 10, 1 << 20, false, "skylake-avx512", "+avx512vl" },
+		{ "zen5", 48 << 10, 1 << 20, false, "znver5", "+avx512vp2intersect" },
 		{ "avx2", 32 << 10, 256 << 10, false, "haswell", "+avx2" },
 		{ "avx2", 2 << 10, 8 << 10, true, "haswell", "+avx2" },
 		{ "sse", 2 << 10, 8 << 10, false, "x86-64-v2", "+sse4.2" },
