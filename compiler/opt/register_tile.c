@@ -153,8 +153,8 @@ static bool is_usual(const tsr_problem *p, int64_t r, int64_t v)
  * 4096 elements for at most 32 columns are 1.35 to 1.6 times slower than 8).  Of more than twelve the pointers cost wide tiles 2 to 8 %. */
 static int64_t most_rows(const tsr_problem *p, int64_t v)
 {
-	enum { WAY = 4096, FEWEST_WAYS = 4 };
-	int64_t ways = p->t->streams ? p->t->streams / 2 : p->t->l1 / WAY > FEWEST_WAYS ? p->t->l1 / WAY : FEWEST_WAYS, groups = 1, most = TSR_MOST_ROWS;
+	enum { WAY = 4096, FEWEST_WAYS = 4, OTHERS = 4 };
+	int64_t ways = p->t->ways ? p->t->ways - OTHERS : p->t->l1 / WAY > FEWEST_WAYS ? p->t->l1 / WAY : FEWEST_WAYS, groups = 1, most = TSR_MOST_ROWS;
 	if (!p->a_row || p->n < 0 || p->n > v * p->lanes)
 		return most;
 	while (groups < WAY && groups * p->a_row % WAY)

@@ -390,9 +390,11 @@ static bool rows_crowd(const tsr_problem *p, const tsr_walks *m, const tsr_walks
 static bool choose_dots(const tsr_problem *p, tsr_schedule *s)
 {
 	enum { TURN = 2, ADD_UP = 5, FEW_GROUPS = 2, LEAST_STEPS = 4 };
-	if (!p->dots || p->lanes < TSR_DOTS_GROUP || p->m < (p->t->streams ? 1 : 2) || p->n < 2)
-		return false;
 	bool far = tsr_target_far(p->t, p->n * p->k * p->bytes);
+	/* of several columns at once a processor that looks ahead by itself gets more; by long vectors not from its last cache, where one after the other is enough */
+	bool at_once = p->t->streams && (far || tsr_target_few_registers(p->t));
+	if (!p->dots || p->lanes < TSR_DOTS_GROUP || p->m < (at_once ? 1 : 2) || p->n < 2)
+		return false;
 	double steps = (double)p->k / p->lanes, slower = (p->torn ? 1 : !p->t->streams ? 0.25 : far ? 0.75 : 0.375) * steps;
 	bool few_rows = (double)p->m * (slower + ADD_UP) <= TURN * (double)p->k;
 	if (!few_rows && (p->n > FEW_GROUPS * TSR_DOTS_GROUP || steps < LEAST_STEPS))
