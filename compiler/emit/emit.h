@@ -150,7 +150,7 @@ LLVMValueRef tsr_emit_neutral(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef
 LLVMValueRef tsr_emit_math(tsr_emit *e, tsr_op op, LLVMValueRef *args);
 /* e^x in f32, to be added to a constant of at least 2^-60, beside which the least results are nothing. */
 LLVMValueRef tsr_emit_exp_beside(tsr_emit *e, LLVMValueRef x);
-/* x modulo y in vectors, with what the library makes of large quotients; where products are fused and registers hold no tail by masks. */
+/* x modulo y in vectors, with what the library makes of large quotients; where products are fused. */
 typedef LLVMValueRef (*tsr_emit_remainder)(tsr_emit *e, LLVMValueRef x, LLVMValueRef y);
 bool tsr_emit_has_mod(const tsr_emit *e);
 LLVMValueRef tsr_emit_mod(tsr_emit *e, LLVMValueRef x, LLVMValueRef y, tsr_emit_remainder by_library);

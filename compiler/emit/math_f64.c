@@ -52,6 +52,13 @@ static LLVMValueRef within(const tsr_maths *m, LLVMValueRef x, double low, doubl
 	return AND(above, LLVMBuildFCmp(m->b, LLVMRealOLE, x, tsr_emit_number(m->e, t, high), ""));
 }
 
+/* Which of a loop's last lanes are not past its end, where nobody stores what is computed of them; NULL: all. */
+static LLVMValueRef lanes_kept(const tsr_maths *m)
+{
+	LLVMValueRef mask = m->e->wide && LLVMGetTypeKind(m->f) == LLVMVectorTypeKind ? m->e->wide->mask : NULL;
+	return mask && LLVMGetVectorSize(LLVMTypeOf(mask)) == LLVMGetVectorSize(m->f) ? mask : NULL;
+}
+
 static LLVMValueRef lanes_within(const tsr_maths *m, unsigned n, const tsr_math_bounds *bounds)
 {
 	LLVMValueRef all = NULL;
@@ -59,12 +66,17 @@ static LLVMValueRef lanes_within(const tsr_maths *m, unsigned n, const tsr_math_
 		LLVMValueRef one = within(m, bounds[i].x, bounds[i].low, bounds[i].high);
 		all = all ? AND(all, one) : one;
 	}
-	return all;
+	LLVMValueRef kept = lanes_kept(m);
+	return kept ? LLVMBuildOr(m->b, all, LLVMBuildNot(m->b, kept, ""), "") : all;
 }
 
 /* Register by register, whose answers are joined before they are asked. */
 static LLVMValueRef all_within(const tsr_maths *m, unsigned n, const tsr_math_bounds *bounds)
 {
+	if (lanes_kept(m)) {
+		LLVMValueRef all = lanes_within(m, n, bounds);
+		return tsr_math_intrinsic(m, "llvm.vector.reduce.and", LLVMTypeOf(all), 1, &all);
+	}
 	unsigned lanes = LLVMGetVectorSize(m->f), one = m->e->target->vector_bytes / (LLVMGetElementType(m->f) == m->e->f64 ? 8 : 4);
 	LLVMValueRef at[64], all = NULL;
 	one = one < lanes ? one : lanes;

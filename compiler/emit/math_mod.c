@@ -12,7 +12,7 @@ static LLVMValueRef divided_by_library(const tsr_maths *m, const void *given)
 	return d->by_library(m->e, d->x, d->y);
 }
 
-bool tsr_emit_has_mod(const tsr_emit *e) { return e->target->fma && !tsr_emit_has_masks(e); }
+bool tsr_emit_has_mod(const tsr_emit *e) { return e->target->fma; }
 
 LLVMValueRef tsr_emit_mod(tsr_emit *e, LLVMValueRef x, LLVMValueRef y, tsr_emit_remainder by_library)
 {

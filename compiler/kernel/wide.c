@@ -39,16 +39,17 @@ typedef struct shape {
 	tsr_emit *e;
 	const tsr_stmt *loop;
 	bool functions, doubles, chains;        /* elementary functions; anything in f64; erf */
+	bool modulo;                            /* of floats, somewhere in the loop */
 	uint32_t sums, nlarge;
 	const tsr_expr *large[MOST_LARGE];      /* loads side by side from arrays that no cache holds, one of each array */
 } shape;
 
-/* As tsr_emit_along; in f64, whose functions LLVM has no vectors for, axes of one place may follow. */
+/* As tsr_emit_along; in f64, and with a modulo, for which LLVM would call the library element by element, axes of one place may follow. */
 static int along(const shape *s, tsr_buffer_id buffer, const tsr_lin *index)
 {
 	tsr_prec p = s->e->loops->buffers.at[buffer]->prec;
 	uint32_t last = tsr_emit_last_axis(s->e, buffer), axis = 0;
-	if (p != TSR_PREC_F64 || !s->e->loops->buffers.at[buffer]->rank)
+	if ((p != TSR_PREC_F64 && !s->modulo) || p == TSR_PREC_I64 || !s->e->loops->buffers.at[buffer]->rank)
 		return p == TSR_PREC_I64 ? -1 : tsr_emit_along(s->e, s->loop, buffer, index);
 	while (axis < last && !tsr_emit_coefficient(&index[axis], s->loop->loop.sym))
 		axis++;
@@ -179,12 +180,23 @@ bool tsr_emit_side_by_side(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *st
 	return plain_stmt(&s, store);
 }
 
+static bool has_modulo(const tsr_expr *x)
+{
+	tsr_expr *part[TSR_MOST_PARTS];
+	bool found = x->kind == TSR_EXPR_OP && x->op.op == TSR_OP_MOD && tsr_prec_is_float(x->op.operand_prec);
+	for (uint32_t i = 0, n = tsr_expr_parts(x, part); i < n && !found; i++)
+		found = has_modulo(part[i]);
+	return found;
+}
+
 static bool pays(shape *s)
 {
 	const tsr_stmt *loop = s->loop;
 	const tsr_stmts *body = &loop->loop.body;
+	for (uint32_t i = 0; i < body->n; i++)
+		s->modulo |= body->at[i]->kind == TSR_STMT_STORE && has_modulo(body->at[i]->store.value);
 	if (s->e->target->vector_bytes < 16 || !s->e->options->level || (loop->loop.how != TSR_FOR_PARALLEL && loop->loop.how != TSR_FOR_REDUCE)
-		|| (tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < (tsr_emit_has_masks(s->e) ? SHORT : lanes_of(s->e, true))))
+		|| (tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < (!tsr_emit_has_masks(s->e) ? lanes_of(s->e, true) : s->modulo ? 2 : SHORT)))
 		return false;
 	for (uint32_t i = 0; i < body->n; i++)
 		if (!plain_stmt(s, body->at[i]))
