@@ -265,9 +265,9 @@ uint32_t tsr_stretches(uint32_t lanes, int64_t run, bool aligned);
 void tsr_walks_decode(tsr_kit *k, tsr_emit *e, const tsr_walks *x, uint32_t without, LLVMValueRef flat);
 
 /* A loop over the flat positions first .. first + count of a class, stretch by stretch of its last loop, whose symbols are set inside;
- * `place`: the position from `first` on. */
+ * `place`: the position from `first` on.  Of so many positions one, which lie in one stretch: 1, all. */
 typedef struct tsr_walk_run { tsr_count runs; bool torn; tsr_emit_loop loop; LLVMValueRef place; } tsr_walk_run;
-tsr_walk_run tsr_walk_run_begin(tsr_kit *k, tsr_emit *e, const tsr_walks *x, LLVMValueRef first, LLVMValueRef count);
+tsr_walk_run tsr_walk_run_begin(tsr_kit *k, tsr_emit *e, const tsr_walks *x, LLVMValueRef first, LLVMValueRef count, int64_t every);
 void tsr_walk_run_end(tsr_kit *k, tsr_emit *e, tsr_walk_run *r);
 
 /* The table of a block: rows `first` .. of M (`across`), stretches of K (`along`, the stretch's loops last) from along_first on. The loops

@@ -5,7 +5,8 @@
  *
  *     table[stretch][row], list[panel] = { n, the stretches in which some row of the panel is inside }
  *
- * so that padding is neither copied nor multiplied where a whole tile lies in it.  Tiles walk their panel's list.  B's rows, where
+ * so that padding is neither copied nor multiplied where a whole tile lies in it.  Tiles walk their panel's list.  Where the rows of a tile stand one step apart,
+ * the table has the second one's place alone, and the list also says which stretches leave out the first row, or the last.  B's rows, where
  * what is summed are the positions under windows, are the depths, a stretch of N long; without lists.
  *
  * No guard mentions the last loop of a stretch.  Of a short one, joined from several loops, guards may mention the others: what such a guard
@@ -40,7 +41,7 @@ static void fill_stretch(tsr_kit *k, const tsr_rows *r, LLVMValueRef outside, LL
 		return;
 	if (outside)
 		LLVMBuildStore(k->b, tsr_kit_int(k, 1), outside);
-	tsr_walk_run run = tsr_walk_run_begin(k, e, r->across, r->first, r->count);
+	tsr_walk_run run = tsr_walk_run_begin(k, e, r->across, r->first, r->count, 1);
 	tsr_rows_look_up(r);
 	LLVMValueRef p = tsr_emit_address(e, x->load.buffer, x->load.index);
 	if (guards.n)
@@ -51,34 +52,20 @@ static void fill_stretch(tsr_kit *k, const tsr_rows *r, LLVMValueRef outside, LL
 		tsr_rows_edges(k, r, row, edges, &guards);
 }
 
-/* The stretch at `row` of a panel's table reaches its rows this way. */
-static LLVMValueRef goes(tsr_kit *k, const tsr_rows *r, LLVMValueRef row, tsr_way way)
-{
-	LLVMValueRef some = LLVMBuildNot(k->b, tsr_rows_at_zeros(k, r, row, r->mr, true), "");
-	if (!r->step)
-		return some;
-	LLVMValueRef first = tsr_rows_at_zeros(k, r, row, 1, true), last = tsr_rows_at_zeros(k, r, slot(k, k->ptr, row, tsr_kit_int(k, r->mr - 1)), 1, true);
-	LLVMValueRef here = way == TSR_WAY_BUT_FIRST ? first : way == TSR_WAY_BUT_LAST ? last : LLVMBuildNot(k->b, LLVMBuildOr(k->b, first, last, ""), "");
-	return LLVMBuildAnd(k->b, some, here, "");
-}
-
-/* Which stretches a panel has to walk, way by way. */
+/* Which stretches a panel has to walk: those in which some row is inside. */
 static void fill_list(tsr_kit *k, const tsr_rows *r, LLVMValueRef first, LLVMValueRef list)
 {
 	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), n = tsr_kit_table(k, 1);
 	bool guarded = guards_of(r->value).n > 0;
-	uint32_t ways = tsr_rows_ways(r->step);
 	LLVMBuildStore(k->b, zero, n);
-	for (unsigned way = 0; way < ways; way++) {
-		tsr_count t = tsr_count_begin(k, zero, guarded || !way ? r->stretches : zero, one);
-		LLVMValueRef row = slot(k, k->ptr, r->table, tsr_kit_add(k, tsr_kit_mul(k, t.i, tsr_kit_int(k, r->capacity)), first));
-		LLVMValueRef any = guarded ? goes(k, r, row, (tsr_way)way) : LLVMConstInt(k->i1, 1, false);
-		LLVMValueRef so_far = LLVMBuildLoad2(k->b, k->i64, n, "");
-		LLVMBuildStore(k->b, t.i, slot(k, k->i64, list, tsr_kit_add(k, so_far, tsr_kit_int(k, ways))));
-		LLVMBuildStore(k->b, tsr_kit_add(k, so_far, LLVMBuildZExt(k->b, any, k->i64, "")), n);
-		tsr_count_end(k, &t);
-		LLVMBuildStore(k->b, LLVMBuildLoad2(k->b, k->i64, n, ""), slot(k, k->i64, list, tsr_kit_int(k, way)));
-	}
+	tsr_count t = tsr_count_begin(k, zero, r->stretches, one);
+	LLVMValueRef row = slot(k, k->ptr, r->table, tsr_kit_add(k, tsr_kit_mul(k, t.i, tsr_kit_int(k, r->capacity)), first));
+	LLVMValueRef any = guarded ? LLVMBuildNot(k->b, tsr_rows_at_zeros(k, r, row, r->mr, true), "") : LLVMConstInt(k->i1, 1, false);
+	LLVMValueRef so_far = LLVMBuildLoad2(k->b, k->i64, n, "");
+	LLVMBuildStore(k->b, t.i, slot(k, k->i64, list, tsr_kit_add(k, so_far, one)));
+	LLVMBuildStore(k->b, tsr_kit_add(k, so_far, LLVMBuildZExt(k->b, any, k->i64, "")), n);
+	tsr_count_end(k, &t);
+	LLVMBuildStore(k->b, LLVMBuildLoad2(k->b, k->i64, n, ""), list);
 }
 
 /* Each panel walks all stretches. */
@@ -91,6 +78,60 @@ static void list_all(tsr_kit *k, const tsr_rows *r)
 		LLVMBuildStore(k->b, tsr_kit_int(k, t), slot(k, k->i64, list, tsr_kit_int(k, t + 1)));
 	tsr_count_end(k, &p);
 }
+
+/* ---- rows one step apart: a tile needs one pointer --------------------------------------------------------------------- */
+
+/* Of each panel the second row's pointer, from which the others are so many steps away, and by bits, one for each stretch, in its list which way the stretch
+ * reaches its rows: between the first and the last one all are inside or none is, so that three rows say it. */
+static void fill_panels(tsr_kit *k, const tsr_rows *r, LLVMValueRef row, LLVMValueRef t)
+{
+	tsr_emit *e = r->e;
+	const tsr_expr *x = tsr_contract_guarded(r->value);
+	tsr_guards guards = guards_of(r->value);
+	uint32_t last = r->across->loop[r->across->nloops - 1].sym;
+	const int64_t down[3] = { 0, 1, (int64_t)r->mr - 1 };
+	tsr_walk_run run = tsr_walk_run_begin(k, e, r->across, r->first, r->count, r->mr);
+	LLVMValueRef inside[3], list = tsr_rows_list(k, r, run.place), at = e->syms[last], zero = tsr_kit_int(k, 0);
+	for (int i = 0; i < 3; i++) {
+		e->syms[last] = tsr_kit_add(k, at, tsr_kit_int(k, down[i]));
+		inside[i] = tsr_rows_hold(k, r, &guards, false);
+		if (i == 1)
+			LLVMBuildStore(k->b, tsr_emit_address(e, x->load.buffer, x->load.index), slot(k, k->ptr, row, tsr_kit_add(k, run.place, tsr_kit_int(k, 1))));
+	}
+	LLVMValueRef here[TSR_WAYS] = { [TSR_WAY_ALL] = LLVMBuildAnd(k->b, inside[0], inside[2], ""), [TSR_WAY_BUT_FIRST] = LLVMBuildNot(k->b, inside[0], ""),
+									[TSR_WAY_BUT_LAST] = LLVMBuildNot(k->b, inside[2], "") };
+	for (unsigned way = 0; way < TSR_WAYS; way++) {
+		LLVMValueRef cell = slot(k, k->i64, list, tsr_kit_int(k, way)), bit = LLVMBuildZExt(k->b, LLVMBuildAnd(k->b, inside[1], here[way], ""), k->i64, "");
+		LLVMValueRef before = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, t, zero, ""), zero, LLVMBuildLoad2(k->b, k->i64, cell, ""), "");
+		LLVMBuildStore(k->b, LLVMBuildOr(k->b, before, LLVMBuildShl(k->b, bit, t, ""), ""), cell);
+	}
+	tsr_walk_run_end(k, e, &run);
+}
+
+/* The bits of a panel become its list: where the stretches of each way end, and these.  A stretch that no way has is written behind all. */
+static void list_by_bits(tsr_kit *k, const tsr_rows *r, LLVMValueRef list)
+{
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), bits[TSR_WAYS], next[TSR_WAYS], end = zero;
+	for (unsigned way = 0; way < TSR_WAYS; way++) {
+		LLVMValueRef cell = slot(k, k->i64, list, tsr_kit_int(k, way));
+		bits[way] = LLVMBuildLoad2(k->b, k->i64, cell, "");
+		next[way] = tsr_kit_table(k, 1);
+		LLVMBuildStore(k->b, end, next[way]);
+		end = tsr_kit_add(k, end, tsr_kit_intrinsic(k, "llvm.ctpop", &k->i64, 1, &bits[way], 1));
+		LLVMBuildStore(k->b, end, cell);
+	}
+	tsr_count t = tsr_count_begin(k, zero, r->stretches, one);
+	LLVMValueRef place = end;
+	for (unsigned way = 0; way < TSR_WAYS; way++) {
+		LLVMValueRef bit = LLVMBuildAnd(k->b, LLVMBuildLShr(k->b, bits[way], t.i, ""), one, ""), at = LLVMBuildLoad2(k->b, k->i64, next[way], "");
+		place = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntNE, bit, zero, ""), at, place, "");
+		LLVMBuildStore(k->b, tsr_kit_add(k, at, bit), next[way]);
+	}
+	LLVMBuildStore(k->b, t.i, slot(k, k->i64, list, tsr_kit_add(k, place, tsr_kit_int(k, TSR_WAYS))));
+	tsr_count_end(k, &t);
+}
+
+/* ---- all of a block's ----------------------------------------------------------------------------------------------------- */
 
 /* A tile's rows past the end read zeros. */
 static void fill_past(tsr_kit *k, const tsr_rows *r, LLVMValueRef row)
@@ -105,7 +146,7 @@ static void fill_past(tsr_kit *k, const tsr_rows *r, LLVMValueRef row)
 /* Room for whether padding keeps rows of a block outside of all of a stretch.  Only where stretches are short and tiles are so low that panels are many. */
 static LLVMValueRef outside_of(tsr_kit *k, const tsr_rows *r)
 {
-	if (!r->list || !r->edge || r->step || r->most > MOST_LISTED || !tsr_target_few_registers(k->target))
+	if (!r->list || !r->edge || r->most > MOST_LISTED || !tsr_target_few_registers(k->target))
 		return NULL;
 	LLVMValueRef outside = tsr_kit_table(k, 1);
 	LLVMBuildStore(k->b, tsr_kit_int(k, 0), outside);
@@ -123,7 +164,10 @@ static void fill_lists(tsr_kit *k, const tsr_rows *r, LLVMValueRef outside)
 		any = tsr_guard_begin(k, some);
 	}
 	tsr_count p = tsr_count_begin(k, zero, r->count, tsr_kit_int(k, r->mr));
-	fill_list(k, r, p.i, tsr_rows_list(k, r, p.i));
+	if (r->step)
+		list_by_bits(k, r, tsr_rows_list(k, r, p.i));
+	else
+		fill_list(k, r, p.i, tsr_rows_list(k, r, p.i));
 	tsr_count_end(k, &p);
 	if (outside)
 		tsr_guard_end(k, any);
@@ -140,8 +184,11 @@ void tsr_rows_emit(tsr_kit *k, const tsr_rows *r)
 	tsr_rows_at_begin(k, r);             /* blocks hold whole stretches of several loops, but may be a part of one loop's */
 	e->syms[r->stretch.loop[r->stretch.n - 1]] = r->stretch.n > 1 ? zero : LLVMBuildNSWSub(k->b, r->along_first, LLVMBuildNSWMul(k->b, before, run, ""), "");
 	LLVMValueRef at = tsr_kit_mul(k, t.i, tsr_kit_int(k, r->capacity)), row = slot(k, k->ptr, r->table, at);
-	fill_stretch(k, r, outside, row, r->edge ? tsr_kit_at(k, r->edges, tsr_kit_mul(k, at, tsr_kit_int(k, r->edge))) : NULL);
-	if (r->list)
+	if (r->step)
+		fill_panels(k, r, row, t.i);
+	else
+		fill_stretch(k, r, outside, row, r->edge ? tsr_kit_at(k, r->edges, tsr_kit_mul(k, at, tsr_kit_int(k, r->edge))) : NULL);
+	if (r->list && !r->step)
 		fill_past(k, r, row);
 	tsr_count_end(k, &t);
 	if (r->list)

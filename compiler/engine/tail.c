@@ -389,7 +389,7 @@ void tsr_tail_apply(tsr_engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef 
 	const tsr_tail *tail = g->c->tail;
 	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), rows, tsr_kit_int(k, 1));
 	tsr_walks_decode(k, e, &g->walks[TSR_CLASS_M], 0, tsr_kit_add(k, m, i.i));
-	tsr_walk_run run = tsr_walk_run_begin(k, e, &g->walks[TSR_CLASS_N], n, cols);
+	tsr_walk_run run = tsr_walk_run_begin(k, e, &g->walks[TSR_CLASS_N], n, cols, 1);
 	LLVMValueRef sum = tail->passing ? tsr_kit_at(k, g->buffer, tsr_kit_add(k, run.place, tsr_kit_mul(k, i.i, tsr_kit_int(k, g->s->nr))))
 		: tsr_emit_address(e, g->c->c, g->c->c_index);
 	stored x = { .leaves = { stored_sum }, .tail = tail, .sum = tsr_emit_load(e, g->c->prec, sum) };

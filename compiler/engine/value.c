@@ -74,11 +74,11 @@ static void padded_stretch(tsr_kit *k, const tsr_computed *v, const tsr_walks *i
 
 /* ---- any expression -------------------------------------------------------------------------------------------------------------- */
 
-tsr_walk_run tsr_walk_run_begin(tsr_kit *k, tsr_emit *e, const tsr_walks *x, LLVMValueRef first, LLVMValueRef count)
+tsr_walk_run tsr_walk_run_begin(tsr_kit *k, tsr_emit *e, const tsr_walks *x, LLVMValueRef first, LLVMValueRef count, int64_t every)
 {
 	part p = part_begin(k, e, x, first, count);
 	tsr_walk_run r = { .torn = p.torn, .runs = p.runs };
-	r.loop = tsr_emit_loop_begin(e, tsr_kit_int(k, 0), p.length, tsr_kit_int(k, 1), TSR_FOR_VECTOR);
+	r.loop = tsr_emit_loop_begin(e, tsr_kit_int(k, 0), p.length, tsr_kit_int(k, every), every == 1 ? TSR_FOR_VECTOR : TSR_FOR_SERIAL);
 	if (x->nloops)
 		e->syms[x->loop[x->nloops - 1].sym] = tsr_kit_add(k, p.from, r.loop.index);
 	r.place = tsr_kit_add(k, p.at, r.loop.index);
@@ -98,7 +98,7 @@ void tsr_computed_stretch(tsr_kit *k, const tsr_computed *v, const tsr_walks *in
 		padded_stretch(k, v, inner, first, count, to);
 		return;
 	}
-	tsr_walk_run r = tsr_walk_run_begin(k, v->e, inner, first, count);
+	tsr_walk_run r = tsr_walk_run_begin(k, v->e, inner, first, count, 1);
 	LLVMValueRef value = tsr_emit_convert(v->e, tsr_emit_expr(v->e, v->value), v->value->prec, v->prec);
 	tsr_kit_store(k, tsr_emit_to_memory(v->e, v->prec, value), tsr_kit_at(k, to, r.place), NULL);
 	tsr_walk_run_end(k, v->e, &r);
