@@ -4,7 +4,7 @@
  * the loops of the sum that no range mentions, the channels: they are found once for each place of the window, whose channels follow. */
 #include "kit.h"
 
-enum { MOST_VECTORS = 4, MOST_PLACES = 128, MASK = 4 };      /* of a panel; of a window; words of 64 bits of a mask */
+enum { MOST_VECTORS = 4, MOST_PLACES = 128 };      /* of a panel; of a window */
 
 const tsr_expr *tsr_padded_within(const tsr_expr *x)
 {
@@ -176,25 +176,42 @@ static void copy(const panel *n, LLVMValueRef d, LLVMValueRef on)
 	}
 }
 
+/* Words of 64 bits that a mask takes in memory: a bit for each lane where registers of masks hold such, else all of a lane. */
+static uint32_t mask_words(const tsr_kit *k) { return k->target->masks == TSR_MASKS_ALL ? 1 : k->target->vector_bytes / 8; }
+
+static void keep_mask(tsr_kit *k, LLVMValueRef mask, LLVMValueRef to)
+{
+	bool bits = mask_words(k) == 1;
+	LLVMTypeRef ints = LLVMVectorType(LLVMIntTypeInContext(k->context, 8 * k->elem_bytes), k->lanes), word = LLVMIntTypeInContext(k->context, k->lanes);
+	LLVMSetAlignment(LLVMBuildStore(k->b, bits ? LLVMBuildBitCast(k->b, mask, word, "") : LLVMBuildSExt(k->b, mask, ints, ""), to), 8);
+}
+
+static LLVMValueRef kept_mask(tsr_kit *k, LLVMValueRef from)
+{
+	bool bits = mask_words(k) == 1;
+	LLVMTypeRef ints = LLVMVectorType(LLVMIntTypeInContext(k->context, 8 * k->elem_bytes), k->lanes), word = LLVMIntTypeInContext(k->context, k->lanes);
+	LLVMValueRef kept = LLVMBuildLoad2(k->b, bits ? word : ints, from, "");
+	LLVMSetAlignment(kept, 8);
+	return bits ? LLVMBuildBitCast(k->b, kept, LLVMVectorType(k->i1, k->lanes), "") : LLVMBuildICmp(k->b, LLVMIntSLT, kept, LLVMConstNull(ints), "");
+}
+
 /* The pieces of place `i` of the window, in tables between one position of the channels and the next. */
 static void pieces(panel *n, const tables *t, LLVMValueRef i, bool keep)
 {
 	tsr_kit *k = n->k;
-	LLVMTypeRef ints = LLVMVectorType(LLVMIntTypeInContext(k->context, 8 * k->elem_bytes), k->lanes);
-	LLVMValueRef zero = LLVMConstNull(ints), all = tsr_kit_mul(k, i, tsr_kit_int(k, n->vecs * n->stretches));
+	LLVMValueRef all = tsr_kit_mul(k, i, tsr_kit_int(k, n->vecs * n->stretches));
 	for (uint32_t v = 0; v < n->vecs; v++)
 		for (uint32_t s = 0; s < n->stretches; s++) {
-			LLVMValueRef at = tsr_kit_add(k, all, tsr_kit_int(k, v * n->stretches + s)), lane = tsr_kit_mul(k, at, tsr_kit_int(k, MASK));
+			LLVMValueRef at = tsr_kit_add(k, all, tsr_kit_int(k, v * n->stretches + s)), lane = tsr_kit_mul(k, at, tsr_kit_int(k, mask_words(k)));
 			LLVMValueRef from = LLVMBuildInBoundsGEP2(k->b, k->i64, t->from, &at, 1, ""), mask = LLVMBuildInBoundsGEP2(k->b, k->i64, t->mask, &lane, 1, "");
 			piece *x = &n->at[v][s];
 			if (keep) {
 				LLVMBuildStore(k->b, x->from, from);
-				LLVMSetAlignment(LLVMBuildStore(k->b, LLVMBuildSExt(k->b, x->mask, ints, ""), mask), 8);
+				keep_mask(k, x->mask, mask);
 				continue;
 			}
-			LLVMValueRef word = LLVMBuildLoad2(k->b, ints, mask, "");
-			LLVMSetAlignment(word, 8);
-			*x = (piece){ LLVMBuildLoad2(k->b, k->ptr, from, ""), LLVMBuildICmp(k->b, LLVMIntSLT, word, zero, "") };
+			x->mask = kept_mask(k, mask);
+			x->from = LLVMBuildLoad2(k->b, k->ptr, from, "");
 		}
 }
 
@@ -271,7 +288,7 @@ static int64_t places_of(const tsr_computed *v)
 bool tsr_pack_padded(tsr_kit *k, const tsr_pack *p, const tsr_computed *v)
 {
 	const tsr_walks *across = v->across;
-	if (tsr_kit_masks_stores(k) || !v->along->nloops || !tsr_padded(k, v, across))
+	if (!v->along->nloops || !tsr_padded(k, v, across))
 		return false;
 	tsr_size run = across->loop[across->nloops - 1].extent;
 	uint32_t vecs = (p->width + k->lanes - 1) / k->lanes;
@@ -281,7 +298,7 @@ bool tsr_pack_padded(tsr_kit *k, const tsr_pack *p, const tsr_computed *v)
 	int64_t places = places_of(v);
 	tables t = { NULL, NULL };
 	if (places)
-		t = (tables){ tsr_kit_table(k, (uint32_t)places * vecs * most), tsr_kit_table(k, (uint32_t)places * vecs * most * MASK) };
+		t = (tables){ tsr_kit_table(k, (uint32_t)places * vecs * most), tsr_kit_table(k, (uint32_t)places * vecs * most * mask_words(k)) };
 	LLVMValueRef width = tsr_kit_int(k, p->width), outside = tsr_padded_outside(k, v);
 	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), p->across_count, width);
 	panel n = { .k = k, .p = p, .v = v, .to = tsr_kit_at(k, p->to, tsr_kit_mul(k, c.i, p->depth)), .first = tsr_kit_add(k, p->across_first, c.i),
