@@ -242,7 +242,9 @@ typedef struct tsr_pack {
 	uint32_t width;
 } tsr_pack;
 void tsr_pack_emit(tsr_kit *k, const tsr_pack *p);
-/* group.c: panels that are no whole vectors, of positions side by side, as many as are whole vectors together; the position behind them. */
+/* group.c: panels that are no whole vectors, of positions side by side, as many as are whole vectors together; the position behind them.  So many lanes, a vector's
+ * or half of them, lie in one stretch each; 0: there are no such groups. */
+uint32_t tsr_pack_group_piece(const tsr_kit *k, const tsr_pack *p);
 LLVMValueRef tsr_pack_groups(tsr_kit *k, const tsr_pack *p);
 /* turn.c: void turn(rows, to, from, step, width, count): to[i * step + lane] = rows[lane][from + i] for i < count, lane < width; the
  * pointers of the other lanes are some of those.  `around`: of as many squares side by side as make lines, which are written around the caches. */

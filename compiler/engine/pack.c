@@ -291,7 +291,7 @@ void tsr_pack_emit(tsr_kit *k, const tsr_pack *p)
 	LLVMValueRef begin = tsr_kit_int(k, 0);
 	if (p->across->n == 1 && p->across->unit[p->side] && p->width % k->lanes == 0)
 		begin = pack_by_depths(k, p);
-	if (share_lines(k, p))
+	if (share_lines(k, p) || tsr_pack_group_piece(k, p))
 		pack_by_some_depths(k, p, tsr_pack_groups(k, p));
 	else
 		pack_panels(k, p, p, begin, tsr_kit_int(k, 0), turned);

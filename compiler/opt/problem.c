@@ -88,6 +88,7 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 	p.run = c->run.length, p.across = c->across.length;
 	p.must_a &= !p.run;
 	p.flat = p.must_a && tsr_walks_unit(m, TSR_SIDE_A);
+	p.flat_stretches = p.must_a && m->n > 1 && m->at[m->n - 1].known && m->at[m->n - 1].stride[TSR_SIDE_A] == 1;
 	bool steady = one_loop(k) || stretches_fit(k, c->run.length);
 	p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(n) || !steady || !tsr_walks_unit(n, TSR_SIDE_B);
 	p.pieced = steady && !one_loop(k);

@@ -327,10 +327,10 @@ static void choose_blocks(const tsr_problem *p, tsr_schedule *s, int64_t kc, boo
 	if (both && s->nc * each > t->l3)                          /* panels that come from afar serve more rows */
 		most_m = t->l2 / 2 / each;
 	s->mc = block_of(p->m, most_m, s->mr);
-	/* panels of rows that lie side by side in stretches are filled together, by whole vectors that no block cuts (engine/group.c); one order of axes
-	 * has the blocks of another */
+	/* panels of rows that lie side by side in stretches are filled together, by whole vectors that no block cuts (engine/group.c); where panels of B are near one
+	 * order of axes has the blocks of another */
 	int64_t unit = tsr_multiple_of(s->mr, p->lanes), whole = block_of(p->m, most_m, unit);
-	if (both && p->must_a && p->plain_a && tsr_target_few_registers(t) && unit <= most_m && whole > s->mc)
+	if (s->pack_a && s->pack_b && p->must_a && p->plain_a && (p->flat_stretches || tsr_near_panels(t)) && unit <= most_m && whole > s->mc)
 		s->mc = whole;
 	if (p->run_c && s->kc >= p->k && tsr_can_knit(p))
 		s->knit = p->run_c;

@@ -26,6 +26,7 @@ typedef struct tsr_problem {
 	bool pieced;                 /* B's rows are one distance apart only under each stretch of A's */
 	bool windows;                /* B is guarded, looked up or lies in several stretches along N */
 	bool flat;                   /* A is packed, of rows that lie side by side */
+	bool flat_stretches;         /* ... in several stretches */
 	int64_t a_step;              /* stride along K in A, when it is one loop */
 	int64_t a_row;               /* bytes from one row of A to the next where rows lie side by side and are read in place; else 0 */
 	int64_t k_unit;              /* depths of one position of the loop along which an operand lies side by side, where these are few */
