@@ -72,8 +72,8 @@ static void turn_body(tsr_kit *k, const void *around, LLVMValueRef f)
 /* void cross(rows, to, from, place, far, width, count, total, panel): the element from + i of the row of a lane belongs at the position
  * p = place + i * far + lane, where 0 <= p < total: to[p / W * panel + p % W], panels being W wide. */
 enum { CROSS_ROWS, CROSS_TO, CROSS_FROM, CROSS_PLACE, CROSS_FAR, CROSS_WIDTH, CROSS_COUNT, CROSS_TOTAL, CROSS_PANEL, CROSS_PARAMS };
-/* aligned: no vector lies in two panels; whole: all have all lanes; even: `far` is some whole panels. */
-typedef struct crossing { uint32_t panel_width; bool aligned, whole, even; } crossing;
+/* usual: elements of a row that mostly come at once; aligned: no vector lies in two panels; whole: all have all lanes; even: `far` is some whole panels. */
+typedef struct crossing { uint32_t panel_width, usual; bool aligned, whole, even; } crossing;
 
 static LLVMValueRef most(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)
 {
@@ -101,12 +101,12 @@ static void cross_store(tsr_kit *k, const crossing *c, LLVMValueRef f, LLVMValue
 }
 
 /* Whole vectors, each some whole panels behind the one before. */
-static void cross_evenly(tsr_kit *k, LLVMValueRef f, LLVMValueRef w, LLVMValueRef *v)
+static void cross_evenly(tsr_kit *k, LLVMValueRef f, const crossing *c, LLVMValueRef w, LLVMValueRef *v)
 {
 	LLVMValueRef place = LLVMGetParam(f, CROSS_PLACE), panel = LLVMGetParam(f, CROSS_PANEL), begin = LLVMBuildUDiv(k->b, place, w, "");
 	LLVMValueRef step = tsr_kit_mul(k, LLVMBuildUDiv(k->b, LLVMGetParam(f, CROSS_FAR), w, ""), panel);
 	LLVMValueRef to = tsr_kit_add(k, tsr_kit_mul(k, begin, panel), LLVMBuildNSWSub(k->b, place, tsr_kit_mul(k, begin, w), ""));
-	for (uint32_t i = 0; i < k->lanes; i++)
+	for (uint32_t i = 0; i < c->usual; i++)
 		tsr_kit_store(k, v[i], tsr_kit_at(k, LLVMGetParam(f, CROSS_TO), tsr_kit_add(k, to, tsr_kit_mul(k, step, tsr_kit_int(k, i)))), NULL);
 }
 
@@ -114,18 +114,19 @@ static void cross_body(tsr_kit *k, const void *user, LLVMValueRef f)
 {
 	const crossing *c = user;
 	LLVMValueRef count = LLVMGetParam(f, CROSS_COUNT), v[64], place = LLVMGetParam(f, CROSS_PLACE), far = LLVMGetParam(f, CROSS_FAR);
-	LLVMValueRef last = tsr_kit_add(k, place, tsr_kit_mul(k, far, tsr_kit_int(k, k->lanes - 1))), w = tsr_kit_int(k, c->panel_width);
+	LLVMValueRef last = tsr_kit_add(k, place, tsr_kit_mul(k, far, tsr_kit_int(k, c->usual - 1))), w = tsr_kit_int(k, c->panel_width);
 	LLVMBasicBlockRef full = LLVMAppendBasicBlockInContext(k->context, f, "full"), part = LLVMAppendBasicBlockInContext(k->context, f, "part");
 	LLVMValueRef width = LLVMGetParam(f, CROSS_WIDTH), inside = LLVMBuildICmp(k->b, LLVMIntSLE, tsr_kit_add(k, last, width), LLVMGetParam(f, CROSS_TOTAL), "");
 	inside = LLVMBuildAnd(k->b, inside, LLVMBuildICmp(k->b, LLVMIntSGE, place, tsr_kit_int(k, 0), ""), "");
-	inside = LLVMBuildAnd(k->b, inside, LLVMBuildICmp(k->b, LLVMIntEQ, count, tsr_kit_int(k, k->lanes), ""), "");
+	inside = LLVMBuildAnd(k->b, inside, LLVMBuildICmp(k->b, LLVMIntEQ, count, tsr_kit_int(k, c->usual), ""), "");
 	LLVMBuildCondBr(k->b, c->aligned ? inside : LLVMConstInt(k->i1, 0, false), full, part);
 	LLVMPositionBuilderAtEnd(k->b, full);
-	turned(k, LLVMGetParam(f, CROSS_ROWS), LLVMGetParam(f, CROSS_FROM), NULL, v);
+	LLVMValueRef lanes = c->usual < k->lanes ? tsr_kit_mask(k, tsr_kit_int(k, c->usual), 0) : NULL;
+	turned(k, LLVMGetParam(f, CROSS_ROWS), LLVMGetParam(f, CROSS_FROM), lanes, v);
 	LLVMValueRef some = c->whole ? NULL : tsr_kit_mask(k, width, 0);
 	if (c->even)
-		cross_evenly(k, f, w, v);
-	for (uint32_t i = 0; !c->even && i < k->lanes; i++) {
+		cross_evenly(k, f, c, w, v);
+	for (uint32_t i = 0; !c->even && i < c->usual; i++) {
 		LLVMValueRef p = tsr_kit_add(k, place, tsr_kit_mul(k, far, tsr_kit_int(k, i))), panel = LLVMBuildUDiv(k->b, p, w, "");
 		LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, panel, LLVMGetParam(f, CROSS_PANEL)), LLVMBuildNSWSub(k->b, p, tsr_kit_mul(k, panel, w), ""));
 		tsr_kit_store(k, v[i], tsr_kit_at(k, LLVMGetParam(f, CROSS_TO), at), some);
@@ -152,7 +153,9 @@ LLVMValueRef tsr_turn_function(tsr_kit *k, bool around)
 static LLVMValueRef cross_function(tsr_kit *k, const crossing *c)
 {
 	char name[60];
-	snprintf(name, sizeof name, TSR_TILE_PREFIX "cross.%s.%u.%u%s%s%s", tsr_prec_name(k->prec), k->lanes, c->panel_width, c->aligned ? "a" : "", c->whole ? "w" : "", c->even ? "e" : "");
+	int n = snprintf(name, sizeof name, TSR_TILE_PREFIX "cross.%s.%u.%u%s%s%s", tsr_prec_name(k->prec), k->lanes, c->panel_width, c->aligned ? "a" : "", c->whole ? "w" : "", c->even ? "e" : "");
+	if (c->usual < k->lanes)
+		snprintf(name + n, sizeof name - (size_t)n, ".%u", c->usual);
 	LLVMTypeRef params[CROSS_PARAMS] = { k->ptr, k->ptr, k->i64, k->i64, k->i64, k->i64, k->i64, k->i64, k->i64 };
 	return tsr_kit_named(k, name, params, CROSS_PARAMS, 2, cross_body, c);
 }
@@ -274,7 +277,9 @@ void tsr_pack_crossed(tsr_kit *k, const tsr_pack *p, uint32_t axis)
 	uint32_t squares = tsr_target_few_registers(k->target) ? tsr_turn_squares(k, true) : 1;
 	bool lines = squares > 1 && whole && length % (squares * k->lanes) == 0;
 	squares = lines ? squares : 1;
-	LLVMValueRef cross = cross_function(k, &(crossing){ p->width, aligned, whole, lines && tsr_kit_known(far) > 0 && tsr_kit_known(far) % p->width == 0 });
+	int64_t side = tsr_kit_known(across->at[axis].extent);
+	uint32_t usual = side > 1 && side < k->lanes ? (uint32_t)side : k->lanes;
+	LLVMValueRef cross = cross_function(k, &(crossing){ p->width, usual, aligned, whole, lines && tsr_kit_known(far) > 0 && tsr_kit_known(far) % p->width == 0 });
 	tsr_group outer = tsr_group_axes(across, 0, axis + 1), inner = tsr_group_axes(across, axis + 1, across->n);
 	clear_last(k, p, panel);
 	tsr_count x = tsr_count_begin(k, zero, far, run), r = tsr_count_begin(k, zero, run, tsr_kit_int(k, squares * k->lanes));
@@ -285,7 +290,7 @@ void tsr_pack_crossed(tsr_kit *k, const tsr_pack *p, uint32_t axis)
 	tsr_count_end(k, &l);
 	tsr_count d = tsr_count_begin(k, zero, p->depth, one);
 	LLVMValueRef deep = tsr_group_offset(k, p->along, p->side, tsr_kit_add(k, p->along_first, d.i)), next = NULL;
-	if (lines) {
+	if (lines || whole) {
 		next = tsr_kit_min(k, tsr_kit_add(k, d.i, one), LLVMBuildNSWSub(k->b, p->depth, one, ""));
 		next = tsr_group_offset(k, p->along, p->side, tsr_kit_add(k, p->along_first, next));
 	}
