@@ -133,11 +133,18 @@ static void depths(tsr_kit *k, const tsr_pack *p, LLVMValueRef groups, LLVMValue
 	tsr_count_end(k, &g);
 }
 
-/* A few depths of all groups at a time, whose lines the first cache has meanwhile.  What a store writes behind the last depth of a panel is the next panel's
- * first, which is there already. */
+/* So many of a panel's last depths are written exactly: what a whole vector writes behind a depth is the next depths', which come later, or the next panel's
+ * first ones, which are there already. */
+static uint32_t exact_depths(uint32_t lanes, uint32_t width)
+{
+	uint32_t behind = lanes - (width - 1) % lanes - 1;
+	return (behind + width - 1) / width;
+}
+
+/* A few depths of all groups at a time, whose lines the first cache has meanwhile. */
 LLVMValueRef tsr_pack_groups(tsr_kit *k, const tsr_pack *p)
 {
-	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1);
+	LLVMValueRef zero = tsr_kit_int(k, 0);
 	uint32_t piece = tsr_pack_group_piece(k, p);
 	if (!piece)
 		return zero;
@@ -148,7 +155,8 @@ LLVMValueRef tsr_pack_groups(tsr_kit *k, const tsr_pack *p)
 		groups = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, over, zero, ""), groups, zero, "");
 	}
 	tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, p->depth, zero, ""));
-	LLVMValueRef last = LLVMBuildNSWSub(k->b, p->depth, one, "");
+	LLVMValueRef last = LLVMBuildNSWSub(k->b, p->depth, tsr_kit_int(k, exact_depths(k->lanes, p->width)), "");
+	last = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, last, zero, ""), last, zero, "");
 	tsr_count d = tsr_count_begin(k, zero, last, tsr_kit_int(k, SOME));
 	depths(k, p, groups, d.i, tsr_kit_min(k, tsr_kit_add(k, d.i, tsr_kit_int(k, SOME)), last), piece, false);
 	tsr_count_end(k, &d);

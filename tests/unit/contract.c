@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, ALL = CASES + COLUMNS + NARROW + DOTS + FIRST, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
+enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, ORDERS = 40,
+	   ALL = CASES + COLUMNS + NARROW + DOTS + FIRST + ORDERS, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
 
 static uint64_t state;
 static uint32_t draw(uint32_t n)
@@ -388,6 +389,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 #include "contract_windows.h"
 #include "contract_columns.h"
 #include "contract_dots.h"
+#include "contract_orders.h"
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------ */
 
@@ -630,9 +632,11 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 			window_case(tc->arena, &decl, &units, i, false);
 		else if (i >= CASES && i < CASES + COLUMNS)
 			columns_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - FIRST)
+		else if (i >= ALL - ORDERS)
+			orders_case(tc->arena, &decl, &units, i);
+		else if (i >= ALL - ORDERS - FIRST)
 			window_case(tc->arena, &decl, &units, i, true);
-		else if (i >= ALL - FIRST - DOTS)
+		else if (i >= ALL - ORDERS - FIRST - DOTS)
 			dots_case(tc->arena, &decl, &units, i);
 		else
 			make_case(tc->arena, &decl, &units, i, i % 3 ? 0 : 29);
