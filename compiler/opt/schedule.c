@@ -97,8 +97,12 @@ static bool passes_long(const tsr_problem *p, const tsr_schedule *s)
 }
 
 /* A's rows are found by pointers, where registers are many and processors look ahead by themselves: so high tiles need so few of B's lines that they come from the second
- * cache in time, and a copy is more to wait for (in place 0 to 4 % faster, two threads up to 1.5 times).  Not where B's rows are whole pages apart. */
-static bool is_pointed(const tsr_problem *p) { return p->run && p->row % PAGE != 0 && p->t->streams && !tsr_target_few_registers(p->t); }
+ * cache in time, and a copy is more to wait for (in place 0 to 4 % faster, two threads up to 1.5 times).  Not of four rows (ResNet-18's gradients of 4x4: 1 to 2 % of its step), and
+ * not where B's rows are whole pages apart. */
+static bool is_pointed(const tsr_problem *p, const tsr_schedule *s)
+{
+	return p->run && p->row % PAGE != 0 && s->mr >= p->t->tile_m && p->t->streams && !tsr_target_few_registers(p->t);
+}
 
 /* Whether so many rows are worth a packed copy of B.  Rows of it that lie near each other are read in place as fast from the second cache, and
  * so are they where what is read beside them is apart, or is found by pointers: then a copy is only more to move, and to wait for.  Not where that
@@ -107,7 +111,7 @@ static bool worth_packing_b(const tsr_problem *p, const tsr_schedule *s, int64_t
 {
 	if (p->streams)
 		return p->t->streams && !tsr_follows_rows(p);
-	if (is_pointed(p) && p->run < p->k)                /* from the last one, too, where K has several loops */
+	if (is_pointed(p, s) && p->run < p->k)                /* from the last one, too, where K has several loops */
 		return false;
 	if (used_often(p, s, m) || passes_long(p, s))
 		return true;
@@ -163,7 +167,7 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 	bool pieced = p->pieced && m >= ENOUGH_APART * usual_rows(p, s);
 	/* of rows whole pages apart hardly a panel's first lines stay, of others not all where they are more than the first cache has (1.05 to 1.4 times slower) */
 	bool crowded = !p->streams && m >= (p->run && p->row % PAGE == 0 ? ENOUGH_PAGED : ENOUGH_CROWDED)
-		&& ((!is_pointed(p) && crowds(p, p->row)) || overflows(p, s) || cuts_vectors(p, s));
+		&& ((!is_pointed(p, s) && crowds(p, p->row)) || overflows(p, s) || cuts_vectors(p, s));
 	/* panels of B from a copy have all sets of the first cache, beside lines of A that lie apart (1.05 to 1.3 times as fast) */
 	bool shallow = both_across(p) && m >= FEW_ROWS_ACROSS * (int64_t)s->mr && n > 2 * (int64_t)s->nr;
 	bool pays = (large_b || page || apart || smaller || used_often(p, s, m) || passes_long(p, s)) && worth_packing_b(p, s, m);
