@@ -94,8 +94,11 @@ tsr_copying tsr_copying_of(tsr_kit *k, const tsr_tile *t, LLVMValueRef f)
 
 void tsr_copy_row(tsr_kit *k, const tsr_copying *c, LLVMValueRef *from, LLVMValueRef *to, LLVMValueRef *left)
 {
-	LLVMValueRef zero = tsr_kit_int(k, 0), nr = tsr_kit_int(k, c->vecs * k->lanes), soon = tsr_kit_int(k, SOON * c->row);
-	tsr_kit_fetch(k, LLVMBuildGEP2(k->b, k->elem, *from, &soon, 1, ""), false);
+	LLVMValueRef zero = tsr_kit_int(k, 0), nr = tsr_kit_int(k, c->vecs * k->lanes);
+	for (int64_t line = 0; line < (int64_t)c->vecs * k->lanes; line += TSR_LINE / k->elem_bytes) {
+		LLVMValueRef soon = tsr_kit_int(k, SOON * c->row + line);
+		tsr_kit_fetch(k, LLVMBuildGEP2(k->b, k->elem, *from, &soon, 1, ""), false);
+	}
 	for (uint32_t v = 0; v < c->vecs; v++) {
 		LLVMValueRef lane = tsr_kit_int(k, v * k->lanes);
 		tsr_kit_store(k, tsr_kit_load(k, k->vec, tsr_kit_at(k, *from, lane), NULL), tsr_kit_at(k, *to, lane), NULL);

@@ -150,6 +150,18 @@ static LLVMValueRef larger(tsr_kit *k, LLVMValueRef x, LLVMValueRef y) { return 
 
 static LLVMValueRef select_if(tsr_kit *k, LLVMValueRef when, LLVMValueRef yes, LLVMValueRef no) { return LLVMBuildSelect(k->b, when, yes, no, ""); }
 
+/* So many rows at least has a block that threads take in turns: some tiles, and what is worth being taken. */
+static int64_t least_rows(const tsr_engine *g, int64_t tiles)
+{
+	const tsr_schedule *s = g->s;
+	int64_t unit = (int64_t)tsr_schedule_rows(s), rows = tiles * unit, n = tsr_kit_known(g->cls[TSR_CLASS_N].count), depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
+	if (n > 0 && depth > 0) {
+		int64_t each = (n < s->nc ? n : s->nc) * (depth < s->kc ? depth : s->kc), worth = (g->e->target->turn + each - 1) / each;
+		rows = worth > rows ? (worth + unit - 1) / unit * unit : rows;
+	}
+	return rows < s->mc ? rows : s->mc;
+}
+
 /* One block of B alone: a fifth of the rows is left for small blocks, which end at nearly the same time.  Several ones: blocks of as many rows that all
  * threads have some turns.  One thread that is alone takes whole blocks. */
 static void turns_of(tsr_engine *g, tsr_share rows, tsr_share cols)
@@ -157,20 +169,20 @@ static void turns_of(tsr_engine *g, tsr_share rows, tsr_share cols)
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
 	struct tsr_row_queue *q = g->queue;
-	int64_t unit = (int64_t)tsr_schedule_rows(s), least = LEAST_TILES * unit < s->mc ? LEAST_TILES * unit : s->mc;
+	int64_t unit = (int64_t)tsr_schedule_rows(s);
 	LLVMValueRef one = tsr_kit_int(k, 1), each = tsr_kit_int(k, unit), most = tsr_kit_int(k, s->mc), threads = g->e->team->threads;
 	LLVMValueRef members = q->beside ? LLVMBuildUDiv(k->b, threads, q->beside, "") : threads;
 	LLVMValueRef wide = parts_of(k, LLVMBuildSub(k->b, cols.to, cols.from, ""), tsr_kit_int(k, s->nc)), deep = parts_of(k, g->cls[TSR_CLASS_K].count, tsr_kit_int(k, s->kc));
 	LLVMValueRef count = q->own_rows ? LLVMBuildNSWSub(k->b, rows.to, rows.from, "") : rows.to, times = LLVMBuildMul(k->b, wide, deep, ""), single = LLVMBuildICmp(k->b, LLVMIntULE, times, one, ""), alone = LLVMBuildICmp(k->b, LLVMIntEQ, threads, one, "");
 	LLVMValueRef all = LLVMBuildMul(k->b, count, times, ""), some = LLVMBuildUDiv(k->b, LLVMBuildMul(k->b, count, tsr_kit_int(k, 4), ""), tsr_kit_int(k, 5), "");
 	LLVMValueRef turns = parts_of(k, all, LLVMBuildMul(k->b, members, tsr_kit_int(k, TURNS), "")), share = LLVMBuildUDiv(k->b, some, members, "");
-	turns = larger(k, tsr_kit_mul(k, parts_of(k, turns, each), each), tsr_kit_int(k, least));
+	turns = larger(k, tsr_kit_mul(k, parts_of(k, turns, each), each), tsr_kit_int(k, least_rows(g, LEAST_TILES)));
 	share = larger(k, tsr_kit_mul(k, LLVMBuildUDiv(k->b, share, each, ""), each), each);
 	q->rows = select_if(k, alone, most, tsr_kit_min(k, select_if(k, single, share, turns), most));
 	LLVMValueRef in_turn = tsr_kit_mul(k, members, q->rows), whole = parts_of(k, count, q->rows);
 	q->large = select_if(k, LLVMBuildAnd(k->b, single, LLVMBuildNot(k->b, alone, ""), ""), tsr_kit_mul(k, LLVMBuildUDiv(k->b, some, in_turn, ""), members), whole);
 	LLVMValueRef rest = larger(k, LLVMBuildNSWSub(k->b, count, tsr_kit_mul(k, q->large, q->rows), ""), tsr_kit_int(k, 0));
-	q->small = tsr_kit_int(k, SMALL_TILES * unit < s->mc ? SMALL_TILES * unit : s->mc);
+	q->small = tsr_kit_int(k, least_rows(g, SMALL_TILES));
 	q->blocks = tsr_kit_add(k, q->large, parts_of(k, rest, q->small));
 }
 

@@ -1,18 +1,57 @@
-/* Few rows of A by a B that is worth a copy, where processors look ahead by themselves: the tiles of one block copy the next (engine/early.c). */
+/* Few rows of A by a B that is worth a copy, where processors look ahead by themselves: the tiles of one block copy the next (engine/early.c).
+ *
+ * Where registers are few, panels have to be near for it, A is always packed, and the tile is that of any product.  Where they are many, tiles are two vectors wide: a round
+ * copies two lines then, and what is to copy meets about as many rounds as it has rows (4 to 25 % faster than tiles of 6 x 64, which copy in two thirds of their rounds). */
 #include "schedule.h"
 
-enum { LEAST_ROWS = 28, MOST_ROWS = 128, FEW_APART = 64, LEAST_COLUMNS = 512, LEAST_DEPTH = 128, COLUMNS = 32, DEPTH = 512, COLUMNS_FAR = 128, DEPTH_FAR = 256, FAR = 2, LINE = 64 };
+enum { LINE = 64 };
+enum { LEAST_ROWS = 28, MOST_ROWS = 128, FEW_APART = 64, LEAST_COLUMNS = 512, LEAST_DEPTH = 128, COLUMNS = 32, DEPTH = 512, COLUMNS_FAR = 128, DEPTH_FAR = 256, FAR = 2 };
+/* where registers are many */
+enum { LEAST_ROWS_WIDE = 12, ENOUGH_WIDE = 128, MOST_ROWS_WIDE = 400, MANY_WIDE = 256, MANY_COLUMNS_WIDE = 1024, LEAST_COLUMNS_WIDE = 128, LEAST_DEPTH_WIDE = 64 };
+enum { VECTORS = 2, LEAST_HEIGHT = 5, MOST_HEIGHT = 10, LATENCY = 4, ROUND = 4 };
 
-bool tsr_early_sizes(const tsr_target *t, int64_t m, int64_t n, int64_t k)
+/* A B of up to twice the second cache is read as fast in place by fewer rows than 128 (by 12 up to 1.5 times as fast), one that the first cache holds by any; fewer than
+ * 28 leave one that comes from memory too little time. */
+static bool enough_rows(const tsr_target *t, int64_t m, int64_t bytes)
 {
-	return m >= LEAST_ROWS && m <= MOST_ROWS && n >= LEAST_COLUMNS && k >= LEAST_DEPTH && t->streams && tsr_near_panels(t);
+	return (m >= ENOUGH_WIDE && bytes > t->l1) || (bytes > 2 * t->l2 && m >= (tsr_target_far(t, bytes) ? LEAST_ROWS : LEAST_ROWS_WIDE));
 }
 
-/* All rows are one block, which the second cache holds beside two of B; of 196 it is neither faster nor slower.  More than a few rows that are not one stride apart are read as fast through pointers. */
+bool tsr_early_sizes(const tsr_target *t, int64_t m, int64_t n, int64_t k, int64_t each)
+{
+	if (tsr_target_few_registers(t))
+		return m >= LEAST_ROWS && m <= MOST_ROWS && n >= LEAST_COLUMNS && k >= LEAST_DEPTH && t->streams && tsr_near_panels(t);
+	return enough_rows(t, m, n * k * each) && m <= MOST_ROWS_WIDE && n >= LEAST_COLUMNS_WIDE && k >= LEAST_DEPTH_WIDE && t->streams;
+}
+
+static bool is_far(const tsr_problem *p) { return tsr_target_far(p->t, p->n * p->k * p->bytes); }
+
+/* All rows are one block, which the second cache holds beside two of B; where registers are few, 196 are neither faster nor slower, and more than a few rows that are not one
+ * stride apart are read as fast through pointers. */
 bool tsr_may_be_early(const tsr_problem *p)
 {
 	bool plain = p->plain_a && !p->must_b && !p->run && !p->across && !p->turn && !p->run_c && !p->pieced && p->a_step == 1 && p->row && p->batch == 1;
-	return plain && (!p->must_a || p->m <= FEW_APART) && tsr_early_sizes(p->t, p->m, p->n, p->k);
+	bool apart = p->must_a && tsr_target_few_registers(p->t) && p->m > FEW_APART;
+	return plain && !apart && tsr_early_sizes(p->t, p->m, p->n, p->k, p->bytes);
+}
+
+/* Multiply-adds' cycles of all tiles of a column, for each step of K, and what is copied behind them because they are too few: as many as steps in a round have rounds
+ * enough. */
+static int64_t column_time(int64_t m, int64_t rows)
+{
+	int64_t tiles = (m + rows - 1) / rows, rest = m % rows, full = m / rows * rows;
+	int64_t late = tiles < ROUND ? ROUND - tiles : 0;
+	return full + (rest > 0 && rest < LATENCY ? LATENCY : rest) + late;
+}
+
+/* As even as can be, and the higher of two that are. */
+static void choose_rows(const tsr_problem *p, tsr_schedule *s)
+{
+	s->nr = VECTORS * p->lanes;
+	s->mr = MOST_HEIGHT;
+	for (int64_t rows = MOST_HEIGHT - 1; rows >= LEAST_HEIGHT; rows--)
+		if (column_time(p->m, rows) < column_time(p->m, s->mr))
+			s->mr = (uint32_t)rows;
 }
 
 /* The tile, and whether its columns fill lines, so that it can. */
@@ -20,20 +59,33 @@ bool tsr_choose_early(const tsr_problem *p, tsr_schedule *s)
 {
 	tsr_problem near = *p;
 	near.streams &= !tsr_may_be_early(p);
-	tsr_choose_tile(&near, s);
+	if (tsr_may_be_early(p) && !tsr_target_few_registers(p->t))
+		choose_rows(p, s);
+	else
+		tsr_choose_tile(&near, s);
 	bool early = tsr_may_be_early(p) && p->n % s->nr == 0 && s->nr * p->bytes % LINE == 0;
-	if (!early && near.streams != p->streams)
+	if (!early && tsr_may_be_early(p))
 		tsr_choose_tile(p, s);
 	return early;
 }
 
 /* Of narrow blocks the first, which has to be packed before its tiles, is little, and rows of them are still some lines side by side in memory. */
+static void narrow_blocks(const tsr_problem *p, tsr_schedule *s)
+{
+	bool far = p->n * p->k * p->bytes > FAR * p->t->l3, many = !tsr_target_few_registers(p->t);
+	/* a panel leaves the first cache a third for A's lines and what is copied */
+	int64_t deep = many ? p->t->l1 / 3 * 2 / (s->nr * p->bytes) : far ? DEPTH_FAR : DEPTH;
+	int64_t near = p->t->l2 / 5 * 2 / (p->m * p->bytes), most = near < deep ? near : deep, parts = (p->k + most - 1) / most;
+	s->kc = tsr_round_up((p->k + parts - 1) / parts, p->lanes);
+	s->nc = tsr_round_up(!far ? COLUMNS : many && !is_far(p) ? 2 * COLUMNS : COLUMNS_FAR, s->nr);
+}
+
 void tsr_early_blocks(const tsr_problem *p, tsr_schedule *s)
 {
-	bool far = p->n * p->k * p->bytes > FAR * p->t->l3;
-	int64_t near = p->t->l2 / 5 * 2 / (p->m * p->bytes), deep = far ? DEPTH_FAR : DEPTH, most = near < deep ? near : deep, parts = (p->k + most - 1) / most;
-	s->pack_a = s->pack_b = s->panels = s->early = true;
-	s->kc = tsr_round_up((p->k + parts - 1) / parts, p->lanes);
+	s->pack_b = s->panels = s->early = true;
+	/* rows of A that stay in the second cache, or pass by few columns, are read as fast where they lie, and need no copy (2 to 5 %) */
+	bool passes = p->m > MANY_WIDE && p->n >= MANY_COLUMNS_WIDE;
+	s->pack_a = p->must_a || tsr_target_few_registers(p->t) || is_far(p) || passes;
 	s->mc = tsr_round_up(p->m, s->mr);
-	s->nc = tsr_round_up(far ? COLUMNS_FAR : COLUMNS, s->nr);
+	narrow_blocks(p, s);
 }

@@ -96,6 +96,14 @@ static bool passes_long(const tsr_problem *p, const tsr_schedule *s)
 	return in_long_rows(p) && p->n > (int64_t)s->nr && p->m >= ENOUGH_NEAR * usual_rows(p, s) && p->k > SHORT_SUM;
 }
 
+/* A's rows are found by pointers, where registers are many and processors look ahead by themselves: so high tiles need so few of B's lines that they come from the second
+ * cache in time, and a copy is more to wait for (in place 0 to 4 % faster, two threads up to 1.5 times).  Not of four rows (ResNet-18's gradients of 4x4: 1 to 2 % of its step), and
+ * not where B's rows are whole pages apart. */
+static bool is_pointed(const tsr_problem *p, const tsr_schedule *s)
+{
+	return p->run && p->row % PAGE != 0 && s->mr >= p->t->tile_m && p->t->streams && !tsr_target_few_registers(p->t);
+}
+
 /* Whether so many rows are worth a packed copy of B.  Rows of it that lie near each other are read in place as fast from the second cache, and
  * so are they where what is read beside them is apart, or is found by pointers: then a copy is only more to move, and to wait for.  Not where that
  * is far apart: then it takes the lines and pages that B in place would need as well (8 to 30 % faster with 1500 to 16000 rows). */
@@ -103,6 +111,8 @@ static bool worth_packing_b(const tsr_problem *p, const tsr_schedule *s, int64_t
 {
 	if (p->streams)
 		return p->t->streams && !tsr_follows_rows(p);
+	if (is_pointed(p, s) && p->run < p->k)                /* from the last one, too, where K has several loops */
+		return false;
 	if (used_often(p, s, m) || passes_long(p, s))
 		return true;
 	bool near = p->row && p->row < PAGE, nearly = p->row && p->row <= PAGE;
@@ -156,7 +166,8 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 	/* a copy that few rows use costs more than reading B in place, where tiles ask for the next panel ahead of time */
 	bool pieced = p->pieced && m >= ENOUGH_APART * usual_rows(p, s);
 	/* of rows whole pages apart hardly a panel's first lines stay, of others not all where they are more than the first cache has (1.05 to 1.4 times slower) */
-	bool crowded = !p->streams && m >= (p->run && p->row % PAGE == 0 ? ENOUGH_PAGED : ENOUGH_CROWDED) && (crowds(p, p->row) || overflows(p, s) || cuts_vectors(p, s));
+	bool crowded = !p->streams && m >= (p->run && p->row % PAGE == 0 ? ENOUGH_PAGED : ENOUGH_CROWDED)
+		&& ((!is_pointed(p, s) && crowds(p, p->row)) || overflows(p, s) || cuts_vectors(p, s));
 	/* panels of B from a copy have all sets of the first cache, beside lines of A that lie apart (1.05 to 1.3 times as fast) */
 	bool shallow = both_across(p) && m >= FEW_ROWS_ACROSS * (int64_t)s->mr && n > 2 * (int64_t)s->nr;
 	bool pays = (large_b || page || apart || smaller || used_often(p, s, m) || passes_long(p, s)) && worth_packing_b(p, s, m);
@@ -459,7 +470,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	bool early = tsr_choose_early(&p, s);
 	choose_packing(&p, s);
 	p.crowded = !p.run && p.a_step == 1 && !s->pack_a && !s->pack_b && !s->cols && p.row && p.row % PAGE == 0;
-	if (p.crowded)
+	if (p.crowded && !early)
 		tsr_choose_tile(&p, s);
 	choose_depth(&p, most_depth(&p, s, c->tail), &kc);
 	choose_blocks(&p, s, kc, short_sum);

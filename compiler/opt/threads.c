@@ -232,6 +232,13 @@ static void choose_grid(const tsr_target *t, tsr_schedule *s, const int64_t *par
 	s->grid = most;
 }
 
+/* Where the next block of B is packed meanwhile each thread packs its own columns, but all of them where rows are divided more evenly. */
+static bool by_early_columns(const tsr_schedule *s, const int64_t *parts)
+{
+	int64_t m = parts[TSR_CLASS_M], n = parts[TSR_CLASS_N];
+	return s->early && n > 1 && !(n < MANY / 2 && m > 1 && uneven(m) < uneven(n) - 0.05);
+}
+
 /* Few tiles side by side, of which threads would have uneven shares: these end at any vector (2 to 4 % of what has 11 tiles, by two threads). */
 static bool by_vectors(const tsr_divide *d, const tsr_contraction *k, int64_t tiles, int64_t columns)
 {
@@ -270,7 +277,7 @@ static bool split_contraction(const tsr_divide *d, tsr_contraction *k)
 	/* rows would wait for each other in each position of the batch */
 	if (parts[TSR_CLASS_BATCH] >= MANY / 8 && uneven(parts[TSR_CLASS_BATCH]) < 1.2)
 		s->split = TSR_CLASS_BATCH;
-	else if ((s->early && parts[TSR_CLASS_N] > 1) || (!by_rows(s, parts) && by_columns(&v, parts)))        /* each packs its own columns of B, meanwhile */
+	else if (by_early_columns(s, parts) || (!s->early && !by_rows(s, parts) && by_columns(&v, parts)))
 		s->split = TSR_CLASS_N;
 	choose_grid(d->p->target, s, parts, tsr_walks_count(&v.cls[TSR_CLASS_M]), tsr_walks_count(&v.cls[TSR_CLASS_N]), near_b(d->p->target, k, &v));
 	if (parts[s->split] < 2 && parts[TSR_CLASS_BATCH] > 1)

@@ -26,6 +26,7 @@ typedef struct tsr_target {
 	uint32_t matrix;             /* rows of its matrix registers, each a vector, which multiply pairs of bf16 and sum them in f32; 0: it has none */
 	uint32_t streams;            /* rows along which it looks ahead by itself, several of which it takes to get all of the memory's bandwidth, and what asks for lines
 	                              * gets less than half of that; 0: lines that are asked for come as fast as any */
+	int64_t turn;                /* multiply-adds that have to be in a part of a product so that what it costs a thread to take it in its turn is not felt; 0: those of two tiles */
 	uint32_t ways;               /* of the first cache; 0: not told, and rows may crowd it */
 } tsr_target;
 
