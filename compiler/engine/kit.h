@@ -42,6 +42,7 @@ typedef struct tsr_kit {
 	tsr_prec prec;               /* of elements; a bool is a byte 0 or 1 */
 	tsr_acc acc;
 	tsr_op combine;
+	bool pairs;                  /* what is multiplied are pairs of bf16, in elements of f32: both products are summed */
 } tsr_kit;
 
 /* A counted loop being emitted: for (i = start; i < limit; i += step). */

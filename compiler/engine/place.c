@@ -238,18 +238,19 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	enum { SHALLOW = 24 };
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
-	LLVMValueRef arg[TSR_MOST_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols,
+	LLVMValueRef arg[TSR_MOST_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = tsr_engine_steps(g, bl->depth), [TSR_TILE_COLS] = z.cols,
 										  [TSR_TILE_ADD] = p->add, [TSR_TILE_B_K] = p->b_k, [TSR_TILE_C_ROW] = p->c_row, [TSR_TILE_B_SHIFT] = p->b_shift,
 										  [TSR_TILE_C_ROWS] = p->c_rows, [TSR_TILE_C_COLUMNS] = p->c_columns, [TSR_TILE_AROUND] = g->around,
 										  [TSR_TILE_B_AHEAD] = ahead.from, [TSR_TILE_A_AHEAD] = LLVMConstNull(k->ptr), [TSR_TILE_A_STEP] = z.a_step ? z.a_step : tsr_kit_int(k, 0) };
-	arg[TSR_TILE_A_ROW] = s->pack_a ? tsr_kit_int(k, 1) : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
-	arg[TSR_TILE_A_K] = s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
+	LLVMValueRef one = tsr_kit_int(k, 1), row = s->pack_a ? one : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
+	arg[TSR_TILE_A_ROW] = !g->pairs ? row : s->pack_a ? bl->a_each : tsr_engine_steps(g, row);
+	arg[TSR_TILE_A_K] = g->pairs ? one : s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
 	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->a_each))
-		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_A_K])));
+		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, tsr_engine_steps(g, bl->kfirst), arg[TSR_TILE_A_K])));
 	if (z.sums)
 		arg[TSR_TILE_A] = z.sums, arg[TSR_TILE_A_ROW] = tsr_kit_int(k, s->nr), arg[TSR_TILE_A_K] = tsr_kit_int(k, 0);
 	if (z.a_step) {
-		LLVMValueRef below = tsr_kit_mul(k, arg[TSR_TILE_A_ROW], tsr_kit_int(k, s->mr)), rounds = LLVMBuildUDiv(k->b, bl->depth, tsr_kit_int(k, TSR_ROUND), "");
+		LLVMValueRef below = tsr_kit_mul(k, arg[TSR_TILE_A_ROW], tsr_kit_int(k, s->mr)), rounds = LLVMBuildUDiv(k->b, arg[TSR_TILE_DEPTH], tsr_kit_int(k, TSR_ROUND), "");
 		LLVMValueRef part = tsr_kit_mul(k, LLVMBuildUDiv(k->b, jr, tsr_kit_int(k, s->nr), ""), tsr_kit_mul(k, rounds, z.a_step));
 		LLVMValueRef next = LLVMBuildGEP2(k->b, k->elem, arg[TSR_TILE_A], &below, 1, "");
 		arg[TSR_TILE_A_AHEAD] = LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), next, &part, 1, "");

@@ -93,7 +93,7 @@ void tsr_engine_next_panel(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 		return;
 	tile->soon = (uint32_t)((lines + tiles * ROUNDS - 1) / (tiles * ROUNDS));
 	LLVMValueRef nr = tsr_kit_int(k, s->nr), more = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, jr, nr), bl->cols, "");
-	LLVMValueRef panel = tsr_kit_mul(k, LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, tsr_kit_int(k, 0), jr, ""), ""), bl->depth);
+	LLVMValueRef panel = tsr_kit_mul(k, LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, tsr_kit_int(k, 0), jr, ""), ""), bl->b_each);
 	LLVMValueRef part = tsr_kit_mul(k, LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""), tsr_kit_int(k, tile->soon * ROUNDS * line));
 	LLVMValueRef at = tsr_kit_add(k, panel, part);
 	*next = LLVMBuildGEP2(k->b, k->elem, b, &at, 1, "");

@@ -370,8 +370,9 @@ const char *tsr_schedule_words(const tsr_schedule *s)
 		{ "sums aside", "sums aside, pack A", "sums aside, pack B", "sums aside, pack both" },
 		{ "dot products", "dot products, pack A", "dot products", "dot products, pack A" },
 		{ "", "", "pack B early", "pack both, B early" },
+		{ "", "", "pairs of bf16, pack B", "pairs of bf16, pack both" },
 	};
-	int kind = s->early ? 8 : s->dots ? 7 : s->aside ? 6 : s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
+	int kind = s->pairs ? 9 : s->early ? 8 : s->dots ? 7 : s->aside ? 6 : s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
 	return words[kind][s->pack_a + 2 * s->pack_b];
 }
 
@@ -411,32 +412,44 @@ static bool choose_dots(const tsr_problem *p, tsr_schedule *s)
 	return true;
 }
 
-bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_target *target)
+/* Operands in the precision of the sums, as tiles find them best: in place, through pointers, or by columns that are turned on their way to C.  `crowded`: A could be read
+ * through pointers, but its rows would crowd the caches. */
+static tsr_problem whole_problem(const tsr_loops *l, tsr_contraction *c, const tsr_target *target, tsr_contract_view *v, bool *crowded)
 {
-	tsr_contract_view v;
-	c->turned = 0, c->cut = false;
-	tsr_contract_view_make(l, c, &v);
-	tsr_problem p = tsr_problem_of(l, c, &v, target);
-	part_columns(l, c, &v, &p);
-	tsr_contract_view_make(l, c, &v);
-	p = tsr_problem_of(l, c, &v, target);
+	tsr_contract_view_make(l, c, v);
+	tsr_problem p = tsr_problem_of(l, c, v, target);
+	part_columns(l, c, v, &p);
+	tsr_contract_view_make(l, c, v);
+	p = tsr_problem_of(l, c, v, target);
 	int64_t kc;
 	/* where A is packed once for all of B, its rows need no pointers */
-	bool crowded = p.must_a && !tsr_may_be_early(&p) && rows_crowd(&p, &v.cls[TSR_CLASS_M], &v.cls[TSR_CLASS_K]);
-	if (p.must_a && !tsr_may_be_early(&p) && !crowded && (c->run = tsr_contract_run(l, c)).n) {
-		tsr_contract_view_make(l, c, &v);
-		p = tsr_problem_of(l, c, &v, target);
+	*crowded = p.must_a && !tsr_may_be_early(&p) && rows_crowd(&p, &v->cls[TSR_CLASS_M], &v->cls[TSR_CLASS_K]);
+	if (p.must_a && !tsr_may_be_early(&p) && !*crowded && (c->run = tsr_contract_run(l, c)).n) {
+		tsr_contract_view_make(l, c, v);
+		p = tsr_problem_of(l, c, v, target);
 		if (!choose_depth(&p, TSR_DEPTH, &kc)) {
 			c->run = (tsr_stretch){ 0 };
-			tsr_contract_view_make(l, c, &v);
-			p = tsr_problem_of(l, c, &v, target);
+			tsr_contract_view_make(l, c, v);
+			p = tsr_problem_of(l, c, v, target);
 		}
 	}
 	if (p.must_b && p.windows && !p.run && (c->across = tsr_contract_across(l, c)).n) {
-		tsr_contract_view_make(l, c, &v);
-		p = tsr_problem_of(l, c, &v, target);
+		tsr_contract_view_make(l, c, v);
+		p = tsr_problem_of(l, c, v, target);
 	}
-	p = consider_turning(l, c, p);
+	return consider_turning(l, c, p);
+}
+
+bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_target *target)
+{
+	tsr_contract_view v;
+	tsr_problem p;
+	int64_t kc;
+	bool crowded = false;
+	c->turned = 0, c->cut = false;
+	bool pairs = tsr_pairs_problem(l, c, target, &v, &p);
+	if (!pairs)
+		p = whole_problem(l, c, target, &v, &crowded);
 	tsr_schedule *s = &c->schedule;
 	*s = (tsr_schedule){ .reason = "plain loops" };
 	if (p.lanes < 2 || p.m == 0 || p.n == 0 || p.k == 0 || p.batch == 0)
@@ -467,7 +480,8 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 		tsr_early_blocks(&p, s);
 	tsr_matrix_deepen(l, &p, c);
 	s->aside = !early && waits_aside(&p, c, &v, s);
-	s->must_a = p.must_a, s->must_b = p.must_b, s->crowded = crowded;
+	s->must_a = p.must_a, s->must_b = p.must_b, s->crowded = crowded, s->pairs = pairs;
+	s->kc *= pairs ? 2 : 1;
 	s->reason = tsr_schedule_words(s);
 	return true;
 }

@@ -1,0 +1,79 @@
+/* Contractions of bf16 by bf16 whose sums are f32: which they are, and how vectors compute them where the target has an instruction for two products.
+ *
+ * What vectors multiply then are pairs of neighbours along K, each as wide as a number of f32, so that to whoever chooses tiles and blocks this is a
+ * contraction of f32 half as deep.  B is always packed, which puts its depths in pairs (engine/matrix.c), 0 behind an odd last one; rows of A that lie along K
+ * consist of pairs where they are, if all of them begin with an even depth. */
+#include "schedule.h"
+
+/* The operand in bf16, of which it is the f32; or NULL. */
+static tsr_expr *narrowed(tsr_arena *a, tsr_expr *x)
+{
+	if (x->kind == TSR_EXPR_CONVERT)
+		return x->converted->prec == TSR_PREC_BF16 ? x->converted : NULL;
+	if (x->kind != TSR_EXPR_SELECT && x->kind != TSR_EXPR_LOOKUP)
+		return NULL;
+	tsr_expr *inner = narrowed(a, x->kind == TSR_EXPR_SELECT ? x->select.inside : x->lookup.value), *out = TSR_NEW(a, tsr_expr);
+	*out = *x;
+	out->prec = TSR_PREC_BF16;
+	if (x->kind == TSR_EXPR_LOOKUP) {
+		out->lookup.value = inner;
+		return inner ? out : NULL;
+	}
+	if (!inner || x->select.outside->kind != TSR_EXPR_CONST || x->select.outside->value.d != 0)
+		return NULL;
+	out->select.inside = inner;
+	out->select.outside = tsr_expr_const(a, tsr_scalar_of(TSR_PREC_BF16, 0));
+	return out;
+}
+
+bool tsr_contract_narrow(const tsr_loops *l, const tsr_contraction *c, tsr_contraction *out)
+{
+	*out = *c;
+	if (c->prec != TSR_PREC_F32 || c->acc != TSR_ACC_ADD || c->combine != TSR_OP_MUL)
+		return false;
+	out->a_value = narrowed(l->tc->arena, c->a_value);
+	out->b_value = narrowed(l->tc->arena, c->b_value);
+	if (!out->a_value || !out->b_value)
+		return false;
+	if (out->a_value->kind == TSR_EXPR_LOAD)
+		out->a = out->a_value->load.buffer, out->a_index = out->a_value->load.index;
+	out->run = out->across = (tsr_stretch){ 0 };
+	out->turned = 0;
+	return true;
+}
+
+static bool even(const tsr_walks *x)
+{
+	bool all = true;
+	for (uint32_t i = 0; i < x->n; i++)
+		all &= x->at[i].known && x->at[i].stride[TSR_SIDE_A] % 2 == 0;
+	return all;
+}
+
+/* A's rows are pairs where they lie. */
+static bool in_place(const tsr_loops *l, const tsr_contraction *narrow, const tsr_contract_view *v)
+{
+	const tsr_walks *m = &v->cls[TSR_CLASS_M], *k = &v->cls[TSR_CLASS_K];
+	return tsr_contract_plain(l, narrow, TSR_SIDE_A) && m->n <= 1 && tsr_walks_count(m) > 0 && k->n == 1 && tsr_walks_unit(k, TSR_SIDE_A)
+		&& tsr_size_is_const(k->at[0].extent) && k->at[0].extent.k % 2 == 0 && even(m) && even(&v->cls[TSR_CLASS_BATCH]);
+}
+
+bool tsr_pairs_problem(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, tsr_contract_view *v, tsr_problem *p)
+{
+	enum { SHORTEST = 8 };       /* depths; and columns by which packing B pays for fewer products */
+	tsr_contraction narrow;
+	if (!t->pairs || !tsr_contract_narrow(l, c, &narrow))
+		return false;
+	narrow.schedule.pairs = true, narrow.schedule.pack_a = false;
+	tsr_contract_view_make(l, &narrow, v);
+	tsr_problem pairs = tsr_problem_of(l, &narrow, v, t);
+	if ((pairs.k >= 0 && pairs.k < SHORTEST) || (c->watched && pairs.m < 0))     /* rows past the last one, which nobody stores, would be watched */
+		return false;
+	pairs.must_a = !in_place(l, &narrow, v), pairs.must_b = true;
+	pairs.windows = pairs.dots = pairs.pieced = pairs.streams = pairs.flat = false;
+	pairs.a_row = pairs.must_a ? 0 : pairs.a_row / 2;
+	pairs.k = pairs.k < 0 ? -1 : (pairs.k + 1) / 2;
+	pairs.depth = pairs.k, pairs.k_unit = 1, pairs.a_step = 1, pairs.row = 0;
+	*p = pairs;
+	return true;
+}
