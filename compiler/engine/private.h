@@ -10,7 +10,7 @@ typedef struct tsr_engine {
 	const tsr_contraction *c;
 	const tsr_schedule *s;
 	bool matrix;                     /* tiles are products of matrix registers: matrix.c */
-	bool pairs;                      /* they are those of vectors, by pairs: panels are as those of matrix registers, and A's strides in bf16 */
+	bool pairs;                      /* they are those of vectors, by pairs: panels are as those of matrix registers, and the strides of operands in bf16 */
 	tsr_group cls[TSR_CLASSES];
 	const tsr_walks *walks;          /* per class */
 	LLVMValueRef base[TSR_SIDES];    /* where this batch's operands begin */

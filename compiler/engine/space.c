@@ -21,7 +21,7 @@ LLVMValueRef tsr_engine_stride(tsr_engine *g, tsr_buffer_id buffer, const tsr_li
 LLVMValueRef tsr_engine_at(tsr_engine *g, tsr_side side, LLVMValueRef p, LLVMValueRef n)
 {
 	tsr_kit *k = &g->k;
-	return g->pairs && side == TSR_SIDE_A ? LLVMBuildInBoundsGEP2(k->b, LLVMInt16TypeInContext(k->context), p, &n, 1, "") : tsr_kit_at(k, p, n);
+	return g->pairs && side != TSR_SIDE_C ? LLVMBuildInBoundsGEP2(k->b, LLVMInt16TypeInContext(k->context), p, &n, 1, "") : tsr_kit_at(k, p, n);
 }
 
 LLVMValueRef tsr_engine_steps(tsr_engine *g, LLVMValueRef depth)

@@ -1,8 +1,8 @@
 /* Contractions of bf16 by bf16 whose sums are f32: which they are, and how vectors compute them where the target has an instruction for two products.
  *
  * What vectors multiply then are pairs of neighbours along K, each as wide as a number of f32, so that to whoever chooses tiles and blocks this is a
- * contraction of f32 half as deep.  B is always packed, which puts its depths in pairs (engine/matrix.c), 0 behind an odd last one; rows of A that lie along K
- * consist of pairs where they are, if all of them begin with an even depth. */
+ * contraction of f32 half as deep.  B is packed, which puts its depths in pairs (engine/matrix.c), 0 behind an odd last one; rows of A that lie along K consist of
+ * pairs where they are, if all of them begin with an even depth, and so do B's where both are read as dot products. */
 #include "schedule.h"
 
 /* The operand in bf16, of which it is the f32; or NULL. */
@@ -37,43 +37,62 @@ bool tsr_contract_narrow(const tsr_loops *l, const tsr_contraction *c, tsr_contr
 		return false;
 	if (out->a_value->kind == TSR_EXPR_LOAD)
 		out->a = out->a_value->load.buffer, out->a_index = out->a_value->load.index;
+	if (out->b_value->kind == TSR_EXPR_LOAD)
+		out->b = out->b_value->load.buffer, out->b_index = out->b_value->load.index;
 	out->run = out->across = (tsr_stretch){ 0 };
 	out->turned = 0;
 	return true;
 }
 
-static bool even(const tsr_walks *x)
+static bool even(const tsr_walks *x, tsr_side side)
 {
 	bool all = true;
 	for (uint32_t i = 0; i < x->n; i++)
-		all &= x->at[i].known && x->at[i].stride[TSR_SIDE_A] % 2 == 0;
+		all &= x->at[i].known && x->at[i].stride[side] % 2 == 0;
 	return all;
 }
 
-/* A's rows are pairs where they lie. */
-static bool in_place(const tsr_loops *l, const tsr_contraction *narrow, const tsr_contract_view *v)
+/* An operand, of which this class are the positions, is pairs where it lies. */
+static bool in_place(const tsr_loops *l, const tsr_contraction *narrow, const tsr_contract_view *v, tsr_side side, tsr_loop_class across)
 {
-	const tsr_walks *m = &v->cls[TSR_CLASS_M], *k = &v->cls[TSR_CLASS_K];
-	return tsr_contract_plain(l, narrow, TSR_SIDE_A) && m->n <= 1 && tsr_walks_count(m) > 0 && k->n == 1 && tsr_walks_unit(k, TSR_SIDE_A)
-		&& tsr_size_is_const(k->at[0].extent) && k->at[0].extent.k % 2 == 0 && even(m) && even(&v->cls[TSR_CLASS_BATCH]);
+	const tsr_walks *x = &v->cls[across], *k = &v->cls[TSR_CLASS_K];
+	return tsr_contract_plain(l, narrow, side) && x->n <= 1 && tsr_walks_count(x) > 0 && k->n == 1 && tsr_walks_unit(k, side)
+		&& tsr_size_is_const(k->at[0].extent) && k->at[0].extent.k % 2 == 0 && even(x, side) && even(&v->cls[TSR_CLASS_BATCH], side);
+}
+
+/* Rows of the operand begin within lines. */
+static bool torn(const tsr_problem *p, const tsr_walks *x, tsr_side side) { return x->n && x->at[0].stride[side] % (2 * p->lanes); }
+
+bool tsr_pairs_as_they_lie(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t)
+{
+	tsr_contraction narrow;
+	return t->pairs && tsr_contract_narrow(l, c, &narrow) && narrow.a_value->kind == TSR_EXPR_LOAD && narrow.b_value->kind == TSR_EXPR_LOAD;
 }
 
 bool tsr_pairs_problem(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, tsr_contract_view *v, tsr_problem *p)
 {
-	enum { SHORTEST = 8 };       /* depths; and columns by which packing B pays for fewer products */
+	enum { SHORTEST = 8 };       /* depths */
 	tsr_contraction narrow;
 	if (!t->pairs || !tsr_contract_narrow(l, c, &narrow))
 		return false;
-	narrow.schedule.pairs = true, narrow.schedule.pack_a = false;
+	narrow.schedule.pairs = true, narrow.schedule.pack_a = narrow.schedule.pack_b = false;
 	tsr_contract_view_make(l, &narrow, v);
-	tsr_problem pairs = tsr_problem_of(l, &narrow, v, t);
-	if ((pairs.k >= 0 && pairs.k < SHORTEST) || (c->watched && pairs.m < 0))     /* rows past the last one, which nobody stores, would be watched */
+	*p = tsr_problem_of(l, &narrow, v, t);
+	const tsr_walks *m = &v->cls[TSR_CLASS_M], *n = &v->cls[TSR_CLASS_N];
+	bool dots = p->dots && in_place(l, &narrow, v, TSR_SIDE_A, TSR_CLASS_M) && in_place(l, &narrow, v, TSR_SIDE_B, TSR_CLASS_N);
+	bool begins = dots && (torn(p, m, TSR_SIDE_A) || torn(p, n, TSR_SIDE_B));
+	if (!dots) {                 /* loops that only B keeps apart are one */
+		narrow.schedule.pack_b = true;
+		tsr_contract_view_make(l, &narrow, v);
+		*p = tsr_problem_of(l, &narrow, v, t);
+	}
+	if ((p->k >= 0 && p->k < SHORTEST) || (c->watched && p->m < 0))     /* rows past the last one, which nobody stores, would be watched */
 		return false;
-	pairs.must_a = !in_place(l, &narrow, v), pairs.must_b = true;
-	pairs.windows = pairs.dots = pairs.pieced = pairs.streams = pairs.flat = false;
-	pairs.a_row = pairs.must_a ? 0 : pairs.a_row / 2;
-	pairs.k = pairs.k < 0 ? -1 : (pairs.k + 1) / 2;
-	pairs.depth = pairs.k, pairs.k_unit = 1, pairs.a_step = 1, pairs.row = 0;
-	*p = pairs;
+	p->must_a = !in_place(l, &narrow, v, TSR_SIDE_A, TSR_CLASS_M), p->must_b = true;
+	p->dots = dots, p->torn = begins;
+	p->windows = p->pieced = p->streams = p->flat = false;
+	p->a_row = p->must_a ? 0 : p->a_row / 2;
+	p->k = p->k < 0 ? -1 : (p->k + 1) / 2;
+	p->depth = p->k, p->k_unit = 1, p->a_step = 1, p->row = 0;
 	return true;
 }

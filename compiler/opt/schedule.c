@@ -8,7 +8,7 @@
 #include "schedule.h"
 
 enum { PASSING = 512, PASSING_LONG = 1024, STRIDED = 256, STRIDED_NEAR = 112, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200,
-	   ENOUGH_CROWDED = 128, ENOUGH_PAGED = 32, SHORT_SUM = 64, LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8, FEW_ROWS = 8, FEW_ROWS_ACROSS = 6, OFTEN = 1000,
+	   ENOUGH_CROWDED = 128, ENOUGH_PAGED = 32, SHORT_SUM = 64, LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8, FEW_ROWS = 8, FEW_ROWS_ACROSS = 6, FEW_PAIRED = 4, OFTEN = 1000,
 	   LARGE_A = 4, PANEL = 256 };
 
 /* `total` cut into equal blocks of at most `most`, in multiples of `unit`. */
@@ -372,7 +372,7 @@ const char *tsr_schedule_words(const tsr_schedule *s)
 		{ "", "", "pack B early", "pack both, B early" },
 		{ "", "", "pairs of bf16, pack B", "pairs of bf16, pack both" },
 	};
-	int kind = s->pairs ? 9 : s->early ? 8 : s->dots ? 7 : s->aside ? 6 : s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
+	int kind = s->dots ? 7 : s->pairs ? 9 : s->early ? 8 : s->aside ? 6 : s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
 	return words[kind][s->pack_a + 2 * s->pack_b];
 }
 
@@ -408,6 +408,14 @@ static bool choose_dots(const tsr_problem *p, tsr_schedule *s)
 	s->kc = block_of(p->k, p->m <= s->mr ? LONGEST : p->t->streams && far ? p->t->l1 / 2 / p->lanes / p->bytes : LONGEST / 2, 1);
 	s->mc = block_of(p->m, LONGEST, s->mr);
 	s->nc = block_of(p->n, LONGEST, s->nr);
+	return true;
+}
+
+/* The last words: a depth of pairs is half of it. */
+static bool decided(tsr_schedule *s, bool pairs)
+{
+	s->pairs = pairs;
+	s->kc *= pairs ? 2 : 1;
 	s->reason = tsr_schedule_words(s);
 	return true;
 }
@@ -458,7 +466,9 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	/* one column, or two beside rows that lie along K, are sums along vectors; of other few columns a tile makes 1.2 to 60 times as many */
 	bool narrow = p.n > 0 && p.n * 4 <= p.lanes && p.n < 4 && (p.n == 1 || p.m < FEW_ROWS || (p.n == 2 && p.a_step == 1));
 	if (!tiny && choose_dots(&p, s))
-		return true;
+		return decided(s, pairs);
+	if (pairs)                   /* rows that are read in place are worth a copy of any columns, few rows none of B */
+		narrow = p.n == 1 || (narrow && p.must_a) || (p.m > 0 && p.m < FEW_PAIRED);
 	if (tiny || narrow || (p.m == 1 && p.must_b)) {
 		s->reason = tiny ? "plain loops: small" : "plain loops: a vector";
 		return false;
@@ -480,10 +490,8 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 		tsr_early_blocks(&p, s);
 	tsr_matrix_deepen(l, &p, c);
 	s->aside = !early && waits_aside(&p, c, &v, s);
-	s->must_a = p.must_a, s->must_b = p.must_b, s->crowded = crowded, s->pairs = pairs;
-	s->kc *= pairs ? 2 : 1;
-	s->reason = tsr_schedule_words(s);
-	return true;
+	s->must_a = p.must_a, s->must_b = p.must_b, s->crowded = crowded;
+	return decided(s, pairs);
 }
 
 int64_t tsr_schedule_rows(const tsr_schedule *s) { return s->join ? s->mc : s->mr; }

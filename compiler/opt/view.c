@@ -33,7 +33,7 @@ static bool stride_of(const tsr_buffer *b, const tsr_lin *index, uint32_t sym, i
 bool tsr_contract_plain(const tsr_loops *l, const tsr_contraction *k, tsr_side side)
 {
 	const tsr_expr *v = side == TSR_SIDE_A ? k->a_value : k->b_value;
-	bool pairs = side == TSR_SIDE_A && k->schedule.pairs && !k->schedule.pack_a;
+	bool pairs = k->schedule.pairs && !(side == TSR_SIDE_A ? k->schedule.pack_a : k->schedule.pack_b);
 	return side == TSR_SIDE_C || (v->kind == TSR_EXPR_LOAD && l->buffers.at[v->load.buffer]->prec == (pairs ? TSR_PREC_BF16 : k->prec));
 }
 
