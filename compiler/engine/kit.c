@@ -2,6 +2,16 @@
 #include "kit.h"
 #include <string.h>
 
+tsr_kit tsr_kit_of(const tsr_kit *k, tsr_prec prec, LLVMTypeRef elem, uint32_t bytes)
+{
+	tsr_kit out = *k;
+	out.prec = prec, out.elem = elem, out.elem_bytes = bytes;
+	out.lanes = k->lanes * k->elem_bytes / bytes;
+	out.vec = LLVMVectorType(elem, out.lanes);
+	out.lanes_i1 = LLVMVectorType(k->i1, out.lanes);
+	return out;
+}
+
 LLVMValueRef tsr_kit_int(tsr_kit *k, int64_t n) { return LLVMConstInt(k->i64, (unsigned long long)n, true); }
 
 int64_t tsr_kit_known(LLVMValueRef v) { return LLVMIsAConstantInt(v) ? LLVMConstIntGetSExtValue(v) : -1; }

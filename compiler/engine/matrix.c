@@ -48,16 +48,6 @@ LLVMValueRef tsr_matrix_each(tsr_kit *k, tsr_side side, LLVMValueRef depth)
 	return side == TSR_SIDE_A ? LLVMBuildOr(k->b, pairs, tsr_kit_int(k, PAIRS), "") : pairs;
 }
 
-static tsr_kit kit_of(const tsr_kit *k, tsr_prec prec, LLVMTypeRef elem, uint32_t bytes)
-{
-	tsr_kit out = *k;
-	out.prec = prec, out.elem = elem, out.elem_bytes = bytes;
-	out.lanes = k->lanes * k->elem_bytes / bytes;
-	out.vec = LLVMVectorType(elem, out.lanes);
-	out.lanes_i1 = LLVMVectorType(k->i1, out.lanes);
-	return out;
-}
-
 /* What packing one side knows: kits of numbers and of their pairs, the operand, its walks, elements of a panel for each position. */
 typedef struct packing {
 	tsr_kit half, pair;
@@ -242,7 +232,12 @@ int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64
 void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 {
 	bool a = p->side == TSR_SIDE_A;
-	packing x = { kit_of(&g->k, TSR_PREC_BF16, LLVMInt16TypeInContext(g->k.context), 2), kit_of(&g->k, TSR_PREC_I32, g->k.i32, 4), p,
+	tsr_narrow_b b = g->pairs && !a ? tsr_narrow_b_of(g) : (tsr_narrow_b){ 0 };
+	if (b.base) {
+		tsr_pack_narrow_b(g, p, &b, each);
+		return;
+	}
+	packing x = { tsr_kit_of(&g->k, TSR_PREC_BF16, LLVMInt16TypeInContext(g->k.context), 2), tsr_kit_of(&g->k, TSR_PREC_I32, g->k.i32, 4), p,
 		{ g->e, a ? g->c->a_value : g->c->b_value, TSR_PREC_BF16, &g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], &g->walks[TSR_CLASS_K], NULL }, each, tsr_matrix_each(&g->k, TSR_SIDE_B, p->depth), g->narrow, g->seen != NULL };
 	if (by_rows(g, p->side))
 		(a ? a_by_rows : b_by_rows)(&x);

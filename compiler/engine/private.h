@@ -94,6 +94,11 @@ LLVMValueRef tsr_matrix_each(tsr_kit *k, tsr_side side, LLVMValueRef depth);
 int64_t tsr_matrix_rows(int64_t rows);
 int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64_t depth);
 void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each);
+/* direct.c: where the batch's B begins, as it lies in memory in bf16, in rows so far apart along N or, `turned`, along K; NULL: it does not lie so.  Its panels
+ * for tiles of pairs. */
+typedef struct tsr_narrow_b { LLVMValueRef base; bool turned; int64_t row; } tsr_narrow_b;
+tsr_narrow_b tsr_narrow_b_of(tsr_engine *g);
+void tsr_pack_narrow_b(tsr_engine *g, const tsr_pack *p, const tsr_narrow_b *b, LLVMValueRef each);
 void tsr_matrix_product(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, uint32_t rows, uint32_t vecs);
 /* shares.c: what of a contraction this thread computes.  Positions that are its own, in whole units; of the batch's loop at this depth; its
  * rows and columns; and columns of a block, where these are cut into as few as the schedule allows. */

@@ -20,6 +20,8 @@ typedef struct tsr_problem {
 	int64_t m, n, k, batch;      /* counts, -1: known at run time */
 	int64_t depth;               /* of the sum that the positions of the batch are parts of (deep.c); else k */
 	bool must_a, must_b;         /* cannot be read in place */
+	bool pairs;                  /* an element is a pair of bf16, a step of K two depths */
+	int64_t shallow;             /* few rows by a B that comes from memory row by row: steps of a block in which these are so few that caches keep what is asked for; 0 */
 	bool plain_a;                /* A is what lies in memory: no guard, no lookup, nothing computed */
 	int64_t run, across;         /* A's, B's rows are read in place, in stretches of so many; 0: they are not */
 	bool dense;                  /* B's are copied side by side */
