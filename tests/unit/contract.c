@@ -670,7 +670,7 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 
 /* Of how many cases the engine took, and of how many in which way. */
 typedef struct counts {
-	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, pairs, pairs_in_place, dots, panels;
+	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, pairs, pairs_in_place, pairs_dots, dots, panels;
 } counts;
 
 static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contraction *c, const tsr_target *target)
@@ -692,6 +692,7 @@ static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contracti
 	n->matrix += tsr_contract_matrix(l, c, target, &as);
 	n->pairs += s->pairs;
 	n->pairs_in_place += s->pairs && !s->pack_a;
+	n->pairs_dots += s->pairs && s->dots;
 	n->copied += s->dense;
 	n->turned += s->turn != 0;
 	n->as_it_lies += s->turn && !s->pack_b;
@@ -724,9 +725,9 @@ static void build(tsr_loops *l, const level *v, built *out)
 	CHECK((n.aside > 0 && (n.streams > COLUMNS / 8 || target->streams)) || !small);
 	CHECK(n.panels > 0);
 	CHECK(!target->matrix || n.matrix > NARROW / 8);
-	CHECK(!target->pairs || (n.pairs > PAIRS && n.pairs_in_place > PAIRS / 8));
-	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d, panels that pass %d\n",
-		v->name, n.all, ALL, n.matrix, n.pairs, n.pairs_in_place, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
+	CHECK(!target->pairs || (n.pairs > PAIRS && n.pairs_in_place > PAIRS / 8 && n.pairs_dots > PAIRS / 20));
+	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d, dot products %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d, panels that pass %d\n",
+		v->name, n.all, ALL, n.matrix, n.pairs, n.pairs_in_place, n.pairs_dots, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
 		n.dots, n.panels);
 }
 
