@@ -7,6 +7,8 @@
  *     A: each row by itself, [row][pair of depths], an odd number of lines from one to the next, so that they do not share a set of the first cache
  *     B: panels of 32 columns, [panel][pair of depths][column]
  *
+ * Tiles of vectors that multiply pairs have the same panels, but B's are as wide as they are, and every block's rows and panels as far apart as the deepest one's.
+ *
  * Operands are evaluated in bf16, whichever of positions and depths runs faster in memory, into rows that are then put in pairs, turned or both.
  * Sums leave the registers through memory, and go to C as those of vector tiles do, so that every form of C and every tail is the same.
  *

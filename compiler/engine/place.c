@@ -287,7 +287,7 @@ static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, co
 	const tsr_rows *r = &g->pointed;
 	LLVMValueRef arg[TSR_MOST_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, r->table, &ir, 1, ""), p->b, p->c, tsr_rows_list(k, r, ir), z.cols,
 										  p->add, p->b_k, p->c_row, p->c_rows, p->c_columns, g->around, ahead.from, g->b_places ? g->b_places : LLVMConstNull(k->ptr), g->seen ? g->seen : LLVMConstNull(k->ptr) };
-	tsr_rows_tile t = { z.rows, z.vecs, z.masked, g->b_places != NULL, g->seen != NULL, r->run < g->s->kc ? r->run : g->s->kc, r->capacity, r->most, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail, r->step };
+	tsr_rows_tile t = { z.rows, z.vecs, z.masked, g->b_places != NULL, g->seen != NULL, (r->run < g->s->kc ? r->run : g->s->kc) / (g->pairs ? 2 : 1), r->capacity, r->most, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail, r->step };
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_ROWS_PARAMS);
 	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS + tsr_tail_params(p->tail));
 }

@@ -29,6 +29,8 @@ bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *c, const tsr
 	enum { FEWEST = 8, SHORTEST = 16 };      /* rows and columns, depths that are worth whole registers */
 	if (!t->matrix || c->watched || !tsr_contract_narrow(l, c, out))
 		return false;
+	out->run = out->across = (tsr_stretch){ 0 };
+	out->turned = 0;
 	tsr_contract_view v;
 	tsr_contract_view_make(l, out, &v);
 	int64_t m = tsr_walks_count(&v.cls[TSR_CLASS_M]), n = tsr_walks_count(&v.cls[TSR_CLASS_N]), k = tsr_walks_count(&v.cls[TSR_CLASS_K]);

@@ -2,7 +2,7 @@
  *
  * What vectors multiply then are pairs of neighbours along K, each as wide as a number of f32, so that to whoever chooses tiles and blocks this is a
  * contraction of f32 half as deep.  B is packed, which puts its depths in pairs (engine/matrix.c), 0 behind an odd last one; rows of A that lie along K consist of
- * pairs where they are, if all of them begin with an even depth, and so do B's where both are read as dot products. */
+ * pairs where they are, if all of them begin with an even depth, and so do B's where both are read as dot products; so are stretches of an even number. */
 #include "schedule.h"
 
 /* The operand in bf16, of which it is the f32; or NULL. */
@@ -39,8 +39,6 @@ bool tsr_contract_narrow(const tsr_loops *l, const tsr_contraction *c, tsr_contr
 		out->a = out->a_value->load.buffer, out->a_index = out->a_value->load.index;
 	if (out->b_value->kind == TSR_EXPR_LOAD)
 		out->b = out->b_value->load.buffer, out->b_index = out->b_value->load.index;
-	out->run = out->across = (tsr_stretch){ 0 };
-	out->turned = 0;
 	return true;
 }
 
@@ -84,12 +82,26 @@ static int64_t shallow(const tsr_loops *l, const tsr_contraction *narrow, const 
 	return 2 * p->m > LEAST ? 2 * p->m : LEAST;
 }
 
-bool tsr_pairs_problem(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, tsr_contract_view *v, tsr_problem *p)
+/* A's rows are stretches of whole pairs, as the channels under a window are, and tiles read them through pointers. */
+static bool in_stretches(const tsr_loops *l, tsr_contraction *c, tsr_contraction *narrow, tsr_contract_view *v, tsr_problem *p)
+{
+	enum { SHORTEST = 32, LONGEST = 1536 };      /* none of which cannot be cut into blocks, as the schedule wants them */
+	tsr_stretch run = tsr_contract_run(l, narrow);
+	if (run.n != 1 || run.length % 2 || run.length < SHORTEST || run.length > LONGEST || p->m < 0 || p->k < 0)
+		return false;
+	c->run = narrow->run = run;
+	tsr_contract_view_make(l, narrow, v);
+	*p = tsr_problem_of(l, narrow, v, p->t);
+	return true;
+}
+
+bool tsr_pairs_problem(const tsr_loops *l, tsr_contraction *c, const tsr_target *t, tsr_contract_view *v, tsr_problem *p)
 {
 	enum { SHORTEST = 8 };       /* depths */
 	tsr_contraction narrow;
 	if (!t->pairs || !tsr_contract_narrow(l, c, &narrow))
 		return false;
+	c->run = narrow.run = (tsr_stretch){ 0 };
 	narrow.schedule.pairs = true, narrow.schedule.pack_a = narrow.schedule.pack_b = false;
 	tsr_contract_view_make(l, &narrow, v);
 	*p = tsr_problem_of(l, &narrow, v, t);
@@ -104,11 +116,12 @@ bool tsr_pairs_problem(const tsr_loops *l, const tsr_contraction *c, const tsr_t
 	}
 	if ((p->k >= 0 && p->k < SHORTEST) || (c->watched && p->m < 0))     /* rows past the last one, which nobody stores, would be watched */
 		return false;
-	p->must_a = !in_place(l, &narrow, v, TSR_SIDE_A, TSR_CLASS_M), p->must_b = true;
+	bool must_a = !in_place(l, &narrow, v, TSR_SIDE_A, TSR_CLASS_M) && !in_stretches(l, c, &narrow, v, p);
+	p->must_a = must_a, p->must_b = true;
 	p->pairs = true, p->shallow = steps, p->dots = dots, p->torn = begins;
 	p->windows = p->pieced = p->streams = p->flat = false;
 	p->a_row = p->must_a ? 0 : p->a_row / 2;
-	p->k = p->k < 0 ? -1 : (p->k + 1) / 2;
+	p->k = p->k < 0 ? -1 : (p->k + 1) / 2, p->run /= 2;
 	p->depth = p->k, p->k_unit = 1, p->a_step = 1, p->row = 0;
 	return true;
 }

@@ -374,7 +374,7 @@ const char *tsr_schedule_words(const tsr_schedule *s)
 		{ "", "", "pack B early", "pack both, B early" },
 		{ "", "", "pairs of bf16, pack B", "pairs of bf16, pack both" },
 	};
-	int kind = s->dots ? 7 : s->pairs ? 9 : s->early ? 8 : s->aside ? 6 : s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
+	int kind = s->dots ? 7 : s->pairs && !s->rows ? 9 : s->early ? 8 : s->aside ? 6 : s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
 	return words[kind][s->pack_a + 2 * s->pack_b];
 }
 
@@ -480,7 +480,10 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	if (!short_sum || p.turn || p.across)
 		p.run_c = 0;
 	tsr_padding padding = { 0 };
-	if (p.run && tsr_padding_of(l, c, &v, &padding))
+	tsr_contraction seen = *c;
+	if (p.pairs)
+		tsr_contract_narrow(l, c, &seen);
+	if (p.run && tsr_padding_of(l, &seen, &v, &padding))
 		p.padding = &padding;
 	bool early = tsr_choose_early(&p, s);
 	choose_packing(&p, s);

@@ -44,7 +44,7 @@ typedef struct tsr_problem {
 tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t);
 /* What it is in pairs of bf16, two products of which the target's vectors take at once, each pair a step of K (pairs.c), and as such seen by strides; false: it is not
  * computed so. */
-bool tsr_pairs_problem(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, tsr_contract_view *v, tsr_problem *p);
+bool tsr_pairs_problem(const tsr_loops *l, tsr_contraction *c, const tsr_target *t, tsr_contract_view *v, tsr_problem *p);
 /* Of a B that few rows read where it lies, so few rows at a time that the processor looks ahead along each of them; more rows of A are worth a copy. */
 static inline bool tsr_follows_rows(const tsr_problem *p) { return p->t->streams && p->m <= (int64_t)p->t->streams; }
 /* Columns beside each other that tiles may cut as they like. */

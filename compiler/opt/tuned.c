@@ -54,7 +54,7 @@ const char *tsr_schedule_key(const tsr_loops *l, const tsr_contraction *k, const
 		if (!walks_text(&t, names[cls], &v.cls[cls]))
 			return NULL;
 	if (k->schedule.pairs) {
-		tsr_text_addf(&t, " | a %s | b pairs", k->schedule.must_a ? "packed pairs" : "pairs");
+		tsr_text_addf(&t, " | a %s | b pairs", k->schedule.rows ? "rows of pairs" : k->schedule.must_a ? "packed pairs" : "pairs");
 		return tsr_intern(l->tc->names, tsr_text_str(&t));
 	}
 	tsr_text_addf(&t, " | a %s | b %s", k->schedule.rows ? "rows" : tsr_contract_plain(l, k, TSR_SIDE_A) ? "plain" : "computed",

@@ -104,7 +104,7 @@ static void join_loops(const tsr_loops *l, const tsr_contraction *k, const tsr_e
 static tsr_stretch side_by_side(const tsr_loops *l, const tsr_contraction *k, const tsr_expr *operand, tsr_loop_class cls, int64_t shortest)
 {
 	const tsr_expr *x = tsr_contract_guarded(operand);
-	if (!x || l->buffers.at[x->load.buffer]->prec != k->prec || k->combine != TSR_OP_MUL
+	if (!x || l->buffers.at[x->load.buffer]->prec != (k->schedule.pairs ? TSR_PREC_BF16 : k->prec) || k->combine != TSR_OP_MUL
 		|| (k->acc != TSR_ACC_ADD && k->acc != TSR_ACC_SUB))
 		return (tsr_stretch){ 0 };
 	for (uint32_t i = 0; i < k->nloops; i++) {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 40, ALL = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
+enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ALL = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
 
 static uint64_t state;
 static uint32_t draw(uint32_t n)
@@ -444,7 +444,7 @@ static void other_height(tsr_contraction *c, const tsr_target *t, uint32_t u)
 static void other_depth(tsr_contraction *c, uint32_t u)
 {
 	tsr_schedule *s = &c->schedule;
-	if (!s->mr || !s->pairs || (c->tail && c->tail->passing))
+	if (!s->mr || !s->pairs || s->rows || (c->tail && c->tail->passing))
 		return;
 	s->kc = u % 3 ? 2 + 2 * (u % 16) : s->kc;
 	s->pack_a |= u % 4 == 1;
@@ -650,13 +650,15 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 	tsr_text_addf(&decl, "symbol ?n\n");
 	for (int i = 0; i < ALL; i++)
 		if (i < CASES && i % 3 == 1 && i % 2)
-			window_case(tc->arena, &decl, &units, i, false);
+			window_case(tc->arena, &decl, &units, i, draw_window);
 		else if (i >= CASES && i < CASES + COLUMNS)
 			columns_case(tc->arena, &decl, &units, i);
+		else if (i >= ALL - PAIRS && i % 3 == 0)
+			window_case(tc->arena, &decl, &units, i, draw_paired);
 		else if (i >= ALL - PAIRS)
 			pairs_case(tc->arena, &decl, &units, i);
 		else if (i >= ALL - PAIRS - FIRST)
-			window_case(tc->arena, &decl, &units, i, true);
+			window_case(tc->arena, &decl, &units, i, draw_first);
 		else if (i >= ALL - PAIRS - FIRST - DOTS)
 			dots_case(tc->arena, &decl, &units, i);
 		else
@@ -670,7 +672,7 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 
 /* Of how many cases the engine took, and of how many in which way. */
 typedef struct counts {
-	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, pairs, pairs_in_place, pairs_dots, dots, panels;
+	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, pairs, pairs_in_place, pairs_dots, pairs_rows, dots, panels;
 } counts;
 
 static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contraction *c, const tsr_target *target)
@@ -693,6 +695,7 @@ static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contracti
 	n->pairs += s->pairs;
 	n->pairs_in_place += s->pairs && !s->pack_a;
 	n->pairs_dots += s->pairs && s->dots;
+	n->pairs_rows += s->pairs && s->rows;
 	n->copied += s->dense;
 	n->turned += s->turn != 0;
 	n->as_it_lies += s->turn && !s->pack_b;
@@ -725,9 +728,9 @@ static void build(tsr_loops *l, const level *v, built *out)
 	CHECK((n.aside > 0 && (n.streams > COLUMNS / 8 || target->streams)) || !small);
 	CHECK(n.panels > 0);
 	CHECK(!target->matrix || n.matrix > NARROW / 8);
-	CHECK(!target->pairs || (n.pairs > PAIRS && n.pairs_in_place > PAIRS / 8 && n.pairs_dots > PAIRS / 20));
-	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d, dot products %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d, panels that pass %d\n",
-		v->name, n.all, ALL, n.matrix, n.pairs, n.pairs_in_place, n.pairs_dots, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
+	CHECK(!target->pairs || (n.pairs > PAIRS / 2 && n.pairs_in_place > PAIRS / 8 && n.pairs_dots > PAIRS / 20 && n.pairs_rows > PAIRS / 20));
+	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d, panels that pass %d\n",
+		v->name, n.all, ALL, n.matrix, n.pairs, n.pairs_in_place, n.pairs_dots, n.pairs_rows, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
 		n.dots, n.panels);
 }
 
