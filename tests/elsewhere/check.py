@@ -37,7 +37,7 @@ class Elsewhere(differential.Judge):
 
 def programs(o, folder):
     """(path, random numbers or None) of all that are judged."""
-    for name in ("turns", "functions", "narrow"):
+    for name in ("turns", "functions", "narrow", "infinite"):
         yield os.path.join(HERE, name + ".tsr"), None
     for path in sorted(glob.glob(os.path.join(ROOT, "tests/run/*.tsr"))):
         if os.path.exists(path[:-4] + ".out") and not os.path.exists(path[:-4] + ".args"):
