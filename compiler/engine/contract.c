@@ -18,7 +18,7 @@
 static void pack_panels(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 {
 	bool a = p->side == TSR_SIDE_A;
-	if (g->matrix) {
+	if (g->matrix || g->pairs) {
 		tsr_matrix_pack(g, p, each);
 		return;
 	}
@@ -83,14 +83,23 @@ static void point_across(tsr_engine *g, const tsr_block *bl)
 		tsr_rows_copy(k, r, bl->b);
 }
 
+/* Of a block. */
+static LLVMValueRef most_depths(tsr_engine *g)
+{
+	int64_t depth = tsr_kit_known(g->cls[TSR_CLASS_K].count), kc = g->s->kc;
+	return tsr_kit_int(&g->k, depth >= 0 && depth < kc ? depth : kc);
+}
+
 void tsr_engine_depths(tsr_engine *g, tsr_block *bl, LLVMValueRef first)
 {
 	tsr_kit *k = &g->k;
 	LLVMValueRef depth = g->cls[TSR_CLASS_K].count;
 	bl->kfirst = first;
 	bl->depth = tsr_kit_min(k, tsr_kit_int(k, g->s->kc), LLVMBuildSub(k->b, depth, first, ""));
-	bl->a_each = g->matrix ? tsr_matrix_each(k, TSR_SIDE_A, bl->depth) : bl->depth;
-	bl->b_each = g->matrix ? tsr_matrix_each(k, TSR_SIDE_B, bl->depth) : bl->depth;
+	/* vectors find rows and panels in the same places for all blocks, by constants */
+	LLVMValueRef deep = g->pairs ? most_depths(g) : bl->depth;
+	bl->a_each = g->matrix || g->pairs ? tsr_matrix_each(k, TSR_SIDE_A, deep) : bl->depth;
+	bl->b_each = g->matrix || g->pairs ? tsr_matrix_each(k, TSR_SIDE_B, deep) : bl->depth;
 	bl->add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, first, tsr_kit_int(k, 0), "") : LLVMConstInt(k->i1, 1, false);
 	bl->last = g->tail && g->tail->whole ? LLVMConstInt(k->i1, 1, false)
 		: LLVMBuildICmp(k->b, LLVMIntSGE, tsr_kit_add(k, first, bl->depth), depth, "");
@@ -170,7 +179,7 @@ static void batches(tsr_engine *g, uint32_t depth)
 	memcpy(outer, g->base, sizeof outer);
 	for (int side = 0; side < TSR_SIDES; side++)
 		if (g->base[side])
-			g->base[side] = tsr_kit_at(k, g->base[side], tsr_kit_mul(k, i.i, batch->at[depth].stride[side]));
+			g->base[side] = tsr_engine_at(g, (tsr_side)side, g->base[side], tsr_kit_mul(k, i.i, batch->at[depth].stride[side]));
 	g->e->syms[axis->sym] = i.i;
 	batches(g, depth + 1);
 	memcpy(g->base, outer, sizeof outer);
@@ -180,7 +189,7 @@ static void batches(tsr_engine *g, uint32_t depth)
 /* ---- setting up ----------------------------------------------------------------------------------------------------- */
 
 /* The index with this contraction's loops at 0. */
-static LLVMValueRef base_of(tsr_engine *g, const tsr_loops *l, tsr_buffer_id buffer, const tsr_lin *index)
+static LLVMValueRef base_of(tsr_engine *g, const tsr_loops *l, tsr_side side, tsr_buffer_id buffer, const tsr_lin *index)
 {
 	const tsr_buffer *b = l->buffers.at[buffer];
 	LLVMValueRef total = tsr_kit_int(&g->k, 0);
@@ -199,7 +208,7 @@ static LLVMValueRef base_of(tsr_engine *g, const tsr_loops *l, tsr_buffer_id buf
 		total = tsr_kit_add(&g->k, total, tsr_emit_lin(g->e, &outer));
 	}
 	total = TSR_PLANTED(22) ? tsr_kit_add(&g->k, total, tsr_kit_int(&g->k, 1)) : total;      /* one further */
-	return tsr_kit_at(&g->k, g->e->buffers[buffer], total);
+	return tsr_engine_at(g, side, g->e->buffers[buffer], total);
 }
 
 static void kit_make(tsr_kit *k, tsr_emit *e, const tsr_target *target, const tsr_contraction *c, tsr_prec prec)
@@ -238,19 +247,20 @@ static void say_seen(tsr_engine *g)
 static void contraction(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction *c, bool matrix)
 {
 	const tsr_loops *l = e->loops;
-	tsr_engine g = { .e = e, .c = c, .s = &c->schedule, .matrix = matrix, .split = loop->loop.split && e->team, .stream = loop->loop.stream };
+	tsr_engine g = { .e = e, .c = c, .s = &c->schedule, .matrix = matrix, .pairs = !matrix && c->schedule.pairs, .split = loop->loop.split && e->team, .stream = loop->loop.stream };
 	kit_make(&g.k, e, e->target, c, c->prec);
+	g.k.pairs = g.pairs;
 	tsr_contract_view view;
 	tsr_contract_view_make(l, c, &view);
 	for (int cls = 0; cls < TSR_CLASSES; cls++)
 		tsr_engine_group(&g, l, &view.cls[cls], &g.cls[cls]);
 	g.walks = view.cls;
 	g.split_batch = tsr_walks_longest(&view.cls[TSR_CLASS_BATCH]);
-	g.base[TSR_SIDE_C] = base_of(&g, l, c->c, c->c_index);
+	g.base[TSR_SIDE_C] = base_of(&g, l, TSR_SIDE_C, c->c, c->c_index);
 	if (tsr_contract_plain(l, c, TSR_SIDE_A))
-		g.base[TSR_SIDE_A] = base_of(&g, l, c->a, c->a_index);
+		g.base[TSR_SIDE_A] = base_of(&g, l, TSR_SIDE_A, c->a, c->a_index);
 	if (tsr_contract_plain(l, c, TSR_SIDE_B))
-		g.base[TSR_SIDE_B] = base_of(&g, l, c->b, c->b_index);
+		g.base[TSR_SIDE_B] = base_of(&g, l, TSR_SIDE_B, c->b, c->b_index);
 	/* what the classes do not walk stands at 0 */
 	for (uint32_t i = 0; i < c->nloops; i++)
 		e->syms[c->loops[i].sym] = tsr_kit_int(&g.k, 0);
@@ -291,11 +301,13 @@ static void either_way(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction 
 bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
 {
 	const tsr_contraction *c = loop->loop.contraction;
-	tsr_contraction matrix;
+	tsr_contraction narrow;
 	if (!c || c->schedule.mr == 0)
 		return false;
-	if (tsr_contract_matrix(e->loops, c, e->target, &matrix))
-		either_way(e, loop, &matrix);
+	if (tsr_contract_matrix(e->loops, c, e->target, &narrow))
+		either_way(e, loop, &narrow);
+	else if (c->schedule.pairs && tsr_contract_narrow(e->loops, c, &narrow))
+		contraction(e, loop, &narrow, false);
 	else
 		contraction(e, loop, c, false);
 	return true;

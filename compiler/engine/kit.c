@@ -2,6 +2,16 @@
 #include "kit.h"
 #include <string.h>
 
+tsr_kit tsr_kit_of(const tsr_kit *k, tsr_prec prec, LLVMTypeRef elem, uint32_t bytes)
+{
+	tsr_kit out = *k;
+	out.prec = prec, out.elem = elem, out.elem_bytes = bytes;
+	out.lanes = k->lanes * k->elem_bytes / bytes;
+	out.vec = LLVMVectorType(elem, out.lanes);
+	out.lanes_i1 = LLVMVectorType(k->i1, out.lanes);
+	return out;
+}
+
 LLVMValueRef tsr_kit_int(tsr_kit *k, int64_t n) { return LLVMConstInt(k->i64, (unsigned long long)n, true); }
 
 int64_t tsr_kit_known(LLVMValueRef v) { return LLVMIsAConstantInt(v) ? LLVMConstIntGetSExtValue(v) : -1; }
@@ -59,7 +69,7 @@ LLVMValueRef tsr_kit_load(tsr_kit *k, LLVMTypeRef type, LLVMValueRef p, LLVMValu
 		return tsr_kit_intrinsic(k, "llvm.masked.load", (LLVMTypeRef[]){ type, k->ptr }, 2, args, 4);
 	}
 	LLVMValueRef v = LLVMBuildLoad2(k->b, type, p, "");
-	LLVMSetAlignment(v, k->elem_bytes);
+	LLVMSetAlignment(v, k->pairs ? k->elem_bytes / 2 : k->elem_bytes);        /* in place they begin with any element of bf16 */
 	return v;
 }
 
@@ -162,8 +172,18 @@ static LLVMValueRef apply(tsr_kit *k, tsr_op op, LLVMValueRef x, LLVMValueRef y)
 	tsr_bug("a contraction with %s", tsr_op_get(op)->name);
 }
 
+/* The odd products first, then the even ones, each rounded with its sum; denormals are 0, before and after. */
+static LLVMValueRef step_of_pairs(tsr_kit *k, LLVMValueRef sum, LLVMValueRef x, LLVMValueRef y)
+{
+	LLVMTypeRef type = LLVMVectorType(LLVMBFloatTypeInContext(k->context), 2 * k->lanes);
+	LLVMValueRef args[3] = { sum, LLVMBuildBitCast(k->b, x, type, ""), LLVMBuildBitCast(k->b, y, type, "") };
+	return tsr_kit_intrinsic(k, "llvm.x86.avx512bf16.dpbf16ps.512", NULL, 0, args, 3);
+}
+
 LLVMValueRef tsr_kit_step(tsr_kit *k, LLVMValueRef sum, LLVMValueRef x, LLVMValueRef y)
 {
+	if (k->pairs)
+		return step_of_pairs(k, sum, x, y);
 	tsr_op add = k->acc == TSR_ACC_SUB ? TSR_OP_ADD : tsr_acc_get(k->acc)->op;
 	if (k->target->fma && tsr_prec_is_float(k->prec) && add == TSR_OP_ADD && k->combine == TSR_OP_MUL)
 		return tsr_kit_intrinsic(k, "llvm.fma", (LLVMTypeRef[]){ LLVMTypeOf(sum) }, 1, (LLVMValueRef[]){ x, y, sum }, 3);

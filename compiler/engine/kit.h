@@ -22,7 +22,8 @@
  *   store.c    their sums into C
  *   stage.c    sums that wait, and are turned on their way to C
  *   aside.c    sums that are laid aside, tile by tile
- *   matrix.c   matrix registers, and panels for them
+ *   matrix.c   matrix registers, and panels for them and for pairs
+ *   direct.c   B's, where it lies in memory as these want it but for the order
  *   tail.c     what becomes of the sums before they are stored */
 #ifndef TSR_ENGINE_KIT_H
 #define TSR_ENGINE_KIT_H
@@ -42,7 +43,11 @@ typedef struct tsr_kit {
 	tsr_prec prec;               /* of elements; a bool is a byte 0 or 1 */
 	tsr_acc acc;
 	tsr_op combine;
+	bool pairs;                  /* what is multiplied are pairs of bf16, in elements of f32: both products are summed */
 } tsr_kit;
+
+/* The same of elements of another precision, so many bytes each. */
+tsr_kit tsr_kit_of(const tsr_kit *k, tsr_prec prec, LLVMTypeRef elem, uint32_t bytes);
 
 /* A counted loop being emitted: for (i = start; i < limit; i += step). */
 typedef struct tsr_count { LLVMBasicBlockRef head, exit; LLVMValueRef i, step; } tsr_count;

@@ -7,6 +7,8 @@
  *     A: each row by itself, [row][pair of depths], an odd number of lines from one to the next, so that they do not share a set of the first cache
  *     B: panels of 32 columns, [panel][pair of depths][column]
  *
+ * Tiles of vectors that multiply pairs have the same panels, but B's are as wide as they are, and every block's rows and panels as far apart as the deepest one's.
+ *
  * Operands are evaluated in bf16, whichever of positions and depths runs faster in memory, into rows that are then put in pairs, turned or both.
  * Sums leave the registers through memory, and go to C as those of vector tiles do, so that every form of C and every tail is the same.
  *
@@ -48,22 +50,13 @@ LLVMValueRef tsr_matrix_each(tsr_kit *k, tsr_side side, LLVMValueRef depth)
 	return side == TSR_SIDE_A ? LLVMBuildOr(k->b, pairs, tsr_kit_int(k, PAIRS), "") : pairs;
 }
 
-static tsr_kit kit_of(const tsr_kit *k, tsr_prec prec, LLVMTypeRef elem, uint32_t bytes)
-{
-	tsr_kit out = *k;
-	out.prec = prec, out.elem = elem, out.elem_bytes = bytes;
-	out.lanes = k->lanes * k->elem_bytes / bytes;
-	out.vec = LLVMVectorType(elem, out.lanes);
-	out.lanes_i1 = LLVMVectorType(k->i1, out.lanes);
-	return out;
-}
-
 /* What packing one side knows: kits of numbers and of their pairs, the operand, its walks, elements of a panel for each position. */
 typedef struct packing {
 	tsr_kit half, pair;
 	const tsr_pack *p;
 	tsr_computed v;
-	LLVMValueRef each, lines;
+	LLVMValueRef each, pairs, lines;     /* `pairs`: of depths that are packed, in whole registers */
+	bool watched;                        /* what lies behind the last position is multiplied and looked at, and has to be a number */
 } packing;
 
 /* Row `row` of the lines, `width` elements each, which becomes `count` positions of the inner walk from `first` on, the outer one standing at `at`;
@@ -95,7 +88,7 @@ static void turn(packing *x, LLVMValueRef *v) { tsr_weave(&x->pair, v, ROWS); }
 static void depths(packing *x, LLVMValueRef position, LLVMValueRef limit, LLVMValueRef to)
 {
 	tsr_kit *k = &x->half;
-	LLVMValueRef width = tsr_kit_mul(k, tsr_matrix_each(k, TSR_SIDE_B, x->p->depth), tsr_kit_int(k, 2));
+	LLVMValueRef width = tsr_kit_mul(k, x->pairs, tsr_kit_int(k, 2));
 	tsr_kit_store(k, LLVMConstNull(k->vec), tsr_kit_at(k, to, LLVMBuildNSWSub(k->b, width, tsr_kit_int(k, k->lanes), "")), NULL);
 	line(x, x->v.across, x->v.along, position, limit, x->p->along_first, x->p->depth, to, width);
 }
@@ -111,13 +104,13 @@ static void a_by_rows(packing *x)
 static void b_by_rows(packing *x)
 {
 	tsr_kit *k = &x->pair;
-	LLVMValueRef zero = tsr_kit_int(k, 0), tile = tsr_kit_int(k, TILE), lanes = tsr_kit_int(k, PAIRS), v[ROWS];
+	LLVMValueRef zero = tsr_kit_int(k, 0), tile = tsr_kit_int(k, x->p->width), lanes = tsr_kit_int(k, PAIRS), v[ROWS];
 	LLVMValueRef gap = tsr_matrix_each(k, TSR_SIDE_A, x->p->depth);      /* as far apart as rows of A, for the same reason */
 	tsr_count c = tsr_count_begin(k, zero, x->p->across_count, tile);
 	tsr_count i = tsr_count_begin(k, zero, tile, tsr_kit_int(k, 1));
 	depths(x, tsr_kit_add(k, c.i, i.i), x->p->across_count, tsr_kit_at(k, x->lines, tsr_kit_mul(k, i.i, gap)));
 	tsr_count_end(k, &i);
-	tsr_count d = tsr_count_begin(k, zero, x->each, lanes);
+	tsr_count d = tsr_count_begin(k, zero, x->pairs, lanes);
 	tsr_count h = tsr_count_begin(k, zero, tile, lanes);
 	for (uint32_t r = 0; r < ROWS; r++) {
 		LLVMValueRef row = tsr_kit_mul(k, tsr_kit_add(k, h.i, tsr_kit_int(k, r)), gap);
@@ -126,7 +119,7 @@ static void b_by_rows(packing *x)
 	turn(x, v);
 	LLVMValueRef to = tsr_kit_at(k, x->p->to, tsr_kit_add(k, tsr_kit_mul(k, c.i, x->each), tsr_kit_add(k, tsr_kit_mul(k, d.i, tile), h.i)));
 	for (uint32_t r = 0; r < PAIRS; r++)
-		tsr_kit_store(k, v[r], tsr_kit_at(k, to, tsr_kit_int(k, r * TILE)), NULL);
+		tsr_kit_store(k, v[r], tsr_kit_at(k, to, tsr_kit_int(k, r * x->p->width)), NULL);
 	tsr_count_end(k, &h);
 	tsr_count_end(k, &d);
 	tsr_count_end(k, &c);
@@ -137,6 +130,10 @@ static void positions(packing *x, LLVMValueRef from, uint32_t count, LLVMValueRe
 {
 	tsr_kit *k = &x->half;
 	tsr_count d = tsr_count_begin(k, tsr_kit_int(k, 0), tsr_kit_int(k, count), tsr_kit_int(k, 1));
+	for (uint32_t back = k->lanes; x->watched && back < x->p->width + k->lanes; back += k->lanes) {
+		LLVMValueRef end = LLVMBuildNSWSub(k->b, tsr_kit_mul(k, tsr_kit_add(k, d.i, tsr_kit_int(k, 1)), width), tsr_kit_int(k, back), "");
+		tsr_kit_store(k, LLVMConstNull(k->vec), tsr_kit_at(k, x->lines, end), NULL);
+	}
 	line(x, x->v.along, x->v.across, tsr_kit_add(k, from, d.i), x->p->depth, x->p->across_first, x->p->across_count,
 		tsr_kit_at(k, x->lines, tsr_kit_mul(k, d.i, width)), width);
 	tsr_count_end(k, &d);
@@ -152,27 +149,47 @@ static LLVMValueRef paired(packing *x, LLVMValueRef even, LLVMValueRef odd, uint
 	return LLVMBuildBitCast(x->half.b, LLVMBuildShuffleVector(x->half.b, even, odd, LLVMConstVector(pick, 2 * PAIRS), ""), x->pair.vec, "");
 }
 
-static LLVMValueRef width_of(packing *x)
+/* All positions, in whole panels; and the elements of a line of them, in whole vectors. */
+static LLVMValueRef whole_panels(packing *x)
 {
 	tsr_kit *k = &x->half;
-	LLVMValueRef tile = tsr_kit_int(k, TILE), up = tsr_kit_add(k, x->p->across_count, tsr_kit_int(k, TILE - 1));
+	uint32_t unit = x->p->side == TSR_SIDE_A ? TILE : x->p->width;
+	LLVMValueRef tile = tsr_kit_int(k, unit), up = tsr_kit_add(k, x->p->across_count, tsr_kit_int(k, unit - 1));
 	return tsr_kit_mul(k, LLVMBuildUDiv(k->b, up, tile, ""), tile);
+}
+
+static LLVMValueRef width_of(packing *x, LLVMValueRef panels)
+{
+	tsr_kit *k = &x->half;
+	bool whole = x->p->side == TSR_SIDE_A || x->p->width % k->lanes == 0;
+	return whole ? panels : LLVMBuildAnd(k->b, tsr_kit_add(k, panels, tsr_kit_int(k, k->lanes - 1)), tsr_kit_int(k, -(int64_t)k->lanes), "");
+}
+
+/* Two lines, from one column on, as a row of pairs of a panel. */
+static void pair_lines(packing *x, LLVMValueRef even, LLVMValueRef odd, LLVMValueRef to)
+{
+	tsr_kit *k = &x->half, *pair = &x->pair;
+	for (uint32_t at = 0; at < x->p->width; at += k->lanes) {
+		bool whole = x->p->width - at >= k->lanes;
+		LLVMTypeRef type = whole ? k->vec : LLVMVectorType(k->elem, PAIRS);
+		LLVMValueRef here = tsr_kit_int(k, at), x0 = tsr_kit_load(k, type, tsr_kit_at(k, even, here), NULL), x1 = tsr_kit_load(k, type, tsr_kit_at(k, odd, here), NULL);
+		for (uint32_t half = 0; half < (whole ? 2 : 1) * PAIRS; half += PAIRS)
+			tsr_kit_store(pair, paired(x, x0, x1, half), tsr_kit_at(pair, to, tsr_kit_int(k, at + half)), NULL);
+	}
 }
 
 /* Some pairs of depths at a time: one of each of many panels would be as many lines of the same set of the first cache. */
 static void b_by_columns(packing *x)
 {
 	tsr_kit *k = &x->half, *pair = &x->pair;
-	LLVMValueRef zero = tsr_kit_int(k, 0), tile = tsr_kit_int(k, TILE), width = width_of(x);
-	tsr_count d = tsr_count_begin(k, zero, x->each, tsr_kit_int(k, SOME_PAIRS));
+	LLVMValueRef zero = tsr_kit_int(k, 0), tile = tsr_kit_int(k, x->p->width), panels = whole_panels(x), width = width_of(x, panels);
+	tsr_count d = tsr_count_begin(k, zero, x->pairs, tsr_kit_int(k, SOME_PAIRS));
 	positions(x, tsr_kit_mul(k, d.i, tsr_kit_int(k, 2)), 2 * SOME_PAIRS, width);
-	tsr_count c = tsr_count_begin(k, zero, width, tile);
+	tsr_count c = tsr_count_begin(k, zero, panels, tile);
 	LLVMValueRef to = tsr_kit_at(pair, x->p->to, tsr_kit_add(k, tsr_kit_mul(k, c.i, x->each), tsr_kit_mul(k, d.i, tile)));
 	for (uint32_t i = 0; i < SOME_PAIRS; i++) {
-		LLVMValueRef even = tsr_kit_at(k, x->lines, tsr_kit_add(k, c.i, tsr_kit_mul(k, width, tsr_kit_int(k, 2 * i)))), odd = tsr_kit_at(k, even, width);
-		even = tsr_kit_load(k, k->vec, even, NULL), odd = tsr_kit_load(k, k->vec, odd, NULL);
-		for (uint32_t half = 0; half < TILE; half += PAIRS)
-			tsr_kit_store(pair, paired(x, even, odd, half), tsr_kit_at(pair, to, tsr_kit_int(k, i * TILE + half)), NULL);
+		LLVMValueRef even = tsr_kit_at(k, x->lines, tsr_kit_add(k, c.i, tsr_kit_mul(k, width, tsr_kit_int(k, 2 * i))));
+		pair_lines(x, even, tsr_kit_at(k, even, width), tsr_kit_at(pair, to, tsr_kit_int(k, i * x->p->width)));
 	}
 	tsr_count_end(k, &c);
 	tsr_count_end(k, &d);
@@ -181,9 +198,9 @@ static void b_by_columns(packing *x)
 static void a_by_columns(packing *x)
 {
 	tsr_kit *k = &x->half, *pair = &x->pair;
-	LLVMValueRef zero = tsr_kit_int(k, 0), rows = tsr_kit_int(k, ROWS), width = width_of(x), v[PAIRS];
+	LLVMValueRef zero = tsr_kit_int(k, 0), rows = tsr_kit_int(k, ROWS), width = whole_panels(x), v[PAIRS];
 	LLVMTypeRef part = LLVMVectorType(k->elem, ROWS);
-	tsr_count d = tsr_count_begin(k, zero, tsr_matrix_each(k, TSR_SIDE_B, x->p->depth), tsr_kit_int(k, PAIRS));
+	tsr_count d = tsr_count_begin(k, zero, x->pairs, tsr_kit_int(k, PAIRS));
 	positions(x, tsr_kit_mul(k, d.i, tsr_kit_int(k, 2)), 2 * PAIRS, width);
 	tsr_count c = tsr_count_begin(k, zero, width, rows);
 	LLVMValueRef from = tsr_kit_at(k, x->lines, c.i);
@@ -206,17 +223,24 @@ static bool by_rows(const tsr_engine *g, tsr_side side)
 	return tsr_computed_by_rows(g->e->loops, a ? g->c->a_value : g->c->b_value, &g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], &g->walks[TSR_CLASS_K]);
 }
 
+int64_t tsr_matrix_rows(int64_t rows) { return (rows + TILE - 1) / TILE * TILE; }
+
 int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64_t depth)
 {
-	int64_t a = by_rows(g, TSR_SIDE_A) ? 0 : rows * 2 * PAIRS, b = by_rows(g, TSR_SIDE_B) ? TILE * depth * 2 : cols * 2 * SOME_PAIRS;
+	int64_t a = !g->s->pack_a || by_rows(g, TSR_SIDE_A) ? 0 : rows * 2 * PAIRS, b = by_rows(g, TSR_SIDE_B) ? g->s->nr * depth * 2 : (cols + TILE - 1) / TILE * TILE * 2 * SOME_PAIRS;
 	return (a > b ? a : b) * 2;
 }
 
 void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 {
 	bool a = p->side == TSR_SIDE_A;
-	packing x = { kit_of(&g->k, TSR_PREC_BF16, LLVMInt16TypeInContext(g->k.context), 2), kit_of(&g->k, TSR_PREC_I32, g->k.i32, 4), p,
-		{ g->e, a ? g->c->a_value : g->c->b_value, TSR_PREC_BF16, &g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], &g->walks[TSR_CLASS_K], NULL }, each, g->narrow };
+	tsr_narrow_b b = g->pairs && !a ? tsr_narrow_b_of(g) : (tsr_narrow_b){ 0 };
+	if (b.base) {
+		tsr_pack_narrow_b(g, p, &b, each);
+		return;
+	}
+	packing x = { tsr_kit_of(&g->k, TSR_PREC_BF16, LLVMInt16TypeInContext(g->k.context), 2), tsr_kit_of(&g->k, TSR_PREC_I32, g->k.i32, 4), p,
+		{ g->e, a ? g->c->a_value : g->c->b_value, TSR_PREC_BF16, &g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], &g->walks[TSR_CLASS_K], NULL }, each, tsr_matrix_each(&g->k, TSR_SIDE_B, p->depth), g->narrow, g->seen != NULL };
 	if (by_rows(g, p->side))
 		(a ? a_by_rows : b_by_rows)(&x);
 	else

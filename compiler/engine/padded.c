@@ -30,7 +30,7 @@ static bool as_they_lie(const tsr_computed *v, const tsr_expr *x, uint32_t sym)
 bool tsr_padded(const tsr_kit *k, const tsr_computed *v, const tsr_walks *inner)
 {
 	const tsr_expr *x = v->value;
-	if (x->kind != TSR_EXPR_SELECT || !inner->nloops || k->target->masks == TSR_MASKS_NONE || k->elem_bytes < 4)
+	if (x->kind != TSR_EXPR_SELECT || !inner->nloops || k->target->masks == TSR_MASKS_NONE || k->elem_bytes < (k->target->pairs ? 2 : 4))
 		return false;
 	uint32_t sym = inner->loop[inner->nloops - 1].sym;
 	const tsr_expr *outside = x->select.outside;
@@ -49,7 +49,7 @@ bool tsr_padded(const tsr_kit *k, const tsr_computed *v, const tsr_walks *inner)
 LLVMValueRef tsr_padded_outside(tsr_kit *k, const tsr_computed *v)
 {
 	const tsr_expr *outside = v->value->select.outside;
-	return tsr_kit_splat(k, tsr_emit_convert(v->e, tsr_emit_expr(v->e, outside), outside->prec, v->prec));
+	return tsr_kit_splat(k, tsr_emit_to_memory(v->e, v->prec, tsr_emit_convert(v->e, tsr_emit_expr(v->e, outside), outside->prec, v->prec)));
 }
 
 void tsr_padded_inside(tsr_kit *k, tsr_emit *e, const tsr_expr *x, uint32_t sym, LLVMValueRef *begin, LLVMValueRef *end)

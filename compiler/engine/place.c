@@ -137,7 +137,7 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	p.b_k = s->dense ? tsr_kit_int(k, tsr_rows_width(k, &g->across)) : s->cols ? tsr_kit_int(k, 1)
 		: s->pack_b ? tsr_kit_int(k, s->nr) : depth_stride(g);
 	p.b = s->dense ? tsr_kit_at(k, bl->b, jr) : s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->b_each))
-		: tsr_kit_at(k, g->base[TSR_SIDE_B], g->b_places ? column : tsr_kit_add(k, column, tsr_kit_mul(k, bl->kfirst, p.b_k)));
+		: tsr_engine_at(g, TSR_SIDE_B, g->base[TSR_SIDE_B], g->b_places ? column : tsr_kit_add(k, column, tsr_kit_mul(k, bl->kfirst, p.b_k)));
 	bool aside = tsr_engine_sets_aside(g);
 	p.c_row = waits || aside ? tsr_kit_int(k, s->nr) : s->turn || s->join ? tsr_kit_int(k, tsr_engine_waiting_row(g)) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
 	p.c_rows = p.c_columns = LLVMConstNull(k->ptr);
@@ -238,18 +238,19 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	enum { SHALLOW = 24 };
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
-	LLVMValueRef arg[TSR_MOST_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = bl->depth, [TSR_TILE_COLS] = z.cols,
+	LLVMValueRef arg[TSR_MOST_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = tsr_engine_steps(g, bl->depth), [TSR_TILE_COLS] = z.cols,
 										  [TSR_TILE_ADD] = p->add, [TSR_TILE_B_K] = p->b_k, [TSR_TILE_C_ROW] = p->c_row, [TSR_TILE_B_SHIFT] = p->b_shift,
 										  [TSR_TILE_C_ROWS] = p->c_rows, [TSR_TILE_C_COLUMNS] = p->c_columns, [TSR_TILE_AROUND] = g->around,
 										  [TSR_TILE_B_AHEAD] = ahead.from, [TSR_TILE_A_AHEAD] = LLVMConstNull(k->ptr), [TSR_TILE_A_STEP] = z.a_step ? z.a_step : tsr_kit_int(k, 0) };
-	arg[TSR_TILE_A_ROW] = s->pack_a ? tsr_kit_int(k, 1) : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
-	arg[TSR_TILE_A_K] = s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
+	LLVMValueRef one = tsr_kit_int(k, 1), row = s->pack_a ? one : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
+	arg[TSR_TILE_A_ROW] = !g->pairs ? row : s->pack_a ? bl->a_each : tsr_engine_steps(g, row);
+	arg[TSR_TILE_A_K] = g->pairs ? one : s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
 	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->a_each))
-		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, bl->kfirst, arg[TSR_TILE_A_K])));
+		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, tsr_engine_steps(g, bl->kfirst), arg[TSR_TILE_A_K])));
 	if (z.sums)
 		arg[TSR_TILE_A] = z.sums, arg[TSR_TILE_A_ROW] = tsr_kit_int(k, s->nr), arg[TSR_TILE_A_K] = tsr_kit_int(k, 0);
 	if (z.a_step) {
-		LLVMValueRef below = tsr_kit_mul(k, arg[TSR_TILE_A_ROW], tsr_kit_int(k, s->mr)), rounds = LLVMBuildUDiv(k->b, bl->depth, tsr_kit_int(k, TSR_ROUND), "");
+		LLVMValueRef below = tsr_kit_mul(k, arg[TSR_TILE_A_ROW], tsr_kit_int(k, s->mr)), rounds = LLVMBuildUDiv(k->b, arg[TSR_TILE_DEPTH], tsr_kit_int(k, TSR_ROUND), "");
 		LLVMValueRef part = tsr_kit_mul(k, LLVMBuildUDiv(k->b, jr, tsr_kit_int(k, s->nr), ""), tsr_kit_mul(k, rounds, z.a_step));
 		LLVMValueRef next = LLVMBuildGEP2(k->b, k->elem, arg[TSR_TILE_A], &below, 1, "");
 		arg[TSR_TILE_A_AHEAD] = LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), next, &part, 1, "");
@@ -263,6 +264,7 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, .b_table = s->cols && !s->dense, .b_lines = ahead.lines, .b_near = ahead.lines && s->turn, .b_walked = walked(g), .watched = g->seen != NULL,
 				   .given = z.sums != NULL, .asks = z.a_step != NULL, .below = z.below, .tail = p->tail,
 				   .b_column = s->dots ? tsr_kit_known(g->cls[TSR_CLASS_N].at[0].stride[TSR_SIDE_B]) : 0 };
+	t.b_column /= g->pairs ? 2 : 1;
 	int64_t depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
 	t.shallow = depth >= 0 && (depth < s->kc ? depth : s->kc) < SHALLOW;
 	arg[TSR_TILE_SEEN] = g->seen ? g->seen : LLVMConstNull(k->ptr);
@@ -285,7 +287,7 @@ static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, co
 	const tsr_rows *r = &g->pointed;
 	LLVMValueRef arg[TSR_MOST_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, r->table, &ir, 1, ""), p->b, p->c, tsr_rows_list(k, r, ir), z.cols,
 										  p->add, p->b_k, p->c_row, p->c_rows, p->c_columns, g->around, ahead.from, g->b_places ? g->b_places : LLVMConstNull(k->ptr), g->seen ? g->seen : LLVMConstNull(k->ptr) };
-	tsr_rows_tile t = { z.rows, z.vecs, z.masked, g->b_places != NULL, g->seen != NULL, r->run < g->s->kc ? r->run : g->s->kc, r->capacity, r->most, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail, r->step };
+	tsr_rows_tile t = { z.rows, z.vecs, z.masked, g->b_places != NULL, g->seen != NULL, (r->run < g->s->kc ? r->run : g->s->kc) / (g->pairs ? 2 : 1), r->capacity, r->most, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail, r->step };
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_ROWS_PARAMS);
 	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS + tsr_tail_params(p->tail));
 }

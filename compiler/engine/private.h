@@ -10,6 +10,7 @@ typedef struct tsr_engine {
 	const tsr_contraction *c;
 	const tsr_schedule *s;
 	bool matrix;                     /* tiles are products of matrix registers: matrix.c */
+	bool pairs;                      /* they are those of vectors, by pairs: panels are as those of matrix registers, and the strides of operands in bf16 */
 	tsr_group cls[TSR_CLASSES];
 	const tsr_walks *walks;          /* per class */
 	LLVMValueRef base[TSR_SIDES];    /* where this batch's operands begin */
@@ -47,6 +48,10 @@ void tsr_engine_group(tsr_engine *g, const tsr_loops *l, const tsr_walks *x, tsr
 void tsr_engine_space(tsr_engine *g);
 /* Elements from one iteration of a loop to the next. */
 LLVMValueRef tsr_engine_stride(tsr_engine *g, tsr_buffer_id buffer, const tsr_lin *index, uint32_t sym);
+/* So many elements of an operand further. */
+LLVMValueRef tsr_engine_at(tsr_engine *g, tsr_side side, LLVMValueRef p, LLVMValueRef n);
+/* Of so many depths the steps of a tile. */
+LLVMValueRef tsr_engine_steps(tsr_engine *g, LLVMValueRef depth);
 /* lines.c: the room that B's copy wants, 0: there is none; and, before the blocks, these columns in it, where B wants it. */
 int64_t tsr_lines_bytes(const tsr_engine *g);
 void tsr_lines_emit(tsr_engine *g, LLVMValueRef from, LLVMValueRef to);
@@ -82,12 +87,18 @@ void tsr_tail_plan_make(tsr_engine *g);
 void tsr_tail_begin(tsr_engine *g);
 void tsr_tail_args(tsr_engine *g, const tsr_tail_plan *t, LLVMValueRef m, LLVMValueRef n, LLVMValueRef last, LLVMValueRef *arg);
 void tsr_tail_apply(tsr_engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef rows, LLVMValueRef cols);
-/* matrix.c: the setting of matrix registers, for this thread, and its end; elements of a panel for each row of A, each column of B, of so many depths; the bytes of rows on their way into panels; packing; and the sums of a tile. */
+/* matrix.c: the setting of matrix registers, for this thread, and its end; elements of a panel for each row of A, each column of B, of so many depths; how many of so many rows packing writes; the bytes of rows on their way into panels; packing; and the sums of a tile. */
 void tsr_matrix_begin(tsr_kit *k);
 void tsr_matrix_end(tsr_kit *k);
 LLVMValueRef tsr_matrix_each(tsr_kit *k, tsr_side side, LLVMValueRef depth);
+int64_t tsr_matrix_rows(int64_t rows);
 int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64_t depth);
 void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each);
+/* direct.c: where the batch's B begins, as it lies in memory in bf16, in rows so far apart along N or, `turned`, along K; NULL: it does not lie so.  Its panels
+ * for tiles of pairs. */
+typedef struct tsr_narrow_b { LLVMValueRef base; bool turned; int64_t row; } tsr_narrow_b;
+tsr_narrow_b tsr_narrow_b_of(tsr_engine *g);
+void tsr_pack_narrow_b(tsr_engine *g, const tsr_pack *p, const tsr_narrow_b *b, LLVMValueRef each);
 void tsr_matrix_product(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, uint32_t rows, uint32_t vecs);
 /* shares.c: what of a contraction this thread computes.  Positions that are its own, in whole units; of the batch's loop at this depth; its
  * rows and columns; and columns of a block, where these are cut into as few as the schedule allows. */

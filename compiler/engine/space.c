@@ -18,6 +18,18 @@ LLVMValueRef tsr_engine_stride(tsr_engine *g, tsr_buffer_id buffer, const tsr_li
 	return total;
 }
 
+LLVMValueRef tsr_engine_at(tsr_engine *g, tsr_side side, LLVMValueRef p, LLVMValueRef n)
+{
+	tsr_kit *k = &g->k;
+	return g->pairs && side != TSR_SIDE_C ? LLVMBuildInBoundsGEP2(k->b, LLVMInt16TypeInContext(k->context), p, &n, 1, "") : tsr_kit_at(k, p, n);
+}
+
+LLVMValueRef tsr_engine_steps(tsr_engine *g, LLVMValueRef depth)
+{
+	tsr_kit *k = &g->k;
+	return g->pairs ? LLVMBuildLShr(k->b, tsr_kit_add(k, depth, tsr_kit_int(k, 1)), tsr_kit_int(k, 1), "") : depth;
+}
+
 static LLVMValueRef stride_value(tsr_engine *g, uint32_t sym, tsr_side side)
 {
 	const tsr_contraction *c = g->c;
@@ -189,11 +201,11 @@ static int64_t point_at_rows(tsr_engine *g, int64_t rows, int64_t depth)
 	return g->s->dense ? (tsr_rows_width(&g->k, &g->across) * depth * g->k.elem_bytes + 255) / 128 * 128 : 0;
 }
 
-/* Elements of a panel for each of its positions: in pairs, of which a row of A may have one more vector, where these are for matrix registers. */
+/* Elements of a panel for each of its positions: where these are pairs, a row of A may have one more vector of them. */
 static int64_t depth_of(const tsr_engine *g)
 {
 	int64_t depth = at_most(g->s->kc, g->cls[TSR_CLASS_K].count), lanes = g->k.lanes;
-	return g->matrix ? (depth + 2 * lanes - 1) / (2 * lanes) * lanes + lanes : depth;
+	return g->matrix || g->pairs ? (depth + 2 * lanes - 1) / (2 * lanes) * lanes + lanes : depth;
 }
 
 void tsr_engine_space(tsr_engine *g)
@@ -203,7 +215,7 @@ void tsr_engine_space(tsr_engine *g)
 	int64_t depth = depth_of(g);
 	int64_t rows = (at_most(s->mc, g->cls[TSR_CLASS_M].count) + s->mr - 1) / s->mr * s->mr;
 	int64_t cols = (at_most(s->nc, g->cls[TSR_CLASS_N].count) + s->nr - 1) / s->nr * s->nr;
-	int64_t a = s->pack_a ? (rows * depth * k->elem_bytes + 255) / 128 * 128 : 0;
+	int64_t tall = g->pairs ? tsr_matrix_rows(rows) : rows, a = s->pack_a ? (tall * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	int64_t b = s->pack_b ? (cols * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	int64_t gap = g->e->sanitize ? TSR_REDZONE : 0;
 	to_c(g);
@@ -214,7 +226,7 @@ void tsr_engine_space(tsr_engine *g)
 	if (g->form.stretches)
 		g->c_columns = tsr_kit_table(k, 2 * g->form.stretches * (s->nr / k->lanes));
 	int64_t buffer = waits ? (int64_t)s->mr * s->nr * k->elem_bytes : 0;
-	int64_t c_rows = g->form.stretches ? (rows * 8 + 63) / 64 * 64 : 0, rows_bytes = g->matrix ? 0 : value_rows(g, depth) * k->elem_bytes;
+	int64_t c_rows = g->form.stretches ? (rows * 8 + 63) / 64 * 64 : 0, rows_bytes = g->matrix || g->pairs ? 0 : value_rows(g, depth) * k->elem_bytes;
 	tsr_rows *r = &g->pointed;
 	b = tsr_early_bytes(g, b) + point_at_rows(g, rows, depth);
 	int64_t across = g->across.most * g->across.capacity * 8 + (g->across.edge ? 64 : 0);        /* looked through in vectors */
@@ -228,7 +240,7 @@ void tsr_engine_space(tsr_engine *g)
 	}
 	int64_t waiting = tsr_engine_sets_aside(g) ? tsr_aside_bytes(g, cols) : waiting_of(g, rows);
 	int64_t lines = tsr_lines_bytes(g), places = s->rows && !s->pack_b && g->cls[TSR_CLASS_K].n > 1 ? r->most * 8 : 0;
-	int64_t sums = g->matrix ? (int64_t)s->mr * s->nr * 4 : 0, narrow = g->matrix ? tsr_matrix_narrow_bytes(g, rows, cols, depth) : 0;
+	int64_t sums = g->matrix ? (int64_t)s->mr * s->nr * 4 : 0, narrow = g->matrix || g->pairs ? tsr_matrix_narrow_bytes(g, tall, cols, depth) : 0;
 	enum { PIECES = 15 };
 	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64, (across + 63) / 64 * 64, c_rows, waiting,
 								 edges_of(k, r), edges_of(k, &g->across), lines, (places + 63) / 64 * 64, sums, narrow }, at[PIECES + 1] = { 0 };

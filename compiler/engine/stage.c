@@ -93,7 +93,7 @@ void tsr_engine_next_panel(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 		return;
 	tile->soon = (uint32_t)((lines + tiles * ROUNDS - 1) / (tiles * ROUNDS));
 	LLVMValueRef nr = tsr_kit_int(k, s->nr), more = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, jr, nr), bl->cols, "");
-	LLVMValueRef panel = tsr_kit_mul(k, LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, tsr_kit_int(k, 0), jr, ""), ""), bl->depth);
+	LLVMValueRef panel = tsr_kit_mul(k, LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, tsr_kit_int(k, 0), jr, ""), ""), bl->b_each);
 	LLVMValueRef part = tsr_kit_mul(k, LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""), tsr_kit_int(k, tile->soon * ROUNDS * line));
 	LLVMValueRef at = tsr_kit_add(k, panel, part);
 	*next = LLVMBuildGEP2(k->b, k->elem, b, &at, 1, "");
@@ -116,6 +116,20 @@ void tsr_engine_next_dots(tsr_engine *g, LLVMValueRef ir, LLVMValueRef b, tsr_ti
 	*next = LLVMBuildGEP2(k->b, k->elem, b, &at, 1, "");
 }
 
+/* B as it lies, in elements of C, of which neighbours in bf16 are one where pairs of them are multiplied: `each` of its own. */
+typedef struct lying { LLVMValueRef base; bool turned; int64_t row, each; } lying;
+
+static lying as_it_lies(tsr_engine *g)
+{
+	const tsr_group *n = &g->cls[TSR_CLASS_N], *along = &g->cls[TSR_CLASS_K];
+	if (g->pairs) {
+		tsr_narrow_b b = tsr_narrow_b_of(g);
+		return (lying){ b.row % 2 ? NULL : b.base, b.turned, b.row / 2, 2 };
+	}
+	bool plain = n->n == 1 && along->n == 1 && n->unit[TSR_SIDE_B];
+	return (lying){ plain ? g->base[TSR_SIDE_B] : NULL, false, plain ? tsr_kit_known(along->at[0].stride[TSR_SIDE_B]) : 0, 1 };
+}
+
 /* Few rows by a large B: a block takes not much longer to be multiplied than to come from memory, so tiles ask for the rows of the next one, in the
  * order in which they lie, and packing finds them in the second cache. */
 void tsr_engine_next_block(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, tsr_tile *tile, LLVMValueRef *next, LLVMValueRef *left)
@@ -124,21 +138,23 @@ void tsr_engine_next_block(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	const tsr_schedule *s = g->s;
 	const tsr_group *n = &g->cls[TSR_CLASS_N], *along = &g->cls[TSR_CLASS_K];
 	int64_t line = TSR_LINE / k->elem_bytes, rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), columns = tsr_kit_known(n->count), depth = tsr_kit_known(along->count);
-	if (!k->target->streams || !s->pack_b || s->turn || s->cols || s->rows || rows < 0 || columns < s->nc || depth < s->kc || n->n != 1 || along->n != 1 || tile->soon)
+	if (!k->target->streams || !s->pack_b || s->turn || s->cols || s->rows || rows < 0 || columns < s->nc || depth < s->kc || tile->soon)
 		return;
-	int64_t row = tsr_kit_known(along->at[0].stride[TSR_SIDE_B]), tiles = (rows + s->mr - 1) / s->mr, rounds = s->kc / TSR_ROUND, width = (s->nc + line - 1) / line * line;
-	if (rows > s->mc || !n->unit[TSR_SIDE_B] || row < columns || !rounds || columns * depth * k->elem_bytes <= 2 * g->e->target->l2)
+	lying b = as_it_lies(g);
+	int64_t tiles = (rows + s->mr - 1) / s->mr, rounds = s->kc / b.each / TSR_ROUND, within = (b.turned ? s->kc : s->nc) / b.each, width = (within + line - 1) / line * line;
+	if (rows > s->mc || !b.base || b.row * b.each < (b.turned ? depth : columns) || !rounds || columns * depth / b.each * k->elem_bytes <= 2 * g->e->target->l2)
 		return;
-	int64_t each = (s->nr * s->kc / line + tiles - 1) / tiles;
+	int64_t each = (s->nr * s->kc / b.each / line + tiles - 1) / tiles;
 	tile->later = (uint32_t)((each + rounds - 1) / rounds);
-	tile->ahead_row = row, tile->ahead_width = width;
+	tile->ahead_row = b.row, tile->ahead_width = width;
 	LLVMValueRef down = tsr_kit_add(k, bl->kfirst, bl->depth), more = LLVMBuildICmp(k->b, LLVMIntSLT, down, along->count, "");
 	LLVMValueRef from_k = LLVMBuildSelect(k->b, more, down, tsr_kit_int(k, 0), ""), from_n = LLVMBuildSelect(k->b, more, bl->n, tsr_kit_add(k, bl->n, bl->cols), "");
 	LLVMValueRef tile_at = tsr_kit_add(k, tsr_kit_mul(k, LLVMBuildUDiv(k->b, jr, tsr_kit_int(k, s->nr), ""), tsr_kit_int(k, tiles)), LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""));
 	LLVMValueRef first = tsr_kit_mul(k, tile_at, tsr_kit_int(k, each)), per = tsr_kit_int(k, width / line);
-	LLVMValueRef beside = tsr_kit_mul(k, LLVMBuildURem(k->b, first, per, ""), tsr_kit_int(k, line));
-	LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, tsr_kit_add(k, from_k, LLVMBuildUDiv(k->b, first, per, "")), tsr_kit_int(k, row)), tsr_kit_add(k, from_n, beside));
-	*next = LLVMBuildGEP2(k->b, k->elem, g->base[TSR_SIDE_B], &at, 1, "");
+	LLVMValueRef beside = tsr_kit_mul(k, LLVMBuildURem(k->b, first, per, ""), tsr_kit_int(k, line)), across = b.turned ? from_k : from_n;
+	across = b.each > 1 ? LLVMBuildUDiv(k->b, across, tsr_kit_int(k, b.each), "") : across;
+	LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, tsr_kit_add(k, b.turned ? from_n : from_k, LLVMBuildUDiv(k->b, first, per, "")), tsr_kit_int(k, b.row)), tsr_kit_add(k, across, beside));
+	*next = LLVMBuildGEP2(k->b, k->elem, b.base, &at, 1, "");
 	*left = LLVMBuildNSWSub(k->b, tsr_kit_int(k, width), beside, "");
 }
 

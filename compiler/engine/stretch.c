@@ -69,7 +69,7 @@ static void row_places(const tsr_inner *in, const tsr_rows_tile *t, LLVMValueRef
 	LLVMValueRef second = row[0];
 	for (uint32_t r = 0; t->step && r < t->rows; r++) {
 		LLVMValueRef down = tsr_kit_int(k, t->step * ((int64_t)r - 1));
-		row[r] = LLVMBuildGEP2(k->b, k->elem, second, &down, 1, "");
+		row[r] = LLVMBuildGEP2(k->b, k->pairs ? LLVMInt16TypeInContext(k->context) : k->elem, second, &down, 1, "");
 	}
 }
 
@@ -135,12 +135,19 @@ static void all_stretches(const tsr_inner *in, const tsr_rows_tile *t, LLVMValue
 		stretches(in, t, f, first, all, TSR_WAY_ALL, acc);
 }
 
+/* How far apart rows are that are near enough for that, in elements. */
+static int64_t near_rows(const tsr_kit *k, const tsr_rows_tile *t)
+{
+	int64_t step = !k->pairs ? t->step : t->step % 2 ? 0 : t->step / 2;
+	return step * k->elem_bytes < APART ? step : 0;
+}
+
 static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 {
 	const tsr_rows_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512], zero = tsr_kit_int(k, 0);
 	tsr_inner in = { k, t->rows, t->vecs, zero, zero, tsr_inner_stride(k, t->b_k, f, TSR_ROWS_B_K), mask, NULL,
-				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, 0, NULL, NULL, t->step * k->elem_bytes < APART ? t->step : 0, false, 0, 0, NULL };
+				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, 0, NULL, NULL, near_rows(k, t), false, 0, 0, NULL };
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
 		mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
@@ -157,7 +164,7 @@ LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *t)
 {
 	char name[400];
 	snprintf(name, sizeof name, "tsr.rows.%sx%u.%ux%u%s.%s%s.%lld.%lld", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
-			 t->masked ? "m" : "", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name, (long long)t->run, (long long)t->capacity);
+			 t->masked ? "m" : "", tsr_acc_get(k->acc)->text, k->pairs ? "pairs" : tsr_op_get(k->combine)->name, (long long)t->run, (long long)t->capacity);
 	snprintf(name + strlen(name), sizeof name - strlen(name), ".n%lld%s%s", (long long)t->stretches, t->places ? "p" : "", t->watched ? "w" : "");
 	if (t->step)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".s%lld", (long long)t->step);

@@ -222,7 +222,7 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 {
 	char name[400];
 	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s%s%s%s%.*s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
-			 t->masked ? "m" : "", t->b_table ? "t" : "", t->b_near ? "b" : "", t->watched ? "w" : "", t->given ? "g" : "", t->asks, "a", tsr_acc_get(k->acc)->text, tsr_op_get(k->combine)->name);
+			 t->masked ? "m" : "", t->b_table ? "t" : "", t->b_near ? "b" : "", t->watched ? "w" : "", t->given ? "g" : "", t->asks, "a", tsr_acc_get(k->acc)->text, k->pairs ? "pairs" : tsr_op_get(k->combine)->name);
 	tsr_name_lines(name, sizeof name, t->b_lines);
 	if (t->ahead)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".n%u.%lld.%lld", t->ahead, (long long)t->ahead_row, (long long)t->ahead_width);

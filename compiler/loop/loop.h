@@ -159,6 +159,7 @@ typedef struct tsr_schedule {
 	bool early;                  /* and B's next block is packed meanwhile, by the tiles of the one before (engine/early.c) */
 	int64_t turn;                /* columns whose sums are turned together on their way to C: see tsr_contraction.turned; 0: none are */
 	int64_t join;                /* columns that wait, a block of rows at a time, until rows that follow each other in C fill its lines; 0: none do */
+	bool pairs;                  /* operands are bf16, and neighbours along K are multiplied together, two of each: a depth of kc is half as many steps */
 	bool dots;                   /* both operands are read in place along K, whose steps are the lanes of vectors that are added up at a tile's end */
 	bool aside;                  /* sums wait side by side, tile by tile, until all that is summed has been added there */
 	int64_t knit;                /* tiles themselves put such lines together, of rows that are so many columns in C; 0: they do not */

@@ -91,7 +91,7 @@ static tsr_spread product(tsr_spread a, tsr_spread b, tsr_prec p)
 	return rounded(s, p, exact(a) && exact(b));
 }
 
-/* Numbers that bf16 holds may be multiplied by registers that take denormals for 0, and make none of a product or of a sum (engine/matrix.c):
+/* Numbers that bf16 holds may be multiplied by instructions that take denormals for 0, and make none of a product or of a sum (engine/matrix.c, opt/pairs.c):
  * of a sum whose products are at least LOW all partial sums are 0 or normal. */
 static tsr_spread flushed(tsr_spread s, const tsr_scalar *x, tsr_prec p)
 {

@@ -365,10 +365,10 @@ static void choose_sides(const tsr_loops *l, tsr_contraction *k)
 
 /* There is a sum.  An operand that has to be evaluated is so once per element of it: loops that only the other operand and C mention
  * must use it again, and each summed loop must be in both, or the plain nest does as well. */
-static bool worth_packing(const tsr_loops *l, const tsr_contraction *k)
+static bool worth_packing(const tsr_loops *l, const tsr_contraction *k, const tsr_target *t)
 {
 	enum { LEAST_USES = 4 };
-	bool plain = tsr_contract_plain(l, k, TSR_SIDE_A) && tsr_contract_plain(l, k, TSR_SIDE_B), sums = false;
+	bool plain = (tsr_contract_plain(l, k, TSR_SIDE_A) && tsr_contract_plain(l, k, TSR_SIDE_B)) || tsr_pairs_as_they_lie(l, k, t), sums = false;
 	int64_t count[TSR_CLASSES] = { 1, 1, 1, 1 };
 	for (uint32_t i = 0; i < k->nloops; i++) {
 		const tsr_contract_loop *loop = &k->loops[i];
@@ -441,7 +441,7 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	k->clear = n.clear;
 	k->tail = n.tail;
 	sort_loops(p->l, k);
-	if (!worth_packing(p->l, k))
+	if (!worth_packing(p->l, k, p->target))
 		return NULL;
 	choose_sides(p->l, k);
 	return k;

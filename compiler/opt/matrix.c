@@ -6,27 +6,6 @@
  * 512, 15.5 in one); bytes of A's and of B's block. */
 enum { DEPTH = 2048, BYTES_A = 512 << 10, BYTES_B = 4 << 20, EACH = 2 };
 
-/* The operand in bf16, of which it is the f32; or NULL. */
-static tsr_expr *narrowed(tsr_arena *a, tsr_expr *x)
-{
-	if (x->kind == TSR_EXPR_CONVERT)
-		return x->converted->prec == TSR_PREC_BF16 ? x->converted : NULL;
-	if (x->kind != TSR_EXPR_SELECT && x->kind != TSR_EXPR_LOOKUP)
-		return NULL;
-	tsr_expr *inner = narrowed(a, x->kind == TSR_EXPR_SELECT ? x->select.inside : x->lookup.value), *out = TSR_NEW(a, tsr_expr);
-	*out = *x;
-	out->prec = TSR_PREC_BF16;
-	if (x->kind == TSR_EXPR_LOOKUP) {
-		out->lookup.value = inner;
-		return inner ? out : NULL;
-	}
-	if (!inner || x->select.outside->kind != TSR_EXPR_CONST || x->select.outside->value.d != 0)
-		return NULL;
-	out->select.inside = inner;
-	out->select.outside = tsr_expr_const(a, tsr_scalar_of(TSR_PREC_BF16, 0));
-	return out;
-}
-
 /* In as few equal blocks as `most` allows. */
 static int64_t block_of(int64_t total, int64_t most, int64_t unit)
 {
@@ -48,12 +27,7 @@ static tsr_schedule blocks_of(const tsr_contraction *c, const tsr_target *t, int
 bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, tsr_contraction *out)
 {
 	enum { FEWEST = 8, SHORTEST = 16 };      /* rows and columns, depths that are worth whole registers */
-	*out = *c;
-	if (!t->matrix || c->prec != TSR_PREC_F32 || c->acc != TSR_ACC_ADD || c->combine != TSR_OP_MUL || c->watched)
-		return false;
-	out->a_value = narrowed(l->tc->arena, c->a_value);
-	out->b_value = narrowed(l->tc->arena, c->b_value);
-	if (!out->a_value || !out->b_value)
+	if (!t->matrix || c->watched || !tsr_contract_narrow(l, c, out))
 		return false;
 	out->run = out->across = (tsr_stretch){ 0 };
 	out->turned = 0;

@@ -41,6 +41,8 @@ void tsr_stmt_rename(tsr_pass *p, tsr_stmt *s, const tsr_buffer_id *to);
 
 /* The engine would run this nest; as what, with a schedule, or NULL. */
 const tsr_contraction *tsr_contract_of(tsr_pass *p, const tsr_stmt *nest);
+/* Both operands are elements of bf16 in memory, which the target multiplies in pairs. */
+bool tsr_pairs_as_they_lie(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t);
 bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest);
 
 /* ---- what code reads and writes ---------------------------------------------------------------------------------------- */

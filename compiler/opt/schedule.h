@@ -20,6 +20,8 @@ typedef struct tsr_problem {
 	int64_t m, n, k, batch;      /* counts, -1: known at run time */
 	int64_t depth;               /* of the sum that the positions of the batch are parts of (deep.c); else k */
 	bool must_a, must_b;         /* cannot be read in place */
+	bool pairs;                  /* an element is a pair of bf16, a step of K two depths */
+	int64_t shallow;             /* few rows by a B that comes from memory row by row: steps of a block in which these are so few that caches keep what is asked for; 0 */
 	bool plain_a;                /* A is what lies in memory: no guard, no lookup, nothing computed */
 	int64_t run, across;         /* A's, B's rows are read in place, in stretches of so many; 0: they are not */
 	bool dense;                  /* B's are copied side by side */
@@ -41,6 +43,9 @@ typedef struct tsr_problem {
 } tsr_problem;
 
 tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t);
+/* What it is in pairs of bf16, two products of which the target's vectors take at once, each pair a step of K (pairs.c), and as such seen by strides; false: it is not
+ * computed so. */
+bool tsr_pairs_problem(const tsr_loops *l, tsr_contraction *c, const tsr_target *t, tsr_contract_view *v, tsr_problem *p);
 /* Of a B that few rows read where it lies, so few rows at a time that the processor looks ahead along each of them; more rows of A are worth a copy. */
 static inline bool tsr_follows_rows(const tsr_problem *p) { return p->t->streams && p->m <= (int64_t)p->t->streams; }
 /* Columns beside each other that tiles may cut as they like. */

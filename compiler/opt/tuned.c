@@ -53,6 +53,10 @@ const char *tsr_schedule_key(const tsr_loops *l, const tsr_contraction *k, const
 	for (int cls = 0; cls < TSR_CLASSES; cls++)
 		if (!walks_text(&t, names[cls], &v.cls[cls]))
 			return NULL;
+	if (k->schedule.pairs) {
+		tsr_text_addf(&t, " | a %s | b pairs", k->schedule.rows ? "rows of pairs" : k->schedule.must_a ? "packed pairs" : "pairs");
+		return tsr_intern(l->tc->names, tsr_text_str(&t));
+	}
 	tsr_text_addf(&t, " | a %s | b %s", k->schedule.rows ? "rows" : tsr_contract_plain(l, k, TSR_SIDE_A) ? "plain" : "computed",
 		k->schedule.cols ? "rows" : tsr_contract_plain(l, k, TSR_SIDE_B) ? "plain" : "computed");
 	return tsr_intern(l->tc->names, tsr_text_str(&t));
@@ -77,6 +81,8 @@ const char *tsr_schedule_unfit(const tsr_schedule *s, const tsr_schedule *model,
 		return "rows that are read in place allow no packing of A and no other depth";
 	if ((model->turn && model->turn % s->nr) || (model->join && (model->join % s->nr || s->nc % model->join || s->mc != model->mc || s->mc % s->mr)))
 		return "what waits for each other on its way to C is no whole tiles";
+	if (model->pairs && s->kc % 2)
+		return "a block of pairs has an even depth";
 	if (model->knit && (s->nr != model->nr || s->mr % model->mr || s->kc != model->kc))
 		return "lines that tiles put together are those of whole tiles";
 	if (model->turn && !s->pack_b && s->nr != model->nr)
@@ -203,6 +209,7 @@ void tsr_schedules_set(tsr_schedules *s, const char *key, const tsr_schedule *sc
 
 void tsr_schedule_follow(tsr_schedule *s, const tsr_schedule *model)
 {
+	s->pairs = model->pairs;
 	s->step = model->step && s->mr == model->mr;
 	s->rows = model->rows, s->cols = model->cols, s->dense = model->dense;
 	s->aside = model->aside && !s->pack_b && model->mc <= s->mc;

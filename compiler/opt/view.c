@@ -33,7 +33,8 @@ static bool stride_of(const tsr_buffer *b, const tsr_lin *index, uint32_t sym, i
 bool tsr_contract_plain(const tsr_loops *l, const tsr_contraction *k, tsr_side side)
 {
 	const tsr_expr *v = side == TSR_SIDE_A ? k->a_value : k->b_value;
-	return side == TSR_SIDE_C || (v->kind == TSR_EXPR_LOAD && l->buffers.at[v->load.buffer]->prec == k->prec);
+	bool pairs = k->schedule.pairs && !(side == TSR_SIDE_A ? k->schedule.pack_a : k->schedule.pack_b);
+	return side == TSR_SIDE_C || (v->kind == TSR_EXPR_LOAD && l->buffers.at[v->load.buffer]->prec == (pairs ? TSR_PREC_BF16 : k->prec));
 }
 
 const tsr_expr *tsr_contract_guarded(const tsr_expr *e)
@@ -103,7 +104,7 @@ static void join_loops(const tsr_loops *l, const tsr_contraction *k, const tsr_e
 static tsr_stretch side_by_side(const tsr_loops *l, const tsr_contraction *k, const tsr_expr *operand, tsr_loop_class cls, int64_t shortest)
 {
 	const tsr_expr *x = tsr_contract_guarded(operand);
-	if (!x || l->buffers.at[x->load.buffer]->prec != k->prec || k->combine != TSR_OP_MUL
+	if (!x || l->buffers.at[x->load.buffer]->prec != (k->schedule.pairs ? TSR_PREC_BF16 : k->prec) || k->combine != TSR_OP_MUL
 		|| (k->acc != TSR_ACC_ADD && k->acc != TSR_ACC_SUB))
 		return (tsr_stretch){ 0 };
 	for (uint32_t i = 0; i < k->nloops; i++) {

@@ -66,5 +66,6 @@ const tsr_target *tsr_target_find(const char *arch, const char *cpu, const char 
 	if (own && !features)
 		return own;
 	const char *allowed = by_features(arch, features ? features : "");
-	return own && own->refines && !strcmp(own->refines, allowed) ? own : tsr_target_by_name(allowed);
+	bool more = own && own->refines && !strcmp(own->refines, allowed) && (!own->needs || has(features ? features : "", own->needs));
+	return more ? own : tsr_target_by_name(allowed);
 }

@@ -11,6 +11,7 @@ typedef struct tsr_target {
 	const char *name;            /* "amx", "avx512", "zen5", "avx2", "sse", "neon", "generic" */
 	const char *triple_arch;     /* "x86_64", "aarch64" */
 	const char *refines;         /* the entry of the same instructions that is taken where they are all that is known of a processor; NULL: itself */
+	const char *needs;           /* a feature, LLVM's name, that it has beside those of the entry that it refines; or NULL */
 	uint32_t vector_bytes;       /* of one register */
 	uint32_t vector_registers;
 	bool fma;
@@ -24,6 +25,7 @@ typedef struct tsr_target {
 	int64_t l1, l2, l3;          /* data caches in bytes, one core's share */
 	int64_t last;                /* all of the last cache, which a core has for itself where the others are idle; 0: not told */
 	uint32_t matrix;             /* rows of its matrix registers, each a vector, which multiply pairs of bf16 and sum them in f32; 0: it has none */
+	bool pairs;                  /* an instruction adds two products of bf16 to each f32 of a vector, as often in a cycle as multiply-adds add one */
 	uint32_t streams;            /* rows along which it looks ahead by itself, several of which it takes to get all of the memory's bandwidth, and what asks for lines
 	                              * gets less than half of that; 0: lines that are asked for come as fast as any */
 	int64_t turn;                /* multiply-adds that have to be in a part of a product so that what it costs a thread to take it in its turn is not felt; 0: those of two tiles */

@@ -29,7 +29,7 @@ def product(rng, n):
 
 
 def narrow(rng, n):
-    """Products of bf16, which matrix registers take 32 by 32 and 32 deep; some numbers are denormal, or become so."""
+    """Products of bf16, which matrix registers take 32 by 32 and 32 deep, and some processors' vectors in pairs; some numbers are denormal, or become so."""
     a, b, c = rng.choice(PRODUCTS[:9])
     size = {x: rng.choice([8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 63, 64, 65]) for x in "mn"}
     size.update(k=rng.choice([16, 17, 31, 32, 33, 63, 64, 65, 100, 511, 512, 513, 700]), b=rng.choice([1, 2, 3]), j=rng.choice([2, 3]))

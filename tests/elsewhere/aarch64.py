@@ -18,7 +18,7 @@ class Machine:
     def runs(self, text):
         return "+*" in text
 
-    def ways(self, rng):
+    def ways(self, rng, text):
         """Of a program of tests/run, for which there is no `rng`, and of a random one."""
         return [("-O2", "--cpu=" + rng.choice(["cortex-a53", "neoverse-v1"])), ("-O3", "--threads=all")] if rng else [("-O2", "--cpu=neoverse-n1")]
 

@@ -48,8 +48,11 @@ class Machine:
     def runs(self, text):
         return re.search(r"\+\*|\bexp\b|\bsin\b", text)
 
-    def ways(self, rng):
-        return [("-O3", "--cpu=" + rng.choice(["x86-64-v4", "sapphirerapids"]), "--threads=all")] if rng else [("-O2", "--cpu=sapphirerapids", "--threads=all")]
+    def ways(self, rng, text):
+        """Of products of bf16 by the matrix unit and by pairs."""
+        if rng:
+            return [("-O3", "--cpu=" + rng.choice(["x86-64-v4", "sapphirerapids", "znver5"]), "--threads=all")]
+        return [("-O2", "--cpu=" + name, "--threads=all") for name in ("sapphirerapids", "znver5")[:2 if "bf16" in text else 1]]
 
     def run(self, path, *options):
         """To the same bits by one thread as by seven."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Programs for machines that this one is not, run here, and held to what the interpreter prints, as tests/differential is: those of tests/run
-that have products, three for turns, the matrix unit and functions, and random ones.
+that have products, three for turns, narrow products and functions, and random ones.
 
     check.py BUILD [--seed N] [--programs N]
 """
@@ -37,7 +37,7 @@ class Elsewhere(differential.Judge):
 
 def programs(o, folder):
     """(path, random numbers or None) of all that are judged."""
-    for name in ("turns", "functions", "narrow"):
+    for name in ("turns", "functions", "narrow", "infinite"):
         yield os.path.join(HERE, name + ".tsr"), None
     for path in sorted(glob.glob(os.path.join(ROOT, "tests/run/*.tsr"))):
         if os.path.exists(path[:-4] + ".out") and not os.path.exists(path[:-4] + ".args"):
@@ -61,7 +61,7 @@ def main():
         for path, rng in programs(o, folder):
             with open(path) as f:
                 text = f.read()
-            ways = [(m, *way) for m in machines if m.runs(text) for way in m.ways(rng)]
+            ways = [(m, *way) for m in machines if m.runs(text) for way in m.ways(rng, text)]
             judge = Elsewhere(o.build, path) if ways else None
             for way in ways:
                 bad = judge.problem or judge.wrong(*way)

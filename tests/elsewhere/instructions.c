@@ -111,6 +111,23 @@ void llvm_x86_avx512_mask_fixupimm_ps_512(float *r, const float *to, const float
 	}
 }
 
+static float bf16(const uint8_t *at)
+{
+	uint16_t half;
+	float x;
+	memcpy(&half, at, sizeof half);
+	uint32_t b = (uint32_t)half << 16;
+	memcpy(&x, &b, sizeof x);
+	return x;
+}
+
+/* The product of the odd ones first. */
+void llvm_x86_avx512bf16_dpbf16ps_512(float *r, const float *sum, const uint8_t *x, const uint8_t *y)
+{
+	for (int i = 0; i < LANES; i++)
+		r[i] = fmaf(bf16(x + 4 * i), bf16(y + 4 * i), fmaf(bf16(x + 4 * i + 2), bf16(y + 4 * i + 2), sum[i]));
+}
+
 /* ---- AMX: eight tiles of at most 16 rows of 64 bytes ---- */
 
 enum { TILES = 8, ROWS = 16, ROW = 64 };
@@ -155,16 +172,6 @@ void llvm_x86_tilestored64(int8_t t, uint8_t *to, int64_t step)
 	in_use(t);
 	for (int i = 0; i < set.rows[t]; i++)
 		memcpy(to + i * step, tile[t][i], set.row[t]);
-}
-
-static float bf16(const uint8_t *at)
-{
-	uint16_t half;
-	float x;
-	memcpy(&half, at, sizeof half);
-	uint32_t b = (uint32_t)half << 16;
-	memcpy(&x, &b, sizeof x);
-	return x;
 }
 
 /* Each pair's two products are added to the sum one after the other. */

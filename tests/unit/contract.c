@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, ORDERS = 40,
-	   ALL = CASES + COLUMNS + NARROW + DOTS + FIRST + ORDERS, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
+enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ORDERS = 40,
+	   ALL = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS + ORDERS, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
 
 static uint64_t state;
 static uint32_t draw(uint32_t n)
@@ -389,6 +389,7 @@ static void make_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, int
 #include "contract_windows.h"
 #include "contract_columns.h"
 #include "contract_dots.h"
+#include "contract_pairs.h"
 #include "contract_orders.h"
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------ */
@@ -441,6 +442,16 @@ static void other_height(tsr_contraction *c, const tsr_target *t, uint32_t u)
 	s->mc = (s->mc + s->mr - 1) / s->mr * s->mr;
 }
 
+/* Pairs of bf16 in several blocks of K, and rows of A packed that could be read in place. */
+static void other_depth(tsr_contraction *c, uint32_t u)
+{
+	tsr_schedule *s = &c->schedule;
+	if (!s->mr || !s->pairs || s->rows || (c->tail && c->tail->passing))
+		return;
+	s->kc = u % 3 ? 2 + 2 * (u % 16) : s->kc;
+	s->pack_a |= u % 4 == 1;
+}
+
 /* Tiles column by column where the model, of products as small as these, has them row by row. */
 static void other_order(tsr_schedule *s, uint32_t u)
 {
@@ -462,6 +473,8 @@ static void *compile(tsr_loops *l, const tsr_target *target, const char *cpu, bo
 	tsr_opt_options options = { .level = 2, .fuse = true, .passes = "classify,schedule,passing" };
 	CHECK(tsr_opt_run(l, target, &options));
 	for (uint32_t u = 0; u < l->units.n; u++) {
+		if (l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction)
+			other_depth(l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction, u);
 		written_once(l->units.at[u]->body.at[0]->kernel.body.at[0]);
 		if (l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction)
 			other_order(&l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction->schedule, u);
@@ -521,6 +534,14 @@ static void *compile(tsr_loops *l, const tsr_target *target, const char *cpu, bo
 /* Where inputs begin: as a caller's allocator leaves them, so many bytes behind a line. */
 static size_t behind(const tsr_buffer *b) { return b->kind == TSR_BUFFER_INPUT ? 16 : 0; }
 
+/* Of a number that it holds. */
+static uint16_t of_bf16(float x)
+{
+	uint32_t bits;
+	memcpy(&bits, &x, sizeof bits);
+	return (uint16_t)(bits >> 16);
+}
+
 static size_t fill(const tsr_buffer *b, int64_t n, void **out)
 {
 	int64_t count = 1;
@@ -541,6 +562,8 @@ static size_t fill(const tsr_buffer *b, int64_t n, void **out)
 			((int32_t *)*out)[i] = whole * 100003;
 		else if (b->prec == TSR_PREC_F64)
 			((double *)*out)[i] = x;
+		else if (b->prec == TSR_PREC_BF16 && (*b->name == 'a' || *b->name == 'b'))
+			((uint16_t *)*out)[i] = of_bf16((float)x);
 		else if (b->prec != TSR_PREC_F32)
 			((uint16_t *)*out)[i] = 0;       /* the second result */
 		else
@@ -629,14 +652,18 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 	tsr_text_addf(&decl, "symbol ?n\n");
 	for (int i = 0; i < ALL; i++)
 		if (i < CASES && i % 3 == 1 && i % 2)
-			window_case(tc->arena, &decl, &units, i, false);
+			window_case(tc->arena, &decl, &units, i, draw_window);
 		else if (i >= CASES && i < CASES + COLUMNS)
 			columns_case(tc->arena, &decl, &units, i);
 		else if (i >= ALL - ORDERS)
 			orders_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - ORDERS - FIRST)
-			window_case(tc->arena, &decl, &units, i, true);
-		else if (i >= ALL - ORDERS - FIRST - DOTS)
+		else if (i >= ALL - ORDERS - PAIRS && i % 3 == 0)
+			window_case(tc->arena, &decl, &units, i, draw_paired);
+		else if (i >= ALL - ORDERS - PAIRS)
+			pairs_case(tc->arena, &decl, &units, i);
+		else if (i >= ALL - ORDERS - PAIRS - FIRST)
+			window_case(tc->arena, &decl, &units, i, draw_first);
+		else if (i >= ALL - ORDERS - PAIRS - FIRST - DOTS)
 			dots_case(tc->arena, &decl, &units, i);
 		else
 			make_case(tc->arena, &decl, &units, i, i % 3 ? 0 : 29);
@@ -649,7 +676,7 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 
 /* Of how many cases the engine took, and of how many in which way. */
 typedef struct counts {
-	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, dots, panels;
+	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, pairs, pairs_in_place, pairs_dots, pairs_rows, dots, panels;
 } counts;
 
 static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contraction *c, const tsr_target *target)
@@ -669,6 +696,10 @@ static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contracti
 	n->dots += s->dots;
 	n->panels += s->panels && !s->rows && !s->turn && !s->cols;
 	n->matrix += tsr_contract_matrix(l, c, target, &as);
+	n->pairs += s->pairs;
+	n->pairs_in_place += s->pairs && !s->pack_a;
+	n->pairs_dots += s->pairs && s->dots;
+	n->pairs_rows += s->pairs && s->rows;
 	n->copied += s->dense;
 	n->turned += s->turn != 0;
 	n->as_it_lies += s->turn && !s->pack_b;
@@ -701,8 +732,9 @@ static void build(tsr_loops *l, const level *v, built *out)
 	CHECK((n.aside > 0 && (n.streams > COLUMNS / 8 || target->streams)) || !small);
 	CHECK(n.panels > 0);
 	CHECK(!target->matrix || n.matrix > NARROW / 8);
-	printf("%s: %d of %d, matrix registers %d, in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d, panels that pass %d\n",
-		v->name, n.all, ALL, n.matrix, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
+	CHECK(!target->pairs || (n.pairs > PAIRS / 2 && n.pairs_in_place > PAIRS / 8 && n.pairs_dots > PAIRS / 20 && n.pairs_rows > PAIRS / 20));
+	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d, panels that pass %d\n",
+		v->name, n.all, ALL, n.matrix, n.pairs, n.pairs_in_place, n.pairs_dots, n.pairs_rows, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
 		n.dots, n.panels);
 }
 

@@ -1,11 +1,12 @@
 /* For contract.c: products under windows as loops, forward and the gradient of the weights, with few channels (windows by channels make one
- * stretch) and many, with and without padding, strides and a tail. */
-typedef struct window { int n, o, f, k, c, step, pad, size; bool forward, cut, looked, apart; const char *prec; } window;
+ * stretch) and many, with and without padding, strides and a tail; and of bf16. */
+typedef struct window { int n, o, f, k, c, step, pad, size; bool forward, cut, looked, apart; const char *prec, *given; } window;
+typedef window draw_case(void);
 
 /* A first layer's: images of several blocks of rows, the ends of whose rows lie inside of tiles. */
 static window draw_first(void)
 {
-	window w = { .n = 1 + (int)draw(2), .o = 8 + (int)draw(24), .k = 3 + (int)draw(5), .c = 1 + (int)draw(4), .step = 1 + (int)draw(2), .pad = 1 + (int)draw(3), .forward = true, .cut = true, .prec = "f32" };
+	window w = { .n = 1 + (int)draw(2), .o = 8 + (int)draw(24), .k = 3 + (int)draw(5), .c = 1 + (int)draw(4), .step = 1 + (int)draw(2), .pad = 1 + (int)draw(3), .forward = true, .cut = true, .prec = "f32", .given = "f32" };
 	w.f = w.o * w.o * w.k * w.k * w.c < 20000 ? 16 : 4;
 	w.size = w.step * (w.o - 1) + w.k - w.pad - (int)draw(3);
 	return w;
@@ -24,16 +25,32 @@ static window draw_window(void)
 	w.size = w.step * (w.o - 1) + w.k - w.pad - (int)draw(3);
 	w.size = w.size < 1 ? 1 : w.size;
 	w.cut = w.pad > 0 || w.size < w.step * (w.o - 1) + w.k;
-	w.prec = draw(4) ? "f32" : "f64";
+	w.prec = w.given = draw(4) ? "f32" : "f64";
 	w.looked = draw(4) == 0;         /* images by their numbers, among some more */
 	w.apart = draw(2);               /* weights lie by channels first, as the gradient of an input reads them */
 	return w;
 }
 
-/* Loops l0 n, l1 l2 places, l3 filter, l4 l5 window, l6 channel. */
-static void window_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, bool of_first)
+/* Stretches of whole pairs, and of one more. */
+static window draw_paired(void)
 {
-	window w = of_first ? draw_first() : draw_window();
+	static const int channels[] = { 32, 33, 34, 40, 64 };
+	window w = { .n = 1 + (int)draw(2), .o = 3 + (int)draw(14), .f = 5 + (int)draw(60), .k = 1 + (int)draw(3), .c = channels[draw(5)], .step = 1 + (int)draw(2), .pad = (int)draw(3),
+				 .forward = draw(4), .prec = "f32", .given = "bf16" };
+	while (w.n * w.o * w.o * w.f * w.k * w.k * w.c > 300000 && w.o > 3)
+		w.o--;
+	while (w.n * w.o * w.o * w.f * w.k * w.k * w.c > 300000 && w.f > 4)
+		w.f /= 2;
+	w.size = w.step * (w.o - 1) + w.k - w.pad;
+	w.cut = w.pad > 0;
+	w.apart = draw(2);
+	return w;
+}
+
+/* Loops l0 n, l1 l2 places, l3 filter, l4 l5 window, l6 channel. */
+static void window_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, draw_case *one)
+{
+	window w = one();
 	int extent[] = { w.n, w.o, w.o, w.f, w.k, w.k, w.c }, forward[] = { 0, 1, 2, 3, 4, 5, 6 }, weights[] = { 3, 4, 5, 6, 0, 1, 2 };
 	const int *order = w.forward ? forward : weights;
 	bool runtime[MOST_TERMS] = { false };
@@ -52,12 +69,12 @@ static void window_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, b
 	const char *y_dims = tsr_format(a, "[%d, %d, %d, %d]", w.n, w.o, w.o, w.f), *x_dims = tsr_format(a, "[%d, %d, %d, %d]", w.n + 3 * w.looked, w.size, w.size, w.c);
 	const char *c_dims = w.forward ? y_dims : tsr_format(a, "[%d, %d, %d, %d]", w.f, w.k, w.k, w.c);
 	tsr_text_addf(decl, "buffer %%c%d : %s%s value\n", id, w.prec, c_dims);
-	tsr_text_addf(decl, "buffer %%a%d : %s%s param\n", id, w.prec, w.forward ? x_dims : y_dims);
+	tsr_text_addf(decl, "buffer %%a%d : %s%s param\n", id, w.given, w.forward ? x_dims : y_dims);
 	if (w.forward)
-		tsr_text_addf(decl, "%sbuffer %%b%d : %s[%d, %d, %d, %d] param\nbuffer %%j%d : i32[1] param\n", tsr_text_str(&looked), id, w.prec,
+		tsr_text_addf(decl, "%sbuffer %%b%d : %s[%d, %d, %d, %d] param\nbuffer %%j%d : i32[1] param\n", tsr_text_str(&looked), id, w.given,
 			weights_dims[0], weights_dims[1], weights_dims[2], weights_dims[3], id);
 	else
-		tsr_text_addf(decl, "buffer %%i%d : i32[1] param\nbuffer %%b%d : %s%s param\n%s", id, id, w.prec, x_dims, tsr_text_str(&looked));
+		tsr_text_addf(decl, "buffer %%i%d : i32[1] param\nbuffer %%b%d : %s%s param\n%s", id, id, w.given, x_dims, tsr_text_str(&looked));
 	tsr_text use[3];
 	for (int i = 0; i < 3; i++)
 		tsr_text_init(&use[i], a);
@@ -72,6 +89,8 @@ static void window_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, b
 		tsr_text_addf(units, "for l%d in 0..%d %s {\n", order[i], extent[order[i]], i < in_c ? "parallel" : "reduce");
 	}
 	const char *first = w.forward ? x : other, *second = w.forward ? other : x;
+	if (w.given != w.prec)
+		first = tsr_format(a, "convert.%s(%s)", w.prec, first), second = tsr_format(a, "convert.%s(%s)", w.prec, second);
 	if (w.cut)
 		tsr_text_addf(units, "if %s in 0..%d, %s in 0..%d {\n", h, w.size, v, w.size);
 	tsr_text_addf(units, "set $0 = add.%s($0, mul.%s(%s, %s))\n%s}}}", w.prec, w.prec, first, second, w.cut ? "}" : "");

@@ -16,7 +16,8 @@ static void test_find(void)
 	CHECK_STR(tsr_target_find("x86_64", "znver4", NULL)->name, "avx512");
 	CHECK_STR(tsr_target_find("x86_64", "x86-64-v2", NULL)->name, "sse");
 	CHECK_STR(tsr_target_find("x86_64", "znver5", NULL)->name, "zen5");
-	CHECK_STR(tsr_target_find("x86_64", "znver5", "+avx512f,+avx512vl,+avx512dq,+avx2,+fma")->name, "zen5");
+	CHECK_STR(tsr_target_find("x86_64", "znver5", "+avx512bf16,+avx512f,+avx512vl,+avx512dq,+avx2,+fma")->name, "zen5");
+	CHECK_STR(tsr_target_find("x86_64", "znver5", "+avx512f,+avx512vl,+avx512dq,+avx2,+fma")->name, "avx512");
 	CHECK_STR(tsr_target_find("x86_64", "znver5", "+avx2,+fma")->name, "avx2");
 	CHECK_STR(tsr_target_find("x86_64", "znver4", "+avx512f,+avx512vl,+avx512dq,+avx2,+fma")->name, "avx512");
 	CHECK_STR(tsr_target_find("x86_64", "sapphirerapids", "+avx512f,+avx512vl,+avx512dq,+avx2,+fma")->name, "avx512");
