@@ -65,22 +65,22 @@ static void window(tsr_text *decl, tsr_text *units, int id)
 static void transposition(tsr_text *decl, tsr_text *units, int id)
 {
 	tsr_arena *a = decl->arena;
-	bool symbolic = draw(5) == 0;
-	int m = extent(), between = 1 + (int)draw(3);
-	const char *prec = one_of(5, (const char *const[]){ "f32", "i32", "f16", "f64", "u8" });
-	const char *n = symbolic ? "?n" : tsr_format(a, "%d", draw(3) ? extent() : 16 * (1 + (int)draw(6)));
+	bool symbolic = draw(5) == 0, lines = draw(3) == 0;      /* whole lines of every row, around the caches */
+	int m = lines && draw(2) ? 512 + extent() : extent(), between = 1 + (int)draw(3);       /* more columns than are turned in one go */
+	const char *prec = one_of(lines ? 4 : 5, (const char *const[]){ "f32", "i32", "f16", "f64", "u8" });
+	const char *n = symbolic ? "?n" : tsr_format(a, "%d", lines ? 16 * (4 + (int)draw(8)) : extent());
 	tsr_text_addf(decl, "buffer %%x%d : %s[%s, %d, %d] param\n", id, prec, n, between, m);
 	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %s] param\n", id, prec, m, n);
 	tsr_text_addf(decl, "buffer %%y%d : %s[%d, %d, %s] input\n", id, prec, between, m, n);
 	const char *x = tsr_format(a, "%%x%d[i.2, j.0, k.1]", id), *k = tsr_format(a, "%%k%d[k.1, i.2]", id), *value = x;
-	switch (draw(4)) {
+	switch (lines ? 2 + draw(2) : *prec == 'u' ? 1 + draw(3) : draw(4)) {         /* bytes do not add */
 	case 0: value = tsr_format(a, "add.%s(%s, %s)", prec, x, k); break;
 	case 1: value = tsr_format(a, "where.%s(lt.%s(%s, %s), %s, convert.%s(index.i32(k.1)))", prec, prec, k, x, k, prec); break;
 	case 2: value = tsr_format(a, "max.%s(%s, convert.%s(index.i32(i.2)))", prec, x, prec); break;
 	default: break;
 	}
 	tsr_text_addf(units, "unit u%d { kernel k {\nfor j.0 in 0..%d parallel {\nfor k.1 in 0..%d parallel {\nfor i.2 in 0..%s parallel %s{\n", id, between, m, n,
-				  draw(2) ? "stream " : "");
+				  lines || draw(2) ? "stream " : "");
 	tsr_text_addf(units, "store %%y%d[j.0, k.1, i.2] = %s\n}\n}\n}\n}\n}\n", id, value);
 }
 
@@ -134,7 +134,7 @@ static bool same(const kit *k, uint32_t u, int64_t n, size_t off)
 
 int main(void)
 {
-	static const struct { const char *cpu, *feature; } levels[] = { { "skylake-avx512", "+avx512vl" }, { "haswell", "+avx2" }, { "x86-64-v2", "+sse4.2" } };
+	static const struct { const char *cpu, *feature; } levels[] = { { "znver5", "+avx512vp2intersect" }, { "skylake-avx512", "+avx512vl" }, { "haswell", "+avx2" }, { "x86-64-v2", "+sse4.2" } };
 	tsr_arena *a = tsr_arena_new();
 	tsr_text text, units;
 	tsr_text_init(&text, a), tsr_text_init(&units, a);
