@@ -1,13 +1,14 @@
 /* Loops that the emitter writes out in vectors, against the reference interpreter, at each vector width that this machine runs: windows of
- * which an outer loop is computed side by side, padded and not (kernel/outer.c), and transpositions (kernel/turned.c).  Random shapes around
- * the number of lanes.  All numbers are small whole numbers, so that no order of summation can excuse a difference. */
+ * which an outer loop is computed side by side, padded and not (kernel/outer.c), transpositions (kernel/turned.c), and sums of columns
+ * (kernel/columns.c, kernel/short_rows.c).  Random shapes around the number of lanes.  All numbers are small whole numbers, so that no order of
+ * summation can excuse a difference. */
 #include "../../compiler/base/text.h"
 #include "check.h"
 #include "emit_kit.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
-enum { CASES = 80, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
+enum { CASES = 120, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
 static uint64_t state = 5;
 
 static uint32_t draw(uint32_t n)
@@ -84,6 +85,28 @@ static void transposition(tsr_text *decl, tsr_text *units, int id)
 	tsr_text_addf(units, "store %%y%d[j.0, k.1, i.2] = %s\n}\n}\n}\n}\n}\n", id, value);
 }
 
+/* ---- sums of columns ----------------------------------------------------------------------------------------------------------- */
+
+/* Of rows that are shorter than a register or fill some and a part of one, in one loop or two, each of a block for itself or all together. */
+static void column_sums(tsr_text *decl, tsr_text *units, int id)
+{
+	tsr_arena *a = decl->arena;
+	bool symbolic = draw(4) == 0, blocks = draw(2), each = draw(2), weighed = draw(3) == 0;
+	const char *prec = one_of(4, (const char *const[]){ "f32", "i32", "f64", "f32" }), *stored = *prec == 'i' && draw(2) ? "u8" : prec;
+	int n = 2 + (int)draw(draw(2) ? 14 : 40), most = blocks ? 1 + (int)draw(4) : 1, apart = draw(5) ? 0 : 1;
+	const char *rows = symbolic ? "?n" : tsr_format(a, "%d", draw(3) ? 30 + (int)draw(300) : extent());
+	tsr_text_addf(decl, "buffer %%x%d : %s[%d, %s, %d] param\n", id, stored, most, rows, n + apart);
+	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %s, %d] param\n", id, prec, most, rows, n);
+	tsr_text_addf(decl, "buffer %%y%d : %s[%d, %d] input\n", id, prec, most, n);
+	const char *x = tsr_format(a, "%%x%d[b.0, r.1, c.2]", id);
+	x = stored == prec ? x : tsr_format(a, "convert.%s(%s)", prec, x);
+	const char *value = weighed ? tsr_format(a, "add.%s(%s, %%k%d[b.0, r.1, c.2])", prec, x, id) : x;
+	const char *block = tsr_format(a, "for b.0 in 0..%d %s {\n", most, each ? "parallel" : "reduce"), *row = tsr_format(a, "for r.1 in 0..%s reduce {\n", rows);
+	tsr_text_addf(units, "unit u%d { kernel k {\n%s%s", id, each ? row : block, each ? block : row);
+	tsr_text_addf(units, "for c.2 in 0..%d parallel {\nupdate %%y%d[%s, c.2] %s %s\n}\n}\n}\n}\n}\n", n, id, each ? "b.0" : "0",
+				  one_of(3, (const char *const[]){ "+=", "-=", "@^=" }), value);
+}
+
 /* ---- running ----------------------------------------------------------------------------------------------------------------- */
 
 static size_t fill(const tsr_buffer *b, int64_t n, void **out)
@@ -140,7 +163,7 @@ int main(void)
 	tsr_text_init(&text, a), tsr_text_init(&units, a);
 	tsr_text_addf(&text, "symbol ?n\n");
 	for (int i = 0; i < CASES; i++)
-		(draw(2) ? window : transposition)(&text, &units, i);
+		(draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&text, &units, i);
 	tsr_text_add(&text, tsr_text_str(&units));
 	char *features = LLVMGetHostCPUFeatures();
 	for (size_t v = 0; v < sizeof levels / sizeof *levels; v++) {
