@@ -30,8 +30,9 @@ static int extent(void)
 /* Over rows, along which the lanes go too unless there are channels. */
 static void window(tsr_text *decl, tsr_text *units, int id)
 {
-	bool channels = draw(2), padded = draw(2), rows = draw(2), symbolic = draw(5) == 0;
-	int w = extent() + 4, c = extent(), kw = 1 + (int)draw(4), stride = channels ? 1 + (int)draw(2) : 1, h = rows ? 3 : 1;
+	bool image = draw(3) == 0;                   /* padded in both directions, of channels */
+	bool channels = image || draw(2), padded = image || draw(2), rows = image || draw(2), symbolic = !image && draw(5) == 0;
+	int w = extent() + 4, c = extent(), kw = 1 + (int)draw(4), stride = channels && !image ? 1 + (int)draw(2) : 1, h = rows ? 3 : 1;
 	tsr_arena *a = decl->arena;
 	const char *prec = one_of(3, (const char *const[]){ "f32", "i32", "f16" });
 	const char *last = symbolic ? "?n" : tsr_format(a, "%d", channels ? c : w), *width = channels ? tsr_format(a, "%d", w) : last;
@@ -47,14 +48,15 @@ static void window(tsr_text *decl, tsr_text *units, int id)
 		tsr_text_addf(units, "for c.2 in 0..%s parallel {\n", last);
 	tsr_text_addf(units, "let $0 : %s = convert.%s(%s:i32)\nlet $1 : %s = convert.%s(1:i32)\n", prec, prec, *sum == 'a' ? "0" : "-100", prec, prec);
 	tsr_text_addf(units, "for kh.3 in 0..%d reduce {\nfor kw.4 in 0..%d %s {\n", h, kw, one_of(2, (const char *const[]){ "reduce", "serial" }));
+	const char *row = image || (rows && padded && draw(2)) ? "b.0 + kh.3 - 1" : "kh.3";
 	if (padded)
-		tsr_text_addf(units, "if %s in 0..%s {\n", at, width);
-	tsr_text_addf(units, "set $0 = %s.%s($0, mul.%s(%%x%d[kh.3, %s%s], %%k%d[kh.3, kw.4%s]))\n", sum, prec, prec, id, at, c_of, id, channels && id % 2 ? ", c.2" : "");
+		tsr_text_addf(units, "if %s in 0..%d, %s in 0..%s {\n", row, h, at, width);
+	tsr_text_addf(units, "set $0 = %s.%s($0, mul.%s(%%x%d[%s, %s%s], %%k%d[kh.3, kw.4%s]))\n", sum, prec, prec, id, row, at, c_of, id, channels && id % 2 ? ", c.2" : "");
 	if (draw(3) == 0)
-		tsr_text_addf(units, "set $1 = %%x%d[kh.3, %s%s]\n", id, at, c_of);
+		tsr_text_addf(units, "set $1 = %%x%d[%s, %s%s]\n", id, row, at, c_of);
 	tsr_text_addf(units, "%s}\n}\n", padded ? "}\n" : "");
 	const char *target = tsr_format(a, "%%y%d[b.0, ow.1%s]", id, c_of);
-	if (draw(2))
+	if (image || draw(2))
 		tsr_text_addf(units, "store %s = sub.%s($0, $1)\n", target, prec);
 	else
 		tsr_text_addf(units, "update %s %s add.%s($0, $1)\n", target, one_of(2, (const char *const[]){ "+=", "@^=" }), prec);
