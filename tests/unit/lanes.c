@@ -21,7 +21,7 @@ static const char *one_of(uint32_t n, const char *const *all) { return all[draw(
 
 static int extent(void)
 {
-	static const int all[] = { 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 40, 63, 64, 65, 80, 129 };
+	static const int all[] = { 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 40, 63, 64, 65, 80, 128, 129, 144 };
 	return all[draw(sizeof all / sizeof *all)];
 }
 
@@ -32,7 +32,7 @@ static void window(tsr_text *decl, tsr_text *units, int id)
 {
 	bool image = draw(3) == 0;                   /* padded in both directions, of channels */
 	bool channels = image || draw(2), padded = image || draw(2), rows = image || draw(2), symbolic = !image && draw(5) == 0;
-	int w = extent() + 4, c = extent(), kw = 1 + (int)draw(4), stride = channels && !image ? 1 + (int)draw(2) : 1, h = rows ? 3 : 1;
+	int w = extent() + 4, c = image && draw(2) ? 128 + 16 * (int)draw(3) : extent(), kw = 1 + (int)draw(4), stride = channels && !image ? 1 + (int)draw(2) : 1, h = rows ? 3 : 1;
 	tsr_arena *a = decl->arena;
 	const char *prec = one_of(3, (const char *const[]){ "f32", "i32", "f16" });
 	const char *last = symbolic ? "?n" : tsr_format(a, "%d", channels ? c : w), *width = channels ? tsr_format(a, "%d", w) : last;
