@@ -4,7 +4,8 @@
  *
  * with some columns at a time in registers: all rows for these, then all rows for the next.  Otherwise each row would load and store every
  * sum, and wait for the row before to have stored it; where a thread has few columns that is most of the time.  Each sum adds in the same
- * order.  Left as they are: sums over so many columns that a row's share fills no page, since rows would be far apart then.
+ * order.  Left as they are: sums over so many columns that a row's share fills no page, since rows would be far apart then.  Columns of which a register
+ * holds several rows are for short_rows.c.
  *
  * Where all registers hold only two lines of a row, and rows have many, a few rows at a time go through all columns instead: rows are then read from
  * end to end, and a sum is loaded and stored once for these rows (2048 x 1024 on a processor with 16 registers of 32 bytes: 0.4 of the time).

@@ -74,6 +74,16 @@ static bool flat_expr(const flat *f, const tsr_expr *x)
 	return false;
 }
 
+bool tsr_emit_flat_value(const tsr_emit *e, uint32_t n, const tsr_stmt *const *loops, const tsr_expr *x)
+{
+	flat f = {.e = e, .n = n};
+	if (n > MOST_LOOPS)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		f.loop[i] = loops[i];
+	return flat_expr(&f, x);
+}
+
 static bool flat_body(const flat *f, const tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {

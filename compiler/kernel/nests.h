@@ -44,10 +44,16 @@ void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMVal
 /* ---- outer.c: loops around sums, in vectors -------------------------------------------------------------------------------- */
 /* The loop's iterations from .. to, side by side; false: not such a loop, nothing was emitted. */
 bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
+/* It is such a loop. */
+bool tsr_emit_outer_pays(tsr_emit *e, const tsr_stmt *loop);
 /* A guard within such a loop that mentions it; false: it does not, nothing was emitted. */
 bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *guard);
 /* A loop within such a loop, of a few iterations, that are written out; false: it is not, nothing was emitted. */
 bool tsr_emit_outer_short(tsr_emit *e, const tsr_stmt *loop);
+
+/* ---- outer_rows.c: such loops for several iterations of the one around ------------------------------------------------------- */
+/* All iterations of the loop around; false: not such a loop, nothing was emitted. */
+bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *loop);
 
 /* ---- turned.c: squares of two loops, turned in registers --------------------------------------------------------------------- */
 /* The iterations from .. to of the loop, and all of the one within; false: not such a nest, nothing was emitted. */
@@ -57,10 +63,16 @@ bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMV
 /* The loops over rows and columns that this one heads; false: none of these, nothing was emitted. */
 bool tsr_emit_columns(tsr_emit *e, const tsr_stmt *loop);
 
+/* ---- short_rows.c: sums of columns of which a register holds several rows ---------------------------------------------------- */
+/* The loops over rows and columns that this one heads; false: none of these, nothing was emitted. */
+bool tsr_emit_short_rows(tsr_emit *e, const tsr_stmt *loop);
+
 /* ---- flat.c: short loops within others ---------------------------------------------------------------------------------------- */
 /* The innermost of the parallel loops that begin with this one, with iterations for all of them, the others standing at 0; NULL: it is neither short
  * nor goes around the caches, or what they touch does not lie in a row. */
 const tsr_stmt *tsr_emit_flat(const tsr_emit *e, const tsr_stmt *loop);
+/* All that the value touches lies in a row across these loops, the innermost last, of which all but the first have known extents, or is the same for all of them. */
+bool tsr_emit_flat_value(const tsr_emit *e, uint32_t n, const tsr_stmt *const *loops, const tsr_expr *x);
 
 /* ---- overlap.c: rows whose walks go together ------------------------------------------------------------------------------------ */
 /* False: not such a loop, nothing was emitted. */

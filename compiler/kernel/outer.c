@@ -118,6 +118,12 @@ static bool pays(outer *x)
 		&& (!tsr_size_is_const(s->loop.extent) || s->loop.extent.k >= lanes) && plain_body(x, &s->loop.body) && x->sums;
 }
 
+bool tsr_emit_outer_pays(tsr_emit *e, const tsr_stmt *s)
+{
+	outer x = {.e = e, .loop = s};
+	return pays(&x);
+}
+
 /* ---- guards --------------------------------------------------------------------------------------------------------------- */
 
 static LLVMValueRef choose(tsr_emit *e, LLVMIntPredicate is, LLVMValueRef x, LLVMValueRef y)

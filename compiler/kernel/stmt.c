@@ -25,7 +25,7 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 		tsr_emit_turns(e, s);
 		return;
 	}
-	if ((s->loop.contraction && tsr_emit_contraction(e, s)) || tsr_emit_columns(e, s) || emit_flat(e, s))
+	if ((s->loop.contraction && tsr_emit_contraction(e, s)) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s))
 		return;
 	if (tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= 0)
 		return;
@@ -36,7 +36,7 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 		from = tsr_team_bound(e, to, false);
 		to = tsr_team_bound(e, to, true);
 	}
-	if (!e->wide && (tsr_emit_turned(e, s, from, to) || tsr_emit_outer(e, s, from, to) || tsr_emit_wide(e, s, from, to)))
+	if (!e->wide && (tsr_emit_turned(e, s, from, to) || tsr_emit_outer_rows(e, s) || tsr_emit_outer(e, s, from, to) || tsr_emit_wide(e, s, from, to)))
 		return;
 	if (s->loop.stream && !e->wide) {
 		tsr_emit_stream(e, s, from, to);

@@ -28,13 +28,16 @@ static bool plain(tsr_turned *x, const tsr_expr *v)
 	case TSR_EXPR_CONST: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER:
 		return true;
 	case TSR_EXPR_LOAD:
-		if (tsr_emit_along(x->e, x->along, v->load.buffer, v->load.index) >= 0)
+		if (tsr_emit_along(x->e, x->along, v->load.buffer, v->load.index) >= 0) {
+			x->beside |= tsr_emit_along(x->e, x->along, v->load.buffer, v->load.index) > 0;
 			return true;
+		}
 		if (tsr_emit_along(x->e, x->across, v->load.buffer, v->load.index) != 1 || x->n == TSR_MOST_TURNED)
 			return false;
 		x->load[x->n++] = v;
 		return true;
 	case TSR_EXPR_OP:
+		x->functions |= tsr_op_get(v->op.op)->result == TSR_RESULT_FLOAT;
 		for (uint32_t i = 0; i < tsr_op_get(v->op.op)->arity; i++)
 			if (!plain(x, v->op.args[i]))
 				return false;
@@ -155,7 +158,7 @@ static bool divides_along(const tsr_turned *x)
 static LLVMValueRef bound(const tsr_turned *x, LLVMValueRef first, LLVMValueRef end, bool last)
 {
 	tsr_emit *e = x->e;
-	int64_t step = x->together * x->lanes;
+	int64_t run = tsr_turned_run(x), step = run ? run : x->together * x->lanes;
 	LLVMValueRef n = tsr_team_bound(e, tsr_emit_i64(e, (x->along->loop.extent.k + step - 1) / step), last);
 	LLVMValueRef at = LLVMBuildNSWAdd(e->builder, LLVMBuildNSWMul(e->builder, n, tsr_emit_i64(e, step), ""), first, "");
 	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntEQ, n, tsr_emit_i64(e, 0), ""), n, tsr_turned_less(e, at, end), "");
@@ -189,18 +192,23 @@ static void emit_in_place(const tsr_turned *x, const stretch *s)
 
 static LLVMValueRef either(tsr_emit *e, LLVMValueRef when, LLVMValueRef x, LLVMValueRef y) { return LLVMBuildSelect(e->builder, when, x, y, ""); }
 
-/* From the first whole line on blocks of whole squares go through memory of their own; what is left before them, behind them and beside them does not. */
-static void emit_aside(const tsr_turned *x, const stretch *s, LLVMValueRef area)
+/* From the first whole line on blocks of whole squares go through memory of their own, or in runs; what is left before them, behind them and beside them does not. */
+static void emit_blocks(const tsr_turned *x, const stretch *s, LLVMValueRef area)
 {
 	tsr_emit *e = x->e;
-	LLVMValueRef zero = tsr_emit_i64(e, 0), most = tsr_emit_i64(e, tsr_turned_aside(x)), lanes = tsr_emit_i64(e, x->lanes);
-	LLVMValueRef over = LLVMBuildURem(e->builder, left(e, s->across_end, s->across), lanes, ""), whole = LLVMBuildNSWSub(e->builder, s->across_end, over, "");
+	int64_t run = tsr_turned_run(x);
+	LLVMValueRef zero = tsr_emit_i64(e, 0), most = tsr_emit_i64(e, run ? run : tsr_turned_aside(x)), columns = tsr_emit_i64(e, run ? tsr_turned_run_columns(x) : x->lanes);
+	LLVMValueRef over = LLVMBuildURem(e->builder, left(e, s->across_end, s->across), columns, ""), whole = LLVMBuildNSWSub(e->builder, s->across_end, over, "");
 	LLVMValueRef from = either(e, LLVMBuildICmp(e->builder, LLVMIntSLT, s->begin, s->first, ""), tsr_turned_less(e, s->first, s->end), s->begin);
 	LLVMValueRef blocks = LLVMBuildUDiv(e->builder, left(e, s->end, from), most, "");
 	LLVMValueRef until = LLVMBuildNSWAdd(e->builder, from, LLVMBuildNSWMul(e->builder, blocks, most, ""), "");
-	tsr_emit_loop b = tsr_emit_loop_begin(e, from, until, most, TSR_FOR_SERIAL);
-	tsr_turned_block(x, area, s->across, whole, b.index);
-	tsr_emit_loop_end(e, &b);
+	if (run)
+		tsr_turned_runs(x, s->across, whole, from, until);
+	else {
+		tsr_emit_loop b = tsr_emit_loop_begin(e, from, until, most, TSR_FOR_SERIAL);
+		tsr_turned_block(x, area, s->across, whole, b.index);
+		tsr_emit_loop_end(e, &b);
+	}
 	enum { BEFORE, BEHIND, BESIDE, PARTS };
 	tsr_emit_loop part = tsr_emit_loop_begin(e, zero, tsr_emit_i64(e, PARTS), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
 	LLVMValueRef before = LLVMBuildICmp(e->builder, LLVMIntEQ, part.index, tsr_emit_i64(e, BEFORE), "");
@@ -223,8 +231,8 @@ bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValu
 	bool divides = divides_along(&x);
 	if (divides)
 		from = tsr_emit_i64(e, 0), to = tsr_emit_size(e, s->loop.extent);
-	tsr_emit_loop a = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, TSR_TURNED_BLOCK), TSR_FOR_SERIAL);
-	LLVMValueRef a_end = tsr_turned_less(e, tsr_turned_plus(e, a.index, TSR_TURNED_BLOCK), to);
+	tsr_emit_loop a = tsr_emit_loop_begin(e, from, to, tsr_turned_run(&x) ? left(e, to, from) : tsr_emit_i64(e, TSR_TURNED_BLOCK), TSR_FOR_SERIAL);
+	LLVMValueRef a_end = tsr_turned_less(e, LLVMBuildNSWAdd(e->builder, a.index, a.step, ""), to);
 	e->syms[across] = a.index, e->syms[along] = begin;
 	LLVMValueRef first = tsr_emit_to_line(e, e->loops->buffers.at[x.leaf->store.buffer]->prec, tsr_emit_address(e, x.leaf->store.buffer, x.leaf->store.index));
 	if (divides) {
@@ -232,8 +240,8 @@ bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValu
 		end = bound(&x, first, end, true);
 	}
 	stretch of = {a.index, a_end, to, begin, end, first};
-	if (tsr_turned_aside(&x))
-		emit_aside(&x, &of, area);
+	if (tsr_turned_aside(&x) || tsr_turned_run(&x))
+		emit_blocks(&x, &of, area);
 	else
 		emit_in_place(&x, &of);
 	tsr_emit_loop_end(e, &a);

@@ -1,4 +1,4 @@
-/* What turned.c and turned_aside.c share: a nest of two loops of which some loads are turned in registers, square by square. */
+/* What turned.c, turned_aside.c and turned_runs.c share: a nest of two loops of which some loads are turned in registers, square by square. */
 #ifndef TSR_KERNEL_TURNED_H
 #define TSR_KERNEL_TURNED_H
 #include "nests.h"
@@ -14,6 +14,8 @@ typedef struct tsr_turned {
 	unsigned together;                           /* squares that do, and that one row of each fills the lines of */
 	uint32_t n, nodes;
 	const tsr_expr *load[TSR_MOST_TURNED];       /* those that are turned */
+	bool beside;                                 /* others lie as the result does */
+	bool functions;                              /* some value takes more than an instruction or two */
 } tsr_turned;
 
 /* Where a square begins, and how many of its iterations there are; NULL: all. */
@@ -38,4 +40,10 @@ int64_t tsr_turned_aside(const tsr_turned *x);
 void tsr_turned_block(const tsr_turned *x, LLVMValueRef area, LLVMValueRef across, LLVMValueRef end, LLVMValueRef along);
 /* The memory for it. */
 LLVMValueRef tsr_turned_area(const tsr_turned *x);
+
+/* turned_runs.c: rows whose lines go around the caches together, and columns of which they do in turn; 0 rows: nothing is known of runs. */
+int64_t tsr_turned_run(const tsr_turned *x);
+int64_t tsr_turned_run_columns(const tsr_turned *x);
+/* `along` .. `until`, a number of whole runs, and `across` .. `end`, of whole such columns. */
+void tsr_turned_runs(const tsr_turned *x, LLVMValueRef across, LLVMValueRef end, LLVMValueRef along, LLVMValueRef until);
 #endif

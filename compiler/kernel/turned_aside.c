@@ -13,7 +13,7 @@ int64_t tsr_turned_aside(const tsr_turned *x)
 {
 	const tsr_target *t = x->e->target;
 	bool registers = x->n == 1 && tsr_prec_bytes(x->load[0]->prec) == NUMBER && x->lanes * NUMBER == t->vector_bytes && x->load[0]->prec != TSR_PREC_BOOL;
-	return t->streams && x->around && registers && ROWS * TSR_TURNED_BLOCK * NUMBER <= t->l2 ? ROWS : 0;
+	return t->streams && !tsr_turned_run(x) && x->around && registers && ROWS * TSR_TURNED_BLOCK * NUMBER <= t->l2 ? ROWS : 0;
 }
 
 /* Bytes from a register of eight rows to that of the next eight. */

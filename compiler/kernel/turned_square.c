@@ -2,6 +2,8 @@
 #include "turned.h"
 #include <string.h>
 
+enum { QUARTERS = 4 };
+
 LLVMValueRef tsr_turned_lanes(tsr_emit *e, unsigned lanes, LLVMValueRef count)
 {
 	LLVMValueRef lane[TSR_MOST_LANES];
@@ -44,13 +46,38 @@ static void turn(tsr_emit *e, unsigned rows, unsigned lanes, LLVMValueRef *v)
 	}
 }
 
-/* Halves that go to the same columns come together first where the target has them. */
-static void transpose(tsr_emit *e, unsigned lanes, LLVMValueRef *v)
+/* Whole parts, a quarter of the lanes each: of two registers those that `of` names, two of x and then two of y. */
+static LLVMValueRef of_quarters(tsr_emit *e, LLVMValueRef x, LLVMValueRef y, unsigned lanes, const unsigned (*of)[2])
 {
-	if (!e->target->halves || lanes < 4) {
-		turn(e, lanes, lanes, v);
-		return;
+	LLVMValueRef at[TSR_MOST_LANES];
+	unsigned each = lanes / QUARTERS;
+	for (unsigned i = 0; i < lanes; i++)
+		at[i] = LLVMConstInt(e->i32, (*of)[i / each % 2] * each + i % each + i / each / 2 * lanes, false);
+	return LLVMBuildShuffleVector(e->builder, x, y, LLVMConstVector(at, lanes), "");
+}
+
+/* Within the quarters of so many rows as one has lanes first, then whole quarters: of the k-th of each group of rows, quarter q is a piece of column k of q. */
+static void turn_quarters(tsr_emit *e, unsigned lanes, LLVMValueRef *v)
+{
+	static const unsigned first[2] = {0, 1}, second[2] = {2, 3}, even[2] = {0, 2}, odd[2] = {1, 3};
+	unsigned each = lanes / QUARTERS;
+	LLVMValueRef column[TSR_MOST_LANES];
+	for (unsigned g = 0; g < QUARTERS; g++)
+		turn(e, each, lanes, v + g * each);
+	for (unsigned k = 0; k < each; k++) {
+		LLVMValueRef low = of_quarters(e, v[k], v[each + k], lanes, &first), high = of_quarters(e, v[k], v[each + k], lanes, &second);
+		LLVMValueRef low_too = of_quarters(e, v[2 * each + k], v[3 * each + k], lanes, &first), high_too = of_quarters(e, v[2 * each + k], v[3 * each + k], lanes, &second);
+		column[k] = of_quarters(e, low, low_too, lanes, &even);
+		column[each + k] = of_quarters(e, low, low_too, lanes, &odd);
+		column[2 * each + k] = of_quarters(e, high, high_too, lanes, &even);
+		column[3 * each + k] = of_quarters(e, high, high_too, lanes, &odd);
 	}
+	memcpy(v, column, lanes * sizeof *v);
+}
+
+/* Halves that go to the same columns come together first where the target has them. */
+static void turn_halves(tsr_emit *e, unsigned lanes, LLVMValueRef *v)
+{
 	LLVMValueRef half[TSR_MOST_LANES], at[2][TSR_MOST_LANES];
 	unsigned each = lanes / 2;
 	for (unsigned i = 0; i < lanes; i++) {
@@ -62,6 +89,17 @@ static void transpose(tsr_emit *e, unsigned lanes, LLVMValueRef *v)
 	turn(e, each, lanes, half);
 	turn(e, each, lanes, half + each);
 	memcpy(v, half, lanes * sizeof *v);
+}
+
+static void transpose(tsr_emit *e, tsr_prec p, unsigned lanes, LLVMValueRef *v)
+{
+	const tsr_target *t = e->target;
+	if (t->quarters && p != TSR_PREC_BOOL && lanes * (unsigned)tsr_prec_bytes(p) == t->vector_bytes)
+		turn_quarters(e, lanes, v);
+	else if (t->halves && lanes >= 4)
+		turn_halves(e, lanes, v);
+	else
+		turn(e, lanes, lanes, v);
 }
 
 void tsr_turned_load(const tsr_turned *x, const tsr_square *q, LLVMValueRef (*value)[TSR_MOST_LANES])
@@ -80,7 +118,7 @@ void tsr_turned_load(const tsr_turned *x, const tsr_square *q, LLVMValueRef (*va
 			LLVMValueRef v = mask ? tsr_emit_load_masked(e, p, address, mask) : tsr_emit_load_lanes(e, p, address, x->lanes);
 			value[i][k] = tsr_emit_convert(e, v, p, x->load[i]->prec);
 		}
-		transpose(e, x->lanes, value[i]);
+		transpose(e, x->load[i]->prec, x->lanes, value[i]);
 	}
 }
 

@@ -17,6 +17,7 @@ typedef struct tsr_target {
 	bool fma;
 	tsr_masks masks;
 	bool halves;                 /* a shuffle of lanes across the halves of a vector takes two or three instructions, one within them or of whole halves takes one */
+	bool quarters;               /* a shuffle of lanes across the quarters of a vector takes twice as long as one within them or of whole quarters */
 	uint32_t stores;             /* so many may wait for sums at once before what follows them waits, too; 0: not measured */
 	uint32_t lookup;             /* entries of a table of f32 in one register that one instruction looks up for all lanes; 0: none does */
 	bool loses_nan;              /* a maximum in one instruction is the second operand where either is NaN */
@@ -29,6 +30,7 @@ typedef struct tsr_target {
 	uint32_t streams;            /* rows along which it looks ahead by itself, several of which it takes to get all of the memory's bandwidth, and what asks for lines
 	                              * gets less than half of that; 0: lines that are asked for come as fast as any */
 	int64_t turn;                /* multiply-adds that have to be in a part of a product so that what it costs a thread to take it in its turn is not felt; 0: those of two tiles */
+	uint32_t run;                /* lines of a row that memory wants within some thirty others to take stores around the caches at its full rate; 0: not measured */
 	uint32_t ways;               /* of the first cache; 0: not told, and rows may crowd it */
 } tsr_target;
 

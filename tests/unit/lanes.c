@@ -1,13 +1,14 @@
 /* Loops that the emitter writes out in vectors, against the reference interpreter, at each vector width that this machine runs: windows of
- * which an outer loop is computed side by side, padded and not (kernel/outer.c), and transpositions (kernel/turned.c).  Random shapes around
- * the number of lanes.  All numbers are small whole numbers, so that no order of summation can excuse a difference. */
+ * which an outer loop is computed side by side, padded and not (kernel/outer.c), transpositions (kernel/turned.c), and sums of columns
+ * (kernel/columns.c, kernel/short_rows.c).  Random shapes around the number of lanes.  All numbers are small whole numbers, so that no order of
+ * summation can excuse a difference. */
 #include "../../compiler/base/text.h"
 #include "check.h"
 #include "emit_kit.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
-enum { CASES = 80, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
+enum { CASES = 120, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
 static uint64_t state = 5;
 
 static uint32_t draw(uint32_t n)
@@ -20,7 +21,7 @@ static const char *one_of(uint32_t n, const char *const *all) { return all[draw(
 
 static int extent(void)
 {
-	static const int all[] = { 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 40, 63, 64, 65, 80, 129 };
+	static const int all[] = { 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 40, 63, 64, 65, 80, 128, 129, 144 };
 	return all[draw(sizeof all / sizeof *all)];
 }
 
@@ -29,8 +30,9 @@ static int extent(void)
 /* Over rows, along which the lanes go too unless there are channels. */
 static void window(tsr_text *decl, tsr_text *units, int id)
 {
-	bool channels = draw(2), padded = draw(2), rows = draw(2), symbolic = draw(5) == 0;
-	int w = extent() + 4, c = extent(), kw = 1 + (int)draw(4), stride = channels ? 1 + (int)draw(2) : 1, h = rows ? 3 : 1;
+	bool image = draw(3) == 0;                   /* padded in both directions, of channels */
+	bool channels = image || draw(2), padded = image || draw(2), rows = image || draw(2), symbolic = !image && draw(5) == 0;
+	int w = extent() + 4, c = image && draw(2) ? 128 + 16 * (int)draw(3) : extent(), kw = 1 + (int)draw(4), stride = channels && !image ? 1 + (int)draw(2) : 1, h = rows ? 3 : 1;
 	tsr_arena *a = decl->arena;
 	const char *prec = one_of(3, (const char *const[]){ "f32", "i32", "f16" });
 	const char *last = symbolic ? "?n" : tsr_format(a, "%d", channels ? c : w), *width = channels ? tsr_format(a, "%d", w) : last;
@@ -46,14 +48,15 @@ static void window(tsr_text *decl, tsr_text *units, int id)
 		tsr_text_addf(units, "for c.2 in 0..%s parallel {\n", last);
 	tsr_text_addf(units, "let $0 : %s = convert.%s(%s:i32)\nlet $1 : %s = convert.%s(1:i32)\n", prec, prec, *sum == 'a' ? "0" : "-100", prec, prec);
 	tsr_text_addf(units, "for kh.3 in 0..%d reduce {\nfor kw.4 in 0..%d %s {\n", h, kw, one_of(2, (const char *const[]){ "reduce", "serial" }));
+	const char *row = image || (rows && padded && draw(2)) ? "b.0 + kh.3 - 1" : "kh.3";
 	if (padded)
-		tsr_text_addf(units, "if %s in 0..%s {\n", at, width);
-	tsr_text_addf(units, "set $0 = %s.%s($0, mul.%s(%%x%d[kh.3, %s%s], %%k%d[kh.3, kw.4%s]))\n", sum, prec, prec, id, at, c_of, id, channels && id % 2 ? ", c.2" : "");
+		tsr_text_addf(units, "if %s in 0..%d, %s in 0..%s {\n", row, h, at, width);
+	tsr_text_addf(units, "set $0 = %s.%s($0, mul.%s(%%x%d[%s, %s%s], %%k%d[kh.3, kw.4%s]))\n", sum, prec, prec, id, row, at, c_of, id, channels && id % 2 ? ", c.2" : "");
 	if (draw(3) == 0)
-		tsr_text_addf(units, "set $1 = %%x%d[kh.3, %s%s]\n", id, at, c_of);
+		tsr_text_addf(units, "set $1 = %%x%d[%s, %s%s]\n", id, row, at, c_of);
 	tsr_text_addf(units, "%s}\n}\n", padded ? "}\n" : "");
 	const char *target = tsr_format(a, "%%y%d[b.0, ow.1%s]", id, c_of);
-	if (draw(2))
+	if (image || draw(2))
 		tsr_text_addf(units, "store %s = sub.%s($0, $1)\n", target, prec);
 	else
 		tsr_text_addf(units, "update %s %s add.%s($0, $1)\n", target, one_of(2, (const char *const[]){ "+=", "@^=" }), prec);
@@ -65,23 +68,45 @@ static void window(tsr_text *decl, tsr_text *units, int id)
 static void transposition(tsr_text *decl, tsr_text *units, int id)
 {
 	tsr_arena *a = decl->arena;
-	bool symbolic = draw(5) == 0;
-	int m = extent(), between = 1 + (int)draw(3);
-	const char *prec = one_of(5, (const char *const[]){ "f32", "i32", "f16", "f64", "u8" });
-	const char *n = symbolic ? "?n" : tsr_format(a, "%d", draw(3) ? extent() : 16 * (1 + (int)draw(6)));
+	bool symbolic = draw(5) == 0, lines = draw(3) == 0;      /* whole lines of every row, around the caches */
+	int m = lines && draw(2) ? 512 + extent() : extent(), between = 1 + (int)draw(3);       /* more columns than are turned in one go */
+	const char *prec = one_of(lines ? 4 : 5, (const char *const[]){ "f32", "i32", "f16", "f64", "u8" });
+	const char *n = symbolic ? "?n" : tsr_format(a, "%d", lines ? 16 * (4 + (int)draw(8)) : extent());
 	tsr_text_addf(decl, "buffer %%x%d : %s[%s, %d, %d] param\n", id, prec, n, between, m);
 	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %s] param\n", id, prec, m, n);
 	tsr_text_addf(decl, "buffer %%y%d : %s[%d, %d, %s] input\n", id, prec, between, m, n);
 	const char *x = tsr_format(a, "%%x%d[i.2, j.0, k.1]", id), *k = tsr_format(a, "%%k%d[k.1, i.2]", id), *value = x;
-	switch (draw(4)) {
+	switch (lines ? 2 + draw(2) : *prec == 'u' ? 1 + draw(3) : draw(4)) {         /* bytes do not add */
 	case 0: value = tsr_format(a, "add.%s(%s, %s)", prec, x, k); break;
 	case 1: value = tsr_format(a, "where.%s(lt.%s(%s, %s), %s, convert.%s(index.i32(k.1)))", prec, prec, k, x, k, prec); break;
 	case 2: value = tsr_format(a, "max.%s(%s, convert.%s(index.i32(i.2)))", prec, x, prec); break;
 	default: break;
 	}
 	tsr_text_addf(units, "unit u%d { kernel k {\nfor j.0 in 0..%d parallel {\nfor k.1 in 0..%d parallel {\nfor i.2 in 0..%s parallel %s{\n", id, between, m, n,
-				  draw(2) ? "stream " : "");
+				  lines || draw(2) ? "stream " : "");
 	tsr_text_addf(units, "store %%y%d[j.0, k.1, i.2] = %s\n}\n}\n}\n}\n}\n", id, value);
+}
+
+/* ---- sums of columns ----------------------------------------------------------------------------------------------------------- */
+
+/* Of rows that are shorter than a register or fill some and a part of one, in one loop or two, each of a block for itself or all together. */
+static void column_sums(tsr_text *decl, tsr_text *units, int id)
+{
+	tsr_arena *a = decl->arena;
+	bool symbolic = draw(4) == 0, blocks = draw(2), each = draw(2), weighed = draw(3) == 0;
+	const char *prec = one_of(4, (const char *const[]){ "f32", "i32", "f64", "f32" }), *stored = *prec == 'i' && draw(2) ? "u8" : prec;
+	int n = 2 + (int)draw(draw(2) ? 14 : 40), most = blocks ? 1 + (int)draw(4) : 1, apart = draw(5) ? 0 : 1;
+	const char *rows = symbolic ? "?n" : tsr_format(a, "%d", draw(3) ? 30 + (int)draw(300) : extent());
+	tsr_text_addf(decl, "buffer %%x%d : %s[%d, %s, %d] param\n", id, stored, most, rows, n + apart);
+	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %s, %d] param\n", id, prec, most, rows, n);
+	tsr_text_addf(decl, "buffer %%y%d : %s[%d, %d] input\n", id, prec, most, n);
+	const char *x = tsr_format(a, "%%x%d[b.0, r.1, c.2]", id);
+	x = stored == prec ? x : tsr_format(a, "convert.%s(%s)", prec, x);
+	const char *value = weighed ? tsr_format(a, "add.%s(%s, %%k%d[b.0, r.1, c.2])", prec, x, id) : x;
+	const char *block = tsr_format(a, "for b.0 in 0..%d %s {\n", most, each ? "parallel" : "reduce"), *row = tsr_format(a, "for r.1 in 0..%s reduce {\n", rows);
+	tsr_text_addf(units, "unit u%d { kernel k {\n%s%s", id, each ? row : block, each ? block : row);
+	tsr_text_addf(units, "for c.2 in 0..%d parallel {\nupdate %%y%d[%s, c.2] %s %s\n}\n}\n}\n}\n}\n", n, id, each ? "b.0" : "0",
+				  one_of(3, (const char *const[]){ "+=", "-=", "@^=" }), value);
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------------------- */
@@ -134,13 +159,13 @@ static bool same(const kit *k, uint32_t u, int64_t n, size_t off)
 
 int main(void)
 {
-	static const struct { const char *cpu, *feature; } levels[] = { { "skylake-avx512", "+avx512vl" }, { "haswell", "+avx2" }, { "x86-64-v2", "+sse4.2" } };
+	static const struct { const char *cpu, *feature; } levels[] = { { "znver5", "+avx512vp2intersect" }, { "skylake-avx512", "+avx512vl" }, { "haswell", "+avx2" }, { "x86-64-v2", "+sse4.2" } };
 	tsr_arena *a = tsr_arena_new();
 	tsr_text text, units;
 	tsr_text_init(&text, a), tsr_text_init(&units, a);
 	tsr_text_addf(&text, "symbol ?n\n");
 	for (int i = 0; i < CASES; i++)
-		(draw(2) ? window : transposition)(&text, &units, i);
+		(draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&text, &units, i);
 	tsr_text_add(&text, tsr_text_str(&units));
 	char *features = LLVMGetHostCPUFeatures();
 	for (size_t v = 0; v < sizeof levels / sizeof *levels; v++) {

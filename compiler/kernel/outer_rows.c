@@ -1,0 +1,351 @@
+/* Windows over channels (outer.c) for several places of a row at once:
+ *
+ *     for w parallel { for c parallel {
+ *         let s = 0; for i reduce { for j reduce { if w + j - 1 in 0..56 { set s = s + x[.., w + j - 1, c] k[i, j, c] } } }; store y[.., w, c] = s
+ *     } }
+ *
+ * One place alone loads two numbers for each multiply-add, the image's and the kernel's.  Of eight places side by side the kernel's are the same, and the image's are
+ * those of their neighbours, so that a loop over j that is written out loads each once: a window of 3 x 3 has 13 loads where it had 48.  Sums stay in registers, one of
+ * lanes for each place, which is as many as multiply-adds need that none waits for the one before.
+ *
+ * Places whose windows reach over an edge, and those left over, go one by one, as all would without this.  Each sum is added in the order that is written either way, and
+ * fused as there. */
+#include "team.h"
+#include "../opt/opt.h"
+#include <string.h>
+
+enum { PLACES = 8, FEWEST = 4, MOST_INNER = 4, MOST_LOCALS = 8, MOST_WRITTEN = 8, LINE = 64, MANY = 8 };         /* many: registers of channels */
+
+typedef struct places {
+	tsr_emit *e;
+	const tsr_stmt *row, *loop;                /* w, and c within it */
+	uint32_t n_inner;
+	const tsr_stmt *inner[MOST_INNER];         /* loops within, of known extents */
+	uint32_t n_locals;
+	tsr_local_id local[MOST_LOCALS];           /* of each place its own */
+	bool shared;                               /* some load is the next place's, too */
+	int64_t first, end;                        /* of the places whose windows reach over no edge of the row */
+	uint32_t n;                                /* of those that are emitted together */
+	tsr_emit_view view[PLACES];
+} places;
+
+/* ---- which nests ---------------------------------------------------------------------------------------------------------- */
+
+static const tsr_stmt *inner_of(const places *x, const tsr_lin_term *t)
+{
+	for (uint32_t i = 0; i < x->n_inner; i++)
+		if (t->kind == TSR_LSYM_LOOP && x->inner[i]->loop.sym == t->id)
+			return x->inner[i];
+	return NULL;
+}
+
+/* The places for which the guard lets everything in; false: it also hangs on what is not known here. */
+static bool within(places *x, const tsr_range *r)
+{
+	int64_t step = tsr_emit_coefficient(&r->index, x->row->loop.sym), least = r->index.offset, most = r->index.offset;
+	if (step <= 0 || !tsr_size_is_const(r->size) || !tsr_size_is_const(r->index.base))
+		return false;
+	least += r->index.base.k, most += r->index.base.k;
+	for (uint32_t i = 0; i < r->index.n; i++) {
+		const tsr_lin_term *t = &r->index.terms[i];
+		const tsr_stmt *s = inner_of(x, t);
+		if (t->kind == TSR_LSYM_LOOP && t->id == x->row->loop.sym)
+			continue;
+		if (!s)
+			return false;
+		*(t->coef < 0 ? &least : &most) += t->coef * (s->loop.extent.k - 1);
+	}
+	int64_t first = least < 0 ? (-least + step - 1) / step : 0, last = r->size.k - 1 - most;
+	x->first = x->first > first ? x->first : first;
+	last = last < 0 ? 0 : last / step + 1;
+	x->end = x->end < last ? x->end : last;
+	return true;
+}
+
+static void note_loads(places *x, tsr_expr *v)
+{
+	tsr_expr *part[TSR_MOST_PARTS];
+	for (uint32_t i = tsr_expr_parts(v, part); i-- > 0;)
+		note_loads(x, part[i]);
+	for (uint32_t axis = 0; v->kind == TSR_EXPR_LOAD && axis < x->e->loops->buffers.at[v->load.buffer]->rank; axis++)
+		for (uint32_t i = 0; i < v->load.index[axis].n; i++)
+			x->shared |= inner_of(x, &v->load.index[axis].terms[i]) && tsr_emit_coefficient(&v->load.index[axis], x->row->loop.sym) == 1;
+}
+
+static bool plain(places *x, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		switch (s->kind) {
+		case TSR_STMT_LET:
+			if (x->n_locals == MOST_LOCALS)
+				return false;
+			x->local[x->n_locals++] = s->let.local;
+			note_loads(x, s->let.value);
+			break;
+		case TSR_STMT_SET:
+			note_loads(x, s->let.value);
+			break;
+		case TSR_STMT_STORE:
+			break;
+		case TSR_STMT_FOR:
+			if (x->n_inner == MOST_INNER || !tsr_size_is_const(s->loop.extent) || s->loop.extent.k <= 0)
+				return false;
+			x->inner[x->n_inner++] = s;
+			if (!plain(x, &s->loop.body))
+				return false;
+			break;
+		case TSR_STMT_IF:
+			for (uint32_t r = 0; r < s->cond.n; r++)
+				if (tsr_lin_mentions(&s->cond.ranges[r].index, x->loop->loop.sym)
+					|| (tsr_lin_mentions(&s->cond.ranges[r].index, x->row->loop.sym) && !within(x, &s->cond.ranges[r])))
+					return false;
+			if (!plain(x, &s->cond.body))
+				return false;
+			break;
+		case TSR_STMT_UPDATE: case TSR_STMT_LETSYM: case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: case TSR_STMT_KINDS:
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool understand(places *x, const tsr_stmt *s)
+{
+	const tsr_stmt *c = s->loop.body.n == 1 ? s->loop.body.at[0] : NULL;
+	tsr_emit *e = x->e;
+	if (e->wide || s->loop.how != TSR_FOR_PARALLEL || s->loop.split || s->loop.stream || s->loop.contraction || !tsr_size_is_const(s->loop.extent) || !c
+		|| c->kind != TSR_STMT_FOR || c->loop.stream || c->loop.contraction || !tsr_size_is_const(c->loop.extent) || !tsr_emit_has_masks(e)
+		|| tsr_target_few_registers(e->target) || !tsr_emit_outer_pays(e, c))
+		return false;
+	x->row = s, x->loop = c;
+	x->first = 0, x->end = s->loop.extent.k;
+	return plain(x, &c->loop.body) && x->shared && x->end - x->first >= FEWEST;
+}
+
+/* ---- emission -------------------------------------------------------------------------------------------------------------- */
+
+static void stand(places *x, uint32_t sym, LLVMValueRef at)
+{
+	for (uint32_t k = 0; k < x->n; k++)
+		x->view[k].syms[sym] = at;
+}
+
+static void side_by_side(places *x, const tsr_stmts *body);
+
+static void each_in_turn(places *x, const tsr_stmt *s)
+{
+	tsr_emit *e = x->e;
+	tsr_stmts one = {(tsr_stmt **)&s, 1, 1};
+	tsr_emit_view outside = tsr_emit_view_now(e);
+	for (uint32_t k = 0; k < x->n; k++) {
+		tsr_emit_enter(e, &x->view[k]);
+		tsr_emit_stmts(e, &one);
+	}
+	tsr_emit_enter(e, &outside);
+}
+
+/* What is left of a guard is the same for all places. */
+typedef struct guard { uint32_t n; tsr_range *ranges; LLVMBasicBlockRef after; } guard;
+
+static guard what_is_left(const places *x, const tsr_stmt *s)
+{
+	guard g = {.ranges = TSR_NEW_N(x->e->tc->arena, tsr_range, s->cond.n + 1)};
+	for (uint32_t i = 0; i < s->cond.n; i++)
+		if (!tsr_lin_mentions(&s->cond.ranges[i].index, x->row->loop.sym))
+			g.ranges[g.n++] = s->cond.ranges[i];
+	return g;
+}
+
+static void enter_guard(places *x, guard *g)
+{
+	tsr_emit *e = x->e;
+	if (!g->n)
+		return;
+	LLVMBasicBlockRef then = tsr_emit_block(e, "then");
+	tsr_emit_view outside = tsr_emit_view_now(e);
+	g->after = tsr_emit_block(e, "after");
+	tsr_emit_enter(e, &x->view[0]);
+	LLVMBuildCondBr(e->builder, tsr_emit_in_ranges(e, g->n, g->ranges), then, g->after);
+	tsr_emit_enter(e, &outside);
+	LLVMPositionBuilderAtEnd(e->builder, then);
+}
+
+static void leave_guard(places *x, const guard *g)
+{
+	tsr_emit *e = x->e;
+	if (!g->n)
+		return;
+	LLVMBuildBr(e->builder, g->after);
+	LLVMMoveBasicBlockAfter(g->after, LLVMGetInsertBlock(e->builder));
+	LLVMPositionBuilderAtEnd(e->builder, g->after);
+}
+
+/* A loop that is written out: what is left of a guard and does not mention it is asked once, so that nothing parts the loads. */
+static void written_out(places *x, const tsr_stmt *s)
+{
+	const tsr_stmts *body = &s->loop.body;
+	guard g = {0};
+	if (body->n == 1 && body->at[0]->kind == TSR_STMT_IF) {
+		bool same = true;
+		g = what_is_left(x, body->at[0]);
+		for (uint32_t i = 0; i < g.n; i++)
+			same &= !tsr_lin_mentions(&g.ranges[i].index, s->loop.sym);
+		if (same)
+			body = &body->at[0]->cond.body;
+		else
+			g.n = 0;
+	}
+	enter_guard(x, &g);
+	for (int64_t i = 0; i < s->loop.extent.k; i++) {
+		stand(x, s->loop.sym, tsr_emit_i64(x->e, i));
+		side_by_side(x, body);
+	}
+	leave_guard(x, &g);
+}
+
+static void loop_of_all(places *x, const tsr_stmt *s)
+{
+	tsr_emit *e = x->e;
+	bool reorder = e->reorder, innermost = s->loop.extent.k <= MOST_WRITTEN;
+	for (uint32_t i = 0; i < s->loop.body.n; i++)
+		innermost &= s->loop.body.at[i]->kind != TSR_STMT_FOR;
+	e->reorder = s->loop.how == TSR_FOR_REDUCE || (reorder && s->loop.how != TSR_FOR_SERIAL);
+	if (innermost)
+		written_out(x, s);
+	else {
+		tsr_emit_loop loop = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_size(e, s->loop.extent), tsr_emit_i64(e, 1), s->loop.how);
+		stand(x, s->loop.sym, loop.index);
+		side_by_side(x, &s->loop.body);
+		tsr_emit_loop_end(e, &loop);
+	}
+	e->reorder = reorder;
+}
+
+static void guarded(places *x, const tsr_stmt *s)
+{
+	guard g = what_is_left(x, s);
+	enter_guard(x, &g);
+	side_by_side(x, &s->cond.body);
+	leave_guard(x, &g);
+}
+
+static void side_by_side(places *x, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_FOR)
+			loop_of_all(x, s);
+		else if (s->kind == TSR_STMT_IF)
+			guarded(x, s);
+		else
+			each_in_turn(x, s);
+	}
+}
+
+static LLVMValueRef *copied(tsr_emit *e, LLVMValueRef *from, size_t n)
+{
+	LLVMValueRef *to = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 1);
+	memcpy(to, from, n * sizeof *from);
+	return to;
+}
+
+/* Channels from .. to of so many places from `at` on. */
+static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef to, bool masked)
+{
+	tsr_emit *e = x->e;
+	unsigned lanes = e->target->vector_bytes / 4;
+	tsr_wide w = {.loop = x->loop, .lanes = lanes, .holds = true};
+	if (from == to || tsr_emit_surely_none(from, to))
+		return;
+	tsr_emit_loop c = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
+	w.mask = masked ? tsr_emit_lanes_left(e, c.index, to, lanes) : NULL;
+	for (uint32_t k = 0; k < x->n; k++) {
+		x->view[k] = (tsr_emit_view){copied(e, e->syms, e->nsyms), copied(e, e->locals, e->nlocals), e->buffers};
+		for (uint32_t i = 0; i < x->n_locals; i++)
+			x->view[k].locals[x->local[i]] = NULL;
+		x->view[k].syms[x->row->loop.sym] = LLVMBuildNSWAdd(e->builder, at, tsr_emit_i64(e, k), "");
+		x->view[k].syms[x->loop->loop.sym] = c.index;
+	}
+	e->wide = &w;
+	side_by_side(x, &x->loop->loop.body);
+	e->wide = NULL;
+	tsr_emit_loop_end(e, &c);
+}
+
+/* The result's store, where all rows of a buffer of many channels begin at the same place of a line; or NULL. */
+static const tsr_stmt *in_lines(const places *x)
+{
+	const tsr_stmt *s = x->loop->loop.body.at[x->loop->loop.body.n - 1];
+	const tsr_buffer *b = s->kind == TSR_STMT_STORE ? x->e->loops->buffers.at[s->store.buffer] : NULL;
+	bool known = b && b->rank && tsr_size_is_const(b->dims[b->rank - 1]) && tsr_emit_foreign(b);
+	return known && b->dims[b->rank - 1].k * tsr_prec_bytes(b->prec) % LINE == 0 && x->loop->loop.extent.k * 4 >= MANY * (int64_t)x->e->target->vector_bytes ? s : NULL;
+}
+
+/* Where a line of the result begins: each of a caller's vectors would lie across two lines.  That costs a mask more at either end (3x3, arrays that begin 16 bytes behind a
+ * line, of 128 channels 1.06 times as fast so, of 256 and 512 1.15, of 64 0.92). */
+static LLVMValueRef first_line(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef to)
+{
+	tsr_emit *e = x->e;
+	const tsr_stmt *s = in_lines(x);
+	if (!s)
+		return from;
+	e->syms[x->row->loop.sym] = at, e->syms[x->loop->loop.sym] = from;
+	LLVMValueRef off = tsr_emit_to_line(e, e->loops->buffers.at[s->store.buffer]->prec, tsr_emit_address(e, s->store.buffer, s->store.index));
+	LLVMValueRef line = LLVMBuildNSWAdd(e->builder, from, off, "");
+	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, line, to, ""), line, to, "");
+}
+
+/* Places from .. to, n at a time; where those that are left begin. */
+static int64_t together(places *x, int64_t from, int64_t to, uint32_t n)
+{
+	tsr_emit *e = x->e;
+	int64_t count = (to - from) / n * n;
+	LLVMValueRef first = tsr_emit_i64(e, 0), all = tsr_emit_size(e, x->loop->loop.extent), lanes = tsr_emit_i64(e, e->target->vector_bytes / 4);
+	if (!count)
+		return from;
+	x->n = n;
+	if (x->loop->loop.split && e->team) {
+		first = tsr_team_bound(e, all, false);
+		all = tsr_team_bound(e, all, true);
+	}
+	LLVMValueRef line = first_line(x, tsr_emit_i64(e, from), first, all);
+	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, all, LLVMBuildSRem(e->builder, LLVMBuildNSWSub(e->builder, all, line, ""), lanes, ""), "");
+	tsr_emit_loop w = tsr_emit_loop_begin(e, tsr_emit_i64(e, from), tsr_emit_i64(e, from + count), tsr_emit_i64(e, n), TSR_FOR_SERIAL);
+	channels(x, w.index, first, line, true);
+	channels(x, w.index, line, whole, false);
+	channels(x, w.index, whole, all, true);
+	tsr_emit_loop_end(e, &w);
+	return from + count;
+}
+
+/* Those before the first and from `rest` on, one by one. */
+static void one_by_one(places *x, int64_t rest)
+{
+	tsr_emit *e = x->e;
+	int64_t extent = x->row->loop.extent.k;
+	LLVMValueRef first = tsr_emit_i64(e, x->first);
+	tsr_emit_loop w = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_i64(e, x->first + extent - rest), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+	LLVMValueRef behind = LLVMBuildNSWAdd(e->builder, w.index, tsr_emit_i64(e, rest - x->first), "");
+	e->syms[x->row->loop.sym] = LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, w.index, first, ""), w.index, behind, "");
+	tsr_emit_stmts(e, &x->row->loop.body);
+	tsr_emit_loop_end(e, &w);
+}
+
+bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *s)
+{
+	places x = {.e = e};
+	if (!understand(&x, s))
+		return false;
+	LLVMValueRef outside = e->syms[s->loop.sym];
+	bool written = e->written, reorder = e->reorder;
+	e->written = true, e->reorder = false;
+	int64_t rest = x.first;
+	for (uint32_t n = PLACES; n >= FEWEST; n /= 2)
+		rest = together(&x, rest, x.end, n);
+	e->written = written, e->reorder = reorder;
+	if (x.first || rest < s->loop.extent.k)
+		one_by_one(&x, rest);
+	e->syms[s->loop.sym] = outside;
+	return true;
+}
