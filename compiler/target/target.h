@@ -27,6 +27,9 @@ typedef struct tsr_target {
 	uint32_t streams;            /* rows along which it looks ahead by itself, several of which it takes to get all of the memory's bandwidth, and what asks for lines
 	                              * gets less than half of that; 0: lines that are asked for come as fast as any */
 	uint32_t ways;               /* of the first cache; 0: not told, and rows may crowd it */
+	uint32_t lines_ahead;        /* so many before it is read a line from memory is asked for, once, into the first cache; 0: into the second one a page ahead, and from there
+	                              * in time into the first, which has few places for lines that are on their way */
+	uint32_t lines_at_once;      /* are computed where memory is kept busy meanwhile, in registers whose operations alternate; 0: one */
 } tsr_target;
 
 /* Sixteen: not enough for vectors of both operands beside the sums that keep multiply-adds from waiting for each other. */

@@ -93,6 +93,11 @@ def main():
         with open(bench.path("streams.s")) as f:
             text = f.read()
         check(status == 0 and "prefetcht1" in text and "prefetcht0" in text, "lines are asked for far ahead into the second cache, and from there into the first " + err)
+        once = bench.written("once.tsr", 'let%export twice (x : "1100 | 4099") = 2. *. x\n')
+        status, out, err = run(bench.tsrc, "-S", "--cpu=znver5", once, "-o", bench.path("once.s"))
+        with open(bench.path("once.s")) as f:
+            text = f.read()
+        check(status == 0 and "prefetcht1" not in text and "prefetcht0" in text, "or once, into the first " + err)
         model = common.Model(bench.shared(source, "streams"))
         for threads in (1, 2, 3):
             bench.probes(threads)
