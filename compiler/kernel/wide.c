@@ -280,13 +280,24 @@ typedef struct part {
 	LLVMValueRef past, last;
 } part;
 
-/* The loop that says what is read in a later row, if that begins so soon that it is as far ahead as lines are asked for. */
-static const part *ahead_in_rows(tsr_emit *e, uint32_t n, const part *parts)
+/* A later row's elements lie right behind those of the rows before. */
+static bool rows_follow(const tsr_emit *e, const tsr_expr *ahead)
+{
+	const tsr_buffer *b = e->loops->buffers.at[ahead->load.buffer];
+	uint32_t axis = b->rank - 1;
+	while (axis && !ahead->load.index[axis - 1].n && tsr_size_is_const(b->dims[axis - 1]) && b->dims[axis - 1].k == 1)
+		axis--;
+	return axis && ahead->load.index[axis - 1].n;
+}
+
+/* The loop that says what is read in a later row, if that begins so soon that it is as far ahead as lines are asked for.  Of loops that go together all rows are
+ * read at one pace, so that those that follow each other are one. */
+static const part *ahead_in_rows(const tsr_emit *e, uint32_t n, const part *parts)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const tsr_expr *ahead = parts[i].shape.loop->loop.ahead;
 		const tsr_buffer *b = ahead ? e->loops->buffers.at[ahead->load.buffer] : NULL;
-		if (b && b->dims[b->rank - 1].k * tsr_prec_bytes(b->prec) <= e->target->lines_ahead * LINE)
+		if (b && b->dims[b->rank - 1].k * tsr_prec_bytes(b->prec) <= e->target->lines_ahead * LINE && (n == 1 || !rows_follow(e, ahead)))
 			return &parts[i];
 	}
 	return NULL;
