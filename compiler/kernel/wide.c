@@ -319,6 +319,14 @@ static bool fetched(const tsr_expr *ahead, uint32_t n, const part *parts, tsr_bu
 	return before;
 }
 
+/* The first cache does not hold what so many loops that go together have under way of rows of this length, beside the lines that are asked for. */
+static bool crowded(const tsr_emit *e, uint32_t n, const tsr_stmt *loop)
+{
+	enum { NUMBER = 4 };
+	tsr_size size = loop->loop.extent;
+	return n > 1 && tsr_size_is_const(size) && size.k * NUMBER * (n + 1) + e->target->lines_ahead * LINE > e->target->l1;
+}
+
 /* Each array once, where the first loop reads it: the others find it in the caches. */
 static void fetch_once(tsr_emit *e, uint32_t n, const part *parts, LLVMValueRef index)
 {
@@ -328,6 +336,7 @@ static void fetch_once(tsr_emit *e, uint32_t n, const part *parts, LLVMValueRef 
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t k = 0; k < parts[i].shape.nlarge; k++)
 			arrays += !fetched(ahead, i, parts, parts[i].shape.large[k]->load.buffer);
+	int64_t lines = lines_ahead(e, arrays) / (crowded(e, n, parts[0].shape.loop) ? 2 : 1);
 	tsr_emit_enter(e, &parts[0].view);
 	if (ahead)
 		fetch_of(e, rows->shape.loop, parts[0].wide.lanes, ahead, index, 0);
@@ -335,7 +344,7 @@ static void fetch_once(tsr_emit *e, uint32_t n, const part *parts, LLVMValueRef 
 		tsr_emit_enter(e, &parts[i].view);
 		for (uint32_t k = 0; k < parts[i].shape.nlarge; k++)
 			if (!fetched(ahead, i, parts, parts[i].shape.large[k]->load.buffer))
-				fetch_of(e, parts[i].shape.loop, parts[0].wide.lanes, parts[i].shape.large[k], index, lines_ahead(e, arrays));
+				fetch_of(e, parts[i].shape.loop, parts[0].wide.lanes, parts[i].shape.large[k], index, lines);
 	}
 }
 
