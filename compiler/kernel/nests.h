@@ -55,6 +55,10 @@ bool tsr_emit_outer_short(tsr_emit *e, const tsr_stmt *loop);
 /* All iterations of the loop around; false: not such a loop, nothing was emitted. */
 bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *loop);
 
+/* ---- window.c: short windows along lanes -------------------------------------------------------------------------------------- */
+/* All positions of a loop within such a loop, which is written out; false: its loads are taken as they are, nothing was emitted. */
+bool tsr_emit_window(tsr_emit *e, const tsr_stmt *loop);
+
 /* ---- turned.c: squares of two loops, turned in registers --------------------------------------------------------------------- */
 /* The iterations from .. to of the loop, and all of the one within; false: not such a nest, nothing was emitted. */
 bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);

@@ -202,7 +202,7 @@ bool tsr_emit_outer_short(tsr_emit *e, const tsr_stmt *s)
 	LLVMValueRef outside = e->syms[s->loop.sym];
 	bool reorder = e->reorder;
 	e->reorder = s->loop.how == TSR_FOR_REDUCE || (reorder && s->loop.how != TSR_FOR_SERIAL);
-	for (int64_t i = 0; i < s->loop.extent.k; i++) {
+	for (int64_t i = 0, n = tsr_emit_window(e, s) ? 0 : s->loop.extent.k; i < n; i++) {
 		e->syms[s->loop.sym] = tsr_emit_i64(e, i);
 		tsr_emit_stmts(e, &s->loop.body);
 	}

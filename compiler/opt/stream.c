@@ -10,7 +10,7 @@
  * Runs last: a pass after it would have to keep the store the only access. */
 #include "pass.h"
 
-enum { LARGE = 4, SHORT = 512, WINDOW = 8, FUNCTION = 15, PARTS_LEFT = 3 };
+enum { LINE = 64, LARGE = 4, SHORT = 512, WINDOW = 8, FUNCTION = 15, PARTS_LEFT = 3 };
 
 typedef struct streams { tsr_pass *p; tsr_accesses all; const tsr_body_uses *uses; uint32_t at; } streams;
 
@@ -83,7 +83,7 @@ static bool fills_last(const streams *m)
 /* ---- rows ---------------------------------------------------------------------------------------------------------------- */
 
 /* What the next iteration of the row's loop reads first, where this one walks its rows more than once: while it does, nothing is
- * fetched, and where rows are pages the processor fetches none by itself. */
+ * fetched, and where rows are pages the processor fetches none by itself.  Of short rows that of a later iteration, where lines are asked for far ahead. */
 static tsr_expr *next_row(const streams *m, const tsr_stmt *row, const tsr_stmt *loop)
 {
 	for (uint32_t i = 0; i < m->all.v.n; i++) {
@@ -95,13 +95,14 @@ static tsr_expr *next_row(const streams *m, const tsr_stmt *row, const tsr_stmt 
 			|| b->dims[last].k * tsr_prec_bytes(b->prec) > m->p->target->l2 / 4)
 			continue;
 		tsr_lin *index = TSR_NEW_N(m->p->arena, tsr_lin, b->rank + 1);
+		int64_t bytes = b->dims[last].k * tsr_prec_bytes(b->prec), far = m->p->target->lines_ahead * LINE;
 		uint32_t rows = 0, others = 0;
 		for (uint32_t axis = 0; axis < last; axis++) {
 			index[axis] = x->index[axis];
 			bool mine = tsr_lin_bare(&x->index[axis], row->loop.sym);
 			rows += mine;
 			others += !mine && x->index[axis].n;
-			index[axis].offset += mine;
+			index[axis].offset += mine * (far > bytes ? (far + bytes - 1) / bytes : 1);
 		}
 		index[last] = tsr_lin_add_sym(m->p->arena, tsr_lin_const(0), 1, TSR_LSYM_LOOP, loop->loop.sym);
 		if (rows == 1 && !others)

@@ -32,6 +32,10 @@ typedef struct tsr_target {
 	int64_t turn;                /* multiply-adds that have to be in a part of a product so that what it costs a thread to take it in its turn is not felt; 0: those of two tiles */
 	uint32_t run;                /* lines of a row that memory wants within some thirty others to take stores around the caches at its full rate; 0: not measured */
 	uint32_t ways;               /* of the first cache; 0: not told, and rows may crowd it */
+	uint32_t lines_ahead;        /* so many before it is read a line from memory is asked for, once, into the first cache; 0: into the second one a page ahead, and from there
+	                              * in time into the first, which has few places for lines that are on their way */
+	bool torn_loads;             /* a load across the end of a line waits for stores around the caches that lie whole pages from there */
+	uint32_t lines_at_once;      /* are computed where memory is kept busy meanwhile, in registers whose operations alternate; 0: one */
 } tsr_target;
 
 /* Sixteen: not enough for vectors of both operands beside the sums that keep multiply-adds from waiting for each other. */

@@ -131,8 +131,11 @@ def main():
         bench = common.Bench(sys.argv[1], tmp, 1, 5, table.Table())
         text = "open Nn\n" + "".join(FUNCTIONS.format(r=r, c=c) for r, c in SIZES) + MATRICES + ATTENTION
         source = bench.written("walks.tsr", text)
-        status, out, err = run(bench.tsrc, "-c", "--cpu=native", "--threads=all", "--dump=opt", source)
-        check(status == 0 and out.count("split overlap") == 3 * sum(r > 1 for r, _ in SIZES) + 1, err or f"{out.count('split overlap')} loops overlap")
+        # On Zen 5 the norms go row by row whose rows begin within lines and go around the caches, and those that the first cache does not hold.
+        for cpu, alone in (("x86-64-v4", ()), ("znver5", ((4100, 520), (9, 5000), (270, 8192)))):
+            status, out, err = run(bench.tsrc, "-c", f"--cpu={cpu}", "--threads=all", "--dump=opt", source)
+            want = 3 * sum(r > 1 for r, _ in SIZES) + 1 - len(alone)
+            check(status == 0 and out.count("split overlap") == want, err or f"{cpu}: {out.count('split overlap')} loops overlap, not {want}")
         check(out.count("parallel overlap") == 1, "the rows of a strip do not overlap")
         divided = common.Model(bench.shared(source, "walks", "--threads=all"))
         plain = common.Model(bench.shared(bench.written("alone.tsr", text), "alone", "--threads=none"))

@@ -17,6 +17,14 @@ let%export near (x : "1100 | 4099") =
   let%op y = x @^^ "b | o =+ w => b | o" [w] in
   set_dim w 3;
   y
+let%export four (x : "1100 | 4099") =
+  let%op y = x @^^ "b | o =+ w => b | o" [w] in
+  set_dim w 4;
+  y
+let%export pairs (x : "1100 | 4099") =
+  let%op y = x ++ "b | o <+ w => b | o" [w] in
+  set_dim w 2;
+  y
 let%export short (x : "40000 | 130") = x *. 2.
 let%op few = let k = positions () ++ "o, i => i -> o" [o; i] in set_dim o 64; set_dim i 64; k - 5 *. idiv k 5
 let%export product (x : "70001 | 64") = relu (few * x + 1.)
@@ -36,15 +44,16 @@ f32, f64 = np.float32, np.float64
 FEW, FEWER = ((np.arange(n * n) % 5).reshape(n, n).astype(f32) for n in (64, 24))
 
 
-def nearby(x):
-    """The greatest of each number and its two neighbours."""
-    padded = np.pad(x, ((0, 0), (1, 1)), constant_values=-np.inf)
-    return np.maximum(np.maximum(padded[:, :-2], x), padded[:, 2:])
+def nearby(x, before=1, behind=1):
+    """The greatest of each number and its neighbours, so many on each side."""
+    padded = np.pad(x, ((0, 0), (before, behind)), constant_values=-np.inf)
+    return np.lib.stride_tricks.sliding_window_view(padded, before + 1 + behind, 1).max(2)
 
 
 CASES = (("twice", f32, (1100, 4099), ((f32, lambda x: 2 * x),)), ("flat", f32, (4600003,), ((f32, lambda x: x + f32(1)),)),
          ("wide", f64, (1100, 2051), ((f64, lambda x: x * x),)), ("short", f32, (40000, 130), ((f32, lambda x: 2 * x),)),
-         ("near", f32, (1100, 4099), ((f32, nearby),)),
+         ("near", f32, (1100, 4099), ((f32, nearby),)), ("four", f32, (1100, 4099), ((f32, lambda x: nearby(x, 2, 1)),)),
+         ("pairs", f32, (1100, 4099), ((f32, lambda x: x[:, :-1] + x[:, 1:]),)),
          ("product", f32, (70001, 64), ((f32, lambda x: np.maximum(x @ FEW.T + 1, 0)),)), ("plain", f32, (70001, 64), ((f32, lambda x: x @ FEW.T),)),
          ("flipped", f32, (4336, 1001), ((f32, lambda x: x.T.reshape(x.shape)),)), ("flipped_less", f32, (3000, 1500), ((f32, lambda x: (1 - f32(0.5) * x.T).reshape(x.shape)),)),
          ("flipped_wide", f64, (2168, 1001), ((f64, lambda x: x.T.reshape(x.shape)),)),
@@ -93,6 +102,11 @@ def main():
         with open(bench.path("streams.s")) as f:
             text = f.read()
         check(status == 0 and "prefetcht1" in text and "prefetcht0" in text, "lines are asked for far ahead into the second cache, and from there into the first " + err)
+        once = bench.written("once.tsr", 'let%export twice (x : "1100 | 4099") = 2. *. x\n')
+        status, out, err = run(bench.tsrc, "-S", "--cpu=znver5", once, "-o", bench.path("once.s"))
+        with open(bench.path("once.s")) as f:
+            text = f.read()
+        check(status == 0 and "prefetcht1" not in text and "prefetcht0" in text, "or once, into the first " + err)
         model = common.Model(bench.shared(source, "streams"))
         for threads in (1, 2, 3):
             bench.probes(threads)
