@@ -164,9 +164,25 @@ int tsr_drive_interpret(tsr_drive_state *d)
 	return tsr_host_interpret(d->host, d->loops, &how);
 }
 
+/* An entry of the table, or the one of a processor; NULL after a message. */
+static const tsr_target *target_of_passes(tsr_drive_state *d, const char *name)
+{
+	static const char *const archs[] = { "x86_64", "aarch64" };
+	const tsr_target *entry = tsr_target_by_name(name);
+	for (size_t i = 0; !entry && i < sizeof archs / sizeof *archs; i++)
+		if (tsr_target_known_cpu(archs[i], name))
+			entry = tsr_target_find(archs[i], name, NULL);
+	if (!entry)
+		tsr_report(d->tc, TSR_E_TARGET, TSR_NOWHERE, "tsrc knows no processor %s", name);
+	return entry;
+}
+
 int tsr_drive_passes(tsr_drive_state *d)
 {
 	const tsr_options *o = d->options;
+	const tsr_target *target = target_of_passes(d, o->cpu ? o->cpu : "generic");
+	if (!target)
+		return TSR_EXIT_MISTAKE;
 	uint32_t file = tsr_source_load(d->tc, o->input);
 	if (!file) {
 		tsr_report(d->tc, TSR_E_NO_FILE, TSR_NOWHERE, "%s: %s", o->input, strerror(errno));
@@ -178,7 +194,7 @@ int tsr_drive_passes(tsr_drive_state *d)
 	tsr_loops_check(l, "reading");
 	tsr_opt_options opt = {.level = o->level, .fuse = !o->no_fuse, .passes = o->passes ? o->passes : "",
 		.threads = o->threads, .sanitize = o->sanitize, .memory_limit = o->memory_limit, .keep = o->no_remat};
-	if (!tsr_opt_run(l, tsr_target_by_name(o->cpu ? o->cpu : "generic"), &opt))
+	if (!tsr_opt_run(l, target, &opt))
 		return TSR_EXIT_MISTAKE;
 	tsr_loops_print(l, stdout);
 	return TSR_EXIT_OK;

@@ -221,7 +221,7 @@ def wrong(tmp):
     for code, command in (("E0801", ("missing.tsr",)), ("E0804", ("--target=vax-dec-vms", "-c", HELLO)), ("E0804", ("--cpu=abacus", HELLO)),
                           ("E0802", ("--target=aarch64-linux-gnu", HELLO)), ("E0803", ("-c", HELLO, "-o", "no/such/folder/x.o")),
                           ("E0803", (HELLO, "-o", "no/such/folder/x")), ("E0802", (HELLO, "-o", "/dev/full")), ("E0805", ("passes", "--passes=polish", LOOP)),
-                          ("E0690", ("passes", "bad.loop"))):
+                          ("E0690", ("passes", "bad.loop")), ("E0804", ("passes", "--cpu=pentium", "--passes=schedule", LOOP))):
         _, err = run(TSRC, *command, status=1, cwd=tmp)
         check(f"{command}: the error {code}", f"error[{code}]" in err, err)
     check("--version", run(TSRC, "--version")[0].startswith("tsrc "))
