@@ -156,7 +156,7 @@ static int64_t least_rows(const tsr_engine *g, int64_t tiles)
 	const tsr_schedule *s = g->s;
 	int64_t unit = (int64_t)tsr_schedule_rows(s), rows = tiles * unit, n = tsr_kit_known(g->cls[TSR_CLASS_N].count), depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
 	if (n > 0 && depth > 0) {
-		int64_t each = (n < s->nc ? n : s->nc) * (depth < s->kc ? depth : s->kc), worth = (g->e->target->turn + each - 1) / each;
+		int64_t each = (n < s->nc ? n : s->nc) * (depth < s->kc ? depth : s->kc), worth = (g->e->target->least_turn + each - 1) / each;
 		rows = worth > rows ? (worth + unit - 1) / unit * unit : rows;
 	}
 	return rows < s->mc ? rows : s->mc;

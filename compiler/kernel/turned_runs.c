@@ -1,4 +1,4 @@
-/* Squares in place (turned.c) on a processor whose memory takes lines around the caches only in runs (`run` of the target): Zen 5 writes single lines of far
+/* Squares in place (turned.c) on a processor whose memory takes lines around the caches only in runs (`store_run` of the target): Zen 5 writes single lines of far
  * rows at 0.3 of its bandwidth, pairs at 0.6, four at all of it, and the lines of a run need not follow at once: sixteen or thirty stores between two
  * of them cost nothing, sixty a half more.  So squares stay in registers, and those of a run's rows follow each other for some columns before the next columns come.
  *
@@ -19,7 +19,7 @@ int64_t tsr_turned_run(const tsr_turned *x)
 	bool registers = t->vector_bytes == LINE && !x->beside && !x->functions;
 	for (uint32_t i = 0; i < x->n; i++)
 		registers &= x->lanes * (unsigned)tsr_prec_bytes(x->load[i]->prec) == LINE && x->load[i]->prec != TSR_PREC_BOOL;
-	return x->around && registers ? (int64_t)t->run * x->lanes : 0;
+	return x->around && registers ? (int64_t)t->store_run * x->lanes : 0;
 }
 
 int64_t tsr_turned_run_columns(const tsr_turned *x) { return x->lanes > BETWEEN ? x->lanes : BETWEEN; }

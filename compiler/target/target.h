@@ -12,6 +12,8 @@ typedef struct tsr_target {
 	const char *triple_arch;     /* "x86_64", "aarch64" */
 	const char *refines;         /* the entry of the same instructions that is taken where they are all that is known of a processor; NULL: itself */
 	const char *needs;           /* a feature, LLVM's name, that it has beside those of the entry that it refines; or NULL */
+
+	/* vectors and what is done with them */
 	uint32_t vector_bytes;       /* of one register */
 	uint32_t vector_registers;
 	bool fma;
@@ -23,19 +25,25 @@ typedef struct tsr_target {
 	bool loses_nan;              /* a maximum in one instruction is the second operand where either is NaN */
 	bool slow_division;          /* of vectors: takes longer than a reciprocal's five instructions */
 	uint32_t tile_m, tile_n;     /* register tile in rows and vectors of columns */
-	int64_t l1, l2, l3;          /* data caches in bytes, one core's share */
-	int64_t last;                /* all of the last cache, which a core has for itself where the others are idle; 0: not told */
 	uint32_t matrix;             /* rows of its matrix registers, each a vector, which multiply pairs of bf16 and sum them in f32; 0: it has none */
 	bool pairs;                  /* an instruction adds two products of bf16 to each f32 of a vector, as often in a cycle as multiply-adds add one */
+
+	/* caches */
+	int64_t l1, l2, l3;          /* of data, in bytes, one core's share */
+	int64_t last;                /* all of the last cache, which a core has for itself where the others are idle; 0: not told */
+	uint32_t ways;               /* of the first cache; 0: not told, and rows may crowd it */
+
+	/* what comes from memory and goes there */
 	uint32_t streams;            /* rows along which it looks ahead by itself, several of which it takes to get all of the memory's bandwidth, and what asks for lines
 	                              * gets less than half of that; 0: lines that are asked for come as fast as any */
-	int64_t turn;                /* multiply-adds that have to be in a part of a product so that what it costs a thread to take it in its turn is not felt; 0: those of two tiles */
-	uint32_t run;                /* lines of a row that memory wants within some thirty others to take stores around the caches at its full rate; 0: not measured */
-	uint32_t ways;               /* of the first cache; 0: not told, and rows may crowd it */
 	uint32_t lines_ahead;        /* so many before it is read a line from memory is asked for, once, into the first cache; 0: into the second one a page ahead, and from there
 	                              * in time into the first, which has few places for lines that are on their way */
-	bool torn_loads;             /* a load across the end of a line waits for stores around the caches that lie whole pages from there */
 	uint32_t lines_at_once;      /* are computed where memory is kept busy meanwhile, in registers whose operations alternate; 0: one */
+	uint32_t store_run;          /* lines of a row that memory wants within some thirty others to take stores around the caches at its full rate; 0: not measured */
+	bool torn_loads;             /* a load across the end of a line waits for stores around the caches that lie whole pages from there */
+
+	/* threads */
+	int64_t least_turn;          /* multiply-adds that have to be in a part of a product so that what it costs a thread to take it in its turn is not felt; 0: those of two tiles */
 } tsr_target;
 
 /* Sixteen: not enough for vectors of both operands beside the sums that keep multiply-adds from waiting for each other. */
