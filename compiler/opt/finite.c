@@ -30,6 +30,36 @@ static bool always_finite(const tsr_expr *e)
 	return false;
 }
 
+/* The last axis along which the loop moves in what lies in memory of x; -1: along none. */
+static int innermost_axis(const tsr_loops *l, const tsr_expr *x, uint32_t sym)
+{
+	int last = -1;
+	if (x->kind == TSR_EXPR_LOAD)
+		for (uint32_t axis = 0; axis < l->buffers.at[x->load.buffer]->rank; axis++)
+			last = tsr_lin_mentions(&x->load.index[axis], sym) ? (int)axis : last;
+	tsr_expr *part[TSR_MOST_PARTS];
+	for (uint32_t i = 0, n = tsr_expr_parts(x, part); x->kind != TSR_EXPR_LOAD && i < n; i++) {
+		int axis = innermost_axis(l, part[i], sym);
+		last = axis > last ? axis : last;
+	}
+	return last;
+}
+
+/* The loops that x mentions, the last one of which moves in the order of memory. */
+static uint32_t in_order_of_memory(tsr_pass *p, const tsr_contraction *k, const tsr_expr *x, const tsr_contract_loop **out)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < k->nloops; i++) {
+		if (!tsr_expr_mentions(p->l, x, k->loops[i].sym))
+			continue;
+		uint32_t at = n++;
+		for (; at > 0 && innermost_axis(p->l, x, out[at - 1]->sym) > innermost_axis(p->l, x, k->loops[i].sym); at--)
+			out[at] = out[at - 1];
+		out[at] = &k->loops[i];
+	}
+	return n;
+}
+
 /* Sets the local where `bad` holds at a place of x. */
 static void look_through(tsr_pass *p, const tsr_contraction *k, const tsr_expr *x, tsr_expr *bad, tsr_local_id flag, tsr_stmts *out)
 {
@@ -38,13 +68,12 @@ static void look_through(tsr_pass *p, const tsr_contraction *k, const tsr_expr *
 	s->let.local = flag;
 	s->let.prec = TSR_PREC_BOOL;
 	s->let.value = tsr_expr_op(a, TSR_OP_OR, TSR_PREC_BOOL, tsr_expr_local(a, flag, TSR_PREC_BOOL), bad, NULL);
-	for (uint32_t i = k->nloops; i-- > 0;) {
-		if (!tsr_expr_mentions(p->l, x, k->loops[i].sym))
-			continue;
+	const tsr_contract_loop **order = TSR_NEW_N(a, const tsr_contract_loop *, k->nloops + 1);
+	for (uint32_t i = in_order_of_memory(p, k, x, order); i-- > 0;) {
 		tsr_stmt *loop = tsr_stmt_new(a, TSR_STMT_FOR, TSR_NOWHERE);
-		loop->loop.sym = k->loops[i].sym;
+		loop->loop.sym = order[i]->sym;
 		loop->loop.name = "i";
-		loop->loop.extent = k->loops[i].extent;
+		loop->loop.extent = order[i]->extent;
 		loop->loop.how = TSR_FOR_REDUCE;
 		tsr_push(a, &loop->loop.body, s);
 		s = loop;
