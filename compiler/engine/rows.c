@@ -82,7 +82,7 @@ static void list_all(tsr_kit *k, const tsr_rows *r)
 /* ---- rows one step apart: a tile needs one pointer --------------------------------------------------------------------- */
 
 /* Of each panel the second row's pointer, from which the others are so many steps away, and by bits, one for each stretch, in its list which way the stretch
- * reaches its rows: between the first and the last one all are inside or none is, so that three rows say it. */
+ * reaches its rows: between the first and the last one all are inside or none is, so that three rows say it.  A window has no more than 64 places (TSR_MOST_TAPS). */
 static void fill_panels(tsr_kit *k, const tsr_rows *r, LLVMValueRef row, LLVMValueRef t)
 {
 	tsr_emit *e = r->e;

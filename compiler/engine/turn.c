@@ -290,7 +290,7 @@ void tsr_pack_crossed(tsr_kit *k, const tsr_pack *p, uint32_t axis)
 	tsr_count_end(k, &l);
 	tsr_count d = tsr_count_begin(k, zero, p->depth, one);
 	LLVMValueRef deep = tsr_group_offset(k, p->along, p->side, tsr_kit_add(k, p->along_first, d.i)), next = NULL;
-	if (lines || whole) {
+	if (whole) {
 		next = tsr_kit_min(k, tsr_kit_add(k, d.i, one), LLVMBuildNSWSub(k->b, p->depth, one, ""));
 		next = tsr_group_offset(k, p->along, p->side, tsr_kit_add(k, p->along_first, next));
 	}

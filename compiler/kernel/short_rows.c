@@ -44,22 +44,11 @@ static bool collect(short_rows *x, const tsr_stmt *s)
 	}
 }
 
-static bool in_any_order(tsr_acc acc)
-{
-	switch (acc) {
-	case TSR_ACC_ADD: case TSR_ACC_SUB: case TSR_ACC_MUL: case TSR_ACC_MAX: case TSR_ACC_MIN: case TSR_ACC_AND: case TSR_ACC_OR:
-		return true;
-	case TSR_ACC_SET: case TSR_ACC_DIV: case TSR_ACC_POW: case TSR_ACCS:
-		break;
-	}
-	return false;
-}
-
 /* Of the same element by all rows, of what no other statement touches. */
 static bool plain(const short_rows *x, const tsr_stmt *s)
 {
 	const tsr_buffer *b = s->kind == TSR_STMT_UPDATE ? x->e->loops->buffers.at[s->store.buffer] : NULL;
-	if (!b || b->prec == TSR_PREC_BOOL || (unsigned)tsr_prec_bytes(b->prec) * x->lanes != x->e->target->vector_bytes || !in_any_order(s->store.acc)
+	if (!b || b->prec == TSR_PREC_BOOL || (unsigned)tsr_prec_bytes(b->prec) * x->lanes != x->e->target->vector_bytes || !tsr_acc_any_order(s->store.acc)
 		|| !tsr_emit_side_by_side(x->e, columns_of(x), s))
 		return false;
 	for (uint32_t axis = 0; axis < b->rank; axis++)

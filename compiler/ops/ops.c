@@ -39,6 +39,17 @@ const tsr_acc_info *tsr_acc_get(tsr_acc acc)
 	return &acc_table[acc];
 }
 
+bool tsr_acc_any_order(tsr_acc acc)
+{
+	switch (acc) {
+	case TSR_ACC_ADD: case TSR_ACC_SUB: case TSR_ACC_MUL: case TSR_ACC_MAX: case TSR_ACC_MIN: case TSR_ACC_AND: case TSR_ACC_OR:
+		return true;
+	case TSR_ACC_SET: case TSR_ACC_DIV: case TSR_ACC_POW: case TSR_ACCS:
+		break;
+	}
+	return false;
+}
+
 static bool same(const char *a, const char *b)
 {
 	while (*a && *a == *b)

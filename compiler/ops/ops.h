@@ -33,6 +33,8 @@ typedef struct tsr_acc_info { const char *text; tsr_op op; double neutral; tsr_o
 
 const tsr_op_info *tsr_op_get(tsr_op op);
 const tsr_acc_info *tsr_acc_get(tsr_acc acc);
+/* What is accumulated may come in any order, but for rounding. */
+bool tsr_acc_any_order(tsr_acc acc);
 /* By name ("exp") or infix spelling ("**"); false when there is none of that arity. */
 bool tsr_op_find(const char *text, uint32_t arity, tsr_op *out);
 bool tsr_acc_find(const char *text, tsr_acc *out);

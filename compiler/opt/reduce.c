@@ -59,17 +59,6 @@ static void split(tsr_pass *p, tsr_stmts *body)
 
 /* ---- recognising ------------------------------------------------------------------------------------------------------- */
 
-static bool supported(tsr_acc acc)
-{
-	switch (acc) {
-	case TSR_ACC_ADD: case TSR_ACC_SUB: case TSR_ACC_MUL: case TSR_ACC_MAX: case TSR_ACC_MIN: case TSR_ACC_AND: case TSR_ACC_OR:
-		return true;
-	case TSR_ACC_SET: case TSR_ACC_DIV: case TSR_ACC_POW: case TSR_ACCS:
-		break;
-	}
-	return false;
-}
-
 /* Whole numbers have the least or the greatest of their kind where floats have an infinity. */
 static bool is_neutral(const tsr_expr *e, tsr_acc acc)
 {
@@ -86,7 +75,7 @@ static tsr_acc collecting(const tsr_stmt *set, tsr_local_id local, tsr_expr **va
 		return TSR_ACCS;
 	*value = set->let.value->op.args[1];
 	for (int acc = TSR_ACC_ADD; acc < TSR_ACCS; acc++)
-		if (tsr_acc_get((tsr_acc)acc)->op == set->let.value->op.op && supported((tsr_acc)acc))
+		if (tsr_acc_get((tsr_acc)acc)->op == set->let.value->op.op && tsr_acc_any_order((tsr_acc)acc))
 			return (tsr_acc)acc;
 	return TSR_ACCS;
 }
@@ -143,7 +132,7 @@ static bool reduction_of(const tsr_loops *l, const tsr_stmt *kernel, reduction *
 	bool local = r->nest.body->n == 3 && local_form(l, r);
 	if (!local) {
 		tsr_stmt *s = r->nest.body->n == 1 ? r->nest.body->at[0] : NULL;
-		if (!s || s->kind != TSR_STMT_UPDATE || !supported(s->store.acc))
+		if (!s || s->kind != TSR_STMT_UPDATE || !tsr_acc_any_order(s->store.acc))
 			return false;
 		r->target = s;
 		r->acc = s->store.acc;
