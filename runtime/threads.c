@@ -36,7 +36,9 @@ typedef struct tsr_turn {
 } tsr_turn;
 
 enum { SPINS = 4000, PART_BITS = 40 };
-enum { APART = 4096 + 64 }; /* between the memory of two threads: no line and no prefetched page in common */
+/* Between the memory of two threads: no line in common, and none that a core asks for ahead of what it walks: one that sees an instruction store at equal distances fetches up
+ * to sixteen of them further, pages among them, and takes those lines from the thread that has written them. */
+enum { APART = (1 << 17) + 64 };
 
 /* dlsym gives an object pointer; POSIX has it hold a function's address. */
 static bool find(void *library, const char *name, void *function)
@@ -115,7 +117,7 @@ void tsr_parallel(tsr_ctx *ctx, tsr_stint *stint, void *data, int64_t worth, int
 	int64_t threads = worth > 1 ? at_most(openmp(ctx), worth) : 1;
 	size_t shared = rounded(shared_bytes), each = own_bytes ? rounded(own_bytes) + APART : 0;
 	size_t turns = (size_t)(queues * threads) * sizeof(tsr_turn);
-	reserve(ctx, turns + shared + (size_t)threads * each);
+	reserve(ctx, turns + shared + (each ? (size_t)threads * each - APART : 0));
 	ctx->turns = ctx->work;
 	char *behind = ctx->work ? (char *)ctx->work + turns : NULL;
 	team t = {ctx->openmp, stint, data, behind, behind ? behind + shared : NULL, each};

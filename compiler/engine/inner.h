@@ -26,7 +26,7 @@ typedef struct tsr_inner {
 } tsr_inner;
 
 /* early.c: rows of panels for the next block, as a tile copies them: where it is, `to` and what is `left` of B's row change from row to row. */
-typedef struct tsr_copying { LLVMValueRef width, panel, down_from, down_to; int64_t row; uint32_t vecs; } tsr_copying;
+typedef struct tsr_copying { LLVMValueRef width, panel, down_from, down_to, soon; int64_t row; uint32_t vecs; bool crowded; } tsr_copying;
 tsr_copying tsr_copying_of(tsr_kit *k, const tsr_tile *t, LLVMValueRef f);
 void tsr_copy_row(tsr_kit *k, const tsr_copying *c, LLVMValueRef *from, LLVMValueRef *to, LLVMValueRef *left);
 

@@ -151,6 +151,7 @@ typedef struct tsr_tile {
 	bool watched;                /* `seen` becomes 1 where a sum is a NaN */
 	bool shallow;                /* its sums are of few terms */
 	int64_t copied;              /* rows of B so far apart, of which it packs a_step panels' rows for the next block: see early.c; 0: none */
+	bool crowded;                /* the rounds that ask for C's lines are needed for it, too */
 	bool given;                  /* the sums are there, at `a`, in rows a_row apart: they only go to C */
 	bool asks;                   /* for lines of A: in each round one of each of so many rows as the tile has, from a_ahead on, then a_step bytes further */
 	uint32_t below;              /* or for so many lines of each of those rows, a row in each of the rounds that ask for C's; 0: none */

@@ -41,6 +41,7 @@ typedef struct tsr_block {
 	LLVMValueRef a, b;                        /* panels, when packed */
 	LLVMValueRef a_each, b_each;              /* elements of them for each row, each column */
 	LLVMValueRef next, to, width, panel, lines; /* of the block that tiles of this one pack: see early.c */
+	LLVMValueRef after;                       /* elements from the row below its last one to the first row of the block behind it */
 } tsr_block;
 
 /* space.c: a class's sizes and strides as values; the memory for panels, tables and tiles that wait to be stored. */
@@ -71,9 +72,10 @@ void tsr_aside_emit(tsr_engine *g, const tsr_block *bl, LLVMValueRef from, LLVMV
 /* contract.c: packs a block's rows or columns; the block of K that begins here. */
 void tsr_engine_pack(tsr_engine *g, tsr_side side, const tsr_block *bl);
 void tsr_engine_depths(tsr_engine *g, tsr_block *bl, LLVMValueRef first);
-/* early.c: the bytes of both buffers, of which one has `bytes`; all blocks of these rows and columns, nc at a time; and what the tile at this row and
+/* early.c: the bytes of both buffers, of which one has `bytes`; those behind them that no other thread should write; all blocks of these rows and columns, nc at a time; and what the tile at this row and
  * column packs of the next block. */
 int64_t tsr_early_bytes(const tsr_engine *g, int64_t bytes);
+int64_t tsr_early_behind(const tsr_engine *g, int64_t panel);
 void tsr_early_emit(tsr_engine *g, tsr_block *bl, LLVMValueRef from_m, LLVMValueRef to_m, LLVMValueRef from_n, LLVMValueRef to_n, LLVMValueRef nc);
 void tsr_early_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, tsr_tile *tile, LLVMValueRef *arg);
 /* What the tile at this row of its block and this column fetches for the next block, if anything: see tsr_tile.ahead. */

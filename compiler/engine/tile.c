@@ -58,7 +58,7 @@ static void tile_loop(const tsr_inner *in, LLVMValueRef count, unsigned unroll, 
 		tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
 	for (uint32_t i = 0; i < in->later && unroll > 1; i++)
 		tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
-	if (what == COPIES)
+	if (what == COPIES || (in->copying && in->copying->crowded && what != NOTHING))
 		tsr_copy_row(k, in->copying, &at[AT_FAR], &at[AT_NEXT], &at[AT_LEFT]);
 	if (in->below && what != NOTHING)
 		at[AT_NEXT] = tsr_row_ahead(k, in->below, in->a_row, at[AT_NEXT]);
@@ -176,17 +176,20 @@ static void collect(const tsr_tile *t, const tsr_tile_end *end, const tsr_inner 
 		rounds = LLVMBuildNSWSub(k->b, tsr_kit_some(k, rounds), tsr_kit_int(k, 1), "");
 	int64_t enough;
 	asked slowly = come_slowly(t, end, &enough);
+	bool crowded = in->copying && in->copying->crowded;
+	LLVMValueRef copies = in->copying ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, both = crowded ? tsr_kit_min(k, rounds, copies) : rounds;
 	if ((slowly == NOTHING && !t->b_walked) || t->c.stream)
 		tsr_tile_fetch(end);
 	else if (slowly != NOTHING)
-		fetch_where_few(k, end, rounds, enough);
+		fetch_where_few(k, end, both, enough);
 	if (slowly != NOTHING) {
-		LLVMValueRef first = tsr_kit_min(k, rounds, tsr_kit_int(k, enough));
+		LLVMValueRef first = tsr_kit_min(k, both, tsr_kit_int(k, enough));
 		tile_loop(in, first, TSR_ROUND, acc, slowly);
 		rounds = LLVMBuildNSWSub(k->b, rounds, first, "");
+		copies = crowded ? LLVMBuildNSWSub(k->b, copies, first, "") : copies;
 	}
-	if (in->copying)
-		rounds = copy_meanwhile(in, rounds, LLVMGetParam(f, TSR_TILE_A_STEP), acc);
+	if (copies)
+		rounds = copy_meanwhile(in, rounds, copies, acc);
 	tile_loop(in, rounds, TSR_ROUND, acc, NOTHING);
 	tile_loop(in, LLVMBuildAnd(k->b, depth, tsr_kit_int(k, TSR_ROUND - 1), ""), 1, acc, NOTHING);
 	if (groups)
@@ -237,7 +240,7 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 	if (t->shallow && k->target->stores)
 		strncat(name, ".h", sizeof name - strlen(name) - 1);
 	if (t->copied)
-		snprintf(name + strlen(name), sizeof name - strlen(name), ".e%lld", (long long)t->copied);
+		snprintf(name + strlen(name), sizeof name - strlen(name), ".e%lld%s", (long long)t->copied, t->crowded ? "c" : "");
 	if (t->below)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".a%u", t->below);
 	tsr_name_stride(name, sizeof name, "ar", t->a_row);

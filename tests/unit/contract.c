@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ORDERS = 40,
-	   ALL = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS + ORDERS, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
+enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ORDERS = 40, EARLY = 16,
+	   ALL = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS + ORDERS + EARLY, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
 
 static uint64_t state;
 static uint32_t draw(uint32_t n)
@@ -29,6 +29,7 @@ static uint32_t draw(uint32_t n)
 #include "contract_dots.h"
 #include "contract_pairs.h"
 #include "contract_orders.h"
+#include "contract_early.h"
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------ */
 
@@ -293,15 +294,17 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 			window_case(tc->arena, &decl, &units, i, draw_window);
 		else if (i >= CASES && i < CASES + COLUMNS)
 			columns_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - ORDERS)
+		else if (i >= ALL - EARLY)
+			early_case(tc->arena, &decl, &units, i);
+		else if (i >= ALL - EARLY - ORDERS)
 			orders_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - ORDERS - PAIRS && i % 3 == 0)
+		else if (i >= ALL - EARLY - ORDERS - PAIRS && i % 3 == 0)
 			window_case(tc->arena, &decl, &units, i, draw_paired);
-		else if (i >= ALL - ORDERS - PAIRS)
+		else if (i >= ALL - EARLY - ORDERS - PAIRS)
 			pairs_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - ORDERS - PAIRS - FIRST)
+		else if (i >= ALL - EARLY - ORDERS - PAIRS - FIRST)
 			window_case(tc->arena, &decl, &units, i, draw_first);
-		else if (i >= ALL - ORDERS - PAIRS - FIRST - DOTS)
+		else if (i >= ALL - EARLY - ORDERS - PAIRS - FIRST - DOTS)
 			dots_case(tc->arena, &decl, &units, i);
 		else
 			make_case(tc->arena, &decl, &units, i, i % 3 ? 0 : 29);
@@ -314,7 +317,7 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 
 /* Of how many cases the engine took, and of how many in which way. */
 typedef struct counts {
-	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, pairs, pairs_in_place, pairs_dots, pairs_rows, dots, panels;
+	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, pairs, pairs_in_place, pairs_dots, pairs_rows, dots, panels, early;
 } counts;
 
 static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contraction *c, const tsr_target *target)
@@ -333,6 +336,7 @@ static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contracti
 	n->aside += s->aside;
 	n->dots += s->dots;
 	n->panels += s->panels && !s->rows && !s->turn && !s->cols;
+	n->early += s->early;
 	n->matrix += tsr_contract_matrix(l, c, target, &as);
 	n->pairs += s->pairs;
 	n->pairs_in_place += s->pairs && !s->pack_a;
@@ -369,11 +373,12 @@ static void build(tsr_loops *l, const level *v, built *out)
 	CHECK(n.apart > COLUMNS / 8 && n.dots > DOTS / 4);
 	CHECK((n.aside > 0 && (n.streams > COLUMNS / 8 || target->streams)) || !small);
 	CHECK(n.panels > 0);
+	CHECK(!target->streams || tsr_target_few_registers(target) || n.early > EARLY / 4);
 	CHECK(!target->matrix || n.matrix > NARROW / 8);
 	CHECK(!target->pairs || (n.pairs > PAIRS / 2 && n.pairs_in_place > PAIRS / 8 && n.pairs_dots > PAIRS / 20 && n.pairs_rows > PAIRS / 20));
-	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d, panels that pass %d\n",
+	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d, panels that pass %d, blocks packed early %d\n",
 		v->name, n.all, ALL, n.matrix, n.pairs, n.pairs_in_place, n.pairs_dots, n.pairs_rows, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
-		n.dots, n.panels);
+		n.dots, n.panels, n.early);
 }
 
 /* Interpreted once for all levels, which takes most of the time.  The run-time size is 29 in every third case. */
@@ -399,6 +404,7 @@ int main(void)
 		{ "amx", 48 << 10, 1 << 20, false, "sapphirerapids", "+amx-bf16" },
 		{ "avx512", 48 << 10, 1 << 20, false, "skylake-avx512", "+avx512vl" },
 		{ "zen5", 48 << 10, 1 << 20, false, "znver5", "+avx512vp2intersect" },
+		{ "zen5", 6 << 10, 16 << 10, true, "znver5", "+avx512vp2intersect" },
 		{ "avx2", 32 << 10, 256 << 10, false, "haswell", "+avx2" },
 		{ "avx2", 2 << 10, 8 << 10, true, "haswell", "+avx2" },
 		{ "sse", 2 << 10, 8 << 10, false, "x86-64-v2", "+sse4.2" },
