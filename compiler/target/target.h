@@ -43,6 +43,7 @@ typedef struct tsr_target {
 	bool torn_loads;             /* a load across the end of a line waits for stores around the caches that lie whole pages from there */
 
 	/* threads */
+	bool apart;                  /* cores may share no cache: what one has written takes another one longer to get than to read from memory */
 	int64_t least_turn;          /* multiply-adds that have to be in a part of a product so that what it costs a thread to take it in its turn is not felt; 0: those of two tiles */
 } tsr_target;
 
