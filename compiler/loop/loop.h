@@ -166,6 +166,7 @@ typedef struct tsr_schedule {
 	bool by_vectors;             /* N's are divided by vectors of columns rather than tiles, whose remainders have any number of them */
 	tsr_loop_class split;        /* whose positions are divided among threads when the loop is split: BATCH, M or N */
 	bool dynamic;                /* threads take blocks of rows in turns, those of each column of the grid by themselves, rather than even shares */
+	bool alone;                  /* each thread packs all of B that it reads, and keeps its share of C */
 	bool own_rows;               /* in turns: each begins with rows of its own, side by side, and helps with others' when it is ready */
 	int64_t grid;                /* M's and N's are: at most so many threads, a power of two, side by side along N; of a batch's positions: M's, too,
 								  * where threads are more than these; 0: one class alone */

@@ -298,7 +298,7 @@ static void contraction(printer *p, const tsr_contraction *c, bool split)
 		tsr_text_addf(&p->t, "; tile %ux%u, block %lld %lld %lld%s%s%s", s->mr, s->nr, (long long)s->mc, (long long)s->nc,
 			(long long)s->kc, s->step ? ", rows of a one step apart" : s->rows ? ", rows of a" : s->pack_a ? ", pack a" : "", s->cols ? ", rows of b" : s->early ? ", pack b early" : s->pack_b ? ", pack b" : "", s->aside ? ", sums aside" : s->dots ? ", dots" : "");
 	if (split)
-		tsr_text_addf(&p->t, ", split %s%s%s", classes[s->split], s->grid ? " and M" : s->by_vectors ? " by vectors" : "", s->own_rows ? ", its own rows first" : s->dynamic ? ", in turns" : "");
+		tsr_text_addf(&p->t, ", split %s%s%s", classes[s->split], s->grid ? " and M" : s->by_vectors ? " by vectors" : "", s->own_rows ? ", its own rows first" : s->dynamic ? ", in turns" : s->alone ? ", alone" : "");
 	if (c->watched)
 		tsr_text_addf(&p->t, ", witness $%u", c->witness);
 	line(p);

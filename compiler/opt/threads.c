@@ -239,6 +239,28 @@ static bool by_early_columns(const tsr_schedule *s, const int64_t *parts)
 	return s->early && n > 1 && !(n < MANY / 2 && m > 1 && uneven(m) < uneven(n) - 0.05);
 }
 
+/* A lies across K, as in gradients of weights, and B is packed: C is added to by each of several blocks of K. */
+static bool adds_across(const tsr_contract_view *v, const tsr_schedule *s)
+{
+	const tsr_walks *k = &v->cls[TSR_CLASS_K];
+	bool across = k->n && k->at[k->n - 1].known && k->at[k->n - 1].stride[TSR_SIDE_A] != 1;
+	return across && s->pack_b && !s->rows && !s->cols && !s->early && !s->turn && !s->join;
+}
+
+/* What another core has packed, or has added to before, may come from a cache far away (2 to 25 % of weights' gradients; where cores share a cache -5 to 8): so each thread
+ * keeps the same rows of C, and packs all of B; or the same columns, where A is packed, too, and is the smaller copy.  A B that is larger than A, and comes from afar itself, is
+ * not packed twice (2 to 3 %). */
+static void keep_apart(const tsr_target *t, const tsr_contraction *k, const tsr_contract_view *v, tsr_schedule *s, const int64_t *parts)
+{
+	int64_t m = parts[TSR_CLASS_M], n = parts[TSR_CLASS_N], rows = tsr_walks_count(&v->cls[TSR_CLASS_M]), columns = tsr_walks_count(&v->cls[TSR_CLASS_N]);
+	bool larger = columns >= rows, far = columns * tsr_walks_count(&v->cls[TSR_CLASS_K]) * (int64_t)tsr_prec_bytes(k->prec) > 2 * t->l2;
+	if (s->split == TSR_CLASS_BATCH || m < MANY / 2 || !adds_across(v, s) || (larger && far && !s->pack_a))
+		return;
+	s->split = s->pack_a && larger && n >= 2 && uneven(n) < uneven(m) + 0.05 ? TSR_CLASS_N : TSR_CLASS_M;
+	s->grid = 0;
+	s->alone = true;
+}
+
 /* Few tiles side by side, of which threads would have uneven shares: these end at any vector (2 to 4 % of what has 11 tiles, by two threads). */
 static bool by_vectors(const tsr_divide *d, const tsr_contraction *k, int64_t tiles, int64_t columns)
 {
@@ -280,6 +302,8 @@ static bool split_contraction(const tsr_divide *d, tsr_contraction *k)
 	else if (by_early_columns(s, parts) || (!s->early && !by_rows(s, parts) && by_columns(&v, parts)))
 		s->split = TSR_CLASS_N;
 	choose_grid(d->p->target, s, parts, tsr_walks_count(&v.cls[TSR_CLASS_M]), tsr_walks_count(&v.cls[TSR_CLASS_N]), near_b(d->p->target, k, &v));
+	if (d->p->target->apart)
+		keep_apart(d->p->target, k, &v, s, parts);
 	if (parts[s->split] < 2 && parts[TSR_CLASS_BATCH] > 1)
 		s->split = TSR_CLASS_BATCH;
 	if (s->split == TSR_CLASS_N && s->nc > OWN_COLUMNS && s->pack_b && !s->turn && !s->named)      /* by each thread for itself */
@@ -287,8 +311,9 @@ static bool split_contraction(const tsr_divide *d, tsr_contraction *k)
 	s->by_vectors = s->split == TSR_CLASS_N && by_vectors(d, k, parts[TSR_CLASS_N], tsr_walks_count(&v.cls[TSR_CLASS_N]));
 	if (s->split == TSR_CLASS_BATCH && parts[TSR_CLASS_BATCH] < MANY && parts[TSR_CLASS_M] > 1 && !s->join)      /* rows, too, where threads are more */
 		s->grid = 1;
-	s->dynamic = in_turns(s, parts);
-	s->own_rows = s->dynamic && s->split == TSR_CLASS_M && near_b(d->p->target, k, &v);
+	s->dynamic = in_turns(s, parts) && !s->alone;
+	/* where cores may share no cache what a thread wrote in one run, or adds to in the next block of K, is its own again (3 to 13 %; where they share one -1 to 3) */
+	s->own_rows = s->dynamic && s->split == TSR_CLASS_M && (d->p->target->apart || near_b(d->p->target, k, &v));
 	return parts[s->split] > 1;
 }
 

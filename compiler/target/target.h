@@ -45,6 +45,7 @@ typedef struct tsr_target {
 	/* threads */
 	uint32_t strides_ahead;      /* where one instruction stores at equal distances a core fetches so many of them further by itself, and takes those lines from a thread that
 	                              * has written them; 0: not measured */
+	bool apart;                  /* cores may share no cache: what one has written takes another one longer to get than to read from memory */
 	int64_t least_turn;          /* multiply-adds that have to be in a part of a product so that what it costs a thread to take it in its turn is not felt; 0: those of two tiles */
 } tsr_target;
 
