@@ -294,7 +294,7 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 		else if (i >= CASES && i < CASES + COLUMNS)
 			columns_case(tc->arena, &decl, &units, i);
 		else if (i >= ALL - ORDERS)
-			orders_case(tc->arena, &decl, &units, i);
+			orders_case(tc->arena, &decl, &units, i, i % 3 == 0);
 		else if (i >= ALL - ORDERS - PAIRS && i % 3 == 0)
 			window_case(tc->arena, &decl, &units, i, draw_paired);
 		else if (i >= ALL - ORDERS - PAIRS)
