@@ -23,7 +23,11 @@ static void pack_panels(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 		return;
 	}
 	if (tsr_contract_plain(g->e->loops, g->c, p->side)) {
-		tsr_pack_emit(&g->k, p);
+		tsr_group across = tsr_group_in_memory(g, p->across, p->side), along = tsr_group_in_memory(g, p->along, p->side);
+		tsr_pack joined = *p;
+		joined.across = &across;
+		joined.along = &along;
+		tsr_pack_emit(&g->k, &joined);
 		return;
 	}
 	tsr_computed v = { g->e, a ? g->c->a_value : g->c->b_value, g->c->prec,

@@ -259,9 +259,10 @@ LLVMValueRef tsr_turn_function(tsr_kit *k, bool around);
 uint32_t tsr_turn_squares(const tsr_kit *k, bool around);
 /* weave.c: `rows`, a power of two, turned: element d of row r is then the one at d * rows + r of all vectors together. */
 void tsr_weave(tsr_kit *k, LLVMValueRef *v, uint32_t rows);
-/* void strip(rows, to, from, step, count): to[i * step + r] = rows[r][from + i] for i < count, r < width; `adjacent`: the step is the width. */
+/* void strip(rows, to, from, step, count): to[i * step + r] = rows[r][from + i] for i < count, r < width; `usual`: what count mostly is;
+ * `adjacent`: the step is the width. */
 enum { TSR_STRIP_ROWS, TSR_STRIP_TO, TSR_STRIP_FROM, TSR_STRIP_STEP, TSR_STRIP_COUNT, TSR_STRIP_PARAMS };
-LLVMValueRef tsr_strip_function(tsr_kit *k, uint32_t width, bool adjacent);
+LLVMValueRef tsr_strip_function(tsr_kit *k, uint32_t width, uint32_t usual, bool adjacent);
 /* Where an axis of the depths lies side by side in memory, the panel at `to` of positions first .. first + valid; and where one
  * of the positions does which is not the last, all panels. */
 void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef to, LLVMValueRef first, LLVMValueRef valid);

@@ -46,6 +46,8 @@ typedef struct tsr_block {
 
 /* space.c: a class's sizes and strides as values; the memory for panels, tables and tiles that wait to be stored. */
 void tsr_engine_group(tsr_engine *g, const tsr_loops *l, const tsr_walks *x, tsr_group *out);
+/* The class as this operand's memory has it: axes that follow each other there are one, whatever the other operand's do. */
+tsr_group tsr_group_in_memory(tsr_engine *g, const tsr_group *x, tsr_side side);
 void tsr_engine_space(tsr_engine *g);
 /* Elements from one iteration of a loop to the next. */
 LLVMValueRef tsr_engine_stride(tsr_engine *g, tsr_buffer_id buffer, const tsr_lin *index, uint32_t sym);

@@ -72,6 +72,23 @@ LLVMValueRef tsr_group_offset(tsr_kit *k, const tsr_group *g, tsr_side side, LLV
 
 tsr_group tsr_group_axes(const tsr_group *g, uint32_t first, uint32_t limit) { return (tsr_group){ .n = limit - first, .at = g->at + first }; }
 
+tsr_group tsr_group_in_memory(tsr_engine *g, const tsr_group *x, tsr_side side)
+{
+	tsr_kit *k = &g->k;
+	tsr_group all = { .at = TSR_NEW_N(g->e->tc->arena, tsr_span_axis, x->n + 1), .count = x->count };
+	for (uint32_t i = 0; i < x->n; i++) {
+		tsr_span_axis *outer = all.n ? &all.at[all.n - 1] : NULL, axis = x->at[i];
+		int64_t extent = tsr_kit_known(axis.extent), stride = tsr_kit_known(axis.stride[side]);
+		if (outer && extent > 0 && stride > 0 && tsr_kit_known(outer->extent) > 0 && tsr_kit_known(outer->stride[side]) == extent * stride) {
+			axis.extent = tsr_kit_mul(k, outer->extent, axis.extent);
+			*outer = axis;
+		} else
+			all.at[all.n++] = axis;
+	}
+	all.unit[side] = x->unit[side];
+	return all;
+}
+
 int64_t tsr_group_run(const tsr_group *g, tsr_side side)
 {
 	int64_t run = 1;

@@ -72,8 +72,9 @@ static void turn_body(tsr_kit *k, const void *around, LLVMValueRef f)
 /* void cross(rows, to, from, place, far, width, count, total, panel): the element from + i of the row of a lane belongs at the position
  * p = place + i * far + lane, where 0 <= p < total: to[p / W * panel + p % W], panels being W wide. */
 enum { CROSS_ROWS, CROSS_TO, CROSS_FROM, CROSS_PLACE, CROSS_FAR, CROSS_WIDTH, CROSS_COUNT, CROSS_TOTAL, CROSS_PANEL, CROSS_PARAMS };
-/* usual: elements of a row that mostly come at once; aligned: no vector lies in two panels; whole: all have all lanes; even: `far` is some whole panels. */
-typedef struct crossing { uint32_t panel_width, usual; bool aligned, whole, even; } crossing;
+/* usual: elements of a row that mostly come at once; depths: of so many, each `later` behind the one before in a panel, they lie one after the other; aligned: no vector lies
+ * in two panels; whole: all have all lanes; even: `far` is some whole panels. */
+typedef struct crossing { uint32_t panel_width, usual, depths; int64_t later; bool aligned, whole, even; } crossing;
 
 static LLVMValueRef most(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)
 {
@@ -81,9 +82,9 @@ static LLVMValueRef most(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)
 }
 
 /* One vector: its lanes from position p on. */
-static void cross_store(tsr_kit *k, const crossing *c, LLVMValueRef f, LLVMValueRef p, LLVMValueRef value)
+static void cross_store(tsr_kit *k, const crossing *c, LLVMValueRef f, LLVMValueRef to, LLVMValueRef p, LLVMValueRef value)
 {
-	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), w = tsr_kit_int(k, c->panel_width), to = LLVMGetParam(f, CROSS_TO);
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), w = tsr_kit_int(k, c->panel_width);
 	LLVMValueRef first = most(k, zero, LLVMBuildNSWSub(k->b, zero, p, ""));
 	LLVMValueRef limit = tsr_kit_min(k, LLVMGetParam(f, CROSS_WIDTH), LLVMBuildNSWSub(k->b, LLVMGetParam(f, CROSS_TOTAL), p, ""));
 	LLVMValueRef begin = LLVMBuildUDiv(k->b, most(k, p, zero), w, ""), end = tsr_kit_add(k, begin, one);
@@ -100,44 +101,59 @@ static void cross_store(tsr_kit *k, const crossing *c, LLVMValueRef f, LLVMValue
 	tsr_count_end(k, &panel);
 }
 
+/* What is `further` in each panel, `further` a constant. */
+static LLVMValueRef further_on(tsr_kit *k, LLVMValueRef to, int64_t further) { return further ? tsr_kit_at(k, to, tsr_kit_int(k, further)) : to; }
+
 /* Whole vectors, each some whole panels behind the one before. */
 static void cross_evenly(tsr_kit *k, LLVMValueRef f, const crossing *c, LLVMValueRef w, LLVMValueRef *v)
 {
 	LLVMValueRef place = LLVMGetParam(f, CROSS_PLACE), panel = LLVMGetParam(f, CROSS_PANEL), begin = LLVMBuildUDiv(k->b, place, w, "");
 	LLVMValueRef step = tsr_kit_mul(k, LLVMBuildUDiv(k->b, LLVMGetParam(f, CROSS_FAR), w, ""), panel);
 	LLVMValueRef to = tsr_kit_add(k, tsr_kit_mul(k, begin, panel), LLVMBuildNSWSub(k->b, place, tsr_kit_mul(k, begin, w), ""));
-	for (uint32_t i = 0; i < c->usual; i++)
-		tsr_kit_store(k, v[i], tsr_kit_at(k, LLVMGetParam(f, CROSS_TO), tsr_kit_add(k, to, tsr_kit_mul(k, step, tsr_kit_int(k, i)))), NULL);
+	for (uint32_t i = 0; i < c->usual * c->depths; i++) {
+		LLVMValueRef from = further_on(k, LLVMGetParam(f, CROSS_TO), i / c->usual * c->later);
+		tsr_kit_store(k, v[i], tsr_kit_at(k, from, tsr_kit_add(k, to, tsr_kit_mul(k, step, tsr_kit_int(k, i % c->usual)))), NULL);
+	}
+}
+
+/* As many elements of each row as usual, of all its depths. */
+static void cross_usual(tsr_kit *k, const crossing *c, LLVMValueRef f)
+{
+	LLVMValueRef v[64], place = LLVMGetParam(f, CROSS_PLACE), far = LLVMGetParam(f, CROSS_FAR), w = tsr_kit_int(k, c->panel_width);
+	uint32_t all = c->usual * c->depths;
+	turned(k, LLVMGetParam(f, CROSS_ROWS), LLVMGetParam(f, CROSS_FROM), all < k->lanes ? tsr_kit_mask(k, tsr_kit_int(k, all), 0) : NULL, v);
+	LLVMValueRef some = c->whole ? NULL : tsr_kit_mask(k, LLVMGetParam(f, CROSS_WIDTH), 0);
+	if (c->even)
+		cross_evenly(k, f, c, w, v);
+	for (uint32_t i = 0; !c->even && i < all; i++) {
+		LLVMValueRef p = tsr_kit_add(k, place, tsr_kit_mul(k, far, tsr_kit_int(k, i % c->usual))), panel = LLVMBuildUDiv(k->b, p, w, "");
+		LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, panel, LLVMGetParam(f, CROSS_PANEL)), LLVMBuildNSWSub(k->b, p, tsr_kit_mul(k, panel, w), ""));
+		tsr_kit_store(k, v[i], tsr_kit_at(k, further_on(k, LLVMGetParam(f, CROSS_TO), i / c->usual * c->later), at), some);
+	}
 }
 
 static void cross_body(tsr_kit *k, const void *user, LLVMValueRef f)
 {
 	const crossing *c = user;
 	LLVMValueRef count = LLVMGetParam(f, CROSS_COUNT), v[64], place = LLVMGetParam(f, CROSS_PLACE), far = LLVMGetParam(f, CROSS_FAR);
-	LLVMValueRef last = tsr_kit_add(k, place, tsr_kit_mul(k, far, tsr_kit_int(k, c->usual - 1))), w = tsr_kit_int(k, c->panel_width);
+	LLVMValueRef last = tsr_kit_add(k, place, tsr_kit_mul(k, far, tsr_kit_int(k, c->usual - 1)));
 	LLVMBasicBlockRef full = LLVMAppendBasicBlockInContext(k->context, f, "full"), part = LLVMAppendBasicBlockInContext(k->context, f, "part");
 	LLVMValueRef width = LLVMGetParam(f, CROSS_WIDTH), inside = LLVMBuildICmp(k->b, LLVMIntSLE, tsr_kit_add(k, last, width), LLVMGetParam(f, CROSS_TOTAL), "");
 	inside = LLVMBuildAnd(k->b, inside, LLVMBuildICmp(k->b, LLVMIntSGE, place, tsr_kit_int(k, 0), ""), "");
 	inside = LLVMBuildAnd(k->b, inside, LLVMBuildICmp(k->b, LLVMIntEQ, count, tsr_kit_int(k, c->usual), ""), "");
 	LLVMBuildCondBr(k->b, c->aligned ? inside : LLVMConstInt(k->i1, 0, false), full, part);
 	LLVMPositionBuilderAtEnd(k->b, full);
-	LLVMValueRef lanes = c->usual < k->lanes ? tsr_kit_mask(k, tsr_kit_int(k, c->usual), 0) : NULL;
-	turned(k, LLVMGetParam(f, CROSS_ROWS), LLVMGetParam(f, CROSS_FROM), lanes, v);
-	LLVMValueRef some = c->whole ? NULL : tsr_kit_mask(k, width, 0);
-	if (c->even)
-		cross_evenly(k, f, c, w, v);
-	for (uint32_t i = 0; !c->even && i < c->usual; i++) {
-		LLVMValueRef p = tsr_kit_add(k, place, tsr_kit_mul(k, far, tsr_kit_int(k, i))), panel = LLVMBuildUDiv(k->b, p, w, "");
-		LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, panel, LLVMGetParam(f, CROSS_PANEL)), LLVMBuildNSWSub(k->b, p, tsr_kit_mul(k, panel, w), ""));
-		tsr_kit_store(k, v[i], tsr_kit_at(k, LLVMGetParam(f, CROSS_TO), at), some);
-	}
+	cross_usual(k, c, f);
 	LLVMBuildRetVoid(k->b);
 	LLVMPositionBuilderAtEnd(k->b, part);
-	turned(k, LLVMGetParam(f, CROSS_ROWS), LLVMGetParam(f, CROSS_FROM), tsr_kit_mask(k, count, 0), v);
-	for (uint32_t i = 0; i < k->lanes; i++) {
-		tsr_guard in = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_int(k, i), count, ""));
-		cross_store(k, c, f, tsr_kit_add(k, place, tsr_kit_mul(k, far, tsr_kit_int(k, i))), v[i]);
-		tsr_guard_end(k, in);
+	for (uint32_t d = 0; d < c->depths; d++) {
+		LLVMValueRef from = LLVMGetParam(f, CROSS_FROM), to = further_on(k, LLVMGetParam(f, CROSS_TO), d * c->later);
+		turned(k, LLVMGetParam(f, CROSS_ROWS), d ? tsr_kit_add(k, from, tsr_kit_int(k, d * c->usual)) : from, tsr_kit_mask(k, count, 0), v);
+		for (uint32_t i = 0; i < (c->depths > 1 ? c->usual : k->lanes); i++) {
+			tsr_guard in = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_int(k, i), count, ""));
+			cross_store(k, c, f, to, tsr_kit_add(k, place, tsr_kit_mul(k, far, tsr_kit_int(k, i))), v[i]);
+			tsr_guard_end(k, in);
+		}
 	}
 	LLVMBuildRetVoid(k->b);
 }
@@ -152,10 +168,12 @@ LLVMValueRef tsr_turn_function(tsr_kit *k, bool around)
 
 static LLVMValueRef cross_function(tsr_kit *k, const crossing *c)
 {
-	char name[60];
+	char name[90];
 	int n = snprintf(name, sizeof name, TSR_TILE_PREFIX "cross.%s.%u.%u%s%s%s", tsr_prec_name(k->prec), k->lanes, c->panel_width, c->aligned ? "a" : "", c->whole ? "w" : "", c->even ? "e" : "");
 	if (c->usual < k->lanes)
-		snprintf(name + n, sizeof name - (size_t)n, ".%u", c->usual);
+		n += snprintf(name + n, sizeof name - (size_t)n, ".%u", c->usual);
+	if (c->depths > 1)
+		snprintf(name + n, sizeof name - (size_t)n, "d%lld", (long long)c->later);
 	LLVMTypeRef params[CROSS_PARAMS] = { k->ptr, k->ptr, k->i64, k->i64, k->i64, k->i64, k->i64, k->i64, k->i64 };
 	return tsr_kit_named(k, name, params, CROSS_PARAMS, 2, cross_body, c);
 }
@@ -235,6 +253,8 @@ void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef 
 	LLVMValueRef at = tsr_group_offset(k, p->across, p->side, tsr_kit_add(k, first, tsr_kit_min(k, i.i, last)));
 	LLVMBuildStore(k->b, tsr_kit_at(k, p->from, at), slot(k, table, i.i));
 	tsr_count_end(k, &i);
+	int64_t side = axis > 0 ? tsr_kit_known(p->along->at[axis].extent) : -1;
+	uint32_t usual = side > 1 && side < k->lanes ? (uint32_t)side : k->lanes;
 	tsr_group outer = tsr_group_axes(p->along, 0, axis + 1), inner = tsr_group_axes(p->along, axis + 1, p->along->n);
 	LLVMValueRef step = inner_count(k, p->along, axis), end = tsr_kit_add(k, p->along_first, p->depth);
 	tsr_count t = tsr_count_begin(k, zero, step, one);
@@ -245,7 +265,7 @@ void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef 
 	LLVMValueRef panel = tsr_kit_at(k, to, tsr_kit_mul(k, depth, width));
 	fetch_rows(k, table, p->width, comes_later(k, p, axis, t.i, q.at, limit));
 	for (uint32_t c = 0; c < p->width; c += w) {
-		LLVMValueRef strip = tsr_strip_function(k, p->width - c < w ? p->width - c : w, p->width <= w && tsr_kit_known(step) == 1);
+		LLVMValueRef strip = tsr_strip_function(k, p->width - c < w ? p->width - c : w, usual, p->width <= w && tsr_kit_known(step) == 1);
 		LLVMValueRef arg[TSR_STRIP_PARAMS] = { slot(k, table, tsr_kit_int(k, c)), tsr_kit_at(k, panel, tsr_kit_int(k, c)),
 										  tsr_kit_add(k, tsr_group_offset(k, &outer, p->side, q.at), inside), tsr_kit_mul(k, step, width), q.length };
 		call(k, strip, arg, TSR_STRIP_PARAMS);
@@ -264,12 +284,75 @@ static void clear_last(tsr_kit *k, const tsr_pack *p, LLVMValueRef panel)
 	tsr_guard_end(k, torn);
 }
 
+/* What is the same for all depths of some rows; `table`: where these begin, `rows` of which there are. */
+typedef struct rows_across { const tsr_pack *p; uint32_t axis, squares; bool whole; LLVMValueRef table, far, inside, rows, panel; } rows_across;
+
+/* Depth d of them, and what `cross` takes with it; `then`: the one that comes next. */
+static void cross_depth(tsr_kit *k, const rows_across *x, LLVMValueRef cross, LLVMValueRef d, LLVMValueRef then)
+{
+	const tsr_pack *p = x->p;
+	tsr_group outer = tsr_group_axes(p->across, 0, x->axis + 1);
+	LLVMValueRef deep = tsr_group_offset(k, p->along, p->side, tsr_kit_add(k, p->along_first, d)), next = NULL;
+	if (x->whole)
+		next = tsr_group_offset(k, p->along, p->side, tsr_kit_add(k, p->along_first, tsr_kit_min(k, then, LLVMBuildNSWSub(k->b, p->depth, tsr_kit_int(k, 1), ""))));
+	LLVMValueRef begin = p->across_first, end = tsr_kit_add(k, begin, p->across_count);
+	pieces q = pieces_begin(k, p->across, x->axis, LLVMBuildUDiv(k->b, begin, x->far, ""), up(k, end, x->far));
+	LLVMValueRef place = LLVMBuildNSWSub(k->b, tsr_kit_add(k, tsr_kit_mul(k, q.at, x->far), x->inside), begin, "");
+	for (uint32_t j = 0; j < x->squares; j++) {
+		LLVMValueRef at = tsr_group_offset(k, &outer, p->side, q.at), here = tsr_kit_int(k, j * k->lanes), rest = j ? slot(k, x->table, here) : x->table;
+		LLVMValueRef arg[CROSS_PARAMS] = { rest, tsr_kit_at(k, p->to, tsr_kit_mul(k, d, tsr_kit_int(k, p->width))), tsr_kit_add(k, deep, at),
+										   j ? tsr_kit_add(k, place, here) : place, x->far, x->rows, q.length, p->across_count, x->panel };
+		call(k, cross, arg, CROSS_PARAMS);
+		if (next)
+			fetch_rows(k, rest, k->lanes, tsr_kit_add(k, next, at));
+	}
+	pieces_end(k, &q);
+}
+
+/* Depths whose stretches, shorter than a vector, follow each other in memory: the axis that counts them, if vectors are some of them whole. */
+static uint32_t follows(tsr_kit *k, const tsr_pack *p, uint32_t usual)
+{
+	int64_t depths = k->lanes / usual;
+	for (uint32_t i = 0; usual < k->lanes && k->lanes % usual == 0 && i < p->along->n; i++)
+		if (tsr_kit_known(p->along->at[i].stride[p->side]) == usual && tsr_kit_known(p->along->at[i].extent) > 0 && tsr_kit_known(p->along->at[i].extent) % depths == 0)
+			return tsr_kit_known(inner_count(k, p->along, i)) > 0 ? i : TSR_NONE;
+	return TSR_NONE;
+}
+
+/* All depths of these rows: where vectors are stretches of several depths, and a block begins and ends with such, as many at once. */
+static void cross_depths(tsr_kit *k, const rows_across *x, const crossing *c)
+{
+	const tsr_pack *p = x->p;
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), cross = cross_function(k, c);
+	uint32_t w = follows(k, p, c->usual);
+	LLVMValueRef apart = zero;
+	if (w != TSR_NONE) {
+		crossing some = *c;
+		LLVMValueRef inner = inner_count(k, p->along, w);
+		some.depths = k->lanes / c->usual;
+		some.later = tsr_kit_known(inner) * p->width;
+		LLVMValueRef each = tsr_kit_mul(k, inner, tsr_kit_int(k, some.depths));
+		apart = LLVMBuildOr(k->b, LLVMBuildURem(k->b, p->along_first, each, ""), LLVMBuildURem(k->b, p->depth, each, ""), "");
+		tsr_guard whole = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntEQ, apart, zero, ""));
+		tsr_count o = tsr_count_begin(k, zero, p->depth, each), i = tsr_count_begin(k, zero, inner, one);
+		LLVMValueRef then = tsr_kit_add(k, i.i, one), behind = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, then, inner, ""), each, then, "");
+		cross_depth(k, x, cross_function(k, &some), tsr_kit_add(k, o.i, i.i), tsr_kit_add(k, o.i, behind));
+		tsr_count_end(k, &i);
+		tsr_count_end(k, &o);
+		tsr_guard_end(k, whole);
+		apart = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, apart, zero, ""), p->depth, zero, "");
+	}
+	tsr_count d = tsr_count_begin(k, apart, p->depth, one);
+	cross_depth(k, x, cross, d.i, tsr_kit_add(k, d.i, one));
+	tsr_count_end(k, &d);
+}
+
 void tsr_pack_crossed(tsr_kit *k, const tsr_pack *p, uint32_t axis)
 {
 	const tsr_group *across = p->across;
 	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), lanes = tsr_kit_int(k, k->lanes), width = tsr_kit_int(k, p->width);
 	LLVMValueRef far = inner_count(k, across, axis), run = across->at[across->n - 1].extent, table = tsr_kit_table(k, tsr_turn_squares(k, true) * k->lanes);
-	LLVMValueRef panel = tsr_kit_mul(k, width, p->depth), begin = p->across_first, end = tsr_kit_add(k, begin, p->across_count);
+	LLVMValueRef panel = tsr_kit_mul(k, width, p->depth);
 	int64_t length = tsr_kit_known(run);
 	bool whole = p->width % k->lanes == 0 && length > 0 && length % k->lanes == 0;
 	bool aligned = whole || (p->width % k->lanes == 0 && length > 0 && k->lanes % length == 0);
@@ -279,8 +362,8 @@ void tsr_pack_crossed(tsr_kit *k, const tsr_pack *p, uint32_t axis)
 	squares = lines ? squares : 1;
 	int64_t side = tsr_kit_known(across->at[axis].extent);
 	uint32_t usual = side > 1 && side < k->lanes ? (uint32_t)side : k->lanes;
-	LLVMValueRef cross = cross_function(k, &(crossing){ p->width, usual, aligned, whole, lines && tsr_kit_known(far) > 0 && tsr_kit_known(far) % p->width == 0 });
-	tsr_group outer = tsr_group_axes(across, 0, axis + 1), inner = tsr_group_axes(across, axis + 1, across->n);
+	crossing c = { p->width, usual, 1, 0, aligned, whole, lines && tsr_kit_known(far) > 0 && tsr_kit_known(far) % p->width == 0 };
+	tsr_group inner = tsr_group_axes(across, axis + 1, across->n);
 	clear_last(k, p, panel);
 	tsr_count x = tsr_count_begin(k, zero, far, run), r = tsr_count_begin(k, zero, run, tsr_kit_int(k, squares * k->lanes));
 	LLVMValueRef inside = tsr_kit_add(k, x.i, r.i), rows = tsr_kit_min(k, lanes, LLVMBuildNSWSub(k->b, run, r.i, ""));
@@ -288,24 +371,7 @@ void tsr_pack_crossed(tsr_kit *k, const tsr_pack *p, uint32_t axis)
 	LLVMValueRef row = tsr_kit_add(k, inside, lines ? l.i : tsr_kit_min(k, l.i, LLVMBuildNSWSub(k->b, rows, one, "")));
 	LLVMBuildStore(k->b, tsr_kit_at(k, p->from, tsr_group_offset(k, &inner, p->side, row)), slot(k, table, l.i));
 	tsr_count_end(k, &l);
-	tsr_count d = tsr_count_begin(k, zero, p->depth, one);
-	LLVMValueRef deep = tsr_group_offset(k, p->along, p->side, tsr_kit_add(k, p->along_first, d.i)), next = NULL;
-	if (whole) {
-		next = tsr_kit_min(k, tsr_kit_add(k, d.i, one), LLVMBuildNSWSub(k->b, p->depth, one, ""));
-		next = tsr_group_offset(k, p->along, p->side, tsr_kit_add(k, p->along_first, next));
-	}
-	pieces q = pieces_begin(k, across, axis, LLVMBuildUDiv(k->b, begin, far, ""), up(k, end, far));
-	LLVMValueRef place = LLVMBuildNSWSub(k->b, tsr_kit_add(k, tsr_kit_mul(k, q.at, far), inside), begin, "");
-	for (uint32_t j = 0; j < squares; j++) {
-		LLVMValueRef at = tsr_group_offset(k, &outer, p->side, q.at), here = tsr_kit_int(k, j * k->lanes), rest = j ? slot(k, table, here) : table;
-		LLVMValueRef arg[CROSS_PARAMS] = { rest, tsr_kit_at(k, p->to, tsr_kit_mul(k, d.i, width)), tsr_kit_add(k, deep, at),
-										   j ? tsr_kit_add(k, place, here) : place, far, rows, q.length, p->across_count, panel };
-		call(k, cross, arg, CROSS_PARAMS);
-		if (next)
-			fetch_rows(k, rest, k->lanes, tsr_kit_add(k, next, at));
-	}
-	pieces_end(k, &q);
-	tsr_count_end(k, &d);
+	cross_depths(k, &(rows_across){ p, axis, squares, whole, table, far, inside, rows, panel }, &c);
 	tsr_count_end(k, &r);
 	tsr_count_end(k, &x);
 }

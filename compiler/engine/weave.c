@@ -155,27 +155,28 @@ static LLVMValueRef put_together(tsr_kit *k, const LLVMValueRef *v, uint32_t row
 	return all;
 }
 
-typedef struct strip { uint32_t width; bool joined; } strip;
+typedef struct strip { uint32_t width, usual; bool joined; } strip;       /* usual: depths that mostly come at once */
 
-static void store_joined(tsr_kit *k, LLVMValueRef f, LLVMValueRef *v, uint32_t rows, LLVMValueRef count)
+static void store_joined(tsr_kit *k, LLVMValueRef f, LLVMValueRef *v, uint32_t rows, uint32_t usual, LLVMValueRef count)
 {
 	uint32_t group = has_halves(k, rows) ? rows : largest_power(rows);
 	for (uint32_t s = 0; s < rows; s += group)
 		tsr_weave(k, v + s, group);
-	LLVMValueRef left = count ? tsr_kit_mul(k, count, tsr_kit_int(k, rows)) : NULL;
-	for (uint32_t j = 0; j < rows; j++)
+	bool some = count || rows * usual % k->lanes;
+	LLVMValueRef left = some ? tsr_kit_mul(k, count ? count : tsr_kit_int(k, usual), tsr_kit_int(k, rows)) : NULL;
+	for (uint32_t j = 0; j < rows && (count || j * k->lanes < rows * usual); j++)
 		tsr_kit_store(k, has_halves(k, rows) ? v[j] : put_together(k, v, rows, group, j), tsr_kit_at(k, LLVMGetParam(f, TSR_STRIP_TO), tsr_kit_int(k, j * k->lanes)),
 					  left ? tsr_kit_mask(k, left, j * k->lanes) : NULL);
 }
 
 /* Each depth by itself, several of which lie in a vector. */
-static void store_depths(tsr_kit *k, LLVMValueRef f, LLVMValueRef *v, uint32_t rows, LLVMValueRef count)
+static void store_depths(tsr_kit *k, LLVMValueRef f, LLVMValueRef *v, uint32_t rows, uint32_t usual, LLVMValueRef count)
 {
 	uint32_t above = power_above(rows);
 	for (uint32_t r = rows; r < above; r++)
 		v[r] = LLVMGetPoison(k->vec);
 	tsr_weave(k, v, above);
-	for (uint32_t d = 0; d < k->lanes; d++) {
+	for (uint32_t d = 0; d < (count ? k->lanes : usual); d++) {
 		uint32_t lane = d * above % k->lanes;
 		tsr_guard in;
 		if (count)
@@ -191,35 +192,40 @@ static void store_depths(tsr_kit *k, LLVMValueRef f, LLVMValueRef *v, uint32_t r
 	}
 }
 
-/* `count` NULL: all depths that a register has. */
+/* `count` NULL: as many depths as usual. */
 static void turn_strip(tsr_kit *k, const strip *s, LLVMValueRef f, LLVMValueRef count)
 {
-	LLVMValueRef v[MOST_LANES], table = LLVMGetParam(f, TSR_STRIP_ROWS), mask = count ? tsr_kit_mask(k, count, 0) : NULL;
+	LLVMValueRef v[MOST_LANES], table = LLVMGetParam(f, TSR_STRIP_ROWS), mask = NULL;
+	if (count || s->usual < k->lanes)
+		mask = tsr_kit_mask(k, count ? count : tsr_kit_int(k, s->usual), 0);
 	for (uint32_t r = 0; r < s->width; r++) {
 		LLVMValueRef at = tsr_kit_int(k, r), row = LLVMBuildLoad2(k->b, k->ptr, LLVMBuildInBoundsGEP2(k->b, k->ptr, table, &at, 1, ""), "");
 		v[r] = tsr_kit_load(k, k->vec, tsr_kit_at(k, row, LLVMGetParam(f, TSR_STRIP_FROM)), mask);
 	}
 	bool joined = s->joined && !(count && has_halves(k, s->width));     /* few depths of many would be stored under masks */
-	(joined ? store_joined : store_depths)(k, f, v, s->width, count);
+	(joined ? store_joined : store_depths)(k, f, v, s->width, s->usual, count);
 	LLVMBuildRetVoid(k->b);
 }
 
 static void strip_body(tsr_kit *k, const void *user, LLVMValueRef f)
 {
+	const strip *s = user;
 	LLVMValueRef count = LLVMGetParam(f, TSR_STRIP_COUNT);
 	LLVMBasicBlockRef full = LLVMAppendBasicBlockInContext(k->context, f, "full"), part = LLVMAppendBasicBlockInContext(k->context, f, "part");
-	LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, count, tsr_kit_int(k, k->lanes), ""), full, part);
+	LLVMBuildCondBr(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, count, tsr_kit_int(k, s->usual), ""), full, part);
 	LLVMPositionBuilderAtEnd(k->b, full);
-	turn_strip(k, user, f, NULL);
+	turn_strip(k, s, f, NULL);
 	LLVMPositionBuilderAtEnd(k->b, part);
-	turn_strip(k, user, f, count);
+	turn_strip(k, s, f, count);
 }
 
-LLVMValueRef tsr_strip_function(tsr_kit *k, uint32_t width, bool adjacent)
+LLVMValueRef tsr_strip_function(tsr_kit *k, uint32_t width, uint32_t usual, bool adjacent)
 {
-	strip s = { width, adjacent && joins(k, width) };
+	strip s = { width, usual, adjacent && joins(k, width) };
 	char name[60];
-	snprintf(name, sizeof name, TSR_TILE_PREFIX "strip.%s.%u.%u%s", tsr_prec_name(k->prec), k->lanes, width, s.joined ? "j" : "");
+	int n = snprintf(name, sizeof name, TSR_TILE_PREFIX "strip.%s.%u.%u%s", tsr_prec_name(k->prec), k->lanes, width, s.joined ? "j" : "");
+	if (usual < k->lanes)
+		snprintf(name + n, sizeof name - (size_t)n, ".%u", usual);
 	LLVMTypeRef params[TSR_STRIP_PARAMS] = { k->ptr, k->ptr, k->i64, k->i64, k->i64 };
 	return tsr_kit_named(k, name, params, TSR_STRIP_PARAMS, 2, strip_body, &s);
 }

@@ -84,6 +84,8 @@ tsr_stretch tsr_contract_across(const tsr_loops *l, const tsr_contraction *k);
 bool tsr_contract_turns(const tsr_loops *l, const tsr_contraction *k);
 /* The operand lies side by side along some loop of the class. */
 bool tsr_walks_along(const tsr_walks *x, tsr_side side);
+/* All strides and sizes are known while compiling. */
+bool tsr_walks_known(const tsr_walks *x);
 /* A class is one loop (or none) with this constant stride in the operand. */
 bool tsr_walks_unit(const tsr_walks *x, tsr_side side);
 /* Product of the extents, or -1 when one is known only at run time. */

@@ -101,6 +101,8 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 	p.row = k->n && steady && k->at[k->n - 1].known ? k->at[k->n - 1].stride[TSR_SIDE_B] * p.bytes : 0;
 	p.dense = joins_stretches(&p, n);
 	lines_of_rows(&p, c, m, n);
+	if (n->n > 1 && tsr_walks_known(m) && tsr_walks_known(n) && !c->turned)
+		p.rows = m, p.columns = n;
 	if (c->turned) {
 		uint32_t i = n->n;
 		for (p.turn = 1; n->at[--i].stride[TSR_SIDE_C] != 1;)

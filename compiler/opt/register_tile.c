@@ -13,6 +13,7 @@ enum { MOST_POINTERS = 12, LATENCY = 4 };
 #define TORN 2                       /* pieces that a vector of a panel takes beside itself where it is not whole, A is computed and columns are few */
 #define BARE 1.35                    /* times as long as its latency a step of few sums takes */
 #define AGAIN 0.1                    /* cycles that a vector of B costs beside all else when it comes from the second cache */
+#define LOST 14.0                    /* cycles that a line of C costs which others of its tile have driven from the first cache before sums are added to it */
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
@@ -45,11 +46,56 @@ static double tile_time(const tsr_problem *p, int64_t r, int64_t v)
 	return depth * step + 1.5 * (double)(r * v) + 20;
 }
 
+static int64_t offset_in_c(const tsr_walks *x, int64_t i)
+{
+	int64_t at = 0;
+	for (uint32_t axis = x->n; axis-- > 0; i /= x->at[axis].extent.k)
+		at += i % x->at[axis].extent.k * x->at[axis].stride[TSR_SIDE_C];
+	return at;
+}
+
+/* Lines of C under the tile of r rows and v vectors from this row on that find no place in the first cache, because more than `room` fall into the same set of it. */
+static int64_t lines_lost(const tsr_problem *p, int64_t r, int64_t v, int64_t first, int64_t room)
+{
+	enum { MOST_SETS = 128, MOST_LINES = 64, LINE = 64 };
+	int64_t line[MOST_SETS][MOST_LINES], n[MOST_SETS] = { 0 }, sets = p->t->l1 / LINE / p->t->ways, lost = 0, last = -1;
+	sets = sets < MOST_SETS ? sets : MOST_SETS;
+	for (int64_t row = first; row < first + r && row < p->m; row++)
+		for (int64_t column = 0; column < v * p->lanes && column < p->n; column++) {
+			int64_t at = (offset_in_c(p->rows, row) + offset_in_c(p->columns, column)) * p->bytes / LINE, set = (at % sets + sets) % sets, i = 0;
+			if (at == last)
+				continue;
+			last = at;
+			while (i < n[set] && line[set][i] != at)
+				i++;
+			if (i < n[set] || i == MOST_LINES)
+				continue;
+			line[set][n[set]++] = at;
+			lost += i >= room;
+		}
+	return lost;
+}
+
+/* What that costs each of some tiles that stand below each other, in cycles.  A panel of B that the first cache cannot hold goes through all sets meanwhile and
+ * leaves half of what was asked for. */
+static double crowding(const tsr_problem *p, int64_t r, int64_t v)
+{
+	enum { SOME = 16 };
+	int64_t lost = 0, tiles = 0, depth = p->k > 0 ? p->k : TSR_DEPTH, blocks = (depth + TSR_DEPTH - 1) / TSR_DEPTH;
+	if (!p->rows || !p->t->ways || p->run_c)
+		return 0;
+	bool fits = v * p->t->vector_bytes * (depth / blocks) < p->t->l1;
+	int64_t left = fits ? p->t->ways : p->t->ways / 2;
+	for (int64_t row = 0; row < p->m && tiles < SOME; row += r, tiles++)
+		lost += lines_lost(p, r, v, row, left);
+	return LOST * (double)(lost * blocks) / (double)tiles;
+}
+
 static double total_time(const tsr_problem *p, int64_t r, int64_t v)
 {
 	int64_t m = p->m > 0 ? p->m : 1024, n = tsr_problem_columns(p) > 0 ? tsr_problem_columns(p) : 1024, width = v * p->lanes;
 	int64_t full_m = m / r, rest_m = m % r, full_n = n / width, rest_v = (n % width + p->lanes - 1) / p->lanes;
-	double time = (double)(full_m * full_n) * tile_time(p, r, v);
+	double time = (double)(full_m * full_n) * (tile_time(p, r, v) + crowding(p, r, v));
 	if (rest_m)
 		time += (double)full_n * tile_time(p, rest_m, v);
 	if (rest_v)

@@ -40,6 +40,7 @@ typedef struct tsr_problem {
 	int64_t run_c, rows_c, most_c; /* C lies side by side in so many columns and, behind each other, most_c rows, so many of which are whole lines; 0 */
 	int64_t few_c;               /* the fewest of those rows that are */
 	const tsr_padding *padding;  /* of A's rows, or NULL */
+	const tsr_walks *rows, *columns; /* how C lies where its columns lie in several stretches, all known; or NULL */
 } tsr_problem;
 
 tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t);

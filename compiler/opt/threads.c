@@ -15,7 +15,7 @@
 
 enum { MANY = 32, ALIGN = 64, OWN_COLUMNS = 1024 };
 #define TWO_THREADS 50e3            /* nanoseconds below which a second thread is not worth its start */
-#define ARITHMETIC 5                 /* so much sooner a second thread is worth its start where nothing waits for memory */
+#define ARITHMETIC 10                /* so much sooner a second thread is worth its start where nothing waits for memory: a region takes 0.5 to 1.2 us */
 #define EACH_NODE 0.1                /* of an expression, vectors and cached operands assumed */
 #define EACH_CALL 0.5                /* of a division, a root, an elementary function */
 #define GIGAHERTZ 3.0                /* with two multiply-adds of a vector in a cycle */

@@ -297,7 +297,7 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 		else if (i >= ALL - EARLY)
 			early_case(tc->arena, &decl, &units, i);
 		else if (i >= ALL - EARLY - ORDERS)
-			orders_case(tc->arena, &decl, &units, i);
+			orders_case(tc->arena, &decl, &units, i, i % 3 == 0);
 		else if (i >= ALL - EARLY - ORDERS - PAIRS && i % 3 == 0)
 			window_case(tc->arena, &decl, &units, i, draw_paired);
 		else if (i >= ALL - EARLY - ORDERS - PAIRS)

@@ -1,9 +1,10 @@
 /* Cases of contract.c with two axes of each class, in any order in each operand: packing finds stretches of whole vectors, of halves and of others, along the
  * positions of a panel, across panels or along the depths. */
 
-static const char *in_any_order(tsr_arena *a, tsr_text *decl, const char *name, int id, const char *prec, const char *kind, const int *loops, const int *extent)
+/* `last`: so many of the loops stay where they are, innermost. */
+static const char *in_any_order(tsr_arena *a, tsr_text *decl, const char *name, int id, const char *prec, const char *kind, const int *loops, int last, const int *extent)
 {
-	int order[4], n = 4;
+	int order[4], n = 4 - last;
 	memcpy(order, loops, sizeof order);
 	for (int i = n - 1; i > 0; i--) {
 		int j = (int)draw((uint32_t)i + 1), t = order[i];
@@ -14,10 +15,11 @@ static const char *in_any_order(tsr_arena *a, tsr_text *decl, const char *name, 
 	return tsr_format(a, "%%%s%d[l%d, l%d, l%d, l%d]", name, id, order[0], order[1], order[2], order[3]);
 }
 
-static void orders_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
+/* `crossed`: B lies side by side in short stretches along columns that are far apart in C, and goes on with a loop of depths. */
+static void orders_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, bool crossed)
 {
 	static const int stretches[] = { 8, 8, 16, 16, 24, 32, 12 }, deep[] = { 4, 8, 16, 20 };
-	static const int of_c[] = { 0, 1, 2, 3 }, of_a[] = { 0, 1, 4, 5 }, of_b[] = { 4, 5, 2, 3 };
+	static const int of_c[] = { 0, 1, 2, 3 }, of_a[] = { 0, 1, 4, 5 }, of_b[] = { 4, 5, 2, 3 }, of_crossed[] = { 5, 3, 4, 2 };
 	const char *prec = draw(5) ? "f32" : "i32";
 	int extent[6];
 	for (int cls = 0; cls < 2; cls++) {          /* some 60 to 130 positions */
@@ -26,9 +28,11 @@ static void orders_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
 		extent[2 * cls] = inner ? some : stretch, extent[2 * cls + 1] = inner ? stretch : some;
 	}
 	extent[4] = deep[draw(4)], extent[5] = extent[4] > 8 ? 2 : deep[1 + draw(3)];
-	const char *c = in_any_order(a, decl, "c", id, prec, "value", of_c, extent), *x = in_any_order(a, decl, "a", id, prec, "param", of_a, extent);
+	if (crossed)
+		extent[2] = 4 << draw(2), extent[3] = 16 << draw(2);
+	const char *c = in_any_order(a, decl, "c", id, prec, "value", of_c, crossed, extent), *x = in_any_order(a, decl, "a", id, prec, "param", of_a, 0, extent);
 	tsr_text_addf(decl, "buffer %%i%d : i32[1] param\n", id);
-	const char *y = in_any_order(a, decl, "b", id, prec, "param", of_b, extent);
+	const char *y = in_any_order(a, decl, "b", id, prec, "param", crossed ? of_crossed : of_b, 2 * crossed, extent);
 	tsr_text_addf(decl, "buffer %%j%d : i32[1] param\nbuffer %%r%d : %s[1] param\nbuffer %%s%d : %s[1] param\nbuffer %%y%d : f32[1] value\n", id, id, prec, id, prec, id);
 	tsr_text_addf(units, "unit u%d { kernel k {\n", id);
 	for (int i = 0; i < 4; i++)
