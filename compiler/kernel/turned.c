@@ -112,10 +112,10 @@ static void whole_or_part(const tsr_turned *x, LLVMValueRef across, LLVMValueRef
 	LLVMValueRef all = LLVMBuildAnd(e->builder, LLVMBuildICmp(e->builder, LLVMIntSGE, rows, lanes, ""), LLVMBuildICmp(e->builder, LLVMIntSGE, columns, lanes, ""), "");
 	LLVMBuildCondBr(e->builder, all, whole, part);
 	LLVMPositionBuilderAtEnd(e->builder, whole);
-	emit_squares(x, &(tsr_square){across, along, NULL, NULL}, 1);
+	emit_squares(x, &(tsr_square){.across = across, .along = along}, 1);
 	LLVMBuildBr(e->builder, after);
 	LLVMPositionBuilderAtEnd(e->builder, part);
-	emit_squares(x, &(tsr_square){across, along, tsr_turned_less(e, rows, lanes), tsr_turned_less(e, columns, lanes)}, 1);
+	emit_squares(x, &(tsr_square){.across = across, .along = along, .rows = tsr_turned_less(e, rows, lanes), .columns = tsr_turned_less(e, columns, lanes)}, 1);
 	LLVMBuildBr(e->builder, after);
 	LLVMMoveBasicBlockAfter(after, LLVMGetInsertBlock(e->builder));
 	LLVMPositionBuilderAtEnd(e->builder, after);
@@ -130,7 +130,7 @@ static void together_or_apart(const tsr_turned *x, LLVMValueRef across, LLVMValu
 		LLVMBuildICmp(e->builder, LLVMIntSGE, columns, tsr_emit_i64(e, x->together * x->lanes), ""), "");
 	LLVMBuildCondBr(e->builder, all, together, apart);
 	LLVMPositionBuilderAtEnd(e->builder, together);
-	emit_squares(x, &(tsr_square){across, along, NULL, NULL}, x->together);
+	emit_squares(x, &(tsr_square){.across = across, .along = along}, x->together);
 	LLVMBuildBr(e->builder, after);
 	LLVMPositionBuilderAtEnd(e->builder, apart);
 	LLVMValueRef end = LLVMBuildNSWAdd(e->builder, along, columns, "");

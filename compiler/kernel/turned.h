@@ -19,7 +19,10 @@ typedef struct tsr_turned {
 } tsr_turned;
 
 /* Where a square begins, and how many of its iterations there are; NULL: all. */
-typedef struct tsr_square { LLVMValueRef across, along, rows, columns; } tsr_square;
+typedef struct tsr_square {
+	LLVMValueRef across, along, rows, columns;
+	bool waits;                                  /* what is loaded is there before anything behind it begins */
+} tsr_square;
 
 static inline LLVMValueRef tsr_turned_plus(tsr_emit *e, LLVMValueRef x, int64_t y) { return y ? LLVMBuildNSWAdd(e->builder, x, tsr_emit_i64(e, y), "") : x; }
 static inline LLVMValueRef tsr_turned_less(tsr_emit *e, LLVMValueRef x, LLVMValueRef y)
