@@ -6,18 +6,20 @@
  * So each square asks for as many lines of the next block: 4096 x 4096 took 4.9 ms through a buffer (turned_aside.c), 4.8 in place without asking, and takes 3.0,
  * where a copy takes 2.2; a run of rows read from end to end before it is turned was no faster than the buffer.  Two blocks are a small part of the second cache.
  *
- * Where the processor forgets what it is asked for beyond the places of its first cache (`loses_requests`), a square waits for all that it loads before it asks.  Else loads of
- * two squares more are under way, which hold these places until the second cache answers, one line in six cycles where rows are pages apart, and every tenth line is not
- * there when it is read.  With that 4096 x 4096 takes 2.6 ms; 2.9 where only requests depend on what was loaded, and 3.9 with the wait in every second square.  Requests stay
- * between the stores, since a processor that has waited is slow to read sixteen loads and sixteen requests in a row with their long addresses (3.1 ms).  One square's
- * columns at a time, and some lines of a row asked for one after the other, are the faster then (1.03 to 1.1), else the slower.  To wait for fewer lines (squares of
- * f64) or twice in a square (two arrays) takes 1.2 to 1.5 times as long as not to.
+ * Where the processor forgets what it is asked for beyond the places of its first cache (`loses_requests`), a square of an array that comes from memory waits for all that it
+ * loads before it asks.  Else loads of two squares more are under way, which hold these places until the second cache answers, one line in six cycles where rows are pages
+ * apart, and every tenth line is not there when it is read.  With that 4096 x 4096 takes 2.6 ms; 2.9 where only requests depend on what was loaded, and 3.9 with the wait in every
+ * second square.  Requests stay between the stores, since a processor that has waited is slow to read sixteen loads and sixteen requests in a row with their long addresses
+ * (3.1 ms).  One square's columns at a time and some lines of a row asked for one after the other are the faster there (1.03 to 1.1), and where the last cache answers (1.06 to 1.19,
+ * while waiting takes 1.3 times as long).  To wait for fewer lines (squares of f64) or twice in a square (two arrays) takes 1.2 to 1.5 times as long as not to; for these
+ * a few rows side by side and two squares' columns are level or faster.
  *
  * What else is read as the result lies, far rows too, comes one line of each that way, which takes two and a half times as long as in whole rows, and functions
  * wait for each other in a square's rows: both go through a buffer. */
 #include "turned.h"
+#include "../opt/opt.h"
 
-enum { LINE = 64, MOST_COLUMNS = 512, BETWEEN = 32, ASKED_ROWS = 4, WAITED = 16 };
+enum { LINE = 64, MOST_COLUMNS = 512, BETWEEN = 32, ASKED_ROWS = 4, PACED = 16 };
 
 int64_t tsr_turned_run(const tsr_turned *x)
 {
@@ -28,9 +30,12 @@ int64_t tsr_turned_run(const tsr_turned *x)
 	return x->around && registers ? (int64_t)t->store_run * x->lanes : 0;
 }
 
-static bool waits(const tsr_turned *x) { return x->e->target->loses_requests && x->n == 1 && x->lanes == WAITED; }
+/* So many loads of one array are in a square that their requests are worth pacing. */
+static bool paced(const tsr_turned *x) { return x->e->target->loses_requests && x->n == 1 && x->lanes == PACED; }
 
-int64_t tsr_turned_run_columns(const tsr_turned *x) { return waits(x) || x->lanes > BETWEEN ? x->lanes : BETWEEN; }
+static bool far(const tsr_turned *x) { return tsr_target_far(x->e->target, tsr_buffer_bytes(x->e->loops->buffers.at[x->load[0]->load.buffer])); }
+
+int64_t tsr_turned_run_columns(const tsr_turned *x) { return paced(x) || x->lanes > BETWEEN ? x->lanes : BETWEEN; }
 
 /* What is asked for while a block is turned: lines of the next one, from `row` and `column` of it on. */
 typedef struct asking { LLVMValueRef across, along, width, row, column; } asking;
@@ -41,8 +46,8 @@ static LLVMValueRef now(tsr_emit *e, LLVMValueRef variable) { return LLVMBuildLo
 static void ask(const tsr_turned *x, const asking *a, unsigned k)
 {
 	tsr_emit *e = x->e;
-	unsigned lines = x->lanes / ASKED_ROWS, line = waits(x) ? k % lines : k / ASKED_ROWS;
-	LLVMValueRef column = tsr_turned_plus(e, now(e, a->column), line * x->lanes), row = tsr_turned_plus(e, now(e, a->row), waits(x) ? k / lines : k % ASKED_ROWS);
+	unsigned lines = x->lanes / ASKED_ROWS, line = paced(x) ? k % lines : k / ASKED_ROWS;
+	LLVMValueRef column = tsr_turned_plus(e, now(e, a->column), line * x->lanes), row = tsr_turned_plus(e, now(e, a->row), paced(x) ? k / lines : k % ASKED_ROWS);
 	e->syms[x->across->loop.sym] = LLVMBuildNSWAdd(e->builder, a->across, column, "");
 	e->syms[x->along->loop.sym] = LLVMBuildNSWAdd(e->builder, a->along, row, "");
 	for (uint32_t i = 0; i < x->n; i++)
@@ -63,12 +68,12 @@ static void square(const tsr_turned *x, LLVMValueRef across, LLVMValueRef along,
 {
 	tsr_emit *e = x->e;
 	LLVMValueRef value[TSR_MOST_TURNED][TSR_MOST_LANES];
-	tsr_square q = {.across = across, .along = along, .waits = waits(x)};
+	tsr_square q = {.across = across, .along = along, .waits = paced(x) && far(x)};
 	tsr_wide w = {.loop = x->along, .lanes = x->lanes, .around = x->leaf};
 	tsr_turned_load(x, &q, value);
 	for (unsigned k = 0; k < x->lanes; k++) {
 		tsr_turned_row(x, &q, k, value, &w);
-		if (q.waits)
+		if (paced(x))
 			LLVMBuildFence(e->builder, LLVMAtomicOrderingSequentiallyConsistent, true, "");
 		ask(x, a, k);
 	}
@@ -93,7 +98,7 @@ static void block(const tsr_turned *x, LLVMValueRef across, LLVMValueRef end, LL
 void tsr_turned_runs(const tsr_turned *x, LLVMValueRef across, LLVMValueRef end, LLVMValueRef along, LLVMValueRef until)
 {
 	tsr_emit *e = x->e;
-	LLVMValueRef rows = tsr_emit_i64(e, tsr_turned_run(x)), most = tsr_emit_i64(e, waits(x) ? MOST_COLUMNS / 2 : MOST_COLUMNS);
+	LLVMValueRef rows = tsr_emit_i64(e, tsr_turned_run(x)), most = tsr_emit_i64(e, paced(x) ? MOST_COLUMNS / 2 : MOST_COLUMNS);
 	asking a = {.row = tsr_emit_alloca(e, e->i64, "row"), .column = tsr_emit_alloca(e, e->i64, "column")};
 	tsr_emit_loop r = tsr_emit_loop_begin(e, along, until, rows, TSR_FOR_SERIAL);
 	tsr_emit_loop c = tsr_emit_loop_begin(e, across, end, most, TSR_FOR_SERIAL);
