@@ -71,6 +71,7 @@ static bool recognise(tsr_turned *x, const tsr_stmt *s)
 	if (!plain(x, leaf->store.value) || !x->n)
 		return false;
 	x->between = !x->lines && inner->loop.stream && leaf->kind == TSR_STMT_STORE && x->lanes * bytes == LINE && tsr_turned_paced(x);
+	x->between = x->between && tsr_turned_run(x);
 	return true;
 }
 
