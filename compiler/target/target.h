@@ -43,6 +43,8 @@ typedef struct tsr_target {
 	bool loses_requests;         /* a line that is asked for does not come where more are on their way than the first cache has places for; whoever asks waits for what it reads first */
 	bool torn_loads;             /* a load across the end of a line waits for stores around the caches that lie whole pages from there */
 
+	uint32_t late_rows;          /* what no walk of a row waits for is computed for so many rows at once, a power of two; 0: not measured, row by row */
+
 	/* threads */
 	int64_t least_turn;          /* multiply-adds that have to be in a part of a product so that what it costs a thread to take it in its turn is not felt; 0: those of two tiles */
 } tsr_target;
