@@ -94,6 +94,8 @@ void tsr_emit_around(tsr_emit *e, LLVMValueRef store);
 void tsr_emit_fetch(tsr_emit *e, const tsr_expr *load, tsr_fetch to);
 /* Has the line of what is stored fetched, if an element before is in it. */
 void tsr_emit_fetch_shared(tsr_emit *e, const tsr_stmt *store);
+/* Whatever is loaded so far is there before anything that follows begins; an x86 processor's. */
+void tsr_emit_wait(tsr_emit *e);
 /* Behind the last statement of a kernel. */
 void tsr_emit_stream_end(tsr_emit *e, const tsr_stmts *kernel);
 

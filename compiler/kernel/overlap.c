@@ -8,6 +8,8 @@
  *
  * A walk sums in the same order in both, and where one thread computes row by row, so that what a row gives does not depend on threads.
  *
+ * What no walk waits for (opt/late.c) is left until so many rows have come: their locals are kept, and it is computed for all of them.
+ *
  * What changes from row to row has a view for each walk: the row's symbol; locals, which move on to the next walk's view at the end of an
  * iteration; and the thread's own rows, of which there are as many as are under way.  Iterations of a parallel loop share none of these. */
 #include "nests.h"
@@ -26,6 +28,8 @@ typedef struct rows {
 	uint32_t nlets;
 	tsr_local_id lets[MOST_LETS];
 	LLVMValueRef from, to;
+	tsr_late late;
+	LLVMValueRef *kept;                     /* of each local that late statements read, for as many rows as the target says (`late_rows`) */
 } rows;
 
 static const tsr_stmt *walk_of(const rows *r, uint32_t k) { return r->loop->loop.body.at[r->walk[k]]; }
@@ -155,7 +159,10 @@ static void guard_rows(const rows *r)
 
 static void statements(const rows *r, uint32_t from, uint32_t to)
 {
-	tsr_stmts some = {r->loop->loop.body.at + from, to - from, to - from};
+	tsr_stmts some = {0};
+	for (uint32_t i = from; i < to; i++)
+		if (!r->late.of[i])
+			tsr_push(r->e->tc->arena, &some, r->loop->loop.body.at[i]);
 	tsr_emit_stmts(r->e, &some);
 }
 
@@ -195,6 +202,72 @@ static void each_for_itself(const rows *r)
 	}
 }
 
+/* ---- what is late ------------------------------------------------------------------------------------------------------------ */
+
+static void make_late(rows *r)
+{
+	tsr_emit *e = r->e;
+	if (e->target->late_rows)
+		r->late = tsr_late_of(e->loops, e->tc->arena, r->loop);
+	else
+		r->late = (tsr_late){.of = TSR_NEW_N(e->tc->arena, bool, r->loop->loop.body.n + 1)};
+	r->kept = TSR_NEW_N(e->tc->arena, LLVMValueRef, r->late.nread + 1);
+	for (uint32_t i = 0; i < r->late.nread; i++)
+		r->kept[i] = tsr_emit_alloca(e, LLVMArrayType2(tsr_emit_register_type(e, e->local_precs[r->late.read[i]]), e->target->late_rows), "kept");
+}
+
+/* Local i of what late statements read, to where it is kept for a row or back. */
+static void move_kept(const rows *r, uint32_t i, LLVMValueRef row, bool back)
+{
+	tsr_emit *e = r->e;
+	LLVMTypeRef type = tsr_emit_register_type(e, e->local_precs[r->late.read[i]]);
+	LLVMValueRef kept = LLVMBuildGEP2(e->builder, type, r->kept[i], &row, 1, ""), local = r->view[r->n - 1].locals[r->late.read[i]];
+	LLVMBuildStore(e->builder, LLVMBuildLoad2(e->builder, type, back ? kept : local, ""), back ? local : kept);
+}
+
+/* The rows up to this one, the last of a number of them or of all, so many behind the first of them. */
+static void catch_up(const rows *r, LLVMValueRef row, LLVMValueRef behind)
+{
+	tsr_emit *e = r->e;
+	tsr_emit_loop each = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), LLVMBuildNSWAdd(e->builder, behind, tsr_emit_i64(e, 1), ""), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+	for (uint32_t i = 0; i < r->late.nread; i++)
+		move_kept(r, i, each.index, true);
+	e->syms[r->loop->loop.sym] = LLVMBuildNSWAdd(e->builder, LLVMBuildNSWSub(e->builder, row, behind, ""), each.index, "");
+	tsr_stmts some = {0};
+	for (uint32_t i = 0; i < r->loop->loop.body.n; i++)
+		if (r->late.of[i])
+			tsr_push(e->tc->arena, &some, r->loop->loop.body.at[i]);
+	tsr_emit_stmts(e, &some);
+	tsr_emit_loop_end(e, &each);
+	e->syms[r->loop->loop.sym] = row;
+}
+
+/* Behind the last walk of a row. */
+static void leave_late(const rows *r)
+{
+	tsr_emit *e = r->e;
+	if (!r->late.n)
+		return;
+	tsr_emit_enter(e, &r->view[r->n - 1]);
+	LLVMBasicBlockRef there = tsr_emit_block(e, "there"), due = tsr_emit_block(e, "due"), after = tsr_emit_block(e, "after");
+	LLVMValueRef row = e->syms[r->loop->loop.sym], one = tsr_emit_i64(e, 1);
+	LLVMBuildCondBr(e->builder, is_there(r, row), there, after);
+	LLVMPositionBuilderAtEnd(e->builder, there);
+	LLVMValueRef behind = LLVMBuildAnd(e->builder, LLVMBuildNSWSub(e->builder, row, r->from, ""), tsr_emit_i64(e, (int64_t)e->target->late_rows - 1), "");
+	for (uint32_t i = 0; i < r->late.nread; i++)
+		move_kept(r, i, behind, false);
+	LLVMValueRef full = LLVMBuildICmp(e->builder, LLVMIntEQ, behind, tsr_emit_i64(e, (int64_t)e->target->late_rows - 1), "");
+	LLVMValueRef last = LLVMBuildICmp(e->builder, LLVMIntEQ, LLVMBuildNSWAdd(e->builder, row, one, ""), r->to, "");
+	LLVMBuildCondBr(e->builder, LLVMBuildOr(e->builder, full, last, ""), due, after);
+	LLVMPositionBuilderAtEnd(e->builder, due);
+	catch_up(r, row, behind);
+	LLVMBuildBr(e->builder, after);
+	LLVMMoveBasicBlockAfter(after, LLVMGetInsertBlock(e->builder));
+	LLVMPositionBuilderAtEnd(e->builder, after);
+}
+
+/* ---- all rows ---------------------------------------------------------------------------------------------------------------- */
+
 static LLVMValueRef all_there(const rows *r, LLVMValueRef t)
 {
 	LLVMBuilderRef b = r->e->builder;
@@ -220,6 +293,7 @@ static void iteration(const rows *r, LLVMValueRef t)
 	LLVMBuildBr(e->builder, after);
 	LLVMMoveBasicBlockAfter(after, LLVMGetInsertBlock(e->builder));
 	LLVMPositionBuilderAtEnd(e->builder, after);
+	leave_late(r);
 	for (uint32_t k = r->n; k-- > 1;)
 		for (uint32_t i = 0; i < r->nlets; i++) {
 			LLVMValueRef from = r->view[k - 1].locals[r->lets[i]];
@@ -244,6 +318,7 @@ static void several(rows *r)
 	tsr_emit_view outer = tsr_emit_view_now(e);
 	for (uint32_t k = 0; k < r->n; k++)
 		make_view(r, &r->view[k]);
+	make_late(r);
 	if (shares_rows(r))
 		guard_rows(r);
 	LLVMValueRef end = LLVMBuildNSWAdd(e->builder, r->to, tsr_emit_i64(e, r->n - 1), "");

@@ -143,14 +143,20 @@ static bool streams(const tsr_stmts *body)
 	return false;
 }
 
+static void order(tsr_emit *e, const char *name)
+{
+	LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID(name, strlen(name)), NULL, 0);
+	LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(f), f, NULL, 0, "");
+}
+
+void tsr_emit_wait(tsr_emit *e) { order(e, "llvm.x86.sse2.lfence"); }
+
 void tsr_emit_stream_end(tsr_emit *e, const tsr_stmts *kernel)
 {
 	if (!streams(kernel))
 		return;
-	if (!strcmp(e->target->triple_arch, "x86_64")) {
-		const char *name = "llvm.x86.sse.sfence";
-		LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID(name, strlen(name)), NULL, 0);
-		LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(f), f, NULL, 0, "");
-	} else
+	if (!strcmp(e->target->triple_arch, "x86_64"))
+		order(e, "llvm.x86.sse.sfence");
+	else
 		LLVMBuildFence(e->builder, LLVMAtomicOrderingRelease, false, "");
 }

@@ -68,7 +68,11 @@ static bool recognise(tsr_turned *x, const tsr_stmt *s)
 	x->lines = tsr_size_is_const(b->dims[b->rank - 1]) && b->dims[b->rank - 1].k * bytes % LINE == 0;
 	x->around = x->lines && inner->loop.stream && x->lanes * bytes == e->target->vector_bytes && e->target->vector_bytes >= LEAST_REGISTER;
 	x->together = x->around ? LINES_TOGETHER * LINE / e->target->vector_bytes : 1;
-	return plain(x, leaf->store.value) && x->n > 0;
+	if (!plain(x, leaf->store.value) || !x->n)
+		return false;
+	x->between = !x->lines && inner->loop.stream && leaf->kind == TSR_STMT_STORE && x->lanes * bytes == LINE && tsr_turned_paced(x);
+	x->between = x->between && tsr_turned_run(x);
+	return true;
 }
 
 /* ---- squares -------------------------------------------------------------------------------------------------------------- */
@@ -112,10 +116,10 @@ static void whole_or_part(const tsr_turned *x, LLVMValueRef across, LLVMValueRef
 	LLVMValueRef all = LLVMBuildAnd(e->builder, LLVMBuildICmp(e->builder, LLVMIntSGE, rows, lanes, ""), LLVMBuildICmp(e->builder, LLVMIntSGE, columns, lanes, ""), "");
 	LLVMBuildCondBr(e->builder, all, whole, part);
 	LLVMPositionBuilderAtEnd(e->builder, whole);
-	emit_squares(x, &(tsr_square){across, along, NULL, NULL}, 1);
+	emit_squares(x, &(tsr_square){.across = across, .along = along}, 1);
 	LLVMBuildBr(e->builder, after);
 	LLVMPositionBuilderAtEnd(e->builder, part);
-	emit_squares(x, &(tsr_square){across, along, tsr_turned_less(e, rows, lanes), tsr_turned_less(e, columns, lanes)}, 1);
+	emit_squares(x, &(tsr_square){.across = across, .along = along, .rows = tsr_turned_less(e, rows, lanes), .columns = tsr_turned_less(e, columns, lanes)}, 1);
 	LLVMBuildBr(e->builder, after);
 	LLVMMoveBasicBlockAfter(after, LLVMGetInsertBlock(e->builder));
 	LLVMPositionBuilderAtEnd(e->builder, after);
@@ -130,7 +134,7 @@ static void together_or_apart(const tsr_turned *x, LLVMValueRef across, LLVMValu
 		LLVMBuildICmp(e->builder, LLVMIntSGE, columns, tsr_emit_i64(e, x->together * x->lanes), ""), "");
 	LLVMBuildCondBr(e->builder, all, together, apart);
 	LLVMPositionBuilderAtEnd(e->builder, together);
-	emit_squares(x, &(tsr_square){across, along, NULL, NULL}, x->together);
+	emit_squares(x, &(tsr_square){.across = across, .along = along}, x->together);
 	LLVMBuildBr(e->builder, after);
 	LLVMPositionBuilderAtEnd(e->builder, apart);
 	LLVMValueRef end = LLVMBuildNSWAdd(e->builder, along, columns, "");
@@ -151,7 +155,7 @@ static LLVMValueRef left(tsr_emit *e, LLVMValueRef end, LLVMValueRef at) { retur
 static bool divides_along(const tsr_turned *x)
 {
 	const tsr_size *n = &x->along->loop.extent;
-	return x->around && x->across->loop.split && x->e->team && tsr_size_is_const(*n) && n->k >= TSR_TURNED_BLOCK;
+	return (x->around || x->between) && x->across->loop.split && x->e->team && tsr_size_is_const(*n) && n->k >= TSR_TURNED_BLOCK;
 }
 
 /* Where a thread begins or ends: the first of all, or at the beginning of squares. */
@@ -200,7 +204,13 @@ static void emit_blocks(const tsr_turned *x, const stretch *s, LLVMValueRef area
 	LLVMValueRef zero = tsr_emit_i64(e, 0), most = tsr_emit_i64(e, run ? run : tsr_turned_aside(x)), columns = tsr_emit_i64(e, run ? tsr_turned_run_columns(x) : x->lanes);
 	LLVMValueRef over = LLVMBuildURem(e->builder, left(e, s->across_end, s->across), columns, ""), whole = LLVMBuildNSWSub(e->builder, s->across_end, over, "");
 	LLVMValueRef from = either(e, LLVMBuildICmp(e->builder, LLVMIntSLT, s->begin, s->first, ""), tsr_turned_less(e, s->first, s->end), s->begin);
-	LLVMValueRef blocks = LLVMBuildUDiv(e->builder, left(e, s->end, from), most, "");
+	LLVMValueRef room = left(e, s->end, x->between ? s->begin : from);
+	if (x->between) {      /* a line takes a square more than it fills, and what lies before the first one and behind the last is part of a square that is written whole */
+		room = tsr_turned_plus(e, room, -(int64_t)x->lanes);
+		room = either(e, LLVMBuildICmp(e->builder, LLVMIntSLT, room, zero, ""), zero, room);
+		from = s->begin;
+	}
+	LLVMValueRef blocks = LLVMBuildUDiv(e->builder, room, most, "");
 	LLVMValueRef until = LLVMBuildNSWAdd(e->builder, from, LLVMBuildNSWMul(e->builder, blocks, most, ""), "");
 	if (run)
 		tsr_turned_runs(x, s->across, whole, from, until);
@@ -209,6 +219,8 @@ static void emit_blocks(const tsr_turned *x, const stretch *s, LLVMValueRef area
 		tsr_turned_block(x, area, s->across, whole, b.index);
 		tsr_emit_loop_end(e, &b);
 	}
+	if (x->between)
+		from = tsr_turned_less(e, tsr_turned_plus(e, s->begin, x->lanes), s->end);
 	enum { BEFORE, BEHIND, BESIDE, PARTS };
 	tsr_emit_loop part = tsr_emit_loop_begin(e, zero, tsr_emit_i64(e, PARTS), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
 	LLVMValueRef before = LLVMBuildICmp(e->builder, LLVMIntEQ, part.index, tsr_emit_i64(e, BEFORE), "");
@@ -236,8 +248,9 @@ bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValu
 	e->syms[across] = a.index, e->syms[along] = begin;
 	LLVMValueRef first = tsr_emit_to_line(e, e->loops->buffers.at[x.leaf->store.buffer]->prec, tsr_emit_address(e, x.leaf->store.buffer, x.leaf->store.index));
 	if (divides) {
-		begin = bound(&x, first, end, false);
-		end = bound(&x, first, end, true);
+		LLVMValueRef lines = x.between ? begin : first;
+		begin = bound(&x, lines, end, false);
+		end = bound(&x, lines, end, true);
 	}
 	stretch of = {a.index, a_end, to, begin, end, first};
 	if (tsr_turned_aside(&x) || tsr_turned_run(&x))

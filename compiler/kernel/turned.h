@@ -11,6 +11,7 @@ typedef struct tsr_turned {
 	unsigned lanes;
 	bool lines;                                  /* every row of the result begins at the same place of a line */
 	bool around;                                 /* rows of squares that go together are lines that go around the caches */
+	bool between;                                /* lines that do are made of two squares, since rows of the result begin anywhere in one */
 	unsigned together;                           /* squares that do, and that one row of each fills the lines of */
 	uint32_t n, nodes;
 	const tsr_expr *load[TSR_MOST_TURNED];       /* those that are turned */
@@ -19,7 +20,10 @@ typedef struct tsr_turned {
 } tsr_turned;
 
 /* Where a square begins, and how many of its iterations there are; NULL: all. */
-typedef struct tsr_square { LLVMValueRef across, along, rows, columns; } tsr_square;
+typedef struct tsr_square {
+	LLVMValueRef across, along, rows, columns;
+	bool waits;                                  /* what is loaded is there before anything behind it begins */
+} tsr_square;
 
 static inline LLVMValueRef tsr_turned_plus(tsr_emit *e, LLVMValueRef x, int64_t y) { return y ? LLVMBuildNSWAdd(e->builder, x, tsr_emit_i64(e, y), "") : x; }
 static inline LLVMValueRef tsr_turned_less(tsr_emit *e, LLVMValueRef x, LLVMValueRef y)
@@ -41,9 +45,11 @@ void tsr_turned_block(const tsr_turned *x, LLVMValueRef area, LLVMValueRef acros
 /* The memory for it. */
 LLVMValueRef tsr_turned_area(const tsr_turned *x);
 
-/* turned_runs.c: rows whose lines go around the caches together, and columns of which they do in turn; 0 rows: nothing is known of runs. */
+/* turned_runs.c: whether requests are paced; rows whose lines go around the caches together, and columns of which they do in turn; 0 rows: nothing is known of runs. */
+bool tsr_turned_paced(const tsr_turned *x);
 int64_t tsr_turned_run(const tsr_turned *x);
 int64_t tsr_turned_run_columns(const tsr_turned *x);
-/* `along` .. `until`, a number of whole runs, and `across` .. `end`, of whole such columns. */
+/* `along` .. `until`, a number of whole runs, and `across` .. `end`, of whole such columns; of rows that begin anywhere in a line, from the first line behind `along` to the last one that begins within a register behind
+ * `until`, where there is a run. */
 void tsr_turned_runs(const tsr_turned *x, LLVMValueRef across, LLVMValueRef end, LLVMValueRef along, LLVMValueRef until);
 #endif

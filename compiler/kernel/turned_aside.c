@@ -40,7 +40,7 @@ static void keep(const tsr_turned *x, LLVMValueRef area, LLVMValueRef across, LL
 	LLVMValueRef value[TSR_MOST_TURNED][TSR_MOST_LANES], lanes = tsr_emit_i64(e, x->lanes);
 	tsr_emit_loop r = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_i64(e, ROWS), lanes, TSR_FOR_SERIAL);
 	tsr_emit_loop c = tsr_emit_loop_begin(e, across, end, lanes, TSR_FOR_SERIAL);
-	tsr_square q = {c.index, LLVMBuildNSWAdd(e->builder, along, r.index, ""), NULL, NULL};
+	tsr_square q = {.across = c.index, .along = LLVMBuildNSWAdd(e->builder, along, r.index, "")};
 	tsr_turned_load(x, &q, value);
 	LLVMValueRef column = LLVMBuildNSWSub(e->builder, c.index, across, "");
 	for (unsigned k = 0; k < x->lanes; k++) {
@@ -62,7 +62,7 @@ static void write(const tsr_turned *x, LLVMValueRef area, LLVMValueRef across, L
 		LLVMValueRef value[TSR_MOST_TURNED][TSR_MOST_LANES], row = tsr_emit_i64(e, r);
 		value[0][0] = LLVMBuildLoad2(e->builder, type, kept(x, area, column, row), "");
 		LLVMSetAlignment(value[0][0], e->target->vector_bytes);
-		tsr_turned_row(x, &(tsr_square){c.index, LLVMBuildNSWAdd(e->builder, along, row, ""), NULL, NULL}, 0, value, &w);
+		tsr_turned_row(x, &(tsr_square){.across = c.index, .along = LLVMBuildNSWAdd(e->builder, along, row, "")}, 0, value, &w);
 	}
 	tsr_emit_loop_end(e, &c);
 }

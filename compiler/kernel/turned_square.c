@@ -118,6 +118,8 @@ void tsr_turned_load(const tsr_turned *x, const tsr_square *q, LLVMValueRef (*va
 			LLVMValueRef v = mask ? tsr_emit_load_masked(e, p, address, mask) : tsr_emit_load_lanes(e, p, address, x->lanes);
 			value[i][k] = tsr_emit_convert(e, v, p, x->load[i]->prec);
 		}
+		if (q->waits)
+			tsr_emit_wait(e);
 		transpose(e, x->load[i]->prec, x->lanes, value[i]);
 	}
 }

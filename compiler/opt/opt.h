@@ -50,6 +50,9 @@ typedef struct tsr_lives { TSR_VEC(tsr_life) v; } tsr_lives;
 tsr_lives *tsr_lives_of(const tsr_loops *l, tsr_arena *a);
 bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b);
 bool tsr_lin_mentions(const tsr_lin *x, uint32_t sym);
+/* Of a loop that opt/overlap.c marks: which statements of its body no walk waits for, n of them, and the locals that they read of the others (late.c). */
+typedef struct tsr_late { bool *of; uint32_t n, nread; tsr_local_id *read; bool functions; } tsr_late;
+tsr_late tsr_late_of(const tsr_loops *l, tsr_arena *a, const tsr_stmt *row);
 /* Bytes of a buffer, or -1 when they are known only at run time. */
 int64_t tsr_buffer_bytes(const tsr_buffer *b);
 /* --dump=memory and --dump=memory-svg: where every buffer lies and how long it lives. */

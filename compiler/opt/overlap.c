@@ -131,16 +131,15 @@ static void in_conditions(naming *n, const tsr_stmt *s)
 		in_conditions(n, body->at[i]);
 }
 
-/* The statement says something of a symbol that data gives. */
-static bool names(const overlap *m, tsr_stmt *s, uint32_t sym)
+bool tsr_stmt_names(const tsr_loops *l, tsr_arena *scratch, tsr_stmt *s, uint32_t sym)
 {
-	tsr_accesses x = { .a = m->scratch };
+	tsr_accesses x = { .a = scratch };
 	naming n = { sym, false };
 	tsr_stmt_accesses(s, &x);
 	tsr_stmt_rewrite(s, in_expr, &n);
 	in_conditions(&n, s);
 	for (uint32_t i = 0; i < x.v.n; i++)
-		for (uint32_t axis = 0; axis < m->p->l->buffers.at[x.v.at[i].buffer]->rank; axis++)
+		for (uint32_t axis = 0; axis < l->buffers.at[x.v.at[i].buffer]->rank; axis++)
 			in_lin(&n, &x.v.at[i].index[axis]);
 	return n.found;
 }
@@ -152,7 +151,7 @@ static bool symbols_stay(const overlap *m, const tsr_stmts *body)
 		bool later = false;
 		for (uint32_t k = i + 1; body->at[i]->kind == TSR_STMT_LETSYM && k < body->n; k++) {
 			later |= body->at[k]->kind == TSR_STMT_FOR;
-			if (later && names(m, body->at[k], body->at[i]->letsym.sym))
+			if (later && tsr_stmt_names(m->p->l, m->scratch, body->at[k], body->at[i]->letsym.sym))
 				return false;
 		}
 	}

@@ -76,6 +76,8 @@ uint32_t tsr_expr_size(const tsr_expr *e);                        /* nodes */
 double tsr_expr_time(const tsr_expr *e);                          /* nanoseconds, roughly: vectors and cached operands assumed (threads.c) */
 /* Whether the value may depend on a loop, as tsr_lin_mentions says it of an index; a local, which may change along it, does. */
 bool tsr_expr_mentions(const tsr_loops *l, const tsr_expr *e, uint32_t sym);
+/* The statement says something of a symbol that data gives (overlap.c). */
+bool tsr_stmt_names(const tsr_loops *l, tsr_arena *scratch, tsr_stmt *s, uint32_t sym);
 
 /* ---- accesses (access.c) ------------------------------------------------------------------------------------------------- */
 

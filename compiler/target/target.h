@@ -40,6 +40,8 @@ typedef struct tsr_target {
 	                              * in time into the first, which has few places for lines that are on their way */
 	uint32_t lines_at_once;      /* are computed where memory is kept busy meanwhile, in registers whose operations alternate; 0: one */
 	uint32_t store_run;          /* lines of a row that memory wants within some thirty others to take stores around the caches at its full rate; 0: not measured */
+	bool loses_requests;         /* a line that is asked for does not come where more are on their way than the first cache has places for; whoever asks waits for what it reads first */
+	uint32_t late_rows;          /* what no walk of a row waits for is computed for so many rows at once, a power of two; 0: not measured, row by row */
 	bool torn_loads;             /* a load across the end of a line waits for stores around the caches that lie whole pages from there */
 
 	/* threads */

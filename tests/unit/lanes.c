@@ -69,21 +69,22 @@ static void transposition(tsr_text *decl, tsr_text *units, int id)
 {
 	tsr_arena *a = decl->arena;
 	bool symbolic = draw(5) == 0, lines = draw(3) == 0;      /* whole lines of every row, around the caches */
-	int m = lines && draw(2) ? 512 + extent() : extent(), between = 1 + (int)draw(3);       /* more columns than are turned in one go */
-	const char *prec = one_of(lines ? 4 : 5, (const char *const[]){ "f32", "i32", "f16", "f64", "u8" });
-	const char *n = symbolic ? "?n" : tsr_format(a, "%d", lines ? 16 * (4 + (int)draw(8)) : extent());
+	bool runs = !lines && draw(2);                           /* rows that begin anywhere in a line, and several of them */
+	int m = (lines || runs) && draw(2) ? (lines ? 512 : 256) + extent() : extent(), between = 1 + (int)draw(3);       /* more columns than are turned in one go */
+	const char *prec = one_of(lines ? 4 : runs ? 2 : 5, (const char *const[]){ "f32", "i32", "f16", "f64", "u8" });
+	const char *n = symbolic ? "?n" : tsr_format(a, "%d", lines ? 16 * (4 + (int)draw(8)) : runs ? 70 + (int)draw(160) : extent());
 	tsr_text_addf(decl, "buffer %%x%d : %s[%s, %d, %d] param\n", id, prec, n, between, m);
 	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %s] param\n", id, prec, m, n);
 	tsr_text_addf(decl, "buffer %%y%d : %s[%d, %d, %s] input\n", id, prec, between, m, n);
 	const char *x = tsr_format(a, "%%x%d[i.2, j.0, k.1]", id), *k = tsr_format(a, "%%k%d[k.1, i.2]", id), *value = x;
-	switch (lines ? 2 + draw(2) : *prec == 'u' ? 1 + draw(3) : draw(4)) {         /* bytes do not add */
+	switch (lines || runs ? 2 + draw(2) : *prec == 'u' ? 1 + draw(3) : draw(4)) {         /* bytes do not add */
 	case 0: value = tsr_format(a, "add.%s(%s, %s)", prec, x, k); break;
 	case 1: value = tsr_format(a, "where.%s(lt.%s(%s, %s), %s, convert.%s(index.i32(k.1)))", prec, prec, k, x, k, prec); break;
 	case 2: value = tsr_format(a, "max.%s(%s, convert.%s(index.i32(i.2)))", prec, x, prec); break;
 	default: break;
 	}
 	tsr_text_addf(units, "unit u%d { kernel k {\nfor j.0 in 0..%d parallel {\nfor k.1 in 0..%d parallel {\nfor i.2 in 0..%s parallel %s{\n", id, between, m, n,
-				  lines || draw(2) ? "stream " : "");
+				  lines || runs || draw(2) ? "stream " : "");
 	tsr_text_addf(units, "store %%y%d[j.0, k.1, i.2] = %s\n}\n}\n}\n}\n}\n", id, value);
 }
 
