@@ -65,19 +65,19 @@ static bool alone(const streams *m, tsr_buffer_id x)
 	return touched == 1;
 }
 
-/* What the kernel touches is more than the share of all the last cache that neighbours leave for certain; else results stay there for whoever reads them, and
- * nothing has to come from memory before it is overwritten (of 32 MB: 8 MB that are only written take 0.53 of the time; 8 MB made of 8 others 0.87 on a quiet
- * machine and 1.1 to 1.5 beside neighbours; 24 MB in all 1.4 to 1.6). */
-static bool fills_last(const streams *m)
+/* What the kernel touches is more than the last cache keeps for certain; else results stay there for whoever reads them, and nothing has to come from memory
+ * before it is overwritten (of 32 MB: 8 MB that are only written take 0.53 of the time; 8 MB made of 8 others 0.87 on a quiet machine and 1.1 to 1.5 beside
+ * neighbours; 24 MB in all 1.4 to 1.6).  What computes little may fill more of it where a target says so: what computes much writes meanwhile. */
+static bool fills_last(const streams *m, bool light)
 {
-	int64_t bytes = 0, last = m->p->target->last;
+	int64_t bytes = 0;
 	for (uint32_t i = 0; i < m->all.v.n; i++) {
 		bool before = false;
 		for (uint32_t k = 0; k < i && !before; k++)
 			before = m->all.v.at[k].buffer == m->all.v.at[i].buffer;
 		bytes += before ? 0 : tsr_buffer_bytes(m->p->l->buffers.at[m->all.v.at[i].buffer]);
 	}
-	return bytes >= last / 8 * PARTS_LEFT;
+	return bytes >= m->p->target->last / 8 * (light && m->p->target->last_kept ? m->p->target->last_kept : PARTS_LEFT);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------------- */
@@ -136,6 +136,21 @@ static uint32_t work_in(const tsr_stmt *loop)
 			return 0;
 	}
 	return work;
+}
+
+/* The loop's only walk computes little, and all that it reads lies along it or is one number. */
+static bool light(const streams *m, const tsr_nest *around, tsr_stmt *loop)
+{
+	for (uint32_t i = 0; i < around->n; i++)
+		if (around->loop[i]->loop.body.n != 1)
+			return false;
+	for (uint32_t i = 0; i < m->all.v.n; i++) {
+		const tsr_access *x = &m->all.v.at[i];
+		for (uint32_t axis = 0; axis + 1 < m->p->l->buffers.at[x->buffer]->rank; axis++)
+			if (tsr_lin_mentions(&x->index[axis], loop->loop.sym))
+				return false;
+	}
+	return work_in(loop) && !tsr_stmt_has_functions(loop);
 }
 
 static void fetch_rows(const streams *m, tsr_stmts *body)
@@ -202,7 +217,7 @@ static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 		bool once = !mentioned(store, s->loop.sym, b->rank - 1);
 		for (uint32_t k = 0; k < around->n; k++)
 			once &= mentioned(store, around->loop[k]->loop.sym, b->rank - 1);
-		s->loop.stream = once && tsr_buffer_bytes(b) >= LARGE * m->p->target->l3 && fills_last(m) && alone(m, b->id);
+		s->loop.stream = once && tsr_buffer_bytes(b) >= LARGE * m->p->target->l3 && fills_last(m, light(m, around, s)) && alone(m, b->id);
 		if (s->loop.stream) {
 			m->p->changes++;
 			tsr_pass_note(m->p, "%s is written around the caches", b->name);
