@@ -22,76 +22,23 @@ typedef struct flat {
 	const tsr_stmt *loop[MOST_LOOPS];      /* the innermost last */
 } flat;
 
-/* Steps in memory of one iteration, in elements; false where only the run knows. */
-static bool step_of(const flat *f, tsr_buffer_id buffer, const tsr_lin *index, const tsr_stmt *loop, int64_t *step)
-{
-	const tsr_buffer *b = f->e->loops->buffers.at[buffer];
-	int64_t row = 1;
-	*step = 0;
-	for (uint32_t axis = b->rank; axis-- > 0;) {
-		*step += row * tsr_emit_coefficient(&index[axis], loop->loop.sym);
-		if (axis && !tsr_size_is_const(b->dims[axis]))
-			return false;
-		row *= axis ? b->dims[axis].k : 1;
-	}
-	return true;
-}
-
-static bool in_a_row(const flat *f, tsr_buffer_id buffer, const tsr_lin *index)
-{
-	int64_t inner, outer;
-	bool known = step_of(f, buffer, index, f->loop[f->n - 1], &inner);
-	for (uint32_t i = f->n - 1; known && i-- > 0;) {
-		if (!step_of(f, buffer, index, f->loop[i], &outer) || outer != inner * f->loop[i + 1]->loop.extent.k)
-			return false;
-		inner = outer;
-	}
-	return known;
-}
-
-static bool flat_expr(const flat *f, const tsr_expr *x)
-{
-	switch (x->kind) {
-	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_LOCAL:
-		return true;
-	case TSR_EXPR_INDEX:
-		for (uint32_t i = 0; i < f->n; i++)
-			if (tsr_emit_coefficient(&x->index, f->loop[i]->loop.sym))
-				return false;
-		return true;
-	case TSR_EXPR_LOAD:
-		return in_a_row(f, x->load.buffer, x->load.index);
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(x->op.op)->arity; i++)
-			if (!flat_expr(f, x->op.args[i]))
-				return false;
-		return true;
-	case TSR_EXPR_CONVERT:
-		return flat_expr(f, x->converted);
-	case TSR_EXPR_SELECT: case TSR_EXPR_LOOKUP: case TSR_EXPR_KINDS:
-		break;
-	}
-	return false;
-}
-
 bool tsr_emit_flat_value(const tsr_emit *e, uint32_t n, const tsr_stmt *const *loops, const tsr_expr *x)
 {
-	flat f = {.e = e, .n = n};
-	if (n > MOST_LOOPS)
-		return false;
-	for (uint32_t i = 0; i < n; i++)
-		f.loop[i] = loops[i];
-	return flat_expr(&f, x);
+	for (uint32_t i = 0; i + 1 < n; i++)
+		if (!tsr_expr_follows(e->loops, x, loops[i]->loop.sym, loops[i + 1]->loop.sym, loops[i + 1]->loop.extent.k))
+			return false;
+	return true;
 }
 
 static bool flat_body(const flat *f, const tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		const tsr_stmt *s = body->at[i];
-		bool store = s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE;
-		bool local = s->kind == TSR_STMT_LET || (s->kind == TSR_STMT_SET && f->loop[0]->loop.how == TSR_FOR_REDUCE);
-		if (store ? !in_a_row(f, s->store.buffer, s->store.index) || !flat_expr(f, s->store.value) : !local || !flat_expr(f, s->let.value))
+		if (s->kind == TSR_STMT_SET && f->loop[0]->loop.how != TSR_FOR_REDUCE)
 			return false;
+		for (uint32_t k = 0; k + 1 < f->n; k++)
+			if (!tsr_stmt_follows(f->e->loops, s, f->loop[k]->loop.sym, f->loop[k + 1]->loop.sym, f->loop[k + 1]->loop.extent.k))
+				return false;
 	}
 	return true;
 }

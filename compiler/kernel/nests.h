@@ -63,6 +63,10 @@ bool tsr_emit_window(tsr_emit *e, const tsr_stmt *loop);
 /* The iterations from .. to of the loop, and all of the one within; false: not such a nest, nothing was emitted. */
 bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
 
+/* ---- turned_joined.c ----------------------------------------------------------------------------------------------------------- */
+/* The nest that begins with this loop, of which others were made one with the two that are turned, and stand at 0; NULL: none were. */
+const tsr_stmt *tsr_emit_turned_joined(tsr_emit *e, const tsr_stmt *loop);
+
 /* ---- columns.c: sums of columns in registers ------------------------------------------------------------------------------- */
 /* The loops over rows and columns that this one heads; false: none of these, nothing was emitted. */
 bool tsr_emit_columns(tsr_emit *e, const tsr_stmt *loop);

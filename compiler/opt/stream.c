@@ -27,8 +27,38 @@ static bool window(const tsr_stmts *body)
 	return true;
 }
 
+/* Iterations of the loop and of those around it that the emitter makes one with it, where its last statement is its only one: all next ones (kernel/flat.c), and of
+ * squares that are turned any (kernel/turned_joined.c). */
+static int64_t in_a_row(const streams *m, const tsr_nest *around, tsr_stmt *loop, bool *turned)
+{
+	tsr_nest n = *around;
+	const tsr_stmt *leaf = loop->loop.body.at[loop->loop.body.n - 1];
+	bool with[TSR_MOST_LOOPS] = { false };
+	tsr_accesses all = { .a = m->all.a };
+	n.loop[n.n++] = loop;
+	tsr_stmt_accesses(leaf, &all);
+	for (uint32_t i = 0; i < n.n; i++) {
+		if (n.loop[i]->loop.body.n != 1 || n.loop[i]->loop.how != TSR_FOR_PARALLEL)
+			return loop->loop.extent.k;
+		for (uint32_t k = 0; k < all.v.n && i + 2 == n.n; k++) {
+			const tsr_buffer *b = m->p->l->buffers.at[all.v.at[k].buffer];
+			*turned |= b->rank && tsr_lin_mentions(&all.v.at[k].index[b->rank - 1], n.loop[i]->loop.sym);
+		}
+	}
+	if (*turned)
+		return tsr_loops_joined(m->p->l, n.n, n.loop, leaf, n.n - 1, with);
+	int64_t count = loop->loop.extent.k;
+	for (uint32_t i = n.n - 1; i-- > 0;) {
+		bool next = tsr_size_is_const(n.loop[i]->loop.extent)
+			&& tsr_stmt_follows(m->p->l, leaf, n.loop[i]->loop.sym, n.loop[i + 1]->loop.sym, n.loop[i + 1]->loop.extent.k);
+		if (!next || __builtin_mul_overflow(count, n.loop[i]->loop.extent.k, &count))
+			break;
+	}
+	return count;
+}
+
 /* What the loop stores last, along its own axis, in pieces worth the detour; or NULL. */
-static const tsr_stmt *along(const streams *m, const tsr_stmt *loop)
+static const tsr_stmt *along(const streams *m, const tsr_nest *around, tsr_stmt *loop)
 {
 	const tsr_stmt *last = NULL;
 	for (uint32_t i = 0; i < loop->loop.body.n; i++) {
@@ -41,8 +71,10 @@ static const tsr_stmt *along(const streams *m, const tsr_stmt *loop)
 	if (!last)
 		return NULL;
 	const tsr_buffer *b = m->p->l->buffers.at[last->store.buffer];
-	int64_t row = tsr_size_is_const(loop->loop.extent) ? loop->loop.extent.k * tsr_prec_bytes(b->prec) : 0;
-	return b->rank && row >= SHORT && tsr_lin_bare(&last->store.index[b->rank - 1], loop->loop.sym) ? last : NULL;
+	bool turned = false;
+	int64_t row = tsr_size_is_const(loop->loop.extent) ? in_a_row(m, around, loop, &turned) * tsr_prec_bytes(b->prec) : 0;
+	int64_t least = turned && m->p->target->store_run ? m->p->target->store_run * LINE : SHORT;
+	return b->rank && row >= least && tsr_lin_bare(&last->store.index[b->rank - 1], loop->loop.sym) ? last : NULL;
 }
 
 static bool mentioned(const tsr_stmt *store, uint32_t sym, uint32_t axes)
@@ -206,7 +238,7 @@ static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 			s->loop.stream = product(m, s->loop.contraction);
 		if (s->kind != TSR_STMT_FOR || s->loop.contraction || around->n == TSR_MOST_LOOPS)
 			continue;
-		const tsr_stmt *store = s->loop.how == TSR_FOR_PARALLEL ? along(m, s) : NULL;
+		const tsr_stmt *store = s->loop.how == TSR_FOR_PARALLEL ? along(m, around, s) : NULL;
 		if (!store) {
 			around->loop[around->n++] = s;
 			visit(m, &s->loop.body, around);

@@ -72,10 +72,11 @@ static void transposition(tsr_text *decl, tsr_text *units, int id)
 	int m = lines && draw(2) ? 512 + extent() : extent(), between = 1 + (int)draw(3);       /* more columns than are turned in one go */
 	const char *prec = one_of(lines ? 4 : 5, (const char *const[]){ "f32", "i32", "f16", "f64", "u8" });
 	const char *n = symbolic ? "?n" : tsr_format(a, "%d", lines ? 16 * (4 + (int)draw(8)) : extent());
-	tsr_text_addf(decl, "buffer %%x%d : %s[%s, %d, %d] param\n", id, prec, n, between, m);
+	bool along = !symbolic && draw(2);               /* the third loop is one with the one along the result, where both are alone; else with the one across */
+	tsr_text_addf(decl, "buffer %%x%d : %s[%s, %d] param\n", id, prec, tsr_format(a, along ? "%2$d, %1$s" : "%1$s, %2$d", n, between), m);
 	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %s] param\n", id, prec, m, n);
-	tsr_text_addf(decl, "buffer %%y%d : %s[%d, %d, %s] input\n", id, prec, between, m, n);
-	const char *x = tsr_format(a, "%%x%d[i.2, j.0, k.1]", id), *k = tsr_format(a, "%%k%d[k.1, i.2]", id), *value = x;
+	tsr_text_addf(decl, "buffer %%y%d : %s[%d, %d, %s] input\n", id, prec, along ? m : between, along ? between : m, n);
+	const char *x = tsr_format(a, along ? "%%x%d[j.0, i.2, k.1]" : "%%x%d[i.2, j.0, k.1]", id), *k = tsr_format(a, "%%k%d[k.1, i.2]", id), *value = x;
 	switch (lines ? 2 + draw(2) : *prec == 'u' ? 1 + draw(3) : draw(4)) {         /* bytes do not add */
 	case 0: value = tsr_format(a, "add.%s(%s, %s)", prec, x, k); break;
 	case 1: value = tsr_format(a, "where.%s(lt.%s(%s, %s), %s, convert.%s(index.i32(k.1)))", prec, prec, k, x, k, prec); break;
@@ -84,7 +85,7 @@ static void transposition(tsr_text *decl, tsr_text *units, int id)
 	}
 	tsr_text_addf(units, "unit u%d { kernel k {\nfor j.0 in 0..%d parallel {\nfor k.1 in 0..%d parallel {\nfor i.2 in 0..%s parallel %s{\n", id, between, m, n,
 				  lines || draw(2) ? "stream " : "");
-	tsr_text_addf(units, "store %%y%d[j.0, k.1, i.2] = %s\n}\n}\n}\n}\n}\n", id, value);
+	tsr_text_addf(units, "store %%y%d[%s, i.2] = %s\n}\n}\n}\n}\n}\n", id, along ? "k.1, j.0" : "j.0, k.1", value);
 }
 
 /* ---- sums of columns ----------------------------------------------------------------------------------------------------------- */
