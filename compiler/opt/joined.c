@@ -2,8 +2,7 @@
  * an element's place is a sum over the loops then, and the inner one, made longer, stands for both while the outer one stands at 0. */
 #include "opt.h"
 
-/* Steps in memory of one iteration, in elements; false where only the run knows. */
-static bool step_of(const tsr_loops *l, tsr_buffer_id buffer, const tsr_lin *index, uint32_t sym, int64_t *step)
+bool tsr_index_step(const tsr_loops *l, tsr_buffer_id buffer, const tsr_lin *index, uint32_t sym, int64_t *step)
 {
 	const tsr_buffer *b = l->buffers.at[buffer];
 	int64_t row = 1;
@@ -22,7 +21,7 @@ static bool step_of(const tsr_loops *l, tsr_buffer_id buffer, const tsr_lin *ind
 static bool element_follows(const tsr_loops *l, tsr_buffer_id buffer, const tsr_lin *index, uint32_t outer, uint32_t inner, int64_t extent)
 {
 	int64_t far, near;
-	return step_of(l, buffer, index, inner, &near) && step_of(l, buffer, index, outer, &far) && far == near * extent;
+	return tsr_index_step(l, buffer, index, inner, &near) && tsr_index_step(l, buffer, index, outer, &far) && far == near * extent;
 }
 
 bool tsr_expr_follows(const tsr_loops *l, const tsr_expr *x, uint32_t outer, uint32_t inner, int64_t extent)

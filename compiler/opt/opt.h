@@ -50,7 +50,9 @@ typedef struct tsr_lives { TSR_VEC(tsr_life) v; } tsr_lives;
 tsr_lives *tsr_lives_of(const tsr_loops *l, tsr_arena *a);
 bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b);
 bool tsr_lin_mentions(const tsr_lin *x, uint32_t sym);
-/* joined.c: in all that is touched, an iteration of the loop `outer` is as far as `extent` of the loop `inner`; of statements that load, store and compute. */
+/* joined.c: so many elements lie between an iteration of the loop and the next; false: only the run knows. */
+bool tsr_index_step(const tsr_loops *l, tsr_buffer_id buffer, const tsr_lin *index, uint32_t sym, int64_t *step);
+/* In all that is touched, an iteration of the loop `outer` is as far as `extent` of the loop `inner`; of statements that load, store and compute. */
 bool tsr_expr_follows(const tsr_loops *l, const tsr_expr *x, uint32_t outer, uint32_t inner, int64_t extent);
 bool tsr_stmt_follows(const tsr_loops *l, const tsr_stmt *s, uint32_t outer, uint32_t inner, int64_t extent);
 /* Of a nest of n loops around this statement, those that are one with loop number `inner` and not marked in `with` yet are marked there: how many iterations all of
