@@ -1,6 +1,6 @@
 /* Loops that the emitter writes out in vectors, against the reference interpreter, at each vector width that this machine runs: windows of
- * which an outer loop is computed side by side, padded and not (kernel/outer.c), transpositions (kernel/turned.c), and sums of columns
- * (kernel/columns.c, kernel/short_rows.c).  Random shapes around the number of lanes.  All numbers are small whole numbers, so that no order of
+ * which an outer loop is computed side by side, padded and not (kernel/outer.c), transpositions (kernel/turned.c), sums of columns
+ * (kernel/columns.c, kernel/short_rows.c) and over short rows (kernel/short_sums.c, kernel/flat.c).  Random shapes around the number of lanes.  All numbers are small whole numbers, so that no order of
  * summation can excuse a difference. */
 #include "../../compiler/base/text.h"
 #include "check.h"
@@ -8,7 +8,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
-enum { CASES = 120, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
+enum { CASES = 150, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
 static uint64_t state = 5;
 
 static uint32_t draw(uint32_t n)
@@ -110,6 +110,32 @@ static void column_sums(tsr_text *decl, tsr_text *units, int id)
 				  one_of(3, (const char *const[]){ "+=", "-=", "@^=" }), value);
 }
 
+/* ---- sums over short rows --------------------------------------------------------------------------------------------------------- */
+
+/* Of columns, a part of each of which is one row of several that do not follow each other, or two that do. */
+static void row_sums(tsr_text *decl, tsr_text *units, int id)
+{
+	tsr_arena *a = decl->arena;
+	const char *prec = one_of(3, (const char *const[]){ "f32", "i32", "f64" });
+	int h = 1 + (int)draw(3), w = 1 + (int)draw(9), c = draw(2) ? 2 + (int)draw(30) : extent() + 1, parts = 1 + (int)draw(3);
+	bool follow = draw(3) == 0, both = draw(3) == 0;
+	tsr_text_addf(decl, "buffer %%x%d : %s[%d, %s, %d] param\n", id, prec, h, tsr_format(a, follow ? "%2$d, %1$d" : "%1$d, %2$d", w, parts), c + (draw(2) ? (int)draw(5) : 0));
+	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %d] param\nbuffer %%y%d : %s[%d] input\n", id, prec, parts, c, id, prec, parts);
+	const char *x = tsr_format(a, follow ? "%%x%d[h.1, p.0, w.2, c.3]" : "%%x%d[h.1, w.2, p.0, c.3]", id), *value = x;
+	switch (draw(4)) {
+	case 0: value = tsr_format(a, "mul.%s(%s, %%k%d[p.0, c.3])", prec, x, id); break;
+	case 1: value = tsr_format(a, "sub.%s(%s, %%k%d[p.0, 0])", prec, x, id); break;
+	case 2: value = tsr_format(a, "add.%s(%s, convert.%s(index.i32(c.3)))", prec, x, prec); break;
+	default: break;
+	}
+	tsr_text_addf(units, "unit u%d { kernel k {\nfor p.0 in 0..%d parallel {\nlet $0 : %s = convert.%s(1:i32)\nlet $1 : %s = convert.%s(2:i32)\n", id, parts, prec, prec, prec, prec);
+	tsr_text_addf(units, "for h.1 in 0..%d reduce {\nfor w.2 in 0..%d reduce {\nfor c.3 in 0..%d reduce {\n", h, w, c);
+	tsr_text_addf(units, "set $0 = %s.%s($0, %s)\n", one_of(3, (const char *const[]){ "add", "max", "min" }), prec, value);
+	if (both)
+		tsr_text_addf(units, "set $1 = add.%s($1, %s)\n", prec, x);
+	tsr_text_addf(units, "}\n}\n}\nstore %%y%d[p.0] = sub.%s($0, $1)\n}\n}\n}\n", id, prec);
+}
+
 /* ---- running ----------------------------------------------------------------------------------------------------------------- */
 
 static size_t fill(const tsr_buffer *b, int64_t n, void **out)
@@ -166,7 +192,7 @@ int main(void)
 	tsr_text_init(&text, a), tsr_text_init(&units, a);
 	tsr_text_addf(&text, "symbol ?n\n");
 	for (int i = 0; i < CASES; i++)
-		(draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&text, &units, i);
+		(draw(5) == 0 ? row_sums : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&text, &units, i);
 	tsr_text_add(&text, tsr_text_str(&units));
 	char *features = LLVMGetHostCPUFeatures();
 	for (size_t v = 0; v < sizeof levels / sizeof *levels; v++) {
