@@ -43,24 +43,27 @@ static void window(tsr_text *decl, tsr_text *units, int id)
 	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %d%s] param\n", id, prec, h, kw, channels && id % 2 ? tsr_format(a, ", %s", last) : "");
 	tsr_text_addf(decl, "buffer %%y%d : %s[%d, %s%s] input\n", id, prec, h, outs, channels ? tsr_format(a, ", %s", last) : "");
 	const char *sum = one_of(2, (const char *const[]){ "add", "max" });
-	tsr_text_addf(units, "unit u%d { kernel k {\nfor b.0 in 0..%d parallel {\nfor ow.1 in 0..%s parallel {\n", id, h, outs);
+	tsr_text nest;
+	tsr_text_init(&nest, a);
+	tsr_text_addf(&nest, "for b.0 in 0..%d parallel {\nfor ow.1 in 0..%s parallel {\n", h, outs);
 	if (channels)
-		tsr_text_addf(units, "for c.2 in 0..%s parallel {\n", last);
-	tsr_text_addf(units, "let $0 : %s = convert.%s(%s:i32)\nlet $1 : %s = convert.%s(1:i32)\n", prec, prec, *sum == 'a' ? "0" : "-100", prec, prec);
-	tsr_text_addf(units, "for kh.3 in 0..%d reduce {\nfor kw.4 in 0..%d %s {\n", h, kw, one_of(2, (const char *const[]){ "reduce", "serial" }));
+		tsr_text_addf(&nest, "for c.2 in 0..%s parallel {\n", last);
+	tsr_text_addf(&nest, "let $0 : %s = convert.%s(%s:i32)\nlet $1 : %s = convert.%s(1:i32)\n", prec, prec, *sum == 'a' ? "0" : "-100", prec, prec);
+	tsr_text_addf(&nest, "for kh.3 in 0..%d reduce {\nfor kw.4 in 0..%d %s {\n", h, kw, one_of(2, (const char *const[]){ "reduce", "serial" }));
 	const char *row = image || (rows && padded && draw(2)) ? "b.0 + kh.3 - 1" : "kh.3";
 	if (padded)
-		tsr_text_addf(units, "if %s in 0..%d, %s in 0..%s {\n", row, h, at, width);
-	tsr_text_addf(units, "set $0 = %s.%s($0, mul.%s(%%x%d[%s, %s%s], %%k%d[kh.3, kw.4%s]))\n", sum, prec, prec, id, row, at, c_of, id, channels && id % 2 ? ", c.2" : "");
+		tsr_text_addf(&nest, "if %s in 0..%d, %s in 0..%s {\n", row, h, at, width);
+	tsr_text_addf(&nest, "set $0 = %s.%s($0, mul.%s(%%x%d[%s, %s%s], %%k%d[kh.3, kw.4%s]))\n", sum, prec, prec, id, row, at, c_of, id, channels && id % 2 ? ", c.2" : "");
 	if (draw(3) == 0)
-		tsr_text_addf(units, "set $1 = %%x%d[%s, %s%s]\n", id, row, at, c_of);
-	tsr_text_addf(units, "%s}\n}\n", padded ? "}\n" : "");
+		tsr_text_addf(&nest, "set $1 = %%x%d[%s, %s%s]\n", id, row, at, c_of);
+	tsr_text_addf(&nest, "%s}\n}\n", padded ? "}\n" : "");
 	const char *target = tsr_format(a, "%%y%d[b.0, ow.1%s]", id, c_of);
 	if (image || draw(2))
-		tsr_text_addf(units, "store %s = sub.%s($0, $1)\n", target, prec);
+		tsr_text_addf(&nest, "store %s = sub.%s($0, $1)\n", target, prec);
 	else
-		tsr_text_addf(units, "update %s %s add.%s($0, $1)\n", target, one_of(2, (const char *const[]){ "+=", "@^=" }), prec);
-	tsr_text_addf(units, "}\n}\n%s}\n}\n", channels ? "}\n" : "");
+		tsr_text_addf(&nest, "update %s %s add.%s($0, $1)\n", target, one_of(2, (const char *const[]){ "+=", "@^=" }), prec);
+	tsr_text_addf(&nest, "}\n}\n%s", channels ? "}\n" : "");
+	tsr_text_addf(units, "unit u%d { kernel k {\n%s%s}\n}\n", id, tsr_text_str(&nest), draw(3) ? "" : tsr_text_str(&nest));      /* twice, of the same locals */
 }
 
 /* ---- transpositions ---------------------------------------------------------------------------------------------------------- */
