@@ -4,7 +4,7 @@
  * the loops of the sum that no range mentions, the channels: they are found once for each place of the window, whose channels follow. */
 #include "kit.h"
 
-enum { MOST_VECTORS = 4, MOST_PLACES = 128 };      /* of a panel; of a window */
+enum { MOST_VECTORS = 4, MOST_PLACES = 128, TOGETHER = 4 };      /* of a panel; of a window; channels whose pieces are loaded once */
 
 const tsr_expr *tsr_padded_within(const tsr_expr *x)
 {
@@ -226,6 +226,28 @@ static void fetch_next(const panel *n, const tables *t, LLVMValueRef places, LLV
 	tsr_kit_fetch(k, LLVMBuildGEP2(k->b, k->elem, from, &ahead, 1, ""), false);
 }
 
+/* Whole channels, some at a time, where a block begins with one: a place's pieces, which are as many loads as what they are for, are loaded once for these.  Where the others begin. */
+static LLVMValueRef some_channels(panel *n, LLVMValueRef places, const tables *t, LLVMValueRef begin, LLVMValueRef step)
+{
+	tsr_kit *k = n->k;
+	LLVMValueRef zero = tsr_kit_int(k, 0), each = tsr_kit_mul(k, places, tsr_kit_int(k, TOGETHER));
+	LLVMValueRef most = LLVMBuildNSWSub(k->b, n->p->depth, LLVMBuildURem(k->b, n->p->depth, each, ""), "");
+	most = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, begin, zero, ""), most, zero, "");
+	tsr_count c = tsr_count_begin(k, zero, most, each);
+	LLVMValueRef on = tsr_kit_mul(k, LLVMBuildUDiv(k->b, c.i, places, ""), step);
+	tsr_count d = tsr_count_begin(k, zero, places, tsr_kit_int(k, 1));
+	pieces(n, t, d.i, false);
+	for (uint32_t u = 0; u < TOGETHER; u++) {
+		LLVMValueRef place = tsr_kit_add(k, tsr_kit_add(k, c.i, d.i), tsr_kit_mul(k, places, tsr_kit_int(k, u)));
+		copy(n, place, tsr_kit_add(k, on, tsr_kit_mul(k, step, tsr_kit_int(k, u))));
+	}
+	tsr_count_end(k, &d);
+	for (uint32_t u = 0; u < TOGETHER; u++)
+		fetch_next(n, t, places, tsr_kit_add(k, on, tsr_kit_mul(k, step, tsr_kit_int(k, u))));
+	tsr_count_end(k, &c);
+	return most;
+}
+
 /* The first loop of the sum is mentioned by no range: the pieces of each place that the others have are found once, and what memory has of one position of
  * that loop is read at once. */
 static void by_channels(panel *n, LLVMValueRef places, const tables *t)
@@ -243,8 +265,8 @@ static void by_channels(panel *n, LLVMValueRef places, const tables *t)
 			n->at[v][s].from = LLVMBuildGEP2(k->b, k->elem, n->at[v][s].from, &back, 1, "");
 	pieces(n, t, place, true);
 	tsr_count_end(k, &i);
-	LLVMValueRef end = tsr_kit_add(k, begin, n->p->depth);
-	tsr_count c = tsr_count_begin(k, zero, end, places);
+	LLVMValueRef end = tsr_kit_add(k, begin, n->p->depth), most = some_channels(n, places, t, begin, step);
+	tsr_count c = tsr_count_begin(k, most, end, places);
 	LLVMValueRef first = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, c.i, zero, ""), begin, zero, "");
 	LLVMValueRef on = tsr_kit_mul(k, LLVMBuildUDiv(k->b, c.i, places, ""), step), last = tsr_kit_min(k, places, LLVMBuildNSWSub(k->b, end, c.i, ""));
 	tsr_count d = tsr_count_begin(k, first, last, one);

@@ -135,9 +135,11 @@ static void all_stretches(const tsr_inner *in, const tsr_rows_tile *t, LLVMValue
 		stretches(in, t, f, first, all, TSR_WAY_ALL, acc);
 }
 
-/* How far apart rows are that are near enough for that, in elements. */
+/* How far apart rows are that are near enough for that, in elements; 0 where a stretch has no next line. */
 static int64_t near_rows(const tsr_kit *k, const tsr_rows_tile *t)
 {
+	if (t->run * k->elem_bytes <= TSR_LINE)
+		return 0;
 	int64_t step = !k->pairs ? t->step : t->step % 2 ? 0 : t->step / 2;
 	return step * k->elem_bytes < APART ? step : 0;
 }

@@ -14,43 +14,26 @@
  * the last.  How many follows from all columns, not from a thread's, so that every column is summed in the same order by any number of threads.
  *
  * The loops over rows stand around those over columns; what is updated is nowhere read, and lies along the innermost loop, as in wide.c. */
-#include "team.h"
+#include "column_nest.h"
 #include "../opt/opt.h"
 
-enum { LINE = 64, MOST_LOOPS = 16, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2, ROWS = 4, MANY_LINES = 8, CHAINS = 4 };      /* many vectors: for more than one sum */
+enum { LINE = 64, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2, ROWS = 4, MANY_LINES = 8, CHAINS = 4 };      /* many vectors: for more than one sum */
 
 typedef struct columns {
 	tsr_emit *e;
-	uint32_t nrows, nloops;
-	const tsr_stmt *loop[MOST_LOOPS];      /* those over rows, then those over columns, the innermost last */
-	const tsr_stmts *body;
+	tsr_column_nest nest;
 	uint32_t chains;
 	LLVMValueRef sum[CHAINS][MOST_SUMS];
 } columns;
 
-static const tsr_stmt *innermost(const columns *c) { return c->loop[c->nloops - 1]; }
-
-static bool collect(columns *c, const tsr_stmt *s)
-{
-	for (;; s = s->loop.body.at[0]) {
-		bool row = s->loop.how == TSR_FOR_REDUCE, column = s->loop.how == TSR_FOR_PARALLEL;
-		if (c->nloops == MOST_LOOPS || s->loop.contraction || s->loop.stream || s->loop.ahead || !(row || column) || (row && c->nloops > c->nrows)
-			|| (row && s->loop.split))
-			return false;
-		c->nrows += row;
-		c->loop[c->nloops++] = s;
-		c->body = &s->loop.body;
-		if (c->body->n != 1 || c->body->at[0]->kind != TSR_STMT_FOR)
-			return c->nrows && c->nrows < c->nloops;
-	}
-}
+static const tsr_stmt *innermost(const columns *c) { return tsr_innermost_columns(&c->nest); }
 
 /* Enough columns for a register, and no more than leave rows close to each other. */
 static bool few_columns(const columns *c)
 {
 	int64_t n = 1;
-	for (uint32_t i = c->nrows; i < c->nloops; i++) {
-		tsr_size x = c->loop[i]->loop.extent;
+	for (uint32_t i = c->nest.rows; i < c->nest.n; i++) {
+		tsr_size x = c->nest.loop[i]->loop.extent;
 		if (!tsr_size_is_const(x) || x.k <= 0)
 			return false;
 		n *= x.k;
@@ -58,42 +41,30 @@ static bool few_columns(const columns *c)
 	return n <= MOST_COLUMNS && innermost(c)->loop.extent.k >= c->e->target->vector_bytes / 4;
 }
 
-/* An update of 32 bits, which a register holds as memory does, of the same element by all rows, of what no other statement touches. */
+/* An update of 32 bits, which a register holds as memory does. */
 static bool plain(const columns *c, const tsr_stmt *s)
 {
-	const tsr_buffer *b = s->kind == TSR_STMT_UPDATE ? c->e->loops->buffers.at[s->store.buffer] : NULL;
-	if (!b || tsr_prec_bytes(b->prec) != 4 || !tsr_emit_side_by_side(c->e, innermost(c), s))
-		return false;
-	for (uint32_t axis = 0; axis < b->rank; axis++)
-		for (uint32_t i = 0; i < c->nrows; i++)
-			if (tsr_lin_mentions(&s->store.index[axis], c->loop[i]->loop.sym))
-				return false;
-	for (uint32_t i = 0; i < c->body->n; i++) {
-		const tsr_stmt *o = c->body->at[i];
-		if (tsr_expr_reads(o->store.value, b->id) || (o != s && o->store.buffer == b->id))
-			return false;
-	}
-	return true;
+	return s->kind == TSR_STMT_UPDATE && tsr_prec_bytes(c->e->loops->buffers.at[s->store.buffer]->prec) == 4 && tsr_column_nest_sums(c->e, &c->nest, s);
 }
 
 /* Of each sum: all sums of a row together are as many as one processor needs so that none waits for the one before. */
 static uint32_t chains_of(const columns *c)
 {
-	int64_t lanes = c->e->target->vector_bytes / 4, vectors = (innermost(c)->loop.extent.k + lanes - 1) / lanes * c->body->n;
-	tsr_size rows = c->loop[c->nrows - 1]->loop.extent;
+	int64_t lanes = c->e->target->vector_bytes / 4, vectors = (innermost(c)->loop.extent.k + lanes - 1) / lanes * c->nest.body->n;
+	tsr_size rows = c->nest.loop[c->nest.rows - 1]->loop.extent;
 	return vectors > CHAINS / 2 || !tsr_size_is_const(rows) || rows.k < CHAINS ? 1 : (uint32_t)(CHAINS / vectors);
 }
 
 static bool understand(columns *c, const tsr_stmt *loop)
 {
-	if (loop->loop.how != TSR_FOR_REDUCE || c->e->wide || !c->e->options->level || c->e->target->vector_bytes < 16 || !collect(c, loop) || !few_columns(c)
-		|| !c->body->n || c->body->n > MOST_SUMS)
+	if (loop->loop.how != TSR_FOR_REDUCE || c->e->wide || !c->e->options->level || c->e->target->vector_bytes < 16 || !tsr_column_nest_of(&c->nest, loop) || !few_columns(c)
+		|| !c->nest.body->n || c->nest.body->n > MOST_SUMS)
 		return false;
-	for (uint32_t i = 0; i < c->body->n; i++)
-		if (c->body->at[i]->kind != TSR_STMT_UPDATE)
+	for (uint32_t i = 0; i < c->nest.body->n; i++)
+		if (c->nest.body->at[i]->kind != TSR_STMT_UPDATE)
 			return false;
-	for (uint32_t i = 0; i < c->body->n; i++)
-		if (!plain(c, c->body->at[i]))
+	for (uint32_t i = 0; i < c->nest.body->n; i++)
+		if (!plain(c, c->nest.body->at[i]))
 			return false;
 	c->chains = chains_of(c);
 	return true;
@@ -109,7 +80,7 @@ static LLVMValueRef part_of(const columns *c, uint32_t chain, uint32_t i)
 /* All chains of a sum; those but the first hold what was subtracted from nothing where it is differences. */
 static LLVMValueRef joined(const columns *c, uint32_t i)
 {
-	const tsr_stmt *s = c->body->at[i];
+	const tsr_stmt *s = c->nest.body->at[i];
 	tsr_acc acc = s->store.acc == TSR_ACC_SUB ? TSR_ACC_ADD : s->store.acc;
 	LLVMValueRef x[CHAINS];
 	for (uint32_t k = 0; k < c->chains; k++)
@@ -123,8 +94,8 @@ static LLVMValueRef joined(const columns *c, uint32_t i)
 static void move_sums(columns *c, bool in)
 {
 	tsr_emit *e = c->e;
-	for (uint32_t i = 0; i < c->body->n; i++) {
-		const tsr_stmt *s = c->body->at[i];
+	for (uint32_t i = 0; i < c->nest.body->n; i++) {
+		const tsr_stmt *s = c->nest.body->at[i];
 		tsr_prec p = e->loops->buffers.at[s->store.buffer]->prec;
 		LLVMValueRef address = tsr_emit_address(e, s->store.buffer, s->store.index);
 		if (in) {
@@ -141,8 +112,8 @@ static void move_sums(columns *c, bool in)
 static void row(columns *c, uint32_t chain)
 {
 	tsr_emit *e = c->e;
-	for (uint32_t i = 0; i < c->body->n; i++) {
-		const tsr_stmt *s = c->body->at[i];
+	for (uint32_t i = 0; i < c->nest.body->n; i++) {
+		const tsr_stmt *s = c->nest.body->at[i];
 		tsr_prec p = e->loops->buffers.at[s->store.buffer]->prec;
 		LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, s->store.value), s->store.value->prec, p);
 		LLVMValueRef x[2] = {part_of(c, chain, i), value};
@@ -161,7 +132,7 @@ static LLVMValueRef whole(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsig
 static void rows_by_chains(columns *c, LLVMValueRef from, LLVMValueRef to, uint32_t chains)
 {
 	tsr_emit *e = c->e;
-	uint32_t sym = c->loop[c->nrows - 1]->loop.sym;
+	uint32_t sym = c->nest.loop[c->nest.rows - 1]->loop.sym;
 	if (tsr_emit_surely_none(from, to))
 		return;
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, chains), TSR_FOR_SERIAL);
@@ -175,14 +146,14 @@ static void rows_by_chains(columns *c, LLVMValueRef from, LLVMValueRef to, uint3
 static void all_rows(columns *c)
 {
 	tsr_emit *e = c->e;
-	tsr_emit_loop loop[MOST_LOOPS];
-	uint32_t last = c->nrows - 1;
+	tsr_emit_loop loop[TSR_COLUMN_LOOPS];
+	uint32_t last = c->nest.rows - 1;
 	move_sums(c, true);
 	for (uint32_t i = 0; i < last; i++) {
-		loop[i] = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_size(e, c->loop[i]->loop.extent), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
-		e->syms[c->loop[i]->loop.sym] = loop[i].index;
+		loop[i] = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_size(e, c->nest.loop[i]->loop.extent), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+		e->syms[c->nest.loop[i]->loop.sym] = loop[i].index;
 	}
-	LLVMValueRef end = tsr_emit_size(e, c->loop[last]->loop.extent), most = c->chains > 1 ? whole(e, tsr_emit_i64(e, 0), end, c->chains) : end;
+	LLVMValueRef end = tsr_emit_size(e, c->nest.loop[last]->loop.extent), most = c->chains > 1 ? whole(e, tsr_emit_i64(e, 0), end, c->chains) : end;
 	rows_by_chains(c, tsr_emit_i64(e, 0), most, c->chains);
 	rows_by_chains(c, most, end, 1);
 	for (uint32_t i = last; i-- > 0;)
@@ -228,7 +199,7 @@ static void columns_of_rows(columns *c, LLVMValueRef first, unsigned n, LLVMValu
 	e->wide = &(tsr_wide){.loop = s, .lanes = lanes};
 	move_sums(c, true);
 	for (unsigned k = 0; k < n; k++) {
-		e->syms[c->loop[c->nrows - 1]->loop.sym] = LLVMBuildNSWAdd(e->builder, first, tsr_emit_i64(e, k), "");
+		e->syms[c->nest.loop[c->nest.rows - 1]->loop.sym] = LLVMBuildNSWAdd(e->builder, first, tsr_emit_i64(e, k), "");
 		row(c, 0);
 	}
 	move_sums(c, false);
@@ -239,7 +210,7 @@ static void columns_of_rows(columns *c, LLVMValueRef first, unsigned n, LLVMValu
 static void some_rows(columns *c, LLVMValueRef row_from, LLVMValueRef row_to, unsigned n, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_emit *e = c->e;
-	unsigned lane = e->target->vector_bytes / 4, lanes = c->body->n > 1 ? lane : 2 * lane;
+	unsigned lane = e->target->vector_bytes / 4, lanes = c->nest.body->n > 1 ? lane : 2 * lane;
 	LLVMValueRef most = whole(e, from, to, lanes), more = whole(e, most, to, lane);
 	if (tsr_emit_surely_none(row_from, row_to))
 		return;
@@ -253,13 +224,13 @@ static void some_rows(columns *c, LLVMValueRef row_from, LLVMValueRef row_to, un
 static void rows_then_columns(columns *c, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_emit *e = c->e;
-	tsr_emit_loop loop[MOST_LOOPS];
-	uint32_t last = c->nrows - 1;
+	tsr_emit_loop loop[TSR_COLUMN_LOOPS];
+	uint32_t last = c->nest.rows - 1;
 	for (uint32_t i = 0; i < last; i++) {
-		loop[i] = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_size(e, c->loop[i]->loop.extent), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
-		e->syms[c->loop[i]->loop.sym] = loop[i].index;
+		loop[i] = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_size(e, c->nest.loop[i]->loop.extent), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+		e->syms[c->nest.loop[i]->loop.sym] = loop[i].index;
 	}
-	LLVMValueRef zero = tsr_emit_i64(e, 0), end = tsr_emit_size(e, c->loop[last]->loop.extent), all = whole(e, zero, end, ROWS);
+	LLVMValueRef zero = tsr_emit_i64(e, 0), end = tsr_emit_size(e, c->nest.loop[last]->loop.extent), all = whole(e, zero, end, ROWS);
 	some_rows(c, zero, all, ROWS, from, to);
 	some_rows(c, all, end, 1, from, to);
 	for (uint32_t i = last; i-- > 0;)
@@ -289,11 +260,11 @@ static const tsr_expr *apart(const columns *c, tsr_expr *x)
 static LLVMValueRef first_line(columns *c, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_emit *e = c->e;
-	const tsr_expr *x = tsr_emit_has_masks(e) ? apart(c, c->body->at[0]->store.value) : NULL;
+	const tsr_expr *x = tsr_emit_has_masks(e) ? apart(c, c->nest.body->at[0]->store.value) : NULL;
 	if (!x)
 		return from;
-	for (uint32_t i = 0; i < c->nrows; i++)
-		e->syms[c->loop[i]->loop.sym] = tsr_emit_i64(e, 0);
+	for (uint32_t i = 0; i < c->nest.rows; i++)
+		e->syms[c->nest.loop[i]->loop.sym] = tsr_emit_i64(e, 0);
 	e->syms[innermost(c)->loop.sym] = from;
 	LLVMValueRef address = tsr_emit_address(e, x->load.buffer, x->load.index);
 	LLVMValueRef line = LLVMBuildNSWAdd(e->builder, from, tsr_emit_to_line(e, e->loops->buffers.at[x->load.buffer]->prec, address), "");
@@ -307,7 +278,7 @@ static LLVMValueRef choose(tsr_emit *e, LLVMValueRef when, LLVMValueRef x, LLVMV
 static void column_blocks(columns *c, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_emit *e = c->e;
-	unsigned lane = e->target->vector_bytes / 4, lanes = lane * (c->body->n > 1 ? MANY_VECTORS : MOST_VECTORS);
+	unsigned lane = e->target->vector_bytes / 4, lanes = lane * (c->nest.body->n > 1 ? MANY_VECTORS : MOST_VECTORS);
 	LLVMValueRef line = first_line(c, from, to);
 	if (line != from)
 		blocks(c, from, line, lane, true);
@@ -332,32 +303,17 @@ static void column_blocks(columns *c, LLVMValueRef from, LLVMValueRef to)
 	blocks(c, more, to, 1, false);
 }
 
+static void some_columns(void *user, LLVMValueRef from, LLVMValueRef to)
+{
+	columns *c = user;
+	(rows_at_a_time(c) ? rows_then_columns : column_blocks)(c, from, to);
+}
+
 bool tsr_emit_columns(tsr_emit *e, const tsr_stmt *loop)
 {
 	columns c = {.e = e};
 	if (!understand(&c, loop))
 		return false;
-	tsr_emit_loop around[MOST_LOOPS];
-	bool reorder = e->reorder;
-	e->reorder = false;
-	for (uint32_t i = c.nrows; i < c.nloops; i++) {
-		const tsr_stmt *s = c.loop[i];
-		LLVMValueRef from = tsr_emit_i64(e, 0), to = tsr_emit_size(e, s->loop.extent);
-		if (s->loop.split && e->team) {
-			from = tsr_team_bound(e, to, false);
-			to = tsr_team_bound(e, to, true);
-		}
-		if (i + 1 == c.nloops) {
-			(rows_at_a_time(&c) ? rows_then_columns : column_blocks)(&c, from, to);
-			break;
-		}
-		around[i] = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
-		e->syms[s->loop.sym] = around[i].index;
-	}
-	for (uint32_t i = c.nloops - 1; i-- > c.nrows;)
-		tsr_emit_loop_end(e, &around[i]);
-	for (uint32_t i = 0; i < c.nloops; i++)
-		e->syms[c.loop[i]->loop.sym] = NULL;
-	e->reorder = reorder;
+	tsr_column_nest_walk(e, &c.nest, some_columns, &c);
 	return true;
 }

@@ -11,6 +11,8 @@ void tsr_emit_stmts(tsr_emit *e, const tsr_stmts *body);
 bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
 /* The statement of the loop stores or updates elements that lie side by side along it, from what does or is the same for all of it. */
 bool tsr_emit_side_by_side(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *store);
+/* The loop does nothing but reductions into locals, which vectors can take. */
+bool tsr_emit_plain_sums(tsr_emit *e, const tsr_stmt *loop);
 /* Lanes for the iterations that are left from `index` on. */
 LLVMValueRef tsr_emit_lanes_left(tsr_emit *e, LLVMValueRef index, LLVMValueRef to, unsigned lanes);
 bool tsr_emit_surely_none(LLVMValueRef from, LLVMValueRef to);
@@ -63,6 +65,10 @@ bool tsr_emit_window(tsr_emit *e, const tsr_stmt *loop);
 /* The iterations from .. to of the loop, and all of the one within; false: not such a nest, nothing was emitted. */
 bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
 
+/* ---- turned_joined.c ----------------------------------------------------------------------------------------------------------- */
+/* The nest that begins with this loop, of which others were made one with the two that are turned, and stand at 0; NULL: none were. */
+const tsr_stmt *tsr_emit_turned_joined(tsr_emit *e, const tsr_stmt *loop);
+
 /* ---- columns.c: sums of columns in registers ------------------------------------------------------------------------------- */
 /* The loops over rows and columns that this one heads; false: none of these, nothing was emitted. */
 bool tsr_emit_columns(tsr_emit *e, const tsr_stmt *loop);
@@ -77,6 +83,10 @@ bool tsr_emit_short_rows(tsr_emit *e, const tsr_stmt *loop);
 const tsr_stmt *tsr_emit_flat(const tsr_emit *e, const tsr_stmt *loop);
 /* All that the value touches lies in a row across these loops, the innermost last, of which all but the first have known extents, or is the same for all of them. */
 bool tsr_emit_flat_value(const tsr_emit *e, uint32_t n, const tsr_stmt *const *loops, const tsr_expr *x);
+
+/* ---- short_sums.c: sums over short rows that do not follow each other ---------------------------------------------------------- */
+/* The sums that this loop heads; false: none of these, nothing was emitted. */
+bool tsr_emit_short_sums(tsr_emit *e, const tsr_stmt *loop);
 
 /* ---- overlap.c: rows whose walks go together ------------------------------------------------------------------------------------ */
 /* False: not such a loop, nothing was emitted. */

@@ -8,74 +8,46 @@
  *
  * The order follows from the number of columns and the target alone.  Where threads would divide the columns, the first of them has them all: each would read every
  * line for its part. */
-#include "team.h"
+#include "column_nest.h"
 #include "../opt/opt.h"
 
-enum { MOST_LOOPS = 16, MOST_SUMS = 4, MOST_VECTORS = 8, VECTORS = 8, LEAST_GROUPS = 4 };
+enum { MOST_SUMS = 4, MOST_VECTORS = 8, VECTORS = 8, LEAST_GROUPS = 4 };
 
 typedef struct short_rows {
 	tsr_emit *e;
-	uint32_t n_rows, n_loops, n_flat;      /* loops over rows, those over columns behind them, of the former the innermost that are one row */
-	const tsr_stmt *loop[MOST_LOOPS];
-	const tsr_stmts *body;
+	tsr_column_nest nest;
+	uint32_t n_flat;                       /* the innermost loops over rows that are one row */
 	unsigned lanes;
 	uint32_t vectors, groups;              /* a group's registers, which hold whole rows, and how many groups there are */
 	LLVMValueRef sum[MOST_SUMS][VECTORS + MOST_VECTORS], rest[MOST_SUMS], rows[MOST_SUMS];
 } short_rows;
 
-static const tsr_stmt *columns_of(const short_rows *x) { return x->loop[x->n_loops - 1]; }
+static const tsr_stmt *columns_of(const short_rows *x) { return tsr_innermost_columns(&x->nest); }
 static int64_t count_of(const short_rows *x) { return columns_of(x)->loop.extent.k; }
 static tsr_prec prec_of(const short_rows *x, const tsr_stmt *s) { return x->e->loops->buffers.at[s->store.buffer]->prec; }
 
 /* ---- which nests ---------------------------------------------------------------------------------------------------------- */
 
-static bool collect(short_rows *x, const tsr_stmt *s)
-{
-	for (;; s = s->loop.body.at[0]) {
-		bool row = s->loop.how == TSR_FOR_REDUCE, column = s->loop.how == TSR_FOR_PARALLEL;
-		if (x->n_loops == MOST_LOOPS || s->loop.contraction || s->loop.stream || s->loop.ahead || !(row || column) || (row && x->n_loops > x->n_rows)
-			|| (row && s->loop.split))
-			return false;
-		x->n_rows += row;
-		x->loop[x->n_loops++] = s;
-		x->body = &s->loop.body;
-		if (x->body->n != 1 || x->body->at[0]->kind != TSR_STMT_FOR)
-			return x->n_rows && x->n_rows < x->n_loops;
-	}
-}
-
-/* Of the same element by all rows, of what no other statement touches. */
 static bool plain(const short_rows *x, const tsr_stmt *s)
 {
 	const tsr_buffer *b = s->kind == TSR_STMT_UPDATE ? x->e->loops->buffers.at[s->store.buffer] : NULL;
-	if (!b || b->prec == TSR_PREC_BOOL || (unsigned)tsr_prec_bytes(b->prec) * x->lanes != x->e->target->vector_bytes || !tsr_acc_any_order(s->store.acc)
-		|| !tsr_emit_side_by_side(x->e, columns_of(x), s))
-		return false;
-	for (uint32_t axis = 0; axis < b->rank; axis++)
-		for (uint32_t i = 0; i < x->n_rows; i++)
-			if (tsr_lin_mentions(&s->store.index[axis], x->loop[i]->loop.sym))
-				return false;
-	for (uint32_t i = 0; i < x->body->n; i++) {
-		const tsr_stmt *o = x->body->at[i];
-		if (tsr_expr_reads(o->store.value, b->id) || (o != s && o->store.buffer == b->id))
-			return false;
-	}
-	return true;
+	return b && b->prec != TSR_PREC_BOOL && (unsigned)tsr_prec_bytes(b->prec) * x->lanes == x->e->target->vector_bytes && tsr_acc_any_order(s->store.acc)
+		&& tsr_column_nest_sums(x->e, &x->nest, s);
 }
 
 /* The innermost loops over rows, as many as possible, that are one with the columns. */
 static bool one_row(short_rows *x)
 {
-	const tsr_stmt *part[MOST_LOOPS];
-	for (x->n_flat = x->n_rows; x->n_flat; x->n_flat--) {
+	const tsr_stmt *part[TSR_COLUMN_LOOPS];
+	for (x->n_flat = x->nest.rows; x->n_flat; x->n_flat--) {
 		bool all = true;
 		for (uint32_t i = 0; i < x->n_flat; i++) {
-			part[i] = x->loop[x->n_rows - x->n_flat + i];
+			part[i] = x->nest.loop[x->nest.rows - x->n_flat + i];
 			all &= !i || tsr_size_is_const(part[i]->loop.extent);
 		}
 		part[x->n_flat] = columns_of(x);
-		for (uint32_t i = 0; i < x->body->n; i++)
-			all &= tsr_emit_flat_value(x->e, x->n_flat + 1, part, x->body->at[i]->store.value);
+		for (uint32_t i = 0; i < x->nest.body->n; i++)
+			all &= tsr_emit_flat_value(x->e, x->n_flat + 1, part, x->nest.body->at[i]->store.value);
 		if (all)
 			return true;
 	}
@@ -95,13 +67,13 @@ static bool worth(short_rows *x)
 	x->vectors = (uint32_t)(n.k / common(n.k, x->lanes));
 	if (x->vectors > MOST_VECTORS)
 		return false;
-	for (x->groups = 1; x->groups * 2 * x->vectors * x->body->n <= VECTORS;)
+	for (x->groups = 1; x->groups * 2 * x->vectors * x->nest.body->n <= VECTORS;)
 		x->groups *= 2;
 	int64_t rows = 1, of_group = x->vectors * x->lanes / n.k;
-	for (uint32_t i = x->n_rows - x->n_flat; i < x->n_rows; i++) {
-		if (!tsr_size_is_const(x->loop[i]->loop.extent))
+	for (uint32_t i = x->nest.rows - x->n_flat; i < x->nest.rows; i++) {
+		if (!tsr_size_is_const(x->nest.loop[i]->loop.extent))
 			return true;
-		rows *= x->loop[i]->loop.extent.k;
+		rows *= x->nest.loop[i]->loop.extent.k;
 	}
 	return rows >= LEAST_GROUPS * x->groups * of_group;
 }
@@ -109,14 +81,14 @@ static bool worth(short_rows *x)
 static bool understand(short_rows *x, const tsr_stmt *loop)
 {
 	tsr_emit *e = x->e;
-	if (loop->loop.how != TSR_FOR_REDUCE || e->wide || !e->options->level || e->target->vector_bytes < 16 || !collect(x, loop) || !x->body->n || x->body->n > MOST_SUMS)
+	if (loop->loop.how != TSR_FOR_REDUCE || e->wide || !e->options->level || e->target->vector_bytes < 16 || !tsr_column_nest_of(&x->nest, loop) || !x->nest.body->n || x->nest.body->n > MOST_SUMS)
 		return false;
-	for (uint32_t i = 0; i < x->body->n; i++)
-		if (x->body->at[i]->kind != TSR_STMT_UPDATE)
+	for (uint32_t i = 0; i < x->nest.body->n; i++)
+		if (x->nest.body->at[i]->kind != TSR_STMT_UPDATE)
 			return false;
-	x->lanes = e->target->vector_bytes / (unsigned)tsr_prec_bytes(prec_of(x, x->body->at[0]));
-	for (uint32_t i = 0; i < x->body->n; i++)
-		if (!plain(x, x->body->at[i]))
+	x->lanes = e->target->vector_bytes / (unsigned)tsr_prec_bytes(prec_of(x, x->nest.body->at[0]));
+	for (uint32_t i = 0; i < x->nest.body->n; i++)
+		if (!plain(x, x->nest.body->at[i]))
 			return false;
 	return one_row(x) && worth(x);
 }
@@ -142,8 +114,8 @@ static LLVMValueRef neutral(short_rows *x, const tsr_stmt *s, int64_t n)
 static void begin(short_rows *x)
 {
 	tsr_emit *e = x->e;
-	for (uint32_t i = 0; i < x->body->n; i++) {
-		const tsr_stmt *s = x->body->at[i];
+	for (uint32_t i = 0; i < x->nest.body->n; i++) {
+		const tsr_stmt *s = x->nest.body->at[i];
 		tsr_prec p = prec_of(x, s);
 		LLVMTypeRef type = vector_of(x, p);
 		for (uint32_t k = 0; k < x->groups * x->vectors; k++) {
@@ -169,8 +141,8 @@ static void whole_groups(short_rows *x, LLVMValueRef from, LLVMValueRef to)
 	e->wide = &w;
 	for (uint32_t k = 0; k < all; k++) {
 		e->syms[column] = LLVMBuildNSWAdd(e->builder, f.index, tsr_emit_i64(e, k * x->lanes), "");
-		for (uint32_t i = 0; i < x->body->n; i++) {
-			const tsr_stmt *s = x->body->at[i];
+		for (uint32_t i = 0; i < x->nest.body->n; i++) {
+			const tsr_stmt *s = x->nest.body->at[i];
 			LLVMValueRef of[2] = {load(e, x->sum[i][k]), value_of(x, s)};
 			tsr_emit_alike(e, 2, of);
 			LLVMBuildStore(e->builder, tsr_emit_acc(e, s->store.acc, prec_of(x, s), of[0], of[1]), x->sum[i][k]);
@@ -188,8 +160,8 @@ static void rows_left(short_rows *x, LLVMValueRef from, LLVMValueRef to)
 	tsr_emit_loop r = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, count_of(x)), TSR_FOR_SERIAL);
 	tsr_emit_loop c = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_i64(e, count_of(x)), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
 	e->syms[column] = LLVMBuildNSWAdd(e->builder, r.index, c.index, "");
-	for (uint32_t i = 0; i < x->body->n; i++) {
-		const tsr_stmt *s = x->body->at[i];
+	for (uint32_t i = 0; i < x->nest.body->n; i++) {
+		const tsr_stmt *s = x->nest.body->at[i];
 		tsr_prec p = prec_of(x, s);
 		LLVMValueRef at = tsr_emit_offset(e, p, x->rest[i], c.index), value = value_of(x, s);
 		LLVMValueRef old = LLVMBuildLoad2(e->builder, tsr_emit_register_type(e, p), at, "");
@@ -202,16 +174,16 @@ static void rows_left(short_rows *x, LLVMValueRef from, LLVMValueRef to)
 static void all_rows(short_rows *x)
 {
 	tsr_emit *e = x->e;
-	uint32_t apart = x->n_rows - x->n_flat;
-	tsr_emit_loop loop[MOST_LOOPS];
+	uint32_t apart = x->nest.rows - x->n_flat;
+	tsr_emit_loop loop[TSR_COLUMN_LOOPS];
 	LLVMValueRef zero = tsr_emit_i64(e, 0), total = tsr_emit_i64(e, count_of(x));
 	for (uint32_t i = 0; i < apart; i++) {
-		loop[i] = tsr_emit_loop_begin(e, zero, tsr_emit_size(e, x->loop[i]->loop.extent), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
-		e->syms[x->loop[i]->loop.sym] = loop[i].index;
+		loop[i] = tsr_emit_loop_begin(e, zero, tsr_emit_size(e, x->nest.loop[i]->loop.extent), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+		e->syms[x->nest.loop[i]->loop.sym] = loop[i].index;
 	}
-	for (uint32_t i = apart; i < x->n_rows; i++) {
-		e->syms[x->loop[i]->loop.sym] = zero;
-		total = LLVMBuildNSWMul(e->builder, total, tsr_emit_size(e, x->loop[i]->loop.extent), "");
+	for (uint32_t i = apart; i < x->nest.rows; i++) {
+		e->syms[x->nest.loop[i]->loop.sym] = zero;
+		total = LLVMBuildNSWMul(e->builder, total, tsr_emit_size(e, x->nest.loop[i]->loop.extent), "");
 	}
 	LLVMValueRef over = LLVMBuildSRem(e->builder, total, tsr_emit_i64(e, x->groups * x->vectors * x->lanes), "");
 	LLVMValueRef most = LLVMBuildNSWSub(e->builder, total, over, "");
@@ -225,7 +197,7 @@ static void all_rows(short_rows *x)
 static LLVMValueRef joined(short_rows *x, uint32_t i)
 {
 	tsr_emit *e = x->e;
-	const tsr_stmt *s = x->body->at[i];
+	const tsr_stmt *s = x->nest.body->at[i];
 	tsr_prec p = prec_of(x, s);
 	LLVMValueRef rows = tsr_emit_alloca(e, LLVMArrayType2(tsr_emit_register_type(e, p), x->vectors * x->lanes), "rows");
 	for (uint32_t v = 0; v < x->vectors; v++) {
@@ -244,12 +216,12 @@ static void end(short_rows *x)
 {
 	tsr_emit *e = x->e;
 	int64_t n = count_of(x), rows = x->vectors * x->lanes / n;
-	for (uint32_t i = 0; i < x->body->n; i++)
+	for (uint32_t i = 0; i < x->nest.body->n; i++)
 		x->rows[i] = joined(x, i);
 	tsr_emit_loop c = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_i64(e, n), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
 	e->syms[columns_of(x)->loop.sym] = c.index;
-	for (uint32_t i = 0; i < x->body->n; i++) {
-		const tsr_stmt *s = x->body->at[i];
+	for (uint32_t i = 0; i < x->nest.body->n; i++) {
+		const tsr_stmt *s = x->nest.body->at[i];
 		tsr_prec p = prec_of(x, s);
 		LLVMTypeRef type = tsr_emit_register_type(e, p);
 		LLVMValueRef sum = LLVMBuildLoad2(e->builder, type, tsr_emit_offset(e, p, x->rest[i], c.index), ""), to = tsr_emit_address(e, s->store.buffer, s->store.index);
@@ -263,8 +235,9 @@ static void end(short_rows *x)
 }
 
 /* The innermost loop's columns, where this thread's begin with the first. */
-static void columns(short_rows *x, LLVMValueRef from, LLVMValueRef to)
+static void columns(void *user, LLVMValueRef from, LLVMValueRef to)
 {
+	short_rows *x = user;
 	tsr_emit *e = x->e;
 	LLVMBasicBlockRef first = tsr_emit_block(e, "first"), after = tsr_emit_block(e, "after");
 	LLVMValueRef mine = LLVMBuildICmp(e->builder, LLVMIntEQ, from, tsr_emit_i64(e, 0), "");
@@ -283,27 +256,6 @@ bool tsr_emit_short_rows(tsr_emit *e, const tsr_stmt *loop)
 	short_rows x = {.e = e};
 	if (!understand(&x, loop))
 		return false;
-	tsr_emit_loop around[MOST_LOOPS];
-	bool reorder = e->reorder;
-	e->reorder = false;
-	for (uint32_t i = x.n_rows; i < x.n_loops; i++) {
-		const tsr_stmt *s = x.loop[i];
-		LLVMValueRef from = tsr_emit_i64(e, 0), to = tsr_emit_size(e, s->loop.extent);
-		if (s->loop.split && e->team) {
-			from = tsr_team_bound(e, to, false);
-			to = tsr_team_bound(e, to, true);
-		}
-		if (i + 1 == x.n_loops) {
-			columns(&x, from, to);
-			break;
-		}
-		around[i] = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
-		e->syms[s->loop.sym] = around[i].index;
-	}
-	for (uint32_t i = x.n_loops - 1; i-- > x.n_rows;)
-		tsr_emit_loop_end(e, &around[i]);
-	for (uint32_t i = 0; i < x.n_loops; i++)
-		e->syms[x.loop[i]->loop.sym] = NULL;
-	e->reorder = reorder;
+	tsr_column_nest_walk(e, &x.nest, columns, &x);
 	return true;
 }

@@ -19,13 +19,21 @@ static bool emit_flat(tsr_emit *e, const tsr_stmt *s)
 	return true;
 }
 
+static bool emit_turned_joined(tsr_emit *e, const tsr_stmt *s)
+{
+	const tsr_stmt *joined = e->wide ? NULL : tsr_emit_turned_joined(e, s);
+	if (joined)
+		emit_for(e, joined);
+	return joined;
+}
+
 static void emit_for(tsr_emit *e, const tsr_stmt *s)
 {
 	if (s->loop.turns && e->team) {
 		tsr_emit_turns(e, s);
 		return;
 	}
-	if ((s->loop.contraction && tsr_emit_contraction(e, s)) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s))
+	if ((s->loop.contraction && tsr_emit_contraction(e, s)) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s) || tsr_emit_short_sums(e, s) || emit_turned_joined(e, s))
 		return;
 	if (tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= 0)
 		return;

@@ -50,7 +50,19 @@ static bool plain(tsr_turned *x, const tsr_expr *v)
 	return false;
 }
 
-static bool recognise(tsr_turned *x, const tsr_stmt *s)
+/* Elements of the last axis, or of all that the inner loop goes over where others were joined with it; 1 where neither is known. */
+static int64_t row_of(const tsr_buffer *b, const tsr_stmt *inner)
+{
+	int64_t row = 1, joined = tsr_size_is_const(inner->loop.extent) ? inner->loop.extent.k : 0;
+	for (uint32_t axis = b->rank; axis-- > 0 && tsr_size_is_const(b->dims[axis]);) {
+		row *= b->dims[axis].k;
+		if (row >= joined)
+			return row == joined || axis + 1 == b->rank ? row : 1;
+	}
+	return 1;
+}
+
+bool tsr_turned_recognise(tsr_turned *x, const tsr_stmt *s)
 {
 	tsr_emit *e = x->e;
 	const tsr_stmt *inner = s->loop.body.n == 1 ? s->loop.body.at[0] : NULL;
@@ -65,7 +77,7 @@ static bool recognise(tsr_turned *x, const tsr_stmt *s)
 	const tsr_buffer *b = e->loops->buffers.at[leaf->store.buffer];
 	int64_t bytes = tsr_prec_bytes(b->prec);
 	x->lanes = e->target->vector_bytes / (bytes > 4 ? 8 : 4);
-	x->lines = tsr_size_is_const(b->dims[b->rank - 1]) && b->dims[b->rank - 1].k * bytes % LINE == 0;
+	x->lines = row_of(b, inner) * bytes % LINE == 0;
 	x->around = x->lines && inner->loop.stream && x->lanes * bytes == e->target->vector_bytes && e->target->vector_bytes >= LEAST_REGISTER;
 	x->together = x->around ? LINES_TOGETHER * LINE / e->target->vector_bytes : 1;
 	if (!plain(x, leaf->store.value) || !x->n)
@@ -235,7 +247,7 @@ static void emit_blocks(const tsr_turned *x, const stretch *s, LLVMValueRef area
 bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_turned x = {.e = e};
-	if (!recognise(&x, s))
+	if (!tsr_turned_recognise(&x, s))
 		return false;
 	uint32_t across = s->loop.sym, along = x.along->loop.sym;
 	LLVMValueRef outer = e->syms[across], inner = e->syms[along], begin = tsr_emit_i64(e, 0), end = tsr_emit_size(e, x.along->loop.extent);

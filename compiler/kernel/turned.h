@@ -31,6 +31,8 @@ static inline LLVMValueRef tsr_turned_less(tsr_emit *e, LLVMValueRef x, LLVMValu
 	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, x, y, ""), x, y, "");
 }
 
+/* turned.c: the loop and the one within are such a nest, of which this is then said. */
+bool tsr_turned_recognise(tsr_turned *x, const tsr_stmt *loop);
 /* The first `count` lanes. */
 LLVMValueRef tsr_turned_lanes(tsr_emit *e, unsigned lanes, LLVMValueRef count);
 /* turned_square.c: value[i][k]: load i where the outer loop stands at its k-th iteration of the square, along the inner one. */

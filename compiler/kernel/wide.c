@@ -180,6 +180,17 @@ bool tsr_emit_side_by_side(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *st
 	return plain_stmt(&s, store);
 }
 
+bool tsr_emit_plain_sums(tsr_emit *e, const tsr_stmt *loop)
+{
+	shape s = {.e = e, .loop = loop};
+	for (uint32_t i = 0; i < loop->loop.body.n; i++) {
+		const tsr_stmt *o = loop->loop.body.at[i];
+		if ((o->kind != TSR_STMT_LET && o->kind != TSR_STMT_SET) || !plain_stmt(&s, o) || (o->kind == TSR_STMT_SET && !plain_sum(&s, o)))
+			return false;
+	}
+	return s.sums > 0;
+}
+
 static bool has_modulo(const tsr_expr *x)
 {
 	tsr_expr *part[TSR_MOST_PARTS];

@@ -66,6 +66,20 @@ void tsr_stmt_accesses(const tsr_stmt *s, tsr_accesses *out)
 		tsr_stmt_accesses(body->at[i], out);
 }
 
+static tsr_expr *in_function(void *user, tsr_expr *e)
+{
+	bool computed = e->kind == TSR_EXPR_OP && tsr_op_get(e->op.op)->result == TSR_RESULT_FLOAT;
+	*(bool *)user |= computed && e->op.op != TSR_OP_DIV && e->op.op != TSR_OP_SQRT && e->op.op != TSR_OP_RECIP && e->op.op != TSR_OP_RSQRT;
+	return e;
+}
+
+bool tsr_stmt_has_functions(tsr_stmt *s)
+{
+	bool found = false;
+	tsr_stmt_rewrite(s, in_function, &found);
+	return found;
+}
+
 /* One axis of the buffer is the bare loop in every access of both. */
 static bool aligned(const tsr_loops *l, tsr_buffer_id b, const tsr_accesses *x, uint32_t xsym, const tsr_accesses *y, uint32_t ysym)
 {

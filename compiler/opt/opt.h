@@ -53,6 +53,14 @@ bool tsr_lin_mentions(const tsr_lin *x, uint32_t sym);
 /* Of a loop that opt/overlap.c marks: which statements of its body no walk waits for, n of them, and the locals that they read of the others (late.c). */
 typedef struct tsr_late { bool *of; uint32_t n, nread; tsr_local_id *read; bool functions; } tsr_late;
 tsr_late tsr_late_of(const tsr_loops *l, tsr_arena *a, const tsr_stmt *row);
+/* joined.c: so many elements lie between an iteration of the loop and the next; false: only the run knows. */
+bool tsr_index_step(const tsr_loops *l, tsr_buffer_id buffer, const tsr_lin *index, uint32_t sym, int64_t *step);
+/* In all that is touched, an iteration of the loop `outer` is as far as `extent` of the loop `inner`; of statements that load, store and compute. */
+bool tsr_expr_follows(const tsr_loops *l, const tsr_expr *x, uint32_t outer, uint32_t inner, int64_t extent);
+bool tsr_stmt_follows(const tsr_loops *l, const tsr_stmt *s, uint32_t outer, uint32_t inner, int64_t extent);
+/* Of a nest of n loops around this statement, those that are one with loop number `inner` and not marked in `with` yet are marked there: how many iterations all of
+ * them have; 0: only the run knows. */
+int64_t tsr_loops_joined(const tsr_loops *l, uint32_t n, tsr_stmt *const *loop, const tsr_stmt *leaf, uint32_t inner, bool *with);
 /* Bytes of a buffer, or -1 when they are known only at run time. */
 int64_t tsr_buffer_bytes(const tsr_buffer *b);
 /* --dump=memory and --dump=memory-svg: where every buffer lies and how long it lives. */

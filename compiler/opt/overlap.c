@@ -75,13 +75,6 @@ static int64_t bytes_under_way(const overlap *m, const tsr_stmt *row)
 	return bytes;
 }
 
-static tsr_expr *in_function(void *user, tsr_expr *e)
-{
-	bool computed = e->kind == TSR_EXPR_OP && tsr_op_get(e->op.op)->result == TSR_RESULT_FLOAT;
-	*(bool *)user |= computed && e->op.op != TSR_OP_DIV && e->op.op != TSR_OP_SQRT && e->op.op != TSR_OP_RECIP && e->op.op != TSR_OP_RSQRT;
-	return e;
-}
-
 /* Where lines are asked for so far ahead that memory works through a row's end, walks that compute no elementary function are faster row by row if the first cache
  * does not hold all that is under way, or if most loads cross the ends of lines beside stores around the caches (three walks of 16M numbers in rows of 1,000 to
  * 16,384: 1.3 to 1.7 times as fast). */
@@ -93,7 +86,7 @@ static bool faster_alone(const overlap *m, const tsr_stmt *row)
 		tsr_stmt *walk = row->loop.body.at[i];
 		if (walk->kind != TSR_STMT_FOR)
 			continue;
-		tsr_stmt_rewrite(walk, in_function, &functions);
+		functions |= tsr_stmt_has_functions(walk);
 		torn |= t->torn_loads && walk->loop.stream && walk->loop.extent.k * NUMBER % LINE;
 	}
 	return t->lines_ahead && !functions && (torn || bytes_under_way(m, row) > t->l1);

@@ -95,7 +95,10 @@ bool tsr_padding_of(const tsr_loops *l, const tsr_contraction *c, const tsr_cont
 			bits[p] |= (uint64_t)all_inside(&s, c->a_value) << t;
 		}
 	}
-	*out = (tsr_padding){ positions, taps, s.m->loop[s.m->nloops - 1].extent.k, bits };
+	const tsr_contract_loop *last = &s.m->loop[s.m->nloops - 1];
+	int64_t step = 0;
+	tsr_index_step(l, load->load.buffer, load->load.index, last->sym, &step);
+	*out = (tsr_padding){ positions, taps, last->extent.k, step * tsr_prec_bytes(l->buffers.at[load->load.buffer]->prec), bits };
 	return true;
 }
 

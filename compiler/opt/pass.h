@@ -86,6 +86,8 @@ typedef struct tsr_access { tsr_buffer_id buffer; const tsr_lin *index; bool wri
  * data; `unknown`: something whose accesses are not listed. */
 typedef struct tsr_accesses { tsr_arena *a; TSR_VEC(tsr_access) v; bool engine, data, unknown; } tsr_accesses;
 void tsr_stmt_accesses(const tsr_stmt *s, tsr_accesses *out);
+/* It computes elementary functions, which take several times as long as a division. */
+bool tsr_stmt_has_functions(tsr_stmt *s);
 /* Iteration i of the one loop and of the other meet only where both are i: every buffer that one writes and the other touches has an axis
  * on which all accesses are these loops' bare symbols.  False where the engine or something unknown is among them. */
 bool tsr_accesses_independent(const tsr_loops *l, const tsr_accesses *x, uint32_t xsym, const tsr_accesses *y, uint32_t ysym);

@@ -6,6 +6,11 @@
  * N is the accumulator's neutral element, both loops have one extent, v does not mention s.  `<` stores before it sets; `>=` and
  * `>` go from the last position to the first.  The loop over s moves inside the other written loops, and is serial.
  *
+ * Sums of columns, as reduce.c leaves them, go from one row of Y to the next:
+ *
+ *     Y = N;  for t reduce { for s { for i { update Y[s, i] acc= where(t <= s, v(t, i), N) } } }
+ *                              for i { store Y[0, i] = N acc v(0, i) };  for s in order { for i { store Y[s + 1, i] = Y[s, i] acc v(s + 1, i) } }
+ *
  * Going forward from a neutral x, the elements are combined in the same order as before, so the bits are the same; going
  * backward, or from another x, the order changes as in any reduction. */
 #include "pass.h"
@@ -144,15 +149,103 @@ static void rewrite(tsr_pass *p, tsr_loop_unit *u, tsr_stmts *body, running *r)
 	*body = out;
 }
 
+/* ---- columns ------------------------------------------------------------------------------------------------------------ */
+
+/* Both nests of a kernel: one that clears, and one that updates, whose loops but the one over t are in r->nest. */
+static bool find_columns(tsr_pass *p, tsr_stmts *body, running *r)
+{
+	*r = (running){0};
+	if (body->n != 2)
+		return false;
+	tsr_stmts first = { &body->at[0], 1, 1 }, second = { &body->at[1], 1, 1 };
+	tsr_nest clear = tsr_nest_of(&first), all = tsr_nest_of(&second);
+	tsr_stmt *cleared = clear.body->n == 1 ? clear.body->at[0] : NULL, *owner[TSR_MOST_LOOPS];
+	r->store = all.body->n == 1 ? all.body->at[0] : NULL;
+	if (!cleared || !r->store || all.n < 2 || all.loop[0]->loop.how != TSR_FOR_REDUCE || cleared->kind != TSR_STMT_STORE || r->store->kind != TSR_STMT_UPDATE
+		|| cleared->store.buffer != r->store->store.buffer || !tsr_nest_covers(p->l, &clear, cleared, NULL))
+		return false;
+	r->t = all.loop[0]->loop.sym;
+	r->op = tsr_acc_get(r->store->store.acc)->op;
+	r->nest = (tsr_nest){ .n = all.n - 1, .body = all.body };
+	for (uint32_t i = 0; i < r->nest.n; i++) {
+		r->nest.loop[i] = all.loop[i + 1];
+		if (r->nest.loop[i]->loop.how != TSR_FOR_PARALLEL)
+			return false;
+	}
+	uint32_t owned = 0;
+	if (!is_neutral(cleared->store.value, r->op) || !tsr_nest_covers(p->l, &r->nest, r->store, owner))
+		return false;
+	for (uint32_t axis = 0; axis < p->l->buffers.at[r->store->store.buffer]->rank; axis++)
+		owned += owner[axis] != NULL;
+	return owned == r->nest.n && prefix(r, r->store->store.value) && tsr_extent_equal(r->along->loop.extent, all.loop[0]->loop.extent)
+		&& tsr_size_is_const(r->along->loop.extent) && r->along->loop.extent.k > 1 && !tsr_expr_mentions(p->l, r->value, r->along->loop.sym)
+		&& !tsr_expr_reads(r->value, r->store->store.buffer) && r->value->prec == p->l->buffers.at[r->store->store.buffer]->prec && tsr_prec_bytes(r->value->prec) >= 4;
+}
+
+/* The row that the loop over s, or what stands in its place, takes `later` rows after the one that it stands for; without a loop, that many after the first. */
+static tsr_lin row(tsr_pass *p, const running *r, int64_t later, bool loop)
+{
+	int64_t last = r->along->loop.extent.k - 1, sign = r->backward ? -1 : 1;
+	tsr_lin at = tsr_lin_const((r->backward ? last : 0) + sign * later);
+	return loop ? tsr_lin_add_sym(p->arena, at, sign, TSR_LSYM_LOOP, r->along->loop.sym) : at;
+}
+
+static const tsr_lin *element(tsr_pass *p, const running *r, const tsr_lin *at)
+{
+	const tsr_expr *e = tsr_expr_load(p->arena, p->l->buffers.at[r->store->store.buffer], r->store->store.index);
+	return tsr_expr_place(p->arena, p->l, e, 1, &r->along->loop.sym, at)->load.index;
+}
+
+/* The written loops around a store into the row `to` of what `before` makes of v in the row `of`; without the loop over s, or with it, one iteration shorter. */
+static tsr_stmt *step(tsr_pass *p, const running *r, tsr_lin to, tsr_lin of, bool loop, tsr_expr *before, bool takes)
+{
+	tsr_arena *a = p->arena;
+	tsr_prec prec = r->value->prec;
+	tsr_stmt *out = tsr_stmt_new(a, TSR_STMT_STORE, r->store->span);
+	out->store.buffer = r->store->store.buffer;
+	out->store.index = (tsr_lin *)element(p, r, &to);
+	out->store.value = takes ? tsr_expr_op(a, r->op, prec, before, tsr_expr_place(a, p->l, r->value, 1, &r->t, &of), NULL) : before;
+	for (uint32_t i = r->nest.n; i-- > 0;) {
+		tsr_stmt *around = tsr_stmt_new(a, TSR_STMT_FOR, r->nest.loop[i]->span);
+		bool along = r->nest.loop[i] == r->along;
+		if (along && !loop)
+			continue;
+		around->loop = r->nest.loop[i]->loop;
+		around->loop.body = (tsr_stmts){0};
+		if (along) {
+			around->loop.how = TSR_FOR_SERIAL;
+			around->loop.extent = tsr_size_const(r->along->loop.extent.k - 1);
+		}
+		tsr_push(a, &around->loop.body, out);
+		out = around;
+	}
+	return out;
+}
+
+static void rewrite_columns(tsr_pass *p, tsr_stmts *body, const running *r)
+{
+	tsr_arena *a = p->arena;
+	tsr_lin here = row(p, r, 0, true), next = row(p, r, 1, true), first = row(p, r, 0, false);
+	tsr_expr *neutral = tsr_expr_const(a, tsr_acc_neutral(accumulates(r->op), r->value->prec));
+	tsr_expr *before = tsr_expr_load(a, p->l->buffers.at[r->store->store.buffer], (tsr_lin *)element(p, r, &here));
+	body->at[0] = step(p, r, first, first, false, neutral, r->inclusive);
+	body->at[1] = step(p, r, next, r->inclusive ? next : here, true, before, true);
+}
+
 void tsr_pass_running(tsr_pass *p)
 {
 	for (uint32_t u = 0; u < p->l->units.n; u++)
 		for (uint32_t i = 0; i < p->l->units.at[u]->body.n; i++) {
 			tsr_stmt *s = p->l->units.at[u]->body.at[i];
 			running r;
-			if (s->kind != TSR_STMT_KERNEL || !find(p, &s->kernel.body, &r))
+			if (s->kind != TSR_STMT_KERNEL)
 				continue;
-			rewrite(p, p->l->units.at[u], &s->kernel.body, &r);
+			if (find(p, &s->kernel.body, &r))
+				rewrite(p, p->l->units.at[u], &s->kernel.body, &r);
+			else if (find_columns(p, &s->kernel.body, &r))
+				rewrite_columns(p, &s->kernel.body, &r);
+			else
+				continue;
 			p->changes++;
 			tsr_pass_note(p, "kernel %s: what is taken together up to each position runs along", s->kernel.name);
 		}

@@ -5,9 +5,9 @@
 
 enum { TSR_MOST_ROWS = 24, TSR_MOST_VECS = 4, TSR_DEPTH = 384 };    /* of a tile; of a block of K where nothing asks for another */
 
-/* Which stretches of K lie inside for each position of M, as bits (padding.c); the last loop of M counts `width`. */
+/* Which stretches of K lie inside for each position of M, as bits (padding.c); the last loop of M counts `width` positions, `apart` bytes from each other in A. */
 enum { TSR_MOST_PADDED = 1 << 15, TSR_MOST_TAPS = 64 };
-typedef struct tsr_padding { int64_t positions, stretches, width; const uint64_t *inside; } tsr_padding;
+typedef struct tsr_padding { int64_t positions, stretches, width, apart; const uint64_t *inside; } tsr_padding;
 /* False: A has no guards, or ones of another kind, or there are too many positions. */
 bool tsr_padding_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, tsr_padding *out);
 /* The share of the work that is left to tiles of so many rows, which leave out a stretch that none of them reaches; or, in `step`, one row of it

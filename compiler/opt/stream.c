@@ -27,8 +27,38 @@ static bool window(const tsr_stmts *body)
 	return true;
 }
 
+/* Iterations of the loop and of those around it that the emitter makes one with it, where its last statement is its only one: all next ones (kernel/flat.c), and of
+ * squares that are turned any (kernel/turned_joined.c). */
+static int64_t in_a_row(const streams *m, const tsr_nest *around, tsr_stmt *loop, bool *turned)
+{
+	tsr_nest n = *around;
+	const tsr_stmt *leaf = loop->loop.body.at[loop->loop.body.n - 1];
+	bool with[TSR_MOST_LOOPS] = { false };
+	tsr_accesses all = { .a = m->all.a };
+	n.loop[n.n++] = loop;
+	tsr_stmt_accesses(leaf, &all);
+	for (uint32_t i = 0; i < n.n; i++) {
+		if (n.loop[i]->loop.body.n != 1 || n.loop[i]->loop.how != TSR_FOR_PARALLEL)
+			return loop->loop.extent.k;
+		for (uint32_t k = 0; k < all.v.n && i + 2 == n.n; k++) {
+			const tsr_buffer *b = m->p->l->buffers.at[all.v.at[k].buffer];
+			*turned |= b->rank && tsr_lin_mentions(&all.v.at[k].index[b->rank - 1], n.loop[i]->loop.sym);
+		}
+	}
+	if (*turned)
+		return tsr_loops_joined(m->p->l, n.n, n.loop, leaf, n.n - 1, with);
+	int64_t count = loop->loop.extent.k;
+	for (uint32_t i = n.n - 1; i-- > 0;) {
+		bool next = tsr_size_is_const(n.loop[i]->loop.extent)
+			&& tsr_stmt_follows(m->p->l, leaf, n.loop[i]->loop.sym, n.loop[i + 1]->loop.sym, n.loop[i + 1]->loop.extent.k);
+		if (!next || __builtin_mul_overflow(count, n.loop[i]->loop.extent.k, &count))
+			break;
+	}
+	return count;
+}
+
 /* What the loop stores last, along its own axis, in pieces worth the detour; or NULL. */
-static const tsr_stmt *along(const streams *m, const tsr_stmt *loop)
+static const tsr_stmt *along(const streams *m, const tsr_nest *around, tsr_stmt *loop)
 {
 	const tsr_stmt *last = NULL;
 	for (uint32_t i = 0; i < loop->loop.body.n; i++) {
@@ -41,8 +71,10 @@ static const tsr_stmt *along(const streams *m, const tsr_stmt *loop)
 	if (!last)
 		return NULL;
 	const tsr_buffer *b = m->p->l->buffers.at[last->store.buffer];
-	int64_t row = tsr_size_is_const(loop->loop.extent) ? loop->loop.extent.k * tsr_prec_bytes(b->prec) : 0;
-	return b->rank && row >= SHORT && tsr_lin_bare(&last->store.index[b->rank - 1], loop->loop.sym) ? last : NULL;
+	bool turned = false;
+	int64_t row = tsr_size_is_const(loop->loop.extent) ? in_a_row(m, around, loop, &turned) * tsr_prec_bytes(b->prec) : 0;
+	int64_t least = turned && m->p->target->store_run ? m->p->target->store_run * LINE : SHORT;
+	return b->rank && row >= least && tsr_lin_bare(&last->store.index[b->rank - 1], loop->loop.sym) ? last : NULL;
 }
 
 static bool mentioned(const tsr_stmt *store, uint32_t sym, uint32_t axes)
@@ -65,19 +97,19 @@ static bool alone(const streams *m, tsr_buffer_id x)
 	return touched == 1;
 }
 
-/* What the kernel touches is more than the share of all the last cache that neighbours leave for certain; else results stay there for whoever reads them, and
- * nothing has to come from memory before it is overwritten (of 32 MB: 8 MB that are only written take 0.53 of the time; 8 MB made of 8 others 0.87 on a quiet
- * machine and 1.1 to 1.5 beside neighbours; 24 MB in all 1.4 to 1.6). */
-static bool fills_last(const streams *m)
+/* What the kernel touches is more than the last cache keeps for certain; else results stay there for whoever reads them, and nothing has to come from memory
+ * before it is overwritten (of 32 MB: 8 MB that are only written take 0.53 of the time; 8 MB made of 8 others 0.87 on a quiet machine and 1.1 to 1.5 beside
+ * neighbours; 24 MB in all 1.4 to 1.6).  What computes little may fill more of it where a target says so: what computes much writes meanwhile. */
+static bool fills_last(const streams *m, bool light)
 {
-	int64_t bytes = 0, last = m->p->target->last;
+	int64_t bytes = 0;
 	for (uint32_t i = 0; i < m->all.v.n; i++) {
 		bool before = false;
 		for (uint32_t k = 0; k < i && !before; k++)
 			before = m->all.v.at[k].buffer == m->all.v.at[i].buffer;
 		bytes += before ? 0 : tsr_buffer_bytes(m->p->l->buffers.at[m->all.v.at[i].buffer]);
 	}
-	return bytes >= last / 8 * PARTS_LEFT;
+	return bytes >= m->p->target->last / 8 * (light && m->p->target->last_kept ? m->p->target->last_kept : PARTS_LEFT);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------------- */
@@ -138,6 +170,21 @@ static uint32_t work_in(const tsr_stmt *loop)
 	return work;
 }
 
+/* The loop's only walk computes little, and all that it reads lies along it or is one number. */
+static bool light(const streams *m, const tsr_nest *around, tsr_stmt *loop)
+{
+	for (uint32_t i = 0; i < around->n; i++)
+		if (around->loop[i]->loop.body.n != 1)
+			return false;
+	for (uint32_t i = 0; i < m->all.v.n; i++) {
+		const tsr_access *x = &m->all.v.at[i];
+		for (uint32_t axis = 0; axis + 1 < m->p->l->buffers.at[x->buffer]->rank; axis++)
+			if (tsr_lin_mentions(&x->index[axis], loop->loop.sym))
+				return false;
+	}
+	return work_in(loop) && !tsr_stmt_has_functions(loop);
+}
+
 static void fetch_rows(const streams *m, tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
@@ -191,7 +238,7 @@ static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 			s->loop.stream = product(m, s->loop.contraction);
 		if (s->kind != TSR_STMT_FOR || s->loop.contraction || around->n == TSR_MOST_LOOPS)
 			continue;
-		const tsr_stmt *store = s->loop.how == TSR_FOR_PARALLEL ? along(m, s) : NULL;
+		const tsr_stmt *store = s->loop.how == TSR_FOR_PARALLEL ? along(m, around, s) : NULL;
 		if (!store) {
 			around->loop[around->n++] = s;
 			visit(m, &s->loop.body, around);
@@ -202,7 +249,7 @@ static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 		bool once = !mentioned(store, s->loop.sym, b->rank - 1);
 		for (uint32_t k = 0; k < around->n; k++)
 			once &= mentioned(store, around->loop[k]->loop.sym, b->rank - 1);
-		s->loop.stream = once && tsr_buffer_bytes(b) >= LARGE * m->p->target->l3 && fills_last(m) && alone(m, b->id);
+		s->loop.stream = once && tsr_buffer_bytes(b) >= LARGE * m->p->target->l3 && fills_last(m, light(m, around, s)) && alone(m, b->id);
 		if (s->loop.stream) {
 			m->p->changes++;
 			tsr_pass_note(m->p, "%s is written around the caches", b->name);

@@ -41,9 +41,14 @@ static tsr_expr *look(void *user, tsr_expr *e)
 	return e;
 }
 
-static bool enough(const tsr_pass *p, const tsr_stmt *loop)
+/* Loops that are one with it count, too. */
+static bool enough(const tsr_pass *p, const tsr_nest *n, const tsr_stmt *leaf, const tsr_stmt *loop)
 {
-	return !tsr_size_is_const(loop->loop.extent) || loop->loop.extent.k >= p->target->vector_bytes / 4;
+	bool with[TSR_MOST_LOOPS] = { false };
+	uint32_t at = 0;
+	while (n->loop[at] != loop)
+		at++;
+	return !tsr_size_is_const(loop->loop.extent) || tsr_loops_joined(p->l, n->n, n->loop, leaf, at, with) >= p->target->vector_bytes / 4;
 }
 
 /* Loops exchange what they are, not where they stand. */
@@ -82,7 +87,7 @@ static void visit(tsr_pass *p, tsr_stmts *body)
 		turn t = { .p = p, .n = &n, .along = side_by_side(p, &n, leaf->store.buffer, leaf->store.index) };
 		if (t.along)
 			tsr_expr_rewrite(leaf->store.value, look, &t);
-		if (!t.across || !enough(p, t.along) || !enough(p, t.across))
+		if (!t.across || !enough(p, &n, leaf, t.along) || !enough(p, &n, leaf, t.across))
 			continue;
 		uint32_t along = t.along->loop.sym, across = t.across->loop.sym;
 		bool there = n.loop[n.n - 1]->loop.sym == along && n.loop[n.n - 2]->loop.sym == across;

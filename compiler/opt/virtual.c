@@ -6,7 +6,8 @@
  * the expression:
  *   - what e loads is not written between the producer and that kernel, nor by it, except the very element that it stores
  *   - inside a reduction, or with more iterations than X has elements, only a plain load or a number is put in its place, so that no
- *     arithmetic is repeated and products of loads stay products of loads
+ *     arithmetic is repeated and products of loads stay products of loads; and in a reduction what little follows from positions alone,
+ *     as a mask does, of which `running` then makes a sum up to each position
  *   - a one-hot is put into a sum of products of it, from which `gather` then takes it
  *   - elsewhere an expression that several kernels read is small and free of elementary functions
  * Where e is a plain load or a number, readers that can take it do so even when the store has to stay. */
@@ -139,7 +140,7 @@ static bool producer_of(unit_walk *w, const tsr_stmt *kernel, producer *pr)
 /* ---- readers ------------------------------------------------------------------------------------------------------------- */
 
 /* What a reader may be given: nothing, only plain loads and numbers, or anything. */
-typedef enum { TAKES_NOTHING, TAKES_LOADS, TAKES_ONE_HOT, TAKES_PLAIN, TAKES_ALL } taking;
+typedef enum { TAKES_NOTHING, TAKES_LOADS, TAKES_ONE_HOT, TAKES_PLAIN, TAKES_POSITIONS, TAKES_ALL } taking;
 
 static bool is_reduction(const tsr_stmts *body)
 {
@@ -239,7 +240,7 @@ static taking reader_takes(unit_walk *w, const producer *pr, const tsr_stmt *s, 
 		tsr_stmts inner = { &n.body->at[1], 1, 1 };
 		loops += tsr_nest_of(&inner).n;
 	}
-	return loops > pr->nest.n ? TAKES_PLAIN : TAKES_ALL;
+	return loops <= pr->nest.n ? TAKES_ALL : reduces || columns ? TAKES_POSITIONS : TAKES_PLAIN;
 }
 
 static bool fits(const producer *pr, taking t, uint32_t readers)
@@ -249,6 +250,7 @@ static bool fits(const producer *pr, taking t, uint32_t readers)
 	case TAKES_LOADS: return pr->value->kind == TSR_EXPR_LOAD;
 	case TAKES_ONE_HOT: return true;
 	case TAKES_PLAIN: return is_plain(pr->value, true);
+	case TAKES_POSITIONS: return is_plain(pr->value, true) || (!pr->loads.v.n && tsr_expr_size(pr->value) <= SHARED_NODES && !is_costly(pr->value));
 	case TAKES_ALL: break;
 	}
 	uint32_t size = tsr_expr_size(pr->value);

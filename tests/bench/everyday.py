@@ -1,17 +1,18 @@
 """Everyday operations, one by one, against PyTorch without compiling, one thread: where a program that is none of the benchmark's would lose.
 No goals: a look around.  Both sides compute from the same numbers, and their results are compared.
 
-Of each: what its arguments are, the exported function's signature and body, and PyTorch's expression of the arguments a, b, c, d."""
+Of each: what its arguments are, the exported function's signature and body, and PyTorch's expression of the arguments a, b, c, d, e."""
 import ctypes, os, sys
 import numpy as np
 from common import HERE, Missing, Model, Worker, in_turns, least
 
-BIG, ROWS = (2048, 1024), (2048,)
-IMAGES, SIZES = (8, 56, 56, 64), '"8, 56, 56, 64 |"'
+BIG, ROWS, CHANNELS = (2048, 1024), (2048,), (64,)
+IMAGES, FIRST, SIZES = (8, 56, 56, 64), (8, 64, 56, 56), '"8, 56, 56, 64 |"'
 TWO = '(x : "2048, 1024 |") (y : "2048, 1024 |")'
 ONE = '(x : "2048, 1024 |")'
 LAST = '(x : "2048 | 1024")'
 HALF, WIDE, WIDE_TWO = (1024, 1024), '(x : "1024, 1024 |" f64)', '(x : "1024, 1024 |" f64) (y : "1024, 1024 |" f64)'
+LAST_CHANNELS, FIRST_CHANNELS = '(x : "8, 56, 56, 64 |")', '(x : "8, 64, 56, 56 |")'
 CASES = {
     "x + y": ((BIG, BIG), TWO, "x + y", "a + b"),
     "x + a row": ((BIG, (1024,)), '(x : "2048, 1024 |") (y : "1024 |")', 'x +++ y "n, m |; m | => n, m |"', "a + b"),
@@ -83,6 +84,152 @@ CASES = {
     "5x5 over an image": (((512, 512), (5, 5)), '(x : "512, 512 |") (k : "5, 5 |")', 'x +* k "h =+ i, w =+ j |; i, j | => h, w |"',
                           "F.conv2d(a[None, None], b[None, None], padding=2)[0, 0]"),
     "bf16, 512 cubed": (((512, 512), (512, 512)), '(x : "512, 512 |" bf16) (y : "512, 512 |" bf16)', 'x +* y "i, k |; k, j | => i, j |"', "a @ b"),
+    "argmax of rows": ((BIG,), LAST, '(where (x = (x @^^ "n | m => n | 0")) (positions () ++ "m => 0 | m") 2147483647) @-- "n | m => n"', "a.argmax(1).int()"),
+    "cumulative sums of rows": ((BIG,), LAST,
+                                'let p = positions () ++ "s => 0 | s, 0" [s] in set_dim s 1024; (where ((positions () ++ "t => 0 | 0, t") <= p) (x ++ "n | t => n | 0, t") 0.) ++ "n | s, t => n | s"',
+                                "a.cumsum(1)"),
+    "cumulative sums of columns": ((BIG,), LAST,
+                                   'let p = positions () ++ "s => s, 0 | 0" [s] in set_dim s 2048; (where ((positions () ++ "t => 0, t | 0") <= p) (x ++ "t | m => 0, t | m") 0.) ++ "s, t | m => s | m"',
+                                   "a.cumsum(0)"),
+    "one-hot": ((1000,), '(ids : "4096 |" i32)', '(one_hot 1000 ids ++ "n | c => n, c |") *. 1.', "F.one_hot(a.long(), 1000).float()"),
+    "one of each row": (((4096, 1000), 1000), '(x : "4096, 1000 |") (ids : "4096 |" i32)',
+                        'x +* one_hot 1000 ids "n, c |; n | c => n |"',
+                        "a.gather(1, b.long()[:, None])[:, 0]"),
+    "concatenation of rows": ((HALF, HALF), '(x : "1024, 1024 |") (y : "1024, 1024 |")', '(x, y) ++^ "a, m |; b, m | => a^b, m |"', "torch.cat([a, b], 0)"),
+    "every second column": ((BIG,), ONE, 'x ++ "n, 2*m | => n, m |"', "a[:, ::2].contiguous()"),
+    "padding": (((8, 128, 128, 16),), '(x : "8, 128, 128, 16 |")',
+                'let y = x ++^ "b, h, w, c | => b, t^h^u, l^w^r, c |" [t; u; l; r] in set_dim t 1; set_dim u 1; set_dim l 1; set_dim r 1; y',
+                "F.pad(a, (0, 0, 1, 1, 1, 1))"),
+    "differences": ((BIG,), ONE, '(x ++ "n, m + 1 | => n, m |") - (x ++ "n, m ^ 1 | => n, m |")', "a[:, 1:] - a[:, :-1]"),
+    "interleaved": ((BIG, BIG), TWO,
+                    '((x ++ "n, m | => n, m, 0 |"), (y ++ "n, m | => n, m, 0 |")) ++^ "n, m, a |; n, m, b | => n, m, a^b |"',
+                    "torch.stack([a, b], 2)"),
+    "heads apart": (((4, 512, 8, 64),), '(x : "4, 512, 8, 64 |")', 'x ++ "b, t, h, d | => b, h, t, d |"', "a.permute(0,2,1,3).contiguous()"),
+    "channels last to first": ((IMAGES,), LAST_CHANNELS, 'x ++ "b, h, w, c | => b, c, h, w |"', "a.permute(0,3,1,2).contiguous()"),
+    "channels first to last": ((FIRST,), FIRST_CHANNELS, 'x ++ "b, c, h, w | => b, h, w, c |"', "a.permute(0,2,3,1).contiguous()"),
+    "patches": (((8, 224, 224, 3),), '(x : "8, 224, 224, 3 |")',
+                'let y = x ++ "b, (h, i), (w, j), c | => b, h, w, i, j, c |" [i; j] in set_dim i 16; set_dim j 16; y',
+                "a.view(8,14,16,14,16,3).permute(0,1,3,2,4,5).contiguous()"),
+    "twice as large": ((IMAGES,), LAST_CHANNELS,
+                       'let y = x ++ "b, h, w, c | => b, (h, u), (w, v), c |" [u; v] in set_dim u 2; set_dim v 2; y',
+                       "F.interpolate(a.permute(0,3,1,2), scale_factor=2).permute(0,2,3,1)"),
+    "bytes to numbers": ((("u8", BIG),), '(x : "2048, 1024 |" u8)', 'x /. 255.', "a / 255."),
+    "bytes of images, channels first": ((("u8", (8, 224, 224, 3)), (3,), (3,)), '(x : "8, 224, 224 | 3" u8) (m : "3") (s : "3")',
+                                        '((x /. 255. - (m ++ "c => 0, 0, 0 | c")) *. (s ++ "c => 0, 0, 0 | c")) ++ "b, h, w | c => b, c, h | w"',
+                                        "((a / 255. - b) * c).permute(0,3,1,2).contiguous()"),
+    "relu": ((BIG,), ONE, 'relu x', "torch.relu(a)"),
+    "clip": ((BIG,), ONE, 'min (max x (0. - 1.)) 1.', "a.clamp(-1, 1)"),
+    "gelu": ((BIG,), ONE, 'gelu x', "F.gelu(a)"),
+    "silu": ((BIG,), ONE, 'silu x', "F.silu(a)"),
+    "softplus": ((BIG,), ONE, 'softplus x', "F.softplus(a)"),
+    "x / y": ((BIG, BIG), TWO, 'x /. y', "a / b"),
+    "huber loss": ((BIG, BIG), '(x : "2048 | 1024") (y : "2048 | 1024")',
+                   '(let d = abs (x - y) in where (d < 1.) (0.5 *. d *. d) (d - 0.5)) ++ "n | m => "',
+                   "F.huber_loss(a, b, reduction='sum')"),
+    "binary cross entropy": ((BIG, BIG), '(x : "2048 | 1024") (y : "2048 | 1024")',
+                             '(max x 0. - x *. y + log (1. + exp (0. - abs x))) ++ "n | m => "',
+                             "F.binary_cross_entropy_with_logits(a, b, reduction='sum')"),
+    "cross entropy": (((4096, 1000), 1000), '(x : "4096 | 1000") (ids : "4096 |" i32)',
+                      '(cross_entropy ~logits:x ~target:(one_hot 1000 ids)) ++ "n | 0 => "',
+                      "F.cross_entropy(a, b.long(), reduction='sum')"),
+    "log-sum-exp of rows": ((BIG,), ONE,
+                            'let m = x @^^ "n, m | => n, 0 |" in (log (exp (x - m) ++ "n, m | => n, 0 |") + m) ++ "n, 0 | => n |"',
+                            "a.logsumexp(1)"),
+    "log-sum-exp of columns": ((BIG,), ONE,
+                               'let m = x @^^ "n, m | => 0, m |" in (log (exp (x - m) ++ "n, m | => 0, m |") + m) ++ "0, m | => m |"',
+                               "a.logsumexp(0)"),
+    "softmax of rows of 10": (((100000, 10),), '(x : "100000 | 10")', 'softmax ~over:"... | c" x', "a.softmax(1)"),
+    "causal softmax": (((12, 256, 256),), '(x : "12, 256 | 256")',
+                       'softmax ~over:"... | c" (where ((positions () ++ "i | => 0, i | 0") >= (positions () ++ "j | => 0, 0 | j")) x (0. - 1e30))',
+                       "a.masked_fill(torch.ones(256,256).triu(1).bool(), -1e30).softmax(2)"),
+    "sums of rows of 16": (((131072, 16),), '(x : "131072, 16 |")', 'x ++ "n, m | => n |"', "a.sum(1)"),
+    "maxima of rows of 10": (((100000, 10),), '(x : "100000, 10 |")', 'x @^^ "n, m | => n |"', "a.amax(1)"),
+    "sums over a middle axis": (((64, 128, 256),), '(x : "64, 128, 256 |")', 'x ++ "a, b, c | => a, c |"', "a.sum(1)"),
+    "sums over first and last": (((64, 128, 256),), '(x : "64, 128, 256 |")', 'x ++ "a, b, c | => b |"', "a.sum((0, 2))"),
+    "smallest and largest": ((BIG,), ONE, '(x @^^ "n, m | => ") - (x @-- "n, m | => ")', "a.max() - a.min()"),
+    "norms of rows": ((BIG,), ONE, 'sqrt (x *. x ++ "n, m | => n |")', "a.norm(dim=1)"),
+    "cosines of rows": ((BIG, BIG), TWO,
+                        '(x *. y ++ "n, m | => n |") /. sqrt ((x *. x ++ "n, m | => n |") *. (y *. y ++ "n, m | => n |"))',
+                        "F.cosine_similarity(a, b, dim=1)"),
+    "mean per channel, last": ((IMAGES,), LAST_CHANNELS, '(x ++ "b, h, w, c | => c |") /. 25088.', "a.mean((0, 1, 2))"),
+    "mean per channel, first": ((FIRST,), FIRST_CHANNELS, '(x ++ "b, c, h, w | => c |") /. 25088.', "a.mean((0, 2, 3))"),
+    "variance per channel, first": ((FIRST,), '(x : "8, 64, 56 | 56")',
+                                    'let m = (x ++ "b, c, h | w => 0, c, 0 | 0") /. 25088. in let d = x - m in (d *. d ++ "b, c, h | w => c") /. 25088.',
+                                    "a.var((0, 2, 3), unbiased=False)"),
+    "batch norm, training, last": ((IMAGES, CHANNELS, CHANNELS), '(x : "8, 56, 56 | 64") (s : "64") (o : "64")',
+                                   'let m = (x ++ "b, h, w | c => 0, 0, 0 | c") /. 25088. in let d = x - m in let v = (d *. d ++ "b, h, w | c => 0, 0, 0 | c") /. 25088. in d *. rsqrt (v + 1e-5) *. (s ++ "c => 0, 0, 0 | c") + (o ++ "c => 0, 0, 0 | c")',
+                                   "F.batch_norm(a.permute(0,3,1,2), None, None, b, c, True).permute(0,2,3,1)"),
+    "batch norm, training, first": ((FIRST, CHANNELS, CHANNELS), '(x : "8, 64, 56 | 56") (s : "64") (o : "64")',
+                                    'let m = (x ++ "b, c, h | w => 0, c, 0 | 0") /. 25088. in let d = x - m in let v = (d *. d ++ "b, c, h | w => 0, c, 0 | 0") /. 25088. in d *. rsqrt (v + 1e-5) *. (s ++ "c => 0, c, 0 | 0") + (o ++ "c => 0, c, 0 | 0")',
+                                    "F.batch_norm(a, None, None, b, c, True)"),
+    "group norm, last": (((8, 56, 56, 8, 8), (8, 8), (8, 8)), '(x : "8, 56, 56, 8 | 8") (s : "8 | 8") (o : "8 | 8")',
+                         'let m = (x ++ "b, h, w, g | c => b, 0, 0, g | 0") /. 25088. in let d = x - m in let v = (d *. d ++ "b, h, w, g | c => b, 0, 0, g | 0") /. 25088. in d *. rsqrt (v + 1e-5) *. (s ++ "g | c => 0, 0, 0, g | c") + (o ++ "g | c => 0, 0, 0, g | c")',
+                         "F.group_norm(a.reshape(8,56,56,64).permute(0,3,1,2), 8, b.view(-1), c.view(-1)).permute(0,2,3,1).reshape(8,56,56,8,8)"),
+    "group norm, first": (((8, 8, 8, 56, 56), (8, 8), (8, 8)), '(x : "8, 8, 8, 56 | 56") (s : "8 | 8") (o : "8 | 8")',
+                          'let m = (x ++ "b, g, c, h | w => b, g, 0, 0 | 0") /. 25088. in let d = x - m in let v = (d *. d ++ "b, g, c, h | w => b, g, 0, 0 | 0") /. 25088. in d *. rsqrt (v + 1e-5) *. (s ++ "g | c => 0, g, c, 0 | 0") + (o ++ "g | c => 0, g, c, 0 | 0")',
+                          "F.group_norm(a.view(8,64,56,56), 8, b.view(-1), c.view(-1)).view(8,8,8,56,56)"),
+    "layer norm": ((BIG, (1024,), (1024,)), '(x : "2048 | 1024") (s : "1024") (o : "1024")',
+                   'let m = (x ++ "n | d => n | 0" [d]) /. dim d in let c = x - m in let v = (c *. c ++ "n | d => n | 0") /. dim d in c *. rsqrt (v + 1e-5) *. s + o',
+                   "F.layer_norm(a, (1024,), b, c)"),
+    "RMS norm": ((BIG, (1024,)), '(x : "2048 | 1024") (s : "1024")',
+                 'let v = (x *. x ++ "n | d => n | 0" [d]) /. dim d in x *. rsqrt (v + 1e-5) *. s',
+                 "F.rms_norm(a, (1024,), b, 1e-5)"),
+    "rotary embedding": (((4, 512, 8, 64), (512, 32), (512, 32)), '(x : "4, 512, 8, 64 |") (co : "512, 32 |") (si : "512, 32 |")',
+                         'let y = x ++ "b, t, h, (p, d) | => b, t, h, p, d |" [p] in set_dim p 2; let u = y ++ "b, t, h, 0, d | => b, t, h, d |" in let v = y ++ "b, t, h, 1, d | => b, t, h, d |" in let cs = co ++ "t, d | => 0, t, 0, d |" in let sn = si ++ "t, d | => 0, t, 0, d |" in (u *. cs - v *. sn, u *. sn + v *. cs) ++^ "b, t, h, l |; b, t, h, r | => b, t, h, l^r |"',
+                         "(lambda u, v, cs, sn: torch.cat([u*cs-v*sn, u*sn+v*cs], -1))(a[..., :32], a[..., 32:], b[None,:,None], c[None,:,None])"),
+    "max pool 2x2, last": ((IMAGES,), '(x : "8 | 56, 56, 64")', 'max_pool2d x', "F.max_pool2d(a.permute(0,3,1,2), 2).permute(0,2,3,1)"),
+    "max pool 3x3 / 2, last": ((IMAGES,), '(x : "8 | 56, 56, 64")',
+                               'max_pool2d ~size:3 ~stride:2 ~padded:true x',
+                               "F.max_pool2d(F.pad(a.permute(0,3,1,2),(1,0,1,0),value=-1e30), 3, 2).permute(0,2,3,1)"),
+    "max pool 2x2, first": ((FIRST,), FIRST_CHANNELS,
+                            'let y = x @^^ "b, c, 2*h <+ i, 2*w <+ j | => b, c, h, w |" [i; j] in set_dim i 2; set_dim j 2; y',
+                            "F.max_pool2d(a, 2)"),
+    "max pool 3x3 / 2, first": ((FIRST,), FIRST_CHANNELS,
+                                'let y = x @^^ "b, c, 2*h =+ i, 2*w =+ j | => b, c, h, w |" [i; j] in set_dim i 3; set_dim j 3; y',
+                                "F.max_pool2d(F.pad(a,(1,0,1,0),value=-1e30), 3, 2)"),
+    "average pool 2x2, last": ((IMAGES,), '(x : "8 | 56, 56, 64")', 'avg_pool2d x', "F.avg_pool2d(a.permute(0,3,1,2), 2).permute(0,2,3,1)"),
+    "moving averages": ((BIG,), ONE, 'let y = x ++ "n, t <+ i | => n, t |" [i] in set_dim i 8; y /. 8.', "F.avg_pool1d(a, 8, 1)"),
+    "3x3 depthwise, first": ((FIRST, (64, 3, 3)), '(x : "8, 64, 56, 56 |") (k : "64, 3, 3 |")',
+                             'x +* k "b, c, h =+ i, w =+ j |; c, i, j | => b, c, h, w |"',
+                             "F.conv2d(a, b[:, None], padding=1, groups=64)"),
+    "1x1 convolution, first": (((8, 64, 28, 28), (128, 64)), '(x : "8, 64, 28, 28 |") (k : "128, 64 |")',
+                               'x +* k "b, c, h, w |; f, c | => b, f, h, w |"',
+                               "F.conv2d(a, b[:, :, None, None])"),
+    "64 of 256 x 256 by a vector": (((64, 256, 256), (64, 256)), '(x : "64, 256, 256 |") (y : "64, 256 |")',
+                                    'x +* y "b, n, m |; b, m | => b, n |"',
+                                    "torch.bmm(a, b[:, :, None])[:, :, 0]"),
+    "i j, j k, k l, l": (((512, 256), (256, 512), (512, 256), (256,)), '(x : "512, 256 |") (y : "256, 512 |") (z : "512, 256 |") (v : "256 |")',
+                         '(x, y, z, v) +* "i, j |; j, k |; k, l |; l | => i |"',
+                         "torch.linalg.multi_dot([a, b, c, d])"),
+    "outer sum": ((ROWS, (1024,)), '(x : "2048 |") (y : "1024 |")', 'x +++ y "n |; m | => n, m |"', "a[:, None] + b"),
+    "kronecker": (((64, 64), (32, 32)), '(x : "64, 64 |") (y : "32, 32 |")', 'x +* y "i, j |; k, l | => (i, k), (j, l) |"', "torch.kron(a, b)"),
+    "covariance": (((4096, 64),), '(x : "4096 | 64")',
+                   'let m = (x ++ "n | i => 0 | i") /. 4096. in let d = x - m in (d +* d "n | i; n | j => i | j") /. 4095.',
+                   "torch.cov(a.t())"),
+    "absolute differences": (((500, 64), (500, 64)), '(x : "500, 64 |") (y : "500, 64 |")',
+                             '(abs ((x ++ "n, d | => n, 0, d |") - (y ++ "m, d | => 0, m, d |"))) ++ "n, m, d | => n, m |"',
+                             "torch.cdist(a, b, 1)"),
+    "attention, 12 heads": (((12, 128, 64), (12, 128, 64), (12, 128, 64)), '(q : "12, 128, 64 |") (k : "12, 128, 64 |") (v : "12, 128, 64 |")',
+                            'let s = (q +* k "h, s, d |; h, t, d | => h, s | t") /. 8. in (softmax ~over:"... | t" s) +* v "h, s | t; h, t, d | => h, s, d |"',
+                            "F.scaled_dot_product_attention(a, b, c)"),
+    "LSTM's gates": (((64, 512), (64, 512), (2048, 512), (2048, 512), ROWS), '(x : "64 | 512") (h : "64 | 512") (w : "512 -> 4, 512") (u : "512 -> 4, 512") (b : "4, 512")',
+                     'let z = w * x + u * h + b in let i = sigmoid (z ++ "n | 0, d => n | d") in let f = sigmoid (z ++ "n | 1, d => n | d") in let g = tanh (z ++ "n | 2, d => n | d") in let o = sigmoid (z ++ "n | 3, d => n | d") in o *. tanh (f *. h + i *. g)',
+                     "(lambda z: (lambda i, f, g, o: o.sigmoid() * torch.tanh(f.sigmoid() * b + i.sigmoid() * g.tanh()))(*z.chunk(4, 1)))(a @ c.t() + b @ d.t() + e)"),
+    "momentum step": ((BIG, BIG, BIG), '(p : "2048, 1024 |") (g : "2048, 1024 |") (v : "2048, 1024 |")',
+                      'p - 0.01 *. (0.9 *. v + g)',
+                      "a - 0.01 * (0.9 * c + b)"),
+    "Adam's step": (((512, 1024), (512, 1024), (512, 1024), (512, 1024)), '(p : "512, 1024 |") (g : "512, 1024 |") (m : "512, 1024 |") (v : "512, 1024 |")',
+                    'p - 0.001 *. (0.9 *. m + 0.1 *. g) /. (sqrt (0.999 *. abs v + 0.001 *. g *. g) + 1e-8)',
+                    "a - 0.001 * (0.9 * c + 0.1 * b) / ((0.999 * d.abs() + 0.001 * b * b).sqrt() + 1e-8)"),
+    "Lion's step": (((512, 1024), (512, 1024), (512, 1024)), '(p : "512, 1024 |") (g : "512, 1024 |") (m : "512, 1024 |")',
+                    'let u = 0.9 *. m + 0.1 *. g in p - 0.001 *. (where (u > 0.) 1. 0. - where (u < 0.) 1. 0.)',
+                    "a - 0.001 * torch.sign(0.9 * c + 0.1 * b)"),
+    "f64, sum of all": ((HALF,), WIDE, 'x ++ "n, m | => "', "a.sum()"),
+    "f64, sums of columns": ((HALF,), WIDE, 'x ++ "n, m | => m |"', "a.sum(0)"),
+    "f64, variance of columns": ((HALF,), '(x : "1024 | 1024" f64)',
+                                 'let m = (x ++ "n | m => 0 | m") /. 1024. in let d = x - m in (d *. d ++ "n | m => m") /. 1024.',
+                                 "a.var(0, unbiased=False)"),
+    "f64, transposition": ((HALF,), WIDE, 'x ++ "n, m | => m, n |"', "a.t().contiguous()"),
 }
 
 
@@ -90,12 +237,27 @@ def program():
     return "open Nn\n" + "".join(f"let%export e{i} {signature} = {body}\n" for i, (_, signature, body, _) in enumerate(CASES.values()))
 
 
+def on_lines(x):
+    """A copy that begins with a line, as PyTorch's tensors and a program's own do; NumPy's arrays begin within one, which made one row of the table or another a third slower."""
+    room = np.empty(x.nbytes + 64, np.uint8)
+    at = -room.ctypes.data % 64
+    y = room[at:at + x.nbytes].view(x.dtype).reshape(x.shape)
+    y[...] = x
+    return y
+
+
 def arguments(name):
-    """Numbers, or 4096 classes below a number; of what the signature says is f64 or bf16, as that."""
+    """Numbers, or 4096 classes below a number, or bytes; of what the signature says is f64 or bf16, as that."""
+    return map(on_lines, drawn(name))
+
+
+def drawn(name):
     random = np.random.default_rng(7)
     for given in CASES[name][0]:
         if isinstance(given, int):
             yield random.integers(0, given, 4096).astype(np.int32)
+        elif given[0] == "u8":
+            yield random.integers(0, 256, given[1]).astype(np.uint8)
         else:
             x = random.standard_normal(given, dtype=np.float32)
             if "f64" in CASES[name][1]:
@@ -112,7 +274,7 @@ def part(bench, model, worker, i, name):
     path = bench.path("result.npy")
     worker.ask(f"result {i} {path}")
     want, given = np.load(path), list(arguments(name))
-    got = np.zeros(want.shape, want.dtype)
+    got = on_lines(np.zeros(want.shape, want.dtype))
     call = lambda: model.seconds(f"e{i}", *(x.ctypes.data_as(ctypes.c_void_p) for x in (*given, got)))
     call()
     want, have = floats(want), floats(got)

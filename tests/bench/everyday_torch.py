@@ -20,7 +20,7 @@ def prepared(i):
     name = list(CASES)[i]
     given = [torch.from_numpy(x) for x in arguments(name)]
     given = [x.view(torch.bfloat16) if x.dtype == torch.uint16 else x for x in given]
-    return eval(f"lambda: {CASES[name][3]}", {"torch": torch, "F": F, **dict(zip("abcd", given))})
+    return eval(f"lambda: {CASES[name][3]}", {"torch": torch, "F": F, **dict(zip("abcde", given))})
 
 
 def seconds(f):

@@ -1,6 +1,6 @@
 /* Loops that the emitter writes out in vectors, against the reference interpreter, at each vector width that this machine runs: windows of
- * which an outer loop is computed side by side, padded and not (kernel/outer.c), transpositions (kernel/turned.c), and sums of columns
- * (kernel/columns.c, kernel/short_rows.c).  Random shapes around the number of lanes.  All numbers are small whole numbers, so that no order of
+ * which an outer loop is computed side by side, padded and not (kernel/outer.c), transpositions (kernel/turned.c), sums of columns
+ * (kernel/columns.c, kernel/short_rows.c) and over short rows (kernel/short_sums.c, kernel/flat.c).  Random shapes around the number of lanes.  All numbers are small whole numbers, so that no order of
  * summation can excuse a difference. */
 #include "../../compiler/base/text.h"
 #include "check.h"
@@ -8,7 +8,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
-enum { CASES = 120, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
+enum { CASES = 150, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
 static uint64_t state = 5;
 
 static uint32_t draw(uint32_t n)
@@ -43,24 +43,27 @@ static void window(tsr_text *decl, tsr_text *units, int id)
 	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %d%s] param\n", id, prec, h, kw, channels && id % 2 ? tsr_format(a, ", %s", last) : "");
 	tsr_text_addf(decl, "buffer %%y%d : %s[%d, %s%s] input\n", id, prec, h, outs, channels ? tsr_format(a, ", %s", last) : "");
 	const char *sum = one_of(2, (const char *const[]){ "add", "max" });
-	tsr_text_addf(units, "unit u%d { kernel k {\nfor b.0 in 0..%d parallel {\nfor ow.1 in 0..%s parallel {\n", id, h, outs);
+	tsr_text nest;
+	tsr_text_init(&nest, a);
+	tsr_text_addf(&nest, "for b.0 in 0..%d parallel {\nfor ow.1 in 0..%s parallel {\n", h, outs);
 	if (channels)
-		tsr_text_addf(units, "for c.2 in 0..%s parallel {\n", last);
-	tsr_text_addf(units, "let $0 : %s = convert.%s(%s:i32)\nlet $1 : %s = convert.%s(1:i32)\n", prec, prec, *sum == 'a' ? "0" : "-100", prec, prec);
-	tsr_text_addf(units, "for kh.3 in 0..%d reduce {\nfor kw.4 in 0..%d %s {\n", h, kw, one_of(2, (const char *const[]){ "reduce", "serial" }));
+		tsr_text_addf(&nest, "for c.2 in 0..%s parallel {\n", last);
+	tsr_text_addf(&nest, "let $0 : %s = convert.%s(%s:i32)\nlet $1 : %s = convert.%s(1:i32)\n", prec, prec, *sum == 'a' ? "0" : "-100", prec, prec);
+	tsr_text_addf(&nest, "for kh.3 in 0..%d reduce {\nfor kw.4 in 0..%d %s {\n", h, kw, one_of(2, (const char *const[]){ "reduce", "serial" }));
 	const char *row = image || (rows && padded && draw(2)) ? "b.0 + kh.3 - 1" : "kh.3";
 	if (padded)
-		tsr_text_addf(units, "if %s in 0..%d, %s in 0..%s {\n", row, h, at, width);
-	tsr_text_addf(units, "set $0 = %s.%s($0, mul.%s(%%x%d[%s, %s%s], %%k%d[kh.3, kw.4%s]))\n", sum, prec, prec, id, row, at, c_of, id, channels && id % 2 ? ", c.2" : "");
+		tsr_text_addf(&nest, "if %s in 0..%d, %s in 0..%s {\n", row, h, at, width);
+	tsr_text_addf(&nest, "set $0 = %s.%s($0, mul.%s(%%x%d[%s, %s%s], %%k%d[kh.3, kw.4%s]))\n", sum, prec, prec, id, row, at, c_of, id, channels && id % 2 ? ", c.2" : "");
 	if (draw(3) == 0)
-		tsr_text_addf(units, "set $1 = %%x%d[%s, %s%s]\n", id, row, at, c_of);
-	tsr_text_addf(units, "%s}\n}\n", padded ? "}\n" : "");
+		tsr_text_addf(&nest, "set $1 = %%x%d[%s, %s%s]\n", id, row, at, c_of);
+	tsr_text_addf(&nest, "%s}\n}\n", padded ? "}\n" : "");
 	const char *target = tsr_format(a, "%%y%d[b.0, ow.1%s]", id, c_of);
 	if (image || draw(2))
-		tsr_text_addf(units, "store %s = sub.%s($0, $1)\n", target, prec);
+		tsr_text_addf(&nest, "store %s = sub.%s($0, $1)\n", target, prec);
 	else
-		tsr_text_addf(units, "update %s %s add.%s($0, $1)\n", target, one_of(2, (const char *const[]){ "+=", "@^=" }), prec);
-	tsr_text_addf(units, "}\n}\n%s}\n}\n", channels ? "}\n" : "");
+		tsr_text_addf(&nest, "update %s %s add.%s($0, $1)\n", target, one_of(2, (const char *const[]){ "+=", "@^=" }), prec);
+	tsr_text_addf(&nest, "}\n}\n%s", channels ? "}\n" : "");
+	tsr_text_addf(units, "unit u%d { kernel k {\n%s%s}\n}\n", id, tsr_text_str(&nest), draw(3) ? "" : tsr_text_str(&nest));      /* twice, of the same locals */
 }
 
 /* ---- transpositions ---------------------------------------------------------------------------------------------------------- */
@@ -73,10 +76,11 @@ static void transposition(tsr_text *decl, tsr_text *units, int id)
 	int m = (lines || runs) && draw(2) ? (lines ? 512 : 256) + extent() : extent(), between = 1 + (int)draw(3);       /* more columns than are turned in one go */
 	const char *prec = one_of(lines ? 4 : runs ? 2 : 5, (const char *const[]){ "f32", "i32", "f16", "f64", "u8" });
 	const char *n = symbolic ? "?n" : tsr_format(a, "%d", lines ? 16 * (4 + (int)draw(8)) : runs ? 70 + (int)draw(160) : extent());
-	tsr_text_addf(decl, "buffer %%x%d : %s[%s, %d, %d] param\n", id, prec, n, between, m);
+	bool along = !symbolic && draw(2);               /* the third loop is one with the one along the result, where both are alone; else with the one across */
+	tsr_text_addf(decl, "buffer %%x%d : %s[%s, %d] param\n", id, prec, tsr_format(a, along ? "%2$d, %1$s" : "%1$s, %2$d", n, between), m);
 	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %s] param\n", id, prec, m, n);
-	tsr_text_addf(decl, "buffer %%y%d : %s[%d, %d, %s] input\n", id, prec, between, m, n);
-	const char *x = tsr_format(a, "%%x%d[i.2, j.0, k.1]", id), *k = tsr_format(a, "%%k%d[k.1, i.2]", id), *value = x;
+	tsr_text_addf(decl, "buffer %%y%d : %s[%d, %d, %s] input\n", id, prec, along ? m : between, along ? between : m, n);
+	const char *x = tsr_format(a, along ? "%%x%d[j.0, i.2, k.1]" : "%%x%d[i.2, j.0, k.1]", id), *k = tsr_format(a, "%%k%d[k.1, i.2]", id), *value = x;
 	switch (lines || runs ? 2 + draw(2) : *prec == 'u' ? 1 + draw(3) : draw(4)) {         /* bytes do not add */
 	case 0: value = tsr_format(a, "add.%s(%s, %s)", prec, x, k); break;
 	case 1: value = tsr_format(a, "where.%s(lt.%s(%s, %s), %s, convert.%s(index.i32(k.1)))", prec, prec, k, x, k, prec); break;
@@ -85,7 +89,7 @@ static void transposition(tsr_text *decl, tsr_text *units, int id)
 	}
 	tsr_text_addf(units, "unit u%d { kernel k {\nfor j.0 in 0..%d parallel {\nfor k.1 in 0..%d parallel {\nfor i.2 in 0..%s parallel %s{\n", id, between, m, n,
 				  lines || runs || draw(2) ? "stream " : "");
-	tsr_text_addf(units, "store %%y%d[j.0, k.1, i.2] = %s\n}\n}\n}\n}\n}\n", id, value);
+	tsr_text_addf(units, "store %%y%d[%s, i.2] = %s\n}\n}\n}\n}\n}\n", id, along ? "k.1, j.0" : "j.0, k.1", value);
 }
 
 /* ---- sums of columns ----------------------------------------------------------------------------------------------------------- */
@@ -108,6 +112,32 @@ static void column_sums(tsr_text *decl, tsr_text *units, int id)
 	tsr_text_addf(units, "unit u%d { kernel k {\n%s%s", id, each ? row : block, each ? block : row);
 	tsr_text_addf(units, "for c.2 in 0..%d parallel {\nupdate %%y%d[%s, c.2] %s %s\n}\n}\n}\n}\n}\n", n, id, each ? "b.0" : "0",
 				  one_of(3, (const char *const[]){ "+=", "-=", "@^=" }), value);
+}
+
+/* ---- sums over short rows --------------------------------------------------------------------------------------------------------- */
+
+/* Of columns, a part of each of which is one row of several that do not follow each other, or two that do. */
+static void row_sums(tsr_text *decl, tsr_text *units, int id)
+{
+	tsr_arena *a = decl->arena;
+	const char *prec = one_of(3, (const char *const[]){ "f32", "i32", "f64" });
+	int h = 1 + (int)draw(3), w = 1 + (int)draw(9), c = draw(2) ? 2 + (int)draw(30) : extent() + 1, parts = 1 + (int)draw(3);
+	bool follow = draw(3) == 0, both = draw(3) == 0;
+	tsr_text_addf(decl, "buffer %%x%d : %s[%d, %s, %d] param\n", id, prec, h, tsr_format(a, follow ? "%2$d, %1$d" : "%1$d, %2$d", w, parts), c + (draw(2) ? (int)draw(5) : 0));
+	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %d] param\nbuffer %%y%d : %s[%d] input\n", id, prec, parts, c, id, prec, parts);
+	const char *x = tsr_format(a, follow ? "%%x%d[h.1, p.0, w.2, c.3]" : "%%x%d[h.1, w.2, p.0, c.3]", id), *value = x;
+	switch (draw(4)) {
+	case 0: value = tsr_format(a, "mul.%s(%s, %%k%d[p.0, c.3])", prec, x, id); break;
+	case 1: value = tsr_format(a, "sub.%s(%s, %%k%d[p.0, 0])", prec, x, id); break;
+	case 2: value = tsr_format(a, "add.%s(%s, convert.%s(index.i32(c.3)))", prec, x, prec); break;
+	default: break;
+	}
+	tsr_text_addf(units, "unit u%d { kernel k {\nfor p.0 in 0..%d parallel {\nlet $0 : %s = convert.%s(1:i32)\nlet $1 : %s = convert.%s(2:i32)\n", id, parts, prec, prec, prec, prec);
+	tsr_text_addf(units, "for h.1 in 0..%d reduce {\nfor w.2 in 0..%d reduce {\nfor c.3 in 0..%d reduce {\n", h, w, c);
+	tsr_text_addf(units, "set $0 = %s.%s($0, %s)\n", one_of(3, (const char *const[]){ "add", "max", "min" }), prec, value);
+	if (both)
+		tsr_text_addf(units, "set $1 = add.%s($1, %s)\n", prec, x);
+	tsr_text_addf(units, "}\n}\n}\nstore %%y%d[p.0] = sub.%s($0, $1)\n}\n}\n}\n", id, prec);
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------------------- */
@@ -166,7 +196,7 @@ int main(void)
 	tsr_text_init(&text, a), tsr_text_init(&units, a);
 	tsr_text_addf(&text, "symbol ?n\n");
 	for (int i = 0; i < CASES; i++)
-		(draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&text, &units, i);
+		(draw(5) == 0 ? row_sums : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&text, &units, i);
 	tsr_text_add(&text, tsr_text_str(&units));
 	char *features = LLVMGetHostCPUFeatures();
 	for (size_t v = 0; v < sizeof levels / sizeof *levels; v++) {
