@@ -37,8 +37,8 @@ typedef struct tsr_turn {
 
 enum { SPINS = 4000, PART_BITS = 40 };
 /* Between the memory of two threads: no line in common, and none that a core asks for ahead of what it walks: one that sees an instruction store at equal distances fetches up
- * to sixteen of them further, pages among them, and takes those lines from the thread that has written them. */
-enum { APART = (1 << 17) + 64 };
+ * to sixteen of them further, pages among them, and takes those lines from the thread that has written them.  Where there are few pages, so are they apart. */
+enum { LINES_APART = 4096 + 64, PAGES_APART = (1 << 16) + 64, MANY_PAGES = 1 << 16 };
 
 /* dlsym gives an object pointer; POSIX has it hold a function's address. */
 static bool find(void *library, const char *name, void *function)
@@ -115,9 +115,9 @@ static void reserve(tsr_ctx *ctx, size_t bytes)
 void tsr_parallel(tsr_ctx *ctx, tsr_stint *stint, void *data, int64_t worth, int64_t shared_bytes, int64_t own_bytes, int64_t queues)
 {
 	int64_t threads = worth > 1 ? at_most(openmp(ctx), worth) : 1;
-	size_t shared = rounded(shared_bytes), each = own_bytes ? rounded(own_bytes) + APART : 0;
+	size_t shared = rounded(shared_bytes), apart = own_bytes < MANY_PAGES ? LINES_APART : PAGES_APART, each = own_bytes ? rounded(own_bytes) + apart : 0;
 	size_t turns = (size_t)(queues * threads) * sizeof(tsr_turn);
-	reserve(ctx, turns + shared + (each ? (size_t)threads * each - APART : 0));
+	reserve(ctx, turns + shared + (each ? (size_t)threads * each - apart : 0));
 	ctx->turns = ctx->work;
 	char *behind = ctx->work ? (char *)ctx->work + turns : NULL;
 	team t = {ctx->openmp, stint, data, behind, behind ? behind + shared : NULL, each};

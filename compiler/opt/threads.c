@@ -15,7 +15,7 @@
 
 enum { MANY = 32, ALIGN = 64, OWN_COLUMNS = 1024 };
 #define TWO_THREADS 50e3            /* nanoseconds below which a second thread is not worth its start */
-#define ARITHMETIC 10                /* so much sooner a second thread is worth its start where nothing waits for memory: a region takes 0.5 to 1.2 us */
+#define ARITHMETIC 6                 /* so much sooner a second thread is worth its start where nothing waits for memory: a region takes 0.5 to 1.2 us, and cores may share no cache */
 #define EACH_NODE 0.1                /* of an expression, vectors and cached operands assumed */
 #define EACH_CALL 0.5                /* of a division, a root, an elementary function */
 #define GIGAHERTZ 3.0                /* with two multiply-adds of a vector in a cycle */
@@ -253,10 +253,13 @@ static bool adds_across(const tsr_contract_view *v, const tsr_schedule *s)
 static void keep_apart(const tsr_target *t, const tsr_contraction *k, const tsr_contract_view *v, tsr_schedule *s, const int64_t *parts)
 {
 	int64_t m = parts[TSR_CLASS_M], n = parts[TSR_CLASS_N], rows = tsr_walks_count(&v->cls[TSR_CLASS_M]), columns = tsr_walks_count(&v->cls[TSR_CLASS_N]);
+	int64_t depth = tsr_walks_count(&v->cls[TSR_CLASS_K]), row = (depth < s->kc ? depth : s->kc) * (int64_t)tsr_prec_bytes(k->prec), most = t->l2 / 2 / row, blocks = most ? (columns + most - 1) / most : 1;
 	bool larger = columns >= rows, far = columns * tsr_walks_count(&v->cls[TSR_CLASS_K]) * (int64_t)tsr_prec_bytes(k->prec) > 2 * t->l2;
 	if (s->split == TSR_CLASS_BATCH || m < MANY / 2 || !adds_across(v, s) || (larger && far && !s->pack_a))
 		return;
 	s->split = s->pack_a && larger && n >= 2 && uneven(n) < uneven(m) + 0.05 ? TSR_CLASS_N : TSR_CLASS_M;
+	if (most < s->nc)            /* each has its own */
+		s->nc = tsr_round_up((columns + blocks - 1) / blocks, s->nr);
 	s->grid = 0;
 	s->alone = true;
 }
