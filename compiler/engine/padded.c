@@ -265,7 +265,8 @@ static void by_channels(panel *n, LLVMValueRef places, const tables *t)
 			n->at[v][s].from = LLVMBuildGEP2(k->b, k->elem, n->at[v][s].from, &back, 1, "");
 	pieces(n, t, place, true);
 	tsr_count_end(k, &i);
-	LLVMValueRef end = tsr_kit_add(k, begin, n->p->depth), most = some_channels(n, places, t, begin, step);
+	/* masks that are vectors are many loads, and leave no registers (0.99 to 1.01) */
+	LLVMValueRef end = tsr_kit_add(k, begin, n->p->depth), most = k->target->masks == TSR_MASKS_ALL ? some_channels(n, places, t, begin, step) : zero;
 	tsr_count c = tsr_count_begin(k, most, end, places);
 	LLVMValueRef first = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, c.i, zero, ""), begin, zero, "");
 	LLVMValueRef on = tsr_kit_mul(k, LLVMBuildUDiv(k->b, c.i, places, ""), step), last = tsr_kit_min(k, places, LLVMBuildNSWSub(k->b, end, c.i, ""));
