@@ -252,10 +252,11 @@ static bool adds_across(const tsr_contract_view *v, const tsr_schedule *s)
  * not packed twice (2 to 3 %). */
 static void keep_apart(const tsr_target *t, const tsr_contraction *k, const tsr_contract_view *v, tsr_schedule *s, const int64_t *parts)
 {
+	enum { BLOCKS = 5 };         /* of columns: for each of more A would be packed again (9 % of 8064 x 8064 over 7056) */
 	int64_t m = parts[TSR_CLASS_M], n = parts[TSR_CLASS_N], rows = tsr_walks_count(&v->cls[TSR_CLASS_M]), columns = tsr_walks_count(&v->cls[TSR_CLASS_N]);
 	int64_t depth = tsr_walks_count(&v->cls[TSR_CLASS_K]), row = (depth < s->kc ? depth : s->kc) * (int64_t)tsr_prec_bytes(k->prec), most = t->l2 / 2 / row, blocks = most ? (columns + most - 1) / most : 1;
 	bool larger = columns >= rows, far = columns * tsr_walks_count(&v->cls[TSR_CLASS_K]) * (int64_t)tsr_prec_bytes(k->prec) > 2 * t->l2;
-	if (s->split == TSR_CLASS_BATCH || m < MANY / 2 || !adds_across(v, s) || (larger && far && !s->pack_a))
+	if (s->split == TSR_CLASS_BATCH || m < MANY / 2 || !adds_across(v, s) || (larger && far && !s->pack_a) || blocks > BLOCKS)
 		return;
 	s->split = s->pack_a && larger && n >= 2 && uneven(n) < uneven(m) + 0.05 ? TSR_CLASS_N : TSR_CLASS_M;
 	if (most < s->nc)            /* each has its own */
