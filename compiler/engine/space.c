@@ -225,11 +225,11 @@ static int64_t depth_of(const tsr_engine *g)
 	return g->matrix || g->pairs ? (depth + 2 * lanes - 1) / (2 * lanes) * lanes + lanes : depth;
 }
 
-/* No other thread's memory begins before so many bytes of this one's. */
-static void keep_apart(tsr_engine *g, int64_t bytes)
+/* Where anything is fetched behind so many bytes, no other thread's memory begins before its end. */
+static void keep_apart(tsr_engine *g, int64_t bytes, int64_t behind)
 {
-	if (g->e->team)
-		tsr_emit_work_area(g->e, (uint64_t)bytes);
+	if (g->e->team && behind)
+		tsr_emit_work_area(g->e, (uint64_t)(bytes + behind));
 }
 
 void tsr_engine_space(tsr_engine *g)
@@ -272,7 +272,7 @@ void tsr_engine_space(tsr_engine *g)
 		at[i + 1] = at[i] + piece[i] + (piece[i] ? gap : 0);
 	if (at[PIECES] == 0)
 		return;
-	keep_apart(g, at[2] + tsr_early_behind(g, s->nr * depth * k->elem_bytes));
+	keep_apart(g, at[2], tsr_early_behind(g, s->nr * depth * k->elem_bytes));
 	LLVMValueRef area = work_area(g, (uint64_t)at[PIECES]), place[PIECES];
 	for (int i = 0; i < PIECES; i++) {
 		place[i] = tsr_emit_offset(g->e, TSR_PREC_U8, area, tsr_kit_int(k, at[i]));

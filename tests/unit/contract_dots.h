@@ -1,16 +1,14 @@
 /* Cases of contract.c whose operands both lie side by side along what is summed, of few rows or few columns. */
 
-static void dots_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
+/* c = x * y over the last of the three extents: y lies along it as x does, or, `far`, across it, and then the sum takes several blocks; rows of x are `pitch` apart. */
+static void product_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, const char *prec, const int *extent, int pitch, bool turned, bool far)
 {
-	static const char *const precs[] = { "f32", "f32", "f64", "i32" };
-	bool tall = draw(3) == 0, turned = draw(3) == 0, runtime[MOST_TERMS] = { false };
-	const char *prec = precs[draw(4)];
-	int rows = tall ? 20 + (int)draw(50) : 2 + (int)draw(12), columns = tall ? 2 + (int)draw(7) : 2 + (int)draw(60), depth = 64 + (int)draw(2) * 16 + (int)draw(40);
-	int extent[] = { rows, columns, depth }, order[] = { turned, !turned }, pitch = depth + (int)draw(2) * 3;
+	bool runtime[MOST_TERMS] = { false };
+	int rows = extent[0], columns = extent[1], depth = extent[2], order[] = { turned, !turned };
 	const char *c = tsr_format(a, turned ? "%%c%d[l1, l0]" : "%%c%d[l0, l1]", id), *c_dims = tsr_format(a, "[%d, %d]", extent[order[0]], extent[order[1]]);
 	tsr_text_addf(decl, "buffer %%c%d : %s%s value\n", id, prec, c_dims);
 	tsr_text_addf(decl, "buffer %%a%d : %s[%d, %d] param\nbuffer %%i%d : i32[1] param\n", id, prec, rows, pitch, id);
-	tsr_text_addf(decl, "buffer %%b%d : %s[%d, %d] param\nbuffer %%j%d : i32[1] param\n", id, prec, columns, depth, id);
+	tsr_text_addf(decl, "buffer %%b%d : %s[%d, %d] param\nbuffer %%j%d : i32[1] param\n", id, prec, far ? depth : columns, far ? columns : depth, id);
 	tsr_text use[3];
 	for (int i = 0; i < 3; i++)
 		tsr_text_init(&use[i], a);
@@ -21,7 +19,17 @@ static void dots_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
 	for (int i = 0; i < 2; i++)
 		tsr_text_addf(units, "for l%d in 0..%d parallel {\n", i, extent[i]);
 	tsr_text_addf(units, "let $0 : %s = %s%s\nfor l2 in 0..%d reduce {\n", prec, *prec == 'f' ? "0.0:" : "0:", prec, depth);
-	tsr_text_addf(units, "set $0 = %s.%s($0, mul.%s(%%a%d[l0, l2], %%b%d[l1, l2]))\n}\n", draw(4) ? "add" : "sub", prec, prec, id, id);
-	add_stores(a, units, c, use, prec, draw(2), id);
+	tsr_text_addf(units, "set $0 = %s.%s($0, mul.%s(%%a%d[l0, l2], %%b%d[%s]))\n}\n", far || draw(4) ? "add" : "sub", prec, prec, id, id, far ? "l2, l1" : "l1, l2");
+	add_stores(a, units, c, use, prec, !far && draw(2), id);
 	tsr_text_addf(units, "}} } }\n");
+}
+
+static void dots_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
+{
+	static const char *const precs[] = { "f32", "f32", "f64", "i32" };
+	bool tall = draw(3) == 0, turned = draw(3) == 0;
+	const char *prec = precs[draw(4)];
+	int rows = tall ? 20 + (int)draw(50) : 2 + (int)draw(12), columns = tall ? 2 + (int)draw(7) : 2 + (int)draw(60), depth = 64 + (int)draw(2) * 16 + (int)draw(40);
+	int extent[] = { rows, columns, depth }, pitch = depth + (int)draw(2) * 3;
+	product_case(a, decl, units, id, prec, extent, pitch, turned, false);
 }
