@@ -11,7 +11,7 @@ bool tsr_engine_sets_aside(const tsr_engine *g) { return g->s->aside && !g->tail
 /* Rows of a tile's columns, whole tiles. */
 static int64_t height(const tsr_engine *g)
 {
-	int64_t rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), mr = g->s->mr;
+	int64_t known = tsr_kit_known(g->cls[TSR_CLASS_M].count), rows = known < 0 ? g->c->most_rows : known, mr = g->s->mr;
 	return (rows + mr - 1) / mr * mr;
 }
 

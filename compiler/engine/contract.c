@@ -287,32 +287,71 @@ static void contraction(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction
 		e->syms[c->loops[i].sym] = NULL;
 }
 
-/* Two ways, of which the system of the machine that runs it allows one or both. */
-static void either_way(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction *matrix)
+/* Two ways in two branches, the first where the condition holds. */
+typedef struct two_ways { LLVMBasicBlockRef other, after; } two_ways;
+
+static two_ways ways_begin(tsr_emit *e, LLVMValueRef condition, const char *name)
 {
-	LLVMValueRef may = tsr_emit_call(e, "tsr_matrix_unit", e->i32, 0, NULL);
-	LLVMBasicBlockRef yes = tsr_emit_block(e, "matrix"), no = tsr_emit_block(e, "vectors"), after = tsr_emit_block(e, "either");
-	LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntNE, may, LLVMConstNull(e->i32), ""), yes, no);
+	LLVMBasicBlockRef yes = tsr_emit_block(e, name);
+	two_ways w = { tsr_emit_block(e, "otherwise"), tsr_emit_block(e, "either") };
+	LLVMBuildCondBr(e->builder, condition, yes, w.other);
 	LLVMPositionBuilderAtEnd(e->builder, yes);
-	contraction(e, loop, matrix, true);
-	LLVMBuildBr(e->builder, after);
-	LLVMPositionBuilderAtEnd(e->builder, no);
-	contraction(e, loop, loop->loop.contraction, false);
-	LLVMBuildBr(e->builder, after);
-	LLVMPositionBuilderAtEnd(e->builder, after);
+	return w;
+}
+
+static void ways_next(tsr_emit *e, two_ways w)
+{
+	LLVMBuildBr(e->builder, w.after);
+	LLVMPositionBuilderAtEnd(e->builder, w.other);
+}
+
+static void ways_end(tsr_emit *e, two_ways w)
+{
+	LLVMBuildBr(e->builder, w.after);
+	LLVMPositionBuilderAtEnd(e->builder, w.after);
+}
+
+/* By vectors; or by matrix registers, where the machine's system allows that. */
+static void by_registers(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction *c)
+{
+	tsr_contraction narrow;
+	if (tsr_contract_matrix(e->loops, c, e->target, &narrow)) {
+		LLVMValueRef may = tsr_emit_call(e, "tsr_matrix_unit", e->i32, 0, NULL);
+		two_ways w = ways_begin(e, LLVMBuildICmp(e->builder, LLVMIntNE, may, LLVMConstNull(e->i32), ""), "matrix");
+		contraction(e, loop, &narrow, true);
+		ways_next(e, w);
+		contraction(e, loop, c, false);
+		ways_end(e, w);
+	} else if (c->schedule.pairs && tsr_contract_narrow(e->loops, c, &narrow))
+		contraction(e, loop, &narrow, false);
+	else
+		contraction(e, loop, c, false);
+}
+
+/* As the run knows. */
+static LLVMValueRef rows_of(tsr_emit *e, const tsr_contraction *c)
+{
+	LLVMValueRef n = LLVMConstInt(e->i64, 1, false);
+	for (uint32_t i = 0; i < c->nloops; i++)
+		if (c->loops[i].cls == TSR_CLASS_M)
+			n = LLVMBuildMul(e->builder, n, tsr_emit_size(e, c->loops[i].extent), "");
+	return n;
 }
 
 bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
 {
 	const tsr_contraction *c = loop->loop.contraction;
-	tsr_contraction narrow;
+	tsr_contraction few;
 	if (!c || c->schedule.mr == 0)
 		return false;
-	if (tsr_contract_matrix(e->loops, c, e->target, &narrow))
-		either_way(e, loop, &narrow);
-	else if (c->schedule.pairs && tsr_contract_narrow(e->loops, c, &narrow))
-		contraction(e, loop, &narrow, false);
-	else
-		contraction(e, loop, c, false);
+	if (tsr_contract_few(e->loops, c, e->target, &few)) {
+		LLVMValueRef most = LLVMConstInt(e->i64, (uint64_t)few.most_rows, false);
+		two_ways w = ways_begin(e, LLVMBuildICmp(e->builder, LLVMIntSLE, rows_of(e, c), most, ""), "few");
+		by_registers(e, loop, &few);
+		ways_next(e, w);
+		by_registers(e, loop, c);
+		ways_end(e, w);
+	} else
+		by_registers(e, loop, c);
 	return true;
 }

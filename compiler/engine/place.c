@@ -361,6 +361,21 @@ static size_of_tile with_rows(tsr_engine *g, const tiling *t, bool full, size_of
 	return z;
 }
 
+/* What is behind whole tiles can have so many heights, with a tile for each: one that is known, or waits for what is known only when it runs, or where rows are few all of them. */
+static uint32_t heights_of(const tsr_engine *g, const tiling *t) { return !any_rest(t) ? 0 : t->total < 0 && g->c->most_rows ? g->s->mr - 1 : 1; }
+
+/* The tile behind whole ones, number i of these. */
+static tsr_guard height_begin(tsr_engine *g, const tiling *t, uint32_t i, size_of_tile *z)
+{
+	tsr_kit *k = &g->k;
+	bool all = t->total < 0 && g->c->most_rows;
+	*z = with_rows(g, t, false, *z);
+	if (all)
+		z->rows = i + 1, z->valid_rows = tsr_kit_int(k, i + 1), z->waits = false;
+	LLVMValueRef here = all ? LLVMBuildICmp(k->b, LLVMIntEQ, t->rest, z->valid_rows, "") : LLVMBuildICmp(k->b, LLVMIntSGT, t->rest, tsr_kit_int(k, 0), "");
+	return tsr_guard_begin(k, here);
+}
+
 static size_of_tile with_cols(tsr_engine *g, const tiling *t, bool full, size_of_tile z)
 {
 	uint32_t nr = g->s->nr, lanes = g->k.lanes, left = full || t->total < 0 ? nr : (uint32_t)(t->total % nr);
@@ -429,9 +444,10 @@ static void tile_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef jr, siz
 		tile_call(g, bl, i.i, jr, with_rows(g, &t, true, z));
 		tsr_count_end(k, &i);
 	}
-	if (any_rest(&t)) {
-		tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, t.rest, zero, ""));
-		tile_call(g, bl, t.full, jr, with_rows(g, &t, false, z));
+	for (uint32_t h = 0; h < heights_of(g, &t); h++) {
+		size_of_tile rest = z;
+		tsr_guard some = height_begin(g, &t, h, &rest);
+		tile_call(g, bl, t.full, jr, rest);
 		tsr_guard_end(k, some);
 	}
 }
@@ -504,9 +520,10 @@ static void row_tiles(tsr_engine *g, const tsr_block *bl)
 		tile_row(g, bl, i.i, with_rows(g, &t, true, (size_of_tile){ 0 }));
 		tsr_count_end(k, &i);
 	}
-	if (any_rest(&t)) {
-		tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, t.rest, zero, ""));
-		tile_row(g, bl, t.full, with_rows(g, &t, false, (size_of_tile){ 0 }));
+	for (uint32_t h = 0; h < heights_of(g, &t); h++) {
+		size_of_tile rest = { 0 };
+		tsr_guard some = height_begin(g, &t, h, &rest);
+		tile_row(g, bl, t.full, rest);
 		tsr_guard_end(k, some);
 	}
 }

@@ -74,9 +74,19 @@ static int64_t count(const tsr_walks *x, uint32_t loops)
 	return n;
 }
 
+/* The loops of M but for outer ones of which only the run knows how often they go round, as over images: guards that mention these are not known. */
+static tsr_walks repeated(const tsr_walks *m)
+{
+	tsr_walks inner = *m;
+	for (; inner.nloops > 1 && !tsr_size_is_const(inner.loop[0].extent); inner.nloops--)
+		inner.loop++;
+	return inner;
+}
+
 bool tsr_padding_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, tsr_padding *out)
 {
-	standing s = { .m = &v->cls[TSR_CLASS_M], .k = &v->cls[TSR_CLASS_K] };
+	tsr_walks inner = repeated(&v->cls[TSR_CLASS_M]);
+	standing s = { .m = &inner, .k = &v->cls[TSR_CLASS_K] };
 	const tsr_expr *load = tsr_contract_guarded(c->a_value);
 	if (c->a_value->kind != TSR_EXPR_SELECT || c->run.n != 1 || !load || s.m->nloops == 0 || s.m->nloops + s.k->nloops > 2 * TSR_MOST_LOOPS)
 		return false;
@@ -84,7 +94,7 @@ bool tsr_padding_of(const tsr_loops *l, const tsr_contraction *c, const tsr_cont
 	int64_t positions = count(s.m, s.m->nloops), taps = count(s.k, s.taps);
 	if (positions == 0 || taps == 0 || positions > TSR_MOST_PADDED || taps > TSR_MOST_TAPS || !all_known(&s, c->a_value))
 		return false;
-	for (uint32_t axis = 0; axis < l->buffers.at[load->load.buffer]->rank; axis++)
+	for (uint32_t axis = inner.nloops < v->cls[TSR_CLASS_M].nloops; axis < l->buffers.at[load->load.buffer]->rank; axis++)
 		if (!tsr_size_is_const(l->buffers.at[load->load.buffer]->dims[axis]))
 			return false;
 	uint64_t *bits = TSR_NEW_N(l->tc->arena, uint64_t, (size_t)positions);

@@ -99,6 +99,9 @@ static void contractions(const tsr_loops *l, const tsr_target *target, const tsr
 		else
 			fprintf(out, "; %s\n", t->reason ? t->reason : "not scheduled");
 		tsr_contraction as;
+		if (t->mr && tsr_contract_few(l, k, target, &as))
+			fprintf(out, "      of at most %lld rows: tile %u x %u, blocks n %lld k %lld, %s\n", (long long)as.most_rows, as.schedule.mr, as.schedule.nr, (long long)as.schedule.nc,
+				(long long)as.schedule.kc, as.schedule.reason);
 		if (t->mr && tsr_contract_matrix(l, k, target, &as))
 			fprintf(out, "      where the system grants them: %s, tile %u x %u, blocks m %lld n %lld k %lld\n", as.schedule.reason, as.schedule.mr, as.schedule.nr,
 				(long long)as.schedule.mc, (long long)as.schedule.nc, (long long)as.schedule.kc);

@@ -78,7 +78,7 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 	const tsr_walks *m = &v->cls[TSR_CLASS_M], *n = &v->cls[TSR_CLASS_N], *k = &v->cls[TSR_CLASS_K];
 	tsr_problem p = { .t = t, .bytes = tsr_prec_bytes(c->prec) };
 	p.lanes = t->vector_bytes / p.bytes;
-	p.m = tsr_walks_count(m);
+	p.m = tsr_walks_count(m) < 0 && c->most_rows ? c->most_rows : tsr_walks_count(m);
 	p.n = tsr_walks_count(n);
 	p.k = tsr_walks_count(k);
 	p.batch = tsr_walks_count(&v->cls[TSR_CLASS_BATCH]);

@@ -299,6 +299,7 @@ static bool split_contraction(const tsr_divide *d, tsr_contraction *k)
 	const tsr_walks *batch = &v.cls[TSR_CLASS_BATCH];
 	if (parts[TSR_CLASS_BATCH])
 		parts[TSR_CLASS_BATCH] = batch->n ? iterations(batch->at[tsr_walks_longest(batch)].extent) : 1;
+	s->few = parts[TSR_CLASS_N] > 1 ? TSR_CLASS_N : parts[TSR_CLASS_BATCH] > 1 ? TSR_CLASS_BATCH : TSR_CLASS_M;
 	s->split = TSR_CLASS_M;
 	/* rows would wait for each other in each position of the batch */
 	if (parts[TSR_CLASS_BATCH] >= MANY / 8 && uneven(parts[TSR_CLASS_BATCH]) < 1.2)

@@ -1,13 +1,15 @@
 /* Cases of contract.c whose operands both lie side by side along what is summed, of few rows or few columns. */
 
-/* c = x * y over the last of the three extents: y lies along it as x does, or, `far`, across it, and then the sum takes several blocks; rows of x are `pitch` apart. */
+/* c = x * y over the last of the three extents: y lies along it as x does, or, `far`, across it, and then the sum takes several blocks; rows of x are `pitch` apart, and
+ * as many as the run says where their extent is 0. */
 static void product_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, const char *prec, const int *extent, int pitch, bool turned, bool far)
 {
-	bool runtime[MOST_TERMS] = { false };
-	int rows = extent[0], columns = extent[1], depth = extent[2], order[] = { turned, !turned };
-	const char *c = tsr_format(a, turned ? "%%c%d[l1, l0]" : "%%c%d[l0, l1]", id), *c_dims = tsr_format(a, "[%d, %d]", extent[order[0]], extent[order[1]]);
+	bool runtime[MOST_TERMS] = { !extent[0] };
+	int columns = extent[1], depth = extent[2], order[] = { turned, !turned };
+	const char *count[] = { extent[0] ? tsr_format(a, "%d", extent[0]) : "?n", tsr_format(a, "%d", columns) };
+	const char *c = tsr_format(a, turned ? "%%c%d[l1, l0]" : "%%c%d[l0, l1]", id), *c_dims = tsr_format(a, "[%s, %s]", count[order[0]], count[order[1]]);
 	tsr_text_addf(decl, "buffer %%c%d : %s%s value\n", id, prec, c_dims);
-	tsr_text_addf(decl, "buffer %%a%d : %s[%d, %d] param\nbuffer %%i%d : i32[1] param\n", id, prec, rows, pitch, id);
+	tsr_text_addf(decl, "buffer %%a%d : %s[%s, %d] param\nbuffer %%i%d : i32[1] param\n", id, prec, count[0], pitch, id);
 	tsr_text_addf(decl, "buffer %%b%d : %s[%d, %d] param\nbuffer %%j%d : i32[1] param\n", id, prec, far ? depth : columns, far ? columns : depth, id);
 	tsr_text use[3];
 	for (int i = 0; i < 3; i++)
@@ -17,7 +19,7 @@ static void product_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, 
 		tsr_text_str(&use[i]);
 	tsr_text_addf(units, "unit u%d { kernel k {\n", id);
 	for (int i = 0; i < 2; i++)
-		tsr_text_addf(units, "for l%d in 0..%d parallel {\n", i, extent[i]);
+		tsr_text_addf(units, "for l%d in 0..%s parallel {\n", i, count[i]);
 	tsr_text_addf(units, "let $0 : %s = %s%s\nfor l2 in 0..%d reduce {\n", prec, *prec == 'f' ? "0.0:" : "0:", prec, depth);
 	tsr_text_addf(units, "set $0 = %s.%s($0, mul.%s(%%a%d[l0, l2], %%b%d[%s]))\n}\n", far || draw(4) ? "add" : "sub", prec, prec, id, id, far ? "l2, l1" : "l1, l2");
 	add_stores(a, units, c, use, prec, !far && draw(2), id);
