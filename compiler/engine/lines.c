@@ -17,7 +17,8 @@ int64_t tsr_lines_bytes(const tsr_engine *g)
 		return 0;
 	int64_t rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), cols = tsr_kit_known(n->count), depth = tsr_kit_known(k->count);
 	int64_t row = tsr_kit_known(k->at[0].stride[TSR_SIDE_B]), bytes = g->k.elem_bytes;
-	if (rows < LEAST_TILES * (int64_t)s->mr || cols < s->nr || depth < 1 || row < cols || row * bytes % TSR_LINE || depth * row * bytes > g->e->target->l2)
+	bool few = rows < 0 ? g->c->most_rows : rows < LEAST_TILES * (int64_t)s->mr;
+	if (few || cols < s->nr || depth < 1 || row < cols || row * bytes % TSR_LINE || depth * row * bytes > g->e->target->l2)
 		return 0;
 	return depth * row * bytes;
 }
@@ -30,6 +31,8 @@ void tsr_lines_emit(tsr_engine *g, LLVMValueRef from, LLVMValueRef to)
 	LLVMValueRef b = g->base[TSR_SIDE_B], zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1);
 	LLVMValueRef past = LLVMBuildAnd(k->b, LLVMBuildPtrToInt(k->b, b, k->i64, ""), tsr_kit_int(k, TSR_LINE - 1), "");
 	LLVMValueRef apart = LLVMBuildICmp(k->b, LLVMIntNE, past, zero, ""), some = LLVMBuildICmp(k->b, LLVMIntSGT, to, from, "");
+	LLVMValueRef many = LLVMBuildICmp(k->b, LLVMIntSGE, g->cls[TSR_CLASS_M].count, tsr_kit_int(k, LEAST_TILES * (int64_t)g->s->mr), "");
+	apart = LLVMBuildAnd(k->b, apart, many, "");
 	tsr_guard copied = tsr_guard_begin(k, LLVMBuildAnd(k->b, apart, some, ""));
 	tsr_count row = tsr_count_begin(k, zero, g->cls[TSR_CLASS_K].count, one);
 	LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, row.i, g->cls[TSR_CLASS_K].at[0].stride[TSR_SIDE_B]), from);
