@@ -22,8 +22,9 @@
  * how much of both is needed, so far; how often the threads have agreed, and how many queues they take from. */
 typedef struct tsr_seat { LLVMValueRef thread, threads, shared, own; uint64_t shared_bytes, row_bytes, own_bytes; uint32_t agreed, queues; } tsr_seat;
 
-/* Inside a loop that streams: the store whose results are collected, and where this one goes. */
-typedef struct tsr_stream { const tsr_stmt *store; LLVMValueRef address; } tsr_stream;
+/* Inside a loop that streams: the store whose results are collected, and where this one goes; or, where `first` is given, that of the loop's iteration `first`, and others
+ * beside it. */
+typedef struct tsr_stream { const tsr_stmt *store; LLVMValueRef address; uint32_t sym; LLVMValueRef first; } tsr_stream;
 
 /* Inside a loop whose iterations are computed side by side: the loop, which stands at the first of `lanes` (1 at its ends); the lanes that
  * are iterations, NULL for all of them; and the store, if any, that goes around the caches. */
@@ -76,6 +77,8 @@ typedef struct tsr_emit {
 	tsr_prec *local_precs;
 	tsr_seat *team;                  /* NULL where one thread computes */
 	const tsr_stream *stream;        /* NULL outside loops that stream */
+	const struct tsr_seam *seams;    /* of rows that go together, for nseams walks (kernel/seam.c) */
+	uint32_t nseams;
 	const tsr_wide *wide;            /* NULL where one iteration is computed at a time */
 	const tsr_emit_leaves *leaves;   /* or NULL */
 	bool written;                    /* but the order that is written out is the one that is meant */

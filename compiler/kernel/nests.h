@@ -22,6 +22,19 @@ static inline tsr_emit_view tsr_emit_view_now(const tsr_emit *e) { return (tsr_e
 static inline void tsr_emit_enter(tsr_emit *e, const tsr_emit_view *v) { e->syms = v->syms, e->locals = v->locals, e->buffers = v->buffers; }
 /* A walk of one row among those of others: how it goes alone. */
 typedef struct tsr_emit_walk { const tsr_stmt *loop; tsr_emit_view view; } tsr_emit_walk;
+
+/* ---- seam.c: the line in which a row that goes around the caches ends and the next one begins ------------------------------- */
+/* Of rows that one thread computes in order: the walk and its store, the rows' loop, its first and last row, and what waits: so many elements, and where they belong. */
+typedef struct tsr_seam { const tsr_stmt *walk, *store; uint32_t row; LLVMValueRef first, last, buffer, count, place; } tsr_seam;
+/* false: the walk's rows do not follow each other, or do not go around the caches. */
+bool tsr_seam_make(tsr_emit *e, tsr_seam *s, const tsr_stmt *rows, const tsr_stmt *walk, LLVMValueRef from, LLVMValueRef to);
+/* Of the rows that are being emitted; NULL: nothing waits between them. */
+const tsr_seam *tsr_seam_of(const tsr_emit *e, const tsr_stmt *walk);
+/* Around what computes a row from its first element to its first line, and from its last whole line, in lanes, to its end: `to` is where the store goes meanwhile. */
+LLVMValueRef tsr_seam_head(tsr_emit *e, const tsr_seam *s, tsr_stream *to, LLVMValueRef from);
+void tsr_seam_head_end(tsr_emit *e, const tsr_seam *s, LLVMValueRef waiting, LLVMValueRef from, LLVMValueRef start);
+void tsr_seam_tail(const tsr_seam *s, tsr_stream *to, LLVMValueRef from);
+void tsr_seam_tail_end(tsr_emit *e, const tsr_seam *s, LLVMValueRef from, LLVMValueRef to);
 /* Walks of one extent, side by side, each in its own view; what is fetched soon is said of the first one's row. */
 enum { TSR_MOST_WALKS = 4 };
 void tsr_emit_wide_walks(tsr_emit *e, uint32_t n, const tsr_emit_walk *walks);
@@ -34,8 +47,6 @@ typedef enum tsr_fetch { TSR_FETCH_NEAR = 3, TSR_FETCH_FAR = 2 } tsr_fetch;
 void tsr_emit_fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines, tsr_fetch to);
 /* Has what the loop reads from memory, n loads, fetched in two steps: far ahead into the second cache, from there in time into the first. */
 void tsr_emit_fetch_soon(tsr_emit *e, const tsr_wide *w, uint32_t n, const tsr_expr *const *loads, LLVMValueRef index);
-/* Where the first whole line of what goes around the caches begins, or `to`. */
-LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to);
 /* Processors have the operation, or math.c writes it out, for vectors. */
 bool tsr_emit_in_lanes(const tsr_emit *e, const tsr_expr *operation);
 /* Of the loop that is being emitted: the greater or smaller of both, where lanes remember that they met a NaN; else NULL. */
@@ -104,6 +115,13 @@ void tsr_emit_around(tsr_emit *e, LLVMValueRef store);
 void tsr_emit_fetch(tsr_emit *e, const tsr_expr *load, tsr_fetch to);
 /* Has the line of what is stored fetched, if an element before is in it. */
 void tsr_emit_fetch_shared(tsr_emit *e, const tsr_stmt *store);
+/* Where the first whole line of what goes around the caches begins, or `to`. */
+LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to);
+/* Each row of what is stored begins at a line. */
+bool tsr_emit_begins_on_lines(const tsr_emit *e, const tsr_stmt *store);
+/* Where a row that goes around the caches ends within a line, that line is asked for while the row is computed: a store that misses holds up all behind it, also those that
+ * go around. */
+void tsr_emit_fetch_last_line(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *store, LLVMValueRef to);
 /* Whatever is loaded so far is there before anything that follows begins; an x86 processor's. */
 void tsr_emit_wait(tsr_emit *e);
 /* Behind the last statement of a kernel. */

@@ -29,6 +29,7 @@ typedef struct rows {
 	tsr_local_id lets[MOST_LETS];
 	LLVMValueRef from, to;
 	tsr_late late;
+	tsr_seam seam[TSR_MOST_WALKS];          /* of walks whose rows go around the caches */
 	LLVMValueRef *kept;                     /* of each local that late statements read, for as many rows as the target says (`late_rows`) */
 } rows;
 
@@ -312,6 +313,14 @@ static void row_by_row(const rows *r)
 	tsr_emit_loop_end(e, &loop);
 }
 
+static void make_seams(rows *r)
+{
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < r->n; k++)
+		n += tsr_seam_make(r->e, &r->seam[n], r->loop, walk_of(r, k), r->from, r->to);
+	r->e->seams = r->seam, r->e->nseams = n;
+}
+
 static void several(rows *r)
 {
 	tsr_emit *e = r->e;
@@ -319,6 +328,7 @@ static void several(rows *r)
 	for (uint32_t k = 0; k < r->n; k++)
 		make_view(r, &r->view[k]);
 	make_late(r);
+	make_seams(r);
 	if (shares_rows(r))
 		guard_rows(r);
 	LLVMValueRef end = LLVMBuildNSWAdd(e->builder, r->to, tsr_emit_i64(e, r->n - 1), "");
@@ -326,6 +336,7 @@ static void several(rows *r)
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, r->from, end, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
 	iteration(r, loop.index);
 	tsr_emit_loop_end(e, &loop);
+	e->nseams = 0;
 	tsr_emit_enter(e, &outer);
 }
 

@@ -67,11 +67,21 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 
 /* ---- the others --------------------------------------------------------------------------------------------------------- */
 
+static LLVMValueRef place_of(tsr_emit *e, const tsr_stmt *s)
+{
+	const tsr_stream *to = e->stream && e->stream->store == s ? e->stream : NULL;
+	if (!to)
+		return tsr_emit_address(e, s->store.buffer, s->store.index);
+	if (!to->first)
+		return to->address;
+	return tsr_emit_offset(e, e->loops->buffers.at[s->store.buffer]->prec, to->address, LLVMBuildNSWSub(e->builder, e->syms[to->sym], to->first, ""));
+}
+
 static void emit_store(tsr_emit *e, const tsr_stmt *s)
 {
 	tsr_prec p = e->loops->buffers.at[s->store.buffer]->prec;
 	LLVMValueRef value = tsr_emit_convert(e, tsr_emit_expr(e, s->store.value), s->store.value->prec, p);
-	LLVMValueRef address = e->stream && e->stream->store == s ? e->stream->address : tsr_emit_address(e, s->store.buffer, s->store.index);
+	LLVMValueRef address = place_of(e, s);
 	if (s->kind == TSR_STMT_UPDATE) {
 		LLVMValueRef args[2] = {e->wide ? tsr_emit_wide_load(e, p, address) : tsr_emit_load(e, p, address), value};
 		tsr_emit_alike(e, 2, args);

@@ -93,6 +93,29 @@ void tsr_emit_fetch_shared(tsr_emit *e, const tsr_stmt *store)
 	LLVMPositionBuilderAtEnd(e->builder, after);
 }
 
+LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *s, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to)
+{
+	e->syms[s->loop.sym] = from;
+	LLVMValueRef address = tsr_emit_address(e, store->store.buffer, store->store.index);
+	LLVMValueRef start = LLVMBuildNSWAdd(e->builder, from, tsr_emit_to_line(e, e->loops->buffers.at[store->store.buffer]->prec, address), "");
+	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, start, to, ""), start, to, "");
+}
+
+bool tsr_emit_begins_on_lines(const tsr_emit *e, const tsr_stmt *store)
+{
+	const tsr_buffer *b = e->loops->buffers.at[store->store.buffer];
+	tsr_size row = b->dims[b->rank - 1];
+	return !tsr_emit_foreign(b) && tsr_size_is_const(row) && row.k * tsr_prec_bytes(b->prec) % LINE == 0;
+}
+
+void tsr_emit_fetch_last_line(tsr_emit *e, const tsr_stmt *s, const tsr_stmt *store, LLVMValueRef to)
+{
+	if (tsr_emit_begins_on_lines(e, store))
+		return;
+	e->syms[s->loop.sym] = to;
+	tsr_emit_fetch_shared(e, store);
+}
+
 /* Asks for the lines of `count` elements from here on. */
 static void fetch(tsr_emit *e, const tsr_expr *load, LLVMValueRef count)
 {
@@ -121,7 +144,7 @@ void tsr_emit_stream(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValu
 		fetch(e, s->loop.ahead, count);
 	}
 	tsr_emit_loop inner = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), count, tsr_emit_i64(e, 1), s->loop.how);
-	tsr_stream here = {store, tsr_emit_offset(e, p, piece, inner.index)};
+	tsr_stream here = {store, tsr_emit_offset(e, p, piece, inner.index), 0, NULL};
 	e->syms[s->loop.sym] = LLVMBuildNSWAdd(e->builder, pieces.index, inner.index, "");
 	e->stream = &here;
 	tsr_emit_stmts(e, &s->loop.body);

@@ -482,31 +482,6 @@ static void emit_rest(tsr_emit *e, const part *p, LLVMValueRef from, LLVMValueRe
 		emit_few(e, s, whole, to);
 }
 
-LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *s, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to)
-{
-	e->syms[s->loop.sym] = from;
-	LLVMValueRef address = tsr_emit_address(e, store->store.buffer, store->store.index);
-	LLVMValueRef start = LLVMBuildNSWAdd(e->builder, from, tsr_emit_to_line(e, e->loops->buffers.at[store->store.buffer]->prec, address), "");
-	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, start, to, ""), start, to, "");
-}
-
-static bool begins_on_lines(const tsr_emit *e, const tsr_stmt *store)
-{
-	const tsr_buffer *b = e->loops->buffers.at[store->store.buffer];
-	tsr_size row = b->dims[b->rank - 1];
-	return !tsr_emit_foreign(b) && tsr_size_is_const(row) && row.k * tsr_prec_bytes(b->prec) % LINE == 0;
-}
-
-/* Where a row that goes around the caches ends within a line, that line is asked for while the row is computed: a store that misses holds up
- * all behind it, also those that go around. */
-static void fetch_last_line(tsr_emit *e, const tsr_stmt *s, const tsr_stmt *store, LLVMValueRef to)
-{
-	if (begins_on_lines(e, store))
-		return;
-	e->syms[s->loop.sym] = to;
-	tsr_emit_fetch_shared(e, store);
-}
-
 static part part_of(tsr_emit *e, const tsr_stmt *s)
 {
 	return (part){.shape = {.e = e, .loop = s}, .wide = {.loop = s, .around = s->loop.stream ? tsr_emit_around_of(s) : NULL}, .view = tsr_emit_view_now(e)};
@@ -527,10 +502,35 @@ static LLVMValueRef whole_of(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, un
 /* What of a row lies before its first whole line, and from there on the loop for all. */
 static LLVMValueRef begin_around(tsr_emit *e, part *p, LLVMValueRef from, LLVMValueRef to)
 {
+	const tsr_seam *seam = tsr_seam_of(e, p->shape.loop);
 	LLVMValueRef start = tsr_emit_first_line(e, p->shape.loop, p->wide.around, from, to);
-	fetch_last_line(e, p->shape.loop, p->wide.around, to);
+	if (!seam) {
+		tsr_emit_fetch_last_line(e, p->shape.loop, p->wide.around, to);
+		emit_rest(e, p, from, start);
+		return start;
+	}
+	tsr_stream here;
+	LLVMValueRef waiting = tsr_seam_head(e, seam, &here, from);
+	e->stream = &here;
 	emit_rest(e, p, from, start);
+	e->stream = NULL;
+	tsr_seam_head_end(e, seam, waiting, from, start);
 	return start;
+}
+
+static void end_around(tsr_emit *e, const part *p, LLVMValueRef from, LLVMValueRef to)
+{
+	const tsr_seam *seam = p->wide.around ? tsr_seam_of(e, p->shape.loop) : NULL;
+	if (!seam) {
+		emit_rest(e, p, from, to);
+		return;
+	}
+	tsr_stream here;
+	tsr_seam_tail(seam, &here, from);
+	e->stream = &here;
+	emit_rest(e, p, from, to);
+	e->stream = NULL;
+	tsr_seam_tail_end(e, seam, from, to);
 }
 
 void tsr_emit_wide_walks(tsr_emit *e, uint32_t n, const tsr_emit_walk *walks)
@@ -545,7 +545,7 @@ void tsr_emit_wide_walks(tsr_emit *e, uint32_t n, const tsr_emit_walk *walks)
 		*p = part_of(e, walks[i].loop);
 		if (!pays(&p->shape))
 			tsr_bug("a walk that vectors take is taken no more");
-		if (p->wide.around && !begins_on_lines(e, p->wide.around)) {
+		if (p->wide.around && !tsr_emit_begins_on_lines(e, p->wide.around)) {
 			p->past = begin_around(e, p, from, to);
 			p->last = LLVMBuildNSWSub(e->builder, LLVMBuildNSWSub(e->builder, to, p->past, ""), tsr_emit_i64(e, lanes), "");
 		}
@@ -554,7 +554,7 @@ void tsr_emit_wide_walks(tsr_emit *e, uint32_t n, const tsr_emit_walk *walks)
 		emit_lanes(e, n, parts, lanes, from, whole, false);
 	for (uint32_t i = 0; i < n; i++) {
 		tsr_emit_enter(e, &walks[i].view);
-		emit_rest(e, &parts[i], parts[i].past ? whole_of(e, parts[i].past, to, lanes) : whole, to);
+		end_around(e, &parts[i], parts[i].past ? whole_of(e, parts[i].past, to, lanes) : whole, to);
 	}
 }
 
@@ -570,7 +570,7 @@ bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueR
 	LLVMValueRef start = p.wide.around ? begin_around(e, &p, from, to) : from, whole = whole_of(e, start, to, lanes);
 	if (!tsr_emit_surely_none(start, whole))
 		emit_lanes(e, 1, &p, lanes, start, whole, false);
-	emit_rest(e, &p, whole, to);
+	end_around(e, &p, whole, to);
 	e->syms[s->loop.sym] = outer;
 	e->reorder = reorder;
 	return true;
