@@ -10,7 +10,7 @@
  * and likewise by columns.  Nothing else of such a kernel could be divided among threads, or only columns of which each thread would read a part of each line
  * or two.  How many parts there are follows from the sizes, so the bits are the same for any number of threads; one thread loses nothing.
  *
- * After the passes that look at sums as such, and before those that join kernels. */
+ * Behind the passes that join kernels, which would join a part with what others do for an image of a batch: ResNet-18 took 4 MB more so. */
 #include "schedule.h"
 
 enum { FEWEST = 8, MOST = 32, REST = 8, FEW_ROWS = 8, COLUMN_BYTES = 512, MOST_SUMS = 8 };      /* rest: what is left over is at most one in so many */
