@@ -17,7 +17,7 @@
 #include "../opt/opt.h"
 #include <string.h>
 
-enum { PLACES = 8, FEWEST = 4, MOST_INNER = 4, MOST_LOCALS = 8, MOST_WRITTEN = 8, MOST_POSITIONS = 9, LINE = 64, MANY = 8 };         /* many: registers of channels */
+enum { PLACES = 8, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, MOST_WRITTEN = 8, MOST_POSITIONS = 25, LINE = 64, MANY = 8 };         /* many: registers of channels */
 
 typedef struct places {
 	tsr_emit *e;
@@ -77,7 +77,8 @@ static void note_loads(places *x, tsr_expr *v)
 		note_loads(x, part[i]);
 	for (uint32_t axis = 0; v->kind == TSR_EXPR_LOAD && axis < x->e->loops->buffers.at[v->load.buffer]->rank; axis++)
 		for (uint32_t i = 0; i < v->load.index[axis].n; i++)
-			x->shared |= inner_of(x, &v->load.index[axis].terms[i]) && tsr_emit_coefficient(&v->load.index[axis], x->row->loop.sym) == 1;
+			x->shared |= inner_of(x, &v->load.index[axis].terms[i]) && (tsr_emit_coefficient(&v->load.index[axis], x->row->loop.sym) == 1
+				|| (tsr_emit_coefficient(&v->load.index[axis], x->row->loop.sym) == 2 && tsr_emit_second(x->e, x->loop, v->load.buffer, v->load.index)));
 }
 
 static bool plain(places *x, const tsr_stmts *body)
@@ -106,7 +107,7 @@ static bool plain(places *x, const tsr_stmts *body)
 		case TSR_STMT_IF:
 			for (uint32_t r = 0; r < s->cond.n; r++) {
 				bool lanes = tsr_lin_mentions(&s->cond.ranges[r].index, x->loop->loop.sym), row = tsr_lin_mentions(&s->cond.ranges[r].index, x->row->loop.sym);
-				if ((lanes && (row || tsr_emit_coefficient(&s->cond.ranges[r].index, x->loop->loop.sym) != 1 || !within(x, &s->cond.ranges[r], x->loop->loop.sym, &x->inside, &x->outside)))
+				if ((lanes && (row || tsr_emit_coefficient(&s->cond.ranges[r].index, x->loop->loop.sym) < 1 || !within(x, &s->cond.ranges[r], x->loop->loop.sym, &x->inside, &x->outside)))
 					|| (row && !within(x, &s->cond.ranges[r], x->row->loop.sym, &x->first, &x->end)))
 					return false;
 				x->torn |= lanes;
@@ -127,12 +128,12 @@ static bool understand(places *x, const tsr_stmt *s)
 	tsr_emit *e = x->e;
 	if (e->wide || s->loop.how != TSR_FOR_PARALLEL || s->loop.split || s->loop.stream || s->loop.contraction || !tsr_size_is_const(s->loop.extent) || !c
 		|| c->kind != TSR_STMT_FOR || c->loop.stream || c->loop.contraction || !tsr_size_is_const(c->loop.extent) || !tsr_emit_has_masks(e)
-		|| tsr_target_few_registers(e->target) || !tsr_emit_outer_pays(e, c))
+		|| tsr_target_few_registers(e->target))
 		return false;
 	x->row = s, x->loop = c;
 	x->first = 0, x->end = s->loop.extent.k;
 	x->inside = 0, x->outside = c->loop.extent.k;
-	return plain(x, &c->loop.body) && x->shared && (x->torn ? s->loop.extent.k : x->end - x->first) >= FEWEST;
+	return plain(x, &c->loop.body) && x->shared && tsr_emit_outer_pays(e, c, x->torn ? FEWEST_LANES : e->target->vector_bytes / 4) && (x->torn ? s->loop.extent.k : x->end - x->first) >= FEWEST;
 }
 
 /* ---- emission -------------------------------------------------------------------------------------------------------------- */
@@ -181,12 +182,13 @@ static LLVMValueRef lanes_in(places *x, const tsr_stmt *s)
 {
 	tsr_emit *e = x->e;
 	LLVMValueRef out = NULL, lane[64];
-	for (unsigned i = 0; i < e->wide->lanes; i++)
-		lane[i] = LLVMConstInt(e->i32, i, false);
-	LLVMValueRef lanes = LLVMConstVector(lane, e->wide->lanes);
 	for (uint32_t i = 0; i < s->cond.n; i++) {
-		if (!tsr_lin_mentions(&s->cond.ranges[i].index, x->loop->loop.sym))
+		int64_t step = tsr_emit_coefficient(&s->cond.ranges[i].index, x->loop->loop.sym);
+		if (!step)
 			continue;
+		for (unsigned k = 0; k < e->wide->lanes; k++)
+			lane[k] = LLVMConstInt(e->i32, (uint64_t)step * k, false);
+		LLVMValueRef lanes = LLVMConstVector(lane, e->wide->lanes);
 		LLVMValueRef at = LLVMBuildTrunc(e->builder, tsr_emit_lin(e, &s->cond.ranges[i].index), e->i32, "");
 		LLVMValueRef size = LLVMBuildTrunc(e->builder, tsr_emit_size(e, s->cond.ranges[i].size), e->i32, "");
 		LLVMValueRef place = LLVMBuildAdd(e->builder, lanes, tsr_emit_splat(e, at, LLVMTypeOf(lanes)), "");
