@@ -4,9 +4,10 @@
  * an axis on which all accesses say the same index, of this loop's symbol and no other, or holds a row (rows.c) that each
  * thread can have for itself.  A contraction is divided by positions of its batch, its rows or its columns, whose elements of C differ.
  * So each element is computed by one thread, by the same operations in the same order as by one thread alone: the result has
- * the same bits at any number of threads.  Sums are never divided.
+ * the same bits at any number of threads.  Sums are never divided; totals.c has taken large ones in parts before.
  *
- * Of the loops that can be divided it is the outermost with many iterations, else the one with the most.  Each thread gets a share of it, or, where an
+ * Of the loops that can be divided it is the outermost with many iterations, else the one with the most, but rather one around the innermost than that.  Nests of a
+ * kernel that write one buffer are divided along one axis where they can be.  Each thread gets a share of it, or, where an
  * iteration is much work, takes the next one when it is ready, since threads are never equally fast (kernel/turns.c).  How many threads the work
  * is worth is decided where its amount is known: here, or when the program runs.  Requires schedule; rows and narrow come before,
  * since they say what a row is and how long. */
