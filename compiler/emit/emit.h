@@ -168,12 +168,16 @@ void tsr_emit_allow_reorder(LLVMValueRef instruction);
 bool tsr_emit_has_masks(const tsr_emit *e);
 /* Of the loop that is being emitted: elements side by side. */
 LLVMValueRef tsr_emit_wide_load(tsr_emit *e, tsr_prec p, LLVMValueRef address);
+/* Of every second element, 32 bits each, where lanes can be masked. */
+LLVMValueRef tsr_emit_wide_load_second(tsr_emit *e, tsr_prec p, LLVMValueRef address);
 /* x has one value for all of the loop. */
 bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x);
 /* What an index grows by from one iteration of the loop to the next. */
 int64_t tsr_emit_coefficient(const tsr_lin *index, uint32_t loop);
 /* The buffer's elements along the loop: 1 side by side, 0 the same for all, -1 anything else. */
 int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
+/* It goes by every second element, and lanes can load such. */
+bool tsr_emit_second(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
 /* The last axis of more than one place. */
 uint32_t tsr_emit_last_axis(const tsr_emit *e, tsr_buffer_id buffer);
 

@@ -66,6 +66,45 @@ bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x)
 	return false;
 }
 
+/* Lane i is element 2 i; the second of the two begins with the last element of the first, so that nothing is read behind the last lane's. */
+static LLVMValueRef every_second(tsr_emit *e, LLVMValueRef low, LLVMValueRef high, unsigned lanes)
+{
+	LLVMValueRef at[64];
+	for (unsigned i = 0; i < lanes; i++)
+		at[i] = LLVMConstInt(e->i32, 2 * i + (2 * i >= lanes), false);
+	return LLVMBuildShuffleVector(e->builder, low, high, LLVMConstVector(at, lanes), "");
+}
+
+/* Which elements of the first or of the second are read for the lanes of the mask. */
+static LLVMValueRef spread_mask(tsr_emit *e, bool second)
+{
+	unsigned lanes = e->wide->lanes;
+	LLVMValueRef at[64];
+	for (unsigned i = 0; i < lanes; i++) {
+		unsigned element = second ? i + lanes - 1 : i;
+		at[i] = LLVMConstInt(e->i32, element % 2 ? lanes : element / 2, false);
+	}
+	return LLVMBuildShuffleVector(e->builder, e->wide->mask, LLVMConstNull(LLVMTypeOf(e->wide->mask)), LLVMConstVector(at, lanes), "");
+}
+
+bool tsr_emit_second(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index)
+{
+	const tsr_buffer *b = e->loops->buffers.at[buffer];
+	for (uint32_t axis = 0; axis + 1 < b->rank; axis++)
+		if (tsr_emit_coefficient(&index[axis], loop->loop.sym))
+			return false;
+	return b->rank && tsr_emit_coefficient(&index[b->rank - 1], loop->loop.sym) == 2 && tsr_prec_bytes(b->prec) == 4 && tsr_emit_has_masks(e);
+}
+
+LLVMValueRef tsr_emit_wide_load_second(tsr_emit *e, tsr_prec p, LLVMValueRef address)
+{
+	unsigned lanes = e->wide->lanes;
+	LLVMValueRef at = tsr_emit_i64(e, lanes - 1), half[2], next = LLVMBuildInBoundsGEP2(e->builder, tsr_emit_memory_type(e, p), address, &at, 1, "");
+	for (int i = 0; i < 2; i++)
+		half[i] = e->wide->mask ? tsr_emit_load_masked(e, p, i ? next : address, spread_mask(e, i)) : tsr_emit_load_lanes(e, p, i ? next : address, lanes);
+	return every_second(e, half[0], half[1], lanes);
+}
+
 LLVMValueRef tsr_emit_wide_load(tsr_emit *e, tsr_prec p, LLVMValueRef address)
 {
 	return e->wide->mask ? tsr_emit_load_masked(e, p, address, e->wide->mask) : tsr_emit_load_lanes(e, p, address, e->wide->lanes);

@@ -7,14 +7,14 @@
  *
  * So are rows, short or not, that go around the caches: each would begin and end within a line where the result begins within one, as an array of
  * malloc's does, and what is written of a line goes through the caches (2048 rows of 1024 that begin 16 bytes behind a line: exp took 1.1 times as
- * long, sin 1.17).  Threads then divide elements, where they divided rows.
+ * long, sin 1.17), and so are rows that fill no lines.  Threads then divide elements, where they divided rows.
  *
  * Sums over several loops are one sum likewise, unless rows are so long that what is done at each row's end, where lanes become one number, costs nothing: those of
  * 56 x 56 with AVX-512 took 4 to 5.6 times as long row by row, of 7 x 7 seven times, of 224 x 224 2.2 times; 1024 in a row 1.05. */
 #include "nests.h"
 #include "../opt/opt.h"
 
-enum { MOST_LOOPS = 8, SHORT = 64, SHORT_SUM = 2048 };
+enum { MOST_LOOPS = 8, LINE = 64, SHORT = 64, SHORT_SUM = 2048 };
 
 typedef struct flat {
 	const tsr_emit *e;
@@ -62,12 +62,20 @@ static bool collect(flat *f, const tsr_stmt *loop, int64_t *count)
 	return f->n > 1;
 }
 
+/* Rows of what is stored fill no lines: each would end with a part of a vector, and the next one begin within a line (x + y of 1000 x 1001 took 1.15 times as long). */
+static bool uneven(const flat *f)
+{
+	const tsr_stmt *last = f->loop[f->n - 1], *s = last->loop.body.n == 1 ? last->loop.body.at[0] : NULL;
+	return last->loop.how == TSR_FOR_PARALLEL && s && s->kind == TSR_STMT_STORE
+		&& last->loop.extent.k * (int64_t)tsr_prec_bytes(f->e->loops->buffers.at[s->store.buffer]->prec) % LINE;
+}
+
 /* Short ones that one thread walks, or those that go around the caches. */
 static bool pays(const flat *f)
 {
 	const tsr_stmt *last = f->loop[f->n - 1];
 	int64_t most = last->loop.how == TSR_FOR_REDUCE ? SHORT_SUM : SHORT;
-	return last->loop.stream || (last->loop.extent.k < most && !f->loop[0]->loop.split);
+	return last->loop.stream || uneven(f) || (last->loop.extent.k < most && !f->loop[0]->loop.split);
 }
 
 const tsr_stmt *tsr_emit_flat(const tsr_emit *e, const tsr_stmt *loop)

@@ -57,8 +57,8 @@ void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMVal
 /* ---- outer.c: loops around sums, in vectors -------------------------------------------------------------------------------- */
 /* The loop's iterations from .. to, side by side; false: not such a loop, nothing was emitted. */
 bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
-/* It is such a loop. */
-bool tsr_emit_outer_pays(tsr_emit *e, const tsr_stmt *loop);
+/* It is such a loop, of so many iterations at least. */
+bool tsr_emit_outer_pays(tsr_emit *e, const tsr_stmt *loop, int64_t least);
 /* A guard within such a loop that mentions it; false: it does not, nothing was emitted. */
 bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *guard);
 /* A loop within such a loop, of a few iterations, that are written out; false: it is not, nothing was emitted. */

@@ -2,7 +2,7 @@
  * in a lane of its own, so that what lies side by side along the outer loop is read and written as vectors, and the loops within stay as
  * they are.  (LLVM vectorises innermost loops.)
  *
- * The loop's elements lie side by side along it, or are the same for all of it.  Locals are its own, and are held in lanes from the start.
+ * The loop's elements lie side by side along it, or every second one does that is read, or they are the same for all of it.  Locals are its own, and are held in lanes from the start.
  * A guard that does not mention the loop is a branch; where it does, by itself, the lanes that it lets in are a stretch of them: mostly
  * all, and else a mask.
  *
@@ -54,7 +54,7 @@ static bool plain_expr(outer *x, const tsr_expr *v)
 		return true;
 	case TSR_EXPR_LOAD:
 		note_large(x, v);
-		return narrow(x->e->loops->buffers.at[v->load.buffer]->prec) && tsr_emit_along(x->e, x->loop, v->load.buffer, v->load.index) >= 0;
+		return narrow(x->e->loops->buffers.at[v->load.buffer]->prec) && (tsr_emit_along(x->e, x->loop, v->load.buffer, v->load.index) >= 0 || tsr_emit_second(x->e, x->loop, v->load.buffer, v->load.index));
 	case TSR_EXPR_OP:
 		for (uint32_t i = 0; i < tsr_op_get(v->op.op)->arity; i++)
 			if (!plain_expr(x, v->op.args[i]))
@@ -92,7 +92,7 @@ static bool plain_stmt(outer *x, const tsr_stmt *s)
 	case TSR_STMT_IF:
 		for (uint32_t i = 0; i < s->cond.n; i++) {
 			int64_t step = tsr_emit_coefficient(&s->cond.ranges[i].index, x->loop->loop.sym);
-			if (step != 0 && step != 1)
+			if (step != 0 && step != 1 && !(step == 2 && tsr_emit_has_masks(x->e)))
 				return false;
 		}
 		return plain_body(x, &s->cond.body);
@@ -110,18 +110,17 @@ static bool plain_body(outer *x, const tsr_stmts *body)
 	return true;
 }
 
-static bool pays(outer *x)
+static bool pays(outer *x, int64_t least)
 {
 	const tsr_stmt *s = x->loop;
-	int64_t lanes = x->e->target->vector_bytes / 4;
-	return lanes >= 4 && x->e->options->level && !x->e->wide && s->loop.how == TSR_FOR_PARALLEL
-		&& (!tsr_size_is_const(s->loop.extent) || s->loop.extent.k >= lanes) && plain_body(x, &s->loop.body) && x->sums;
+	return x->e->target->vector_bytes >= 16 && x->e->options->level && !x->e->wide && s->loop.how == TSR_FOR_PARALLEL
+		&& (!tsr_size_is_const(s->loop.extent) || s->loop.extent.k >= least) && plain_body(x, &s->loop.body) && x->sums;
 }
 
-bool tsr_emit_outer_pays(tsr_emit *e, const tsr_stmt *s)
+bool tsr_emit_outer_pays(tsr_emit *e, const tsr_stmt *s, int64_t least)
 {
 	outer x = {.e = e, .loop = s};
-	return pays(&x);
+	return pays(&x, least);
 }
 
 /* ---- guards --------------------------------------------------------------------------------------------------------------- */
@@ -153,6 +152,13 @@ static void under_mask(tsr_emit *e, const tsr_stmts *body, LLVMValueRef mask)
 	e->wide = outside;
 }
 
+/* So many lanes, one or two elements each, have or begin within these. */
+static LLVMValueRef lanes_for(tsr_emit *e, LLVMValueRef elements, int64_t step)
+{
+	LLVMValueRef one = tsr_emit_i64(e, 1);
+	return step == 2 ? LLVMBuildAShr(e->builder, LLVMBuildNSWAdd(e->builder, elements, one, ""), one, "") : elements;
+}
+
 bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *s)
 {
 	LLVMValueRef zero = tsr_emit_i64(e, 0), lanes = e->wide ? tsr_emit_i64(e, e->wide->lanes) : NULL, first = zero, end = lanes, all = NULL;
@@ -162,14 +168,15 @@ bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *s)
 	if (!torn)
 		return false;
 	for (uint32_t i = 0; i < s->cond.n; i++) {
-		if (!tsr_emit_coefficient(&s->cond.ranges[i].index, e->wide->loop->loop.sym)) {
+		int64_t step = tsr_emit_coefficient(&s->cond.ranges[i].index, e->wide->loop->loop.sym);
+		if (!step) {
 			LLVMValueRef in = tsr_emit_in_ranges(e, 1, &s->cond.ranges[i]);
 			all = all ? LLVMBuildAnd(e->builder, all, in, "") : in;
 			continue;
 		}
 		LLVMValueRef at = tsr_emit_lin(e, &s->cond.ranges[i].index), size = tsr_emit_size(e, s->cond.ranges[i].size);
-		first = choose(e, LLVMIntSGT, first, LLVMBuildNSWSub(e->builder, zero, at, ""));
-		end = choose(e, LLVMIntSLT, end, LLVMBuildNSWSub(e->builder, size, at, ""));
+		first = choose(e, LLVMIntSGT, first, lanes_for(e, LLVMBuildNSWSub(e->builder, zero, at, ""), step));
+		end = choose(e, LLVMIntSLT, end, lanes_for(e, LLVMBuildNSWSub(e->builder, size, at, ""), step));
 	}
 	LLVMBasicBlockRef some = tsr_emit_block(e, "some"), whole = tsr_emit_block(e, "whole"), part = tsr_emit_block(e, "part"), after = tsr_emit_block(e, "after");
 	LLVMValueRef any = LLVMBuildICmp(e->builder, LLVMIntSLT, first, end, "");
@@ -274,7 +281,7 @@ static void emit_from(const outer *x, LLVMValueRef from, LLVMValueRef to)
 bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
 	outer x = {.e = e, .loop = s};
-	if (!pays(&x))
+	if (!pays(&x, e->target->vector_bytes / 4))
 		return false;
 	LLVMValueRef outside = e->syms[s->loop.sym], first = from;
 	bool written = e->written;

@@ -8,13 +8,16 @@
  * those of their neighbours, so that a loop over j that is written out loads each once: a window of 3 x 3 has 13 loads where it had 48.  Sums stay in registers, one of
  * lanes for each place, which is as many as multiply-adds need that none waits for the one before.
  *
- * Places whose windows reach over an edge, and those left over, go one by one, as all would without this.  Each sum is added in the order that is written either way, and
+ * Of images whose channels come first the places are rows, and the lanes places of a row.  Guards that mention these are masks, which are the same for all rows; so are, in rows at
+ * the edge, those of the rows, and what is left over begins within the rows before.  (7 x 7 for each channel of 28 x 28 took five times as long, with one sum that waited for itself.)
+ *
+ * Else places whose windows reach over an edge, and those left over, go one by one, as all would without this.  Each sum is added in the order that is written either way, and
  * fused as there. */
 #include "team.h"
 #include "../opt/opt.h"
 #include <string.h>
 
-enum { PLACES = 8, FEWEST = 4, MOST_INNER = 4, MOST_LOCALS = 8, MOST_WRITTEN = 8, LINE = 64, MANY = 8 };         /* many: registers of channels */
+enum { PLACES = 8, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, MOST_WRITTEN = 8, MOST_POSITIONS = 25, LINE = 64, MANY = 8 };         /* many: registers of channels */
 
 typedef struct places {
 	tsr_emit *e;
@@ -24,9 +27,14 @@ typedef struct places {
 	uint32_t n_locals;
 	tsr_local_id local[MOST_LOCALS];           /* of each place its own */
 	bool shared;                               /* some load is the next place's, too */
+	bool torn;                                 /* some guard mentions the lanes */
+	int64_t inside, outside;                   /* the lanes' iterations that such guards let all in of: from and to */
+	bool whole;                                /* only these are emitted now */
+	bool edge;                                 /* windows of some of the places that are emitted now reach over an edge */
 	int64_t first, end;                        /* of the places whose windows reach over no edge of the row */
 	uint32_t n;                                /* of those that are emitted together */
 	tsr_emit_view view[PLACES];
+	LLVMValueRef mask[PLACES];                 /* what guards let in of each; NULL: all */
 } places;
 
 /* ---- which nests ---------------------------------------------------------------------------------------------------------- */
@@ -39,26 +47,26 @@ static const tsr_stmt *inner_of(const places *x, const tsr_lin_term *t)
 	return NULL;
 }
 
-/* The places for which the guard lets everything in; false: it also hangs on what is not known here. */
-static bool within(places *x, const tsr_range *r)
+/* The iterations of the loop, whose places these are, for which the guard lets everything in; false: it also hangs on what is not known here. */
+static bool within(const places *x, const tsr_range *r, uint32_t sym, int64_t *from, int64_t *to)
 {
-	int64_t step = tsr_emit_coefficient(&r->index, x->row->loop.sym), least = r->index.offset, most = r->index.offset;
+	int64_t step = tsr_emit_coefficient(&r->index, sym), least = r->index.offset, most = r->index.offset;
 	if (step <= 0 || !tsr_size_is_const(r->size) || !tsr_size_is_const(r->index.base))
 		return false;
 	least += r->index.base.k, most += r->index.base.k;
 	for (uint32_t i = 0; i < r->index.n; i++) {
 		const tsr_lin_term *t = &r->index.terms[i];
 		const tsr_stmt *s = inner_of(x, t);
-		if (t->kind == TSR_LSYM_LOOP && t->id == x->row->loop.sym)
+		if (t->kind == TSR_LSYM_LOOP && t->id == sym)
 			continue;
 		if (!s)
 			return false;
 		*(t->coef < 0 ? &least : &most) += t->coef * (s->loop.extent.k - 1);
 	}
 	int64_t first = least < 0 ? (-least + step - 1) / step : 0, last = r->size.k - 1 - most;
-	x->first = x->first > first ? x->first : first;
+	*from = *from > first ? *from : first;
 	last = last < 0 ? 0 : last / step + 1;
-	x->end = x->end < last ? x->end : last;
+	*to = *to < last ? *to : last;
 	return true;
 }
 
@@ -69,7 +77,8 @@ static void note_loads(places *x, tsr_expr *v)
 		note_loads(x, part[i]);
 	for (uint32_t axis = 0; v->kind == TSR_EXPR_LOAD && axis < x->e->loops->buffers.at[v->load.buffer]->rank; axis++)
 		for (uint32_t i = 0; i < v->load.index[axis].n; i++)
-			x->shared |= inner_of(x, &v->load.index[axis].terms[i]) && tsr_emit_coefficient(&v->load.index[axis], x->row->loop.sym) == 1;
+			x->shared |= inner_of(x, &v->load.index[axis].terms[i]) && (tsr_emit_coefficient(&v->load.index[axis], x->row->loop.sym) == 1
+				|| (tsr_emit_coefficient(&v->load.index[axis], x->row->loop.sym) == 2 && tsr_emit_second(x->e, x->loop, v->load.buffer, v->load.index)));
 }
 
 static bool plain(places *x, const tsr_stmts *body)
@@ -96,10 +105,13 @@ static bool plain(places *x, const tsr_stmts *body)
 				return false;
 			break;
 		case TSR_STMT_IF:
-			for (uint32_t r = 0; r < s->cond.n; r++)
-				if (tsr_lin_mentions(&s->cond.ranges[r].index, x->loop->loop.sym)
-					|| (tsr_lin_mentions(&s->cond.ranges[r].index, x->row->loop.sym) && !within(x, &s->cond.ranges[r])))
+			for (uint32_t r = 0; r < s->cond.n; r++) {
+				bool lanes = tsr_lin_mentions(&s->cond.ranges[r].index, x->loop->loop.sym), row = tsr_lin_mentions(&s->cond.ranges[r].index, x->row->loop.sym);
+				if ((lanes && (row || tsr_emit_coefficient(&s->cond.ranges[r].index, x->loop->loop.sym) < 1 || !within(x, &s->cond.ranges[r], x->loop->loop.sym, &x->inside, &x->outside)))
+					|| (row && !within(x, &s->cond.ranges[r], x->row->loop.sym, &x->first, &x->end)))
 					return false;
+				x->torn |= lanes;
+			}
 			if (!plain(x, &s->cond.body))
 				return false;
 			break;
@@ -116,11 +128,12 @@ static bool understand(places *x, const tsr_stmt *s)
 	tsr_emit *e = x->e;
 	if (e->wide || s->loop.how != TSR_FOR_PARALLEL || s->loop.split || s->loop.stream || s->loop.contraction || !tsr_size_is_const(s->loop.extent) || !c
 		|| c->kind != TSR_STMT_FOR || c->loop.stream || c->loop.contraction || !tsr_size_is_const(c->loop.extent) || !tsr_emit_has_masks(e)
-		|| tsr_target_few_registers(e->target) || !tsr_emit_outer_pays(e, c))
+		|| tsr_target_few_registers(e->target))
 		return false;
 	x->row = s, x->loop = c;
 	x->first = 0, x->end = s->loop.extent.k;
-	return plain(x, &c->loop.body) && x->shared && x->end - x->first >= FEWEST;
+	x->inside = 0, x->outside = c->loop.extent.k;
+	return plain(x, &c->loop.body) && x->shared && tsr_emit_outer_pays(e, c, x->torn ? FEWEST_LANES : e->target->vector_bytes / 4) && (x->torn ? s->loop.extent.k : x->end - x->first) >= FEWEST;
 }
 
 /* ---- emission -------------------------------------------------------------------------------------------------------------- */
@@ -138,24 +151,73 @@ static void each_in_turn(places *x, const tsr_stmt *s)
 	tsr_emit *e = x->e;
 	tsr_stmts one = {(tsr_stmt **)&s, 1, 1};
 	tsr_emit_view outside = tsr_emit_view_now(e);
+	const tsr_wide *all = e->wide;
+	tsr_wide w = *all;
+	e->wide = &w;
 	for (uint32_t k = 0; k < x->n; k++) {
 		tsr_emit_enter(e, &x->view[k]);
+		w.mask = x->mask[k];
 		tsr_emit_stmts(e, &one);
 	}
+	e->wide = all;
 	tsr_emit_enter(e, &outside);
 }
 
-/* What is left of a guard is the same for all places. */
-typedef struct guard { uint32_t n; tsr_range *ranges; LLVMBasicBlockRef after; } guard;
+/* What is left of a guard is the same for all places, but for masks. */
+typedef struct guard { uint32_t n; tsr_range *ranges; LLVMBasicBlockRef after; LLVMValueRef mask[PLACES]; } guard;
 
 static guard what_is_left(const places *x, const tsr_stmt *s)
 {
 	guard g = {.ranges = TSR_NEW_N(x->e->tc->arena, tsr_range, s->cond.n + 1)};
 	for (uint32_t i = 0; i < s->cond.n; i++)
-		if (!tsr_lin_mentions(&s->cond.ranges[i].index, x->row->loop.sym))
+		if (!tsr_lin_mentions(&s->cond.ranges[i].index, x->row->loop.sym) && !tsr_lin_mentions(&s->cond.ranges[i].index, x->loop->loop.sym))
 			g.ranges[g.n++] = s->cond.ranges[i];
 	return g;
 }
+
+static LLVMValueRef both(tsr_emit *e, LLVMValueRef x, LLVMValueRef y) { return x && y ? LLVMBuildAnd(e->builder, x, y, "") : x ? x : y; }
+
+/* Lanes that such ranges let in, which are the same in all rows. */
+static LLVMValueRef lanes_in(places *x, const tsr_stmt *s)
+{
+	tsr_emit *e = x->e;
+	LLVMValueRef out = NULL, lane[64];
+	for (uint32_t i = 0; i < s->cond.n; i++) {
+		int64_t step = tsr_emit_coefficient(&s->cond.ranges[i].index, x->loop->loop.sym);
+		if (!step)
+			continue;
+		for (unsigned k = 0; k < e->wide->lanes; k++)
+			lane[k] = LLVMConstInt(e->i32, (uint64_t)step * k, false);
+		LLVMValueRef lanes = LLVMConstVector(lane, e->wide->lanes);
+		LLVMValueRef at = LLVMBuildTrunc(e->builder, tsr_emit_lin(e, &s->cond.ranges[i].index), e->i32, "");
+		LLVMValueRef size = LLVMBuildTrunc(e->builder, tsr_emit_size(e, s->cond.ranges[i].size), e->i32, "");
+		LLVMValueRef place = LLVMBuildAdd(e->builder, lanes, tsr_emit_splat(e, at, LLVMTypeOf(lanes)), "");
+		out = both(e, out, LLVMBuildICmp(e->builder, LLVMIntULT, place, tsr_emit_splat(e, size, LLVMTypeOf(lanes)), ""));      /* what is below 0 is more than any size */
+	}
+	return out;
+}
+
+/* Of each place what the guard lets in of it, beside what was before. */
+static void enter_masks(places *x, guard *g, const tsr_stmt *s)
+{
+	tsr_emit *e = x->e;
+	tsr_emit_view outside = tsr_emit_view_now(e);
+	tsr_emit_enter(e, &x->view[0]);
+	LLVMValueRef lanes = x->torn && !x->whole ? lanes_in(x, s) : NULL;
+	for (uint32_t k = 0; k < x->n; k++) {
+		g->mask[k] = x->mask[k];
+		x->mask[k] = both(e, x->mask[k], lanes);
+		tsr_emit_enter(e, &x->view[k]);
+		for (uint32_t i = 0; i < s->cond.n && x->edge; i++)
+			if (tsr_lin_mentions(&s->cond.ranges[i].index, x->row->loop.sym)) {
+				LLVMValueRef in = tsr_emit_in_ranges(e, 1, &s->cond.ranges[i]);
+				x->mask[k] = both(e, x->mask[k], tsr_emit_splat(e, in, LLVMVectorType(e->i1, e->wide->lanes)));
+			}
+	}
+	tsr_emit_enter(e, &outside);
+}
+
+static void leave_masks(places *x, const guard *g) { memcpy(x->mask, g->mask, sizeof x->mask); }
 
 static void enter_guard(places *x, guard *g)
 {
@@ -186,7 +248,7 @@ static void written_out(places *x, const tsr_stmt *s)
 {
 	const tsr_stmts *body = &s->loop.body;
 	guard g = {0};
-	if (body->n == 1 && body->at[0]->kind == TSR_STMT_IF) {
+	if (body->n == 1 && body->at[0]->kind == TSR_STMT_IF && !x->torn) {
 		bool same = true;
 		g = what_is_left(x, body->at[0]);
 		for (uint32_t i = 0; i < g.n; i++)
@@ -209,7 +271,7 @@ static void loop_of_all(places *x, const tsr_stmt *s)
 	tsr_emit *e = x->e;
 	bool reorder = e->reorder, innermost = s->loop.extent.k <= MOST_WRITTEN;
 	for (uint32_t i = 0; i < s->loop.body.n; i++)
-		innermost &= s->loop.body.at[i]->kind != TSR_STMT_FOR;
+		innermost &= s->loop.body.at[i]->kind != TSR_STMT_FOR || (x->torn && s->loop.extent.k * s->loop.body.at[i]->loop.extent.k <= MOST_POSITIONS);
 	e->reorder = s->loop.how == TSR_FOR_REDUCE || (reorder && s->loop.how != TSR_FOR_SERIAL);
 	if (innermost)
 		written_out(x, s);
@@ -226,7 +288,9 @@ static void guarded(places *x, const tsr_stmt *s)
 {
 	guard g = what_is_left(x, s);
 	enter_guard(x, &g);
+	enter_masks(x, &g, s);
 	side_by_side(x, &s->cond.body);
+	leave_masks(x, &g);
 	leave_guard(x, &g);
 }
 
@@ -266,6 +330,7 @@ static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef
 			x->view[k].locals[x->local[i]] = NULL;
 		x->view[k].syms[x->row->loop.sym] = LLVMBuildNSWAdd(e->builder, at, tsr_emit_i64(e, k), "");
 		x->view[k].syms[x->loop->loop.sym] = c.index;
+		x->mask[k] = w.mask;
 	}
 	e->wide = &w;
 	side_by_side(x, &x->loop->loop.body);
@@ -296,6 +361,20 @@ static LLVMValueRef first_line(places *x, LLVMValueRef at, LLVMValueRef from, LL
 	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, line, to, ""), line, to, "");
 }
 
+/* The lanes up to those that guards let all in of, and these; where the others begin. */
+static LLVMValueRef lanes_inside(places *x, LLVMValueRef at)
+{
+	tsr_emit *e = x->e;
+	int64_t lanes = e->target->vector_bytes / 4, from = (x->inside + lanes - 1) / lanes * lanes, to = from + (x->outside > from ? (x->outside - from) / lanes * lanes : 0);
+	if (to == from)
+		return tsr_emit_i64(e, 0);
+	channels(x, at, tsr_emit_i64(e, 0), tsr_emit_i64(e, from), false);
+	x->whole = true;
+	channels(x, at, tsr_emit_i64(e, from), tsr_emit_i64(e, to), false);
+	x->whole = false;
+	return tsr_emit_i64(e, to);
+}
+
 /* Places from .. to, n at a time; where those that are left begin. */
 static int64_t together(places *x, int64_t from, int64_t to, uint32_t n)
 {
@@ -313,6 +392,8 @@ static int64_t together(places *x, int64_t from, int64_t to, uint32_t n)
 	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, all, LLVMBuildSRem(e->builder, LLVMBuildNSWSub(e->builder, all, line, ""), lanes, ""), "");
 	tsr_emit_loop w = tsr_emit_loop_begin(e, tsr_emit_i64(e, from), tsr_emit_i64(e, from + count), tsr_emit_i64(e, n), TSR_FOR_SERIAL);
 	channels(x, w.index, first, line, true);
+	if (x->torn && line == first && !(x->loop->loop.split && e->team))
+		line = lanes_inside(x, w.index);
 	channels(x, w.index, line, whole, false);
 	channels(x, w.index, whole, all, true);
 	tsr_emit_loop_end(e, &w);
@@ -332,6 +413,22 @@ static void one_by_one(places *x, int64_t rest)
 	tsr_emit_loop_end(e, &w);
 }
 
+/* Rows of lanes that are torn: those at the edges by masks, too, as many together as there are of the fewest. */
+static void rows_with_edges(places *x)
+{
+	int64_t extent = x->row->loop.extent.k, least = FEWEST, lead = (x->first + least - 1) / least * least, rest;
+	x->edge = true;
+	rest = together(x, 0, lead < extent / least * least ? lead : extent / least * least, FEWEST);
+	x->edge = false;
+	for (uint32_t n = PLACES; n >= FEWEST; n /= 2)
+		if (rest < x->end)
+			rest = together(x, rest, x->end, n);
+	x->edge = true;
+	rest = together(x, rest, extent, FEWEST);
+	if (rest < extent)
+		together(x, extent - least, extent, FEWEST);
+}
+
 bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *s)
 {
 	places x = {.e = e};
@@ -341,10 +438,13 @@ bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *s)
 	bool written = e->written, reorder = e->reorder;
 	e->written = true, e->reorder = false;
 	int64_t rest = x.first;
-	for (uint32_t n = PLACES; n >= FEWEST; n /= 2)
-		rest = together(&x, rest, x.end, n);
+	if (x.torn)
+		rows_with_edges(&x);
+	else
+		for (uint32_t n = PLACES; n >= FEWEST; n /= 2)
+			rest = together(&x, rest, x.end, n);
 	e->written = written, e->reorder = reorder;
-	if (x.first || rest < s->loop.extent.k)
+	if (!x.torn && (x.first || rest < s->loop.extent.k))
 		one_by_one(&x, rest);
 	e->syms[s->loop.sym] = outside;
 	return true;

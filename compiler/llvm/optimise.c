@@ -99,6 +99,7 @@ void tsr_llvm_optimise(tsr_llvm *l)
 		optimise_tiles(l);
 	else if (passes)
 		tsr_llvm_passes(l->emit.module, l->machine, passes);
+	tsr_llvm_widen_halves(l, l->emit.module);
 	if (l->options.sanitize)                 /* last: what is left of the accesses is checked */
 		tsr_llvm_passes(l->emit.module, l->machine, "asan");
 }

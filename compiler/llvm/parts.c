@@ -148,6 +148,7 @@ static void compile(job *j, uint32_t part)
 	const char *passes = tsr_llvm_pipeline(l->options.level, part >= l->parts->first_tiles);
 	if (passes)
 		tsr_llvm_passes(m, machine, passes);
+	tsr_llvm_widen_halves(l, m);
 	j->code[part] = tsr_llvm_code(m, machine, LLVMObjectFile);
 	LLVMDisposeModule(m);
 	LLVMDisposeMemoryBuffer(bytes);

@@ -30,4 +30,6 @@ const char *tsr_llvm_pipeline(int level, bool tiles);
 bool tsr_llvm_is_apart(LLVMValueRef f);
 bool tsr_llvm_is_tile(LLVMValueRef f);
 void tsr_llvm_passes(LLVMModuleRef m, LLVMTargetMachineRef machine, const char *passes);
+/* halves.c: behind the passes. */
+void tsr_llvm_widen_halves(const tsr_llvm *l, LLVMModuleRef m);
 #endif

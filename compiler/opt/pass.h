@@ -74,6 +74,7 @@ bool tsr_stmts_check(const tsr_stmts *body);
 int64_t tsr_stmts_operations(const tsr_stmts *body, bool *known);
 uint32_t tsr_expr_size(const tsr_expr *e);                        /* nodes */
 double tsr_expr_time(const tsr_expr *e);                          /* nanoseconds, roughly: vectors and cached operands assumed (threads.c) */
+bool tsr_worth_two_threads(tsr_pass *p, const tsr_stmts *body);   /* so far as is known now (threads.c) */
 /* Whether the value may depend on a loop, as tsr_lin_mentions says it of an index; a local, which may change along it, does. */
 bool tsr_expr_mentions(const tsr_loops *l, const tsr_expr *e, uint32_t sym);
 /* The statement says something of a symbol that data gives (overlap.c). */

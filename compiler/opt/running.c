@@ -11,6 +11,8 @@
  *     Y = N;  for t reduce { for s { for i { update Y[s, i] acc= where(t <= s, v(t, i), N) } } }
  *                              for i { store Y[0, i] = N acc v(0, i) };  for s in order { for i { store Y[s + 1, i] = Y[s, i] acc v(s + 1, i) } }
  *
+ * Of a maximum or a minimum N may be any number F: it takes part in all positions but the last, and it makes no difference how often.
+ *
  * Going forward from a neutral x, the elements are combined in the same order as before, so the bits are the same; going
  * backward, or from another x, the order changes as in any reduction. */
 #include "pass.h"
@@ -22,6 +24,7 @@ typedef struct running {
 	tsr_stmt *let, *set, *store;
 	tsr_op op;
 	tsr_expr *value;             /* v(t) */
+	tsr_expr *fill;              /* F; NULL where it is neutral */
 	uint32_t t;
 	bool inclusive, backward;
 } running;
@@ -51,7 +54,10 @@ static bool is_neutral(const tsr_expr *e, tsr_op op) { return accumulates(op) !=
 /* where(t <= s, v, N), or the same compared the other way round: which loop is s, and how it goes. */
 static bool prefix(running *r, const tsr_expr *e)
 {
-	if (e->kind != TSR_EXPR_OP || e->op.op != TSR_OP_WHERE || !is_neutral(e->op.args[2], r->op))
+	if (e->kind != TSR_EXPR_OP || e->op.op != TSR_OP_WHERE || e->op.args[2]->kind != TSR_EXPR_CONST)
+		return false;
+	r->fill = is_neutral(e->op.args[2], r->op) ? NULL : e->op.args[2];
+	if (r->fill && r->op != TSR_OP_MAX && r->op != TSR_OP_MIN)
 		return false;
 	const tsr_expr *c = e->op.args[0];
 	uint32_t x, y;
@@ -94,6 +100,10 @@ static bool find(tsr_pass *p, tsr_stmts *body, running *r)
 		return false;
 	if (converted)
 		r->value = tsr_expr_convert(p->arena, r->value, e->prec);
+	if (converted && r->fill)
+		r->fill = tsr_expr_convert(p->arena, r->fill, e->prec);
+	if (r->fill && (!tsr_size_is_const(r->along->loop.extent) || r->along->loop.extent.k > INT32_MAX))
+		return false;
 	for (uint32_t i = 0; i < r->nest.n; i++)
 		if (r->nest.loop[i]->loop.how != TSR_FOR_PARALLEL)
 			return false;
@@ -108,6 +118,20 @@ static tsr_expr *rename_local(void *user, tsr_expr *e)
 	return e->kind == TSR_EXPR_LOCAL && e->local == r->from ? r->to : e;
 }
 
+/* What F makes of the total: nothing where the walk has come to its last position, if that takes part itself. */
+static tsr_expr *filled(tsr_pass *p, const running *r, tsr_prec prec, tsr_expr *total)
+{
+	tsr_arena *a = p->arena;
+	tsr_expr *fill = tsr_expr_place(a, p->l, r->fill, 0, NULL, NULL);
+	if (r->inclusive) {
+		tsr_expr *step = TSR_NEW(a, tsr_expr), *last = tsr_expr_const(a, (tsr_scalar){ .prec = TSR_PREC_I32, .i = r->along->loop.extent.k - 1 });
+		*step = (tsr_expr){ .kind = TSR_EXPR_INDEX, .prec = TSR_PREC_I32, .index = tsr_lin_add_sym(a, tsr_lin_const(0), 1, TSR_LSYM_LOOP, r->along->loop.sym) };
+		tsr_expr *nothing = tsr_expr_const(a, tsr_acc_neutral(accumulates(r->op), prec));
+		fill = tsr_expr_op(a, TSR_OP_WHERE, prec, tsr_expr_op(a, TSR_OP_LT, TSR_PREC_I32, step, last, NULL), fill, nothing);
+	}
+	return tsr_expr_op(a, r->op, prec, total, fill, NULL);
+}
+
 static void rewrite(tsr_pass *p, tsr_loop_unit *u, tsr_stmts *body, running *r)
 {
 	tsr_arena *a = p->arena;
@@ -119,6 +143,8 @@ static void rewrite(tsr_pass *p, tsr_loop_unit *u, tsr_stmts *body, running *r)
 	if (r->backward)
 		at = tsr_lin_add_size(a, tsr_lin_add(a, at, 1, tsr_lin_const(-1)), 1, r->along->loop.extent);
 	tsr_expr *total = tsr_expr_local(a, local, prec);
+	if (r->fill)
+		total = filled(p, r, prec, total);
 	if (!is_neutral(r->let->let.value, r->op))
 		total = tsr_expr_op(a, r->op, prec, tsr_expr_place(a, p->l, r->let->let.value, 1, &s, &at), total, NULL);
 	tsr_expr *stored = tsr_expr_place(a, p->l, r->store->store.value, 1, &s, &at);
@@ -222,6 +248,19 @@ static tsr_stmt *step(tsr_pass *p, const running *r, tsr_lin to, tsr_lin of, boo
 	return out;
 }
 
+/* F in the rows that have to do with it, behind all others: they go from row to row without it, since it is not in the last one. */
+static tsr_stmt *fill_rows(tsr_pass *p, const running *r)
+{
+	tsr_lin here = row(p, r, 0, true);
+	tsr_expr *before = tsr_expr_load(p->arena, p->l->buffers.at[r->store->store.buffer], (tsr_lin *)element(p, r, &here));
+	tsr_expr *both = tsr_expr_op(p->arena, r->op, r->value->prec, before, tsr_expr_place(p->arena, p->l, r->fill, 0, NULL, NULL), NULL);
+	tsr_stmt *out = step(p, r, here, here, true, both, false);
+	for (tsr_stmt *s = out; s->kind == TSR_STMT_FOR; s = s->loop.body.at[0])
+		if (s->loop.sym == r->along->loop.sym && !r->inclusive)
+			s->loop.extent = r->along->loop.extent;
+	return out;
+}
+
 static void rewrite_columns(tsr_pass *p, tsr_stmts *body, const running *r)
 {
 	tsr_arena *a = p->arena;
@@ -230,6 +269,8 @@ static void rewrite_columns(tsr_pass *p, tsr_stmts *body, const running *r)
 	tsr_expr *before = tsr_expr_load(a, p->l->buffers.at[r->store->store.buffer], (tsr_lin *)element(p, r, &here));
 	body->at[0] = step(p, r, first, first, false, neutral, r->inclusive);
 	body->at[1] = step(p, r, next, r->inclusive ? next : here, true, before, true);
+	if (r->fill)
+		tsr_push(a, body, fill_rows(p, r));
 }
 
 void tsr_pass_running(tsr_pass *p)

@@ -4,16 +4,18 @@
  * an axis on which all accesses say the same index, of this loop's symbol and no other, or holds a row (rows.c) that each
  * thread can have for itself.  A contraction is divided by positions of its batch, its rows or its columns, whose elements of C differ.
  * So each element is computed by one thread, by the same operations in the same order as by one thread alone: the result has
- * the same bits at any number of threads.  Sums are never divided.
+ * the same bits at any number of threads.  Sums are never divided; totals.c has taken large ones in parts before.
  *
- * Of the loops that can be divided it is the outermost with many iterations, else the one with the most.  Each thread gets a share of it, or, where an
+ * Of the loops that can be divided it is the outermost with many iterations, else the one with the most, but rather one around the innermost than that.  Nests of a
+ * kernel that write one buffer are divided along one axis where they can be.  Each thread gets a share of it, or, where an
  * iteration is much work, takes the next one when it is ready, since threads are never equally fast (kernel/turns.c).  How many threads the work
  * is worth is decided where its amount is known: here, or when the program runs.  Requires schedule; rows and narrow come before,
  * since they say what a row is and how long. */
 #include "schedule.h"
 #include "apart.h"
 
-enum { MANY = 32, ALIGN = 64, OWN_COLUMNS = 1024 };
+enum { MANY = 32, SOME = 8, LONG = 256, ROW = 1024, ALIGN = 64, OWN_COLUMNS = 1024 };       /* row: an innermost loop of as many is divided like any other; long: what data give the place of
+                                                                                          * is divided where each part fills several vectors */
 #define TWO_THREADS 50e3            /* nanoseconds below which a second thread is not worth its start */
 #define ARITHMETIC 6                 /* so much sooner a second thread is worth its start where nothing waits for memory: a region takes 0.5 to 1.2 us, and cores may share no cache */
 #define EACH_NODE 0.1                /* of an expression, vectors and cached operands assumed */
@@ -103,21 +105,43 @@ static bool worthwhile(const tsr_team *team)
 	return sum >= TWO_THREADS;
 }
 
+bool tsr_worth_two_threads(tsr_pass *p, const tsr_stmts *body)
+{
+	tsr_divide d = { p, NULL, NULL };
+	tsr_team team = { 0 };
+	nesting around = { 0 };
+	measure(&d, &team, body, &around);
+	return worthwhile(&team);
+}
+
 /* ---- loops whose iterations never meet ------------------------------------------------------------------------------------------ */
 
 static int64_t iterations(tsr_size extent) { return tsr_size_is_const(extent) ? extent.k : MANY; }
 
-/* The loop of the nest to be divided, or NULL. */
-static tsr_stmt *loop_to_split(const tsr_divide *d, const tsr_nest *nest, const tsr_accesses *x)
+/* How much longer the threads' largest share takes than an even one, of so many parts. */
+static double uneven(int64_t parts)
+{
+	double worse = 0;
+	for (int64_t threads = 2; threads <= 4; threads++)
+		worse += (double)((parts + threads - 1) / threads * threads) / (double)parts / 3;
+	return worse;
+}
+
+/* The loop of the nest to be divided, or NULL.  Rather than the innermost one, whose lines and vectors threads would part (5 x 5 over 64 channels of 28 x 28 took 0.95 of one
+ * thread's time by two), one around it with some iterations.  Those from `plain` on lie behind data. */
+static tsr_stmt *loop_to_split(const tsr_divide *d, const tsr_nest *nest, uint32_t plain, const tsr_accesses *x)
 {
 	tsr_stmt *best = NULL;
 	for (uint32_t i = 0; i < nest->n; i++) {
 		tsr_stmt *s = nest->loop[i];
 		if (i > 0 && s->loop.contraction && s->loop.contraction->schedule.mr)
 			break;                   /* from here on the engine runs it */
-		if (iterations(s->loop.extent) < 2 || s->loop.how == TSR_FOR_REDUCE || !tsr_iterations_apart(d, nest->loop[0], x, s->loop.sym))
+		if (iterations(s->loop.extent) < (i >= plain ? LONG : 2) || s->loop.how == TSR_FOR_REDUCE || !tsr_iterations_apart(d, nest->loop[0], x, s->loop.sym))
 			continue;
-		if (iterations(s->loop.extent) >= MANY)
+		bool last = i > 0 && i + 1 == nest->n;
+		if (last && best && iterations(best->loop.extent) >= SOME && iterations(s->loop.extent) < ROW)
+			return best;
+		if (iterations(s->loop.extent) >= MANY || (iterations(s->loop.extent) >= MANY / 2 && uneven(iterations(s->loop.extent)) < 1.06))
 			return s;
 		if (!best || iterations(s->loop.extent) > iterations(best->loop.extent))
 			best = s;
@@ -155,15 +179,6 @@ static bool class_apart(const tsr_divide *d, const tsr_contraction *k, tsr_loop_
 			return false;
 	}
 	return true;
-}
-
-/* How much longer the threads' largest share takes than an even one, of so many parts. */
-static double uneven(int64_t parts)
-{
-	double worse = 0;
-	for (int64_t threads = 2; threads <= 4; threads++)
-		worse += (double)((parts + threads - 1) / threads * threads) / (double)parts / 3;
-	return worse;
 }
 
 /* Nothing is packed, and there are enough rows for threads to have as many: then each has its own rows of A and of C, and passes by all of B (2 to 10 %
@@ -344,10 +359,58 @@ static bool split_nest(const tsr_divide *d, tsr_stmts *one, tsr_stmt **split, ts
 	tsr_accesses x = { .a = d->scratch };
 	tsr_nest nest = loops_of(one);
 	tsr_stmt_accesses(s, &x);
-	*split = x.unknown ? NULL : loop_to_split(d, &nest, &x);
+	*split = x.unknown ? NULL : loop_to_split(d, &nest, tsr_nest_of(one).n, &x);
 	if (*split)
 		*turns = worth_turns(tsr_loops_taken(d, s, &x), (*split)->loop.extent);
 	return *split != NULL;
+}
+
+/* A place where the statement writes the buffer at this loop alone along an axis: which one; or -1. */
+static int64_t axis_written(const tsr_divide *d, const tsr_accesses *x, tsr_buffer_id b, uint32_t sym)
+{
+	for (uint32_t i = 0; i < x->v.n; i++)
+		for (uint32_t axis = 0; x->v.at[i].write && x->v.at[i].buffer == b && axis < d->p->l->buffers.at[b]->rank; axis++)
+			if (tsr_lin_bare(&x->v.at[i].index[axis], sym))
+				return axis;
+	return -1;
+}
+
+/* The loop of a nest along this axis of what it writes, if it can be divided as well. */
+static tsr_stmt *loop_along(const tsr_divide *d, const tsr_nest *nest, const tsr_accesses *x, tsr_buffer_id b, int64_t axis)
+{
+	for (uint32_t i = 0; i < nest->n; i++) {
+		tsr_stmt *s = nest->loop[i];
+		if (iterations(s->loop.extent) >= MANY && s->loop.how != TSR_FOR_REDUCE && axis_written(d, x, b, s->loop.sym) == axis
+			&& tsr_iterations_apart(d, nest->loop[0], x, s->loop.sym))
+			return s;
+	}
+	return NULL;
+}
+
+/* Nests that write one buffer are divided along one axis of it where they can be: what a thread cleared is what it adds to, and does not come from another one's
+ * cache (sums by class of 4096 rows took 5 times as long by two threads as by one, whose cores shared none). */
+static void agree(const tsr_divide *d, tsr_stmts *body, tsr_stmt **split, const tsr_taken_loops *turns)
+{
+	for (uint32_t i = 0; i < body->n; i++)
+		for (uint32_t k = 0; k < body->n; k++) {
+			bool engine = (split[i]->loop.contraction && split[i]->loop.contraction->schedule.mr) || (split[k]->loop.contraction && split[k]->loop.contraction->schedule.mr);
+			if (i == k || turns[i].n || turns[k].n || engine)
+				continue;
+			tsr_accesses x = { .a = d->scratch }, y = { .a = d->scratch };
+			tsr_stmts one = { &body->at[i], 1, 1 };
+			tsr_nest nest = loops_of(&one);
+			tsr_stmt_accesses(body->at[i], &x);
+			tsr_stmt_accesses(body->at[k], &y);
+			for (uint32_t w = 0; w < y.v.n; w++) {
+				int64_t axis = y.v.at[w].write ? axis_written(d, &y, y.v.at[w].buffer, split[k]->loop.sym) : -1;
+				int64_t now = axis < 0 ? -1 : axis_written(d, &x, y.v.at[w].buffer, split[i]->loop.sym);
+				tsr_stmt *other = now < 0 || now == axis ? NULL : loop_along(d, &nest, &x, y.v.at[w].buffer, axis);
+				if (other) {
+					split[i] = other;
+					break;
+				}
+			}
+		}
 }
 
 static void give_rows(const tsr_divide *d, const tsr_stmt *kernel, tsr_team *team)
@@ -395,6 +458,7 @@ static void split_kernel(const tsr_divide *d, const char *unit, tsr_stmt *kernel
 		if (!split_nest(d, &one, &split[i], &turns[i]))
 			return;
 	}
+	agree(d, body, split, turns);
 	measure(d, team, body, &around);
 	if (d->p->options->threads == TSR_THREADS_ALL)
 		tsr_push(d->p->arena, &team->work, ((tsr_work){ 1e18, 0, NULL }));

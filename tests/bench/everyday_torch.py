@@ -9,10 +9,9 @@ except ImportError as why:
     sys.exit(1)
 import numpy as np
 import torch.nn.functional as F
-from everyday import CASES, arguments
+from everyday import CASES, arguments, best
 
-torch.set_num_threads(1)
-TIMES = 20
+torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
 
 
 def prepared(i):
@@ -24,25 +23,25 @@ def prepared(i):
 
 
 def seconds(f):
-    best = 1e9
-    for _ in range(TIMES):
-        begin = time.perf_counter()
-        f()
-        best = min(best, time.perf_counter() - begin)
-    return best
+    begin = time.perf_counter()
+    f()
+    return time.perf_counter() - begin
 
 
 def main():
+    last = None, None                                   # the case that was asked for last, prepared
     print(f"PyTorch {torch.__version__.split('+')[0]} eager", flush=True)
     for line in sys.stdin:
         words = line.split()
         with torch.no_grad():
+            i = int(words[1] if words[0] == "result" else words[0])
+            last = last if last[0] == i else (i, prepared(i))
             if words[0] == "result":
-                y = prepared(int(words[1]))().contiguous()
+                y = last[1]().contiguous()
                 np.save(words[2], (y.view(torch.uint16) if y.dtype == torch.bfloat16 else y).numpy())
                 print(0, flush=True)
             else:
-                print(seconds(prepared(int(words[0]))), flush=True)
+                print(best(lambda: seconds(last[1])), flush=True)
 
 
 main()

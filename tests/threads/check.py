@@ -52,7 +52,7 @@ def programs(tsrc, folder):
     for level in processors():          # where shares end decides what is left over for no vector, and that hangs on how wide those are
         for name in ("columns-are-divided-by-vectors", "large-products-copy-both-operands", "few-rows-pack-the-next-block", "more-rows-pack-the-next-block", "many-rows-are-each-threads-own"):
             same_bits(tsrc, folder, os.path.join(ROOT, f"tests/run/{name}.tsr"), options=["--cpu=" + level])
-        for name in ("sums-of-a-few-terms", "columns-are-divided-by-vectors", "sums-of-few-columns-take-rows-in-turns"):
+        for name in ("sums-of-a-few-terms", "columns-are-divided-by-vectors", "sums-of-few-columns-take-rows-in-turns", "sums-of-much-are-taken-in-parts", "windows-over-rows-of-images"):
             same_bits(tsrc, folder, os.path.join(ROOT, f"tests/run/{name}.tsr"), options=["--cpu=" + level, "-O3"])
     for source in sorted(glob.glob(os.path.join(ROOT, "examples/*.tsr"))):
         if os.path.basename(source) in ("digits.tsr", "lenet.tsr"):

@@ -8,7 +8,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
-enum { CASES = 150, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
+enum { CASES = 220, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
 static uint64_t state = 5;
 
 static uint32_t draw(uint32_t n)
@@ -64,6 +64,26 @@ static void window(tsr_text *decl, tsr_text *units, int id)
 		tsr_text_addf(&nest, "update %s %s add.%s($0, $1)\n", target, one_of(2, (const char *const[]){ "+=", "@^=" }), prec);
 	tsr_text_addf(&nest, "}\n}\n%s", channels ? "}\n" : "");
 	tsr_text_addf(units, "unit u%d { kernel k {\n%s%s}\n}\n", id, tsr_text_str(&nest), draw(3) ? "" : tsr_text_str(&nest));      /* twice, of the same locals */
+}
+
+/* Over images whose channels come first: lanes are places of a row, each or every second one, and rows go together. */
+static void plane(tsr_text *decl, tsr_text *units, int id)
+{
+	tsr_arena *a = decl->arena;
+	int stride = 1 + (int)draw(2), kh = 1 + (int)draw(7), kw = 1 + (int)draw(7), h = 4 + (int)draw(30) + kh, w = 4 + (int)draw(70) + kw;
+	bool padded = draw(3) > 0, own = draw(2);
+	int oh = padded ? (h + stride - 1) / stride : (h - kh) / stride + 1, ow = padded ? (w + stride - 1) / stride : (w - kw) / stride + 1;
+	const char *prec = one_of(3, (const char *const[]){ "f32", "i32", "f16" }), *sum = one_of(2, (const char *const[]){ "add", "max" });
+	const char *row = tsr_format(a, "%d*h.1 + i.3%s", stride, padded ? tsr_format(a, " - %d", (kh - 1) / 2) : "");
+	const char *column = tsr_format(a, "%d*w.2 + j.4%s", stride, padded ? tsr_format(a, " - %d", (kw - 1) / 2) : "");
+	tsr_text_addf(decl, "buffer %%x%d : %s[3, %d, %d] param\nbuffer %%k%d : %s[3, %d, %d] param\nbuffer %%y%d : %s[3, %d, %d] input\n", id, prec, h, w, id, prec, kh, kw, id, prec, oh, ow);
+	tsr_text_addf(units, "unit u%d { kernel k {\nfor c.0 in 0..3 parallel {\nfor h.1 in 0..%d parallel {\nfor w.2 in 0..%d parallel {\n", id, oh, ow);
+	tsr_text_addf(units, "let $0 : %s = convert.%s(%s:i32)\nfor i.3 in 0..%d reduce {\nfor j.4 in 0..%d reduce {\n", prec, prec, *sum == 'a' ? "0" : "-100", kh, kw);
+	if (padded)
+		tsr_text_addf(units, "if %s in 0..%d, %s in 0..%d {\n", row, h, column, w);
+	const char *element = tsr_format(a, "%%x%d[c.0, %s, %s]", id, row, column);
+	tsr_text_addf(units, "set $0 = %s.%s($0, %s)\n%s}\n}\n", sum, prec, own ? tsr_format(a, "mul.%s(%s, %%k%d[c.0, i.3, j.4])", prec, element, id) : element, padded ? "}\n" : "");
+	tsr_text_addf(units, "store %%y%d[c.0, h.1, w.2] = $0\n}\n}\n}\n}\n}\n", id);
 }
 
 /* ---- transpositions ---------------------------------------------------------------------------------------------------------- */
@@ -196,7 +216,7 @@ int main(void)
 	tsr_text_init(&text, a), tsr_text_init(&units, a);
 	tsr_text_addf(&text, "symbol ?n\n");
 	for (int i = 0; i < CASES; i++)
-		(draw(5) == 0 ? row_sums : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&text, &units, i);
+		(draw(5) == 0 ? row_sums : draw(4) == 0 ? plane : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&text, &units, i);
 	tsr_text_add(&text, tsr_text_str(&units));
 	char *features = LLVMGetHostCPUFeatures();
 	for (size_t v = 0; v < sizeof levels / sizeof *levels; v++) {
