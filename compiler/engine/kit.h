@@ -156,6 +156,7 @@ typedef struct tsr_tile {
 	bool asks;                   /* for lines of A: in each round one of each of so many rows as the tile has, from a_ahead on, then a_step bytes further */
 	uint32_t below;              /* or for so many lines of each of those rows, a row in each of the rounds that ask for C's; 0: none */
 	const tsr_tail_plan *tail;   /* or NULL */
+	const tsr_gaps *gaps;        /* which it clears beside its rows; or NULL */
 	int64_t b_column;            /* from one column of B to the next where lanes are steps of K (dots.c); else 0 */
 } tsr_tile;
 /* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead, a_ahead, a_step, next, next_left, seen):
@@ -178,6 +179,7 @@ typedef struct tsr_rows_tile {
 	uint32_t b_lines;
 	const tsr_tail_plan *tail;
 	int64_t step;                /* see tsr_rows.step */
+	const tsr_gaps *gaps;
 } tsr_rows_tile;
 /* Which rows of a tile a stretch reaches, where they are all one step apart; the list begins with where the stretches of each way end. */
 typedef enum { TSR_WAY_ALL, TSR_WAY_BUT_FIRST, TSR_WAY_BUT_LAST, TSR_WAYS } tsr_way;
@@ -195,6 +197,7 @@ typedef struct tsr_tile_end {
 	LLVMValueRef c, row, row_table, column_table, *mask, around;
 	const tsr_tail_plan *tail;
 	uint32_t param;
+	const tsr_gaps *gaps;
 } tsr_tile_end;
 /* Lines to be asked for while a loop runs, in rows of constant width, from the middle of one on, without an end: `at` is the line, `left` what is
  * left of its row. */
@@ -212,6 +215,9 @@ void tsr_tile_fetch(const tsr_tile_end *t);
 void tsr_line_ahead(const tsr_tile_end *t, LLVMValueRef row, LLVMValueRef column);
 void tsr_tile_ahead(const tsr_tile_end *t, LLVMValueRef line);
 void tsr_tail_ahead(const tsr_tile_end *t, LLVMValueRef row, LLVMValueRef column);
+/* Whoever asks for a line of C clears those of the gaps behind it, too; gaps.c: these, and the tail of a name that says which. */
+void tsr_gaps_clear(const tsr_tile_end *t, LLVMValueRef at);
+void tsr_gaps_name(const tsr_gaps *gaps, char *name, size_t size);
 uint32_t tsr_tile_lines(const tsr_tile_end *t);
 /* The i-th line of a part of the tile's end, of which each row has so many, of so many lines. */
 uint32_t tsr_tile_parts(const tsr_tile_end *t, uint32_t lines);

@@ -160,6 +160,19 @@ static LLVMValueRef copy_meanwhile(const tsr_inner *in, LLVMValueRef rounds, LLV
 	return LLVMBuildNSWSub(k->b, rounds, some, "");
 }
 
+/* The gaps beside the lines that so many rounds have not asked for. */
+static void clear_rest(const tsr_inner *in, asked what, LLVMValueRef done, int64_t enough)
+{
+	tsr_kit *k = in->k;
+	bool none = what == NOTHING;
+	tsr_count i = tsr_count_begin(k, none ? tsr_kit_int(k, 0) : done, tsr_kit_int(k, none ? tsr_tile_lines(in->end) : enough), tsr_kit_int(k, 1));
+	if (none)
+		tsr_tile_ahead(in->end, i.i);
+	for (uint32_t line = 0; line < LINES; line++)
+		ask(in, what, i.i, line);
+	tsr_count_end(k, &i);
+}
+
 /* Sums over K, but for a last round that is stored meanwhile. */
 static void collect(const tsr_tile *t, const tsr_tile_end *end, const tsr_inner *in, LLVMValueRef f, LLVMValueRef *acc)
 {
@@ -177,7 +190,7 @@ static void collect(const tsr_tile *t, const tsr_tile_end *end, const tsr_inner 
 	int64_t enough;
 	asked slowly = come_slowly(t, end, &enough);
 	bool crowded = in->copying && in->copying->crowded;
-	LLVMValueRef copies = in->copying ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, both = crowded ? tsr_kit_min(k, rounds, copies) : rounds;
+	LLVMValueRef copies = in->copying ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, both = crowded ? tsr_kit_min(k, rounds, copies) : rounds, done = NULL;
 	if ((slowly == NOTHING && !t->b_walked) || t->c.stream)
 		tsr_tile_fetch(end);
 	else if (slowly != NOTHING)
@@ -187,7 +200,10 @@ static void collect(const tsr_tile *t, const tsr_tile_end *end, const tsr_inner 
 		tile_loop(in, first, TSR_ROUND, acc, slowly);
 		rounds = LLVMBuildNSWSub(k->b, rounds, first, "");
 		copies = crowded ? LLVMBuildNSWSub(k->b, copies, first, "") : copies;
+		done = first;
 	}
+	if (t->gaps)
+		clear_rest(in, slowly, done, enough);
 	if (copies)
 		rounds = copy_meanwhile(in, rounds, copies, acc);
 	tile_loop(in, rounds, TSR_ROUND, acc, NOTHING);
@@ -210,7 +226,7 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_TILE_C), tsr_inner_stride(k, t->c.row, f, TSR_TILE_C_ROW),
-						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), mask, LLVMGetParam(f, TSR_TILE_AROUND), t->tail, TSR_TILE_PARAMS };
+						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), mask, LLVMGetParam(f, TSR_TILE_AROUND), t->tail, TSR_TILE_PARAMS, t->gaps };
 	in.end = &end;
 	if (t->given)
 		read_sums(&in, LLVMGetParam(f, TSR_TILE_A), acc);
@@ -247,6 +263,7 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 	tsr_name_stride(name, sizeof name, "ak", t->a_k);
 	tsr_name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
+	tsr_gaps_name(t->gaps, name, sizeof name);
 	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->i64, k->i64, k->i64, k->i64, k->i64,
 												k->ptr, k->ptr, k->i1, k->i64, k->ptr, k->i64, k->ptr, k->i64, k->ptr };
 	tsr_name_tail(k, t->tail, name, sizeof name, params + TSR_TILE_PARAMS);
