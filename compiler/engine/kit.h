@@ -146,6 +146,7 @@ typedef struct tsr_tile {
 	uint32_t later;              /* so many lines in each round, of what is packed after this block, in rows as `ahead` has them; 0: none */
 	bool b_table;                /* b is a table of pointers to B's rows, which are read from b_shift on */
 	uint32_t b_lines;            /* of each row of B so many lines, b_ahead elements further, are asked for */
+	bool b_kept;                 /* where its place in A follows each row's pointer: see tsr_rows.kept */
 	bool b_near;                 /* into the first cache */
 	bool b_walked;               /* few rows of B at a time, along which the processor looks ahead by itself */
 	bool watched;                /* `seen` becomes 1 where a sum is a NaN */
@@ -297,11 +298,14 @@ typedef struct tsr_rows {
 	tsr_stretch stretch;
 	int64_t run, capacity, most, edge;
 	int64_t step;                /* the rows of each tile lie so far apart, and of each stretch all are inside, none, or all but the first or the last; 0 */
+	LLVMValueRef kept, apart;    /* of B: of each stretch the table has those depths alone that no guard keeps out, each with its place in A, where depths are so far apart, and so many are they; or NULL */
 	uint32_t mr;
 } tsr_rows;
 /* All but the memory and the block; `walks`: per class. */
 tsr_rows tsr_rows_of(tsr_kit *k, tsr_emit *e, const tsr_contraction *c, tsr_side side, const tsr_walks *walks, int64_t capacity);
 void tsr_rows_emit(tsr_kit *k, const tsr_rows *r);
+/* There is padding that can be left out depth by depth. */
+bool tsr_rows_keep(const tsr_rows *r);
 /* copy.c: the stretches of each row of a block, which has all of them, side by side; from one row's begin to the next. */
 void tsr_rows_copy(tsr_kit *k, const tsr_rows *r, LLVMValueRef to);
 int64_t tsr_rows_width(const tsr_kit *k, const tsr_rows *r);

@@ -160,7 +160,7 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	const tsr_rows_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512], zero = tsr_kit_int(k, 0);
 	tsr_inner in = { k, t->rows, t->vecs, zero, zero, tsr_inner_stride(k, t->b_k, f, TSR_ROWS_B_K), mask, NULL,
-				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, 0, NULL, NULL, near_rows(k, t), false, 0, 0, NULL };
+				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, 0, NULL, NULL, near_rows(k, t), false, 0, 0, NULL, false };
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
 		mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)

@@ -11,6 +11,10 @@ static void tile_step(const tsr_inner *in, LLVMValueRef a, LLVMValueRef b, LLVMV
 {
 	tsr_kit *k = in->k;
 	LLVMValueRef row[64];
+	if (in->kept) {
+		LLVMValueRef one = tsr_kit_int(k, 1);
+		a = tsr_kit_at(k, a, LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, b, &one, 1, ""), ""));
+	}
 	for (uint32_t r = 0; r < in->rows; r++)
 		row[r] = tsr_kit_at(k, a, tsr_kit_mul(k, in->a_row, tsr_kit_int(k, r)));
 	if (in->b_shift)
@@ -22,7 +26,7 @@ static void tile_step(const tsr_inner *in, LLVMValueRef a, LLVMValueRef b, LLVMV
 static LLVMValueRef b_after(const tsr_inner *in, LLVMValueRef b, unsigned steps)
 {
 	tsr_kit *k = in->k;
-	LLVMValueRef n = tsr_kit_int(k, steps);
+	LLVMValueRef n = tsr_kit_int(k, in->kept ? 2 * steps : steps);
 	return in->b_shift ? LLVMBuildInBoundsGEP2(k->b, k->ptr, b, &n, 1, "") : tsr_kit_at(k, b, tsr_kit_mul(k, in->b_k, n));
 }
 
@@ -66,7 +70,7 @@ static void tile_loop(const tsr_inner *in, LLVMValueRef count, unsigned unroll, 
 		for (uint32_t s = 0; unroll > 1 && s < in->each; s++)
 			tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
 		tile_step(in, at[AT_A], at[AT_B], acc);
-		at[AT_A] = tsr_kit_at(k, a, tsr_kit_mul(k, in->a_k, tsr_kit_int(k, u + 1)));
+		at[AT_A] = in->kept ? a : tsr_kit_at(k, a, tsr_kit_mul(k, in->a_k, tsr_kit_int(k, u + 1)));
 		at[AT_B] = b_after(in, b, u + 1);
 	}
 	tsr_carried_end(k, &c, 1, acc);
@@ -219,7 +223,7 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	tsr_far far = { t->ahead_row, t->ahead_width };
 	tsr_inner in = { k, t->rows, t->vecs, tsr_inner_stride(k, t->a_row, f, TSR_TILE_A_ROW), tsr_inner_stride(k, t->a_k, f, TSR_TILE_A_K),
 				  tsr_inner_stride(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL,
-				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, t->soon, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0, t->b_walked, t->later, t->below, NULL };
+				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, t->soon, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0, t->b_walked, t->later, t->below, NULL, t->b_kept };
 	tsr_copying copying = t->copied ? tsr_copying_of(k, t, f) : (tsr_copying){ 0 };
 	in.copying = t->copied ? &copying : NULL;
 	if (t->masked)
@@ -241,7 +245,7 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 {
 	char name[400];
 	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s%s%s%s%.*s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
-			 t->masked ? "m" : "", t->b_table ? "t" : "", t->b_near ? "b" : "", t->watched ? "w" : "", t->given ? "g" : "", t->asks, "a", tsr_acc_get(k->acc)->text, k->pairs ? "pairs" : tsr_op_get(k->combine)->name);
+			 t->masked ? "m" : "", t->b_kept ? "k" : t->b_table ? "t" : "", t->b_near ? "b" : "", t->watched ? "w" : "", t->given ? "g" : "", t->asks, "a", tsr_acc_get(k->acc)->text, k->pairs ? "pairs" : tsr_op_get(k->combine)->name);
 	tsr_name_lines(name, sizeof name, t->b_lines);
 	if (t->ahead)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".n%u.%lld.%lld", t->ahead, (long long)t->ahead_row, (long long)t->ahead_width);
