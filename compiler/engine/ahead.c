@@ -40,8 +40,11 @@ void tsr_line_ahead(const tsr_tile_end *t, LLVMValueRef row, LLVMValueRef column
 		across = told(k, t->column_table, vector);
 	} else
 		down = tsr_kit_mul(k, row, t->row);
+	LLVMValueRef at = beyond(k, t->c, tsr_kit_add(k, down, across));
 	if (!t->form.stream)
-		tsr_kit_fetch(k, beyond(k, t->c, tsr_kit_add(k, down, across)), t->form.stretches != 0);
+		tsr_kit_fetch(k, at, t->form.stretches != 0);
+	if (t->gaps)
+		tsr_gaps_clear(t, at);
 	tsr_tail_ahead(t, row, column);
 }
 
@@ -52,8 +55,12 @@ void tsr_part_ahead(const tsr_tile_end *t, LLVMValueRef part, uint32_t lines, ui
 	tsr_kit *k = t->k;
 	LLVMValueRef each = tsr_kit_int(k, tsr_tile_parts(t, lines)), row = LLVMBuildUDiv(k->b, part, each, "");
 	LLVMValueRef first = tsr_kit_mul(k, LLVMBuildURem(k->b, part, each, ""), tsr_kit_int(k, lines * line(k)));
-	if (i < lines_of_row(t))
-		tsr_line_ahead(t, row, tsr_kit_add(k, first, tsr_kit_int(k, i * line(k))));
+	if (i >= lines_of_row(t))
+		return;
+	LLVMValueRef column = tsr_kit_add(k, first, tsr_kit_int(k, i * line(k)));
+	if (t->gaps && lines_of_row(t) % lines)      /* what is asked for may be none of the row's, what is cleared may not */
+		column = tsr_kit_min(k, column, tsr_kit_int(k, (lines_of_row(t) - 1) * line(k)));
+	tsr_line_ahead(t, row, column);
 }
 
 void tsr_tile_ahead(const tsr_tile_end *t, LLVMValueRef at)

@@ -120,7 +120,7 @@ static void blocks(tsr_engine *g)
 	tsr_shares_divide(g, &rows, &cols);
 	tsr_lines_emit(g, cols.from, cols.to);
 	LLVMValueRef line = LLVMBuildAnd(k->b, LLVMBuildPtrToInt(k->b, g->base[TSR_SIDE_C], k->i64, ""), tsr_kit_int(k, TSR_LINE - 1), "");
-	g->around = g->form.stream ? LLVMBuildICmp(k->b, LLVMIntEQ, line, zero, "") : LLVMConstInt(k->i1, 0, false);
+	g->around = g->form.stream || (g->c->gaps && g->c->gaps->around) ? LLVMBuildICmp(k->b, LLVMIntEQ, line, zero, "") : LLVMConstInt(k->i1, 0, false);
 	LLVMValueRef nc = tsr_kit_int(k, s->nc), kc = tsr_kit_int(k, s->kc);
 	tsr_count turned = { 0 };
 	if (s->turn) {

@@ -92,7 +92,7 @@ void tsr_dots_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 		LLVMBuildStore(k->b, LLVMConstNull(LLVMArrayType2(k->vec, t->rows)), sums);
 	}
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_TILE_C), tsr_inner_stride(k, t->c.row, f, TSR_TILE_C_ROW),
-						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), &mask, LLVMGetParam(f, TSR_TILE_AROUND), t->tail, TSR_TILE_PARAMS };
+						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), &mask, LLVMGetParam(f, TSR_TILE_AROUND), t->tail, TSR_TILE_PARAMS, NULL };
 	tsr_tile_fetch(&end);
 	/* along a row alone a processor that looks ahead by itself does so in all of the tile's columns at once */
 	uint32_t wide = t->rows == 1 && k->target->streams && k->lanes >= MOST_COLUMNS ? MOST_GROUPS : 1;

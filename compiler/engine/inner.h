@@ -6,7 +6,7 @@
 
 /* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; far: `each` lines a step, see tsr_tile.ahead, or `soon` a round, see there;
  * end: what the loop asks for line by line, or NULL; a_step, below: where it asks for rows of A, see tsr_tile.asks; near_rows: how far apart its rows are where it
- * asks for what follows in them, or 0; walked, later: see tsr_tile. */
+ * asks for what follows in them, or 0; walked, later, kept: see tsr_tile. */
 typedef struct tsr_inner {
 	tsr_kit *k;
 	uint32_t rows, vecs;
@@ -23,6 +23,7 @@ typedef struct tsr_inner {
 	uint32_t later;
 	uint32_t below;
 	const struct tsr_copying *copying;
+	bool kept;
 } tsr_inner;
 
 /* early.c: rows of panels for the next block, as a tile copies them: where it is, `to` and what is `left` of B's row change from row to row. */

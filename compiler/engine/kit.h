@@ -146,6 +146,7 @@ typedef struct tsr_tile {
 	uint32_t later;              /* so many lines in each round, of what is packed after this block, in rows as `ahead` has them; 0: none */
 	bool b_table;                /* b is a table of pointers to B's rows, which are read from b_shift on */
 	uint32_t b_lines;            /* of each row of B so many lines, b_ahead elements further, are asked for */
+	bool b_kept;                 /* where its place in A follows each row's pointer: see tsr_rows.kept */
 	bool b_near;                 /* into the first cache */
 	bool b_walked;               /* few rows of B at a time, along which the processor looks ahead by itself */
 	bool watched;                /* `seen` becomes 1 where a sum is a NaN */
@@ -156,6 +157,7 @@ typedef struct tsr_tile {
 	bool asks;                   /* for lines of A: in each round one of each of so many rows as the tile has, from a_ahead on, then a_step bytes further */
 	uint32_t below;              /* or for so many lines of each of those rows, a row in each of the rounds that ask for C's; 0: none */
 	const tsr_tail_plan *tail;   /* or NULL */
+	const tsr_gaps *gaps;        /* which it clears beside its rows; or NULL */
 	int64_t b_column;            /* from one column of B to the next where lanes are steps of K (dots.c); else 0 */
 } tsr_tile;
 /* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead, a_ahead, a_step, next, next_left, seen):
@@ -178,6 +180,7 @@ typedef struct tsr_rows_tile {
 	uint32_t b_lines;
 	const tsr_tail_plan *tail;
 	int64_t step;                /* see tsr_rows.step */
+	const tsr_gaps *gaps;
 } tsr_rows_tile;
 /* Which rows of a tile a stretch reaches, where they are all one step apart; the list begins with where the stretches of each way end. */
 typedef enum { TSR_WAY_ALL, TSR_WAY_BUT_FIRST, TSR_WAY_BUT_LAST, TSR_WAYS } tsr_way;
@@ -195,6 +198,7 @@ typedef struct tsr_tile_end {
 	LLVMValueRef c, row, row_table, column_table, *mask, around;
 	const tsr_tail_plan *tail;
 	uint32_t param;
+	const tsr_gaps *gaps;
 } tsr_tile_end;
 /* Lines to be asked for while a loop runs, in rows of constant width, from the middle of one on, without an end: `at` is the line, `left` what is
  * left of its row. */
@@ -212,6 +216,9 @@ void tsr_tile_fetch(const tsr_tile_end *t);
 void tsr_line_ahead(const tsr_tile_end *t, LLVMValueRef row, LLVMValueRef column);
 void tsr_tile_ahead(const tsr_tile_end *t, LLVMValueRef line);
 void tsr_tail_ahead(const tsr_tile_end *t, LLVMValueRef row, LLVMValueRef column);
+/* Whoever asks for a line of C clears those of the gaps behind it, too; gaps.c: these, and the tail of a name that says which. */
+void tsr_gaps_clear(const tsr_tile_end *t, LLVMValueRef at);
+void tsr_gaps_name(const tsr_gaps *gaps, char *name, size_t size);
 uint32_t tsr_tile_lines(const tsr_tile_end *t);
 /* The i-th line of a part of the tile's end, of which each row has so many, of so many lines. */
 uint32_t tsr_tile_parts(const tsr_tile_end *t, uint32_t lines);
@@ -291,11 +298,14 @@ typedef struct tsr_rows {
 	tsr_stretch stretch;
 	int64_t run, capacity, most, edge;
 	int64_t step;                /* the rows of each tile lie so far apart, and of each stretch all are inside, none, or all but the first or the last; 0 */
+	LLVMValueRef kept, apart;    /* of B: of each stretch the table has those depths alone that no guard keeps out, each with its place in A, where depths are so far apart, and so many are they; or NULL */
 	uint32_t mr;
 } tsr_rows;
 /* All but the memory and the block; `walks`: per class. */
 tsr_rows tsr_rows_of(tsr_kit *k, tsr_emit *e, const tsr_contraction *c, tsr_side side, const tsr_walks *walks, int64_t capacity);
 void tsr_rows_emit(tsr_kit *k, const tsr_rows *r);
+/* There is padding that can be left out depth by depth. */
+bool tsr_rows_keep(const tsr_rows *r);
 /* copy.c: the stretches of each row of a block, which has all of them, side by side; from one row's begin to the next. */
 void tsr_rows_copy(tsr_kit *k, const tsr_rows *r, LLVMValueRef to);
 int64_t tsr_rows_width(const tsr_kit *k, const tsr_rows *r);

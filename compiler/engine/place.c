@@ -119,8 +119,8 @@ static void fill_stretches(tsr_engine *g, LLVMValueRef n)
  * to C; or NULL. */
 typedef struct size_of_tile { uint32_t rows, vecs, below; bool masked, waits; LLVMValueRef valid_rows, cols, a_step, sums; } size_of_tile;
 
-/* The tile's place in B and in C, and C's stride from row to row. */
-typedef struct tile_place { LLVMValueRef m, n, b, b_k, b_shift, c, c_row, c_rows, c_columns, add; tsr_c_form form; const tsr_tail_plan *tail; } tile_place;
+/* The tile's place in B and in C, and C's stride from row to row; `depth`: where it has fewer than its block; or NULL. */
+typedef struct tile_place { LLVMValueRef m, n, depth, b, b_k, b_shift, c, c_row, c_rows, c_columns, add; tsr_c_form form; const tsr_tail_plan *tail; const tsr_gaps *gaps; } tile_place;
 
 static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, bool waits)
 {
@@ -129,9 +129,10 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	tile_place p = { .m = tsr_kit_add(k, bl->m, ir), .n = tsr_kit_add(k, bl->n, jr), .b_shift = tsr_kit_int(k, 0) };
 	if (s->cols && !s->dense) {
 		LLVMValueRef run = tsr_kit_int(k, g->across.run), stretch = LLVMBuildUDiv(k->b, jr, run, "");
-		LLVMValueRef at = tsr_kit_mul(k, stretch, tsr_kit_int(k, g->across.capacity));
+		LLVMValueRef at = tsr_kit_mul(k, stretch, tsr_kit_int(k, g->across.capacity * (g->across.kept ? 2 : 1)));
 		p.b_shift = LLVMBuildNSWSub(k->b, jr, LLVMBuildNSWMul(k->b, stretch, run, ""), "");
 		p.b = LLVMBuildInBoundsGEP2(k->b, k->ptr, g->across.table, &at, 1, "");
+		p.depth = g->across.kept ? LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, g->across.kept, &stretch, 1, ""), "") : NULL;
 	}
 	LLVMValueRef column = (s->turn || s->dots) && !s->pack_b ? tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_B, p.n) : p.n;
 	p.b_k = s->dense ? tsr_kit_int(k, tsr_rows_width(k, &g->across)) : s->cols ? tsr_kit_int(k, 1)
@@ -238,7 +239,7 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	enum { SHALLOW = 24 };
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
-	LLVMValueRef arg[TSR_MOST_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = tsr_engine_steps(g, bl->depth), [TSR_TILE_COLS] = z.cols,
+	LLVMValueRef arg[TSR_MOST_PARAMS] = { [TSR_TILE_B] = p->b, [TSR_TILE_C] = p->c, [TSR_TILE_DEPTH] = p->depth ? p->depth : tsr_engine_steps(g, bl->depth), [TSR_TILE_COLS] = z.cols,
 										  [TSR_TILE_ADD] = p->add, [TSR_TILE_B_K] = p->b_k, [TSR_TILE_C_ROW] = p->c_row, [TSR_TILE_B_SHIFT] = p->b_shift,
 										  [TSR_TILE_C_ROWS] = p->c_rows, [TSR_TILE_C_COLUMNS] = p->c_columns, [TSR_TILE_AROUND] = g->around,
 										  [TSR_TILE_B_AHEAD] = ahead.from, [TSR_TILE_A_AHEAD] = LLVMConstNull(k->ptr), [TSR_TILE_A_STEP] = z.a_step ? z.a_step : tsr_kit_int(k, 0) };
@@ -261,8 +262,8 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 		arg[TSR_TILE_A_AHEAD] = LLVMBuildGEP2(k->b, k->elem, arg[TSR_TILE_A], &at, 1, "");
 	}
 	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
-				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, .b_table = s->cols && !s->dense, .b_lines = ahead.lines, .b_near = ahead.lines && s->turn, .b_walked = walked(g), .watched = g->seen != NULL,
-				   .given = z.sums != NULL, .asks = z.a_step != NULL, .below = z.below, .tail = p->tail,
+				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, .b_table = s->cols && !s->dense, .b_kept = p->depth != NULL, .b_lines = ahead.lines, .b_near = ahead.lines && s->turn, .b_walked = walked(g), .watched = g->seen != NULL,
+				   .given = z.sums != NULL, .asks = z.a_step != NULL, .below = z.below, .tail = p->tail, .gaps = p->gaps,
 				   .b_column = s->dots ? tsr_kit_known(g->cls[TSR_CLASS_N].at[0].stride[TSR_SIDE_B]) : 0 };
 	t.b_column /= g->pairs ? 2 : 1;
 	int64_t depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
@@ -287,9 +288,17 @@ static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, co
 	const tsr_rows *r = &g->pointed;
 	LLVMValueRef arg[TSR_MOST_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, r->table, &ir, 1, ""), p->b, p->c, tsr_rows_list(k, r, ir), z.cols,
 										  p->add, p->b_k, p->c_row, p->c_rows, p->c_columns, g->around, ahead.from, g->b_places ? g->b_places : LLVMConstNull(k->ptr), g->seen ? g->seen : LLVMConstNull(k->ptr) };
-	tsr_rows_tile t = { z.rows, z.vecs, z.masked, g->b_places != NULL, g->seen != NULL, (r->run < g->s->kc ? r->run : g->s->kc) / (g->pairs ? 2 : 1), r->capacity, r->most, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail, r->step };
+	tsr_rows_tile t = { z.rows, z.vecs, z.masked, g->b_places != NULL, g->seen != NULL, (r->run < g->s->kc ? r->run : g->s->kc) / (g->pairs ? 2 : 1), r->capacity, r->most, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail, r->step, p->gaps };
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_ROWS_PARAMS);
 	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS + tsr_tail_params(p->tail));
+}
+
+static void any_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, const tile_place *p, tile_ahead ahead, size_of_tile z)
+{
+	if (g->s->rows)
+		pointed_tile(g, bl, ir, p, ahead, z);
+	else
+		packed_tile(g, bl, ir, jr, p, ahead, z);
 }
 
 static void vector_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
@@ -299,12 +308,25 @@ static void vector_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	tile_place p = place_of(g, bl, ir, jr, waits);
 	tile_ahead ahead = ahead_of(g, bl, ir, jr, &p);
 	p.form.stream &= !z.masked && z.vecs * k->lanes * k->elem_bytes % TSR_LINE == 0;
-	if (g->s->rows)
-		pointed_tile(g, bl, ir, &p, ahead, z);
-	else
-		packed_tile(g, bl, ir, jr, &p, ahead, z);
+	bool clears = g->c->gaps && !waits && tsr_gaps_in_tiles(g);
+	if (clears) {
+		tile_place cleared = p;
+		cleared.gaps = g->c->gaps;
+		tsr_guard once = tsr_guard_begin(&g->k, LLVMBuildNot(k->b, p.add, ""));
+		any_tile(g, bl, ir, jr, &cleared, ahead, z);
+		tsr_guard_end(&g->k, once);
+		once = tsr_guard_begin(&g->k, p.add);
+		any_tile(g, bl, ir, jr, &p, ahead, z);
+		tsr_guard_end(&g->k, once);
+	} else
+		any_tile(g, bl, ir, jr, &p, ahead, z);
 	if (waits && !passing)
 		scatter(g, p.m, p.n, z.valid_rows, z.cols, bl->add);
+	if (g->c->gaps && !clears) {
+		tsr_guard once = tsr_guard_begin(&g->k, LLVMBuildNot(k->b, bl->add, ""));
+		tsr_gaps_emit(g, &(tsr_gap_tile){ p.m, ir, p.n, z.valid_rows, z.cols, z.vecs });
+		tsr_guard_end(&g->k, once);
+	}
 	if (g->tail && !p.tail) {
 		tsr_guard last = tsr_guard_begin(&g->k, bl->last);
 		tsr_tail_apply(g, p.m, p.n, z.valid_rows, z.cols);

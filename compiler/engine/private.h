@@ -85,6 +85,10 @@ void tsr_engine_ahead(tsr_engine *g, LLVMValueRef ir, LLVMValueRef n_at, tsr_til
 void tsr_engine_next_panel(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, LLVMValueRef b, tsr_tile *tile, LLVMValueRef *next);
 void tsr_engine_next_dots(tsr_engine *g, LLVMValueRef ir, LLVMValueRef b, tsr_tile *tile, LLVMValueRef *next);
 void tsr_engine_next_block(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, tsr_tile *tile, LLVMValueRef *next, LLVMValueRef *left);
+/* gaps.c: whether tiles clear what lies between the rows of C; and, where they do not, that beside so many of them from row m (ir of the block) on, in so many columns from n on. */
+bool tsr_gaps_in_tiles(const tsr_engine *g);
+typedef struct tsr_gap_tile { LLVMValueRef m, ir, n, rows, cols; uint32_t vecs; } tsr_gap_tile;
+void tsr_gaps_emit(tsr_engine *g, const tsr_gap_tile *t);
 /* tail.c: the plan, before the loops; where its operands begin, inside the batch; a tile's arguments; and, for tiles that have
  * stored their sums, the tail applied to rows x cols elements. */
 void tsr_tail_plan_make(tsr_engine *g);

@@ -7,7 +7,9 @@
  *
  * so that padding is neither copied nor multiplied where a whole tile lies in it.  Tiles walk their panel's list.  Where the rows of a tile stand one step apart,
  * the table has the second one's place alone, and the list also says which stretches leave out the first row, or the last.  B's rows, where
- * what is summed are the positions under windows, are the depths, a stretch of N long; without lists.
+ * what is summed are the positions under windows, are the depths, a stretch of N long; without lists.  Of these padding is left out depth by depth (`kept`):
+ *
+ *     table[stretch][i] = { where the i-th depth that is inside begins, its place in A }, kept[stretch] = how many
  *
  * No guard mentions the last loop of a stretch.  Of a short one, joined from several loops, guards may mention the others: what such a guard
  * cuts, at the edge of an image, is copied into vectors of its own, zeros outside. */
@@ -29,6 +31,24 @@ static tsr_guards guards_of(const tsr_expr *e)
 			out.at[out.n++] = e->select.ranges[i];
 		}
 	return out;
+}
+
+/* The depths of the block in which the stretch is inside, one behind the other. */
+static void fill_kept(tsr_kit *k, const tsr_rows *r, LLVMValueRef row, LLVMValueRef count)
+{
+	tsr_emit *e = r->e;
+	const tsr_expr *x = tsr_contract_guarded(r->value);
+	tsr_guards guards = guards_of(r->value);
+	LLVMValueRef n = tsr_kit_table(k, 1), one = tsr_kit_int(k, 1);
+	LLVMBuildStore(k->b, tsr_kit_int(k, 0), n);
+	tsr_walk_run run = tsr_walk_run_begin(k, e, r->across, r->first, r->count, 1);
+	tsr_rows_look_up(r);
+	LLVMValueRef so_far = LLVMBuildLoad2(k->b, k->i64, n, ""), at = LLVMBuildShl(k->b, so_far, one, "");
+	LLVMBuildStore(k->b, tsr_emit_address(e, x->load.buffer, x->load.index), slot(k, k->ptr, row, at));
+	LLVMBuildStore(k->b, tsr_kit_mul(k, run.place, r->apart), slot(k, k->i64, row, LLVMBuildOr(k->b, at, one, "")));
+	LLVMBuildStore(k->b, tsr_kit_add(k, so_far, LLVMBuildZExt(k->b, tsr_rows_hold(k, r, &guards, false), k->i64, "")), n);
+	tsr_walk_run_end(k, e, &run);
+	LLVMBuildStore(k->b, LLVMBuildLoad2(k->b, k->i64, n, ""), count);
 }
 
 /* Where the stretch begins in each row of the block; `outside`: see outside_of. */
@@ -183,8 +203,10 @@ void tsr_rows_emit(tsr_kit *k, const tsr_rows *r)
 	tsr_walks_decode(k, e, r->along, r->stretch.n, tsr_kit_add(k, before, t.i));
 	tsr_rows_at_begin(k, r);             /* blocks hold whole stretches of several loops, but may be a part of one loop's */
 	e->syms[r->stretch.loop[r->stretch.n - 1]] = r->stretch.n > 1 ? zero : LLVMBuildNSWSub(k->b, r->along_first, LLVMBuildNSWMul(k->b, before, run, ""), "");
-	LLVMValueRef at = tsr_kit_mul(k, t.i, tsr_kit_int(k, r->capacity)), row = slot(k, k->ptr, r->table, at);
-	if (r->step)
+	LLVMValueRef at = tsr_kit_mul(k, t.i, tsr_kit_int(k, r->capacity)), row = slot(k, k->ptr, r->table, r->kept ? tsr_kit_mul(k, at, tsr_kit_int(k, 2)) : at);
+	if (r->kept)
+		fill_kept(k, r, row, slot(k, k->i64, r->kept, t.i));
+	else if (r->step)
 		fill_panels(k, r, row, t.i);
 	else
 		fill_stretch(k, r, outside, row, r->edge ? tsr_kit_at(k, r->edges, tsr_kit_mul(k, at, tsr_kit_int(k, r->edge))) : NULL);
@@ -194,6 +216,8 @@ void tsr_rows_emit(tsr_kit *k, const tsr_rows *r)
 	if (r->list)
 		fill_lists(k, r, outside);
 }
+
+bool tsr_rows_keep(const tsr_rows *r) { return !r->edge && guards_of(r->value).n > 0; }
 
 int64_t tsr_rows_list_length(const tsr_rows *r) { return r->most + 1 + tsr_rows_ways(r->step); }
 

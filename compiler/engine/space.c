@@ -232,6 +232,30 @@ static void keep_apart(tsr_engine *g, int64_t bytes, int64_t behind)
 		tsr_emit_work_area(g->e, (uint64_t)(bytes + behind));
 }
 
+/* Of B's rows tiles walk only those that lie inside. */
+static bool keeps_depths(const tsr_engine *g)
+{
+	return g->s->cols && !g->s->dense && !g->matrix && !g->pairs && tsr_rows_keep(&g->across);
+}
+
+/* The table of B's rows; of those that are kept each has two numbers, and behind them is how many there are. */
+static int64_t bytes_across(const tsr_engine *g)
+{
+	int64_t rows = g->across.most * g->across.capacity;
+	return keeps_depths(g) ? rows * 16 + g->across.most * 8 : rows * 8 + (g->across.edge ? 64 : 0);        /* looked through in vectors */
+}
+
+static void place_across(tsr_engine *g, LLVMValueRef at)
+{
+	tsr_kit *k = &g->k;
+	const tsr_group *along = &g->cls[TSR_CLASS_K];
+	g->across.table = at;
+	if (!keeps_depths(g))
+		return;
+	g->across.apart = g->s->pack_a ? tsr_kit_int(k, g->s->mr) : along->n ? along->at[0].stride[TSR_SIDE_A] : tsr_kit_int(k, 0);
+	g->across.kept = tsr_emit_offset(g->e, TSR_PREC_U8, at, tsr_kit_int(k, g->across.most * g->across.capacity * 16));
+}
+
 void tsr_engine_space(tsr_engine *g)
 {
 	tsr_kit *k = &g->k;
@@ -253,7 +277,7 @@ void tsr_engine_space(tsr_engine *g)
 	int64_t c_rows = g->form.stretches ? (rows * 8 + 63) / 64 * 64 : 0, rows_bytes = g->matrix || g->pairs ? 0 : value_rows(g, depth) * k->elem_bytes;
 	tsr_rows *r = &g->pointed;
 	b = tsr_early_bytes(g, b) + point_at_rows(g, rows, depth);
-	int64_t across = g->across.most * g->across.capacity * 8 + (g->across.edge ? 64 : 0);        /* looked through in vectors */
+	int64_t across = bytes_across(g);
 	int64_t table = r->most * r->capacity * 8 + (r->edge ? 64 : 0), list = r->mr ? tsr_rows_list_length(r) * (r->capacity / r->mr) * 8 : 0;
 	if (tsr_engine_packs_together(g)) {
 		tsr_seat *team = g->e->team;
@@ -285,7 +309,7 @@ void tsr_engine_space(tsr_engine *g)
 	g->rows = place[3];
 	r->table = place[4];
 	r->list = s->rows ? place[5] : NULL;
-	g->across.table = place[6];
+	place_across(g, place[6]);
 	g->c_rows = place[7];
 	g->waiting = place[8];
 	g->lines = lines ? place[11] : NULL;

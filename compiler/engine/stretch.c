@@ -111,6 +111,15 @@ static void ways(const tsr_inner *in, const tsr_rows_tile *t, LLVMValueRef f, LL
 	}
 }
 
+/* The gaps beside the lines behind so many, which no stretch has asked for. */
+static void clear_rest(const tsr_tile_end *end, LLVMValueRef from)
+{
+	tsr_kit *k = end->k;
+	tsr_count i = tsr_count_begin(k, from, tsr_kit_int(k, tsr_tile_lines(end)), tsr_kit_int(k, 1));
+	tsr_tile_ahead(end, i.i);
+	tsr_count_end(k, &i);
+}
+
 /* All stretches of the list, the first of which ask for the tile's end. */
 static void all_stretches(const tsr_inner *in, const tsr_rows_tile *t, LLVMValueRef f, const tsr_tile_end *end, LLVMValueRef *acc)
 {
@@ -133,6 +142,8 @@ static void all_stretches(const tsr_inner *in, const tsr_rows_tile *t, LLVMValue
 	}
 	if (!slowly || asking < t->stretches)
 		stretches(in, t, f, first, all, TSR_WAY_ALL, acc);
+	if (t->gaps)
+		clear_rest(end, tsr_kit_mul(k, first, tsr_kit_int(k, slowly ? rounds : 0)));
 }
 
 /* How far apart rows are that are near enough for that, in elements; 0 where a stretch has no next line. */
@@ -149,13 +160,13 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	const tsr_rows_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512], zero = tsr_kit_int(k, 0);
 	tsr_inner in = { k, t->rows, t->vecs, zero, zero, tsr_inner_stride(k, t->b_k, f, TSR_ROWS_B_K), mask, NULL,
-				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, 0, NULL, NULL, near_rows(k, t), false, 0, 0, NULL };
+				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, 0, NULL, NULL, near_rows(k, t), false, 0, 0, NULL, false };
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
 		mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
 		acc[j] = tsr_kit_neutral(k, k->vec);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_ROWS_C), tsr_inner_stride(k, t->c.row, f, TSR_ROWS_C_ROW),
-						 LLVMGetParam(f, TSR_ROWS_C_ROWS), LLVMGetParam(f, TSR_ROWS_C_COLUMNS), mask, LLVMGetParam(f, TSR_ROWS_AROUND), t->tail, TSR_ROWS_PARAMS };
+						 LLVMGetParam(f, TSR_ROWS_C_ROWS), LLVMGetParam(f, TSR_ROWS_C_COLUMNS), mask, LLVMGetParam(f, TSR_ROWS_AROUND), t->tail, TSR_ROWS_PARAMS, t->gaps };
 	all_stretches(&in, t, f, &end, acc);
 	if (t->watched)
 		tsr_inner_watch(&in, LLVMGetParam(f, TSR_ROWS_SEEN), acc);
@@ -173,6 +184,7 @@ LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *t)
 	tsr_name_lines(name, sizeof name, t->b_lines);
 	tsr_name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
+	tsr_gaps_name(t->gaps, name, sizeof name);
 	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->ptr, k->i64, k->i1, k->i64, k->i64, k->ptr, k->ptr, k->i1, k->i64, k->ptr, k->ptr };
 	tsr_name_tail(k, t->tail, name, sizeof name, params + TSR_ROWS_PARAMS);
 	return tsr_kit_named(k, name, params, TSR_ROWS_PARAMS + tsr_tail_params(t->tail), 4, rows_body, t);

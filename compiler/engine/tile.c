@@ -11,6 +11,10 @@ static void tile_step(const tsr_inner *in, LLVMValueRef a, LLVMValueRef b, LLVMV
 {
 	tsr_kit *k = in->k;
 	LLVMValueRef row[64];
+	if (in->kept) {
+		LLVMValueRef one = tsr_kit_int(k, 1);
+		a = tsr_kit_at(k, a, LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, b, &one, 1, ""), ""));
+	}
 	for (uint32_t r = 0; r < in->rows; r++)
 		row[r] = tsr_kit_at(k, a, tsr_kit_mul(k, in->a_row, tsr_kit_int(k, r)));
 	if (in->b_shift)
@@ -22,7 +26,7 @@ static void tile_step(const tsr_inner *in, LLVMValueRef a, LLVMValueRef b, LLVMV
 static LLVMValueRef b_after(const tsr_inner *in, LLVMValueRef b, unsigned steps)
 {
 	tsr_kit *k = in->k;
-	LLVMValueRef n = tsr_kit_int(k, steps);
+	LLVMValueRef n = tsr_kit_int(k, in->kept ? 2 * steps : steps);
 	return in->b_shift ? LLVMBuildInBoundsGEP2(k->b, k->ptr, b, &n, 1, "") : tsr_kit_at(k, b, tsr_kit_mul(k, in->b_k, n));
 }
 
@@ -66,7 +70,7 @@ static void tile_loop(const tsr_inner *in, LLVMValueRef count, unsigned unroll, 
 		for (uint32_t s = 0; unroll > 1 && s < in->each; s++)
 			tsr_far_step(k, in->far, &at[AT_FAR], &at[AT_LEFT]);
 		tile_step(in, at[AT_A], at[AT_B], acc);
-		at[AT_A] = tsr_kit_at(k, a, tsr_kit_mul(k, in->a_k, tsr_kit_int(k, u + 1)));
+		at[AT_A] = in->kept ? a : tsr_kit_at(k, a, tsr_kit_mul(k, in->a_k, tsr_kit_int(k, u + 1)));
 		at[AT_B] = b_after(in, b, u + 1);
 	}
 	tsr_carried_end(k, &c, 1, acc);
@@ -160,6 +164,19 @@ static LLVMValueRef copy_meanwhile(const tsr_inner *in, LLVMValueRef rounds, LLV
 	return LLVMBuildNSWSub(k->b, rounds, some, "");
 }
 
+/* The gaps beside the lines that so many rounds have not asked for. */
+static void clear_rest(const tsr_inner *in, asked what, LLVMValueRef done, int64_t enough)
+{
+	tsr_kit *k = in->k;
+	bool none = what == NOTHING;
+	tsr_count i = tsr_count_begin(k, none ? tsr_kit_int(k, 0) : done, tsr_kit_int(k, none ? tsr_tile_lines(in->end) : enough), tsr_kit_int(k, 1));
+	if (none)
+		tsr_tile_ahead(in->end, i.i);
+	for (uint32_t line = 0; line < LINES; line++)
+		ask(in, what, i.i, line);
+	tsr_count_end(k, &i);
+}
+
 /* Sums over K, but for a last round that is stored meanwhile. */
 static void collect(const tsr_tile *t, const tsr_tile_end *end, const tsr_inner *in, LLVMValueRef f, LLVMValueRef *acc)
 {
@@ -177,7 +194,7 @@ static void collect(const tsr_tile *t, const tsr_tile_end *end, const tsr_inner 
 	int64_t enough;
 	asked slowly = come_slowly(t, end, &enough);
 	bool crowded = in->copying && in->copying->crowded;
-	LLVMValueRef copies = in->copying ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, both = crowded ? tsr_kit_min(k, rounds, copies) : rounds;
+	LLVMValueRef copies = in->copying ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, both = crowded ? tsr_kit_min(k, rounds, copies) : rounds, done = NULL;
 	if ((slowly == NOTHING && !t->b_walked) || t->c.stream)
 		tsr_tile_fetch(end);
 	else if (slowly != NOTHING)
@@ -187,7 +204,10 @@ static void collect(const tsr_tile *t, const tsr_tile_end *end, const tsr_inner 
 		tile_loop(in, first, TSR_ROUND, acc, slowly);
 		rounds = LLVMBuildNSWSub(k->b, rounds, first, "");
 		copies = crowded ? LLVMBuildNSWSub(k->b, copies, first, "") : copies;
+		done = first;
 	}
+	if (t->gaps)
+		clear_rest(in, slowly, done, enough);
 	if (copies)
 		rounds = copy_meanwhile(in, rounds, copies, acc);
 	tile_loop(in, rounds, TSR_ROUND, acc, NOTHING);
@@ -203,14 +223,14 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	tsr_far far = { t->ahead_row, t->ahead_width };
 	tsr_inner in = { k, t->rows, t->vecs, tsr_inner_stride(k, t->a_row, f, TSR_TILE_A_ROW), tsr_inner_stride(k, t->a_k, f, TSR_TILE_A_K),
 				  tsr_inner_stride(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL,
-				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, t->soon, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0, t->b_walked, t->later, t->below, NULL };
+				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, t->soon, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0, t->b_walked, t->later, t->below, NULL, t->b_kept };
 	tsr_copying copying = t->copied ? tsr_copying_of(k, t, f) : (tsr_copying){ 0 };
 	in.copying = t->copied ? &copying : NULL;
 	if (t->masked)
 		for (uint32_t v = 0; v < t->vecs; v++)
 			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_TILE_C), tsr_inner_stride(k, t->c.row, f, TSR_TILE_C_ROW),
-						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), mask, LLVMGetParam(f, TSR_TILE_AROUND), t->tail, TSR_TILE_PARAMS };
+						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), mask, LLVMGetParam(f, TSR_TILE_AROUND), t->tail, TSR_TILE_PARAMS, t->gaps };
 	in.end = &end;
 	if (t->given)
 		read_sums(&in, LLVMGetParam(f, TSR_TILE_A), acc);
@@ -225,7 +245,7 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 {
 	char name[400];
 	snprintf(name, sizeof name, TSR_TILE_PREFIX "%sx%u.%ux%u%s%s%s%s%s%.*s.%s%s", tsr_prec_name(k->prec), k->lanes, t->rows, t->vecs,
-			 t->masked ? "m" : "", t->b_table ? "t" : "", t->b_near ? "b" : "", t->watched ? "w" : "", t->given ? "g" : "", t->asks, "a", tsr_acc_get(k->acc)->text, k->pairs ? "pairs" : tsr_op_get(k->combine)->name);
+			 t->masked ? "m" : "", t->b_kept ? "k" : t->b_table ? "t" : "", t->b_near ? "b" : "", t->watched ? "w" : "", t->given ? "g" : "", t->asks, "a", tsr_acc_get(k->acc)->text, k->pairs ? "pairs" : tsr_op_get(k->combine)->name);
 	tsr_name_lines(name, sizeof name, t->b_lines);
 	if (t->ahead)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".n%u.%lld.%lld", t->ahead, (long long)t->ahead_row, (long long)t->ahead_width);
@@ -247,6 +267,7 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 	tsr_name_stride(name, sizeof name, "ak", t->a_k);
 	tsr_name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));
+	tsr_gaps_name(t->gaps, name, sizeof name);
 	LLVMTypeRef params[TSR_MOST_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->i64, k->i64, k->i64, k->i64, k->i64,
 												k->ptr, k->ptr, k->i1, k->i64, k->ptr, k->i64, k->ptr, k->i64, k->ptr };
 	tsr_name_tail(k, t->tail, name, sizeof name, params + TSR_TILE_PARAMS);

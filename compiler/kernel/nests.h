@@ -5,6 +5,8 @@
 
 /* ---- stmt.c --------------------------------------------------------------------------------------------------------------- */
 void tsr_emit_stmts(tsr_emit *e, const tsr_stmts *body);
+/* The engine does what this one says together with the contraction behind it. */
+bool tsr_emit_left_out(const tsr_stmts *body, uint32_t i);
 
 /* ---- wide.c: loops in vectors written out ---------------------------------------------------------------------------------- */
 /* The loop's iterations from .. to, side by side; false: not such a loop, nothing was emitted. */

@@ -241,8 +241,15 @@ static void emit_stmt(tsr_emit *e, const tsr_stmt *s)
 	tsr_bug("a statement of no kind");
 }
 
+bool tsr_emit_left_out(const tsr_stmts *body, uint32_t i)
+{
+	const tsr_stmt *next = i + 1 < body->n ? body->at[i + 1] : NULL;
+	return next && next->kind == TSR_STMT_FOR && next->loop.contraction && next->loop.contraction->gaps;
+}
+
 void tsr_emit_stmts(tsr_emit *e, const tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++)
-		emit_stmt(e, body->at[i]);
+		if (!tsr_emit_left_out(body, i))
+			emit_stmt(e, body->at[i]);
 }

@@ -160,6 +160,9 @@ static bool streams(const tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		const tsr_stmt *s = body->at[i];
+		const tsr_contraction *k = s->kind == TSR_STMT_FOR ? s->loop.contraction : NULL;
+		if (k && k->gaps && k->gaps->around)
+			return true;
 		if ((s->kind == TSR_STMT_FOR && (s->loop.stream || streams(&s->loop.body))) || (s->kind == TSR_STMT_IF && streams(&s->cond.body)))
 			return true;
 	}

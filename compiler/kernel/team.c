@@ -31,6 +31,8 @@ void tsr_team_stmts(tsr_emit *e, const tsr_stmts *body)
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_stmts one = {&body->at[i], 1, 1};
 		uint32_t agreed = e->team->agreed;
+		if (tsr_emit_left_out(body, i))
+			continue;
 		if (is_private(body->at[i])) {
 			tsr_emit_stmts(e, &one);
 			continue;

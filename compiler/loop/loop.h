@@ -186,6 +186,8 @@ typedef struct tsr_tail { tsr_local_id sum; tsr_stmts lets, stores; bool passing
  * one, `length` is small. */
 enum { TSR_MOST_JOINED = 4, TSR_MOST_GUARDED = 64 };
 typedef struct tsr_stretch { uint32_t n, loop[TSR_MOST_JOINED]; int64_t length; } tsr_stretch;
+/* Places that a product leaves out between its rows and that are zero: so many elements behind each row's own in C (opt/gaps.c). */
+typedef struct tsr_gaps { uint32_t n; int64_t *at; bool around; } tsr_gaps;      /* around: and are written around the caches */
 typedef struct tsr_contraction {
 	uint32_t nloops; tsr_contract_loop *loops;
 	tsr_expr *a_value, *b_value; /* the operand as an expression of its loops (padding, conversions, producers); usually a LOAD */
@@ -203,6 +205,7 @@ typedef struct tsr_contraction {
 	tsr_acc acc; tsr_op combine;
 	bool clear;                  /* C is set to neutral first by the nest itself */
 	tsr_tail *tail;              /* NULL: C is the sum itself */
+	tsr_gaps *gaps;              /* which the engine clears, as the nest before it says that clears all of C and is left out; or NULL */
 	tsr_schedule schedule;
 } tsr_contraction;
 

@@ -301,6 +301,8 @@ static void contraction(printer *p, const tsr_contraction *c, bool split)
 		tsr_text_addf(&p->t, ", split %s%s%s", classes[s->split], s->grid ? " and M" : s->by_vectors ? " by vectors" : "", s->own_rows ? ", its own rows first" : s->dynamic ? ", in turns" : s->alone ? ", alone" : "");
 	if (c->watched)
 		tsr_text_addf(&p->t, ", witness $%u", c->witness);
+	if (c->gaps)
+		tsr_text_addf(&p->t, ", clears %u between rows%s", c->gaps->n, c->gaps->around ? " around" : "");
 	line(p);
 }
 

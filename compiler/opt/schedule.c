@@ -212,6 +212,9 @@ static int64_t most_depth(const tsr_problem *p, const tsr_schedule *s, const tsr
 		int64_t near = p->t->l1 / ((p->m + p->n) * p->bytes);
 		return near < LEAST_DEPTH ? LEAST_DEPTH : near < TSR_DEPTH ? near : TSR_DEPTH;
 	}
+	/* a stretch of rows whose padding is left out is not cut in two where B lies in place: fewer tiles begin and end */
+	if (in_place && p->run && p->padding && p->run <= 2 * TSR_DEPTH && p->t->streams && !tsr_target_few_registers(p->t))
+		return p->run > TSR_DEPTH ? p->run : TSR_DEPTH;
 	int64_t fit = crowded ? p->t->l2 / p->row : again ? p->t->l1 / p->n / p->bytes : TSR_DEPTH;
 	if (again && in_long_rows(p))
 		return PASSING_LONG;

@@ -21,6 +21,7 @@ typedef struct tsr_target {
 	bool halves;                 /* a shuffle of lanes across the halves of a vector takes two or three instructions, one within them or of whole halves takes one */
 	bool quarters;               /* a shuffle of lanes across the quarters of a vector takes twice as long as one within them or of whole quarters */
 	uint32_t stores;             /* so many may wait for sums at once before what follows them waits, too; 0: not measured */
+	uint32_t stores_wait;        /* so many may wait for the caches before what follows them waits, too; 0: not measured */
 	uint32_t lookup;             /* entries of a table of f32 in one register that one instruction looks up for all lanes; 0: none does */
 	bool parts_halves;           /* LLVM compares a vector of f16 number by number */
 	bool loses_nan;              /* a maximum in one instruction is the second operand where either is NaN */
