@@ -55,16 +55,16 @@ static bool is_stream(const tsr_problem *p)
 
 /* Of A a tile has one line in each step of K then, however high it is, so that tall tiles need the fewest lines, and where registers are many those come in time from where they lie
  * (14 x 32 of 128 to 4096 rows 1.01 to 1.14 times as fast as 6 x 64 of packed ones, 9 to 140 rows by a B that no near cache holds up to 1.7 times).  Not of few terms, of so few rows that their
- * sums wait for nothing else, not where so much of both comes from memory that A is worth a copy, or A alone for so few rows that B is not copied, either (0.93), and of rows of B whole
+ * sums wait for nothing else, not where so much of both comes from memory that A is worth a copy, or one of them for so many rows, though too few to copy B (0.93 to 0.97), and of rows of B whole
  * pages apart only deep ones (196 terms 0.95 to 0.98). */
 static bool goes_down(const tsr_problem *p)
 {
-	enum { FEWEST = 4, TALL_VECS = 2, LEAST_DEPTH = 192, LEAST_PAGED = 512, LARGE = 8, COPIED = 560, PAGE = 4096 };
+	enum { FEWEST = 4, TALL_VECS = 2, LEAST_DEPTH = 192, LEAST_PAGED = 512, LARGE = 8, MANY = 128, COPIED = 560, PAGE = 4096 };
 	bool plain = p->a_step != 1 && !p->must_a && !p->must_b && !p->run && !p->across && !p->turn && p->row > 0;
 	if (!plain || !p->t->streams || tsr_target_few_registers(p->t) || p->m <= FEWEST || p->n <= TALL_VECS * (int64_t)p->lanes || p->k < LEAST_DEPTH)
 		return false;
 	int64_t a = p->m * p->depth * p->bytes, b = p->n * p->depth * p->bytes;
-	bool far_a = a >= LARGE * p->t->l2, far_b = b >= LARGE * p->t->l2, waits = far_a && !p->streams && p->m < COPIED;
+	bool far_a = a >= LARGE * p->t->l2, far_b = b >= LARGE * p->t->l2, waits = (far_a || far_b) && p->m >= MANY && p->m < COPIED;
 	return a + b > p->t->l1 && !(far_a && far_b && !p->streams) && !waits && (p->row % PAGE || p->k >= LEAST_PAGED || p->streams);
 }
 
