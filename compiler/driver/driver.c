@@ -205,6 +205,8 @@ static bool build(tsr_drive_state *d)
 	}
 	if (d->tc->nerrors)
 		return false;
+	if (opt.schedules && d->cpus.n < 2)          /* of several processors most are never those of the machine that was tuned for */
+		tsr_schedules_suit(opt.schedules, target);
 	tsr_opt_run(d->loops, target, &opt);
 	STAGE(OPT, tsr_loops_print(d->loops, stdout));
 	STAGE(SCHEDULE, tsr_opt_print_schedule(d->loops, target, stdout));

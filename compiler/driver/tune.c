@@ -2,9 +2,11 @@
  * machine, and the fastest goes into the file.
  *
  * What is timed is the whole kernel around the contraction, compiled by itself, with one unit for each candidate, over memory of its
- * own, by one thread.  Candidates are tried one question at a time, each from the best answer so far: the register tile, what is packed, the
+ * own, by one thread; one that takes long finds nothing of that in the caches, as after the other kernels of a program (of schedules found with all of it near, whole steps of a
+ * GPT were up to 3 % slower).  Candidates are tried one question at a time, each from the best answer so far: the register tile, what is packed, the
  * depth of a block, its rows and columns.  All candidates of a question take turns, so that what else the machine does meets them
- * alike, and the least time of each counts.  In the end the winner meets the model's choice once more: less than a hundredth is no win. */
+ * alike, and the least time of each counts; what is far behind after a few rounds is left out of the others.  In the end the winner meets the model's choice once more: less than
+ * two hundredths is no win.  The file is written after each form, so that who stops the command keeps what it has found. */
 #include "private.h"
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -12,11 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_CANDIDATES = 24, ROUNDS = 15, MOST_ROUNDS = 60 };
+enum { MOST_CANDIDATES = 32, ROUNDS = 15, MOST_ROUNDS = 60, FIRST_ROUNDS = 3, LAST_CACHE = 32 << 20 };
 
 #define SHORTEST 200e-6              /* seconds that one timing takes at least */
 #define SLOT 0.06                    /* and that a candidate gets in all, unless it needs more for ROUNDS */
 #define WIN 0.99
+#define LAST_WIN 0.98
+#define BEHIND 1.15                  /* times the least: no candidate that more rounds would help */
 
 typedef struct job { const tsr_loop_unit *unit; tsr_stmt *kernel; tsr_contraction *c; tsr_schedule model; } job;
 
@@ -25,6 +29,8 @@ typedef struct tuner {
 	const tsr_target *target;
 	void **buffers;
 	int64_t *numbers, *symbols;
+	char *others;                /* memory that stands for what a program's other kernels touch: as much as all caches have */
+	size_t other_bytes;
 	TSR_VEC(job) jobs;
 } tuner;
 
@@ -155,6 +161,22 @@ static double once(const tuner *t, kernel_function *f, uint32_t times)
 	return (now() - from) / times;
 }
 
+static double least_of(const candidates *c)
+{
+	double least = c->seconds[0];
+	for (uint32_t i = 1; i < c->n; i++)
+		least = c->seconds[i] < least ? c->seconds[i] : least;
+	return least;
+}
+
+/* So many calls, or one that begins with memory. */
+static double timed(const tuner *t, kernel_function *f, uint32_t times, uint32_t round)
+{
+	if (times == 1 && t->others)
+		memset(t->others, (int)round, t->other_bytes);
+	return once(t, f, times);
+}
+
 /* False where it could not be compiled (reported). */
 static bool measure(tuner *t, const job *j, candidates *c)
 {
@@ -170,13 +192,17 @@ static bool measure(tuner *t, const job *j, candidates *c)
 		times[i] = first < SHORTEST ? (uint32_t)(SHORTEST / (first + 1e-8)) + 1 : 1;
 		uint32_t more = (uint32_t)(SLOT / (first * times[i] + 1e-8));
 		rounds = more > rounds ? more < MOST_ROUNDS ? more : MOST_ROUNDS : rounds;
-		c->seconds[i] = first;
+		c->seconds[i] = times[i] == 1 ? timed(t, f[i], 1, i) : first;
 	}
-	for (uint32_t r = 0; handle && r < rounds; r++)
+	for (uint32_t r = 0; handle && r < rounds; r++) {
+		double least = least_of(c);
 		for (uint32_t i = 0; i < c->n; i++) {
-			double s = once(t, f[i], times[i]);
+			if (r >= FIRST_ROUNDS && c->seconds[i] > BEHIND * least)
+				continue;
+			double s = timed(t, f[i], times[i], r);
 			c->seconds[i] = s < c->seconds[i] ? s : c->seconds[i];
 		}
+	}
 	if (handle)
 		dlclose(handle);
 	return handle != NULL;
@@ -208,19 +234,18 @@ typedef enum { ASK_TILE, ASK_PACKING, ASK_DEPTH, ASK_BLOCKS, QUESTIONS } questio
 
 static void ask(const tuner *t, const job *j, question q, const tsr_schedule *best, candidates *c)
 {
-	static const uint8_t rows[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24};
 	static const int64_t depths[] = {96, 128, 192, 256, 384, 512, 768, 1024};
 	uint32_t lanes = t->target->vector_bytes / tsr_prec_bytes(t->d->loops->buffers.at[j->c->c]->prec);
 	c->n = 0;
 	offer(t, j, c, *best);
 	for (uint32_t v = 4; q == ASK_TILE && v > 0; v--)
-		for (uint32_t i = sizeof rows; i-- > 0;) {
+		for (uint32_t rows = (t->target->vector_registers - 1) / v; rows > 1; rows--) {
 			tsr_schedule s = *best;
-			bool full = 3 * (rows[i] * v + v + 1) > 2 * t->target->vector_registers;      /* others lose to latency */
-			s.mr = rows[i];
+			bool full = 3 * (rows * v + v + 1) > 2 * t->target->vector_registers;      /* others lose to latency */
+			s.mr = rows;
 			s.nr = v * lanes;
 			s.pack_b |= best->dots;      /* whose tile is the only one of its kind */
-			if (full || rows[i] == best->mr)
+			if (full || rows == best->mr)
 				offer(t, j, c, s);
 		}
 	for (int p = 0; q == ASK_PACKING && p < 4; p++) {
@@ -274,7 +299,7 @@ static double tune(tuner *t, const job *j, tsr_schedules *out)
 	c = (candidates){.n = 2, .at = {j->model, best}};
 	if (!measure(t, j, &c))
 		return 0;
-	at = !same(&c.at[0], &c.at[1]) && c.seconds[1] < WIN * c.seconds[0];
+	at = !same(&c.at[0], &c.at[1]) && c.seconds[1] < LAST_WIN * c.seconds[0];
 	double off = c.seconds[0] / c.seconds[at];
 	const tsr_schedule *s = &c.at[at];
 	const char *what = tsr_format(t->d->tc->arena, "%.2f us; %.2f us by the model", 1e6 * c.seconds[at], 1e6 * c.seconds[0]);
@@ -304,15 +329,18 @@ int tsr_drive_tune(tsr_drive_state *d, const tsr_target *target)
 				collect(&t, d->loops->units.at[u], s, &s->kernel.body);
 		}
 	allocate(&t);
+	t.other_bytes = (size_t)(target->last ? target->last : LAST_CACHE);
+	t.others = malloc(t.other_bytes);
 	for (uint32_t i = 0; i < t.jobs.n; i++) {
 		double ratio = tune(&t, &t.jobs.at[i], out);
-		if (ratio == 0)
+		if (ratio == 0 || !tsr_schedules_write(out))
 			return TSR_EXIT_MISTAKE;
 		product *= ratio;
 		off += ratio > 1.05;
 	}
 	for (uint32_t i = 0; i < d->loops->buffers.n; i++)
 		free(t.buffers[i]);
+	free(t.others);
 	printf("%u forms of contractions; the model is more than 5 %% off in %u of them, %.1f %% in the geometric mean\n", t.jobs.n, off,
 		t.jobs.n ? 100 * (pow(product, 1. / t.jobs.n) - 1) : 0.);
 	return tsr_schedules_write(out) ? TSR_EXIT_OK : TSR_EXIT_MISTAKE;

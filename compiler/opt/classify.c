@@ -400,6 +400,38 @@ static bool elements(tsr_prec p)
 	return p == TSR_PREC_F32 || p == TSR_PREC_F64 || p == TSR_PREC_I32 || p == TSR_PREC_U32 || p == TSR_PREC_I64 || p == TSR_PREC_BOOL;
 }
 
+/* The loop only ever takes A's reads to lower places. */
+static bool walks_down(const tsr_expr *load, uint32_t rank, uint32_t sym)
+{
+	bool down = false;
+	for (uint32_t axis = 0; axis < rank; axis++)
+		for (uint32_t t = 0; t < load->load.index[axis].n; t++) {
+			const tsr_lin_term *term = &load->load.index[axis].terms[t];
+			if (term->kind != TSR_LSYM_LOOP || term->id != sym || term->coef == 0)
+				continue;
+			if (term->coef > 0)
+				return false;
+			down = true;
+		}
+	return down;
+}
+
+/* Places of a window that the nest sums from the last in memory to the first, as the gradient of a window's input does, are summed from the first on. */
+static void go_upwards(tsr_pass *p, tsr_contraction *k)
+{
+	enum { MOST_PLACES = 16 };
+	for (uint32_t i = 0; i < k->nloops; i++) {
+		const tsr_expr *load = tsr_contract_guarded(k->a_value);
+		const tsr_contract_loop *loop = &k->loops[i];
+		if (!load || loop->cls != TSR_CLASS_K || !tsr_size_is_const(loop->extent) || loop->extent.k > MOST_PLACES
+			|| !walks_down(load, p->l->buffers.at[load->load.buffer]->rank, loop->sym))
+			continue;
+		tsr_lin to = tsr_lin_add_sym(p->arena, tsr_lin_const(loop->extent.k - 1), -1, TSR_LSYM_LOOP, loop->sym);
+		operand(tsr_expr_place(p->arena, p->l, k->a_value, 1, &loop->sym, &to), &k->a, &k->a_index, &k->a_value);
+		operand(tsr_expr_place(p->arena, p->l, k->b_value, 1, &loop->sym, &to), &k->b, &k->b_index, &k->b_value);
+	}
+}
+
 static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 {
 	nest n = { .l = p->l };
@@ -444,6 +476,8 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	if (!worth_packing(p->l, k, p->target))
 		return NULL;
 	choose_sides(p->l, k);
+	if (p->target->upwards)
+		go_upwards(p, k);
 	return k;
 }
 

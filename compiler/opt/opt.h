@@ -13,6 +13,8 @@ tsr_schedules *tsr_schedules_new(tsr_compiler *tc, const char *path);
 tsr_schedules *tsr_schedules_read(tsr_compiler *tc, const char *path);       /* NULL: no file, or a bad one (reported) */
 void tsr_schedules_set(tsr_schedules *s, const char *key, const tsr_schedule *schedule, const char *remark);
 bool tsr_schedules_write(const tsr_schedules *s);                            /* to its path; false: reported */
+/* Warns where there are schedules in it, but none of this target's. */
+void tsr_schedules_suit(const tsr_schedules *s, const tsr_target *target);
 /* A scheduled contraction gets what the file has for its form; false where that is nonsense for it (reported). */
 bool tsr_schedules_apply(tsr_schedules *s, const tsr_loops *l, tsr_contraction *k, const tsr_target *target);
 /* The form of a contraction that the model has scheduled; NULL where sizes are known only at run time. */

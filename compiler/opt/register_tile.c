@@ -13,17 +13,19 @@ enum { MOST_POINTERS = 12, LATENCY = 4 };
 #define TORN 2                       /* pieces that a vector of a panel takes beside itself where it is not whole, A is computed and columns are few */
 #define BARE 1.35                    /* times as long as its latency a step of few sums takes */
 #define AGAIN 0.1                    /* cycles that a vector of B costs beside all else when it comes from the second cache */
+#define FETCHED 0.3                  /* cycles that a line costs which comes from there, of A as well, where that lies across K */
 #define LOST 14.0                    /* cycles that a line of C costs which others of its tile have driven from the first cache before sums are added to it */
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
 static bool few_registers(const tsr_problem *p) { return p->t->fma && tsr_target_few_registers(p->t); }
 
-/* So few sums that they only just hide a multiply-add's latency, where registers are few: whatever else waits shows (tiles of 2 x 32 and 4 x 16 are 1.35 to
- * 1.5 times slower than the model says without; not those of one vector, which loads alone bound). */
+/* So few sums that they only just hide a multiply-add's latency, on processors that look ahead by themselves and where registers are few: whatever else waits shows (tiles of 2 x 32 and
+ * 4 x 16 are 1.35 to 1.5 times slower there than the model says without; with many registers 6 and 2 rows of 64 columns take 1.04 to 1.08 times as long as 5 and 3; not those of one vector,
+ * which loads alone bound). */
 static bool few_sums(const tsr_problem *p, int64_t r, int64_t v)
 {
-	return few_registers(p) && !p->run && v > 1 && r * v <= 2 * LATENCY;
+	return (few_registers(p) || p->t->streams) && !p->run && v > 1 && r * v <= 2 * LATENCY;
 }
 
 /* Few columns are 1.2 times as fast by eight rows as by twelve or fourteen. */
@@ -37,7 +39,8 @@ static double each_load(const tsr_problem *p, int64_t r, int64_t v)
 static double tile_time(const tsr_problem *p, int64_t r, int64_t v)
 {
 	bool again = p->streams || p->crowded || (p->dots && p->t->streams);
-	double step = larger(larger((double)(r * v) / 2, (double)(r + v) * each_load(p, r, v)), LATENCY) * (few_sums(p, r, v) ? BARE : 1) + (again ? AGAIN * (double)v : 0);
+	double lines = p->down ? FETCHED * (double)(v + (r + p->lanes - 1) / p->lanes) : again ? AGAIN * (double)v : 0;
+	double step = larger(larger((double)(r * v) / 2, (double)(r + v) * each_load(p, r, v)), LATENCY) * (few_sums(p, r, v) ? BARE : 1) + lines;
 	double depth = p->k > 0 ? (double)p->k : TSR_DEPTH, block = depth < TSR_DEPTH ? depth : TSR_DEPTH, width = (double)(v * p->t->vector_bytes);
 	if (p->padding)
 		step = larger(step, width / PACE);
@@ -230,6 +233,8 @@ void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
 			if (p->run_c && !(knit ? fits_knitting : fits_joining)(p, r, v))
 				continue;
 			if ((p->streams || p->crowded) && r != tsr_even_rows(p->m, r) && r - 1 > most / 2)
+				continue;
+			if (p->down && r > p->m && r - 1 > most / 2)
 				continue;
 			bool step = false;
 			double left = p->run ? work_left(p, r, v, &step) : 1;

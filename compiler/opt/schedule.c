@@ -7,7 +7,7 @@
  * quarters of L2. */
 #include "schedule.h"
 
-enum { PASSING = 512, PASSING_LONG = 1024, STRIDED = 256, STRIDED_NEAR = 112, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200,
+enum { PASSING = 512, PASSING_LONG = 1024, STRIDED = 256, STRIDED_NEAR = 112, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200, ENOUGH_DOWN = 40,
 	   ENOUGH_CROWDED = 128, ENOUGH_PAGED = 32, SHORT_SUM = 64, LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8, FEW_ROWS = 8, FEW_ROWS_ACROSS = 6, OFTEN = 1000,
 	   LARGE_A = 4, PANEL = 256 };
 
@@ -109,6 +109,8 @@ static bool is_pointed(const tsr_problem *p, const tsr_schedule *s)
  * is far apart: then it takes the lines and pages that B in place would need as well (8 to 30 % faster with 1500 to 16000 rows). */
 static bool worth_packing_b(const tsr_problem *p, const tsr_schedule *s, int64_t m)
 {
+	if (p->down)                 /* of rows whole pages apart so few lines stay near that fewer rows pay for a copy */
+		return p->row % PAGE ? m >= ENOUGH_DOWN * (int64_t)s->mr : m >= ENOUGH_CROWDED;
 	if (p->streams)
 		return p->t->streams && !tsr_follows_rows(p);
 	if (is_pointed(p, s) && p->run < p->k)                /* from the last one, too, where K has several loops */
@@ -127,6 +129,8 @@ static bool worth_packing_b(const tsr_problem *p, const tsr_schedule *s, int64_t
 static bool worth_packing_a(const tsr_problem *p, const tsr_schedule *s, int64_t n, int64_t k, bool large)
 {
 	int64_t many = FEW_COLUMNS * (int64_t)s->nr;
+	if (p->down)
+		return false;
 	bool apart = p->a_step * p->bytes >= PAGE / 8 * 7 && k > SHORT_SUM;
 	if (apart && (!s->pack_b || k >= STRIDED || n >= many))
 		return n > 2 * (int64_t)s->nr;
@@ -166,11 +170,11 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 	/* a copy that few rows use costs more than reading B in place, where tiles ask for the next panel ahead of time */
 	bool pieced = p->pieced && m >= ENOUGH_APART * usual_rows(p, s);
 	/* of rows whole pages apart hardly a panel's first lines stay, of others not all where they are more than the first cache has (1.05 to 1.4 times slower) */
-	bool crowded = !p->streams && m >= (p->run && p->row % PAGE == 0 ? ENOUGH_PAGED : ENOUGH_CROWDED)
+	bool crowded = !p->streams && !p->down && m >= (p->run && p->row % PAGE == 0 ? ENOUGH_PAGED : ENOUGH_CROWDED)
 		&& ((!is_pointed(p, s) && crowds(p, p->row)) || overflows(p, s) || cuts_vectors(p, s));
 	/* panels of B from a copy have all sets of the first cache, beside lines of A that lie apart (1.05 to 1.3 times as fast) */
-	bool shallow = both_across(p) && m >= FEW_ROWS_ACROSS * (int64_t)s->mr && n > 2 * (int64_t)s->nr;
-	bool pays = (large_b || page || apart || smaller || used_often(p, s, m) || passes_long(p, s)) && worth_packing_b(p, s, m);
+	bool shallow = both_across(p) && !p->down && m >= FEW_ROWS_ACROSS * (int64_t)s->mr && n > 2 * (int64_t)s->nr;
+	bool pays = (large_b || p->down || page || apart || smaller || used_often(p, s, m) || passes_long(p, s)) && worth_packing_b(p, s, m);
 	s->pack_b = p->must_b || pieced || (p->turn && p->stretch % s->nr) || (!s->cols && !p->turn && (pays || crowded || shallow));
 	s->rows = p->run != 0;
 	s->pack_a = p->must_a || (!s->rows && worth_packing_a(p, s, n, k, large_a));
@@ -198,6 +202,12 @@ static int64_t streaming_depth(const tsr_problem *p, const tsr_schedule *s)
 static int64_t most_depth(const tsr_problem *p, const tsr_schedule *s, const tsr_tail *tail)
 {
 	enum { AHEAD = 32 };
+	if (p->down && !p->streams) {        /* both fit into the first cache, or B's panels come from the second */
+		int64_t near = p->t->l1 / ((p->m + p->n) * p->bytes);
+		return near < LEAST_DEPTH ? STRIDED : near < STRIDED ? near : STRIDED;
+	}
+	if (p->down)
+		return STRIDED / 2;
 	if (p->streams)
 		return streaming_depth(p, s);
 	if (p->shallow)
@@ -216,7 +226,7 @@ static int64_t most_depth(const tsr_problem *p, const tsr_schedule *s, const tsr
 	if (in_place && p->run && p->padding && p->run <= 2 * TSR_DEPTH && p->t->streams && !tsr_target_few_registers(p->t))
 		return p->run > TSR_DEPTH ? p->run : TSR_DEPTH;
 	int64_t fit = crowded ? p->t->l2 / p->row : again ? p->t->l1 / p->n / p->bytes : TSR_DEPTH;
-	if (again && in_long_rows(p))
+	if (in_long_rows(p) && (again || (in_place && p->n <= (int64_t)s->nr && !tsr_target_few_registers(p->t))))
 		return PASSING_LONG;
 	return fit < LEAST_DEPTH ? LEAST_DEPTH : fit < TSR_DEPTH ? fit : TSR_DEPTH;
 }
@@ -288,6 +298,8 @@ static int64_t most_of_b(const tsr_problem *p, const tsr_schedule *s, int64_t ea
 	int64_t share = p->t->l3 / 4 * 3, near = p->t->l2 / 4 * 3;
 	if (p->streams && s->pack_b)
 		return near / 2;
+	if (p->down)                 /* the next rows of A find it in the second cache */
+		return p->t->l2 / 2;
 	if (p->streams)              /* all rows of C beside it stay in the second cache for the next block */
 		return p->t->l2 / 2 / (p->m * p->bytes) * each;
 	if (p->m < 0 || p->n < 0 || p->k < 0 || !s->pack_a || !s->pack_b)
@@ -318,7 +330,7 @@ static void choose_blocks(const tsr_problem *p, tsr_schedule *s, int64_t kc, boo
 	/* A's rows pass by B's block, which has to be near; the fewer its columns, the more often */
 	bool passing = s->pack_b && !s->pack_a && !s->rows && !p->must_b && !p->turn;
 	s->panels = passing && panels_pass(p);
-	s->kc = passing ? block_of(p->k, s->panels ? PANEL : p->a_step != 1 ? (both_across(p) ? STRIDED / 2 : STRIDED) : in_long_rows(p) ? PASSING_LONG : PASSING, p->k_unit) : kc;
+	s->kc = passing ? block_of(p->k, s->panels ? PANEL : p->a_step != 1 ? (both_across(p) && !p->down ? STRIDED / 2 : STRIDED) : in_long_rows(p) ? PASSING_LONG : PASSING, p->k_unit) : kc;
 	bool both = s->pack_a && s->pack_b && tsr_near_panels(t);
 	if (both && p->k_unit == 1 && s->kc < p->k)                /* rows are turned by whole vectors of depths */
 		s->kc = tsr_round_up(s->kc, p->lanes);

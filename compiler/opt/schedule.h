@@ -36,6 +36,7 @@ typedef struct tsr_problem {
 	bool dots, torn;             /* both lie side by side along K, and nothing else wants them packed; their rows begin within lines */
 	bool crowded;                /* B's rows are read in place, whole pages apart */
 	bool streams;                /* few rows read a B that no near cache holds where it lies: see most_depth */
+	bool down;                   /* A lies across K, and a line of it, which comes from the second cache for each tile of a column anew, serves all of a tile's rows */
 	int64_t turn, stretch;       /* columns that are turned together, 0: none; how many of them lie side by side in B, 1: not even two */
 	int64_t run_c, rows_c, most_c; /* C lies side by side in so many columns and, behind each other, most_c rows, so many of which are whole lines; 0 */
 	int64_t few_c;               /* the fewest of those rows that are */

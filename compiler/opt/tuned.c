@@ -67,7 +67,8 @@ const char *tsr_schedule_key(const tsr_loops *l, const tsr_contraction *k, const
 const char *tsr_schedule_unfit(const tsr_schedule *s, const tsr_schedule *model, const tsr_target *target, uint32_t elem_bytes)
 {
 	uint32_t lanes = target->vector_bytes / elem_bytes, vecs = lanes ? s->nr / lanes : 0;
-	if (!lanes || s->mr < 1 || s->mr > (model->rows && !(model->step && s->mr == model->mr) ? 12 : 24) || s->nr % lanes || vecs < 1 || vecs > 4)
+	uint32_t most = s->mr == model->mr ? model->mr : model->rows ? 12 : TSR_MOST_ROWS;        /* what the model has can be computed */
+	if (!lanes || s->mr < 1 || s->mr > most || s->nr % lanes || vecs < 1 || vecs > TSR_MOST_VECS)
 		return "the tile is none of this target";
 	if (s->mr * vecs + vecs + 1 > target->vector_registers)
 		return "the tile does not fit the registers";
@@ -97,7 +98,7 @@ const char *tsr_schedule_unfit(const tsr_schedule *s, const tsr_schedule *model,
 static tsr_diag *bad(tsr_schedules *s, uint32_t line, const char *why)
 {
 	tsr_diag *g = tsr_report(s->tc, TSR_E_SCHEDULES, TSR_NOWHERE, "%s:%u: %s", s->path, line, why);
-	tsr_hint(s->tc, g, "tsrc --tune PROGRAM.tsr --schedules %s writes the file anew", s->path);
+	tsr_hint(s->tc, g, "remove the line, or the file: tsrc --tune PROGRAM.tsr --schedules %s writes it anew", s->path);
 	return g;
 }
 
@@ -182,6 +183,19 @@ tsr_schedules *tsr_schedules_read(tsr_compiler *tc, const char *path)
 	}
 	fclose(f);
 	return ok ? s : NULL;
+}
+
+void tsr_schedules_suit(const tsr_schedules *s, const tsr_target *target)
+{
+	size_t n = strlen(target->name);
+	for (uint32_t i = 0; i < s->keys.n; i++)
+		if (!strncmp(s->keys.at[i], target->name, n) && s->keys.at[i][n] == ' ')
+			return;
+	if (!s->keys.n)
+		return;
+	tsr_diag *g = tsr_report(s->tc, TSR_W_SCHEDULES, TSR_NOWHERE, "%s: schedules of %.*s, and none of %s, which is compiled for: nothing in it is used", s->path,
+		(int)strcspn(s->keys.at[0], " "), s->keys.at[0], target->name);
+	tsr_hint(s->tc, g, "--tune and what uses its file name the same --cpu; `native` is the machine that tsrc runs on");
 }
 
 bool tsr_schedules_write(const tsr_schedules *s)

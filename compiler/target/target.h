@@ -45,6 +45,7 @@ typedef struct tsr_target {
 	uint32_t store_run;          /* lines of a row that memory wants within some thirty others to take stores around the caches at its full rate; 0: not measured */
 	bool loses_requests;         /* a line that is asked for does not come where more are on their way than the first cache has places for; whoever asks waits for what it reads first */
 	uint32_t late_rows;          /* what no walk of a row waits for is computed for so many rows at once, a power of two; 0: not measured, row by row */
+	bool upwards;                /* what is read stretch by stretch comes sooner from memory where each lies behind the one before */
 	bool torn_loads;             /* a load across the end of a line waits for stores around the caches that lie whole pages from there */
 
 	/* threads */

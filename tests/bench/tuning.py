@@ -1,5 +1,5 @@
 """How far the model that chooses schedules is from the best that `tsrc --tune` finds here, for each form of contraction in the other parts:
-products, convolutions of one image, and training steps.  One thread, for each time the least."""
+products, convolutions of one image, and training steps, each of which is a piece that can be had alone.  One thread, for each time the least."""
 import os, re, subprocess
 import convolutions, products
 from common import ROOT, Missing, geometric_mean
@@ -25,10 +25,13 @@ def tune(bench, name, source):
     return [(m["name"], float(m["model"] or m["tuned"]) / float(m["tuned"]), m["schedule"], m["tuned"]) for m in FORM.finditer(p.stdout)]
 
 
-def measure(bench):
+def measure(bench, piece=None):
+    chosen = [(name, source) for name, source in programs(bench) if piece in (None, name)]
+    if not chosen:
+        raise Missing(f"there is no such piece; there are {', '.join(name for name, _ in programs(bench))}")
     bench.table.heading("The model's schedules against the best of --tune, one thread; only those that are more than 5 % off")
     everything = []
-    for name, source in programs(bench):
+    for name, source in chosen:
         try:
             forms = tune(bench, name, source)
         except Missing as why:

@@ -30,6 +30,14 @@ let%op y = x +* k "b, h =+ i, w =+ j, c; i, j, c, f => b, h, w, f"
 let%main () = print y
 """
 
+# Tiles of 28 rows by one vector, more than any other form has.
+GROUPS = """
+let%op x = { x = uniform () - 0.5; o = [2; 28; 28; 2; 16] }
+let%op k = { k = uniform () - 0.5; o = [3; 3; 2; 16; 16] }
+let%op y = x +* k "b, h =+ i, w =+ j, g, c; i, j, g, c, f => b, h, w, g, f"
+let%main () = print y
+"""
+
 # Threads divide its columns, of which each packs its own.
 COLUMNS = """
 let%op a = { a = uniform () - 0.5; o = [70; 24] }
@@ -116,6 +124,34 @@ def other_tiles(tsrc, folder):
     judge = differential.Judge(os.path.dirname(tsrc), source)
     bad = judge.problem or judge.wrong("-O2", "--schedules", file)
     check(not bad, f"{source} as tuned: {bad}")
+
+
+def own_choice(tsrc, folder):
+    """Whatever the model chooses can stand in a file, and is followed."""
+    empty = written(folder, "empty", HEAD)
+    for name, text in (("small", SMALL), ("rows", ROWS), ("columns", COLUMNS), ("steps", STEPS), ("groups", GROUPS), ("attention", ATTENTION)):
+        source = written(folder, name + ".tsr", text)
+        for cpu in ("x86-64-v2", "x86-64-v3", "x86-64-v4", "znver5"):
+            lines, tiles = {}, set()
+            for form, (mr, nr, *blocks), how in scheduled(tsrc, source, empty, "--cpu=" + cpu):
+                pack = "ab" if "both" in how else "a" if "pack A" in how else "b" if "pack B" in how else "none"
+                lines[form] = line(form, (mr, nr), blocks, pack)
+                tiles.add((form, (mr, nr, *blocks)))
+            got = scheduled(tsrc, source, written(folder, "own", HEAD + "".join(lines.values())), "--cpu=" + cpu)
+            check({(form, tile) for form, tile, _ in got} == tiles and all(how.startswith("tuned: ") for *_, how in got), f"{source} {cpu}: {got} where the model has {tiles}")
+            check(name != "groups" or cpu != "znver5" or any(tile[0] > 24 for _, tile in tiles), f"{source} {cpu}: no tile is higher than any other's")
+
+
+def others(tsrc, folder):
+    """A file of other processors changes nothing, and that is said; one with a line for the processor says nothing, nor does an empty one."""
+    source, avx2 = os.path.join(folder, "small.tsr"), "avx2 f32 + mul set | m 1:1,1,1 | n 1:1,1,1 | k 1:1,1,1 | a plain | b plain"
+    other, own = line(avx2, (3, 8), (9, 8, 11), "ab"), line(avx2.replace("avx2", "sse"), (3, 4), (9, 8, 11), "ab")
+    for text, warns in ((other, True), (other + own, False), ("", False)):
+        file = written(folder, "elsewhere", HEAD + text)
+        status, _, errors = tally.run(tsrc, "--schedules", file, "--dump=schedule", "--cpu=x86-64-v2", source)
+        check(status == 0 and ("W0904" in errors) == warns, f"{text!r}: {status} {errors}")
+        status, _, errors = tally.run(tsrc, "--schedules", file, "-c", "--cpu=x86-64-v2,x86-64-v4", source, "-o", os.path.join(folder, "several.o"))
+        check("W0904" not in errors, f"several processors, {text!r}: {errors}")
 
 
 def same_forms(tsrc, folder):
@@ -246,6 +282,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         round_trip(tsrc, folder)
         other_tiles(tsrc, folder)
+        own_choice(tsrc, folder)
+        others(tsrc, folder)
         same_forms(tsrc, folder)
         refused(tsrc, folder, *followed(tsrc, folder))
         small_blocks(tsrc, folder)
