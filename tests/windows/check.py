@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Weights' gradients of padded windows, which leave padding out depth by depth, against NumPy: whole numbers, so that sums are equal in any order; one block of K
+and several, steps, windows that reach over an image's sides from all of it, infinities beside padding, one thread, two and three."""
+import ctypes, os, sys, tempfile
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, os.pardir, "bench"), os.path.join(HERE, os.pardir, "tools")]
+from tally import check, end, run  # noqa: E402
+import common, table  # noqa: E402
+
+f32 = np.float32
+# images, height and width of the sums, channels, filters, window, step
+CASES = [(1, 7, 7, 64, 96, 3, 1), (8, 7, 7, 64, 130, 3, 1), (32, 4, 4, 64, 64, 3, 1), (2, 14, 9, 48, 70, 3, 1), (3, 10, 6, 64, 64, 5, 1), (2, 8, 8, 32, 80, 3, 2), (4, 2, 2, 64, 64, 3, 1), (1, 30, 31, 64, 64, 3, 1)]
+
+
+def program():
+    lines = []
+    for i, (n, h, w, c, f, k, s) in enumerate(CASES):
+        times = "" if s == 1 else f"{s}*"
+        lines.append(f'let%export g{i} (x : "{n} | {h * s}, {w * s}, {c}") (y : "{n} | {h}, {w}, {f}") =\n'
+                     f'  let g = x +* y "n | {times}oh =+ kh, {times}ow =+ kw, c; n | oh, ow, f => f, kh, kw, c" [kh; kw] in\n  set_dim kh {k}; set_dim kw {k};\n  g')
+    return "\n".join(lines) + "\n"
+
+
+def gradient(x, y, k, s):
+    n, h, w, f = y.shape
+    before = (k - 1) // 2
+    padded = np.pad(x, ((0, 0), (before, k), (before, k), (0, 0)))
+    taps = [[np.einsum("nhwf,nhwc->fc", y, padded[:, i:i + s * h:s, j:j + s * w:s]) for j in range(k)] for i in range(k)]
+    return np.array(taps).transpose(2, 0, 1, 3)
+
+
+def judge(model, threads):
+    random = np.random.default_rng(3)
+    for i, (n, h, w, c, f, k, s) in enumerate(CASES):
+        x, y = random.integers(-4, 5, (n, h * s, w * s, c)).astype(f32), random.integers(-4, 5, (n, h, w, f)).astype(f32)
+        made = np.full((f, k, k, c), 7, f32)
+        call = [a.ctypes.data_as(ctypes.c_void_p) for a in (x, y, made)]
+        model.seconds(f"g{i}", *call)
+        check(np.array_equal(made, gradient(x, y, k, s)), f"{CASES[i]}, {threads} threads")
+        if s == 1:                   # what lies in a corner meets no place of the window beyond it
+            y[0, 0, 0, 0] = np.inf
+            x[...] = np.abs(x) + 1
+            model.seconds(f"g{i}", *call)
+            check(np.isfinite(made[0, 0, 0]).all() and np.isinf(made[0, k // 2, k // 2]).all(), f"{CASES[i]}, {threads} threads: an infinity beside padding")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as tmp:
+        bench = common.Bench(sys.argv[1], tmp, 1, 2, table.Table())
+        source = bench.written("windows.tsr", program())
+        status, out, err = run(bench.tsrc, "-c", "--cpu=x86-64-v3", "--dump=schedule", source)
+        check(status == 0 and out.count("B's rows in place") >= len(CASES) - 2, out + err)
+        model = common.Model(bench.shared(source, "windows"))
+        for threads in (1, 2, 3):
+            bench.probes(threads)
+            judge(model, threads)
+        model.close()
+    end()
+
+
+main()
