@@ -2,7 +2,7 @@
 
 Everything compared is measured in one run, in turns: round after round each contender once, and the best of the rounds counts.
 Absolute times on a shared machine mean little; the ratios do."""
-import ctypes, os, random, re, subprocess, sys, time
+import ctypes, os, random, re, statistics, subprocess, sys, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -105,6 +105,17 @@ def least(results, name):
     if isinstance(results[name], Exception):
         raise Missing(f"{name}: {results[name]}")
     return best_of(results[name])
+
+
+def middle(results, name):
+    least(results, name)
+    return statistics.median(results[name])
+
+
+def middle_ratio(results, name, other):
+    """How many times as long one takes as another, in the same round."""
+    middle(results, name), middle(results, other)
+    return statistics.median(a / b for a, b in zip(results[name], results[other]))
 
 
 def geometric_mean(values):
