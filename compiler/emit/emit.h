@@ -160,6 +160,12 @@ LLVMValueRef tsr_emit_mod(tsr_emit *e, LLVMValueRef x, LLVMValueRef y, tsr_emit_
 /* erf x or tanh x in f32, to be added, times a constant, to one that is not less: within 2^-23, where that takes fewer instructions. */
 bool tsr_emit_has_beside(const tsr_emit *e);
 LLVMValueRef tsr_emit_beside(tsr_emit *e, tsr_op op, LLVMValueRef x);
+/* All of constant + factor * op (scale x) in f32, op being erf or tanh, |factor| <= |constant|, where that is one table in registers or one quotient: the
+ * processor has such registers, and x fills some. */
+typedef struct tsr_emit_sum { tsr_op op; double constant, factor, scale; } tsr_emit_sum;
+bool tsr_emit_has_sums(const tsr_emit *e);
+bool tsr_emit_sums_at_once(const tsr_emit *e, const tsr_emit_sum *sum, LLVMValueRef x);
+LLVMValueRef tsr_emit_sum_at_once(tsr_emit *e, const tsr_emit_sum *sum, LLVMValueRef x);
 /* Lets LLVM order and combine a floating-point operation: `reassoc` and `contract`. */
 void tsr_emit_allow_reorder(LLVMValueRef instruction);
 

@@ -162,30 +162,39 @@ static LLVMValueRef emit_load(tsr_emit *e, const tsr_expr *x)
 /* x is `op` in f32. */
 static bool in_f32(const tsr_expr *x, tsr_op op) { return x->kind == TSR_EXPR_OP && x->op.op == op && x->op.operand_prec == TSR_PREC_F32 && x->prec == TSR_PREC_F32; }
 
-/* The magnitude of a constant, 0 for anything else. */
-static double constant(const tsr_expr *x) { return x->kind == TSR_EXPR_CONST ? fabs(tsr_scalar_convert(x->value, TSR_PREC_F32).d) : 0; }
+/* A constant, 0 for anything else. */
+static double constant(const tsr_expr *x) { return x->kind == TSR_EXPR_CONST ? tsr_scalar_convert(x->value, TSR_PREC_F32).d : 0; }
 
 /* An exponential that a constant is added to, as in 1 / (1 + exp -x). */
 static bool exp_beside(const tsr_expr *sum, uint32_t at)
 {
-	return in_f32(sum, TSR_OP_ADD) && in_f32(sum->op.args[at], TSR_OP_EXP) && constant(sum->op.args[1 - at]) >= 0x1p-60;
+	return in_f32(sum, TSR_OP_ADD) && in_f32(sum->op.args[at], TSR_OP_EXP) && fabs(constant(sum->op.args[1 - at])) >= 0x1p-60;
 }
 
 static bool is_erf_or_tanh(const tsr_expr *x) { return in_f32(x, TSR_OP_ERF) || in_f32(x, TSR_OP_TANH); }
 
-/* The erf or tanh that a constant is added to, as in 0.5 + 0.5 erf x; NULL: there is none. */
-static const tsr_expr *beside(const tsr_expr *sum)
+/* A product with a constant, which is given in *factor: the other factor; anything else is that once. */
+static const tsr_expr *without_factor(const tsr_expr *x, double *factor)
 {
-	for (uint32_t at = 0; at < 2 && in_f32(sum, TSR_OP_ADD); at++) {
-		const tsr_expr *x = sum->op.args[at];
-		double most = constant(sum->op.args[1 - at]), factor = 1;
-		for (uint32_t k = 0; k < 2 && in_f32(x, TSR_OP_MUL); k++)
-			if (constant(x->op.args[k]) && is_erf_or_tanh(x->op.args[1 - k])) {
-				factor = constant(x->op.args[k]);
-				x = x->op.args[1 - k];
-			}
-		if (is_erf_or_tanh(x) && factor <= most)
-			return x;
+	*factor = 1;
+	for (uint32_t k = 0; k < 2 && in_f32(x, TSR_OP_MUL); k++)
+		if (constant(x->op.args[k]) != 0) {
+			*factor = constant(x->op.args[k]);
+			return x->op.args[1 - k];
+		}
+	return x;
+}
+
+/* The erf or tanh that a constant is added to, as in 0.5 + 0.5 erf x; NULL: there is none. */
+static const tsr_expr *beside(const tsr_expr *x, tsr_emit_sum *sum)
+{
+	for (uint32_t at = 0; at < 2 && in_f32(x, TSR_OP_ADD); at++) {
+		const tsr_expr *term = without_factor(x->op.args[at], &sum->factor);
+		sum->constant = constant(x->op.args[1 - at]);
+		if (is_erf_or_tanh(term) && fabs(sum->factor) <= fabs(sum->constant)) {
+			sum->op = term->op.op;
+			return term;
+		}
 	}
 	return NULL;
 }
@@ -224,16 +233,36 @@ static LLVMValueRef known_leaf(const tsr_emit_leaves *leaves, const tsr_expr *x)
 	return x == k->leaf ? k->value : other_leaf(k->others, x);
 }
 
+static LLVMValueRef emit_with(tsr_emit *e, const tsr_expr *x, const tsr_expr *leaf, LLVMValueRef value)
+{
+	known k = {{known_leaf}, e->leaves, leaf, value};
+	e->leaves = &k.leaves;
+	LLVMValueRef all = emit_plainly(e, x);
+	e->leaves = k.others;
+	return all;
+}
+
+/* A constant factor of the argument is taken into the sum, where f32 holds its powers. */
+static LLVMValueRef emit_sum(tsr_emit *e, const tsr_expr *x, const tsr_expr *term, tsr_emit_sum *sum)
+{
+	const tsr_expr *whole = term->op.args[0], *argument = other_leaf(e->leaves, whole) ? whole : without_factor(whole, &sum->scale);
+	if (argument == whole || argument->prec != TSR_PREC_F32 || fabs(sum->scale) < 0x1p-20 || fabs(sum->scale) > 0x1p20)
+		argument = whole, sum->scale = 1;
+	LLVMValueRef of = tsr_emit_convert(e, tsr_emit_expr(e, argument), argument->prec, TSR_PREC_F32);
+	if (tsr_emit_sums_at_once(e, sum, of))
+		return tsr_emit_sum_at_once(e, sum, of);
+	return argument == whole ? emit_with(e, x, term, tsr_emit_math(e, sum->op, &of)) : emit_with(e, x, argument, of);
+}
+
 static LLVMValueRef emit_apply(tsr_emit *e, const tsr_expr *x)
 {
-	const tsr_expr *term = beside(x);
-	if (!term || !tsr_emit_has_beside(e) || other_leaf(e->leaves, term))
+	tsr_emit_sum sum;
+	const tsr_expr *term = beside(x, &sum);
+	if (!term || other_leaf(e->leaves, term))
 		return emit_plainly(e, x);
-	known k = {{known_leaf}, e->leaves, term, tsr_emit_beside(e, term->op.op, emit_argument(e, term, 0))};
-	e->leaves = &k.leaves;
-	LLVMValueRef sum = emit_plainly(e, x);
-	e->leaves = k.others;
-	return sum;
+	if (tsr_emit_has_beside(e))
+		return emit_with(e, x, term, tsr_emit_beside(e, term->op.op, emit_argument(e, term, 0)));
+	return tsr_emit_has_sums(e) ? emit_sum(e, x, term, &sum) : emit_plainly(e, x);
 }
 
 /* A float among the runtime numbers travels as its bits. */

@@ -5,8 +5,8 @@
  * in the relative error of the result, their coefficients rounded to f32.  Comparisons are chosen so that NaN passes
  * through; each function states its largest error in units of the last place, which tests/unit/math.c measures.
  *
- * Here are powers and the way in; exponentials, logarithms and tanh are in math_exp.c, erf in math_erf.c, sine and cosine in math_sine.c, and what all
- * are written with in math_kit.c. */
+ * Here are powers and the way in; exponentials and tanh are in math_exp.c, logarithms in math_log.c, erf in math_erf.c, erf and tanh as a part of a sum in
+ * math_sums.c, sine and cosine in math_sine.c, and what all are written with in math_kit.c. */
 #include "maths.h"
 #include <math.h>
 #include <string.h>
@@ -122,6 +122,19 @@ LLVMValueRef tsr_emit_beside(tsr_emit *e, tsr_op op, LLVMValueRef x)
 {
 	tsr_maths m = maths_for(e, x);
 	return op == TSR_OP_ERF ? tsr_math_erf_beside(&m, x) : tsr_math_tanh_beside(&m, x);
+}
+
+bool tsr_emit_has_sums(const tsr_emit *e) { return !tsr_math_short(e); }
+
+bool tsr_emit_sums_at_once(const tsr_emit *e, const tsr_emit_sum *sum, LLVMValueRef x)
+{
+	return tsr_math_in_registers(e, LLVMTypeOf(x)) && fabs(sum->constant) > 0x1p-60 && fabs(sum->constant) < 0x1p60;
+}
+
+LLVMValueRef tsr_emit_sum_at_once(tsr_emit *e, const tsr_emit_sum *sum, LLVMValueRef x)
+{
+	tsr_maths m = maths_for(e, x);
+	return sum->op == TSR_OP_ERF ? tsr_math_erf_sum(&m, sum, x) : tsr_math_tanh_sum(&m, sum, x);
 }
 
 LLVMValueRef tsr_emit_math(tsr_emit *e, tsr_op op, LLVMValueRef *args)

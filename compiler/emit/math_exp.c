@@ -1,4 +1,4 @@
-/* Exponential, logarithm and hyperbolic tangent in f32; how to read them: math.c. */
+/* Exponential and hyperbolic tangent in f32; how to read them: math.c. */
 #include "maths.h"
 #include <math.h>
 
@@ -73,7 +73,8 @@ static LLVMValueRef negated(LLVMValueRef x)
 
 /* e^x = 2^(k/16) e^r for 0 <= r < ln 2 / 16, by a table in a register: gives the product but for 2's whole power, floor(*whole).  The table is
  * 2^(j/16) times the number near 1 that leaves all 16 nearest to f32 (0.19 units at most), 1 / 1.000617764890194 the rest.  r is rounded downwards, since
- * the cubic is positive there, however far x is beyond all results. */
+ * the cubic is positive there, however far x is beyond all results; where it is multiplied by itself the first part of ln 2 is enough, so that nothing waits
+ * for the second one. */
 static LLVMValueRef exp_by_table(const tsr_maths *m, LLVMValueRef x, LLVMValueRef *whole)
 {
 	static const double table[TSR_MATH_REGISTER] = {1.0006177425384521, 1.0449188947677612, 1.0911813974380493, 1.139492154121399,
@@ -82,9 +83,8 @@ static LLVMValueRef exp_by_table(const tsr_maths *m, LLVMValueRef x, LLVMValueRe
 	LLVMValueRef of_sixteenths = N(786432.0), product[3] = {x, N(1.44269504088896341), of_sixteenths};      /* 1.5 * 2^19: the last bit is 1/16 */
 	LLVMValueRef big = tsr_math_downwards(m, "llvm.x86.avx512.vfmadd.ps.512", 3, product), apart[2] = {big, of_sixteenths};
 	*whole = tsr_math_downwards(m, "llvm.x86.avx512.sub.ps.512", 2, apart);
-	LLVMValueRef r = tsr_math_mad(m, *whole, N(-0.693147182464599609), x);
-	r = tsr_math_mad(m, *whole, N(1.90465429995776805e-9), r);
-	LLVMValueRef t = tsr_math_looked_up(m, table, BITS(big)), q = POLY(r, -6.17383492348633575e-4, 0.99938324, 0.49960336, 0.17006299);
+	LLVMValueRef nearly = tsr_math_mad(m, *whole, N(-0.693147182464599609), x), r = tsr_math_mad(m, *whole, N(1.90465429995776805e-9), nearly);
+	LLVMValueRef t = tsr_math_looked_up(m, table, BITS(big)), q = tsr_math_mad(m, POLY(nearly, 0.99938324, 0.49960336, 0.17006299), r, N(-6.17383492348633575e-4));
 	return tsr_math_mad(m, t, q, t);
 }
 
@@ -239,46 +239,6 @@ LLVMValueRef tsr_math_exp2(const tsr_maths *m, LLVMValueRef x)
 	LLVMValueRef n = tsr_math_nearest(m, ADD(x, N(12582912.0)), &bits), r = SUB(x, n);
 	LLVMValueRef p = POLY(r, 0.69314718054, 0.24022651078, 0.05550410963, 0.00961803654, 0.00133334303, 0.00015467238, 1.531507e-5);
 	return scale(m, unless_vanishing(m, tsr_math_mad(m, p, r, N(1)), given, -150), bits, n);
-}
-
-/* x = 2^k (1 + f) with 1 + f in [sqrt 1/2, sqrt 2); log(1 + f) = f + *y.  Subnormal numbers are scaled into the normal
- * range first. */
-static LLVMValueRef split_log(const tsr_maths *m, LLVMValueRef x, LLVMValueRef *k, LLVMValueRef *y)
-{
-	LLVMValueRef small = LESS(x, N(0x1p-126));
-	LLVMValueRef bits = BITS(IF(small, MUL(x, N(0x1p24)), x));
-	LLVMValueRef above = LLVMBuildSub(m->b, bits, I(0x3f3504f3), "");       /* sqrt(1/2) */
-	LLVMValueRef exponent = LLVMBuildAShr(m->b, above, I(23), "");
-	LLVMValueRef mantissa = LLVMBuildSub(m->b, bits, LLVMBuildShl(m->b, exponent, I(23), ""), "");
-	*k = SUB(LLVMBuildSIToFP(m->b, exponent, m->f, ""), IF(small, N(24), N(0)));
-	LLVMValueRef f = SUB(FLOAT(mantissa), N(1)), z = MUL(f, f);
-	LLVMValueRef p = POLY(f, 0.3333333286, -0.2499996594, 0.2000003561, -0.1666944055, 0.1428695767, -0.1242498583, 0.1101175318,
-		-0.1079453012, 0.1074536240, -0.0615276299);
-	*y = tsr_math_mad(m, z, N(-0.5), MUL(MUL(f, z), p));
-	return f;
-}
-
-/* The ends of the domain: 0 gives -inf, inf gives inf, below 0 and NaN give NaN. */
-static LLVMValueRef log_ends(const tsr_maths *m, LLVMValueRef x, LLVMValueRef r)
-{
-	r = IF(SAME(x, N(0)), N(-INFINITY), r);
-	r = IF(LLVMBuildFCmp(m->b, LLVMRealUGE, x, N(0), ""), r, N(NAN));
-	return IF(LLVMBuildFCmp(m->b, LLVMRealULT, x, N(INFINITY), ""), IF(LLVMBuildFCmp(m->b, LLVMRealUNO, x, x, ""), x, r), x);
-}
-
-LLVMValueRef tsr_math_log(const tsr_maths *m, LLVMValueRef x)
-{
-	LLVMValueRef k, y, f = split_log(m, x, &k, &y);
-	y = tsr_math_mad(m, k, N(-2.12194440054690583e-4), y);
-	return log_ends(m, x, tsr_math_mad(m, k, N(0.693359375), ADD(f, y)));
-}
-
-LLVMValueRef tsr_math_log2(const tsr_maths *m, LLVMValueRef x)
-{
-	/* log2 e = 1 + c: the sum f + y keeps its bits beside the products with c */
-	LLVMValueRef k, y, f = split_log(m, x, &k, &y), c = N(0.44269504088896341);
-	LLVMValueRef r = tsr_math_mad(m, y, c, tsr_math_mad(m, f, c, y));
-	return log_ends(m, x, ADD(ADD(r, f), k));
 }
 
 /* e^2a for 0 <= a < 10, whose relative error matters the less the larger a is: ln 2 / 2 in one part. */

@@ -100,6 +100,25 @@ LLVMValueRef tsr_math_by_machine(tsr_emit *e, const char *name, LLVMValueRef x, 
 	return side_by_side(e, part, lanes / TSR_MATH_REGISTER);
 }
 
+LLVMValueRef tsr_math_by_machine_alone(const tsr_maths *m, const char *name, LLVMValueRef x, int how)
+{
+	tsr_emit *e = m->e;
+	unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(x));
+	LLVMValueRef part[MOST_REGISTERS], f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID(name, strlen(name)), NULL, 0);
+	for (unsigned from = 0; from < lanes; from += TSR_MATH_REGISTER) {
+		LLVMValueRef given[5];
+		unsigned n = 0;
+		given[n++] = register_of(e, x, from);
+		if (how >= 0)
+			given[n++] = LLVMConstInt(e->i32, (unsigned)how, false);
+		given[n++] = LLVMConstNull(LLVMVectorType(e->f32, TSR_MATH_REGISTER));
+		given[n++] = LLVMConstInt(e->i16, 0xffff, false);
+		given[n++] = LLVMConstInt(e->i32, AS_SET, false);
+		part[from / TSR_MATH_REGISTER] = LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(f), f, given, n, "");
+	}
+	return side_by_side(e, part, lanes / TSR_MATH_REGISTER);
+}
+
 LLVMValueRef tsr_math_downwards(const tsr_maths *m, const char *name, unsigned n, const LLVMValueRef *args)
 {
 	enum { DOWNWARDS = 9 };

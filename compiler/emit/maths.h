@@ -44,6 +44,8 @@ unsigned tsr_math_in_registers(const tsr_emit *e, LLVMTypeRef type);
 /* An instruction of AVX-512 on each register of x and y, which are whole registers; `third` is its third operand, NULL for 0.  `how` is
  * an immediate, or -1 for none.  Lanes outside of `some`, which is NULL for all, are those of the operand that the instruction merges. */
 LLVMValueRef tsr_math_by_machine(tsr_emit *e, const char *name, LLVMValueRef x, LLVMValueRef y, LLVMValueRef third, int how, LLVMValueRef some);
+/* One of a single operand. */
+LLVMValueRef tsr_math_by_machine_alone(const tsr_maths *m, const char *name, LLVMValueRef x, int how);
 /* An instruction of AVX-512 on each register of n arguments, at most three, rounded towards minus infinity. */
 LLVMValueRef tsr_math_downwards(const tsr_maths *m, const char *name, unsigned n, const LLVMValueRef *args);
 /* In each lane the entry of a table that the low bits of `at` name: one instruction for a register. */
@@ -59,7 +61,7 @@ LLVMValueRef tsr_math_exp_moderate(const tsr_maths *m, LLVMValueRef x, bool less
 /* The same numbers but for 2's whole power: 2^twos times what is between 1 and 2, about, and n + `above` in the place of an exponent. */
 LLVMValueRef tsr_math_exp_apart(const tsr_maths *m, LLVMValueRef x, bool less, int above, int twos, LLVMValueRef *whole);
 
-/* ---- math_exp.c, math_erf.c, math_sine.c ------------------------------------------------------------------------------- */
+/* ---- math_exp.c, math_log.c, math_erf.c, math_sine.c --------------------------------------------------------------------------- */
 
 LLVMValueRef tsr_math_exp(const tsr_maths *m, LLVMValueRef x);
 /* To be added to a constant of at least 2^-60: 0 where it is less than 2^-125. */
@@ -77,6 +79,12 @@ LLVMValueRef tsr_math_erf(const tsr_maths *m, LLVMValueRef x);
 LLVMValueRef tsr_math_erf_beside(const tsr_maths *m, LLVMValueRef x);
 /* sin for shift 0, cos for shift 1. */
 LLVMValueRef tsr_math_sine(const tsr_maths *m, LLVMValueRef x, int shift);
+
+/* ---- math_sums.c --------------------------------------------------------------------------------------------------- */
+
+/* constant + factor * erf (scale x), or tanh, at once, |factor| <= |constant|: nearer than 2^-23 |constant|, exact at 0 and where erf or tanh is 1. */
+LLVMValueRef tsr_math_erf_sum(const tsr_maths *m, const tsr_emit_sum *sum, LLVMValueRef x);
+LLVMValueRef tsr_math_tanh_sum(const tsr_maths *m, const tsr_emit_sum *sum, LLVMValueRef x);
 
 /* ---- f64: math_f64.c, math_f64_exp.c, math_f64_log.c, math_f64_pow.c, math_f64_sine.c, math_f64_erf.c; there `f` is of f64 and `i` of i64 ------------- */
 

@@ -40,16 +40,17 @@ typedef struct shape {
 	const tsr_stmt *loop;
 	bool functions, doubles, chains;        /* elementary functions; anything in f64; erf */
 	bool modulo;                            /* of floats, somewhere in the loop */
+	bool tables;                            /* something looks up tables in registers, for which single numbers take a longer way */
 	uint32_t sums, nlarge;
 	const tsr_expr *large[MOST_LARGE];      /* loads side by side from arrays that no cache holds, one of each array */
 } shape;
 
-/* As tsr_emit_along; in f64, and with a modulo, for which LLVM would call the library element by element, axes of one place may follow. */
+/* As tsr_emit_along; in f64, with a modulo, for which LLVM would call the library element by element, and with tables, axes of one place may follow. */
 static int along(const shape *s, tsr_buffer_id buffer, const tsr_lin *index)
 {
 	tsr_prec p = s->e->loops->buffers.at[buffer]->prec;
 	uint32_t last = tsr_emit_last_axis(s->e, buffer), axis = 0;
-	if ((p != TSR_PREC_F64 && !s->modulo) || p == TSR_PREC_I64 || !s->e->loops->buffers.at[buffer]->rank)
+	if ((p != TSR_PREC_F64 && !s->modulo && !s->tables) || p == TSR_PREC_I64 || !s->e->loops->buffers.at[buffer]->rank)
 		return p == TSR_PREC_I64 ? -1 : tsr_emit_along(s->e, s->loop, buffer, index);
 	while (axis < last && !tsr_emit_coefficient(&index[axis], s->loop->loop.sym))
 		axis++;
@@ -191,12 +192,20 @@ bool tsr_emit_plain_sums(tsr_emit *e, const tsr_stmt *loop)
 	return s.sums > 0;
 }
 
-static bool has_modulo(const tsr_expr *x)
+static bool is_modulo(const tsr_expr *x) { return x->op.op == TSR_OP_MOD && tsr_prec_is_float(x->op.operand_prec); }
+
+static bool is_by_table(const tsr_expr *x)
+{
+	tsr_op op = x->op.op;
+	return x->op.operand_prec == TSR_PREC_F32 && (op == TSR_OP_EXP || op == TSR_OP_LOG || op == TSR_OP_LOG2 || op == TSR_OP_TANH || op == TSR_OP_ERF);
+}
+
+static bool has(const tsr_expr *x, bool (*wanted)(const tsr_expr *))
 {
 	tsr_expr *part[TSR_MOST_PARTS];
-	bool found = x->kind == TSR_EXPR_OP && x->op.op == TSR_OP_MOD && tsr_prec_is_float(x->op.operand_prec);
+	bool found = x->kind == TSR_EXPR_OP && wanted(x);
 	for (uint32_t i = 0, n = tsr_expr_parts(x, part); i < n && !found; i++)
-		found = has_modulo(part[i]);
+		found = has(part[i], wanted);
 	return found;
 }
 
@@ -204,8 +213,11 @@ static bool pays(shape *s)
 {
 	const tsr_stmt *loop = s->loop;
 	const tsr_stmts *body = &loop->loop.body;
-	for (uint32_t i = 0; i < body->n; i++)
-		s->modulo |= body->at[i]->kind == TSR_STMT_STORE && has_modulo(body->at[i]->store.value);
+	for (uint32_t i = 0; i < body->n; i++) {
+		bool store = body->at[i]->kind == TSR_STMT_STORE;
+		s->modulo |= store && has(body->at[i]->store.value, is_modulo);
+		s->tables |= store && tsr_emit_has_sums(s->e) && has(body->at[i]->store.value, is_by_table);
+	}
 	if (s->e->target->vector_bytes < 16 || !s->e->options->level || (loop->loop.how != TSR_FOR_PARALLEL && loop->loop.how != TSR_FOR_REDUCE)
 		|| (tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < (!tsr_emit_has_masks(s->e) ? lanes_of(s->e, true) : s->modulo ? 2 : SHORT)))
 		return false;

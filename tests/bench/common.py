@@ -2,7 +2,7 @@
 
 Everything compared is measured in one run, in turns: round after round each contender once, and the best of the rounds counts.
 Absolute times on a shared machine mean little; the ratios do."""
-import ctypes, os, re, subprocess, sys, time
+import ctypes, os, random, re, statistics, subprocess, sys, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -82,12 +82,13 @@ class Worker:
         self.process.wait()
 
 
-def in_turns(rounds, contenders):
+def in_turns(rounds, contenders, shuffled=False):
     """The measurements of each contender, in the order of the rounds; the first round warms up and is dropped.  Whoever cannot be
-    measured has the reason in place of a list."""
-    results = {name: [] for name in contenders}
+    measured has the reason in place of a list.  `shuffled`: in another order each round, the same ones in every run, so that nobody always finds the
+    caches as the same other one leaves them."""
+    results, order = {name: [] for name in contenders}, random.Random(0)
     for number in range(rounds + 1):
-        for name, measure in contenders.items():
+        for name, measure in order.sample(sorted(contenders.items()), len(contenders)) if shuffled else contenders.items():
             if isinstance(results[name], Missing):
                 continue
             try:
@@ -104,6 +105,12 @@ def least(results, name):
     if isinstance(results[name], Exception):
         raise Missing(f"{name}: {results[name]}")
     return best_of(results[name])
+
+
+def middle_ratio(results, name, other):
+    """How many times as long one takes as another, in the same round."""
+    least(results, name), least(results, other)
+    return statistics.median(a / b for a, b in zip(results[name], results[other]))
 
 
 def geometric_mean(values):

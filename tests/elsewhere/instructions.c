@@ -58,6 +58,28 @@ void llvm_x86_avx512_mask_scalef_ps_512(float *r, const float *x, const float *b
 		r[i] = some >> i & 1 ? scaled(x[i], by[i]) : otherwise[i];
 }
 
+void llvm_x86_avx512_mask_getexp_ps_512(float *r, const float *x, const float *otherwise, uint16_t some, int32_t rounding)
+{
+	(void)otherwise;
+	if (rounding != AS_SET || some != UINT16_MAX)
+		unknown("vgetexpps");
+	for (int i = 0; i < LANES; i++)
+		r[i] = isnan(x[i]) ? quiet(x[i]) : isinf(x[i]) ? INFINITY : x[i] == 0 ? -INFINITY : logbf(x[i]);
+}
+
+/* From 3/4 to 3/2, NaN of what is less than 0. */
+void llvm_x86_avx512_mask_getmant_ps_512(float *r, const float *x, int32_t how, const float *otherwise, uint16_t some, int32_t rounding)
+{
+	(void)otherwise;
+	if (rounding != AS_SET || some != UINT16_MAX || how != 11)
+		unknown("vgetmantps");
+	for (int i = 0; i < LANES; i++) {
+		int exponent;
+		float half = frexpf(x[i], &exponent);
+		r[i] = isnan(x[i]) ? quiet(x[i]) : x[i] == 0 ? copysignf(1, x[i]) : x[i] < 0 ? -NAN : isinf(x[i]) ? 1 : half < 0.75f ? 2 * half : half;
+	}
+}
+
 void llvm_x86_avx512_vfmadd_ps_512(float *r, const float *x, const float *y, const float *z, int32_t rounding)
 {
 	if (rounding != DOWNWARDS)

@@ -13,7 +13,7 @@ HEAD = """# How exact the elementary functions are
 
 The worst error in f32 of each function that compiled code evaluates, in units of the last place of the exact result, against the C
 library in double precision. `make accuracy` measures it over **every one of the 2^32 arguments** (pow: 2^30 pairs over all
-magnitudes, exponents that keep most results finite, and every pair of special values) with AVX-512 (x86-64-v4; exp, tanh and erf look up
+magnitudes, exponents that keep most results finite, and every pair of special values) with AVX-512 (x86-64-v4; exp, log, log2, tanh and erf look up
 tables of 16 entries there) and with AVX2 and FMA (x86-64-v3; exp has a table of 8), over 2^28 of them for the baseline without (x86-64-v2), and rewrites this
 table; what the processor that measures does not have stays as it was. The tests sample 2^20 at each run. Arguments are
 hexadecimal, as C's `%a` prints them. Results that must be NaN or infinite are; denormal arguments and results count like all
@@ -23,13 +23,13 @@ others.
 |---|---:|---|---:|---|---:|---|
 """
 TAIL = """
-Where erf or tanh is added, times a factor, to a constant that is not less, as in gelu and the logistic function, and a processor has FMA but not AVX-512, it is of fewer
-instructions: 0, 1 and -1 where that is what it rounds to; `0.5 + 0.5 erf x` lacks at most 1.41 * 2^-24, `0.5 + 0.5 tanh x` at most 1.40 * 2^-24. An exponential beside a constant is
-of fewer there, too: `1 / (1 + e^-x)` lacks at most 3.44 units of its last place, and below 2^-124 it is as little as that.
+Where erf or tanh is added, times a factor, to a constant that is not less, as in gelu and the logistic function, and a processor has FMA, it is of fewer
+instructions: 0, 1 and -1 where that is what it rounds to, or nearer. `0.5 + 0.5 erf x` lacks at most 1.41 * 2^-24, `0.5 + 0.5 tanh x` at most 1.40 * 2^-24; with AVX-512, where all of the sum is
+one table of 16 entries or one quotient, 1.34 * 2^-24 and 1.50 * 2^-24. Without AVX-512 an exponential beside a constant is of fewer, too: `1 / (1 + e^-x)` lacks at most 3.44 units of its last place, and below 2^-124 it is as little as that.
 `sqrt`, `recip` and division are the processor's, correctly rounded. Where vectors divide slowly (AVX-512, NEON), a loop that computes or moves much and
 divides by what is the same for all of it takes the reciprocal of that once, and what a product with it leaves is divided in the same way
 and added: at most 0.50001 units of the last place, and 1.5 where the quotient is less than 2^-110. f16, bf16 and f8 are computed
-in f32 and rounded once; products of bf16 by matrix registers (AMX) take denormals for 0, and sums there that are denormal become 0. Powers whose exponent is known while compiling
+in f32 and rounded once; products of bf16 by matrix registers (AMX) or by pairs (Zen 5) take denormals for 0, and sums there that are denormal become 0. Powers whose exponent is known while compiling
 and whole, from -16 to 16, or one half, are products and roots in f64 that are rounded once: at most 0.50001 units.
 """
 

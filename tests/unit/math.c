@@ -15,6 +15,8 @@ static double exp_of_less(double x) { return exp(-x); }
 static double normal(double x) { return 0.5 * erfc(-x); }
 static double logistic(double x) { return 1 / (1 + exp(-x)); }
 static double logistic_of_twice(double x) { return 1 / (1 + exp(-2 * x)); }
+static double above_normal(double x) { return 0.5 * erfc((double)0.7071067811865476f * x); }
+static double logistic_of_less(double x) { return 1 / (1 + exp(x / 2)); }
 
 /* `of`: what it is computed as, where that is not the function of its name. */
 static const struct { const char *name; double (*f)(double); double allowed; const char *of; } functions[] = {
@@ -25,6 +27,8 @@ static const struct { const char *name; double (*f)(double); double allowed; con
 	{"erf_in_sum", normal, 1.5, "add.f32(0.5:f32, mul.f32(0.5:f32, erf.f32(%x[i])))"},
 	{"exp_in_sum", logistic, 3.5, "recip.f32(add.f32(1:f32, exp.f32(neg.f32(%x[i]))))"},
 	{"tanh_in_sum", logistic_of_twice, 1.5, "add.f32(0.5:f32, mul.f32(0.5:f32, tanh.f32(%x[i])))"},
+	{"erf_of_product", above_normal, 1.5, "add.f32(mul.f32(-0.5:f32, erf.f32(mul.f32(%x[i], 0.7071067811865476:f32))), 0.5:f32)"},
+	{"tanh_of_product", logistic_of_less, 1.5, "add.f32(0.5:f32, mul.f32(tanh.f32(mul.f32(-0.25:f32, %x[i])), 0.5:f32))"},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -41,12 +45,12 @@ static double last_place(double want)
 	return want;
 }
 
-/* The error of a sum with a constant, which is exact where its terms are: what is small beside the constant has that one's last place, 2^-24. */
+/* The error of a sum with a constant, which is exact where its terms are, or is told as it is: what is small beside the constant has that one's last place, 2^-24. */
 static double parts_of_one(float got, double want)
 {
 	if (isnan(want) || isnan(got))
 		return isnan(want) && isnan(got) ? 0 : INFINITY;
-	bool ends = (want == 0.5 || want < 0x1p-27 || want > 1 - 0x1p-27) && got != (float)(round(want * 2) / 2);
+	bool ends = (want == 0.5 || want < 0x1p-27 || want > 1 - 0x1p-27) && got != (float)(round(want * 2) / 2) && fabs((double)got - want) > want * 0x1p-21;
 	return ends ? INFINITY : fabs((double)got - want) * 0x1p24;
 }
 
@@ -71,7 +75,7 @@ static double ulps_of_logistic(float got, double want)
 
 static double error_of(double (*f)(double), float got, double want)
 {
-	return f == normal || f == logistic_of_twice ? parts_of_one(got, want) : f == logistic ? ulps_of_logistic(got, want) : ulps(got, want);
+	return f == normal || f == logistic_of_twice || f == above_normal || f == logistic_of_less ? parts_of_one(got, want) : f == logistic ? ulps_of_logistic(got, want) : ulps(got, want);
 }
 
 static float of_bits(uint32_t bits)
@@ -120,6 +124,17 @@ static void test_neighbours(const kit *k, int which)
 		differ += i % APART && memcmp(&y[i], &z[i], 4) != 0;
 	if (!CHECK(differ == 0))
 		printf("%s: %d results depend on their neighbours\n", functions[which].name, differ);
+}
+
+/* Axes of one place behind the one that is walked change no bit: tables in registers are looked up there, too. */
+static void test_trailing(const kit *k)
+{
+	void *buffers[] = {x, y, z, y};
+	for (int i = 0; i < BLOCK; i++)
+		x[i] = (float)(i + 1) / 1000;
+	kit_find(k, "log")(NULL, buffers, NULL, NULL);
+	kit_find(k, "trailing")(NULL, buffers, NULL, NULL);
+	CHECK(!memcmp(y, z, BLOCK * 4));
 }
 
 /* Bases over many magnitudes, exponents that keep most results finite, and every pair of special values. */
@@ -264,6 +279,7 @@ int main(int argc, char **argv)
 	uint64_t count = UINT64_C(1) << (chosen ? atoi(argv[2]) : 20);
 	tsr_text_init(&t, a);
 	tsr_text_addf(&t, "buffer %%x : f32[%d] value observed\nbuffer %%y : f32[%d] value observed\nbuffer %%z : f32[%d] value observed\n", BLOCK, BLOCK, BLOCK);
+	tsr_text_addf(&t, "buffer %%t : f32[%d, 1] value observed\nunit trailing { kernel k { for i in 0..%d parallel { store %%t[i, 0] = log.f32(%%x[i]) } } }\n", BLOCK, BLOCK);
 	for (int i = 0; i < FUNCTIONS; i++)
 		tsr_text_addf(&t, "unit %s { kernel k { for i in 0..%d parallel { store %%z[i] = %s } } }\n", functions[i].name, BLOCK,
 			functions[i].of ? functions[i].of : tsr_format(a, "%s.f32(%%x[i])", functions[i].name));
@@ -286,6 +302,7 @@ int main(int argc, char **argv)
 	if (argc < 4 || !strcmp(argv[3], "pow"))
 		test_pow(&k, chosen);
 	if (argc < 4) {
+		test_trailing(&k);
 		test_exponents(&k);
 		test_remainders(&k);
 	}
