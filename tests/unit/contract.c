@@ -317,7 +317,7 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 
 /* Of how many cases the engine took, and of how many in which way. */
 typedef struct counts {
-	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, pairs, pairs_in_place, pairs_dots, pairs_rows, dots, panels, early;
+	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, pairs, pairs_in_place, pairs_dots, pairs_rows, dots, crossed, panels, early;
 } counts;
 
 static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contraction *c, const tsr_target *target)
@@ -335,6 +335,7 @@ static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contracti
 	n->streams += columns && u % 2 && s->pack_a && !s->pack_b;
 	n->aside += s->aside;
 	n->dots += s->dots;
+	n->crossed += s->dots && s->pack_b;
 	n->panels += s->panels && !s->rows && !s->turn && !s->cols;
 	n->early += s->early;
 	n->matrix += tsr_contract_matrix(l, c, target, &as);
@@ -373,12 +374,12 @@ static void build(tsr_loops *l, const level *v, built *out)
 	CHECK(n.apart > COLUMNS / 8 && n.dots > DOTS / 4);
 	CHECK((n.aside > 0 && (n.streams > COLUMNS / 8 || target->streams)) || !small);
 	CHECK(n.panels > 0);
-	CHECK(!target->streams || tsr_target_few_registers(target) || n.early > EARLY / 4);
+	CHECK(!target->streams || tsr_target_few_registers(target) || (n.early > EARLY / 4 && n.crossed > DOTS / 16));
 	CHECK(!target->matrix || n.matrix > NARROW / 8);
 	CHECK(!target->pairs || (n.pairs > PAIRS / 2 && n.pairs_in_place > PAIRS / 8 && n.pairs_dots > PAIRS / 20 && n.pairs_rows > PAIRS / 20));
-	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d, panels that pass %d, blocks packed early %d\n",
+	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d (columns turned %d), panels that pass %d, blocks packed early %d\n",
 		v->name, n.all, ALL, n.matrix, n.pairs, n.pairs_in_place, n.pairs_dots, n.pairs_rows, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
-		n.dots, n.panels, n.early);
+		n.dots, n.crossed, n.panels, n.early);
 }
 
 /* Interpreted once for all levels, which takes most of the time.  The run-time size is 29 in every third case. */
