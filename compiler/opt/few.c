@@ -65,7 +65,7 @@ bool tsr_is_tiny(const tsr_problem *p)
 	int64_t products = p->m * p->n * p->k;
 	if (p->m <= 0 || p->n <= 0 || p->k <= 0)
 		return false;
-	if (p->t->masks != TSR_MASKS_ALL || p->pairs)
+	if (p->t->masks != TSR_MASKS_ALL || p->pairs || p->run || p->across || p->turn)
 		return products < (must ? COMPUTED : IN_PLACE);
 	if (must)
 		return products < (p->dots && p->n >= FEW ? TURNED : COMPUTED);
@@ -80,7 +80,7 @@ bool tsr_is_tiny(const tsr_problem *p)
 bool tsr_is_narrow(const tsr_problem *p)
 {
 	enum { SHORT = 32 };
-	if (p->n > 1 && p->t->masks == TSR_MASKS_ALL && !p->must_a && !p->must_b && !p->pairs && ((p->k > 0 && p->k <= SHORT) || p->batch != 1))
+	if (p->n > 1 && p->t->masks == TSR_MASKS_ALL && !p->must_a && !p->must_b && !p->pairs && !p->run && !p->across && !p->turn && ((p->k > 0 && p->k <= SHORT) || p->batch != 1))
 		return false;
 	return p->n > 0 && p->n * 4 <= p->lanes && p->n < 4 && (p->n == 1 || p->m < FEW_ROWS || (p->n == 2 && p->a_step == 1));
 }
