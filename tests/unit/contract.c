@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ORDERS = 40, EARLY = 16,
-	   ALL = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS + ORDERS + EARLY, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
+enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ORDERS = 40, EARLY = 16, CROSSED = 12,
+	   BEFORE = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS + ORDERS + EARLY, ALL = BEFORE + CROSSED, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
 
 static uint64_t state;
 static uint32_t draw(uint32_t n)
@@ -294,17 +294,19 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 			window_case(tc->arena, &decl, &units, i, draw_window);
 		else if (i >= CASES && i < CASES + COLUMNS)
 			columns_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - EARLY)
+		else if (i >= BEFORE)
+			crossed_case(tc->arena, &decl, &units, i);
+		else if (i >= BEFORE - EARLY)
 			early_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - EARLY - ORDERS)
+		else if (i >= BEFORE - EARLY - ORDERS)
 			orders_case(tc->arena, &decl, &units, i, i % 3 == 0);
-		else if (i >= ALL - EARLY - ORDERS - PAIRS && i % 3 == 0)
+		else if (i >= BEFORE - EARLY - ORDERS - PAIRS && i % 3 == 0)
 			window_case(tc->arena, &decl, &units, i, draw_paired);
-		else if (i >= ALL - EARLY - ORDERS - PAIRS)
+		else if (i >= BEFORE - EARLY - ORDERS - PAIRS)
 			pairs_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - EARLY - ORDERS - PAIRS - FIRST)
+		else if (i >= BEFORE - EARLY - ORDERS - PAIRS - FIRST)
 			window_case(tc->arena, &decl, &units, i, draw_first);
-		else if (i >= ALL - EARLY - ORDERS - PAIRS - FIRST - DOTS)
+		else if (i >= BEFORE - EARLY - ORDERS - PAIRS - FIRST - DOTS)
 			dots_case(tc->arena, &decl, &units, i);
 		else
 			make_case(tc->arena, &decl, &units, i, i % 3 ? 0 : 29);
@@ -374,7 +376,7 @@ static void build(tsr_loops *l, const level *v, built *out)
 	CHECK(n.apart > COLUMNS / 8 && n.dots > DOTS / 4);
 	CHECK((n.aside > 0 && (n.streams > COLUMNS / 8 || target->streams)) || !small);
 	CHECK(n.panels > 0);
-	CHECK(!target->streams || tsr_target_few_registers(target) || (n.early > EARLY / 4 && n.crossed > DOTS / 16));
+	CHECK(!target->streams || tsr_target_few_registers(target) || (n.early > EARLY / 4 && n.crossed > CROSSED / 2));
 	CHECK(!target->matrix || n.matrix > NARROW / 8);
 	CHECK(!target->pairs || (n.pairs > PAIRS / 2 && n.pairs_in_place > PAIRS / 8 && n.pairs_dots > PAIRS / 20 && n.pairs_rows > PAIRS / 20));
 	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d (columns turned %d), panels that pass %d, blocks packed early %d\n",
