@@ -39,6 +39,10 @@ void tsr_engine_pack(tsr_engine *g, tsr_side side, const tsr_block *bl)
 {
 	bool a = side == TSR_SIDE_A;
 	tsr_kit *k = &g->k;
+	if (!a && tsr_copies_columns(g)) {
+		tsr_columns_copy(g, bl);
+		return;
+	}
 	tsr_pack p = { side, &g->cls[a ? TSR_CLASS_M : TSR_CLASS_N], &g->cls[TSR_CLASS_K], g->base[side], a ? bl->a : bl->b,
 				   a ? bl->m : bl->n, a ? bl->rows : bl->cols, bl->kfirst, bl->depth, a ? g->s->mr : g->s->nr };
 	if (a || !tsr_engine_packs_together(g)) {
@@ -103,7 +107,7 @@ void tsr_engine_depths(tsr_engine *g, tsr_block *bl, LLVMValueRef first)
 	/* vectors find rows and panels in the same places for all blocks, by constants */
 	LLVMValueRef deep = g->pairs ? most_depths(g) : bl->depth;
 	bl->a_each = g->matrix || g->pairs ? tsr_matrix_each(k, TSR_SIDE_A, deep) : bl->depth;
-	bl->b_each = g->matrix || g->pairs ? tsr_matrix_each(k, TSR_SIDE_B, deep) : bl->depth;
+	bl->b_each = g->matrix || g->pairs ? tsr_matrix_each(k, TSR_SIDE_B, deep) : tsr_copies_columns(g) ? tsr_kit_int(k, tsr_columns_each(g)) : bl->depth;
 	bl->add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, first, tsr_kit_int(k, 0), "") : LLVMConstInt(k->i1, 1, false);
 	bl->last = g->tail && g->tail->whole ? LLVMConstInt(k->i1, 1, false)
 		: LLVMBuildICmp(k->b, LLVMIntSGE, tsr_kit_add(k, first, bl->depth), depth, "");

@@ -80,44 +80,65 @@ static LLVMValueRef added_up(tsr_kit *k, const LLVMValueRef *v)
 	return all;
 }
 
+/* The sums of the columns of group `number`, and what comes with it, of all rows; no column behind `last` is read. */
+typedef struct group { const tsr_tile *tile; LLVMValueRef f, number, last, sums; uint32_t columns; } group;
+
+static void sum_group(dots *d, const group *x)
+{
+	tsr_kit *k = d->k;
+	const tsr_tile *t = x->tile;
+	LLVMValueRef acc[TSR_DOTS_ROWS * MOST_COLUMNS], four[GROUP], first = tsr_kit_mul(k, x->number, tsr_kit_int(k, GROUP));
+	d->columns = x->columns;
+	if (t->ahead) {
+		LLVMValueRef further = tsr_kit_mul(k, x->number, tsr_kit_int(k, t->b_column));
+		d->next = LLVMBuildGEP2(k->b, k->elem, LLVMGetParam(x->f, TSR_TILE_NEXT), &further, 1, "");
+	}
+	for (uint32_t j = 0; j < d->columns; j++) {
+		LLVMValueRef n = tsr_kit_add(k, first, tsr_kit_int(k, j));
+		n = x->last ? tsr_kit_min(k, n, x->last) : n;
+		d->column[j] = tsr_kit_at(k, LLVMGetParam(x->f, TSR_TILE_B), tsr_kit_mul(k, n, tsr_kit_int(k, t->b_column)));
+	}
+	for (uint32_t i = 0; i < t->rows * d->columns; i++)
+		acc[i] = tsr_kit_neutral(k, k->vec);
+	sum_up(d, LLVMGetParam(x->f, TSR_TILE_DEPTH), acc);
+	for (uint32_t r = 0; r < t->rows; r++)
+		for (uint32_t g = 0; g < d->columns; g += GROUP) {
+			for (uint32_t j = 0; j < GROUP; j++)
+				four[j] = acc[r * d->columns + (g + j < d->columns ? g + j : d->columns - 1)];
+			tsr_kit_store(k, added_up(k, four), tsr_kit_at(k, x->sums, tsr_kit_add(k, first, tsr_kit_int(k, r * k->lanes + g))), NULL);
+		}
+}
+
 void tsr_dots_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 {
 	const tsr_tile *t = tile;
-	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), acc[TSR_DOTS_ROWS * MOST_COLUMNS], mask = NULL;
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), acc[TSR_DOTS_ROWS], mask = NULL;
 	LLVMValueRef cols = LLVMGetParam(f, TSR_TILE_COLS), a_row = tsr_inner_stride(k, t->a_row, f, TSR_TILE_A_ROW);
 	LLVMValueRef sums = LLVMBuildAlloca(k->b, LLVMArrayType2(k->vec, t->rows), "sums"), groups = tsr_kit_int(k, k->lanes / GROUP);
+	/* along a row alone a processor that looks ahead by itself does so in all of the tile's columns at once */
+	uint32_t wide = t->rows == 1 && k->target->streams && k->lanes >= MOST_COLUMNS ? MOST_GROUPS : 1, few = wide == 1 ? t->columns : 0;
 	if (t->masked) {
 		mask = tsr_kit_mask(k, cols, 0);
-		groups = LLVMBuildUDiv(k->b, tsr_kit_add(k, cols, tsr_kit_int(k, GROUP - 1)), tsr_kit_int(k, GROUP), "");
+		groups = few ? tsr_kit_int(k, few / GROUP) : LLVMBuildUDiv(k->b, tsr_kit_add(k, cols, tsr_kit_int(k, GROUP - 1)), tsr_kit_int(k, GROUP), "");
 		LLVMBuildStore(k->b, LLVMConstNull(LLVMArrayType2(k->vec, t->rows)), sums);
 	}
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_TILE_C), tsr_inner_stride(k, t->c.row, f, TSR_TILE_C_ROW),
 						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), &mask, LLVMGetParam(f, TSR_TILE_AROUND), t->tail, TSR_TILE_PARAMS, NULL };
 	tsr_tile_fetch(&end);
-	/* along a row alone a processor that looks ahead by itself does so in all of the tile's columns at once */
-	uint32_t wide = t->rows == 1 && k->target->streams && k->lanes >= MOST_COLUMNS ? MOST_GROUPS : 1;
-	dots d = { k, t->rows, wide * GROUP, { 0 }, { 0 }, NULL };
+	dots d = { k, t->rows, 0, { 0 }, { 0 }, NULL };
 	for (uint32_t r = 0; r < t->rows; r++)
 		d.row[r] = tsr_kit_at(k, LLVMGetParam(f, TSR_TILE_A), tsr_kit_mul(k, a_row, tsr_kit_int(k, r)));
-	tsr_count q = tsr_count_begin(k, zero, groups, tsr_kit_int(k, wide));
-	LLVMValueRef first = tsr_kit_mul(k, q.i, tsr_kit_int(k, GROUP)), last = LLVMBuildNSWSub(k->b, cols, one, "");
-	if (t->ahead) {
-		LLVMValueRef further = tsr_kit_mul(k, q.i, tsr_kit_int(k, t->b_column));
-		d.next = LLVMBuildGEP2(k->b, k->elem, LLVMGetParam(f, TSR_TILE_NEXT), &further, 1, "");
+	group x = { t, f, zero, t->masked && !few ? LLVMBuildNSWSub(k->b, cols, one, "") : NULL, sums, wide * GROUP };
+	if (!few || few >= GROUP) {
+		tsr_count q = tsr_count_begin(k, zero, groups, tsr_kit_int(k, wide));
+		x.number = q.i;
+		sum_group(&d, &x);
+		tsr_count_end(k, &q);
 	}
-	for (uint32_t j = 0; j < d.columns; j++) {
-		LLVMValueRef n = tsr_kit_add(k, first, tsr_kit_int(k, j));
-		n = t->masked ? tsr_kit_min(k, n, last) : n;
-		d.column[j] = tsr_kit_at(k, LLVMGetParam(f, TSR_TILE_B), tsr_kit_mul(k, n, tsr_kit_int(k, t->b_column)));
+	if (few % GROUP) {           /* no column that is not there is summed */
+		x.number = tsr_kit_int(k, few / GROUP), x.columns = few % GROUP;
+		sum_group(&d, &x);
 	}
-	for (uint32_t i = 0; i < t->rows * d.columns; i++)
-		acc[i] = tsr_kit_neutral(k, k->vec);
-	sum_up(&d, LLVMGetParam(f, TSR_TILE_DEPTH), acc);
-	for (uint32_t i = 0; i < t->rows * wide; i++) {
-		LLVMValueRef at = tsr_kit_add(k, first, tsr_kit_int(k, i / wide * k->lanes + i % wide * GROUP));
-		tsr_kit_store(k, added_up(k, acc + (size_t)i * GROUP), tsr_kit_at(k, sums, at), NULL);
-	}
-	tsr_count_end(k, &q);
 	for (uint32_t r = 0; r < t->rows; r++)
 		acc[r] = tsr_kit_load(k, k->vec, tsr_kit_at(k, sums, tsr_kit_int(k, r * k->lanes)), NULL);
 	tsr_tile_store(&end, LLVMGetParam(f, TSR_TILE_ADD), acc);

@@ -9,6 +9,7 @@
  *   turn.c     those that lie side by side along another loop
  *   weave.c    rows of a panel turned in registers
  *   lines.c    B in place, where it begins between two lines
+ *   columns.c  few columns of B that lie across, side by side along K for those
  *   value.c    operands that are expressions, likewise
  *   padded.c   padded ones
  *   rows.c     A's rows where they lie, through pointers
@@ -159,6 +160,7 @@ typedef struct tsr_tile {
 	const tsr_tail_plan *tail;   /* or NULL */
 	const tsr_gaps *gaps;        /* which it clears beside its rows; or NULL */
 	int64_t b_column;            /* from one column of B to the next where lanes are steps of K (dots.c); else 0 */
+	uint32_t columns;            /* of B, where these are fewer than a vector's lanes, no whole groups, and their number is known; else 0 */
 } tsr_tile;
 /* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead, a_ahead, a_step, next, next_left, seen):
  * `add` false: C is overwritten; `around`: around the caches. */

@@ -264,8 +264,10 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	tsr_tile t = { z.rows, z.vecs, z.masked, tsr_kit_stride(arg[TSR_TILE_A_ROW]), tsr_kit_stride(arg[TSR_TILE_A_K]),
 				   tsr_kit_stride(arg[TSR_TILE_B_K]), p->form, .b_table = s->cols && !s->dense, .b_kept = p->depth != NULL, .b_lines = ahead.lines, .b_near = ahead.lines && s->turn, .b_walked = walked(g), .watched = g->seen != NULL,
 				   .given = z.sums != NULL, .asks = z.a_step != NULL, .below = z.below, .tail = p->tail, .gaps = p->gaps,
-				   .b_column = s->dots ? tsr_kit_known(g->cls[TSR_CLASS_N].at[0].stride[TSR_SIDE_B]) : 0 };
+				   .b_column = tsr_copies_columns(g) ? tsr_columns_each(g) : s->dots ? tsr_kit_known(g->cls[TSR_CLASS_N].at[0].stride[TSR_SIDE_B]) : 0 };
 	t.b_column /= g->pairs ? 2 : 1;
+	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count);
+	t.columns = s->dots && z.masked && columns > 0 && columns < k->lanes && columns % TSR_DOTS_GROUP ? (uint32_t)columns : 0;
 	int64_t depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
 	t.shallow = depth >= 0 && (depth < s->kc ? depth : s->kc) < SHALLOW;
 	arg[TSR_TILE_SEEN] = g->seen ? g->seen : LLVMConstNull(k->ptr);

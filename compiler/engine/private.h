@@ -58,6 +58,11 @@ LLVMValueRef tsr_engine_steps(tsr_engine *g, LLVMValueRef depth);
 /* lines.c: the room that B's copy wants, 0: there is none; and, before the blocks, these columns in it, where B wants it. */
 int64_t tsr_lines_bytes(const tsr_engine *g);
 void tsr_lines_emit(tsr_engine *g, LLVMValueRef from, LLVMValueRef to);
+/* columns.c: whether B's columns are copied so that each lies side by side; elements from one to the next, and the bytes of all; and the copy of a block of K. */
+bool tsr_copies_columns(const tsr_engine *g);
+int64_t tsr_columns_each(const tsr_engine *g);
+int64_t tsr_columns_bytes(const tsr_engine *g);
+void tsr_columns_copy(tsr_engine *g, const tsr_block *bl);
 /* place.c: all tiles of a block. */
 void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl);
 /* stage.c: elements from row to row of the sums that wait; where those of this place do; and their way to C. */

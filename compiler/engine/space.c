@@ -264,7 +264,7 @@ void tsr_engine_space(tsr_engine *g)
 	int64_t rows = (at_most(s->mc, g->cls[TSR_CLASS_M].count) + s->mr - 1) / s->mr * s->mr;
 	int64_t cols = (at_most(s->nc, g->cls[TSR_CLASS_N].count) + s->nr - 1) / s->nr * s->nr;
 	int64_t tall = g->pairs ? tsr_matrix_rows(rows) : rows, a = s->pack_a ? (tall * depth * k->elem_bytes + 255) / 128 * 128 : 0;
-	int64_t b = s->pack_b ? (cols * depth * k->elem_bytes + 255) / 128 * 128 : 0;
+	int64_t b = tsr_copies_columns(g) ? tsr_columns_bytes(g) : s->pack_b ? (cols * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	int64_t gap = g->e->sanitize ? TSR_REDZONE : 0;
 	to_c(g);
 	bool passing = g->tail && g->c->tail->passing;

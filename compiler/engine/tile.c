@@ -251,6 +251,8 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".n%u.%lld.%lld", t->ahead, (long long)t->ahead_row, (long long)t->ahead_width);
 	if (t->b_column)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".d%lld", (long long)t->b_column);
+	if (t->columns)
+		snprintf(name + strlen(name), sizeof name - strlen(name), ".c%u", t->columns);
 	if (t->b_walked)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".f");
 	if (t->later)

@@ -7,14 +7,14 @@
 enum { LINE = 64 };
 enum { LEAST_ROWS = 28, MOST_ROWS = 128, FEW_APART = 64, LEAST_COLUMNS = 512, LEAST_DEPTH = 128, COLUMNS = 32, DEPTH = 512, COLUMNS_FAR = 128, DEPTH_FAR = 256, FAR = 2 };
 /* where registers are many */
-enum { LEAST_ROWS_WIDE = 12, ENOUGH_WIDE = 128, MOST_ROWS_WIDE = 400, MANY_WIDE = 256, MANY_COLUMNS_WIDE = 1024, LEAST_COLUMNS_WIDE = 128, LEAST_DEPTH_WIDE = 64 };
+enum { ENOUGH_WIDE = 128, MOST_ROWS_WIDE = 400, MANY_WIDE = 256, MANY_COLUMNS_WIDE = 1024, LEAST_COLUMNS_WIDE = 128, LEAST_DEPTH_WIDE = 64 };
 enum { VECTORS = 2, LEAST_HEIGHT = 5, MOST_HEIGHT = 10, LATENCY = 4, ROUND = 4 };
 
 /* A B of up to twice the second cache is read as fast in place by fewer rows than 128 (by 12 up to 1.5 times as fast), one that the first cache holds by any; fewer than
  * 28 leave one that comes from memory too little time. */
 static bool enough_rows(const tsr_target *t, int64_t m, int64_t bytes)
 {
-	return (m >= ENOUGH_WIDE && bytes > t->l1) || (bytes > 2 * t->l2 && m >= (tsr_target_far(t, bytes) ? LEAST_ROWS : LEAST_ROWS_WIDE));
+	return (m >= ENOUGH_WIDE && bytes > t->l1) || (bytes > 2 * t->l2 && m >= LEAST_ROWS);
 }
 
 bool tsr_early_sizes(const tsr_target *t, int64_t m, int64_t n, int64_t k, int64_t each)

@@ -119,7 +119,7 @@ bool tsr_pairs_problem(const tsr_loops *l, tsr_contraction *c, const tsr_target 
 	bool must_a = !in_place(l, &narrow, v, TSR_SIDE_A, TSR_CLASS_M) && !in_stretches(l, c, &narrow, v, p);
 	p->must_a = must_a, p->must_b = true;
 	p->pairs = true, p->shallow = steps, p->dots = dots, p->torn = begins;
-	p->windows = p->pieced = p->streams = p->down = p->flat = false;
+	p->windows = p->pieced = p->streams = p->down = p->flat = p->crosses = false;
 	p->a_row = p->must_a ? 0 : p->a_row / 2;
 	p->k = p->k < 0 ? -1 : (p->k + 1) / 2, p->run /= 2;
 	p->depth = p->k, p->k_unit = 1, p->a_step = 1, p->row = 0;

@@ -79,13 +79,18 @@ static int64_t depth_of_all(const tsr_problem *p, const tsr_walks *batch, const 
 	return p->k * p->batch;
 }
 
-/* Sums of products whose operands both lie side by side along K, and whose rows and columns are each one loop. */
-static bool is_dots(const tsr_loops *l, const tsr_contraction *c, const tsr_walks *m, const tsr_walks *n, const tsr_walks *k)
+/* Sums of products whose rows and columns are each one loop; A lies side by side along K. */
+static bool along_rows(const tsr_loops *l, const tsr_contraction *c, const tsr_walks *m, const tsr_walks *n, const tsr_walks *k)
 {
 	bool sums = c->combine == TSR_OP_MUL && (c->acc == TSR_ACC_ADD || c->acc == TSR_ACC_SUB) && !c->watched && !c->turned;
 	bool loops = m->n <= 1 && n->n == 1 && k->n == 1 && (!m->n || m->at[0].known) && n->at[0].known && k->at[0].known;
-	return sums && loops && tsr_contract_plain(l, c, TSR_SIDE_B) && k->at[0].stride[TSR_SIDE_A] == 1 && k->at[0].stride[TSR_SIDE_B] == 1
-		&& n->at[0].stride[TSR_SIDE_B] > 0;
+	return sums && loops && tsr_contract_plain(l, c, TSR_SIDE_B) && k->at[0].stride[TSR_SIDE_A] == 1;
+}
+
+/* And B does, too. */
+static bool is_dots(const tsr_loops *l, const tsr_contraction *c, const tsr_walks *m, const tsr_walks *n, const tsr_walks *k)
+{
+	return along_rows(l, c, m, n, k) && k->at[0].stride[TSR_SIDE_B] == 1 && n->at[0].stride[TSR_SIDE_B] > 0;
 }
 
 tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t)
@@ -108,7 +113,8 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 	p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(n) || !steady || !tsr_walks_unit(n, TSR_SIDE_B);
 	p.pieced = steady && !one_loop(k);
 	p.dots = p.must_b && !p.must_a && !p.run && !p.across && is_dots(l, c, m, n, k);
-	p.torn = p.dots && ((m->n && m->at[0].stride[TSR_SIDE_A] % p.lanes) || n->at[0].stride[TSR_SIDE_B] % p.lanes);
+	p.crosses = !p.dots && !p.must_a && !p.must_b && !p.run && !p.across && p.plain_a && along_rows(l, c, m, n, k);
+	p.torn = (p.dots || p.crosses) && ((m->n && m->at[0].stride[TSR_SIDE_A] % p.lanes) || (p.dots && n->at[0].stride[TSR_SIDE_B] % p.lanes));
 	p.windows = c->b_value->kind == TSR_EXPR_SELECT || c->b_value->kind == TSR_EXPR_LOOKUP || n->nloops > 1;
 	p.must_b &= !p.across;
 	p.a_step = k->n == 1 && k->at[0].known ? k->at[0].stride[TSR_SIDE_A] : 1;

@@ -7,21 +7,9 @@
  * quarters of L2. */
 #include "schedule.h"
 
-enum { PASSING = 512, PASSING_LONG = 1024, STRIDED = 256, STRIDED_NEAR = 112, LONGEST = 2048, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200, ENOUGH_DOWN = 40,
-	   ENOUGH_CROWDED = 128, ENOUGH_PAGED = 32, SHORT_SUM = 64, LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8, FEW_ROWS = 8, FEW_ROWS_ACROSS = 6, OFTEN = 1000,
+enum { PASSING = 512, PASSING_LONG = 1024, STRIDED = 256, STRIDED_NEAR = 112, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200, ENOUGH_DOWN = 40,
+	   ENOUGH_CROWDED = 128, ENOUGH_PAGED = 32, SHORT_SUM = 64, LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8, FEW_ROWS_ACROSS = 6, OFTEN = 1000,
 	   LARGE_A = 4, PANEL = 256 };
-
-/* `total` cut into equal blocks of at most `most`, in multiples of `unit`. */
-static int64_t block_of(int64_t total, int64_t most, int64_t unit)
-{
-	most = most / unit * unit;
-	if (most < unit)
-		most = unit;
-	if (total < 0)
-		return most;
-	int64_t parts = (total + most - 1) / most;
-	return parts <= 1 ? tsr_round_up(total, unit) : tsr_round_up((total + parts - 1) / parts, unit);
-}
 
 /* Each step of K is on another page of A, and N has too few columns for a packed copy of that. */
 static bool far_apart(const tsr_problem *p, const tsr_schedule *s)
@@ -112,7 +100,7 @@ static bool worth_packing_b(const tsr_problem *p, const tsr_schedule *s, int64_t
 	if (p->down)                 /* of rows whole pages apart so few lines stay near that fewer rows pay for a copy */
 		return p->row % PAGE ? m >= ENOUGH_DOWN * (int64_t)s->mr : m >= ENOUGH_CROWDED;
 	if (p->streams)
-		return p->t->streams && !tsr_follows_rows(p);
+		return p->t->streams && !tsr_follows_rows(p) && !tsr_reads_deep(p);
 	if (is_pointed(p, s) && p->run < p->k)                /* from the last one, too, where K has several loops */
 		return false;
 	if (used_often(p, s, m) || passes_long(p, s))
@@ -138,7 +126,7 @@ static bool worth_packing_a(const tsr_problem *p, const tsr_schedule *s, int64_t
 	/* rows that are nearly enough for any copy of B pass by a deep block of it that is near, rather than by shallow ones (128 rows: up to 15 %) */
 	bool pass = p->t->streams && p->m >= ENOUGH * (int64_t)p->t->tile_m / 6 * 5;
 	bool crowded = p->a_step != 1 && s->pack_b && n > many && crowds(p, p->a_step * p->bytes);
-	return crowded || (n >= many && ((p->streams && !tsr_follows_rows(p) && !pass) || (large && !s->pack_b) || strided));
+	return crowded || (n >= many && ((p->streams && !tsr_follows_rows(p) && !tsr_reads_deep(p) && !pass) || (large && !s->pack_b) || strided));
 }
 
 /* Where panels of B are near and those of A pass by, large products pay for copies of both: a row of A in place takes an address and a line of its own in
@@ -187,6 +175,8 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 static int64_t streaming_depth(const tsr_problem *p, const tsr_schedule *s)
 {
 	enum { MOST = 96, MOST_NEAR = 128, PARTS = 4, LINE = 64 };
+	if (tsr_reads_deep(p))
+		return TSR_DEPTH;
 	if (!p->t->streams && p->depth * p->n * p->bytes <= PARTS * p->t->l2)     /* what is not far from the second cache needs no looking ahead (2 to 8 %) */
 		return MOST_NEAR;
 	if (p->t->streams)
@@ -194,6 +184,16 @@ static int64_t streaming_depth(const tsr_problem *p, const tsr_schedule *s)
 	int64_t rows = p->m < s->mr ? p->m : s->mr, rounds = rows * ((s->nr * p->bytes + LINE - 1) / LINE), least = rounds * 9 / 4;
 	int64_t depth = p->m / 2 * 3 > least ? p->m / 2 * 3 : least;
 	return depth < MOST ? depth : MOST;
+}
+
+/* One row of A does not hide what a line of B takes from the second cache: in turns of so few rows as a processor looks ahead in, those come in time (1.1 to 1.9 times as
+ * fast).  Of more rows, too, but then sums that several threads add to again and again are taken from each other (0.3 of the pace by two threads). */
+static bool walks_near(const tsr_problem *p)
+{
+	enum { LEAST_COLUMNS = 128 };
+	bool many = p->t->streams && !tsr_target_few_registers(p->t);
+	int64_t bytes = p->n * p->k * p->bytes;
+	return many && p->n >= LEAST_COLUMNS && p->m == 1 && p->k > 0 && bytes > p->t->l1 && (p->batch == 1 || (p->batch > 0 && p->batch * bytes <= 2 * p->t->l2)) && !p->run && !p->across && !p->turn;
 }
 
 /* Rows of B a page apart, read in place, fall into the same few lines of a cache: no more of them in turn than it can keep.  One column of tiles
@@ -213,8 +213,10 @@ static int64_t most_depth(const tsr_problem *p, const tsr_schedule *s, const tsr
 	if (p->shallow)
 		return p->shallow;
 	if (p->t->streams && !tail && p->m > 0 && p->m <= (int64_t)s->mr && p->n > 0 && p->n <= (int64_t)s->nr && !p->run && !p->across && !p->turn)
-		return LONGEST / 2;      /* one tile reads everything once: no cache has to keep it (LeNet's first gradient of weights 1.2 to 1.3 times as fast) */
+		return TSR_LONGEST / 2;      /* one tile reads everything once: no cache has to keep it (LeNet's first gradient of weights 1.2 to 1.3 times as fast) */
 	bool in_place = !s->pack_b && !s->cols && p->row, crowded = in_place && p->row % PAGE == 0;
+	if (in_place && walks_near(p))
+		return p->t->streams;
 	if (in_place && p->m == 1 && p->n > 0 && p->depth > 2 * p->t->l2 / p->bytes / p->n)      /* a vector's sums are near: no more rows than are looked ahead in */
 		return p->t->streams ? p->t->streams : AHEAD;
 	bool again = in_place && !tail && !p->run && p->n > 0 && p->n <= s->nr && p->m > 0 && p->m * p->n * p->bytes <= p->t->l2 / NEAR;
@@ -235,16 +237,16 @@ static int64_t most_depth(const tsr_problem *p, const tsr_schedule *s, const tsr
 static bool choose_depth(const tsr_problem *p, int64_t most, int64_t *kc)
 {
 	if (!p->run)
-		*kc = block_of(p->k, most, p->k_unit);
+		*kc = tsr_block_of(p->k, most, p->k_unit);
 	else if (p->run <= most)
-		*kc = p->run * block_of(p->k < 0 ? -1 : p->k / p->run, (most + most / 2) / p->run, 1);
+		*kc = p->run * tsr_block_of(p->k < 0 ? -1 : p->k / p->run, (most + most / 2) / p->run, 1);
 	else {
 		int64_t parts = 1;
 		while (parts < p->run && (p->run % parts || p->run / parts > most + most / 4))
 			parts++;
 		*kc = p->run / parts >= TSR_DEPTH / 8 ? p->run / parts : p->run;
 	}
-	return *kc <= LONGEST;
+	return *kc <= TSR_LONGEST;
 }
 
 /* Turning few rows of sums costs less than turning B, where there is more of that; they wait in the second cache. */
@@ -330,7 +332,7 @@ static void choose_blocks(const tsr_problem *p, tsr_schedule *s, int64_t kc, boo
 	/* A's rows pass by B's block, which has to be near; the fewer its columns, the more often */
 	bool passing = s->pack_b && !s->pack_a && !s->rows && !p->must_b && !p->turn;
 	s->panels = passing && panels_pass(p);
-	s->kc = passing ? block_of(p->k, s->panels ? PANEL : p->a_step != 1 ? (both_across(p) && !p->down ? STRIDED / 2 : STRIDED) : in_long_rows(p) ? PASSING_LONG : PASSING, p->k_unit) : kc;
+	s->kc = passing ? tsr_block_of(p->k, s->panels ? PANEL : p->a_step != 1 ? (both_across(p) && !p->down ? STRIDED / 2 : STRIDED) : in_long_rows(p) ? PASSING_LONG : PASSING, p->k_unit) : kc;
 	bool both = s->pack_a && s->pack_b && tsr_near_panels(t);
 	if (both && p->k_unit == 1 && s->kc < p->k)                /* rows are turned by whole vectors of depths */
 		s->kc = tsr_round_up(s->kc, p->lanes);
@@ -351,13 +353,13 @@ static void choose_blocks(const tsr_problem *p, tsr_schedule *s, int64_t kc, boo
 		most_m = t->l2 / 6 / each;
 	if (p->run && most_m > TABLE / 8 / (s->kc / p->run + 1))
 		most_m = TABLE / 8 / (s->kc / p->run + 1);
-	s->nc = block_of(p->n, most_b / each, s->nr);
+	s->nc = tsr_block_of(p->n, most_b / each, s->nr);
 	if (both && s->nc * each > t->l3)                          /* panels that come from afar serve more rows */
 		most_m = t->l2 / 2 / each;
-	s->mc = block_of(p->m, most_m, s->mr);
+	s->mc = tsr_block_of(p->m, most_m, s->mr);
 	/* panels of rows that lie side by side in stretches are filled together, by whole vectors that no block cuts (engine/group.c); where panels of B are near one
 	 * order of axes has the blocks of another */
-	int64_t unit = tsr_multiple_of(s->mr, p->lanes), whole = block_of(p->m, most_m, unit);
+	int64_t unit = tsr_multiple_of(s->mr, p->lanes), whole = tsr_block_of(p->m, most_m, unit);
 	if (s->pack_a && s->pack_b && p->must_a && p->plain_a && (p->flat_stretches || tsr_near_panels(t)) && unit <= most_m && whole > s->mc)
 		s->mc = whole;
 	if (p->run_c && s->kc >= p->k && tsr_can_knit(p))
@@ -365,16 +367,16 @@ static void choose_blocks(const tsr_problem *p, tsr_schedule *s, int64_t kc, boo
 	else if (p->run_c && s->kc >= p->k && p->n % tsr_multiple_of(s->nr, p->run_c) == 0) {
 		s->join = tsr_multiple_of(s->nr, p->run_c);
 		s->mc = tsr_multiple_of(s->mr, p->rows_c);
-		s->nc = block_of(p->n, s->nc, s->join);
+		s->nc = tsr_block_of(p->n, s->nc, s->join);
 	}
 	if (p->turn) {
 		s->turn = p->turn;
-		s->nc = s->pack_b ? block_of(p->turn, t->l2 / 4 / each, p->stretch % s->nr ? s->nr : p->stretch) : p->turn;
+		s->nc = s->pack_b ? tsr_block_of(p->turn, t->l2 / 4 / each, p->stretch % s->nr ? s->nr : p->stretch) : p->turn;
 	}
 	if (s->dense)
 		s->nc = p->n;
 	else if (s->cols)
-		s->nc = p->across * block_of(p->n < 0 ? -1 : p->n / p->across, TABLE / 8 / s->kc, 1);
+		s->nc = p->across * tsr_block_of(p->n < 0 ? -1 : p->n / p->across, TABLE / 8 / s->kc, 1);
 }
 
 /* Tiles of few rows that add to C for each of many shallow blocks of K: its rows are on pages of their own, as B's are, and a core neither looks ahead on
@@ -396,7 +398,7 @@ const char *tsr_schedule_words(const tsr_schedule *s)
 		{ "A's rows in place", "A's rows in place", "A's rows in place, pack B", "A's rows in place, pack B" },
 		{ "A's rows one step apart", "A's rows one step apart", "A's rows one step apart, pack B", "A's rows one step apart, pack B" },
 		{ "sums aside", "sums aside, pack A", "sums aside, pack B", "sums aside, pack both" },
-		{ "dot products", "dot products, pack A", "dot products", "dot products, pack A" },
+		{ "dot products", "dot products, pack A", "dot products, columns turned", "dot products, pack A" },
 		{ "", "", "pack B early", "pack both, B early" },
 		{ "", "", "pairs of bf16, pack B", "pairs of bf16, pack both" },
 	};
@@ -411,33 +413,6 @@ static bool rows_crowd(const tsr_problem *p, const tsr_walks *m, const tsr_walks
 	enum { COLUMNS = 512 };
 	bool known = m->n && m->at[m->n - 1].known && k->n == 1 && k->at[0].known && k->at[0].stride[TSR_SIDE_A] == 1;
 	return p->t->streams && tsr_near_panels(p->t) && p->plain_a && known && m->at[m->n - 1].stride[TSR_SIDE_A] * p->bytes % PAGE == 0 && p->k > TSR_DEPTH && p->n >= COLUMNS;
-}
-
-/* Few rows, or few columns, do not pay for a turned copy of B: tiles of dot products read it as it lies.  A column of the copy costs TURN cycles an
- * element, a row's sum ADD_UP cycles, since it is added up out of a vector, and each of its steps more than one of a tile, the most where
- * rows begin within lines. */
-static bool choose_dots(const tsr_problem *p, tsr_schedule *s)
-{
-	enum { TURN = 2, ADD_UP = 5, FEW_GROUPS = 2, LEAST_STEPS = 4 };
-	bool far = tsr_target_far(p->t, p->n * p->k * p->bytes);
-	/* of several columns at once a processor that looks ahead by itself gets more; by long vectors not from its last cache, where one after the other is enough */
-	bool at_once = p->t->streams && (far || tsr_target_few_registers(p->t));
-	if (!p->dots || p->lanes < TSR_DOTS_GROUP || p->m < (at_once ? 1 : 2) || p->n < 2)
-		return false;
-	double steps = (double)p->k / p->lanes, slower = (p->torn ? 1 : !p->t->streams ? 0.25 : !far ? 0.375 : p->pairs ? 1.25 : 0.75) * steps;
-	bool few_rows = (double)p->m * (slower + ADD_UP) <= TURN * (double)p->k;
-	if (!few_rows && (p->n > FEW_GROUPS * TSR_DOTS_GROUP || steps < LEAST_STEPS))
-		return false;
-	int64_t most = ((int64_t)p->t->vector_registers - 1 - TSR_DOTS_GROUP) / TSR_DOTS_GROUP;
-	s->dots = s->must_b = true;
-	s->mr = (uint32_t)tsr_even_rows(p->m, most < TSR_DOTS_ROWS ? most : TSR_DOTS_ROWS);
-	s->nr = p->lanes;
-	/* columns that several rows use stay in the first cache, half of it where the next ones are asked for; of pairs longer stretches are worth more than that
-	 * (8 to 32 rows by 4096 x 4096: 1.2 to 1.3 times as fast) */
-	s->kc = block_of(p->k, p->m <= s->mr ? LONGEST : p->t->streams && far && !p->pairs ? p->t->l1 / 2 / p->lanes / p->bytes : LONGEST / 2, 1);
-	s->mc = block_of(p->m, LONGEST, s->mr);
-	s->nc = block_of(p->n, LONGEST, s->nr);
-	return true;
 }
 
 /* The last words: a depth of pairs is half of it. */
@@ -490,10 +465,9 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	*s = (tsr_schedule){ .reason = "plain loops" };
 	if (p.lanes < 2 || p.m == 0 || p.n == 0 || p.k == 0 || p.batch == 0)
 		return false;
-	bool tiny = p.m > 0 && p.n > 0 && p.k > 0 && p.m * p.n * p.k < (p.must_a || p.must_b ? 4096 : 512);
-	/* one column, or two beside rows that lie along K, are sums along vectors; of other few columns a tile makes 1.2 to 60 times as many */
-	bool narrow = p.n > 0 && p.n * 4 <= p.lanes && p.n < 4 && (p.n == 1 || p.m < FEW_ROWS || (p.n == 2 && p.a_step == 1));
-	if (!tiny && choose_dots(&p, s))
+	bool tiny = tsr_is_tiny(&p);
+	bool narrow = tsr_is_narrow(&p);
+	if (!tiny && tsr_choose_dots(&p, s))
 		return decided(&p, s);
 	if (p.pairs)                 /* rows that are read in place are worth a copy of any columns */
 		narrow = p.n == 1 || (narrow && p.must_a);

@@ -1,9 +1,9 @@
-/* What choosing a schedule shares: schedule.c (packing, blocks), problem.c (what there is to compute), register_tile.c (its tile). */
+/* What choosing a schedule shares: schedule.c (packing, blocks), few.c (few rows or columns), problem.c (what there is to compute), register_tile.c (its tile). */
 #ifndef TSR_OPT_SCHEDULE_H
 #define TSR_OPT_SCHEDULE_H
 #include "pass.h"
 
-enum { TSR_MOST_ROWS = 24, TSR_MOST_VECS = 4, TSR_DEPTH = 384 };    /* of a tile; of a block of K where nothing asks for another */
+enum { TSR_MOST_ROWS = 24, TSR_MOST_VECS = 4, TSR_DEPTH = 384, TSR_LONGEST = 2048 };    /* of a tile; of a block of K where nothing asks for another, and at most */
 
 /* Which stretches of K lie inside for each position of M, as bits (padding.c); the last loop of M counts `width` positions, `apart` bytes from each other in A. */
 enum { TSR_MOST_PADDED = 1 << 15, TSR_MOST_TAPS = 64 };
@@ -34,6 +34,7 @@ typedef struct tsr_problem {
 	int64_t k_unit;              /* depths of one position of the loop along which an operand lies side by side, where these are few */
 	int64_t row;                 /* bytes from one row of B to the next, when known */
 	bool dots, torn;             /* both lie side by side along K, and nothing else wants them packed; their rows begin within lines */
+	bool crosses;                /* A lies side by side along K, B only across it, and each class is one loop: dot products could be of a turned copy of few columns */
 	bool crowded;                /* B's rows are read in place, whole pages apart */
 	bool streams;                /* few rows read a B that no near cache holds where it lies: see most_depth */
 	bool down;                   /* A lies across K, and a line of it, which comes from the second cache for each tile of a column anew, serves all of a tile's rows */
@@ -48,8 +49,27 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 /* What it is in pairs of bf16, two products of which the target's vectors take at once, each pair a step of K (pairs.c), and as such seen by strides; false: it is not
  * computed so. */
 bool tsr_pairs_problem(const tsr_loops *l, tsr_contraction *c, const tsr_target *t, tsr_contract_view *v, tsr_problem *p);
-/* Of a B that few rows read where it lies, so few rows at a time that the processor looks ahead along each of them; more rows of A are worth a copy. */
-static inline bool tsr_follows_rows(const tsr_problem *p) { return p->t->streams && p->m <= (int64_t)p->t->streams; }
+/* Of a B that few rows read where it lies, so few rows at a time that the processor looks ahead along each of them; more rows of A are worth a copy, or, where registers are
+ * many, blocks so deep that C is added to seldom (5 to 8 rows 1.05 to 1.8 times as fast as by blocks of 8 depths, fewer slower; from memory 4 to 8; 7 and 8 where rows are whole pages apart, which crowd few lines). */
+static inline bool tsr_follows_rows(const tsr_problem *p)
+{
+	enum { FEW = 4, FEW_FAR = 3, FEW_PAGED = 6, PAGE = 4096 };
+	int64_t most = p->row % PAGE ? FEW : FEW_PAGED;
+	if (tsr_target_far(p->t, p->n * p->k * p->bytes))
+		most = FEW_FAR;
+	if (tsr_target_few_registers(p->t))
+		most = p->t->streams;
+	return p->t->streams && p->m <= most;
+}
+/* Where registers are many, more rows read a B that streams by in deep blocks, too: tiles are as high as there are rows, or narrow, and a copy of both operands is 1.4 to 1.75
+ * times slower for 9 to 14 rows, 1.05 to 1.3 for up to 143.  Not where it comes from memory, but for few rows, or some more if its rows begin on lines. */
+static inline bool tsr_reads_deep(const tsr_problem *p)
+{
+	enum { MOST_FAR = 24, MOST_PAGED = 16, LINE = 64, PAGE = 4096 };
+	int64_t most = p->row % LINE ? p->t->streams : p->row % PAGE ? MOST_FAR : MOST_PAGED;
+	bool far = tsr_target_far(p->t, p->n * p->k * p->bytes), few = p->m <= most;
+	return p->streams && p->t->streams && !tsr_target_few_registers(p->t) && !tsr_follows_rows(p) && (!far || few);
+}
 /* Columns beside each other that tiles may cut as they like. */
 int64_t tsr_problem_columns(const tsr_problem *p);
 /* Rows of C that fill lines only together can be put together in a tile's registers. */
@@ -61,6 +81,10 @@ bool tsr_may_be_early(const tsr_problem *p);
 bool tsr_early_sizes(const tsr_target *t, int64_t m, int64_t n, int64_t k, int64_t each);
 bool tsr_choose_early(const tsr_problem *p, tsr_schedule *s);
 void tsr_early_blocks(const tsr_problem *p, tsr_schedule *s);
+/* few.c: everything of a schedule of dot products, false: they are none; so few products that plain loops are as fast; and so few columns. */
+bool tsr_choose_dots(const tsr_problem *p, tsr_schedule *s);
+bool tsr_is_tiny(const tsr_problem *p);
+bool tsr_is_narrow(const tsr_problem *p);
 /* Sets mr and nr. */
 void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s);
 /* small.c: smaller blocks for what is divided among threads, where their work areas would be larger than all that is computed with. */
@@ -76,6 +100,18 @@ static inline int64_t tsr_even_rows(int64_t m, int64_t limit)
 }
 
 static inline int64_t tsr_round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+
+/* `total` cut into equal blocks of at most `most`, in multiples of `unit`. */
+static inline int64_t tsr_block_of(int64_t total, int64_t most, int64_t unit)
+{
+	most = most / unit * unit;
+	if (most < unit)
+		most = unit;
+	if (total < 0)
+		return most;
+	int64_t parts = (total + most - 1) / most;
+	return parts <= 1 ? tsr_round_up(total, unit) : tsr_round_up((total + parts - 1) / parts, unit);
+}
 
 /* A deep panel of B, of the table's tile, takes no more than half of the first cache, and the second one has no room for a block of B that rows of A pass
  * by: then it is panels of A that pass by one of B. */

@@ -76,7 +76,7 @@ const char *tsr_schedule_unfit(const tsr_schedule *s, const tsr_schedule *model,
 		return "the blocks are not whole tiles of a sensible number";
 	if ((model->must_a && !s->pack_a) || (model->must_b && !s->pack_b && !model->dots))
 		return "an operand that cannot be read in place is not packed";
-	if (model->dots && !s->pack_b && (s->pack_a || s->nr != model->nr || s->mr > model->mr))
+	if (model->dots && !model->pack_b && !s->pack_b && (s->pack_a || s->nr != model->nr || s->mr > model->mr))
 		return "tiles of dot products are one vector wide and of few rows";
 	if (model->rows && (s->pack_a || s->kc != model->kc || s->mc > model->mc + s->mr))
 		return "rows that are read in place allow no packing of A and no other depth";
@@ -227,7 +227,7 @@ void tsr_schedule_follow(tsr_schedule *s, const tsr_schedule *model)
 	s->step = model->step && s->mr == model->mr;
 	s->rows = model->rows, s->cols = model->cols, s->dense = model->dense;
 	s->aside = model->aside && !s->pack_b && model->mc <= s->mc;
-	s->dots = model->dots && !s->pack_b;
+	s->dots = model->dots && s->pack_b == model->pack_b && (!s->pack_b || (!s->pack_a && s->nr == model->nr && s->mr <= model->mr));
 	s->early = model->early && s->pack_b && s->nr == model->nr;
 	s->panels = model->panels && s->pack_b && (!s->pack_a || s->early);
 	s->must_a = model->must_a, s->must_b = model->must_b, s->crowded = model->crowded;

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ORDERS = 40, EARLY = 16, FEW = 24,
-	   ALL = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS + ORDERS + EARLY + FEW, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
+enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ORDERS = 40, EARLY = 16, CROSSED = 12, FEW = 24,
+	   BEFORE = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS + ORDERS + EARLY, ALL = BEFORE + CROSSED + FEW, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
 
 static uint64_t state;
 static uint32_t draw(uint32_t n)
@@ -297,17 +297,19 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 			columns_case(tc->arena, &decl, &units, i);
 		else if (i >= ALL - FEW)
 			few_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - FEW - EARLY)
+		else if (i >= BEFORE)
+			crossed_case(tc->arena, &decl, &units, i);
+		else if (i >= BEFORE - EARLY)
 			early_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - FEW - EARLY - ORDERS)
+		else if (i >= BEFORE - EARLY - ORDERS)
 			orders_case(tc->arena, &decl, &units, i, i % 3 == 0);
-		else if (i >= ALL - FEW - EARLY - ORDERS - PAIRS && i % 3 == 0)
+		else if (i >= BEFORE - EARLY - ORDERS - PAIRS && i % 3 == 0)
 			window_case(tc->arena, &decl, &units, i, draw_paired);
-		else if (i >= ALL - FEW - EARLY - ORDERS - PAIRS)
+		else if (i >= BEFORE - EARLY - ORDERS - PAIRS)
 			pairs_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - FEW - EARLY - ORDERS - PAIRS - FIRST)
+		else if (i >= BEFORE - EARLY - ORDERS - PAIRS - FIRST)
 			window_case(tc->arena, &decl, &units, i, draw_first);
-		else if (i >= ALL - FEW - EARLY - ORDERS - PAIRS - FIRST - DOTS)
+		else if (i >= BEFORE - EARLY - ORDERS - PAIRS - FIRST - DOTS)
 			dots_case(tc->arena, &decl, &units, i);
 		else
 			make_case(tc->arena, &decl, &units, i, i % 3 ? 0 : 29);
@@ -320,7 +322,7 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 
 /* Of how many cases the engine took, and of how many in which way. */
 typedef struct counts {
-	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, pairs, pairs_in_place, pairs_dots, pairs_rows, dots, panels, early, few;
+	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, pairs, pairs_in_place, pairs_dots, pairs_rows, dots, crossed, panels, early, few;
 } counts;
 
 static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contraction *c, const tsr_target *target)
@@ -338,6 +340,7 @@ static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contracti
 	n->streams += columns && u % 2 && s->pack_a && !s->pack_b;
 	n->aside += s->aside;
 	n->dots += s->dots;
+	n->crossed += s->dots && s->pack_b;
 	n->panels += s->panels && !s->rows && !s->turn && !s->cols;
 	n->early += s->early;
 	n->few += tsr_contract_few(l, c, target, &as);
@@ -377,13 +380,13 @@ static void build(tsr_loops *l, const level *v, built *out)
 	CHECK(n.apart > COLUMNS / 8 && n.dots > DOTS / 4);
 	CHECK((n.aside > 0 && (n.streams > COLUMNS / 8 || target->streams)) || !small);
 	CHECK(n.panels > 0);
-	CHECK(!target->streams || tsr_target_few_registers(target) || n.early > EARLY / 4);
+	CHECK(!target->streams || tsr_target_few_registers(target) || (n.early > EARLY / 4 && n.crossed > CROSSED / 2));
 	CHECK(n.few > FEW / 2);
 	CHECK(!target->matrix || n.matrix > NARROW / 8);
 	CHECK(!target->pairs || (n.pairs > PAIRS / 2 && n.pairs_in_place > PAIRS / 8 && n.pairs_dots > PAIRS / 20 && n.pairs_rows > PAIRS / 20));
-	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d, panels that pass %d, blocks packed early %d, few rows %d\n",
+	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d (columns turned %d), panels that pass %d, blocks packed early %d, few rows %d\n",
 		v->name, n.all, ALL, n.matrix, n.pairs, n.pairs_in_place, n.pairs_dots, n.pairs_rows, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
-		n.dots, n.panels, n.early, n.few);
+		n.dots, n.crossed, n.panels, n.early, n.few);
 }
 
 /* Interpreted once for all levels, which takes most of the time.  The run-time size is 29 in every third case, and several more; in those of few rows all that tiles tell apart. */

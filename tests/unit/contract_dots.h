@@ -1,4 +1,4 @@
-/* Cases of contract.c whose operands both lie side by side along what is summed, of few rows or few columns. */
+/* Cases of contract.c whose operands both lie side by side along what is summed, of few rows or few columns; and few columns that lie across it. */
 
 /* c = x * y over the last of the three extents: y lies along it as x does, or, `far`, across it, and then the sum takes several blocks; rows of x are `pitch` apart, and
  * as many as the run says where their extent is 0. */
@@ -34,4 +34,11 @@ static void dots_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
 	int rows = tall ? 20 + (int)draw(50) : 2 + (int)draw(12), columns = tall ? 2 + (int)draw(7) : 2 + (int)draw(60), depth = 64 + (int)draw(2) * 16 + (int)draw(40);
 	int extent[] = { rows, columns, depth }, pitch = depth + (int)draw(2) * 3;
 	product_case(a, decl, units, id, prec, extent, pitch, turned, false);
+}
+
+static void crossed_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
+{
+	static const char *const precs[] = { "f32", "f32", "f64", "i32" };
+	int extent[] = { 20 + (int)draw(50), 2 + (int)draw(3), 64 + (int)draw(40) };
+	product_case(a, decl, units, id, precs[draw(4)], extent, extent[2] + (int)draw(2) * 3, draw(3) == 0, true);
 }

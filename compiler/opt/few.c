@@ -1,0 +1,86 @@
+/* Few rows, few columns, few products: dot products, whose lanes are steps of K (engine/dots.c), and what is left to plain loops. */
+#include "schedule.h"
+
+enum { FEW_ROWS = 8 };
+
+/* Few rows, or few columns, do not pay for a turned copy of B: tiles of dot products read it as it lies.  A column of the copy costs TURN cycles an
+ * element, a row's sum ADD_UP cycles, since it is added up out of a vector, and each of its steps more than one of a tile, the most where
+ * rows begin within lines. */
+static bool along_k(const tsr_problem *p, tsr_schedule *s)
+{
+	enum { TURN = 2, ADD_UP = 5, FEW_GROUPS = 2, LEAST_STEPS = 4 };
+	bool far = tsr_target_far(p->t, p->n * p->k * p->bytes);
+	/* of several columns at once a processor that looks ahead by itself gets more; by long vectors not from its last cache, where one after the other is enough */
+	bool at_once = p->t->streams && (far || tsr_target_few_registers(p->t));
+	if (!p->dots || p->lanes < TSR_DOTS_GROUP || p->m < (at_once ? 1 : 2) || p->n < 2)
+		return false;
+	double steps = (double)p->k / p->lanes, slower = (p->torn ? 1 : !p->t->streams ? 0.25 : !far ? 0.375 : p->pairs ? 1.25 : 0.75) * steps;
+	bool few_rows = (double)p->m * (slower + ADD_UP) <= TURN * (double)p->k;
+	if (!few_rows && (p->n > FEW_GROUPS * TSR_DOTS_GROUP || steps < LEAST_STEPS))
+		return false;
+	int64_t most = ((int64_t)p->t->vector_registers - 1 - TSR_DOTS_GROUP) / TSR_DOTS_GROUP;
+	s->dots = s->must_b = true;
+	s->mr = (uint32_t)tsr_even_rows(p->m, most < TSR_DOTS_ROWS ? most : TSR_DOTS_ROWS);
+	s->nr = p->lanes;
+	/* columns that several rows use stay in the first cache, half of it where the next ones are asked for; of pairs longer stretches are worth more than that
+	 * (8 to 32 rows by 4096 x 4096: 1.2 to 1.3 times as fast) */
+	s->kc = tsr_block_of(p->k, p->m <= s->mr ? TSR_LONGEST : p->t->streams && far && !p->pairs ? p->t->l1 / 2 / p->lanes / p->bytes : TSR_LONGEST / 2, 1);
+	s->mc = tsr_block_of(p->m, TSR_LONGEST, s->mr);
+	s->nc = tsr_block_of(p->n, TSR_LONGEST, s->nr);
+	return true;
+}
+
+/* Few columns of a B that lies across leave most of a vector idle.  Turned, they are those of dot products: a row takes half a cycle for each vector of each column, a little
+ * more where A's rows begin within lines, and what adds up the sums of each group, where a tile of one vector takes half a cycle and more for each depth.  Turning a vector of
+ * depths takes a cycle for each of them and some for each column.  (2 to 8 columns are 1.3 to 9 times as fast, where registers are many.) */
+static bool across_k(const tsr_problem *p, tsr_schedule *s)
+{
+	enum { ADD_UP = 5, COLUMN = 4, GROUP = TSR_DOTS_GROUP, MOST = 3 * GROUP };
+	bool far = tsr_target_far(p->t, p->m * p->depth * p->bytes), few = p->n <= (far ? GROUP : MOST) && p->n < p->lanes;     /* memory is as fast for tiles */
+	if (!p->crosses || p->m < 2 || p->n < 2 || !few || p->k < p->lanes || p->lanes < GROUP || !p->t->streams || tsr_target_few_registers(p->t))
+		return false;
+	double steps = (double)((p->k + p->lanes - 1) / p->lanes), n = (double)p->n, groups = (double)((p->n + GROUP - 1) / GROUP);
+	double row = steps * n * (p->torn ? 0.6 : 0.5) + ADD_UP * groups, copy = steps * ((double)p->lanes + COLUMN * n);
+	if (row + copy / (double)p->m > (double)p->k / 2)
+		return false;
+	s->dots = s->pack_b = true;
+	s->mr = (uint32_t)tsr_even_rows(p->m, ((int64_t)p->t->vector_registers - 1 - GROUP) / GROUP);
+	s->nr = p->lanes;
+	/* the copy stays in the first cache, or in the second one where A comes from memory, which wants long stretches of its rows */
+	int64_t most = (far ? p->t->l2 / 4 : p->t->l1 / 2) / (p->n * p->bytes);
+	s->kc = tsr_block_of(p->k, most < TSR_LONGEST ? most : TSR_LONGEST, p->lanes);
+	s->mc = tsr_block_of(p->m, TSR_LONGEST, s->mr);
+	s->nc = s->nr;
+	return true;
+}
+
+bool tsr_choose_dots(const tsr_problem *p, tsr_schedule *s) { return along_k(p, s) || across_k(p, s); }
+
+/* So few products that plain loops are as fast.  Where masks cost nothing a tile of any few columns takes a tenth to half of their time; not of one vector that fills a register of
+ * sixteen lanes, by which they go, too, nor where turning a B of few columns would cost as much as all else, nor of one row along many columns or many depths. */
+bool tsr_is_tiny(const tsr_problem *p)
+{
+	enum { COMPUTED = 4096, IN_PLACE = 512, TURNED = 300, MASKED = 16, WHOLE = 16, FEW = 8, DEEP = 32 };
+	bool must = p->must_a || p->must_b;
+	int64_t products = p->m * p->n * p->k;
+	if (p->m <= 0 || p->n <= 0 || p->k <= 0)
+		return false;
+	if (p->t->masks != TSR_MASKS_ALL || p->pairs || p->run || p->across || p->turn)
+		return products < (must ? COMPUTED : IN_PLACE);
+	if (must)
+		return products < (p->dots && p->n >= FEW ? TURNED : COMPUTED);
+	bool whole = p->lanes >= WHOLE && p->n >= p->lanes;
+	if (whole && p->n == p->lanes && p->m * p->k <= WHOLE)
+		return true;
+	return products < (p->m == 1 && (whole || p->k > DEEP) ? IN_PLACE : MASKED);
+}
+
+/* One column, or two beside rows that lie along K, are sums along vectors; of other few columns a tile makes 1.2 to 60 times as many.  So it does of any where masks cost nothing and
+ * sums are short, or there are many products (up to 5 times as many). */
+bool tsr_is_narrow(const tsr_problem *p)
+{
+	enum { SHORT = 32 };
+	if (p->n > 1 && p->t->masks == TSR_MASKS_ALL && !p->must_a && !p->must_b && !p->pairs && !p->run && !p->across && !p->turn && ((p->k > 0 && p->k <= SHORT) || p->batch != 1))
+		return false;
+	return p->n > 0 && p->n * 4 <= p->lanes && p->n < 4 && (p->n == 1 || p->m < FEW_ROWS || (p->n == 2 && p->a_step == 1));
+}
