@@ -21,7 +21,6 @@ static bool schedule_for(const tsr_loops *l, const tsr_contraction *c, const tsr
 	for (uint32_t i = 0; i < c->nloops; i++)
 		out->loops[i] = c->loops[i];
 	out->most_rows = most;
-	out->run = out->across = (tsr_stretch){ 0 };
 	return tsr_contract_schedule(l, out, t);
 }
 

@@ -459,6 +459,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	int64_t kc;
 	bool crowded = false;
 	c->turned = 0, c->cut = false;
+	c->run = c->across = (tsr_stretch){ 0 };         /* what another target made of it says nothing here */
 	if (!tsr_pairs_problem(l, c, target, &v, &p))
 		p = whole_problem(l, c, target, &v, &crowded);
 	tsr_schedule *s = &c->schedule;
