@@ -125,6 +125,8 @@ typedef struct tsr_emit_loop { LLVMValueRef index, end, step; LLVMBasicBlockRef 
 tsr_emit_loop tsr_emit_loop_begin(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, LLVMValueRef step, tsr_for_kind how);
 void tsr_emit_loop_end(tsr_emit *e, tsr_emit_loop *loop);
 LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name);                     /* appended to the function */
+/* Branches, to `often` far more often than to `seldom`: LLVM keeps in registers what the usual way needs. */
+void tsr_emit_seldom(tsr_emit *e, LLVMValueRef usual, LLVMBasicBlockRef often, LLVMBasicBlockRef seldom);
 
 /* ---- expr.c: indices and expressions --------------------------------------------------------------------------------- */
 LLVMValueRef tsr_emit_size(tsr_emit *e, tsr_size s);                                 /* i64 */

@@ -31,6 +31,13 @@ void tsr_emit_function_begin(tsr_emit *e, LLVMValueRef f, tsr_span span)
 
 /* ---- blocks and loops --------------------------------------------------------------------------------------------------- */
 
+void tsr_emit_seldom(tsr_emit *e, LLVMValueRef usual, LLVMBasicBlockRef often, LLVMBasicBlockRef seldom)
+{
+	LLVMValueRef weights[3] = {LLVMMDStringInContext(e->context, "branch_weights", 14), LLVMConstInt(e->i32, 1000, false), LLVMConstInt(e->i32, 1, false)};
+	LLVMValueRef branch = LLVMBuildCondBr(e->builder, usual, often, seldom);
+	LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->context, "prof", 4), LLVMMDNodeInContext(e->context, weights, 3));
+}
+
 LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name)
 {
 	return LLVMAppendBasicBlockInContext(e->context, e->function, name);

@@ -151,9 +151,7 @@ static LLVMValueRef emit_exp_short(const tsr_maths *m, LLVMValueRef x)
 	if (LLVMGetTypeKind(m->f) != LLVMVectorTypeKind || !own)
 		return exp_of_any(m, x, less);
 	LLVMBasicBlockRef few = tsr_emit_block(m->e, "moderate"), all = tsr_emit_block(m->e, "extreme"), join = tsr_emit_block(m->e, "exp"), from[2];
-	LLVMValueRef weights[3] = {LLVMMDStringInContext(m->e->context, "branch_weights", 14), LLVMConstInt(m->e->i32, 1, false), LLVMConstInt(m->e->i32, 1000, false)};
-	LLVMValueRef branch = LLVMBuildCondBr(m->b, any_above(m, less ? less : x, 86.9), all, few);
-	LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(m->e->context, "prof", 4), LLVMMDNodeInContext(m->e->context, weights, 3));
+	tsr_emit_seldom(m->e, LLVMBuildNot(m->b, any_above(m, less ? less : x, 86.9), ""), few, all);
 	LLVMPositionBuilderAtEnd(m->b, few);
 	LLVMValueRef given[2] = {exp_of_moderate(m, x, less), NULL};
 	from[0] = LLVMGetInsertBlock(m->b);

@@ -100,8 +100,7 @@ static fork fork_on(const tsr_maths *m, LLVMValueRef usual)
 {
 	tsr_emit *e = m->e;
 	fork f = {tsr_emit_block(e, "usual"), tsr_emit_block(e, "rare"), tsr_emit_block(e, "either")};
-	LLVMValueRef weights[3] = {LLVMMDStringInContext(e->context, "branch_weights", 14), LLVMConstInt(e->i32, 1000, false), LLVMConstInt(e->i32, 1, false)};
-	LLVMSetMetadata(LLVMBuildCondBr(m->b, usual, f.often, f.seldom), LLVMGetMDKindIDInContext(e->context, "prof", 4), LLVMMDNodeInContext(e->context, weights, 3));
+	tsr_emit_seldom(e, usual, f.often, f.seldom);
 	LLVMPositionBuilderAtEnd(m->b, f.seldom);
 	return f;
 }

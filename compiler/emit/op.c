@@ -80,8 +80,7 @@ static LLVMValueRef scaled_by(tsr_emit *e, LLVMValueRef x, LLVMValueRef factor, 
 	if (LLVMGetTypeKind(LLVMTypeOf(x)) != LLVMVectorTypeKind)
 		return LLVMBuildFMul(b, x, factor, "");
 	LLVMBasicBlockRef before = LLVMGetInsertBlock(b), scale = tsr_emit_block(e, "scale"), scaled = tsr_emit_block(e, "scaled");
-	LLVMValueRef weights[3] = {LLVMMDStringInContext(e->context, "branch_weights", 14), LLVMConstInt(e->i32, 1000, false), LLVMConstInt(e->i32, 1, false)};
-	LLVMSetMetadata(LLVMBuildCondBr(b, one, scaled, scale), LLVMGetMDKindIDInContext(e->context, "prof", 4), LLVMMDNodeInContext(e->context, weights, 3));
+	tsr_emit_seldom(e, one, scaled, scale);
 	LLVMPositionBuilderAtEnd(b, scale);
 	LLVMValueRef product = LLVMBuildFMul(b, x, tsr_emit_splat(e, factor, LLVMTypeOf(x)), "");
 	LLVMBuildBr(b, scaled);

@@ -32,11 +32,12 @@ typedef struct tsr_seam { const tsr_stmt *walk, *store; uint32_t row; LLVMValueR
 bool tsr_seam_make(tsr_emit *e, tsr_seam *s, const tsr_stmt *rows, const tsr_stmt *walk, LLVMValueRef from, LLVMValueRef to);
 /* Of the rows that are being emitted; NULL: nothing waits between them. */
 const tsr_seam *tsr_seam_of(const tsr_emit *e, const tsr_stmt *walk);
-/* Around what computes a row from its first element to its first line, and from its last whole line, in lanes, to its end: `to` is where the store goes meanwhile. */
-LLVMValueRef tsr_seam_head(tsr_emit *e, const tsr_seam *s, tsr_stream *to, LLVMValueRef from);
-void tsr_seam_head_end(tsr_emit *e, const tsr_seam *s, LLVMValueRef waiting, LLVMValueRef from, LLVMValueRef start);
-void tsr_seam_tail(const tsr_seam *s, tsr_stream *to, LLVMValueRef from);
-void tsr_seam_tail_end(tsr_emit *e, const tsr_seam *s, LLVMValueRef from, LLVMValueRef to);
+/* Around what computes a row from its first element to its first line, and from its last whole line, in lanes, to its end: `at` is where the store goes meanwhile. */
+typedef struct tsr_seam_end { LLVMValueRef waiting, from, to; LLVMBasicBlockRef none; } tsr_seam_end;
+tsr_seam_end tsr_seam_head(tsr_emit *e, const tsr_seam *s, LLVMValueRef from, LLVMValueRef start, tsr_stream *at);
+void tsr_seam_head_end(tsr_emit *e, const tsr_seam *s, const tsr_seam_end *end);
+tsr_seam_end tsr_seam_tail(tsr_emit *e, const tsr_seam *s, LLVMValueRef from, LLVMValueRef to, tsr_stream *at);
+void tsr_seam_tail_end(tsr_emit *e, const tsr_seam *s, const tsr_seam_end *end);
 /* Walks of one extent, side by side, each in its own view; what is fetched soon is said of the first one's row. */
 enum { TSR_MOST_WALKS = 4 };
 void tsr_emit_wide_walks(tsr_emit *e, uint32_t n, const tsr_emit_walk *walks);

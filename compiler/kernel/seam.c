@@ -101,32 +101,56 @@ static void write_lines(tsr_emit *e, const tsr_seam *s, LLVMValueRef count)
 	tsr_emit_loop_end(e, &loop);
 }
 
-LLVMValueRef tsr_seam_head(tsr_emit *e, const tsr_seam *s, tsr_stream *to, LLVMValueRef from)
+/* Around what there is nothing of where rows begin with lines.  LLVM is told that this is so, or it keeps what the row's loops need in memory. */
+static LLVMBasicBlockRef if_any(tsr_emit *e, LLVMValueRef any)
 {
-	LLVMValueRef waiting = LLVMBuildLoad2(e->builder, e->i64, s->count, "");
-	*to = (tsr_stream){s->store, tsr_emit_offset(e, prec_of(e, s), s->buffer, waiting), s->walk->loop.sym, from};
-	return waiting;
+	LLVMBasicBlockRef some = tsr_emit_block(e, "some"), none = tsr_emit_block(e, "none");
+	tsr_emit_seldom(e, LLVMBuildICmp(e->builder, LLVMIntEQ, any, tsr_emit_i64(e, 0), ""), none, some);
+	LLVMPositionBuilderAtEnd(e->builder, some);
+	return none;
 }
 
-void tsr_seam_head_end(tsr_emit *e, const tsr_seam *s, LLVMValueRef waiting, LLVMValueRef from, LLVMValueRef start)
+static void end_any(tsr_emit *e, LLVMBasicBlockRef none)
 {
-	LLVMValueRef count = LLVMBuildNSWSub(e->builder, start, from, "");
+	LLVMBuildBr(e->builder, none);
+	LLVMMoveBasicBlockAfter(none, LLVMGetInsertBlock(e->builder));
+	LLVMPositionBuilderAtEnd(e->builder, none);
+}
+
+tsr_seam_end tsr_seam_head(tsr_emit *e, const tsr_seam *s, LLVMValueRef from, LLVMValueRef start, tsr_stream *to)
+{
+	tsr_seam_end end = {LLVMBuildLoad2(e->builder, e->i64, s->count, ""), from, start, NULL};
+	end.none = if_any(e, LLVMBuildOr(e->builder, end.waiting, LLVMBuildNSWSub(e->builder, start, from, ""), ""));
+	*to = (tsr_stream){s->store, tsr_emit_offset(e, prec_of(e, s), s->buffer, end.waiting), s->walk->loop.sym, from};
+	return end;
+}
+
+void tsr_seam_head_end(tsr_emit *e, const tsr_seam *s, const tsr_seam_end *end)
+{
+	LLVMValueRef count = LLVMBuildNSWSub(e->builder, end->to, end->from, "");
 	branches b = if_row(e, s, s->first);
-	copy(e, prec_of(e, s), address_at(e, s, from), s->buffer, count);
+	copy(e, prec_of(e, s), address_at(e, s, end->from), s->buffer, count);
 	otherwise(e, &b);
-	write_lines(e, s, LLVMBuildNSWAdd(e->builder, waiting, count, ""));
+	write_lines(e, s, LLVMBuildNSWAdd(e->builder, end->waiting, count, ""));
 	end_if(e, &b);
+	LLVMBuildStore(e->builder, tsr_emit_i64(e, 0), s->count);
+	end_any(e, end->none);
 }
 
-void tsr_seam_tail(const tsr_seam *s, tsr_stream *to, LLVMValueRef from) { *to = (tsr_stream){s->store, s->buffer, s->walk->loop.sym, from}; }
-
-void tsr_seam_tail_end(tsr_emit *e, const tsr_seam *s, LLVMValueRef from, LLVMValueRef to)
+tsr_seam_end tsr_seam_tail(tsr_emit *e, const tsr_seam *s, LLVMValueRef from, LLVMValueRef to, tsr_stream *at)
 {
-	LLVMValueRef count = LLVMBuildNSWSub(e->builder, to, from, ""), place = address_at(e, s, from);
+	*at = (tsr_stream){s->store, s->buffer, s->walk->loop.sym, from};
+	return (tsr_seam_end){NULL, from, to, if_any(e, LLVMBuildNSWSub(e->builder, to, from, ""))};
+}
+
+void tsr_seam_tail_end(tsr_emit *e, const tsr_seam *s, const tsr_seam_end *end)
+{
+	LLVMValueRef count = LLVMBuildNSWSub(e->builder, end->to, end->from, ""), place = address_at(e, s, end->from);
 	branches b = if_row(e, s, s->last);
 	copy(e, prec_of(e, s), place, s->buffer, count);
 	otherwise(e, &b);
 	LLVMBuildStore(e->builder, count, s->count);
 	LLVMBuildStore(e->builder, place, s->place);
 	end_if(e, &b);
+	end_any(e, end->none);
 }

@@ -522,11 +522,11 @@ static LLVMValueRef begin_around(tsr_emit *e, part *p, LLVMValueRef from, LLVMVa
 		return start;
 	}
 	tsr_stream here;
-	LLVMValueRef waiting = tsr_seam_head(e, seam, &here, from);
+	tsr_seam_end end = tsr_seam_head(e, seam, from, start, &here);
 	e->stream = &here;
 	emit_rest(e, p, from, start);
 	e->stream = NULL;
-	tsr_seam_head_end(e, seam, waiting, from, start);
+	tsr_seam_head_end(e, seam, &end);
 	return start;
 }
 
@@ -538,11 +538,11 @@ static void end_around(tsr_emit *e, const part *p, LLVMValueRef from, LLVMValueR
 		return;
 	}
 	tsr_stream here;
-	tsr_seam_tail(seam, &here, from);
+	tsr_seam_end end = tsr_seam_tail(e, seam, from, to, &here);
 	e->stream = &here;
 	emit_rest(e, p, from, to);
 	e->stream = NULL;
-	tsr_seam_tail_end(e, seam, from, to);
+	tsr_seam_tail_end(e, seam, &end);
 }
 
 void tsr_emit_wide_walks(tsr_emit *e, uint32_t n, const tsr_emit_walk *walks)
