@@ -26,10 +26,10 @@ static unsigned most_lanes(const tsr_emit *e, bool doubles, bool chains)
 
 /* A line at a time where results go around the caches, or where rows walked together are read from arrays that no cache holds: computed four at a
  * time they leave and come in bursts, between which memory waits for the arithmetic (from memory a softmax is 1.3 times as fast so, silu 1.08; a cross
- * entropy, which only reads, 1.2 times as with two); two lines of what takes long (gelu 1.1). */
-static unsigned lanes_beside(const tsr_emit *e, bool slow, bool doubles, bool chains)
+ * entropy, which only reads, 1.2 times as with two); two lines where a target says so (gelu 1.1), but not of several arrays at once (y + gelu of 16M from memory, one thread, 0.9). */
+static unsigned lanes_beside(const tsr_emit *e, bool slow, bool several, bool doubles, bool chains)
 {
-	unsigned most = most_lanes(e, doubles, chains), line = LINE / 4 * (most / lanes_of(e, doubles)) * (e->target->lines_at_once ? e->target->lines_at_once : 1);
+	unsigned most = most_lanes(e, doubles, chains), line = LINE / 4 * (most / lanes_of(e, doubles)) * (e->target->lines_at_once && !several ? e->target->lines_at_once : 1);
 	return slow && line < most ? line : most;
 }
 
@@ -502,7 +502,7 @@ static part part_of(tsr_emit *e, const tsr_stmt *s)
 unsigned tsr_emit_wide_lanes(tsr_emit *e, const tsr_stmt *s)
 {
 	part p = part_of(e, s);
-	return pays(&p.shape) ? lanes_beside(e, p.wide.around || p.shape.nlarge, p.shape.doubles, p.shape.chains) : 0;
+	return pays(&p.shape) ? lanes_beside(e, p.wide.around || p.shape.nlarge, false, p.shape.doubles, p.shape.chains) : 0;
 }
 
 static LLVMValueRef whole_of(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsigned lanes)
@@ -575,7 +575,7 @@ bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueR
 	part p = part_of(e, s);
 	if (!pays(&p.shape))
 		return false;
-	unsigned lanes = e->overlap ? e->overlap : lanes_beside(e, p.wide.around, p.shape.doubles, p.shape.chains);
+	unsigned lanes = e->overlap ? e->overlap : lanes_beside(e, p.wide.around, p.shape.nlarge > 1, p.shape.doubles, p.shape.chains);
 	LLVMValueRef outer = e->syms[s->loop.sym];
 	bool reorder = e->reorder;
 	e->reorder = s->loop.how == TSR_FOR_REDUCE || reorder;
