@@ -28,15 +28,17 @@ typedef struct tsr_emit_walk { const tsr_stmt *loop; tsr_emit_view view; } tsr_e
 /* ---- seam.c: the line in which a row that goes around the caches ends and the next one begins ------------------------------- */
 /* Of rows that one thread computes in order: the walk and its store, the rows' loop, its first and last row, and what waits: so many elements, and where they belong. */
 typedef struct tsr_seam { const tsr_stmt *walk, *store; uint32_t row; LLVMValueRef first, last, buffer, count, place; } tsr_seam;
-/* false: the walk's rows do not follow each other, or do not go around the caches. */
+/* Whether any of the walk's rows begin within a line, as the run knows; NULL: they do not follow each other, or do not go around the caches. */
+LLVMValueRef tsr_seam_torn(tsr_emit *e, const tsr_stmt *rows, const tsr_stmt *walk);
+/* Where that may be; false: NULL above. */
 bool tsr_seam_make(tsr_emit *e, tsr_seam *s, const tsr_stmt *rows, const tsr_stmt *walk, LLVMValueRef from, LLVMValueRef to);
 /* Of the rows that are being emitted; NULL: nothing waits between them. */
 const tsr_seam *tsr_seam_of(const tsr_emit *e, const tsr_stmt *walk);
 /* Around what computes a row from its first element to its first line, and from its last whole line, in lanes, to its end: `at` is where the store goes meanwhile. */
-typedef struct tsr_seam_end { LLVMValueRef waiting, from, to; LLVMBasicBlockRef none; } tsr_seam_end;
+typedef struct tsr_seam_end { LLVMValueRef waiting, from, to; } tsr_seam_end;
 tsr_seam_end tsr_seam_head(tsr_emit *e, const tsr_seam *s, LLVMValueRef from, LLVMValueRef start, tsr_stream *at);
 void tsr_seam_head_end(tsr_emit *e, const tsr_seam *s, const tsr_seam_end *end);
-tsr_seam_end tsr_seam_tail(tsr_emit *e, const tsr_seam *s, LLVMValueRef from, LLVMValueRef to, tsr_stream *at);
+tsr_seam_end tsr_seam_tail(const tsr_seam *s, LLVMValueRef from, LLVMValueRef to, tsr_stream *at);
 void tsr_seam_tail_end(tsr_emit *e, const tsr_seam *s, const tsr_seam_end *end);
 /* Walks of one extent, side by side, each in its own view; what is fetched soon is said of the first one's row. */
 enum { TSR_MOST_WALKS = 4 };

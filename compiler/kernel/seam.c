@@ -23,10 +23,28 @@ static bool follow(const tsr_emit *e, const tsr_stmt *walk, const tsr_stmt *stor
 	return x[axis].n == 1 && tsr_emit_coefficient(&x[axis], row) == 1 && e->target->vector_bytes * 2 <= LINES * LINE / 2;
 }
 
-bool tsr_seam_make(tsr_emit *e, tsr_seam *s, const tsr_stmt *rows, const tsr_stmt *walk, LLVMValueRef from, LLVMValueRef to)
+/* The store of a walk whose rows meet; or NULL. */
+static const tsr_stmt *store_of(const tsr_emit *e, const tsr_stmt *rows, const tsr_stmt *walk)
 {
 	const tsr_stmt *store = walk->loop.stream ? tsr_emit_around_of(walk) : NULL;
-	if (!store || tsr_emit_begins_on_lines(e, store) || !follow(e, walk, store, rows->loop.sym))
+	return store && !tsr_emit_begins_on_lines(e, store) && follow(e, walk, store, rows->loop.sym) ? store : NULL;
+}
+
+LLVMValueRef tsr_seam_torn(tsr_emit *e, const tsr_stmt *rows, const tsr_stmt *walk)
+{
+	const tsr_stmt *store = store_of(e, rows, walk);
+	if (!store)
+		return NULL;
+	if (walk->loop.extent.k * (int64_t)tsr_prec_bytes(e->loops->buffers.at[store->store.buffer]->prec) % LINE)
+		return LLVMConstInt(e->i1, 1, false);
+	LLVMValueRef begin = LLVMBuildAnd(e->builder, LLVMBuildPtrToInt(e->builder, e->buffers[store->store.buffer], e->i64, ""), tsr_emit_i64(e, LINE - 1), "");
+	return LLVMBuildICmp(e->builder, LLVMIntNE, begin, tsr_emit_i64(e, 0), "");
+}
+
+bool tsr_seam_make(tsr_emit *e, tsr_seam *s, const tsr_stmt *rows, const tsr_stmt *walk, LLVMValueRef from, LLVMValueRef to)
+{
+	const tsr_stmt *store = store_of(e, rows, walk);
+	if (!store)
 		return false;
 	*s = (tsr_seam){walk, store, rows->loop.sym, from, LLVMBuildNSWSub(e->builder, to, tsr_emit_i64(e, 1), ""), NULL, NULL, NULL};
 	s->buffer = tsr_emit_alloca(e, LLVMArrayType2(LLVMInt8TypeInContext(e->context), LINES * LINE), "seam");
@@ -101,26 +119,9 @@ static void write_lines(tsr_emit *e, const tsr_seam *s, LLVMValueRef count)
 	tsr_emit_loop_end(e, &loop);
 }
 
-/* Around what there is nothing of where rows begin with lines.  LLVM is told that this is so, or it keeps what the row's loops need in memory. */
-static LLVMBasicBlockRef if_any(tsr_emit *e, LLVMValueRef any)
-{
-	LLVMBasicBlockRef some = tsr_emit_block(e, "some"), none = tsr_emit_block(e, "none");
-	tsr_emit_seldom(e, LLVMBuildICmp(e->builder, LLVMIntEQ, any, tsr_emit_i64(e, 0), ""), none, some);
-	LLVMPositionBuilderAtEnd(e->builder, some);
-	return none;
-}
-
-static void end_any(tsr_emit *e, LLVMBasicBlockRef none)
-{
-	LLVMBuildBr(e->builder, none);
-	LLVMMoveBasicBlockAfter(none, LLVMGetInsertBlock(e->builder));
-	LLVMPositionBuilderAtEnd(e->builder, none);
-}
-
 tsr_seam_end tsr_seam_head(tsr_emit *e, const tsr_seam *s, LLVMValueRef from, LLVMValueRef start, tsr_stream *to)
 {
-	tsr_seam_end end = {LLVMBuildLoad2(e->builder, e->i64, s->count, ""), from, start, NULL};
-	end.none = if_any(e, LLVMBuildOr(e->builder, end.waiting, LLVMBuildNSWSub(e->builder, start, from, ""), ""));
+	tsr_seam_end end = {LLVMBuildLoad2(e->builder, e->i64, s->count, ""), from, start};
 	*to = (tsr_stream){s->store, tsr_emit_offset(e, prec_of(e, s), s->buffer, end.waiting), s->walk->loop.sym, from};
 	return end;
 }
@@ -133,14 +134,12 @@ void tsr_seam_head_end(tsr_emit *e, const tsr_seam *s, const tsr_seam_end *end)
 	otherwise(e, &b);
 	write_lines(e, s, LLVMBuildNSWAdd(e->builder, end->waiting, count, ""));
 	end_if(e, &b);
-	LLVMBuildStore(e->builder, tsr_emit_i64(e, 0), s->count);
-	end_any(e, end->none);
 }
 
-tsr_seam_end tsr_seam_tail(tsr_emit *e, const tsr_seam *s, LLVMValueRef from, LLVMValueRef to, tsr_stream *at)
+tsr_seam_end tsr_seam_tail(const tsr_seam *s, LLVMValueRef from, LLVMValueRef to, tsr_stream *at)
 {
 	*at = (tsr_stream){s->store, s->buffer, s->walk->loop.sym, from};
-	return (tsr_seam_end){NULL, from, to, if_any(e, LLVMBuildNSWSub(e->builder, to, from, ""))};
+	return (tsr_seam_end){NULL, from, to};
 }
 
 void tsr_seam_tail_end(tsr_emit *e, const tsr_seam *s, const tsr_seam_end *end)
@@ -152,5 +151,4 @@ void tsr_seam_tail_end(tsr_emit *e, const tsr_seam *s, const tsr_seam_end *end)
 	LLVMBuildStore(e->builder, count, s->count);
 	LLVMBuildStore(e->builder, place, s->place);
 	end_if(e, &b);
-	end_any(e, end->none);
 }

@@ -538,7 +538,7 @@ static void end_around(tsr_emit *e, const part *p, LLVMValueRef from, LLVMValueR
 		return;
 	}
 	tsr_stream here;
-	tsr_seam_end end = tsr_seam_tail(e, seam, from, to, &here);
+	tsr_seam_end end = tsr_seam_tail(seam, from, to, &here);
 	e->stream = &here;
 	emit_rest(e, p, from, to);
 	e->stream = NULL;
