@@ -125,6 +125,11 @@ typedef struct tsr_emit_loop { LLVMValueRef index, end, step; LLVMBasicBlockRef 
 tsr_emit_loop tsr_emit_loop_begin(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, LLVMValueRef step, tsr_for_kind how);
 void tsr_emit_loop_end(tsr_emit *e, tsr_emit_loop *loop);
 LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name);                     /* appended to the function */
+/* Two ways in two branches, the first where the condition holds: emitted between begin and other, and other and end. */
+typedef struct tsr_emit_fork { LLVMBasicBlockRef other, after; } tsr_emit_fork;
+tsr_emit_fork tsr_emit_fork_begin(tsr_emit *e, LLVMValueRef condition, const char *name);
+void tsr_emit_fork_other(tsr_emit *e, const tsr_emit_fork *f);
+void tsr_emit_fork_end(tsr_emit *e, const tsr_emit_fork *f);
 /* Branches, to `often` far more often than to `seldom`: LLVM keeps in registers what the usual way needs. */
 void tsr_emit_seldom(tsr_emit *e, LLVMValueRef usual, LLVMBasicBlockRef often, LLVMBasicBlockRef seldom);
 

@@ -43,6 +43,26 @@ LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name)
 	return LLVMAppendBasicBlockInContext(e->context, e->function, name);
 }
 
+tsr_emit_fork tsr_emit_fork_begin(tsr_emit *e, LLVMValueRef condition, const char *name)
+{
+	LLVMBasicBlockRef yes = tsr_emit_block(e, name);
+	tsr_emit_fork f = {tsr_emit_block(e, "otherwise"), tsr_emit_block(e, "either")};
+	LLVMBuildCondBr(e->builder, condition, yes, f.other);
+	LLVMPositionBuilderAtEnd(e->builder, yes);
+	return f;
+}
+
+static void go_on(tsr_emit *e, LLVMBasicBlockRef from, LLVMBasicBlockRef at)
+{
+	LLVMBuildBr(e->builder, from);
+	LLVMMoveBasicBlockAfter(at, LLVMGetInsertBlock(e->builder));
+	LLVMPositionBuilderAtEnd(e->builder, at);
+}
+
+void tsr_emit_fork_other(tsr_emit *e, const tsr_emit_fork *f) { go_on(e, f->after, f->other); }
+
+void tsr_emit_fork_end(tsr_emit *e, const tsr_emit_fork *f) { go_on(e, f->after, f->after); }
+
 static LLVMMetadataRef text_node(tsr_emit *e, const char *text, LLVMValueRef value)
 {
 	LLVMMetadataRef parts[2] = {LLVMMDStringInContext2(e->context, text, strlen(text))};

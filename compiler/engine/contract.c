@@ -291,41 +291,17 @@ static void contraction(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction
 		e->syms[c->loops[i].sym] = NULL;
 }
 
-/* Two ways in two branches, the first where the condition holds. */
-typedef struct two_ways { LLVMBasicBlockRef other, after; } two_ways;
-
-static two_ways ways_begin(tsr_emit *e, LLVMValueRef condition, const char *name)
-{
-	LLVMBasicBlockRef yes = tsr_emit_block(e, name);
-	two_ways w = { tsr_emit_block(e, "otherwise"), tsr_emit_block(e, "either") };
-	LLVMBuildCondBr(e->builder, condition, yes, w.other);
-	LLVMPositionBuilderAtEnd(e->builder, yes);
-	return w;
-}
-
-static void ways_next(tsr_emit *e, two_ways w)
-{
-	LLVMBuildBr(e->builder, w.after);
-	LLVMPositionBuilderAtEnd(e->builder, w.other);
-}
-
-static void ways_end(tsr_emit *e, two_ways w)
-{
-	LLVMBuildBr(e->builder, w.after);
-	LLVMPositionBuilderAtEnd(e->builder, w.after);
-}
-
 /* By vectors; or by matrix registers, where the machine's system allows that. */
 static void by_registers(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction *c)
 {
 	tsr_contraction narrow;
 	if (tsr_contract_matrix(e->loops, c, e->target, &narrow)) {
 		LLVMValueRef may = tsr_emit_call(e, "tsr_matrix_unit", e->i32, 0, NULL);
-		two_ways w = ways_begin(e, LLVMBuildICmp(e->builder, LLVMIntNE, may, LLVMConstNull(e->i32), ""), "matrix");
+		tsr_emit_fork f = tsr_emit_fork_begin(e, LLVMBuildICmp(e->builder, LLVMIntNE, may, LLVMConstNull(e->i32), ""), "matrix");
 		contraction(e, loop, &narrow, true);
-		ways_next(e, w);
+		tsr_emit_fork_other(e, &f);
 		contraction(e, loop, c, false);
-		ways_end(e, w);
+		tsr_emit_fork_end(e, &f);
 	} else if (c->schedule.pairs && tsr_contract_narrow(e->loops, c, &narrow))
 		contraction(e, loop, &narrow, false);
 	else
@@ -350,11 +326,11 @@ bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
 		return false;
 	if (tsr_contract_few(e->loops, c, e->target, &few)) {
 		LLVMValueRef most = LLVMConstInt(e->i64, (uint64_t)few.most_rows, false);
-		two_ways w = ways_begin(e, LLVMBuildICmp(e->builder, LLVMIntSLE, rows_of(e, c), most, ""), "few");
+		tsr_emit_fork f = tsr_emit_fork_begin(e, LLVMBuildICmp(e->builder, LLVMIntSLE, rows_of(e, c), most, ""), "few");
 		by_registers(e, loop, &few);
-		ways_next(e, w);
+		tsr_emit_fork_other(e, &f);
 		by_registers(e, loop, c);
-		ways_end(e, w);
+		tsr_emit_fork_end(e, &f);
 	} else
 		by_registers(e, loop, c);
 	return true;

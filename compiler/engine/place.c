@@ -385,19 +385,20 @@ static size_of_tile with_rows(tsr_engine *g, const tiling *t, bool full, size_of
 	return z;
 }
 
-/* What is behind whole tiles can have so many heights, with a tile for each: one that is known, or waits for what is known only when it runs, or where rows are few all of them. */
-static uint32_t heights_of(const tsr_engine *g, const tiling *t) { return !any_rest(t) ? 0 : t->total < 0 && g->c->most_rows ? g->s->mr - 1 : 1; }
+/* Where rows are few each height of what is behind whole tiles, known only when it runs, has a tile of its own; elsewhere one of a known height does, or one that waits. */
+static bool all_heights(const tsr_engine *g, const tiling *t) { return t->total < 0 && g->c->most_rows; }
+
+static uint32_t heights_of(const tsr_engine *g, const tiling *t) { return !any_rest(t) ? 0 : all_heights(g, t) ? g->s->mr - 1 : 1; }
 
 /* The tile behind whole ones, number i of these. */
 static tsr_guard height_begin(tsr_engine *g, const tiling *t, uint32_t i, size_of_tile *z)
 {
 	tsr_kit *k = &g->k;
-	bool all = t->total < 0 && g->c->most_rows;
 	*z = with_rows(g, t, false, *z);
-	if (all)
-		z->rows = i + 1, z->valid_rows = tsr_kit_int(k, i + 1), z->waits = false;
-	LLVMValueRef here = all ? LLVMBuildICmp(k->b, LLVMIntEQ, t->rest, z->valid_rows, "") : LLVMBuildICmp(k->b, LLVMIntSGT, t->rest, tsr_kit_int(k, 0), "");
-	return tsr_guard_begin(k, here);
+	if (!all_heights(g, t))
+		return tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, t->rest, tsr_kit_int(k, 0), ""));
+	z->rows = i + 1, z->valid_rows = tsr_kit_int(k, i + 1), z->waits = false;
+	return tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntEQ, t->rest, z->valid_rows, ""));
 }
 
 static size_of_tile with_cols(tsr_engine *g, const tiling *t, bool full, size_of_tile z)

@@ -118,8 +118,6 @@ LLVMValueRef tsr_emit_to_line(tsr_emit *e, tsr_prec p, LLVMValueRef address);
 void tsr_emit_around(tsr_emit *e, LLVMValueRef store);
 /* Has the line of this element fetched. */
 void tsr_emit_fetch(tsr_emit *e, const tsr_expr *load, tsr_fetch to);
-/* Has the line of what is stored fetched, if an element before is in it. */
-void tsr_emit_fetch_shared(tsr_emit *e, const tsr_stmt *store);
 /* Where the first whole line of what goes around the caches begins, or `to`. */
 LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to);
 /* Each row of what is stored begins at a line. */

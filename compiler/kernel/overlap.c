@@ -356,17 +356,11 @@ static void torn_or_whole(rows *r)
 		return;
 	}
 	rows whole = *r;
-	LLVMBasicBlockRef within = tsr_emit_block(e, "torn"), lines = tsr_emit_block(e, "lines"), after = tsr_emit_block(e, "after");
-	LLVMBuildCondBr(e->builder, torn, within, lines);
-	LLVMPositionBuilderAtEnd(e->builder, within);
+	tsr_emit_fork f = tsr_emit_fork_begin(e, torn, "torn");
 	several(r, true);
-	LLVMBuildBr(e->builder, after);
-	LLVMMoveBasicBlockAfter(lines, LLVMGetInsertBlock(e->builder));
-	LLVMPositionBuilderAtEnd(e->builder, lines);
+	tsr_emit_fork_other(e, &f);
 	several(&whole, false);
-	LLVMBuildBr(e->builder, after);
-	LLVMMoveBasicBlockAfter(after, LLVMGetInsertBlock(e->builder));
-	LLVMPositionBuilderAtEnd(e->builder, after);
+	tsr_emit_fork_end(e, &f);
 }
 
 bool tsr_emit_overlap(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)

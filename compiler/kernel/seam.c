@@ -1,12 +1,12 @@
 /* Rows that follow each other in memory, go around the caches, and begin anywhere in a line: the line in which one row ends and the next one begins.
  *
  * To store parts of it would fetch it first, and while a core waits for that no later store leaves, those around the caches among them: 250 ns a row on Zen 5 (a
- * layer norm of rows of 1024 took 2.5 times as long behind 16 bytes as at a line).  So what of a row lies behind its last whole line waits near by until the next row's
+ * layer norm of rows of 1024 took 2.6 times as long behind 16 bytes as at a line).  So what of a row lies behind its last whole line waits near by until the next row's
  * first elements fill its line, which then goes as all others do.  Only the first and the last line of all rows of a thread are written in part. */
 #include "nests.h"
 #include "../opt/opt.h"
 
-enum { LINE = 64, LINES = 4 };       /* less than two lines wait, and less than one is added */
+enum { LINE = 64, LINES = 4 };       /* what is less than the lanes of a walk waits, which are two lines at most, and less than one is added */
 
 /* The walk of all elements of a row, behind whose last one the next row begins. */
 static bool follow(const tsr_emit *e, const tsr_stmt *walk, const tsr_stmt *store, uint32_t row)
@@ -20,7 +20,7 @@ static bool follow(const tsr_emit *e, const tsr_stmt *walk, const tsr_stmt *stor
 		return false;
 	while (--axis && tsr_size_is_const(b->dims[axis]) && b->dims[axis].k == 1)
 		;
-	return x[axis].n == 1 && tsr_emit_coefficient(&x[axis], row) == 1 && e->target->vector_bytes * 2 <= LINES * LINE / 2;
+	return x[axis].n == 1 && tsr_emit_coefficient(&x[axis], row) == 1 && e->overlap * (int64_t)tsr_prec_bytes(b->prec) <= (LINES - 2) * LINE;
 }
 
 /* The store of a walk whose rows meet; or NULL. */
@@ -78,30 +78,9 @@ static void copy(tsr_emit *e, tsr_prec p, LLVMValueRef to, LLVMValueRef from, LL
 	LLVMBuildMemCpy(e->builder, to, bytes, from, bytes, LLVMBuildNSWMul(e->builder, count, tsr_emit_i64(e, bytes), ""));
 }
 
-/* Two branches: in the first one where the row is this one. */
-typedef struct branches { LLVMBasicBlockRef other, after; } branches;
-
-static branches if_row(tsr_emit *e, const tsr_seam *s, LLVMValueRef row)
+static tsr_emit_fork if_row(tsr_emit *e, const tsr_seam *s, LLVMValueRef row)
 {
-	LLVMBasicBlockRef yes = tsr_emit_block(e, "end");
-	branches b = {tsr_emit_block(e, "within"), tsr_emit_block(e, "after")};
-	LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntEQ, e->syms[s->row], row, ""), yes, b.other);
-	LLVMPositionBuilderAtEnd(e->builder, yes);
-	return b;
-}
-
-static void otherwise(tsr_emit *e, const branches *b)
-{
-	LLVMBuildBr(e->builder, b->after);
-	LLVMMoveBasicBlockAfter(b->other, LLVMGetInsertBlock(e->builder));
-	LLVMPositionBuilderAtEnd(e->builder, b->other);
-}
-
-static void end_if(tsr_emit *e, const branches *b)
-{
-	LLVMBuildBr(e->builder, b->after);
-	LLVMMoveBasicBlockAfter(b->after, LLVMGetInsertBlock(e->builder));
-	LLVMPositionBuilderAtEnd(e->builder, b->after);
+	return tsr_emit_fork_begin(e, LLVMBuildICmp(e->builder, LLVMIntEQ, e->syms[s->row], row, ""), "end");
 }
 
 /* Whole lines from the buffer to where they belong. */
@@ -129,11 +108,11 @@ tsr_seam_end tsr_seam_head(tsr_emit *e, const tsr_seam *s, LLVMValueRef from, LL
 void tsr_seam_head_end(tsr_emit *e, const tsr_seam *s, const tsr_seam_end *end)
 {
 	LLVMValueRef count = LLVMBuildNSWSub(e->builder, end->to, end->from, "");
-	branches b = if_row(e, s, s->first);
+	tsr_emit_fork f = if_row(e, s, s->first);
 	copy(e, prec_of(e, s), address_at(e, s, end->from), s->buffer, count);
-	otherwise(e, &b);
+	tsr_emit_fork_other(e, &f);
 	write_lines(e, s, LLVMBuildNSWAdd(e->builder, end->waiting, count, ""));
-	end_if(e, &b);
+	tsr_emit_fork_end(e, &f);
 }
 
 tsr_seam_end tsr_seam_tail(const tsr_seam *s, LLVMValueRef from, LLVMValueRef to, tsr_stream *at)
@@ -145,10 +124,10 @@ tsr_seam_end tsr_seam_tail(const tsr_seam *s, LLVMValueRef from, LLVMValueRef to
 void tsr_seam_tail_end(tsr_emit *e, const tsr_seam *s, const tsr_seam_end *end)
 {
 	LLVMValueRef count = LLVMBuildNSWSub(e->builder, end->to, end->from, ""), place = address_at(e, s, end->from);
-	branches b = if_row(e, s, s->last);
+	tsr_emit_fork f = if_row(e, s, s->last);
 	copy(e, prec_of(e, s), place, s->buffer, count);
-	otherwise(e, &b);
+	tsr_emit_fork_other(e, &f);
 	LLVMBuildStore(e->builder, count, s->count);
 	LLVMBuildStore(e->builder, place, s->place);
-	end_if(e, &b);
+	tsr_emit_fork_end(e, &f);
 }

@@ -80,7 +80,8 @@ void tsr_emit_fetch(tsr_emit *e, const tsr_expr *load, tsr_fetch to)
 	fetch_at(e, load->load.buffer, tsr_emit_position(e, load->load.buffer, load->load.index), to);
 }
 
-void tsr_emit_fetch_shared(tsr_emit *e, const tsr_stmt *store)
+/* The line of what is stored, if an element before is in it. */
+static void fetch_shared(tsr_emit *e, const tsr_stmt *store)
 {
 	tsr_buffer_id b = store->store.buffer;
 	LLVMValueRef off = tsr_emit_to_line(e, e->loops->buffers.at[b]->prec, tsr_emit_address(e, b, store->store.index));
@@ -113,7 +114,7 @@ void tsr_emit_fetch_last_line(tsr_emit *e, const tsr_stmt *s, const tsr_stmt *st
 	if (tsr_emit_begins_on_lines(e, store))
 		return;
 	e->syms[s->loop.sym] = to;
-	tsr_emit_fetch_shared(e, store);
+	fetch_shared(e, store);
 }
 
 /* Asks for the lines of `count` elements from here on. */

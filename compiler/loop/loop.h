@@ -165,7 +165,7 @@ typedef struct tsr_schedule {
 	int64_t knit;                /* tiles themselves put such lines together, of rows that are so many columns in C; 0: they do not */
 	bool by_vectors;             /* N's are divided by vectors of columns rather than tiles, whose remainders have any number of them */
 	tsr_loop_class split;        /* whose positions are divided among threads when the loop is split: BATCH, M or N */
-	tsr_loop_class few;          /* and which of them where rows are few (opt/any_rows.c) */
+	tsr_loop_class few;          /* and which of them where rows are few (opt/few.c) */
 	bool dynamic;                /* threads take blocks of rows in turns, those of each column of the grid by themselves, rather than even shares */
 	bool alone;                  /* each thread packs all of B that it reads, and keeps its share of C */
 	bool own_rows;               /* in turns: each begins with rows of its own, side by side, and helps with others' when it is ready */
@@ -195,7 +195,7 @@ typedef struct tsr_contraction {
 	tsr_lin *c_index, *a_index, *b_index;
 	tsr_stretch run;             /* of K along which A lies side by side, when its rows are read in place */
 	tsr_stretch across;          /* of N along which B lies side by side, likewise */
-	int64_t most_rows;           /* of M, whose number only the run knows: not more than these; 0: any number (opt/any_rows.c) */
+	int64_t most_rows;           /* of M, whose number only the run knows: not more than these; 0: any number (opt/few.c) */
 	int64_t turned;              /* N follows B where C does not: sums wait in B's order and are turned, about so many columns at once; 0: N follows C */
 	bool cut;                    /* columns that lie side by side in B are cut for that */
 	bool watched;                /* where a sum is a NaN the local `witness` becomes true, for all threads alike */

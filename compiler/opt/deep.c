@@ -12,7 +12,7 @@
  * number of threads.  One thread loses nothing: blocks of K add to C as often as parts are stored.
  *
  * After the passes that look at sums as such, before `tail`, which would take what follows element by element into the nest. */
-#include "pass.h"
+#include "parts.h"
 
 enum { FEW = 4, MANY = 8, DEPTH = 512, TIMES = 5, WORTH = 1 << 23 };
 
@@ -82,30 +82,6 @@ static bool recognise(deep *d)
 	return tsr_nest_covers(d->p->l, &d->nest, d->store, NULL) && choose(d);
 }
 
-/* C's axes behind one of the parts. */
-static tsr_buffer *buffer_of_parts(const deep *d)
-{
-	tsr_arena *a = d->p->arena;
-	tsr_buffer *t = TSR_NEW(a, tsr_buffer);
-	*t = (tsr_buffer){ .id = d->p->l->buffers.n, .kind = TSR_BUFFER_TEMP, .prec = d->c->prec, .rank = d->c->rank + 1, .tensor = TSR_NONE };
-	t->name = tsr_intern(d->p->l->tc->names, tsr_format(a, "%s.parts%u", d->c->name, t->id));
-	t->dims = TSR_NEW_N(a, tsr_size, t->rank);
-	t->dims[0] = tsr_size_const(d->parts);
-	for (uint32_t i = 0; i < d->c->rank; i++)
-		t->dims[i + 1] = d->c->dims[i];
-	tsr_push(a, &d->p->l->buffers, t);
-	return t;
-}
-
-static tsr_lin *behind(const deep *d, tsr_lin part, const tsr_lin *index)
-{
-	tsr_lin *out = TSR_NEW_N(d->p->arena, tsr_lin, d->c->rank + 1);
-	out[0] = part;
-	for (uint32_t i = 0; i < d->c->rank; i++)
-		out[i + 1] = tsr_lin_place(d->p->arena, &index[i], 0, NULL, NULL);
-	return out;
-}
-
 /* The nest of before, a part at a time, into `t`. */
 static tsr_stmt *by_parts(const deep *d, const tsr_buffer *t)
 {
@@ -121,7 +97,7 @@ static tsr_stmt *by_parts(const deep *d, const tsr_buffer *t)
 	tsr_stmts_place(&x, &d->kernel->kernel.body, &f->loop.body);
 	tsr_stmt *store = tsr_nest_of(&f->loop.body).body->at[2];
 	store->store.buffer = t->id;
-	store->store.index = behind(d, tsr_lin_add_sym(a, tsr_lin_const(0), 1, TSR_LSYM_LOOP, f->loop.sym), store->store.index);
+	store->store.index = tsr_parts_index(d->p, d->c, tsr_lin_add_sym(a, tsr_lin_const(0), 1, TSR_LSYM_LOOP, f->loop.sym), store->store.index);
 	return f;
 }
 
@@ -129,7 +105,7 @@ static tsr_stmt *by_parts(const deep *d, const tsr_buffer *t)
 static tsr_expr *sum_of(const deep *d, const tsr_buffer *t, const tsr_lin *index, int64_t first, int64_t parts)
 {
 	if (parts == 1)
-		return tsr_expr_load(d->p->arena, t, behind(d, tsr_lin_const(first), index));
+		return tsr_expr_load(d->p->arena, t, tsr_parts_index(d->p, d->c, tsr_lin_const(first), index));
 	int64_t half = parts / 2;
 	tsr_expr *low = sum_of(d, t, index, first, half), *high = sum_of(d, t, index, first + half, parts - half);
 	return tsr_expr_op(d->p->arena, TSR_OP_ADD, t->prec, low, high, NULL);
@@ -164,17 +140,12 @@ static tsr_stmt *together(const deep *d, const tsr_buffer *t)
 
 static void part(deep *d, tsr_stmts *out)
 {
-	tsr_arena *a = d->p->arena;
-	tsr_buffer *t = buffer_of_parts(d);
-	tsr_stmt *first = tsr_stmt_new(a, TSR_STMT_KERNEL, d->kernel->span), *second = tsr_stmt_new(a, TSR_STMT_KERNEL, d->kernel->span);
-	first->kernel.name = tsr_intern(d->p->l->tc->names, tsr_format(a, "%s.parts", d->kernel->kernel.name));
-	second->kernel.name = d->kernel->kernel.name;
-	tsr_push(a, &first->kernel.body, by_parts(d, t));
-	tsr_push(a, &second->kernel.body, together(d, t));
-	tsr_push(a, out, first);
-	tsr_push(a, out, second);
+	tsr_buffer *t = tsr_parts_buffer(d->p, d->c, d->parts, d->c->prec);
+	tsr_stmt *parts = by_parts(d, t);
+	tsr_stmts all = { 0 };
+	tsr_push(d->p->arena, &all, together(d, t));
+	tsr_parts_kernels(d->p, d->kernel, parts, all, out);
 	tsr_pass_note(d->p, "%s: the sum of %s is taken in %lld parts", d->unit->name, d->kernel->kernel.name, (long long)d->parts);
-	d->p->changes++;
 }
 
 void tsr_pass_deep(tsr_pass *p)

@@ -10,8 +10,8 @@ enum { LEAST_ROWS = 28, MOST_ROWS = 128, FEW_APART = 64, LEAST_COLUMNS = 512, LE
 enum { ENOUGH_WIDE = 128, MOST_ROWS_WIDE = 400, MANY_WIDE = 256, MANY_COLUMNS_WIDE = 1024, LEAST_COLUMNS_WIDE = 128, LEAST_DEPTH_WIDE = 64 };
 enum { VECTORS = 2, LEAST_HEIGHT = 5, MOST_HEIGHT = 10, LATENCY = 4, ROUND = 4 };
 
-/* A B of up to twice the second cache is read as fast in place by fewer rows than 128 (by 12 up to 1.5 times as fast), one that the first cache holds by any; fewer than
- * 28 leave one that comes from memory too little time. */
+/* A B of up to twice the second cache is read as fast in place by fewer rows than 128, one that the first cache holds by any, and any by fewer rows than 28, which leave too
+ * little time (9 to 14 rows take 1.3 to 1.8 times as long with copies). */
 static bool enough_rows(const tsr_target *t, int64_t m, int64_t bytes)
 {
 	return (m >= ENOUGH_WIDE && bytes > t->l1) || (bytes > 2 * t->l2 && m >= LEAST_ROWS);

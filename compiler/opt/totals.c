@@ -12,6 +12,7 @@
  *
  * Behind the passes that join kernels, which would join a part with what others do for an image of a batch: ResNet-18 took 4 MB more so. */
 #include "schedule.h"
+#include "parts.h"
 
 enum { FEWEST = 8, MOST = 32, REST = 8, FEW_ROWS = 8, COLUMN_BYTES = 512, MOST_SUMS = 8 };      /* rest: what is left over is at most one in so many */
 
@@ -143,21 +144,6 @@ static bool by_columns(totals *t)
 
 static tsr_lin sym(const totals *t, uint32_t s) { return tsr_lin_add_sym(t->p->arena, tsr_lin_const(0), 1, TSR_LSYM_LOOP, s); }
 
-/* Of a sum's target in this precision, behind one of the parts. */
-static tsr_buffer_id buffer_of_parts(const totals *t, const tsr_buffer *c, tsr_prec prec)
-{
-	tsr_arena *a = t->p->arena;
-	tsr_buffer *b = TSR_NEW(a, tsr_buffer);
-	*b = (tsr_buffer){ .id = t->p->l->buffers.n, .kind = TSR_BUFFER_TEMP, .prec = prec, .rank = c->rank + 1, .tensor = TSR_NONE };
-	b->name = tsr_intern(t->p->l->tc->names, tsr_format(a, "%s.parts%u", c->name, b->id));
-	b->dims = TSR_NEW_N(a, tsr_size, b->rank);
-	b->dims[0] = tsr_size_const(t->parts);
-	for (uint32_t i = 0; i < c->rank; i++)
-		b->dims[i + 1] = c->dims[i];
-	tsr_push(a, &t->p->l->buffers, b);
-	return b->id;
-}
-
 static uint32_t sum_of(const totals *t, tsr_buffer_id of)
 {
 	uint32_t i = 0;
@@ -168,12 +154,7 @@ static uint32_t sum_of(const totals *t, tsr_buffer_id of)
 
 static tsr_lin *behind(const totals *t, tsr_buffer_id of, const tsr_lin *index)
 {
-	uint32_t rank = t->p->l->buffers.at[of]->rank;
-	tsr_lin *out = TSR_NEW_N(t->p->arena, tsr_lin, rank + 1);
-	out[0] = sym(t, t->part);
-	for (uint32_t i = 0; i < rank; i++)
-		out[i + 1] = tsr_lin_place(t->p->arena, &index[i], 0, NULL, NULL);
-	return out;
+	return tsr_parts_index(t->p, t->p->l->buffers.at[of], sym(t, t->part), index);
 }
 
 /* What the statements store goes to one of the parts, which begins with nothing. */
@@ -293,20 +274,16 @@ static bool recognise(totals *t, bool *local)
 
 static void part(totals *t, bool local, tsr_stmts *out)
 {
-	tsr_arena *a = t->p->arena;
-	tsr_stmt *first = tsr_stmt_new(a, TSR_STMT_KERNEL, t->kernel->span), *second = tsr_stmt_new(a, TSR_STMT_KERNEL, t->kernel->span);
 	for (uint32_t i = 0; i < t->n; i++) {
 		const tsr_buffer *c = t->p->l->buffers.at[t->of[i]];
-		t->to[i] = buffer_of_parts(t, c, local ? tsr_nest_of(&t->kernel->kernel.body).body->at[0]->let.prec : c->prec);
+		tsr_prec prec = local ? tsr_nest_of(&t->kernel->kernel.body).body->at[0]->let.prec : c->prec;
+		t->to[i] = tsr_parts_buffer(t->p, c, t->parts, prec)->id;
 	}
-	first->kernel.name = tsr_intern(t->p->l->tc->names, tsr_format(a, "%s.parts", t->kernel->kernel.name));
-	second->kernel.name = t->kernel->kernel.name;
-	tsr_push(a, &first->kernel.body, by_parts(t));
-	together(t, local, &second->kernel.body);
-	tsr_push(a, out, first);
-	tsr_push(a, out, second);
+	tsr_stmt *parts = by_parts(t);
+	tsr_stmts all = { 0 };
+	together(t, local, &all);
+	tsr_parts_kernels(t->p, t->kernel, parts, all, out);
 	tsr_pass_note(t->p, "%s: %s is taken in %lld parts", t->unit->name, t->kernel->kernel.name, (long long)t->parts);
-	t->p->changes++;
 }
 
 void tsr_pass_totals(tsr_pass *p)

@@ -152,6 +152,15 @@ class Model:
         self.library.tsr_close(self.ctx)
 
 
+def judged(bench, source, judge, name, threads=(1, 2, 3)):
+    """A library of the source, judged with so many threads each."""
+    model = Model(bench.shared(source, name))
+    for n in threads:
+        bench.probes(n)
+        judge(model, n)
+    model.close()
+
+
 class Bench:
     """What every part is given: the compiler, a folder for what is built, how many rounds and threads, and the table."""
 

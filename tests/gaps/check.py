@@ -55,11 +55,7 @@ def main():
         status, out, err = run(bench.tsrc, "-c", "--cpu=znver5", "--dump=schedule", source)
         large = sum(4 * n * h * sh * w * sw * c >= LARGE for n, h, w, sh, sw, f, c in CASES)
         check(status == 0 and out.count("clears what lies between its rows") == len(CASES) and out.count("rows, around the caches") == large, out + err)
-        model = common.Model(bench.shared(source, "gaps"))
-        for threads in (1, 2, 3):
-            bench.probes(threads)
-            judge(model, threads)
-        model.close()
+        common.judged(bench, source, judge, "gaps")
     end()
 
 

@@ -107,11 +107,7 @@ def main():
         with open(bench.path("once.s")) as f:
             text = f.read()
         check(status == 0 and "prefetcht1" not in text and "prefetcht0" in text, "or once, into the first " + err)
-        model = common.Model(bench.shared(source, "streams"))
-        for threads in (1, 2, 3):
-            bench.probes(threads)
-            judge(model, threads)
-        model.close()
+        common.judged(bench, source, judge, "streams")
     end()
 
 

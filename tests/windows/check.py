@@ -52,11 +52,7 @@ def main():
         source = bench.written("windows.tsr", program())
         status, out, err = run(bench.tsrc, "-c", "--cpu=x86-64-v3", "--dump=schedule", source)
         check(status == 0 and out.count("B's rows in place") >= len(CASES) - 2, out + err)
-        model = common.Model(bench.shared(source, "windows"))
-        for threads in (1, 2, 3):
-            bench.probes(threads)
-            judge(model, threads)
-        model.close()
+        common.judged(bench, source, judge, "windows")
     end()
 
 
