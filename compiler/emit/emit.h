@@ -34,8 +34,8 @@ typedef struct tsr_wide {
 	LLVMValueRef mask;
 	const tsr_stmt *around;
 	bool holds;                      /* locals are lanes, whatever they are set to */
-	uint32_t nordered;               /* locals that take a maximum or minimum, and the lanes in which no NaN was met so far, for two registers each */
-	struct { tsr_local_id id; LLVMValueRef lanes[2]; } ordered[4];
+	uint32_t nordered;               /* locals that take a maximum or minimum, and the lanes in which no NaN was met so far, for two registers each, unless it never matters */
+	struct { tsr_local_id id; bool never; LLVMValueRef lanes[2]; } ordered[4];
 } tsr_wide;
 
 /* What stands for leaves of expressions while it is set: a value in register form of the leaf's precision, or NULL for the leaf itself. */
@@ -65,6 +65,7 @@ typedef struct tsr_emit {
 
 	/* the function being emitted */
 	LLVMValueRef function;
+	const tsr_stmts *body;           /* of the kernel that it is; NULL for any other function */
 	LLVMMetadataRef scope;           /* its debug scope */
 	LLVMBasicBlockRef entry;         /* allocas go to its start: tsr_emit_alloca */
 	LLVMValueRef ctx;                /* tsr_ctx * */
@@ -79,6 +80,7 @@ typedef struct tsr_emit {
 	const tsr_stream *stream;        /* NULL outside loops that stream */
 	const struct tsr_seam *seams;    /* of rows that go together, for nseams walks (kernel/seam.c) */
 	uint32_t nseams;
+	struct tsr_hope *hope;           /* of rows that go together, or NULL (kernel/rotated.c) */
 	const tsr_wide *wide;            /* NULL where one iteration is computed at a time */
 	const tsr_emit_leaves *leaves;   /* or NULL */
 	bool written;                    /* but the order that is written out is the one that is meant */
@@ -128,6 +130,7 @@ LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name);                
 /* Two ways in two branches, the first where the condition holds: emitted between begin and other, and other and end. */
 typedef struct tsr_emit_fork { LLVMBasicBlockRef other, after; } tsr_emit_fork;
 tsr_emit_fork tsr_emit_fork_begin(tsr_emit *e, LLVMValueRef condition, const char *name);
+tsr_emit_fork tsr_emit_fork_usual(tsr_emit *e, LLVMValueRef condition, const char *name);      /* the first is taken far more often */
 void tsr_emit_fork_other(tsr_emit *e, const tsr_emit_fork *f);
 void tsr_emit_fork_end(tsr_emit *e, const tsr_emit_fork *f);
 /* Branches, to `often` far more often than to `seldom`: LLVM keeps in registers what the usual way needs. */
@@ -160,6 +163,16 @@ LLVMValueRef tsr_emit_neutral(tsr_emit *e, tsr_acc acc, tsr_prec p, LLVMValueRef
 LLVMValueRef tsr_emit_math(tsr_emit *e, tsr_op op, LLVMValueRef *args);
 /* e^x in f32, to be added to a constant of at least 2^-60, beside which the least results are nothing. */
 LLVMValueRef tsr_emit_exp_beside(tsr_emit *e, LLVMValueRef x);
+/* e^x of vectors of f32, x being at most 80 or NaN, in two halves where the target has a way that is two: the first is the sum in whose low bits 2's power
+ * stands, and what of x is left; the second takes x `again` where it vanishes in some lane. */
+typedef struct tsr_emit_half { LLVMValueRef sum, rest; } tsr_emit_half;
+typedef struct tsr_emit_again { LLVMValueRef (*of)(const struct tsr_emit_again *a); } tsr_emit_again;
+bool tsr_emit_has_halves(const tsr_emit *e);
+tsr_emit_half tsr_emit_exp_start(tsr_emit *e, LLVMValueRef x);
+LLVMValueRef tsr_emit_exp_rest(tsr_emit *e, const tsr_emit_half *half, const tsr_emit_again *again);
+/* The second half for what is hoped neither to vanish nor to be NaN; *worst, NULL before the first of many, says at their end whether that failed. */
+LLVMValueRef tsr_emit_exp_hoped(tsr_emit *e, const tsr_emit_half *half, LLVMValueRef *worst);
+LLVMValueRef tsr_emit_exp_failed(tsr_emit *e, LLVMValueRef worst);
 /* x modulo y in vectors, with what the library makes of large quotients; where products are fused. */
 typedef LLVMValueRef (*tsr_emit_remainder)(tsr_emit *e, LLVMValueRef x, LLVMValueRef y);
 bool tsr_emit_has_mod(const tsr_emit *e);

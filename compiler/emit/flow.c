@@ -43,14 +43,20 @@ LLVMBasicBlockRef tsr_emit_block(tsr_emit *e, const char *name)
 	return LLVMAppendBasicBlockInContext(e->context, e->function, name);
 }
 
-tsr_emit_fork tsr_emit_fork_begin(tsr_emit *e, LLVMValueRef condition, const char *name)
+static tsr_emit_fork fork_begin(tsr_emit *e, LLVMValueRef condition, const char *name, bool usual)
 {
 	LLVMBasicBlockRef yes = tsr_emit_block(e, name);
 	tsr_emit_fork f = {tsr_emit_block(e, "otherwise"), tsr_emit_block(e, "either")};
-	LLVMBuildCondBr(e->builder, condition, yes, f.other);
+	if (usual)
+		tsr_emit_seldom(e, condition, yes, f.other);
+	else
+		LLVMBuildCondBr(e->builder, condition, yes, f.other);
 	LLVMPositionBuilderAtEnd(e->builder, yes);
 	return f;
 }
+
+tsr_emit_fork tsr_emit_fork_begin(tsr_emit *e, LLVMValueRef condition, const char *name) { return fork_begin(e, condition, name, false); }
+tsr_emit_fork tsr_emit_fork_usual(tsr_emit *e, LLVMValueRef condition, const char *name) { return fork_begin(e, condition, name, true); }
 
 static void go_on(tsr_emit *e, LLVMBasicBlockRef from, LLVMBasicBlockRef at)
 {

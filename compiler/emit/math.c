@@ -116,6 +116,34 @@ LLVMValueRef tsr_emit_exp_beside(tsr_emit *e, LLVMValueRef x)
 	return tsr_math_exp_beside(&m, x);
 }
 
+bool tsr_emit_has_halves(const tsr_emit *e) { return tsr_math_by_eighths(e); }
+
+tsr_emit_half tsr_emit_exp_start(tsr_emit *e, LLVMValueRef x)
+{
+	tsr_maths m = maths_for(e, x);
+	return tsr_math_exp_start(&m, x, false);
+}
+
+LLVMValueRef tsr_emit_exp_hoped(tsr_emit *e, const tsr_emit_half *half, LLVMValueRef *worst)
+{
+	tsr_maths m = maths_for(e, half->sum);
+	LLVMValueRef here = tsr_math_exp_worst(&m, half), both[2] = {*worst, here};
+	*worst = *worst ? tsr_math_intrinsic(&m, "llvm.umax", LLVMTypeOf(here), 2, both) : here;
+	return tsr_math_exp_finish(&m, half);
+}
+
+LLVMValueRef tsr_emit_exp_failed(tsr_emit *e, LLVMValueRef worst)
+{
+	tsr_maths m = maths_for(e, worst);
+	return tsr_math_exp_failed(&m, worst);
+}
+
+LLVMValueRef tsr_emit_exp_rest(tsr_emit *e, const tsr_emit_half *half, const tsr_emit_again *again)
+{
+	tsr_maths m = maths_for(e, half->sum);
+	return tsr_math_exp_rest(&m, half, again);
+}
+
 bool tsr_emit_has_beside(const tsr_emit *e) { return tsr_math_short(e) && e->target->fma; }
 
 LLVMValueRef tsr_emit_beside(tsr_emit *e, tsr_op op, LLVMValueRef x)

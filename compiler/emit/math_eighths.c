@@ -15,6 +15,14 @@ bool tsr_math_by_eighths(const tsr_emit *e)
 	return e->target->lookup == EIGHTHS && e->target->fma;
 }
 
+static uint32_t bits_of(double x)
+{
+	float f = (float)x;
+	uint32_t bits;
+	memcpy(&bits, &f, sizeof bits);
+	return bits;
+}
+
 static LLVMValueRef lanes_of(const tsr_maths *m, LLVMValueRef x, unsigned from, unsigned n, unsigned of)
 {
 	LLVMValueRef at[64];
@@ -54,43 +62,63 @@ static LLVMValueRef looked_up(const tsr_maths *m, const uint32_t *entries, LLVMV
 	return BITS(out);
 }
 
-/* e^x = 2^(k/8) e^r: gives k + 8 * `above` in the low bits of a sum, and in *q what is missing: e^r = (1 + q) / the table's factor.  ln 2 in two parts,
- * of which the first product is rounded with its sum.  The sign of an x that is `less` negated is free in the instructions that it enters. */
-static LLVMValueRef reduce(const tsr_maths *m, LLVMValueRef x, bool less, int above, LLVMValueRef *q)
+/* e^x = 2^(k/8) e^r.  The sign of an x that is `less` negated is free in the instructions that it enters. */
+static const double of_eighths = 1572864.0;                                  /* 1.5 * 2^20: the last bit is 1/8 */
+static LLVMValueRef eighths_of(const tsr_maths *m, bool less) { return N(less ? -1.44269504088896341 : 1.44269504088896341); }
+
+/* What of x is left, by ln 2 in two parts, of which the first product is rounded with its sum. */
+static LLVMValueRef rest_of(const tsr_maths *m, LLVMValueRef x, bool less, LLVMValueRef eighths)
 {
-	LLVMValueRef of_eighths = N(1572864.0 + above);                          /* 1.5 * 2^20: the last bit is 1/8 */
-	LLVMValueRef big = tsr_math_mad(m, x, N(less ? -1.44269504088896341 : 1.44269504088896341), of_eighths), eighths = SUB(big, of_eighths);
 	LLVMValueRef r = tsr_math_mad(m, eighths, N(-0.693147182464599609), less ? LLVMBuildFNeg(m->b, x, "") : x);
-	r = tsr_math_mad(m, eighths, N(1.90465429995776805e-9), r);
-	*q = POLY(r, -0.0024622888304293156, 0.9975377321243286, 0.49884694814682007, 0.16627971827983856);
-	return BITS(big);
+	return tsr_math_mad(m, eighths, N(1.90465429995776805e-9), r);
 }
 
-static uint32_t bits_of(double x)
+/* e^r = (1 + q) / the table's factor. */
+static LLVMValueRef q_of(const tsr_maths *m, LLVMValueRef r)
 {
-	float f = (float)x;
-	uint32_t bits;
-	memcpy(&bits, &f, sizeof bits);
-	return bits;
+	return POLY(r, -0.0024622888304293156, 0.9975377321243286, 0.49884694814682007, 0.16627971827983856);
 }
 
-/* An entry, from whose exponent and fraction the number of its eighths is taken, and k where whole powers stand, are 2^(k/8) in one sum. */
-LLVMValueRef tsr_math_exp_moderate(const tsr_maths *m, LLVMValueRef x, bool less)
+/* The sum's bits are those of 1.5 * 2^20 less k, so that the lower x is, or NaN of whatever sign, the larger they are, and one constant serves twice.  An entry
+ * that the low three name, to which they are added where eighths stand, and whole powers less are 2^(k/8) in one difference. */
+LLVMValueRef tsr_math_exp_finish(const tsr_maths *m, const tsr_emit_half *x)
 {
 	uint32_t entries[EIGHTHS];
 	for (uint32_t j = 0; j < EIGHTHS; j++)
-		entries[j] = bits_of(table[j]) - (j << 20);
-	LLVMValueRef q, k = reduce(m, x, less, 0, &q);
-	LLVMValueRef power = FLOAT(LLVMBuildAdd(m->b, looked_up(m, entries, k), LLVMBuildShl(m->b, k, I(20), ""), ""));
-	return tsr_math_mad(m, power, q, power);
+		entries[j] = bits_of(ldexp(table[(EIGHTHS - j) % EIGHTHS], j ? -1 : 0)) + (j << 20);
+	LLVMValueRef k = BITS(x->sum);
+	LLVMValueRef power = FLOAT(LLVMBuildSub(m->b, looked_up(m, entries, k), LLVMBuildShl(m->b, k, I(20), ""), ""));
+	return tsr_math_mad(m, power, q_of(m, x->rest), power);
 }
+
+tsr_emit_half tsr_math_exp_start(const tsr_maths *m, LLVMValueRef x, bool less)
+{
+	LLVMValueRef sum = tsr_math_mad(m, x, eighths_of(m, !less), N(of_eighths));
+	return (tsr_emit_half){sum, rest_of(m, x, less, SUB(N(of_eighths), sum))};
+}
+
+static LLVMValueRef any_beyond(const tsr_maths *m, LLVMIntPredicate than, LLVMValueRef bits)
+{
+	enum { LEAST = 125 };
+	LLVMValueRef low = LLVMBuildICmp(m->b, than, bits, tsr_emit_number(m->e, LLVMTypeOf(bits), bits_of(of_eighths + LEAST)), "");
+	return tsr_math_intrinsic(m, "llvm.vector.reduce.or", LLVMTypeOf(low), 1, &low);
+}
+
+/* A negative NaN is none, which may as well be computed the usual way: signed numbers are compared in one instruction. */
+LLVMValueRef tsr_math_any_vanishes(const tsr_maths *m, const tsr_emit_half *x)
+{
+	return any_beyond(m, LLVMIntSGT, tsr_math_over_registers(m, "llvm.smax", BITS(x->sum)));
+}
+
+LLVMValueRef tsr_math_exp_worst(const tsr_maths *m, const tsr_emit_half *x) { return tsr_math_over_registers(m, "llvm.umax", BITS(x->sum)); }
+LLVMValueRef tsr_math_exp_failed(const tsr_maths *m, LLVMValueRef worst) { return any_beyond(m, LLVMIntUGT, worst); }
 
 LLVMValueRef tsr_math_exp_apart(const tsr_maths *m, LLVMValueRef x, bool less, int above, int twos, LLVMValueRef *whole)
 {
 	uint32_t entries[EIGHTHS];
 	for (uint32_t j = 0; j < EIGHTHS; j++)
 		entries[j] = bits_of(ldexp(table[j], twos));
-	LLVMValueRef q, k = reduce(m, x, less, above, &q), t = FLOAT(looked_up(m, entries, k));
+	LLVMValueRef of_all = N(of_eighths + above), big = tsr_math_mad(m, x, eighths_of(m, less), of_all), k = BITS(big), t = FLOAT(looked_up(m, entries, k));
 	*whole = LLVMBuildShl(m->b, LLVMBuildAnd(m->b, k, I(-EIGHTHS), ""), I(20), "");
-	return tsr_math_mad(m, t, q, t);
+	return tsr_math_mad(m, t, q_of(m, rest_of(m, x, less, SUB(big, of_all))), t);
 }

@@ -120,50 +120,88 @@ static LLVMValueRef exp_of_any(const tsr_maths *m, LLVMValueRef x, LLVMValueRef 
 /* The same numbers where all results are normal. */
 static LLVMValueRef exp_of_moderate(const tsr_maths *m, LLVMValueRef x, LLVMValueRef less)
 {
-	if (tsr_math_by_eighths(m->e))
-		return tsr_math_exp_moderate(m, less ? less : x, less);
+	if (tsr_math_by_eighths(m->e)) {
+		tsr_emit_half half = tsr_math_exp_start(m, less ? less : x, less);
+		return tsr_math_exp_finish(m, &half);
+	}
 	LLVMValueRef exponent, p = split_exp(m, less ? less : x, less, 0, 0, &exponent);
 	return FLOAT(LLVMBuildAdd(m->b, BITS(p), exponent, ""));
 }
 
-/* Whether a lane's magnitude is above `most`, or NaN, by its bits. */
-static LLVMValueRef any_above(const tsr_maths *m, LLVMValueRef x, double most)
+LLVMValueRef tsr_math_over_registers(const tsr_maths *m, const char *name, LLVMValueRef x)
 {
-	LLVMValueRef a = LLVMBuildAnd(m->b, BITS(x), I(INT32_MAX), ""), at[64];
+	LLVMValueRef at[64];
 	unsigned lanes = LLVMGetVectorSize(m->i), least = m->e->target->vector_bytes / 4;
 	for (unsigned i = 0; i < lanes; i++)
 		at[i] = LLVMConstInt(m->e->i32, i, false);
 	for (; lanes > least; lanes /= 2) {
 		LLVMValueRef half[2];
 		for (int i = 0; i < 2; i++)
-			half[i] = LLVMBuildShuffleVector(m->b, a, a, LLVMConstVector(at + i * (int)lanes / 2, lanes / 2), "");
-		a = tsr_math_intrinsic(m, "llvm.smax", LLVMTypeOf(half[0]), 2, half);
+			half[i] = LLVMBuildShuffleVector(m->b, x, x, LLVMConstVector(at + i * (int)lanes / 2, lanes / 2), "");
+		x = tsr_math_intrinsic(m, name, LLVMTypeOf(half[0]), 2, half);
 	}
+	return x;
+}
+
+/* Whether a lane's magnitude is above `most`, or NaN, by its bits. */
+static LLVMValueRef any_above(const tsr_maths *m, LLVMValueRef x, double most)
+{
+	LLVMValueRef a = tsr_math_over_registers(m, "llvm.smax", LLVMBuildAnd(m->b, BITS(x), I(INT32_MAX), ""));
 	LLVMTypeRef type = LLVMVectorType(m->e->f32, LLVMGetVectorSize(LLVMTypeOf(a)));
 	LLVMValueRef above = LLVMBuildFCmp(m->b, LLVMRealUGT, LLVMBuildBitCast(m->b, a, type, ""), tsr_emit_number(m->e, type, most), "");
 	return tsr_math_intrinsic(m, "llvm.vector.reduce.or", LLVMTypeOf(above), 1, &above);
 }
 
+/* Some most often, or all: both are computed in branches of their own. */
+typedef struct branches { LLVMBasicBlockRef all, join, from[2]; LLVMValueRef given[2]; } branches;
+
+static branches begin_usual(const tsr_maths *m, LLVMValueRef extreme)
+{
+	LLVMBasicBlockRef few = tsr_emit_block(m->e, "moderate");
+	branches b = {.all = tsr_emit_block(m->e, "extreme"), .join = tsr_emit_block(m->e, "exp")};
+	tsr_emit_seldom(m->e, LLVMBuildNot(m->b, extreme, ""), few, b.all);
+	LLVMPositionBuilderAtEnd(m->b, few);
+	return b;
+}
+
+static void end_branch(const tsr_maths *m, branches *b, unsigned i, LLVMValueRef given, LLVMBasicBlockRef next)
+{
+	b->given[i] = given;
+	b->from[i] = LLVMGetInsertBlock(m->b);
+	LLVMBuildBr(m->b, b->join);
+	LLVMPositionBuilderAtEnd(m->b, next);
+}
+
+static LLVMValueRef joined(const tsr_maths *m, branches *b)
+{
+	LLVMValueRef phi = LLVMBuildPhi(m->b, m->f, "");
+	LLVMAddIncoming(phi, b->given, b->from, 2);
+	return phi;
+}
+
+/* A tile's function, which emits a tail, has no branches within. */
+static bool may_branch(const tsr_maths *m)
+{
+	return LLVMGetTypeKind(m->f) == LLVMVectorTypeKind && LLVMGetBasicBlockParent(LLVMGetInsertBlock(m->b)) == m->e->function;
+}
+
 static LLVMValueRef emit_exp_short(const tsr_maths *m, LLVMValueRef x)
 {
 	LLVMValueRef less = negated(x);
-	bool own = LLVMGetBasicBlockParent(LLVMGetInsertBlock(m->b)) == m->e->function;      /* a tile's function, which emits a tail, has no branches within */
-	if (LLVMGetTypeKind(m->f) != LLVMVectorTypeKind || !own)
+	if (!may_branch(m))
 		return exp_of_any(m, x, less);
-	LLVMBasicBlockRef few = tsr_emit_block(m->e, "moderate"), all = tsr_emit_block(m->e, "extreme"), join = tsr_emit_block(m->e, "exp"), from[2];
-	tsr_emit_seldom(m->e, LLVMBuildNot(m->b, any_above(m, less ? less : x, 86.9), ""), few, all);
-	LLVMPositionBuilderAtEnd(m->b, few);
-	LLVMValueRef given[2] = {exp_of_moderate(m, x, less), NULL};
-	from[0] = LLVMGetInsertBlock(m->b);
-	LLVMBuildBr(m->b, join);
-	LLVMPositionBuilderAtEnd(m->b, all);
-	given[1] = exp_of_any(m, x, less);
-	from[1] = LLVMGetInsertBlock(m->b);
-	LLVMBuildBr(m->b, join);
-	LLVMPositionBuilderAtEnd(m->b, join);
-	LLVMValueRef phi = LLVMBuildPhi(m->b, m->f, "");
-	LLVMAddIncoming(phi, given, from, 2);
-	return phi;
+	branches b = begin_usual(m, any_above(m, less ? less : x, 86.9));
+	end_branch(m, &b, 0, exp_of_moderate(m, x, less), b.all);
+	end_branch(m, &b, 1, exp_of_any(m, x, less), b.join);
+	return joined(m, &b);
+}
+
+LLVMValueRef tsr_math_exp_rest(const tsr_maths *m, const tsr_emit_half *half, const tsr_emit_again *again)
+{
+	branches b = begin_usual(m, tsr_math_any_vanishes(m, half));
+	end_branch(m, &b, 0, tsr_math_exp_finish(m, half), b.all);
+	end_branch(m, &b, 1, exp_of_any(m, again->of(again), NULL), b.join);
+	return joined(m, &b);
 }
 
 /* e^x = 2^n e^r as a product with 2^n, which a sum takes in: the rounding of the product, and of what is less than the sum's last place, do not matter
@@ -171,9 +209,9 @@ static LLVMValueRef emit_exp_short(const tsr_maths *m, LLVMValueRef x)
 static LLVMValueRef exp_to_add(const tsr_maths *m, LLVMValueRef x, bool less)
 {
 	LLVMValueRef of_whole = N(12582912.0 + 127), big = tsr_math_mad(m, x, N(less ? -1.44269504088896341 : 1.44269504088896341), of_whole);
-	LLVMValueRef whole = SUB(big, of_whole), r = tsr_math_mad(m, whole, N(-0.693147182464599609), less ? LLVMBuildFNeg(m->b, x, "") : x);
-	r = tsr_math_mad(m, whole, N(1.90465429995776805e-9), r);
-	LLVMValueRef p = POLY(r, 1, 0.999999702, 0.4999915063, 0.1666764766, 0.0418978557, 0.008289726451);
+	LLVMValueRef whole = SUB(big, of_whole), nearly = tsr_math_mad(m, whole, N(-0.693147182464599609), less ? LLVMBuildFNeg(m->b, x, "") : x);
+	LLVMValueRef r = tsr_math_mad(m, whole, N(1.90465429995776805e-9), nearly);
+	LLVMValueRef p = tsr_math_mad(m, POLY(nearly, 0.999999702, 0.4999915063, 0.1666764766, 0.0418978557, 0.008289726451), r, N(1));
 	LLVMValueRef product = MUL(p, FLOAT(LLVMBuildShl(m->b, BITS(big), I(23), "")));
 	LLVMSetFastMathFlags(product, LLVMFastMathAllowContract);
 	return product;

@@ -56,14 +56,25 @@ LLVMValueRef tsr_math_word_looked_up(const tsr_maths *m, const uint32_t *table, 
 
 /* The processor looks up eight entries by one instruction: exponentials are of fewer multiply-adds. */
 bool tsr_math_by_eighths(const tsr_emit *e);
-/* e^x, or e^-x where x is `less`, for |x| < 87. */
-LLVMValueRef tsr_math_exp_moderate(const tsr_maths *m, LLVMValueRef x, bool less);
+/* e^x, or e^-x where x is `less`, for |x| < 87: two halves, of which the second waits for the first. */
+tsr_emit_half tsr_math_exp_start(const tsr_maths *m, LLVMValueRef x, bool less);
+LLVMValueRef tsr_math_exp_finish(const tsr_maths *m, const tsr_emit_half *x);
+LLVMValueRef tsr_math_exp_finish(const tsr_maths *m, const tsr_emit_half *x);
+/* Whether e^x is below the normal numbers in some lane, x being at most 80 or NaN in all. */
+LLVMValueRef tsr_math_any_vanishes(const tsr_maths *m, const tsr_emit_half *x);
+/* Of many such x, the greatest of what each gives, whole numbers without sign: whether one of them is below the normal numbers, or NaN. */
+LLVMValueRef tsr_math_exp_worst(const tsr_maths *m, const tsr_emit_half *x);
+LLVMValueRef tsr_math_exp_failed(const tsr_maths *m, LLVMValueRef worst);
 /* The same numbers but for 2's whole power: 2^twos times what is between 1 and 2, about, and n + `above` in the place of an exponent. */
 LLVMValueRef tsr_math_exp_apart(const tsr_maths *m, LLVMValueRef x, bool less, int above, int twos, LLVMValueRef *whole);
 
 /* ---- math_exp.c, math_log.c, math_erf.c, math_sine.c --------------------------------------------------------------------------- */
 
 LLVMValueRef tsr_math_exp(const tsr_maths *m, LLVMValueRef x);
+/* For x of at most 80, or NaN, of which the first half is done; `again` gives x once more, where that is wanted. */
+LLVMValueRef tsr_math_exp_rest(const tsr_maths *m, const tsr_emit_half *half, const tsr_emit_again *again);
+/* An operation of two, as a maximum, on all registers of integers. */
+LLVMValueRef tsr_math_over_registers(const tsr_maths *m, const char *name, LLVMValueRef x);
 /* To be added to a constant of at least 2^-60: 0 where it is less than 2^-125. */
 LLVMValueRef tsr_math_exp_beside(const tsr_maths *m, LLVMValueRef x);
 /* For |x| < 87. */

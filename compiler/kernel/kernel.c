@@ -181,19 +181,20 @@ typedef struct frame {
 	LLVMMetadataRef scope;
 	LLVMValueRef *locals;
 	tsr_seat *team;
+	const tsr_stmts *body;
 } frame;
 
 static frame save_frame(tsr_emit *e)
 {
 	return (frame){e->function, e->ctx, e->buffer_table, e->symbol_table, e->number_table, e->buffers, e->symbols, e->numbers,
-		e->entry, LLVMGetInsertBlock(e->builder), e->scope, e->locals, e->team};
+		e->entry, LLVMGetInsertBlock(e->builder), e->scope, e->locals, e->team, e->body};
 }
 
 static void restore_frame(tsr_emit *e, const frame *f)
 {
 	e->function = f->function, e->ctx = f->ctx, e->buffer_table = f->buffer_table, e->symbol_table = f->symbol_table;
 	e->number_table = f->number_table, e->buffers = f->buffers, e->symbols = f->symbols, e->numbers = f->numbers;
-	e->entry = f->entry, e->scope = f->scope, e->locals = f->locals, e->team = f->team;
+	e->entry = f->entry, e->scope = f->scope, e->locals = f->locals, e->team = f->team, e->body = f->body;
 	LLVMPositionBuilderAtEnd(e->builder, f->block);
 }
 
@@ -268,6 +269,7 @@ static LLVMValueRef kernel_function(tsr_emit *e, const tsr_stmt *s, const tsr_ke
 	LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, tsr_emit_attribute(e, "noinline", 0));
 	frame outer = save_frame(e);
 	e->team = team;
+	e->body = &s->kernel.body;
 	tsr_emit_function_begin(e, f, s->span);
 	bind_parameters(e, a, k, f);
 	e->locals = TSR_NEW_N(a, LLVMValueRef, e->nlocals + 1);

@@ -2,6 +2,7 @@
 #ifndef TSR_KERNEL_NESTS_H
 #define TSR_KERNEL_NESTS_H
 #include "kernel.h"
+#include "../opt/opt.h"
 
 /* ---- stmt.c --------------------------------------------------------------------------------------------------------------- */
 void tsr_emit_stmts(tsr_emit *e, const tsr_stmts *body);
@@ -52,12 +53,35 @@ typedef enum tsr_fetch { TSR_FETCH_NEAR = 3, TSR_FETCH_FAR = 2 } tsr_fetch;
 void tsr_emit_fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines, tsr_fetch to);
 /* Has what the loop reads from memory, n loads, fetched in two steps: far ahead into the second cache, from there in time into the first. */
 void tsr_emit_fetch_soon(tsr_emit *e, const tsr_wide *w, uint32_t n, const tsr_expr *const *loads, LLVMValueRef index);
+/* Of loops in vectors that go together: so many lanes at a time, and what each loads side by side from arrays that no cache holds, one load of each array. */
+enum { TSR_MOST_LARGE = 4 };
+typedef struct tsr_fetched { const tsr_stmt *loop; unsigned lanes; uint32_t nlarge; const tsr_expr *const *large; tsr_emit_view view; } tsr_fetched;
+/* What they read soon; where one of several says what is read in the next row, that, and for the first one what it reads of its own row. */
+void tsr_fetch_walks(tsr_emit *e, uint32_t n, const tsr_fetched *walks, LLVMValueRef index);
 /* Processors have the operation, or math.c writes it out, for vectors. */
 bool tsr_emit_in_lanes(const tsr_emit *e, const tsr_expr *operation);
 /* Of the loop that is being emitted: the greater or smaller of both, where lanes remember that they met a NaN; else NULL. */
 LLVMValueRef tsr_emit_wide_pick(tsr_emit *e, tsr_local_id id, tsr_acc acc, LLVMValueRef element, LLVMValueRef value);
 /* Of the loop that is being emitted: its store's lanes. */
 void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMValueRef value, LLVMValueRef address);
+
+/* ---- rotated.c: exponentials in two halves -------------------------------------------------------------------------------------- */
+/* Of rows whose walks go together: the walks of the greatest of a value and of exponentials of it, less that, for which nobody asks until a row's end whether they
+ * met a number whose exponential vanishes or NaN; and where that is said then. */
+typedef struct tsr_hope { const tsr_stmt *greatest, *less; LLVMValueRef worst; } tsr_hope;
+/* Whether a walk of the rows is the second of such; what comes before its end may be computed again. */
+bool tsr_hope_in(const tsr_emit *e, const tsr_stmt *rows, const tsr_stmt *walk, tsr_hope *out);
+/* Of a loop in vectors: the exponential that is computed so, or NULL, and its first half, where it is kept. */
+typedef struct tsr_rotated { const tsr_expr *exp; const tsr_wide *wide; LLVMValueRef sum, rest, last; tsr_hope *hope; } tsr_rotated;
+const tsr_expr *tsr_rotated_of(const tsr_emit *e, const tsr_stmt *loop, tsr_falling *f);
+/* Before the loop, whose vectors from `from` to `to` are whole ones. */
+void tsr_rotated_begin(tsr_emit *e, tsr_rotated *r, const tsr_wide *w, LLVMValueRef from, LLVMValueRef to);
+/* The statements of its vectors from `index` on, where there is such an exponential. */
+void tsr_rotated_body(tsr_emit *e, const tsr_rotated *r, LLVMValueRef index);
+
+/* ---- one_place.c: comparisons that hold in one iteration --------------------------------------------------------------------- */
+/* The body of a loop without sums, for so many iterations side by side. */
+void tsr_emit_places(tsr_emit *e, const tsr_stmt *loop, unsigned lanes);
 
 /* ---- outer.c: loops around sums, in vectors -------------------------------------------------------------------------------- */
 /* The loop's iterations from .. to, side by side; false: not such a loop, nothing was emitted. */

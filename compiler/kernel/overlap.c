@@ -29,6 +29,8 @@ typedef struct rows {
 	tsr_local_id lets[MOST_LETS];
 	LLVMValueRef from, to;
 	tsr_late late;
+	tsr_hope hope;
+	uint32_t hoped;                         /* the walk of exponentials that are computed in hope, or n */
 	tsr_seam seam[TSR_MOST_WALKS];          /* of walks whose rows go around the caches */
 	LLVMValueRef *kept;                     /* of each local that late statements read, for as many rows as the target says (`late_rows`) */
 } rows;
@@ -169,6 +171,17 @@ static void statements(const rows *r, uint32_t from, uint32_t to)
 
 static uint32_t end_of(const rows *r, uint32_t k) { return k + 1 < r->n ? r->walk[k + 1] : r->loop->loop.body.n; }
 
+/* Once more from the row's begin to the end of the exponentials. */
+static void unless_fulfilled(const rows *r, const tsr_hope *hope)
+{
+	tsr_emit *e = r->e;
+	LLVMValueRef worst = LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(hope->worst), hope->worst, "");
+	tsr_emit_fork f = tsr_emit_fork_usual(e, LLVMBuildNot(e->builder, tsr_emit_exp_failed(e, worst), ""), "fulfilled");
+	tsr_emit_fork_other(e, &f);
+	statements(r, 0, r->walk[r->hoped] + 1);
+	tsr_emit_fork_end(e, &f);
+}
+
 static void together(const rows *r)
 {
 	tsr_emit_walk walks[TSR_MOST_WALKS];
@@ -176,9 +189,14 @@ static void together(const rows *r)
 	statements(r, 0, r->walk[0]);
 	for (uint32_t k = 0; k < r->n; k++)
 		walks[k] = (tsr_emit_walk){walk_of(r, k), r->view[k]};
+	tsr_hope hope = r->hope;
+	r->e->hope = r->hoped < r->n ? &hope : NULL;
 	tsr_emit_wide_walks(r->e, r->n, walks);
+	r->e->hope = NULL;
 	for (uint32_t k = r->n; k-- > 0;) {
 		tsr_emit_enter(r->e, &r->view[k]);
+		if (k == r->hoped)
+			unless_fulfilled(r, &hope);
 		statements(r, r->walk[k] + 1, end_of(r, k));
 	}
 }
@@ -329,6 +347,8 @@ static void several(rows *r, bool torn)
 	for (uint32_t k = 0; k < r->n; k++)
 		make_view(r, &r->view[k]);
 	make_late(r);
+	for (r->hoped = 0; r->hoped < r->n && !tsr_hope_in(e, r->loop, walk_of(r, r->hoped), &r->hope);)
+		r->hoped++;
 	if (torn)
 		make_seams(r);
 	if (shares_rows(r))

@@ -76,7 +76,7 @@ static void begin(short_sums *x)
 			tsr_wide_sum *s = &x->sum[k][i];
 			tsr_wide_sum_begin(e, s, x->lanes);
 			if (x->row.loop.extent.k % x->lanes == 0)
-				tsr_wide_order_begin(e, &x->wide[k], s);
+				tsr_wide_order_begin(e, &x->wide[k], s, false);
 			x->part[k][i] = e->locals[s->id];
 			e->locals[s->id] = s->outside;
 		}

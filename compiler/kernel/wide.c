@@ -10,7 +10,7 @@
 #include "wide_sums.h"
 #include "../opt/opt.h"
 
-enum { LINE = 64, MOST_LARGE = 4, SHORT = 16, LINES_NEAR = 16 };
+enum { LINE = 64, SHORT = 16 };
 
 /* Several registers, whose operations alternate: those of one are a chain, and would fill what the processor looks ahead.  Of f64 a register has half as many. */
 static unsigned lanes_of(const tsr_emit *e, bool doubles)
@@ -42,7 +42,7 @@ typedef struct shape {
 	bool modulo;                            /* of floats, somewhere in the loop */
 	bool tables;                            /* something looks up tables in registers, for which single numbers take a longer way */
 	uint32_t sums, nlarge;
-	const tsr_expr *large[MOST_LARGE];      /* loads side by side from arrays that no cache holds, one of each array */
+	const tsr_expr *large[TSR_MOST_LARGE];      /* loads side by side from arrays that no cache holds, one of each array */
 } shape;
 
 /* As tsr_emit_along; in f64, with a modulo, for which LLVM would call the library element by element, and with tables, axes of one place may follow. */
@@ -69,7 +69,7 @@ static void note_large(shape *s, const tsr_expr *load)
 	for (uint32_t i = 0; i < s->nlarge; i++)
 		if (s->large[i]->load.buffer == load->load.buffer)
 			return;
-	if (s->nlarge < MOST_LARGE && tsr_emit_large(s->e, load->load.buffer))
+	if (s->nlarge < TSR_MOST_LARGE && tsr_emit_large(s->e, load->load.buffer))
 		s->large[s->nlarge++] = load;
 }
 
@@ -251,37 +251,6 @@ void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMVal
 	tsr_emit_around(e, s);
 }
 
-void tsr_emit_fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines, tsr_fetch to)
-{
-	int64_t line = LINE / tsr_prec_bytes(e->loops->buffers.at[load->load.buffer]->prec);
-	for (int64_t i = 0; i < w->lanes; i += line) {
-		e->syms[w->loop->loop.sym] = LLVMBuildAdd(e->builder, index, tsr_emit_i64(e, i + lines * line), "");
-		tsr_emit_fetch(e, load, to);
-	}
-}
-
-/* How far ahead the lines of `arrays` are asked for, where that is done once: half of the first cache at most is lines that are not read yet. */
-static int64_t lines_ahead(const tsr_emit *e, uint32_t arrays)
-{
-	int64_t room = e->target->l1 / 2 / LINE / (arrays ? arrays : 1);
-	return room < e->target->lines_ahead ? room : e->target->lines_ahead;
-}
-
-/* What is asked into the first cache holds one of its few places until it comes, which stores around the caches need, too: from memory that takes
- * too long.  Far ahead is as far as one needs to look while another page begins; half as far where several arrays are read at once. */
-void tsr_emit_fetch_soon(tsr_emit *e, const tsr_wide *w, uint32_t n, const tsr_expr *const *loads, LLVMValueRef index)
-{
-	enum { LINES_ALONE = 64, LINES_EACH = 32 };
-	for (uint32_t i = 0; i < n; i++) {
-		if (e->target->lines_ahead) {
-			tsr_emit_fetch_lines(e, w, loads[i], index, lines_ahead(e, n), TSR_FETCH_NEAR);
-			continue;
-		}
-		tsr_emit_fetch_lines(e, w, loads[i], index, n > 1 ? LINES_EACH : LINES_ALONE, TSR_FETCH_FAR);
-		tsr_emit_fetch_lines(e, w, loads[i], index, LINES_NEAR, TSR_FETCH_NEAR);
-	}
-}
-
 /* Lanes for the iterations that are left from here on. */
 LLVMValueRef tsr_emit_lanes_left(tsr_emit *e, LLVMValueRef index, LLVMValueRef to, unsigned lanes)
 {
@@ -301,97 +270,15 @@ typedef struct part {
 	tsr_wide_sum sums[TSR_MOST_WIDE_SUMS];
 	uint32_t nsums;
 	LLVMValueRef past, last;
+	tsr_rotated rotated;
 } part;
 
-/* A later row's elements lie right behind those of the rows before. */
-static bool rows_follow(const tsr_emit *e, const tsr_expr *ahead)
-{
-	const tsr_buffer *b = e->loops->buffers.at[ahead->load.buffer];
-	uint32_t axis = b->rank - 1;
-	while (axis && !ahead->load.index[axis - 1].n && tsr_size_is_const(b->dims[axis - 1]) && b->dims[axis - 1].k == 1)
-		axis--;
-	return axis && ahead->load.index[axis - 1].n;
-}
-
-/* The loop that says what is read in a later row, if that begins so soon that it is as far ahead as lines are asked for.  Of loops that go together all rows are
- * read at one pace, so that those that follow each other are one. */
-static const part *ahead_in_rows(const tsr_emit *e, uint32_t n, const part *parts)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		const tsr_expr *ahead = parts[i].shape.loop->loop.ahead;
-		const tsr_buffer *b = ahead ? e->loops->buffers.at[ahead->load.buffer] : NULL;
-		if (b && b->dims[b->rank - 1].k * tsr_prec_bytes(b->prec) <= e->target->lines_ahead * LINE && (n == 1 || !rows_follow(e, ahead)))
-			return &parts[i];
-	}
-	return NULL;
-}
-
-static void fetch_of(tsr_emit *e, const tsr_stmt *loop, unsigned lanes, const tsr_expr *load, LLVMValueRef index, int64_t lines)
-{
-	LLVMValueRef outer = e->syms[loop->loop.sym];
-	tsr_emit_fetch_lines(e, &(tsr_wide){.loop = loop, .lanes = lanes}, load, index, lines, TSR_FETCH_NEAR);
-	e->syms[loop->loop.sym] = outer;
-}
-
-static bool fetched(const tsr_expr *ahead, uint32_t n, const part *parts, tsr_buffer_id b)
-{
-	bool before = ahead && ahead->load.buffer == b;
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t k = 0; k < parts[i].shape.nlarge; k++)
-			before |= parts[i].shape.large[k]->load.buffer == b;
-	return before;
-}
-
-/* The first cache does not hold what so many loops that go together have under way of rows of this length, beside the lines that are asked for. */
-static bool crowded(const tsr_emit *e, uint32_t n, const tsr_stmt *loop)
-{
-	enum { NUMBER = 4 };
-	tsr_size size = loop->loop.extent;
-	return n > 1 && tsr_size_is_const(size) && size.k * NUMBER * (n + 1) + e->target->lines_ahead * LINE > e->target->l1;
-}
-
-/* Each array once, where the first loop reads it: the others find it in the caches. */
-static void fetch_once(tsr_emit *e, uint32_t n, const part *parts, LLVMValueRef index)
-{
-	const part *rows = ahead_in_rows(e, n, parts);
-	const tsr_expr *ahead = rows ? rows->shape.loop->loop.ahead : NULL;
-	uint32_t arrays = ahead != NULL;
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t k = 0; k < parts[i].shape.nlarge; k++)
-			arrays += !fetched(ahead, i, parts, parts[i].shape.large[k]->load.buffer);
-	int64_t lines = lines_ahead(e, arrays) / (crowded(e, n, parts[0].shape.loop) ? 2 : 1);
-	tsr_emit_enter(e, &parts[0].view);
-	if (ahead)
-		fetch_of(e, rows->shape.loop, parts[0].wide.lanes, ahead, index, 0);
-	for (uint32_t i = 0; i < n; i++) {
-		tsr_emit_enter(e, &parts[i].view);
-		for (uint32_t k = 0; k < parts[i].shape.nlarge; k++)
-			if (!fetched(ahead, i, parts, parts[i].shape.large[k]->load.buffer))
-				fetch_of(e, parts[i].shape.loop, parts[0].wide.lanes, parts[i].shape.large[k], index, lines);
-	}
-}
-
-/* What the loop reads from memory soon; where one of several says what is read in the next row, that, and for the first one what it reads of
- * its own row. */
 static void fetch_soon(tsr_emit *e, uint32_t n, const part *parts, LLVMValueRef index)
 {
-	const part *p = &parts[0];
-	if (e->target->lines_ahead) {
-		fetch_once(e, n, parts, index);
-		return;
-	}
-	tsr_emit_enter(e, &p->view);
+	tsr_fetched walks[TSR_MOST_WALKS];
 	for (uint32_t i = 0; i < n; i++)
-		if (parts[i].shape.loop->loop.ahead) {
-			LLVMValueRef outer = e->syms[parts[i].shape.loop->loop.sym];
-			tsr_wide w = {.loop = parts[i].shape.loop, .lanes = p->wide.lanes};
-			tsr_emit_fetch_lines(e, &w, w.loop->loop.ahead, index, 0, n > 1 ? TSR_FETCH_FAR : TSR_FETCH_NEAR);
-			e->syms[w.loop->loop.sym] = outer;
-			for (uint32_t k = 0; n > 1 && k < p->shape.nlarge; k++)
-				tsr_emit_fetch_lines(e, &p->wide, p->shape.large[k], index, LINES_NEAR, TSR_FETCH_NEAR);
-			return;
-		}
-	tsr_emit_fetch_soon(e, &p->wide, p->shape.nlarge, p->shape.large, index);
+		walks[i] = (tsr_fetched){parts[i].shape.loop, parts[i].wide.lanes, parts[i].shape.nlarge, parts[i].shape.large, parts[i].view};
+	tsr_fetch_walks(e, n, walks, index);
 }
 
 static void begin_sums(tsr_emit *e, part *p, unsigned lanes, bool masked)
@@ -403,15 +290,22 @@ static void begin_sums(tsr_emit *e, part *p, unsigned lanes, bool masked)
 	for (uint32_t k = 0; k < p->nsums; k++) {
 		tsr_wide_sum_begin(e, &p->sums[k], lanes);
 		if (!masked)
-			tsr_wide_order_begin(e, &p->wide, &p->sums[k]);
+			tsr_wide_order_begin(e, &p->wide, &p->sums[k], e->hope && e->hope->greatest == p->shape.loop);
 	}
 }
 
 static void emit_body(tsr_emit *e, part *p, LLVMValueRef index)
 {
+	if (p->rotated.exp) {
+		tsr_rotated_body(e, &p->rotated, index);
+		return;
+	}
 	e->syms[p->shape.loop->loop.sym] = index;
 	e->wide = &p->wide;
-	tsr_emit_stmts(e, &p->shape.loop->loop.body);
+	if (p->nsums || p->wide.mask)
+		tsr_emit_stmts(e, &p->shape.loop->loop.body);
+	else
+		tsr_emit_places(e, p->shape.loop, p->wide.lanes);
 	e->wide = NULL;
 }
 
@@ -432,6 +326,10 @@ static void emit_lanes(tsr_emit *e, uint32_t n, part *parts, unsigned lanes, LLV
 	e->written = true;
 	for (uint32_t i = 0; i < n; i++)
 		begin_sums(e, &parts[i], lanes, masked);
+	for (uint32_t i = 0; i < n && !masked; i++) {
+		tsr_emit_enter(e, &parts[i].view);
+		tsr_rotated_begin(e, &parts[i].rotated, &parts[i].wide, from, to);
+	}
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
 	loop.few = masked || e->overlap;
 	fetch_soon(e, n, parts, loop.index);

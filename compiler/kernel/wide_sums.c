@@ -95,18 +95,19 @@ void tsr_wide_sum_end(tsr_emit *e, const tsr_wide *w, tsr_wide_sum *s, unsigned 
 	x = joined(e, s, LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(s->outside), s->outside, ""), x);
 	e->locals[s->id] = s->outside;
 	LLVMBuildStore(e->builder, x, s->outside);
-	if (picks)
+	if (picks && !w->ordered[at].never)
 		end_order(e, w, at, s);
 }
 
 /* A maximum that keeps NaN costs three instructions for a register.  One that does not costs one, and one says of a register, or of two at once,
  * whether they have any, which is asked once, at the end. */
-void tsr_wide_order_begin(tsr_emit *e, tsr_wide *w, const tsr_wide_sum *s)
+void tsr_wide_order_begin(tsr_emit *e, tsr_wide *w, const tsr_wide_sum *s, bool never)
 {
 	if (!(tsr_emit_has_masks(e) || e->target->loses_nan) || w->lanes < lanes_of(e) || s->prec != TSR_PREC_F32 || (s->acc != TSR_ACC_MAX && s->acc != TSR_ACC_MIN))
 		return;
 	LLVMTypeRef type = met_type(e);
-	for (unsigned k = 0; k < w->lanes / (asked_at_once(e, w) * lanes_of(e)); k++) {
+	w->ordered[w->nordered].never = never;
+	for (unsigned k = 0; !never && k < w->lanes / (asked_at_once(e, w) * lanes_of(e)); k++) {
 		w->ordered[w->nordered].lanes[k] = tsr_emit_alloca(e, type, "ordered");
 		LLVMBuildStore(e->builder, LLVMConstAllOnes(type), w->ordered[w->nordered].lanes[k]);
 	}
@@ -120,7 +121,7 @@ LLVMValueRef tsr_emit_wide_pick(tsr_emit *e, tsr_local_id id, tsr_acc acc, LLVMV
 	uint32_t at;
 	if (!asks_once(w, id, &at))
 		return NULL;
-	for (unsigned k = 0; k < w->lanes / (asked_at_once(e, w) * lanes_of(e)); k++) {
+	for (unsigned k = 0; !w->ordered[at].never && k < w->lanes / (asked_at_once(e, w) * lanes_of(e)); k++) {
 		unsigned n = asked_at_once(e, w), one = lanes_of(e);
 		LLVMValueRef low = half_of(e, value, n * k * one, one), high = half_of(e, value, (n * k + n - 1) * one, one);
 		LLVMValueRef lanes = w->ordered[at].lanes[k], both = LLVMBuildFCmp(b, LLVMRealORD, low, high, "");

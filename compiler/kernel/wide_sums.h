@@ -15,6 +15,6 @@ uint32_t tsr_wide_sums(tsr_emit *e, const tsr_stmts *body, tsr_wide_sum *sums);
 /* Puts a vector in the place of the local; and its lanes, joined, back into it. */
 void tsr_wide_sum_begin(tsr_emit *e, tsr_wide_sum *s, unsigned lanes);
 void tsr_wide_sum_end(tsr_emit *e, const tsr_wide *w, tsr_wide_sum *s, unsigned lanes);
-/* A maximum or minimum asks once, behind the loop, whether it met a NaN. */
-void tsr_wide_order_begin(tsr_emit *e, tsr_wide *w, const tsr_wide_sum *s);
+/* A maximum or minimum asks once, behind the loop, whether it met a NaN; or it does not matter that it did. */
+void tsr_wide_order_begin(tsr_emit *e, tsr_wide *w, const tsr_wide_sum *s, bool never);
 #endif

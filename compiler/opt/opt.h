@@ -52,6 +52,10 @@ typedef struct tsr_lives { TSR_VEC(tsr_life) v; } tsr_lives;
 tsr_lives *tsr_lives_of(const tsr_loops *l, tsr_arena *a);
 bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b);
 bool tsr_lin_mentions(const tsr_lin *x, uint32_t sym);
+/* falling.c: whether x, in a loop somewhere in `body`, is at most 0, but for some roundings, or NaN, being a value less the greatest of an earlier loop; those loops,
+ * and whether nothing beside them changes that value. */
+typedef struct tsr_falling { const tsr_stmt *greatest, *less; bool lasts; } tsr_falling;
+bool tsr_expr_falls(const tsr_loops *l, const tsr_stmts *body, const tsr_expr *x, tsr_falling *out);
 /* Of a loop that opt/overlap.c marks: which statements of its body no walk waits for, n of them, and the locals that they read of the others (late.c). */
 typedef struct tsr_late { bool *of; uint32_t n, nread; tsr_local_id *read; bool functions; } tsr_late;
 tsr_late tsr_late_of(const tsr_loops *l, tsr_arena *a, const tsr_stmt *row);

@@ -1,5 +1,5 @@
 """Rows whose walks go together (opt/overlap.c), against NumPy: few rows and many, odd numbers of them, lengths that are no whole vectors,
-results that begin anywhere, NaN and infinities; and the same bits without threads, and with one, two, three and five, wherever a result
+results that begin anywhere, NaN and infinities, numbers whose exponentials vanish; and the same bits without threads, and with one, two, three and five, wherever a result
 begins.  Some sizes are large enough for results to go around the caches, the last two have rows that the first cache does not hold."""
 import ctypes, os, sys, tempfile
 import numpy as np
@@ -15,6 +15,7 @@ let norm_{r}_{c} = layer_norm ()
 let%export soft_{r}_{c} (x : "{r} | {c}") = softmax ~over:"... | c" x
 let%export norms_{r}_{c} (x : "{r} | {c}") = norm_{r}_{c} x
 let%export losses_{r}_{c} (x : "{r} | {c}") (ids : "{r} |" i32) = cross_entropy ~logits:x ~target:(one_hot {c} ids)
+let%export least_{r}_{c} (x : "{r} | {c}") (ids : "{r} |" i32) = softmax ~over:"... | c" x - one_hot {c} ids
 """
 
 
@@ -52,6 +53,10 @@ def losses(x, ids):
         return np.where(inside, np.log(np.exp(x - m[:, None]).sum(1)) - (x[np.arange(len(x)), np.where(inside, ids, 0)] - m), 0)
 
 
+def least(x, ids):
+    return soft(x) - (np.arange(x.shape[1]) == ids[:, None])
+
+
 def numbers(random, r, c):
     x = (random.standard_normal((r, c)) * 3).astype(np.float32)
     if r > 4:
@@ -59,6 +64,11 @@ def numbers(random, r, c):
         x[2, : c // 3] = -np.inf
         x[3, 5] = 200
         x[4] = 0
+    if r > 9:            # what vanishes, or is no number, in one vector of a row alone: the first, the last whole one, the end
+        x[5, 3] = -np.float32(np.nan)
+        x[6, c - 1], x[6, 2] = np.nan, 150
+        x[7, c // 8 * 8 - 2] = -95
+        x[8, c - 1], x[8, 1] = -np.inf, -1e9
     return x, random.integers(-1, c, r).astype(np.int32)
 
 
@@ -69,7 +79,7 @@ def results(model, name, x, ids, shape):
         n = int(np.prod(shape))
         whole = np.full(n + 256, 7, np.float32)
         begin = (-whole.ctypes.data % 64) // 4 + 64 + shift
-        given = [x.ctypes.data_as(ctypes.c_void_p)] + ([ids.ctypes.data_as(ctypes.c_void_p)] if name.startswith("losses") else [])
+        given = [x.ctypes.data_as(ctypes.c_void_p)] + ([ids.ctypes.data_as(ctypes.c_void_p)] if name.startswith(("losses", "least")) else [])
         model.seconds(name, *given, ctypes.c_void_p(whole.ctypes.data + 4 * begin))
         check((whole[:begin] == 7).all() and (whole[begin + n:] == 7).all(), f"{name}, {shift} from a line: beside it")
         made.append(whole[begin:begin + n].reshape(shape).copy())
@@ -81,7 +91,7 @@ def judge(plain, divided, bench):
     for r, c in SIZES:
         x, ids = numbers(random, r, c)
         wide = x.astype(np.float64)
-        for name, want in (("soft", soft(wide)), ("norms", norms(wide)), ("losses", losses(wide, ids))):
+        for name, want in (("soft", soft(wide)), ("norms", norms(wide)), ("losses", losses(wide, ids)), ("least", least(wide, ids))):
             bench.probes(1)
             name = f"{name}_{r}_{c}"
             first = results(plain, name, x, ids, want.shape)[0]
@@ -134,7 +144,7 @@ def main():
         # On Zen 5 the norms go row by row whose rows begin within lines and go around the caches, and those that the first cache does not hold.
         for cpu, alone in (("x86-64-v4", ()), ("znver5", ((4100, 520), (9, 5000), (270, 8192)))):
             status, out, err = run(bench.tsrc, "-c", f"--cpu={cpu}", "--threads=all", "--dump=opt", source)
-            want = 3 * sum(r > 1 for r, _ in SIZES) + 1 - len(alone)
+            want = 4 * sum(r > 1 for r, _ in SIZES) + 1 - len(alone)
             check(status == 0 and out.count("split overlap") == want, err or f"{cpu}: {out.count('split overlap')} loops overlap, not {want}")
         check(out.count("parallel overlap") == 1, "the rows of a strip do not overlap")
         divided = common.Model(bench.shared(source, "walks", "--threads=all"))

@@ -1,0 +1,143 @@
+/* Loops whose exponentials are computed in two halves, the first one for the vectors that come next: else all operations of one wait for each other, and
+ * the processor, which looks ahead so many operations, has too few that wait for nothing.
+ *
+ *     half = first half of x[from]
+ *     for j { next = first half of x[the next j, or this one where it is the last];  .. second half of `half` ..;  half = next }
+ *
+ * Of values less the greatest of them (opt/falling.c), for which one comparison finds those that vanish.  Of rows whose walks go together nobody looks for
+ * these, nor for NaN among what the greatest is taken of, until the row's end: where one was met the walks are computed again, for the row alone and with
+ * care (`hope`).  In the second cache a cross entropy is 1.09 times as fast by the halves, and again
+ * 1.09 by the hope. */
+#include "nests.h"
+#include <stddef.h>
+
+static const tsr_expr *falling(const tsr_emit *e, const tsr_expr *x, tsr_falling *f)
+{
+	tsr_expr *part[TSR_MOST_PARTS];
+	if (x->kind == TSR_EXPR_OP && x->op.op == TSR_OP_EXP && x->op.operand_prec == TSR_PREC_F32 && x->prec == TSR_PREC_F32 && x->op.args[0]->prec == TSR_PREC_F32
+		&& tsr_expr_falls(e->loops, e->body, x->op.args[0], f))
+		return x;
+	for (uint32_t i = 0, n = tsr_expr_parts(x, part); i < n; i++) {
+		const tsr_expr *found = falling(e, part[i], f);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+const tsr_expr *tsr_rotated_of(const tsr_emit *e, const tsr_stmt *loop, tsr_falling *f)
+{
+	const tsr_expr *found = NULL;
+	for (uint32_t i = 0; !found && e->body && tsr_emit_has_halves(e) && i < loop->loop.body.n; i++) {
+		const tsr_stmt *s = loop->loop.body.at[i];
+		if (s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE)
+			found = falling(e, s->store.value, f);
+		else if (s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET)
+			found = falling(e, s->let.value, f);
+	}
+	return found;
+}
+
+static tsr_emit_half first_half(tsr_emit *e, const tsr_rotated *r, LLVMValueRef index)
+{
+	e->syms[r->wide->loop->loop.sym] = index;
+	e->wide = r->wide;
+	tsr_emit_half half = tsr_emit_exp_start(e, tsr_emit_expr(e, r->exp->op.args[0]));
+	e->wide = NULL;
+	return half;
+}
+
+static void keep(tsr_emit *e, const tsr_rotated *r, const tsr_emit_half *half)
+{
+	LLVMBuildStore(e->builder, half->sum, r->sum);
+	LLVMBuildStore(e->builder, half->rest, r->rest);
+}
+
+void tsr_rotated_begin(tsr_emit *e, tsr_rotated *r, const tsr_wide *w, LLVMValueRef from, LLVMValueRef to)
+{
+	tsr_falling f;
+	bool some = LLVMIsAConstantInt(from) && LLVMIsAConstantInt(to) && !tsr_emit_surely_none(from, to);
+	*r = (tsr_rotated){.wide = w, .exp = some ? tsr_rotated_of(e, w->loop, &f) : NULL};
+	if (!r->exp)
+		return;
+	r->last = LLVMBuildNSWSub(e->builder, to, tsr_emit_i64(e, w->lanes), "");
+	tsr_emit_half half = first_half(e, r, from);
+	r->sum = tsr_emit_alloca(e, LLVMTypeOf(half.sum), "sum");
+	r->rest = tsr_emit_alloca(e, LLVMTypeOf(half.rest), "rest");
+	keep(e, r, &half);
+	r->hope = e->hope && e->hope->less == w->loop ? e->hope : NULL;
+	if (r->hope && !r->hope->worst) {          /* the last vectors of a row may be a loop of their own */
+		r->hope->worst = tsr_emit_alloca(e, LLVMVectorType(e->i32, e->target->vector_bytes / 4), "worst");
+		LLVMBuildStore(e->builder, LLVMConstNull(LLVMGetAllocatedType(r->hope->worst)), r->hope->worst);
+	}
+}
+
+/* The exponential among the statements of an iteration, and others that are known. */
+typedef struct second { tsr_emit_leaves leaves; tsr_emit_again again; tsr_emit *e; const tsr_emit_leaves *others; const tsr_rotated *r; } second;
+
+static LLVMValueRef argument(const tsr_emit_again *again)
+{
+	const second *s = (const second *)(const void *)((const char *)again - offsetof(second, again));
+	return tsr_emit_expr(s->e, s->r->exp->op.args[0]);
+}
+
+static LLVMValueRef second_half(const tsr_emit_leaves *leaves, const tsr_expr *x)
+{
+	const second *s = (const second *)leaves;
+	LLVMBuilderRef b = s->e->builder;
+	if (x != s->r->exp)
+		return s->others ? s->others->of(s->others, x) : NULL;
+	tsr_emit_half half = {LLVMBuildLoad2(b, LLVMGetAllocatedType(s->r->sum), s->r->sum, ""), LLVMBuildLoad2(b, LLVMGetAllocatedType(s->r->rest), s->r->rest, "")};
+	if (!s->r->hope)
+		return tsr_emit_exp_rest(s->e, &half, &s->again);
+	LLVMValueRef at = s->r->hope->worst, worst = LLVMBuildLoad2(b, LLVMGetAllocatedType(at), at, ""), value = tsr_emit_exp_hoped(s->e, &half, &worst);
+	LLVMBuildStore(b, worst, at);
+	return value;
+}
+
+void tsr_rotated_body(tsr_emit *e, const tsr_rotated *r, LLVMValueRef index)
+{
+	LLVMBuilderRef b = e->builder;
+	LLVMValueRef next = LLVMBuildNSWAdd(b, index, tsr_emit_i64(e, r->wide->lanes), "");
+	next = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, index, r->last, ""), next, index, "");
+	tsr_emit_half half = first_half(e, r, next);
+	second s = {{second_half}, {argument}, e, e->leaves, r};
+	e->syms[r->wide->loop->loop.sym] = index;
+	e->wide = r->wide;
+	e->leaves = &s.leaves;
+	tsr_emit_stmts(e, &r->wide->loop->loop.body);
+	e->leaves = s.others;
+	e->wide = NULL;
+	keep(e, r, &half);
+}
+
+/* ---- hope ------------------------------------------------------------------------------------------------------------------ */
+
+/* May be done again: nothing is added to what was there. */
+static bool repeatable(const tsr_stmt *s)
+{
+	const tsr_stmts *in = s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
+	bool plain = in || s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET || s->kind == TSR_STMT_LETSYM;
+	for (uint32_t i = 0; in && plain && i < in->n; i++)
+		plain = repeatable(in->at[i]);
+	return plain;
+}
+
+bool tsr_hope_in(const tsr_emit *e, const tsr_stmt *rows, const tsr_stmt *walk, tsr_hope *out)
+{
+	tsr_falling f;
+	const tsr_stmts *body = &rows->loop.body;
+	bool first = false;
+	if (!tsr_rotated_of(e, walk, &f) || !f.lasts || !tsr_size_is_const(walk->loop.extent) || walk->loop.extent.k < e->overlap)
+		return false;
+	for (uint32_t i = 0; i < body->n; i++) {
+		first |= body->at[i] == f.greatest;
+		if (!repeatable(body->at[i]))
+			return false;
+		if (body->at[i] == walk) {
+			*out = (tsr_hope){.greatest = f.greatest, .less = walk};
+			return first;
+		}
+	}
+	return false;
+}
