@@ -168,7 +168,10 @@ LLVMValueRef tsr_emit_exp_beside(tsr_emit *e, LLVMValueRef x);
 typedef struct tsr_emit_half { LLVMValueRef sum, rest; } tsr_emit_half;
 typedef struct tsr_emit_again { LLVMValueRef (*of)(const struct tsr_emit_again *a); } tsr_emit_again;
 bool tsr_emit_has_halves(const tsr_emit *e);
-tsr_emit_half tsr_emit_exp_start(tsr_emit *e, LLVMValueRef x);
+tsr_emit_half tsr_emit_exp_start(tsr_emit *e, LLVMValueRef x, bool beside);         /* any x, beside a constant in a sum, or such a one */
+LLVMValueRef tsr_emit_exp_beside_rest(tsr_emit *e, const tsr_emit_half *half);
+/* Whether argument `at` of x is an exponential of f32 that a constant is added to, of at least 2^-60. */
+bool tsr_emit_exp_beside_in(const tsr_expr *x, uint32_t at);
 LLVMValueRef tsr_emit_exp_rest(tsr_emit *e, const tsr_emit_half *half, const tsr_emit_again *again);
 /* The second half for what is hoped neither to vanish nor to be NaN; *worst, NULL before the first of many, says at their end whether that failed. */
 LLVMValueRef tsr_emit_exp_hoped(tsr_emit *e, const tsr_emit_half *half, LLVMValueRef *worst);

@@ -166,7 +166,7 @@ static bool in_f32(const tsr_expr *x, tsr_op op) { return x->kind == TSR_EXPR_OP
 static double constant(const tsr_expr *x) { return x->kind == TSR_EXPR_CONST ? tsr_scalar_convert(x->value, TSR_PREC_F32).d : 0; }
 
 /* An exponential that a constant is added to, as in 1 / (1 + exp -x). */
-static bool exp_beside(const tsr_expr *sum, uint32_t at)
+bool tsr_emit_exp_beside_in(const tsr_expr *sum, uint32_t at)
 {
 	return in_f32(sum, TSR_OP_ADD) && in_f32(sum->op.args[at], TSR_OP_EXP) && fabs(constant(sum->op.args[1 - at])) >= 0x1p-60;
 }
@@ -202,7 +202,7 @@ static const tsr_expr *beside(const tsr_expr *x, tsr_emit_sum *sum)
 static LLVMValueRef emit_argument(tsr_emit *e, const tsr_expr *x, uint32_t at)
 {
 	const tsr_expr *a = x->op.args[at];
-	if (exp_beside(x, at) && !(e->leaves && e->leaves->of(e->leaves, a)))
+	if (tsr_emit_exp_beside_in(x, at) && !(e->leaves && e->leaves->of(e->leaves, a)))
 		return tsr_emit_exp_beside(e, tsr_emit_convert(e, tsr_emit_expr(e, a->op.args[0]), a->op.args[0]->prec, TSR_PREC_F32));
 	return tsr_emit_convert(e, tsr_emit_expr(e, a), a->prec, x->op.op == TSR_OP_WHERE && at == 0 ? TSR_PREC_BOOL : x->op.operand_prec);
 }

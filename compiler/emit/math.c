@@ -118,10 +118,16 @@ LLVMValueRef tsr_emit_exp_beside(tsr_emit *e, LLVMValueRef x)
 
 bool tsr_emit_has_halves(const tsr_emit *e) { return tsr_math_by_eighths(e); }
 
-tsr_emit_half tsr_emit_exp_start(tsr_emit *e, LLVMValueRef x)
+tsr_emit_half tsr_emit_exp_start(tsr_emit *e, LLVMValueRef x, bool beside)
 {
 	tsr_maths m = maths_for(e, x);
-	return tsr_math_exp_start(&m, x, false);
+	return beside ? tsr_math_exp_beside_start(&m, x) : tsr_math_exp_start(&m, x, false);
+}
+
+LLVMValueRef tsr_emit_exp_beside_rest(tsr_emit *e, const tsr_emit_half *half)
+{
+	tsr_maths m = maths_for(e, half->sum);
+	return tsr_math_exp_beside_finish(&m, half);
 }
 
 LLVMValueRef tsr_emit_exp_hoped(tsr_emit *e, const tsr_emit_half *half, LLVMValueRef *worst)

@@ -205,14 +205,24 @@ LLVMValueRef tsr_math_exp_rest(const tsr_maths *m, const tsr_emit_half *half, co
 }
 
 /* e^x = 2^n e^r as a product with 2^n, which a sum takes in: the rounding of the product, and of what is less than the sum's last place, do not matter
- * there.  1.54 * 2^-24 are the polynomial's. */
-static LLVMValueRef exp_to_add(const tsr_maths *m, LLVMValueRef x, bool less)
+ * there.  1.54 * 2^-24 are the polynomial's.  The exponential of what is `less` negated. */
+static tsr_emit_half start_to_add(const tsr_maths *m, LLVMValueRef x, bool less)
 {
-	LLVMValueRef of_whole = N(12582912.0 + 127), big = tsr_math_mad(m, x, N(less ? -1.44269504088896341 : 1.44269504088896341), of_whole);
-	LLVMValueRef whole = SUB(big, of_whole), nearly = tsr_math_mad(m, whole, N(-0.693147182464599609), less ? LLVMBuildFNeg(m->b, x, "") : x);
-	LLVMValueRef r = tsr_math_mad(m, whole, N(1.90465429995776805e-9), nearly);
-	LLVMValueRef p = tsr_math_mad(m, POLY(nearly, 0.999999702, 0.4999915063, 0.1666764766, 0.0418978557, 0.008289726451), r, N(1));
-	LLVMValueRef product = MUL(p, FLOAT(LLVMBuildShl(m->b, BITS(big), I(23), "")));
+	LLVMValueRef of_whole = N(12582912.0 + 127), sum = tsr_math_mad(m, x, N(less ? -1.44269504088896341 : 1.44269504088896341), of_whole);
+	LLVMValueRef whole = SUB(sum, of_whole), r = tsr_math_mad(m, whole, N(-0.693147182464599609), less ? LLVMBuildFNeg(m->b, x, "") : x);
+	return (tsr_emit_half){sum, tsr_math_mad(m, whole, N(1.90465429995776805e-9), r)};
+}
+
+tsr_emit_half tsr_math_exp_beside_start(const tsr_maths *m, LLVMValueRef x)
+{
+	LLVMValueRef less = negated(x);
+	return start_to_add(m, less ? tsr_math_clamp(m, less, -88, 87) : tsr_math_clamp(m, x, -87, 88), less != NULL);
+}
+
+LLVMValueRef tsr_math_exp_beside_finish(const tsr_maths *m, const tsr_emit_half *x)
+{
+	LLVMValueRef p = POLY(x->rest, 1, 0.999999702, 0.4999915063, 0.1666764766, 0.0418978557, 0.008289726451);
+	LLVMValueRef product = MUL(p, FLOAT(LLVMBuildShl(m->b, BITS(x->sum), I(23), "")));
 	LLVMSetFastMathFlags(product, LLVMFastMathAllowContract);
 	return product;
 }
@@ -221,9 +231,11 @@ LLVMValueRef tsr_math_exp_beside(const tsr_maths *m, LLVMValueRef x)
 {
 	if (!tsr_math_short(m->e))
 		return tsr_math_exp(m, x);
+	if (m->e->target->fma) {
+		tsr_emit_half half = tsr_math_exp_beside_start(m, x);
+		return tsr_math_exp_beside_finish(m, &half);
+	}
 	LLVMValueRef factor, less = negated(x);
-	if (m->e->target->fma)
-		return exp_to_add(m, less ? tsr_math_clamp(m, less, -88, 87) : tsr_math_clamp(m, x, -87, 88), less);
 	x = less ? tsr_math_clamp(m, less, -89, 87) : tsr_math_clamp(m, x, -87, 89);
 	LLVMValueRef p = split_exp(m, x, less, 126, 1, &factor);
 	return MUL(p, FLOAT(factor));

@@ -77,6 +77,9 @@ LLVMValueRef tsr_math_exp_rest(const tsr_maths *m, const tsr_emit_half *half, co
 LLVMValueRef tsr_math_over_registers(const tsr_maths *m, const char *name, LLVMValueRef x);
 /* To be added to a constant of at least 2^-60: 0 where it is less than 2^-125. */
 LLVMValueRef tsr_math_exp_beside(const tsr_maths *m, LLVMValueRef x);
+/* The same in two halves, where multiply-adds fuse and there is no AVX-512. */
+tsr_emit_half tsr_math_exp_beside_start(const tsr_maths *m, LLVMValueRef x);
+LLVMValueRef tsr_math_exp_beside_finish(const tsr_maths *m, const tsr_emit_half *x);
 /* For |x| < 87. */
 LLVMValueRef tsr_math_exp_near(const tsr_maths *m, LLVMValueRef x);
 LLVMValueRef tsr_math_exp2(const tsr_maths *m, LLVMValueRef x);

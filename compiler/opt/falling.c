@@ -13,7 +13,7 @@
 typedef struct fall {
 	const tsr_loops *l;
 	const tsr_stmts *body;
-	uint32_t first, second;      /* the loops in it */
+	uint32_t first, second, in;  /* the loops in it, and the statement of the second that x is part of */
 } fall;
 
 static const tsr_expr *value_of(const tsr_stmt *s)
@@ -44,7 +44,7 @@ static bool find_second(fall *f, const tsr_stmts *body, const tsr_expr *x)
 		const tsr_stmts *in = inside(body->at[i]);
 		for (uint32_t k = 0; in && body->at[i]->kind == TSR_STMT_FOR && k < in->n; k++)
 			if (value_of(in->at[k]) && within(value_of(in->at[k]), x)) {
-				f->body = body, f->second = i;
+				f->body = body, f->second = i, f->in = k;
 				return true;
 			}
 		if (in && find_second(f, in, x))
@@ -103,7 +103,7 @@ static bool same_index(const fall *f, const tsr_lin *x, const tsr_lin *y)
 	return tsr_lin_equal(renamed, *y);
 }
 
-/* A statement leaves what is loaded as it is; behind the load, one of the second loop may change that element. */
+/* A statement leaves what is loaded as it is, or, `behind` the load, changes that element alone. */
 static bool leaves(const fall *f, const tsr_stmt *s, const tsr_expr *load, bool behind)
 {
 	const tsr_stmts *in = inside(s);
@@ -127,8 +127,12 @@ static bool same_load(const fall *f, const tsr_expr *x, const tsr_expr *y)
 	for (uint32_t i = 0; i < f->l->buffers.at[x->load.buffer]->rank; i++)
 		if (!same_index(f, &x->load.index[i], &y->load.index[i]))
 			return false;
-	for (uint32_t i = f->first; i <= f->second; i++)
-		if (!leaves(f, f->body->at[i], y, i == f->second))
+	const tsr_stmts *second = inside(f->body->at[f->second]);
+	for (uint32_t i = f->first; i < f->second; i++)
+		if (!leaves(f, f->body->at[i], y, false))
+			return false;
+	for (uint32_t i = 0; i < second->n; i++)
+		if (!leaves(f, second->at[i], y, i >= f->in))
 			return false;
 	return true;
 }

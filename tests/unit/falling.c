@@ -4,7 +4,8 @@
 #include "../../compiler/base/text.h"
 #include "check.h"
 
-/* $1 is the greatest of %x[i, ..]; in its loop stands `first`, behind it `between`, in the second loop `second` behind %e[i, j] = exp(<argument>). */
+/* $1 is the greatest of %x[i, ..]; in its loop stands `first`, behind it `between`, in the second loop `second` behind %e[i, j] = exp(<argument>),
+ * or before it where that begins with <. */
 typedef struct kernel { const char *greatest, *extent, *of, *first, *between, *argument, *second; bool falls, lasts; } kernel;
 
 static const kernel kernels[] = {
@@ -34,14 +35,16 @@ static const kernel kernels[] = {
 	{"%x[i, t]", "40", "$0", "", "", "sub.f32(%x[i, j], $1)", "update %x[i, 3] += 200.", false, false},
 	{"%x[i, t]", "40", "$0", "", "set $1 = -200.", "sub.f32(%x[i, j], $1)", "", false, false},
 	{"%x[i, t]", "40", "$0", "set $0 = -200.", "", "sub.f32(%x[i, j], $1)", "", false, false},
+	{"%x[i, t]", "40", "$0", "", "", "sub.f32(%x[i, j], $1)", "<store %x[i, j] = 200.", false, false},
 	{"add.f32(%x[i, t], $9)", "40", "$0", "", "set $9 = 200.", "sub.f32(add.f32(%x[i, j], $9), $1)", "", false, false},
 };
 
 static const char *text_of(tsr_arena *a, const kernel *k)
 {
+	bool before = *k->second == '<';
 	return tsr_format(a, "buffer %%x : f32[30, 40] state observed\nbuffer %%e : f32[30, 40] state observed\nbuffer %%y : f32[40] state observed\n"
 		"unit u {\nkernel k {\nfor i in 0..30 serial {\nlet $9 : f32 = 2.\nlet $0 : f32 = -inf\nfor t in 0..%s reduce {\nset $0 = max.f32($0, %s)\n%s\n}\n"
-		"let $1 : f32 = %s\n%s\nfor j in 0..40 serial {\nstore %%e[i, j] = exp.f32(%s)\n%s\n}\n}\n}\n}\n", k->extent, k->greatest, k->first, k->of, k->between, k->argument, k->second);
+		"let $1 : f32 = %s\n%s\nfor j in 0..40 serial {\n%s\nstore %%e[i, j] = exp.f32(%s)\n%s\n}\n}\n}\n}\n", k->extent, k->greatest, k->first, k->of, k->between, before ? k->second + 1 : "", k->argument, before ? "" : k->second);
 }
 
 /* The argument of the exponential. */
@@ -49,9 +52,11 @@ static const tsr_expr *argument(const tsr_stmts *body)
 {
 	const tsr_stmts *rows = &body->at[0]->loop.body;
 	for (uint32_t i = 0; i < rows->n; i++) {
-		const tsr_stmt *s = rows->at[i]->kind == TSR_STMT_FOR ? rows->at[i]->loop.body.at[0] : NULL;
-		if (s && s->kind == TSR_STMT_STORE && s->store.value->kind == TSR_EXPR_OP && s->store.value->op.op == TSR_OP_EXP)
-			return s->store.value->op.args[0];
+		for (uint32_t k = 0; rows->at[i]->kind == TSR_STMT_FOR && k < rows->at[i]->loop.body.n; k++) {
+			const tsr_stmt *s = rows->at[i]->loop.body.at[k];
+			if (s->kind == TSR_STMT_STORE && s->store.value->kind == TSR_EXPR_OP && s->store.value->op.op == TSR_OP_EXP)
+				return s->store.value->op.args[0];
+		}
 	}
 	return NULL;
 }
