@@ -77,11 +77,12 @@ bool tsr_strip_turns(const tsr_strip *g, const tsr_strip_member *m, tsr_turned *
 	return out->k == b->rank - 1 || out->panel;
 }
 
-/* Rows that stand whole lines apart, but not whole pages. */
-static tsr_size row_of(int64_t width, int64_t bytes)
+/* Rows that stand whole lines apart, but not whole pages; nor quarters of them where panels of B are near, which would share few sets of the first cache and be copied by each
+ * strip again. */
+static tsr_size row_of(const tsr_target *t, int64_t width, int64_t bytes)
 {
-	int64_t line = LINE / bytes, row = (width + line - 1) / line * line;
-	return tsr_size_const(row * bytes % PAGE < LINE ? row + line : row);
+	int64_t line = LINE / bytes, row = (width + line - 1) / line * line, meeting = t->streams && tsr_near_panels(t) ? PAGE / 4 : PAGE;
+	return tsr_size_const(row * bytes % meeting < LINE ? row + line : row);
 }
 
 static tsr_stmt *loop_around(tsr_pass *p, tsr_stmt *body, const tsr_stmt *like, tsr_size extent, uint32_t sym)
@@ -106,7 +107,7 @@ static tsr_buffer *turned_buffer(tsr_pass *p, const tsr_buffer *from, const tsr_
 	if (t->panel)
 		b->dims[0] = tsr_size_const(t->width.k / t->panel), b->dims[1] = t->depth, b->dims[2] = tsr_size_const(t->panel);
 	else
-		b->dims[0] = t->depth, b->dims[1] = row_of(t->width.k, tsr_prec_bytes(b->prec));
+		b->dims[0] = t->depth, b->dims[1] = row_of(p->target, t->width.k, tsr_prec_bytes(b->prec));
 	tsr_push(p->arena, &p->l->buffers, b);
 	return b;
 }
