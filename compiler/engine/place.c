@@ -54,66 +54,6 @@ static void scatter(tsr_engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef 
 	tsr_count_end(k, &i);
 }
 
-/* Where each column of these tiles lies in C. */
-static void fill_columns(tsr_engine *g, LLVMValueRef n, LLVMValueRef cols)
-{
-	tsr_kit *k = &g->k;
-	tsr_count j = tsr_count_begin(k, tsr_kit_int(k, 0), cols, tsr_kit_int(k, 1));
-	LLVMValueRef off = tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_C, tsr_kit_add(k, n, j.i));
-	LLVMBuildStore(k->b, off, LLVMBuildInBoundsGEP2(k->b, k->i64, g->columns, &j.i, 1, ""));
-	tsr_count_end(k, &j);
-}
-
-static void put(tsr_kit *k, LLVMValueRef value, LLVMValueRef table, LLVMValueRef at)
-{
-	LLVMBuildStore(k->b, value, LLVMBuildInBoundsGEP2(k->b, k->i64, table, &at, 1, ""));
-}
-
-/* The table of where the block's rows begin in C. */
-static void fill_rows(tsr_engine *g, const tsr_block *bl)
-{
-	tsr_kit *k = &g->k;
-	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), bl->rows, tsr_kit_int(k, 1));
-	put(k, tsr_group_offset(k, &g->cls[TSR_CLASS_M], TSR_SIDE_C, tsr_kit_add(k, bl->m, i.i)), g->c_rows, i.i);
-	tsr_count_end(k, &i);
-}
-
-/* The table of the stretches of C into which the vectors of the columns n .. n + cols fall: see store.c. */
-static void fill_vectors(tsr_engine *g, LLVMValueRef n, LLVMValueRef cols)
-{
-	tsr_kit *k = &g->k;
-	const tsr_group *gn = &g->cls[TSR_CLASS_N];
-	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), lanes = tsr_kit_int(k, k->lanes), run = gn->n ? gn->at[gn->n - 1].extent : cols;
-	uint32_t stretches = g->form.stretches;
-	tsr_count v = tsr_count_begin(k, zero, tsr_kit_int(k, g->s->nr / k->lanes), one);
-	LLVMValueRef before = tsr_kit_mul(k, v.i, lanes), left = tsr_kit_min(k, LLVMBuildNSWSub(k->b, cols, before, ""), lanes);
-	LLVMValueRef some = LLVMBuildICmp(k->b, LLVMIntSGT, left, zero, "");
-	LLVMValueRef from = tsr_kit_add(k, n, LLVMBuildSelect(k->b, some, before, zero, "")), place = tsr_group_offset(k, gn, TSR_SIDE_C, from);
-	LLVMValueRef past = gn->n > 1 ? LLVMBuildNSWSub(k->b, run, LLVMBuildURem(k->b, from, run, ""), "") : left;
-	LLVMValueRef at = tsr_kit_mul(k, v.i, tsr_kit_int(k, 2 * stretches));
-	for (uint32_t s = 0; s < stretches; s++) {
-		put(k, place, g->c_columns, tsr_kit_add(k, at, tsr_kit_int(k, 2 * s)));
-		put(k, tsr_kit_min(k, left, past), g->c_columns, tsr_kit_add(k, at, tsr_kit_int(k, 2 * s + 1)));
-		if (s + 1 == stretches)
-			break;
-		LLVMValueRef there = LLVMBuildICmp(k->b, LLVMIntSLT, past, left, "");
-		LLVMValueRef next = tsr_group_offset(k, gn, TSR_SIDE_C, LLVMBuildSelect(k->b, there, tsr_kit_add(k, from, past), from, ""));
-		place = LLVMBuildSelect(k->b, there, LLVMBuildNSWSub(k->b, next, past, ""), place, "");
-		past = tsr_kit_add(k, past, run);
-	}
-	tsr_count_end(k, &v);
-}
-
-/* The table of where the stretches begin that lines are put together of. */
-static void fill_stretches(tsr_engine *g, LLVMValueRef n)
-{
-	tsr_kit *k = &g->k;
-	for (uint32_t i = 0; i * g->form.knit < g->s->nr; i++) {
-		LLVMValueRef at = tsr_kit_add(k, n, tsr_kit_int(k, i * g->form.knit));
-		put(k, tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_C, at), g->c_columns, tsr_kit_int(k, i));
-	}
-}
-
 /* valid_rows: of a last tile, which has fewer than `rows` where their number is known only at run time; `waits`: so it is stored from the buffer;
  * `a_step`, `below`: how it asks for the next rows of A, see tsr_tile.asks; NULL, 0: it does not; `sums`: of matrix registers, which only go
  * to C; or NULL. */
@@ -433,6 +373,75 @@ static tsr_guard rest_begin(tsr_engine *g, const tiling *t, widths w, uint32_t v
 	return tsr_guard_begin(k, here);
 }
 
+/* Cycles of a step of K: multiply-adds, their loads (opt/register_tile.c), and what a sum waits for the one before. */
+static double step_of(uint32_t rows, uint32_t vecs)
+{
+	enum { LATENCY = 4 };
+	double adds = rows * vecs / 2.0, loads = 0.65 * (rows + vecs), most = adds > loads ? adds : loads;
+	return most > LATENCY ? most : LATENCY;
+}
+
+/* Few rows behind whole tiles wait for their own sums: where registers are few, the last tile shares its rows with them (128 rows by 6: 1.01 to 1.02 times as fast by 4 and 4 than by 6
+ * and 2).  Rows that are packed, or found by pointers, stand in panels of whole tiles. */
+static uint32_t shared_rows(const tsr_engine *g, const tiling *t, uint32_t vecs)
+{
+	const tsr_schedule *s = g->s;
+	uint32_t rest = t->total > (int64_t)s->mr ? (uint32_t)(t->total % s->mr) : 0, all = s->mr + rest;
+	bool few = g->e->target->streams && tsr_target_few_registers(g->e->target);
+	bool plain = !s->pack_a && !s->rows && !s->dots && !s->turn && !s->join && !s->early && !g->form.knit && !g->matrix && !tsr_engine_sets_aside(g);
+	return few && plain && rest && step_of((all + 1) / 2, vecs) + step_of(all / 2, vecs) < step_of(s->mr, vecs) + step_of(rest, vecs) ? all : 0;
+}
+
+/* A column's, or a row's, tiles: whole ones and what is behind them. */
+typedef struct heights { tiling t; uint32_t shared; bool always; LLVMValueRef whole, both; } heights;
+
+static heights heights_make(tsr_engine *g, LLVMValueRef rows, uint32_t vecs)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef zero = tsr_kit_int(k, 0);
+	heights h = { .t = tiling_of(k, zero, rows, tsr_kit_known(g->cls[TSR_CLASS_M].count), g->s->mr) };
+	h.shared = shared_rows(g, &h.t, vecs);
+	h.whole = h.t.full;
+	h.always = h.shared && !g->split && h.t.total <= g->s->mc;       /* elsewhere a block can be less than a tile */
+	if (h.shared) {
+		h.both = LLVMBuildAnd(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, h.t.rest, zero, ""), LLVMBuildICmp(k->b, LLVMIntSGT, h.t.full, zero, ""), "");
+		h.whole = LLVMBuildSelect(k->b, h.both, LLVMBuildNSWSub(k->b, h.t.full, h.t.step, ""), h.t.full, "");
+	}
+	return h;
+}
+
+/* What is done with each tile of a column or a row, at row `ir`. */
+typedef void at_rows(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z);
+
+static void each_height(tsr_engine *g, const tsr_block *bl, LLVMValueRef jr, const heights *h, size_of_tile z, at_rows *at)
+{
+	tsr_kit *k = &g->k;
+	const tiling *t = &h->t;
+	if (any_full(t)) {
+		tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), h->whole, t->step);
+		at(g, bl, i.i, jr, with_rows(g, t, true, z));
+		tsr_count_end(k, &i);
+	}
+	if (h->shared) {
+		uint32_t first = (h->shared + 1) / 2, second = h->shared / 2;
+		tsr_guard two = tsr_guard_begin(k, h->both);
+		z.rows = first, z.valid_rows = tsr_kit_int(k, first), z.waits = false;
+		at(g, bl, h->whole, jr, z);
+		z.rows = second, z.valid_rows = tsr_kit_int(k, second);
+		at(g, bl, tsr_kit_add(k, h->whole, tsr_kit_int(k, first)), jr, z);
+		tsr_guard_end(k, two);
+	}
+	for (uint32_t i = 0; i < heights_of(g, t) && !h->always; i++) {
+		size_of_tile rest = z;
+		tsr_guard other = h->shared ? tsr_guard_begin(k, LLVMBuildNot(k->b, h->both, "")) : (tsr_guard){ 0 };
+		tsr_guard some = height_begin(g, t, i, &rest);
+		at(g, bl, t->full, jr, rest);
+		tsr_guard_end(k, some);
+		if (h->shared)
+			tsr_guard_end(k, other);
+	}
+}
+
 /* A is what a kernel has just left in a cache. */
 static bool in_strip(const tsr_engine *g)
 {
@@ -455,26 +464,15 @@ static void ask_ahead(tsr_engine *g, size_of_tile *z)
 static void tile_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef jr, size_of_tile z)
 {
 	tsr_kit *k = &g->k;
-	LLVMValueRef zero = tsr_kit_int(k, 0);
 	if (g->columns)
-		fill_columns(g, tsr_kit_add(k, bl->n, jr), z.cols);
+		tsr_fill_columns(g, tsr_kit_add(k, bl->n, jr), z.cols);
 	if (g->form.knit)
-		fill_stretches(g, tsr_kit_add(k, bl->n, jr));
+		tsr_fill_stretches(g, tsr_kit_add(k, bl->n, jr));
 	else if (g->form.stretches)
-		fill_vectors(g, tsr_kit_add(k, bl->n, jr), z.cols);
-	tiling t = tiling_of(k, zero, bl->rows, tsr_kit_known(g->cls[TSR_CLASS_M].count), g->s->mr);
+		tsr_fill_vectors(g, tsr_kit_add(k, bl->n, jr), z.cols);
+	heights h = heights_make(g, bl->rows, z.vecs);
 	ask_ahead(g, &z);
-	if (any_full(&t)) {
-		tsr_count i = tsr_count_begin(k, zero, t.full, t.step);
-		tile_call(g, bl, i.i, jr, with_rows(g, &t, true, z));
-		tsr_count_end(k, &i);
-	}
-	for (uint32_t h = 0; h < heights_of(g, &t); h++) {
-		size_of_tile rest = z;
-		tsr_guard some = height_begin(g, &t, h, &rest);
-		tile_call(g, bl, t.full, jr, rest);
-		tsr_guard_end(k, some);
-	}
+	each_height(g, bl, jr, &h, z, tile_call);
 }
 
 /* The columns of a block from `first` on, `total` of them where that is known and all lie in one block. */
@@ -515,14 +513,13 @@ static void ask_below(tsr_engine *g, const tsr_block *bl, size_of_tile *z)
 }
 
 /* The tiles of one row of the block, along B's panels as they lie in memory. */
-static void tile_row(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, size_of_tile z)
+static void tile_row(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef first, size_of_tile z)
 {
 	tsr_kit *k = &g->k;
-	LLVMValueRef zero = tsr_kit_int(k, 0);
-	tiling t = tiling_of(k, zero, bl->cols, tsr_kit_known(g->cls[TSR_CLASS_N].count), g->s->nr);
+	tiling t = tiling_of(k, first, bl->cols, tsr_kit_known(g->cls[TSR_CLASS_N].count), g->s->nr);
 	ask_below(g, bl, &z);
 	if (any_full(&t)) {
-		tsr_count j = tsr_count_begin(k, zero, t.full, t.step);
+		tsr_count j = tsr_count_begin(k, first, t.full, t.step);
 		tile_call(g, bl, ir, j.i, with_cols(g, &t, true, z));
 		tsr_count_end(k, &j);
 	}
@@ -537,20 +534,8 @@ static void tile_row(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, size_o
 
 static void row_tiles(tsr_engine *g, const tsr_block *bl)
 {
-	tsr_kit *k = &g->k;
-	LLVMValueRef zero = tsr_kit_int(k, 0);
-	tiling t = tiling_of(k, zero, bl->rows, tsr_kit_known(g->cls[TSR_CLASS_M].count), g->s->mr);
-	if (any_full(&t)) {
-		tsr_count i = tsr_count_begin(k, zero, t.full, t.step);
-		tile_row(g, bl, i.i, with_rows(g, &t, true, (size_of_tile){ 0 }));
-		tsr_count_end(k, &i);
-	}
-	for (uint32_t h = 0; h < heights_of(g, &t); h++) {
-		size_of_tile rest = { 0 };
-		tsr_guard some = height_begin(g, &t, h, &rest);
-		tile_row(g, bl, t.full, rest);
-		tsr_guard_end(k, some);
-	}
+	heights h = heights_make(g, bl->rows, g->s->nr / g->k.lanes);
+	each_height(g, bl, tsr_kit_int(&g->k, 0), &h, (size_of_tile){ 0 }, tile_row);
 }
 
 /* Where B's rows are read in place no tile reaches from one stretch into the next. */
@@ -559,7 +544,7 @@ void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl)
 	tsr_kit *k = &g->k;
 	LLVMValueRef zero = tsr_kit_int(k, 0);
 	if (g->form.stretches)
-		fill_rows(g, bl);
+		tsr_fill_rows(g, bl);
 	if (g->s->join) {
 		tsr_block some = *bl;
 		tsr_count t = tsr_count_begin(k, zero, bl->cols, tsr_kit_int(k, g->s->join));

@@ -63,6 +63,11 @@ bool tsr_copies_columns(const tsr_engine *g);
 int64_t tsr_columns_each(const tsr_engine *g);
 int64_t tsr_columns_bytes(const tsr_engine *g);
 void tsr_columns_copy(tsr_engine *g, const tsr_block *bl);
+/* fill.c: where these columns lie in C, one by one; the block's rows; the stretches into which the columns' vectors fall; and those that lines are put together of. */
+void tsr_fill_columns(tsr_engine *g, LLVMValueRef n, LLVMValueRef cols);
+void tsr_fill_rows(tsr_engine *g, const tsr_block *bl);
+void tsr_fill_vectors(tsr_engine *g, LLVMValueRef n, LLVMValueRef cols);
+void tsr_fill_stretches(tsr_engine *g, LLVMValueRef n);
 /* place.c: all tiles of a block. */
 void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl);
 /* stage.c: elements from row to row of the sums that wait; where those of this place do; and their way to C. */

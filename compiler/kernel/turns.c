@@ -1,4 +1,7 @@
-/* Loops whose iterations threads take in turns: see emit/queue.c. */
+/* Loops whose iterations threads take in turns: see emit/queue.c.
+ *
+ * Where threads walk a loop around those, each begins with iterations of its own, as many as anybody's, and helps the others when it has done with them: what
+ * an iteration does before its parts, as turning a head's keys is, each thread would else do for all of them. */
 #include "nests.h"
 #include "../emit/queue.h"
 
@@ -42,16 +45,9 @@ static void walked(tsr_emit *e, const tsr_queue *q, const tsr_stmts *body)
 	tsr_queue_pass(e, q, limit);
 }
 
-static void loop(tsr_emit *e, const tsr_queue *q, const tsr_stmt *s)
+static void walk(tsr_emit *e, const tsr_queue *q, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
-	LLVMValueRef count = tsr_emit_size(e, s->loop.extent);
-	if (s->loop.turns == TSR_TURNS_TAKEN) {
-		LLVMValueRef limit = tsr_queue_limit(e, q, count);
-		taken(e, q, s, limit);
-		tsr_queue_pass(e, q, limit);
-		return;
-	}
-	tsr_emit_loop l = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), count, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+	tsr_emit_loop l = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
 	LLVMValueRef outer = e->syms[s->loop.sym];
 	bool reorder = e->reorder;
 	e->syms[s->loop.sym] = l.index;
@@ -62,10 +58,43 @@ static void loop(tsr_emit *e, const tsr_queue *q, const tsr_stmt *s)
 	tsr_emit_loop_end(e, &l);
 }
 
+static void loop(tsr_emit *e, const tsr_queue *q, const tsr_stmt *s)
+{
+	LLVMValueRef count = tsr_emit_size(e, s->loop.extent);
+	if (s->loop.turns != TSR_TURNS_TAKEN) {
+		walk(e, q, s, tsr_emit_i64(e, 0), count);
+		return;
+	}
+	LLVMValueRef limit = tsr_queue_limit(e, q, count);
+	taken(e, q, s, limit);
+	tsr_queue_pass(e, q, limit);
+}
+
+/* Where a thread's own iterations begin. */
+static LLVMValueRef own_from(tsr_emit *e, LLVMValueRef count, LLVMValueRef thread)
+{
+	return LLVMBuildUDiv(e->builder, LLVMBuildNSWMul(e->builder, count, thread, ""), e->team->threads, "");
+}
+
+/* A lane for each thread, from its own on. */
+static void by_lanes(tsr_emit *e, tsr_queue *q, const tsr_stmt *s)
+{
+	LLVMValueRef one = tsr_emit_i64(e, 1), count = tsr_emit_size(e, s->loop.extent);
+	tsr_emit_loop l = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), e->team->threads, one, TSR_FOR_SERIAL);
+	LLVMValueRef lane = LLVMBuildURem(e->builder, LLVMBuildNSWAdd(e->builder, e->team->thread, l.index, ""), e->team->threads, "");
+	tsr_queue_enter(e, q, lane);
+	walk(e, q, s, own_from(e, count, lane), own_from(e, count, LLVMBuildNSWAdd(e->builder, lane, one, "")));
+	tsr_emit_loop_end(e, &l);
+}
+
 void tsr_emit_turns(tsr_emit *e, const tsr_stmt *s)
 {
 	tsr_queue q;
 	tsr_queue_open(e, &q);
+	if (s->loop.turns == TSR_TURNS_WALKED) {
+		by_lanes(e, &q, s);
+		return;
+	}
 	tsr_queue_enter(e, &q, tsr_emit_i64(e, 0));
 	loop(e, &q, s);
 }

@@ -79,6 +79,14 @@ static int64_t depth_of_all(const tsr_problem *p, const tsr_walks *batch, const 
 	return p->k * p->batch;
 }
 
+/* B's of a batch, all with the same A, that are one tile wide and follow each other. */
+static bool are_panels(const tsr_problem *p, const tsr_walks *batch)
+{
+	const tsr_walk *last = batch->n ? &batch->at[batch->n - 1] : NULL;
+	return last && last->known && last->stride[TSR_SIDE_A] == 0 && p->n == (int64_t)p->t->tile_n * p->lanes && p->row == p->n * p->bytes
+		&& p->k > 0 && last->stride[TSR_SIDE_B] == p->k * p->n;
+}
+
 /* Sums of products whose rows and columns are each one loop; A lies side by side along K. */
 static bool along_rows(const tsr_loops *l, const tsr_contraction *c, const tsr_walks *m, const tsr_walks *n, const tsr_walks *k)
 {
@@ -134,6 +142,7 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 		p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(k) || p.stretch % p.lanes;
 	}
 	p.depth = depth_of_all(&p, &v->cls[TSR_CLASS_BATCH], k);
+	p.panels = are_panels(&p, &v->cls[TSR_CLASS_BATCH]);
 	p.streams = is_stream(&p);
 	p.down = goes_down(&p);
 	p.k_unit = behind_unit(k, TSR_SIDE_A) > 1 ? behind_unit(k, TSR_SIDE_A) : behind_unit(k, TSR_SIDE_B);

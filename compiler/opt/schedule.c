@@ -212,6 +212,8 @@ static int64_t most_depth(const tsr_problem *p, const tsr_schedule *s, const tsr
 		return streaming_depth(p, s);
 	if (p->shallow)
 		return p->shallow;
+	if (p->panels && p->t->streams && tsr_near_panels(p->t) && !s->pack_b)       /* half of the first cache, beside the rows of A that pass */
+		return PANEL;
 	if (p->t->streams && !tail && p->m > 0 && p->m <= (int64_t)s->mr && p->n > 0 && p->n <= (int64_t)s->nr && !p->run && !p->across && !p->turn)
 		return TSR_LONGEST / 2;      /* one tile reads everything once: no cache has to keep it (LeNet's first gradient of weights 1.2 to 1.3 times as fast) */
 	bool in_place = !s->pack_b && !s->cols && p->row, crowded = in_place && p->row % PAGE == 0;
@@ -274,14 +276,15 @@ static tsr_problem consider_turning(const tsr_loops *l, tsr_contraction *c, tsr_
  * the same A: each position's B is read where it lies, and need not be packed for C's sake.  A stays near, and tiles' edges cost little. */
 static void part_columns(const tsr_loops *l, tsr_contraction *c, const tsr_contract_view *v, const tsr_problem *p)
 {
-	enum { SHORTEST = 4 };       /* vectors side by side */
+	enum { SHORTEST = 4 };       /* vectors side by side, but of panels that follow each other */
 	const tsr_walks *n = &v->cls[TSR_CLASS_N];
 	bool plain = tsr_contract_plain(l, c, TSR_SIDE_A) && tsr_contract_plain(l, c, TSR_SIDE_B), known = p->m > 0 && p->k > 0 && p->n > 0;
 	if (!plain || !known || !p->must_b || p->must_a || v->cls[TSR_CLASS_K].n != 1 || n->n < 2 || p->m > p->t->l2 / p->bytes / p->k)
 		return;
 	const tsr_walk *last = &n->at[n->n - 1];
 	int64_t width = last->extent.k, within = 1, vectors = tsr_round_up(width, p->lanes);
-	if (!last->known || last->stride[TSR_SIDE_B] != 1 || last->stride[TSR_SIDE_C] != 1 || width < SHORTEST * p->lanes || vectors * 15 > width * 16)
+	bool panel = p->t->streams && tsr_near_panels(p->t) && width == (int64_t)p->t->tile_n * p->lanes && p->row == width * p->bytes;
+	if (!last->known || last->stride[TSR_SIDE_B] != 1 || last->stride[TSR_SIDE_C] != 1 || (width < SHORTEST * p->lanes && !panel) || vectors * 15 > width * 16)
 		return;
 	uint32_t first = n->nloops;
 	while (within < width)

@@ -33,13 +33,15 @@ typedef struct tsr_strip {
 uint32_t tsr_strip_loop_tag(const tsr_strip *g, uint32_t sym);
 uint32_t tsr_strip_axis_tag(const tsr_strip *g, tsr_buffer_id b, uint32_t axis);
 
-/* The second operand of a member's contraction, turned: its axes of N and K, and their extents (strip_turn.c). */
-typedef struct tsr_turned { tsr_buffer_id from; uint32_t n, k; tsr_size width, depth; const tsr_buffer *buffer; tsr_arena *arena; } tsr_turned;
+/* The second operand of a member's contraction, turned: its axes of N and K, N's loop, and their extents; or in panels of so many columns, of which a copy of the
+ * member reads the one with the number `part` (strip_turn.c). */
+typedef struct tsr_turned { tsr_buffer_id from; uint32_t n, k, loop, part; tsr_size width, depth; int64_t panel; const tsr_buffer *buffer; tsr_pass *pass; } tsr_turned;
 bool tsr_strip_turns(const tsr_strip *g, const tsr_strip_member *m, tsr_turned *out);
 /* Its nest; `index`: of the operand, without its loops of N and K. */
 void tsr_strip_turn(tsr_strip *g, tsr_turned *t, tsr_lin *index, const tsr_stmt *like, tsr_stmts *out);
-/* A copy of the member reads it. */
-void tsr_strip_read_turned(tsr_strip *g, tsr_turned *t, tsr_stmt *s);
+/* A copy of the member, which is placed so, reads it: panel by panel. */
+void tsr_strip_part(tsr_strip *g, tsr_turned *t, tsr_placing *at);
+void tsr_strip_read_turned(tsr_strip *g, tsr_turned *t, tsr_stmts *copy);
 /* Puts one kernel in the place of the group's first; the others are left for the caller to remove. */
 void tsr_strip_build(tsr_strip *g);
 #endif

@@ -161,6 +161,9 @@ static void member_strip(const strip_place *x, const tsr_strip_member *m, int64_
 	tsr_size extent = tsr_size_const(rows);
 	tsr_lin first = x->rest ? tsr_lin_const(x->first) : tsr_lin_add_sym(g->p->arena, tsr_lin_const(0), g->rows, TSR_LSYM_LOOP, x->syms[g->cut]);
 	tsr_place_loop(&at, tagged_loop(g, &m->kernel->kernel.body, g->cut)->loop.sym, first, &extent);
+	tsr_turned turned = x->turned[m - g->member];
+	if (turned.buffer)
+		tsr_strip_part(g, &turned, &at);
 	tsr_stmts_place(&at, &m->kernel->kernel.body, &copy);
 	if (sums_over_strips(g, m) && m->contraction->clear) {
 		tsr_stmts *inner = innermost(&copy);
@@ -169,10 +172,9 @@ static void member_strip(const strip_place *x, const tsr_strip_member *m, int64_
 		store->store.acc = m->contraction->acc;
 	}
 	stores_within(x, &copy);
-	tsr_turned turned = x->turned[m - g->member];
+	if (turned.buffer)
+		tsr_strip_read_turned(g, &turned, &copy);
 	for (uint32_t i = 0; i < copy.n; i++) {
-		if (turned.buffer)
-			tsr_strip_read_turned(g, &turned, copy.at[i]);
 		tsr_stmt_rewrite(copy.at[i], load_within, (void *)x);
 		tsr_push(g->p->arena, out, copy.at[i]);
 	}

@@ -68,10 +68,10 @@ def block(x, wq, wk, wv, wo):
 
 STRIPS = """open Nn
 open Train
-let%%op q = { q = uniform (); b = [%(rows)d]; o = [%(heads)d; 4] }
-let%%op k = { k = uniform (); b = [%(rows)d]; o = [%(heads)d; 4] }
-let%%op v = { v = uniform (); b = [%(rows)d]; o = [%(heads)d; 4] }
-let%%op g = { g = uniform (); b = [%(rows)d]; o = [%(heads)d; 4] }
+let%%op q = { q = uniform (); b = [%(rows)d]; o = [%(heads)d; %(width)d] }
+let%%op k = { k = uniform (); b = [%(rows)d]; o = [%(heads)d; %(width)d] }
+let%%op v = { v = uniform (); b = [%(rows)d]; o = [%(heads)d; %(width)d] }
+let%%op g = { g = uniform (); b = [%(rows)d]; o = [%(heads)d; %(width)d] }
 let%%op y =
   let scores = (q +* k "s | h d; t | h d => s | t -> h" [d]) /. sqrt (dim d) in
   softmax ~over:"... | t -> ..." scores +* v "s | t -> h; t | h e => s | h e"
@@ -81,7 +81,7 @@ let%%main () =
   run step;
   for i = 0 to %(rows)d - 1 do
     for h = 0 to %(heads)d - 1 do
-      for d = 0 to 3 do
+      for d = 0 to %(width)d - 1 do
         print "{q.(i, h, d)} {k.(i, h, d)} {v.(i, h, d)} {g.(i, h, d)} {y.(i, h, d)} {q.grad.(i, h, d)} {k.grad.(i, h, d)} {v.grad.(i, h, d)}"
       done
     done
@@ -91,13 +91,15 @@ let%%main () =
 
 def attend(q, k, v, g):
     """The result and the gradients of its product with g; with each, the sum of what is added up for it, without signs."""
+    root = np.sqrt(q.shape[-1])
+
     def gradients(q, k, v, g, minus):
         dp = np.einsum("she,the->hst", g, v)
-        ds = p * minus(dp, (dp * p).sum(-1, keepdims=True)) / 2
+        ds = p * minus(dp, (dp * p).sum(-1, keepdims=True)) / root
         return (np.einsum("hst,the->she", p, v), np.einsum("hst,thd->shd", ds, k), np.einsum("hst,shd->thd", ds, q),
                 np.einsum("hst,she->the", p, g))
 
-    scores = np.einsum("shd,thd->hst", q, k) / 2
+    scores = np.einsum("shd,thd->hst", q, k) / root
     p = np.exp(scores - scores.max(-1, keepdims=True))
     p /= p.sum(-1, keepdims=True)
     return zip(gradients(q, k, v, g, np.subtract), gradients(*map(np.abs, (q, k, v, g)), np.add))
@@ -106,22 +108,23 @@ def attend(q, k, v, g):
 def strips(tsrc):
     passed = failed = 0
     with tempfile.TemporaryDirectory() as tmp:
-        for rows, heads, options in ((331, 8, []), (331, 8, ["--threads=all"]), (331, 8, ["--interp"]), (256, 9, ["--threads=all"]),
-                                     (601, 1, ["--threads=all"]), (600, 1, ["--threads=all"]), (600, 1, ["--threads=none"])):
+        for rows, heads, width, options in ((331, 8, 4, []), (331, 8, 4, ["--threads=all"]), (331, 8, 4, ["--interp"]), (256, 9, 4, ["--threads=all"]),
+                                            (601, 1, 4, ["--threads=all"]), (600, 1, 4, ["--threads=all"]), (600, 1, 4, ["--threads=none"]),
+                                            (167, 9, 48, ["--threads=all"]), (160, 8, 48, ["--threads=none"]), (160, 8, 40, [])):
             path = os.path.join(tmp, "strips.tsr")
             with open(path, "w") as f:
-                f.write(STRIPS % {"rows": rows, "heads": heads})
+                f.write(STRIPS % {"rows": rows, "heads": heads, "width": width})
             run = subprocess.run([tsrc, "run", "-O3"] + options + [path], capture_output=True, text=True,
                                  env=dict(os.environ, OMP_NUM_THREADS="3"))
             got = np.array(run.stdout.split(), float)
-            if run.returncode or got.size != rows * heads * 4 * 8:
+            if run.returncode or got.size != rows * heads * width * 8:
                 failed += 1
                 print("FAILED %d rows %s: %s" % (rows, options, run.stderr.strip()))
                 continue
-            got = got.reshape(rows, heads, 4, 8).transpose(3, 0, 1, 2)
+            got = got.reshape(rows, heads, width, 8).transpose(3, 0, 1, 2)
             for name, x, (want, added) in zip(("y", "q.grad", "k.grad", "v.grad"), got[4:], attend(*got[:4])):
                 # no order of summation differs by more: each element is a sum of `rows` products of values that took `rows` sums themselves
-                good = (np.abs(x - want) <= (2 * rows + 20) * 2.0**-24 * added).all()
+                good = (np.abs(x - want) <= (2 * rows + 20 + 2 * (width - 4)) * 2.0**-24 * added).all()
                 passed, failed = passed + good, failed + (not good)
                 if not good:
                     print("FAILED %d rows %s: %s differs by %g of %g" % (rows, options, name, np.abs(x - want).max(), np.abs(want).max()))

@@ -194,11 +194,28 @@ def in_turns(tsrc, build, folder, rng):
                 check(same, f"{m}x{c}x{k} with {threads} threads: other bits")
 
 
+def strips(tsrc, build, folder, rng):
+    """Strips of attention's heads, of which each thread has some of its own before it helps the others."""
+    openmp = ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
+    data = np.random.default_rng(rng.randint(0, 1 << 30))
+    source, shape = os.path.join(folder, "strips.tsr"), (9, 256, 64)
+    with open(os.path.join(ROOT, "tests/bench/attention.tsr")) as f, open(source, "w") as to:
+        to.write(f.read().split("let%op queries")[0].replace("12, 4096", "9, 256"))
+    plain, divided = (Library(tsrc, build, folder, source, d) for d in (False, True))
+    operands = [data.standard_normal(shape).astype(np.float32) for _ in range(3)]
+    elements = int(np.prod(shape))
+    want = plain.call("forward", [], operands, elements)
+    for threads in (1, 2, 3, 4, 7, 16):
+        openmp.omp_set_num_threads(threads)
+        same = all(np.array_equal(want.view(np.uint32), divided.call("forward", [], operands, elements).view(np.uint32)) for _ in range(5))
+        check(same, f"attention with {threads} threads: other bits")
+
+
 # ---- in a host with threads of its own ----------------------------------------------------------------------------------------
 
 
 def vectors(tsrc, folder):
-    """A thread's own buffers are known to lie apart: what is between the products of attention is computed by vectors."""
+    """A thread's own buffers are known to lie apart: what is between the products of attention is computed by vectors.  And each thread begins with heads of its own."""
     with open(os.path.join(ROOT, "tests/bench/attention.tsr")) as f:
         source = f.read().replace("4096", "512")
     program, text = os.path.join(folder, "attention.tsr"), os.path.join(folder, "attention.ll")
@@ -210,6 +227,7 @@ def vectors(tsrc, folder):
             lines = f.readlines()
         single = [line for line in lines if "fdiv float" in line and "fdiv float 1.0" not in line]       # a row's reciprocal is one number
         check(not single and any("@llvm.fma.v" in line for line in lines), "attention divides one number at a time")
+        check(any("urem i64" in line and "%threads" in line for line in lines), "all threads begin with the first head")
 
 
 def hosts(tsrc, build, folder):
@@ -237,6 +255,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         functions(tsrc, os.path.abspath(options.build), folder, random.Random(options.seed))
         in_turns(tsrc, os.path.abspath(options.build), folder, random.Random(options.seed))
+        strips(tsrc, os.path.abspath(options.build), folder, random.Random(options.seed))
         vectors(tsrc, folder)
         hosts(tsrc, os.path.abspath(options.build), folder)
         programs(tsrc, folder)
