@@ -445,7 +445,8 @@ static tsr_problem whole_problem(const tsr_loops *l, tsr_contraction *c, const t
 	p = tsr_problem_of(l, c, v, target);
 	int64_t kc;
 	/* where A is packed once for all of B, its rows need no pointers */
-	*crowded = p.must_a && !tsr_may_be_early(&p) && rows_crowd(&p, &v->cls[TSR_CLASS_M], &v->cls[TSR_CLASS_K]);
+	p.rows_crowd = p.must_a && rows_crowd(&p, &v->cls[TSR_CLASS_M], &v->cls[TSR_CLASS_K]);
+	*crowded = p.rows_crowd && !tsr_may_be_early(&p);
 	if (p.must_a && !tsr_may_be_early(&p) && !*crowded && (c->run = tsr_contract_run(l, c)).n) {
 		tsr_contract_view_make(l, c, v);
 		p = tsr_problem_of(l, c, v, target);
