@@ -147,6 +147,14 @@ int64_t tsr_take(tsr_ctx *ctx, int64_t queue, int64_t lane, int64_t thread, int6
 	return part;
 }
 
+/* Nor is one as long as somebody who has it is still at an earlier one. */
+int64_t tsr_take_ahead(tsr_ctx *ctx, int64_t queue, int64_t lane, int64_t thread, int64_t threads, int64_t mine)
+{
+	tsr_turn *all = turns_of(ctx, queue, threads);
+	__atomic_store_n(&all[thread].at, place(lane, mine), __ATOMIC_RELEASE);
+	return __atomic_fetch_add(&all[lane].next, 1, __ATOMIC_ACQ_REL);
+}
+
 static bool may_be_at(const tsr_turn *t, int64_t lane, int64_t part)
 {
 	int64_t at = __atomic_load_n(&t->at, __ATOMIC_ACQUIRE);

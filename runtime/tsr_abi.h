@@ -125,6 +125,8 @@ void tsr_parallel(tsr_ctx *ctx, tsr_stint *part, void *data, int64_t worth, int6
 /* Numbered parts of the work that the threads of a team take in turns: each of a kernel's queues has as many lanes as there are threads, of which
  * it may use some.  Returns the next part of this lane, from 0 on; that a thread takes one says that it has done those that it took before. */
 int64_t tsr_take(tsr_ctx *ctx, int64_t queue, int64_t lane, int64_t thread, int64_t threads);
+/* The same before the thread has done `mine`, which it took last: that it asks says that it has done those before. */
+int64_t tsr_take_ahead(tsr_ctx *ctx, int64_t queue, int64_t lane, int64_t thread, int64_t threads, int64_t mine);
 /* Waits until this part, which was taken before the caller's own of that lane, has been done. */
 void tsr_behind(tsr_ctx *ctx, int64_t queue, int64_t lane, int64_t threads, int64_t part);
 /* Called by every thread of a team of `threads`: waits until all are here. */

@@ -35,15 +35,32 @@ LLVMValueRef tsr_queue_any(tsr_emit *e, const tsr_queue *q, LLVMValueRef limit)
 
 void tsr_queue_pass(tsr_emit *e, const tsr_queue *q, LLVMValueRef limit) { LLVMBuildStore(e->builder, limit, q->first); }
 
-tsr_taking tsr_taking_begin(tsr_emit *e, const tsr_queue *q, LLVMValueRef limit)
+static tsr_taking head(tsr_emit *e, const tsr_queue *q)
 {
 	tsr_taking t = {.head = tsr_emit_block(e, "turns"), .exit = tsr_emit_block(e, "turns.end")};
-	LLVMBasicBlockRef body = tsr_emit_block(e, "turn");
 	LLVMBuildBr(e->builder, t.head);
 	LLVMPositionBuilderAtEnd(e->builder, t.head);
 	t.mine = load(e, q->mine);
-	LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, t.mine, limit, ""), body, t.exit);
+	return t;
+}
+
+static void enter(tsr_emit *e, const tsr_taking *t, LLVMValueRef limit)
+{
+	LLVMBasicBlockRef body = tsr_emit_block(e, "turn");
+	LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, t->mine, limit, ""), body, t->exit);
 	LLVMPositionBuilderAtEnd(e->builder, body);
+}
+
+static void again(tsr_emit *e, const tsr_taking *t)
+{
+	LLVMBuildBr(e->builder, t->head);
+	LLVMPositionBuilderAtEnd(e->builder, t->exit);
+}
+
+tsr_taking tsr_taking_begin(tsr_emit *e, const tsr_queue *q, LLVMValueRef limit)
+{
+	tsr_taking t = head(e, q);
+	enter(e, &t, limit);
 	t.part = LLVMBuildNSWSub(e->builder, t.mine, load(e, q->first), "");
 	return t;
 }
@@ -51,6 +68,19 @@ tsr_taking tsr_taking_begin(tsr_emit *e, const tsr_queue *q, LLVMValueRef limit)
 void tsr_taking_end(tsr_emit *e, const tsr_queue *q, const tsr_taking *t)
 {
 	take(e, q);
-	LLVMBuildBr(e->builder, t->head);
-	LLVMPositionBuilderAtEnd(e->builder, t->exit);
+	again(e, t);
 }
+
+/* Before the limit is looked at, so that a thread which has none left says that it has done all of its own. */
+tsr_taking tsr_taking_ahead_begin(tsr_emit *e, const tsr_queue *q, LLVMValueRef limit)
+{
+	tsr_taking t = head(e, q);
+	t.part = t.mine;
+	LLVMValueRef args[6] = {e->ctx, q->number, q->lane, e->team->thread, e->team->threads, t.mine};
+	t.next = tsr_emit_call(e, "tsr_take_ahead", e->i64, 6, args);
+	LLVMBuildStore(e->builder, t.next, q->mine);
+	enter(e, &t, limit);
+	return t;
+}
+
+void tsr_taking_ahead_end(tsr_emit *e, const tsr_taking *t) { again(e, t); }

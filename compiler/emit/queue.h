@@ -14,7 +14,10 @@ LLVMValueRef tsr_queue_limit(tsr_emit *e, const tsr_queue *q, LLVMValueRef count
 LLVMValueRef tsr_queue_any(tsr_emit *e, const tsr_queue *q, LLVMValueRef limit);
 void tsr_queue_pass(tsr_emit *e, const tsr_queue *q, LLVMValueRef limit);
 /* Around what this thread does with each of its parts before the limit; `part` counts from the first one. */
-typedef struct tsr_taking { LLVMValueRef mine, part; LLVMBasicBlockRef head, exit; } tsr_taking;
+typedef struct tsr_taking { LLVMValueRef mine, part, next; LLVMBasicBlockRef head, exit; } tsr_taking;
 tsr_taking tsr_taking_begin(tsr_emit *e, const tsr_queue *q, LLVMValueRef limit);
 void tsr_taking_end(tsr_emit *e, const tsr_queue *q, const tsr_taking *t);
+/* The same of a queue with no other parts, where the thread knows its `next` part before it does this one. */
+tsr_taking tsr_taking_ahead_begin(tsr_emit *e, const tsr_queue *q, LLVMValueRef limit);
+void tsr_taking_ahead_end(tsr_emit *e, const tsr_taking *t);
 #endif

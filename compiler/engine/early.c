@@ -6,8 +6,11 @@
  * what is not asked for there, a sixteenth of all lines, costs as much as all else that memory does (32 rows by 4096 x 4096: 4 % with one thread, with two up to 8). */
 #include "private.h"
 #include "inner.h"
+#include "../emit/queue.h"
 
 enum { SOON = 16 };
+
+bool tsr_early_in_turns(const tsr_engine *g) { return g->split && g->s->early && g->s->dynamic; }
 
 int64_t tsr_early_bytes(const tsr_engine *g, int64_t bytes) { return g->s->early ? 2 * bytes : bytes; }
 
@@ -17,51 +20,132 @@ int64_t tsr_early_behind(const tsr_engine *g, int64_t panel)
 	return g->s->early && g->s->nc > 3 * g->s->nr ? g->e->target->strides_ahead * panel : 0;
 }
 
-/* The panels of this block, one of the columns from .. to, which are packed where it is the first of its rows; and the next block, with the way from there to the one behind it:
- * beside it, or in the first columns of the rows below, or nowhere. */
-static void next_block(tsr_engine *g, tsr_block *bl, LLVMValueRef from, LLVMValueRef to, LLVMValueRef nc)
+/* Where a block of B begins. */
+typedef struct place { LLVMValueRef n, k; } place;
+
+/* The panels of this block of B, which are packed now where the thread has had no block before; and the next one, of the columns up to `to`, with the way from there to the one
+ * behind it (`after`). */
+static void next_block(tsr_engine *g, tsr_block *bl, LLVMValueRef before, place next, place after, LLVMValueRef to, LLVMValueRef nc)
 {
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
 	int64_t cols = tsr_kit_known(g->cls[TSR_CLASS_N].count), deep = tsr_kit_known(g->cls[TSR_CLASS_K].count);
-	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), kc = tsr_kit_int(k, s->kc), nr = tsr_kit_int(k, s->nr), depth = g->cls[TSR_CLASS_K].count;
-	LLVMValueRef blocks = LLVMBuildUDiv(k->b, tsr_kit_add(k, LLVMBuildNSWSub(k->b, to, from, ""), LLVMBuildNSWSub(k->b, nc, one, "")), nc, "");
-	LLVMValueRef before = tsr_kit_add(k, tsr_kit_mul(k, LLVMBuildUDiv(k->b, bl->kfirst, kc, ""), blocks), LLVMBuildUDiv(k->b, LLVMBuildNSWSub(k->b, bl->n, from, ""), nc, ""));
-	LLVMValueRef odd = LLVMBuildTrunc(k->b, before, k->i1, ""), size = tsr_kit_int(k, ((cols < s->nc ? cols : s->nc) + s->nr - 1) / s->nr * s->nr * (deep < s->kc ? deep : s->kc));
+	LLVMValueRef nr = tsr_kit_int(k, s->nr), odd = LLVMBuildTrunc(k->b, before, k->i1, "");
+	LLVMValueRef size = tsr_kit_int(k, ((cols < s->nc ? cols : s->nc) + s->nr - 1) / s->nr * s->nr * (deep < s->kc ? deep : s->kc));
 	LLVMValueRef second = tsr_kit_at(k, g->packed_b, size);
 	bl->b = LLVMBuildSelect(k->b, odd, second, g->packed_b, "");
 	bl->to = LLVMBuildSelect(k->b, odd, g->packed_b, second, "");
-	tsr_guard first = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntEQ, before, zero, ""));
+	tsr_guard first = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntEQ, before, tsr_kit_int(k, 0), ""));
 	tsr_engine_pack(g, TSR_SIDE_B, bl);
 	tsr_guard_end(k, first);
-	LLVMValueRef beside = tsr_kit_add(k, bl->n, bl->cols), more = LLVMBuildICmp(k->b, LLVMIntSLT, beside, to, "");
-	LLVMValueRef next_n = LLVMBuildSelect(k->b, more, beside, from, ""), next_k = LLVMBuildSelect(k->b, more, bl->kfirst, tsr_kit_add(k, bl->kfirst, bl->depth), "");
-	LLVMValueRef rows = tsr_kit_min(k, kc, LLVMBuildNSWSub(k->b, depth, next_k, ""));
-	bl->width = tsr_kit_min(k, nc, LLVMBuildNSWSub(k->b, to, next_n, ""));
+	LLVMValueRef rows = tsr_kit_min(k, tsr_kit_int(k, s->kc), LLVMBuildNSWSub(k->b, g->cls[TSR_CLASS_K].count, next.k, ""));
+	bl->width = tsr_kit_min(k, nc, LLVMBuildNSWSub(k->b, to, next.n, ""));
 	bl->panel = tsr_kit_mul(k, rows, nr);
 	bl->lines = tsr_kit_mul(k, rows, LLVMBuildSDiv(k->b, bl->width, nr, ""));
-	LLVMValueRef row = g->cls[TSR_CLASS_K].at[0].stride[TSR_SIDE_B], at = tsr_kit_add(k, tsr_kit_mul(k, next_k, row), next_n);
+	LLVMValueRef row = g->cls[TSR_CLASS_K].at[0].stride[TSR_SIDE_B], at = tsr_kit_add(k, tsr_kit_mul(k, next.k, row), next.n);
 	bl->next = LLVMBuildGEP2(k->b, k->elem, g->base[TSR_SIDE_B], &at, 1, "");
-	LLVMValueRef wider = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, next_n, bl->width), to, ""), deeper = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, next_k, rows), depth, "");
-	LLVMValueRef below = LLVMBuildSelect(k->b, deeper, LLVMBuildNSWSub(k->b, from, next_n, ""), zero, "");
-	bl->after = LLVMBuildSelect(k->b, wider, LLVMBuildNSWSub(k->b, bl->width, tsr_kit_mul(k, rows, row), ""), below, "");
+	LLVMValueRef down = LLVMBuildNSWSub(k->b, after.k, tsr_kit_add(k, next.k, rows), "");
+	bl->after = tsr_kit_add(k, LLVMBuildNSWSub(k->b, after.n, next.n, ""), tsr_kit_mul(k, down, row));
+}
+
+/* Beside this one, or in the first columns of the rows below. */
+static place behind(tsr_engine *g, place at, LLVMValueRef from, LLVMValueRef to, LLVMValueRef nc)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef beside = tsr_kit_add(k, at.n, nc), more = LLVMBuildICmp(k->b, LLVMIntSLT, beside, to, "");
+	LLVMValueRef below = tsr_kit_min(k, tsr_kit_add(k, at.k, tsr_kit_int(k, g->s->kc)), g->cls[TSR_CLASS_K].count);
+	return (place){ LLVMBuildSelect(k->b, more, beside, from, ""), LLVMBuildSelect(k->b, more, at.k, below, "") };
+}
+
+/* Blocks of so many columns that lie side by side. */
+static LLVMValueRef blocks_of(tsr_kit *k, LLVMValueRef columns, LLVMValueRef nc)
+{
+	return LLVMBuildUDiv(k->b, tsr_kit_add(k, columns, LLVMBuildNSWSub(k->b, nc, tsr_kit_int(k, 1), "")), nc, "");
+}
+
+/* Of the block of this number, of those in these columns. */
+static place place_of(tsr_engine *g, LLVMValueRef number, tsr_share cols, LLVMValueRef blocks, LLVMValueRef nc)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef deep = tsr_kit_mul(k, LLVMBuildUDiv(k->b, number, blocks, ""), tsr_kit_int(k, g->s->kc));
+	LLVMValueRef beside = tsr_kit_mul(k, LLVMBuildURem(k->b, number, blocks, ""), nc);
+	return (place){ tsr_kit_add(k, cols.from, beside), tsr_kit_min(k, deep, g->cls[TSR_CLASS_K].count) };
+}
+
+/* What a thread keeps from block to block, in variables: how many it has computed of one share, and one more than the first depth of A's rows that it has packed. */
+typedef struct kept { LLVMValueRef done, depth; } kept;
+
+static LLVMValueRef load(tsr_kit *k, LLVMValueRef variable) { return LLVMBuildLoad2(k->b, k->i64, variable, ""); }
+
+/* The blocks that this thread takes of one thread's columns. */
+static void take_blocks(tsr_engine *g, tsr_block *bl, const tsr_queue *q, const kept *own, tsr_share cols, LLVMValueRef nc)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), blocks = blocks_of(k, LLVMBuildNSWSub(k->b, cols.to, cols.from, ""), nc), some = tsr_kit_some(k, blocks);
+	LLVMValueRef deep = blocks_of(k, g->cls[TSR_CLASS_K].count, tsr_kit_int(k, g->s->kc));
+	tsr_taking t = tsr_taking_ahead_begin(g->e, q, tsr_kit_mul(k, blocks, deep));
+	place here = place_of(g, t.mine, cols, some, nc), next = place_of(g, t.next, cols, some, nc);
+	tsr_engine_depths(g, bl, here.k);
+	bl->n = here.n;
+	bl->cols = tsr_kit_min(k, nc, LLVMBuildNSWSub(k->b, cols.to, here.n, ""));
+	LLVMValueRef depth = tsr_kit_add(k, here.k, one), before = load(k, own->done);
+	tsr_guard other = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntNE, load(k, own->depth), depth, ""));
+	if (g->s->pack_a)
+		tsr_engine_pack(g, TSR_SIDE_A, bl);
+	LLVMBuildStore(k->b, depth, own->depth);
+	tsr_guard_end(k, other);
+	next_block(g, bl, before, next, behind(g, next, cols.from, cols.to, nc), cols.to, nc);
+	LLVMBuildStore(k->b, tsr_kit_add(k, before, one), own->done);
+	tsr_guard adds = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, here.k, zero, ""));
+	LLVMValueRef args[5] = { g->e->ctx, q->number, q->lane, g->e->team->threads, LLVMBuildNSWSub(k->b, t.mine, blocks, "") };
+	tsr_emit_call(g->e, "tsr_behind", g->e->none, 5, args);
+	tsr_guard_end(k, adds);
+	tsr_engine_tiles(g, bl);
+	tsr_taking_ahead_end(g->e, &t);
+}
+
+/* Each thread computes blocks of its own columns, and then of those of threads that are not ready.  It knows which block it has next while it multiplies, and packs A's rows where it
+ * comes to other depths. */
+static void emit_turns(tsr_engine *g, tsr_block *bl, LLVMValueRef columns, LLVMValueRef nc)
+{
+	enum { HELPED = 8 };         /* threads, itself among them */
+	tsr_kit *k = &g->k;
+	LLVMValueRef zero = tsr_kit_int(k, 0), threads = g->e->team->threads;
+	kept own = { tsr_emit_alloca(g->e, k->i64, "done"), tsr_emit_alloca(g->e, k->i64, "depth") };
+	tsr_queue q;
+	tsr_queue_open(g->e, &q);
+	LLVMBuildStore(k->b, zero, own.depth);
+	tsr_count helped = tsr_count_begin(k, zero, tsr_kit_min(k, threads, tsr_kit_int(k, HELPED)), tsr_kit_int(k, 1));
+	LLVMValueRef whose = LLVMBuildURem(k->b, tsr_kit_add(k, g->e->team->thread, helped.i), threads, "");
+	LLVMBuildStore(k->b, zero, own.done);
+	tsr_queue_enter(g->e, &q, whose);
+	take_blocks(g, bl, &q, &own, tsr_share_at(g, whose, columns, g->s->nr), nc);
+	tsr_count_end(k, &helped);
 }
 
 void tsr_early_emit(tsr_engine *g, tsr_block *bl, LLVMValueRef from_m, LLVMValueRef to_m, LLVMValueRef from_n, LLVMValueRef to_n, LLVMValueRef nc)
 {
 	tsr_kit *k = &g->k;
-	LLVMValueRef mc = tsr_kit_int(k, g->s->mc);
+	LLVMValueRef mc = tsr_kit_int(k, g->s->mc), kc = tsr_kit_int(k, g->s->kc);
 	tsr_count ic = tsr_count_begin(k, from_m, to_m, mc);
 	bl->m = ic.i;
 	bl->rows = tsr_kit_min(k, mc, LLVMBuildNSWSub(k->b, to_m, ic.i, ""));
-	tsr_count pc = tsr_count_begin(k, tsr_kit_int(k, 0), g->cls[TSR_CLASS_K].count, tsr_kit_int(k, g->s->kc));
+	if (tsr_early_in_turns(g)) {
+		emit_turns(g, bl, to_n, nc);
+		tsr_count_end(k, &ic);
+		return;
+	}
+	tsr_count pc = tsr_count_begin(k, tsr_kit_int(k, 0), g->cls[TSR_CLASS_K].count, kc);
 	tsr_engine_depths(g, bl, pc.i);
 	if (g->s->pack_a)
 		tsr_engine_pack(g, TSR_SIDE_A, bl);
 	tsr_count jc = tsr_count_begin(k, from_n, to_n, nc);
 	bl->n = jc.i;
 	bl->cols = tsr_kit_min(k, nc, LLVMBuildNSWSub(k->b, to_n, jc.i, ""));
-	next_block(g, bl, from_n, to_n, nc);
+	LLVMValueRef blocks = blocks_of(k, LLVMBuildNSWSub(k->b, to_n, from_n, ""), nc), row = LLVMBuildUDiv(k->b, bl->kfirst, kc, "");
+	LLVMValueRef before = tsr_kit_add(k, tsr_kit_mul(k, row, blocks), LLVMBuildUDiv(k->b, LLVMBuildNSWSub(k->b, bl->n, from_n, ""), nc, ""));
+	place next = behind(g, (place){ bl->n, bl->kfirst }, from_n, to_n, nc);
+	next_block(g, bl, before, next, behind(g, next, from_n, to_n, nc), to_n, nc);
 	tsr_engine_tiles(g, bl);
 	tsr_count_end(k, &jc);
 	tsr_count_end(k, &pc);

@@ -84,8 +84,9 @@ void tsr_aside_emit(tsr_engine *g, const tsr_block *bl, LLVMValueRef from, LLVMV
 /* contract.c: packs a block's rows or columns; the block of K that begins here. */
 void tsr_engine_pack(tsr_engine *g, tsr_side side, const tsr_block *bl);
 void tsr_engine_depths(tsr_engine *g, tsr_block *bl, LLVMValueRef first);
-/* early.c: the bytes of both buffers, of which one has `bytes`; those behind them that no other thread should write; all blocks of these rows and columns, nc at a time; and what the tile at this row and
+/* early.c: whether threads take blocks of B in turns; the bytes of both buffers, of which one has `bytes`; those behind them that no other thread should write; all blocks of these rows and columns, nc at a time; and what the tile at this row and
  * column packs of the next block. */
+bool tsr_early_in_turns(const tsr_engine *g);
 int64_t tsr_early_bytes(const tsr_engine *g, int64_t bytes);
 int64_t tsr_early_behind(const tsr_engine *g, int64_t panel);
 void tsr_early_emit(tsr_engine *g, tsr_block *bl, LLVMValueRef from_m, LLVMValueRef to_m, LLVMValueRef from_n, LLVMValueRef to_n, LLVMValueRef nc);
@@ -118,10 +119,11 @@ typedef struct tsr_narrow_b { LLVMValueRef base; bool turned; int64_t row; } tsr
 tsr_narrow_b tsr_narrow_b_of(tsr_engine *g);
 void tsr_pack_narrow_b(tsr_engine *g, const tsr_pack *p, const tsr_narrow_b *b, LLVMValueRef each);
 void tsr_matrix_product(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, uint32_t rows, uint32_t vecs);
-/* shares.c: what of a contraction this thread computes.  Positions that are its own, in whole units; of the batch's loop at this depth; its
+/* shares.c: what of a contraction this thread computes.  Positions that are its own, in whole units; that are another one's; of the batch's loop at this depth; its
  * rows and columns; and columns of a block, where these are cut into as few as the schedule allows. */
 typedef struct tsr_share { LLVMValueRef from, to; } tsr_share;
 tsr_share tsr_share_of(tsr_engine *g, LLVMValueRef count, uint32_t unit);
+tsr_share tsr_share_at(tsr_engine *g, LLVMValueRef thread, LLVMValueRef count, uint32_t unit);
 tsr_share tsr_share_batch(tsr_engine *g, uint32_t depth, LLVMValueRef count);
 void tsr_shares_divide(tsr_engine *g, tsr_share *rows, tsr_share *cols);
 LLVMValueRef tsr_share_block(tsr_engine *g, tsr_share cols, LLVMValueRef most);

@@ -58,6 +58,8 @@ tsr_share tsr_share_of(tsr_engine *g, LLVMValueRef count, uint32_t unit)
 	return share_at(g, (seat){ g->e->team->thread, g->e->team->threads }, count, unit);
 }
 
+tsr_share tsr_share_at(tsr_engine *g, LLVMValueRef thread, LLVMValueRef count, uint32_t unit) { return share_at(g, (seat){ thread, g->e->team->threads }, count, unit); }
+
 /* Where threads stand in rows and columns the largest power of two that divides their number stands side by side. */
 static LLVMValueRef beside_of(tsr_engine *g)
 {
@@ -120,7 +122,7 @@ static bool packs_once(const tsr_engine *g)
 void tsr_shares_begin(tsr_engine *g)
 {
 	tsr_kit *k = &g->k;
-	if (!g->split || !g->s->dynamic)
+	if (!g->split || !g->s->dynamic || tsr_early_in_turns(g))
 		return;
 	tsr_seat *team = g->e->team;
 	struct tsr_row_queue *q = g->queue = TSR_NEW(g->e->tc->arena, struct tsr_row_queue);
@@ -190,6 +192,8 @@ void tsr_shares_divide(tsr_engine *g, tsr_share *rows, tsr_share *cols)
 {
 	const tsr_schedule *s = g->s;
 	uint32_t unit = (uint32_t)tsr_schedule_rows(s);
+	if (tsr_early_in_turns(g))
+		return;
 	if (g->queue) {
 		if (g->queue->own_rows)
 			*rows = share_at(g, (seat){ g->queue->group, g->queue->beside }, rows->to, unit);

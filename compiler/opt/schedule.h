@@ -37,6 +37,7 @@ typedef struct tsr_problem {
 	bool crosses;                /* A lies side by side along K, B only across it, and each class is one loop: dot products could be of a turned copy of few columns */
 	bool crowded;                /* B's rows are read in place, whole pages apart */
 	bool panels;                 /* the batch's B's are panels of a tile's width, all for the same A */
+	bool rows_crowd;             /* A's rows lie whole pages apart, and pointers to them would not keep them near */
 	bool streams;                /* few rows read a B that no near cache holds where it lies: see most_depth */
 	bool down;                   /* A lies across K, and a line of it, which comes from the second cache for each tile of a column anew, serves all of a tile's rows */
 	int64_t turn, stretch;       /* columns that are turned together, 0: none; how many of them lie side by side in B, 1: not even two */

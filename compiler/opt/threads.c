@@ -297,6 +297,10 @@ static bool in_turns(const tsr_schedule *s, const int64_t *parts)
 	return by_blocks && (s->pack_a || s->pack_b || s->rows) && parts[TSR_CLASS_M] >= MANY / 2 && !waits && !s->cols;
 }
 
+/* All rows by blocks of B that are packed early: a thread knows the next one that it has while it computes one.  Not where cores may share no cache: C would come from another one for
+ * each block of K. */
+static bool early_in_turns(const tsr_target *t, const tsr_schedule *s, int64_t rows) { return s->early && s->split == TSR_CLASS_N && rows <= s->mc && !t->apart; }
+
 static bool split_contraction(const tsr_divide *d, tsr_contraction *k)
 {
 	tsr_contract_view v;
@@ -331,7 +335,7 @@ static bool split_contraction(const tsr_divide *d, tsr_contraction *k)
 	s->by_vectors = s->split == TSR_CLASS_N && by_vectors(d, k, parts[TSR_CLASS_N], tsr_walks_count(&v.cls[TSR_CLASS_N]));
 	if (s->split == TSR_CLASS_BATCH && parts[TSR_CLASS_BATCH] < MANY && parts[TSR_CLASS_M] > 1 && !s->join)      /* rows, too, where threads are more */
 		s->grid = 1;
-	s->dynamic = in_turns(s, parts) && !s->alone;
+	s->dynamic = (in_turns(s, parts) && !s->alone) || early_in_turns(d->p->target, s, tsr_walks_count(&v.cls[TSR_CLASS_M]));
 	/* where cores may share no cache what a thread wrote in one run, or adds to in the next block of K, is its own again (3 to 13 %; where they share one -1 to 3) */
 	s->own_rows = s->dynamic && s->split == TSR_CLASS_M && (d->p->target->apart || near_b(d->p->target, k, &v));
 	return parts[s->split] > 1;

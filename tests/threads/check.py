@@ -172,10 +172,10 @@ def functions(tsrc, build, folder, rng):
 
 
 def in_turns(tsrc, build, folder, rng):
-    """Blocks of rows that threads take in turns: several blocks of columns and of depths, whose sums wait for each other, and more threads than cores."""
+    """Blocks of rows, and of columns that are packed early, that threads take in turns: several blocks of columns and of depths, whose sums wait for each other, and more threads than cores."""
     openmp = ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
     data = np.random.default_rng(rng.randint(0, 1 << 30))
-    sizes = [(1000, 96, 1700), (230, 1400, 900), (700, 700, 700), (390, 40, 2500), (2000, 1030, 60)]
+    sizes = [(1000, 96, 1700), (230, 1400, 900), (700, 700, 700), (390, 40, 2500), (2000, 1030, 60), (49, 512, 1500), (40, 1040, 700)]
     fixed, open_ = os.path.join(folder, "turns.tsr"), os.path.join(folder, "turns_at_run_time.tsr")
     product = 'x +* y "m, k |; k, c | => m, c |"'
     with open(fixed, "w") as f:
