@@ -31,6 +31,7 @@ typedef struct rows {
 	tsr_late late;
 	tsr_hope hope;
 	uint32_t hoped;                         /* the walk of exponentials that are computed in hope, or n */
+	LLVMValueRef again;                     /* the row from which on one hopes: i64, where there is such a walk */
 	tsr_seam seam[TSR_MOST_WALKS];          /* of walks whose rows go around the caches */
 	LLVMValueRef *kept;                     /* of each local that late statements read, for as many rows as the target says (`late_rows`) */
 } rows;
@@ -171,18 +172,20 @@ static void statements(const rows *r, uint32_t from, uint32_t to)
 
 static uint32_t end_of(const rows *r, uint32_t k) { return k + 1 < r->n ? r->walk[k + 1] : r->loop->loop.body.n; }
 
-/* Once more from the row's begin to the end of the exponentials. */
+/* Once more from the row's begin to the end of the exponentials; and some rows are computed with care then, since masked ones come together. */
 static void unless_fulfilled(const rows *r, const tsr_hope *hope)
 {
+	enum { WITH_CARE = 64 };
 	tsr_emit *e = r->e;
 	LLVMValueRef worst = LLVMBuildLoad2(e->builder, LLVMGetAllocatedType(hope->worst), hope->worst, "");
 	tsr_emit_fork f = tsr_emit_fork_usual(e, LLVMBuildNot(e->builder, tsr_emit_exp_failed(e, worst), ""), "fulfilled");
 	tsr_emit_fork_other(e, &f);
 	statements(r, 0, r->walk[r->hoped] + 1);
+	LLVMBuildStore(e->builder, LLVMBuildNSWAdd(e->builder, e->syms[r->loop->loop.sym], tsr_emit_i64(e, WITH_CARE), ""), r->again);
 	tsr_emit_fork_end(e, &f);
 }
 
-static void together(const rows *r)
+static void together(const rows *r, bool in_hope)
 {
 	tsr_emit_walk walks[TSR_MOST_WALKS];
 	tsr_emit_enter(r->e, &r->view[0]);
@@ -190,15 +193,30 @@ static void together(const rows *r)
 	for (uint32_t k = 0; k < r->n; k++)
 		walks[k] = (tsr_emit_walk){walk_of(r, k), r->view[k]};
 	tsr_hope hope = r->hope;
-	r->e->hope = r->hoped < r->n ? &hope : NULL;
+	r->e->hope = in_hope ? &hope : NULL;
 	tsr_emit_wide_walks(r->e, r->n, walks);
 	r->e->hope = NULL;
 	for (uint32_t k = r->n; k-- > 0;) {
 		tsr_emit_enter(r->e, &r->view[k]);
-		if (k == r->hoped)
+		if (in_hope && k == r->hoped)
 			unless_fulfilled(r, &hope);
 		statements(r, r->walk[k] + 1, end_of(r, k));
 	}
+}
+
+static void in_hope_or_with_care(const rows *r, LLVMValueRef t)
+{
+	tsr_emit *e = r->e;
+	if (r->hoped == r->n) {
+		together(r, false);
+		return;
+	}
+	LLVMValueRef again = LLVMBuildLoad2(e->builder, e->i64, r->again, "");
+	tsr_emit_fork f = tsr_emit_fork_usual(e, LLVMBuildICmp(e->builder, LLVMIntSGE, t, again, ""), "hope");
+	together(r, true);
+	tsr_emit_fork_other(e, &f);
+	together(r, false);
+	tsr_emit_fork_end(e, &f);
 }
 
 static LLVMValueRef is_there(const rows *r, LLVMValueRef row)
@@ -304,7 +322,7 @@ static void iteration(const rows *r, LLVMValueRef t)
 		place_rows(r, t);
 	LLVMBuildCondBr(e->builder, all_there(r, t), all, some);
 	LLVMPositionBuilderAtEnd(e->builder, all);
-	together(r);
+	in_hope_or_with_care(r, t);
 	LLVMBuildBr(e->builder, after);
 	LLVMMoveBasicBlockAfter(some, LLVMGetInsertBlock(e->builder));
 	LLVMPositionBuilderAtEnd(e->builder, some);
@@ -349,6 +367,10 @@ static void several(rows *r, bool torn)
 	make_late(r);
 	for (r->hoped = 0; r->hoped < r->n && !tsr_hope_in(e, r->loop, walk_of(r, r->hoped), &r->hope);)
 		r->hoped++;
+	if (r->hoped < r->n) {
+		r->again = tsr_emit_alloca(e, e->i64, "again");
+		LLVMBuildStore(e->builder, r->from, r->again);
+	}
 	if (torn)
 		make_seams(r);
 	if (shares_rows(r))
