@@ -173,7 +173,7 @@ LLVMValueRef tsr_emit_exp_beside_rest(tsr_emit *e, const tsr_emit_half *half);
 /* Whether argument `at` of x is an exponential of f32 that a constant is added to, of at least 2^-60. */
 bool tsr_emit_exp_beside_in(const tsr_expr *x, uint32_t at);
 LLVMValueRef tsr_emit_exp_rest(tsr_emit *e, const tsr_emit_half *half, const tsr_emit_again *again);
-/* The second half for what is hoped neither to vanish nor to be NaN; *worst, NULL before the first of many, says at their end whether that failed. */
+/* The second half for what is hoped neither to vanish nor to be NaN; *worst, a register of i32 that is 0 before the first of many, says at their end whether that failed. */
 LLVMValueRef tsr_emit_exp_hoped(tsr_emit *e, const tsr_emit_half *half, LLVMValueRef *worst);
 LLVMValueRef tsr_emit_exp_failed(tsr_emit *e, LLVMValueRef worst);
 /* x modulo y in vectors, with what the library makes of large quotients; where products are fused. */

@@ -133,8 +133,8 @@ LLVMValueRef tsr_emit_exp_beside_rest(tsr_emit *e, const tsr_emit_half *half)
 LLVMValueRef tsr_emit_exp_hoped(tsr_emit *e, const tsr_emit_half *half, LLVMValueRef *worst)
 {
 	tsr_maths m = maths_for(e, half->sum);
-	LLVMValueRef here = tsr_math_exp_worst(&m, half), both[2] = {*worst, here};
-	*worst = *worst ? tsr_math_intrinsic(&m, "llvm.umax", LLVMTypeOf(here), 2, both) : here;
+	LLVMValueRef both[2] = {*worst, tsr_math_exp_worst(&m, half)};
+	*worst = tsr_math_intrinsic(&m, "llvm.umax", LLVMTypeOf(both[0]), 2, both);
 	return tsr_math_exp_finish(&m, half);
 }
 

@@ -143,16 +143,6 @@ void tsr_rotated_body(tsr_emit *e, const tsr_rotated *r, LLVMValueRef index)
 
 /* ---- hope ------------------------------------------------------------------------------------------------------------------ */
 
-/* May be done again: nothing is added to what was there. */
-static bool repeatable(const tsr_stmt *s)
-{
-	const tsr_stmts *in = s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
-	bool plain = in || s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET || s->kind == TSR_STMT_LETSYM;
-	for (uint32_t i = 0; in && plain && i < in->n; i++)
-		plain = repeatable(in->at[i]);
-	return plain;
-}
-
 bool tsr_hope_in(const tsr_emit *e, const tsr_stmt *rows, const tsr_stmt *walk, tsr_hope *out)
 {
 	tsr_falling f;
@@ -162,11 +152,9 @@ bool tsr_hope_in(const tsr_emit *e, const tsr_stmt *rows, const tsr_stmt *walk, 
 		return false;
 	for (uint32_t i = 0; i < body->n; i++) {
 		first |= body->at[i] == f.greatest;
-		if (!repeatable(body->at[i]))
-			return false;
 		if (body->at[i] == walk) {
 			*out = (tsr_hope){.greatest = f.greatest, .less = walk};
-			return first;
+			return first && tsr_stmts_repeat(body, i + 1);
 		}
 	}
 	return false;

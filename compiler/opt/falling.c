@@ -209,3 +209,42 @@ bool tsr_expr_falls(const tsr_loops *l, const tsr_stmts *body, const tsr_expr *x
 	*out = (tsr_falling){f.body->at[f.first], f.body->at[f.second], lasts(&f, of)};
 	return true;
 }
+
+static bool reads_before(const tsr_stmts *body, uint32_t n, const tsr_stmt *store, bool *there)
+{
+	for (uint32_t i = 0; i < n && !*there; i++) {
+		const tsr_stmt *s = body->at[i];
+		const tsr_stmts *in = inside(s);
+		const tsr_expr *value = s->kind == TSR_STMT_LETSYM ? s->letsym.value : value_of(s);
+		if ((value && tsr_expr_reads(value, store->store.buffer)) || (in && reads_before(in, in->n, store, there)))
+			return true;
+		*there |= s == store;
+	}
+	return false;
+}
+
+static bool introduces(const tsr_stmts *body, uint32_t n, tsr_local_id id)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < n && !found; i++) {
+		const tsr_stmts *in = inside(body->at[i]);
+		found = in ? introduces(in, in->n, id) : body->at[i]->kind == TSR_STMT_LET && body->at[i]->let.local == id;
+	}
+	return found;
+}
+
+static bool repeat(const tsr_stmts *all, uint32_t n, const tsr_stmts *body, uint32_t here)
+{
+	for (uint32_t i = 0; i < here; i++) {
+		const tsr_stmt *s = body->at[i];
+		const tsr_stmts *in = inside(s);
+		bool there = false, once = s->kind == TSR_STMT_STORE ? reads_before(all, n, s, &there) : s->kind == TSR_STMT_SET ? !introduces(all, n, s->let.local)
+			: s->kind != TSR_STMT_LET && s->kind != TSR_STMT_LETSYM;
+		if (in ? !repeat(all, n, in, in->n) : once)
+			return false;
+	}
+	return true;
+}
+
+/* Nothing is added to what was there, nothing that is stored was read before, and locals that are set begin here. */
+bool tsr_stmts_repeat(const tsr_stmts *body, uint32_t n) { return repeat(body, n, body, n); }

@@ -56,6 +56,8 @@ bool tsr_lin_mentions(const tsr_lin *x, uint32_t sym);
  * and whether nothing beside them changes that value. */
 typedef struct tsr_falling { const tsr_stmt *greatest, *less; bool lasts; } tsr_falling;
 bool tsr_expr_falls(const tsr_loops *l, const tsr_stmts *body, const tsr_expr *x, tsr_falling *out);
+/* The first n statements, done twice, leave what they leave when they are done once. */
+bool tsr_stmts_repeat(const tsr_stmts *body, uint32_t n);
 /* Of a loop that opt/overlap.c marks: which statements of its body no walk waits for, n of them, and the locals that they read of the others (late.c). */
 typedef struct tsr_late { bool *of; uint32_t n, nread; tsr_local_id *read; bool functions; } tsr_late;
 tsr_late tsr_late_of(const tsr_loops *l, tsr_arena *a, const tsr_stmt *row);

@@ -61,8 +61,34 @@ static const tsr_expr *argument(const tsr_stmts *body)
 	return NULL;
 }
 
+/* Rows of two loops that begin with these statements, each with whether they may be done twice. */
+static const struct { const char *first, *second; bool repeat; } rows[] = {
+	{"store %e[i, t] = %x[i, t]", "store %y[j] = %e[i, j]", true},
+	{"set $0 = max.f32($0, %x[i, t])", "store %e[i, j] = exp.f32(%x[i, j])\nset $0 = add.f32($0, %e[i, j])", true},
+	{"store %x[i, t] = mul.f32(%x[i, t], 2.)", "store %y[j] = 1.", false},
+	{"store %e[i, t] = %x[i, t]", "store %x[i, j] = %y[j]", false},
+	{"set $0 = max.f32($0, %x[i, t])", "if j in 0..20 { store %x[i, j] = 3. }", false},
+	{"set $9 = add.f32($9, %x[i, t])", "store %y[j] = 1.", false},
+	{"update %e[i, t] += 1.", "store %y[j] = 1.", false},
+};
+
+static void test_rows(void)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tsr_compiler *tc = tsr_compiler_new();
+		const char *text = tsr_format(tc->arena, "buffer %%x : f32[30, 40] state observed\nbuffer %%e : f32[30, 40] state observed\nbuffer %%y : f32[40] state observed\n"
+			"unit u {\nkernel k {\nlet $9 : f32 = 0.\nfor i in 0..30 serial {\nlet $0 : f32 = 0.\nfor t in 0..40 serial {\n%s\n}\nfor j in 0..40 serial {\n%s\n}\n}\n}\n}\n", rows[i].first, rows[i].second);
+		tsr_loops *l = tsr_loops_read(tc, tsr_source_add(tc, "rows.loop", text, strlen(text)));
+		tsr_diags_render(tc, stdout, false);
+		if (CHECK(l != NULL) && !CHECK(tsr_stmts_repeat(&l->units.at[0]->body.at[0]->kernel.body.at[1]->loop.body, 3) == rows[i].repeat))
+			printf("%s", text);
+		tsr_compiler_free(tc);
+	}
+}
+
 int main(void)
 {
+	test_rows();
 	for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
 		tsr_compiler *tc = tsr_compiler_new();
 		const char *text = text_of(tc->arena, &kernels[i]);
