@@ -5,11 +5,11 @@
  * Lanes are iterations of the innermost loop, and of those that follow it, and stay sums over all others: what makes one number of them, some thirty cycles, is done once, and
  * not behind each row (8 groups of 8 channels of 56 x 56: seven times as fast).  A row that fills few registers is dealt out to several chains, so that no sum waits for itself.
  *
- * The order of each sum follows from the loops alone.  Only where registers of masks make the end of a row cheap. */
+ * The order of each sum follows from the loops alone.  What is left of a row is read by a mask, or, where a target has none, rows fill their lanes. */
 #include "wide_sums.h"
 #include "../opt/opt.h"
 
-enum { MOST_LOOPS = 8, MOST_LANES = 64, CHAINS = 4, LONG = 2048 };
+enum { MOST_LOOPS = 8, REGISTERS = 4, CHAINS = 4, LONG = 2048 };
 
 typedef struct short_sums {
 	tsr_emit *e;
@@ -45,20 +45,31 @@ static bool follows(const short_sums *x, const tsr_stmt *outer)
 	return true;
 }
 
+/* Some registers of f32, fewer where rows are shorter; 0 where rows fill less than half of one, or parts of one without masks.  (Windows of 2 x 2 by lanes of 2 took 6 times as long.) */
+static unsigned lanes_of(const tsr_target *t, int64_t length)
+{
+	unsigned one = t->vector_bytes / 4, lanes = 2;
+	if (t->masks == TSR_MASKS_NONE) {
+		for (lanes = REGISTERS * one; lanes > one && length % lanes; lanes /= 2) { }
+		return one && length % lanes == 0 ? lanes : 0;
+	}
+	while (lanes < REGISTERS * one && lanes < length)
+		lanes *= 2;
+	return t->masks == TSR_MASKS_ALL || lanes >= one ? lanes : 0;
+}
+
 static bool understand(short_sums *x, const tsr_stmt *s)
 {
 	tsr_emit *e = x->e;
-	if (e->wide || !e->options->level || !tsr_emit_has_masks(e) || s->loop.how != TSR_FOR_REDUCE || !collect(x, s) || !tsr_emit_plain_sums(e, x->loop[x->n - 1]))
+	if (e->wide || !e->options->level || s->loop.how != TSR_FOR_REDUCE || !collect(x, s) || !tsr_emit_plain_sums(e, x->loop[x->n - 1]))
 		return false;
 	x->row = *x->loop[--x->n];
 	for (; x->n && follows(x, x->loop[x->n - 1]); x->n--)
 		if (__builtin_mul_overflow(x->row.loop.extent.k, x->loop[x->n - 1]->loop.extent.k, &x->row.loop.extent.k))
 			return false;
 	int64_t length = x->row.loop.extent.k;
-	if (!x->n || length < 2 || length >= LONG)
+	if (!x->n || length < 2 || length >= LONG || !(x->lanes = lanes_of(e->target, length)))
 		return false;
-	for (x->lanes = 2; x->lanes < MOST_LANES && x->lanes < length;)
-		x->lanes *= 2;
 	x->nsums = tsr_wide_sums(e, &x->row.loop.body, x->sum[0]);
 	int64_t registers = (x->lanes * 4 + e->target->vector_bytes - 1) / e->target->vector_bytes * x->nsums, last = x->loop[x->n - 1]->loop.extent.k;
 	for (x->chains = CHAINS; x->chains > 1 && (x->chains * registers > CHAINS || x->chains > last);)
