@@ -207,8 +207,6 @@ int64_t tsr_emit_coefficient(const tsr_lin *index, uint32_t loop);
 int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
 /* It goes by every second element, and lanes can load such. */
 bool tsr_emit_second(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
-/* The last axis of more than one place. */
-uint32_t tsr_emit_last_axis(const tsr_emit *e, tsr_buffer_id buffer);
 
 /* ---- team.c: threads that compute a kernel together ----------------------------------------------------------------------- */
 /* Where this thread's stretch of 0 .. count begins, or ends. */

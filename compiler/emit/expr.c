@@ -151,7 +151,7 @@ static LLVMValueRef emit_index(tsr_emit *e, const tsr_expr *x)
 static LLVMValueRef emit_load(tsr_emit *e, const tsr_expr *x)
 {
 	const tsr_buffer *b = e->loops->buffers.at[x->load.buffer];
-	int64_t step = b->rank ? lane_step(e, &x->load.index[tsr_emit_last_axis(e, x->load.buffer)]) : 0;
+	int64_t step = b->rank ? lane_step(e, &x->load.index[tsr_buffer_last(b)]) : 0;
 	bool side_by_side = step != 0;
 	LLVMValueRef address = tsr_emit_address(e, x->load.buffer, x->load.index);
 	if (step == 2 && e->wide->lanes > 1)

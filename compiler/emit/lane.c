@@ -15,23 +15,12 @@ int64_t tsr_emit_coefficient(const tsr_lin *x, uint32_t sym)
 int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index)
 {
 	const tsr_buffer *b = e->loops->buffers.at[buffer];
-	int64_t step = 0;
-	for (uint32_t axis = 0; axis < b->rank; axis++) {
-		int64_t here = tsr_emit_coefficient(&index[axis], loop->loop.sym);
-		if (here && axis + 1 < b->rank)
+	uint32_t last = tsr_buffer_last(b);
+	for (uint32_t axis = 0; axis < last; axis++)
+		if (tsr_emit_coefficient(&index[axis], loop->loop.sym))
 			return -1;
-		step = here;
-	}
+	int64_t step = b->rank ? tsr_emit_coefficient(&index[last], loop->loop.sym) : 0;
 	return step < 0 || step > 1 ? -1 : (int)step;
-}
-
-uint32_t tsr_emit_last_axis(const tsr_emit *e, tsr_buffer_id buffer)
-{
-	const tsr_buffer *b = e->loops->buffers.at[buffer];
-	uint32_t axis = b->rank ? b->rank - 1 : 0;
-	while (axis && tsr_size_is_const(b->dims[axis]) && b->dims[axis].k == 1)
-		axis--;
-	return axis;
 }
 
 bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x)
@@ -90,10 +79,10 @@ static LLVMValueRef spread_mask(tsr_emit *e, bool second)
 bool tsr_emit_second(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index)
 {
 	const tsr_buffer *b = e->loops->buffers.at[buffer];
-	for (uint32_t axis = 0; axis + 1 < b->rank; axis++)
+	for (uint32_t axis = 0; axis < tsr_buffer_last(b); axis++)
 		if (tsr_emit_coefficient(&index[axis], loop->loop.sym))
 			return false;
-	return b->rank && tsr_emit_coefficient(&index[b->rank - 1], loop->loop.sym) == 2 && tsr_prec_bytes(b->prec) == 4 && tsr_emit_has_masks(e);
+	return b->rank && tsr_emit_coefficient(&index[tsr_buffer_last(b)], loop->loop.sym) == 2 && tsr_prec_bytes(b->prec) == 4 && tsr_emit_has_masks(e);
 }
 
 LLVMValueRef tsr_emit_wide_load_second(tsr_emit *e, tsr_prec p, LLVMValueRef address)

@@ -19,8 +19,8 @@ static bool as_they_lie(const tsr_computed *v, const tsr_expr *x, uint32_t sym)
 	if (x->kind != TSR_EXPR_LOAD || x->prec != v->prec)
 		return false;
 	const tsr_buffer *b = v->e->loops->buffers.at[x->load.buffer];
-	bool plain = b->rank && b->prec == v->prec && tsr_emit_coefficient(&x->load.index[b->rank - 1], sym) == 1;
-	for (uint32_t i = 0; i + 1 < b->rank; i++)
+	bool plain = b->rank && b->prec == v->prec && tsr_emit_coefficient(&x->load.index[tsr_buffer_last(b)], sym) == 1;
+	for (uint32_t i = 0; i < tsr_buffer_last(b); i++)
 		plain &= tsr_emit_coefficient(&x->load.index[i], sym) == 0;
 	return plain;
 }

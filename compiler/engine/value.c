@@ -141,12 +141,12 @@ static uint32_t side_by_side(const tsr_loops *l, const tsr_expr *x, uint32_t sym
 	uint32_t n = 0;
 	switch (x->kind) {
 	case TSR_EXPR_LOAD: {
-		uint32_t rank = l->buffers.at[x->load.buffer]->rank;
-		for (uint32_t axis = 0; axis < rank; axis++)
+		const tsr_buffer *b = l->buffers.at[x->load.buffer];
+		for (uint32_t axis = 0; axis < b->rank; axis++)
 			for (uint32_t t = 0; t < x->load.index[axis].n; t++) {
 				const tsr_lin_term *term = &x->load.index[axis].terms[t];
 				if (term->kind == TSR_LSYM_LOOP && term->id == sym)
-					n = axis + 1 == rank && term->coef == 1;
+					n = axis == tsr_buffer_last(b) && term->coef == 1;
 			}
 		return n;
 	}

@@ -245,7 +245,7 @@ static const tsr_expr *apart(const columns *c, tsr_expr *x)
 	tsr_emit *e = c->e;
 	if (x->kind == TSR_EXPR_LOAD) {
 		const tsr_buffer *b = e->loops->buffers.at[x->load.buffer];
-		return b->rank > 1 && tsr_emit_foreign(b) && tsr_size_is_const(b->dims[b->rank - 1]) && b->dims[b->rank - 1].k * tsr_prec_bytes(b->prec) % LINE == 0
+		return tsr_buffer_last(b) && tsr_emit_foreign(b) && tsr_size_is_const(b->dims[tsr_buffer_last(b)]) && b->dims[tsr_buffer_last(b)].k * tsr_prec_bytes(b->prec) % LINE == 0
 			&& tsr_emit_along(e, innermost(c), x->load.buffer, x->load.index) == 1 ? x : NULL;
 	}
 	tsr_expr *part[TSR_MOST_PARTS];

@@ -343,8 +343,8 @@ static const tsr_stmt *in_lines(const places *x)
 {
 	const tsr_stmt *s = x->loop->loop.body.at[x->loop->loop.body.n - 1];
 	const tsr_buffer *b = s->kind == TSR_STMT_STORE ? x->e->loops->buffers.at[s->store.buffer] : NULL;
-	bool known = b && b->rank && tsr_size_is_const(b->dims[b->rank - 1]) && tsr_emit_foreign(b);
-	return known && b->dims[b->rank - 1].k * tsr_prec_bytes(b->prec) % LINE == 0 && x->loop->loop.extent.k * 4 >= MANY * (int64_t)x->e->target->vector_bytes ? s : NULL;
+	bool known = b && b->rank && tsr_size_is_const(b->dims[tsr_buffer_last(b)]) && tsr_emit_foreign(b);
+	return known && b->dims[tsr_buffer_last(b)].k * tsr_prec_bytes(b->prec) % LINE == 0 && x->loop->loop.extent.k * 4 >= MANY * (int64_t)x->e->target->vector_bytes ? s : NULL;
 }
 
 /* Where a line of the result begins: each of a caller's vectors would lie across two lines.  That costs a mask more at either end (3x3, arrays that begin 16 bytes behind a

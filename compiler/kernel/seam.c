@@ -12,7 +12,7 @@ enum { LINE = 64, LINES = 4 };       /* what is less than the lanes of a walk wa
 static bool follow(const tsr_emit *e, const tsr_stmt *walk, const tsr_stmt *store, uint32_t row)
 {
 	const tsr_buffer *b = e->loops->buffers.at[store->store.buffer];
-	uint32_t last = tsr_emit_last_axis(e, b->id), axis = last;
+	uint32_t last = tsr_buffer_last(b), axis = last;
 	const tsr_lin *x = store->store.index;
 	int64_t least = LINES * LINE / (int64_t)tsr_prec_bytes(b->prec);
 	if (!last || !tsr_size_is_const(b->dims[last]) || !tsr_size_is_const(walk->loop.extent) || b->dims[last].k != walk->loop.extent.k || walk->loop.extent.k < least

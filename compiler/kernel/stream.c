@@ -105,7 +105,7 @@ LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *s, const tsr_stmt 
 bool tsr_emit_begins_on_lines(const tsr_emit *e, const tsr_stmt *store)
 {
 	const tsr_buffer *b = e->loops->buffers.at[store->store.buffer];
-	tsr_size row = b->dims[b->rank - 1];
+	tsr_size row = b->dims[tsr_buffer_last(b)];
 	return !tsr_emit_foreign(b) && tsr_size_is_const(row) && row.k * tsr_prec_bytes(b->prec) % LINE == 0;
 }
 

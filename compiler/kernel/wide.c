@@ -40,22 +40,13 @@ typedef struct shape {
 	const tsr_stmt *loop;
 	bool functions, doubles, chains;        /* elementary functions; anything in f64; erf */
 	bool modulo;                            /* of floats, somewhere in the loop */
-	bool tables;                            /* something looks up tables in registers, for which single numbers take a longer way */
 	uint32_t sums, nlarge;
 	const tsr_expr *large[TSR_MOST_LARGE];      /* loads side by side from arrays that no cache holds, one of each array */
 } shape;
 
-/* As tsr_emit_along; in f64, with a modulo, for which LLVM would call the library element by element, and with tables, axes of one place may follow. */
 static int along(const shape *s, tsr_buffer_id buffer, const tsr_lin *index)
 {
-	tsr_prec p = s->e->loops->buffers.at[buffer]->prec;
-	uint32_t last = tsr_emit_last_axis(s->e, buffer), axis = 0;
-	if ((p != TSR_PREC_F64 && !s->modulo && !s->tables) || p == TSR_PREC_I64 || !s->e->loops->buffers.at[buffer]->rank)
-		return p == TSR_PREC_I64 ? -1 : tsr_emit_along(s->e, s->loop, buffer, index);
-	while (axis < last && !tsr_emit_coefficient(&index[axis], s->loop->loop.sym))
-		axis++;
-	int64_t step = tsr_emit_coefficient(&index[axis], s->loop->loop.sym);
-	return axis < last || step < 0 || step > 1 ? -1 : (int)step;
+	return s->e->loops->buffers.at[buffer]->prec == TSR_PREC_I64 ? -1 : tsr_emit_along(s->e, s->loop, buffer, index);
 }
 
 bool tsr_emit_large(const tsr_emit *e, tsr_buffer_id b)
@@ -194,12 +185,6 @@ bool tsr_emit_plain_sums(tsr_emit *e, const tsr_stmt *loop)
 
 static bool is_modulo(const tsr_expr *x) { return x->op.op == TSR_OP_MOD && tsr_prec_is_float(x->op.operand_prec); }
 
-static bool is_by_table(const tsr_expr *x)
-{
-	tsr_op op = x->op.op;
-	return x->op.operand_prec == TSR_PREC_F32 && (op == TSR_OP_EXP || op == TSR_OP_LOG || op == TSR_OP_LOG2 || op == TSR_OP_TANH || op == TSR_OP_ERF);
-}
-
 static bool has(const tsr_expr *x, bool (*wanted)(const tsr_expr *))
 {
 	tsr_expr *part[TSR_MOST_PARTS];
@@ -216,7 +201,6 @@ static bool pays(shape *s)
 	for (uint32_t i = 0; i < body->n; i++) {
 		bool store = body->at[i]->kind == TSR_STMT_STORE;
 		s->modulo |= store && has(body->at[i]->store.value, is_modulo);
-		s->tables |= store && tsr_emit_has_sums(s->e) && has(body->at[i]->store.value, is_by_table);
 	}
 	if (s->e->target->vector_bytes < 16 || !s->e->options->level || (loop->loop.how != TSR_FOR_PARALLEL && loop->loop.how != TSR_FOR_REDUCE)
 		|| (tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < (!tsr_emit_has_masks(s->e) ? lanes_of(s->e, true) : s->modulo ? 2 : SHORT)))

@@ -38,7 +38,7 @@ void tsr_emit_fetch_soon(tsr_emit *e, const tsr_wide *w, uint32_t n, const tsr_e
 static bool rows_follow(const tsr_emit *e, const tsr_expr *ahead)
 {
 	const tsr_buffer *b = e->loops->buffers.at[ahead->load.buffer];
-	uint32_t axis = b->rank - 1;
+	uint32_t axis = tsr_buffer_last(b);
 	while (axis && !ahead->load.index[axis - 1].n && tsr_size_is_const(b->dims[axis - 1]) && b->dims[axis - 1].k == 1)
 		axis--;
 	return axis && ahead->load.index[axis - 1].n;
@@ -51,7 +51,7 @@ static const tsr_fetched *ahead_in_rows(const tsr_emit *e, uint32_t n, const tsr
 	for (uint32_t i = 0; i < n; i++) {
 		const tsr_expr *ahead = parts[i].loop->loop.ahead;
 		const tsr_buffer *b = ahead ? e->loops->buffers.at[ahead->load.buffer] : NULL;
-		if (b && b->dims[b->rank - 1].k * tsr_prec_bytes(b->prec) <= e->target->lines_ahead * LINE && (n == 1 || !rows_follow(e, ahead)))
+		if (b && b->dims[tsr_buffer_last(b)].k * tsr_prec_bytes(b->prec) <= e->target->lines_ahead * LINE && (n == 1 || !rows_follow(e, ahead)))
 			return &parts[i];
 	}
 	return NULL;

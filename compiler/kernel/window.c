@@ -26,7 +26,7 @@ typedef struct window {
 static int64_t position_beside(const window *x, const tsr_expr *load)
 {
 	const tsr_buffer *b = x->e->loops->buffers.at[load->load.buffer];
-	const tsr_lin *last = b->rank ? &load->load.index[b->rank - 1] : NULL;
+	const tsr_lin *last = b->rank ? &load->load.index[tsr_buffer_last(b)] : NULL;
 	if (b->prec != TSR_PREC_F32 || !last || last->n != 2 || tsr_emit_along(x->e, x->e->wide->loop, b->id, load->load.index) != 1
 		|| tsr_emit_along(x->e, x->loop, b->id, load->load.index) != 1)
 		return -1;

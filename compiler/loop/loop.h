@@ -61,6 +61,15 @@ typedef struct tsr_buffer {
 	int64_t offset;              /* ARENA, THREAD: of element 0, in bytes; a multiple of 64. SLOT: the slot's number */
 } tsr_buffer;
 
+/* The last axis of more than one place, along which elements lie side by side: a number in an expression adds an axis of one place, which says nothing of where they are.  0 if there is none. */
+static inline uint32_t tsr_buffer_last(const tsr_buffer *b)
+{
+	uint32_t axis = b->rank ? b->rank - 1 : 0;
+	while (axis && tsr_size_is_const(b->dims[axis]) && b->dims[axis].k == 1)
+		axis--;
+	return axis;
+}
+
 /* ---- expressions and statements --------------------------------------------------------------------------------- */
 
 typedef enum {

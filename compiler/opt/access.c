@@ -1,5 +1,6 @@
 /* Every element that a statement loads, stores or updates, for passes that ask which iterations of a loop meet. */
 #include "pass.h"
+#include <math.h>
 
 bool tsr_lin_bare(const tsr_lin *x, uint32_t sym)
 {
@@ -66,9 +67,17 @@ void tsr_stmt_accesses(const tsr_stmt *s, tsr_accesses *out)
 		tsr_stmt_accesses(body->at[i], out);
 }
 
+/* A few products of a number with itself. */
+static bool small_power(const tsr_expr *e)
+{
+	enum { MOST = 4 };
+	const tsr_expr *n = e->op.op == TSR_OP_POW ? e->op.args[1] : NULL;
+	return n && n->kind == TSR_EXPR_CONST && n->value.d == trunc(n->value.d) && fabs(n->value.d) <= MOST;
+}
+
 static tsr_expr *in_function(void *user, tsr_expr *e)
 {
-	bool computed = e->kind == TSR_EXPR_OP && tsr_op_get(e->op.op)->result == TSR_RESULT_FLOAT;
+	bool computed = e->kind == TSR_EXPR_OP && tsr_op_get(e->op.op)->result == TSR_RESULT_FLOAT && !small_power(e);
 	*(bool *)user |= computed && e->op.op != TSR_OP_DIV && e->op.op != TSR_OP_SQRT && e->op.op != TSR_OP_RECIP && e->op.op != TSR_OP_RSQRT;
 	return e;
 }

@@ -49,9 +49,10 @@ static tsr_gaps *gaps_of(tsr_pass *p, const tsr_contraction *c)
 	const tsr_buffer *b = p->l->buffers.at[c->c];
 	tsr_gaps *gaps = TSR_NEW(p->arena, tsr_gaps);
 	int64_t at[MOST_GAPS + 1] = { 0 }, n = 1, stride = 1;
-	if (!b->rank || b->prec != c->prec || steps_of(c, &c->c_index[b->rank - 1], b->dims[b->rank - 1], true) != 1)
+	uint32_t last = tsr_buffer_last(b);
+	if (!b->rank || b->prec != c->prec || steps_of(c, &c->c_index[last], b->dims[last], true) != 1)
 		return NULL;
-	for (uint32_t axis = b->rank - 1; axis-- > 0;) {
+	for (uint32_t axis = last; axis-- > 0;) {
 		int64_t steps = steps_of(c, &c->c_index[axis], b->dims[axis], false);
 		stride *= b->dims[axis + 1].k;
 		if (steps < 1 || steps > MOST_GAPS || steps * n > MOST_GAPS + 1)

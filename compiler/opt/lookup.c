@@ -92,8 +92,8 @@ static bool is_looked(const lookups *w, const tsr_stmt *kernel, looked *x)
 		x->syms[i] = owner[i] ? owner[i]->loop.sym : TSR_NONE;
 	x->value = value_of(w->p, nest.body, element);
 	const tsr_expr *load = unconverted(element);
-	uint32_t rank = l->buffers.at[load->load.buffer]->rank;
-	x->side_by_side = rank && tsr_lin_bare(&load->load.index[rank - 1], x->syms[b->rank - 1]);
+	const tsr_buffer *from = l->buffers.at[load->load.buffer];
+	x->side_by_side = from->rank && tsr_lin_bare(&load->load.index[tsr_buffer_last(from)], x->syms[tsr_buffer_last(b)]);
 	x->reads = (tsr_uses){ 0 };
 	tsr_expr_uses(w->a, x->value, &x->reads);
 	return true;

@@ -40,7 +40,7 @@ static int64_t row_bytes(const overlap *m, const tsr_stmt *row)
 			tsr_stmt_accesses(walk, &x);
 		for (uint32_t k = 0; k < x.v.n; k++) {
 			const tsr_buffer *b = m->p->l->buffers.at[x.v.at[k].buffer];
-			if (b->rank && !seen[b->id] && tsr_lin_mentions(&x.v.at[k].index[b->rank - 1], walk->loop.sym)) {
+			if (b->rank && !seen[b->id] && tsr_lin_mentions(&x.v.at[k].index[tsr_buffer_last(b)], walk->loop.sym)) {
 				seen[b->id] = true;
 				bytes += walk->loop.extent.k * tsr_prec_bytes(b->prec);
 			}
@@ -66,7 +66,7 @@ static int64_t bytes_under_way(const overlap *m, const tsr_stmt *row)
 		for (uint32_t k = 0; k < x.v.n; k++) {
 			const tsr_buffer *b = m->p->l->buffers.at[x.v.at[k].buffer];
 			int64_t each = walk->loop.extent.k * tsr_prec_bytes(b->prec);
-			if (!b->rank || !tsr_lin_mentions(&x.v.at[k].index[b->rank - 1], walk->loop.sym) || (x.v.at[k].write && walk->loop.stream))
+			if (!b->rank || !tsr_lin_mentions(&x.v.at[k].index[tsr_buffer_last(b)], walk->loop.sym) || (x.v.at[k].write && walk->loop.stream))
 				continue;
 			bytes += first[b->id] ? (walks - first[b->id]) * each : each + (tsr_buffer_bytes(b) >= LARGE * t->l3 ? t->lines_ahead * LINE : 0);
 			first[b->id] = walks;

@@ -168,7 +168,7 @@ static uint32_t unit_loads(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
 			for (uint32_t t = 0; t < e->load.index[axis].n; t++) {
 				const tsr_lin_term *term = &e->load.index[axis].terms[t];
 				if (term->kind == TSR_LSYM_LOOP && term->id == sym) {
-					if (axis + 1 < b->rank || term->coef != 1)
+					if (axis < tsr_buffer_last(b) || term->coef != 1)
 						return 0;
 					n = 1;
 				}

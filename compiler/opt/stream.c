@@ -9,6 +9,7 @@
  * Where rows of such an array are walked several times, the walk that computes most has the next row fetched meanwhile (`ahead`).
  * Runs last: a pass after it would have to keep the store the only access. */
 #include "pass.h"
+#include <string.h>
 
 enum { LINE = 64, LARGE = 4, SHORT = 512, WINDOW = 8, FUNCTION = 15, PARTS_LEFT = 3 };
 
@@ -42,7 +43,7 @@ static int64_t in_a_row(const streams *m, const tsr_nest *around, tsr_stmt *loop
 			return loop->loop.extent.k;
 		for (uint32_t k = 0; k < all.v.n && i + 2 == n.n; k++) {
 			const tsr_buffer *b = m->p->l->buffers.at[all.v.at[k].buffer];
-			*turned |= b->rank && tsr_lin_mentions(&all.v.at[k].index[b->rank - 1], n.loop[i]->loop.sym);
+			*turned |= b->rank && tsr_lin_mentions(&all.v.at[k].index[tsr_buffer_last(b)], n.loop[i]->loop.sym);
 		}
 	}
 	if (*turned)
@@ -74,7 +75,7 @@ static const tsr_stmt *along(const streams *m, const tsr_nest *around, tsr_stmt 
 	bool turned = false;
 	int64_t row = tsr_size_is_const(loop->loop.extent) ? in_a_row(m, around, loop, &turned) * tsr_prec_bytes(b->prec) : 0;
 	int64_t least = turned && m->p->target->store_run ? m->p->target->store_run * LINE : SHORT;
-	return b->rank && row >= least && tsr_lin_bare(&last->store.index[b->rank - 1], loop->loop.sym) ? last : NULL;
+	return b->rank && row >= least && tsr_lin_bare(&last->store.index[tsr_buffer_last(b)], loop->loop.sym) ? last : NULL;
 }
 
 static bool mentioned(const tsr_stmt *store, uint32_t sym, uint32_t axes)
@@ -98,8 +99,8 @@ static bool alone(const streams *m, tsr_buffer_id x)
 }
 
 /* What the kernel touches is more than the last cache keeps for certain; else results stay there for whoever reads them, and nothing has to come from memory
- * before it is overwritten (of 32 MB: 8 MB that are only written take 0.53 of the time; 8 MB made of 8 others 0.87 on a quiet machine and 1.1 to 1.5 beside
- * neighbours; 24 MB in all 1.4 to 1.6).  What computes little may fill more of it where a target says so: what computes much writes meanwhile. */
+ * before it is overwritten (of 32 MB: 8 MB that are only written take 0.53 of the time; 8 MB made of 8 others 0.4 to 0.8 of it by two threads and 0.7 to 1 by one where
+ * the cache is nobody else's, 1.1 to 1.5 beside neighbours who fill it; 24 MB in all 1.4 to 1.6).  What computes little may fill more of it where a target says so: what computes much writes meanwhile. */
 static bool fills_last(const streams *m, bool light)
 {
 	int64_t bytes = 0;
@@ -121,16 +122,16 @@ static tsr_expr *next_row(const streams *m, const tsr_stmt *row, const tsr_stmt 
 	for (uint32_t i = 0; i < m->all.v.n; i++) {
 		const tsr_access *x = &m->all.v.at[i];
 		const tsr_buffer *b = m->p->l->buffers.at[x->buffer];
-		uint32_t last = b->rank - 1;
-		if (x->write || b->rank < 2 || tsr_buffer_bytes(b) < LARGE * m->p->target->l3 || x->index[last].n != 1
+		uint32_t last = tsr_buffer_last(b);
+		if (x->write || !last || tsr_buffer_bytes(b) < LARGE * m->p->target->l3 || x->index[last].n != 1
 			|| !tsr_lin_bare(&x->index[last], x->index[last].terms[0].id) || b->dims[last].k != loop->loop.extent.k
 			|| b->dims[last].k * tsr_prec_bytes(b->prec) > m->p->target->l2 / 4)
 			continue;
 		tsr_lin *index = TSR_NEW_N(m->p->arena, tsr_lin, b->rank + 1);
+		memcpy(index, x->index, sizeof *index * b->rank);
 		int64_t bytes = b->dims[last].k * tsr_prec_bytes(b->prec), far = m->p->target->lines_ahead * LINE;
 		uint32_t rows = 0, others = 0;
 		for (uint32_t axis = 0; axis < last; axis++) {
-			index[axis] = x->index[axis];
 			bool mine = tsr_lin_bare(&x->index[axis], row->loop.sym);
 			rows += mine;
 			others += !mine && x->index[axis].n;
@@ -178,7 +179,7 @@ static bool light(const streams *m, const tsr_nest *around, tsr_stmt *loop)
 			return false;
 	for (uint32_t i = 0; i < m->all.v.n; i++) {
 		const tsr_access *x = &m->all.v.at[i];
-		for (uint32_t axis = 0; axis + 1 < m->p->l->buffers.at[x->buffer]->rank; axis++)
+		for (uint32_t axis = 0; axis < tsr_buffer_last(m->p->l->buffers.at[x->buffer]); axis++)
 			if (tsr_lin_mentions(&x->index[axis], loop->loop.sym))
 				return false;
 	}
@@ -246,9 +247,9 @@ static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 			continue;
 		}
 		const tsr_buffer *b = m->p->l->buffers.at[store->store.buffer];
-		bool once = !mentioned(store, s->loop.sym, b->rank - 1);
+		bool once = !mentioned(store, s->loop.sym, tsr_buffer_last(b));
 		for (uint32_t k = 0; k < around->n; k++)
-			once &= mentioned(store, around->loop[k]->loop.sym, b->rank - 1);
+			once &= mentioned(store, around->loop[k]->loop.sym, tsr_buffer_last(b));
 		s->loop.stream = once && tsr_buffer_bytes(b) >= LARGE * m->p->target->l3 && fills_last(m, light(m, around, s)) && alone(m, b->id);
 		if (s->loop.stream) {
 			m->p->changes++;

@@ -198,8 +198,7 @@ static tsr_stmt *placed(substitution *s, const next *x)
 /* What mentions the loop along which the sums lie side by side does so along it, too: a tile has no columns of other rows. */
 static bool lies_along(const tails *t, uint32_t sym, tsr_buffer_id b, const tsr_lin *index)
 {
-	uint32_t rank = t->p->l->buffers.at[b]->rank;
-	for (uint32_t axis = 0; axis + 1 < rank; axis++)
+	for (uint32_t axis = 0; axis < tsr_buffer_last(t->p->l->buffers.at[b]); axis++)
 		if (tsr_lin_mentions(&index[axis], sym))
 			return false;
 	return true;
@@ -216,8 +215,8 @@ static bool all_lie_along(const tails *t, uint32_t sym, const tsr_expr *e)
 static bool fits_tiles(const tails *t, const head *h, const tsr_stmt *store)
 {
 	const tsr_stmt *c = h->tail->stores.at[0];
-	uint32_t rank = t->p->l->buffers.at[c->store.buffer]->rank;
-	const tsr_stmt *loop = rank ? tsr_nest_bare(&h->nest, &c->store.index[rank - 1]) : NULL;
+	const tsr_buffer *b = t->p->l->buffers.at[c->store.buffer];
+	const tsr_stmt *loop = b->rank ? tsr_nest_bare(&h->nest, &c->store.index[tsr_buffer_last(b)]) : NULL;
 	return !loop || (lies_along(t, loop->loop.sym, store->store.buffer, store->store.index) && all_lie_along(t, loop->loop.sym, store->store.value));
 }
 

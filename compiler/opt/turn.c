@@ -9,12 +9,13 @@
 /* The loop by which alone the last axis goes, one element a step, and no other axis; or NULL. */
 static tsr_stmt *side_by_side(const tsr_pass *p, const tsr_nest *n, tsr_buffer_id buffer, const tsr_lin *index)
 {
-	uint32_t rank = p->l->buffers.at[buffer]->rank;
-	for (uint32_t t = 0; rank && t < index[rank - 1].n; t++) {
-		const tsr_lin_term *term = &index[rank - 1].terms[t];
+	const tsr_buffer *b = p->l->buffers.at[buffer];
+	uint32_t last = tsr_buffer_last(b);
+	for (uint32_t t = 0; b->rank && t < index[last].n; t++) {
+		const tsr_lin_term *term = &index[last].terms[t];
 		tsr_stmt *loop = term->kind == TSR_LSYM_LOOP && term->coef == 1 ? tsr_nest_loop(n, term->id) : NULL;
 		bool elsewhere = !loop;
-		for (uint32_t axis = 0; loop && axis + 1 < rank; axis++)
+		for (uint32_t axis = 0; loop && axis < last; axis++)
 			elsewhere |= tsr_lin_mentions(&index[axis], term->id);
 		if (!elsewhere)
 			return loop;
@@ -32,7 +33,7 @@ static tsr_expr *look(void *user, tsr_expr *e)
 		return e;
 	tsr_stmt *loop = side_by_side(t->p, t->n, e->load.buffer, e->load.index);
 	bool turned = false;
-	for (uint32_t axis = 0; loop && loop != t->along && axis + 1 < t->p->l->buffers.at[e->load.buffer]->rank; axis++)
+	for (uint32_t axis = 0; loop && loop != t->along && axis < tsr_buffer_last(t->p->l->buffers.at[e->load.buffer]); axis++)
 		turned |= tsr_lin_mentions(&e->load.index[axis], t->along->loop.sym);
 	if (turned && (!t->across || t->across == loop)) {
 		t->across = loop;

@@ -137,15 +137,15 @@ static bool once(const tsr_loops *l, const tsr_contraction *k, tsr_side side)
 /* C lies side by side along the stretch, too. */
 static bool in_c(const tsr_loops *l, const tsr_contraction *k, const tsr_stretch *s)
 {
-	uint32_t rank = l->buffers.at[k->c]->rank;
+	const tsr_buffer *c = l->buffers.at[k->c];
 	int64_t length = 1, step;
 	for (uint32_t i = s->n; i-- > 0;) {
-		if (!stride_of(l->buffers.at[k->c], k->c_index, s->loop[i], &step) || step != length)
+		if (!stride_of(c, k->c_index, s->loop[i], &step) || step != length)
 			return false;
 		for (uint32_t j = 0; j < k->nloops; j++)
 			length *= k->loops[j].sym == s->loop[i] ? k->loops[j].extent.k : 1;
 	}
-	return rank && tsr_lin_bare(&k->c_index[rank - 1], s->loop[s->n - 1]);
+	return c->rank && tsr_lin_bare(&k->c_index[tsr_buffer_last(c)], s->loop[s->n - 1]);
 }
 
 /* Where all that is summed is one loop, rows cost tiles no more than panels would. */

@@ -160,6 +160,28 @@ static void row_sums(tsr_text *decl, tsr_text *units, int id)
 	tsr_text_addf(units, "}\n}\n}\nstore %%y%d[p.0] = sub.%s($0, $1)\n}\n}\n}\n", id, prec);
 }
 
+/* ---- axes of one place --------------------------------------------------------------------------------------------------------- */
+
+/* Every array gets one more axis, as a number in an expression adds one. */
+static void with_place(tsr_text *to, const char *from, const char *place)
+{
+	for (; *from; from++)
+		tsr_text_addf(to, *from == ']' ? ", %s%c" : "%.0s%c", place, *from);
+}
+
+static void drawn(tsr_text *decl, tsr_text *units, int id)
+{
+	tsr_text here[2];
+	bool place = draw(4) == 0;
+	tsr_text_init(&here[0], decl->arena), tsr_text_init(&here[1], decl->arena);
+	(draw(5) == 0 ? row_sums : draw(4) == 0 ? plane : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&here[0], &here[1], id);
+	for (int i = 0; i < 2; i++)
+		if (place)
+			with_place(i ? units : decl, tsr_text_str(&here[i]), i ? "0" : "1");
+		else
+			tsr_text_add(i ? units : decl, tsr_text_str(&here[i]));
+}
+
 /* ---- running ----------------------------------------------------------------------------------------------------------------- */
 
 static size_t fill(const tsr_buffer *b, int64_t n, void **out)
@@ -216,7 +238,7 @@ int main(void)
 	tsr_text_init(&text, a), tsr_text_init(&units, a);
 	tsr_text_addf(&text, "symbol ?n\n");
 	for (int i = 0; i < CASES; i++)
-		(draw(5) == 0 ? row_sums : draw(4) == 0 ? plane : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&text, &units, i);
+		drawn(&text, &units, i);
 	tsr_text_add(&text, tsr_text_str(&units));
 	char *features = LLVMGetHostCPUFeatures();
 	for (size_t v = 0; v < sizeof levels / sizeof *levels; v++) {
