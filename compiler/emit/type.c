@@ -282,8 +282,41 @@ LLVMValueRef tsr_emit_load_masked(tsr_emit *e, tsr_prec p, LLVMValueRef address,
 	return tsr_emit_from_memory(e, p, call_masked(e, "llvm.masked.load", type, args));
 }
 
+/* How many lanes the mask names, where that is known and they are the first ones; or 0. */
+static unsigned first_lanes(LLVMValueRef mask)
+{
+	unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(mask)), n = 0;
+	for (unsigned i = 0; i < lanes; i++) {
+		LLVMValueRef lane = LLVMIsConstant(mask) ? LLVMGetAggregateElement(mask, i) : NULL;
+		if (!lane || !LLVMIsAConstantInt(lane) || (LLVMConstIntGetZExtValue(lane) && n < i))
+			return 0;
+		n += LLVMConstIntGetZExtValue(lane) != 0;
+	}
+	return n;
+}
+
+/* The first n lanes, in halves of registers, quarters and so on. */
+static void store_pieces(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address, unsigned n)
+{
+	LLVMValueRef lane[64];
+	for (unsigned at = 0, size = 64; at < n; size /= 2)
+		if (at + size <= n) {
+			LLVMValueRef place = tsr_emit_i64(e, at);
+			for (unsigned i = 0; i < size; i++)
+				lane[i] = LLVMConstInt(e->i32, at + i, false);
+			LLVMValueRef piece = LLVMBuildShuffleVector(e->builder, value, LLVMGetPoison(LLVMTypeOf(value)), LLVMConstVector(lane, size), "");
+			tsr_emit_store_lanes(e, p, piece, LLVMBuildInBoundsGEP2(e->builder, tsr_emit_memory_type(e, p), address, &place, 1, ""));
+			at += size;
+		}
+}
+
 void tsr_emit_store_masked(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address, LLVMValueRef mask)
 {
+	unsigned first = e->target->masks == TSR_MASKS_ALL ? 0 : first_lanes(mask);      /* a store by a mask takes some twenty cycles where masks are registers of numbers */
+	if (first) {
+		store_pieces(e, p, value, address, first);
+		return;
+	}
 	LLVMValueRef args[4] = {tsr_emit_to_memory(e, p, value), address, LLVMConstInt(e->i32, (uint64_t)tsr_prec_bytes(p), false), mask};
 	call_masked(e, "llvm.masked.store", LLVMTypeOf(args[0]), args);
 }

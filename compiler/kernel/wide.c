@@ -194,6 +194,17 @@ static bool has(const tsr_expr *x, bool (*wanted)(const tsr_expr *))
 	return found;
 }
 
+/* Iterations of a loop of known length. */
+static int64_t least_of(const shape *s)
+{
+	switch (s->e->target->masks) {
+	case TSR_MASKS_ALL: return s->modulo ? 2 : SHORT;
+	case TSR_MASKS_LOADS: return s->e->target->vector_bytes / 8;
+	case TSR_MASKS_NONE: break;
+	}
+	return lanes_of(s->e, true);
+}
+
 static bool pays(shape *s)
 {
 	const tsr_stmt *loop = s->loop;
@@ -203,7 +214,7 @@ static bool pays(shape *s)
 		s->modulo |= store && has(body->at[i]->store.value, is_modulo);
 	}
 	if (s->e->target->vector_bytes < 16 || !s->e->options->level || (loop->loop.how != TSR_FOR_PARALLEL && loop->loop.how != TSR_FOR_REDUCE)
-		|| (tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < (!tsr_emit_has_masks(s->e) ? lanes_of(s->e, true) : s->modulo ? 2 : SHORT)))
+		|| (tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < least_of(s)))
 		return false;
 	for (uint32_t i = 0; i < body->n; i++)
 		if (!plain_stmt(s, body->at[i]))
@@ -211,7 +222,7 @@ static bool pays(shape *s)
 	for (uint32_t i = 0; i < body->n; i++)
 		if (body->at[i]->kind == TSR_STMT_SET && !plain_sum(s, body->at[i]))
 			return false;
-	if (!tsr_emit_has_masks(s->e) && tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < lanes_of(s->e, s->doubles))
+	if (s->e->target->masks == TSR_MASKS_NONE && tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < lanes_of(s->e, s->doubles))
 		return false;
 	return s->functions || (!s->doubles && (loop->loop.stream || loop->loop.ahead || s->e->overlap));
 }
@@ -310,13 +321,17 @@ static void emit_lanes(tsr_emit *e, uint32_t n, part *parts, unsigned lanes, LLV
 	e->written = true;
 	for (uint32_t i = 0; i < n; i++)
 		begin_sums(e, &parts[i], lanes, masked);
-	for (uint32_t i = 0; i < n && !masked; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		tsr_emit_enter(e, &parts[i].view);
-		tsr_rotated_begin(e, &parts[i].rotated, &parts[i].wide, from, to);
+		parts[i].rotated = (tsr_rotated){0};
+		if (!masked)
+			tsr_rotated_begin(e, &parts[i].rotated, &parts[i].wide, from, to);
 	}
-	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
+	bool once = masked && !tsr_emit_has_masks(e);        /* less than a register, whose mask has to be known */
+	tsr_emit_loop loop = once ? (tsr_emit_loop){.index = from} : tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
 	loop.few = masked || e->overlap;
-	fetch_soon(e, n, parts, loop.index);
+	if (!once)
+		fetch_soon(e, n, parts, loop.index);
 	for (uint32_t i = 0; i < n; i++) {
 		part *p = &parts[i];
 		bool reorder = e->reorder;
@@ -326,7 +341,8 @@ static void emit_lanes(tsr_emit *e, uint32_t n, part *parts, unsigned lanes, LLV
 		(p->past ? emit_body_past : emit_body)(e, p, loop.index);
 		e->reorder = reorder;
 	}
-	tsr_emit_loop_end(e, &loop);
+	if (!once)
+		tsr_emit_loop_end(e, &loop);
 	for (uint32_t i = 0; i < n; i++) {
 		bool reorder = e->reorder;
 		tsr_emit_enter(e, &parts[i].view);
@@ -356,7 +372,13 @@ static void emit_few(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValu
 	tsr_emit_loop_end(e, &loop);
 }
 
-/* Less than all registers: one at a time, the last one in part where the processor has masks, and otherwise one by one. */
+/* Masks that are known cost little more than registers of masks. */
+static bool by_mask(const tsr_emit *e, LLVMValueRef from, LLVMValueRef to)
+{
+	return tsr_emit_has_masks(e) || (e->target->masks == TSR_MASKS_LOADS && LLVMIsAConstantInt(from) && LLVMIsAConstantInt(to));
+}
+
+/* Less than all registers: one at a time, the last one in part where the processor has masks for it, and otherwise one by one. */
 static void emit_rest(tsr_emit *e, const part *p, LLVMValueRef from, LLVMValueRef to)
 {
 	const tsr_stmt *s = p->shape.loop;
@@ -372,7 +394,11 @@ static void emit_rest(tsr_emit *e, const part *p, LLVMValueRef from, LLVMValueRe
 	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, lanes), ""), "");
 	if (!tsr_emit_surely_none(from, whole))
 		emit_lanes(e, 1, &rest, lanes, from, whole, false);
-	if (!tsr_emit_surely_none(whole, to))
+	if (tsr_emit_surely_none(whole, to))
+		return;
+	if (by_mask(e, whole, to))
+		emit_lanes(e, 1, &rest, lanes, whole, to, true);
+	else
 		emit_few(e, s, whole, to);
 }
 
