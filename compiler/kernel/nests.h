@@ -127,6 +127,10 @@ bool tsr_emit_flat_value(const tsr_emit *e, uint32_t n, const tsr_stmt *const *l
 /* The sums that this loop heads; false: none of these, nothing was emitted. */
 bool tsr_emit_short_sums(tsr_emit *e, const tsr_stmt *loop);
 
+/* ---- scan.c: sums up to each position -------------------------------------------------------------------------------------------- */
+/* All of a loop that combines elements in order and stores what they come to; false: not such a loop, nothing was emitted. */
+bool tsr_emit_scan(tsr_emit *e, const tsr_stmt *loop);
+
 /* ---- overlap.c: rows whose walks go together ------------------------------------------------------------------------------------ */
 /* False: not such a loop, nothing was emitted. */
 bool tsr_emit_overlap(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);

@@ -33,7 +33,8 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 		tsr_emit_turns(e, s);
 		return;
 	}
-	if ((s->loop.contraction && tsr_emit_contraction(e, s)) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s) || tsr_emit_short_sums(e, s) || emit_turned_joined(e, s))
+	if ((s->loop.contraction && tsr_emit_contraction(e, s)) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s) || tsr_emit_short_sums(e, s) || emit_turned_joined(e, s)
+		|| tsr_emit_scan(e, s))
 		return;
 	if (tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= 0)
 		return;

@@ -1,6 +1,6 @@
 /* Loops that the emitter writes out in vectors, against the reference interpreter, at each vector width that this machine runs: windows of
  * which an outer loop is computed side by side, padded and not (kernel/outer.c), transpositions (kernel/turned.c), sums of columns
- * (kernel/columns.c, kernel/short_rows.c) and over short rows (kernel/short_sums.c, kernel/flat.c).  Random shapes around the number of lanes.  All numbers are small whole numbers, so that no order of
+ * (kernel/columns.c, kernel/short_rows.c), over short rows (kernel/short_sums.c, kernel/flat.c) and up to each position (kernel/scan.c).  Random shapes around the number of lanes.  All numbers are small whole numbers, so that no order of
  * summation can excuse a difference. */
 #include "../../compiler/base/text.h"
 #include "check.h"
@@ -8,7 +8,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
-enum { CASES = 220, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
+enum { CASES = 260, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
 static uint64_t state = 5;
 
 static uint32_t draw(uint32_t n)
@@ -160,6 +160,27 @@ static void row_sums(tsr_text *decl, tsr_text *units, int id)
 	tsr_text_addf(units, "}\n}\n}\nstore %%y%d[p.0] = sub.%s($0, $1)\n}\n}\n}\n", id, prec);
 }
 
+/* ---- sums up to each position ------------------------------------------------------------------------------------------------------ */
+
+/* Stored before or behind what they come to, in place of what is summed or elsewhere. */
+static void running(tsr_text *decl, tsr_text *units, int id)
+{
+	tsr_arena *a = decl->arena;
+	const char *prec = one_of(4, (const char *const[]){ "f32", "f32", "f64", "i32" }), *n = draw(5) == 0 ? "?n" : tsr_format(a, "%d", extent() + (int)draw(2) * 100);
+	const char *value = one_of(3, (const char *const[]){ "%x", "%y", "mul" }), *how = one_of(3, (const char *const[]){ "add", "max", "min" });
+	bool before = draw(2), behind = !before || draw(3) == 0;
+	for (const char *name = "xky"; *name; name++)
+		tsr_text_addf(decl, "buffer %%%c%d : %s[3, %s] %s\n", *name, id, prec, n, *name == 'y' ? "input" : "param");
+	value = *value == '%' ? tsr_format(a, "%s%d[b.0, s.1]", value, id) : tsr_format(a, "mul.%s(%%x%d[b.0, s.1], %%k%d[0, s.1])", prec, id, id);
+	tsr_text_addf(units, "unit u%d { kernel k {\nfor b.0 in 0..3 parallel {\nlet $0 : %s = convert.%s(2:i32)\nfor s.1 in 0..%s serial {\n", id, prec, prec, n);
+	if (before && !behind)
+		tsr_text_addf(units, "store %%y%d[b.0, s.1] = sub.%s($0, %%x%d[b.0, s.1])\n", id, prec, id);
+	tsr_text_addf(units, "set $0 = %s.%s($0, %s)\n", how, prec, value);
+	if (behind)
+		tsr_text_addf(units, "store %%y%d[b.0, s.1] = sub.%s($0, %%k%d[b.0, s.1])\n", id, prec, id);
+	tsr_text_addf(units, "}\nstore %%y%d[b.0, 0] = $0\n}\n}\n}\n", id);
+}
+
 /* ---- axes of one place --------------------------------------------------------------------------------------------------------- */
 
 /* Every array gets one more axis, as a number in an expression adds one. */
@@ -174,7 +195,7 @@ static void drawn(tsr_text *decl, tsr_text *units, int id)
 	tsr_text here[2];
 	bool place = draw(4) == 0;
 	tsr_text_init(&here[0], decl->arena), tsr_text_init(&here[1], decl->arena);
-	(draw(5) == 0 ? row_sums : draw(4) == 0 ? plane : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&here[0], &here[1], id);
+	(draw(8) == 0 ? running : draw(5) == 0 ? row_sums : draw(4) == 0 ? plane : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&here[0], &here[1], id);
 	for (int i = 0; i < 2; i++)
 		if (place)
 			with_place(i ? units : decl, tsr_text_str(&here[i]), i ? "0" : "1");
