@@ -4,7 +4,7 @@
  *
  * One after the other each element waits for the one before, 3 cycles for a sum and up to 13 for a maximum that keeps NaN.  Lanes are positions here: of pairs, fours, eights and so on the
  * second half is combined with the last of the first half (Sklansky, Conditional-Sum Addition Logic, 1960), which registers do beside each other and mostly within their
- * quarters, and only what all lanes come to waits for the register before.  On Zen 3 sums of rows from the second cache take a fourth of the time, maxima a third.
+ * quarters, and only what all lanes come to waits for the register before.  On Zen 3 sums of rows take a third of the time.
  *
  * The order of each sum follows from the loop alone. */
 #include "wide_sums.h"
