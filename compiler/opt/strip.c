@@ -457,6 +457,24 @@ static bool find_group(tsr_strip *g, const tsr_body_uses *uses, const uint32_t *
 	return best && take(g, best, uses, kernels) > 0;
 }
 
+static unsigned shared_loops(const tsr_strip *g) { return (unsigned)__builtin_popcountll(g->shared); }
+
+/* The group of the product at g->from, or behind kernels that have to do with neither it nor its readers, where it shares more loops there. */
+static bool choose_group(tsr_strip *g, tsr_body_uses *uses, const uint32_t *kernels)
+{
+	tsr_strip behind = *g;
+	bool found = find_group(g, uses, kernels);
+	uint32_t moved = tsr_strip_move(uses, behind.from), place = behind.from;
+	behind.from += moved;
+	if (moved && find_group(&behind, uses, kernels) && (!found || shared_loops(&behind) > shared_loops(g))) {
+		*g = behind;
+		return true;
+	}
+	if (moved)
+		tsr_strip_move_back(uses, place, moved);
+	return found;
+}
+
 void tsr_pass_strip(tsr_pass *p)
 {
 	tsr_arena *scratch = tsr_arena_new();
@@ -472,9 +490,10 @@ void tsr_pass_strip(tsr_pass *p)
 		tsr_loop_unit *unit = p->l->units.at[u];
 		for (uint32_t i = 0; i < unit->body.n; i++) {
 			tsr_strip g = { .p = p, .a = scratch, .unit = unit, .from = i };
-			if (!begins(p->l, unit->body.at[i]) || !find_group(&g, &uses[u], kernels))
+			if (!begins(p->l, unit->body.at[i]) || !choose_group(&g, &uses[u], kernels))
 				continue;
 			tsr_strip_build(&g);
+			i = g.from;
 			for (uint32_t m = 1; m < g.n; m++)
 				tsr_body_remove(&uses[u], i + 1);
 			tsr_body_uses_renew(&uses[u], i);
