@@ -40,13 +40,24 @@ static const tsr_contract_loop *only_loop(const tsr_contraction *k, tsr_loop_cla
 	return found;
 }
 
-/* Columns of a panel; 0: no panels. */
-static int64_t panel_of(const tsr_strip *g, const tsr_contraction *k, int64_t width, int64_t depth)
+/* It reads the buffer at one place. */
+static bool reads_once(const tsr_strip_member *m, tsr_buffer_id b)
 {
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < m->x.v.n; i++)
+		n += m->x.v.at[i].buffer == b;
+	return n == 1;
+}
+
+/* Columns of a panel; 0: no panels.  What follows sums element by element wants them of one block. */
+static int64_t panel_of(const tsr_strip *g, const tsr_strip_member *m, int64_t width, int64_t depth)
+{
+	enum { ONE_BLOCK = 256 };
 	const tsr_target *t = g->p->target;
+	const tsr_contraction *k = m->contraction;
 	int64_t bytes = tsr_prec_bytes(k->prec), panel = (int64_t)t->tile_n * t->vector_bytes / bytes;
 	bool near = t->streams && tsr_near_panels(t) && g->rows * depth * bytes <= t->l2;
-	return near && !k->tail && !k->watched && width % panel == 0 && width >= 2 * panel ? panel : 0;
+	return near && (!k->tail || (depth <= ONE_BLOCK && reads_once(m, k->b))) && !k->watched && width % panel == 0 && width >= 2 * panel ? panel : 0;
 }
 
 /* It lies along K, and is more than copied. */
@@ -77,7 +88,7 @@ bool tsr_strip_turns(const tsr_strip *g, const tsr_strip_member *m, tsr_turned *
 	if (out->n == UINT32_MAX || out->k == UINT32_MAX || tsr_strip_loop_tag(g, n->sym) == g->cut || tsr_strip_loop_tag(g, depth->sym) == g->cut)
 		return false;
 	out->width = n->extent, out->depth = depth->extent;
-	out->panel = panel_of(g, k, out->width.k, out->depth.k);
+	out->panel = panel_of(g, m, out->width.k, out->depth.k);
 	return turns(g, out) || (out->panel && out->n == b->rank - 1);
 }
 
