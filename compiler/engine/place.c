@@ -449,13 +449,20 @@ static bool in_strip(const tsr_engine *g)
 	return a && (a->row || a->home == TSR_HOME_THREAD);
 }
 
+/* So few rows of A that the next position of a batch finds them in the second cache. */
+static bool comes_again(tsr_engine *g)
+{
+	int64_t rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
+	return next_position(g) && rows > 0 && depth > 0 && rows * depth * g->k.elem_bytes <= g->e->target->l2;
+}
+
 /* The tiles of a column ask for the next rows of A where there are no other columns that would find them near, and no strip (opt/strip.c). */
 static void ask_ahead(tsr_engine *g, size_of_tile *z)
 {
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
 	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count);
-	if (s->pack_a || s->rows || s->dots || in_strip(g) || columns < 1 || columns > s->nr || tsr_kit_known(only_stride(g, TSR_CLASS_K, TSR_SIDE_A)) != 1)
+	if (s->pack_a || s->rows || s->dots || in_strip(g) || comes_again(g) || columns < 1 || columns > s->nr || tsr_kit_known(only_stride(g, TSR_CLASS_K, TSR_SIDE_A)) != 1)
 		return;
 	z->a_step = tsr_kit_int(k, TSR_ROUND * k->elem_bytes);
 }

@@ -4,8 +4,9 @@
  *     for d, t { turned(d, t) = k(t, d) }   for strips of s { scores(s, t) = sum over d of q(s, d) * turned(d, t) }
  *
  * where the operand is an element of what the group does not write, at one loop of N and one of K, and else at shared loops alone.
- * One that lies along N already is copied as panels of a tile's width, where panels of B are near and the strip's rows of A stay in the second cache while the
- * panels pass (attention of 256 to 2048 positions 1.02 to 1.03 times as fast as with panels that each strip packs):
+ * Where panels of B are near and the strip's rows of A stay in the second cache while they pass, it is turned into panels of a tile's width: rows of all its columns lie
+ * pages apart, and tiles would have to ask for each line (attention of 1024 to 4096 positions 1.015 times as fast).  One that lies along N already is copied as such
+ * panels there (256 to 2048 positions 1.02 to 1.03 times as fast as with panels that each strip packs):
  *
  *     for strips of s { y(s, e) = sum over t of weights(s, t) * v(t, e) }
  *     for t, p, e' { panels(p, t, e') = v(t, 16 p + e') }   for strips of s { for p { y(s, 16 p + e') = sum over t of weights(s, t) * panels(p, t, e') } }
@@ -39,14 +40,28 @@ static const tsr_contract_loop *only_loop(const tsr_contraction *k, tsr_loop_cla
 	return found;
 }
 
-/* Columns of a panel; 0: no panels. */
-static int64_t panel_of(const tsr_strip *g, const tsr_contraction *k, int64_t width, int64_t depth)
+/* It reads the buffer at one place. */
+static bool reads_once(const tsr_strip_member *m, tsr_buffer_id b)
 {
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < m->x.v.n; i++)
+		n += m->x.v.at[i].buffer == b;
+	return n == 1;
+}
+
+/* Columns of a panel; 0: no panels.  What follows sums element by element wants them of one block. */
+static int64_t panel_of(const tsr_strip *g, const tsr_strip_member *m, int64_t width, int64_t depth)
+{
+	enum { ONE_BLOCK = 256 };
 	const tsr_target *t = g->p->target;
+	const tsr_contraction *k = m->contraction;
 	int64_t bytes = tsr_prec_bytes(k->prec), panel = (int64_t)t->tile_n * t->vector_bytes / bytes;
 	bool near = t->streams && tsr_near_panels(t) && g->rows * depth * bytes <= t->l2;
-	return near && !k->tail && !k->watched && width % panel == 0 && width >= 2 * panel ? panel : 0;
+	return near && (!k->tail || (depth <= ONE_BLOCK && reads_once(m, k->b))) && !k->watched && width % panel == 0 && width >= 2 * panel ? panel : 0;
 }
+
+/* It lies along K, and is more than copied. */
+static bool turns(const tsr_strip *g, const tsr_turned *t) { return t->k == g->p->l->buffers.at[t->from]->rank - 1; }
 
 bool tsr_strip_turns(const tsr_strip *g, const tsr_strip_member *m, tsr_turned *out)
 {
@@ -73,8 +88,8 @@ bool tsr_strip_turns(const tsr_strip *g, const tsr_strip_member *m, tsr_turned *
 	if (out->n == UINT32_MAX || out->k == UINT32_MAX || tsr_strip_loop_tag(g, n->sym) == g->cut || tsr_strip_loop_tag(g, depth->sym) == g->cut)
 		return false;
 	out->width = n->extent, out->depth = depth->extent;
-	out->panel = out->n == b->rank - 1 ? panel_of(g, k, out->width.k, out->depth.k) : 0;
-	return out->k == b->rank - 1 || out->panel;
+	out->panel = panel_of(g, m, out->width.k, out->depth.k);
+	return turns(g, out) || (out->panel && out->n == b->rank - 1);
 }
 
 /* Rows that stand whole lines apart, but not whole pages; nor quarters of them where panels of B are near, which would share few sets of the first cache and be copied by each
@@ -98,10 +113,11 @@ static tsr_stmt *loop_around(tsr_pass *p, tsr_stmt *body, const tsr_stmt *like, 
 
 static tsr_lin loop_index(tsr_pass *p, uint32_t sym) { return tsr_lin_add_sym(p->arena, tsr_lin_const(0), 1, TSR_LSYM_LOOP, sym); }
 
-static tsr_buffer *turned_buffer(tsr_pass *p, const tsr_buffer *from, const tsr_turned *t)
+static tsr_buffer *turned_buffer(const tsr_strip *g, const tsr_buffer *from, const tsr_turned *t)
 {
+	tsr_pass *p = g->p;
 	tsr_buffer *b = TSR_NEW(p->arena, tsr_buffer);
-	*b = (tsr_buffer){ .id = p->l->buffers.n, .name = tsr_intern(p->l->tc->names, tsr_format(p->arena, t->panel ? "%s.panels" : "%s.turned", from->name)),
+	*b = (tsr_buffer){ .id = p->l->buffers.n, .name = tsr_intern(p->l->tc->names, tsr_format(p->arena, turns(g, t) ? "%s.turned" : "%s.panels", from->name)),
 		.kind = TSR_BUFFER_TEMP, .prec = from->prec, .rank = t->panel ? 3 : 2, .tensor = TSR_NONE, .row = true };
 	b->dims = TSR_NEW_N(p->arena, tsr_size, b->rank);
 	if (t->panel)
@@ -116,7 +132,7 @@ void tsr_strip_turn(tsr_strip *g, tsr_turned *t, tsr_lin *index, const tsr_stmt 
 {
 	tsr_pass *p = g->p;
 	const tsr_buffer *from = p->l->buffers.at[t->from];
-	tsr_buffer *b = turned_buffer(p, from, t);
+	tsr_buffer *b = turned_buffer(g, from, t);
 	t->buffer = b;
 	uint32_t depth = g->unit->nsyms++, width = g->unit->nsyms++, panel = t->panel ? g->unit->nsyms++ : TSR_NONE;
 	tsr_stmt *store = tsr_stmt_new(p->arena, TSR_STMT_STORE, like->span), *nest;
@@ -132,7 +148,9 @@ void tsr_strip_turn(tsr_strip *g, tsr_turned *t, tsr_lin *index, const tsr_stmt 
 	nest = loop_around(p, store, like, t->panel ? b->dims[2] : t->width, width);
 	nest = t->panel ? loop_around(p, nest, like, b->dims[0], panel) : nest;
 	tsr_push(p->arena, out, loop_around(p, nest, like, t->depth, depth));
-	tsr_pass_note(p, t->panel ? "%s: panels of %s are copied before the strips" : "%s: %s is turned before the strips", g->unit->name, from->name);
+	const char *what = !turns(g, t) ? "%s: panels of %s are copied before the strips" : t->panel ? "%s: %s is turned before the strips, into panels"
+		: "%s: %s is turned before the strips";
+	tsr_pass_note(p, what, g->unit->name, from->name);
 }
 
 void tsr_strip_part(tsr_strip *g, tsr_turned *t, tsr_placing *at)
