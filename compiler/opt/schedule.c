@@ -8,7 +8,7 @@
 #include "schedule.h"
 
 enum { PASSING = 512, PASSING_LONG = 1024, STRIDED = 256, STRIDED_NEAR = 112, TABLE = 48 << 10, ENOUGH = 24, ENOUGH_NEAR = 36, ENOUGH_RUN = 64, ENOUGH_APART = 200, ENOUGH_DOWN = 40,
-	   ENOUGH_CROWDED = 128, ENOUGH_PAGED = 32, SHORT_SUM = 64, LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8, FEW_ROWS_ACROSS = 6, OFTEN = 1000,
+	   ENOUGH_CROWDED = 128, ENOUGH_PAGED = 32, ENOUGH_PAGED_NEAR = 8, SHORT_SUM = 64, LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096, FEW_COLUMNS = 8, FEW_ROWS_ACROSS = 6, OFTEN = 1000,
 	   LARGE_A = 4, PANEL = 256 };
 
 /* Each step of K is on another page of A, and N has too few columns for a packed copy of that. */
@@ -46,6 +46,14 @@ static bool crowds(const tsr_problem *p, int64_t apart)
 	while (sets * LINE < way && sets * apart % way)
 		sets++;
 	return way && apart && depth > sets * p->t->ways;
+}
+
+/* So many rows pay for a copy of such lines.  Where rows of B are whole pages apart, few do, since of a panel hardly a line stays for the next tile (where registers are few, 8 to 127 rows by 1024 to
+ * 4096 columns over 16 to 256 depths are 1.1 to 2.1 times as fast). */
+static int64_t enough_crowded(const tsr_problem *p, const tsr_schedule *s)
+{
+	bool paged = p->row % PAGE == 0, few = tsr_target_few_registers(p->t) && p->n >= FEW_COLUMNS * (int64_t)s->nr;
+	return !paged ? ENOUGH_CROWDED : p->run ? ENOUGH_PAGED : few ? ENOUGH_PAGED_NEAR : ENOUGH_CROWDED;
 }
 
 /* What a tile's panel of B takes of the first cache where B's rows lie apart: the lines that its columns fall into, one more where they begin anywhere. */
@@ -158,7 +166,7 @@ static void choose_packing(const tsr_problem *p, tsr_schedule *s)
 	/* a copy that few rows use costs more than reading B in place, where tiles ask for the next panel ahead of time */
 	bool pieced = p->pieced && m >= ENOUGH_APART * usual_rows(p, s);
 	/* of rows whole pages apart hardly a panel's first lines stay, of others not all where they are more than the first cache has (1.05 to 1.4 times slower) */
-	bool crowded = !p->streams && !p->down && m >= (p->run && p->row % PAGE == 0 ? ENOUGH_PAGED : ENOUGH_CROWDED)
+	bool crowded = !p->streams && !p->down && m >= enough_crowded(p, s)
 		&& ((!is_pointed(p, s) && crowds(p, p->row)) || overflows(p, s) || cuts_vectors(p, s));
 	/* panels of B from a copy have all sets of the first cache, beside lines of A that lie apart (1.05 to 1.3 times as fast) */
 	bool shallow = both_across(p) && !p->down && m >= FEW_ROWS_ACROSS * (int64_t)s->mr && n > 2 * (int64_t)s->nr;
