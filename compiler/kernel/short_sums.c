@@ -23,15 +23,16 @@ typedef struct short_sums {
 	LLVMValueRef part[CHAINS][TSR_MOST_WIDE_SUMS];
 } short_sums;
 
-/* Loops of known extents, each alone in the one around it. */
+/* Loops each alone in the one around it; the row has a known extent. */
 static bool collect(short_sums *x, const tsr_stmt *s)
 {
 	for (;; s = s->loop.body.at[0]) {
-		if (s->loop.how != TSR_FOR_REDUCE || s->loop.contraction || s->loop.split || s->loop.ahead || s->loop.overlap || !tsr_size_is_const(s->loop.extent) || s->loop.extent.k < 1
+		bool known = tsr_size_is_const(s->loop.extent), last = s->loop.body.n != 1 || s->loop.body.at[0]->kind != TSR_STMT_FOR;
+		if (s->loop.how != TSR_FOR_REDUCE || s->loop.contraction || s->loop.split || s->loop.ahead || s->loop.overlap || (known ? s->loop.extent.k < 1 : last)
 			|| x->n == MOST_LOOPS)
 			return false;
 		x->loop[x->n++] = s;
-		if (s->loop.body.n != 1 || s->loop.body.at[0]->kind != TSR_STMT_FOR)
+		if (last)
 			return x->n > 1;
 	}
 }
@@ -39,6 +40,8 @@ static bool collect(short_sums *x, const tsr_stmt *s)
 /* All that is summed in the innermost loop lies so that `outer` is one with it. */
 static bool follows(const short_sums *x, const tsr_stmt *outer)
 {
+	if (!tsr_size_is_const(outer->loop.extent))
+		return false;
 	for (uint32_t i = 0; i < x->row.loop.body.n; i++)
 		if (!tsr_stmt_follows(x->e->loops, x->row.loop.body.at[i], outer->loop.sym, x->row.loop.sym, x->row.loop.extent.k))
 			return false;
@@ -71,8 +74,9 @@ static bool understand(short_sums *x, const tsr_stmt *s)
 	if (!x->n || length < 2 || length >= LONG || !(x->lanes = lanes_of(e->target, length)))
 		return false;
 	x->nsums = tsr_wide_sums(e, &x->row.loop.body, x->sum[0]);
-	int64_t registers = (x->lanes * 4 + e->target->vector_bytes - 1) / e->target->vector_bytes * x->nsums, last = x->loop[x->n - 1]->loop.extent.k;
-	for (x->chains = CHAINS; x->chains > 1 && (x->chains * registers > CHAINS || x->chains > last);)
+	int64_t registers = (x->lanes * 4 + e->target->vector_bytes - 1) / e->target->vector_bytes * x->nsums;
+	tsr_size last = x->loop[x->n - 1]->loop.extent;
+	for (x->chains = CHAINS; x->chains > 1 && (x->chains * registers > CHAINS || (tsr_size_is_const(last) && x->chains > last.k));)
 		x->chains /= 2;
 	return true;
 }
@@ -136,12 +140,12 @@ static void row(short_sums *x, uint32_t chain)
 }
 
 /* Rows from .. to of the innermost loop around them, as many at a time as chains. */
-static void rows(short_sums *x, int64_t from, int64_t to, uint32_t chains)
+static void rows(short_sums *x, LLVMValueRef from, LLVMValueRef to, uint32_t chains)
 {
 	tsr_emit *e = x->e;
-	if (from == to)
+	if (tsr_emit_surely_none(from, to))
 		return;
-	tsr_emit_loop l = tsr_emit_loop_begin(e, tsr_emit_i64(e, from), tsr_emit_i64(e, to), tsr_emit_i64(e, chains), TSR_FOR_SERIAL);
+	tsr_emit_loop l = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, chains), TSR_FOR_SERIAL);
 	for (uint32_t k = 0; k < chains; k++) {
 		e->syms[x->loop[x->n - 1]->loop.sym] = LLVMBuildNSWAdd(e->builder, l.index, tsr_emit_i64(e, k), "");
 		row(x, k);
@@ -157,7 +161,6 @@ bool tsr_emit_short_sums(tsr_emit *e, const tsr_stmt *loop)
 	bool reorder = e->reorder, written = e->written;
 	tsr_emit_loop around[MOST_LOOPS];
 	uint32_t last = x.n - 1;
-	int64_t count = x.loop[last]->loop.extent.k;
 	e->reorder = e->written = true;
 	begin(&x);
 	for (const tsr_stmt *s = x.loop[last]->loop.body.at[0]; s->loop.body.at[0]->kind == TSR_STMT_FOR; s = s->loop.body.at[0])
@@ -166,8 +169,10 @@ bool tsr_emit_short_sums(tsr_emit *e, const tsr_stmt *loop)
 		around[i] = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_size(e, x.loop[i]->loop.extent), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
 		e->syms[x.loop[i]->loop.sym] = around[i].index;
 	}
-	rows(&x, 0, count / x.chains * x.chains, x.chains);
-	rows(&x, count / x.chains * x.chains, count, 1);
+	LLVMValueRef count = tsr_emit_size(e, x.loop[last]->loop.extent), rest = LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, x.chains), "");
+	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, count, rest, "");
+	rows(&x, tsr_emit_i64(e, 0), whole, x.chains);
+	rows(&x, whole, count, 1);
 	for (uint32_t i = last; i-- > 0;)
 		tsr_emit_loop_end(e, &around[i]);
 	end(&x);

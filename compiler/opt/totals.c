@@ -14,7 +14,7 @@
 #include "schedule.h"
 #include "parts.h"
 
-enum { FEWEST = 8, MOST = 32, REST = 8, FEW_ROWS = 8, COLUMN_BYTES = 512, MOST_SUMS = 8 };      /* rest: what is left over is at most one in so many */
+enum { FEWEST = 8, MOST = 32, REST = 8, STRETCH = 256, FEW_ROWS = 8, COLUMN_BYTES = 512, MOST_SUMS = 8 };      /* rest: what is left over is at most one in so many */
 
 typedef struct totals {
 	tsr_pass *p;
@@ -46,12 +46,15 @@ static bool choose_parts(totals *t, tsr_stmt *loop)
 	return true;
 }
 
-/* The outermost of the summed loops that has enough iterations, so that a part is a stretch of memory or several. */
+/* The outermost of the summed loops that has enough iterations, so that a part is a stretch of memory or several; within loops of sizes that only the run knows, not too short ones. */
 static bool choose_loop(totals *t, const tsr_nest *sums)
 {
-	for (uint32_t i = 0; i < sums->n; i++)
+	bool stretches = false;
+	for (uint32_t i = 0; i < sums->n; i++) {
 		if (choose_parts(t, sums->loop[i]))
-			return true;
+			return !stretches || t->each >= STRETCH;
+		stretches |= !tsr_size_is_const(sums->loop[i]->loop.extent);
+	}
 	return false;
 }
 

@@ -143,7 +143,8 @@ static void row_sums(tsr_text *decl, tsr_text *units, int id)
 	const char *prec = one_of(3, (const char *const[]){ "f32", "i32", "f64" });
 	int h = 1 + (int)draw(3), w = 1 + (int)draw(9), c = draw(2) ? 2 + (int)draw(30) : extent() + 1, parts = 1 + (int)draw(3);
 	bool follow = draw(3) == 0, both = draw(3) == 0;
-	tsr_text_addf(decl, "buffer %%x%d : %s[%d, %s, %d] param\n", id, prec, h, tsr_format(a, follow ? "%2$d, %1$d" : "%1$d, %2$d", w, parts), c + (draw(2) ? (int)draw(5) : 0));
+	const char *rows = draw(4) == 0 ? "?n" : tsr_format(a, "%d", w);
+	tsr_text_addf(decl, "buffer %%x%d : %s[%d, %s, %d] param\n", id, prec, h, tsr_format(a, follow ? "%2$d, %1$s" : "%1$s, %2$d", rows, parts), c + (draw(2) ? (int)draw(5) : 0));
 	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %d] param\nbuffer %%y%d : %s[%d] input\n", id, prec, parts, c, id, prec, parts);
 	const char *x = tsr_format(a, follow ? "%%x%d[h.1, p.0, w.2, c.3]" : "%%x%d[h.1, w.2, p.0, c.3]", id), *value = x;
 	switch (draw(4)) {
@@ -153,7 +154,7 @@ static void row_sums(tsr_text *decl, tsr_text *units, int id)
 	default: break;
 	}
 	tsr_text_addf(units, "unit u%d { kernel k {\nfor p.0 in 0..%d parallel {\nlet $0 : %s = convert.%s(1:i32)\nlet $1 : %s = convert.%s(2:i32)\n", id, parts, prec, prec, prec, prec);
-	tsr_text_addf(units, "for h.1 in 0..%d reduce {\nfor w.2 in 0..%d reduce {\nfor c.3 in 0..%d reduce {\n", h, w, c);
+	tsr_text_addf(units, "for h.1 in 0..%d reduce {\nfor w.2 in 0..%s reduce {\nfor c.3 in 0..%d reduce {\n", h, rows, c);
 	tsr_text_addf(units, "set $0 = %s.%s($0, %s)\n", one_of(3, (const char *const[]){ "add", "max", "min" }), prec, value);
 	if (both)
 		tsr_text_addf(units, "set $1 = add.%s($1, %s)\n", prec, x);
