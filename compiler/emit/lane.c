@@ -82,7 +82,7 @@ bool tsr_emit_second(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buff
 	for (uint32_t axis = 0; axis < tsr_buffer_last(b); axis++)
 		if (tsr_emit_coefficient(&index[axis], loop->loop.sym))
 			return false;
-	return b->rank && tsr_emit_coefficient(&index[tsr_buffer_last(b)], loop->loop.sym) == 2 && tsr_prec_bytes(b->prec) == 4 && tsr_emit_has_masks(e);
+	return b->rank && tsr_emit_coefficient(&index[tsr_buffer_last(b)], loop->loop.sym) == 2 && tsr_prec_bytes(b->prec) == 4 && e->target->masks != TSR_MASKS_NONE;
 }
 
 LLVMValueRef tsr_emit_wide_load_second(tsr_emit *e, tsr_prec p, LLVMValueRef address)

@@ -1,6 +1,6 @@
 /* Contractions: block loops around packing and register tiles.
  *
- *     batch loops
+ *     batch loops, within blocks of rows where a row has all of the batch's positions
  *       for jc by nc, for pc by kc:            B's block packed once (or read in place)
  *         for ic by mc:                        A's block packed (or read in place)
  *           for jr by nr, for ir by mr:        one tile
@@ -145,6 +145,8 @@ static void blocks(tsr_engine *g)
 	tsr_block bl = { .a = g->packed_a, .b = g->packed_b };
 	tsr_share rows = { zero, m }, cols = { zero, n };
 	tsr_shares_divide(g, &rows, &cols);
+	if (g->end)
+		rows = (tsr_share){ tsr_kit_max(k, rows.from, g->first), tsr_kit_min(k, rows.to, g->end) };
 	tsr_lines_emit(g, cols.from, cols.to);
 	LLVMValueRef line = LLVMBuildAnd(k->b, LLVMBuildPtrToInt(k->b, g->base[TSR_SIDE_C], k->i64, ""), tsr_kit_int(k, TSR_LINE - 1), "");
 	g->around = g->form.stream || (g->c->gaps && g->c->gaps->around) ? LLVMBuildICmp(k->b, LLVMIntEQ, line, zero, "") : LLVMConstInt(k->i1, 0, false);
@@ -217,6 +219,22 @@ static void batches(tsr_engine *g, uint32_t depth)
 	tsr_count_end(k, &i);
 }
 
+/* All positions of the batch: for all rows, or for some at a time. */
+static void all_batches(tsr_engine *g)
+{
+	tsr_kit *k = &g->k;
+	if (!g->s->together || g->queue) {
+		batches(g, 0);
+		return;
+	}
+	LLVMValueRef rows = g->cls[TSR_CLASS_M].count, each = tsr_kit_int(k, g->s->together);
+	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), rows, each);
+	g->first = c.i, g->end = tsr_kit_min(k, rows, tsr_kit_add(k, c.i, each));
+	batches(g, 0);
+	g->first = g->end = NULL;
+	tsr_count_end(k, &c);
+}
+
 /* ---- setting up ----------------------------------------------------------------------------------------------------- */
 
 /* The index with this contraction's loops at 0. */
@@ -255,7 +273,7 @@ static void kit_make(tsr_kit *k, tsr_emit *e, const tsr_target *target, const ts
 	k->prec = prec;
 	k->elem = tsr_emit_memory_type(e, prec);
 	k->elem_bytes = tsr_prec_bytes(prec);
-	k->lanes = target->vector_bytes / k->elem_bytes;
+	k->lanes = c->schedule.lanes ? c->schedule.lanes : target->vector_bytes / k->elem_bytes;
 	k->vec = LLVMVectorType(k->elem, k->lanes);
 	k->lanes_i1 = LLVMVectorType(k->i1, k->lanes);
 	k->target = target;
@@ -304,7 +322,7 @@ static void contraction(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction
 	if (matrix)
 		tsr_matrix_begin(&g.k);
 	tsr_shares_begin(&g);
-	batches(&g, 0);
+	all_batches(&g);
 	tsr_shares_end(&g);
 	if (matrix)
 		tsr_matrix_end(&g.k);

@@ -50,6 +50,11 @@ LLVMValueRef tsr_kit_min(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)
 	return LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, x, y, ""), x, y, "");
 }
 
+LLVMValueRef tsr_kit_max(tsr_kit *k, LLVMValueRef x, LLVMValueRef y)
+{
+	return LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, x, y, ""), y, x, "");
+}
+
 LLVMValueRef tsr_kit_at(tsr_kit *k, LLVMValueRef p, LLVMValueRef n)
 {
 	return is_int(n, 0) ? p : LLVMBuildInBoundsGEP2(k->b, k->elem, p, &n, 1, "");

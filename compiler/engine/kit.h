@@ -71,6 +71,7 @@ LLVMValueRef tsr_kit_some(tsr_kit *k, LLVMValueRef n);
 LLVMValueRef tsr_kit_add(tsr_kit *k, LLVMValueRef x, LLVMValueRef y);
 LLVMValueRef tsr_kit_mul(tsr_kit *k, LLVMValueRef x, LLVMValueRef y);
 LLVMValueRef tsr_kit_min(tsr_kit *k, LLVMValueRef x, LLVMValueRef y);
+LLVMValueRef tsr_kit_max(tsr_kit *k, LLVMValueRef x, LLVMValueRef y);
 /* p + n elements */
 LLVMValueRef tsr_kit_at(tsr_kit *k, LLVMValueRef p, LLVMValueRef n);
 /* Element-aligned loads and stores; `mask` NULL: all lanes. Lanes masked off read as zero. */

@@ -29,6 +29,7 @@ typedef struct tsr_engine {
 	LLVMValueRef around;             /* and this batch's can be */
 	bool split;                      /* divided among threads, by the class that the schedule names */
 	uint32_t split_batch;            /* which loop of the batch */
+	LLVMValueRef first, end;         /* of the rows that all positions of the batch compute before the next ones; NULL: all at once */
 	struct tsr_row_queue *queue;        /* of blocks of rows, which threads take in turns; NULL: each has its own */
 	tsr_tail_plan *tail;             /* NULL where there is none */
 } tsr_engine;

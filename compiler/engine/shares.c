@@ -148,8 +148,6 @@ void tsr_shares_end(tsr_engine *g)
 	g->queue = NULL;
 }
 
-static LLVMValueRef larger(tsr_kit *k, LLVMValueRef x, LLVMValueRef y) { return LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, x, y, ""), y, x, ""); }
-
 static LLVMValueRef select_if(tsr_kit *k, LLVMValueRef when, LLVMValueRef yes, LLVMValueRef no) { return LLVMBuildSelect(k->b, when, yes, no, ""); }
 
 /* So many rows at least has a block that threads take in turns: some tiles, and what is worth being taken. */
@@ -178,12 +176,12 @@ static void turns_of(tsr_engine *g, tsr_share rows, tsr_share cols)
 	LLVMValueRef count = q->own_rows ? LLVMBuildNSWSub(k->b, rows.to, rows.from, "") : rows.to, times = LLVMBuildMul(k->b, wide, deep, ""), single = LLVMBuildICmp(k->b, LLVMIntULE, times, one, ""), alone = LLVMBuildICmp(k->b, LLVMIntEQ, threads, one, "");
 	LLVMValueRef all = LLVMBuildMul(k->b, count, times, ""), some = LLVMBuildUDiv(k->b, LLVMBuildMul(k->b, count, tsr_kit_int(k, 4), ""), tsr_kit_int(k, 5), "");
 	LLVMValueRef turns = parts_of(k, all, LLVMBuildMul(k->b, members, tsr_kit_int(k, TURNS), "")), share = LLVMBuildUDiv(k->b, some, members, "");
-	turns = larger(k, tsr_kit_mul(k, parts_of(k, turns, each), each), tsr_kit_int(k, least_rows(g, LEAST_TILES)));
-	share = larger(k, tsr_kit_mul(k, LLVMBuildUDiv(k->b, share, each, ""), each), each);
+	turns = tsr_kit_max(k, tsr_kit_mul(k, parts_of(k, turns, each), each), tsr_kit_int(k, least_rows(g, LEAST_TILES)));
+	share = tsr_kit_max(k, tsr_kit_mul(k, LLVMBuildUDiv(k->b, share, each, ""), each), each);
 	q->rows = select_if(k, alone, most, tsr_kit_min(k, select_if(k, single, share, turns), most));
 	LLVMValueRef in_turn = tsr_kit_mul(k, members, q->rows), whole = parts_of(k, count, q->rows);
 	q->large = select_if(k, LLVMBuildAnd(k->b, single, LLVMBuildNot(k->b, alone, ""), ""), tsr_kit_mul(k, LLVMBuildUDiv(k->b, some, in_turn, ""), members), whole);
-	LLVMValueRef rest = larger(k, LLVMBuildNSWSub(k->b, count, tsr_kit_mul(k, q->large, q->rows), ""), tsr_kit_int(k, 0));
+	LLVMValueRef rest = tsr_kit_max(k, LLVMBuildNSWSub(k->b, count, tsr_kit_mul(k, q->large, q->rows), ""), tsr_kit_int(k, 0));
 	q->small = tsr_kit_int(k, least_rows(g, SMALL_TILES));
 	q->blocks = tsr_kit_add(k, q->large, parts_of(k, rest, q->small));
 }

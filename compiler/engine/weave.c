@@ -14,7 +14,7 @@ enum { MOST_LANES = 64, WIDE = 64, PAIR = 8 };
 static bool has_halves(const tsr_kit *k, uint32_t rows)
 {
 	bool pairs = k->elem_bytes == PAIR || (2 * k->elem_bytes == PAIR && rows % 2 == 0);
-	return k->target->halves && pairs;
+	return k->target->halves && pairs && k->lanes * k->elem_bytes == k->target->vector_bytes;      /* half of such a register has none */
 }
 
 /* Lanes of both registers: `unit` at a time, of each half the one at `at` of x, then the one at `then` of y. */

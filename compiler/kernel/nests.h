@@ -96,6 +96,10 @@ bool tsr_emit_outer_short(tsr_emit *e, const tsr_stmt *loop);
 /* All iterations of the loop around; false: not such a loop, nothing was emitted. */
 bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *loop);
 
+/* ---- plane.c: windows of rows and columns, several rows of results together ----------------------------------------------------- */
+/* The iterations from .. to of the loop over rows; false: not such a nest, nothing was emitted. */
+bool tsr_emit_plane(tsr_emit *e, const tsr_stmt *rows, LLVMValueRef from, LLVMValueRef to);
+
 /* ---- window.c: short windows along lanes -------------------------------------------------------------------------------------- */
 /* All positions of a loop within such a loop, which is written out; false: its loads are taken as they are, nothing was emitted. */
 bool tsr_emit_window(tsr_emit *e, const tsr_stmt *loop);

@@ -92,7 +92,7 @@ static bool plain_stmt(outer *x, const tsr_stmt *s)
 	case TSR_STMT_IF:
 		for (uint32_t i = 0; i < s->cond.n; i++) {
 			int64_t step = tsr_emit_coefficient(&s->cond.ranges[i].index, x->loop->loop.sym);
-			if (step != 0 && step != 1 && !(step == 2 && tsr_emit_has_masks(x->e)))
+			if (step != 0 && step != 1 && !(step == 2 && x->e->target->masks != TSR_MASKS_NONE))
 				return false;
 		}
 		return plain_body(x, &s->cond.body);

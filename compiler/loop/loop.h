@@ -157,6 +157,7 @@ enum { TSR_SMALL_BYTES = 1 << 15 };  /* of a thread's stack */
 typedef struct tsr_schedule {
 	uint32_t mr, nr;             /* register tile: rows, columns (columns a multiple of the vector width) */
 	int64_t mc, nc, kc;          /* cache blocks */
+	uint32_t lanes;              /* of a vector, where the columns are half of one and would be masks; 0: all that it has */
 	bool pack_a, pack_b;
 	bool must_a, must_b;         /* cannot be read in place */
 	bool crowded;                /* A could be read in place, but its rows would crowd the caches */
@@ -170,6 +171,7 @@ typedef struct tsr_schedule {
 	int64_t join;                /* columns that wait, a block of rows at a time, until rows that follow each other in C fill its lines; 0: none do */
 	bool pairs;                  /* operands are bf16, and neighbours along K are multiplied together, two of each: a depth of kc is half as many steps */
 	bool dots;                   /* both operands are read in place along K, whose steps are the lanes of vectors that are added up at a tile's end */
+	int64_t together;            /* rows that all positions of a batch compute before any computes the next ones; 0: one position after the other */
 	bool aside;                  /* sums wait side by side, tile by tile, until all that is summed has been added there */
 	int64_t knit;                /* tiles themselves put such lines together, of rows that are so many columns in C; 0: they do not */
 	bool by_vectors;             /* N's are divided by vectors of columns rather than tiles, whose remainders have any number of them */

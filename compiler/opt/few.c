@@ -133,3 +133,10 @@ bool tsr_contract_few(const tsr_loops *l, const tsr_contraction *c, const tsr_ta
 	s->split = c->schedule.few;
 	return true;
 }
+
+uint32_t tsr_narrow_lanes(const tsr_problem *p)
+{
+	enum { LEAST_BYTES = 16 };
+	uint32_t half = p->lanes / 2;
+	return p->t->masks == TSR_MASKS_LOADS && p->n == half && half * p->bytes >= LEAST_BYTES ? half : 0;
+}

@@ -94,8 +94,8 @@ static void contractions(const tsr_loops *l, const tsr_target *target, const tsr
 		if (t->form)
 			fprintf(out, "; %s", t->form);
 		if (t->mr)
-			fprintf(out, "; tile %u x %u, blocks m %lld n %lld k %lld, %s%s\n", t->mr, t->nr, (long long)t->mc, (long long)t->nc,
-				(long long)t->kc, t->join ? "join rows of C, " : t->knit ? "knit rows of C, " : "", t->reason);
+			fprintf(out, "; tile %u x %u, blocks m %lld n %lld k %lld, %s%s%s\n", t->mr, t->nr, (long long)t->mc, (long long)t->nc,
+				(long long)t->kc, t->together ? tsr_format(l->tc->arena, "all of the batch by %lld rows, ", (long long)t->together) : "", t->join ? "join rows of C, " : t->knit ? "knit rows of C, " : "", t->reason);
 		else
 			fprintf(out, "; %s\n", t->reason ? t->reason : "not scheduled");
 		tsr_contraction as;

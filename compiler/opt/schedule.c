@@ -492,6 +492,8 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	bool narrow = tsr_is_narrow(&p);
 	if (!tiny && tsr_choose_dots(&p, s))
 		return decided(&p, s);
+	s->lanes = tsr_narrow_lanes(&p);
+	p.lanes = s->lanes ? s->lanes : p.lanes;
 	if (p.pairs)                 /* rows that are read in place are worth a copy of any columns */
 		narrow = p.n == 1 || (narrow && p.must_a);
 	bool vector = p.m == 1 && p.must_b && !(p.shallow && tsr_target_far(target, p.n * p.k * p.bytes));   /* a large B comes so in the order of memory (4096 x 4096: twice as fast) */
@@ -519,6 +521,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 		tsr_early_blocks(&p, s);
 	tsr_matrix_deepen(l, &p, c);
 	s->aside = !early && waits_aside(&p, c, &v, s);
+	s->together = tsr_batch_rows(l, c, &p, &v, s);
 	s->must_a = p.must_a, s->must_b = p.must_b, s->crowded = crowded;
 	return decided(&p, s);
 }

@@ -47,6 +47,9 @@ typedef struct tsr_problem {
 	const tsr_walks *rows, *columns; /* how C lies where its columns lie in several stretches, all known; or NULL */
 } tsr_problem;
 
+/* view.c: the stride of loop `sym` in a buffer indexed by `index`; false when a run-time size takes part. */
+bool tsr_index_stride(const tsr_buffer *b, const tsr_lin *index, uint32_t sym, int64_t *out);
+
 tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t);
 /* What it is in pairs of bf16, two products of which the target's vectors take at once, each pair a step of K (pairs.c), and as such seen by strides; false: it is not
  * computed so. */
@@ -83,10 +86,14 @@ bool tsr_may_be_early(const tsr_problem *p);
 bool tsr_early_sizes(const tsr_target *t, int64_t m, int64_t n, int64_t k, int64_t each);
 bool tsr_choose_early(const tsr_problem *p, tsr_schedule *s);
 void tsr_early_blocks(const tsr_problem *p, tsr_schedule *s);
+/* batch.c: rows that all positions of the batch compute together, 0: all of them. */
+int64_t tsr_batch_rows(const tsr_loops *l, const tsr_contraction *c, const tsr_problem *p, const tsr_contract_view *v, const tsr_schedule *s);
 /* few.c: everything of a schedule of dot products, false: they are none; so few products that plain loops are as fast; and so few columns. */
 bool tsr_choose_dots(const tsr_problem *p, tsr_schedule *s);
 bool tsr_is_tiny(const tsr_problem *p);
 bool tsr_is_narrow(const tsr_problem *p);
+/* few.c: lanes of half a vector, where the columns are as many and a store of some lanes of a whole one is dear; else 0. */
+uint32_t tsr_narrow_lanes(const tsr_problem *p);
 /* Sets mr and nr. */
 void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s);
 /* small.c: smaller blocks for what is divided among threads, where their work areas would be larger than all that is computed with. */

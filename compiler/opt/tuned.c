@@ -66,7 +66,7 @@ const char *tsr_schedule_key(const tsr_loops *l, const tsr_contraction *k, const
 
 const char *tsr_schedule_unfit(const tsr_schedule *s, const tsr_schedule *model, const tsr_target *target, uint32_t elem_bytes)
 {
-	uint32_t lanes = target->vector_bytes / elem_bytes, vecs = lanes ? s->nr / lanes : 0;
+	uint32_t lanes = model->lanes ? model->lanes : target->vector_bytes / elem_bytes, vecs = lanes ? s->nr / lanes : 0;
 	uint32_t most = s->mr == model->mr ? model->mr : model->rows ? 12 : TSR_MOST_ROWS;        /* what the model has can be computed */
 	if (!lanes || s->mr < 1 || s->mr > most || s->nr % lanes || vecs < 1 || vecs > TSR_MOST_VECS)
 		return "the tile is none of this target";
@@ -224,6 +224,7 @@ void tsr_schedules_set(tsr_schedules *s, const char *key, const tsr_schedule *sc
 void tsr_schedule_follow(tsr_schedule *s, const tsr_schedule *model)
 {
 	s->pairs = model->pairs;
+	s->lanes = model->lanes;
 	s->step = model->step && s->mr == model->mr;
 	s->rows = model->rows, s->cols = model->cols, s->dense = model->dense;
 	s->aside = model->aside && !s->pack_b && model->mc <= s->mc;

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The stride of loop `sym` in a buffer indexed by `index`; false when a run-time size takes part. */
-static bool stride_of(const tsr_buffer *b, const tsr_lin *index, uint32_t sym, int64_t *out)
+bool tsr_index_stride(const tsr_buffer *b, const tsr_lin *index, uint32_t sym, int64_t *out)
 {
 	int64_t total = 0, step = 1;
 	bool known = true;
@@ -91,7 +90,7 @@ static void join_loops(const tsr_loops *l, const tsr_contraction *k, const tsr_e
 		const tsr_contract_loop *loop = &k->loops[i++];
 		int64_t step;
 		if (loop->cls != cls || !tsr_size_is_const(loop->extent) || loop->extent.k < 2 || s->length * loop->extent.k > TSR_MOST_GUARDED
-			|| !stride_of(l->buffers.at[x->load.buffer], x->load.index, loop->sym, &step) || step != s->length || lookups_mention(l, operand, loop->sym))
+			|| !tsr_index_stride(l->buffers.at[x->load.buffer], x->load.index, loop->sym, &step) || step != s->length || lookups_mention(l, operand, loop->sym))
 			continue;
 		memmove(&s->loop[1], &s->loop[0], s->n++ * sizeof *s->loop);
 		s->loop[0] = loop->sym;
@@ -140,7 +139,7 @@ static bool in_c(const tsr_loops *l, const tsr_contraction *k, const tsr_stretch
 	const tsr_buffer *c = l->buffers.at[k->c];
 	int64_t length = 1, step;
 	for (uint32_t i = s->n; i-- > 0;) {
-		if (!stride_of(c, k->c_index, s->loop[i], &step) || step != length)
+		if (!tsr_index_stride(c, k->c_index, s->loop[i], &step) || step != length)
 			return false;
 		for (uint32_t j = 0; j < k->nloops; j++)
 			length *= k->loops[j].sym == s->loop[i] ? k->loops[j].extent.k : 1;
@@ -401,7 +400,7 @@ static bool steps_far(const tsr_contraction *k, const tsr_buffer *b)
 {
 	int64_t least = INT64_MAX, stride;
 	for (uint32_t i = 0; i < k->nloops; i++)
-		if (k->loops[i].cls == TSR_CLASS_K && stride_of(b, k->b_index, k->loops[i].sym, &stride) && stride < least)
+		if (k->loops[i].cls == TSR_CLASS_K && tsr_index_stride(b, k->b_index, k->loops[i].sym, &stride) && stride < least)
 			least = stride;
 	return least > PAGE / tsr_prec_bytes(k->prec);
 }
@@ -482,7 +481,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 			tsr_walk *axis = &x->at[x->n++];
 			*axis = (tsr_walk){ .sym = loop->sym, .extent = loop->extent, .known = true };
 			for (int side = 0; side < TSR_SIDES; side++)
-				axis->known &= !plain[side] || stride_of(buffers[side], index[side], loop->sym, &axis->stride[side]);
+				axis->known &= !plain[side] || tsr_index_stride(buffers[side], index[side], loop->sym, &axis->stride[side]);
 		}
 		bool turned = cls == TSR_CLASS_N && k->turned;
 		tsr_side lead = turned ? TSR_SIDE_B : leading_side(l, k, x, (tsr_loop_class)cls, plain);

@@ -77,7 +77,7 @@ static void other_height(tsr_contraction *c, const tsr_target *t, uint32_t u)
 	tsr_schedule *s = &c->schedule;
 	if (!s->mr || !s->pack_a || s->rows || s->turn || s->join || s->knit)
 		return;
-	uint32_t vecs = s->nr * (uint32_t)tsr_prec_bytes(c->prec) / t->vector_bytes, most = (t->vector_registers - 1 - vecs) / vecs;
+	uint32_t lanes = s->lanes ? s->lanes : t->vector_bytes / (uint32_t)tsr_prec_bytes(c->prec), vecs = s->nr / lanes, most = (t->vector_registers - 1 - vecs) / vecs;
 	s->mr = 1 + u % (most > 24 ? 24 : most);
 	s->mc = (s->mc + s->mr - 1) / s->mr * s->mr;
 }
@@ -96,6 +96,17 @@ static void other_depth(tsr_contraction *c, uint32_t u)
 static void other_order(tsr_schedule *s, uint32_t u)
 {
 	s->panels |= s->mr && s->pack_b && !s->pack_a && u % 4 == 1;
+}
+
+/* All positions of a batch for some rows at a time, which the model has where they are many and lie within a row. */
+static void other_rows(tsr_contraction *c, uint32_t u)
+{
+	tsr_schedule *s = &c->schedule;
+	bool batch = false;
+	for (uint32_t i = 0; i < c->nloops; i++)
+		batch |= c->loops[i].cls == TSR_CLASS_BATCH;
+	if (batch && s->mr && u % 2 && !s->early && !s->turn && !s->join && !s->aside)
+		s->together = s->mr * (1 + (int64_t)(u / 2) % 4);
 }
 
 /* What the code asks the runtime. */
@@ -120,6 +131,8 @@ static void *compile(tsr_loops *l, const tsr_target *target, const char *cpu, bo
 			other_order(&l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction->schedule, u);
 		if (u % 4 == 0 && l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction)
 			other_height(l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction, target, u / 4);
+		if (l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction)
+			other_rows(l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction, u);
 	}
 	tsr_emit e = { .tc = l->tc, .loops = l, .target = target, .context = LLVMContextCreate() };
 	e.module = LLVMModuleCreateWithNameInContext("contract", e.context);
@@ -322,7 +335,7 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 
 /* Of how many cases the engine took, and of how many in which way. */
 typedef struct counts {
-	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, pairs, pairs_in_place, pairs_dots, pairs_rows, dots, crossed, panels, early, few;
+	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, pairs, pairs_in_place, pairs_dots, pairs_rows, dots, crossed, panels, early, few, half, together;
 } counts;
 
 static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contraction *c, const tsr_target *target)
@@ -343,6 +356,8 @@ static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contracti
 	n->crossed += s->dots && s->pack_b;
 	n->panels += s->panels && !s->rows && !s->turn && !s->cols;
 	n->early += s->early;
+	n->half += s->lanes != 0;
+	n->together += s->together != 0;
 	n->few += tsr_contract_few(l, c, target, &as);
 	n->matrix += tsr_contract_matrix(l, c, target, &as);
 	n->pairs += s->pairs;
@@ -383,11 +398,12 @@ static void build(tsr_loops *l, const level *v, built *out)
 	CHECK(!target->streams || !tsr_target_few_registers(target) || small || n.early > EARLY / 16);
 	CHECK(!target->streams || tsr_target_few_registers(target) || (n.early > EARLY / 4 && n.crossed > CROSSED / 2));
 	CHECK(n.few > FEW / 2);
+	CHECK(n.together > 0 && (n.half > 0 || target->masks != TSR_MASKS_LOADS));
 	CHECK(!target->matrix || n.matrix > NARROW / 8);
 	CHECK(!target->pairs || (n.pairs > PAIRS / 2 && n.pairs_in_place > PAIRS / 8 && n.pairs_dots > PAIRS / 20 && n.pairs_rows > PAIRS / 20));
-	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d (columns turned %d), panels that pass %d, blocks packed early %d, few rows %d\n",
+	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d (columns turned %d), panels that pass %d, blocks packed early %d, few rows %d, half vectors %d, batches together %d\n",
 		v->name, n.all, ALL, n.matrix, n.pairs, n.pairs_in_place, n.pairs_dots, n.pairs_rows, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
-		n.dots, n.crossed, n.panels, n.early, n.few);
+		n.dots, n.crossed, n.panels, n.early, n.few, n.half, n.together);
 }
 
 /* Interpreted once for all levels, which takes most of the time.  The run-time size is 29 in every third case, and several more; in those of few rows all that tiles tell apart. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Weights' gradients of padded windows, which leave padding out depth by depth, against NumPy: whole numbers, so that sums are equal in any order; one block of K
-and several, steps, windows that reach over an image's sides from all of it, infinities beside padding, one thread, two and three."""
+and several, steps, windows that reach over an image's sides from all of it, infinities beside padding, one thread, two and three.  And windows themselves, of groups of channels
+that lie side by side, and over planes, whose rows threads divide."""
 import ctypes, os, sys, tempfile
 import numpy as np
 
@@ -12,10 +13,19 @@ import common, table  # noqa: E402
 f32 = np.float32
 # images, height and width of the sums, channels, filters, window, step
 CASES = [(1, 7, 7, 64, 96, 3, 1), (8, 7, 7, 64, 130, 3, 1), (32, 4, 4, 64, 64, 3, 1), (2, 14, 9, 48, 70, 3, 1), (3, 10, 6, 64, 64, 5, 1), (2, 8, 8, 32, 80, 3, 2), (4, 2, 2, 64, 64, 3, 1), (1, 30, 31, 64, 64, 3, 1)]
+# images, height and width of the results, groups, channels of each, window
+GROUPED = [(1, 28, 28, 32, 4, 3), (5, 13, 15, 16, 8, 3), (2, 20, 30, 8, 16, 1), (1, 28, 27, 64, 2, 3)]
+# planes, height and width of the results, window, step, gap
+PLANES = [(1, 61, 40, 5, 1, 1), (1, 37, 29, 7, 1, 1), (2, 40, 9, 3, 2, 1), (1, 41, 70, 3, 1, 2), (3, 33, 66, 3, 2, 1)]
 
 
 def program():
     lines = []
+    for i, (n, h, w, g, c, k) in enumerate(GROUPED):
+        lines.append(f'let%export c{i} (x : "{n}, {h}, {w}, {g}, {c} |") (k : "{k}, {k}, {g}, {c}, {c} |") = x +* k "b, h =+ i, w =+ j, g, c |; i, j, g, c, f | => b, h, w, g, f |"')
+    for i, (n, h, w, k, s, d) in enumerate(PLANES):
+        times, gap = "" if s == 1 else f"{s}*", "" if d == 1 else f"{d}*"
+        lines.append(f'let%export p{i} (x : "{n}, {h * s}, {w * s} |") (k : "{n}, {k}, {k} |") = x +* k "c, {times}h =+ {gap}i, {times}w =+ {gap}j |; c, i, j | => c, h, w |"')
     for i, (n, h, w, c, f, k, s) in enumerate(CASES):
         times = "" if s == 1 else f"{s}*"
         lines.append(f'let%export g{i} (x : "{n} | {h * s}, {w * s}, {c}") (y : "{n} | {h}, {w}, {f}") =\n'
@@ -31,7 +41,34 @@ def gradient(x, y, k, s):
     return np.array(taps).transpose(2, 0, 1, 3)
 
 
+def windows(x, k, step, gap, spec):
+    """Of images whose axes 1 and 2 are height and width, by kernels whose first two axes are the window's."""
+    size = len(k)
+    before, h, w = gap * (size - 1) // 2, x.shape[1] // step, x.shape[2] // step
+    padded = np.pad(x, [(0, 0), (before, gap * size), (before, gap * size)] + [(0, 0)] * (x.ndim - 3))
+    return sum(np.einsum(spec, padded[:, i * gap:i * gap + step * h:step, j * gap:j * gap + step * w:step], k[i, j]) for i in range(size) for j in range(size))
+
+
+def judge_windows(model, threads):
+    random = np.random.default_rng(4)
+    for i, (n, h, w, g, c, size) in enumerate(GROUPED):
+        x, k = random.integers(-4, 5, (n, h, w, g, c)).astype(f32), random.integers(-4, 5, (size, size, g, c, c)).astype(f32)
+        made = np.full(x.shape, 7, f32)
+        model.seconds(f"c{i}", *(a.ctypes.data_as(ctypes.c_void_p) for a in (x, k, made)))
+        check(np.array_equal(made, windows(x, k, 1, 1, "nhwgc,gcf->nhwgf")), f"groups {GROUPED[i]}, {threads} threads")
+    for i, (n, h, w, size, step, gap) in enumerate(PLANES):
+        x, k = random.integers(-4, 5, (n, h * step, w * step)).astype(f32), random.integers(-4, 5, (n, size, size)).astype(f32)
+        made = np.full((n, h, w), 7, f32)
+        call = [a.ctypes.data_as(ctypes.c_void_p) for a in (x, k, made)]
+        model.seconds(f"p{i}", *call)
+        check(np.array_equal(made, windows(x, k.transpose(1, 2, 0), step, gap, "nhw,n->nhw")), f"planes {PLANES[i]}, {threads} threads")
+        k[0, 0, 0] = np.inf             # meets padding, and no number of the image, in a corner
+        model.seconds(f"p{i}", *call)
+        check(np.isfinite(made[0, 0]).all(), f"planes {PLANES[i]}, {threads} threads: an infinity beside padding")
+
+
 def judge(model, threads):
+    judge_windows(model, threads)
     random = np.random.default_rng(3)
     for i, (n, h, w, c, f, k, s) in enumerate(CASES):
         x, y = random.integers(-4, 5, (n, h * s, w * s, c)).astype(f32), random.integers(-4, 5, (n, h, w, f)).astype(f32)
