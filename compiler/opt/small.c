@@ -2,7 +2,7 @@
  *
  * Rows that are read where they lie need a table of pointers, and those that padding cuts a copy each.  For a block as large as the caches would like
  * that is several times what a small image has; so its blocks are made as small as a thread's stack should be asked for, unless a file of schedules
- * names them. */
+ * names them.  Panels of a small B lie there as they are. */
 #include "schedule.h"
 
 enum { MOST_BYTES = 1 << 17, POINTER = 8, ROOM = TSR_SMALL_BYTES - (1 << 10) };      /* of the operands; but for what is rounded up */
@@ -32,11 +32,14 @@ void tsr_schedule_small(const tsr_loops *l, const tsr_target *t, tsr_contraction
 	tsr_contract_view v;
 	tsr_contract_view_make(l, c, &v);
 	int64_t each = tsr_prec_bytes(c->prec), n = tsr_walks_count(&v.cls[TSR_CLASS_N]), k = tsr_walks_count(&v.cls[TSR_CLASS_K]);
-	if (!(s->rows || s->cols) || (s->rows && s->cols) || s->pack_a || s->dense || s->turn || s->join || s->aside || n < 0 || k < 0
+	if ((s->rows && s->cols) || s->pack_a || s->dense || s->turn || s->join || s->aside || n < 0 || k < 0
 		|| bytes_of(l, c->a_value) + bytes_of(l, c->b_value) > MOST_BYTES)
 		return;
-	int64_t fixed = s->pack_b ? up_to(s->nc < n ? s->nc : n, s->nr) * s->kc * each : 0;
-	if (s->rows) {
+	int64_t fixed = s->pack_b ? up_to(s->nc < n ? s->nc : n, s->nr) * (s->kc < k ? s->kc : k) * each : 0;
+	if (!s->rows && !s->cols) {
+		if (!fixed || fixed > ROOM)
+			return;
+	} else if (s->rows) {
 		int64_t row = row_bytes(t, &c->run, s->kc, each) + POINTER * (s->kc / c->run.length + 4) / s->mr, most = (ROOM - fixed) / row / s->mr * s->mr;
 		if (most < LEAST_BLOCKS * s->mr)
 			return;
