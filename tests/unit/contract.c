@@ -395,7 +395,6 @@ static void build(tsr_loops *l, const level *v, built *out)
 	CHECK(n.apart > COLUMNS / 8 && n.dots > DOTS / 4);
 	CHECK((n.aside > 0 && (n.streams > COLUMNS / 8 || target->streams)) || !small);
 	CHECK(n.panels > 0);
-	CHECK(!target->streams || !tsr_target_few_registers(target) || small || n.early > EARLY / 16);
 	CHECK(!target->streams || tsr_target_few_registers(target) || (n.early > EARLY / 4 && n.crossed > CROSSED / 2));
 	CHECK(n.few > FEW / 2);
 	CHECK(n.together > 0 && (n.half > 0 || target->masks != TSR_MASKS_LOADS));
@@ -432,7 +431,6 @@ int main(void)
 		{ "zen5", 48 << 10, 1 << 20, false, "znver5", "+avx512vp2intersect" },
 		{ "zen5", 6 << 10, 16 << 10, true, "znver5", "+avx512vp2intersect" },
 		{ "avx2", 32 << 10, 256 << 10, false, "haswell", "+avx2" },
-		{ "avx2", 32 << 10, 32 << 10, true, "haswell", "+avx2" },
 		{ "avx2", 2 << 10, 8 << 10, true, "haswell", "+avx2" },
 		{ "sse", 2 << 10, 8 << 10, false, "x86-64-v2", "+sse4.2" },
 	};
