@@ -40,24 +40,6 @@ static bool meets(const scan *x, const tsr_expr *v, const tsr_stmt *store)
 	return false;
 }
 
-static bool reads(const tsr_expr *v, tsr_buffer_id b)
-{
-	tsr_expr *part[TSR_MOST_PARTS];
-	bool found = v->kind == TSR_EXPR_LOAD && v->load.buffer == b;
-	for (uint32_t i = 0, n = tsr_expr_parts(v, part); i < n && !found; i++)
-		found = reads(part[i], b);
-	return found;
-}
-
-static bool reads_local(const tsr_expr *v, tsr_local_id id)
-{
-	tsr_expr *part[TSR_MOST_PARTS];
-	bool found = v->kind == TSR_EXPR_LOCAL && v->local == id;
-	for (uint32_t i = 0, n = tsr_expr_parts(v, part); i < n && !found; i++)
-		found = reads_local(part[i], id);
-	return found;
-}
-
 /* Of one iteration's stores no other reads; what comes before the sum, which lanes compute first, none of its elements. */
 static bool apart(const scan *x)
 {
@@ -65,7 +47,7 @@ static bool apart(const scan *x)
 	for (uint32_t i = 0; i < body->n; i++)
 		for (uint32_t k = 0; body->at[i]->kind == TSR_STMT_STORE && k < body->n; k++) {
 			const tsr_stmt *o = body->at[k];
-			if (meets(x, o == x->set ? o->let.value : o->store.value, body->at[i]) || (o == x->set && i < k && reads(o->let.value, body->at[i]->store.buffer))
+			if (meets(x, o == x->set ? o->let.value : o->store.value, body->at[i]) || (o == x->set && i < k && tsr_expr_reads(o->let.value, body->at[i]->store.buffer))
 				|| (o != x->set && i != k && o->store.buffer == body->at[i]->store.buffer))
 				return false;
 		}
@@ -85,7 +67,7 @@ static bool understand(scan *x)
 		if (o->kind == TSR_STMT_SET)
 			x->set = o, x->at = i;
 	}
-	if (!x->set || (x->acc = tsr_wide_sum_of(x->set)) == TSR_ACC_SET || reads_local(x->set->let.value->op.args[1], x->set->let.local) || !apart(x))
+	if (!x->set || (x->acc = tsr_wide_sum_of(x->set)) == TSR_ACC_SET || tsr_expr_reads_local(x->set->let.value->op.args[1], x->set->let.local) || !apart(x))
 		return false;
 	x->prec = e->local_precs[x->set->let.local];
 	x->lanes = e->target->vector_bytes / (unsigned)tsr_prec_bytes(x->prec);

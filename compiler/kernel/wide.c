@@ -124,26 +124,17 @@ static bool plain_expr(shape *s, const tsr_expr *x)
 	return false;
 }
 
-static bool reads_local(const tsr_expr *x, tsr_local_id id)
-{
-	tsr_expr *part[TSR_MOST_PARTS];
-	bool found = x->kind == TSR_EXPR_LOCAL && x->local == id;
-	for (uint32_t i = 0, n = tsr_expr_parts(x, part); i < n && !found; i++)
-		found = reads_local(part[i], id);
-	return found;
-}
-
 /* `set $a = $a + ..`, which no other statement of the loop mentions. */
 static bool plain_sum(shape *s, const tsr_stmt *set)
 {
 	const tsr_stmts *body = &s->loop->loop.body;
 	if (s->loop->loop.how != TSR_FOR_REDUCE || tsr_wide_sum_of(set) == TSR_ACC_SET || s->sums == TSR_MOST_WIDE_SUMS
-		|| s->e->local_precs[set->let.local] != set->let.value->prec || reads_local(set->let.value->op.args[1], set->let.local))
+		|| s->e->local_precs[set->let.local] != set->let.value->prec || tsr_expr_reads_local(set->let.value->op.args[1], set->let.local))
 		return false;
 	for (uint32_t i = 0; i < body->n; i++) {
 		const tsr_stmt *o = body->at[i];
 		bool let = o->kind == TSR_STMT_LET || o->kind == TSR_STMT_SET;
-		if (o != set && ((let && o->let.local == set->let.local) || reads_local(let ? o->let.value : o->store.value, set->let.local)))
+		if (o != set && ((let && o->let.local == set->let.local) || tsr_expr_reads_local(let ? o->let.value : o->store.value, set->let.local)))
 			return false;
 	}
 	s->sums++;
@@ -372,13 +363,7 @@ static void emit_few(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValu
 	tsr_emit_loop_end(e, &loop);
 }
 
-/* Masks that are known cost little more than registers of masks. */
-static bool by_mask(const tsr_emit *e, LLVMValueRef from, LLVMValueRef to)
-{
-	return tsr_emit_has_masks(e) || (e->target->masks == TSR_MASKS_LOADS && LLVMIsAConstantInt(from) && LLVMIsAConstantInt(to));
-}
-
-/* Less than all registers: one at a time, the last one in part where the processor has masks for it, and otherwise one by one. */
+/* Less than all registers: one at a time, the last one in part where the processor has masks for it, of loads such as are known, and otherwise one by one. */
 static void emit_rest(tsr_emit *e, const part *p, LLVMValueRef from, LLVMValueRef to)
 {
 	const tsr_stmt *s = p->shape.loop;
@@ -396,7 +381,7 @@ static void emit_rest(tsr_emit *e, const part *p, LLVMValueRef from, LLVMValueRe
 		emit_lanes(e, 1, &rest, lanes, from, whole, false);
 	if (tsr_emit_surely_none(whole, to))
 		return;
-	if (by_mask(e, whole, to))
+	if (e->target->masks == TSR_MASKS_LOADS && LLVMIsAConstantInt(whole) && LLVMIsAConstantInt(to))
 		emit_lanes(e, 1, &rest, lanes, whole, to, true);
 	else
 		emit_few(e, s, whole, to);

@@ -60,17 +60,6 @@ static bool same_walk(const tsr_nest *x, const tsr_nest *y)
 	return true;
 }
 
-/* One of the two writes what the other touches. */
-static bool meet(const tsr_uses *x, const tsr_uses *y)
-{
-	for (uint32_t i = 0; i < x->v.n; i++) {
-		tsr_use a = x->v.at[i], b = tsr_uses_of(y, a.buffer);
-		if ((b.loads || tsr_use_writes(b)) && (tsr_use_writes(a) || tsr_use_writes(b)))
-			return true;
-	}
-	return false;
-}
-
 /* The updates of `from`, in the loops of `to`. */
 static void move_updates(tsr_pass *p, const tsr_nest *from, const tsr_nest *to)
 {
@@ -215,7 +204,7 @@ static void outward(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *kernel)
 static bool reaches(const tsr_body_uses *uses, uint32_t at, uint32_t from)
 {
 	for (uint32_t i = at; i < from; i++)
-		if (uses->body->at[i]->kind != TSR_STMT_KERNEL || meet(&uses->at[i], &uses->at[from]))
+		if (uses->body->at[i]->kind != TSR_STMT_KERNEL || tsr_uses_meet(&uses->at[i], &uses->at[from]))
 			return false;
 	return true;
 }

@@ -68,12 +68,7 @@ static bool meet(const finding *f, const tsr_stmt *a, const tsr_stmt *b)
 	tsr_uses of_a = {0}, of_b = {0};
 	tsr_stmt_uses(f->scratch, a, &of_a);
 	tsr_stmt_uses(f->scratch, b, &of_b);
-	for (uint32_t i = 0; i < of_a.v.n; i++) {
-		tsr_use there = tsr_uses_of(&of_b, of_a.v.at[i].buffer);
-		if ((tsr_use_writes(of_a.v.at[i]) && (there.loads || tsr_use_writes(there))) || tsr_use_writes(there))
-			return true;
-	}
-	return false;
+	return tsr_uses_meet(&of_a, &of_b);
 }
 
 /* Statement `at` cannot be left for later beside `other`, which is not. */

@@ -159,12 +159,31 @@ int64_t tsr_clearing_before(const tsr_loops *l, const tsr_body_uses *u, uint32_t
 	return -1;
 }
 
+bool tsr_uses_meet(const tsr_uses *x, const tsr_uses *y)
+{
+	for (uint32_t i = 0; i < x->v.n; i++) {
+		tsr_use a = x->v.at[i], b = tsr_uses_of(y, a.buffer);
+		if ((b.loads || tsr_use_writes(b)) && (tsr_use_writes(a) || tsr_use_writes(b)))
+			return true;
+	}
+	return false;
+}
+
 bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b)
 {
 	tsr_expr *part[TSR_MOST_PARTS];
 	bool found = e->kind == TSR_EXPR_LOAD && e->load.buffer == b;
 	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && !found; i++)
 		found = tsr_expr_reads(part[i], b);
+	return found;
+}
+
+bool tsr_expr_reads_local(const tsr_expr *e, tsr_local_id id)
+{
+	tsr_expr *part[TSR_MOST_PARTS];
+	bool found = e->kind == TSR_EXPR_LOCAL && e->local == id;
+	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && !found; i++)
+		found = tsr_expr_reads_local(part[i], id);
 	return found;
 }
 

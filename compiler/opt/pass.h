@@ -56,6 +56,8 @@ void tsr_expr_uses(tsr_arena *a, const tsr_expr *e, tsr_uses *out);
 /* Zeros where the buffer is not touched. */
 tsr_use tsr_uses_of(const tsr_uses *u, tsr_buffer_id b);
 static inline bool tsr_use_writes(tsr_use u) { return u.stores || u.updates; }
+/* One of the two writes what the other touches. */
+bool tsr_uses_meet(const tsr_uses *x, const tsr_uses *y);
 
 /* The uses of every statement of a unit, kept while statements are rewritten and removed. */
 typedef struct tsr_body_uses { tsr_arena *a; tsr_stmts *body; tsr_uses *at; } tsr_body_uses;

@@ -5,17 +5,6 @@
 
 enum { MOST = 4 };               /* kernels that change places with the product */
 
-/* Neither touches what the other one writes. */
-static bool apart(const tsr_uses *x, const tsr_uses *y)
-{
-	for (uint32_t i = 0; i < x->v.n; i++) {
-		tsr_use one = x->v.at[i], other = tsr_uses_of(y, one.buffer);
-		if ((other.loads || tsr_use_writes(other)) && (tsr_use_writes(one) || tsr_use_writes(other)))
-			return false;
-	}
-	return true;
-}
-
 static void move(tsr_body_uses *u, uint32_t from, uint32_t to)
 {
 	tsr_stmt *s = u->body->at[from];
@@ -41,7 +30,7 @@ uint32_t tsr_strip_move(tsr_body_uses *u, uint32_t product)
 			return n;
 		}
 		bool plain = s->kind == TSR_STMT_KERNEL && s->kernel.body.n == 1 && s->kernel.body.at[0]->kind == TSR_STMT_FOR && !s->kernel.body.at[0]->loop.contraction;
-		if (!plain || tsr_stmts_check(&s->kernel.body) || !apart(&u->at[product], &u->at[product + n + 1]))
+		if (!plain || tsr_stmts_check(&s->kernel.body) || tsr_uses_meet(&u->at[product], &u->at[product + n + 1]))
 			break;
 	}
 	return 0;

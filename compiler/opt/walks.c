@@ -30,25 +30,14 @@ static bool walk(const walks *w, const tsr_stmt *s, bool *large)
 
 /* ---- locals ---------------------------------------------------------------------------------------------------------------- */
 
-static bool reads_local(const tsr_expr *e, tsr_local_id id)
-{
-	if (e->kind == TSR_EXPR_LOCAL)
-		return e->local == id;
-	tsr_expr *part[TSR_MOST_PARTS];
-	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n; i++)
-		if (reads_local(part[i], id))
-			return true;
-	return false;
-}
-
 /* The statement reads or sets the local; one of the kinds that are not looked into may. */
 static bool knows_local(const tsr_stmt *s, tsr_local_id id)
 {
 	const tsr_stmts *body = NULL;
 	switch (s->kind) {
-	case TSR_STMT_STORE: case TSR_STMT_UPDATE: return reads_local(s->store.value, id);
-	case TSR_STMT_LET: case TSR_STMT_SET: return s->let.local == id || reads_local(s->let.value, id);
-	case TSR_STMT_LETSYM: return reads_local(s->letsym.value, id);
+	case TSR_STMT_STORE: case TSR_STMT_UPDATE: return tsr_expr_reads_local(s->store.value, id);
+	case TSR_STMT_LET: case TSR_STMT_SET: return s->let.local == id || tsr_expr_reads_local(s->let.value, id);
+	case TSR_STMT_LETSYM: return tsr_expr_reads_local(s->letsym.value, id);
 	case TSR_STMT_FOR: body = &s->loop.body; break;
 	case TSR_STMT_IF: body = &s->cond.body; break;
 	case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: case TSR_STMT_KINDS: return true;
