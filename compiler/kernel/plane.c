@@ -133,13 +133,15 @@ static bool window(plane *x, const tsr_stmt *s)
 	return true;
 }
 
-static bool reads(const tsr_emit *e, tsr_expr *v, tsr_buffer_id b)
+/* Some value of the statements reads the buffer. */
+static bool reads(const tsr_stmts *body, tsr_buffer_id b)
 {
-	tsr_expr *part[TSR_MOST_PARTS];
-	for (uint32_t i = tsr_expr_parts(v, part); i-- > 0;)
-		if (reads(e, part[i], b))
-			return true;
-	return v->kind == TSR_EXPR_LOAD && v->load.buffer == b;
+	bool found = false;
+	for (uint32_t i = 0; i < body->n && !found; i++) {
+		const tsr_stmt *s = body->at[i];
+		found = s->kind == TSR_STMT_STORE ? tsr_expr_reads(s->store.value, b) : s->kind != TSR_STMT_FOR && tsr_expr_reads(s->let.value, b);
+	}
+	return found;
 }
 
 /* Values, the window, values and stores; what is stored may be stored twice. */
@@ -155,10 +157,10 @@ static bool plain(plane *x)
 			return false;
 		if (s->kind == TSR_STMT_LET)
 			x->local[x->nlocals++] = s->let.local;
-		for (uint32_t k = 0; s->kind == TSR_STMT_STORE && k < body->n; k++)
-			if (body->at[k]->kind == TSR_STMT_STORE && reads(x->e, s->store.value, body->at[k]->store.buffer))
-				return false;
 	}
+	for (uint32_t i = 0; x->down && i < body->n; i++)
+		if (body->at[i]->kind == TSR_STMT_STORE && (reads(body, body->at[i]->store.buffer) || reads(x->each, body->at[i]->store.buffer)))
+			return false;
 	return x->down;
 }
 
