@@ -49,11 +49,11 @@ static bool choose_parts(totals *t, tsr_stmt *loop)
 /* The outermost of the summed loops that has enough iterations, so that a part is a stretch of memory or several; within loops of sizes that only the run knows, not too short ones. */
 static bool choose_loop(totals *t, const tsr_nest *sums)
 {
-	bool stretches = false;
+	bool unknown = false;             /* around the loop */
 	for (uint32_t i = 0; i < sums->n; i++) {
 		if (choose_parts(t, sums->loop[i]))
-			return !stretches || t->each >= STRETCH;
-		stretches |= !tsr_size_is_const(sums->loop[i]->loop.extent);
+			return !unknown || t->each >= STRETCH;
+		unknown |= !tsr_size_is_const(sums->loop[i]->loop.extent);
 	}
 	return false;
 }
