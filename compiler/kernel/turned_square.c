@@ -107,7 +107,7 @@ static void transpose(tsr_emit *e, tsr_prec p, unsigned lanes, LLVMValueRef *v)
 static void ask_ahead(const tsr_turned *x, const tsr_square *q, const tsr_expr *load, unsigned k)
 {
 	enum { SQUARES = 2 };
-	if (!x->e->target->streams || x->around || q->columns)
+	if (!x->e->target->streams || x->e->target->follows || x->around || q->columns)
 		return;
 	x->e->syms[x->along->loop.sym] = tsr_turned_plus(x->e, q->along, k + SQUARES * x->lanes);
 	tsr_emit_fetch(x->e, load, TSR_FETCH_NEAR);

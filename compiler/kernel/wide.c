@@ -18,27 +18,13 @@ static unsigned lanes_of(const tsr_emit *e, bool doubles)
 	return e->target->vector_bytes / (doubles ? 8 : 4) * (e->target->vector_registers / 8);
 }
 
-/* Twice as many where the chains of two registers are so long that they fill what the processor looks ahead, as erf's, and registers are short. */
-static unsigned most_lanes(const tsr_emit *e, bool doubles, bool chains)
-{
-	return lanes_of(e, doubles) * (chains && !doubles && tsr_emit_has_beside(e) && tsr_target_few_registers(e->target) ? 2 : 1);
-}
-
-/* A line at a time where results go around the caches, or where rows walked together are read from arrays that no cache holds: computed four at a
- * time they leave and come in bursts, between which memory waits for the arithmetic (from memory a softmax is 1.3 times as fast so, silu 1.08; a cross
- * entropy, which only reads, 1.2 times as with two); two lines where a target says so (gelu 1.1), but not of several arrays at once (y + gelu of 16M from memory, one thread, 0.9). */
-static unsigned lanes_beside(const tsr_emit *e, bool slow, bool several, bool doubles, bool chains)
-{
-	unsigned most = most_lanes(e, doubles, chains), line = LINE / 4 * (most / lanes_of(e, doubles)) * (e->target->lines_at_once && !several ? e->target->lines_at_once : 1);
-	return slow && line < most ? line : most;
-}
-
 /* ---- which loops --------------------------------------------------------------------------------------------------------- */
 
 typedef struct shape {
 	tsr_emit *e;
 	const tsr_stmt *loop;
 	bool functions, doubles, chains;        /* elementary functions; anything in f64; erf */
+	bool sines;                             /* or cosines: of two registers at once some wait on the stack */
 	bool modulo;                            /* of floats, somewhere in the loop */
 	uint32_t sums, nlarge;
 	const tsr_expr *large[TSR_MOST_LARGE];      /* loads side by side from arrays that no cache holds, one of each array */
@@ -85,6 +71,7 @@ static bool plain_op(shape *s, const tsr_expr *x)
 	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF: case TSR_OP_SIN: case TSR_OP_COS: case TSR_OP_POW:
 		s->functions = true;
 		s->chains |= x->op.op == TSR_OP_ERF;
+		s->sines |= x->op.op == TSR_OP_SIN || x->op.op == TSR_OP_COS;
 		break;
 	case TSR_OP_MOD:
 		s->functions |= tsr_prec_is_float(p);
@@ -387,6 +374,25 @@ static void emit_rest(tsr_emit *e, const part *p, LLVMValueRef from, LLVMValueRe
 		emit_few(e, s, whole, to);
 }
 
+/* ---- how many at once ---------------------------------------------------------------------------------------------------- */
+
+/* Twice as many where the chains of two registers are so long that they fill what the processor looks ahead, as erf's, and registers are short. */
+static unsigned most_lanes(const shape *s)
+{
+	return lanes_of(s->e, s->doubles) * (s->chains && !s->doubles && tsr_emit_has_beside(s->e) && tsr_target_few_registers(s->e->target) ? 2 : 1);
+}
+
+/* A line at a time where results go around the caches, or where rows walked together are read from arrays that no cache holds: computed four at a
+ * time they leave and come in bursts, between which memory waits for the arithmetic (from memory a softmax is 1.3 times as fast so, silu 1.08; a cross
+ * entropy, which only reads, 1.2 times as with two); two lines where a target says so (gelu 1.1), but not of several arrays at once (y + gelu of 16M from memory, one thread, 0.9),
+ * nor of what fills two registers with one (f64: exponentials and logarithms 0.86 to 0.92) or needs them all for one (sines 0.89). */
+static unsigned lanes_beside(const shape *s, bool slow, bool several)
+{
+	const tsr_target *t = s->e->target;
+	unsigned most = most_lanes(s), line = LINE / 4 * (most / lanes_of(s->e, s->doubles)) * (t->lines_at_once && !several && !s->doubles && !s->sines ? t->lines_at_once : 1);
+	return slow && line < most ? line : most;
+}
+
 static part part_of(tsr_emit *e, const tsr_stmt *s)
 {
 	return (part){.shape = {.e = e, .loop = s}, .wide = {.loop = s, .around = s->loop.stream ? tsr_emit_around_of(s) : NULL}, .view = tsr_emit_view_now(e)};
@@ -395,7 +401,7 @@ static part part_of(tsr_emit *e, const tsr_stmt *s)
 unsigned tsr_emit_wide_lanes(tsr_emit *e, const tsr_stmt *s)
 {
 	part p = part_of(e, s);
-	return pays(&p.shape) ? lanes_beside(e, p.wide.around || p.shape.nlarge, false, p.shape.doubles, p.shape.chains) : 0;
+	return pays(&p.shape) ? lanes_beside(&p.shape, p.wide.around || p.shape.nlarge, false) : 0;
 }
 
 static LLVMValueRef whole_of(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsigned lanes)
@@ -468,7 +474,7 @@ bool tsr_emit_wide(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueR
 	part p = part_of(e, s);
 	if (!pays(&p.shape))
 		return false;
-	unsigned lanes = e->overlap ? e->overlap : lanes_beside(e, p.wide.around, p.shape.nlarge > 1, p.shape.doubles, p.shape.chains);
+	unsigned lanes = e->overlap ? e->overlap : lanes_beside(&p.shape, p.wide.around, p.shape.nlarge > 1);
 	LLVMValueRef outer = e->syms[s->loop.sym];
 	bool reorder = e->reorder;
 	e->reorder = s->loop.how == TSR_FOR_REDUCE || reorder;

@@ -24,7 +24,7 @@ static int64_t lines_ahead(const tsr_emit *e, uint32_t arrays)
 void tsr_emit_fetch_soon(tsr_emit *e, const tsr_wide *w, uint32_t n, const tsr_expr *const *loads, LLVMValueRef index)
 {
 	enum { LINES_ALONE = 64, LINES_EACH = 32 };
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n && !e->target->follows; i++) {
 		if (e->target->lines_ahead) {
 			tsr_emit_fetch_lines(e, w, loads[i], index, lines_ahead(e, n), TSR_FETCH_NEAR);
 			continue;
@@ -119,7 +119,7 @@ void tsr_fetch_walks(tsr_emit *e, uint32_t n, const tsr_fetched *parts, LLVMValu
 			tsr_wide w = {.loop = parts[i].loop, .lanes = p->lanes};
 			tsr_emit_fetch_lines(e, &w, w.loop->loop.ahead, index, 0, n > 1 ? TSR_FETCH_FAR : TSR_FETCH_NEAR);
 			e->syms[w.loop->loop.sym] = outer;
-			for (uint32_t k = 0; n > 1 && k < p->nlarge; k++)
+			for (uint32_t k = 0; n > 1 && !e->target->follows && k < p->nlarge; k++)
 				tsr_emit_fetch_lines(e, &own, p->large[k], index, LINES_NEAR, TSR_FETCH_NEAR);
 			return;
 		}

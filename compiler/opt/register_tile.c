@@ -209,11 +209,12 @@ static bool is_usual(const tsr_problem *p, int64_t r, int64_t v)
 /* Where one column of tiles is all there is, loads bound those of one vector, as many as multiply-adds but for B's, and of a row of an image tables say where each panel
  * begins: twice as many rows are 1.15 times as fast (28 x 16 of groups of 16 channels), unless they share the lines of the first cache.  Each line of A serves a tile for a few steps of K and then never again.  Rows that are whole pages apart, or
  * a half, fall into the same lines of the first cache: of more rows than it has ways each step would fetch them anew (24 or 14 rows of 1024 to
- * 4096 elements for at most 32 columns are 1.35 to 1.6 times slower than 8).  Of more than twelve the pointers cost wide tiles 2 to 8 %. */
+ * 4096 elements for at most 32 columns are 1.35 to 1.6 times slower than 8); a third of the ways is left to others (of 8 ways, 6 rows by 32 columns are
+ * 3.8 times as fast as the 24 by 16 that 4 were worse than; AVX2, 6 rows by 8 or 16 columns 1 to 1.36 times as fast as 4).  Of more than twelve the pointers cost wide tiles 2 to 8 %. */
 static int64_t most_rows(const tsr_problem *p, int64_t v)
 {
-	enum { WAY = 4096, FEWEST_WAYS = 4, OTHERS = 4, WINDOW_ROWS = 28 };
-	int64_t ways = p->t->ways ? p->t->ways - OTHERS : p->t->l1 / WAY > FEWEST_WAYS ? p->t->l1 / WAY : FEWEST_WAYS, groups = 1, most = TSR_MOST_ROWS;
+	enum { WAY = 4096, FEWEST_WAYS = 4, WINDOW_ROWS = 28 };
+	int64_t ways = p->t->ways ? p->t->ways - p->t->ways / 3 : p->t->l1 / WAY > FEWEST_WAYS ? p->t->l1 / WAY : FEWEST_WAYS, groups = 1, most = TSR_MOST_ROWS;
 	bool window = v == 1 && p->padding && p->padding->apart > 0;
 	int64_t row = window ? p->padding->apart : p->a_row;
 	if (!row || p->n < 0 || p->n > v * p->lanes)

@@ -8,7 +8,7 @@
 typedef enum tsr_masks { TSR_MASKS_NONE, TSR_MASKS_LOADS, TSR_MASKS_ALL } tsr_masks;
 
 typedef struct tsr_target {
-	const char *name;            /* "amx", "avx512", "zen5", "avx2", "sse", "neon", "generic" */
+	const char *name;            /* "amx", "avx512", "zen4", "zen5", "avx2", "sse", "neon", "generic" */
 	const char *triple_arch;     /* "x86_64", "aarch64" */
 	const char *refines;         /* the entry of the same instructions that is taken where they are all that is known of a processor; NULL: itself */
 	const char *needs;           /* a feature, LLVM's name, that it has beside those of the entry that it refines; or NULL */
@@ -41,6 +41,7 @@ typedef struct tsr_target {
 	                              * gets less than half of that; 0: lines that are asked for come as fast as any */
 	uint32_t lines_ahead;        /* so many before it is read a line from memory is asked for, once, into the first cache; 0: into the second one a page ahead, and from there
 	                              * in time into the first, which has few places for lines that are on their way */
+	bool follows;                /* what is read along a row comes as soon unasked: only what a later row begins with is asked for */
 	uint32_t lines_at_once;      /* are computed where memory is kept busy meanwhile, in registers whose operations alternate; 0: one */
 	uint32_t store_run;          /* lines of a row that memory wants within some thirty others to take stores around the caches at its full rate; 0: not measured */
 	bool loses_requests;         /* a line that is asked for does not come where more are on their way than the first cache has places for; whoever asks waits for what it reads first */
