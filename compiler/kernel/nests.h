@@ -161,6 +161,10 @@ void tsr_emit_wait(tsr_emit *e);
 /* Behind the last statement of a kernel. */
 void tsr_emit_stream_end(tsr_emit *e, const tsr_stmts *kernel);
 
+/* ---- repeat.c ---------------------------------------------------------------------------------------------------------------- */
+/* Nothing reads what the statements store, so that iterations of theirs may be done twice. */
+bool tsr_emit_may_repeat(const tsr_stmts *body);
+
 /* ---- turns.c ----------------------------------------------------------------------------------------------------------------- */
 /* A loop that says so, and those in it. */
 void tsr_emit_turns(tsr_emit *e, const tsr_stmt *s);

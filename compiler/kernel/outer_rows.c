@@ -133,7 +133,9 @@ static bool understand(places *x, const tsr_stmt *s)
 	x->row = s, x->loop = c;
 	x->first = 0, x->end = s->loop.extent.k;
 	x->inside = 0, x->outside = c->loop.extent.k;
-	return plain(x, &c->loop.body) && x->shared && tsr_emit_outer_pays(e, c, x->torn ? FEWEST_LANES : e->target->vector_bytes / 4) && (x->torn ? s->loop.extent.k : x->end - x->first) >= FEWEST;
+	if (!plain(x, &c->loop.body) || (x->torn && s->loop.extent.k % FEWEST && !tsr_emit_may_repeat(&c->loop.body)))
+		return false;
+	return x->shared && tsr_emit_outer_pays(e, c, x->torn ? FEWEST_LANES : e->target->vector_bytes / 4) && (x->torn ? s->loop.extent.k : x->end - x->first) >= FEWEST;
 }
 
 /* ---- emission -------------------------------------------------------------------------------------------------------------- */

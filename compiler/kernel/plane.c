@@ -133,17 +133,6 @@ static bool window(plane *x, const tsr_stmt *s)
 	return true;
 }
 
-/* Some value of the statements reads the buffer. */
-static bool reads(const tsr_stmts *body, tsr_buffer_id b)
-{
-	bool found = false;
-	for (uint32_t i = 0; i < body->n && !found; i++) {
-		const tsr_stmt *s = body->at[i];
-		found = s->kind == TSR_STMT_STORE ? tsr_expr_reads(s->store.value, b) : s->kind != TSR_STMT_FOR && tsr_expr_reads(s->let.value, b);
-	}
-	return found;
-}
-
 /* Values, the window, values and stores; what is stored may be stored twice. */
 static bool plain(plane *x)
 {
@@ -158,10 +147,7 @@ static bool plain(plane *x)
 		if (s->kind == TSR_STMT_LET)
 			x->local[x->nlocals++] = s->let.local;
 	}
-	for (uint32_t i = 0; x->down && i < body->n; i++)
-		if (body->at[i]->kind == TSR_STMT_STORE && (reads(body, body->at[i]->store.buffer) || reads(x->each, body->at[i]->store.buffer)))
-			return false;
-	return x->down;
+	return x->down && tsr_emit_may_repeat(body);
 }
 
 /* Vectors of the row: whole registers, or parts of them where a row has less. */

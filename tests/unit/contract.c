@@ -428,6 +428,7 @@ int main(void)
 	static const level levels[] = {
 		{ "amx", 48 << 10, 1 << 20, false, "sapphirerapids", "+amx-bf16" },
 		{ "avx512", 48 << 10, 1 << 20, false, "skylake-avx512", "+avx512vl" },
+		{ "zen4", 32 << 10, 1 << 20, false, "znver4", "+avx512bf16" },
 		{ "zen5", 48 << 10, 1 << 20, false, "znver5", "+avx512vp2intersect" },
 		{ "zen5", 6 << 10, 16 << 10, true, "znver5", "+avx512vp2intersect" },
 		{ "avx2", 32 << 10, 256 << 10, false, "haswell", "+avx2" },

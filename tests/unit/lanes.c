@@ -259,7 +259,7 @@ static bool same(const kit *k, uint32_t u, int64_t n, size_t off)
 
 int main(void)
 {
-	static const struct { const char *cpu, *feature; } levels[] = { { "znver5", "+avx512vp2intersect" }, { "skylake-avx512", "+avx512vl" }, { "haswell", "+avx2" }, { "x86-64-v2", "+sse4.2" } };
+	static const struct { const char *cpu, *feature; } levels[] = { { "znver5", "+avx512vp2intersect" }, { "znver4", "+avx512bf16" }, { "skylake-avx512", "+avx512vl" }, { "haswell", "+avx2" }, { "x86-64-v2", "+sse4.2" } };
 	tsr_arena *a = tsr_arena_new();
 	tsr_text text, units;
 	tsr_text_init(&text, a), tsr_text_init(&units, a);

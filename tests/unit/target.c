@@ -13,12 +13,13 @@ static void test_find(void)
 	CHECK_STR(tsr_target_find("x86_64", "sapphirerapids", NULL)->name, "amx");
 	CHECK_STR(tsr_target_find("x86_64", "x86-64-v4", NULL)->name, "avx512");
 	CHECK_STR(tsr_target_find("x86_64", "", "")->name, "sse");
-	CHECK_STR(tsr_target_find("x86_64", "znver4", NULL)->name, "avx512");
+	CHECK_STR(tsr_target_find("x86_64", "znver4", NULL)->name, "zen4");
 	CHECK_STR(tsr_target_find("x86_64", "x86-64-v2", NULL)->name, "sse");
 	CHECK_STR(tsr_target_find("x86_64", "znver5", NULL)->name, "zen5");
 	CHECK_STR(tsr_target_find("x86_64", "znver5", "+avx512bf16,+avx512f,+avx512vl,+avx512dq,+avx2,+fma")->name, "zen5");
 	CHECK_STR(tsr_target_find("x86_64", "znver5", "+avx512f,+avx512vl,+avx512dq,+avx2,+fma")->name, "avx512");
 	CHECK_STR(tsr_target_find("x86_64", "znver5", "+avx2,+fma")->name, "avx2");
+	CHECK_STR(tsr_target_find("x86_64", "znver4", "+avx512bf16,+avx512f,+avx512vl,+avx512dq,+avx2,+fma")->name, "zen4");
 	CHECK_STR(tsr_target_find("x86_64", "znver4", "+avx512f,+avx512vl,+avx512dq,+avx2,+fma")->name, "avx512");
 	CHECK_STR(tsr_target_find("x86_64", "sapphirerapids", "+avx512f,+avx512vl,+avx512dq,+avx2,+fma")->name, "avx512");
 	CHECK_STR(tsr_target_find("aarch64", "neoverse-n1", NULL)->name, "neon");
@@ -34,8 +35,8 @@ static void test_find(void)
 /* Accumulators, one row of B and one element of A stay in registers. */
 static void test_tiles(void)
 {
-	static const char *const names[] = {"amx", "avx512", "zen5", "avx2", "sse", "neon", "generic"};
-	for (int i = 0; i < 7; i++) {
+	static const char *const names[] = {"amx", "avx512", "zen4", "zen5", "avx2", "sse", "neon", "generic"};
+	for (int i = 0; i < 8; i++) {
 		const tsr_target *t = tsr_target_by_name(names[i]);
 		if (!CHECK(t && t->tile_m * t->tile_n + t->tile_n + 1 <= t->vector_registers))
 			printf("  %s\n", names[i]);
