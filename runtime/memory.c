@@ -2,9 +2,7 @@
  *
  * A block is a header and its bytes.  Large ones ask the kernel for huge pages: a matrix product over 4 KiB pages spends a tenth of its
  * time on address translation.  They stand at 2 MiB boundaries, but for those of which the pages that are cut off at both ends are a small part.
- * From a page on, blocks begin at different
- * distances from a page boundary (COLOUR apart): arrays that are walked together would otherwise meet in the same sets of the
- * cache, and a load would wait for a store 4 KiB away.
+ * From a page on, blocks begin at COLOURS different distances from a page boundary (tsr_gap).
  *
  * In a program that is linked with an address sanitizer the bytes of a block are its own, and what lies before and behind them,
  * its header too, is nobody's: generated code that leaves the block is stopped. */
@@ -16,7 +14,7 @@
 /* More than any machine has, and so little that sums of such sizes do not overflow. */
 #define MOST_BYTES ((int64_t)1 << 48)
 
-enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21, COLOUR = 3 * ALIGNMENT, COLOURS = 16, COLOURED = 1 << 12, MANY_PAGES = 32 };
+enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21, COLOURS = 8, MANY_PAGES = 32 };
 
 /* Lies directly before the bytes it describes; its size is a multiple of ALIGNMENT. */
 struct tsr_block {
@@ -82,7 +80,7 @@ OF_THE_ALLOCATOR void *tsr_alloc_block(tsr_ctx *ctx, int64_t bytes)
 	size_t size = (size_t)bytes;
 	bool huge = size >= 2 * (size_t)HUGE_PAGE;
 	size_t boundary = huge && size < MANY_PAGES * (size_t)HUGE_PAGE ? HUGE_PAGE : ALIGNMENT;
-	size_t colour = size >= COLOURED ? ctx->colour++ % COLOURS * COLOUR : 0;
+	size_t colour = tsr_gap(bytes) ? ctx->colour++ % COLOURS * (size_t)tsr_gap(bytes) : 0;
 	size_t total = size + boundary + sizeof(tsr_block) + colour;
 	char *base;
 	if (ctx->config.memory) {
@@ -133,12 +131,12 @@ OF_THE_ALLOCATOR void tsr_rt_free_blocks(tsr_ctx *ctx)
 	ctx->blocks = NULL;
 }
 
-/* What a buffer takes of a block that many share: a header before it, so that it can be told from a block of its own, and a colour's distance
- * from the one before, so that none of the next ones begins at the same distance from a page boundary, whole pages that they are. */
+/* What a buffer takes of a block that many share: its bytes and the gap, which has room for a header, so that it can be told from a block of its own. */
 static size_t share_of(int64_t bytes)
 {
 	size_t size = ((size_t)bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-	return sizeof(tsr_block) + size + (size >= COLOURED ? COLOUR : 0);
+	size_t gap = (size_t)tsr_gap(bytes);
+	return size + (gap > sizeof(tsr_block) ? gap : sizeof(tsr_block));
 }
 
 OF_THE_ALLOCATOR void tsr_rt_share_block(tsr_ctx *ctx, int64_t n, const int64_t *bytes, void **out)

@@ -20,9 +20,10 @@
  * A result never takes the place of an operand that dies in the same kernel: both would be parameters, and the promise would be
  * broken. Where that is possible the two have become one buffer before (inplace.c). */
 #include "pass.h"
+#include "../../runtime/tsr_abi.h"
 #include <stdlib.h>
 
-enum { ALIGN = 64, SHIFTED = 1 << 12, SHIFT = 3 * ALIGN, TRIES = 24, NEAR = 256 };
+enum { ALIGN = 64, TRIES = 24, NEAR = 256 };
 
 int64_t tsr_buffer_bytes(const tsr_buffer *b)
 {
@@ -35,12 +36,10 @@ int64_t tsr_buffer_bytes(const tsr_buffer *b)
 	return n;
 }
 
-/* Room in the arena.  From a page on it is a little more than needed: arrays that stand whole pages apart would meet in the same sets
- * of the cache. */
 static int64_t room(const tsr_buffer *b)
 {
-	int64_t n = (tsr_buffer_bytes(b) + ALIGN - 1) / ALIGN * ALIGN;
-	return n >= SHIFTED ? n + SHIFT : n;
+	int64_t n = tsr_buffer_bytes(b);
+	return (n + ALIGN - 1) / ALIGN * ALIGN + tsr_gap(n);
 }
 
 tsr_lives *tsr_lives_of(const tsr_loops *l, tsr_arena *a)

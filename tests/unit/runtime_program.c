@@ -99,6 +99,30 @@ static void test_buffers(void)
 	tsr_finish(ctx);
 }
 
+/* Arrays of whole pages that lie in one block begin so far from each other within their pages that what is written never lies a few lines before what is read next. */
+static void test_gaps(void)
+{
+	enum { ARRAYS = 6, BYTES = 1 << 18, PAGE = 4096, FAR = 6 * 64 };
+	static const int64_t dims[] = {BYTES / 4};
+	tsr_buffer_info array[ARRAYS];
+	for (int i = 0; i < ARRAYS; i++)
+		array[i] = (tsr_buffer_info){"a", dims, NULL, BYTES, 1, TSR_F32, TSR_ROLE_TENSOR};
+	const tsr_program of_arrays = {"arrays", "", 0, ARRAYS, 0, 0, array, symbols};
+	caught c;
+	tsr_config config = caught_config(&c);
+	tsr_ctx *ctx = tsr_start_with(0, NULL, &of_arrays, &config);
+	char **b = (char **)tsr_buffers(ctx);
+	for (int i = 0; i < ARRAYS; i++) {
+		memset(b[i], i, BYTES);
+		for (int k = 0; k < i; k++) {
+			uintptr_t between = ((uintptr_t)b[i] - (uintptr_t)b[k]) % PAGE;
+			CHECK(between >= FAR && between <= PAGE - FAR);
+			CHECK(b[k][0] == k && b[k][BYTES - 1] == k);
+		}
+	}
+	tsr_finish(ctx);
+}
+
 /* Every allocation of a small life refused once: each time a clean failure. */
 static void test_no_memory(void)
 {
@@ -277,6 +301,7 @@ int main(void)
 {
 	test_arguments();
 	test_buffers();
+	test_gaps();
 	test_no_memory();
 	test_elements();
 	test_small_floats();
