@@ -4,24 +4,26 @@
  * copies two lines then, and what is to copy meets about as many rounds as it has rows (4 to 25 % faster than tiles of 6 x 64, which copy in two thirds of their rounds). */
 #include "schedule.h"
 
-enum { LINE = 64 };
+enum { LINE = 64, HALF_PAGE = 2048, PAGE = 2 * HALF_PAGE };
 enum { LEAST_ROWS = 28, MOST_ROWS = 128, MOST_CROWDED = 224, FEW_APART = 64, LEAST_COLUMNS = 512, LEAST_DEPTH = 128, COLUMNS = 32, DEPTH = 512, COLUMNS_FAR = 128, DEPTH_FAR = 256, FAR = 2 };
 /* where registers are many */
 enum { ENOUGH_WIDE = 128, MOST_ROWS_WIDE = 400, MANY_WIDE = 256, MANY_COLUMNS_WIDE = 1024, LEAST_COLUMNS_WIDE = 128, LEAST_DEPTH_WIDE = 64 };
 enum { VECTORS = 2, LEAST_HEIGHT = 5, MOST_HEIGHT = 10, LATENCY = 4, ROUND = 4 };
 
 /* A B of up to twice the second cache is read as fast in place by fewer rows than 128, one that the first cache holds by any, and any by fewer rows than 28, which leave too
- * little time (9 to 14 rows take 1.3 to 1.8 times as long with copies). */
-static bool enough_rows(const tsr_target *t, int64_t m, int64_t bytes)
+ * little time (9 to 14 rows take 1.3 to 1.8 times as long with copies).  Where a target has deep panels, rows of B that are half pages apart leave hardly a line of a panel in
+ * place for the next tile (32 x 1024 x 512 takes 1.4 times as long so, 49 x 1024 x 512 1.25; rows that are anything else apart up to 1.03 times as long with copies). */
+static bool enough_rows(const tsr_target *t, int64_t m, int64_t bytes, int64_t row)
 {
-	return (m >= ENOUGH_WIDE && bytes > t->l1) || (bytes > 2 * t->l2 && m >= LEAST_ROWS);
+	bool crowded = t->panel_depth && row % HALF_PAGE == 0 && bytes > t->l2 / 8;
+	return (m >= ENOUGH_WIDE && bytes > t->l1) || ((crowded || bytes > 2 * t->l2) && m >= LEAST_ROWS);
 }
 
-bool tsr_early_sizes(const tsr_target *t, int64_t m, int64_t n, int64_t k, int64_t each)
+bool tsr_early_sizes(const tsr_target *t, int64_t m, int64_t n, int64_t k, int64_t each, int64_t row)
 {
 	if (tsr_target_few_registers(t))
 		return m >= LEAST_ROWS && m <= MOST_ROWS && n >= LEAST_COLUMNS && k >= LEAST_DEPTH && t->streams && tsr_near_panels(t);
-	return enough_rows(t, m, n * k * each) && m <= MOST_ROWS_WIDE && n >= LEAST_COLUMNS_WIDE && k >= LEAST_DEPTH_WIDE && t->streams;
+	return enough_rows(t, m, n * k * each, row) && m <= MOST_ROWS_WIDE && n >= LEAST_COLUMNS_WIDE && k >= LEAST_DEPTH_WIDE && t->streams;
 }
 
 static bool is_far(const tsr_problem *p) { return tsr_target_far(p->t, p->n * p->k * p->bytes); }
@@ -33,7 +35,7 @@ bool tsr_may_be_early(const tsr_problem *p)
 {
 	bool plain = p->plain_a && !p->must_b && !p->run && !p->across && !p->turn && !p->run_c && !p->pieced && p->a_step == 1 && p->row && p->batch == 1;
 	bool apart = p->must_a && tsr_target_few_registers(p->t) && p->m > FEW_APART, crowd = apart && p->rows_crowd && p->m <= MOST_CROWDED;
-	return plain && (!apart || crowd) && tsr_early_sizes(p->t, crowd ? FEW_APART : p->m, p->n, p->k, p->bytes);
+	return plain && (!apart || crowd) && tsr_early_sizes(p->t, crowd ? FEW_APART : p->m, p->n, p->k, p->bytes, p->row);
 }
 
 /* Multiply-adds' cycles of all tiles of a column, for each step of K, and what is copied behind them because they are too few: as many as steps in a round have rounds
@@ -74,8 +76,8 @@ bool tsr_choose_early(const tsr_problem *p, tsr_schedule *s)
 static void narrow_blocks(const tsr_problem *p, tsr_schedule *s)
 {
 	bool far = p->n * p->k * p->bytes > FAR * p->t->l3, many = !tsr_target_few_registers(p->t);
-	/* a panel leaves the first cache a third for A's lines and what is copied */
-	int64_t deep = many ? p->t->l1 / 3 * 2 / (s->nr * p->bytes) : far ? DEPTH_FAR : DEPTH;
+	/* a panel leaves the first cache a third for A's lines and what is copied, unless the second one gives it as fast */
+	int64_t wide = p->t->panel_depth ? p->t->panel_depth : p->t->l1 / 3 * 2 / (s->nr * p->bytes), deep = many ? wide : far ? DEPTH_FAR : DEPTH;
 	/* more rows take less of the second cache, of which neighbours may use a part (beside them one thread is 5 % sooner) */
 	bool more = !many && p->m > MOST_ROWS;
 	int64_t near = p->t->l2 / 5 * (more ? 1 : 2) / (p->m * p->bytes), most = near < deep ? near : deep, parts = (p->k + most - 1) / most;
@@ -86,9 +88,11 @@ static void narrow_blocks(const tsr_problem *p, tsr_schedule *s)
 void tsr_early_blocks(const tsr_problem *p, tsr_schedule *s)
 {
 	s->pack_b = s->panels = s->early = true;
-	/* rows of A that stay in the second cache, or pass by few columns, are read as fast where they lie, and need no copy (2 to 5 %) */
+	/* rows of A that stay in the second cache, or pass by few columns, are read as fast where they lie, and need no copy (2 to 5 %); more that pass by many do */
 	bool passes = p->m > MANY_WIDE && p->n >= MANY_COLUMNS_WIDE;
-	s->pack_a = p->must_a || tsr_target_few_registers(p->t) || is_far(p) || passes;
+	/* as do those whose lines for one step of K, whole pages apart, are more than the first cache has ways (100 x 2048 x 2048 1.03 to 1.06) */
+	bool crowd = p->a_row && p->a_row % PAGE == 0 && p->t->ways && s->mr > p->t->ways;
+	s->pack_a = p->must_a || tsr_target_few_registers(p->t) || is_far(p) || passes || crowd;
 	s->mc = tsr_round_up(p->m, s->mr);
 	narrow_blocks(p, s);
 }

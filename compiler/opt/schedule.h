@@ -83,7 +83,7 @@ bool tsr_can_knit(const tsr_problem *p);
 void tsr_matrix_deepen(const tsr_loops *l, const tsr_problem *p, tsr_contraction *c);
 /* early.c: whether the next block of B can be packed by the tiles of the one before; whether it is, which sets mr and nr; and all else of such a schedule. */
 bool tsr_may_be_early(const tsr_problem *p);
-bool tsr_early_sizes(const tsr_target *t, int64_t m, int64_t n, int64_t k, int64_t each);
+bool tsr_early_sizes(const tsr_target *t, int64_t m, int64_t n, int64_t k, int64_t each, int64_t row);
 bool tsr_choose_early(const tsr_problem *p, tsr_schedule *s);
 void tsr_early_blocks(const tsr_problem *p, tsr_schedule *s);
 /* batch.c: rows that all positions of the batch compute together, 0: all of them. */

@@ -348,7 +348,8 @@ static reads second_operand(const tsr_strip *g, const tsr_strip_member *m)
 		return IN_PLACE;
 	if (!tsr_strip_turns(g, m, &turned))
 		return PACKED;
-	return tsr_early_sizes(g->p->target, g->rows, turned.width.k, turned.depth.k, tsr_prec_bytes(m->contraction->prec)) ? COPIED : TURNED;
+	int64_t each = tsr_prec_bytes(m->contraction->prec);
+	return tsr_early_sizes(g->p->target, g->rows, turned.width.k, turned.depth.k, each, turned.width.k * each) ? COPIED : TURNED;
 }
 
 static double cost(const tsr_strip *g)

@@ -35,6 +35,8 @@ typedef struct tsr_target {
 	int64_t last;                /* all of the last cache, which a core has for itself where the others are idle; 0: not told */
 	uint32_t last_kept;          /* eighths of it that a kernel which computes little may fill before its results had better go around the caches; 0: as any other */
 	uint32_t ways;               /* of the first cache; 0: not told, and rows may crowd it */
+	uint32_t panel_depth;        /* of a panel two vectors wide that is copied while the one before multiplies: the second cache gives its lines as fast as tiles take them; 0: two
+	                              * thirds of the first cache */
 
 	/* what comes from memory and goes there */
 	uint32_t streams;            /* rows along which it looks ahead by itself, several of which it takes to get all of the memory's bandwidth, and what asks for lines
