@@ -197,16 +197,19 @@ void tsr_emit_allow_reorder(LLVMValueRef instruction);
 bool tsr_emit_has_masks(const tsr_emit *e);
 /* Of the loop that is being emitted: elements side by side. */
 LLVMValueRef tsr_emit_wide_load(tsr_emit *e, tsr_prec p, LLVMValueRef address);
-/* Of every second element, 32 bits each, where lanes can be masked. */
-LLVMValueRef tsr_emit_wide_load_second(tsr_emit *e, tsr_prec p, LLVMValueRef address);
+/* Of elements `step` apart, as tsr_emit_strided takes. */
+LLVMValueRef tsr_emit_wide_load_strided(tsr_emit *e, tsr_prec p, LLVMValueRef address, unsigned step);
 /* x has one value for all of the loop. */
 bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x);
 /* What an index grows by from one iteration of the loop to the next. */
 int64_t tsr_emit_coefficient(const tsr_lin *index, uint32_t loop);
 /* The buffer's elements along the loop: 1 side by side, 0 the same for all, -1 anything else. */
 int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
-/* It goes by every second element, and lanes can load such. */
-bool tsr_emit_second(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
+/* Elements from one iteration of the loop to the next; -1 where that is not known. */
+int64_t tsr_emit_step(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
+/* It goes by every second, third or fourth element, and lanes can load such: those of 32 bits where loads can be masked, narrower ones, whose pairs LLVM takes apart as fast, by three
+ * and four where stores can be, too. */
+bool tsr_emit_strided(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
 
 /* ---- team.c: threads that compute a kernel together ----------------------------------------------------------------------- */
 /* Where this thread's stretch of 0 .. count begins, or ends. */

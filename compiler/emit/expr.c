@@ -151,11 +151,11 @@ static LLVMValueRef emit_index(tsr_emit *e, const tsr_expr *x)
 static LLVMValueRef emit_load(tsr_emit *e, const tsr_expr *x)
 {
 	const tsr_buffer *b = e->loops->buffers.at[x->load.buffer];
-	int64_t step = b->rank ? lane_step(e, &x->load.index[tsr_buffer_last(b)]) : 0;
+	int64_t step = e->wide ? tsr_emit_step(e, e->wide->loop, x->load.buffer, x->load.index) : 0;
 	bool side_by_side = step != 0;
 	LLVMValueRef address = tsr_emit_address(e, x->load.buffer, x->load.index);
-	if (step == 2 && e->wide->lanes > 1)
-		return tsr_emit_convert(e, tsr_emit_wide_load_second(e, b->prec, address), b->prec, x->prec);
+	if (step > 1 && e->wide->lanes > 1)
+		return tsr_emit_convert(e, tsr_emit_wide_load_strided(e, b->prec, address, (unsigned)step), b->prec, x->prec);
 	return tsr_emit_convert(e, side_by_side ? tsr_emit_wide_load(e, b->prec, address) : tsr_emit_load(e, b->prec, address), b->prec, x->prec);
 }
 

@@ -55,43 +55,66 @@ bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x)
 	return false;
 }
 
-/* Lane i is element 2 i; the second of the two begins with the last element of the first, so that nothing is read behind the last lane's. */
-static LLVMValueRef every_second(tsr_emit *e, LLVMValueRef low, LLVMValueRef high, unsigned lanes)
+/* Of a register's lanes, whose elements are `step` apart, so many registers have all: each begins behind the one before, and the last so much earlier that it ends with the last
+ * lane's element.  Which of them has lane i's, and where. */
+static unsigned part_of(unsigned lanes, unsigned step, unsigned i, unsigned *at)
+{
+	unsigned part = i * step / lanes;
+	*at = i * step - (part + 1 == step ? (step - 1) * (lanes - 1) : part * lanes);
+	return part;
+}
+
+/* Which elements of a part are read for the lanes of the mask. */
+static LLVMValueRef spread_mask(tsr_emit *e, LLVMValueRef mask, unsigned lanes, unsigned step, unsigned part)
 {
 	LLVMValueRef at[64];
 	for (unsigned i = 0; i < lanes; i++)
-		at[i] = LLVMConstInt(e->i32, 2 * i + (2 * i >= lanes), false);
-	return LLVMBuildShuffleVector(e->builder, low, high, LLVMConstVector(at, lanes), "");
-}
-
-/* Which elements of the first or of the second are read for the lanes of the mask. */
-static LLVMValueRef spread_mask(tsr_emit *e, bool second)
-{
-	unsigned lanes = e->wide->lanes;
-	LLVMValueRef at[64];
+		at[i] = LLVMConstInt(e->i32, lanes, false);
 	for (unsigned i = 0; i < lanes; i++) {
-		unsigned element = second ? i + lanes - 1 : i;
-		at[i] = LLVMConstInt(e->i32, element % 2 ? lanes : element / 2, false);
+		unsigned element;
+		if (part_of(lanes, step, i, &element) == part)
+			at[element] = LLVMConstInt(e->i32, i, false);
 	}
-	return LLVMBuildShuffleVector(e->builder, e->wide->mask, LLVMConstNull(LLVMTypeOf(e->wide->mask)), LLVMConstVector(at, lanes), "");
+	return LLVMBuildShuffleVector(e->builder, mask, LLVMConstNull(LLVMTypeOf(mask)), LLVMConstVector(at, lanes), "");
 }
 
-bool tsr_emit_second(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index)
+int64_t tsr_emit_step(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index)
 {
 	const tsr_buffer *b = e->loops->buffers.at[buffer];
-	for (uint32_t axis = 0; axis < tsr_buffer_last(b); axis++)
-		if (tsr_emit_coefficient(&index[axis], loop->loop.sym))
-			return false;
-	return b->rank && tsr_emit_coefficient(&index[tsr_buffer_last(b)], loop->loop.sym) == 2 && tsr_prec_bytes(b->prec) == 4 && e->target->masks != TSR_MASKS_NONE;
+	int64_t step = 0, apart = 1;
+	for (uint32_t axis = b->rank; axis-- > 0;) {
+		int64_t coefficient = tsr_emit_coefficient(&index[axis], loop->loop.sym);
+		if (coefficient && (apart < 0 || __builtin_mul_overflow(coefficient, apart, &coefficient) || __builtin_add_overflow(step, coefficient, &step)))
+			return -1;
+		if (!tsr_size_is_const(b->dims[axis]) || __builtin_mul_overflow(apart, b->dims[axis].k, &apart))
+			apart = -1;
+	}
+	return step;
 }
 
-LLVMValueRef tsr_emit_wide_load_second(tsr_emit *e, tsr_prec p, LLVMValueRef address)
+bool tsr_emit_strided(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index)
+{
+	enum { MOST = 4 };
+	int64_t step = tsr_emit_step(e, loop, buffer, index), bytes = tsr_prec_bytes(e->loops->buffers.at[buffer]->prec);
+	return step > 1 && step <= MOST && ((bytes == 4 && e->target->masks != TSR_MASKS_NONE) || (bytes < 4 && step > 2 && tsr_emit_has_masks(e)));
+}
+
+LLVMValueRef tsr_emit_wide_load_strided(tsr_emit *e, tsr_prec p, LLVMValueRef address, unsigned step)
 {
 	unsigned lanes = e->wide->lanes;
-	LLVMValueRef at = tsr_emit_i64(e, lanes - 1), half[2], next = LLVMBuildInBoundsGEP2(e->builder, tsr_emit_memory_type(e, p), address, &at, 1, "");
-	for (int i = 0; i < 2; i++)
-		half[i] = e->wide->mask ? tsr_emit_load_masked(e, p, i ? next : address, spread_mask(e, i)) : tsr_emit_load_lanes(e, p, i ? next : address, lanes);
-	return every_second(e, half[0], half[1], lanes);
+	LLVMValueRef all = NULL, from[64];
+	for (unsigned part = 0; part < step; part++) {
+		LLVMValueRef at = tsr_emit_i64(e, part + 1 == step ? (int64_t)(step - 1) * (lanes - 1) : (int64_t)part * lanes);
+		LLVMValueRef there = LLVMBuildInBoundsGEP2(e->builder, tsr_emit_memory_type(e, p), address, &at, 1, "");
+		LLVMValueRef v = e->wide->mask ? tsr_emit_load_masked(e, p, there, spread_mask(e, e->wide->mask, lanes, step, part)) : tsr_emit_load_lanes(e, p, there, lanes);
+		for (unsigned i = 0; i < lanes; i++) {
+			unsigned element, of = part_of(lanes, step, i, &element);
+			/* the first shuffle takes lanes of the first two parts, each later one what there is and its own */
+			from[i] = of > part ? LLVMGetPoison(e->i32) : LLVMConstInt(e->i32, of == part ? lanes + element : part == 1 ? element : i, false);
+		}
+		all = part == 0 ? v : LLVMBuildShuffleVector(e->builder, all, v, LLVMConstVector(from, lanes), "");
+	}
+	return all;
 }
 
 LLVMValueRef tsr_emit_wide_load(tsr_emit *e, tsr_prec p, LLVMValueRef address)

@@ -2,7 +2,7 @@
  * in a lane of its own, so that what lies side by side along the outer loop is read and written as vectors, and the loops within stay as
  * they are.  (LLVM vectorises innermost loops.)
  *
- * The loop's elements lie side by side along it, or every second one does that is read, or they are the same for all of it.  Locals are its own, and are held in lanes from the start.
+ * The loop's elements lie side by side along it, or every second to fourth one does that is read, or they are the same for all of it.  Locals are its own, and are held in lanes from the start.
  * A guard that does not mention the loop is a branch; where it does, by itself, the lanes that it lets in are a stretch of them: mostly
  * all, and else a mask.
  *
@@ -54,7 +54,7 @@ static bool plain_expr(outer *x, const tsr_expr *v)
 		return true;
 	case TSR_EXPR_LOAD:
 		note_large(x, v);
-		return narrow(x->e->loops->buffers.at[v->load.buffer]->prec) && (tsr_emit_along(x->e, x->loop, v->load.buffer, v->load.index) >= 0 || tsr_emit_second(x->e, x->loop, v->load.buffer, v->load.index));
+		return narrow(x->e->loops->buffers.at[v->load.buffer]->prec) && (tsr_emit_along(x->e, x->loop, v->load.buffer, v->load.index) >= 0 || tsr_emit_strided(x->e, x->loop, v->load.buffer, v->load.index));
 	case TSR_EXPR_OP:
 		for (uint32_t i = 0; i < tsr_op_get(v->op.op)->arity; i++)
 			if (!plain_expr(x, v->op.args[i]))

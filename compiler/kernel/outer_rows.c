@@ -78,7 +78,7 @@ static void note_loads(places *x, tsr_expr *v)
 	for (uint32_t axis = 0; v->kind == TSR_EXPR_LOAD && axis < x->e->loops->buffers.at[v->load.buffer]->rank; axis++)
 		for (uint32_t i = 0; i < v->load.index[axis].n; i++)
 			x->shared |= inner_of(x, &v->load.index[axis].terms[i]) && (tsr_emit_coefficient(&v->load.index[axis], x->row->loop.sym) == 1
-				|| (tsr_emit_coefficient(&v->load.index[axis], x->row->loop.sym) == 2 && tsr_emit_second(x->e, x->loop, v->load.buffer, v->load.index)));
+				|| (tsr_emit_coefficient(&v->load.index[axis], x->row->loop.sym) == 2 && tsr_emit_strided(x->e, x->loop, v->load.buffer, v->load.index)));
 }
 
 static bool plain(places *x, const tsr_stmts *body)

@@ -2,10 +2,10 @@
  *
  * LLVM vectorises loops too, and most are left to it.  Written out are those in which it cannot do what pays: stores that go around the
  * caches between the computing, so that memory works meanwhile; fetching what is read soon; and elementary functions, for which
- * processors have vector instructions that no scalar code names (math_kit.c).
+ * processors have vector instructions that no scalar code names (math_kit.c); and elements a few apart, which LLVM gathers one by one.
  *
  * What a loop must be: parallel, or a reduction into locals that nothing else in it reads; statements that load, store and compute;
- * elements side by side along the loop, or the same for all of it.  Iterations of such loops are independent, so that doing the
+ * elements side by side along the loop, every second to fourth one that is read, or the same for all of it.  Iterations of such loops are independent, so that doing the
  * statements one after the other for all lanes changes nothing but the order of sums, which a reduction leaves open. */
 #include "wide_sums.h"
 #include "../opt/opt.h"
@@ -26,6 +26,7 @@ typedef struct shape {
 	bool functions, doubles, chains;        /* elementary functions; anything in f64; erf */
 	bool sines;                             /* or cosines: of two registers at once some wait on the stack */
 	bool modulo;                            /* of floats, somewhere in the loop */
+	bool strides, strided;                  /* what is read may lie a few elements apart; and does */
 	uint32_t sums, nlarge;
 	const tsr_expr *large[TSR_MOST_LARGE];      /* loads side by side from arrays that no cache holds, one of each array */
 } shape;
@@ -97,6 +98,8 @@ static bool plain_expr(shape *s, const tsr_expr *x)
 	case TSR_EXPR_LOAD:
 		if (along(s, x->load.buffer, x->load.index) == 1)
 			note_large(s, x);
+		if (s->strides && tsr_emit_strided(s->e, s->loop, x->load.buffer, x->load.index))
+			return s->strided = true;
 		return along(s, x->load.buffer, x->load.index) >= 0;
 	case TSR_EXPR_OP:
 		for (uint32_t i = 0; i < tsr_op_get(x->op.op)->arity; i++)
@@ -202,7 +205,7 @@ static bool pays(shape *s)
 			return false;
 	if (s->e->target->masks == TSR_MASKS_NONE && tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < lanes_of(s->e, s->doubles))
 		return false;
-	return s->functions || (!s->doubles && (loop->loop.stream || loop->loop.ahead || s->e->overlap));
+	return s->functions || (!s->doubles && (loop->loop.stream || loop->loop.ahead || s->e->overlap || s->strided));
 }
 
 /* ---- emission ------------------------------------------------------------------------------------------------------------ */
@@ -395,7 +398,7 @@ static unsigned lanes_beside(const shape *s, bool slow, bool several)
 
 static part part_of(tsr_emit *e, const tsr_stmt *s)
 {
-	return (part){.shape = {.e = e, .loop = s}, .wide = {.loop = s, .around = s->loop.stream ? tsr_emit_around_of(s) : NULL}, .view = tsr_emit_view_now(e)};
+	return (part){.shape = {.e = e, .loop = s, .strides = true}, .wide = {.loop = s, .around = s->loop.stream ? tsr_emit_around_of(s) : NULL}, .view = tsr_emit_view_now(e)};
 }
 
 unsigned tsr_emit_wide_lanes(tsr_emit *e, const tsr_stmt *s)

@@ -8,7 +8,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
-enum { CASES = 260, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
+enum { CASES = 300, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
 static uint64_t state = 5;
 
 static uint32_t draw(uint32_t n)
@@ -189,6 +189,25 @@ static void running(tsr_text *decl, tsr_text *units, int id)
 
 /* ---- axes of one place --------------------------------------------------------------------------------------------------------- */
 
+/* What is read lies a few elements apart, along its last axis or because that is another loop's; the last element is the last of the array. */
+static void strided(tsr_text *decl, tsr_text *units, int id)
+{
+	tsr_arena *a = decl->arena;
+	const char *prec = one_of(6, (const char *const[]){ "f32", "f32", "i32", "f16", "u8", "f64" });
+	int step = 2 + (int)draw(4), n = extent() + (int)draw(2) * 50, off = (int)draw((uint32_t)step);
+	bool channels = draw(2), adds = draw(2) && *prec != 'u';
+	const char *rows = draw(5) == 0 ? "?n" : tsr_format(a, "%d", 1 + (int)draw(4));
+	const char *of_row = channels ? tsr_format(a, "%d, %d", n, step) : tsr_format(a, "%d", (n - 1) * step + off + 1);
+	tsr_text_addf(decl, "buffer %%x%d : %s[%s, %s] param\n", id, prec, rows, of_row);
+	tsr_text_addf(decl, "buffer %%k%d : %s[%d] param\n", id, prec, n);
+	tsr_text_addf(decl, "buffer %%y%d : %s[%s, %d, %d] input\n", id, prec, rows, channels ? step : 1, n);
+	const char *x = channels ? tsr_format(a, "%%x%d[p.0, j.2, c.1]", id) : tsr_format(a, "%%x%d[p.0, %d*j.2 + %d]", id, step, off);
+	const char *value = adds ? tsr_format(a, "add.%s(%s, %%k%d[j.2])", prec, x, id) : x;
+	tsr_text_addf(units, "unit u%d { kernel k {\nfor p.0 in 0..%s parallel {\nfor c.1 in 0..%d parallel {\nfor j.2 in 0..%d parallel %s{\n", id, rows, channels ? step : 1, n,
+				  draw(3) == 0 ? "stream " : "");
+	tsr_text_addf(units, "store %%y%d[p.0, c.1, j.2] = %s\n}\n}\n}\n}\n}\n", id, value);
+}
+
 /* Every array gets one more axis, as a number in an expression adds one. */
 static void with_place(tsr_text *to, const char *from, const char *place)
 {
@@ -201,7 +220,7 @@ static void drawn(tsr_text *decl, tsr_text *units, int id)
 	tsr_text here[2];
 	bool place = draw(4) == 0;
 	tsr_text_init(&here[0], decl->arena), tsr_text_init(&here[1], decl->arena);
-	(draw(8) == 0 ? running : draw(5) == 0 ? row_sums : draw(4) == 0 ? plane : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&here[0], &here[1], id);
+	(draw(8) == 0 ? running : draw(8) == 0 ? strided : draw(5) == 0 ? row_sums : draw(4) == 0 ? plane : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&here[0], &here[1], id);
 	for (int i = 0; i < 2; i++)
 		if (place)
 			with_place(i ? units : decl, tsr_text_str(&here[i]), i ? "0" : "1");
