@@ -117,6 +117,7 @@ LLVMValueRef tsr_emit_exp_beside(tsr_emit *e, LLVMValueRef x)
 }
 
 bool tsr_emit_has_halves(const tsr_emit *e) { return tsr_math_by_eighths(e); }
+bool tsr_emit_hopes(const tsr_emit *e) { return tsr_math_by_eighths(e) || e->target->hopes; }
 
 tsr_emit_half tsr_emit_exp_start(tsr_emit *e, LLVMValueRef x, bool beside)
 {
@@ -130,12 +131,25 @@ LLVMValueRef tsr_emit_exp_beside_rest(tsr_emit *e, const tsr_emit_half *half)
 	return tsr_math_exp_beside_finish(&m, half);
 }
 
+static LLVMValueRef worse(const tsr_maths *m, LLVMValueRef worst, LLVMValueRef sum)
+{
+	LLVMValueRef both[2] = {worst, tsr_math_exp_worst(m, sum)};
+	return tsr_math_intrinsic(m, "llvm.umax", LLVMTypeOf(worst), 2, both);
+}
+
 LLVMValueRef tsr_emit_exp_hoped(tsr_emit *e, const tsr_emit_half *half, LLVMValueRef *worst)
 {
 	tsr_maths m = maths_for(e, half->sum);
-	LLVMValueRef both[2] = {*worst, tsr_math_exp_worst(&m, half)};
-	*worst = tsr_math_intrinsic(&m, "llvm.umax", LLVMTypeOf(both[0]), 2, both);
+	*worst = worse(&m, *worst, half->sum);
 	return tsr_math_exp_finish(&m, half);
+}
+
+LLVMValueRef tsr_emit_exp_hoped_at_once(tsr_emit *e, LLVMValueRef x, LLVMValueRef *worst)
+{
+	tsr_maths m = maths_for(e, x);
+	LLVMValueRef sum, value = tsr_math_exp_at_once(&m, x, &sum);
+	*worst = worse(&m, *worst, sum);
+	return value;
 }
 
 LLVMValueRef tsr_emit_exp_failed(tsr_emit *e, LLVMValueRef worst)

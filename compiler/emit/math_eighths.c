@@ -1,7 +1,6 @@
 /* e^x in f32 by 2's powers of eighths, from a table in one register of eight numbers (AVX2). */
 #include "maths.h"
 #include <math.h>
-#include <string.h>
 
 enum { EIGHTHS = 8 };
 
@@ -13,14 +12,6 @@ static const double table[EIGHTHS] = {1.0024683475494385, 1.0931994915008545, 1.
 bool tsr_math_by_eighths(const tsr_emit *e)
 {
 	return e->target->lookup == EIGHTHS && e->target->fma;
-}
-
-static uint32_t bits_of(double x)
-{
-	float f = (float)x;
-	uint32_t bits;
-	memcpy(&bits, &f, sizeof bits);
-	return bits;
 }
 
 static LLVMValueRef lanes_of(const tsr_maths *m, LLVMValueRef x, unsigned from, unsigned n, unsigned of)
@@ -85,7 +76,7 @@ LLVMValueRef tsr_math_exp_finish(const tsr_maths *m, const tsr_emit_half *x)
 {
 	uint32_t entries[EIGHTHS];
 	for (uint32_t j = 0; j < EIGHTHS; j++)
-		entries[j] = bits_of(ldexp(table[(EIGHTHS - j) % EIGHTHS], j ? -1 : 0)) + (j << 20);
+		entries[j] = tsr_math_bits_of(ldexp(table[(EIGHTHS - j) % EIGHTHS], j ? -1 : 0)) + (j << 20);
 	LLVMValueRef k = BITS(x->sum);
 	LLVMValueRef power = FLOAT(LLVMBuildSub(m->b, looked_up(m, entries, k), LLVMBuildShl(m->b, k, I(20), ""), ""));
 	return tsr_math_mad(m, power, q_of(m, x->rest), power);
@@ -100,7 +91,8 @@ tsr_emit_half tsr_math_exp_start(const tsr_maths *m, LLVMValueRef x, bool less)
 static LLVMValueRef any_beyond(const tsr_maths *m, LLVMIntPredicate than, LLVMValueRef bits)
 {
 	enum { LEAST = 125 };
-	LLVMValueRef low = LLVMBuildICmp(m->b, than, bits, tsr_emit_number(m->e, LLVMTypeOf(bits), bits_of(of_eighths + LEAST)), "");
+	double most = (m->e->target->lookup == EIGHTHS ? of_eighths : TSR_MATH_OF_SIXTEENTHS) + LEAST;
+	LLVMValueRef low = LLVMBuildICmp(m->b, than, bits, tsr_emit_number(m->e, LLVMTypeOf(bits), tsr_math_bits_of(most)), "");
 	return tsr_math_intrinsic(m, "llvm.vector.reduce.or", LLVMTypeOf(low), 1, &low);
 }
 
@@ -110,14 +102,14 @@ LLVMValueRef tsr_math_any_vanishes(const tsr_maths *m, const tsr_emit_half *x)
 	return any_beyond(m, LLVMIntSGT, tsr_math_over_registers(m, "llvm.smax", BITS(x->sum)));
 }
 
-LLVMValueRef tsr_math_exp_worst(const tsr_maths *m, const tsr_emit_half *x) { return tsr_math_over_registers(m, "llvm.umax", BITS(x->sum)); }
+LLVMValueRef tsr_math_exp_worst(const tsr_maths *m, LLVMValueRef sum) { return tsr_math_over_registers(m, "llvm.umax", BITS(sum)); }
 LLVMValueRef tsr_math_exp_failed(const tsr_maths *m, LLVMValueRef worst) { return any_beyond(m, LLVMIntUGT, worst); }
 
 LLVMValueRef tsr_math_exp_apart(const tsr_maths *m, LLVMValueRef x, bool less, int above, int twos, LLVMValueRef *whole)
 {
 	uint32_t entries[EIGHTHS];
 	for (uint32_t j = 0; j < EIGHTHS; j++)
-		entries[j] = bits_of(ldexp(table[j], twos));
+		entries[j] = tsr_math_bits_of(ldexp(table[j], twos));
 	LLVMValueRef of_all = N(of_eighths + above), big = tsr_math_mad(m, x, eighths_of(m, less), of_all), k = BITS(big), t = FLOAT(looked_up(m, entries, k));
 	*whole = LLVMBuildShl(m->b, LLVMBuildAnd(m->b, k, I(-EIGHTHS), ""), I(20), "");
 	return tsr_math_mad(m, t, q_of(m, rest_of(m, x, less, SUB(big, of_all))), t);

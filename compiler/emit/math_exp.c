@@ -71,21 +71,40 @@ static LLVMValueRef negated(LLVMValueRef x)
 	return neg && LLVMGetInstructionOpcode(neg) == LLVMFSub && LLVMIsNull(LLVMGetOperand(neg, 0)) ? LLVMGetOperand(neg, 1) : NULL;
 }
 
-/* e^x = 2^(k/16) e^r for 0 <= r < ln 2 / 16, by a table in a register: gives the product but for 2's whole power, floor(*whole).  The table is
- * 2^(j/16) times the number near 1 that leaves all 16 nearest to f32 (0.19 units at most), 1 / 1.000617764890194 the rest.  r is rounded downwards, since
- * the cubic is positive there, however far x is beyond all results; where it is multiplied by itself the first part of ln 2 is enough, so that nothing waits
- * for the second one. */
+/* 2^(j/16) times the number near 1 that leaves all 16 nearest to f32 (0.19 units at most), 1 / 1.000617764890194 the rest. */
+static const double sixteenths[TSR_MATH_REGISTER] = {1.0006177425384521, 1.0449188947677612, 1.0911813974380493, 1.139492154121399, 1.1899417638778687,
+	1.2426249980926514, 1.2976406812667847, 1.355092167854309, 1.4150872230529785, 1.4777384996414185, 1.543163537979126, 1.611485242843628, 1.6828317642211914,
+	1.7573370933532715, 1.8351410627365112, 1.9163897037506104};
+
+/* t e^r, the entry's rest taken in, of x = `whole` ln 2 + r, 0 <= r < ln 2 / 16, where the cubic is positive.  Where it is multiplied by itself the first part of
+ * ln 2 is enough, so that nothing waits for the second one. */
+static LLVMValueRef times_rest(const tsr_maths *m, LLVMValueRef t, LLVMValueRef x, LLVMValueRef whole)
+{
+	LLVMValueRef nearly = tsr_math_mad(m, whole, N(-0.693147182464599609), x), r = tsr_math_mad(m, whole, N(1.90465429995776805e-9), nearly);
+	LLVMValueRef q = tsr_math_mad(m, POLY(nearly, 0.99938324, 0.49960336, 0.17006299), r, N(-6.17383492348633575e-4));
+	return tsr_math_mad(m, t, q, t);
+}
+
+/* e^x = 2^(k/16) e^r by a table in a register: gives the product but for 2's whole power, floor(*whole).  k is rounded downwards however far x is beyond all results. */
 static LLVMValueRef exp_by_table(const tsr_maths *m, LLVMValueRef x, LLVMValueRef *whole)
 {
-	static const double table[TSR_MATH_REGISTER] = {1.0006177425384521, 1.0449188947677612, 1.0911813974380493, 1.139492154121399,
-		1.1899417638778687, 1.2426249980926514, 1.2976406812667847, 1.355092167854309, 1.4150872230529785, 1.4777384996414185, 1.543163537979126,
-		1.611485242843628, 1.6828317642211914, 1.7573370933532715, 1.8351410627365112, 1.9163897037506104};
-	LLVMValueRef of_sixteenths = N(786432.0), product[3] = {x, N(1.44269504088896341), of_sixteenths};      /* 1.5 * 2^19: the last bit is 1/16 */
-	LLVMValueRef big = tsr_math_downwards(m, "llvm.x86.avx512.vfmadd.ps.512", 3, product), apart[2] = {big, of_sixteenths};
+	LLVMValueRef product[3] = {x, N(1.44269504088896341), N(TSR_MATH_OF_SIXTEENTHS)};
+	LLVMValueRef big = tsr_math_downwards(m, "llvm.x86.avx512.vfmadd.ps.512", 3, product), apart[2] = {big, N(TSR_MATH_OF_SIXTEENTHS)};
 	*whole = tsr_math_downwards(m, "llvm.x86.avx512.sub.ps.512", 2, apart);
-	LLVMValueRef nearly = tsr_math_mad(m, *whole, N(-0.693147182464599609), x), r = tsr_math_mad(m, *whole, N(1.90465429995776805e-9), nearly);
-	LLVMValueRef t = tsr_math_looked_up(m, table, BITS(big)), q = tsr_math_mad(m, POLY(nearly, 0.99938324, 0.49960336, 0.17006299), r, N(-6.17383492348633575e-4));
-	return tsr_math_mad(m, t, q, t);
+	return times_rest(m, tsr_math_looked_up(m, sixteenths, BITS(big)), x, *whole);
+}
+
+/* The same numbers where no result vanishes: the sum's bits are those of 1.5 * 2^19 less k, as in math_eighths.c, and give the entry, which of powers to take away from it,
+ * and the worst that was met. */
+LLVMValueRef tsr_math_exp_at_once(const tsr_maths *m, LLVMValueRef x, LLVMValueRef *sum)
+{
+	uint32_t entries[TSR_MATH_REGISTER];
+	for (uint32_t j = 0; j < TSR_MATH_REGISTER; j++)
+		entries[j] = tsr_math_bits_of(ldexp(sixteenths[(TSR_MATH_REGISTER - j) % TSR_MATH_REGISTER], j ? -1 : 0)) + (j << 19);
+	LLVMValueRef product[3] = {x, N(-1.44269504088896341), N(TSR_MATH_OF_SIXTEENTHS)};
+	*sum = tsr_math_upwards(m, "llvm.x86.avx512.vfmadd.ps.512", 3, product);
+	LLVMValueRef k = BITS(*sum), t = LLVMBuildSub(m->b, tsr_math_word_looked_up(m, entries, k), LLVMBuildShl(m->b, k, I(19), ""), "");
+	return times_rest(m, FLOAT(t), x, SUB(N(TSR_MATH_OF_SIXTEENTHS), *sum));
 }
 
 /* AVX-512's scaling makes infinity of what is too large by itself; an infinite x leaves NaN times 2^infinity, which the instruction takes for

@@ -9,6 +9,14 @@ LLVMValueRef tsr_math_intrinsic(const tsr_maths *m, const char *name, LLVMTypeRe
 	return LLVMBuildCall2(m->b, LLVMIntrinsicGetType(m->e->context, id, &type, 1), f, args, n, "");
 }
 
+uint32_t tsr_math_bits_of(double x)
+{
+	float f = (float)x;
+	uint32_t bits;
+	memcpy(&bits, &f, sizeof bits);
+	return bits;
+}
+
 LLVMValueRef tsr_math_mad(const tsr_maths *m, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z)
 {
 	LLVMValueRef args[3] = {x, y, z};
@@ -119,9 +127,8 @@ LLVMValueRef tsr_math_by_machine_alone(const tsr_maths *m, const char *name, LLV
 	return side_by_side(e, part, lanes / TSR_MATH_REGISTER);
 }
 
-LLVMValueRef tsr_math_downwards(const tsr_maths *m, const char *name, unsigned n, const LLVMValueRef *args)
+static LLVMValueRef rounded(const tsr_maths *m, const char *name, unsigned n, const LLVMValueRef *args, unsigned how)
 {
-	enum { DOWNWARDS = 9 };
 	tsr_emit *e = m->e;
 	unsigned lanes = LLVMGetVectorSize(m->f);
 	LLVMValueRef part[MOST_REGISTERS], f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID(name, strlen(name)), NULL, 0);
@@ -129,11 +136,15 @@ LLVMValueRef tsr_math_downwards(const tsr_maths *m, const char *name, unsigned n
 		LLVMValueRef given[4];
 		for (unsigned i = 0; i < n; i++)
 			given[i] = register_of(e, args[i], from);
-		given[n] = LLVMConstInt(e->i32, DOWNWARDS, false);
+		given[n] = LLVMConstInt(e->i32, how, false);
 		part[from / TSR_MATH_REGISTER] = LLVMBuildCall2(m->b, LLVMGlobalGetValueType(f), f, given, n + 1, "");
 	}
 	return side_by_side(e, part, lanes / TSR_MATH_REGISTER);
 }
+
+enum { DOWNWARDS = 9, UPWARDS = 10 };
+LLVMValueRef tsr_math_downwards(const tsr_maths *m, const char *name, unsigned n, const LLVMValueRef *args) { return rounded(m, name, n, args, DOWNWARDS); }
+LLVMValueRef tsr_math_upwards(const tsr_maths *m, const char *name, unsigned n, const LLVMValueRef *args) { return rounded(m, name, n, args, UPWARDS); }
 
 static LLVMValueRef looked_up(const tsr_maths *m, LLVMValueRef table, LLVMValueRef at)
 {

@@ -22,6 +22,8 @@ typedef struct tsr_maths { tsr_emit *e; LLVMBuilderRef b; LLVMTypeRef f, i, d, l
 /* ---- math_kit.c -------------------------------------------------------------------------------------------------------- */
 
 LLVMValueRef tsr_math_intrinsic(const tsr_maths *m, const char *name, LLVMTypeRef type, unsigned n, LLVMValueRef *args);
+/* The bits of x as f32. */
+uint32_t tsr_math_bits_of(double x);
 /* x * y + z, fused where the machine can. */
 LLVMValueRef tsr_math_mad(const tsr_maths *m, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z);
 LLVMValueRef tsr_math_magnitude(const tsr_maths *m, LLVMValueRef x);
@@ -46,8 +48,9 @@ unsigned tsr_math_in_registers(const tsr_emit *e, LLVMTypeRef type);
 LLVMValueRef tsr_math_by_machine(tsr_emit *e, const char *name, LLVMValueRef x, LLVMValueRef y, LLVMValueRef third, int how, LLVMValueRef some);
 /* One of a single operand. */
 LLVMValueRef tsr_math_by_machine_alone(const tsr_maths *m, const char *name, LLVMValueRef x, int how);
-/* An instruction of AVX-512 on each register of n arguments, at most three, rounded towards minus infinity. */
+/* An instruction of AVX-512 on each register of n arguments, at most three, rounded towards minus infinity or infinity. */
 LLVMValueRef tsr_math_downwards(const tsr_maths *m, const char *name, unsigned n, const LLVMValueRef *args);
+LLVMValueRef tsr_math_upwards(const tsr_maths *m, const char *name, unsigned n, const LLVMValueRef *args);
 /* In each lane the entry of a table that the low bits of `at` name: one instruction for a register. */
 LLVMValueRef tsr_math_looked_up(const tsr_maths *m, const double *table, LLVMValueRef at);
 LLVMValueRef tsr_math_word_looked_up(const tsr_maths *m, const uint32_t *table, LLVMValueRef at);
@@ -59,11 +62,10 @@ bool tsr_math_by_eighths(const tsr_emit *e);
 /* e^x, or e^-x where x is `less`, for |x| < 87: two halves, of which the second waits for the first. */
 tsr_emit_half tsr_math_exp_start(const tsr_maths *m, LLVMValueRef x, bool less);
 LLVMValueRef tsr_math_exp_finish(const tsr_maths *m, const tsr_emit_half *x);
-LLVMValueRef tsr_math_exp_finish(const tsr_maths *m, const tsr_emit_half *x);
 /* Whether e^x is below the normal numbers in some lane, x being at most 80 or NaN in all. */
 LLVMValueRef tsr_math_any_vanishes(const tsr_maths *m, const tsr_emit_half *x);
-/* Of many such x, the greatest of what each gives, whole numbers without sign: whether one of them is below the normal numbers, or NaN. */
-LLVMValueRef tsr_math_exp_worst(const tsr_maths *m, const tsr_emit_half *x);
+/* Of many such x, of which `sum` is the first half, the greatest of what each gives, whole numbers without sign: whether one of them is below the normal numbers, or NaN. */
+LLVMValueRef tsr_math_exp_worst(const tsr_maths *m, LLVMValueRef sum);
 LLVMValueRef tsr_math_exp_failed(const tsr_maths *m, LLVMValueRef worst);
 /* The same numbers but for 2's whole power: 2^twos times what is between 1 and 2, about, and n + `above` in the place of an exponent. */
 LLVMValueRef tsr_math_exp_apart(const tsr_maths *m, LLVMValueRef x, bool less, int above, int twos, LLVMValueRef *whole);
@@ -71,6 +73,9 @@ LLVMValueRef tsr_math_exp_apart(const tsr_maths *m, LLVMValueRef x, bool less, i
 /* ---- math_exp.c, math_log.c, math_erf.c, math_sine.c --------------------------------------------------------------------------- */
 
 LLVMValueRef tsr_math_exp(const tsr_maths *m, LLVMValueRef x);
+/* For registers of AVX-512, x being at most 80 and no result below the normal numbers; *sum, of 1.5 * 2^19, whose last bit is 1/16, says whether that holds. */
+#define TSR_MATH_OF_SIXTEENTHS 786432.0
+LLVMValueRef tsr_math_exp_at_once(const tsr_maths *m, LLVMValueRef x, LLVMValueRef *sum);
 /* For x of at most 80, or NaN, of which the first half is done; `again` gives x once more, where that is wanted. */
 LLVMValueRef tsr_math_exp_rest(const tsr_maths *m, const tsr_emit_half *half, const tsr_emit_again *again);
 /* An operation of two, as a maximum, on all registers of integers. */

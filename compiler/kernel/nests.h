@@ -72,7 +72,7 @@ typedef struct tsr_hope { const tsr_stmt *greatest, *less; LLVMValueRef worst; }
 /* Whether a walk of the rows is the second of such; what comes before its end may be computed again. */
 bool tsr_hope_in(const tsr_emit *e, const tsr_stmt *rows, const tsr_stmt *walk, tsr_hope *out);
 /* Of a loop in vectors: the exponential that is computed so, or NULL, and its first half, where it is kept. */
-typedef struct tsr_rotated { const tsr_expr *exp; const tsr_wide *wide; bool beside; LLVMValueRef sum, rest, last; tsr_hope *hope; } tsr_rotated;
+typedef struct tsr_rotated { const tsr_expr *exp; const tsr_wide *wide; bool beside, at_once; LLVMValueRef sum, rest, last; tsr_hope *hope; } tsr_rotated;
 /* Before the loop, whose vectors from `from` to `to` are whole ones. */
 void tsr_rotated_begin(tsr_emit *e, tsr_rotated *r, const tsr_wide *w, LLVMValueRef from, LLVMValueRef to);
 /* The statements of its vectors from `index` on, where there is such an exponential. */

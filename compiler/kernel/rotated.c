@@ -53,7 +53,7 @@ static bool waits(const tsr_stmts *body, uint32_t at, const tsr_expr *x)
 static const tsr_expr *exp_of(const tsr_emit *e, const tsr_stmt *loop, tsr_falling *f, bool *beside)
 {
 	const tsr_stmts *body = &loop->loop.body;
-	for (uint32_t i = 0; e->body && tsr_emit_has_halves(e) && i < body->n; i++) {
+	for (uint32_t i = 0; e->body && tsr_emit_hopes(e) && i < body->n; i++) {
 		const tsr_stmt *s = body->at[i];
 		bool store = s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE;
 		const tsr_expr *found = store || s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET ? exp_in(e, store ? s->store.value : s->let.value, f, beside) : NULL;
@@ -83,9 +83,15 @@ void tsr_rotated_begin(tsr_emit *e, tsr_rotated *r, const tsr_wide *w, LLVMValue
 	tsr_falling f;
 	tsr_size size = w->loop->loop.extent;
 	bool some = tsr_size_is_const(size) && size.k >= w->lanes && !tsr_emit_surely_none(from, to);
-	*r = (tsr_rotated){.wide = w};
-	r->exp = some ? exp_of(e, w->loop, &f, &r->beside) : NULL;
+	*r = (tsr_rotated){.wide = w, .hope = e->hope && e->hope->less == w->loop ? e->hope : NULL, .at_once = !tsr_emit_has_halves(e)};
+	r->exp = some && (r->hope || !r->at_once) ? exp_of(e, w->loop, &f, &r->beside) : NULL;
 	if (!r->exp)
+		return;
+	if (r->hope && !r->hope->worst) {          /* the last vectors of a row may be a loop of their own */
+		r->hope->worst = tsr_emit_alloca(e, LLVMVectorType(e->i32, e->target->vector_bytes / 4), "worst");
+		LLVMBuildStore(e->builder, LLVMConstNull(LLVMGetAllocatedType(r->hope->worst)), r->hope->worst);
+	}
+	if (r->at_once)
 		return;
 	r->last = LLVMBuildNSWSub(e->builder, to, tsr_emit_i64(e, w->lanes), "");
 	from = LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLE, from, r->last, ""), from, tsr_emit_i64(e, 0), "");      /* the loop may be of no vectors */
@@ -93,11 +99,6 @@ void tsr_rotated_begin(tsr_emit *e, tsr_rotated *r, const tsr_wide *w, LLVMValue
 	r->sum = tsr_emit_alloca(e, LLVMTypeOf(half.sum), "sum");
 	r->rest = tsr_emit_alloca(e, LLVMTypeOf(half.rest), "rest");
 	keep(e, r, &half);
-	r->hope = e->hope && e->hope->less == w->loop ? e->hope : NULL;
-	if (r->hope && !r->hope->worst) {          /* the last vectors of a row may be a loop of their own */
-		r->hope->worst = tsr_emit_alloca(e, LLVMVectorType(e->i32, e->target->vector_bytes / 4), "worst");
-		LLVMBuildStore(e->builder, LLVMConstNull(LLVMGetAllocatedType(r->hope->worst)), r->hope->worst);
-	}
 }
 
 /* The exponential among the statements of an iteration, and others that are known. */
@@ -109,28 +110,37 @@ static LLVMValueRef argument(const tsr_emit_again *again)
 	return tsr_emit_expr(s->e, s->r->exp->op.args[0]);
 }
 
+static LLVMValueRef hoped(const second *s, const tsr_emit_half *half)
+{
+	LLVMBuilderRef b = s->e->builder;
+	LLVMValueRef at = s->r->hope->worst, worst = LLVMBuildLoad2(b, LLVMGetAllocatedType(at), at, "");
+	LLVMValueRef value = half ? tsr_emit_exp_hoped(s->e, half, &worst) : tsr_emit_exp_hoped_at_once(s->e, argument(&s->again), &worst);
+	LLVMBuildStore(b, worst, at);
+	return value;
+}
+
 static LLVMValueRef second_half(const tsr_emit_leaves *leaves, const tsr_expr *x)
 {
 	const second *s = (const second *)leaves;
 	LLVMBuilderRef b = s->e->builder;
 	if (x != s->r->exp)
 		return s->others ? s->others->of(s->others, x) : NULL;
+	if (s->r->at_once)
+		return hoped(s, NULL);
 	tsr_emit_half half = {LLVMBuildLoad2(b, LLVMGetAllocatedType(s->r->sum), s->r->sum, ""), LLVMBuildLoad2(b, LLVMGetAllocatedType(s->r->rest), s->r->rest, "")};
 	if (s->r->beside)
 		return tsr_emit_exp_beside_rest(s->e, &half);
-	if (!s->r->hope)
-		return tsr_emit_exp_rest(s->e, &half, &s->again);
-	LLVMValueRef at = s->r->hope->worst, worst = LLVMBuildLoad2(b, LLVMGetAllocatedType(at), at, ""), value = tsr_emit_exp_hoped(s->e, &half, &worst);
-	LLVMBuildStore(b, worst, at);
-	return value;
+	return s->r->hope ? hoped(s, &half) : tsr_emit_exp_rest(s->e, &half, &s->again);
 }
 
 void tsr_rotated_body(tsr_emit *e, const tsr_rotated *r, LLVMValueRef index)
 {
 	LLVMBuilderRef b = e->builder;
-	LLVMValueRef next = LLVMBuildNSWAdd(b, index, tsr_emit_i64(e, r->wide->lanes), "");
-	next = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, index, r->last, ""), next, index, "");
-	tsr_emit_half half = first_half(e, r, next);
+	tsr_emit_half half = {0};
+	if (!r->at_once) {
+		LLVMValueRef next = LLVMBuildNSWAdd(b, index, tsr_emit_i64(e, r->wide->lanes), "");
+		half = first_half(e, r, LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, index, r->last, ""), next, index, ""));
+	}
 	second s = {{second_half}, {argument}, e, e->leaves, r};
 	e->syms[r->wide->loop->loop.sym] = index;
 	e->wide = r->wide;
@@ -138,7 +148,8 @@ void tsr_rotated_body(tsr_emit *e, const tsr_rotated *r, LLVMValueRef index)
 	tsr_emit_stmts(e, &r->wide->loop->loop.body);
 	e->leaves = s.others;
 	e->wide = NULL;
-	keep(e, r, &half);
+	if (!r->at_once)
+		keep(e, r, &half);
 }
 
 /* ---- hope ------------------------------------------------------------------------------------------------------------------ */
