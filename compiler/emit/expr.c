@@ -151,6 +151,9 @@ static LLVMValueRef emit_index(tsr_emit *e, const tsr_expr *x)
 static LLVMValueRef emit_load(tsr_emit *e, const tsr_expr *x)
 {
 	const tsr_buffer *b = e->loops->buffers.at[x->load.buffer];
+	LLVMValueRef grouped = e->wide && e->wide->each ? tsr_emit_grouped_load(e, x) : NULL;
+	if (grouped)
+		return tsr_emit_convert(e, grouped, b->prec, x->prec);
 	int64_t step = e->wide ? tsr_emit_step(e, e->wide->loop, x->load.buffer, x->load.index) : 0;
 	bool side_by_side = step != 0;
 	LLVMValueRef address = tsr_emit_address(e, x->load.buffer, x->load.index);

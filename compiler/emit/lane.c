@@ -78,12 +78,12 @@ static LLVMValueRef spread_mask(tsr_emit *e, LLVMValueRef mask, unsigned lanes, 
 	return LLVMBuildShuffleVector(e->builder, mask, LLVMConstNull(LLVMTypeOf(mask)), LLVMConstVector(at, lanes), "");
 }
 
-int64_t tsr_emit_step(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index)
+int64_t tsr_emit_step_of(const tsr_emit *e, uint32_t sym, tsr_buffer_id buffer, const tsr_lin *index)
 {
 	const tsr_buffer *b = e->loops->buffers.at[buffer];
 	int64_t step = 0, apart = 1;
 	for (uint32_t axis = b->rank; axis-- > 0;) {
-		int64_t coefficient = tsr_emit_coefficient(&index[axis], loop->loop.sym);
+		int64_t coefficient = tsr_emit_coefficient(&index[axis], sym);
 		if (coefficient && (apart < 0 || __builtin_mul_overflow(coefficient, apart, &coefficient) || __builtin_add_overflow(step, coefficient, &step)))
 			return -1;
 		if (!tsr_size_is_const(b->dims[axis]) || __builtin_mul_overflow(apart, b->dims[axis].k, &apart))
@@ -92,6 +92,8 @@ int64_t tsr_emit_step(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buf
 	return step;
 }
 
+int64_t tsr_emit_step(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index) { return tsr_emit_step_of(e, loop->loop.sym, buffer, index); }
+
 bool tsr_emit_strided(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index)
 {
 	enum { MOST = 4 };
@@ -99,22 +101,30 @@ bool tsr_emit_strided(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buf
 	return step > 1 && step <= MOST && ((bytes == 4 && e->target->masks != TSR_MASKS_NONE) || (bytes < 4 && step > 2 && tsr_emit_has_masks(e)));
 }
 
-LLVMValueRef tsr_emit_wide_load_strided(tsr_emit *e, tsr_prec p, LLVMValueRef address, unsigned step)
+LLVMValueRef tsr_emit_of_parts(tsr_emit *e, unsigned lanes, unsigned n, LLVMValueRef *part, const unsigned *of, const unsigned *at)
 {
-	unsigned lanes = e->wide->lanes;
-	LLVMValueRef all = NULL, from[64];
-	for (unsigned part = 0; part < step; part++) {
-		LLVMValueRef at = tsr_emit_i64(e, part + 1 == step ? (int64_t)(step - 1) * (lanes - 1) : (int64_t)part * lanes);
-		LLVMValueRef there = LLVMBuildInBoundsGEP2(e->builder, tsr_emit_memory_type(e, p), address, &at, 1, "");
-		LLVMValueRef v = e->wide->mask ? tsr_emit_load_masked(e, p, there, spread_mask(e, e->wide->mask, lanes, step, part)) : tsr_emit_load_lanes(e, p, there, lanes);
-		for (unsigned i = 0; i < lanes; i++) {
-			unsigned element, of = part_of(lanes, step, i, &element);
-			/* the first shuffle takes lanes of the first two parts, each later one what there is and its own */
-			from[i] = of > part ? LLVMGetPoison(e->i32) : LLVMConstInt(e->i32, of == part ? lanes + element : part == 1 ? element : i, false);
-		}
-		all = part == 0 ? v : LLVMBuildShuffleVector(e->builder, all, v, LLVMConstVector(from, lanes), "");
+	LLVMValueRef all = part[0], from[64], none = LLVMGetPoison(LLVMTypeOf(part[0]));
+	for (unsigned k = n > 1; k < n || k == 0; k++) {
+		/* the first shuffle takes lanes of the first two parts, each later one what there is and its own */
+		for (unsigned i = 0; i < lanes; i++)
+			from[i] = of[i] > k ? LLVMGetPoison(e->i32) : LLVMConstInt(e->i32, k && of[i] == k ? lanes + at[i] : k <= 1 ? at[i] : i, false);
+		all = LLVMBuildShuffleVector(e->builder, all, k ? part[k] : none, LLVMConstVector(from, lanes), "");
 	}
 	return all;
+}
+
+LLVMValueRef tsr_emit_wide_load_strided(tsr_emit *e, tsr_prec p, LLVMValueRef address, unsigned step)
+{
+	unsigned lanes = e->wide->lanes, of[64], at[64];
+	LLVMValueRef part[64];
+	for (unsigned k = 0; k < step; k++) {
+		LLVMValueRef first = tsr_emit_i64(e, k + 1 == step ? (int64_t)(step - 1) * (lanes - 1) : (int64_t)k * lanes);
+		LLVMValueRef there = LLVMBuildInBoundsGEP2(e->builder, tsr_emit_memory_type(e, p), address, &first, 1, "");
+		part[k] = e->wide->mask ? tsr_emit_load_masked(e, p, there, spread_mask(e, e->wide->mask, lanes, step, k)) : tsr_emit_load_lanes(e, p, there, lanes);
+	}
+	for (unsigned i = 0; i < lanes; i++)
+		of[i] = part_of(lanes, step, i, &at[i]);
+	return tsr_emit_of_parts(e, lanes, step, part, of, at);
 }
 
 LLVMValueRef tsr_emit_wide_load(tsr_emit *e, tsr_prec p, LLVMValueRef address)

@@ -85,8 +85,12 @@ void tsr_emit_places(tsr_emit *e, const tsr_stmt *loop, unsigned lanes);
 /* ---- outer.c: loops around sums, in vectors -------------------------------------------------------------------------------- */
 /* The loop's iterations from .. to, side by side; false: not such a loop, nothing was emitted. */
 bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
-/* It is such a loop, of so many iterations at least. */
-bool tsr_emit_outer_pays(tsr_emit *e, const tsr_stmt *loop, int64_t least);
+/* A loop over groups (opt/groups.c): one that stands for it and the one over results, while it stands at 0 itself; NULL: it is none.  And lanes of such. */
+typedef struct tsr_groups tsr_groups;
+const tsr_stmt *tsr_emit_groups(const tsr_emit *e, const tsr_stmt *s, tsr_groups *groups);
+void tsr_emit_group_lanes(tsr_wide *w, const tsr_groups *groups);
+/* It is such a loop, of so many iterations at least; `groups`: it stands for these, or NULL. */
+bool tsr_emit_outer_pays(tsr_emit *e, const tsr_stmt *loop, int64_t least, const tsr_groups *groups);
 /* A guard within such a loop that mentions it; false: it does not, nothing was emitted. */
 bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *guard);
 /* A loop within such a loop, of a few iterations, that are written out; false: it is not, nothing was emitted. */
@@ -94,7 +98,7 @@ bool tsr_emit_outer_short(tsr_emit *e, const tsr_stmt *loop);
 
 /* ---- outer_rows.c: such loops for several iterations of the one around ------------------------------------------------------- */
 /* All iterations of the loop around; false: not such a loop, nothing was emitted. */
-bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *loop);
+bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
 
 /* ---- plane.c: windows of rows and columns, several rows of results together ----------------------------------------------------- */
 /* The iterations from .. to of the loop over rows; false: not such a nest, nothing was emitted. */

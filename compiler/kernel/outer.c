@@ -11,12 +11,14 @@
  *
  * Where the result goes around the caches (opt/stream.c), whole lines of it do, and what is read from memory is asked for ahead. */
 #include "nests.h"
+#include "../opt/opt.h"
 
-enum { MOST_STATEMENTS = 12, MOST_LOCALS = 8, MOST_LARGE = 2, MOST_INNER = 4, MOST_WRITTEN = 4 };
+enum { MOST_STATEMENTS = 12, MOST_LOCALS = 8, MOST_LARGE = 2, MOST_INNER = 4, MOST_WRITTEN = 4, MOST_OF_GROUP = 8 };
 
 typedef struct outer {
 	tsr_emit *e;
 	const tsr_stmt *loop;
+	const tsr_groups *groups;    /* the loop stands for these (opt/groups.c), or NULL */
 	bool sums;                   /* there is a loop within */
 	uint32_t statements, nlocals, ninner, nlarge;
 	tsr_local_id local[MOST_LOCALS];
@@ -54,7 +56,7 @@ static bool plain_expr(outer *x, const tsr_expr *v)
 		return true;
 	case TSR_EXPR_LOAD:
 		note_large(x, v);
-		return narrow(x->e->loops->buffers.at[v->load.buffer]->prec) && (tsr_emit_along(x->e, x->loop, v->load.buffer, v->load.index) >= 0 || tsr_emit_strided(x->e, x->loop, v->load.buffer, v->load.index));
+		return narrow(x->e->loops->buffers.at[v->load.buffer]->prec) && (x->groups || tsr_emit_along(x->e, x->loop, v->load.buffer, v->load.index) >= 0 || tsr_emit_strided(x->e, x->loop, v->load.buffer, v->load.index));
 	case TSR_EXPR_OP:
 		for (uint32_t i = 0; i < tsr_op_get(v->op.op)->arity; i++)
 			if (!plain_expr(x, v->op.args[i]))
@@ -117,9 +119,9 @@ static bool pays(outer *x, int64_t least)
 		&& (!tsr_size_is_const(s->loop.extent) || s->loop.extent.k >= least) && plain_body(x, &s->loop.body) && x->sums;
 }
 
-bool tsr_emit_outer_pays(tsr_emit *e, const tsr_stmt *s, int64_t least)
+bool tsr_emit_outer_pays(tsr_emit *e, const tsr_stmt *s, int64_t least, const tsr_groups *groups)
 {
-	outer x = {.e = e, .loop = s};
+	outer x = {.e = e, .loop = s, .groups = groups};
 	return pays(&x, least);
 }
 
@@ -201,7 +203,7 @@ bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *s)
 /* Each iteration's guards have a branch of their own, which mostly goes the same way. */
 bool tsr_emit_outer_short(tsr_emit *e, const tsr_stmt *s)
 {
-	bool innermost = e->wide && e->wide->holds && e->wide->lanes > 1 && tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= MOST_WRITTEN;
+	bool innermost = e->wide && e->wide->holds && e->wide->lanes > 1 && tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= (e->wide->each ? MOST_OF_GROUP : MOST_WRITTEN);
 	for (uint32_t i = 0; i < s->loop.body.n; i++)
 		innermost &= s->loop.body.at[i]->kind != TSR_STMT_FOR;
 	if (!innermost)
@@ -238,6 +240,7 @@ static void emit_lanes(const outer *x, unsigned lanes, LLVMValueRef from, LLVMVa
 	tsr_emit *e = x->e;
 	bool around = x->loop->loop.stream && lanes > 1 && !masked;
 	tsr_wide w = {.loop = x->loop, .lanes = lanes, .holds = true, .around = around ? tsr_emit_around_of(x->loop) : NULL};
+	tsr_emit_group_lanes(&w, x->groups);
 	if (tsr_emit_surely_none(from, to))
 		return;
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
@@ -278,9 +281,44 @@ static void emit_from(const outer *x, LLVMValueRef from, LLVMValueRef to)
 		emit_lanes(x, 1, end, to, false);
 }
 
+const tsr_stmt *tsr_emit_groups(const tsr_emit *e, const tsr_stmt *s, tsr_groups *groups)
+{
+	if (!tsr_groups_of(e->loops, e->target, s, groups))
+		return NULL;
+	tsr_stmt *one = TSR_NEW(e->loops->tc->arena, tsr_stmt);
+	*one = *groups->each;
+	one->loop.extent = tsr_size_const(groups->count);
+	return one;
+}
+
+void tsr_emit_group_lanes(tsr_wide *w, const tsr_groups *groups)
+{
+	if (groups)
+		w->each = (unsigned)groups->results, w->group = groups->group->loop.sym;
+}
+
+/* All groups: the loop over results, made longer, stands for both. */
+static bool emit_groups(tsr_emit *e, const tsr_stmt *s)
+{
+	tsr_groups groups;
+	outer x = {.e = e, .loop = tsr_emit_groups(e, s, &groups), .groups = &groups};
+	if (!x.loop || !pays(&x, e->target->vector_bytes / 4))
+		return false;
+	LLVMValueRef outside = e->syms[s->loop.sym];
+	bool written = e->written;
+	e->written = true;
+	e->syms[s->loop.sym] = tsr_emit_i64(e, 0);
+	emit_from(&x, tsr_emit_i64(e, 0), tsr_emit_i64(e, groups.count));
+	e->written = written;
+	e->syms[s->loop.sym] = outside;
+	return true;
+}
+
 bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
 	outer x = {.e = e, .loop = s};
+	if (emit_groups(e, s))
+		return true;
 	if (!pays(&x, e->target->vector_bytes / 4))
 		return false;
 	LLVMValueRef outside = e->syms[s->loop.sym], first = from;

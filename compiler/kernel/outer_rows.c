@@ -17,16 +17,17 @@
 #include "../opt/opt.h"
 #include <string.h>
 
-enum { PLACES = 8, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, MOST_WRITTEN = 8, MOST_POSITIONS = 25, LINE = 64, MANY = 8 };         /* many: registers of channels */
+enum { PLACES = 8, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, MOST_WRITTEN = 8, MOST_POSITIONS = 25, LINE = 64, FEW = 4, MANY = 8 };    /* few, many: registers of channels */
 
 typedef struct places {
 	tsr_emit *e;
 	const tsr_stmt *row, *loop;                /* w, and c within it */
+	tsr_groups groups;                         /* that c stands for; or none */
 	uint32_t n_inner;
 	const tsr_stmt *inner[MOST_INNER];         /* loops within, of known extents */
 	uint32_t n_locals;
 	tsr_local_id local[MOST_LOCALS];           /* of each place its own */
-	bool shared;                               /* some load is the next place's, too */
+	bool shared;                               /* some load is the next place's, too, or sums of one place are too few */
 	bool torn;                                 /* some guard mentions the lanes */
 	int64_t inside, outside;                   /* the lanes' iterations that such guards let all in of: from and to */
 	bool whole;                                /* only these are emitted now */
@@ -73,12 +74,16 @@ static bool within(const places *x, const tsr_range *r, uint32_t sym, int64_t *f
 static void note_loads(places *x, tsr_expr *v)
 {
 	tsr_expr *part[TSR_MOST_PARTS];
+	bool row = false;
 	for (uint32_t i = tsr_expr_parts(v, part); i-- > 0;)
 		note_loads(x, part[i]);
-	for (uint32_t axis = 0; v->kind == TSR_EXPR_LOAD && axis < x->e->loops->buffers.at[v->load.buffer]->rank; axis++)
+	for (uint32_t axis = 0; v->kind == TSR_EXPR_LOAD && axis < x->e->loops->buffers.at[v->load.buffer]->rank; axis++) {
+		row |= tsr_lin_mentions(&v->load.index[axis], x->row->loop.sym);
 		for (uint32_t i = 0; i < v->load.index[axis].n; i++)
 			x->shared |= inner_of(x, &v->load.index[axis].terms[i]) && (tsr_emit_coefficient(&v->load.index[axis], x->row->loop.sym) == 1
 				|| (tsr_emit_coefficient(&v->load.index[axis], x->row->loop.sym) == 2 && tsr_emit_strided(x->e, x->loop, v->load.buffer, v->load.index)));
+	}
+	x->shared |= x->groups.group && v->kind == TSR_EXPR_LOAD && !row;
 }
 
 static bool plain(places *x, const tsr_stmts *body)
@@ -126,16 +131,21 @@ static bool understand(places *x, const tsr_stmt *s)
 {
 	const tsr_stmt *c = s->loop.body.n == 1 ? s->loop.body.at[0] : NULL;
 	tsr_emit *e = x->e;
-	if (e->wide || s->loop.how != TSR_FOR_PARALLEL || s->loop.split || s->loop.stream || s->loop.contraction || !tsr_size_is_const(s->loop.extent) || !c
+	if (e->wide || s->loop.how != TSR_FOR_PARALLEL || s->loop.stream || s->loop.contraction || !tsr_size_is_const(s->loop.extent) || !c
 		|| c->kind != TSR_STMT_FOR || c->loop.stream || c->loop.contraction || !tsr_size_is_const(c->loop.extent) || !tsr_emit_has_masks(e)
 		|| tsr_target_few_registers(e->target))
 		return false;
-	x->row = s, x->loop = c;
+	x->row = s, x->loop = tsr_emit_groups(e, c, &x->groups);
+	x->shared = x->loop && x->groups.count * 4 < FEW * (int64_t)e->target->vector_bytes;
+	if (!x->loop)
+		x->loop = c;
+	c = x->loop;
 	x->first = 0, x->end = s->loop.extent.k;
 	x->inside = 0, x->outside = c->loop.extent.k;
-	if (!plain(x, &c->loop.body) || (x->torn && s->loop.extent.k % FEWEST && !tsr_emit_may_repeat(&c->loop.body)))
+	bool shares = s->loop.split && !x->groups.group;
+	if (shares || !plain(x, &c->loop.body) || (s->loop.split && (x->first || x->end < s->loop.extent.k)) || (x->torn && s->loop.extent.k % FEWEST && !tsr_emit_may_repeat(&c->loop.body)))
 		return false;
-	return x->shared && tsr_emit_outer_pays(e, c, x->torn ? FEWEST_LANES : e->target->vector_bytes / 4) && (x->torn ? s->loop.extent.k : x->end - x->first) >= FEWEST;
+	return x->shared && tsr_emit_outer_pays(e, c, x->torn ? FEWEST_LANES : e->target->vector_bytes / 4, x->groups.group ? &x->groups : NULL) && (x->torn ? s->loop.extent.k : x->end - x->first) >= FEWEST;
 }
 
 /* ---- emission -------------------------------------------------------------------------------------------------------------- */
@@ -322,6 +332,10 @@ static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef
 	tsr_emit *e = x->e;
 	unsigned lanes = e->target->vector_bytes / 4;
 	tsr_wide w = {.loop = x->loop, .lanes = lanes, .holds = true};
+	if (x->groups.group) {
+		tsr_emit_group_lanes(&w, &x->groups);
+		e->syms[w.group] = tsr_emit_i64(e, 0);
+	}
 	if (from == to || tsr_emit_surely_none(from, to))
 		return;
 	tsr_emit_loop c = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
@@ -345,7 +359,7 @@ static const tsr_stmt *in_lines(const places *x)
 {
 	const tsr_stmt *s = x->loop->loop.body.at[x->loop->loop.body.n - 1];
 	const tsr_buffer *b = s->kind == TSR_STMT_STORE ? x->e->loops->buffers.at[s->store.buffer] : NULL;
-	bool known = b && b->rank && tsr_size_is_const(b->dims[tsr_buffer_last(b)]) && tsr_emit_foreign(b);
+	bool known = b && !x->groups.group && b->rank && tsr_size_is_const(b->dims[tsr_buffer_last(b)]) && tsr_emit_foreign(b);
 	return known && b->dims[tsr_buffer_last(b)].k * tsr_prec_bytes(b->prec) % LINE == 0 && x->loop->loop.extent.k * 4 >= MANY * (int64_t)x->e->target->vector_bytes ? s : NULL;
 }
 
@@ -378,28 +392,34 @@ static LLVMValueRef lanes_inside(places *x, LLVMValueRef at)
 }
 
 /* Places from .. to, n at a time; where those that are left begin. */
-static int64_t together(places *x, int64_t from, int64_t to, uint32_t n)
+static LLVMValueRef some(places *x, LLVMValueRef from, LLVMValueRef to, uint32_t n)
 {
 	tsr_emit *e = x->e;
-	int64_t count = (to - from) / n * n;
+	LLVMValueRef rest = LLVMBuildSRem(e->builder, LLVMBuildNSWSub(e->builder, to, from, ""), tsr_emit_i64(e, n), ""), end = LLVMBuildNSWSub(e->builder, to, rest, "");
 	LLVMValueRef first = tsr_emit_i64(e, 0), all = tsr_emit_size(e, x->loop->loop.extent), lanes = tsr_emit_i64(e, e->target->vector_bytes / 4);
-	if (!count)
+	if (tsr_emit_surely_none(from, end))
 		return from;
 	x->n = n;
 	if (x->loop->loop.split && e->team) {
 		first = tsr_team_bound(e, all, false);
 		all = tsr_team_bound(e, all, true);
 	}
-	LLVMValueRef line = first_line(x, tsr_emit_i64(e, from), first, all);
+	LLVMValueRef line = first_line(x, from, first, all);
 	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, all, LLVMBuildSRem(e->builder, LLVMBuildNSWSub(e->builder, all, line, ""), lanes, ""), "");
-	tsr_emit_loop w = tsr_emit_loop_begin(e, tsr_emit_i64(e, from), tsr_emit_i64(e, from + count), tsr_emit_i64(e, n), TSR_FOR_SERIAL);
+	tsr_emit_loop w = tsr_emit_loop_begin(e, from, end, tsr_emit_i64(e, n), TSR_FOR_SERIAL);
 	channels(x, w.index, first, line, true);
 	if (x->torn && line == first && !(x->loop->loop.split && e->team))
 		line = lanes_inside(x, w.index);
 	channels(x, w.index, line, whole, false);
 	channels(x, w.index, whole, all, true);
 	tsr_emit_loop_end(e, &w);
-	return from + count;
+	return end;
+}
+
+static int64_t together(places *x, int64_t from, int64_t to, uint32_t n)
+{
+	some(x, tsr_emit_i64(x->e, from), tsr_emit_i64(x->e, to), n);
+	return from + (to - from) / n * n;
 }
 
 /* Those before the first and from `rest` on, one by one. */
@@ -431,7 +451,19 @@ static void rows_with_edges(places *x)
 		together(x, extent - least, extent, FEWEST);
 }
 
-bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *s)
+/* Threads' shares of places of which none reaches over an edge. */
+static void share(places *x, LLVMValueRef from, LLVMValueRef to)
+{
+	tsr_emit *e = x->e;
+	for (uint32_t n = PLACES; n >= FEWEST; n /= 2)
+		from = some(x, from, to, n);
+	tsr_emit_loop w = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+	e->syms[x->row->loop.sym] = w.index;
+	tsr_emit_stmts(e, &x->row->loop.body);
+	tsr_emit_loop_end(e, &w);
+}
+
+bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
 	places x = {.e = e};
 	if (!understand(&x, s))
@@ -440,13 +472,15 @@ bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *s)
 	bool written = e->written, reorder = e->reorder;
 	e->written = true, e->reorder = false;
 	int64_t rest = x.first;
-	if (x.torn)
+	if (s->loop.split)
+		share(&x, from, to);
+	else if (x.torn)
 		rows_with_edges(&x);
 	else
 		for (uint32_t n = PLACES; n >= FEWEST; n /= 2)
 			rest = together(&x, rest, x.end, n);
 	e->written = written, e->reorder = reorder;
-	if (!x.torn && (x.first || rest < s->loop.extent.k))
+	if (!s->loop.split && !x.torn && (x.first || rest < s->loop.extent.k))
 		one_by_one(&x, rest);
 	e->syms[s->loop.sym] = outside;
 	return true;

@@ -44,6 +44,8 @@ const tsr_contraction *tsr_contract_of(tsr_pass *p, const tsr_stmt *nest);
 /* Both operands are elements of bf16 in memory, which the target multiplies in pairs. */
 bool tsr_pairs_as_they_lie(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t);
 bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest);
+/* The nest is no contraction, or one of groups (groups.c), which stays a nest. */
+bool tsr_contract_leaves(tsr_pass *p, const tsr_stmt *nest);
 
 /* ---- what code reads and writes ---------------------------------------------------------------------------------------- */
 

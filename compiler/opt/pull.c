@@ -458,8 +458,9 @@ static bool engine_takes(const scatter *s, const plan *plans)
 			}
 		if (left)
 			return false;
-		tsr_stmt *k = gather(s, plans, residue, false);
-		if (k && k->kernel.body.at[0]->kind == TSR_STMT_FOR && tsr_contract_takes(s->p, k->kernel.body.at[0]))
+		tsr_stmt *k = gather(s, plans, residue, false), *nest = k ? k->kernel.body.at[0] : NULL;
+		tsr_groups groups;
+		if (nest && nest->kind == TSR_STMT_FOR && (tsr_contract_takes(s->p, nest) || tsr_groups_within(s->p->l, s->p->target, nest, &groups)))
 			return true;
 	}
 	return false;

@@ -8,7 +8,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
-enum { CASES = 300, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
+enum { CASES = 400, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
 static uint64_t state = 5;
 
 static uint32_t draw(uint32_t n)
@@ -208,6 +208,30 @@ static void strided(tsr_text *decl, tsr_text *units, int id)
 	tsr_text_addf(units, "store %%y%d[p.0, c.1, j.2] = %s\n}\n}\n}\n}\n}\n", id, value);
 }
 
+/* Few results of each of many groups, for several places: what the results of a group share lies in rows, or one behind the other, and what is their own in any order, some of it the
+ * same for all groups; windows reach over edges or none does. */
+static void grouped(tsr_text *decl, tsr_text *units, int id)
+{
+	tsr_arena *a = decl->arena;
+	const char *prec = one_of(3, (const char *const[]){ "f32", "f32", "i32" }), *sum = one_of(2, (const char *const[]){ "add", "max" });
+	int f = 2 << draw(3), g = draw(2) ? 16 / f * (1 + (int)draw(5)) : 2 + (int)draw(12), c = draw(2) ? f : 1 + (int)draw(9), w = 1 + (int)draw(21), kw = 1 + (int)draw(3);
+	bool padded = draw(2), adds = draw(3) == 0;
+	enum { ORDERS = 6 };
+	uint32_t order = draw(ORDERS);
+	static const char *const places[] = { "j.3, c.4, g.1, f.2", "j.3, g.1, c.4, f.2", "g.1, j.3, c.4, f.2", "g.1, f.2, j.3, c.4", "j.3, g.1, f.2, c.4", "j.3, c.4, f.2, 0" };
+	bool alone = draw(4) == 0;                   /* the groups' numbers lie beside each other, one for each */
+	tsr_text_addf(decl, "buffer %%x%d : %s[2, %d, %s] param\n", id, prec, w + (padded ? 0 : kw - 1), tsr_format(a, alone ? "%2$d, %1$d" : "%1$d, %2$d", g, c));
+	int extents[ORDERS][4] = { { kw, c, g, f }, { kw, g, c, f }, { g, kw, c, f }, { g, f, kw, c }, { kw, g, f, c }, { kw, c, f, 1 } }, *k = extents[order];
+	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %d, %d, %d] param\nbuffer %%y%d : %s[2, %d, %d, %d] input\n", id, prec, k[0], k[1], k[2], k[3], id, prec, w, g, f);
+	tsr_text_addf(units, "unit u%d { kernel k {\nfor b.5 in 0..2 parallel {\nfor w.0 in 0..%d parallel {\nfor g.1 in 0..%d parallel {\nfor f.2 in 0..%d parallel {\n", id, w, g, f);
+	tsr_text_addf(units, "let $0 : %s = %s\nfor j.3 in 0..%d reduce {\nfor c.4 in 0..%d reduce {\n", prec, adds ? tsr_format(a, "%%y%d[b.5, w.0, g.1, f.2]", id) : tsr_format(a, "convert.%s(-3:i32)", prec), kw, c);
+	const char *at = tsr_format(a, "w.0 + j.3%s", padded ? " - 1" : "");
+	if (padded)
+		tsr_text_addf(units, "if %s in 0..%d {\n", at, w);
+	tsr_text_addf(units, "set $0 = %s.%s($0, mul.%s(%%x%d[b.5, %s, %s], %%k%d[%s]))\n", sum, prec, prec, id, at, alone ? "c.4, g.1" : "g.1, c.4", id, places[order]);
+	tsr_text_addf(units, "%s}\n}\nstore %%y%d[b.5, w.0, g.1, f.2] = $0\n}\n}\n}\n}\n}\n}\n", padded ? "}\n" : "", id);
+}
+
 /* Every array gets one more axis, as a number in an expression adds one. */
 static void with_place(tsr_text *to, const char *from, const char *place)
 {
@@ -220,7 +244,7 @@ static void drawn(tsr_text *decl, tsr_text *units, int id)
 	tsr_text here[2];
 	bool place = draw(4) == 0;
 	tsr_text_init(&here[0], decl->arena), tsr_text_init(&here[1], decl->arena);
-	(draw(8) == 0 ? running : draw(8) == 0 ? strided : draw(5) == 0 ? row_sums : draw(4) == 0 ? plane : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&here[0], &here[1], id);
+	(draw(8) == 0 ? running : draw(8) == 0 ? strided : draw(8) == 0 ? grouped : draw(5) == 0 ? row_sums : draw(4) == 0 ? plane : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&here[0], &here[1], id);
 	for (int i = 0; i < 2; i++)
 		if (place)
 			with_place(i ? units : decl, tsr_text_str(&here[i]), i ? "0" : "1");

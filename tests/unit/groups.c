@@ -1,0 +1,89 @@
+/* opt/groups.c against the reference interpreter: random nests over few results of each of many groups leave what they left before the pass, and are seen to be such exactly where their
+ * numbers and what they read allow it. */
+#include "../../compiler/base/text.h"
+#include "../../compiler/opt/opt.h"
+#include "check.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROGRAMS = 300 };
+static uint64_t state = 11;
+
+static uint32_t draw(uint32_t n)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(state >> 33) % n;
+}
+
+/* What of k each result has for itself lies in any order; some of it is the same for all groups, which makes a contraction, or is another one for each place. */
+static const char *program(tsr_arena *a, bool *turns)
+{
+	static const char *const place[] = { "j.3, g.1, c.4, f.2", "g.1, f.2, j.3, c.4", "j.3, g.1, f.2, c.4", "j.3, c.4, f.2, 0", "w.0, g.1, c.4, f.2", "j.3 + 1, g.1, f.2, c.4" };
+	int f = 2 << draw(3), g = draw(3) ? 16 / f * (1 + (int)draw(3)) : 1 + (int)draw(12), c = 2 + (int)draw(5), w = 1 + (int)draw(draw(4) ? 48 : 16), kw = 1 + (int)draw(3);
+	uint32_t order = draw(sizeof place / sizeof *place);
+	int extents[][4] = { { kw, g, c, f }, { g, f, kw, c }, { kw, g, f, c }, { kw, c, f, 1 }, { w, g, c, f }, { kw + 1, g, f, c } }, *k = extents[order];
+	bool last = draw(6) == 0;            /* the nest adds to what it reads */
+	*turns = g > 1 && f < 16 && f * g % 16 == 0 && w >= 16 && order != 3 && order != 4 && !last;
+	tsr_text t;
+	tsr_text_init(&t, a);
+	tsr_text_addf(&t, "buffer %%x : f32[%d, %d, %d] param\nbuffer %%k : f32[%d, %d, %d, %d] param\nbuffer %%y : f32[%d, %d, %d] value observed\n", w + kw, g, c, k[0], k[1], k[2], k[3], w, g, f);
+	tsr_text_addf(&t, "unit u { kernel n {\nfor w.0 in 0..%d parallel {\nfor g.1 in 0..%d parallel {\nfor f.2 in 0..%d parallel {\nlet $0 : f32 = 0.\n", w, g, f);
+	tsr_text_addf(&t, "for j.3 in 0..%d reduce {\nfor c.4 in 0..%d reduce {\nset $0 = add.f32($0, mul.f32(%%x[w.0 + j.3, g.1, c.4], %s))\n}\n}\n", kw, c,
+				  last ? "%y[0, g.1, 0]" : tsr_format(a, "%%k[%s]", place[order]));
+	tsr_text_addf(&t, "store %%y[w.0, g.1, f.2] = $0\n}\n}\n}\n}\n}\n");
+	return tsr_text_str(&t);
+}
+
+static float *run(const tsr_loops *l)
+{
+	void **memory = calloc(l->buffers.n, sizeof *memory);
+	for (uint32_t b = 0; b < l->buffers.n; b++) {
+		int64_t n = tsr_buffer_bytes(l->buffers.at[b]) / 4;
+		float *at = memory[b] = malloc((size_t)n * 4);
+		for (int64_t i = 0; i < n; i++)
+			at[i] = b > 2 ? -1 : (float)(i * 7 % 11 - 5);
+	}
+	tsr_machine m = { .buffers = memory };
+	CHECK(tsr_loops_run(l, 0, &m));
+	float *y = memory[2];
+	for (uint32_t b = 0; b < l->buffers.n; b++)
+		if (b != 2)
+			free(memory[b]);
+	free(memory);
+	return y;
+}
+
+static tsr_loops *read(tsr_compiler *tc, uint32_t file)
+{
+	tsr_loops *l = tsr_loops_read(tc, file);
+	tsr_diags_render(tc, stdout, false);
+	return l;
+}
+
+int main(void)
+{
+	uint32_t turned = 0;
+	for (int i = 0; i < PROGRAMS; i++) {
+		tsr_compiler *tc = tsr_compiler_new();
+		bool turns;
+		const char *text = program(tc->arena, &turns);
+		uint32_t file = tsr_source_add(tc, "groups.loop", text, strlen(text));
+		tsr_loops *before = read(tc, file), *after = read(tc, file);
+		tsr_opt_options options = { .level = 2, .fuse = true, .threads = TSR_THREADS_ALL, .passes = draw(2) ? "groups" : "groups,classify,schedule,threads" };
+		if (!CHECK(before && after && tsr_opt_run(after, tsr_target_by_name("avx512"), &options)))
+			return check_end("groups");
+		float *want = run(before), *got = run(after);
+		bool did = after->buffers.n > 3 && after->buffers.at[3]->name && strstr(after->buffers.at[3]->name, "turned");
+		if (!CHECK(!memcmp(want, got, (size_t)tsr_buffer_bytes(before->buffers.at[2]))) || !CHECK(did == turns)) {
+			printf("program %d, %s:\n%s", i, turns ? "turns" : "stays", text);
+			tsr_loops_print(after, stdout);
+			return check_end("groups");
+		}
+		turned += did;
+		free(want), free(got);
+		tsr_compiler_free(tc);
+	}
+	printf("%u of %d were turned\n", turned, PROGRAMS);
+	CHECK(turned > PROGRAMS / 6);
+	return check_end("groups");
+}
