@@ -71,8 +71,7 @@ bool tsr_llvm_find_machine(tsr_llvm *l)
 	l->cpu = tsr_strdup(tc->arena, cpu);
 	char *features = native ? LLVMGetHostCPUFeatures() : LLVMCreateMessage("");
 	l->target = tsr_target_find(arch, cpu, native ? features : NULL);
-	const char *tuned = l->target->tuning ? tsr_format(tc->arena, "%s%s%s", features, *features ? "," : "", l->target->tuning) : features;
-	l->machine = LLVMCreateTargetMachine(target, l->triple, cpu, tuned, tsr_llvm_codegen_level(o->level), LLVMRelocPIC, LLVMCodeModelDefault);
+	l->machine = LLVMCreateTargetMachine(target, l->triple, cpu, features, tsr_llvm_codegen_level(o->level), LLVMRelocPIC, LLVMCodeModelDefault);
 	LLVMDisposeMessage(cpu);
 	LLVMDisposeMessage(features);
 	return true;

@@ -25,7 +25,6 @@ typedef struct tsr_target {
 	uint32_t lookup;             /* entries of a table of f32 in one register that one instruction looks up for all lanes; 0: none does */
 	bool parts_halves;           /* LLVM compares a vector of f16 number by number */
 	bool loses_nan;              /* a maximum in one instruction is the second operand where either is NaN */
-	const char *tuning;          /* what LLVM is told of the processor beside its name, as features; NULL: nothing */
 	bool hopes;                  /* a comparison takes the place of a multiply-add: exponentials that vanish, and NaN, are looked for once for a row of them */
 	bool slow_division;          /* of vectors: takes longer than a reciprocal's five instructions */
 	uint32_t tile_m, tile_n;     /* register tile in rows and vectors of columns */
