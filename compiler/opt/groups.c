@@ -15,7 +15,7 @@
 #include "pass.h"
 #include "../base/text.h"
 
-enum { BYTES = 4, MOST_STRIDE = 4, MOST_INNER = 8, MOST_TURNED = 4, MANY = 16 };
+enum { BYTES = 4, MOST_STRIDE = 4, MOST_INNER = 8, MOST_TURNED = 4, MANY = 16, LEAST_BYTES = 32 };
 
 typedef struct kinds {
 	const tsr_loops *l;
@@ -149,7 +149,7 @@ static bool plain(const tsr_stmt *s)
 static bool understand(kinds *k, const tsr_target *t, const tsr_stmt *s)
 {
 	const tsr_stmt *each = s->kind == TSR_STMT_FOR && s->loop.body.n == 1 ? s->loop.body.at[0] : NULL;
-	if (t->masks != TSR_MASKS_ALL || tsr_target_few_registers(t) || !each || !plain(s) || !plain(each))
+	if (t->vector_bytes < LEAST_BYTES || !each || !plain(s) || !plain(each))
 		return false;
 	int64_t n = each->loop.extent.k, count;
 	k->group = s, k->each = each, k->lanes = t->vector_bytes / BYTES;
