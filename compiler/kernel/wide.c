@@ -1,8 +1,8 @@
 /* Innermost loops in vectors that are written out: `lanes` iterations side by side, then what is left of them one by one.
  *
  * LLVM vectorises loops too, and most are left to it.  Written out are those in which it cannot do what pays: stores that go around the
- * caches between the computing, so that memory works meanwhile; fetching what is read soon; and elementary functions, for which
- * processors have vector instructions that no scalar code names (math_kit.c); and elements a few apart, which LLVM gathers one by one.
+ * caches between the computing, so that memory works meanwhile; fetching what is read soon; elementary functions, for which
+ * processors have vector instructions that no scalar code names (math_kit.c); elements a few apart, which LLVM gathers one by one; and sums of f16, of which it takes four at a time.
  *
  * What a loop must be: parallel, or a reduction into locals that nothing else in it reads; statements that load, store and compute;
  * elements side by side along the loop, every second to fourth one that is read, or the same for all of it.  Iterations of such loops are independent, so that doing the
@@ -26,6 +26,7 @@ typedef struct shape {
 	bool functions, doubles, chains;        /* elementary functions; anything in f64; erf */
 	bool sines;                             /* or cosines: of two registers at once some wait on the stack */
 	bool modulo;                            /* of floats, somewhere in the loop */
+	bool f16, bf16, ordered;                /* such are read, which LLVM widens a few at a time; a maximum or minimum is taken */
 	bool strides, strided;                  /* what is read may lie a few elements apart; and does */
 	uint32_t sums, nlarge;
 	const tsr_expr *large[TSR_MOST_LARGE];      /* loads side by side from arrays that no cache holds, one of each array */
@@ -96,6 +97,8 @@ static bool plain_expr(shape *s, const tsr_expr *x)
 	case TSR_EXPR_CONST: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_LOCAL:
 		return true;
 	case TSR_EXPR_LOAD:
+		s->f16 |= s->e->loops->buffers.at[x->load.buffer]->prec == TSR_PREC_F16;
+		s->bf16 |= s->e->loops->buffers.at[x->load.buffer]->prec == TSR_PREC_BF16;
 		if (along(s, x->load.buffer, x->load.index) == 1)
 			note_large(s, x);
 		if (s->strides && tsr_emit_strided(s->e, s->loop, x->load.buffer, x->load.index))
@@ -127,6 +130,7 @@ static bool plain_sum(shape *s, const tsr_stmt *set)
 		if (o != set && ((let && o->let.local == set->let.local) || tsr_expr_reads_local(let ? o->let.value : o->store.value, set->let.local)))
 			return false;
 	}
+	s->ordered |= tsr_wide_sum_of(set) == TSR_ACC_MAX || tsr_wide_sum_of(set) == TSR_ACC_MIN;
 	s->sums++;
 	return true;
 }
@@ -205,7 +209,8 @@ static bool pays(shape *s)
 			return false;
 	if (s->e->target->masks == TSR_MASKS_NONE && tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < lanes_of(s->e, s->doubles))
 		return false;
-	return s->functions || (!s->doubles && (loop->loop.stream || loop->loop.ahead || s->e->overlap || s->strided));
+	bool halves = s->sums && (s->f16 || (s->bf16 && s->ordered));
+	return s->functions || (!s->doubles && (loop->loop.stream || loop->loop.ahead || s->e->overlap || s->strided || halves));
 }
 
 /* ---- emission ------------------------------------------------------------------------------------------------------------ */

@@ -146,12 +146,14 @@ static void row_sums(tsr_text *decl, tsr_text *units, int id)
 {
 	tsr_arena *a = decl->arena;
 	const char *prec = one_of(3, (const char *const[]){ "f32", "i32", "f64" });
+	const char *stored = *prec == 'f' && prec[1] == '3' && draw(2) ? one_of(2, (const char *const[]){ "f16", "bf16" }) : prec;
 	int h = 1 + (int)draw(3), w = 1 + (int)draw(9), c = draw(2) ? 2 + (int)draw(30) : extent() + 1, parts = 1 + (int)draw(3);
 	bool follow = draw(3) == 0, both = draw(3) == 0;
 	const char *rows = draw(4) == 0 ? "?n" : tsr_format(a, "%d", w);
-	tsr_text_addf(decl, "buffer %%x%d : %s[%d, %s, %d] param\n", id, prec, h, tsr_format(a, follow ? "%2$d, %1$s" : "%1$s, %2$d", rows, parts), c + (draw(2) ? (int)draw(5) : 0));
+	tsr_text_addf(decl, "buffer %%x%d : %s[%d, %s, %d] param\n", id, stored, h, tsr_format(a, follow ? "%2$d, %1$s" : "%1$s, %2$d", rows, parts), c + (draw(2) ? (int)draw(5) : 0));
 	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %d] param\nbuffer %%y%d : %s[%d] input\n", id, prec, parts, c, id, prec, parts);
-	const char *x = tsr_format(a, follow ? "%%x%d[h.1, p.0, w.2, c.3]" : "%%x%d[h.1, w.2, p.0, c.3]", id), *value = x;
+	const char *x = tsr_format(a, follow ? "%%x%d[h.1, p.0, w.2, c.3]" : "%%x%d[h.1, w.2, p.0, c.3]", id), *value;
+	value = x = stored == prec ? x : tsr_format(a, "convert.%s(%s)", prec, x);
 	switch (draw(4)) {
 	case 0: value = tsr_format(a, "mul.%s(%s, %%k%d[p.0, c.3])", prec, x, id); break;
 	case 1: value = tsr_format(a, "sub.%s(%s, %%k%d[p.0, 0])", prec, x, id); break;
@@ -263,9 +265,11 @@ static size_t fill(const tsr_buffer *b, int64_t n, void **out)
 	*out = aligned_alloc(64, (bytes / 64 + 2) * 64);
 	for (int64_t i = 0; i < count; i++) {
 		static const uint16_t half[] = { 0, 0x3C00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600, 0x4700 };     /* 0 to 7 in f16 */
+		static const uint16_t brain[] = { 0, 0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0, 0x40C0, 0x40E0 };
 		uint32_t x = draw(8);
 		switch ((int)b->prec) {
 		case TSR_PREC_F16: ((uint16_t *)*out)[i] = half[x]; break;
+		case TSR_PREC_BF16: ((uint16_t *)*out)[i] = brain[x]; break;
 		case TSR_PREC_F32: ((float *)*out)[i] = (float)x; break;
 		case TSR_PREC_F64: ((double *)*out)[i] = x; break;
 		case TSR_PREC_U8: ((uint8_t *)*out)[i] = (uint8_t)x; break;
