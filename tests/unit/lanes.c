@@ -226,7 +226,9 @@ static void grouped(tsr_text *decl, tsr_text *units, int id)
 	int extents[ORDERS][4] = { { kw, c, g, f }, { kw, g, c, f }, { g, kw, c, f }, { g, f, kw, c }, { kw, g, f, c }, { kw, c, f, 1 } }, *k = extents[order];
 	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %d, %d, %d] param\nbuffer %%y%d : %s[2, %d, %d, %d] input\n", id, prec, k[0], k[1], k[2], k[3], id, prec, w, g, f);
 	tsr_text_addf(units, "unit u%d { kernel k {\nfor b.5 in 0..2 parallel {\nfor w.0 in 0..%d parallel {\nfor g.1 in 0..%d parallel {\nfor f.2 in 0..%d parallel {\n", id, w, g, f);
-	tsr_text_addf(units, "let $0 : %s = %s\nfor j.3 in 0..%d reduce {\nfor c.4 in 0..%d reduce {\n", prec, adds ? tsr_format(a, "%%y%d[b.5, w.0, g.1, f.2]", id) : tsr_format(a, "convert.%s(-3:i32)", prec), kw, c);
+	const char *loops[2] = { tsr_format(a, "for j.3 in 0..%d reduce {\n", kw), tsr_format(a, "for c.4 in 0..%d reduce {\n", c) };
+	uint32_t first = draw(2);
+	tsr_text_addf(units, "let $0 : %s = %s\n%s%s", prec, adds ? tsr_format(a, "%%y%d[b.5, w.0, g.1, f.2]", id) : tsr_format(a, "convert.%s(-3:i32)", prec), loops[first], loops[1 - first]);
 	const char *at = tsr_format(a, "w.0 + j.3%s", padded ? " - 1" : "");
 	if (padded)
 		tsr_text_addf(units, "if %s in 0..%d {\n", at, w);
