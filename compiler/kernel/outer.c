@@ -278,8 +278,8 @@ static void emit_from(const outer *x, LLVMValueRef from, LLVMValueRef to)
 		wide_end = down(e, begin, to, lanes);
 		emit_lanes(x, lanes, begin, wide_end, false);
 	}
-	emit_lanes(x, one, wide_end, end, end == to);
-	if (end != to)
+	emit_lanes(x, one, wide_end, end, end == to && !x->groups);
+	if (end != to && !x->groups)
 		emit_lanes(x, 1, end, to, false);
 }
 
@@ -299,19 +299,26 @@ void tsr_emit_group_lanes(tsr_wide *w, const tsr_groups *groups)
 		w->each = (unsigned)groups->results, w->group = groups->group->loop.sym;
 }
 
-/* All groups: the loop over results, made longer, stands for both. */
-static bool emit_groups(tsr_emit *e, const tsr_stmt *s)
+/* Groups from .. to: the loop over results, made longer, stands for both.  Of a thread's share some may be left that fill no register. */
+static bool emit_groups(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_groups groups;
 	outer x = {.e = e, .loop = tsr_emit_groups(e, s, &groups), .groups = &groups};
 	if (!x.loop || !pays(&x, e->target->vector_bytes / 4))
 		return false;
-	LLVMValueRef outside = e->syms[s->loop.sym];
+	LLVMValueRef outside = e->syms[s->loop.sym], each = tsr_emit_i64(e, groups.results);
+	LLVMValueRef first = LLVMBuildNSWMul(e->builder, from, each, ""), end = down(e, first, LLVMBuildNSWMul(e->builder, to, each, ""), e->target->vector_bytes / 4);
 	bool written = e->written;
 	e->written = true;
 	e->syms[s->loop.sym] = tsr_emit_i64(e, 0);
-	emit_from(&x, tsr_emit_i64(e, 0), tsr_emit_i64(e, groups.count));
+	emit_from(&x, first, end);
 	e->written = written;
+	if (s->loop.split) {
+		tsr_emit_loop rest = tsr_emit_loop_begin(e, LLVMBuildSDiv(e->builder, end, each, ""), to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+		e->syms[s->loop.sym] = rest.index;
+		tsr_emit_stmts(e, &s->loop.body);
+		tsr_emit_loop_end(e, &rest);
+	}
 	e->syms[s->loop.sym] = outside;
 	return true;
 }
@@ -319,7 +326,7 @@ static bool emit_groups(tsr_emit *e, const tsr_stmt *s)
 bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
 	outer x = {.e = e, .loop = s};
-	if (emit_groups(e, s))
+	if (emit_groups(e, s, from, to))
 		return true;
 	if (!pays(&x, e->target->vector_bytes / 4))
 		return false;

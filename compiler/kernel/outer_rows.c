@@ -135,7 +135,7 @@ static bool understand(places *x, const tsr_stmt *s)
 		|| c->kind != TSR_STMT_FOR || c->loop.stream || c->loop.contraction || !tsr_size_is_const(c->loop.extent) || !tsr_emit_has_masks(e)
 		|| tsr_target_few_registers(e->target))
 		return false;
-	x->row = s, x->loop = tsr_emit_groups(e, c, &x->groups);
+	x->row = s, x->loop = c->loop.split ? NULL : tsr_emit_groups(e, c, &x->groups);
 	x->shared = x->loop && x->groups.count * 4 < FEW * (int64_t)e->target->vector_bytes;
 	if (!x->loop)
 		x->loop = c;

@@ -144,14 +144,14 @@ static bool fits(kinds *k, const tsr_stmts *body)
 
 static bool plain(const tsr_stmt *s)
 {
-	return s->kind == TSR_STMT_FOR && s->loop.how == TSR_FOR_PARALLEL && !s->loop.split && !s->loop.stream && !s->loop.overlap && tsr_size_is_const(s->loop.extent) && s->loop.extent.k > 1;
+	return s->kind == TSR_STMT_FOR && s->loop.how == TSR_FOR_PARALLEL && !s->loop.stream && !s->loop.overlap && tsr_size_is_const(s->loop.extent) && s->loop.extent.k > 1;
 }
 
 /* What k says of `many` is asked for; the rest is found. */
 static bool understand(kinds *k, const tsr_target *t, const tsr_stmt *s)
 {
 	const tsr_stmt *each = s->kind == TSR_STMT_FOR && s->loop.body.n == 1 ? s->loop.body.at[0] : NULL;
-	if (t->vector_bytes < LEAST_BYTES || !each || !plain(s) || !plain(each))
+	if (t->vector_bytes < LEAST_BYTES || !each || !plain(s) || !plain(each) || each->loop.split)
 		return false;
 	int64_t n = each->loop.extent.k, count;
 	k->group = s, k->each = each, k->lanes = t->vector_bytes / BYTES;
@@ -219,7 +219,7 @@ static uint32_t axes_of(const kinds *k, const tsr_expr *load, const tsr_stmt **a
 static tsr_buffer *turned_buffer(tsr_pass *p, const tsr_buffer *from, uint32_t n, const tsr_stmt *const *axis, int64_t count)
 {
 	tsr_buffer *b = TSR_NEW(p->arena, tsr_buffer);
-	*b = (tsr_buffer){.id = p->l->buffers.n, .name = tsr_intern(p->l->tc->names, tsr_format(p->arena, "%s.turned", from->name)), .kind = TSR_BUFFER_TEMP, .prec = from->prec,
+	*b = (tsr_buffer){.id = p->l->buffers.n, .name = tsr_intern(p->l->tc->names, tsr_format(p->arena, "%s.turned%u", from->name, p->l->buffers.n)), .kind = TSR_BUFFER_TEMP, .prec = from->prec,
 		.rank = n + 1, .tensor = TSR_NONE};
 	b->dims = TSR_NEW_N(p->arena, tsr_size, n + 1);
 	for (uint32_t i = 0; i < n; i++)
