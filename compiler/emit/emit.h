@@ -177,7 +177,7 @@ bool tsr_emit_exp_beside_in(const tsr_expr *x, uint32_t at);
 LLVMValueRef tsr_emit_exp_rest(tsr_emit *e, const tsr_emit_half *half, const tsr_emit_again *again);
 /* The second half for what is hoped neither to vanish nor to be NaN; *worst, a register of i32 that is 0 before the first of many, says at their end whether that failed. */
 LLVMValueRef tsr_emit_exp_hoped(tsr_emit *e, const tsr_emit_half *half, LLVMValueRef *worst);
-/* Both halves, on targets that hope and have none. */
+/* The target hopes so; and both halves at once, where it has none. */
 bool tsr_emit_hopes(const tsr_emit *e);
 LLVMValueRef tsr_emit_exp_hoped_at_once(tsr_emit *e, LLVMValueRef x, LLVMValueRef *worst);
 LLVMValueRef tsr_emit_exp_failed(tsr_emit *e, LLVMValueRef worst);

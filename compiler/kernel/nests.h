@@ -97,7 +97,7 @@ bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *guard);
 bool tsr_emit_outer_short(tsr_emit *e, const tsr_stmt *loop);
 
 /* ---- outer_rows.c: such loops for several iterations of the one around ------------------------------------------------------- */
-/* All iterations of the loop around; false: not such a loop, nothing was emitted. */
+/* All iterations of the loop around, or, where threads divide it, from .. to; false: not such a loop, nothing was emitted. */
 bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
 
 /* ---- plane.c: windows of rows and columns, several rows of results together ----------------------------------------------------- */

@@ -13,7 +13,7 @@
 #include "nests.h"
 #include "../opt/opt.h"
 
-enum { MOST_STATEMENTS = 12, MOST_LOCALS = 8, MOST_LARGE = 2, MOST_INNER = 4, MOST_WRITTEN = 4, MOST_OF_GROUP = 8, MOST_POSITIONS = 25 };
+enum { MOST_STATEMENTS = 12, MOST_LOCALS = 8, MOST_LARGE = 2, MOST_INNER = 4, MOST_WRITTEN = 4 };
 
 typedef struct outer {
 	tsr_emit *e;
@@ -203,10 +203,10 @@ bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *s)
 /* Each iteration's guards have a branch of their own, which mostly goes the same way. */
 bool tsr_emit_outer_short(tsr_emit *e, const tsr_stmt *s)
 {
-	bool innermost = e->wide && e->wide->holds && e->wide->lanes > 1 && tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= (e->wide->each ? MOST_OF_GROUP : MOST_WRITTEN);
+	bool innermost = e->wide && e->wide->holds && e->wide->lanes > 1 && tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= (e->wide->each ? TSR_MOST_WRITTEN : MOST_WRITTEN);
 	for (uint32_t i = 0; i < s->loop.body.n; i++) {
 		const tsr_stmt *in = s->loop.body.at[i];
-		innermost &= in->kind != TSR_STMT_FOR || (e->wide && e->wide->each && tsr_size_is_const(in->loop.extent) && in->loop.extent.k * s->loop.extent.k <= MOST_POSITIONS);
+		innermost &= in->kind != TSR_STMT_FOR || (e->wide && e->wide->each && tsr_size_is_const(in->loop.extent) && in->loop.extent.k * s->loop.extent.k <= TSR_MOST_POSITIONS);
 	}
 	if (!innermost)
 		return false;

@@ -17,7 +17,7 @@
 #include "../opt/opt.h"
 #include <string.h>
 
-enum { PLACES = 8, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, MOST_WRITTEN = 8, MOST_POSITIONS = 25, LINE = 64, FEW = 4, MANY = 8 };    /* few, many: registers of channels */
+enum { PLACES = 8, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, LINE = 64, FEW = 4, MANY = 8 };    /* few, many: registers of channels */
 
 typedef struct places {
 	tsr_emit *e;
@@ -281,9 +281,9 @@ static void written_out(places *x, const tsr_stmt *s)
 static void loop_of_all(places *x, const tsr_stmt *s)
 {
 	tsr_emit *e = x->e;
-	bool reorder = e->reorder, innermost = s->loop.extent.k <= MOST_WRITTEN;
+	bool reorder = e->reorder, innermost = s->loop.extent.k <= TSR_MOST_WRITTEN;
 	for (uint32_t i = 0; i < s->loop.body.n; i++)
-		innermost &= s->loop.body.at[i]->kind != TSR_STMT_FOR || ((x->torn || x->groups.group) && s->loop.extent.k * s->loop.body.at[i]->loop.extent.k <= MOST_POSITIONS);
+		innermost &= s->loop.body.at[i]->kind != TSR_STMT_FOR || ((x->torn || x->groups.group) && s->loop.extent.k * s->loop.body.at[i]->loop.extent.k <= TSR_MOST_POSITIONS);
 	e->reorder = s->loop.how == TSR_FOR_REDUCE || (reorder && s->loop.how != TSR_FOR_SERIAL);
 	if (innermost)
 		written_out(x, s);

@@ -441,14 +441,14 @@ static tsr_loop_class class_of(const tsr_contraction *k, uint32_t sym)
 }
 
 /* Its innermost parallel loops fill registers better by themselves: those over a batch of groups and few results of each, or over rows and columns of small matrices. */
-static bool of_groups(const tsr_pass *p, const tsr_contraction *k, const tsr_stmt *s)
+static bool of_groups(const tsr_pass *p, const tsr_contraction *k, const tsr_stmt *s, bool turning)
 {
 	enum { MOST = 4 };
 	tsr_groups g;
 	bool batch = false;
 	for (uint32_t i = 0; i < k->nloops; i++)
 		batch |= k->loops[i].cls == TSR_CLASS_BATCH;
-	return tsr_groups_within(p->l, p->target, s, &g) && (class_of(k, g.group->loop.sym) == TSR_CLASS_BATCH || (batch && g.count * 4 <= MOST * (int64_t)p->target->vector_bytes));
+	return tsr_groups_within(p->l, p->target, s, turning, &g) && (class_of(k, g.group->loop.sym) == TSR_CLASS_BATCH || (batch && g.count * 4 <= MOST * (int64_t)p->target->vector_bytes));
 }
 
 static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
@@ -509,7 +509,7 @@ const tsr_contraction *tsr_contract_of(tsr_pass *p, const tsr_stmt *nest)
 bool tsr_contract_leaves(tsr_pass *p, const tsr_stmt *nest)
 {
 	const tsr_contraction *k = recognise(p, nest);
-	return !k || of_groups(p, k, nest);
+	return !k || of_groups(p, k, nest, true);
 }
 
 bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest) { return tsr_contract_of(p, nest) != NULL; }
@@ -524,7 +524,7 @@ void tsr_contractions_find(tsr_pass *p, const tsr_stmts *body)
 			tsr_contractions_find(p, &s->cond.body);
 		else if (s->kind == TSR_STMT_FOR) {
 			tsr_contraction *k = recognise(p, s);
-			if (k && of_groups(p, k, s))
+			if (k && of_groups(p, k, s, false))
 				continue;
 			if (k) {
 				s->loop.contraction = k;

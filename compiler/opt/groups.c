@@ -46,10 +46,9 @@ static const tsr_stmt *loop_of(const kinds *k, const tsr_lin_term *t)
 /* Elements of all results' rows lie behind each other, and which of a row's is read says a number or a loop within that is written out. */
 static bool in_rows(const kinds *k, const tsr_buffer *b, const tsr_lin *index, int64_t far)
 {
-	enum { MOST_WRITTEN = 8 };
 	const tsr_lin *last = &index[tsr_buffer_last(b)];
 	const tsr_stmt *by = last->n == 1 ? loop_of(k, &last->terms[0]) : NULL;
-	bool known = last->n == 0 || (by && by->loop.how == TSR_FOR_REDUCE && by->loop.extent.k <= MOST_WRITTEN);
+	bool known = last->n == 0 || (by && by->loop.how == TSR_FOR_REDUCE && by->loop.extent.k <= TSR_MOST_WRITTEN);
 	return known && tsr_size_is_const(b->dims[tsr_buffer_last(b)]) && b->dims[tsr_buffer_last(b)].k == far && far <= k->lanes;
 }
 
@@ -187,10 +186,10 @@ static bool within(kinds *k, const tsr_loops *l, const tsr_target *t, const tsr_
 	return false;
 }
 
-bool tsr_groups_within(const tsr_loops *l, const tsr_target *t, const tsr_stmt *nest, tsr_groups *out)
+bool tsr_groups_within(const tsr_loops *l, const tsr_target *t, const tsr_stmt *nest, bool turning, tsr_groups *out)
 {
 	kinds k;
-	if (!within(&k, l, t, nest, true))
+	if (!within(&k, l, t, nest, turning))
 		return false;
 	*out = groups_of(&k);
 	return true;
@@ -255,15 +254,8 @@ static tsr_stmt *turn(tsr_pass *p, tsr_loop_unit *u, const kinds *k, tsr_expr *l
 	s->store.buffer = b->id;
 	s->store.index = place(p, n, syms, k->each->loop.extent.k);
 	s->store.value = tsr_expr_place(p->arena, p->l, tsr_expr_load(p->arena, from, load->load.index), n + 2, old, to);
-	for (uint32_t i = n + 2; i-- > 0;) {
-		tsr_stmt *f = tsr_stmt_new(p->arena, TSR_STMT_FOR, span);
-		f->loop.sym = syms[i];
-		f->loop.name = axis[i]->loop.name;
-		f->loop.extent = axis[i]->loop.extent;
-		f->loop.how = TSR_FOR_PARALLEL;
-		tsr_push(p->arena, &f->loop.body, s);
-		s = f;
-	}
+	for (uint32_t i = n + 2; i-- > 0;)
+		s = tsr_loop_around(p, s, axis[i], axis[i]->loop.extent, syms[i]);
 	kernel->kernel.name = b->name;
 	tsr_push(p->arena, &kernel->kernel.body, s);
 	load->load.buffer = b->id;
@@ -311,7 +303,6 @@ static void exchange(tsr_stmt *outer, tsr_stmt *inner)
 
 static void take_places_within(tsr_pass *p, const kinds *k, const tsr_stmt *nest)
 {
-	enum { MOST_WRITTEN = 8, MOST_POSITIONS = 25 };
 	const tsr_stmt *row = NULL;
 	for (const tsr_stmt *s = nest; s != k->group; s = s->loop.body.at[0])
 		row = s;
@@ -323,7 +314,7 @@ static void take_places_within(tsr_pass *p, const kinds *k, const tsr_stmt *nest
 	const tsr_stmt *sum = inner->loop.body.at[0];
 	if (sum->kind == TSR_STMT_IF && sum->cond.body.n == 1)
 		sum = sum->cond.body.at[0];
-	if (sum->kind == TSR_STMT_SET && inner->loop.extent.k <= MOST_WRITTEN && outer->loop.extent.k <= MOST_WRITTEN && inner->loop.extent.k * outer->loop.extent.k <= MOST_POSITIONS
+	if (sum->kind == TSR_STMT_SET && inner->loop.extent.k <= TSR_MOST_WRITTEN && outer->loop.extent.k <= TSR_MOST_WRITTEN && inner->loop.extent.k * outer->loop.extent.k <= TSR_MOST_POSITIONS
 		&& slides(k, row, outer, inner, sum->let.value)) {
 		exchange(outer, inner);
 		p->changes++;

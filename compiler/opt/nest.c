@@ -266,3 +266,14 @@ bool tsr_expr_mentions(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
 		found = tsr_expr_mentions(l, part[i], sym);
 	return found;
 }
+
+tsr_stmt *tsr_loop_around(tsr_pass *p, tsr_stmt *body, const tsr_stmt *like, tsr_size extent, uint32_t sym)
+{
+	tsr_stmt *s = tsr_stmt_new(p->arena, TSR_STMT_FOR, like->span);
+	s->loop.sym = sym;
+	s->loop.name = like->loop.name;
+	s->loop.extent = extent;
+	s->loop.how = TSR_FOR_PARALLEL;
+	tsr_push(p->arena, &s->loop.body, body);
+	return s;
+}

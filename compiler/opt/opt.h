@@ -73,8 +73,10 @@ int64_t tsr_loops_joined(const tsr_loops *l, uint32_t n, tsr_stmt *const *loop, 
 /* groups.c: the loops over groups and over the few results of each, of which registers hold several groups', and how many of them there are; false: the loop is none over groups. */
 typedef struct tsr_groups { const tsr_stmt *group, *each; int64_t results, count; } tsr_groups;
 bool tsr_groups_of(const tsr_loops *l, const tsr_target *t, const tsr_stmt *s, tsr_groups *out);
-/* There is such a loop in a nest of loops that hold nothing but the next, or will be when what all iterations around it read has been turned. */
-bool tsr_groups_within(const tsr_loops *l, const tsr_target *t, const tsr_stmt *nest, tsr_groups *out);
+/* There is such a loop in a nest of loops that hold nothing but the next, or, where `turning`, will be when the pass has turned what all iterations around it read. */
+bool tsr_groups_within(const tsr_loops *l, const tsr_target *t, const tsr_stmt *nest, bool turning, tsr_groups *out);
+/* Iterations of a loop within such lanes that are written out, and of two loops together. */
+enum { TSR_MOST_WRITTEN = 8, TSR_MOST_POSITIONS = 25 };
 /* Bytes of a buffer, or -1 when they are known only at run time. */
 int64_t tsr_buffer_bytes(const tsr_buffer *b);
 /* --dump=memory and --dump=memory-svg: where every buffer lies and how long it lives. */

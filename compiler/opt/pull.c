@@ -460,7 +460,7 @@ static bool engine_takes(const scatter *s, const plan *plans)
 			return false;
 		tsr_stmt *k = gather(s, plans, residue, false), *nest = k ? k->kernel.body.at[0] : NULL;
 		tsr_groups groups;
-		if (nest && nest->kind == TSR_STMT_FOR && (tsr_contract_takes(s->p, nest) || tsr_groups_within(s->p->l, s->p->target, nest, &groups)))
+		if (nest && nest->kind == TSR_STMT_FOR && (tsr_contract_takes(s->p, nest) || tsr_groups_within(s->p->l, s->p->target, nest, true, &groups)))
 			return true;
 	}
 	return false;

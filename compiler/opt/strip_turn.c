@@ -100,17 +100,6 @@ static tsr_size row_of(const tsr_target *t, int64_t width, int64_t bytes)
 	return tsr_size_const(row * bytes % meeting < LINE ? row + line : row);
 }
 
-static tsr_stmt *loop_around(tsr_pass *p, tsr_stmt *body, const tsr_stmt *like, tsr_size extent, uint32_t sym)
-{
-	tsr_stmt *s = tsr_stmt_new(p->arena, TSR_STMT_FOR, like->span);
-	s->loop.sym = sym;
-	s->loop.name = like->loop.name;
-	s->loop.extent = extent;
-	s->loop.how = TSR_FOR_PARALLEL;
-	tsr_push(p->arena, &s->loop.body, body);
-	return s;
-}
-
 static tsr_lin loop_index(tsr_pass *p, uint32_t sym) { return tsr_lin_add_sym(p->arena, tsr_lin_const(0), 1, TSR_LSYM_LOOP, sym); }
 
 static tsr_buffer *turned_buffer(const tsr_strip *g, const tsr_buffer *from, const tsr_turned *t)
@@ -145,9 +134,9 @@ void tsr_strip_turn(tsr_strip *g, tsr_turned *t, tsr_lin *index, const tsr_stmt 
 		index[t->n] = tsr_lin_add_sym(p->arena, index[t->n], t->panel, TSR_LSYM_LOOP, panel);
 	}
 	store->store.value = tsr_expr_load(p->arena, from, index);
-	nest = loop_around(p, store, like, t->panel ? b->dims[2] : t->width, width);
-	nest = t->panel ? loop_around(p, nest, like, b->dims[0], panel) : nest;
-	tsr_push(p->arena, out, loop_around(p, nest, like, t->depth, depth));
+	nest = tsr_loop_around(p, store, like, t->panel ? b->dims[2] : t->width, width);
+	nest = t->panel ? tsr_loop_around(p, nest, like, b->dims[0], panel) : nest;
+	tsr_push(p->arena, out, tsr_loop_around(p, nest, like, t->depth, depth));
 	const char *what = !turns(g, t) ? "%s: panels of %s are copied before the strips" : t->panel ? "%s: %s is turned before the strips, into panels"
 		: "%s: %s is turned before the strips";
 	tsr_pass_note(p, what, g->unit->name, from->name);
@@ -182,6 +171,6 @@ void tsr_strip_read_turned(tsr_strip *g, tsr_turned *t, tsr_stmts *copy)
 	for (uint32_t i = 0; i < copy->n; i++) {
 		tsr_stmt_rewrite(copy->at[i], load_turned, t);
 		if (t->panel)
-			copy->at[i] = loop_around(g->p, copy->at[i], copy->at[i], t->buffer->dims[0], t->part);
+			copy->at[i] = tsr_loop_around(g->p, copy->at[i], copy->at[i], t->buffer->dims[0], t->part);
 	}
 }
