@@ -204,6 +204,7 @@ bool tsr_emit_has_masks(const tsr_emit *e);
 LLVMValueRef tsr_emit_wide_load(tsr_emit *e, tsr_prec p, LLVMValueRef address);
 /* Of elements `step` apart, as tsr_emit_strided takes. */
 LLVMValueRef tsr_emit_wide_load_strided(tsr_emit *e, tsr_prec p, LLVMValueRef address, unsigned step);
+void tsr_emit_wide_store_strided(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address, unsigned step);
 /* Lanes of which number i is element at[i] of part number of[i], all of which are as long; n parts of as many elements as there are lanes, or one of less. */
 LLVMValueRef tsr_emit_of_parts(tsr_emit *e, unsigned lanes, unsigned n, LLVMValueRef *part, const unsigned *of, const unsigned *at);
 /* grouped.c: where lanes are of groups, what is not read along both loops as along one; NULL: it is. */

@@ -57,14 +57,16 @@ bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x)
 
 /* Of a register's lanes, whose elements are `step` apart, so many registers have all: each begins behind the one before, and the last so much earlier that it ends with the last
  * lane's element.  Which of them has lane i's, and where. */
+static unsigned first_of(unsigned lanes, unsigned step, unsigned part) { return part + 1 == step ? (step - 1) * (lanes - 1) : part * lanes; }
+
 static unsigned part_of(unsigned lanes, unsigned step, unsigned i, unsigned *at)
 {
 	unsigned part = i * step / lanes;
-	*at = i * step - (part + 1 == step ? (step - 1) * (lanes - 1) : part * lanes);
+	*at = i * step - first_of(lanes, step, part);
 	return part;
 }
 
-/* Which elements of a part are read for the lanes of the mask. */
+/* Which elements of a part are those of the mask's lanes. */
 static LLVMValueRef spread_mask(tsr_emit *e, LLVMValueRef mask, unsigned lanes, unsigned step, unsigned part)
 {
 	LLVMValueRef at[64];
@@ -118,13 +120,40 @@ LLVMValueRef tsr_emit_wide_load_strided(tsr_emit *e, tsr_prec p, LLVMValueRef ad
 	unsigned lanes = e->wide->lanes, of[64], at[64];
 	LLVMValueRef part[64];
 	for (unsigned k = 0; k < step; k++) {
-		LLVMValueRef first = tsr_emit_i64(e, k + 1 == step ? (int64_t)(step - 1) * (lanes - 1) : (int64_t)k * lanes);
+		LLVMValueRef first = tsr_emit_i64(e, first_of(lanes, step, k));
 		LLVMValueRef there = LLVMBuildInBoundsGEP2(e->builder, tsr_emit_memory_type(e, p), address, &first, 1, "");
 		part[k] = e->wide->mask ? tsr_emit_load_masked(e, p, there, spread_mask(e, e->wide->mask, lanes, step, k)) : tsr_emit_load_lanes(e, p, there, lanes);
 	}
 	for (unsigned i = 0; i < lanes; i++)
 		of[i] = part_of(lanes, step, i, &at[i]);
 	return tsr_emit_of_parts(e, lanes, step, part, of, at);
+}
+
+void tsr_emit_wide_store_strided(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address, unsigned step)
+{
+	unsigned lanes = e->wide->lanes;
+	LLVMTypeRef type = LLVMVectorType(e->i1, lanes);
+	LLVMValueRef all = e->wide->mask ? e->wide->mask : LLVMConstAllOnes(type), from[64];
+	if (!e->wide->mask && !tsr_emit_has_masks(e)) {      /* where a masked store takes as long as stores of all lanes */
+		for (unsigned i = 0; i < lanes; i++) {
+			LLVMValueRef at = tsr_emit_i64(e, (int64_t)i * step), lane = LLVMBuildExtractElement(e->builder, value, tsr_emit_i64(e, i), "");
+			tsr_emit_store_lanes(e, p, lane, LLVMBuildInBoundsGEP2(e->builder, tsr_emit_memory_type(e, p), address, &at, 1, ""));
+		}
+		return;
+	}
+	for (unsigned k = 0; k < step; k++) {
+		LLVMValueRef first = tsr_emit_i64(e, first_of(lanes, step, k));
+		for (unsigned i = 0; i < lanes; i++)
+			from[i] = LLVMGetPoison(e->i32);
+		for (unsigned i = 0; i < lanes; i++) {
+			unsigned element;
+			if (part_of(lanes, step, i, &element) == k)
+				from[element] = LLVMConstInt(e->i32, i, false);
+		}
+		LLVMValueRef spread = LLVMBuildShuffleVector(e->builder, value, LLVMGetPoison(LLVMTypeOf(value)), LLVMConstVector(from, lanes), "");
+		LLVMValueRef there = LLVMBuildInBoundsGEP2(e->builder, tsr_emit_memory_type(e, p), address, &first, 1, "");
+		tsr_emit_store_masked(e, p, spread, there, spread_mask(e, all, lanes, step, k));
+	}
 }
 
 LLVMValueRef tsr_emit_wide_load(tsr_emit *e, tsr_prec p, LLVMValueRef address)

@@ -2,7 +2,7 @@
  * in a lane of its own, so that what lies side by side along the outer loop is read and written as vectors, and the loops within stay as
  * they are.  (LLVM vectorises innermost loops.)
  *
- * The loop's elements lie side by side along it, or every second to fourth one does that is read, or they are the same for all of it.  Locals are its own, and are held in lanes from the start.
+ * The loop's elements lie side by side along it, or every second to fourth one does, or they are the same for all of it.  Locals are its own, and are held in lanes from the start.
  * A guard that does not mention the loop is a branch; where it does, by itself, the lanes that it lets in are a stretch of them: mostly
  * all, and else a mask.
  *
@@ -70,6 +70,13 @@ static bool plain_expr(outer *x, const tsr_expr *v)
 	return false;
 }
 
+/* Every second to fourth element is written, as of an image under windows that are two apart. */
+static bool apart(const outer *x, const tsr_stmt *s)
+{
+	return s->kind == TSR_STMT_STORE && !x->groups && !x->loop->loop.stream && tsr_prec_bytes(x->e->loops->buffers.at[s->store.buffer]->prec) == 4
+		&& tsr_emit_strided(x->e, x->loop, s->store.buffer, s->store.index);
+}
+
 static bool plain_body(outer *x, const tsr_stmts *body);
 
 static bool plain_stmt(outer *x, const tsr_stmt *s)
@@ -83,7 +90,7 @@ static bool plain_stmt(outer *x, const tsr_stmt *s)
 	case TSR_STMT_SET:
 		return mine(x, s->let.local) && plain_expr(x, s->let.value);
 	case TSR_STMT_STORE: case TSR_STMT_UPDATE:
-		return narrow(x->e->loops->buffers.at[s->store.buffer]->prec) && tsr_emit_along(x->e, x->loop, s->store.buffer, s->store.index) == 1
+		return narrow(x->e->loops->buffers.at[s->store.buffer]->prec) && (tsr_emit_along(x->e, x->loop, s->store.buffer, s->store.index) == 1 || apart(x, s))
 			&& plain_expr(x, s->store.value);
 	case TSR_STMT_FOR:
 		x->sums = true;

@@ -359,7 +359,7 @@ static const tsr_stmt *in_lines(const places *x)
 {
 	const tsr_stmt *s = x->loop->loop.body.at[x->loop->loop.body.n - 1];
 	const tsr_buffer *b = s->kind == TSR_STMT_STORE ? x->e->loops->buffers.at[s->store.buffer] : NULL;
-	bool known = b && !x->groups.group && b->rank && tsr_size_is_const(b->dims[tsr_buffer_last(b)]) && tsr_emit_foreign(b);
+	bool known = b && !x->groups.group && b->rank && tsr_emit_along(x->e, x->loop, s->store.buffer, s->store.index) == 1 && tsr_size_is_const(b->dims[tsr_buffer_last(b)]) && tsr_emit_foreign(b);
 	return known && b->dims[tsr_buffer_last(b)].k * tsr_prec_bytes(b->prec) % LINE == 0 && x->loop->loop.extent.k * 4 >= MANY * (int64_t)x->e->target->vector_bytes ? s : NULL;
 }
 

@@ -364,7 +364,7 @@ static void choose_sides(const tsr_loops *l, tsr_contraction *k)
 }
 
 /* There is a sum.  An operand that has to be evaluated is so once per element of it: loops that only the other operand and C mention
- * must use it again, and each summed loop must be in both, or the plain nest does as well. */
+ * must use it again, a few times at least where tiles do not read it under its guards as it lies, and each summed loop must be in both, or the plain nest does as well. */
 static bool worth_packing(const tsr_loops *l, const tsr_contraction *k, const tsr_target *t)
 {
 	enum { LEAST_USES = 4 };
@@ -378,7 +378,8 @@ static bool worth_packing(const tsr_loops *l, const tsr_contraction *k, const ts
 			return false;
 		count[loop->cls] *= tsr_size_is_const(loop->extent) ? loop->extent.k : LEAST_USES;
 	}
-	return sums && (plain || (count[TSR_CLASS_M] >= LEAST_USES && count[TSR_CLASS_N] >= LEAST_USES));
+	int64_t a_uses = count[TSR_CLASS_N], b_uses = count[TSR_CLASS_M];
+	return sums && (plain || ((a_uses >= LEAST_USES || (a_uses > 1 && tsr_contract_run(l, k).n)) && (b_uses >= LEAST_USES || (b_uses > 1 && tsr_contract_across(l, k).n))));
 }
 
 static void operand(tsr_expr *e, tsr_buffer_id *buffer, tsr_lin **index, tsr_expr **value)
@@ -492,9 +493,9 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	k->clear = n.clear;
 	k->tail = n.tail;
 	sort_loops(p->l, k);
+	choose_sides(p->l, k);
 	if (!worth_packing(p->l, k, p->target))
 		return NULL;
-	choose_sides(p->l, k);
 	if (p->target->upwards)
 		go_upwards(p, k);
 	return k;

@@ -13,8 +13,8 @@
  * so that no product is looked at in vain.  Then each element is one sum, the loops that name places are independent, and a clearing
  * of X before is taken into the nests.  Which loop is the pivot: the one with which fewest points are walked.
  *
- * It is done where the engine takes the largest of the nests; else the scatter stays, and --dump=schedule says why.  Changes
- * the order of summation, never the set of summands. */
+ * It is done where the engine takes the largest of the nests, or where its innermost loop finds all that it reads side by side, or a few elements apart, and so
+ * has vectors of sums (kernel/outer.c); else the scatter stays, and --dump=schedule says why.  Changes the order of summation, never the set of summands. */
 #include "pass.h"
 
 enum { MOST_RANGES = 32, MOST_NESTS = 36, MOST_GROWTH = 4, RUN_TIME = 1000 };
@@ -446,8 +446,46 @@ static bool covers(const scatter *s, const plan *plans)
 	return true;
 }
 
+/* What the expression reads along the loop lies at most so many elements apart. */
+static bool reads_near(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
+{
+	enum { APART = 4 };
+	tsr_expr *part[TSR_MOST_PARTS];
+	int64_t step;
+	bool near = e->kind != TSR_EXPR_LOOKUP && e->kind != TSR_EXPR_SELECT
+		&& (e->kind != TSR_EXPR_LOAD || (tsr_index_step(l, e->load.buffer, e->load.index, sym, &step) && step >= 0 && step <= APART));
+	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && near; i++)
+		near = reads_near(l, part[i], sym);
+	return near;
+}
+
+static const tsr_expr *summed(const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_SET)
+			return s->let.value;
+		const tsr_expr *inner = s->kind == TSR_STMT_FOR ? summed(&s->loop.body) : s->kind == TSR_STMT_IF ? summed(&s->cond.body) : NULL;
+		if (inner)
+			return inner;
+	}
+	return NULL;
+}
+
+/* The results that lie side by side, or are those of one residue, are one loop's, along which operands lie so, too. */
+static bool in_vectors(const scatter *s, const tsr_stmt *kernel)
+{
+	enum { LEAST = 8 };
+	tsr_nest nest = tsr_nest_of((tsr_stmts *)&kernel->kernel.body);
+	const tsr_expr *value = summed(nest.body);
+	const tsr_stmt *loop = nest.n ? nest.loop[nest.n - 1] : NULL;
+	const tsr_stmt *out = nest.body->at[nest.body->n - 1];
+	return value && loop && (!tsr_size_is_const(loop->loop.extent) || loop->loop.extent.k >= LEAST)
+		&& tsr_lin_mentions(&out->store.index[tsr_buffer_last(s->x)], loop->loop.sym) && reads_near(s->p->l, value, loop->loop.sym);
+}
+
 /* The nest that most products go through. */
-static bool engine_takes(const scatter *s, const plan *plans)
+static bool pays(const scatter *s, const plan *plans)
 {
 	for (int64_t at = 0; at < MOST_NESTS; at++) {
 		int64_t residue[TSR_MOST_LOOPS] = { 0 }, left = at;
@@ -460,7 +498,7 @@ static bool engine_takes(const scatter *s, const plan *plans)
 			return false;
 		tsr_stmt *k = gather(s, plans, residue, false), *nest = k ? k->kernel.body.at[0] : NULL;
 		tsr_groups groups;
-		if (nest && nest->kind == TSR_STMT_FOR && (tsr_contract_takes(s->p, nest) || tsr_groups_within(s->p->l, s->p->target, nest, true, &groups)))
+		if (nest && nest->kind == TSR_STMT_FOR && (tsr_contract_takes(s->p, nest) || tsr_groups_within(s->p->l, s->p->target, nest, true, &groups) || in_vectors(s, k)))
 			return true;
 	}
 	return false;
@@ -488,15 +526,15 @@ static bool pull(tsr_pass *p, tsr_loop_unit *u, const tsr_body_uses *uses, uint3
 {
 	scatter s = { .p = p, .unit = u, .kernel = u->body.at[at] };
 	plan plans[TSR_MOST_LOOPS];
-	const char *why = "the engine does not take it";
+	const char *why = NULL;
 	*clearing = -1;
 	if (s.kernel->kind != TSR_STMT_KERNEL || !recognise(&s) || s.x->rank > TSR_MOST_LOOPS)
 		return false;
 	uint32_t nests = choose(&s, plans, &why), syms = u->nsyms, locals = u->nlocals;
-	if (!nests || !engine_takes(&s, plans)) {
+	if (!nests || !pays(&s, plans)) {
 		u->nsyms = syms, u->nlocals = locals;
 		if (is_product(s.value))
-			tsr_pass_note(p, "%s: %s stays a scatter: %s", u->name, s.kernel->kernel.name, nests ? "the engine does not take it" : why);
+			tsr_pass_note(p, "%s: %s stays a scatter: %s", u->name, s.kernel->kernel.name, nests ? "neither the engine takes it nor vectors of sums" : why);
 		return false;
 	}
 	u->nsyms = syms, u->nlocals = locals;

@@ -77,10 +77,13 @@ static void plane(tsr_text *decl, tsr_text *units, int id)
 	const char *prec = one_of(3, (const char *const[]){ "f32", "i32", "f16" }), *sum = one_of(2, (const char *const[]){ "add", "max" }), *how = one_of(2, (const char *const[]){ "reduce", "serial" });
 	const char *row = tsr_format(a, "%d*h.1 + %d*i.3%s", stride, gap, padded ? tsr_format(a, " - %d", gap * (kh - 1) / 2) : "");
 	const char *column = tsr_format(a, "%d*w.2 + %d*j.4%s", stride, gap, padded ? tsr_format(a, " - %d", gap * (kw - 1) / 2) : "");
-	tsr_text_addf(decl, "buffer %%x%d : %s[3, %d, %d] param\nbuffer %%k%d : %s[3, %d, %d] param\nbuffer %%y%d : %s[3, %d, %d] input\n", id, prec, h, w, id, prec, kh, kw, id, prec, oh, ow);
+	int into = draw(4) ? 1 : 2 + (int)draw(4), off = into > 1 ? (int)draw(3) : 0;      /* every so many places of a row of results are written */
+	const char *result = tsr_format(a, "%%y%d[c.0, h.1, %d*w.2 + %d]", id, into, off);
+	tsr_text_addf(decl, "buffer %%x%d : %s[3, %d, %d] param\nbuffer %%k%d : %s[3, %d, %d] param\nbuffer %%y%d : %s[3, %d, %d] input\n", id, prec, h, w, id, prec, kh, kw, id, prec, oh,
+				  (ow - 1) * into + off + 1);
 	tsr_text_addf(units, "unit u%d { kernel k {\nfor c.0 in 0..3 parallel {\nfor h.1 in 0..%d parallel {\nfor w.2 in 0..%d parallel {\n", id, oh, ow);
 	if (kept)
-		tsr_text_addf(units, "let $1 : %s = %%y%d[c.0, h.1, w.2]\n", prec, id);
+		tsr_text_addf(units, "let $1 : %s = %s\n", prec, result);
 	tsr_text_addf(units, "let $0 : %s = convert.%s(%s:i32)\nfor i.3 in 0..%d %s {\n", prec, prec, *sum == 'a' ? "0" : "-100", kh, how);
 	const char *rows = tsr_format(a, "%s in 0..%d", row, h), *columns = tsr_format(a, "%s in 0..%d", column, w);
 	tsr_text_addf(units, "%sfor j.4 in 0..%d %s {\n", apart ? tsr_format(a, "if %s {\n", rows) : "", kw, how);
@@ -88,7 +91,7 @@ static void plane(tsr_text *decl, tsr_text *units, int id)
 		tsr_text_addf(units, "if %s%s {\n", apart ? "" : tsr_format(a, "%s, ", rows), columns);
 	const char *element = tsr_format(a, "%%x%d[c.0, %s, %s]", id, row, column);
 	tsr_text_addf(units, "set $0 = %s.%s($0, %s)\n%s}\n}\n", sum, prec, own ? tsr_format(a, "mul.%s(%s, %%k%d[c.0, i.3, j.4])", prec, element, id) : element, apart ? "}\n}\n" : padded ? "}\n" : "");
-	tsr_text_addf(units, "store %%y%d[c.0, h.1, w.2] = %s\n}\n}\n}\n}\n}\n", id, tail ? tsr_format(a, "max.%s(sub.%s($0, %%k%d[c.0, 0, 0]), convert.%s(-7:i32))", prec, prec, id, prec) : kept ? tsr_format(a, "add.%s($0, $1)", prec) : "$0");
+	tsr_text_addf(units, "store %s = %s\n}\n}\n}\n}\n}\n", result, tail ? tsr_format(a, "max.%s(sub.%s($0, %%k%d[c.0, 0, 0]), convert.%s(-7:i32))", prec, prec, id, prec) : kept ? tsr_format(a, "add.%s($0, $1)", prec) : "$0");
 }
 
 /* ---- transpositions ---------------------------------------------------------------------------------------------------------- */

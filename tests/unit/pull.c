@@ -47,10 +47,17 @@ static counted written(tsr_arena *a, const window *w)
 	return (counted){ "?n", w->stride == 1 ? "?n" : tsr_format(a, "%d*?n", w->stride) };
 }
 
+/* An axis before those of the windows, each of which begins with a comma, or behind them. */
+static const char *beside(tsr_arena *a, bool first, const char *axis, const char *windows)
+{
+	return first ? tsr_format(a, ", %s%s", axis, windows) : tsr_format(a, "%s, %s", windows, axis);
+}
+
 static const char *program(tsr_arena *a)
 {
 	int windows = 1 + draw(2), channels = 5 + draw(9), filters = 8 + draw(24), batch = 1 + draw(3);
 	bool local = draw(2), clear = draw(3), subtract = draw(8) == 0, maximum = !subtract && draw(8) == 0, runtime = draw(4) == 0;
+	bool first = draw(3) == 0, depthwise = draw(4) == 0;         /* channels come before the windows' axes; each has a window of its own */
 	const char *symbol = runtime ? "symbol ?n\n" : "", *neutral = maximum ? "-inf" : "0.";
 	tsr_text sizes, places, taps, index, from, window_at, guards, fors;
 	tsr_text *all[] = { &sizes, &places, &taps, &index, &from, &window_at, &guards, &fors };
@@ -71,12 +78,16 @@ static const char *program(tsr_arena *a)
 			tsr_text_addf(&guards, "%s%s in 0..%s", *tsr_text_str(&guards) ? ", " : "", at, c.size);
 		tsr_text_addf(&fors, "for o%d in 0..%s serial { for k%d in 0..%d serial {\n", i, c.places, i, w.taps);
 	}
-	const char *x = tsr_format(a, "%%x[b%s, c]", tsr_text_str(&index));
-	const char *product = tsr_format(a, "%s.f32(%%y[b%s, f], %%w[f, %sc])", maximum ? "add" : "mul", tsr_text_str(&from), tsr_text_str(&window_at));
+	const char *x = tsr_format(a, "%%x[b%s]", beside(a, first, "c", tsr_text_str(&index))), *y = tsr_format(a, "%%y[b%s]", beside(a, first, depthwise ? "c" : "f", tsr_text_str(&from)));
+	const char *product = tsr_format(a, "%s.f32(%s, %%w[%s%sc])", maximum ? "add" : "mul", y, depthwise ? "0, " : "f, ", tsr_text_str(&window_at));
+	if (depthwise)
+		filters = channels;
+	const char *around = tsr_format(a, "for c in 0..%d parallel {", channels);
+	const char *of_x = beside(a, first, tsr_format(a, "%d", channels), tsr_text_str(&sizes)), *of_y = beside(a, first, tsr_format(a, "%d", filters), tsr_text_str(&places));
 	tsr_text t;
 	tsr_text_init(&t, a);
-	tsr_text_addf(&t, "%sbuffer %%x : f32[%d%s, %d] value observed\nbuffer %%y : f32[%d%s, %d] input\nbuffer %%w : f32[%d, %s%d] input\nunit u {\n", symbol,
-		batch, tsr_text_str(&sizes), channels, batch, tsr_text_str(&places), filters, filters, tsr_text_str(&taps), channels);
+	tsr_text_addf(&t, "%sbuffer %%x : f32[%d%s] value observed\nbuffer %%y : f32[%d%s] input\nbuffer %%w : f32[%d, %s%d] input\nunit u {\n", symbol, batch, of_x, batch, of_y,
+		depthwise ? 1 : filters, tsr_text_str(&taps), channels);
 	if (clear) {
 		tsr_text_addf(&t, "kernel clear { for b in 0..%d parallel {", batch);
 		const char *each = tsr_text_str(&sizes);
@@ -87,14 +98,17 @@ static const char *program(tsr_arena *a)
 			tsr_text_addf(&t, "for h%d in 0..%s parallel {", axis, size);
 			tsr_text_addf(&at, ", h%d", axis);
 		}
-		tsr_text_addf(&t, "for c in 0..%d parallel { store %%x[b%s, c] = %s }", channels, tsr_text_str(&at), neutral);
+		tsr_text_addf(&t, "for c in 0..%d parallel { store ", channels);
+		tsr_text_addf(&t, "%%x[b%s] = %s }", beside(a, first, "c", tsr_text_str(&at)), neutral);
 		for (int i = 0; i <= axis + 1; i++)
 			tsr_text_addf(&t, "}");
 		tsr_text_addf(&t, "\n");
 	}
 	const char *guard = *tsr_text_str(&guards) ? tsr_format(a, "if %s {", tsr_text_str(&guards)) : "";
-	tsr_text_addf(&t, "kernel x { for b in 0..%d parallel { %s for c in 0..%d parallel {\n%s", batch, tsr_text_str(&fors), channels, guard);
-	if (local && !subtract)
+	tsr_text_addf(&t, "kernel x { for b in 0..%d parallel { %s%s%s\n%s", batch, first ? around : "", tsr_text_str(&fors), first ? "" : around, guard);
+	if (depthwise)
+		tsr_text_addf(&t, "update %s %s %s\n", x, subtract ? "-=" : maximum ? "@^=" : "+=", product);
+	else if (local && !subtract)
 		tsr_text_addf(&t, "let $0 : f32 = %s for f in 0..%d reduce { set $0 = %s.f32($0, %s) } store %s = $0\n", x, filters, maximum ? "max" : "add", product, x);
 	else if (local)
 		tsr_text_addf(&t, "let $0 : f32 = 0. for f in 0..%d reduce { set $0 = add.f32($0, %s) } store %s = sub.f32(%s, $0)\n", filters, product, x, x);
