@@ -34,6 +34,9 @@ tsr_stmt *tsr_nest_bare(const tsr_nest *n, const tsr_lin *index);
  * whole axis, each a different one, or 0 on an axis of size 1. `owner[axis]` (may be NULL) receives the loops. */
 bool tsr_nest_covers(const tsr_loops *l, const tsr_nest *n, const tsr_stmt *store, tsr_stmt **owner);
 
+/* Of the index of what a sum reads, with the loops of its results and of what is summed: the results' loop that is the place within a window; or NULL (channels.c). */
+const tsr_stmt *tsr_window_place(const tsr_nest *made, const tsr_nest *summed, const tsr_lin *index);
+
 /* A kernel that sums column by column, as reduce builds it: stores of a number, then loops that reduce around loops that do not, around updates,
  * none of which tiles would compute; `out` is that nest. */
 bool tsr_nest_columns(const tsr_loops *l, const tsr_stmts *body, tsr_nest *out);

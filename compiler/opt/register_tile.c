@@ -210,14 +210,15 @@ static bool is_usual(const tsr_problem *p, int64_t r, int64_t v)
  * begins: twice as many rows are 1.15 times as fast (28 x 16 of groups of 16 channels), unless they share the lines of the first cache.  Each line of A serves a tile for a few steps of K and then never again.  Rows that are whole pages apart, or
  * a half, fall into the same lines of the first cache: of more rows than it has ways each step would fetch them anew (24 or 14 rows of 1024 to
  * 4096 elements for at most 32 columns are 1.35 to 1.6 times slower than 8); a third of the ways is left to others (of 8 ways, 6 rows by 32 columns are
- * 3.8 times as fast as the 24 by 16 that 4 were worse than; AVX2, 6 rows by 8 or 16 columns 1 to 1.36 times as fast as 4).  Of more than twelve the pointers cost wide tiles 2 to 8 %. */
+ * 3.8 times as fast as the 24 by 16 that 4 were worse than; AVX2, 6 rows by 8 or 16 columns 1 to 1.36 times as fast as 4), and two to four columns of tiles do not make up for that (1.1 to 2.5
+ * times, where registers are many).  Of more than twelve the pointers cost wide tiles 2 to 8 %. */
 static int64_t most_rows(const tsr_problem *p, int64_t v)
 {
-	enum { WAY = 4096, FEWEST_WAYS = 4, WINDOW_ROWS = 28 };
+	enum { WAY = 4096, FEWEST_WAYS = 4, WINDOW_ROWS = 28, COLUMNS = 32 };
 	int64_t ways = p->t->ways ? p->t->ways - p->t->ways / 3 : p->t->l1 / WAY > FEWEST_WAYS ? p->t->l1 / WAY : FEWEST_WAYS, groups = 1, most = TSR_MOST_ROWS;
 	bool window = v == 1 && p->padding && p->padding->apart > 0;
 	int64_t row = window ? p->padding->apart : p->a_row;
-	if (!row || p->n < 0 || p->n > v * p->lanes)
+	if (!row || p->n < 0 || p->n > COLUMNS * p->lanes)
 		return most;
 	while (groups < WAY && groups * row % WAY)
 		groups++;

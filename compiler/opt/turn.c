@@ -49,7 +49,7 @@ static bool enough(const tsr_pass *p, const tsr_nest *n, const tsr_stmt *leaf, c
 	uint32_t at = 0;
 	while (n->loop[at] != loop)
 		at++;
-	return !tsr_size_is_const(loop->loop.extent) || tsr_loops_joined(p->l, n->n, n->loop, leaf, at, with) >= p->target->vector_bytes / 4;
+	return !tsr_size_is_const(loop->loop.extent) || tsr_loops_joined(p->l, n->n, n->loop, leaf, at, with) >= p->target->vector_bytes / 8;
 }
 
 /* Loops exchange what they are, not where they stand. */
