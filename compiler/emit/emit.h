@@ -34,6 +34,7 @@ typedef struct tsr_wide {
 	LLVMValueRef mask;
 	const tsr_stmt *around;
 	bool holds;                      /* locals are lanes, whatever they are set to */
+	bool zeros;                      /* lanes outside of the mask are 0, and so is what is added for them */
 	unsigned each;                   /* lanes are so many results of each of several groups (grouped.c), whose loop `group` stands at 0; 0: of one loop */
 	uint32_t group;
 	uint32_t nordered;               /* locals that take a maximum or minimum, and the lanes in which no NaN was met so far, for two registers each, unless it never matters */

@@ -104,6 +104,10 @@ bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, L
 /* The iterations from .. to of the loop over rows; false: not such a nest, nothing was emitted. */
 bool tsr_emit_plane(tsr_emit *e, const tsr_stmt *rows, LLVMValueRef from, LLVMValueRef to);
 
+/* ---- window_sums.c: sums for each place of a window ------------------------------------------------------------------------------ */
+/* All of the nest that begins with this loop; false: not such a nest, nothing was emitted. */
+bool tsr_emit_window_sums(tsr_emit *e, const tsr_stmt *loop);
+
 /* ---- window.c: short windows along lanes -------------------------------------------------------------------------------------- */
 /* All positions of a loop within such a loop, which is written out; false: its loads are taken as they are, nothing was emitted. */
 bool tsr_emit_window(tsr_emit *e, const tsr_stmt *loop);

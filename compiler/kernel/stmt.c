@@ -33,7 +33,7 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 		tsr_emit_turns(e, s);
 		return;
 	}
-	if ((s->loop.contraction && tsr_emit_contraction(e, s)) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s) || tsr_emit_short_sums(e, s) || emit_turned_joined(e, s)
+	if ((s->loop.contraction && tsr_emit_contraction(e, s)) || tsr_emit_window_sums(e, s) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s) || tsr_emit_short_sums(e, s) || emit_turned_joined(e, s)
 		|| tsr_emit_scan(e, s))
 		return;
 	if (tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= 0)
@@ -111,7 +111,7 @@ static LLVMValueRef summed(tsr_emit *e, tsr_acc acc, const tsr_expr *v)
 		tsr_emit_alike(e, 2, args);
 		r = LLVMBuildFAdd(e->builder, args[0], args[1], "");
 	}
-	return e->wide && e->wide->mask ? LLVMBuildSelect(e->builder, e->wide->mask, r, sum, "") : r;
+	return e->wide && e->wide->mask && !e->wide->zeros ? LLVMBuildSelect(e->builder, e->wide->mask, r, sum, "") : r;
 }
 
 /* The operation of a SET that accumulates, `x = x + ..`, is allowed to be reordered like an UPDATE's. */
@@ -142,7 +142,7 @@ static LLVMValueRef held(tsr_emit *e, const tsr_stmt *s, LLVMValueRef value)
 	LLVMTypeRef type = LLVMTypeOf(value);
 	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind)
 		value = tsr_emit_splat(e, value, LLVMVectorType(type, e->wide->lanes));
-	if (s->kind == TSR_STMT_LET || !e->wide->mask)
+	if (s->kind == TSR_STMT_LET || !e->wide->mask || e->wide->zeros)
 		return value;
 	LLVMValueRef before = LLVMBuildLoad2(e->builder, LLVMTypeOf(value), e->locals[s->let.local], "");
 	return LLVMBuildSelect(e->builder, e->wide->mask, value, before, "");

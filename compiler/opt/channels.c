@@ -19,6 +19,7 @@ typedef struct channels {
 	tsr_loop_unit *unit;
 	tsr_stmt *kernel;
 	tsr_nest made, summed;       /* the loops of C's elements, and of what is summed */
+	tsr_expr *added;             /* what is summed */
 } channels;
 
 /* let $s = 0;  for ..;  store C = $s */
@@ -46,6 +47,16 @@ const tsr_stmt *tsr_window_place(const tsr_nest *made, const tsr_nest *summed, c
 	return place && along && tsr_size_is_const(place->loop.extent) && tsr_size_is_const(along->loop.extent) && along->loop.extent.k > place->loop.extent.k ? place : NULL;
 }
 
+/* All that is read hangs on the loop, as on one over groups of channels. */
+static bool everywhere(const channels *c, tsr_expr *e, const tsr_stmt *loop)
+{
+	tsr_expr *part[TSR_MOST_PARTS];
+	bool all = e->kind != TSR_EXPR_LOAD || tsr_expr_mentions(c->p->l, e, loop->loop.sym);
+	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && all; i++)
+		all = everywhere(c, part[i], loop);
+	return all;
+}
+
 /* How many places the windows have that the operand is read by, and the axis of its channels; 0: they lie otherwise. */
 static int64_t places(const channels *c, const tsr_expr *load, uint32_t *channel)
 {
@@ -57,7 +68,7 @@ static int64_t places(const channels *c, const tsr_expr *load, uint32_t *channel
 		const tsr_stmt *bare = tsr_nest_bare(&c->made, x), *place = tsr_window_place(&c->made, &c->summed, x);
 		if (!tsr_size_is_const(b->dims[axis]))
 			return 0;
-		if (bare && tsr_size_is_const(bare->loop.extent) && bare->loop.extent.k >= LEAST_CHANNELS)
+		if (bare && tsr_size_is_const(bare->loop.extent) && bare->loop.extent.k >= LEAST_CHANNELS && !everywhere(c, c->added, bare))
 			found++, *channel = axis;
 		for (uint32_t t = 0; t < x->n; t++)
 			if (x->terms[t].kind != TSR_LSYM_LOOP)
@@ -83,13 +94,14 @@ static tsr_expr *operand_in(const channels *c, tsr_expr *e, uint32_t *channel)
 	return NULL;
 }
 
-/* What is added in the innermost loop, within its guards. */
+/* What is added in the innermost loop, within its guards: set $s = $s + .. */
 static tsr_expr *added(const channels *c)
 {
 	const tsr_stmts *b = c->summed.body;
 	while (b->n == 1 && b->at[0]->kind == TSR_STMT_IF)
 		b = &b->at[0]->cond.body;
-	return b->n == 1 && b->at[0]->kind == TSR_STMT_SET ? b->at[0]->let.value : NULL;
+	const tsr_expr *sum = b->n == 1 && b->at[0]->kind == TSR_STMT_SET ? b->at[0]->let.value : NULL;
+	return sum && sum->kind == TSR_EXPR_OP && tsr_expr_is_local(sum->op.args[0], b->at[0]->let.local) ? sum->op.args[1] : NULL;
 }
 
 static tsr_buffer *turned_buffer(tsr_pass *p, const tsr_buffer *from, uint32_t channel)
@@ -146,8 +158,9 @@ static tsr_stmt *copy(const channels *c, const tsr_buffer *from, const tsr_lin *
 static tsr_stmt *turn(channels *c)
 {
 	uint32_t channel = 0;
-	tsr_expr *value = is_sum(c) ? added(c) : NULL, *load = value ? operand_in(c, value, &channel) : NULL;
-	if (!load || c->made.body->at[2]->store.buffer == load->load.buffer)
+	c->added = is_sum(c) ? added(c) : NULL;
+	tsr_expr *load = c->added ? operand_in(c, c->added, &channel) : NULL;
+	if (!load || c->made.body->at[2]->store.buffer == load->load.buffer || tsr_contract_leaves(c->p, c->made.loop[0]))
 		return NULL;
 	const tsr_buffer *from = c->p->l->buffers.at[load->load.buffer], *to = turned_buffer(c->p, from, channel);
 	tsr_lin *index = load->load.index;

@@ -452,6 +452,23 @@ static bool of_groups(const tsr_pass *p, const tsr_contraction *k, const tsr_stm
 	return tsr_groups_within(p->l, p->target, s, turning, &g) && (class_of(k, g.group->loop.sym) == TSR_CLASS_BATCH || (batch && g.count * 4 <= MOST * (int64_t)p->target->vector_bytes));
 }
 
+/* Sums for each place of a window that are added up in one walk (window_sums.c): a batch of few by few channels, or of rows that fill registers and so few channels that packing
+ * what windows read of them costs more than the products. */
+static bool of_windows(const tsr_pass *p, const tsr_contraction *k, const tsr_stmt *s)
+{
+	enum { MOST = 16, MOST_FEW = 8, FEW_CHANNELS = 3 };          /* where registers are few, or windows lie along what is summed */
+	tsr_window_sums w;
+	if (!tsr_window_sums_of(p->l, p->target, s, &w) || !w.image)
+		return false;
+	int64_t batch = 1, most = w.along || tsr_target_few_registers(p->target) ? MOST_FEW : MOST;
+	bool few = true;
+	for (uint32_t i = 0; i < k->nloops; i++) {
+		batch *= k->loops[i].cls == TSR_CLASS_BATCH ? k->loops[i].extent.k : 1;
+		few &= k->loops[i].cls == TSR_CLASS_K || k->loops[i].cls == TSR_CLASS_BATCH || k->loops[i].extent.k <= most;
+	}
+	return (batch > 1 && few) || (w.along && w.lane->loop.extent.k * 4 % p->target->vector_bytes == 0 && tsr_window_sums_channels(&w) <= FEW_CHANNELS);
+}
+
 static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 {
 	nest n = { .l = p->l };
@@ -510,7 +527,7 @@ const tsr_contraction *tsr_contract_of(tsr_pass *p, const tsr_stmt *nest)
 bool tsr_contract_leaves(tsr_pass *p, const tsr_stmt *nest)
 {
 	const tsr_contraction *k = recognise(p, nest);
-	return !k || of_groups(p, k, nest, true);
+	return !k || of_groups(p, k, nest, true) || of_windows(p, k, nest);
 }
 
 bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest) { return tsr_contract_of(p, nest) != NULL; }
@@ -525,7 +542,7 @@ void tsr_contractions_find(tsr_pass *p, const tsr_stmts *body)
 			tsr_contractions_find(p, &s->cond.body);
 		else if (s->kind == TSR_STMT_FOR) {
 			tsr_contraction *k = recognise(p, s);
-			if (k && of_groups(p, k, s, false))
+			if (k && (of_groups(p, k, s, false) || of_windows(p, k, s)))
 				continue;
 			if (k) {
 				s->loop.contraction = k;

@@ -99,14 +99,14 @@ static bool choose(deep *d)
 	for (int cls = 0; cls < TSR_CLASSES; cls++)
 		count[cls] = tsr_walks_count(&v.cls[cls]);
 	int64_t m = count[TSR_CLASS_M], n = count[TSR_CLASS_N], depth = count[TSR_CLASS_K], bytes = tsr_prec_bytes(k->prec);
-	if (count[TSR_CLASS_BATCH] != 1 || m < 2 || n < 2 || depth < 1 || m * n < WORTH / depth)
+	if (m < 2 || n < 2 || depth < 1 || count[TSR_CLASS_BATCH] < 1 || m * n < WORTH / depth)
 		return false;
-	bool deep = depth >= FEW * DEPTH && depth >= TIMES * (m > n ? m : n);
+	bool deep = count[TSR_CLASS_BATCH] == 1 && depth >= FEW * DEPTH && depth >= TIMES * (m > n ? m : n);
 	/* what is stored, and summed again, counts less the deeper parts are */
 	if (deep && ((depth >= 2 * MANY * DEPTH && choose_loop(d, MANY)) || choose_loop(d, FEW)) && d->parts * m * n * bytes <= 2 * d->p->target->l2)
 		return true;
 	/* what is turned is as large as C, what is packed as the other operand's rows are deep */
-	return d->turned && depth * TURNED >= m && choose_loop(d, 1);
+	return d->turned && depth * TURNED >= m && !tsr_contract_leaves(d->p, d->nest.loop[0]) && choose_loop(d, 1);
 }
 
 static bool recognise(deep *d)

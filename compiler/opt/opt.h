@@ -77,6 +77,29 @@ bool tsr_groups_of(const tsr_loops *l, const tsr_target *t, const tsr_stmt *s, t
 bool tsr_groups_within(const tsr_loops *l, const tsr_target *t, const tsr_stmt *nest, bool turning, tsr_groups *out);
 /* Iterations of a loop within such lanes that are written out, and of two loops together. */
 enum { TSR_MOST_WRITTEN = 8, TSR_MOST_POSITIONS = 25 };
+/* window_sums.c: sums for each place of a window that are added up in one walk (kernel/window_sums.c). */
+enum { TSR_MOST_WINDOW_LOOPS = 8, TSR_MOST_WINDOW_LOADS = 4, TSR_MOST_WINDOW_SUMS = 28 };
+typedef struct tsr_window_sums {
+	const tsr_loops *l;
+	const tsr_target *t;
+	uint32_t nresults, nsummed, nloads;
+	const tsr_stmt *results[TSR_MOST_WINDOW_LOOPS], *summed[TSR_MOST_WINDOW_LOOPS];
+	const tsr_stmt *let, *guard, *set, *store;       /* guard may be NULL */
+	const tsr_expr *load[TSR_MOST_WINDOW_LOADS];
+	bool place[TSR_MOST_WINDOW_LOOPS];       /* of the loops over results: over a window's places, or what else some load is the same for */
+	const tsr_stmt *lane, *group;            /* lanes are these iterations; and, where `group`, of that loop's, too */
+	bool along;                              /* lanes are steps of the innermost summed loop */
+	bool image;                              /* what is summed is all of an image, and results are a window's places */
+	bool held[TSR_MOST_WINDOW_LOOPS];        /* of these loops all places have their sums in registers, */
+	uint32_t parted;                         /* and of this one so many at a time; TSR_NONE: of no other */
+	int64_t together;
+} tsr_window_sums;
+/* The nest that begins with the loop is such; false: it is not. */
+bool tsr_window_sums_of(const tsr_loops *l, const tsr_target *t, const tsr_stmt *loop, tsr_window_sums *out);
+/* Channels, or what else stands beside a window's places, that share one element of the other operand. */
+int64_t tsr_window_sums_channels(const tsr_window_sums *x);
+/* Registers for sums, TSR_MOST_WINDOW_SUMS at most. */
+int64_t tsr_window_sums_most(const tsr_target *t);
 /* Bytes of a buffer, or -1 when they are known only at run time. */
 int64_t tsr_buffer_bytes(const tsr_buffer *b);
 /* --dump=memory and --dump=memory-svg: where every buffer lies and how long it lives. */

@@ -239,6 +239,40 @@ static void grouped(tsr_text *decl, tsr_text *units, int id)
 	tsr_text_addf(units, "%s}\n}\nstore %%y%d[b.5, w.0, g.1, f.2] = $0\n}\n}\n}\n}\n}\n}\n", padded ? "}\n" : "", id);
 }
 
+/* Sums for each place of a window over images, as the gradients of weights are: channels come last or first, each is alone or few share a group, windows reach over edges, or lie two apart; the loops over
+ * results stand in any order. */
+static void places(tsr_text *decl, tsr_text *units, int id)
+{
+	tsr_arena *a = decl->arena;
+	const char *prec = one_of(4, (const char *const[]){ "f32", "f32", "f32", "i32" });
+	bool first = draw(2), padded = draw(3) > 0, apart = draw(4) == 0, weighed = draw(6) == 0;
+	int stride = 1 + (draw(3) == 0), ki = 1 + (int)draw(5), kj = 1 + (int)draw(draw(4) ? 4 : 8), h = 1 + (int)draw(7), w = draw(2) ? 5 + (int)draw(30) : 16 * (1 + (int)draw(3)) * (1 + (int)draw(4)), b = 1 + (int)draw(2);
+	int c = draw(2) ? 1 : 1 + (int)draw(4), f = draw(2) ? 1 : 1 << draw(4), g = draw(2) ? 16 / (f > 1 ? 2 : 1) * (1 + (int)draw(2)) : 1 + (int)draw(24);
+	w = first ? w : 1 + w / 4;
+	int hs = padded ? stride * h : stride * (h - 1) + ki, ws = padded ? stride * w : stride * (w - 1) + kj;
+	const char *row = tsr_format(a, "%d*h.6 + i.3%s", stride, padded ? tsr_format(a, " - %d", ki / 2) : ""), *column = tsr_format(a, "%d*w.7 + j.4%s", stride, padded ? tsr_format(a, " - %d", kj / 2) : "");
+	tsr_text_addf(decl, "buffer %%x%d : %s[%d, %s] param\n", id, prec, b, first ? tsr_format(a, "%d, %d, %d, %d", g, c, hs, ws) : tsr_format(a, "%d, %d, %d, %d", hs, ws, g, c));
+	tsr_text_addf(decl, "buffer %%k%d : %s[%d, %s] param\n", id, prec, b, first ? tsr_format(a, "%d, %d, %d, %d", g, f, h, w) : tsr_format(a, "%d, %d, %d, %d", h, w, g, f));
+	static const char *const order[] = { "i.3, j.4, g.0, c.1, f.2", "g.0, f.2, i.3, j.4, c.1", "g.0, f.2, c.1, i.3, j.4", "c.1, g.0, i.3, j.4, f.2" };
+	uint32_t which = draw(sizeof order / sizeof *order);
+	int size[5];
+	const char *at = order[which];
+	for (int i = 0; i < 5; i++, at += 5)
+		size[i] = *at == 'i' ? ki : *at == 'j' ? kj : *at == 'g' ? g : *at == 'c' ? c : f;
+	tsr_text_addf(decl, "buffer %%y%d : %s[%d, %d, %d, %d, %d] input\n", id, prec, size[0], size[1], size[2], size[3], size[4]);
+	tsr_text_addf(units, "unit u%d { kernel k {\n", id);
+	at = order[apart ? draw(sizeof order / sizeof *order) : which];
+	for (int i = 0; i < 5; i++, at += 5)
+		tsr_text_addf(units, "for %.3s in 0..%d parallel {\n", at, *at == 'i' ? ki : *at == 'j' ? kj : *at == 'g' ? g : *at == 'c' ? c : f);
+	tsr_text_addf(units, "let $0 : %s = %s\nfor b.5 in 0..%d reduce {\nfor h.6 in 0..%d reduce {\nfor w.7 in 0..%d reduce {\n", prec, *prec == 'f' ? "3." : "3:i32", b, h, w);
+	if (padded)
+		tsr_text_addf(units, "if %s in 0..%d, %s in 0..%d {\n", row, hs, column, ws);
+	const char *x = first ? tsr_format(a, "%%x%d[b.5, g.0, c.1, %s, %s]", id, row, column) : tsr_format(a, "%%x%d[b.5, %s, %s, g.0, c.1]", id, row, column);
+	const char *y = tsr_format(a, first ? "%%k%d[b.5, g.0, f.2, h.6, w.7]" : "%%k%d[b.5, h.6, w.7, g.0, f.2]", id);
+	y = weighed ? tsr_format(a, "add.%s(%s, %s)", prec, y, *prec == 'f' ? "2." : "2:i32") : y;
+	tsr_text_addf(units, "set $0 = add.%s($0, mul.%s(%s, %s))\n%s}\n}\n}\nstore %%y%d[%s] = $0\n}\n}\n}\n}\n}\n}\n}\n", prec, prec, x, y, padded ? "}\n" : "", id, order[which]);
+}
+
 /* Every array gets one more axis, as a number in an expression adds one. */
 static void with_place(tsr_text *to, const char *from, const char *place)
 {
@@ -251,7 +285,7 @@ static void drawn(tsr_text *decl, tsr_text *units, int id)
 	tsr_text here[2];
 	bool place = draw(4) == 0;
 	tsr_text_init(&here[0], decl->arena), tsr_text_init(&here[1], decl->arena);
-	(draw(8) == 0 ? running : draw(8) == 0 ? strided : draw(8) == 0 ? grouped : draw(5) == 0 ? row_sums : draw(4) == 0 ? plane : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&here[0], &here[1], id);
+	(draw(8) == 0 ? running : draw(8) == 0 ? strided : draw(8) == 0 ? grouped : draw(7) == 0 ? places : draw(5) == 0 ? row_sums : draw(4) == 0 ? plane : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&here[0], &here[1], id);
 	for (int i = 0; i < 2; i++)
 		if (place)
 			with_place(i ? units : decl, tsr_text_str(&here[i]), i ? "0" : "1");
