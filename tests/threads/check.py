@@ -50,7 +50,7 @@ def programs(tsrc, folder):
         if os.path.exists(source):
             same_bits(tsrc, folder, source, open(args).read().split() if os.path.exists(args) else ())
     for level in processors():          # where shares end decides what is left over for no vector, and that hangs on how wide those are
-        for name in ("columns-are-divided-by-vectors", "large-products-copy-both-operands", "few-rows-pack-the-next-block", "more-rows-pack-the-next-block", "many-rows-are-each-threads-own", "few-results-of-many-groups"):
+        for name in ("columns-are-divided-by-vectors", "large-products-copy-both-operands", "few-rows-pack-the-next-block", "more-rows-pack-the-next-block", "many-rows-are-each-threads-own", "few-results-of-many-groups", "sums-for-each-place-of-a-window"):
             same_bits(tsrc, folder, os.path.join(ROOT, f"tests/run/{name}.tsr"), options=["--cpu=" + level])
         for name in ("sums-of-a-few-terms", "columns-are-divided-by-vectors", "sums-of-few-columns-take-rows-in-turns", "sums-of-much-are-taken-in-parts", "windows-over-rows-of-images"):
             same_bits(tsrc, folder, os.path.join(ROOT, f"tests/run/{name}.tsr"), options=["--cpu=" + level, "-O3"])
