@@ -6,7 +6,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "tools")]
 from tally import check, end, run  # noqa: E402
-import common, contractions, everyday, permutations, products, table  # noqa: E402
+import common, contractions, everyday, gradients, permutations, products, table  # noqa: E402
 
 f32 = np.float32
 random = np.random.default_rng(3)
@@ -111,6 +111,12 @@ def operations(bench):
         check(parameters and parameters[1].count("const ") == len(given), f"case {i}: {parameters and parameters[1]}")
 
 
+def layers(bench):
+    """Each layer whose gradients are timed compiles, and says nothing of sizes."""
+    status, out, err = run(bench.tsrc, "-c", "-O1", bench.written("gradients.tsr", gradients.program()), "-o", bench.path("gradients.o"))
+    check(status == 0 and not err, err)
+
+
 def pages(bench):
     """A page's tables are those of the last run, each beside the one before; parts that did not run stay."""
     page = bench.written("page.md", "<!-- one -->\n<!-- end -->\ntext\n<!-- two -->\nwhat was\n<!-- end -->\n")
@@ -135,7 +141,7 @@ def pages(bench):
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         bench = common.Bench(sys.argv[1], tmp, 1, 1, table.Table())
-        for part in (bandwidth, attention, orders, transposed, shapes, operations, pages):
+        for part in (bandwidth, attention, orders, transposed, shapes, operations, layers, pages):
             part(bench)
     end()
 
