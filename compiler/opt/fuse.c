@@ -3,7 +3,7 @@
  * Two nests A and B, one after the other, become one around the bodies of both when their outermost loops are parallel and of
  * equal extent, and when iteration i of B meets only what iteration i of A left: each buffer that one of them writes and the
  * other touches has an axis on which every access of both is that loop's bare symbol.  The same is then tried with the next loops
- * inwards.  Not joined: contractions (the engine runs them), and a body without loops with one that has short loops, which
+ * inwards.  Not joined: contractions (the engine runs them), sums for all places of a window, and a body without loops with one that has short loops, which
  * would lose its vectors.
  *
  * A kernel further on that touches the same memory becomes the neighbour where nothing forbids it: of the kernels between, those
@@ -180,10 +180,17 @@ static bool try_join(const joining *j, tsr_stmts *body, uint32_t at)
 	return true;
 }
 
+/* Sums for all places of a window are added up in one walk (window_sums.c), which a loop around them that others share would take apart. */
+static bool one_walk(const joining *j, const tsr_stmt *kernel)
+{
+	tsr_window_sums w;
+	return tsr_window_sums_of(j->p->l, j->p->target, kernel->kernel.body.at[0], &w) && w.image;
+}
+
 /* Two kernels of one nest each; of the second nothing is left. */
 static bool try_kernels(const joining *j, const tsr_stmt *x, const tsr_stmt *y)
 {
-	if (x->kind != TSR_STMT_KERNEL || y->kind != TSR_STMT_KERNEL || x->kernel.body.n != 1 || y->kernel.body.n != 1)
+	if (x->kind != TSR_STMT_KERNEL || y->kind != TSR_STMT_KERNEL || x->kernel.body.n != 1 || y->kernel.body.n != 1 || one_walk(j, x) || one_walk(j, y))
 		return false;
 	tsr_stmts both = { 0 };
 	tsr_push(j->scratch, &both, x->kernel.body.at[0]);
