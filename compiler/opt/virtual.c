@@ -7,7 +7,8 @@
  *   - what e loads is not written between the producer and that kernel, nor by it, except the very element that it stores
  *   - inside a reduction, or with more iterations than X has elements, only a plain load or a number is put in its place, so that no
  *     arithmetic is repeated and products of loads stay products of loads; and in a reduction what little follows from positions alone,
- *     as a mask does, of which `running` then makes a sum up to each position
+ *     as a mask does, of which `running` then makes a sum up to each position; but a sum along rows of products element by element, which no tile would gain by, takes
+ *     anything
  *   - a one-hot is put into a sum of products of it, from which `gather` then takes it
  *   - elsewhere an expression that several kernels read is small and free of elementary functions
  * Where e is a plain load or a number, readers that can take it do so even when the store has to stay. */
@@ -161,6 +162,18 @@ static bool under_product(const tsr_expr *e, tsr_buffer_id x)
 	return tsr_expr_reads(e, x);
 }
 
+/* All that is read hangs on all loops, so that tiles would use nothing again. */
+static bool element_by_element(unit_walk *w, const tsr_expr *e, const tsr_nest *made, const tsr_nest *summed)
+{
+	tsr_expr *part[TSR_MOST_PARTS];
+	bool all = true;
+	for (uint32_t i = 0; e->kind == TSR_EXPR_LOAD && i < made->n + summed->n; i++)
+		all &= tsr_expr_mentions(w->p->l, e, (i < made->n ? made->loop[i] : summed->loop[i - made->n])->loop.sym);
+	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && all; i++)
+		all = element_by_element(w, part[i], made, summed);
+	return all;
+}
+
 /* Whether every load of buffer `b` in `e` is at exactly this index; also false for a guarded read, and for what is too deep. */
 static bool reads_only_at(const tsr_expr *e, const tsr_buffer *b, const tsr_lin *index)
 {
@@ -218,6 +231,12 @@ static taking reader_takes(unit_walk *w, const producer *pr, const tsr_stmt *s, 
 		return TAKES_NOTHING;
 	tsr_nest n = tsr_nest_of((tsr_stmts *)&s->kernel.body);
 	bool columns = tsr_nest_columns(w->p->l, &s->kernel.body, &n), reduces = !columns && is_reduction(&s->kernel.body);
+	uint32_t loops = n.n;
+	tsr_nest sums = { 0 };
+	if (reduces && n.body->n == 3) {
+		sums = tsr_nest_of(&(tsr_stmts){ &n.body->at[1], 1, 1 });
+		loops += sums.n;
+	}
 	if (reduces) {
 		/* products of loads belong to the contraction engine */
 		const tsr_stmts *body = n.body;
@@ -232,13 +251,8 @@ static taking reader_takes(unit_walk *w, const producer *pr, const tsr_stmt *s, 
 			v = v->op.args[0]->kind == TSR_EXPR_LOCAL ? v->op.args[1] : v->op.args[0];
 		if (v && pr->hot != TSR_NONE && tsr_gather_factor(w->p->l, v, pr->x, pr->hot))
 			return TAKES_ONE_HOT;
-		if (!v || under_product(v, pr->x))
+		if (!v || (under_product(v, pr->x) && !(loops <= pr->nest.n && element_by_element(w, v, &n, &sums))))
 			return TAKES_LOADS;
-	}
-	uint32_t loops = n.n;
-	if (reduces && n.body->n == 3) {
-		tsr_stmts inner = { &n.body->at[1], 1, 1 };
-		loops += tsr_nest_of(&inner).n;
 	}
 	return loops <= pr->nest.n ? TAKES_ALL : reduces || columns ? TAKES_POSITIONS : TAKES_PLAIN;
 }
