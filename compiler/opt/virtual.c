@@ -8,13 +8,13 @@
  *   - inside a reduction, or with more iterations than X has elements, only a plain load or a number is put in its place, so that no
  *     arithmetic is repeated and products of loads stay products of loads; and in a reduction what little follows from positions alone,
  *     as a mask does, of which `running` then makes a sum up to each position; but a sum along rows of products element by element, which no tile would gain by, takes
- *     anything
+ *     what one more reads at most (more often computed again it would keep longer what it is made of)
  *   - a one-hot is put into a sum of products of it, from which `gather` then takes it
  *   - elsewhere an expression that several kernels read is small and free of elementary functions
  * Where e is a plain load or a number, readers that can take it do so even when the store has to stay. */
 #include "pass.h"
 
-enum { MOST_NODES = 48, SHARED_NODES = 8 };
+enum { MOST_NODES = 48, SHARED_NODES = 8, FEW_READERS = 2 };
 
 typedef TSR_VEC(uint32_t) positions;
 
@@ -140,8 +140,8 @@ static bool producer_of(unit_walk *w, const tsr_stmt *kernel, producer *pr)
 
 /* ---- readers ------------------------------------------------------------------------------------------------------------- */
 
-/* What a reader may be given: nothing, only plain loads and numbers, or anything. */
-typedef enum { TAKES_NOTHING, TAKES_LOADS, TAKES_ONE_HOT, TAKES_PLAIN, TAKES_POSITIONS, TAKES_ALL } taking;
+/* What a reader may be given: nothing, only plain loads and numbers, what few read, or anything. */
+typedef enum { TAKES_NOTHING, TAKES_LOADS, TAKES_ONE_HOT, TAKES_PLAIN, TAKES_POSITIONS, TAKES_FEW, TAKES_ALL } taking;
 
 static bool is_reduction(const tsr_stmts *body)
 {
@@ -251,8 +251,8 @@ static taking reader_takes(unit_walk *w, const producer *pr, const tsr_stmt *s, 
 			v = v->op.args[0]->kind == TSR_EXPR_LOCAL ? v->op.args[1] : v->op.args[0];
 		if (v && pr->hot != TSR_NONE && tsr_gather_factor(w->p->l, v, pr->x, pr->hot))
 			return TAKES_ONE_HOT;
-		if (!v || (under_product(v, pr->x) && !(loops <= pr->nest.n && element_by_element(w, v, &n, &sums))))
-			return TAKES_LOADS;
+		if (!v || under_product(v, pr->x))
+			return v && loops <= pr->nest.n && element_by_element(w, v, &n, &sums) ? TAKES_FEW : TAKES_LOADS;
 	}
 	return loops <= pr->nest.n ? TAKES_ALL : reduces || columns ? TAKES_POSITIONS : TAKES_PLAIN;
 }
@@ -265,6 +265,10 @@ static bool fits(const producer *pr, taking t, uint32_t readers)
 	case TAKES_ONE_HOT: return true;
 	case TAKES_PLAIN: return is_plain(pr->value, true);
 	case TAKES_POSITIONS: return is_plain(pr->value, true) || (!pr->loads.v.n && tsr_expr_size(pr->value) <= SHARED_NODES && !is_costly(pr->value));
+	case TAKES_FEW:
+		if (!is_plain(pr->value, false) && readers > FEW_READERS)
+			return false;
+		break;
 	case TAKES_ALL: break;
 	}
 	uint32_t size = tsr_expr_size(pr->value);
