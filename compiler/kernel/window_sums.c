@@ -335,6 +335,9 @@ static LLVMValueRef down(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsign
 	return LLVMBuildNSWSub(e->builder, to, LLVMBuildSRem(e->builder, count, tsr_emit_i64(e, lanes), ""), "");
 }
 
+/* Threads share one of the two loops that are lanes together. */
+static bool shared_groups(const sums *x) { return x->of.group && (x->of.group->loop.split || x->of.lane->loop.split); }
+
 /* So many places from `base` on, in all lanes. */
 static void places_at(sums *x, LLVMValueRef base, int64_t together)
 {
@@ -345,13 +348,12 @@ static void places_at(sums *x, LLVMValueRef base, int64_t together)
 		along_rows(x);
 		return;
 	}
-	const tsr_stmt *split = x->of.group ? x->of.group : x->of.lane;
 	LLVMValueRef from = tsr_emit_i64(e, 0), to = tsr_emit_i64(e, extent(x->groups ? x->groups : x->of.lane));
-	if (split->loop.split && e->team && x->of.group) {      /* whole registers */
+	if (shared_groups(x) && e->team) {      /* whole registers */
 		LLVMValueRef n = tsr_emit_i64(e, extent(x->groups) / one);
 		from = LLVMBuildNSWMul(e->builder, tsr_team_bound(e, n, false), tsr_emit_i64(e, one), "");
 		to = LLVMBuildNSWMul(e->builder, tsr_team_bound(e, n, true), tsr_emit_i64(e, one), "");
-	} else if (split->loop.split && e->team) {
+	} else if (!x->of.group && x->of.lane->loop.split && e->team) {
 		from = tsr_team_bound(e, to, false);
 		to = tsr_team_bound(e, to, true);
 	}
@@ -400,7 +402,7 @@ static void around(sums *x, uint32_t i)
 bool tsr_emit_window_sums(tsr_emit *e, const tsr_stmt *s)
 {
 	sums x = {.e = e};
-	if (e->wide || e->options->level < 1 || e->sanitize || !tsr_window_sums_of(e->loops, e->target, s, &x.of) || (x.of.group && x.of.group->loop.split && (!e->body || e->body->n != 1)))
+	if (e->wide || e->options->level < 1 || e->sanitize || !tsr_window_sums_of(e->loops, e->target, s, &x.of) || (shared_groups(&x) && (!e->body || e->body->n != 1)))
 		return false;
 	if (x.of.group) {
 		x.groups = TSR_NEW(e->loops->tc->arena, tsr_stmt);

@@ -291,7 +291,7 @@ bool tsr_window_sums_of(const tsr_loops *l, const tsr_target *t, const tsr_stmt 
 				in_groups(x, x->results[k], x->results[i]);
 	if (!x->lane && t->masks != TSR_MASKS_NONE && extent(x->summed[x->nsummed - 1]) * 4 >= t->vector_bytes && side_by_side(x, x->summed[x->nsummed - 1]))
 		x->lane = x->summed[x->nsummed - 1], x->along = true;
-	if (!x->lane || (x->group && x->lane->loop.split) || !choose_places(x))
+	if (!x->lane || !choose_places(x))
 		return false;
 	return !x->along || masks_known(x);
 }
