@@ -452,14 +452,28 @@ static bool of_groups(const tsr_pass *p, const tsr_contraction *k, const tsr_stm
 	return tsr_groups_within(p->l, p->target, s, turning, &g) && (class_of(k, g.group->loop.sym) == TSR_CLASS_BATCH || (batch && g.count * 4 <= MOST * (int64_t)p->target->vector_bytes));
 }
 
+static int64_t class_count(const tsr_contraction *k, tsr_loop_class cls)
+{
+	int64_t n = 1;
+	for (uint32_t i = 0; i < k->nloops; i++)
+		if (k->loops[i].cls == cls)
+			n *= tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : INT32_MAX;
+	return n;
+}
+
 /* Sums for each place of a window that are added up in one walk (window_sums.c): a batch of few by few channels, or of rows that fill registers and so few channels that packing
- * what windows read of them costs more than the products. */
+ * what windows read of them costs more than the products; or so few results for each place of an image, or so few that share what windows
+ * read, that tiles would be mostly empty. */
 static bool of_windows(const tsr_pass *p, const tsr_contraction *k, const tsr_stmt *s)
 {
-	enum { MOST = 16, MOST_FEW = 8, FEW_CHANNELS = 3 };          /* where registers are few, or windows lie along what is summed */
+	enum { MOST = 16, MOST_FEW = 8, FEW_CHANNELS = 3, FEW_RESULTS = 3 };         /* where registers are few, or windows lie along what is summed */
 	tsr_window_sums w;
-	if (!tsr_window_sums_of(p->l, p->target, s, &w) || !w.image)
+	if (!tsr_window_sums_of(p->l, p->target, s, &w))
 		return false;
+	if (!w.image)
+		return class_count(k, TSR_CLASS_N) <= FEW_RESULTS;
+	if (!w.along && class_count(k, TSR_CLASS_M) <= FEW_RESULTS)
+		return true;
 	int64_t batch = 1, most = w.along || tsr_target_few_registers(p->target) ? MOST_FEW : MOST;
 	bool few = true;
 	for (uint32_t i = 0; i < k->nloops; i++) {

@@ -8,12 +8,12 @@
  * Lanes are
  *   - iterations of a loop over results along which all that is read lies side by side, as channels that come last;
  *   - results of several groups (emit/grouped.c): of two by two channels, x is spread over those of its group;
- *   - steps of the innermost summed loop, where channels come first.
+ *   - steps of the innermost summed loop, where channels come first: an image's rows of a third of a register and more.
  *
  * Requires the form that `reduce` gives sums. */
 #include "pass.h"
 
-enum { MOST_SUMS_FEW = 12, MOST_PLACES = 1 << 20, LEAST_PLACES = 3, TIMES = 4, LEAST_BYTES = 32, MOST_RANGES = 4, MOST_STRIDE = 4 };
+enum { MOST_SUMS_FEW = 12, MOST_PLACES = 1 << 20, LEAST_PLACES = 3, TIMES = 4, LEAST_BYTES = 32, SHORT = 3, MOST_RANGES = 4, MOST_STRIDE = 4 };
 
 typedef tsr_window_sums sums;
 
@@ -289,7 +289,7 @@ bool tsr_window_sums_of(const tsr_loops *l, const tsr_target *t, const tsr_stmt 
 		for (uint32_t k = x->nresults; k-- > 0 && !x->lane;)
 			if (i != k)
 				in_groups(x, x->results[k], x->results[i]);
-	if (!x->lane && t->masks != TSR_MASKS_NONE && extent(x->summed[x->nsummed - 1]) * 4 >= t->vector_bytes && side_by_side(x, x->summed[x->nsummed - 1]))
+	if (!x->lane && t->masks != TSR_MASKS_NONE && extent(x->summed[x->nsummed - 1]) * 4 * (x->image ? SHORT : 1) >= t->vector_bytes && side_by_side(x, x->summed[x->nsummed - 1]))
 		x->lane = x->summed[x->nsummed - 1], x->along = true;
 	if (!x->lane || !choose_places(x))
 		return false;

@@ -273,6 +273,26 @@ static void places(tsr_text *decl, tsr_text *units, int id)
 	tsr_text_addf(units, "set $0 = add.%s($0, mul.%s(%s, %s))\n%s}\n}\n}\nstore %%y%d[%s] = $0\n}\n}\n}\n}\n}\n}\n}\n", prec, prec, x, y, padded ? "}\n" : "", id, order[which]);
 }
 
+/* A few results for each place of an image, of windows over channels. */
+static void few(tsr_text *decl, tsr_text *units, int id)
+{
+	tsr_arena *a = decl->arena;
+	const char *prec = one_of(4, (const char *const[]){ "f32", "f32", "f32", "i32" });
+	int ki = 1 + (int)draw(3), kj = 1 + (int)draw(3), h = 1 + (int)draw(9), w = 1 + (int)draw(13), f = 1 + (int)draw(4), c = draw(2) ? 16 * (1 + (int)draw(4)) : 5 + (int)draw(60);
+	bool padded = draw(2), last = draw(2);               /* last: results beside each other in the kernel, else behind each other */
+	const char *row = tsr_format(a, "h.1 + i.4%s", padded ? " - 1" : ""), *column = tsr_format(a, "w.2 + j.5%s", padded ? " - 1" : "");
+	int hs = h + (padded ? 0 : ki - 1), ws = w + (padded ? 0 : kj - 1);
+	tsr_text_addf(decl, "buffer %%x%d : %s[2, %d, %d, %d] param\nbuffer %%k%d : %s[%s] param\nbuffer %%y%d : %s[2, %d, %d, %d] input\n", id, prec, hs, ws, c, id, prec,
+				  last ? tsr_format(a, "%d, %d, %d, %d", ki, kj, c, f) : tsr_format(a, "%d, %d, %d, %d", f, ki, kj, c), id, prec, h, w, f);
+	tsr_text_addf(units, "unit u%d { kernel k {\nfor b.0 in 0..2 parallel {\nfor h.1 in 0..%d parallel {\nfor w.2 in 0..%d parallel {\nfor f.3 in 0..%d parallel {\nlet $0 : %s = %s\n", id, h, w, f, prec,
+				  *prec == 'f' ? "1." : "1:i32");
+	tsr_text_addf(units, "for i.4 in 0..%d reduce {\nfor j.5 in 0..%d reduce {\nfor c.6 in 0..%d reduce {\n", ki, kj, c);
+	if (padded)
+		tsr_text_addf(units, "if %s in 0..%d, %s in 0..%d {\n", row, hs, column, ws);
+	tsr_text_addf(units, "set $0 = add.%s($0, mul.%s(%%x%d[b.0, %s, %s, c.6], %%k%d[%s]))\n%s}\n}\n}\nstore %%y%d[b.0, h.1, w.2, f.3] = $0\n}\n}\n}\n}\n}\n}\n", prec, prec, id, row, column, id,
+				  last ? "i.4, j.5, c.6, f.3" : "f.3, i.4, j.5, c.6", padded ? "}\n" : "", id);
+}
+
 /* Every array gets one more axis, as a number in an expression adds one. */
 static void with_place(tsr_text *to, const char *from, const char *place)
 {
@@ -285,7 +305,7 @@ static void drawn(tsr_text *decl, tsr_text *units, int id)
 	tsr_text here[2];
 	bool place = draw(4) == 0;
 	tsr_text_init(&here[0], decl->arena), tsr_text_init(&here[1], decl->arena);
-	(draw(8) == 0 ? running : draw(8) == 0 ? strided : draw(8) == 0 ? grouped : draw(7) == 0 ? places : draw(5) == 0 ? row_sums : draw(4) == 0 ? plane : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&here[0], &here[1], id);
+	(draw(8) == 0 ? running : draw(8) == 0 ? strided : draw(8) == 0 ? grouped : draw(7) == 0 ? places : draw(10) == 0 ? few : draw(5) == 0 ? row_sums : draw(4) == 0 ? plane : draw(3) == 0 ? column_sums : draw(2) ? window : transposition)(&here[0], &here[1], id);
 	for (int i = 0; i < 2; i++)
 		if (place)
 			with_place(i ? units : decl, tsr_text_str(&here[i]), i ? "0" : "1");
