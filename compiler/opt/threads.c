@@ -21,7 +21,7 @@ enum { MANY = 32, SOME = 8, LONG = 256, ROW = 1024, ALIGN = 64, OWN_COLUMNS = 10
 #define ARITHMETIC_APART 6           /* and where cores may share no cache */
 #define EACH_NODE 0.1                /* of an expression, vectors and cached operands assumed */
 #define EACH_CALL 0.5                /* of a division, a root, an elementary function */
-#define GIGAHERTZ 3.0                /* with two multiply-adds of a vector in a cycle */
+#define GIGAHERTZ 3.0
 
 
 /* ---- work ------------------------------------------------------------------------------------------------------------------ */
@@ -65,10 +65,11 @@ static void measure_for(const tsr_divide *d, tsr_team *team, const tsr_stmt *s, 
 	const tsr_contraction *k = s->loop.contraction;
 	uint32_t before = around->n;
 	if (k && k->schedule.mr && before + k->nloops <= TSR_MOST_LOOPS) {
-		double lanes = (double)d->p->target->vector_bytes / tsr_prec_bytes(k->prec);
+		const tsr_target *t = d->p->target;
+		double lanes = (double)t->vector_bytes / tsr_prec_bytes(k->prec), rate = (t->half_units ? 1 : 2) * lanes * GIGAHERTZ;
 		for (uint32_t i = 0; i < k->nloops; i++)
 			around->extents[around->n++] = k->loops[i].extent;
-		add_work(d, team, (d->p->target->apart ? ARITHMETIC_APART : ARITHMETIC) / (2 * lanes * GIGAHERTZ), around);
+		add_work(d, team, (t->apart ? ARITHMETIC_APART : ARITHMETIC) / rate, around);
 	} else if (before < TSR_MOST_LOOPS) {
 		around->extents[around->n++] = s->loop.extent;
 		measure(d, team, &s->loop.body, around);

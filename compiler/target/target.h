@@ -17,6 +17,7 @@ typedef struct tsr_target {
 	uint32_t vector_bytes;       /* of one register */
 	uint32_t vector_registers;
 	bool fma;
+	bool half_units;             /* a multiply-add of a whole register takes both of its units, so that one is done in a cycle, not two */
 	tsr_masks masks;
 	bool halves;                 /* a shuffle of lanes across the halves of a vector takes two or three instructions, one within them or of whole halves takes one */
 	bool quarters;               /* a shuffle of lanes across the quarters of a vector takes twice as long as one within them or of whole quarters */

@@ -117,13 +117,13 @@ def convolution(count, transposed=False):
 
         def forwards(tx, tk):
             tx = to(tx, xs, x).reshape([-1, g * c] + [w.length for w in ws])
-            tk = to(tk, ks, k).reshape([g * f, c] + [w.size for w in ws])
+            tk = to(tk, ks, k).reshape([g * f, c] + [w.size for w in ws]).contiguous()      # as PyTorch's plain convolutions want their gradients, too
             y = (F.conv1d, F.conv2d, F.conv3d)[count - 1](padded(tx, ws), tk, **steps)
             return to(y.reshape(short(r)), r, rs)
 
         def backwards(tx, tk):
             tx = to(tx, xs, x).reshape([-1, g * c] + [w.place for w in ws])
-            tk = to(tk, ks, k).reshape([g * c, f] + [w.size for w in ws])
+            tk = to(tk, ks, k).reshape([g * c, f] + [w.size for w in ws]).contiguous()
             y = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[count - 1](tx, tk, **steps)
             return to(written(y, ws).reshape(long(r)), r, rs)
 
