@@ -208,17 +208,16 @@ LLVMValueRef tsr_emit_wide_load_strided(tsr_emit *e, tsr_prec p, LLVMValueRef ad
 void tsr_emit_wide_store_strided(tsr_emit *e, tsr_prec p, LLVMValueRef value, LLVMValueRef address, unsigned step);
 /* Lanes of which number i is element at[i] of part number of[i], all of which are as long; n parts of as many elements as there are lanes, or one of less. */
 LLVMValueRef tsr_emit_of_parts(tsr_emit *e, unsigned lanes, unsigned n, LLVMValueRef *part, const unsigned *of, const unsigned *at);
+/* n vectors of as many lanes, a power of two, as one of at most 64; `part` is used up. */
+LLVMValueRef tsr_emit_concat(tsr_emit *e, LLVMValueRef *part, unsigned n);
 /* grouped.c: where lanes are of groups, what is not read along both loops as along one; NULL: it is. */
 LLVMValueRef tsr_emit_grouped_load(tsr_emit *e, const tsr_expr *load);
 /* x has one value for all of the loop. */
 bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x);
-/* What an index grows by from one iteration of the loop to the next. */
-int64_t tsr_emit_coefficient(const tsr_lin *index, uint32_t loop);
 /* The buffer's elements along the loop: 1 side by side, 0 the same for all, -1 anything else. */
 int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
-/* Elements from one iteration of the loop, or of the one with this symbol, to the next; -1 where that is not known. */
+/* Elements from one iteration of the loop to the next; -1 where that is not known. */
 int64_t tsr_emit_step(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);
-int64_t tsr_emit_step_of(const tsr_emit *e, uint32_t sym, tsr_buffer_id buffer, const tsr_lin *index);
 /* It goes by every second, third or fourth element, and lanes can load such: those of 32 bits where loads can be masked, narrower ones, whose pairs LLVM takes apart as fast, by three
  * and four where stores can be, too. */
 bool tsr_emit_strided(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index);

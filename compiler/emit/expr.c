@@ -132,7 +132,7 @@ void tsr_emit_alike(tsr_emit *e, unsigned n, LLVMValueRef *values)
 /* What an index grows by from one lane to the next. */
 static int64_t lane_step(const tsr_emit *e, const tsr_lin *x)
 {
-	return e->wide ? tsr_emit_coefficient(x, e->wide->loop->loop.sym) : 0;
+	return e->wide ? tsr_lin_coef(x, e->wide->loop->loop.sym) : 0;
 }
 
 static LLVMValueRef emit_index(tsr_emit *e, const tsr_expr *x)

@@ -4,7 +4,7 @@
  * where one number says which element of a row it is: others that the same rows hold need no further load then. */
 #include "emit.h"
 
-enum { MOST = 64, MOST_STRIDE = 4 };
+enum { MOST = 64 };
 
 /* Elements from group to group, and from result to result of a group; results of a group, and lanes of a register. */
 typedef struct lanes { tsr_emit *e; tsr_prec prec; LLVMValueRef address; int64_t far, near; unsigned each, n; } lanes;
@@ -15,25 +15,6 @@ static LLVMValueRef elements(const lanes *x, int64_t from, unsigned n)
 	return tsr_emit_load_lanes(x->e, x->prec, LLVMBuildInBoundsGEP2(x->e->builder, tsr_emit_memory_type(x->e, x->prec), x->address, &at, 1, ""), n);
 }
 
-/* Two vectors side by side. */
-static LLVMValueRef joined(tsr_emit *e, LLVMValueRef a, LLVMValueRef b)
-{
-	LLVMValueRef at[MOST];
-	unsigned n = 2 * LLVMGetVectorSize(LLVMTypeOf(a));
-	for (unsigned i = 0; i < n; i++)
-		at[i] = LLVMConstInt(e->i32, i, false);
-	return LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(at, n), "");
-}
-
-/* n of them, a power of two. */
-static LLVMValueRef side_by_side(tsr_emit *e, LLVMValueRef *part, unsigned n)
-{
-	for (; n > 1; n /= 2)
-		for (unsigned i = 0; i < n / 2; i++)
-			part[i] = joined(e, part[2 * i], part[2 * i + 1]);
-	return part[0];
-}
-
 /* A stretch of each group's own, or one for all. */
 static LLVMValueRef stretches(const lanes *x, unsigned group)
 {
@@ -41,7 +22,7 @@ static LLVMValueRef stretches(const lanes *x, unsigned group)
 	unsigned n = x->n / x->each;
 	for (unsigned i = 0; i < n; i++)
 		part[i] = i && !x->far ? part[0] : elements(x, (int64_t)(group + i) * x->far, x->each);
-	return side_by_side(x->e, part, n);
+	return tsr_emit_concat(x->e, part, n);
 }
 
 /* Lanes of one register of AVX-512, by one instruction whose indices LLVM does not see: it would take each lane's quarter first and then spread these. */
@@ -106,9 +87,10 @@ LLVMValueRef tsr_emit_grouped_load(tsr_emit *e, const tsr_expr *load)
 	const tsr_wide *w = e->wide;
 	const tsr_buffer *b = e->loops->buffers.at[load->load.buffer];
 	uint32_t along = w->loop->loop.sym;
-	int64_t near = tsr_emit_step_of(e, along, b->id, load->load.index), far = tsr_emit_step_of(e, w->group, b->id, load->load.index);
-	bool one = far == near * w->each;          /* a loop for both, of which each iteration may have its own row */
-	if (one && near <= MOST_STRIDE)
+	int64_t near = -1, far = -1;
+	bool known = tsr_index_stride(b, load->load.index, along, &near) && tsr_index_stride(b, load->load.index, w->group, &far);
+	bool one = known && far == near * w->each; /* a loop for both, of which each iteration may have its own row */
+	if (one && near <= TSR_MOST_STRIDE)
 		return NULL;
 	LLVMValueRef at = e->syms[along], zero = e->syms[w->group], part[MOST];
 	e->syms[along] = zero;
@@ -121,5 +103,5 @@ LLVMValueRef tsr_emit_grouped_load(tsr_emit *e, const tsr_expr *load)
 		unsigned group = r * x.n / x.each;
 		part[r] = x.near == 1 ? stretches(&x, group) : place >= 0 && place < x.far + x.near ? repeated(&x, group, (unsigned)place) : scattered(&x, group);
 	}
-	return side_by_side(e, part, registers);
+	return tsr_emit_concat(e, part, registers);
 }

@@ -3,23 +3,14 @@
 
 bool tsr_emit_has_masks(const tsr_emit *e) { return e->target->masks == TSR_MASKS_ALL; }
 
-int64_t tsr_emit_coefficient(const tsr_lin *x, uint32_t sym)
-{
-	int64_t coef = 0;
-	for (uint32_t i = 0; i < x->n; i++)
-		if (x->terms[i].kind == TSR_LSYM_LOOP && x->terms[i].id == sym)
-			coef += x->terms[i].coef;
-	return coef;
-}
-
 int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index)
 {
 	const tsr_buffer *b = e->loops->buffers.at[buffer];
 	uint32_t last = tsr_buffer_last(b);
 	for (uint32_t axis = 0; axis < last; axis++)
-		if (tsr_emit_coefficient(&index[axis], loop->loop.sym))
+		if (tsr_lin_coef(&index[axis], loop->loop.sym))
 			return -1;
-	int64_t step = b->rank ? tsr_emit_coefficient(&index[last], loop->loop.sym) : 0;
+	int64_t step = b->rank ? tsr_lin_coef(&index[last], loop->loop.sym) : 0;
 	return step < 0 || step > 1 ? -1 : (int)step;
 }
 
@@ -36,10 +27,10 @@ bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x)
 		}
 		return true;
 	case TSR_EXPR_INDEX:
-		return !tsr_emit_coefficient(&x->index, loop->loop.sym);
+		return !tsr_lin_coef(&x->index, loop->loop.sym);
 	case TSR_EXPR_LOAD:
 		for (uint32_t i = 0; i < e->loops->buffers.at[x->load.buffer]->rank; i++)
-			if (tsr_emit_coefficient(&x->load.index[i], loop->loop.sym))
+			if (tsr_lin_coef(&x->load.index[i], loop->loop.sym))
 				return false;
 		return true;
 	case TSR_EXPR_OP:
@@ -80,27 +71,16 @@ static LLVMValueRef spread_mask(tsr_emit *e, LLVMValueRef mask, unsigned lanes, 
 	return LLVMBuildShuffleVector(e->builder, mask, LLVMConstNull(LLVMTypeOf(mask)), LLVMConstVector(at, lanes), "");
 }
 
-int64_t tsr_emit_step_of(const tsr_emit *e, uint32_t sym, tsr_buffer_id buffer, const tsr_lin *index)
+int64_t tsr_emit_step(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index)
 {
-	const tsr_buffer *b = e->loops->buffers.at[buffer];
-	int64_t step = 0, apart = 1;
-	for (uint32_t axis = b->rank; axis-- > 0;) {
-		int64_t coefficient = tsr_emit_coefficient(&index[axis], sym);
-		if (coefficient && (apart < 0 || __builtin_mul_overflow(coefficient, apart, &coefficient) || __builtin_add_overflow(step, coefficient, &step)))
-			return -1;
-		if (!tsr_size_is_const(b->dims[axis]) || __builtin_mul_overflow(apart, b->dims[axis].k, &apart))
-			apart = -1;
-	}
-	return step;
+	int64_t step;
+	return tsr_index_stride(e->loops->buffers.at[buffer], index, loop->loop.sym, &step) ? step : -1;
 }
-
-int64_t tsr_emit_step(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index) { return tsr_emit_step_of(e, loop->loop.sym, buffer, index); }
 
 bool tsr_emit_strided(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer, const tsr_lin *index)
 {
-	enum { MOST = 4 };
 	int64_t step = tsr_emit_step(e, loop, buffer, index), bytes = tsr_prec_bytes(e->loops->buffers.at[buffer]->prec);
-	return step > 1 && step <= MOST && ((bytes == 4 && e->target->masks != TSR_MASKS_NONE) || (bytes < 4 && step > 2 && tsr_emit_has_masks(e)));
+	return step > 1 && step <= TSR_MOST_STRIDE && ((bytes == 4 && e->target->masks != TSR_MASKS_NONE) || (bytes < 4 && step > 2 && tsr_emit_has_masks(e)));
 }
 
 LLVMValueRef tsr_emit_of_parts(tsr_emit *e, unsigned lanes, unsigned n, LLVMValueRef *part, const unsigned *of, const unsigned *at)
@@ -113,6 +93,18 @@ LLVMValueRef tsr_emit_of_parts(tsr_emit *e, unsigned lanes, unsigned n, LLVMValu
 		all = LLVMBuildShuffleVector(e->builder, all, k ? part[k] : none, LLVMConstVector(from, lanes), "");
 	}
 	return all;
+}
+
+LLVMValueRef tsr_emit_concat(tsr_emit *e, LLVMValueRef *part, unsigned n)
+{
+	LLVMValueRef at[64];
+	for (unsigned lanes = 2 * LLVMGetVectorSize(LLVMTypeOf(part[0])); n > 1; n /= 2, lanes *= 2) {
+		for (unsigned i = 0; i < lanes; i++)
+			at[i] = LLVMConstInt(e->i32, i, false);
+		for (unsigned i = 0; i < n / 2; i++)
+			part[i] = LLVMBuildShuffleVector(e->builder, part[2 * i], part[2 * i + 1], LLVMConstVector(at, lanes), "");
+	}
+	return part[0];
 }
 
 LLVMValueRef tsr_emit_wide_load_strided(tsr_emit *e, tsr_prec p, LLVMValueRef address, unsigned step)

@@ -78,18 +78,6 @@ static LLVMValueRef register_of(tsr_emit *e, LLVMValueRef x, unsigned from)
 	return LLVMBuildShuffleVector(e->builder, x, LLVMGetPoison(LLVMTypeOf(x)), LLVMConstVector(at, TSR_MATH_REGISTER), "");
 }
 
-/* Registers side by side as one vector; `part` is used up. */
-static LLVMValueRef side_by_side(tsr_emit *e, LLVMValueRef *part, unsigned parts)
-{
-	LLVMValueRef at[TSR_MATH_REGISTER * MOST_REGISTERS];
-	for (unsigned i = 0; i < TSR_MATH_REGISTER * parts; i++)
-		at[i] = LLVMConstInt(e->i32, i, false);
-	for (unsigned wide = TSR_MATH_REGISTER; parts > 1; parts /= 2, wide *= 2)
-		for (unsigned i = 0; i < parts / 2; i++)
-			part[i] = LLVMBuildShuffleVector(e->builder, part[2 * i], part[2 * i + 1], LLVMConstVector(at, 2 * wide), "");
-	return part[0];
-}
-
 LLVMValueRef tsr_math_by_machine(tsr_emit *e, const char *name, LLVMValueRef x, LLVMValueRef y, LLVMValueRef third, int how, LLVMValueRef some)
 {
 	unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(x));
@@ -105,7 +93,7 @@ LLVMValueRef tsr_math_by_machine(tsr_emit *e, const char *name, LLVMValueRef x, 
 		given[n++] = LLVMConstInt(e->i32, AS_SET, false);
 		part[from / TSR_MATH_REGISTER] = LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(f), f, given, n, "");
 	}
-	return side_by_side(e, part, lanes / TSR_MATH_REGISTER);
+	return tsr_emit_concat(e, part, lanes / TSR_MATH_REGISTER);
 }
 
 LLVMValueRef tsr_math_by_machine_alone(const tsr_maths *m, const char *name, LLVMValueRef x, int how)
@@ -124,7 +112,7 @@ LLVMValueRef tsr_math_by_machine_alone(const tsr_maths *m, const char *name, LLV
 		given[n++] = LLVMConstInt(e->i32, AS_SET, false);
 		part[from / TSR_MATH_REGISTER] = LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(f), f, given, n, "");
 	}
-	return side_by_side(e, part, lanes / TSR_MATH_REGISTER);
+	return tsr_emit_concat(e, part, lanes / TSR_MATH_REGISTER);
 }
 
 static LLVMValueRef rounded(const tsr_maths *m, const char *name, unsigned n, const LLVMValueRef *args, unsigned how)
@@ -139,7 +127,7 @@ static LLVMValueRef rounded(const tsr_maths *m, const char *name, unsigned n, co
 		given[n] = LLVMConstInt(e->i32, how, false);
 		part[from / TSR_MATH_REGISTER] = LLVMBuildCall2(m->b, LLVMGlobalGetValueType(f), f, given, n + 1, "");
 	}
-	return side_by_side(e, part, lanes / TSR_MATH_REGISTER);
+	return tsr_emit_concat(e, part, lanes / TSR_MATH_REGISTER);
 }
 
 enum { DOWNWARDS = 9, UPWARDS = 10 };
@@ -156,7 +144,7 @@ static LLVMValueRef looked_up(const tsr_maths *m, LLVMValueRef table, LLVMValueR
 		LLVMValueRef given[2] = {table, register_of(e, at, from)};
 		part[from / TSR_MATH_REGISTER] = LLVMBuildCall2(m->b, LLVMGlobalGetValueType(f), f, given, 2, "");
 	}
-	return side_by_side(e, part, lanes / TSR_MATH_REGISTER);
+	return tsr_emit_concat(e, part, lanes / TSR_MATH_REGISTER);
 }
 
 LLVMValueRef tsr_math_looked_up(const tsr_maths *m, const double *table, LLVMValueRef at)

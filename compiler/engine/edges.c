@@ -21,19 +21,10 @@ void tsr_rows_look_up(const tsr_rows *r)
 		e->syms[x->lookup.sym] = tsr_emit_convert(e, tsr_emit_expr(e, x->lookup.at), x->lookup.at->prec, TSR_PREC_I64);
 }
 
-/* How often a guard counts this loop. */
-static int64_t counts(const tsr_range *guard, uint32_t sym)
-{
-	for (uint32_t t = 0; t < guard->index.n; t++)
-		if (guard->index.terms[t].kind == TSR_LSYM_LOOP && guard->index.terms[t].id == sym)
-			return guard->index.terms[t].coef;
-	return 0;
-}
-
 bool tsr_rows_cuts(const tsr_rows *r, const tsr_range *guard)
 {
 	for (uint32_t i = 0; i + 1 < r->stretch.n; i++)
-		if (counts(guard, r->stretch.loop[i]))
+		if (tsr_lin_coef(&guard->index, r->stretch.loop[i]))
 			return true;
 	return false;
 }
@@ -42,7 +33,7 @@ bool tsr_rows_cuts(const tsr_rows *r, const tsr_range *guard)
 static void set_end(tsr_kit *k, const tsr_rows *r, const tsr_range *guard, bool largest)
 {
 	for (uint32_t i = 0; i + 1 < r->stretch.n; i++) {
-		bool last = largest == (counts(guard, r->stretch.loop[i]) > 0);
+		bool last = largest == (tsr_lin_coef(&guard->index, r->stretch.loop[i]) > 0);
 		r->e->syms[r->stretch.loop[i]] = tsr_kit_int(k, last ? extent_of(r->along, r->stretch.loop[i]) - 1 : 0);
 	}
 }
@@ -74,7 +65,7 @@ static int64_t added(const tsr_rows *r, const tsr_range *guard, int64_t at)
 	int64_t index = 0;
 	for (uint32_t i = r->stretch.n; i-- > 0;) {
 		int64_t extent = extent_of(r->along, r->stretch.loop[i]);
-		index += at % extent * (i + 1 < r->stretch.n ? counts(guard, r->stretch.loop[i]) : 0);
+		index += at % extent * (i + 1 < r->stretch.n ? tsr_lin_coef(&guard->index, r->stretch.loop[i]) : 0);
 		at /= extent;
 	}
 	return index;
@@ -177,7 +168,7 @@ static bool is_inside(const tsr_rows *r, const tsr_guards *guards, uint32_t sym,
 		const tsr_range *guard = &guards->at[g];
 		if (!tsr_rows_cuts(r, guard))
 			continue;
-		int64_t index = guard->index.offset + guard->index.base.k + place * counts(guard, sym) + added(r, guard, at);
+		int64_t index = guard->index.offset + guard->index.base.k + place * tsr_lin_coef(&guard->index, sym) + added(r, guard, at);
 		if (index < 0 || index >= guard->size.k)
 			return false;
 	}
@@ -188,19 +179,7 @@ static bool is_inside(const tsr_rows *r, const tsr_guards *guards, uint32_t sym,
 static bool step_of(const tsr_rows *r, int64_t *out)
 {
 	const tsr_expr *x = tsr_contract_guarded(r->value);
-	const tsr_buffer *b = r->e->loops->buffers.at[x->load.buffer];
-	int64_t each = 1;
-	*out = 0;
-	for (uint32_t axis = b->rank; axis-- > 0;) {
-		if (each < 0)
-			return false;
-		const tsr_lin *index = &x->load.index[axis];
-		for (uint32_t t = 0; t < index->n; t++)
-			if (index->terms[t].kind == TSR_LSYM_LOOP && index->terms[t].id == r->across->loop[r->across->nloops - 1].sym)
-				*out += index->terms[t].coef * each;
-		each = tsr_size_is_const(b->dims[axis]) ? each * b->dims[axis].k : -1;
-	}
-	return true;
+	return tsr_index_stride(r->e->loops->buffers.at[x->load.buffer], x->load.index, r->across->loop[r->across->nloops - 1].sym, out);
 }
 
 /* false: they are not known, or many. */
@@ -211,7 +190,7 @@ static bool ends_of(const tsr_kit *k, const tsr_rows *r, const tsr_guards *guard
 	if (!tsr_target_few_registers(k->target) || !last || !tsr_size_is_const(last->extent) || r->value->kind == TSR_EXPR_LOOKUP || r->run > MOST_VECTORS * k->lanes)
 		return false;
 	for (uint32_t g = 0; g < guards->n; g++)
-		if (tsr_rows_cuts(r, &guards->at[g]) ? !mentions_only(r, &guards->at[g], last->sym) : counts(&guards->at[g], last->sym) != 0)
+		if (tsr_rows_cuts(r, &guards->at[g]) ? !mentions_only(r, &guards->at[g], last->sym) : tsr_lin_coef(&guards->at[g].index, last->sym) != 0)
 			return false;
 	for (int64_t place = 0; place < last->extent.k; place++) {
 		int64_t at = 0;

@@ -19,9 +19,9 @@ static bool as_they_lie(const tsr_computed *v, const tsr_expr *x, uint32_t sym)
 	if (x->kind != TSR_EXPR_LOAD || x->prec != v->prec)
 		return false;
 	const tsr_buffer *b = v->e->loops->buffers.at[x->load.buffer];
-	bool plain = b->rank && b->prec == v->prec && tsr_emit_coefficient(&x->load.index[tsr_buffer_last(b)], sym) == 1;
+	bool plain = b->rank && b->prec == v->prec && tsr_lin_coef(&x->load.index[tsr_buffer_last(b)], sym) == 1;
 	for (uint32_t i = 0; i < tsr_buffer_last(b); i++)
-		plain &= tsr_emit_coefficient(&x->load.index[i], sym) == 0;
+		plain &= tsr_lin_coef(&x->load.index[i], sym) == 0;
 	return plain;
 }
 
@@ -39,7 +39,7 @@ bool tsr_padded(const tsr_kit *k, const tsr_computed *v, const tsr_walks *inner)
 		const tsr_expr *o = x->select.outside;
 		plain &= x->prec == v->prec && o->kind == TSR_EXPR_CONST && o->prec == outside->prec && o->value.i == outside->value.i;
 		for (uint32_t i = 0; i < x->select.n; i++) {
-			int64_t c = tsr_emit_coefficient(&x->select.ranges[i].index, sym);
+			int64_t c = tsr_lin_coef(&x->select.ranges[i].index, sym);
 			plain &= c == 0 || c == 1;
 		}
 	}
@@ -59,7 +59,7 @@ void tsr_padded_inside(tsr_kit *k, tsr_emit *e, const tsr_expr *x, uint32_t sym,
 		for (uint32_t i = 0; i < x->select.n; i++) {
 			const tsr_range *r = &x->select.ranges[i];
 			LLVMValueRef at = tsr_emit_lin(e, &r->index), size = tsr_emit_size(e, r->size), below = LLVMBuildNSWSub(k->b, zero, at, "");
-			if (tsr_emit_coefficient(&r->index, sym)) {
+			if (tsr_lin_coef(&r->index, sym)) {
 				*begin = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, below, *begin, ""), below, *begin, "");
 				*end = tsr_kit_min(k, *end, tsr_kit_add(k, size, below));
 			} else
@@ -87,7 +87,7 @@ static bool mentioned(const tsr_expr *x, uint32_t sym)
 {
 	for (; x->kind == TSR_EXPR_SELECT; x = x->select.inside)
 		for (uint32_t i = 0; i < x->select.n; i++)
-			if (tsr_emit_coefficient(&x->select.ranges[i].index, sym))
+			if (tsr_lin_coef(&x->select.ranges[i].index, sym))
 				return true;
 	return false;
 }
@@ -127,7 +127,7 @@ static LLVMValueRef step_of(const panel *n, uint32_t sym)
 	const tsr_buffer *b = e->loops->buffers.at[in->load.buffer];
 	LLVMValueRef total = tsr_kit_int(k, 0), each = tsr_kit_int(k, 1);
 	for (uint32_t axis = b->rank; axis-- > 0;) {
-		total = tsr_kit_add(k, total, tsr_kit_mul(k, each, tsr_kit_int(k, tsr_emit_coefficient(&in->load.index[axis], sym))));
+		total = tsr_kit_add(k, total, tsr_kit_mul(k, each, tsr_kit_int(k, tsr_lin_coef(&in->load.index[axis], sym))));
 		each = tsr_kit_mul(k, each, tsr_emit_size(e, b->dims[axis]));
 	}
 	return total;

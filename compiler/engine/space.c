@@ -8,11 +8,8 @@ LLVMValueRef tsr_engine_stride(tsr_engine *g, tsr_buffer_id buffer, const tsr_li
 	const tsr_buffer *b = g->e->loops->buffers.at[buffer];
 	LLVMValueRef total = tsr_kit_int(&g->k, 0), step = tsr_kit_int(&g->k, 1);
 	for (uint32_t axis = b->rank; axis-- > 0;) {
-		for (uint32_t t = 0; t < index[axis].n; t++) {
-			const tsr_lin_term *term = &index[axis].terms[t];
-			if (term->kind == TSR_LSYM_LOOP && term->id == sym)
-				total = tsr_kit_add(&g->k, total, tsr_kit_mul(&g->k, step, tsr_kit_int(&g->k, term->coef)));
-		}
+		if (tsr_lin_mentions(&index[axis], sym))
+			total = tsr_kit_add(&g->k, total, tsr_kit_mul(&g->k, step, tsr_kit_int(&g->k, tsr_lin_coef(&index[axis], sym))));
 		step = tsr_kit_mul(&g->k, step, tsr_emit_size(g->e, b->dims[axis]));
 	}
 	return total;

@@ -135,36 +135,9 @@ static void by_columns(const walk *w, const tsr_pack *p, LLVMValueRef panel, LLV
 	tsr_count_end(k, &d);
 }
 
-/* How many loads of the expression lie side by side along this loop. */
-static uint32_t side_by_side(const tsr_loops *l, const tsr_expr *x, uint32_t sym)
-{
-	uint32_t n = 0;
-	switch (x->kind) {
-	case TSR_EXPR_LOAD: {
-		const tsr_buffer *b = l->buffers.at[x->load.buffer];
-		for (uint32_t axis = 0; axis < b->rank; axis++)
-			for (uint32_t t = 0; t < x->load.index[axis].n; t++) {
-				const tsr_lin_term *term = &x->load.index[axis].terms[t];
-				if (term->kind == TSR_LSYM_LOOP && term->id == sym)
-					n = axis == tsr_buffer_last(b) && term->coef == 1;
-			}
-		return n;
-	}
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(x->op.op)->arity; i++)
-			n += side_by_side(l, x->op.args[i], sym);
-		return n;
-	case TSR_EXPR_CONVERT: return side_by_side(l, x->converted, sym);
-	case TSR_EXPR_LOOKUP: return side_by_side(l, x->lookup.at, sym) + side_by_side(l, x->lookup.value, sym);
-	case TSR_EXPR_SELECT: return side_by_side(l, x->select.inside, sym) + side_by_side(l, x->select.outside, sym);
-	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
-	}
-	return 0;
-}
-
 static uint32_t last_loop(const tsr_walks *x, const tsr_loops *l, const tsr_expr *value)
 {
-	return x->nloops ? side_by_side(l, value, x->loop[x->nloops - 1].sym) : 0;
+	return x->nloops ? tsr_expr_unit_loads(l, value, x->loop[x->nloops - 1].sym) : 0;
 }
 
 bool tsr_computed_by_rows(const tsr_loops *l, const tsr_expr *value, const tsr_walks *across, const tsr_walks *along)

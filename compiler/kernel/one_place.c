@@ -11,7 +11,7 @@ static bool find(tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x, place *ou
 	for (uint32_t i = 0; equal && i < 2; i++) {
 		const tsr_expr *index = x->op.args[i], *number = x->op.args[1 - i];
 		if (index->kind == TSR_EXPR_INDEX && index->prec == TSR_PREC_I32 && number->prec == TSR_PREC_I32
-			&& tsr_emit_coefficient(&index->index, loop->loop.sym) == 1 && tsr_emit_fixed(e, loop, number)) {
+			&& tsr_lin_coef(&index->index, loop->loop.sym) == 1 && tsr_emit_fixed(e, loop, number)) {
 			*out = (place){x, index, number};
 			return true;
 		}

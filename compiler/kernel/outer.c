@@ -100,7 +100,7 @@ static bool plain_stmt(outer *x, const tsr_stmt *s)
 		return !s->loop.contraction && !s->loop.split && plain_body(x, &s->loop.body);
 	case TSR_STMT_IF:
 		for (uint32_t i = 0; i < s->cond.n; i++) {
-			int64_t step = tsr_emit_coefficient(&s->cond.ranges[i].index, x->loop->loop.sym);
+			int64_t step = tsr_lin_coef(&s->cond.ranges[i].index, x->loop->loop.sym);
 			if (step != 0 && step != 1 && !(step == 2 && x->e->target->masks != TSR_MASKS_NONE))
 				return false;
 		}
@@ -173,11 +173,11 @@ bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *s)
 	LLVMValueRef zero = tsr_emit_i64(e, 0), lanes = e->wide ? tsr_emit_i64(e, e->wide->lanes) : NULL, first = zero, end = lanes, all = NULL;
 	bool torn = false;
 	for (uint32_t i = 0; e->wide && e->wide->lanes > 1 && i < s->cond.n; i++)
-		torn |= tsr_emit_coefficient(&s->cond.ranges[i].index, e->wide->loop->loop.sym) != 0;
+		torn |= tsr_lin_coef(&s->cond.ranges[i].index, e->wide->loop->loop.sym) != 0;
 	if (!torn)
 		return false;
 	for (uint32_t i = 0; i < s->cond.n; i++) {
-		int64_t step = tsr_emit_coefficient(&s->cond.ranges[i].index, e->wide->loop->loop.sym);
+		int64_t step = tsr_lin_coef(&s->cond.ranges[i].index, e->wide->loop->loop.sym);
 		if (!step) {
 			LLVMValueRef in = tsr_emit_in_ranges(e, 1, &s->cond.ranges[i]);
 			all = all ? LLVMBuildAnd(e->builder, all, in, "") : in;

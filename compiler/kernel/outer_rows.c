@@ -51,7 +51,7 @@ static const tsr_stmt *inner_of(const places *x, const tsr_lin_term *t)
 /* The iterations of the loop, whose places these are, for which the guard lets everything in; false: it also hangs on what is not known here. */
 static bool within(const places *x, const tsr_range *r, uint32_t sym, int64_t *from, int64_t *to)
 {
-	int64_t step = tsr_emit_coefficient(&r->index, sym), least = r->index.offset, most = r->index.offset;
+	int64_t step = tsr_lin_coef(&r->index, sym), least = r->index.offset, most = r->index.offset;
 	if (step <= 0 || !tsr_size_is_const(r->size) || !tsr_size_is_const(r->index.base))
 		return false;
 	least += r->index.base.k, most += r->index.base.k;
@@ -80,8 +80,8 @@ static void note_loads(places *x, tsr_expr *v)
 	for (uint32_t axis = 0; v->kind == TSR_EXPR_LOAD && axis < x->e->loops->buffers.at[v->load.buffer]->rank; axis++) {
 		row |= tsr_lin_mentions(&v->load.index[axis], x->row->loop.sym);
 		for (uint32_t i = 0; i < v->load.index[axis].n; i++)
-			x->shared |= inner_of(x, &v->load.index[axis].terms[i]) && (tsr_emit_coefficient(&v->load.index[axis], x->row->loop.sym) == 1
-				|| (tsr_emit_coefficient(&v->load.index[axis], x->row->loop.sym) == 2 && tsr_emit_strided(x->e, x->loop, v->load.buffer, v->load.index)));
+			x->shared |= inner_of(x, &v->load.index[axis].terms[i]) && (tsr_lin_coef(&v->load.index[axis], x->row->loop.sym) == 1
+				|| (tsr_lin_coef(&v->load.index[axis], x->row->loop.sym) == 2 && tsr_emit_strided(x->e, x->loop, v->load.buffer, v->load.index)));
 	}
 	x->shared |= x->groups.group && v->kind == TSR_EXPR_LOAD && !row;
 }
@@ -112,7 +112,7 @@ static bool plain(places *x, const tsr_stmts *body)
 		case TSR_STMT_IF:
 			for (uint32_t r = 0; r < s->cond.n; r++) {
 				bool lanes = tsr_lin_mentions(&s->cond.ranges[r].index, x->loop->loop.sym), row = tsr_lin_mentions(&s->cond.ranges[r].index, x->row->loop.sym);
-				if ((lanes && (row || tsr_emit_coefficient(&s->cond.ranges[r].index, x->loop->loop.sym) < 1 || !within(x, &s->cond.ranges[r], x->loop->loop.sym, &x->inside, &x->outside)))
+				if ((lanes && (row || tsr_lin_coef(&s->cond.ranges[r].index, x->loop->loop.sym) < 1 || !within(x, &s->cond.ranges[r], x->loop->loop.sym, &x->inside, &x->outside)))
 					|| (row && !within(x, &s->cond.ranges[r], x->row->loop.sym, &x->first, &x->end)))
 					return false;
 				x->torn |= lanes;
@@ -195,7 +195,7 @@ static LLVMValueRef lanes_in(places *x, const tsr_stmt *s)
 	tsr_emit *e = x->e;
 	LLVMValueRef out = NULL, lane[64];
 	for (uint32_t i = 0; i < s->cond.n; i++) {
-		int64_t step = tsr_emit_coefficient(&s->cond.ranges[i].index, x->loop->loop.sym);
+		int64_t step = tsr_lin_coef(&s->cond.ranges[i].index, x->loop->loop.sym);
 		if (!step)
 			continue;
 		for (unsigned k = 0; k < e->wide->lanes; k++)

@@ -56,7 +56,7 @@ static bool of_columns(const plane *x, const tsr_range *r)
 /* The same for all rows of results whose windows reach one row. */
 static bool of_row(const plane *x, const tsr_lin *index)
 {
-	return tsr_emit_coefficient(index, x->rows->loop.sym) * x->reach == tsr_emit_coefficient(index, x->down->loop.sym) * x->step;
+	return tsr_lin_coef(index, x->rows->loop.sym) * x->reach == tsr_lin_coef(index, x->down->loop.sym) * x->step;
 }
 
 static bool sort_ranges(plane *x, const tsr_stmt *guard)
@@ -79,7 +79,7 @@ static void find_rows(plane *x, tsr_expr *v)
 	for (uint32_t i = tsr_expr_parts(v, part); i-- > 0;)
 		find_rows(x, part[i]);
 	for (uint32_t axis = 0; v->kind == TSR_EXPR_LOAD && !x->step && axis + 1 < x->e->loops->buffers.at[v->load.buffer]->rank; axis++) {
-		int64_t step = tsr_emit_coefficient(&v->load.index[axis], x->rows->loop.sym), reach = tsr_emit_coefficient(&v->load.index[axis], x->down->loop.sym);
+		int64_t step = tsr_lin_coef(&v->load.index[axis], x->rows->loop.sym), reach = tsr_lin_coef(&v->load.index[axis], x->down->loop.sym);
 		if (step > 0 && reach > 0)
 			x->step = step, x->reach = reach;
 	}
@@ -205,7 +205,7 @@ static bool lanes_in(const plane *x, int64_t column, int64_t across, LLVMValueRe
 		bool inside = true;
 		for (uint32_t i = 0; i < x->nlanes; i++) {
 			const tsr_range *r = x->lane_range[i];
-			int64_t at = r->index.offset + r->index.base.k + tsr_emit_coefficient(&r->index, x->lane->loop.sym) * (column + k) + tsr_emit_coefficient(&r->index, x->across->loop.sym) * across;
+			int64_t at = r->index.offset + r->index.base.k + tsr_lin_coef(&r->index, x->lane->loop.sym) * (column + k) + tsr_lin_coef(&r->index, x->across->loop.sym) * across;
 			inside &= at >= 0 && at < r->size.k;
 		}
 		in += inside;

@@ -16,11 +16,11 @@ static bool follow(const tsr_emit *e, const tsr_stmt *walk, const tsr_stmt *stor
 	const tsr_lin *x = store->store.index;
 	int64_t least = LINES * LINE / (int64_t)tsr_prec_bytes(b->prec);
 	if (!last || !tsr_size_is_const(b->dims[last]) || !tsr_size_is_const(walk->loop.extent) || b->dims[last].k != walk->loop.extent.k || walk->loop.extent.k < least
-		|| x[last].n != 1 || x[last].offset || x[last].base.k || tsr_emit_coefficient(&x[last], walk->loop.sym) != 1)
+		|| x[last].n != 1 || x[last].offset || x[last].base.k || tsr_lin_coef(&x[last], walk->loop.sym) != 1)
 		return false;
 	while (--axis && tsr_size_is_const(b->dims[axis]) && b->dims[axis].k == 1)
 		;
-	return x[axis].n == 1 && tsr_emit_coefficient(&x[axis], row) == 1 && e->overlap * (int64_t)tsr_prec_bytes(b->prec) <= (LINES - 2) * LINE;
+	return x[axis].n == 1 && tsr_lin_coef(&x[axis], row) == 1 && e->overlap * (int64_t)tsr_prec_bytes(b->prec) <= (LINES - 2) * LINE;
 }
 
 /* The store of a walk whose rows meet; or NULL. */

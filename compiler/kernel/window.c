@@ -79,7 +79,7 @@ static LLVMValueRef all_inside(window *x)
 	for (uint32_t i = 0; i < 2 * x->guard->cond.n; i++) {
 		const tsr_range *r = &x->guard->cond.ranges[i / 2];
 		stand_at(x, i % 2 ? x->loop->loop.extent.k - 1 : 0);
-		int64_t more = tsr_emit_coefficient(&r->index, x->e->wide->loop->loop.sym) ? x->e->wide->lanes - 1 : 0;
+		int64_t more = tsr_lin_coef(&r->index, x->e->wide->loop->loop.sym) ? x->e->wide->lanes - 1 : 0;
 		LLVMValueRef first = tsr_emit_lin(x->e, &r->index), last = LLVMBuildNSWAdd(b, first, tsr_emit_i64(x->e, more), "");
 		LLVMValueRef here = LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntSGE, first, zero, ""), LLVMBuildICmp(b, LLVMIntSLT, last, tsr_emit_size(x->e, r->size), ""), "");
 		inside = inside ? LLVMBuildAnd(b, inside, here, "") : here;

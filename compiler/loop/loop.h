@@ -27,6 +27,10 @@ tsr_lin tsr_lin_add_size(tsr_arena *a, tsr_lin x, int64_t coef, tsr_size s);
 tsr_lin tsr_lin_add(tsr_arena *a, tsr_lin x, int64_t coef, tsr_lin y);
 bool tsr_lin_equal(tsr_lin x, tsr_lin y);
 bool tsr_extent_equal(tsr_size x, tsr_size y);         /* terms in any order */
+/* index.c: what it grows by from one iteration of the loop to the next; whether that is anything; whether it is this loop's symbol and nothing else. */
+int64_t tsr_lin_coef(const tsr_lin *x, uint32_t loop);
+bool tsr_lin_mentions(const tsr_lin *x, uint32_t loop);
+bool tsr_lin_bare(const tsr_lin *x, uint32_t loop);
 
 /* index in [0, size) */
 typedef struct tsr_range { tsr_lin index; tsr_size size; } tsr_range;
@@ -69,6 +73,8 @@ static inline uint32_t tsr_buffer_last(const tsr_buffer *b)
 		axis--;
 	return axis;
 }
+/* So many elements lie between what an iteration of the loop touches and what the next one does; false where that hangs on a size that only the run knows. */
+bool tsr_index_stride(const tsr_buffer *b, const tsr_lin *index, uint32_t loop, int64_t *out);
 
 /* ---- expressions and statements --------------------------------------------------------------------------------- */
 
@@ -251,6 +257,8 @@ typedef struct tsr_loops {
 
 /* The buffer that holds a tensor's value or gradient, or TSR_NONE when it is virtual. */
 tsr_buffer_id tsr_loops_buffer(const tsr_loops *l, tsr_tensor_id tensor, tsr_part part);
+/* index.c: so many of its loads go from one element to the next along the loop. */
+uint32_t tsr_expr_unit_loads(const tsr_loops *l, const tsr_expr *x, uint32_t loop);
 
 /* Lowers every unit: one KERNEL of plain nests per assignment and piece, with initialisation as section 5 of the
  * inference paper says (`=:acc` on an injective map stores once, elsewhere neutral first where needed).

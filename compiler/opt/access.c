@@ -2,12 +2,6 @@
 #include "pass.h"
 #include <math.h>
 
-bool tsr_lin_bare(const tsr_lin *x, uint32_t sym)
-{
-	return !x->offset && !x->base.k && !x->base.nterms && x->n == 1 && x->terms[0].coef == 1 && x->terms[0].kind == TSR_LSYM_LOOP
-		&& x->terms[0].id == sym;
-}
-
 bool tsr_expr_is_local(const tsr_expr *e, tsr_local_id local) { return e && e->kind == TSR_EXPR_LOCAL && e->local == local; }
 
 bool tsr_expr_is_neutral(const tsr_expr *e, tsr_acc acc)

@@ -25,27 +25,13 @@ static bool is_one(const tsr_expr *e)
 	return e->kind == TSR_EXPR_CONST && (tsr_prec_is_float(e->prec) ? e->value.d == 1 : tsr_prec_is_int(e->prec) && e->value.i == 1);
 }
 
-static bool is_bare(const tsr_lin *x, uint32_t sym)
-{
-	return !x->offset && !x->base.k && !x->base.nterms && x->n == 1 && x->terms[0].coef == 1
-		&& x->terms[0].kind == TSR_LSYM_LOOP && x->terms[0].id == sym;
-}
-
-static bool mentions_lin(const tsr_lin *x, uint32_t sym)
-{
-	for (uint32_t i = 0; i < x->n; i++)
-		if (x->terms[i].kind == TSR_LSYM_LOOP && x->terms[i].id == sym)
-			return true;
-	return false;
-}
-
 /* Does the expression mention the loop, or any local? */
 static bool depends(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
 {
 	switch (e->kind) {
 	case TSR_EXPR_LOAD:
 		for (uint32_t i = 0; i < l->buffers.at[e->load.buffer]->rank; i++)
-			if (mentions_lin(&e->load.index[i], sym))
+			if (tsr_lin_mentions(&e->load.index[i], sym))
 				return true;
 		return false;
 	case TSR_EXPR_OP:
@@ -58,7 +44,7 @@ static bool depends(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
 	case TSR_EXPR_SELECT: case TSR_EXPR_LOOKUP:
 		return true;
 	case TSR_EXPR_INDEX:
-		return mentions_lin(&e->index, sym);
+		return tsr_lin_mentions(&e->index, sym);
 	case TSR_EXPR_LOCAL:
 		return true;
 	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS:
@@ -75,7 +61,7 @@ static tsr_expr *named_position(const tsr_loops *l, const tsr_expr *c, uint32_t 
 	for (uint32_t k = 0; k < 2; k++) {
 		tsr_expr *a = c->op.args[k];
 		const tsr_expr *position = c->op.args[1 - k];
-		if (position->kind == TSR_EXPR_INDEX && is_bare(&position->index, sym) && tsr_prec_is_int(a->prec) && !depends(l, a, sym))
+		if (position->kind == TSR_EXPR_INDEX && tsr_lin_bare(&position->index, sym) && tsr_prec_is_int(a->prec) && !depends(l, a, sym))
 			return a;
 	}
 	return NULL;
@@ -132,10 +118,10 @@ bool tsr_gather_factor(const tsr_loops *l, const tsr_expr *v, tsr_buffer_id x, u
 	switch (v->kind) {
 	case TSR_EXPR_LOAD: {
 		const tsr_lin *at = v->load.index;
-		if (v->load.buffer != x || at[axis].n != 1 || !is_bare(&at[axis], at[axis].terms[0].id))
+		if (v->load.buffer != x || at[axis].n != 1 || !tsr_lin_bare(&at[axis], at[axis].terms[0].id))
 			return false;
 		for (uint32_t i = 0; i < rank; i++)
-			if (i != axis && mentions_lin(&at[i], at[axis].terms[0].id))
+			if (i != axis && tsr_lin_mentions(&at[i], at[axis].terms[0].id))
 				return false;
 		return true;
 	}
@@ -335,7 +321,7 @@ static tsr_stmt *cleared(tsr_pass *p, tsr_loop_unit *u, const scatter *x)
 		syms[i] = u->nsyms++;
 	for (uint32_t i = 0; i < rank; i++)
 		for (uint32_t j = 0; j < x->outer.n; j++)
-			if (is_bare(&x->store->store.index[i], x->outer.loop[j]->loop.sym))
+			if (tsr_lin_bare(&x->store->store.index[i], x->outer.loop[j]->loop.sym))
 				store->store.index[i] = tsr_lin_add_sym(p->arena, tsr_lin_const(0), 1, TSR_LSYM_LOOP, first + j);
 	tsr_stmt *s = store;
 	for (uint32_t i = x->outer.n; i-- > 0;) {
@@ -366,7 +352,7 @@ static bool add_up(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *kernel)
 	update->store.acc = TSR_ACC_ADD;
 	update->store.index = TSR_NEW_N(p->arena, tsr_lin, b->rank + 1);
 	for (uint32_t i = 0; i < b->rank; i++)
-		update->store.index[i] = is_bare(&x.store->store.index[i], axis->loop.sym) ? to : x.store->store.index[i];
+		update->store.index[i] = tsr_lin_bare(&x.store->store.index[i], axis->loop.sym) ? to : x.store->store.index[i];
 	update->store.value = tsr_expr_place(p->arena, p->l, m.value, 1, &axis->loop.sym, &to);
 	bool clear = is_zero(x.let->let.value);
 	tsr_stmt *zero = clear ? cleared(p, u, &x) : NULL;

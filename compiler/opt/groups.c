@@ -17,7 +17,7 @@
 #include "pass.h"
 #include "../base/text.h"
 
-enum { BYTES = 4, MOST_STRIDE = 4, MOST_INNER = 8, MOST_TURNED = 4, MANY = 16, LEAST_BYTES = 32 };
+enum { BYTES = 4, MOST_INNER = 8, MOST_TURNED = 4, MANY = 16, LEAST_BYTES = 32 };
 
 typedef struct kinds {
 	const tsr_loops *l;
@@ -80,8 +80,8 @@ static bool load_fits(kinds *k, tsr_expr *x)
 {
 	const tsr_buffer *b = k->l->buffers.at[x->load.buffer];
 	int64_t near, far, n = k->each->loop.extent.k;
-	if (tsr_prec_bytes(b->prec) != BYTES || !b->rank || !tsr_index_step(k->l, b->id, x->load.index, k->each->loop.sym, &near)
-		|| !tsr_index_step(k->l, b->id, x->load.index, k->group->loop.sym, &far))
+	if (tsr_prec_bytes(b->prec) != BYTES || !b->rank || !tsr_index_stride(b, x->load.index, k->each->loop.sym, &near)
+		|| !tsr_index_stride(b, x->load.index, k->group->loop.sym, &far))
 		return false;
 	if (far == near * n && near >= 0 && near <= 1)
 		return true;
@@ -90,7 +90,7 @@ static bool load_fits(kinds *k, tsr_expr *x)
 		return true;
 	}
 	if (far == near * n)
-		return near > 0 && (near <= MOST_STRIDE || in_rows(k, b, x->load.index, near));
+		return near > 0 && (near <= TSR_MOST_STRIDE || in_rows(k, b, x->load.index, near));
 	k->apart = true;
 	return near == 1 || (near == 0 && (far == 1 || in_rows(k, b, x->load.index, far))) || (far == 0 && in_rows(k, b, x->load.index, near));
 }
@@ -119,8 +119,8 @@ static bool fits(kinds *k, const tsr_stmts *body)
 			all = value_fits(k, s->let.value);
 			break;
 		case TSR_STMT_STORE: case TSR_STMT_UPDATE:
-			all = tsr_prec_bytes(k->l->buffers.at[s->store.buffer]->prec) == BYTES && tsr_index_step(k->l, s->store.buffer, s->store.index, k->each->loop.sym, &near) && near == 1
-				&& tsr_index_step(k->l, s->store.buffer, s->store.index, k->group->loop.sym, &far) && far == k->each->loop.extent.k && value_fits(k, s->store.value);
+			all = tsr_prec_bytes(k->l->buffers.at[s->store.buffer]->prec) == BYTES && tsr_index_stride(k->l->buffers.at[s->store.buffer], s->store.index, k->each->loop.sym, &near) && near == 1
+				&& tsr_index_stride(k->l->buffers.at[s->store.buffer], s->store.index, k->group->loop.sym, &far) && far == k->each->loop.extent.k && value_fits(k, s->store.value);
 			break;
 		case TSR_STMT_FOR:
 			k->sums = true;

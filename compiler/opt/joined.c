@@ -2,26 +2,11 @@
  * an element's place is a sum over the loops then, and the inner one, made longer, stands for both while the outer one stands at 0. */
 #include "opt.h"
 
-bool tsr_index_step(const tsr_loops *l, tsr_buffer_id buffer, const tsr_lin *index, uint32_t sym, int64_t *step)
-{
-	const tsr_buffer *b = l->buffers.at[buffer];
-	int64_t row = 1;
-	*step = 0;
-	for (uint32_t axis = b->rank; axis-- > 0;) {
-		for (uint32_t t = 0; t < index[axis].n; t++)
-			if (index[axis].terms[t].kind == TSR_LSYM_LOOP && index[axis].terms[t].id == sym)
-				*step += row * index[axis].terms[t].coef;
-		if (axis && !tsr_size_is_const(b->dims[axis]))
-			return false;
-		row *= axis ? b->dims[axis].k : 1;
-	}
-	return true;
-}
-
 static bool element_follows(const tsr_loops *l, tsr_buffer_id buffer, const tsr_lin *index, uint32_t outer, uint32_t inner, int64_t extent)
 {
 	int64_t far, near;
-	return tsr_index_step(l, buffer, index, inner, &near) && tsr_index_step(l, buffer, index, outer, &far) && far == near * extent;
+	const tsr_buffer *b = l->buffers.at[buffer];
+	return tsr_index_stride(b, index, inner, &near) && tsr_index_stride(b, index, outer, &far) && far == near * extent;
 }
 
 bool tsr_expr_follows(const tsr_loops *l, const tsr_expr *x, uint32_t outer, uint32_t inner, int64_t extent)

@@ -246,14 +246,6 @@ void tsr_stmts_remove(tsr_stmts *body, uint32_t at)
 	body->n--;
 }
 
-bool tsr_lin_mentions(const tsr_lin *x, uint32_t sym)
-{
-	for (uint32_t t = 0; t < x->n; t++)
-		if (x->terms[t].kind == TSR_LSYM_LOOP && x->terms[t].id == sym && x->terms[t].coef)
-			return true;
-	return false;
-}
-
 bool tsr_expr_mentions(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
 {
 	tsr_expr *part[TSR_MOST_PARTS];

@@ -52,7 +52,6 @@ typedef struct tsr_lives { TSR_VEC(tsr_life) v; } tsr_lives;
 tsr_lives *tsr_lives_of(const tsr_loops *l, tsr_arena *a);
 bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b);
 bool tsr_expr_reads_local(const tsr_expr *e, tsr_local_id id);
-bool tsr_lin_mentions(const tsr_lin *x, uint32_t sym);
 /* falling.c: whether x, in a loop somewhere in `body`, is at most 0, but for some roundings, or NaN, being a value less the greatest of an earlier loop; those loops,
  * and whether nothing beside them changes that value. */
 typedef struct tsr_falling { const tsr_stmt *greatest, *less; bool lasts; } tsr_falling;
@@ -62,9 +61,7 @@ bool tsr_stmts_repeat(const tsr_stmts *body, uint32_t n);
 /* Of a loop that opt/overlap.c marks: which statements of its body no walk waits for, n of them, and the locals that they read of the others (late.c). */
 typedef struct tsr_late { bool *of; uint32_t n, nread; tsr_local_id *read; bool functions; } tsr_late;
 tsr_late tsr_late_of(const tsr_loops *l, tsr_arena *a, const tsr_stmt *row);
-/* joined.c: so many elements lie between an iteration of the loop and the next; false: only the run knows. */
-bool tsr_index_step(const tsr_loops *l, tsr_buffer_id buffer, const tsr_lin *index, uint32_t sym, int64_t *step);
-/* In all that is touched, an iteration of the loop `outer` is as far as `extent` of the loop `inner`; of statements that load, store and compute. */
+/* joined.c: in all that is touched, an iteration of the loop `outer` is as far as `extent` of the loop `inner`; of statements that load, store and compute. */
 bool tsr_expr_follows(const tsr_loops *l, const tsr_expr *x, uint32_t outer, uint32_t inner, int64_t extent);
 bool tsr_stmt_follows(const tsr_loops *l, const tsr_stmt *s, uint32_t outer, uint32_t inner, int64_t extent);
 /* Of a nest of n loops around this statement, those that are one with loop number `inner` and not marked in `with` yet are marked there: how many iterations all of

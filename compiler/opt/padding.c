@@ -107,7 +107,7 @@ bool tsr_padding_of(const tsr_loops *l, const tsr_contraction *c, const tsr_cont
 	}
 	const tsr_contract_loop *last = &s.m->loop[s.m->nloops - 1];
 	int64_t step = 0;
-	tsr_index_step(l, load->load.buffer, load->load.index, last->sym, &step);
+	tsr_index_stride(l->buffers.at[load->load.buffer], load->load.index, last->sym, &step);
 	*out = (tsr_padding){ positions, taps, last->extent.k, step * tsr_prec_bytes(l->buffers.at[load->load.buffer]->prec), bits };
 	return true;
 }

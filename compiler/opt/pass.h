@@ -101,8 +101,6 @@ bool tsr_stmt_has_functions(tsr_stmt *s);
 /* Iteration i of the one loop and of the other meet only where both are i: every buffer that one writes and the other touches has an axis
  * on which all accesses are these loops' bare symbols.  False where the engine or something unknown is among them. */
 bool tsr_accesses_independent(const tsr_loops *l, const tsr_accesses *x, uint32_t xsym, const tsr_accesses *y, uint32_t ysym);
-/* The index is this loop's symbol and nothing else. */
-bool tsr_lin_bare(const tsr_lin *x, uint32_t sym);
 bool tsr_expr_is_local(const tsr_expr *e, tsr_local_id local);                   /* NULL is none */
 /* What the accumulator starts from, in the precision of e. */
 bool tsr_expr_is_neutral(const tsr_expr *e, tsr_acc acc);

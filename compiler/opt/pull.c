@@ -449,11 +449,10 @@ static bool covers(const scatter *s, const plan *plans)
 /* What the expression reads along the loop lies at most so many elements apart. */
 static bool reads_near(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
 {
-	enum { APART = 4 };
 	tsr_expr *part[TSR_MOST_PARTS];
 	int64_t step;
 	bool near = e->kind != TSR_EXPR_LOOKUP && e->kind != TSR_EXPR_SELECT
-		&& (e->kind != TSR_EXPR_LOAD || (tsr_index_step(l, e->load.buffer, e->load.index, sym, &step) && step >= 0 && step <= APART));
+		&& (e->kind != TSR_EXPR_LOAD || (tsr_index_stride(l->buffers.at[e->load.buffer], e->load.index, sym, &step) && step >= 0 && step <= TSR_MOST_STRIDE));
 	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && near; i++)
 		near = reads_near(l, part[i], sym);
 	return near;

@@ -157,36 +157,6 @@ static bool reduction_of(const tsr_loops *l, const tsr_stmt *kernel, reduction *
 
 /* ---- choosing ------------------------------------------------------------------------------------------------------------ */
 
-/* Loads of the expression that walk with stride one along the loop. */
-static uint32_t unit_loads(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
-{
-	uint32_t n = 0;
-	switch (e->kind) {
-	case TSR_EXPR_LOAD: {
-		const tsr_buffer *b = l->buffers.at[e->load.buffer];
-		for (uint32_t axis = 0; axis < b->rank; axis++)
-			for (uint32_t t = 0; t < e->load.index[axis].n; t++) {
-				const tsr_lin_term *term = &e->load.index[axis].terms[t];
-				if (term->kind == TSR_LSYM_LOOP && term->id == sym) {
-					if (axis < tsr_buffer_last(b) || term->coef != 1)
-						return 0;
-					n = 1;
-				}
-			}
-		break;
-	}
-	case TSR_EXPR_OP:
-		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
-			n += unit_loads(l, e->op.args[i], sym);
-		break;
-	case TSR_EXPR_CONVERT: n = unit_loads(l, e->converted, sym); break;
-	case TSR_EXPR_LOOKUP: n = unit_loads(l, e->lookup.at, sym) + unit_loads(l, e->lookup.value, sym); break;
-	case TSR_EXPR_SELECT: n = unit_loads(l, e->select.inside, sym) + unit_loads(l, e->select.outside, sym); break;
-	case TSR_EXPR_CONST: case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_KINDS: break;
-	}
-	return n;
-}
-
 /* One that tiles compute: each factor has a loop to itself, or at least one of them has. */
 static bool is_product(const tsr_loops *l, const reduction *r)
 {
@@ -208,10 +178,10 @@ static bool wants_columns(const tsr_loops *l, const reduction *r)
 	if (!r->npar || is_product(l, r) || summands <= FEW)
 		return false;
 	const tsr_stmt *last = r->par[r->npar - 1];
-	if (!unit_loads(l, r->value, last->loop.sym) || (tsr_size_is_const(last->loop.extent) && last->loop.extent.k < 4))
+	if (!tsr_expr_unit_loads(l, r->value, last->loop.sym) || (tsr_size_is_const(last->loop.extent) && last->loop.extent.k < 4))
 		return false;
 	for (uint32_t i = 0; i < r->nred; i++)
-		if (unit_loads(l, r->value, r->red[i]->loop.sym))
+		if (tsr_expr_unit_loads(l, r->value, r->red[i]->loop.sym))
 			return false;
 	return true;
 }
@@ -221,7 +191,7 @@ static void order_reduced(const tsr_loops *l, reduction *r)
 {
 	for (uint32_t i = 0; i + 1 < r->nred; i++) {
 		tsr_stmt *x = r->red[i], *last = r->red[r->nred - 1];
-		if (unit_loads(l, r->value, x->loop.sym) > unit_loads(l, r->value, last->loop.sym)) {
+		if (tsr_expr_unit_loads(l, r->value, x->loop.sym) > tsr_expr_unit_loads(l, r->value, last->loop.sym)) {
 			r->red[i] = last;
 			r->red[r->nred - 1] = x;
 		}

@@ -47,9 +47,6 @@ typedef struct tsr_problem {
 	const tsr_walks *rows, *columns; /* how C lies where its columns lie in several stretches, all known; or NULL */
 } tsr_problem;
 
-/* view.c: the stride of loop `sym` in a buffer indexed by `index`; false when a run-time size takes part. */
-bool tsr_index_stride(const tsr_buffer *b, const tsr_lin *index, uint32_t sym, int64_t *out);
-
 tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t);
 /* What it is in pairs of bf16, two products of which the target's vectors take at once, each pair a step of K (pairs.c), and as such seen by strides; false: it is not
  * computed so. */

@@ -7,28 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool tsr_index_stride(const tsr_buffer *b, const tsr_lin *index, uint32_t sym, int64_t *out)
-{
-	int64_t total = 0, step = 1;
-	bool known = true;
-	for (uint32_t axis = b->rank; axis-- > 0;) {
-		for (uint32_t t = 0; t < index[axis].n; t++) {
-			const tsr_lin_term *term = &index[axis].terms[t];
-			if (term->kind != TSR_LSYM_LOOP || term->id != sym || term->coef == 0)
-				continue;
-			if (!known)
-				return false;
-			total += term->coef * step;
-		}
-		if (!tsr_size_is_const(b->dims[axis]))
-			known = false;
-		else
-			step *= b->dims[axis].k;
-	}
-	*out = total;
-	return true;
-}
-
 bool tsr_contract_plain(const tsr_loops *l, const tsr_contraction *k, tsr_side side)
 {
 	const tsr_expr *v = side == TSR_SIDE_A ? k->a_value : k->b_value;
@@ -65,20 +43,14 @@ static bool guards_mention(const tsr_expr *e, uint32_t sym)
 	return false;
 }
 
-/* The last index is this loop, no other mentions it, and no guard. */
+/* The last index steps along this loop, no other mentions it, and no guard. */
 static bool last_alone(const tsr_loops *l, const tsr_expr *x, const tsr_expr *operand, uint32_t sym)
 {
-	uint32_t rank = l->buffers.at[x->load.buffer]->rank, mentions = 0;
-	int64_t coef = 0;
-	for (uint32_t axis = 0; axis < rank; axis++)
-		for (uint32_t t = 0; t < x->load.index[axis].n; t++) {
-			const tsr_lin_term *term = &x->load.index[axis].terms[t];
-			if (term->kind == TSR_LSYM_LOOP && term->id == sym) {
-				mentions++;
-				coef = axis + 1 == rank ? term->coef : 0;
-			}
-		}
-	return mentions == 1 && coef == 1 && !guards_mention(operand, sym) && !lookups_mention(l, operand, sym);
+	uint32_t rank = l->buffers.at[x->load.buffer]->rank;
+	bool alone = rank && tsr_lin_coef(&x->load.index[rank - 1], sym) == 1;
+	for (uint32_t axis = 0; axis + 1 < rank; axis++)
+		alone &= !tsr_lin_mentions(&x->load.index[axis], sym);
+	return alone && !guards_mention(operand, sym) && !lookups_mention(l, operand, sym);
 }
 
 /* A short stretch becomes longer by the loops of its class whose steps are its length, window by channel; rows that a guard cuts are few. */

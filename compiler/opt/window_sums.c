@@ -13,7 +13,7 @@
  * Requires the form that `reduce` gives sums. */
 #include "pass.h"
 
-enum { MOST_SUMS_FEW = 12, MOST_PLACES = 1 << 20, LEAST_PLACES = 3, TIMES = 4, LEAST_BYTES = 32, SHORT = 3, MOST_RANGES = 4, MOST_STRIDE = 4 };
+enum { MOST_SUMS_FEW = 12, MOST_PLACES = 1 << 20, LEAST_PLACES = 3, TIMES = 4, LEAST_BYTES = 32, SHORT = 3, MOST_RANGES = 4 };
 
 typedef tsr_window_sums sums;
 
@@ -98,7 +98,7 @@ static bool guards_mention(const sums *x, const tsr_stmt *loop)
 static int64_t step_of(const sums *x, const tsr_expr *load, const tsr_stmt *loop)
 {
 	int64_t step;
-	return tsr_index_step(x->l, load->load.buffer, load->load.index, loop->loop.sym, &step) ? step : -1;
+	return tsr_index_stride(x->l->buffers.at[load->load.buffer], load->load.index, loop->loop.sym, &step) ? step : -1;
 }
 
 /* All that is read lies side by side along the loop, or a few elements apart, or is the same for all of it. */
@@ -107,7 +107,7 @@ static bool side_by_side(const sums *x, const tsr_stmt *loop)
 	bool beside = false;
 	for (uint32_t i = 0; i < x->nloads; i++) {
 		int64_t step = step_of(x, x->load[i], loop);
-		if (step < 0 || step > (x->t->masks == TSR_MASKS_NONE ? 1 : MOST_STRIDE))
+		if (step < 0 || step > (x->t->masks == TSR_MASKS_NONE ? 1 : TSR_MOST_STRIDE))
 			return false;
 		beside |= step == 1;
 	}
