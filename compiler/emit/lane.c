@@ -8,7 +8,7 @@ int tsr_emit_along(const tsr_emit *e, const tsr_stmt *loop, tsr_buffer_id buffer
 	const tsr_buffer *b = e->loops->buffers.at[buffer];
 	uint32_t last = tsr_buffer_last(b);
 	for (uint32_t axis = 0; axis < last; axis++)
-		if (tsr_lin_coef(&index[axis], loop->loop.sym))
+		if (tsr_lin_mentions(&index[axis], loop->loop.sym))
 			return -1;
 	int64_t step = b->rank ? tsr_lin_coef(&index[last], loop->loop.sym) : 0;
 	return step < 0 || step > 1 ? -1 : (int)step;
@@ -27,10 +27,10 @@ bool tsr_emit_fixed(const tsr_emit *e, const tsr_stmt *loop, const tsr_expr *x)
 		}
 		return true;
 	case TSR_EXPR_INDEX:
-		return !tsr_lin_coef(&x->index, loop->loop.sym);
+		return !tsr_lin_mentions(&x->index, loop->loop.sym);
 	case TSR_EXPR_LOAD:
 		for (uint32_t i = 0; i < e->loops->buffers.at[x->load.buffer]->rank; i++)
-			if (tsr_lin_coef(&x->load.index[i], loop->loop.sym))
+			if (tsr_lin_mentions(&x->load.index[i], loop->loop.sym))
 				return false;
 		return true;
 	case TSR_EXPR_OP:

@@ -24,7 +24,7 @@ void tsr_rows_look_up(const tsr_rows *r)
 bool tsr_rows_cuts(const tsr_rows *r, const tsr_range *guard)
 {
 	for (uint32_t i = 0; i + 1 < r->stretch.n; i++)
-		if (tsr_lin_coef(&guard->index, r->stretch.loop[i]))
+		if (tsr_lin_mentions(&guard->index, r->stretch.loop[i]))
 			return true;
 	return false;
 }
@@ -190,7 +190,7 @@ static bool ends_of(const tsr_kit *k, const tsr_rows *r, const tsr_guards *guard
 	if (!tsr_target_few_registers(k->target) || !last || !tsr_size_is_const(last->extent) || r->value->kind == TSR_EXPR_LOOKUP || r->run > MOST_VECTORS * k->lanes)
 		return false;
 	for (uint32_t g = 0; g < guards->n; g++)
-		if (tsr_rows_cuts(r, &guards->at[g]) ? !mentions_only(r, &guards->at[g], last->sym) : tsr_lin_coef(&guards->at[g].index, last->sym) != 0)
+		if (tsr_rows_cuts(r, &guards->at[g]) ? !mentions_only(r, &guards->at[g], last->sym) : tsr_lin_mentions(&guards->at[g].index, last->sym))
 			return false;
 	for (int64_t place = 0; place < last->extent.k; place++) {
 		int64_t at = 0;

@@ -21,7 +21,7 @@ static bool as_they_lie(const tsr_computed *v, const tsr_expr *x, uint32_t sym)
 	const tsr_buffer *b = v->e->loops->buffers.at[x->load.buffer];
 	bool plain = b->rank && b->prec == v->prec && tsr_lin_coef(&x->load.index[tsr_buffer_last(b)], sym) == 1;
 	for (uint32_t i = 0; i < tsr_buffer_last(b); i++)
-		plain &= tsr_lin_coef(&x->load.index[i], sym) == 0;
+		plain &= !tsr_lin_mentions(&x->load.index[i], sym);
 	return plain;
 }
 
@@ -59,7 +59,7 @@ void tsr_padded_inside(tsr_kit *k, tsr_emit *e, const tsr_expr *x, uint32_t sym,
 		for (uint32_t i = 0; i < x->select.n; i++) {
 			const tsr_range *r = &x->select.ranges[i];
 			LLVMValueRef at = tsr_emit_lin(e, &r->index), size = tsr_emit_size(e, r->size), below = LLVMBuildNSWSub(k->b, zero, at, "");
-			if (tsr_lin_coef(&r->index, sym)) {
+			if (tsr_lin_mentions(&r->index, sym)) {
 				*begin = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, below, *begin, ""), below, *begin, "");
 				*end = tsr_kit_min(k, *end, tsr_kit_add(k, size, below));
 			} else
@@ -87,7 +87,7 @@ static bool mentioned(const tsr_expr *x, uint32_t sym)
 {
 	for (; x->kind == TSR_EXPR_SELECT; x = x->select.inside)
 		for (uint32_t i = 0; i < x->select.n; i++)
-			if (tsr_lin_coef(&x->select.ranges[i].index, sym))
+			if (tsr_lin_mentions(&x->select.ranges[i].index, sym))
 				return true;
 	return false;
 }

@@ -173,7 +173,7 @@ bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *s)
 	LLVMValueRef zero = tsr_emit_i64(e, 0), lanes = e->wide ? tsr_emit_i64(e, e->wide->lanes) : NULL, first = zero, end = lanes, all = NULL;
 	bool torn = false;
 	for (uint32_t i = 0; e->wide && e->wide->lanes > 1 && i < s->cond.n; i++)
-		torn |= tsr_lin_coef(&s->cond.ranges[i].index, e->wide->loop->loop.sym) != 0;
+		torn |= tsr_lin_mentions(&s->cond.ranges[i].index, e->wide->loop->loop.sym);
 	if (!torn)
 		return false;
 	for (uint32_t i = 0; i < s->cond.n; i++) {

@@ -474,13 +474,11 @@ static bool of_windows(const tsr_pass *p, const tsr_contraction *k, const tsr_st
 		return class_count(k, TSR_CLASS_N) <= FEW_RESULTS;
 	if (!w.along && class_count(k, TSR_CLASS_M) <= FEW_RESULTS)
 		return true;
-	int64_t batch = 1, most = w.along || tsr_target_few_registers(p->target) ? MOST_FEW : MOST;
-	bool few = true;
-	for (uint32_t i = 0; i < k->nloops; i++) {
-		batch *= k->loops[i].cls == TSR_CLASS_BATCH ? k->loops[i].extent.k : 1;
+	int64_t most = w.along || tsr_target_few_registers(p->target) ? MOST_FEW : MOST;
+	bool few = class_count(k, TSR_CLASS_BATCH) > 1;
+	for (uint32_t i = 0; i < k->nloops; i++)
 		few &= k->loops[i].cls == TSR_CLASS_K || k->loops[i].cls == TSR_CLASS_BATCH || k->loops[i].extent.k <= most;
-	}
-	return (batch > 1 && few) || (w.along && w.lane->loop.extent.k * 4 % p->target->vector_bytes == 0 && tsr_window_sums_channels(&w) <= FEW_CHANNELS);
+	return few || (w.along && w.lane->loop.extent.k * 4 % p->target->vector_bytes == 0 && tsr_window_sums_channels(&w) <= FEW_CHANNELS);
 }
 
 static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
