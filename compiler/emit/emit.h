@@ -80,6 +80,8 @@ typedef struct tsr_emit {
 	uint32_t nlocals, nsyms;
 	tsr_prec *local_precs;
 	tsr_seat *team;                  /* NULL where one thread computes */
+	bool asks;                       /* how much the kernel touches is asked when it runs, */
+	bool near;                       /* and what the kernel touches has turned out small: none of its loops streams, nor looks ahead */
 	const tsr_stream *stream;        /* NULL outside loops that stream */
 	const struct tsr_seam *seams;    /* of rows that go together, for nseams walks (kernel/seam.c) */
 	uint32_t nseams;

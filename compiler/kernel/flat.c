@@ -49,13 +49,15 @@ static bool kind_of(const tsr_stmt *loop)
 	return loop->loop.how == TSR_FOR_PARALLEL || loop->loop.how == TSR_FOR_REDUCE;
 }
 
-/* Loops of one kind and known extents, each alone in the one around it; *count is the product of these. */
+/* Loops of one kind and known extents, but for the outermost one's perhaps, each alone in the one around it; *count is the product of those that are known. */
 static bool collect(flat *f, const tsr_stmt *loop, int64_t *count)
 {
 	*count = 1;
 	for (const tsr_stmt *s = loop; s; s = s->loop.body.n == 1 && s->loop.body.at[0]->kind == TSR_STMT_FOR ? s->loop.body.at[0] : NULL) {
 		if (f->n == MOST_LOOPS || s->loop.how != loop->loop.how || !kind_of(s) || (s->loop.split && f->n) || s->loop.ahead || s->loop.overlap || s->loop.contraction
-			|| !tsr_size_is_const(s->loop.extent) || s->loop.extent.k <= 0 || __builtin_mul_overflow(*count, s->loop.extent.k, count))
+			|| (f->n && !tsr_size_is_const(s->loop.extent)))
+			return false;
+		if (tsr_size_is_const(s->loop.extent) && (s->loop.extent.k <= 0 || __builtin_mul_overflow(*count, s->loop.extent.k, count)))
 			return false;
 		f->loop[f->n++] = s;
 	}
@@ -75,7 +77,7 @@ static bool pays(const flat *f)
 {
 	const tsr_stmt *last = f->loop[f->n - 1];
 	int64_t most = last->loop.how == TSR_FOR_REDUCE ? SHORT_SUM : SHORT;
-	return last->loop.stream || uneven(f) || (last->loop.extent.k < most && !f->loop[0]->loop.split);
+	return tsr_emit_streams(f->e, last) || uneven(f) || (last->loop.extent.k < most && !f->loop[0]->loop.split);
 }
 
 const tsr_stmt *tsr_emit_flat(const tsr_emit *e, const tsr_stmt *loop)
@@ -87,6 +89,6 @@ const tsr_stmt *tsr_emit_flat(const tsr_emit *e, const tsr_stmt *loop)
 	tsr_stmt *out = TSR_NEW(e->loops->tc->arena, tsr_stmt);
 	*out = *f.loop[f.n - 1];
 	out->loop.split = loop->loop.split;
-	out->loop.extent = tsr_size_const(count);
+	out->loop.extent = tsr_size_is_const(loop->loop.extent) ? tsr_size_const(count) : tsr_size_scale(e->loops->tc->arena, loop->loop.extent, count);
 	return out;
 }

@@ -39,6 +39,13 @@ static void use_ranges(uses *u, uint32_t n, const tsr_range *r)
 	}
 }
 
+static void use_bytes(uses *u, const tsr_large *x)
+{
+	for (uint32_t i = 0; i < x->parts.n; i++)
+		for (uint32_t k = 0; k < x->parts.at[i].n; k++)
+			use_size(u, x->parts.at[i].extents[k]);
+}
+
 static void use_element(tsr_emit *e, uses *u, bool *how, tsr_buffer_id id, const tsr_lin *index)
 {
 	const tsr_buffer *b = e->loops->buffers.at[id];
@@ -125,6 +132,8 @@ static void use_stmt(tsr_emit *e, uses *u, const tsr_stmt *s)
 		use_ranges(u, 1, &s->check.range);
 		return;
 	case TSR_STMT_KERNEL:
+		for (uint32_t i = 0; i < s->kernel.large.n; i++)
+			use_bytes(u, &s->kernel.large.at[i]);
 		use_stmts(e, u, &s->kernel.body);
 		return;
 	case TSR_STMT_KINDS:
@@ -260,6 +269,34 @@ static void bind_parameters(tsr_emit *e, tsr_arena *a, const tsr_kernel_key *k, 
 		e->numbers[k->numbers.at[i]] = LLVMGetParam(f, n++);
 }
 
+/* All that the kernel calls large is. */
+static LLVMValueRef is_large(tsr_emit *e, const tsr_stmt *kernel)
+{
+	LLVMValueRef all = NULL;
+	for (uint32_t i = 0; i < kernel->kernel.large.n; i++) {
+		const tsr_large *l = &kernel->kernel.large.at[i];
+		LLVMValueRef sum = tsr_emit_i64(e, 0);
+		for (uint32_t k = 0; k < l->parts.n; k++) {
+			LLVMValueRef bytes = tsr_emit_i64(e, l->parts.at[k].each);
+			for (uint32_t x = 0; x < l->parts.at[k].n; x++)
+				bytes = LLVMBuildMul(e->builder, bytes, tsr_emit_size(e, l->parts.at[k].extents[x]), "");
+			sum = LLVMBuildAdd(e->builder, sum, bytes, "");
+		}
+		LLVMValueRef enough = LLVMBuildICmp(e->builder, LLVMIntSGE, sum, tsr_emit_i64(e, l->least), "");
+		all = all ? LLVMBuildAnd(e->builder, all, enough, "") : enough;
+	}
+	return all;
+}
+
+static void kernel_body(tsr_emit *e, const tsr_stmts *body)
+{
+	if (e->team)
+		tsr_team_stmts(e, body);
+	else
+		tsr_emit_stmts(e, body);
+	tsr_emit_stream_end(e, body);
+}
+
 static LLVMValueRef kernel_function(tsr_emit *e, const tsr_stmt *s, const tsr_kernel_key *k, LLVMTypeRef type, tsr_seat *team)
 {
 	tsr_arena *a = e->tc->arena;
@@ -273,11 +310,18 @@ static LLVMValueRef kernel_function(tsr_emit *e, const tsr_stmt *s, const tsr_ke
 	tsr_emit_function_begin(e, f, s->span);
 	bind_parameters(e, a, k, f);
 	e->locals = TSR_NEW_N(a, LLVMValueRef, e->nlocals + 1);
-	if (team)
-		tsr_team_stmts(e, &s->kernel.body);
-	else
-		tsr_emit_stmts(e, &s->kernel.body);
-	tsr_emit_stream_end(e, &s->kernel.body);
+	LLVMValueRef large = is_large(e, s);
+	e->asks = large;
+	if (large) {
+		tsr_emit_fork fork = tsr_emit_fork_begin(e, large, "large");
+		kernel_body(e, &s->kernel.body);
+		tsr_emit_fork_other(e, &fork);
+		e->near = true;
+		kernel_body(e, &s->kernel.body);
+		e->near = e->asks = false;
+		tsr_emit_fork_end(e, &fork);
+	} else
+		kernel_body(e, &s->kernel.body);
 	LLVMBuildRetVoid(e->builder);
 	restore_frame(e, &outer);
 	return f;

@@ -195,6 +195,18 @@ static void stmts(writer *w, const tsr_stmts *body)
 	tsr_text_char(&w->t, '}');
 }
 
+static void large(writer *w, const tsr_large *x)
+{
+	for (uint32_t i = 0; i < x->parts.n; i++) {
+		tsr_text_addf(&w->t, "+%lld", (long long)x->parts.at[i].each);
+		for (uint32_t k = 0; k < x->parts.at[i].n; k++) {
+			tsr_text_char(&w->t, '*');
+			size(w, x->parts.at[i].extents[k]);
+		}
+	}
+	tsr_text_addf(&w->t, ">=%lld ", (long long)x->least);
+}
+
 tsr_kernel_key *tsr_kernel_key_of(tsr_emit *e, const tsr_stmt *kernel)
 {
 	tsr_arena *a = e->tc->arena;
@@ -205,6 +217,8 @@ tsr_kernel_key *tsr_kernel_key_of(tsr_emit *e, const tsr_stmt *kernel)
 		tsr_map_init(maps[i], a);
 	if (kernel->kernel.team)
 		tsr_text_add(&w.t, "team ");
+	for (uint32_t i = 0; i < kernel->kernel.large.n; i++)
+		large(&w, &kernel->kernel.large.at[i]);
 	stmts(&w, &kernel->kernel.body);
 	if (!w.key->single)
 		w.key->text = tsr_intern(e->tc->names, tsr_text_str(&w.t));

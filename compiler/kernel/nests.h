@@ -151,6 +151,9 @@ bool tsr_emit_overlap(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVM
 void tsr_emit_stream(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
 /* Of a loop that streams: the store that does. */
 const tsr_stmt *tsr_emit_around_of(const tsr_stmt *loop);
+/* The loop's last store goes around the caches, here; and what it asks for meanwhile. */
+static inline bool tsr_emit_streams(const tsr_emit *e, const tsr_stmt *loop) { return loop->loop.stream && !e->near; }
+static inline const tsr_expr *tsr_emit_ahead(const tsr_emit *e, const tsr_stmt *loop) { return e->near ? NULL : loop->loop.ahead; }
 /* How many elements at `address` lie before the next whole line. */
 LLVMValueRef tsr_emit_to_line(tsr_emit *e, tsr_prec p, LLVMValueRef address);
 /* Marks a store of (a part of) a line. */

@@ -73,7 +73,7 @@ static bool plain_expr(outer *x, const tsr_expr *v)
 /* Every second to fourth element is written, as of an image under windows that are two apart. */
 static bool apart(const outer *x, const tsr_stmt *s)
 {
-	return s->kind == TSR_STMT_STORE && !x->groups && !x->loop->loop.stream && tsr_prec_bytes(x->e->loops->buffers.at[s->store.buffer]->prec) == 4
+	return s->kind == TSR_STMT_STORE && !x->groups && !tsr_emit_streams(x->e, x->loop) && tsr_prec_bytes(x->e->loops->buffers.at[s->store.buffer]->prec) == 4
 		&& tsr_emit_strided(x->e, x->loop, s->store.buffer, s->store.index);
 }
 
@@ -247,7 +247,7 @@ static void fetch_soon(const outer *x, const tsr_wide *w, LLVMValueRef index)
 static void emit_lanes(const outer *x, unsigned lanes, LLVMValueRef from, LLVMValueRef to, bool masked)
 {
 	tsr_emit *e = x->e;
-	bool around = x->loop->loop.stream && lanes > 1 && !masked;
+	bool around = tsr_emit_streams(e, x->loop) && lanes > 1 && !masked;
 	tsr_wide w = {.loop = x->loop, .lanes = lanes, .holds = true, .around = around ? tsr_emit_around_of(x->loop) : NULL};
 	tsr_emit_group_lanes(&w, x->groups);
 	if (tsr_emit_surely_none(from, to))
@@ -340,7 +340,7 @@ bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValue
 	LLVMValueRef outside = e->syms[s->loop.sym], first = from;
 	bool written = e->written;
 	e->written = true;
-	if (s->loop.stream) {
+	if (tsr_emit_streams(e, s)) {
 		first = tsr_emit_first_line(e, s, tsr_emit_around_of(s), from, to);
 		emit_lanes(&x, tsr_emit_has_masks(e) ? e->target->vector_bytes / 4 : 1, from, first, tsr_emit_has_masks(e));
 	}

@@ -131,8 +131,8 @@ static bool understand(places *x, const tsr_stmt *s)
 {
 	const tsr_stmt *c = s->loop.body.n == 1 ? s->loop.body.at[0] : NULL;
 	tsr_emit *e = x->e;
-	if (e->wide || s->loop.how != TSR_FOR_PARALLEL || s->loop.stream || s->loop.contraction || !tsr_size_is_const(s->loop.extent) || !c
-		|| c->kind != TSR_STMT_FOR || c->loop.stream || c->loop.contraction || !tsr_size_is_const(c->loop.extent) || !tsr_emit_has_masks(e)
+	if (e->wide || s->loop.how != TSR_FOR_PARALLEL || tsr_emit_streams(e, s) || s->loop.contraction || !tsr_size_is_const(s->loop.extent) || !c
+		|| c->kind != TSR_STMT_FOR || tsr_emit_streams(e, c) || c->loop.contraction || !tsr_size_is_const(c->loop.extent) || !tsr_emit_has_masks(e)
 		|| tsr_target_few_registers(e->target))
 		return false;
 	x->row = s, x->loop = c->loop.split ? NULL : tsr_emit_groups(e, c, &x->groups);

@@ -165,8 +165,8 @@ static bool understand(plane *x, const tsr_stmt *s)
 {
 	tsr_emit *e = x->e;
 	const tsr_stmt *w = s->loop.body.n == 1 ? s->loop.body.at[0] : NULL;
-	if (e->wide || e->leaves || e->target->masks == TSR_MASKS_NONE || s->loop.how != TSR_FOR_PARALLEL || s->loop.stream || s->loop.contraction || !known(s) || !w || !known(w)
-		|| w->loop.how != TSR_FOR_PARALLEL || w->loop.stream || w->loop.contraction || w->loop.split || !tsr_emit_outer_pays(e, w, FEWEST_LANES, NULL))
+	if (e->wide || e->leaves || e->target->masks == TSR_MASKS_NONE || s->loop.how != TSR_FOR_PARALLEL || tsr_emit_streams(e, s) || s->loop.contraction || !known(s) || !w || !known(w)
+		|| w->loop.how != TSR_FOR_PARALLEL || tsr_emit_streams(e, w) || w->loop.contraction || w->loop.split || !tsr_emit_outer_pays(e, w, FEWEST_LANES, NULL))
 		return false;
 	x->rows = s, x->lane = w;
 	if (!plain(x))

@@ -58,7 +58,7 @@ static bool understand(scan *x)
 {
 	tsr_emit *e = x->e;
 	const tsr_stmt *s = x->loop;
-	if (e->wide || !e->options->level || e->target->vector_bytes < 16 || s->loop.how != TSR_FOR_SERIAL || s->loop.contraction || s->loop.split || s->loop.stream || s->loop.overlap)
+	if (e->wide || !e->options->level || e->target->vector_bytes < 16 || s->loop.how != TSR_FOR_SERIAL || s->loop.contraction || s->loop.split || tsr_emit_streams(e, s) || s->loop.overlap)
 		return false;
 	for (uint32_t i = 0; i < s->loop.body.n; i++) {
 		const tsr_stmt *o = s->loop.body.at[i];

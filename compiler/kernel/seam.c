@@ -26,7 +26,7 @@ static bool follow(const tsr_emit *e, const tsr_stmt *walk, const tsr_stmt *stor
 /* The store of a walk whose rows meet; or NULL. */
 static const tsr_stmt *store_of(const tsr_emit *e, const tsr_stmt *rows, const tsr_stmt *walk)
 {
-	const tsr_stmt *store = walk->loop.stream ? tsr_emit_around_of(walk) : NULL;
+	const tsr_stmt *store = tsr_emit_streams(e, walk) ? tsr_emit_around_of(walk) : NULL;
 	return store && !tsr_emit_begins_on_lines(e, store) && follow(e, walk, store, rows->loop.sym) ? store : NULL;
 }
 

@@ -140,7 +140,7 @@ void tsr_emit_stream(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValu
 	LLVMValueRef count = tsr_emit_i64(e, most);
 	if (!whole)
 		count = smaller(e, LLVMBuildNSWSub(e->builder, to, pieces.index, ""), count);
-	if (s->loop.ahead) {
+	if (tsr_emit_ahead(e, s)) {
 		e->syms[s->loop.sym] = pieces.index;
 		fetch(e, s->loop.ahead, count);
 	}
@@ -180,7 +180,7 @@ void tsr_emit_wait(tsr_emit *e) { order(e, "llvm.x86.sse2.lfence"); }
 
 void tsr_emit_stream_end(tsr_emit *e, const tsr_stmts *kernel)
 {
-	if (!streams(kernel))
+	if (e->near || !streams(kernel))
 		return;
 	if (!strcmp(e->target->triple_arch, "x86_64"))
 		order(e, "llvm.x86.sse.sfence");

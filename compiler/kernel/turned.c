@@ -78,11 +78,11 @@ bool tsr_turned_recognise(tsr_turned *x, const tsr_stmt *s)
 	int64_t bytes = tsr_prec_bytes(b->prec);
 	x->lanes = e->target->vector_bytes / (bytes > 4 ? 8 : 4);
 	x->lines = row_of(b, inner) * bytes % LINE == 0;
-	x->around = x->lines && inner->loop.stream && x->lanes * bytes == e->target->vector_bytes && e->target->vector_bytes >= LEAST_REGISTER;
+	x->around = x->lines && tsr_emit_streams(e, inner) && x->lanes * bytes == e->target->vector_bytes && e->target->vector_bytes >= LEAST_REGISTER;
 	x->together = x->around ? LINES_TOGETHER * LINE / e->target->vector_bytes : 1;
 	if (!plain(x, leaf->store.value) || !x->n)
 		return false;
-	x->between = !x->lines && inner->loop.stream && leaf->kind == TSR_STMT_STORE && x->lanes * bytes == LINE && tsr_turned_paced(x);
+	x->between = !x->lines && tsr_emit_streams(e, inner) && leaf->kind == TSR_STMT_STORE && x->lanes * bytes == LINE && tsr_turned_paced(x);
 	x->between = x->between && tsr_turned_run(x);
 	return true;
 }

@@ -40,7 +40,8 @@ static int along(const shape *s, tsr_buffer_id buffer, const tsr_lin *index)
 bool tsr_emit_large(const tsr_emit *e, tsr_buffer_id b)
 {
 	enum { LARGE = 4 };      /* times the last cache's share */
-	return tsr_buffer_bytes(e->loops->buffers.at[b]) >= LARGE * e->target->l3;
+	int64_t bytes = tsr_buffer_bytes(e->loops->buffers.at[b]);
+	return bytes < 0 ? e->asks : bytes >= LARGE * e->target->l3;
 }
 
 static void note_large(shape *s, const tsr_expr *load)
@@ -210,7 +211,7 @@ static bool pays(shape *s)
 	if (s->e->target->masks == TSR_MASKS_NONE && tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k < lanes_of(s->e, s->doubles))
 		return false;
 	bool halves = s->sums && (s->f16 || (s->bf16 && s->ordered));
-	return s->functions || (!s->doubles && (loop->loop.stream || loop->loop.ahead || s->e->overlap || s->strided || halves));
+	return s->functions || (!s->doubles && (tsr_emit_streams(s->e, loop) || loop->loop.ahead || s->e->overlap || s->strided || halves));
 }
 
 /* ---- emission ------------------------------------------------------------------------------------------------------------ */
@@ -407,13 +408,14 @@ static unsigned lanes_beside(const shape *s, bool slow, bool several)
 
 static part part_of(tsr_emit *e, const tsr_stmt *s)
 {
-	return (part){.shape = {.e = e, .loop = s, .strides = true}, .wide = {.loop = s, .around = s->loop.stream ? tsr_emit_around_of(s) : NULL}, .view = tsr_emit_view_now(e)};
+	return (part){.shape = {.e = e, .loop = s, .strides = true}, .wide = {.loop = s, .around = tsr_emit_streams(e, s) ? tsr_emit_around_of(s) : NULL}, .view = tsr_emit_view_now(e)};
 }
 
+/* Walks of rows that go together, each with numbers of its own, have too many for the registers with more at once: softmax of rows of 96 took 1.7 times as long, of 1024 1.07. */
 unsigned tsr_emit_wide_lanes(tsr_emit *e, const tsr_stmt *s)
 {
 	part p = part_of(e, s);
-	return pays(&p.shape) ? lanes_beside(&p.shape, p.wide.around || p.shape.nlarge, false) : 0;
+	return pays(&p.shape) ? lanes_beside(&p.shape, true, false) : 0;
 }
 
 static LLVMValueRef whole_of(tsr_emit *e, LLVMValueRef from, LLVMValueRef to, unsigned lanes)

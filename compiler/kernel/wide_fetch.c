@@ -5,7 +5,10 @@ enum { LINE = 64, LINES_NEAR = 16 };
 
 void tsr_emit_fetch_lines(tsr_emit *e, const tsr_wide *w, const tsr_expr *load, LLVMValueRef index, int64_t lines, tsr_fetch to)
 {
-	int64_t line = LINE / tsr_prec_bytes(e->loops->buffers.at[load->load.buffer]->prec);
+	const tsr_buffer *b = e->loops->buffers.at[load->load.buffer];
+	int64_t line = LINE / tsr_prec_bytes(b->prec);
+	if (e->near && tsr_buffer_bytes(b) < 0)
+		return;
 	for (int64_t i = 0; i < w->lanes; i += line) {
 		e->syms[w->loop->loop.sym] = LLVMBuildAdd(e->builder, index, tsr_emit_i64(e, i + lines * line), "");
 		tsr_emit_fetch(e, load, to);
@@ -49,7 +52,7 @@ static bool rows_follow(const tsr_emit *e, const tsr_expr *ahead)
 static const tsr_fetched *ahead_in_rows(const tsr_emit *e, uint32_t n, const tsr_fetched *parts)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		const tsr_expr *ahead = parts[i].loop->loop.ahead;
+		const tsr_expr *ahead = tsr_emit_ahead(e, parts[i].loop);
 		const tsr_buffer *b = ahead ? e->loops->buffers.at[ahead->load.buffer] : NULL;
 		if (b && b->dims[tsr_buffer_last(b)].k * tsr_prec_bytes(b->prec) <= e->target->lines_ahead * LINE && (n == 1 || !rows_follow(e, ahead)))
 			return &parts[i];
@@ -85,7 +88,7 @@ static bool crowded(const tsr_emit *e, uint32_t n, const tsr_stmt *loop)
 static void fetch_once(tsr_emit *e, uint32_t n, const tsr_fetched *parts, LLVMValueRef index)
 {
 	const tsr_fetched *rows = ahead_in_rows(e, n, parts);
-	const tsr_expr *ahead = rows ? rows->loop->loop.ahead : NULL;
+	const tsr_expr *ahead = rows ? tsr_emit_ahead(e, rows->loop) : NULL;
 	uint32_t arrays = ahead != NULL;
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t k = 0; k < parts[i].nlarge; k++)
@@ -114,7 +117,7 @@ void tsr_fetch_walks(tsr_emit *e, uint32_t n, const tsr_fetched *parts, LLVMValu
 	}
 	tsr_emit_enter(e, &p->view);
 	for (uint32_t i = 0; i < n; i++)
-		if (parts[i].loop->loop.ahead) {
+		if (tsr_emit_ahead(e, parts[i].loop)) {
 			LLVMValueRef outer = e->syms[parts[i].loop->loop.sym];
 			tsr_wide w = {.loop = parts[i].loop, .lanes = p->lanes};
 			tsr_emit_fetch_lines(e, &w, w.loop->loop.ahead, index, 0, n > 1 ? TSR_FETCH_FAR : TSR_FETCH_NEAR);

@@ -234,6 +234,10 @@ static void top(checker *c, const tsr_stmt *s)
 	switch (s->kind) {
 	case TSR_STMT_KERNEL:
 		INSIST(c, s->kernel.name && s->kernel.name[0], "a kernel without a name");
+		for (uint32_t i = 0; i < s->kernel.large.n; i++)
+			for (uint32_t k = 0; k < s->kernel.large.at[i].parts.n; k++)
+				for (uint32_t d = 0; d < s->kernel.large.at[i].parts.at[k].n; d++)
+					size(c, s->kernel.large.at[i].parts.at[k].extents[d]);
 		body(c, &s->kernel.body);
 		return;
 	case TSR_STMT_CHECK: case TSR_STMT_RANDOM:

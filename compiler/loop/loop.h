@@ -115,6 +115,9 @@ typedef enum {
 typedef enum { TSR_TURNS_NONE, TSR_TURNS_WALKED, TSR_TURNS_TAKEN } tsr_turns_kind;
 typedef struct tsr_stmt tsr_stmt;
 typedef TSR_VEC(tsr_stmt *) tsr_stmts;
+/* Memory whose size the run knows: `each` bytes, as often as the extents' product says.  So much of it together is at least so many bytes. */
+typedef struct tsr_bytes { int64_t each; uint32_t n; tsr_size *extents; } tsr_bytes;
+typedef struct tsr_large { TSR_VEC(tsr_bytes) parts; int64_t least; } tsr_large;
 struct tsr_stmt {
 	tsr_stmt_kind kind;
 	tsr_span span;
@@ -135,7 +138,11 @@ struct tsr_stmt {
 		struct { uint32_t n; tsr_range *ranges; tsr_stmts body; } cond;
 		struct { tsr_buffer_id buffer; tsr_name key; bool per_run; } random;                    /* per_run: a new stretch of the stream each run */
 		struct { tsr_range range; const char *what; } check;
-		struct { tsr_name name; tsr_stmts body; struct tsr_team *team; } kernel;                /* team: NULL, one thread computes it */
+		struct {
+			tsr_name name; tsr_stmts body;
+			struct tsr_team *team;                               /* NULL: one thread computes it */
+			TSR_VEC(tsr_large) large;                            /* its loops stream, and look ahead, only where all of this holds */
+		} kernel;
 	};
 };
 

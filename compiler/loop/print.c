@@ -329,6 +329,23 @@ static void loop(printer *p, const tsr_stmt *s)
 	body(p, &s->loop.body);
 }
 
+/* large 8388608 of 4096(?n) + 64, .. */
+static void large(printer *p, const tsr_stmt *kernel)
+{
+	for (uint32_t i = 0; i < kernel->kernel.large.n; i++) {
+		const tsr_large *x = &kernel->kernel.large.at[i];
+		tsr_text_addf(&p->t, "%s%lld of ", i ? ", " : " large ", (long long)x->least);
+		for (uint32_t k = 0; k < x->parts.n; k++) {
+			tsr_text_addf(&p->t, "%s%lld", k ? " + " : "", (long long)x->parts.at[k].each);
+			for (uint32_t d = 0; d < x->parts.at[k].n; d++) {
+				tsr_text_char(&p->t, '(');
+				size(p, x->parts.at[k].extents[d]);
+				tsr_text_char(&p->t, ')');
+			}
+		}
+	}
+}
+
 static void stmt(printer *p, const tsr_stmt *s)
 {
 	tsr_text *t = &p->t;
@@ -375,6 +392,7 @@ static void stmt(printer *p, const tsr_stmt *s)
 		return;
 	case TSR_STMT_KERNEL:
 		name(p, s->kernel.name);
+		large(p, s);
 		body(p, &s->kernel.body);
 		return;
 	case TSR_STMT_FOR: case TSR_STMT_KINDS:

@@ -374,6 +374,46 @@ static void read_random(reader *r, tsr_stmt *s)
 		tsr_loop_expected(&r->scan, "'once' or 'per_run'");
 }
 
+static int64_t read_bytes(reader *r)
+{
+	int64_t bytes = r->scan.now.i;
+	if (r->scan.now.kind != TSR_TOKEN_INT)
+		tsr_loop_expected(&r->scan, "a number of bytes");
+	tsr_loop_next(&r->scan);
+	return bytes;
+}
+
+static tsr_large read_large(reader *r)
+{
+	tsr_large x = {.least = read_bytes(r)};
+	if (!accept_word(r, "of"))
+		tsr_loop_expected(&r->scan, "'of'");
+	do {
+		tsr_bytes part = {.each = read_bytes(r)};
+		TSR_VEC(tsr_size) extents = {0};
+		while (tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, "(")) {
+			tsr_size extent = read_size(r);
+			tsr_push(r->arena, &extents, extent);
+			tsr_loop_expect(&r->scan, ")");
+		}
+		part.n = extents.n, part.extents = extents.at;
+		tsr_push(r->arena, &x.parts, part);
+	} while (tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, "+"));
+	return x;
+}
+
+static void read_kernel(reader *r, tsr_stmt *s)
+{
+	s->kernel.name = tsr_loop_expect_name(&r->scan, r->scan.now.kind == TSR_TOKEN_STRING ? TSR_TOKEN_STRING : TSR_TOKEN_NAME, "a name");
+	bool more = accept_word(r, "large");
+	while (more) {
+		tsr_large x = read_large(r);
+		tsr_push(r->arena, &s->kernel.large, x);
+		more = tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, ",");
+	}
+	s->kernel.body = read_body(r);
+}
+
 static tsr_stmt *read_stmt(reader *r)
 {
 	static const char *const words[] = {
@@ -413,8 +453,7 @@ static tsr_stmt *read_stmt(reader *r)
 		s->check.what = tsr_loop_expect_name(&r->scan, TSR_TOKEN_STRING, "what is checked, in quotes");
 		return s;
 	case TSR_STMT_KERNEL:
-		s->kernel.name = tsr_loop_expect_name(&r->scan, r->scan.now.kind == TSR_TOKEN_STRING ? TSR_TOKEN_STRING : TSR_TOKEN_NAME, "a name");
-		s->kernel.body = read_body(r);
+		read_kernel(r, s);
 		return s;
 	case TSR_STMT_KINDS:
 		break;

@@ -16,7 +16,7 @@
  * Requires reduce; classify comes after it. */
 #include "pass.h"
 
-enum { REACH = 8, MOST_SUMS = 8, ENOUGH = 8, COLUMNS = 16 };      /* outer loops of fewer iterations could not be divided evenly; fewer columns would fill no vector */
+enum { REACH = 8, MOST_SUMS = 8, ENOUGH = 8, COLUMNS = 16 };      /* outer loops of fewer iterations could not be divided evenly; fewer columns would fill no vector.  Of sizes that only the run knows there are enough. */
 
 bool tsr_nest_columns(const tsr_loops *l, const tsr_stmts *body, tsr_nest *out)
 {
@@ -154,14 +154,14 @@ static uint32_t outer_loops(const tsr_loops *l, const tsr_stmts *body, const tsr
 		return 0;
 	for (; rows + outer + 1 < n->n; outer++) {
 		const tsr_stmt *loop = n->loop[rows + outer];
-		bool outside = tsr_size_is_const(loop->loop.extent), some = false;
+		bool outside = true, some = false;
 		for (uint32_t i = 0; i < n->body->n && outside; i++)
 			outside = lies_outside(l, n, n->body->at[i]->store.value, loop->loop.sym, &some);
 		for (uint32_t i = 0; i + 1 < body->n && outside; i++)
 			outside = clears_along(l, n, rows, outer + 1, &(tsr_stmts){ &body->at[i], 1, 1 });
 		if (!outside || !some)
 			break;
-		count *= loop->loop.extent.k;
+		count *= tsr_size_is_const(loop->loop.extent) ? loop->loop.extent.k : ENOUGH;
 	}
 	return count >= ENOUGH ? outer : 0;
 }

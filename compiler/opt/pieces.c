@@ -3,29 +3,32 @@
  *     store X = 0 everywhere; store X[i, a] = u; update X[i, b + 512] += v        store X[i, a] = u; store X[i, b + 512] = v
  *
  * What is added to a cleared element that nothing has written since is stored, and where the pieces are all of X, nothing is cleared: each row of
- * X would be written twice.  Pieces are boxes of known size that do not meet.  What only the units read stays cleared: where its readers are joined with the
+ * X would be written twice.  Pieces are boxes that do not meet: of known sizes wherever they lie, of others each behind the one before, along one axis.  What only the units read stays cleared: where its readers are joined with the
  * pieces, exposed.c sees a row as a whole by that.  A part of reduce.c. */
 #include "pieces.h"
 
 enum { MOST_AXES = 8, MOST_PIECES = 16 };
 
-typedef struct piece { int64_t from[MOST_AXES], extent[MOST_AXES], volume; } piece;
+typedef struct piece { tsr_size from[MOST_AXES], extent[MOST_AXES]; int64_t volume; } piece;       /* volume: where all sizes are known */
+/* Pieces that follow each other: along which axis, and how far they have come. */
+typedef struct chain { bool parted; uint32_t axis; tsr_size end; } chain;
 
 /* Where the index walks from and how far; each loop of the nest walks one axis, and is counted. */
 static bool side_of(const tsr_nest *n, const tsr_lin *x, uint64_t *walked, piece *box, uint32_t axis)
 {
-	if (x->base.nterms || x->n > 1)
+	if (x->n > 1)
 		return false;
-	box->from[axis] = x->offset + x->base.k;
-	box->extent[axis] = 1;
+	box->from[axis] = x->base;
+	box->from[axis].k += x->offset;
+	box->extent[axis] = tsr_size_const(1);
 	if (!x->n)
 		return true;
 	if (x->terms[0].kind != TSR_LSYM_LOOP || x->terms[0].coef != 1)
 		return false;
 	for (uint32_t i = 0; i < n->n; i++)
-		if (n->loop[i]->loop.sym == x->terms[0].id && tsr_size_is_const(n->loop[i]->loop.extent) && !(*walked >> i & 1)) {
+		if (n->loop[i]->loop.sym == x->terms[0].id && !(*walked >> i & 1)) {
 			*walked |= UINT64_C(1) << i;
-			box->extent[axis] = n->loop[i]->loop.extent.k;
+			box->extent[axis] = n->loop[i]->loop.extent;
 			return true;
 		}
 	return false;
@@ -43,7 +46,7 @@ static tsr_stmt *writes_piece(const tsr_loops *l, const tsr_stmt *kernel, tsr_bu
 	for (uint32_t axis = 0; axis < l->buffers.at[x]->rank; axis++) {
 		if (!side_of(&n, &s->store.index[axis], &walked, box, axis))
 			return NULL;
-		box->volume *= box->extent[axis];
+		box->volume *= box->extent[axis].k;
 	}
 	return walked == (UINT64_C(1) << n.n) - 1 ? s : NULL;
 }
@@ -51,8 +54,32 @@ static tsr_stmt *writes_piece(const tsr_loops *l, const tsr_stmt *kernel, tsr_bu
 static bool meet(const piece *a, const piece *b, uint32_t rank)
 {
 	for (uint32_t axis = 0; axis < rank; axis++)
-		if (a->from[axis] + a->extent[axis] <= b->from[axis] || b->from[axis] + b->extent[axis] <= a->from[axis])
+		if (a->from[axis].k + a->extent[axis].k <= b->from[axis].k || b->from[axis].k + b->extent[axis].k <= a->from[axis].k)
 			return false;
+	return true;
+}
+
+static bool known(const tsr_buffer *x)
+{
+	bool all = true;
+	for (uint32_t axis = 0; axis < x->rank; axis++)
+		all &= tsr_size_is_const(x->dims[axis]);
+	return all;
+}
+
+/* The box, all of X along every axis but one, begins where those before it end. */
+static bool follows(tsr_arena *a, const tsr_buffer *x, const piece *box, chain *c)
+{
+	for (uint32_t axis = 0; axis < x->rank; axis++) {
+		bool whole = tsr_extent_equal(box->from[axis], tsr_size_const(0)) && tsr_extent_equal(box->extent[axis], x->dims[axis]);
+		if (!whole && c->parted && axis != c->axis)
+			return false;
+		if (!whole)
+			c->parted = true, c->axis = axis;
+	}
+	if (!c->parted || !tsr_extent_equal(box->from[c->axis], c->end))
+		return false;
+	c->end = tsr_size_add(a, c->end, box->extent[c->axis]);
 	return true;
 }
 
@@ -76,21 +103,21 @@ bool tsr_store_pieces(tsr_pass *p, tsr_body_uses *uses, uint32_t at)
 	piece box[MOST_PIECES];
 	uint32_t n = 0;
 	int64_t left = 1;
+	chain row = { 0 };
 	if (!x || x->rank > MOST_AXES)
 		return false;
-	for (uint32_t axis = 0; axis < x->rank; axis++) {
-		if (!tsr_size_is_const(x->dims[axis]))
-			return false;
+	bool sizes = known(x);
+	for (uint32_t axis = 0; axis < x->rank; axis++)
 		left *= x->dims[axis].k;
-	}
 	for (uint32_t i = at + 1; i < uses->body->n && n < MOST_PIECES; i++) {
 		tsr_use use = tsr_uses_of(&uses->at[i], x->id);
 		if (!use.loads && !tsr_use_writes(use))
 			continue;
 		tsr_stmt *s = writes_piece(p->l, uses->body->at[i], x->id, &box[n]);
 		bool apart = s && (s->kind == TSR_STMT_STORE || (plainly_joined(s->store.acc) && tsr_expr_is_neutral(clear->store.value, s->store.acc)));
-		for (uint32_t k = 0; apart && k < n; k++)
+		for (uint32_t k = 0; sizes && apart && k < n; k++)
 			apart = !meet(&box[k], &box[n], x->rank);
+		apart = apart && (sizes || follows(p->arena, x, &box[n], &row));
 		if (!apart)
 			break;
 		left -= box[n++].volume;
@@ -101,7 +128,7 @@ bool tsr_store_pieces(tsr_pass *p, tsr_body_uses *uses, uint32_t at)
 			p->changes++;
 		}
 	}
-	if (left || !n || !tsr_buffer_kept(x))
+	if (!n || !(sizes ? left == 0 : row.parted && tsr_extent_equal(row.end, x->dims[row.axis])) || !tsr_buffer_kept(x))
 		return false;
 	tsr_body_remove(uses, at);
 	p->changes++;

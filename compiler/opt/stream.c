@@ -4,7 +4,7 @@
  * A parallel innermost loop along the last axis of X streams its last store, into X, when X has LARGE times the last cache's share
  * or more and the kernel touches a good part of what all of that cache has, when nothing else in the kernel and no later statement of
  * the unit touches X, and when every loop around has a part in the index, so that each element is stored once.  The emitter then
- * collects a piece of the row near by and writes it in whole lines.
+ * collects a piece of the row near by and writes it in whole lines.  Where sizes are known when the program runs, the kernel asks then (`large`).
  *
  * Where rows of such an array are walked several times, the walk that computes most has the next row fetched meanwhile (`ahead`).
  * Runs last: a pass after it would have to keep the store the only access. */
@@ -13,7 +13,41 @@
 
 enum { LINE = 64, LARGE = 4, SHORT = 512, WINDOW = 8, FUNCTION = 15, PARTS_LEFT = 3 };
 
-typedef struct streams { tsr_pass *p; tsr_accesses all; const tsr_body_uses *uses; uint32_t at; } streams;
+typedef struct streams { tsr_pass *p; tsr_stmt *kernel; tsr_accesses all; const tsr_body_uses *uses; uint32_t at; } streams;
+/* What the run is asked for, where sizes are known then. */
+typedef struct asked { TSR_VEC(tsr_large) v; } asked;
+
+static tsr_bytes bytes_of(const streams *m, const tsr_buffer *b)
+{
+	tsr_bytes x = { tsr_prec_bytes(b->prec), 0, TSR_NEW_N(m->p->arena, tsr_size, b->rank + 1) };
+	for (uint32_t axis = 0; axis < b->rank; axis++) {
+		if (tsr_size_is_const(b->dims[axis]))
+			x.each *= b->dims[axis].k;
+		else
+			x.extents[x.n++] = b->dims[axis];
+	}
+	return x;
+}
+
+/* So much is so many bytes together: the compiler knows, or the run will be asked; not for a kernel that the engine computes, which would be compiled twice. */
+static bool enough(const streams *m, uint32_t n, const tsr_buffer *const *buffers, int64_t least, asked *run)
+{
+	tsr_large x = { .least = least };
+	tsr_bytes known = { 0 };
+	for (uint32_t i = 0; i < n; i++) {
+		tsr_bytes b = bytes_of(m, buffers[i]);
+		if (b.n)
+			tsr_push(m->p->arena, &x.parts, b);
+		else
+			known.each += b.each;
+	}
+	if (known.each >= least || !x.parts.n || m->all.engine)
+		return known.each >= least;
+	if (known.each)
+		tsr_push(m->p->arena, &x.parts, known);
+	tsr_push(m->p->arena, &run->v, x);
+	return true;
+}
 
 /* A loop that only sums, as a window of a few positions does. */
 static bool window(const tsr_stmts *body)
@@ -28,25 +62,34 @@ static bool window(const tsr_stmts *body)
 	return true;
 }
 
+/* The loop and the one around it are those of squares that are turned: something is read side by side along that one. */
+static bool turns(const streams *m, const tsr_nest *around, const tsr_stmt *leaf)
+{
+	tsr_accesses all = { .a = m->all.a };
+	bool any = false;
+	for (uint32_t i = 0; i < around->n; i++)
+		if (around->loop[i]->loop.body.n != 1 || around->loop[i]->loop.how != TSR_FOR_PARALLEL)
+			return false;
+	tsr_stmt_accesses(leaf, &all);
+	for (uint32_t k = 0; k < all.v.n && around->n; k++) {
+		const tsr_buffer *b = m->p->l->buffers.at[all.v.at[k].buffer];
+		any |= b->rank && tsr_lin_mentions(&all.v.at[k].index[tsr_buffer_last(b)], around->loop[around->n - 1]->loop.sym);
+	}
+	return any;
+}
+
 /* Iterations of the loop and of those around it that the emitter makes one with it, where its last statement is its only one: all next ones (kernel/flat.c), and of
  * squares that are turned any (kernel/turned_joined.c). */
-static int64_t in_a_row(const streams *m, const tsr_nest *around, tsr_stmt *loop, bool *turned)
+static int64_t in_a_row(const streams *m, const tsr_nest *around, tsr_stmt *loop, bool turned)
 {
 	tsr_nest n = *around;
 	const tsr_stmt *leaf = loop->loop.body.at[loop->loop.body.n - 1];
 	bool with[TSR_MOST_LOOPS] = { false };
-	tsr_accesses all = { .a = m->all.a };
 	n.loop[n.n++] = loop;
-	tsr_stmt_accesses(leaf, &all);
-	for (uint32_t i = 0; i < n.n; i++) {
+	for (uint32_t i = 0; i < n.n; i++)
 		if (n.loop[i]->loop.body.n != 1 || n.loop[i]->loop.how != TSR_FOR_PARALLEL)
 			return loop->loop.extent.k;
-		for (uint32_t k = 0; k < all.v.n && i + 2 == n.n; k++) {
-			const tsr_buffer *b = m->p->l->buffers.at[all.v.at[k].buffer];
-			*turned |= b->rank && tsr_lin_mentions(&all.v.at[k].index[tsr_buffer_last(b)], n.loop[i]->loop.sym);
-		}
-	}
-	if (*turned)
+	if (turned)
 		return tsr_loops_joined(m->p->l, n.n, n.loop, leaf, n.n - 1, with);
 	int64_t count = loop->loop.extent.k;
 	for (uint32_t i = n.n - 1; i-- > 0;) {
@@ -56,6 +99,17 @@ static int64_t in_a_row(const streams *m, const tsr_nest *around, tsr_stmt *loop
 			break;
 	}
 	return count;
+}
+
+/* Pieces of the store's row are worth the detour.  One whose length the run knows is all that is stored: others might begin anywhere in a line (squares that are turned took
+ * 1.07 times as long). */
+static bool long_rows(const streams *m, const tsr_nest *around, tsr_stmt *loop, const tsr_buffer *b)
+{
+	if (!tsr_size_is_const(loop->loop.extent))
+		return !around->n;
+	bool turned = turns(m, around, loop->loop.body.at[loop->loop.body.n - 1]);
+	int64_t least = turned && m->p->target->store_run ? m->p->target->store_run * LINE : SHORT;
+	return in_a_row(m, around, loop, turned) * (int64_t)tsr_prec_bytes(b->prec) >= least;
 }
 
 /* What the loop stores last, along its own axis, in pieces worth the detour; or NULL. */
@@ -69,13 +123,8 @@ static const tsr_stmt *along(const streams *m, const tsr_nest *around, tsr_stmt 
 		if (s->kind == TSR_STMT_STORE)
 			last = s;
 	}
-	if (!last)
-		return NULL;
-	const tsr_buffer *b = m->p->l->buffers.at[last->store.buffer];
-	bool turned = false;
-	int64_t row = tsr_size_is_const(loop->loop.extent) ? in_a_row(m, around, loop, &turned) * tsr_prec_bytes(b->prec) : 0;
-	int64_t least = turned && m->p->target->store_run ? m->p->target->store_run * LINE : SHORT;
-	return b->rank && row >= least && tsr_lin_bare(&last->store.index[tsr_buffer_last(b)], loop->loop.sym) ? last : NULL;
+	const tsr_buffer *b = last ? m->p->l->buffers.at[last->store.buffer] : NULL;
+	return b && b->rank && tsr_lin_bare(&last->store.index[tsr_buffer_last(b)], loop->loop.sym) && long_rows(m, around, loop, b) ? last : NULL;
 }
 
 static bool mentioned(const tsr_stmt *store, uint32_t sym, uint32_t axes)
@@ -101,30 +150,38 @@ static bool alone(const streams *m, tsr_buffer_id x)
 /* What the kernel touches is more than the last cache keeps for certain; else results stay there for whoever reads them, and nothing has to come from memory
  * before it is overwritten (of 32 MB: 8 MB that are only written take 0.53 of the time; 8 MB made of 8 others 0.4 to 0.8 of it by two threads and 0.7 to 1 by one where
  * the cache is nobody else's, 1.1 to 1.5 beside neighbours who fill it; 24 MB in all 1.4 to 1.6).  What computes little may fill more of it where a target says so: what computes much writes meanwhile. */
-static bool fills_last(const streams *m, bool light)
+static bool fills_last(const streams *m, bool light, asked *run)
 {
-	int64_t bytes = 0;
+	const tsr_buffer **each = TSR_NEW_N(m->all.a, const tsr_buffer *, m->all.v.n + 1);
+	uint32_t n = 0;
 	for (uint32_t i = 0; i < m->all.v.n; i++) {
 		bool before = false;
 		for (uint32_t k = 0; k < i && !before; k++)
 			before = m->all.v.at[k].buffer == m->all.v.at[i].buffer;
-		bytes += before ? 0 : tsr_buffer_bytes(m->p->l->buffers.at[m->all.v.at[i].buffer]);
+		if (!before)
+			each[n++] = m->p->l->buffers.at[m->all.v.at[i].buffer];
 	}
-	return bytes >= m->p->target->last / 8 * (light && m->p->target->last_kept ? m->p->target->last_kept : PARTS_LEFT);
+	return enough(m, n, each, m->p->target->last / 8 * (light && m->p->target->last_kept ? m->p->target->last_kept : PARTS_LEFT), run);
+}
+
+/* What the kernel's loops say of large results and operands holds where all of this does. */
+static void ask(const streams *m, const asked *run)
+{
+	for (uint32_t i = 0; i < run->v.n; i++)
+		tsr_push(m->p->arena, &m->kernel->kernel.large, run->v.at[i]);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------------- */
 
 /* What the next iteration of the row's loop reads first, where this one walks its rows more than once: while it does, nothing is
  * fetched, and where rows are pages the processor fetches none by itself.  Of short rows that of a later iteration, where lines are asked for far ahead. */
-static tsr_expr *next_row(const streams *m, const tsr_stmt *row, const tsr_stmt *loop)
+static tsr_expr *next_row(const streams *m, const tsr_stmt *row, const tsr_stmt *loop, asked *run)
 {
 	for (uint32_t i = 0; i < m->all.v.n; i++) {
 		const tsr_access *x = &m->all.v.at[i];
 		const tsr_buffer *b = m->p->l->buffers.at[x->buffer];
 		uint32_t last = tsr_buffer_last(b);
-		if (x->write || !last || tsr_buffer_bytes(b) < LARGE * m->p->target->l3 || x->index[last].n != 1
-			|| !tsr_lin_bare(&x->index[last], x->index[last].terms[0].id) || b->dims[last].k != loop->loop.extent.k
+		if (x->write || !last || x->index[last].n != 1 || !tsr_lin_bare(&x->index[last], x->index[last].terms[0].id) || b->dims[last].k != loop->loop.extent.k
 			|| b->dims[last].k * tsr_prec_bytes(b->prec) > m->p->target->l2 / 4)
 			continue;
 		tsr_lin *index = TSR_NEW_N(m->p->arena, tsr_lin, b->rank + 1);
@@ -138,7 +195,7 @@ static tsr_expr *next_row(const streams *m, const tsr_stmt *row, const tsr_stmt 
 			index[axis].offset += mine * (far > bytes ? (far + bytes - 1) / bytes : 1);
 		}
 		index[last] = tsr_lin_add_sym(m->p->arena, tsr_lin_const(0), 1, TSR_LSYM_LOOP, loop->loop.sym);
-		if (rows == 1 && !others)
+		if (rows == 1 && !others && enough(m, 1, &b, LARGE * m->p->target->l3, run))
 			return tsr_expr_load(m->p->arena, b, index);
 	}
 	return NULL;
@@ -201,8 +258,10 @@ static void fetch_rows(const streams *m, tsr_stmts *body)
 			if (!most || work_in(walk) > work_in(most))
 				most = walk;
 		}
+		asked run = { 0 };
 		if (walks > 1)
-			most->loop.ahead = next_row(m, row, most);
+			most->loop.ahead = next_row(m, row, most, &run);
+		ask(m, &run);
 		fetch_rows(m, &row->loop.body);
 	}
 }
@@ -239,6 +298,7 @@ static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 			s->loop.stream = product(m, s->loop.contraction);
 		if (s->kind != TSR_STMT_FOR || s->loop.contraction || around->n == TSR_MOST_LOOPS)
 			continue;
+		asked run = { 0 };
 		const tsr_stmt *store = s->loop.how == TSR_FOR_PARALLEL ? along(m, around, s) : NULL;
 		if (!store) {
 			around->loop[around->n++] = s;
@@ -250,10 +310,11 @@ static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 		bool once = !mentioned(store, s->loop.sym, tsr_buffer_last(b));
 		for (uint32_t k = 0; k < around->n; k++)
 			once &= mentioned(store, around->loop[k]->loop.sym, tsr_buffer_last(b));
-		s->loop.stream = once && tsr_buffer_bytes(b) >= LARGE * m->p->target->l3 && fills_last(m, light(m, around, s)) && alone(m, b->id);
+		s->loop.stream = once && enough(m, 1, &b, LARGE * m->p->target->l3, &run) && fills_last(m, light(m, around, s), &run) && alone(m, b->id);
 		if (s->loop.stream) {
+			ask(m, &run);
 			m->p->changes++;
-			tsr_pass_note(m->p, "%s is written around the caches", b->name);
+			tsr_pass_note(m->p, "%s is written around the caches%s", b->name, run.v.n ? " where the run finds it large" : "");
 		}
 	}
 }
@@ -268,7 +329,7 @@ void tsr_pass_stream(tsr_pass *p)
 		for (uint32_t i = 0; i < body->n; i++) {
 			if (body->at[i]->kind != TSR_STMT_KERNEL)
 				continue;
-			streams m = { .p = p, .all = { .a = scratch }, .uses = &uses, .at = i };
+			streams m = { .p = p, .kernel = body->at[i], .all = { .a = scratch }, .uses = &uses, .at = i };
 			tsr_nest around = { 0 };
 			for (uint32_t k = 0; k < body->at[i]->kernel.body.n; k++)
 				tsr_stmt_accesses(body->at[i]->kernel.body.at[k], &m.all);

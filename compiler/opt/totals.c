@@ -121,6 +121,13 @@ static bool in_local(totals *t)
 
 /* ---- sums by columns ------------------------------------------------------------------------------------------------------------ */
 
+/* Of a size that only the run knows there are thought to be many: parts of those would be as many times as large. */
+static bool few_bytes(const tsr_buffer *b)
+{
+	int64_t bytes = tsr_buffer_bytes(b);
+	return bytes >= 0 && bytes <= COLUMN_BYTES;
+}
+
 static bool by_columns(totals *t)
 {
 	tsr_nest nest;
@@ -129,7 +136,7 @@ static bool by_columns(totals *t)
 	for (uint32_t i = 0; i < nest.body->n; i++) {
 		const tsr_stmt *s = nest.body->at[i];
 		const tsr_buffer *b = t->p->l->buffers.at[s->store.buffer];
-		if (!associative(s->store.acc) || tsr_buffer_bytes(b) > COLUMN_BYTES || s->store.value->prec != b->prec || !add_sum(t, b->id, s->store.acc))
+		if (!associative(s->store.acc) || !few_bytes(b) || s->store.value->prec != b->prec || !add_sum(t, b->id, s->store.acc))
 			return false;
 		for (uint32_t axis = 0; axis < b->rank; axis++)
 			for (uint32_t k = 0; k < nest.n; k++)

@@ -26,6 +26,10 @@ let%export pairs (x : "1100 | 4099") =
   let%op y = x ++ "b | o <+ w => b | o" [w] in
   set_dim w 2;
   y
+let%export any (x : "?n | 4099") = 2. *. x
+let%export any_short (x : "?n | 130") = 2. *. x
+let%export any_flat (x : "| ?n") = x + 1.
+let%export any_rows (x : "?n | 4096") = (x - (x @^^ "... | c => ... | 0"), x *. 0.5)
 let%export short (x : "40000 | 130") = x *. 2.
 let%op few = let k = positions () ++ "o, i => i -> o" [o; i] in set_dim o 64; set_dim i 64; k - 5 *. idiv k 5
 let%export product (x : "70001 | 64") = relu (few * x + 1.)
@@ -63,6 +67,13 @@ CASES = (("twice", f32, (1100, 4099), ((f32, lambda x: 2 * x),)), ("steps", f32,
          ("rows", f32, (1100, 4099), ((f32, lambda x: x - x.max(1, keepdims=True)), (f32, lambda x: x * f32(0.5)))))
 
 
+# The run finds them large or small.
+ANY = tuple(("any" + name, f32, shape, results) for name, shapes, results in
+            (("", ((1100, 4099), (3, 4099)), ((f32, lambda x: 2 * x),)), ("_short", ((40000, 130), (77, 130)), ((f32, lambda x: 2 * x),)),
+             ("_flat", ((4600003,), (5001,)), ((f32, lambda x: x + f32(1)),)),
+             ("_rows", ((1100, 4096), (19, 4096)), ((f32, lambda x: x - x.max(1, keepdims=True)), (f32, lambda x: x * f32(0.5)))))
+            for shape in shapes)
+
 # Columns, read from where a line begins; not written around the caches.
 READ = (("sums", f32, (301, 992), ((f32, lambda x: x.sum(0)),)), ("greatest", f32, (301, 1008), ((f32, lambda x: x.max(0)),)),
         ("both", f32, (43, 7, 5, 32), ((f32, lambda x: x.sum((0, 1))), (f32, lambda x: (x * x).sum((0, 1))))),
@@ -78,7 +89,7 @@ def fenced(n, dtype, shift):
 
 def judge(model, threads):
     random = np.random.default_rng(5)
-    for function, dtype, shape, results in CASES + READ:
+    for function, dtype, shape, results in CASES + ANY + READ:
         numbers, wants = random.integers(-99, 99, shape).astype(dtype), []
         for shift in (0, 1, 5, 15):
             given, begin = fenced(numbers.size, dtype, shift)
@@ -86,7 +97,8 @@ def judge(model, threads):
             x[...] = numbers
             wants = wants or [want(x) for _, want in results]
             made = [fenced(want.size, kind, shift) for (kind, _), want in zip(results, wants)]
-            model.seconds(function, x.ctypes.data_as(ctypes.c_void_p), *(ctypes.c_void_p(w.ctypes.data + b * w.itemsize) for w, b in made))
+            size = (ctypes.c_int64(shape[0]),) if function.startswith("any") else ()
+            model.seconds(function, *size, x.ctypes.data_as(ctypes.c_void_p), *(ctypes.c_void_p(w.ctypes.data + b * w.itemsize) for w, b in made))
             for (whole, begin), want in zip(made, wants):
                 what = f"{function}, {threads} threads, {shift} from a line"
                 check(np.array_equal(whole[begin:begin + want.size].reshape(want.shape), want), what)
@@ -105,7 +117,7 @@ def main():
         bench = common.Bench(sys.argv[1], tmp, 1, 2, table.Table())
         source = bench.written("streams.tsr", PROGRAM)
         status, out, err = run(bench.tsrc, "-c", "--cpu=native", "--dump=schedule", source)
-        check(status == 0 and out.count("written around the caches") == len(CASES) and out.count(", turn C") == 2, out + err)
+        check(status == 0 and len(re.findall("written around the caches$", out, re.M)) == len(CASES) and out.count("around the caches where the run finds it large") == 4 and out.count(", turn C") == 2, out + err)
         status, out, err = run(bench.tsrc, "-S", "--cpu=x86-64-v4", source, "-o", bench.path("streams.s"))
         with open(bench.path("streams.s")) as f:
             text = f.read()

@@ -25,6 +25,9 @@ static int extent(void)
 	return all[draw(sizeof all / sizeof *all)];
 }
 
+/* What a kernel asks of ?n when it runs: nothing, or what holds, or what does not. */
+static const char *asking(void) { return one_of(3, (const char *const[]){ "", " large 37 of 1(?n)", " large 2 of 2, 40 of 1(?n) + 2" }); }
+
 /* ---- windows --------------------------------------------------------------------------------------------------------------- */
 
 /* Over rows, along which the lanes go too unless there are channels. */
@@ -115,7 +118,7 @@ static void transposition(tsr_text *decl, tsr_text *units, int id)
 	case 2: value = tsr_format(a, "max.%s(%s, convert.%s(index.i32(i.2)))", prec, x, prec); break;
 	default: break;
 	}
-	tsr_text_addf(units, "unit u%d { kernel k {\nfor j.0 in 0..%d parallel {\nfor k.1 in 0..%d parallel {\nfor i.2 in 0..%s parallel %s{\n", id, between, m, n,
+	tsr_text_addf(units, "unit u%d { kernel k%s {\nfor j.0 in 0..%d parallel {\nfor k.1 in 0..%d parallel {\nfor i.2 in 0..%s parallel %s{\n", id, symbolic ? asking() : "", between, m, n,
 				  lines || runs || draw(2) ? "stream " : "");
 	tsr_text_addf(units, "store %%y%d[%s, i.2] = %s\n}\n}\n}\n}\n}\n", id, along ? "k.1, j.0" : "j.0, k.1", value);
 }
@@ -208,7 +211,7 @@ static void strided(tsr_text *decl, tsr_text *units, int id)
 	tsr_text_addf(decl, "buffer %%y%d : %s[%s, %d, %d] input\n", id, prec, rows, channels ? step : 1, n);
 	const char *x = channels ? tsr_format(a, "%%x%d[p.0, j.2, c.1]", id) : tsr_format(a, "%%x%d[p.0, %d*j.2 + %d]", id, step, off);
 	const char *value = adds ? tsr_format(a, "add.%s(%s, %%k%d[j.2])", prec, x, id) : x;
-	tsr_text_addf(units, "unit u%d { kernel k {\nfor p.0 in 0..%s parallel {\nfor c.1 in 0..%d parallel {\nfor j.2 in 0..%d parallel %s{\n", id, rows, channels ? step : 1, n,
+	tsr_text_addf(units, "unit u%d { kernel k%s {\nfor p.0 in 0..%s parallel {\nfor c.1 in 0..%d parallel {\nfor j.2 in 0..%d parallel %s{\n", id, *rows == '?' ? asking() : "", rows, channels ? step : 1, n,
 				  draw(3) == 0 ? "stream " : "");
 	tsr_text_addf(units, "store %%y%d[p.0, c.1, j.2] = %s\n}\n}\n}\n}\n}\n", id, value);
 }

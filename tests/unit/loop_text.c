@@ -27,7 +27,7 @@ static const char program[] =
 	"      }\n"
 	"    }\n"
 	"  }\n"
-	"  kernel z {\n"
+	"  kernel z large 4096 of 8(?n)(?n + 2) + 64, 1 of 4(?n) {\n"
 	"    for a.0 in 0..6 serial {\n"
 	"      store %z[a.0] = where.f32(lt.f32(%y[a.0, 0], 1.5), select(a.0 - 2 in 0..3, 2*a.0 + @i + 1 in 0..?n; %y[a.0 - 2, 1]; -inf), convert.f32(7:u8))\n"
 	"      update %z[a.0] += convert.f32(add.i32(%k[0], index.i32(3*a.0 - 2)))\n"
