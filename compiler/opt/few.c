@@ -138,5 +138,6 @@ uint32_t tsr_narrow_lanes(const tsr_problem *p)
 {
 	enum { LEAST_BYTES = 16 };
 	uint32_t half = p->lanes / 2;
-	return p->t->masks == TSR_MASKS_LOADS && p->n == half && half * p->bytes >= LEAST_BYTES ? half : 0;
+	bool one = p->t->masks == TSR_MASKS_LOADS && p->n == half && half * p->bytes >= LEAST_BYTES;
+	return one || tsr_problem_halves(p) ? half : 0;
 }

@@ -35,12 +35,24 @@ static void lines_of_rows(tsr_problem *p, const tsr_contraction *c, const tsr_wa
 		p->few_c++;
 }
 
+bool tsr_problem_halves(const tsr_problem *p)
+{
+	enum { MOST = 128 };         /* of more, what is left idle is little */
+	int64_t half = p->lanes / 2, rest = (p->across ? p->across : p->n) % p->lanes;
+	return p->t->half_units && !p->pairs && (p->across ? rest == half : p->n > 0 && p->n < MOST && rest && rest <= half);
+}
+
+bool tsr_problem_stretches(const tsr_problem *p, int64_t columns)
+{
+	int64_t blocks = p->k > 0 ? (p->k + TSR_DEPTH - 1) / TSR_DEPTH : 1, depth = p->k > 0 ? p->k / blocks : TSR_DEPTH;
+	return p->across && !tsr_problem_halves(p) && columns > p->across && columns * depth * p->bytes <= p->t->l2 && tsr_round_up(p->across, p->lanes) * 7 >= p->across * 8;
+}
+
 /* Stretches that leave much of their last vector idle are copied side by side, where C's columns are, make one block, and rows enough use the copy. */
 static bool joins_stretches(const tsr_problem *p, const tsr_walks *n)
 {
-	enum { LEAST_ROWS = 32, MOST_COLUMNS = 512 };
-	return p->across && p->n > p->across && p->n <= MOST_COLUMNS && n->n == 1 && tsr_walks_unit(n, TSR_SIDE_C)
-		&& p->m >= LEAST_ROWS && tsr_round_up(p->across, p->lanes) * 7 >= p->across * 8;
+	enum { LEAST_ROWS = 8 };
+	return tsr_problem_stretches(p, p->n) && n->n == 1 && tsr_walks_unit(n, TSR_SIDE_C) && p->m >= LEAST_ROWS;
 }
 
 int64_t tsr_problem_columns(const tsr_problem *p) { return p->across && !p->dense ? p->across : p->n; }

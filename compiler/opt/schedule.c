@@ -280,6 +280,18 @@ static tsr_problem consider_turning(const tsr_loops *l, tsr_contraction *c, tsr_
 	return p;
 }
 
+/* Loops over columns but the last ones, which make so many, are those of a batch. */
+static void part_loops(tsr_contraction *c, const tsr_walks *n, int64_t width)
+{
+	uint32_t first = n->nloops;
+	for (int64_t within = 1; within < width;)
+		within *= n->loop[--first].extent.k;
+	for (uint32_t i = 0; i < c->nloops; i++)
+		for (uint32_t j = 0; j < first; j++)
+			if (c->loops[i].sym == n->loop[j].sym)
+				c->loops[i].cls = TSR_CLASS_BATCH;
+}
+
 /* Of columns that lie side by side in B and in C only as far as the last of their loops goes, the others are positions of a batch that all have
  * the same A: each position's B is read where it lies, and need not be packed for C's sake.  A stays near, and tiles' edges cost little. */
 static void part_columns(const tsr_loops *l, tsr_contraction *c, const tsr_contract_view *v, const tsr_problem *p)
@@ -290,17 +302,26 @@ static void part_columns(const tsr_loops *l, tsr_contraction *c, const tsr_contr
 	if (!plain || !known || !p->must_b || p->must_a || v->cls[TSR_CLASS_K].n != 1 || n->n < 2 || p->m > p->t->l2 / p->bytes / p->k)
 		return;
 	const tsr_walk *last = &n->at[n->n - 1];
-	int64_t width = last->extent.k, within = 1, vectors = tsr_round_up(width, p->lanes);
+	int64_t width = last->extent.k, vectors = tsr_round_up(width, p->lanes);
 	bool panel = p->t->streams && tsr_near_panels(p->t) && width == (int64_t)p->t->tile_n * p->lanes && p->row == width * p->bytes;
 	if (!last->known || last->stride[TSR_SIDE_B] != 1 || last->stride[TSR_SIDE_C] != 1 || (width < SHORTEST * p->lanes && !panel) || vectors * 15 > width * 16)
 		return;
-	uint32_t first = n->nloops;
-	while (within < width)
-		within *= n->loop[--first].extent.k;
-	for (uint32_t i = 0; i < c->nloops; i++)
-		for (uint32_t j = 0; j < first; j++)
-			if (c->loops[i].sym == n->loop[j].sym)
-				c->loops[i].cls = TSR_CLASS_BATCH;
+	part_loops(c, n, width);
+}
+
+/* Of columns that lie side by side in B in stretches that fill no vectors, and in C as far as the last of their loops go, as those of images whose channels come first do, the others
+ * are positions of a batch as well: each one's stretches are joined (5x5 of 64 images of 28x28 1.3 times as fast, 3x3 of 22x22x64 1.55).  Deeper sums are taken in parts (deep.c), which
+ * have all columns together. */
+static void part_images(const tsr_loops *l, tsr_contraction *c, const tsr_contract_view *v, const tsr_problem *p)
+{
+	enum { DEEP = 2048 };
+	const tsr_walks *n = &v->cls[TSR_CLASS_N];
+	bool plain = tsr_contract_plain(l, c, TSR_SIDE_A) && tsr_contract_plain(l, c, TSR_SIDE_B), known = p->m > 0 && p->k > 0 && p->n > 0;
+	if (!plain || !known || n->n != 2 || p->k >= DEEP || p->m > p->t->l2 / p->bytes / p->k)
+		return;
+	const tsr_walk *last = &n->at[1];
+	if (last->known && last->stride[TSR_SIDE_C] == 1 && tsr_problem_stretches(p, last->extent.k))
+		part_loops(c, n, last->extent.k);
 }
 
 /* Bytes of B's block, of which a column has `each`.  A is packed again for each block: where that is much beside B itself, a block of a large B can
@@ -468,6 +489,9 @@ static tsr_problem whole_problem(const tsr_loops *l, tsr_contraction *c, const t
 		}
 	}
 	if (p.must_b && p.windows && !p.run && (c->across = tsr_contract_across(l, c)).n) {
+		tsr_contract_view_make(l, c, v);
+		p = tsr_problem_of(l, c, v, target);
+		part_images(l, c, v, &p);
 		tsr_contract_view_make(l, c, v);
 		p = tsr_problem_of(l, c, v, target);
 	}

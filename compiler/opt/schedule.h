@@ -72,6 +72,10 @@ static inline bool tsr_reads_deep(const tsr_problem *p)
 	bool far = tsr_target_far(p->t, p->n * p->k * p->bytes), few = p->m <= most;
 	return p->streams && p->t->streams && !tsr_target_few_registers(p->t) && !tsr_follows_rows(p) && (!far || few);
 }
+/* Columns, or stretches of a B, leave half of a register idle where halves, of which a core computes two at a time, would be full (24 columns 1.4 times as fast, 40 1.1, 120 1.07). */
+bool tsr_problem_halves(const tsr_problem *p);
+/* Stretches of a B that fill no vectors would be better side by side, so many columns of them in all. */
+bool tsr_problem_stretches(const tsr_problem *p, int64_t columns);
 /* Columns beside each other that tiles may cut as they like. */
 int64_t tsr_problem_columns(const tsr_problem *p);
 /* Rows of C that fill lines only together can be put together in a tile's registers. */
