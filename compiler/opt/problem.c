@@ -51,8 +51,8 @@ bool tsr_problem_stretches(const tsr_problem *p, int64_t columns)
 /* Stretches that leave much of their last vector idle are copied side by side, where C's columns are, make one block, and rows enough use the copy. */
 static bool joins_stretches(const tsr_problem *p, const tsr_walks *n)
 {
-	enum { LEAST_ROWS = 8 };
-	return tsr_problem_stretches(p, p->n) && n->n == 1 && tsr_walks_unit(n, TSR_SIDE_C) && p->m >= LEAST_ROWS;
+	enum { LEAST_ROWS = 32, LEAST_EACH = 8 };        /* the copy of one position of a batch is little beside all of them */
+	return tsr_problem_stretches(p, p->n) && n->n == 1 && tsr_walks_unit(n, TSR_SIDE_C) && p->m >= (p->batch > 1 ? LEAST_EACH : LEAST_ROWS);
 }
 
 int64_t tsr_problem_columns(const tsr_problem *p) { return p->across && !p->dense ? p->across : p->n; }

@@ -60,13 +60,19 @@ static void add_work(const tsr_divide *d, tsr_team *team, double each, const nes
 
 static void measure(const tsr_divide *d, tsr_team *team, const tsr_stmts *body, nesting *around);
 
+/* Other kernels touch what it reads or makes: half of that is in the cache of another core. */
+static bool among_others(const tsr_divide *d, const tsr_contraction *k)
+{
+	return (k->a != TSR_NONE && d->touched[k->a] > 1) || (k->b != TSR_NONE && d->touched[k->b] > 1) || d->touched[k->c] > 1;
+}
+
 static void measure_for(const tsr_divide *d, tsr_team *team, const tsr_stmt *s, nesting *around)
 {
 	const tsr_contraction *k = s->loop.contraction;
 	uint32_t before = around->n;
 	if (k && k->schedule.mr && before + k->nloops <= TSR_MOST_LOOPS) {
 		const tsr_target *t = d->p->target;
-		double lanes = (double)t->vector_bytes / tsr_prec_bytes(k->prec), rate = (t->half_units ? 1 : 2) * lanes * GIGAHERTZ;
+		double lanes = (double)t->vector_bytes / tsr_prec_bytes(k->prec), rate = (t->half_units && !among_others(d, k) ? 1 : 2) * lanes * GIGAHERTZ;
 		for (uint32_t i = 0; i < k->nloops; i++)
 			around->extents[around->n++] = k->loops[i].extent;
 		add_work(d, team, (t->apart ? ARITHMETIC_APART : ARITHMETIC) / rate, around);
