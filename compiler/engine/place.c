@@ -325,16 +325,28 @@ static size_of_tile with_rows(tsr_engine *g, const tiling *t, bool full, size_of
 	return z;
 }
 
-/* Where rows are few each height of what is behind whole tiles, known only when it runs, has a tile of its own; elsewhere one of a known height does, or one that waits. */
+/* Where rows are few each height of what is behind whole tiles, known only when it runs, has a tile of its own; elsewhere one of a known height does, or one that waits; of rows
+ * found by pointers two of these, of a half and a whole tile (37 rows by tiles of 9 took 1.25 times as long as known ones with one, which computed 45, and take 1.1). */
 static bool all_heights(const tsr_engine *g, const tiling *t) { return t->total < 0 && g->c->most_rows; }
 
-static uint32_t heights_of(const tsr_engine *g, const tiling *t) { return !any_rest(t) ? 0 : all_heights(g, t) ? g->s->mr - 1 : 1; }
+enum { PARTS = 2 };
+
+static bool in_parts(const tsr_engine *g, const tiling *t) { return t->total < 0 && !g->c->most_rows && g->s->rows && !g->s->pack_a && !g->matrix && g->s->mr >= 2 * PARTS; }
+
+static uint32_t heights_of(const tsr_engine *g, const tiling *t) { return !any_rest(t) ? 0 : all_heights(g, t) ? g->s->mr - 1 : in_parts(g, t) ? PARTS : 1; }
+
+/* Rows of so many parts of a tile. */
+static uint32_t part_of_tile(const tsr_engine *g, uint32_t n) { return (g->s->mr * n + PARTS - 1) / PARTS; }
 
 /* The tile behind whole ones, number i of these. */
 static tsr_guard height_begin(tsr_engine *g, const tiling *t, uint32_t i, size_of_tile *z)
 {
 	tsr_kit *k = &g->k;
 	*z = with_rows(g, t, false, *z);
+	if (in_parts(g, t)) {
+		z->rows = part_of_tile(g, i + 1);
+		return tsr_guard_begin(k, LLVMBuildAnd(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, t->rest, tsr_kit_int(k, part_of_tile(g, i)), ""), LLVMBuildICmp(k->b, LLVMIntSLE, t->rest, tsr_kit_int(k, z->rows), ""), ""));
+	}
 	if (!all_heights(g, t))
 		return tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, t->rest, tsr_kit_int(k, 0), ""));
 	z->rows = i + 1, z->valid_rows = tsr_kit_int(k, i + 1), z->waits = false;
