@@ -15,9 +15,10 @@
  * come first do, T's axes are in the order of packing (3x3 of 28x28x64 2 times as fast), and the sum of the parts turns them.
  *
  * After the passes that look at sums as such, before `tail`, which would take what follows element by element into the nest. */
+#include "schedule.h"
 #include "parts.h"
 
-enum { FEW = 4, MANY = 8, DEPTH = 512, TIMES = 5, TURNED = 2, WORTH = 1 << 23 };
+enum { FEW = 4, MANY = 8, DEPTH = TSR_DEEP / FEW, TIMES = 5, TURNED = 2, WORTH = 1 << 23 };
 
 typedef struct deep {
 	tsr_pass *p;
@@ -101,7 +102,7 @@ static bool choose(deep *d)
 	int64_t m = count[TSR_CLASS_M], n = count[TSR_CLASS_N], depth = count[TSR_CLASS_K], bytes = tsr_prec_bytes(k->prec);
 	if (m < 2 || n < 2 || depth < 1 || count[TSR_CLASS_BATCH] < 1 || m * n < WORTH / depth)
 		return false;
-	bool deep = count[TSR_CLASS_BATCH] == 1 && depth >= FEW * DEPTH && depth >= TIMES * (m > n ? m : n);
+	bool deep = count[TSR_CLASS_BATCH] == 1 && depth >= TSR_DEEP && depth >= TIMES * (m > n ? m : n);
 	/* what is stored, and summed again, counts less the deeper parts are */
 	if (deep && ((depth >= 2 * MANY * DEPTH && choose_loop(d, MANY)) || choose_loop(d, FEW)) && d->parts * m * n * bytes <= 2 * d->p->target->l2)
 		return true;

@@ -59,14 +59,6 @@ static bool meet(const piece *a, const piece *b, uint32_t rank)
 	return true;
 }
 
-static bool known(const tsr_buffer *x)
-{
-	bool all = true;
-	for (uint32_t axis = 0; axis < x->rank; axis++)
-		all &= tsr_size_is_const(x->dims[axis]);
-	return all;
-}
-
 /* The box, all of X along every axis but one, begins where those before it end. */
 static bool follows(tsr_arena *a, const tsr_buffer *x, const piece *box, chain *c)
 {
@@ -102,13 +94,11 @@ bool tsr_store_pieces(tsr_pass *p, tsr_body_uses *uses, uint32_t at)
 	const tsr_buffer *x = clear ? p->l->buffers.at[clear->store.buffer] : NULL;
 	piece box[MOST_PIECES];
 	uint32_t n = 0;
-	int64_t left = 1;
 	chain row = { 0 };
 	if (!x || x->rank > MOST_AXES)
 		return false;
-	bool sizes = known(x);
-	for (uint32_t axis = 0; axis < x->rank; axis++)
-		left *= x->dims[axis].k;
+	int64_t bytes = tsr_buffer_bytes(x), left = bytes / tsr_prec_bytes(x->prec);
+	bool sizes = bytes >= 0;
 	for (uint32_t i = at + 1; i < uses->body->n && n < MOST_PIECES; i++) {
 		tsr_use use = tsr_uses_of(&uses->at[i], x->id);
 		if (!use.loads && !tsr_use_writes(use))

@@ -314,10 +314,9 @@ static void part_columns(const tsr_loops *l, tsr_contraction *c, const tsr_contr
  * have all columns together. */
 static void part_images(const tsr_loops *l, tsr_contraction *c, const tsr_contract_view *v, const tsr_problem *p)
 {
-	enum { DEEP = 2048 };
 	const tsr_walks *n = &v->cls[TSR_CLASS_N];
 	bool plain = tsr_contract_plain(l, c, TSR_SIDE_A) && tsr_contract_plain(l, c, TSR_SIDE_B), known = p->m > 0 && p->k > 0 && p->n > 0;
-	if (!plain || !known || n->n != 2 || p->k >= DEEP || p->m > p->t->l2 / p->bytes / p->k)
+	if (!plain || !known || n->n != 2 || p->k >= TSR_DEEP || p->m > p->t->l2 / p->bytes / p->k)
 		return;
 	const tsr_walk *last = &n->at[1];
 	if (last->known && last->stride[TSR_SIDE_C] == 1 && tsr_problem_stretches(p, last->extent.k))

@@ -5,6 +5,8 @@
 
 enum { TSR_MOST_ROWS = 24, TSR_MOST_VECS = 4, TSR_DEPTH = 384, TSR_LONGEST = 2048 };    /* of a tile; of a block of K where nothing asks for another, and at most */
 
+enum { TSR_DEEP = 2048 };        /* terms of a sum from which on deep.c may take it in parts */
+
 /* Which stretches of K lie inside for each position of M, as bits (padding.c); the last loop of M counts `width` positions, `apart` bytes from each other in A. */
 enum { TSR_MOST_PADDED = 1 << 15, TSR_MOST_TAPS = 64 };
 typedef struct tsr_padding { int64_t positions, stretches, width, apart; const uint64_t *inside; } tsr_padding;

@@ -17,6 +17,7 @@ typedef struct streams { tsr_pass *p; tsr_stmt *kernel; tsr_accesses all; const 
 /* What the run is asked for, where sizes are known then. */
 typedef struct asked { TSR_VEC(tsr_large) v; } asked;
 
+/* Of a buffer whose size the run knows. */
 static tsr_bytes bytes_of(const streams *m, const tsr_buffer *b)
 {
 	tsr_bytes x = { tsr_prec_bytes(b->prec), 0, TSR_NEW_N(m->p->arena, tsr_size, b->rank + 1) };
@@ -35,11 +36,11 @@ static bool enough(const streams *m, uint32_t n, const tsr_buffer *const *buffer
 	tsr_large x = { .least = least };
 	tsr_bytes known = { 0 };
 	for (uint32_t i = 0; i < n; i++) {
-		tsr_bytes b = bytes_of(m, buffers[i]);
-		if (b.n)
-			tsr_push(m->p->arena, &x.parts, b);
+		int64_t bytes = tsr_buffer_bytes(buffers[i]);
+		if (bytes < 0)
+			tsr_push(m->p->arena, &x.parts, bytes_of(m, buffers[i]));
 		else
-			known.each += b.each;
+			known.each += bytes;
 	}
 	if (known.each >= least || !x.parts.n || m->all.engine)
 		return known.each >= least;

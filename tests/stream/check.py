@@ -105,6 +105,32 @@ def judge(model, threads):
                 check((whole[:begin] == 7).all() and (whole[begin + want.size:] == 7).all(), what + ": beside it")
 
 
+# Sums of floats along rows.
+SUMS = """
+let%export soft (x : "?n | 4096") = let e = exp (x - (x @^^ "... | c => ... | 0")) in e /. (e ++ "... | c => ... | 0")
+let%export variance (x : "?n | 4096") =
+  let m = (x ++ "n | d => n | 0" [d]) /. dim d in
+  let c = x - m in
+  (c *. c ++ "n | d => n | 0") /. dim d
+let%export window (x : "?n | 4096") =
+  let y = x ++ "n | d =+ w => n | d" [w] in
+  set_dim w 5;
+  y
+"""
+ROWS = (50, 1100)        # the run finds the arrays small, and large
+
+
+def in_one_order(model, threads):
+    """A row's sums have the same bits whether the run finds the array large or small."""
+    x = np.random.default_rng(6).standard_normal((ROWS[1], 4096), dtype=f32)
+    for function, columns in (("soft", 4096), ("variance", 1), ("window", 4096)):
+        made = [np.zeros((rows, columns), f32) for rows in ROWS]
+        for y in made:
+            model.seconds(function, ctypes.c_int64(len(y)), *(ctypes.c_void_p(a.ctypes.data) for a in (x, y)))
+        few, many = (y[:ROWS[0]].view(np.int32) for y in made)
+        check(few.any() and np.array_equal(few, many), f"{function}, {threads} threads: the order of a row's sum")
+
+
 def vectors_wait_within_lines(text):
     """Every function that puts vectors on its stack begins it at such a place; and there are some."""
     functions = re.split(r"(?m)^(?=[a-z][\w.]*:)", text)
@@ -131,6 +157,10 @@ def main():
         with open(bench.path("sine.s")) as f:
             check(status == 0 and vectors_wait_within_lines(f.read()), "vectors on the stack may lie across lines and pages " + err)
         common.judged(bench, source, judge, "streams")
+        sums = bench.written("sums.tsr", SUMS)
+        status, out, err = run(bench.tsrc, "-c", "--cpu=native", "--dump=schedule", sums)
+        check(status == 0 and out.count("where the run finds it large") == 2, out + err)
+        common.judged(bench, sums, in_one_order, "sums")
     end()
 
 
