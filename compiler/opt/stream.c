@@ -150,8 +150,10 @@ static bool alone(const streams *m, tsr_buffer_id x)
 
 /* What the kernel touches is more than the last cache keeps for certain; else results stay there for whoever reads them, and nothing has to come from memory
  * before it is overwritten (of 32 MB: 8 MB that are only written take 0.53 of the time; 8 MB made of 8 others 0.4 to 0.8 of it by two threads and 0.7 to 1 by one where
- * the cache is nobody else's, 1.1 to 1.5 beside neighbours who fill it; 24 MB in all 1.4 to 1.6).  What computes little may fill more of it where a target says so: what computes much writes meanwhile. */
-static bool fills_last(const streams *m, bool light, asked *run)
+ * the cache is nobody else's, 1.1 to 1.5 beside neighbours who fill it; 24 MB in all 1.4 to 1.6).  What is plain may fill more of it where a target says so: squares that are
+ * turned lie pages apart (4.3 times as long).  Cores that share a cache also share its way to memory, and two threads store no more around the caches than one (Zen 5, 8 MB made of 8
+ * others: functions, norms and softmax 1.6 to 2.5 times as fast as around them; where each core has a cache of its own 0.9 to 1.3, one thread 0.94 to 1.34). */
+static bool fills_last(const streams *m, bool plain, asked *run)
 {
 	const tsr_buffer **each = TSR_NEW_N(m->all.a, const tsr_buffer *, m->all.v.n + 1);
 	uint32_t n = 0;
@@ -162,7 +164,7 @@ static bool fills_last(const streams *m, bool light, asked *run)
 		if (!before)
 			each[n++] = m->p->l->buffers.at[m->all.v.at[i].buffer];
 	}
-	return enough(m, n, each, m->p->target->last / 8 * (light && m->p->target->last_kept ? m->p->target->last_kept : PARTS_LEFT), run);
+	return enough(m, n, each, m->p->target->last / 8 * (plain && m->p->target->last_kept ? m->p->target->last_kept : PARTS_LEFT), run);
 }
 
 /* What the kernel's loops say of large results and operands holds where all of this does. */
@@ -229,19 +231,16 @@ static uint32_t work_in(const tsr_stmt *loop)
 	return work;
 }
 
-/* The loop's only walk computes little, and all that it reads lies along it or is one number. */
-static bool light(const streams *m, const tsr_nest *around, tsr_stmt *loop)
+/* All that the kernel reads lies along the loop, or is the same for all of it. */
+static bool along_rows(const streams *m, tsr_stmt *loop)
 {
-	for (uint32_t i = 0; i < around->n; i++)
-		if (around->loop[i]->loop.body.n != 1)
-			return false;
 	for (uint32_t i = 0; i < m->all.v.n; i++) {
 		const tsr_access *x = &m->all.v.at[i];
 		for (uint32_t axis = 0; axis < tsr_buffer_last(m->p->l->buffers.at[x->buffer]); axis++)
 			if (tsr_lin_mentions(&x->index[axis], loop->loop.sym))
 				return false;
 	}
-	return work_in(loop) && !tsr_stmt_has_functions(loop);
+	return work_in(loop);
 }
 
 static void fetch_rows(const streams *m, tsr_stmts *body)
@@ -311,7 +310,7 @@ static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 		bool once = !mentioned(store, s->loop.sym, tsr_buffer_last(b));
 		for (uint32_t k = 0; k < around->n; k++)
 			once &= mentioned(store, around->loop[k]->loop.sym, tsr_buffer_last(b));
-		s->loop.stream = once && enough(m, 1, &b, LARGE * m->p->target->l3, &run) && fills_last(m, light(m, around, s), &run) && alone(m, b->id);
+		s->loop.stream = once && enough(m, 1, &b, LARGE * m->p->target->l3, &run) && fills_last(m, along_rows(m, s), &run) && alone(m, b->id);
 		if (s->loop.stream) {
 			ask(m, &run);
 			m->p->changes++;
