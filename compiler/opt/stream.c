@@ -150,10 +150,10 @@ static bool alone(const streams *m, tsr_buffer_id x)
 
 /* What the kernel touches is more than the last cache keeps for certain; else results stay there for whoever reads them, and nothing has to come from memory
  * before it is overwritten (of 32 MB: 8 MB that are only written take 0.53 of the time; 8 MB made of 8 others 0.4 to 0.8 of it by two threads and 0.7 to 1 by one where
- * the cache is nobody else's, 1.1 to 1.5 beside neighbours who fill it; 24 MB in all 1.4 to 1.6).  What is plain may fill more of it where a target says so: squares that are
+ * the cache is nobody else's, 1.1 to 1.5 beside neighbours who fill it; 24 MB in all 1.4 to 1.6).  What lies along rows may fill more of it where a target says so: squares that are
  * turned lie pages apart (4.3 times as long).  Cores that share a cache also share its way to memory, and two threads store no more around the caches than one (Zen 5, 8 MB made of 8
  * others: functions, norms and softmax 1.6 to 2.5 times as fast as around them; where each core has a cache of its own 0.9 to 1.3, one thread 0.94 to 1.34). */
-static bool fills_last(const streams *m, bool plain, asked *run)
+static bool fills_last(const streams *m, bool rows, asked *run)
 {
 	const tsr_buffer **each = TSR_NEW_N(m->all.a, const tsr_buffer *, m->all.v.n + 1);
 	uint32_t n = 0;
@@ -164,7 +164,7 @@ static bool fills_last(const streams *m, bool plain, asked *run)
 		if (!before)
 			each[n++] = m->p->l->buffers.at[m->all.v.at[i].buffer];
 	}
-	return enough(m, n, each, m->p->target->last / 8 * (plain && m->p->target->last_kept ? m->p->target->last_kept : PARTS_LEFT), run);
+	return enough(m, n, each, m->p->target->last / 8 * (rows && m->p->target->last_kept ? m->p->target->last_kept : PARTS_LEFT), run);
 }
 
 /* What the kernel's loops say of large results and operands holds where all of this does. */

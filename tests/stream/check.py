@@ -13,6 +13,7 @@ let%export twice (x : "1100 | 4099") = 2. *. x
 let%export steps (x : "1100 | 4099") = floor (2. /. (1. + exp (0. - 50. *. x)))
 let%export flat (x : "| 4600003") = x + 1.
 let%export wide (x : "1100 | 2051" f64) = x *. x
+let%export powers (x : "1100 | 2051" f64) = floor ((abs x + 1.) **. (0. *. x + 2.) + 0.5)
 let%export rows (x : "1100 | 4099") = (x - (x @^^ "... | c => ... | 0"), x *. 0.5)
 let%export near (x : "1100 | 4099") =
   let%op y = x @^^ "b | o =+ w => b | o" [w] in
@@ -56,7 +57,8 @@ def nearby(x, before=1, behind=1):
 
 
 CASES = (("twice", f32, (1100, 4099), ((f32, lambda x: 2 * x),)), ("steps", f32, (1100, 4099), ((f32, lambda x: 1 + np.sign(x)),)), ("flat", f32, (4600003,), ((f32, lambda x: x + f32(1)),)),
-         ("wide", f64, (1100, 2051), ((f64, lambda x: x * x),)), ("short", f32, (40000, 130), ((f32, lambda x: 2 * x),)),
+         ("wide", f64, (1100, 2051), ((f64, lambda x: x * x),)), ("powers", f64, (1100, 2051), ((f64, lambda x: (np.abs(x) + 1) ** 2),)),
+         ("short", f32, (40000, 130), ((f32, lambda x: 2 * x),)),
          ("near", f32, (1100, 4099), ((f32, nearby),)), ("four", f32, (1100, 4099), ((f32, lambda x: nearby(x, 2, 1)),)),
          ("pairs", f32, (1100, 4099), ((f32, lambda x: x[:, :-1] + x[:, 1:]),)),
          ("product", f32, (70001, 64), ((f32, lambda x: np.maximum(x @ FEW.T + 1, 0)),)), ("plain", f32, (70001, 64), ((f32, lambda x: x @ FEW.T),)),

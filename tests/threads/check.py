@@ -194,6 +194,33 @@ def in_turns(tsrc, build, folder, rng):
                 check(same, f"{m}x{c}x{k} with {threads} threads: other bits")
 
 
+def equally_many(tsrc, build, folder):
+    """Threads that pack each block of B together have as many blocks of rows each: here six of B, of an A and a B that both lie across K, at a number of rows for which that takes some care with two
+    threads, three or both."""
+    openmp, rows = ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL), (700, 1000, 1200, 1300)
+    source, made, shared = (os.path.join(folder, "many." + kind) for kind in ("tsr", "o", "so"))
+    with open(source, "w") as f:
+        f.writelines(f'let%export p{m} (x : "1000, {m} |") (y : "1500, 1000 |") = x +* y "k, m |; c, k | => m, c |"\n' for m in rows)
+    for command in ([tsrc, "-c", "--cpu=x86-64-v3", source, "-o", made],
+                    ["gcc", "-shared", "-fPIC", "-Wl,-Bsymbolic", "-Wl,--wrap=tsr_take", "-I" + os.path.join(ROOT, "runtime"), os.path.join(HERE, "takes.c"), made,
+                     os.path.join(build, "libtessera.a"), "-lm", "-o", shared]):
+        status, _, errors = run(command)
+        check(status == 0, " ".join(command) + "\n" + errors)
+    lib, ctx = ctypes.CDLL(shared), ctypes.c_void_p()
+    lib.takes.restype = ctypes.c_long
+    check(lib.many_open(ctypes.byref(ctx), None) == 0, "many.tsr does not open")
+    for m in rows:
+        operands = [np.ones(s, np.float32) for s in ((1000, m), (1500, 1000), (m, 1500))]
+        for threads in (2, 3):
+            openmp.omp_set_num_threads(threads)
+            lib.takes()
+            status = getattr(lib, f"many_p{m}")(ctx, *(x.ctypes.data_as(ctypes.c_void_p) for x in operands))
+            parts = lib.takes() - threads                      # each thread asks once more than it gets
+            check(status == 0 and (operands[2] == 1000).all(), f"{m} rows with {threads} threads: status {status}, or wrong sums")
+            check(parts > 6 * threads and parts % (6 * threads) == 0, f"{m} rows with {threads} threads: {parts} parts")
+    lib.tsr_close(ctx)
+
+
 def strips(tsrc, build, folder, rng):
     """Strips of attention's heads, of which each thread has some of its own before it helps the others."""
     openmp = ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
@@ -255,6 +282,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         functions(tsrc, os.path.abspath(options.build), folder, random.Random(options.seed))
         in_turns(tsrc, os.path.abspath(options.build), folder, random.Random(options.seed))
+        equally_many(tsrc, os.path.abspath(options.build), folder)
         strips(tsrc, os.path.abspath(options.build), folder, random.Random(options.seed))
         vectors(tsrc, folder)
         hosts(tsrc, os.path.abspath(options.build), folder)
