@@ -269,6 +269,15 @@ static void bind_parameters(tsr_emit *e, tsr_arena *a, const tsr_kernel_key *k, 
 		e->numbers[k->numbers.at[i]] = LLVMGetParam(f, n++);
 }
 
+/* How much is large: less where a team has one member. */
+static LLVMValueRef least_of(tsr_emit *e, const tsr_large *l)
+{
+	LLVMValueRef least = tsr_emit_i64(e, l->least), alone = tsr_emit_i64(e, l->alone);
+	if (l->alone == l->least || !e->team)
+		return alone;
+	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntEQ, e->team->threads, tsr_emit_i64(e, 1), ""), alone, least, "");
+}
+
 /* All that the kernel calls large is. */
 static LLVMValueRef is_large(tsr_emit *e, const tsr_stmt *kernel)
 {
@@ -282,7 +291,7 @@ static LLVMValueRef is_large(tsr_emit *e, const tsr_stmt *kernel)
 				bytes = LLVMBuildMul(e->builder, bytes, tsr_emit_size(e, l->parts.at[k].extents[x]), "");
 			sum = LLVMBuildAdd(e->builder, sum, bytes, "");
 		}
-		LLVMValueRef enough = LLVMBuildICmp(e->builder, LLVMIntSGE, sum, tsr_emit_i64(e, l->least), "");
+		LLVMValueRef enough = LLVMBuildICmp(e->builder, LLVMIntSGE, sum, least_of(e, l), "");
 		all = all ? LLVMBuildAnd(e->builder, all, enough, "") : enough;
 	}
 	return all;

@@ -204,7 +204,7 @@ static void large(writer *w, const tsr_large *x)
 			size(w, x->parts.at[i].extents[k]);
 		}
 	}
-	tsr_text_addf(&w->t, ">=%lld ", (long long)x->least);
+	tsr_text_addf(&w->t, ">=%lld/%lld ", (long long)x->least, (long long)x->alone);
 }
 
 tsr_kernel_key *tsr_kernel_key_of(tsr_emit *e, const tsr_stmt *kernel)

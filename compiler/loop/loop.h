@@ -115,9 +115,9 @@ typedef enum {
 typedef enum { TSR_TURNS_NONE, TSR_TURNS_WALKED, TSR_TURNS_TAKEN } tsr_turns_kind;
 typedef struct tsr_stmt tsr_stmt;
 typedef TSR_VEC(tsr_stmt *) tsr_stmts;
-/* Memory whose size the run knows: `each` bytes, as often as the extents' product says.  So much of it together is at least so many bytes. */
+/* Memory whose size the run knows: `each` bytes, as often as the extents' product says.  So much of it together is at least so many bytes, or where one thread computes the kernel so many. */
 typedef struct tsr_bytes { int64_t each; uint32_t n; tsr_size *extents; } tsr_bytes;
-typedef struct tsr_large { TSR_VEC(tsr_bytes) parts; int64_t least; } tsr_large;
+typedef struct tsr_large { TSR_VEC(tsr_bytes) parts; int64_t least, alone; } tsr_large;
 struct tsr_stmt {
 	tsr_stmt_kind kind;
 	tsr_span span;

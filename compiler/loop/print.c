@@ -329,12 +329,15 @@ static void loop(printer *p, const tsr_stmt *s)
 	body(p, &s->loop.body);
 }
 
-/* large 8388608 of 4096(?n) + 64, .. */
+/* large 8388608 of 4096(?n) + 64, 20971520 alone 12582912 of 16777216, .. */
 static void large(printer *p, const tsr_stmt *kernel)
 {
 	for (uint32_t i = 0; i < kernel->kernel.large.n; i++) {
 		const tsr_large *x = &kernel->kernel.large.at[i];
-		tsr_text_addf(&p->t, "%s%lld of ", i ? ", " : " large ", (long long)x->least);
+		tsr_text_addf(&p->t, "%s%lld", i ? ", " : " large ", (long long)x->least);
+		if (x->alone < x->least)
+			tsr_text_addf(&p->t, " alone %lld", (long long)x->alone);
+		tsr_text_add(&p->t, " of ");
 		for (uint32_t k = 0; k < x->parts.n; k++) {
 			tsr_text_addf(&p->t, "%s%lld", k ? " + " : "", (long long)x->parts.at[k].each);
 			for (uint32_t d = 0; d < x->parts.at[k].n; d++) {

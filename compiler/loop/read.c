@@ -386,6 +386,7 @@ static int64_t read_bytes(reader *r)
 static tsr_large read_large(reader *r)
 {
 	tsr_large x = {.least = read_bytes(r)};
+	x.alone = accept_word(r, "alone") ? read_bytes(r) : x.least;
 	if (!accept_word(r, "of"))
 		tsr_loop_expected(&r->scan, "'of'");
 	do {

@@ -11,6 +11,8 @@
  * and one number of each row is worse than it looks: its lines come from memory, where there are many rows, and all stores behind it wait
  * for them in order.  A cross entropy with its gradient, which had six such arrays, lost a fifth of its time to them.
  *
+ * Loops around that were serial for such a row, and whose iterations share nothing else, are parallel from then on.
+ *
  * Changes no number.  The buffers keep their room, which is in no one's way. */
 #include "pass.h"
 
@@ -137,13 +139,54 @@ static void look_at(held *h, tsr_arena *scratch, tsr_stmts *body)
 	}
 }
 
+/* ---- loops around ---------------------------------------------------------------------------------------------------------- */
+
+static bool gives(const tsr_stmts *body, tsr_local_id id)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		if ((s->kind == TSR_STMT_LET && s->let.local == id) || (s->kind == TSR_STMT_FOR && gives(&s->loop.body, id)) || (s->kind == TSR_STMT_IF && gives(&s->cond.body, id)))
+			return true;
+	}
+	return false;
+}
+
+/* All locals that are set in the body are given there, so that none goes from one iteration of `all` to the next. */
+static bool own_locals(const tsr_stmts *all, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		if ((s->kind == TSR_STMT_SET && !gives(all, s->let.local)) || (s->kind == TSR_STMT_FOR && !own_locals(all, &s->loop.body)) || (s->kind == TSR_STMT_IF && !own_locals(all, &s->cond.body)))
+			return false;
+	}
+	return true;
+}
+
+/* Joined loops were serial for the row that they shared; those whose iterations share nothing now are parallel again. */
+static void apart(const held *h, tsr_arena *scratch, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_stmt *s = body->at[i];
+		if (s->kind != TSR_STMT_FOR || s->loop.contraction)
+			continue;
+		tsr_accesses x = { .a = scratch };
+		tsr_stmt_accesses(s, &x);
+		if (s->loop.how == TSR_FOR_SERIAL && own_locals(&s->loop.body, &s->loop.body) && tsr_accesses_independent(h->p->l, &x, s->loop.sym, &x, s->loop.sym))
+			s->loop.how = TSR_FOR_PARALLEL;
+		apart(h, scratch, &s->loop.body);
+	}
+}
+
 static void visit(held *h, tsr_arena *scratch, tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_stmt *s = body->at[i];
-		if (s->kind == TSR_STMT_KERNEL)
+		if (s->kind == TSR_STMT_KERNEL) {
+			uint32_t before = h->p->changes;
 			visit(h, scratch, &s->kernel.body);
-		else if (s->kind == TSR_STMT_IF)
+			if (h->p->changes > before)
+				apart(h, scratch, &s->kernel.body);
+		} else if (s->kind == TSR_STMT_IF)
 			visit(h, scratch, &s->cond.body);
 		else if (s->kind == TSR_STMT_FOR && !s->loop.contraction) {
 			look_at(h, scratch, &s->loop.body);

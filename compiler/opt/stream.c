@@ -30,10 +30,11 @@ static tsr_bytes bytes_of(const streams *m, const tsr_buffer *b)
 	return x;
 }
 
-/* So much is so many bytes together: the compiler knows, or the run will be asked; not for a kernel that the engine computes, which would be compiled twice. */
-static bool enough(const streams *m, uint32_t n, const tsr_buffer *const *buffers, int64_t least, asked *run)
+/* So much is so many bytes together, or where one thread computes the kernel so many: the compiler knows, or the run will be asked; not for a kernel that the engine computes, which would be
+ * compiled twice. */
+static bool enough(const streams *m, uint32_t n, const tsr_buffer *const *buffers, int64_t least, int64_t alone, asked *run)
 {
-	tsr_large x = { .least = least };
+	tsr_large x = { .least = m->kernel->kernel.team ? least : alone, .alone = alone };
 	tsr_bytes known = { 0 };
 	for (uint32_t i = 0; i < n; i++) {
 		int64_t bytes = tsr_buffer_bytes(buffers[i]);
@@ -42,8 +43,8 @@ static bool enough(const streams *m, uint32_t n, const tsr_buffer *const *buffer
 		else
 			known.each += bytes;
 	}
-	if (known.each >= least || !x.parts.n || m->all.engine)
-		return known.each >= least;
+	if (known.each >= x.least || m->all.engine || (!x.parts.n && known.each < alone))
+		return known.each >= x.least;
 	if (known.each)
 		tsr_push(m->p->arena, &x.parts, known);
 	tsr_push(m->p->arena, &run->v, x);
@@ -152,7 +153,8 @@ static bool alone(const streams *m, tsr_buffer_id x)
  * before it is overwritten (of 32 MB: 8 MB that are only written take 0.53 of the time; 8 MB made of 8 others 0.4 to 0.8 of it by two threads and 0.7 to 1 by one where
  * the cache is nobody else's, 1.1 to 1.5 beside neighbours who fill it; 24 MB in all 1.4 to 1.6).  What lies along rows may fill more of it where a target says so: squares that are
  * turned lie pages apart (4.3 times as long).  Cores that share a cache also share its way to memory, and two threads store no more around the caches than one (Zen 5, 8 MB made of 8
- * others: functions, norms and softmax 1.6 to 2.5 times as fast as around them; where each core has a cache of its own 0.9 to 1.3, one thread 0.94 to 1.34). */
+ * others: functions, norms and softmax 1.6 to 2.5 times as fast as around them; where each core has a cache of its own 0.9 to 1.3, one thread 0.94 to 1.34; Zen 3 by two threads 1.2 to 2.5,
+ * by one, beside neighbours, 0.65 to 1: there the run asks how many compute it). */
 static bool fills_last(const streams *m, bool rows, asked *run)
 {
 	const tsr_buffer **each = TSR_NEW_N(m->all.a, const tsr_buffer *, m->all.v.n + 1);
@@ -164,7 +166,9 @@ static bool fills_last(const streams *m, bool rows, asked *run)
 		if (!before)
 			each[n++] = m->p->l->buffers.at[m->all.v.at[i].buffer];
 	}
-	return enough(m, n, each, m->p->target->last / 8 * (rows && m->p->target->last_kept ? m->p->target->last_kept : PARTS_LEFT), run);
+	const tsr_target *t = m->p->target;
+	int64_t any = t->last / 8 * PARTS_LEFT, kept = rows && t->last_kept ? t->last / 8 * t->last_kept : any;
+	return enough(m, n, each, kept, t->kept_by_several ? any : kept, run);
 }
 
 /* What the kernel's loops say of large results and operands holds where all of this does. */
@@ -198,7 +202,7 @@ static tsr_expr *next_row(const streams *m, const tsr_stmt *row, const tsr_stmt 
 			index[axis].offset += mine * (far > bytes ? (far + bytes - 1) / bytes : 1);
 		}
 		index[last] = tsr_lin_add_sym(m->p->arena, tsr_lin_const(0), 1, TSR_LSYM_LOOP, loop->loop.sym);
-		if (rows == 1 && !others && enough(m, 1, &b, LARGE * m->p->target->l3, run))
+		if (rows == 1 && !others && enough(m, 1, &b, LARGE * m->p->target->l3, LARGE * m->p->target->l3, run))
 			return tsr_expr_load(m->p->arena, b, index);
 	}
 	return NULL;
@@ -310,7 +314,7 @@ static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 		bool once = !mentioned(store, s->loop.sym, tsr_buffer_last(b));
 		for (uint32_t k = 0; k < around->n; k++)
 			once &= mentioned(store, around->loop[k]->loop.sym, tsr_buffer_last(b));
-		s->loop.stream = once && enough(m, 1, &b, LARGE * m->p->target->l3, &run) && fills_last(m, along_rows(m, s), &run) && alone(m, b->id);
+		s->loop.stream = once && enough(m, 1, &b, LARGE * m->p->target->l3, LARGE * m->p->target->l3, &run) && fills_last(m, along_rows(m, s), &run) && alone(m, b->id);
 		if (s->loop.stream) {
 			ask(m, &run);
 			m->p->changes++;

@@ -3,7 +3,7 @@
  *
  * Two such loops of one statement list, of equal extent and parallel or reductions, become one where iteration i of the second meets
  * only what iteration i of the first left, and nothing in between touches what the first does in a way that forbids it to move down.
- * So the sum of exponentials joins the loop that computes them, but neither joins the loop for their maximum.
+ * So the sum of exponentials joins the loop that computes them, but neither joins the loop for their maximum; and what follows a window's sum element by element joins that.
  *
  * Late, since passes before know rows by loops of one statement.  The joined loop is a reduction if one of them is; one whose result may
  * go around the caches (stream.c) joins no reduction. */
@@ -13,7 +13,20 @@ enum { MOST_BODY = 8, LARGE = 4 };
 
 typedef struct walks { tsr_pass *p; tsr_arena *scratch; tsr_loop_unit *unit; } walks;
 
-/* An innermost loop of plain statements. */
+/* Statements that only sum, as a window's are. */
+static bool sums(const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		bool inside = (s->kind == TSR_STMT_FOR && !s->loop.contraction && s->loop.how == TSR_FOR_REDUCE && tsr_size_is_const(s->loop.extent) && sums(&s->loop.body))
+			|| (s->kind == TSR_STMT_IF && sums(&s->cond.body));
+		if (!inside && s->kind != TSR_STMT_LET && s->kind != TSR_STMT_SET)
+			return false;
+	}
+	return true;
+}
+
+/* A loop of plain statements, and of windows that sum for each iteration. */
 static bool walk(const walks *w, const tsr_stmt *s, bool *large)
 {
 	if (s->kind != TSR_STMT_FOR || s->loop.contraction || s->loop.split || (s->loop.how != TSR_FOR_PARALLEL && s->loop.how != TSR_FOR_REDUCE))
@@ -22,7 +35,7 @@ static bool walk(const walks *w, const tsr_stmt *s, bool *large)
 		const tsr_stmt *x = s->loop.body.at[i];
 		if (x->kind == TSR_STMT_STORE || x->kind == TSR_STMT_UPDATE)
 			*large |= tsr_buffer_bytes(w->p->l->buffers.at[x->store.buffer]) >= LARGE * w->p->target->l3;
-		else if (x->kind != TSR_STMT_LET && x->kind != TSR_STMT_SET)
+		else if (!sums(&(tsr_stmts){ &s->loop.body.at[i], 1, 1 }))
 			return false;
 	}
 	return true;

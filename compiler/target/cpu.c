@@ -15,7 +15,7 @@ const tsr_target tsr_cpu_targets[] = {
 	 .streams = 8, .lines_ahead = 224, .lines_at_once = 2, .store_run = 4, .loses_requests = true, .upwards = true, .torn_loads = true, .late_rows = 16, .strides_ahead = 8, .apart = true,
 	 .least_turn = 1 << 19},
 	{.name = "avx2", .triple_arch = "x86_64", .vector_bytes = 32, .vector_registers = 16, .fma = true, .masks = TSR_MASKS_LOADS, .halves = true, .stores = 8,
-	 .lookup = 8, .parts_halves = true, .loses_nan = true, .tile_m = 6, .tile_n = 2, .l1 = 32 << 10, .l2 = 512 << 10, .l3 = 2 << 20, .last = 32 << 20, .streams = 8, .ways = 8, .late_rows = 8},
+	 .lookup = 8, .parts_halves = true, .loses_nan = true, .tile_m = 6, .tile_n = 2, .l1 = 32 << 10, .l2 = 512 << 10, .l3 = 2 << 20, .last = 32 << 20, .last_kept = 5, .kept_by_several = true, .streams = 8, .ways = 8, .late_rows = 8},
 	{.name = "sse", .triple_arch = "x86_64", .vector_bytes = 16, .vector_registers = 16, .fma = false, .loses_nan = true, .tile_m = 4, .tile_n = 2,
 	 .l1 = 32 << 10, .l2 = 256 << 10, .l3 = 2 << 20},
 	{.name = "neon", .triple_arch = "aarch64", .vector_bytes = 16, .vector_registers = 32, .fma = true, .slow_division = true, .tile_m = 6, .tile_n = 4,
