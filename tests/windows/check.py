@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Weights' gradients of padded windows, which leave padding out depth by depth, against NumPy: whole numbers, so that sums are equal in any order; one block of K
 and several, steps, windows that reach over an image's sides from all of it, infinities beside padding, one thread, two and three.  And windows themselves, of groups of channels
-that lie side by side, and over planes, whose rows threads divide."""
+that lie side by side, and over planes, whose rows threads divide, alone and followed element by element."""
 import ctypes, os, sys, tempfile
 import numpy as np
 
@@ -25,7 +25,10 @@ def program():
         lines.append(f'let%export c{i} (x : "{n}, {h}, {w}, {g}, {c} |") (k : "{k}, {k}, {g}, {c}, {c} |") = x +* k "b, h =+ i, w =+ j, g, c |; i, j, g, c, f | => b, h, w, g, f |"')
     for i, (n, h, w, k, s, d) in enumerate(PLANES):
         times, gap = "" if s == 1 else f"{s}*", "" if d == 1 else f"{d}*"
-        lines.append(f'let%export p{i} (x : "{n}, {h * s}, {w * s} |") (k : "{n}, {k}, {k} |") = x +* k "c, {times}h =+ {gap}i, {times}w =+ {gap}j |; c, i, j | => c, h, w |"')
+        given, window = f'(x : "{n}, {h * s}, {w * s} |") (k : "{n}, {k}, {k} |")', f"c, {times}h =+ {gap}i, {times}w =+ {gap}j |"
+        lines.append(f'let%export p{i} {given} = x +* k "{window}; c, i, j | => c, h, w |"')
+        lines.append(f'let%export q{i} {given} (b : "{n} |") = relu (0.5 *. (x +* k "{window}; c, i, j | => c, h, w |") + (b ++ "c | => c, h, w |"))')
+        lines.append(f'let%export a{i} (x : "{n}, {h * s}, {w * s} |") =\n  let s = x ++ "{window} => c, h, w |" [i; j] in\n  set_dim i {k}; set_dim j {k};\n  0.25 *. s - 1.')
     for i, (n, h, w, c, f, k, s) in enumerate(CASES):
         times = "" if s == 1 else f"{s}*"
         lines.append(f'let%export g{i} (x : "{n} | {h * s}, {w * s}, {c}") (y : "{n} | {h}, {w}, {f}") =\n'
@@ -61,7 +64,13 @@ def judge_windows(model, threads):
         made = np.full((n, h, w), 7, f32)
         call = [a.ctypes.data_as(ctypes.c_void_p) for a in (x, k, made)]
         model.seconds(f"p{i}", *call)
-        check(np.array_equal(made, windows(x, k.transpose(1, 2, 0), step, gap, "nhw,n->nhw")), f"planes {PLANES[i]}, {threads} threads")
+        sums = windows(x, k.transpose(1, 2, 0), step, gap, "nhw,n->nhw")
+        check(np.array_equal(made, sums), f"planes {PLANES[i]}, {threads} threads")
+        b, followed = random.integers(-9, 9, n).astype(f32), np.full((n, h, w), 7, f32)
+        model.seconds(f"q{i}", *(a.ctypes.data_as(ctypes.c_void_p) for a in (x, k, b, followed)))
+        check(np.array_equal(followed, np.maximum(f32(0.5) * sums + b[:, None, None], 0)), f"planes {PLANES[i]} with what follows them, {threads} threads")
+        model.seconds(f"a{i}", *(a.ctypes.data_as(ctypes.c_void_p) for a in (x, followed)))
+        check(np.array_equal(followed, windows(x, np.ones((size, size, n), f32), step, gap, "nhw,n->nhw") / 4 - 1), f"planes {PLANES[i]}, sums with what follows them, {threads} threads")
         k[0, 0, 0] = np.inf             # meets padding, and no number of the image, in a corner
         model.seconds(f"p{i}", *call)
         check(np.isfinite(made[0, 0]).all(), f"planes {PLANES[i]}, {threads} threads: an infinity beside padding")
