@@ -86,6 +86,8 @@ double tsr_expr_time(const tsr_expr *e);                          /* nanoseconds
 bool tsr_worth_two_threads(tsr_pass *p, const tsr_stmts *body);   /* so far as is known now (threads.c) */
 /* Whether the value may depend on a loop, as tsr_lin_mentions says it of an index; a local, which may change along it, does. */
 bool tsr_expr_mentions(const tsr_loops *l, const tsr_expr *e, uint32_t sym);
+/* The walk, an innermost loop of a row's, stores elements of a result's row, and not around the caches (stream.c). */
+bool tsr_walk_leaves_row(const tsr_loops *l, const tsr_stmt *row, const tsr_stmt *walk);
 /* The statement says something of a symbol that data gives (overlap.c). */
 bool tsr_stmt_names(const tsr_loops *l, tsr_arena *scratch, tsr_stmt *s, uint32_t sym);
 

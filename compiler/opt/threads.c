@@ -425,6 +425,14 @@ static void agree(const tsr_divide *d, tsr_stmts *body, tsr_stmt **split, const 
 		}
 }
 
+/* Of a thread's row, and of what keeps it from the next one: walks store one while they read another (see tsr_gap in runtime/tsr_abi.h). */
+static int64_t room_of_row(const tsr_divide *d, const tsr_buffer *b)
+{
+	enum { SHORT = 1024, APART = 8 * ALIGN };
+	int64_t bytes = tsr_buffer_bytes(b);
+	return (bytes + ALIGN - 1) / ALIGN * ALIGN + (d->p->options->sanitize ? TSR_REDZONE : bytes < SHORT ? 0 : APART);
+}
+
 static void give_rows(const tsr_divide *d, const tsr_stmt *kernel, tsr_team *team)
 {
 	tsr_uses uses = { 0 };
@@ -435,7 +443,7 @@ static void give_rows(const tsr_divide *d, const tsr_stmt *kernel, tsr_team *tea
 			continue;
 		b->home = TSR_HOME_THREAD;
 		b->offset = team->row_bytes;
-		team->row_bytes += (tsr_buffer_bytes(b) + ALIGN - 1) / ALIGN * ALIGN + (d->p->options->sanitize ? TSR_REDZONE : 0);
+		team->row_bytes += room_of_row(d, b);
 	}
 }
 

@@ -148,6 +148,12 @@ class Model:
             raise Missing(f"{self.name}_{function}: {self.library.tsr_last_error(self.ctx).decode()}")
         return taken
 
+    def elements(self, function):
+        """How many its result has."""
+        f = getattr(self.library, f"{self.name}_{function}_elements")
+        f.restype = ctypes.c_int64
+        return f()
+
     def close(self):
         self.library.tsr_close(self.ctx)
 
