@@ -35,8 +35,9 @@ typedef struct tsr_target {
 	/* caches */
 	int64_t l1, l2, l3;          /* of data, in bytes, one core's share */
 	int64_t last;                /* all of the last cache, which a core has for itself where the others are idle; 0: not told */
-	uint32_t last_kept;          /* eighths of it that a kernel which reads along its rows alone may fill before its results had better go around the caches; 0: as any other */
-	bool kept_by_several;        /* only where several threads compute it: one alone stores around the caches as fast as through them, and neighbours who fill the cache slow it there */
+	uint32_t last_kept;          /* eighths of it that a kernel which reads along its rows alone may fill, where one thread computes it, before its results had better go around the caches;
+	                              * 0: as any other */
+	uint32_t kept_by_several;    /* and where several threads do, which store no more around the caches than one; at least as many, 0: as any other */
 	uint32_t ways;               /* of the first cache; 0: not told, and rows may crowd it */
 	uint32_t panel_depth;        /* of a panel two vectors wide that is copied while the one before multiplies: the second cache gives its lines as fast as tiles take them; 0: two
 	                              * thirds of the first cache */
