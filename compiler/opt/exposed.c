@@ -3,7 +3,10 @@
  *
  * A store is followed by the loops around it. When code inside some of them runs, the store has reached, on each axis, the elements at
  * these loops' part of its index plus all that its other loops add; a read is safe where it stays among those on every
- * axis.  Parts stored one behind the other, as a concatenation does, come together once their kernel is done. */
+ * axis.  Parts stored one behind the other, as a concatenation does, come together once their kernel is done, and what is below the last of them may be read before.
+ *
+ * A running sum stores the position behind the one that it reads, in a loop that goes in order and has all other positions within: at its iteration s all is
+ * stored below s and where the parts before have ended. */
 #include "pass.h"
 
 typedef struct written {
@@ -11,10 +14,13 @@ typedef struct written {
 	uint32_t depth;
 	tsr_stmt *path[TSR_MOST_LOOPS];
 	const tsr_lin *index;        /* NULL: all of it */
+	const tsr_stmt *running;     /* and inside this loop, on `axis`, all positions below its own and `below` */
+	uint32_t axis;
+	int64_t below;
 } written;
 
-/* Positions below `done` are stored, with all positions of the other axes. */
-typedef struct parts { uint32_t axis; tsr_size done; bool used; } parts;
+/* Positions below `done` are stored, with all positions of the other axes; those below `settled` by loops that have ended. */
+typedef struct parts { uint32_t axis; tsr_size done, settled; bool used; } parts;
 
 typedef struct scan {
 	const tsr_loops *l;
@@ -93,6 +99,12 @@ static bool range_of(const tsr_nest *path, tsr_lin x, int64_t *from, int64_t *to
 	return x.base.nterms == 0;
 }
 
+static bool runs_behind(const scan *s, const written *w, const tsr_lin *index)
+{
+	int64_t from, to;
+	return range_of(&s->path, tsr_lin_add_sym(s->a, *index, -1, TSR_LSYM_LOOP, w->running->loop.sym), &from, &to) && to <= w->below;
+}
+
 static bool reaches(const scan *s, const written *w, const tsr_buffer *b, const tsr_lin *index)
 {
 	tsr_nest path = { .n = w->depth };
@@ -101,9 +113,22 @@ static bool reaches(const scan *s, const written *w, const tsr_buffer *b, const 
 		path.loop[i] = w->path[i];
 	while (still < w->depth && still < s->path.n && w->path[still] == s->path.loop[still])
 		still++;
+	if (w->running) {            /* what the loops within it store of a position is done when the next one comes */
+		uint32_t at = 0;
+		while (at < still && path.loop[at] != w->running)
+			at++;
+		if (at == still)
+			return false;
+		still = at + 1;
+	}
 	for (uint32_t axis = 0; w->index && axis < b->rank; axis++) {
 		const tsr_lin *x = &w->index[axis];
 		int64_t from, to;
+		if (w->running && axis == w->axis) {
+			if (!runs_behind(s, w, &index[axis]))
+				return false;
+			continue;
+		}
 		if (whole(&path, still, x, b->dims[axis]))
 			continue;
 		/* where the read stands, seen from where the loops that stand still have put the store */
@@ -118,12 +143,19 @@ static bool reaches(const scan *s, const written *w, const tsr_buffer *b, const 
 	return true;
 }
 
+/* Among the parts that are settled. */
+static bool settled(const scan *s, const parts *p, const tsr_lin *index)
+{
+	int64_t from, to;
+	return p->used && tsr_size_is_const(p->settled) && range_of(&s->path, index[p->axis], &from, &to) && to <= p->settled.k;
+}
+
 static void reads(scan *s, tsr_buffer_id id, const tsr_lin *index)
 {
 	const written *w = s->stored[id];
 	while (w && !reaches(s, w, s->l->buffers.at[id], index))
 		w = w->next;
-	s->exposed[id] |= !w;
+	s->exposed[id] |= !w && !settled(s, &s->parts[id], index);
 }
 
 static tsr_expr *reads_expr(void *user, tsr_expr *e)
@@ -169,7 +201,7 @@ static void stores_part(scan *s, const tsr_buffer *b, const tsr_lin *index)
 	tsr_size from = tsr_size_add(s->a, index[axis].base, tsr_size_const(index[axis].offset)), to = tsr_size_add(s->a, from, long_as);
 	parts *p = &s->parts[b->id];
 	if (!p->used)
-		*p = (parts){ axis, tsr_size_const(0), true };
+		*p = (parts){ axis, tsr_size_const(0), tsr_size_const(0), true };
 	if (p->axis == axis && (tsr_extent_equal(from, p->done) || (before(from, p->done) && before(p->done, to))))
 		p->done = to;
 }
@@ -202,6 +234,35 @@ static void stores(scan *s, const tsr_stmt *t)
 		stores_part(s, b, t->store.index);
 }
 
+/* What the loop has stored below each of its positions: of every statement within that stores at a position of its own, behind the parts that are settled. */
+static void runs(scan *s, const tsr_stmt *loop, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_stmt *t = body->at[i];
+		if (t->kind == TSR_STMT_FOR && s->path.n < TSR_MOST_LOOPS && tsr_size_is_const(t->loop.extent) && t->loop.extent.k > 0) {
+			s->path.loop[s->path.n++] = t;
+			runs(s, loop, &t->loop.body);
+			s->path.n--;
+		}
+		if (t->kind != TSR_STMT_STORE || !s->parts[t->store.buffer].used)
+			continue;
+		const tsr_buffer *b = s->l->buffers.at[t->store.buffer];
+		const parts *p = &s->parts[b->id];
+		tsr_lin here = t->store.index[p->axis];
+		bool all = tsr_size_is_const(p->settled) && here.base.nterms == 0 && here.offset + here.base.k == p->settled.k && axes_apart(b, t->store.index);
+		here.offset = 0, here.base = tsr_size_const(0);
+		all &= tsr_lin_bare(&here, loop->loop.sym);
+		for (uint32_t axis = 0; axis < b->rank; axis++)
+			all &= axis == p->axis || whole(&s->path, 0, &t->store.index[axis], b->dims[axis]);
+		if (!all)
+			continue;
+		stored(s, b->id, t->store.index);
+		s->stored[b->id]->running = loop;
+		s->stored[b->id]->axis = p->axis;
+		s->stored[b->id]->below = p->settled.k;
+	}
+}
+
 /* ---- the walk ------------------------------------------------------------------------------------------------------------------- */
 
 static void scan_stmts(scan *s, tsr_stmts *body);
@@ -215,6 +276,8 @@ static void scan_for(scan *s, tsr_stmt *t)
 		return;
 	}
 	s->path.loop[s->path.n++] = t;
+	if (!s->unsure && t->loop.how == TSR_FOR_SERIAL)
+		runs(s, t, &t->loop.body);
 	scan_stmts(s, &t->loop.body);
 	s->path.n--;
 }
@@ -272,7 +335,9 @@ static void scan_stmts(scan *s, tsr_stmts *body)
 		s->unsure -= unsure;
 		if (s->path.n || s->unsure)
 			continue;
-		/* outside all loops: parts that have come together are a whole */
+		/* outside all loops: parts are settled, and those that have come together are a whole */
+		for (uint32_t b = 0; b < s->l->buffers.n; b++)
+			s->parts[b].settled = s->parts[b].done;
 		for (uint32_t b = 0; body->at[i]->kind == TSR_STMT_KERNEL && b < s->l->buffers.n; b++) {
 			const tsr_buffer *x = s->l->buffers.at[b];
 			if (s->parts[b].used && tsr_extent_equal(s->parts[b].done, x->dims[s->parts[b].axis])) {

@@ -176,6 +176,30 @@ static const struct { const char *what, *units; tsr_home home; int64_t bytes; } 
 		" kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_OWN, 48 },
 	{ "stored in a loop that never runs", "unit u { kernel a { for n in 0..0 { for i in 0..4 { for j in 0..3 { store %x[i, j] = %in[i, j] } } } }"
 		" kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_OWN, 48 },
+	{ "running sums", "unit u { kernel a { for j in 0..3 { store %x[0, j] = %in[0, j] } for s in 0..3 serial { for j in 0..3 { store %x[s + 1, j] = add.f32(%x[s, j], %in[s + 1, j]) } } }"
+		" kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_ARENA, 48 },
+	{ "running sums of other columns", "unit u { kernel a { for j in 0..3 { store %x[0, j] = %in[0, j] } for s in 0..3 serial { for j in 0..3 { store %x[s + 1, j] = add.f32(%x[s, 2 - j], %in[s + 1, j]) } } }"
+		" kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_ARENA, 48 },
+	{ "running sums, then more of each", "unit u { kernel a { for j in 0..3 { store %x[0, j] = %in[0, j] } for s in 0..3 serial { for j in 0..3 { store %x[s + 1, j] = add.f32(%x[s, j], %in[s + 1, j]) } } for s in 0..3 serial { for j in 0..3 { store %x[s, j] = mul.f32(%x[s, j], 2.) } } }"
+		" kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_ARENA, 48 },
+	{ "running sums, one column after the other", "unit u { kernel a { for j in 0..3 { store %x[0, j] = %in[0, j] } for j in 0..3 { for s in 0..3 serial { store %x[s + 1, j] = add.f32(%x[s, j], %in[s + 1, j]) } } }"
+		" kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_ARENA, 48 },
+	{ "of the column after", "unit u { kernel a { for j in 0..3 { store %x[0, j] = %in[0, j] } for j in 0..3 { for s in 0..3 serial { store %x[s + 1, j] = add.f32(%x[s, 2 - j], %in[s + 1, j]) } } }"
+		" kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_OWN, 48 },
+	{ "running from the row that is stored", "unit u { kernel a { for j in 0..3 { store %x[0, j] = %in[0, j] } for s in 0..3 serial { for j in 0..3 { store %x[s + 1, j] = add.f32(%x[s + 1, j], %in[s + 1, j]) } } }"
+		" kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_OWN, 48 },
+	{ "running from a row behind it", "unit u { kernel a { for j in 0..3 { store %x[0, j] = %in[0, j] } for s in 0..2 serial { for j in 0..3 { store %x[s + 1, j] = add.f32(%x[s + 2, j], %in[s + 1, j]) } } }"
+		" kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_OWN, 48 },
+	{ "running behind a gap", "unit u { kernel a { for j in 0..3 { store %x[0, j] = %in[0, j] } for s in 0..2 serial { for j in 0..3 { store %x[s + 2, j] = add.f32(%x[s, j], %in[s + 1, j]) } } }"
+		" kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_OWN, 48 },
+	{ "running from nothing", "unit u { kernel a { for s in 0..3 serial { for j in 0..3 { store %x[s + 1, j] = add.f32(%x[s, j], %in[s + 1, j]) } } }"
+		" kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_OWN, 48 },
+	{ "running sums of some columns", "unit u { kernel a { for j in 0..3 { store %x[0, j] = %in[0, j] } for s in 0..3 serial { for j in 0..2 { store %x[s + 1, j] = add.f32(%x[s, j + 1], %in[s + 1, j]) } } }"
+		" kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_OWN, 48 },
+	{ "running sums on a condition", "unit u { kernel a { for j in 0..3 { store %x[0, j] = %in[0, j] } for s in 0..3 serial { for j in 0..3 { if s in 0..2 { store %x[s + 1, j] = add.f32(%x[s, j], %in[s + 1, j]) } } } }"
+		" kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_OWN, 48 },
+	{ "a row that a loop stores behind its reading of it", "unit u { kernel a { for i in 0..4 serial { for j in 0..3 { store %out[i, j] = %x[0, j] } for k in 0..3 { store %x[0, k] = %in[0, k] } } }"
+		" }", TSR_HOME_OWN, 12 },
 	{ "touched by nobody", "unit u { kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %in[i, j] } } } }", TSR_HOME_NONE, 48 },
 };
 
