@@ -248,17 +248,28 @@ static tsr_stmt *step(tsr_pass *p, const running *r, tsr_lin to, tsr_lin of, boo
 	return out;
 }
 
-/* F in the rows that have to do with it, behind all others: they go from row to row without it, since it is not in the last one. */
-static tsr_stmt *fill_rows(tsr_pass *p, const running *r)
+static tsr_stmts *innermost(tsr_stmt *s)
+{
+	while (s->loop.body.at[0]->kind == TSR_STMT_FOR)
+		s = s->loop.body.at[0];
+	return &s->loop.body;
+}
+
+/* F in the rows that have to do with it, when the next one has read them: they go from row to row without it, since it is not in the last one. */
+static void fill_rows(tsr_pass *p, tsr_stmts *body, const running *r)
 {
 	tsr_lin here = row(p, r, 0, true);
 	tsr_expr *before = tsr_expr_load(p->arena, p->l->buffers.at[r->store->store.buffer], (tsr_lin *)element(p, r, &here));
 	tsr_expr *both = tsr_expr_op(p->arena, r->op, r->value->prec, before, tsr_expr_place(p->arena, p->l, r->fill, 0, NULL, NULL), NULL);
 	tsr_stmt *out = step(p, r, here, here, true, both, false);
+	if (r->inclusive) {
+		tsr_push(p->arena, innermost(body->at[1]), innermost(out)->at[0]);
+		return;
+	}
 	for (tsr_stmt *s = out; s->kind == TSR_STMT_FOR; s = s->loop.body.at[0])
-		if (s->loop.sym == r->along->loop.sym && !r->inclusive)
+		if (s->loop.sym == r->along->loop.sym)
 			s->loop.extent = r->along->loop.extent;
-	return out;
+	tsr_push(p->arena, body, out);
 }
 
 static void rewrite_columns(tsr_pass *p, tsr_stmts *body, const running *r)
@@ -270,7 +281,7 @@ static void rewrite_columns(tsr_pass *p, tsr_stmts *body, const running *r)
 	body->at[0] = step(p, r, first, first, false, neutral, r->inclusive);
 	body->at[1] = step(p, r, next, r->inclusive ? next : here, true, before, true);
 	if (r->fill)
-		tsr_push(a, body, fill_rows(p, r));
+		fill_rows(p, body, r);
 }
 
 void tsr_pass_running(tsr_pass *p)
