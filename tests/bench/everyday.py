@@ -472,13 +472,15 @@ def part(bench, model, workers, i, name):
         bench.table.row(name if threads == 1 else f"{name}, {threads} threads", f"{ours * 1e6:.1f} us", f"PyTorch {theirs * 1e6:.1f}", theirs / ours)
 
 
-def measure(bench):
+def measure(bench, pattern=""):
     bench.table.heading("Everyday operations, one thread and two")
     bench.probes(1)
     model = Model(bench.shared(bench.written("everyday.tsr", program()), "everyday"))
     peer = [sys.executable, os.path.join(HERE, "everyday_torch.py")]
     workers = {threads: Worker(peer, threads, bench.frameworks(), greeting=True) for threads in (1, 2) if threads <= bench.cores}
     for i, name in enumerate(CASES):
+        if not re.search(pattern, name):
+            continue
         try:
             part(bench, model, workers, i, name)
         except Missing as why:
