@@ -154,20 +154,25 @@ static bool alone(const streams *m, tsr_buffer_id x)
  * the cache is nobody else's, 1.1 to 1.5 beside neighbours who fill it; 24 MB in all 1.4 to 1.6).  What lies along rows may fill more of it where a target says so: squares that are
  * turned lie pages apart (4.3 times as long).  Cores that share a cache also share its way to memory, and two threads store no more around the caches than one (Zen 5, 8 MB made of 8
  * others: functions, norms and softmax 1.6 to 2.5 times as fast as around them; where each core has a cache of its own 0.9 to 1.3, one thread 0.94 to 1.34; Zen 3 by two threads 1.2 to 2.5,
- * by one, beside neighbours, 0.65 to 1; Zen 4 by two threads from 24 to 32 MB 1.1 to 2.1, by one 0.65 to 1: there the run asks how many compute it). */
+ * by one, beside neighbours, 0.65 to 1; Zen 4 by two threads from 24 to 32 MB 1.1 to 2.1, half of it written to 36 MB 1.1 to 1.8, by one 0.65 to 1: there the run asks how many compute it). */
 static bool fills_last(const streams *m, bool rows, asked *run)
 {
 	const tsr_buffer **each = TSR_NEW_N(m->all.a, const tsr_buffer *, m->all.v.n + 1);
-	uint32_t n = 0;
+	uint32_t n = 0, written = 0;
 	for (uint32_t i = 0; i < m->all.v.n; i++) {
-		bool before = false;
-		for (uint32_t k = 0; k < i && !before; k++)
-			before = m->all.v.at[k].buffer == m->all.v.at[i].buffer;
-		if (!before)
-			each[n++] = m->p->l->buffers.at[m->all.v.at[i].buffer];
+		bool before = false, writes = false;
+		for (uint32_t k = 0; k < m->all.v.n; k++) {
+			bool same = m->all.v.at[k].buffer == m->all.v.at[i].buffer;
+			before |= same && k < i;
+			writes |= same && m->all.v.at[k].write;
+		}
+		if (before)
+			continue;
+		each[n++] = m->p->l->buffers.at[m->all.v.at[i].buffer];
+		written += writes;
 	}
 	const tsr_target *t = m->p->target;
-	uint32_t several = rows && t->kept_by_several ? t->kept_by_several : PARTS_LEFT, one = rows && t->last_kept ? t->last_kept : PARTS_LEFT;
+	uint32_t several = !rows || !t->kept_by_several ? PARTS_LEFT : t->kept_half_written && 2 * written >= n ? t->kept_half_written : t->kept_by_several, one = rows && t->last_kept ? t->last_kept : PARTS_LEFT;
 	return enough(m, n, each, t->last / 8 * several, t->last / 8 * one, run);
 }
 

@@ -38,6 +38,7 @@ typedef struct tsr_target {
 	uint32_t last_kept;          /* eighths of it that a kernel which reads along its rows alone may fill, where one thread computes it, before its results had better go around the caches;
 	                              * 0: as any other */
 	uint32_t kept_by_several;    /* and where several threads do, which store no more around the caches than one; at least as many, 0: as any other */
+	uint32_t kept_half_written;  /* and where these write half of the arrays or more; at least as many, 0: the same */
 	uint32_t ways;               /* of the first cache; 0: not told, and rows may crowd it */
 	uint32_t panel_depth;        /* of a panel two vectors wide that is copied while the one before multiplies: the second cache gives its lines as fast as tiles take them; 0: two
 	                              * thirds of the first cache */
