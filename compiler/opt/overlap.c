@@ -75,13 +75,25 @@ static int64_t bytes_under_way(const overlap *m, const tsr_stmt *row)
 	return bytes;
 }
 
+/* A result of the row is as large as several shares of the last cache, and its rows are whole lines. */
+static bool far(const overlap *m, const tsr_stmt *walk)
+{
+	for (uint32_t i = 0; i < walk->loop.body.n; i++) {
+		const tsr_stmt *s = walk->loop.body.at[i];
+		const tsr_buffer *b = s->kind == TSR_STMT_STORE ? m->p->l->buffers.at[s->store.buffer] : NULL;
+		if (b && tsr_buffer_bytes(b) >= LARGE * m->p->target->l3 && walk->loop.extent.k * tsr_prec_bytes(b->prec) % LINE == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Walks that compute no elementary function are faster row by row if the first cache does not hold all that is under way and either results stay in the caches, too (Zen 4, up to 12 MB:
- * rows of 8 KB 1.1 to 1.45 times as fast, of 12 and 16 KB 1.1 to 1.5, of 32 KB 1.0 to 1.3), or lines are asked for so far ahead that memory works through a row's end; or then if most
+ * rows of 8 KB 1.1 to 1.45 times as fast, of 12 and 16 KB 1.1 to 1.5, of 32 KB 1.0 to 1.3; of 4 and 6 KB, where a half of that cache holds them, from 8 MB on 1.1 to 1.2), or lines are asked for so far ahead that memory works through a row's end; or then if most
  * loads cross the ends of lines beside stores around the caches (three walks of 16M numbers in rows of 1,000 to 16,384: 1.3 to 1.7 times as fast). */
 static bool faster_alone(const overlap *m, const tsr_stmt *row)
 {
 	const tsr_target *t = m->p->target;
-	bool functions = false, torn = false, leaves = false;
+	bool functions = false, torn = false, leaves = false, distant = false;
 	for (uint32_t i = 0; i < row->loop.body.n; i++) {
 		tsr_stmt *walk = row->loop.body.at[i];
 		if (walk->kind != TSR_STMT_FOR)
@@ -89,8 +101,9 @@ static bool faster_alone(const overlap *m, const tsr_stmt *row)
 		functions |= tsr_stmt_has_functions(walk);
 		torn |= t->torn_loads && walk->loop.stream && walk->loop.extent.k * NUMBER % LINE;
 		leaves |= tsr_walk_leaves_row(m->p->l, row, walk);
+		distant |= far(m, walk);
 	}
-	return !functions && ((t->lines_ahead && torn) || ((t->lines_ahead || leaves) && bytes_under_way(m, row) >= t->l1));
+	return !functions && ((t->lines_ahead && torn) || ((t->lines_ahead || leaves) && bytes_under_way(m, row) >= (leaves && distant && !t->lines_ahead ? t->l1 / 2 : t->l1)));
 }
 
 typedef struct naming { uint32_t sym; bool found; } naming;
