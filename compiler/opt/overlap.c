@@ -15,7 +15,7 @@
 
 enum { LINE = 64, NUMBER = 4, LARGE = 4, MOST_WALKS = 4, MOST_STATEMENTS = 32, LEAST = 64 };
 
-typedef struct overlap { tsr_pass *p; tsr_arena *scratch; } overlap;
+typedef struct overlap { tsr_pass *p; tsr_arena *scratch; const tsr_stmt *kernel; } overlap;
 
 static bool plain(const tsr_stmts *body)
 {
@@ -49,8 +49,17 @@ static int64_t row_bytes(const overlap *m, const tsr_stmt *row)
 	return bytes;
 }
 
+/* Several threads leave in the caches what one writes around them (stream.c). */
+static bool several_leave(const overlap *m)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < m->kernel->kernel.large.n; i++)
+		any |= m->kernel->kernel.large.at[i].alone < m->kernel->kernel.large.at[i].least;
+	return any;
+}
+
 /* Bytes of all rows under way: of each array from the first walk that touches it to the last, and what is asked for ahead of one that no cache holds.
- * What goes around the caches is in none. */
+ * What goes around the caches, whoever computes it, is in none. */
 static int64_t bytes_under_way(const overlap *m, const tsr_stmt *row)
 {
 	const tsr_target *t = m->p->target;
@@ -66,7 +75,7 @@ static int64_t bytes_under_way(const overlap *m, const tsr_stmt *row)
 		for (uint32_t k = 0; k < x.v.n; k++) {
 			const tsr_buffer *b = m->p->l->buffers.at[x.v.at[k].buffer];
 			int64_t each = walk->loop.extent.k * tsr_prec_bytes(b->prec);
-			if (!b->rank || !tsr_lin_mentions(&x.v.at[k].index[tsr_buffer_last(b)], walk->loop.sym) || (x.v.at[k].write && walk->loop.stream))
+			if (!b->rank || !tsr_lin_mentions(&x.v.at[k].index[tsr_buffer_last(b)], walk->loop.sym) || (x.v.at[k].write && walk->loop.stream && !several_leave(m)))
 				continue;
 			bytes += first[b->id] ? (walks - first[b->id]) * each : each + (tsr_buffer_bytes(b) >= LARGE * t->l3 ? t->lines_ahead * LINE : 0);
 			first[b->id] = walks;
@@ -100,7 +109,7 @@ static bool faster_alone(const overlap *m, const tsr_stmt *row)
 			continue;
 		functions |= tsr_stmt_has_functions(walk);
 		torn |= t->torn_loads && walk->loop.stream && walk->loop.extent.k * NUMBER % LINE;
-		leaves |= tsr_walk_leaves_row(m->p->l, row, walk);
+		leaves |= tsr_walk_leaves_row(m->p->l, row, walk) || (walk->loop.stream && several_leave(m));
 		distant |= far(m, walk);
 	}
 	return !functions && ((t->lines_ahead && torn) || ((t->lines_ahead || leaves) && bytes_under_way(m, row) >= (leaves && distant && !t->lines_ahead ? t->l1 / 2 : t->l1)));
@@ -209,11 +218,11 @@ static void visit(const overlap *m, const char *unit, const char *kernel, const 
 
 void tsr_pass_overlap(tsr_pass *p)
 {
-	overlap m = { p, tsr_arena_new() };
+	overlap m = { p, tsr_arena_new(), NULL };
 	for (uint32_t u = 0; u < p->l->units.n; u++) {
 		const tsr_stmts *body = &p->l->units.at[u]->body;
 		for (uint32_t i = 0; i < body->n; i++)
-			if (body->at[i]->kind == TSR_STMT_KERNEL)
+			if ((m.kernel = body->at[i])->kind == TSR_STMT_KERNEL)
 				visit(&m, p->l->units.at[u]->name, body->at[i]->kernel.name, &body->at[i]->kernel.body, p->target->l2);
 	}
 	tsr_arena_free(m.scratch);

@@ -9,23 +9,23 @@ from tally import check, end, run  # noqa: E402
 import common, table  # noqa: E402
 
 PROGRAM = """
-let%export twice (x : "1100 | 4099") = 2. *. x
+let%export twice (x : "1200 | 4099") = 2. *. x
 let%export left (x : "2000 | 1111") = 2. *. x
 let%export more (x : "3300 | 1111") = 2. *. x
-let%export steps (x : "1100 | 4099") = floor (2. /. (1. + exp (0. - 50. *. x)))
-let%export flat (x : "| 4600003") = x + 1.
-let%export wide (x : "1100 | 2051" f64) = x *. x
-let%export powers (x : "1100 | 2051" f64) = floor ((abs x + 1.) **. (0. *. x + 2.) + 0.5)
-let%export rows (x : "1100 | 4099") = (x - (x @^^ "... | c => ... | 0"), x *. 0.5)
-let%export near (x : "1100 | 4099") =
+let%export steps (x : "1200 | 4099") = floor (2. /. (1. + exp (0. - 50. *. x)))
+let%export flat (x : "| 5000003") = x + 1.
+let%export wide (x : "1200 | 2051" f64) = x *. x
+let%export powers (x : "1200 | 2051" f64) = floor ((abs x + 1.) **. (0. *. x + 2.) + 0.5)
+let%export rows (x : "1200 | 4099") = (x - (x @^^ "... | c => ... | 0"), x *. 0.5)
+let%export near (x : "1200 | 4099") =
   let%op y = x @^^ "b | o =+ w => b | o" [w] in
   set_dim w 3;
   y
-let%export four (x : "1100 | 4099") =
+let%export four (x : "1200 | 4099") =
   let%op y = x @^^ "b | o =+ w => b | o" [w] in
   set_dim w 4;
   y
-let%export pairs (x : "1100 | 4099") =
+let%export pairs (x : "1200 | 4099") =
   let%op y = x ++ "b | o <+ w => b | o" [w] in
   set_dim w 2;
   y
@@ -58,17 +58,17 @@ def nearby(x, before=1, behind=1):
     return np.lib.stride_tricks.sliding_window_view(padded, before + 1 + behind, 1).max(2)
 
 
-CASES = (("twice", f32, (1100, 4099), ((f32, lambda x: 2 * x),)), ("steps", f32, (1100, 4099), ((f32, lambda x: 1 + np.sign(x)),)), ("flat", f32, (4600003,), ((f32, lambda x: x + f32(1)),)),
-         ("wide", f64, (1100, 2051), ((f64, lambda x: x * x),)), ("powers", f64, (1100, 2051), ((f64, lambda x: (np.abs(x) + 1) ** 2),)),
+CASES = (("twice", f32, (1200, 4099), ((f32, lambda x: 2 * x),)), ("steps", f32, (1200, 4099), ((f32, lambda x: 1 + np.sign(x)),)), ("flat", f32, (5000003,), ((f32, lambda x: x + f32(1)),)),
+         ("wide", f64, (1200, 2051), ((f64, lambda x: x * x),)), ("powers", f64, (1200, 2051), ((f64, lambda x: (np.abs(x) + 1) ** 2),)),
          ("short", f32, (40000, 130), ((f32, lambda x: 2 * x),)),
-         ("near", f32, (1100, 4099), ((f32, nearby),)), ("four", f32, (1100, 4099), ((f32, lambda x: nearby(x, 2, 1)),)),
-         ("pairs", f32, (1100, 4099), ((f32, lambda x: x[:, :-1] + x[:, 1:]),)),
+         ("near", f32, (1200, 4099), ((f32, nearby),)), ("four", f32, (1200, 4099), ((f32, lambda x: nearby(x, 2, 1)),)),
+         ("pairs", f32, (1200, 4099), ((f32, lambda x: x[:, :-1] + x[:, 1:]),)),
          ("product", f32, (70001, 64), ((f32, lambda x: np.maximum(x @ FEW.T + 1, 0)),)), ("plain", f32, (70001, 64), ((f32, lambda x: x @ FEW.T),)),
          ("flipped", f32, (4336, 1001), ((f32, lambda x: x.T.reshape(x.shape)),)), ("flipped_less", f32, (3000, 1500), ((f32, lambda x: (1 - f32(0.5) * x.T).reshape(x.shape)),)),
          ("flipped_wide", f64, (2168, 1001), ((f64, lambda x: x.T.reshape(x.shape)),)),
          ("turned", f32, (16, 24, 24, 16, 64), ((f32, lambda x: np.einsum("ekbad,ck->abcde", x, FEWER).reshape(x.shape)),)),
          ("cut", f32, (512, 24, 384), ((f32, lambda x: np.einsum("akb,ck->cba", x, FEWER).reshape(x.shape)),)),
-         ("rows", f32, (1100, 4099), ((f32, lambda x: x - x.max(1, keepdims=True)), (f32, lambda x: x * f32(0.5)))))
+         ("rows", f32, (1200, 4099), ((f32, lambda x: x - x.max(1, keepdims=True)), (f32, lambda x: x * f32(0.5)))))
 
 
 # Written around the caches, or left in the last one by several threads, as the target says: on AVX2 the first, on Zen 4 the second.
@@ -76,9 +76,9 @@ LEFT = tuple((name, f32, (rows, 1111), ((f32, lambda x: 2 * x),)) for name, rows
 
 # The run finds them large or small.
 ANY = tuple(("any" + name, f32, shape, results) for name, shapes, results in
-            (("", ((1100, 4099), (3, 4099)), ((f32, lambda x: 2 * x),)), ("_short", ((40000, 130), (77, 130)), ((f32, lambda x: 2 * x),)),
-             ("_flat", ((4600003,), (5001,)), ((f32, lambda x: x + f32(1)),)),
-             ("_rows", ((1100, 4096), (19, 4096)), ((f32, lambda x: x - x.max(1, keepdims=True)), (f32, lambda x: x * f32(0.5)))))
+            (("", ((1200, 4099), (3, 4099)), ((f32, lambda x: 2 * x),)), ("_short", ((40000, 130), (77, 130)), ((f32, lambda x: 2 * x),)),
+             ("_flat", ((5000003,), (5001,)), ((f32, lambda x: x + f32(1)),)),
+             ("_rows", ((1200, 4096), (19, 4096)), ((f32, lambda x: x - x.max(1, keepdims=True)), (f32, lambda x: x * f32(0.5)))))
             for shape in shapes)
 
 # Columns, read from where a line begins; not written around the caches.
