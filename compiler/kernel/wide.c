@@ -25,7 +25,8 @@ typedef struct shape {
 	const tsr_stmt *loop;
 	bool functions, doubles, chains;        /* elementary functions; anything in f64; erf */
 	bool sines;                             /* or cosines: of two registers at once some wait on the stack */
-	bool powers;                            /* or several functions, of f64, which compute for longer than memory takes */
+	bool powers;                            /* of f64 */
+	uint32_t weight;                        /* of the functions, a hyperbolic tangent counting twice */
 	bool logarithm;                         /* of f64, and no other function: the constants of two registers stay in others, those of four are read again each time */
 	bool modulo;                            /* of floats, somewhere in the loop */
 	bool f16, bf16, ordered;                /* such are read, which LLVM widens a few at a time; a maximum or minimum is taken */
@@ -74,8 +75,8 @@ static bool plain_op(shape *s, const tsr_expr *x)
 	tsr_prec p = x->op.operand_prec;
 	switch ((int)x->op.op) {
 	case TSR_OP_EXP: case TSR_OP_EXP2: case TSR_OP_LOG: case TSR_OP_LOG2: case TSR_OP_TANH: case TSR_OP_ERF: case TSR_OP_SIN: case TSR_OP_COS: case TSR_OP_POW:
-		s->powers |= s->functions && p == TSR_PREC_F64;
-		s->logarithm = !s->functions && x->op.op == TSR_OP_LOG && p == TSR_PREC_F64;
+		s->weight += x->op.op == TSR_OP_TANH ? 2 : 1;
+		s->logarithm = s->weight == 1 && x->op.op == TSR_OP_LOG && p == TSR_PREC_F64;
 		s->functions = true;
 		s->chains |= x->op.op == TSR_OP_ERF;
 		s->sines |= x->op.op == TSR_OP_SIN || x->op.op == TSR_OP_COS;
@@ -400,16 +401,19 @@ static unsigned most_lanes(const shape *s)
 	return lanes_of(s->e, s->doubles) * (s->chains && !s->doubles && tsr_emit_has_beside(s->e) && tsr_target_few_registers(s->e->target) ? 2 : 1);
 }
 
+/* For longer than memory takes. */
+static bool computes_long(const shape *s) { return s->powers || s->weight >= (s->doubles ? 2 : 3); }
+
 /* A line at a time where results go around the caches, or where rows walked together are read from arrays that no cache holds: computed four at a
  * time they leave and come in bursts, between which memory waits for the arithmetic (from memory a softmax is 1.3 times as fast so, silu 1.08; a cross
  * entropy, which only reads, 1.2 times as with two); two lines where a target says so (gelu 1.1), but not of several arrays at once (y + gelu of 16M from memory, one thread, 0.9),
- * nor of what fills two registers with one (f64: exponentials and logarithms 0.86 to 0.92) or needs them all for one (sines 0.89).  Powers and several functions of f64 do not wait
- * for memory: one line at a time made them 0.81.  A logarithm of f64 is computed two registers at a time wherever there are many: 1.06 to 1.17. */
+ * nor of what fills two registers with one (f64: exponentials and logarithms 0.86 to 0.92) or needs them all for one (sines 0.89).  Powers and several functions of f64, and more of
+ * f32, do not wait for memory: one line at a time made them 0.81.  A logarithm of f64 is computed two registers at a time wherever there are many: 1.06 to 1.17. */
 static unsigned lanes_beside(const shape *s, bool slow, bool several)
 {
 	const tsr_target *t = s->e->target;
 	unsigned most = most_lanes(s), line = LINE / 4 * (most / lanes_of(s->e, s->doubles)) * (t->lines_at_once && !several && !s->doubles && !s->sines ? t->lines_at_once : 1);
-	bool few = slow ? !s->powers : s->logarithm && !tsr_target_few_registers(t);
+	bool few = slow ? !computes_long(s) : s->logarithm && !tsr_target_few_registers(t);
 	return few && line < most ? line : most;
 }
 
