@@ -24,10 +24,11 @@ enum { TSR_MAX_RANK = 32, TSR_MAX_RESULTS = 16 };
  * would meet in the same sets of the cache; where one that is written begins one to five lines further into its pages than one that is read, each load of what comes next
  * waits for a store 4 KiB away (on Zen 4 a layer norm took 1.5 times as long); and powers of two from 128 MiB on are as many rows of the same banks of memory (an update of
  * four arrays took 3 times as long). */
+enum { TSR_PAGE = 4096, TSR_APART = 512 }; /* and rows that are walked together lie so far off whole pages from each other */
 static inline int64_t tsr_gap(int64_t bytes)
 {
-	enum { LINE = 64, PAGE = 4096, NEAR = 3 * LINE, APART = 8 * LINE, SOME_PAGES = 1 << 16, BANKS = 1 << 25 };
-	return bytes < PAGE ? 0 : bytes < SOME_PAGES ? NEAR : bytes < BANKS ? APART : PAGE + APART;
+	enum { LINE = 64, NEAR = 3 * LINE, SOME_PAGES = 1 << 16, BANKS = 1 << 25 };
+	return bytes < TSR_PAGE ? 0 : bytes < SOME_PAGES ? NEAR : bytes < BANKS ? TSR_APART : TSR_PAGE + TSR_APART;
 }
 
 /* ------------------------------------------------------------------------------------------------ the program */

@@ -14,6 +14,7 @@
  * iteration; and the thread's own rows, of which there are as many as are under way.  Iterations of a parallel loop share none of these. */
 #include "nests.h"
 #include "../opt/opt.h"
+#include "../../runtime/tsr_abi.h"
 #include <limits.h>
 #include <string.h>
 
@@ -130,10 +131,9 @@ static bool shares_rows(const rows *r) { return r->loop->loop.how != TSR_FOR_PAR
  * addresses were alike, too: one context in ten). */
 static int64_t row_distance(int64_t bytes, uint32_t n)
 {
-	enum { PAGE = 4096, APART = 512 };
 	int64_t each = (bytes + LINE - 1) / LINE * LINE + TSR_REDZONE;
 	for (uint32_t k = 1; k < n; k++)
-		if (k * each % PAGE < APART || k * each % PAGE > PAGE - APART) {
+		if (k * each % TSR_PAGE < TSR_APART || k * each % TSR_PAGE > TSR_PAGE - TSR_APART) {
 			each += LINE;
 			k = 0;
 		}

@@ -29,6 +29,7 @@ typedef struct scan {
 	uint32_t unsure;             /* inside so many conditions or loops that may not run */
 	written **stored;            /* per buffer, in this unit */
 	parts *parts;
+	TSR_VEC(tsr_buffer_id) parted;   /* whose parts the kernel has stored */
 	bool *exposed;
 } scan;
 
@@ -99,6 +100,7 @@ static bool range_of(const tsr_nest *path, tsr_lin x, int64_t *from, int64_t *to
 	return x.base.nterms == 0;
 }
 
+/* Read where iterations before have stored. */
 static bool runs_behind(const scan *s, const written *w, const tsr_lin *index)
 {
 	int64_t from, to;
@@ -204,6 +206,7 @@ static void stores_part(scan *s, const tsr_buffer *b, const tsr_lin *index)
 		*p = (parts){ axis, tsr_size_const(0), tsr_size_const(0), true };
 	if (p->axis == axis && (tsr_extent_equal(from, p->done) || (before(from, p->done) && before(p->done, to))))
 		p->done = to;
+	tsr_push(s->a, &s->parted, b->id);
 }
 
 /* Each loop of the index walks one axis. */
@@ -336,15 +339,18 @@ static void scan_stmts(scan *s, tsr_stmts *body)
 		if (s->path.n || s->unsure)
 			continue;
 		/* outside all loops: parts are settled, and those that have come together are a whole */
-		for (uint32_t b = 0; b < s->l->buffers.n; b++)
-			s->parts[b].settled = s->parts[b].done;
-		for (uint32_t b = 0; body->at[i]->kind == TSR_STMT_KERNEL && b < s->l->buffers.n; b++) {
-			const tsr_buffer *x = s->l->buffers.at[b];
-			if (s->parts[b].used && tsr_extent_equal(s->parts[b].done, x->dims[s->parts[b].axis])) {
+		bool kernel = body->at[i]->kind == TSR_STMT_KERNEL;
+		for (uint32_t k = 0; k < s->parted.n; k++) {
+			tsr_buffer_id b = s->parted.at[k];
+			parts *p = &s->parts[b];
+			p->settled = p->done;
+			if (kernel && p->used && tsr_extent_equal(p->done, s->l->buffers.at[b]->dims[p->axis])) {
 				stored(s, b, NULL);
-				s->parts[b].used = false;
+				p->used = false;
 			}
 		}
+		if (kernel)
+			s->parted.n = 0;
 	}
 }
 
@@ -354,6 +360,7 @@ bool *tsr_exposed_of(const tsr_loops *l, tsr_arena *a)
 	for (uint32_t u = 0; u < l->units.n; u++) {
 		s.stored = TSR_NEW_N(a, written *, l->buffers.n + 1);
 		s.parts = TSR_NEW_N(a, parts, l->buffers.n + 1);
+		s.parted.n = 0;
 		scan_stmts(&s, &l->units.at[u]->body);
 	}
 	return s.exposed;

@@ -112,7 +112,9 @@ static bool faster_alone(const overlap *m, const tsr_stmt *row)
 		leaves |= tsr_walk_leaves_row(m->p->l, row, walk) || (walk->loop.stream && several_leave(m));
 		distant |= far(m, walk);
 	}
-	return !functions && ((t->lines_ahead && torn) || ((t->lines_ahead || leaves) && bytes_under_way(m, row) >= (leaves && distant && !t->lines_ahead ? t->l1 / 2 : t->l1)));
+	int64_t room = leaves && distant && !t->lines_ahead ? t->l1 / 2 : t->l1;
+	bool crowded = (t->lines_ahead || leaves) && bytes_under_way(m, row) >= room;
+	return !functions && (crowded || (t->lines_ahead && torn));
 }
 
 typedef struct naming { uint32_t sym; bool found; } naming;

@@ -13,6 +13,7 @@
  * since they say what a row is and how long. */
 #include "schedule.h"
 #include "apart.h"
+#include "../../runtime/tsr_abi.h"
 
 enum { MANY = 32, SOME = 8, LONG = 256, ROW = 1024, ALIGN = 64, OWN_COLUMNS = 1024 };       /* row: an innermost loop of as many is divided like any other; long: what data give the place of
                                                                                           * is divided where each part fills several vectors */
@@ -443,9 +444,9 @@ static void agree(const tsr_divide *d, tsr_stmts *body, tsr_stmt **split, const 
 /* Of a thread's row, and of what keeps it from the next one: walks store one while they read another (see tsr_gap in runtime/tsr_abi.h). */
 static int64_t room_of_row(const tsr_divide *d, const tsr_buffer *b)
 {
-	enum { SHORT = 1024, APART = 8 * ALIGN };
+	enum { SHORT = 1024 };
 	int64_t bytes = tsr_buffer_bytes(b);
-	return (bytes + ALIGN - 1) / ALIGN * ALIGN + (d->p->options->sanitize ? TSR_REDZONE : bytes < SHORT ? 0 : APART);
+	return (bytes + ALIGN - 1) / ALIGN * ALIGN + (bytes >= SHORT ? TSR_APART : d->p->options->sanitize ? TSR_REDZONE : 0);
 }
 
 static void give_rows(const tsr_divide *d, const tsr_stmt *kernel, tsr_team *team)

@@ -1,7 +1,7 @@
 """Rows whose walks go together (opt/overlap.c), against NumPy: few rows and many, odd numbers of them, lengths that are no whole vectors,
 results that begin anywhere, NaN and infinities, numbers whose exponentials vanish; and the same bits without threads, and with one, two, three and five, wherever a result
 begins.  Some sizes are large enough for results to go around the caches, the last two have rows that the first cache does not hold."""
-import ctypes, os, sys, tempfile
+import ctypes, os, re, sys, tempfile
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -18,6 +18,9 @@ let%export losses_{r}_{c} (x : "{r} | {c}") (ids : "{r} |" i32) = cross_entropy 
 let%export least_{r}_{c} (x : "{r} | {c}") (ids : "{r} |" i32) = softmax ~over:"... | c" x - one_hot {c} ids
 """
 
+
+# Rows of half a page, a page, and two.
+PAGES = "open Nn\n" + "".join(f'let%export soft{c} (x : "4100 | {c}") = softmax ~over:"... | c" x\n' for c in (512, 1024, 2048))
 
 # Rows of matrices, whose loop lies within a parallel one.
 MATRICES = """
@@ -147,6 +150,9 @@ def main():
             want = 4 * sum(r > 1 and c > 31 for r, c in SIZES) + 1 - len(alone)
             check(status == 0 and out.count("split overlap") == want, err or f"{cpu}: {out.count('split overlap')} loops overlap, not {want}")
         check(out.count("parallel overlap") == 1, "the rows of a strip do not overlap")
+        status, out, err = run(bench.tsrc, "-c", "--cpu=x86-64-v4", "--threads=all", "--dump=ll", bench.written("pages.tsr", PAGES))
+        apart = [int(d) for d in re.findall(r"and i64 %\d+, [13]\n\s+%\d+ = mul i64 %\d+, (\d+)\n", out)]
+        check(status == 0 and len(set(apart)) > 2 and all(512 <= d % 4096 <= 3584 for d in apart), f"rows of a thread are so many bytes apart: {sorted(set(apart))} {err}")
         divided = common.Model(bench.shared(source, "walks", "--threads=all"))
         plain = common.Model(bench.shared(bench.written("alone.tsr", text), "alone", "--threads=none"))
         judge(plain, divided, bench)
