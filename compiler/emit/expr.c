@@ -56,6 +56,12 @@ LLVMValueRef tsr_emit_lin(tsr_emit *e, const tsr_lin *x)
 	return with_constant(e, sum, x->offset + x->base.k);
 }
 
+LLVMValueRef tsr_emit_count(tsr_emit *e, const tsr_stmt *loop)
+{
+	LLVMValueRef all = tsr_emit_size(e, loop->loop.extent), until = loop->loop.until ? tsr_emit_lin(e, loop->loop.until) : all;
+	return until == all ? all : LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, until, all, ""), until, all, "");
+}
+
 /* Row-major by Horner's rule over constant strides where the trailing dims are constant, so that each index costs one
  * multiplication; LLVM strength-reduces the rest. */
 LLVMValueRef tsr_emit_position(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index)

@@ -101,7 +101,7 @@ static LLVMValueRef most_depths(tsr_engine *g)
 void tsr_engine_depths(tsr_engine *g, tsr_block *bl, LLVMValueRef first)
 {
 	tsr_kit *k = &g->k;
-	LLVMValueRef depth = g->cls[TSR_CLASS_K].count;
+	LLVMValueRef depth = g->depth;
 	bl->kfirst = first;
 	bl->depth = tsr_kit_min(k, tsr_kit_int(k, g->s->kc), LLVMBuildSub(k->b, depth, first, ""));
 	/* vectors find rows and panels in the same places for all blocks, by constants */
@@ -113,15 +113,27 @@ void tsr_engine_depths(tsr_engine *g, tsr_block *bl, LLVMValueRef first)
 		: LLVMBuildICmp(k->b, LLVMIntSGE, tsr_kit_add(k, first, bl->depth), depth, "");
 }
 
+/* Positions of the class before `to`, in whole tiles, that are needed (opt/masked.c).  A tile beyond them computes what nobody asks for, or adds zeros. */
+static LLVMValueRef cut_short(tsr_engine *g, tsr_loop_class cls, LLVMValueRef to, int64_t tile)
+{
+	tsr_kit *k = &g->k;
+	if (!g->until[cls])
+		return to;
+	LLVMValueRef unit = tsr_kit_int(k, tile), tiles = LLVMBuildUDiv(k->b, tsr_kit_add(k, g->until[cls], tsr_kit_int(k, tile - 1)), unit, "");
+	return tsr_kit_min(k, to, tsr_kit_mul(k, tiles, unit));
+}
+
 static void blocks(tsr_engine *g)
 {
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
 	LLVMValueRef zero = tsr_kit_int(k, 0), m = g->cls[TSR_CLASS_M].count, n = g->cls[TSR_CLASS_N].count,
-				 depth = g->cls[TSR_CLASS_K].count;
+				 depth = g->depth;
 	tsr_block bl = { .a = g->packed_a, .b = g->packed_b };
 	tsr_share rows = { zero, m }, cols = { zero, n };
 	tsr_shares_divide(g, &rows, &cols);
+	rows.to = cut_short(g, TSR_CLASS_M, rows.to, s->mr);
+	cols.to = cut_short(g, TSR_CLASS_N, cols.to, s->nr);
 	if (g->end)
 		rows = (tsr_share){ tsr_kit_max(k, rows.from, g->first), tsr_kit_min(k, rows.to, g->end) };
 	tsr_lines_emit(g, cols.from, cols.to);
@@ -183,6 +195,8 @@ static void batches(tsr_engine *g, uint32_t depth)
 	tsr_kit *k = &g->k;
 	const tsr_walk *axis = &g->walks[TSR_CLASS_BATCH].at[depth];
 	LLVMValueRef count = tsr_emit_size(g->e, axis->extent);
+	if (g->until[TSR_CLASS_BATCH])
+		count = tsr_kit_min(k, count, g->until[TSR_CLASS_BATCH]);
 	tsr_share mine = tsr_share_batch(g, depth, count);
 	tsr_count i = tsr_count_begin(k, mine.from, mine.to, tsr_kit_int(k, 1));
 	LLVMValueRef outer[TSR_SIDES];
@@ -287,6 +301,12 @@ static void contraction(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction
 		g.base[TSR_SIDE_A] = base_of(&g, l, TSR_SIDE_A, c->a, c->a_index);
 	if (tsr_contract_plain(l, c, TSR_SIDE_B))
 		g.base[TSR_SIDE_B] = base_of(&g, l, TSR_SIDE_B, c->b, c->b_index);
+	for (uint32_t i = 0; i < c->nloops; i++)
+		if (c->loops[i].until)
+			g.until[c->loops[i].cls] = tsr_emit_lin(e, c->loops[i].until);
+	g.depth = g.cls[TSR_CLASS_K].count;
+	if (g.until[TSR_CLASS_K])
+		g.depth = tsr_kit_min(&g.k, g.depth, g.until[TSR_CLASS_K]);
 	/* what the classes do not walk stands at 0 */
 	for (uint32_t i = 0; i < c->nloops; i++)
 		e->syms[c->loops[i].sym] = tsr_kit_int(&g.k, 0);

@@ -38,7 +38,7 @@ static void next_block(tsr_engine *g, tsr_block *bl, LLVMValueRef before, place 
 	tsr_guard first = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntEQ, before, tsr_kit_int(k, 0), ""));
 	tsr_engine_pack(g, TSR_SIDE_B, bl);
 	tsr_guard_end(k, first);
-	LLVMValueRef rows = tsr_kit_min(k, tsr_kit_int(k, s->kc), LLVMBuildNSWSub(k->b, g->cls[TSR_CLASS_K].count, next.k, ""));
+	LLVMValueRef rows = tsr_kit_min(k, tsr_kit_int(k, s->kc), LLVMBuildNSWSub(k->b, g->depth, next.k, ""));
 	bl->width = tsr_kit_min(k, nc, LLVMBuildNSWSub(k->b, to, next.n, ""));
 	bl->panel = tsr_kit_mul(k, rows, nr);
 	bl->lines = tsr_kit_mul(k, rows, LLVMBuildSDiv(k->b, bl->width, nr, ""));
@@ -53,7 +53,7 @@ static place behind(tsr_engine *g, place at, LLVMValueRef from, LLVMValueRef to,
 {
 	tsr_kit *k = &g->k;
 	LLVMValueRef beside = tsr_kit_add(k, at.n, nc), more = LLVMBuildICmp(k->b, LLVMIntSLT, beside, to, "");
-	LLVMValueRef below = tsr_kit_min(k, tsr_kit_add(k, at.k, tsr_kit_int(k, g->s->kc)), g->cls[TSR_CLASS_K].count);
+	LLVMValueRef below = tsr_kit_min(k, tsr_kit_add(k, at.k, tsr_kit_int(k, g->s->kc)), g->depth);
 	return (place){ LLVMBuildSelect(k->b, more, beside, from, ""), LLVMBuildSelect(k->b, more, at.k, below, "") };
 }
 
@@ -69,7 +69,7 @@ static place place_of(tsr_engine *g, LLVMValueRef number, tsr_share cols, LLVMVa
 	tsr_kit *k = &g->k;
 	LLVMValueRef deep = tsr_kit_mul(k, LLVMBuildUDiv(k->b, number, blocks, ""), tsr_kit_int(k, g->s->kc));
 	LLVMValueRef beside = tsr_kit_mul(k, LLVMBuildURem(k->b, number, blocks, ""), nc);
-	return (place){ tsr_kit_add(k, cols.from, beside), tsr_kit_min(k, deep, g->cls[TSR_CLASS_K].count) };
+	return (place){ tsr_kit_add(k, cols.from, beside), tsr_kit_min(k, deep, g->depth) };
 }
 
 /* What a thread keeps from block to block, in variables: how many it has computed of one share, and one more than the first depth of A's rows that it has packed. */
@@ -82,7 +82,7 @@ static void take_blocks(tsr_engine *g, tsr_block *bl, const tsr_queue *q, const 
 {
 	tsr_kit *k = &g->k;
 	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), blocks = blocks_of(k, LLVMBuildNSWSub(k->b, cols.to, cols.from, ""), nc), some = tsr_kit_some(k, blocks);
-	LLVMValueRef deep = blocks_of(k, g->cls[TSR_CLASS_K].count, tsr_kit_int(k, g->s->kc));
+	LLVMValueRef deep = blocks_of(k, g->depth, tsr_kit_int(k, g->s->kc));
 	tsr_taking t = tsr_taking_ahead_begin(g->e, q, tsr_kit_mul(k, blocks, deep));
 	place here = place_of(g, t.mine, cols, some, nc), next = place_of(g, t.next, cols, some, nc);
 	tsr_engine_depths(g, bl, here.k);
@@ -135,7 +135,7 @@ void tsr_early_emit(tsr_engine *g, tsr_block *bl, LLVMValueRef from_m, LLVMValue
 		tsr_count_end(k, &ic);
 		return;
 	}
-	tsr_count pc = tsr_count_begin(k, tsr_kit_int(k, 0), g->cls[TSR_CLASS_K].count, kc);
+	tsr_count pc = tsr_count_begin(k, tsr_kit_int(k, 0), g->depth, kc);
 	tsr_engine_depths(g, bl, pc.i);
 	if (g->s->pack_a)
 		tsr_engine_pack(g, TSR_SIDE_A, bl);

@@ -153,6 +153,8 @@ static void stmt(writer *w, const tsr_stmt *s)
 				local(w, s->loop.contraction->witness);
 		}
 		size(w, s->loop.extent);
+		if (s->loop.until)
+			lin(w, s->loop.until);
 		if (s->loop.ahead)
 			expr(w, s->loop.ahead);
 		stmts(w, &s->loop.body);

@@ -27,25 +27,40 @@ static bool emit_turned_joined(tsr_emit *e, const tsr_stmt *s)
 	return joined;
 }
 
+/* It, or a loop in it, ends before its extent: what computes many iterations at once counts on all of them. */
+static bool cut_short(const tsr_stmt *s)
+{
+	const tsr_stmts *body = s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
+	bool found = s->kind == TSR_STMT_FOR && s->loop.until;
+	for (uint32_t i = 0; body && i < body->n && !found; i++)
+		found = cut_short(body->at[i]);
+	return found;
+}
+
 static void emit_for(tsr_emit *e, const tsr_stmt *s)
 {
 	if (s->loop.turns && e->team) {
 		tsr_emit_turns(e, s);
 		return;
 	}
-	if ((s->loop.contraction && tsr_emit_contraction(e, s)) || tsr_emit_window_sums(e, s) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s) || tsr_emit_short_sums(e, s) || emit_turned_joined(e, s)
-		|| tsr_emit_scan(e, s))
+	if (s->loop.contraction && tsr_emit_contraction(e, s))
+		return;
+	bool whole = !cut_short(s);
+	if (whole && (tsr_emit_window_sums(e, s) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s) || tsr_emit_short_sums(e, s) || emit_turned_joined(e, s)
+		|| tsr_emit_scan(e, s)))
 		return;
 	if (tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= 0)
 		return;
-	if (tsr_emit_outer_short(e, s))
+	if (whole && tsr_emit_outer_short(e, s))
 		return;
-	LLVMValueRef from = tsr_emit_i64(e, 0), to = tsr_emit_size(e, s->loop.extent);
+	LLVMValueRef from = tsr_emit_i64(e, 0), to = tsr_emit_count(e, s);
 	if (s->loop.split && e->team) {
 		from = tsr_team_bound(e, to, false);
 		to = tsr_team_bound(e, to, true);
 	}
-	if (!e->wide && (tsr_emit_turned(e, s, from, to) || tsr_emit_plane(e, s, from, to) || tsr_emit_outer_rows(e, s, from, to) || tsr_emit_outer(e, s, from, to) || tsr_emit_wide(e, s, from, to)))
+	if (whole && !e->wide && (tsr_emit_turned(e, s, from, to) || tsr_emit_plane(e, s, from, to) || tsr_emit_outer_rows(e, s, from, to) || tsr_emit_outer(e, s, from, to)))
+		return;
+	if (!e->wide && tsr_emit_wide(e, s, from, to))
 		return;
 	if (tsr_emit_streams(e, s) && !e->wide) {
 		tsr_emit_stream(e, s, from, to);

@@ -182,7 +182,8 @@ static void store(const interp *in, const tsr_stmt *s)
 /* A loop that is divided among threads, by shares or in turns, runs backwards: iterations that meet give other results then. */
 static bool run_for(interp *in, const tsr_stmt *s)
 {
-	int64_t extent = tsr_size_eval(s->loop.extent, in->m->symbols);
+	int64_t extent = tsr_size_eval(s->loop.extent, in->m->symbols), until = s->loop.until ? index_of(in, s->loop.until) : extent;
+	extent = until < extent ? until : extent;
 	bool backwards = (s->loop.split && !s->loop.contraction) || s->loop.turns;
 	for (int64_t i = 0; i < extent; i++) {
 		in->syms[s->loop.sym] = backwards ? extent - 1 - i : i;

@@ -320,6 +320,10 @@ static void loop(printer *p, const tsr_stmt *s)
 	symbol(p, s->loop.sym);
 	tsr_text_add(&p->t, " in 0..");
 	size(p, s->loop.extent);
+	if (s->loop.until) {
+		tsr_text_add(&p->t, " until ");
+		lin(p, *s->loop.until);
+	}
 	tsr_text_addf(&p->t, " %s%s%s%s%s", tsr_loop_for_words[s->loop.how], s->loop.split ? " split" : "", turns[s->loop.turns], s->loop.stream ? " stream" : "",
 		s->loop.overlap ? " overlap" : "");
 	if (s->loop.ahead) {

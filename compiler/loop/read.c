@@ -315,6 +315,11 @@ static void read_for(reader *r, tsr_stmt *s)
 	s->loop.sym = declare_sym(r, false, &s->loop.name);
 	read_in_zero_to(r);
 	s->loop.extent = read_size(r);
+	if (accept_word(r, "until")) {
+		tsr_lin *until = TSR_NEW(r->arena, tsr_lin);
+		*until = read_lin(r);
+		s->loop.until = until;
+	}
 	int how = r->scan.now.kind == TSR_TOKEN_NAME ? position(tsr_loop_for_words, r->scan.now.text) : -1;
 	if (how >= 0)
 		tsr_loop_next(&r->scan);

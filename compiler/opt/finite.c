@@ -46,30 +46,29 @@ static int innermost_axis(const tsr_loops *l, const tsr_expr *x, uint32_t sym)
 }
 
 /* The loops that x mentions, the last one of which moves in the order of memory. */
-static uint32_t in_order_of_memory(tsr_pass *p, const tsr_contraction *k, const tsr_expr *x, const tsr_contract_loop **out)
+static uint32_t in_order_of_memory(tsr_pass *p, uint32_t nloops, const tsr_contract_loop *loops, const tsr_expr *x, const tsr_contract_loop **out)
 {
 	uint32_t n = 0;
-	for (uint32_t i = 0; i < k->nloops; i++) {
-		if (!tsr_expr_mentions(p->l, x, k->loops[i].sym))
+	for (uint32_t i = 0; i < nloops; i++) {
+		if (!tsr_expr_mentions(p->l, x, loops[i].sym))
 			continue;
 		uint32_t at = n++;
-		for (; at > 0 && innermost_axis(p->l, x, out[at - 1]->sym) > innermost_axis(p->l, x, k->loops[i].sym); at--)
+		for (; at > 0 && innermost_axis(p->l, x, out[at - 1]->sym) > innermost_axis(p->l, x, loops[i].sym); at--)
 			out[at] = out[at - 1];
-		out[at] = &k->loops[i];
+		out[at] = &loops[i];
 	}
 	return n;
 }
 
-/* Sets the local where `bad` holds at a place of x. */
-static void look_through(tsr_pass *p, const tsr_contraction *k, const tsr_expr *x, tsr_expr *bad, tsr_local_id flag, tsr_stmts *out)
+void tsr_look_through(tsr_pass *p, uint32_t nloops, const tsr_contract_loop *loops, const tsr_expr *x, tsr_expr *bad, tsr_local_id flag, tsr_stmts *out)
 {
 	tsr_arena *a = p->arena;
 	tsr_stmt *s = tsr_stmt_new(a, TSR_STMT_SET, TSR_NOWHERE);
 	s->let.local = flag;
 	s->let.prec = TSR_PREC_BOOL;
 	s->let.value = tsr_expr_op(a, TSR_OP_OR, TSR_PREC_BOOL, tsr_expr_local(a, flag, TSR_PREC_BOOL), bad, NULL);
-	const tsr_contract_loop **order = TSR_NEW_N(a, const tsr_contract_loop *, k->nloops + 1);
-	for (uint32_t i = in_order_of_memory(p, k, x, order); i-- > 0;) {
+	const tsr_contract_loop **order = TSR_NEW_N(a, const tsr_contract_loop *, nloops + 1);
+	for (uint32_t i = in_order_of_memory(p, nloops, loops, x, order); i-- > 0;) {
 		tsr_stmt *loop = tsr_stmt_new(a, TSR_STMT_FOR, TSR_NOWHERE);
 		loop->loop.sym = order[i]->sym;
 		loop->loop.name = "i";
@@ -86,10 +85,10 @@ static tsr_expr *copy(tsr_pass *p, const tsr_expr *x) { return tsr_expr_place(p-
 static void look_at_operand(tsr_pass *p, const tsr_contraction *k, const tsr_expr *x, tsr_local_id flag, tsr_stmts *out)
 {
 	tsr_expr *none = tsr_expr_op(p->arena, TSR_OP_SUB, x->prec, copy(p, x), copy(p, x), NULL);
-	look_through(p, k, x, tsr_expr_op(p->arena, TSR_OP_NE, x->prec, none, tsr_expr_const(p->arena, tsr_scalar_of(x->prec, 0)), NULL), flag, out);
+	tsr_look_through(p, k->nloops, k->loops, x, tsr_expr_op(p->arena, TSR_OP_NE, x->prec, none, tsr_expr_const(p->arena, tsr_scalar_of(x->prec, 0)), NULL), flag, out);
 }
 
-static tsr_stmt *when(tsr_pass *p, uint32_t sym, int64_t is, tsr_stmt *what)
+tsr_stmt *tsr_stmt_when(tsr_pass *p, uint32_t sym, int64_t is, tsr_stmt *what)
 {
 	tsr_stmt *s = tsr_stmt_new(p->arena, TSR_STMT_IF, what->span);
 	s->cond.n = 1;
@@ -154,8 +153,8 @@ static void both_ways(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *nest, tsr_stmts *
 		look_at_operand(p, k, k->b_value, let->let.local, out);
 	tsr_push(p->arena, out, sym);
 	if (!after)
-		tsr_push(p->arena, out, when(p, sym->letsym.sym, 0, nest));
-	tsr_push(p->arena, out, when(p, sym->letsym.sym, 1, plain_nest(p, u, nest)));
+		tsr_push(p->arena, out, tsr_stmt_when(p, sym->letsym.sym, 0, nest));
+	tsr_push(p->arena, out, tsr_stmt_when(p, sym->letsym.sym, 1, plain_nest(p, u, nest)));
 }
 
 static bool doubtful(tsr_contraction *k)

@@ -156,6 +156,13 @@ bool tsr_gather_one_hot(const tsr_loops *l, const tsr_expr *e, uint32_t sym);
  * has one position. */
 bool tsr_gather_factor(const tsr_loops *l, const tsr_expr *v, tsr_buffer_id x, uint32_t axis);
 
+/* ---- questions at run time (finite.c) ------------------------------------------------------------------------------------ */
+
+/* Sets the local where `bad`, which mentions x, holds at a place of x in some of these loops. */
+void tsr_look_through(tsr_pass *p, uint32_t nloops, const tsr_contract_loop *loops, const tsr_expr *x, tsr_expr *bad, tsr_local_id flag, tsr_stmts *out);
+/* Only where the symbol that data gives is that number. */
+tsr_stmt *tsr_stmt_when(tsr_pass *p, uint32_t sym, int64_t is, tsr_stmt *what);
+
 /* A line for --dump=schedule. */
 void tsr_pass_note(tsr_pass *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 #endif

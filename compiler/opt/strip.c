@@ -396,6 +396,13 @@ static double near_bytes(const tsr_strip *g)
 	return g->rows > FEW && t->streams && tsr_near_panels(t) ? (double)t->l2 / 2 : (double)t->l2;
 }
 
+/* Where a mask hides positions strips are of few rows (strip_mask.c), 64 at most: 12 heads of 2048 positions with gradients by 16 rows 0.99 of by 32. */
+static int64_t masked_rows(int64_t extent)
+{
+	enum { STRIPS = 64 };
+	return even_rows(extent, extent / STRIPS > LEAST_ROWS ? extent / STRIPS : LEAST_ROWS);
+}
+
 /* Nanoseconds that the group saves; 0 where it may not run so. Chooses the rows of a strip. What is kept to it is not written, which
  * would fetch it first, and not read back; what it passes on need not be read back. */
 static double gain(tsr_strip *g)
@@ -412,11 +419,11 @@ static double gain(tsr_strip *g)
 		double strip = row * (double)g->rows, left = strip <= 1.125 * near_bytes(g) ? 0 : EACH_THIRD_BYTE;      /* rows, and numbers of rows */
 		bool divisible = g->p->options->threads == TSR_THREADS_NONE || shared_iterations(g, false) >= LEAST_SHARED || strips_apart(g);
 		bool smaller = shared_iterations(g, false) * (int64_t)strips_of(g) > 1;      /* what passes at once is less than all */
-		double here = (EACH_BYTE - left) * travels - cost(g);
+		double here = (EACH_BYTE - left) * travels - cost(g) + tsr_strip_hidden(g);
 		if (divisible && smaller && strip <= 4 * (double)g->p->target->l3 && here > most)
 			most = here, best = g->rows;
 	}
-	g->rows = best;
+	g->rows = g->mask.extent && best > masked_rows(g->extent) ? masked_rows(g->extent) : best;
 	return most;
 }
 
@@ -439,6 +446,7 @@ static double take(tsr_strip *g, uint32_t n, const tsr_body_uses *uses, const ui
 	if (!choose_loops(g))
 		return 0;
 	find_private(g, uses, kernels);
+	tsr_strip_mask(g);
 	return g->kept.n && g->last == n - 1 ? gain(g) : 0;
 }
 

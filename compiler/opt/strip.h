@@ -26,6 +26,8 @@ typedef struct tsr_strip {
 	uint32_t cut;                /* the tag that is cut into strips */
 	int64_t extent, rows;        /* of it, and of a strip */
 	tsr_ids kept, passed;        /* what only the group touches, and what it writes for others, too, strip by strip */
+	struct { int64_t step, first, extent; } mask;        /* hides from row i positions from step * i + first on, of so many; extent 0: there is none */
+	const tsr_stmt **only;       /* masked.h; or NULL as yet */
 	uint32_t last;               /* the last member that touches what another wrote so */
 } tsr_strip;
 
@@ -46,6 +48,9 @@ void tsr_strip_read_turned(tsr_strip *g, tsr_turned *t, tsr_stmts *copy);
  * Back again. */
 uint32_t tsr_strip_move(tsr_body_uses *u, uint32_t product);
 void tsr_strip_move_back(tsr_body_uses *u, uint32_t product, uint32_t n);
+/* strip_mask.c: what a mask hides of the group; the nanoseconds that it saves strips of g->rows. */
+void tsr_strip_mask(tsr_strip *g);
+double tsr_strip_hidden(const tsr_strip *g);
 /* Puts one kernel in the place of the group's first; the others are left for the caller to remove. */
 void tsr_strip_build(tsr_strip *g);
 #endif

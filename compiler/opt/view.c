@@ -462,7 +462,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 		x->nloops = x->n;
 		x->loop = TSR_NEW_N(arena, tsr_contract_loop, x->n + 1);
 		for (uint32_t i = 0; i < x->n; i++)
-			x->loop[i] = (tsr_contract_loop){ x->at[i].sym, x->at[i].extent, (tsr_loop_class)cls };
+			x->loop[i] = (tsr_contract_loop){ .sym = x->at[i].sym, .extent = x->at[i].extent, .cls = (tsr_loop_class)cls };
 		if (cls != TSR_CLASS_BATCH || (plain[TSR_SIDE_A] && plain[TSR_SIDE_B] && !k->tail))     /* expressions want the loops themselves */
 			fuse_axes(x);
 		if (turned)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """examples/attention.tsr against NumPy: the initial parameters computed anew from the documented streams of random words
 (Threefry-4x32-20 keyed by name and seed), then the block for each batch shape.  And attention that is long enough to run in strips,
-with all gradients: whole strips, rows that remain, one thread and several."""
+with all gradients: whole strips, rows that remain, one thread and several; with a causal mask, whose hidden positions are left out
+unless what stands for them counts."""
 import os
 import subprocess
 import sys
@@ -73,7 +74,7 @@ let%%op k = { k = uniform (); b = [%(rows)d]; o = [%(heads)d; %(width)d] }
 let%%op v = { v = uniform (); b = [%(rows)d]; o = [%(heads)d; %(width)d] }
 let%%op g = { g = uniform (); b = [%(rows)d]; o = [%(heads)d; %(width)d] }
 let%%op y =
-  let scores = (q +* k "s | h d; t | h d => s | t -> h" [d]) /. sqrt (dim d) in
+  let scores = %(hide)s ((q +* k "s | h d; t | h d => s | t -> h" [d]) /. sqrt (dim d)) in
   softmax ~over:"... | t -> ..." scores +* v "s | t -> h; t | h e => s | h e"
 let%%op loss = y *. stop_gradient g ++ "... | ... => 0"
 let%%cd step = grad_update loss
@@ -89,17 +90,19 @@ let%%main () =
 """
 
 
-def attend(q, k, v, g):
+def attend(q, k, v, g, mask):
     """The result and the gradients of its product with g; with each, the sum of what is added up for it, without signs."""
     root = np.sqrt(q.shape[-1])
 
     def gradients(q, k, v, g, minus):
         dp = np.einsum("she,the->hst", g, v)
-        ds = p * minus(dp, (dp * p).sum(-1, keepdims=True)) / root
+        ds = seen * p * minus(dp, (dp * p).sum(-1, keepdims=True)) / root
         return (np.einsum("hst,the->she", p, v), np.einsum("hst,thd->shd", ds, k), np.einsum("hst,shd->thd", ds, q),
                 np.einsum("hst,she->the", p, g))
 
     scores = np.einsum("shd,thd->hst", q, k) / root
+    seen = np.tril(np.ones(scores.shape[1:]), mask[0]) if mask else 1
+    scores = np.where(seen, scores, mask[1]) if mask else scores
     p = np.exp(scores - scores.max(-1, keepdims=True))
     p /= p.sum(-1, keepdims=True)
     return zip(gradients(q, k, v, g, np.subtract), gradients(*map(np.abs, (q, k, v, g)), np.add))
@@ -108,26 +111,34 @@ def attend(q, k, v, g):
 def strips(tsrc):
     passed = failed = 0
     with tempfile.TemporaryDirectory() as tmp:
-        for rows, heads, width, options in ((331, 8, 4, []), (331, 8, 4, ["--threads=all"]), (331, 8, 4, ["--interp"]), (256, 9, 4, ["--threads=all"]),
-                                            (601, 1, 4, ["--threads=all"]), (600, 1, 4, ["--threads=all"]), (600, 1, 4, ["--threads=none"]),
-                                            (167, 9, 48, ["--threads=all"]), (160, 8, 48, ["--threads=none"]), (160, 8, 40, [])):
+        for rows, heads, width, options, mask in ((331, 8, 4, [], None), (331, 8, 4, ["--threads=all"], None), (331, 8, 4, ["--interp"], None), (256, 9, 4, ["--threads=all"], None),
+                                                  (601, 1, 4, ["--threads=all"], None), (600, 1, 4, ["--threads=all"], None), (600, 1, 4, ["--threads=none"], None),
+                                                  (167, 9, 48, ["--threads=all"], None), (160, 8, 48, ["--threads=none"], None), (160, 8, 40, [], None),
+                                                  (256, 9, 32, ["--threads=all"], (0, -1e9)), (256, 9, 32, ["--cpu=x86-64-v3"], (0, -1e9)), (160, 9, 48, ["--threads=none"], (3, -1e30)),
+                                                  (600, 1, 20, ["--threads=none"], (0, -1e9)), (331, 8, 24, [], (-1, -1e9)), (256, 9, 32, ["--threads=all"], (0, -2)),
+                                                  (192, 9, 32, ["--sanitize"], (0, -1e9)), (192, 9, 32, ["--sanitize", "--cpu=x86-64-v3"], (1, -2))):
             path = os.path.join(tmp, "strips.tsr")
+            hide = "(fun x -> where ((positions () ++ \"s | => s |\") + %d >= (positions () ++ \"t -> => t ->\")) x (0. - %g))" % (mask[0], -mask[1]) if mask else ""
             with open(path, "w") as f:
-                f.write(STRIPS % {"rows": rows, "heads": heads, "width": width})
+                f.write(STRIPS % {"rows": rows, "heads": heads, "width": width, "hide": hide})
             run = subprocess.run([tsrc, "run", "-O3"] + options + [path], capture_output=True, text=True,
                                  env=dict(os.environ, OMP_NUM_THREADS="3"))
+            plan = subprocess.run([tsrc, "--dump=schedule"] + [o for o in options if o != "--interp"] + [path], capture_output=True, text=True).stdout
+            if ("which a mask hides" in plan) != bool(mask):
+                failed += 1
+                print("FAILED %d rows %s: what a mask hides is %s" % (rows, options, "computed" if mask else "left out where there is none"))
             got = np.array(run.stdout.split(), float)
             if run.returncode or got.size != rows * heads * width * 8:
                 failed += 1
                 print("FAILED %d rows %s: %s" % (rows, options, run.stderr.strip()))
                 continue
             got = got.reshape(rows, heads, width, 8).transpose(3, 0, 1, 2)
-            for name, x, (want, added) in zip(("y", "q.grad", "k.grad", "v.grad"), got[4:], attend(*got[:4])):
+            for name, x, (want, added) in zip(("y", "q.grad", "k.grad", "v.grad"), got[4:], attend(*got[:4], mask)):
                 # no order of summation differs by more: each element is a sum of `rows` products of values that took `rows` sums themselves
                 good = (np.abs(x - want) <= (2 * rows + 20 + 2 * (width - 4)) * 2.0**-24 * added).all()
                 passed, failed = passed + good, failed + (not good)
                 if not good:
-                    print("FAILED %d rows %s: %s differs by %g of %g" % (rows, options, name, np.abs(x - want).max(), np.abs(want).max()))
+                    print("FAILED %d rows %s %s: %s differs by %g of %g" % (rows, options, mask, name, np.abs(x - want).max(), np.abs(want).max()))
     return passed, failed
 
 

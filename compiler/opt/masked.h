@@ -1,0 +1,65 @@
+/* Private to masked.c, which finds strips that a mask leaves parts of, masked_value.c, which says what expressions are there, and masked_build.c, which leaves the parts out. */
+#ifndef TSR_OPT_MASKED_H
+#define TSR_OPT_MASKED_H
+#include "pass.h"
+
+/* What a value is at positions that the mask leaves out: anything; finite, if what its product reads is of moderate size; the same all along a row; 0. */
+typedef enum { TSR_MASKED_ANY, TSR_MASKED_FINITE, TSR_MASKED_ALIKE, TSR_MASKED_ZERO } tsr_masked_class;
+/* ALIKE values that `of` holds, as they lie there or divided by their own sum (`sum`: as yet none is known to be zero); else of TSR_NONE. */
+typedef struct tsr_masked_value { tsr_masked_class cls; tsr_buffer_id of; } tsr_masked_value;
+
+/* A buffer of the strips alone: its axis of masked positions, that of a strip's rows or TSR_NONE, and what was stored there last; `version` counts what is stored. */
+typedef struct tsr_masked_operand { const tsr_expr *x; uint32_t n; const tsr_contract_loop *loops; } tsr_masked_operand;        /* inside these loops of the strips, and of no more */
+typedef struct tsr_masked_buffer {
+	bool own;
+	uint32_t axis, rows, version;
+	tsr_masked_value now;
+	tsr_masked_operand product[2];       /* of what FINITE values are products */
+} tsr_masked_buffer;
+/* ALIKE values of a buffer that must turn out to be zero. */
+typedef struct tsr_masked_hope { tsr_buffer_id b; uint32_t version; } tsr_masked_hope;
+typedef struct tsr_masked_local { tsr_local_id id; tsr_masked_value is; } tsr_masked_local;
+/* In statement `at` of the strips, of that contraction or NULL, a loop over so many positions each.  sums: nothing is wanted of what is left out, not even zeros. */
+typedef struct tsr_masked_cut { tsr_stmt *loop; tsr_contraction *contraction; uint32_t at; int64_t each; bool sums; } tsr_masked_cut;
+
+typedef struct tsr_masked {
+	tsr_pass *p;
+	tsr_arena *a;                        /* of the search */
+	const tsr_stmt **only;               /* per buffer: the store that alone writes it, all over, with its nest; or NULL */
+	tsr_loop_unit *unit;
+	tsr_stmt *strips;
+	int64_t step, first, extent;         /* of strip s nothing is left from position step * s + first on; positions in all */
+	bool any;
+	TSR_VEC(uint32_t) along;             /* loops over those positions */
+	tsr_masked_buffer *buffers;
+	TSR_VEC(tsr_masked_local) locals;
+	TSR_VEC(tsr_masked_operand) operands;  /* that must be of moderate size */
+	TSR_VEC(tsr_masked_hope) hopes;
+	TSR_VEC(tsr_masked_cut) cuts;
+	int64_t beyond;                      /* positions behind a strip's limit that are computed all the same */
+	uint32_t at, checked;                /* the statement of the strips that is looked at; the last one that a hope waits for */
+	TSR_VEC(const tsr_stmt *) around;    /* loops between the strips and here */
+} tsr_masked;
+
+/* masked_value.c: of each buffer that one statement alone writes, all over, that statement; or NULL. */
+const tsr_stmt **tsr_only_stores(const tsr_loops *l, tsr_arena *a);
+/* The first mask in the statements sets the limit, and those like it say which loops are `along`. */
+void tsr_masks_find(tsr_masked *m, tsr_stmts *body);
+enum { TSR_MASKED_BEYOND = 16 };
+/* Of the positions of so many strips those before step * s + first. */
+double tsr_masked_share(int64_t strips, int64_t step, int64_t first, int64_t extent);
+/* A choice between what stays and what is left out from some position on.  The loop over positions, or over panels of them; the limit of strip s, for all of its rows; positions in all; what stands for what is left out. */
+typedef struct tsr_mask { uint32_t along; int64_t step, first, extent; const tsr_expr *outside; bool panels; } tsr_mask;
+bool tsr_mask_of(const tsr_masked *m, const tsr_expr *x, tsr_mask *out);
+/* Of an expression inside the loop with this symbol, one of `along`. */
+tsr_masked_value tsr_masked_value_of(tsr_masked *m, const tsr_expr *x, uint32_t sym);
+/* It is 0, or there is hope. */
+bool tsr_masked_vanishes(tsr_masked *m, tsr_masked_value v);
+bool tsr_masked_along(const tsr_masked *m, uint32_t sym);
+/* The contraction's sums are finite where both operands are of moderate size; false: that cannot be asked. */
+bool tsr_masked_finite(tsr_masked *m, const tsr_contraction *k, tsr_masked_operand operands[2]);
+/* It must be of moderate size, in the loops that are around here; false: strips write it. */
+bool tsr_masked_look_at(tsr_masked *m, const tsr_expr *operand);
+/* masked_build.c: the statement of `body` that the strips are gets what has been found. */
+void tsr_masked_build(tsr_masked *m, tsr_stmts *body, uint32_t at);
+#endif

@@ -1,0 +1,179 @@
+/* Leaves out of strips what masked.c has found:
+ *
+ *     let $large = false;  for each operand { set $large = $large or it is not moderate }
+ *     letsym #whole = $large
+ *     for strips s {
+ *       what comes before the question, until step * s + first + beyond + all * #whole
+ *       let $hidden = false
+ *       if that is not all, and #whole is 0 { for rows i { set $hidden = $hidden or x(i, step * s + first) <> 0 } }
+ *       letsym #again = $hidden
+ *       if #again is 1 { what comes before the question, all of it }
+ *       the rest, until step * s + first + all * #whole + all * #again
+ *     } */
+#include "masked.h"
+#include <math.h>
+
+typedef struct building { tsr_masked *m; tsr_pass *p; tsr_arena *a; uint32_t whole, again; } building;
+
+static tsr_lin *limit(const building *x, const tsr_masked_cut *c)
+{
+	const tsr_masked *m = x->m;
+	tsr_lin *out = TSR_NEW(x->a, tsr_lin);
+	int64_t first = m->first + (c->sums ? 0 : m->beyond), all = m->extent / c->each;
+	*out = tsr_lin_add_sym(x->a, tsr_lin_const((first + c->each - 1) / c->each), m->step / c->each, TSR_LSYM_LOOP, m->strips->loop.sym);
+	*out = tsr_lin_add_sym(x->a, *out, all, TSR_LSYM_DATA, x->whole);
+	if (c->at > m->checked)
+		*out = tsr_lin_add_sym(x->a, *out, all, TSR_LSYM_DATA, x->again);
+	return out;
+}
+
+static void cut_loops(const building *x)
+{
+	for (uint32_t i = 0; i < x->m->cuts.n; i++) {
+		const tsr_masked_cut *c = &x->m->cuts.at[i];
+		c->loop->loop.until = limit(x, c);
+		for (uint32_t k = 0; c->contraction && k < c->contraction->nloops; k++)
+			if (c->contraction->loops[k].sym == c->loop->loop.sym)
+				c->contraction->loops[k].until = c->loop->loop.until;
+	}
+}
+
+/* The statement with all of its iterations, which share what they do with it. */
+static tsr_stmt *all_of(const building *x, const tsr_stmt *s)
+{
+	if (s->kind != TSR_STMT_FOR)
+		return (tsr_stmt *)s;
+	tsr_stmt *out = tsr_stmt_new(x->a, TSR_STMT_FOR, s->span);
+	*out = *s;
+	out->loop.until = NULL;
+	out->loop.overlap = false;           /* it is seldom needed */
+	out->loop.body = (tsr_stmts){ 0 };
+	for (uint32_t i = 0; i < s->loop.body.n; i++)
+		tsr_push(x->a, &out->loop.body, all_of(x, s->loop.body.at[i]));
+	if (s->loop.contraction) {
+		tsr_contraction *k = out->loop.contraction = TSR_NEW(x->a, tsr_contraction);
+		*k = *s->loop.contraction;
+		k->loops = TSR_NEW_N(x->a, tsr_contract_loop, k->nloops + 1);
+		for (uint32_t i = 0; i < k->nloops; i++) {
+			k->loops[i] = s->loop.contraction->loops[i];
+			k->loops[i].until = NULL;
+		}
+	}
+	return out;
+}
+
+static tsr_stmt *assign(const building *x, tsr_stmt_kind kind, tsr_local_id local, tsr_expr *value)
+{
+	tsr_stmt *s = tsr_stmt_new(x->a, kind, x->m->strips->span);
+	s->let.local = local;
+	s->let.prec = TSR_PREC_BOOL;
+	s->let.value = value;
+	return s;
+}
+
+/* A local that is false, behind which comes what may set it, and a symbol that is its number. */
+static tsr_local_id flag_begin(const building *x, tsr_stmts *out)
+{
+	tsr_local_id id = x->m->unit->nlocals++;
+	tsr_push(x->a, out, assign(x, TSR_STMT_LET, id, tsr_expr_const(x->a, tsr_scalar_of(TSR_PREC_BOOL, 0))));
+	return id;
+}
+
+static uint32_t flag_end(const building *x, tsr_local_id flag, tsr_stmts *out)
+{
+	tsr_stmt *s = tsr_stmt_new(x->a, TSR_STMT_LETSYM, x->m->strips->span);
+	s->letsym.sym = x->m->unit->nsyms++;
+	s->letsym.value = tsr_expr_convert(x->a, tsr_expr_local(x->a, flag, TSR_PREC_BOOL), TSR_PREC_I32);
+	tsr_push(x->a, out, s);
+	return s->letsym.sym;
+}
+
+static tsr_expr *copy(const building *x, const tsr_expr *e) { return tsr_expr_place(x->a, x->p->l, e, 0, NULL, NULL); }
+
+static tsr_expr *not_equal(const building *x, tsr_expr *left, tsr_expr *right) { return tsr_expr_op(x->a, TSR_OP_NE, left->prec, left, right, NULL); }
+
+/* As large as to overflow, or none, when it is multiplied by what makes sums of products of two such numbers overflow. */
+static tsr_expr *immoderate(const building *x, const tsr_expr *e)
+{
+	enum { F32_BITS = 77, F64_BITS = 574 };
+	tsr_expr *y[2];
+	for (int i = 0; i < 2; i++)
+		y[i] = tsr_expr_op(x->a, TSR_OP_MUL, e->prec, copy(x, e), tsr_expr_const(x->a, tsr_scalar_of(e->prec, ldexp(1, e->prec == TSR_PREC_F32 ? F32_BITS : F64_BITS))), NULL);
+	return not_equal(x, tsr_expr_op(x->a, TSR_OP_SUB, e->prec, y[0], y[1], NULL), tsr_expr_const(x->a, tsr_scalar_of(e->prec, 0)));
+}
+
+/* Whether what a row has at the first position that is hidden of all rows is zero. */
+static tsr_stmt *question(const building *x, tsr_buffer_id id, tsr_local_id flag)
+{
+	const tsr_masked *m = x->m;
+	const tsr_buffer *b = x->p->l->buffers.at[id];
+	uint32_t row = m->unit->nsyms++;
+	tsr_lin *index = TSR_NEW_N(x->a, tsr_lin, b->rank + 1);
+	for (uint32_t axis = 0; axis < b->rank; axis++)
+		index[axis] = tsr_lin_const(0);
+	index[m->buffers[id].rows] = tsr_lin_add_sym(x->a, tsr_lin_const(0), 1, TSR_LSYM_LOOP, row);
+	index[m->buffers[id].axis] = tsr_lin_add_sym(x->a, tsr_lin_const(m->first), m->step, TSR_LSYM_LOOP, m->strips->loop.sym);
+	tsr_expr *bad = not_equal(x, tsr_expr_load(x->a, b, index), tsr_expr_const(x->a, tsr_scalar_of(b->prec, 0)));
+	tsr_stmt *s = assign(x, TSR_STMT_SET, flag, tsr_expr_op(x->a, TSR_OP_OR, TSR_PREC_BOOL, tsr_expr_local(x->a, flag, TSR_PREC_BOOL), bad, NULL));
+	tsr_stmt *loop = tsr_loop_around(x->p, s, m->strips, b->dims[m->buffers[id].rows], row);
+	loop->loop.how = TSR_FOR_REDUCE;
+	return loop;
+}
+
+/* All rows' questions, where something is left out. */
+static tsr_stmt *questions(const building *x, tsr_local_id flag)
+{
+	const tsr_masked *m = x->m;
+	tsr_stmt *s = tsr_stmt_new(x->a, TSR_STMT_IF, m->strips->span);
+	s->cond.n = 2;
+	s->cond.ranges = TSR_NEW_N(x->a, tsr_range, 2);
+	s->cond.ranges[0] = (tsr_range){ tsr_lin_add_sym(x->a, tsr_lin_const(m->extent - m->first - 1), -m->step, TSR_LSYM_LOOP, m->strips->loop.sym), tsr_size_const(m->extent) };
+	s->cond.ranges[1] = (tsr_range){ tsr_lin_add_sym(x->a, tsr_lin_const(0), 1, TSR_LSYM_DATA, x->whole), tsr_size_const(1) };
+	for (uint32_t i = 0; i < m->hopes.n; i++) {
+		bool asked = false;
+		for (uint32_t k = 0; k < i; k++)
+			asked |= m->hopes.at[k].b == m->hopes.at[i].b;
+		if (!asked)
+			tsr_push(x->a, &s->cond.body, question(x, m->hopes.at[i].b, flag));
+	}
+	return s;
+}
+
+static void inside(building *x)
+{
+	tsr_masked *m = x->m;
+	tsr_stmts *body = &m->strips->loop.body, out = { 0 };
+	tsr_stmt *again = NULL;
+	for (uint32_t i = 0; i < body->n; i++) {
+		tsr_push(x->a, &out, body->at[i]);
+		if (i != m->checked)
+			continue;
+		tsr_local_id flag = flag_begin(x, &out);
+		tsr_push(x->a, &out, questions(x, flag));
+		x->again = flag_end(x, flag, &out);
+		again = tsr_stmt_when(x->p, x->again, 1, all_of(x, body->at[0]));
+		for (uint32_t k = 1; k <= i; k++)
+			tsr_push(x->a, &again->cond.body, all_of(x, body->at[k]));
+		tsr_push(x->a, &out, again);
+	}
+	*body = out;
+}
+
+void tsr_masked_build(tsr_masked *m, tsr_stmts *body, uint32_t at)
+{
+	building x = { m, m->p, m->p->arena, 0, 0 };
+	tsr_stmts out = { 0 };
+	for (uint32_t i = 0; i < at; i++)
+		tsr_push(x.a, &out, body->at[i]);
+	tsr_local_id flag = flag_begin(&x, &out);
+	for (uint32_t i = 0; i < m->operands.n; i++)
+		tsr_look_through(m->p, m->operands.at[i].n, m->operands.at[i].loops, m->operands.at[i].x, immoderate(&x, m->operands.at[i].x), flag, &out);
+	x.whole = flag_end(&x, flag, &out);
+	inside(&x);
+	cut_loops(&x);
+	for (uint32_t i = at; i < body->n; i++)
+		tsr_push(x.a, &out, body->at[i]);
+	*body = out;
+	tsr_pass_note(m->p, "%s: strip %s of %s leaves out positions from %lld %s + %lld on, which a mask hides", m->unit->name, m->strips->loop.name,
+		m->p->l->buffers.at[m->hopes.at[0].b]->name, (long long)m->step, m->strips->loop.name, (long long)m->first);
+}
