@@ -21,8 +21,6 @@ enum { WORTH = 9 };              /* tenths of all positions, beyond which it doe
 
 /* ---- which loops, and which buffers --------------------------------------------------------------------------------------- */
 
-static const tsr_stmts *inside(const tsr_stmt *s) { return s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL; }
-
 /* Accesses of the strips' own buffers name axes by loops, and loops by axes. */
 typedef struct naming { tsr_masked *m; bool news; } naming;
 
@@ -69,7 +67,7 @@ static int stores_first(tsr_arena *a, const tsr_stmts *body, tsr_buffer_id b)
 	enum { UNTOUCHED = -1 };
 	int found = UNTOUCHED;
 	for (uint32_t i = 0; i < body->n && found == UNTOUCHED; i++) {
-		const tsr_stmts *in = inside(body->at[i]);
+		const tsr_stmts *in = tsr_masked_inside(body->at[i]);
 		tsr_uses uses = { 0 };
 		tsr_stmt_uses(a, body->at[i], &uses);
 		tsr_use of = tsr_uses_of(&uses, b);
@@ -163,8 +161,6 @@ static void stored(tsr_masked *m, const tsr_stmt *s, tsr_masked_value v)
 	b->rows = rows_axis(m, s, b->axis);
 }
 
-static bool is_local(const tsr_expr *e, tsr_local_id id) { return e->kind == TSR_EXPR_LOCAL && e->local == id; }
-
 /* A statement of a loop over positions. */
 static bool position_stmt(tsr_masked *m, tsr_stmt *s, uint32_t sym)
 {
@@ -183,7 +179,7 @@ static bool position_stmt(tsr_masked *m, tsr_stmt *s, uint32_t sym)
 		return true;
 	}
 	const tsr_expr *v = s->kind == TSR_STMT_SET ? s->let.value : NULL;
-	if (!v || v->kind != TSR_EXPR_OP || !is_local(v->op.args[0], s->let.local))
+	if (!v || v->kind != TSR_EXPR_OP || !tsr_expr_is_local(v->op.args[0], s->let.local))
 		return false;
 	if (v->op.op == TSR_OP_MAX || v->op.op == TSR_OP_MIN) {
 		tsr_masked_class c = tsr_masked_value_of(m, v->op.args[1], sym).cls;
@@ -235,7 +231,7 @@ static bool products_vanish(tsr_masked *m, const tsr_contraction *k, uint32_t sy
 static bool contraction_stmts(tsr_masked *m, const tsr_stmts *body, place here)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
-		const tsr_stmts *in = inside(body->at[i]);
+		const tsr_stmts *in = tsr_masked_inside(body->at[i]);
 		if (in ? !contraction_stmts(m, in, here) : reads_elsewhere(m, body->at[i], here))
 			return false;
 	}
@@ -368,7 +364,7 @@ static bool strip_stmt(tsr_masked *m, tsr_stmt *s)
 {
 	if (s->kind == TSR_STMT_FOR && s->loop.contraction && s->loop.contraction->schedule.mr)
 		return contraction(m, s);
-	const tsr_stmts *body = inside(s);
+	const tsr_stmts *body = tsr_masked_inside(s);
 	bool one = s->kind == TSR_STMT_FOR && body->n == 1 && body->at[0]->kind == TSR_STMT_FOR;
 	if (!one || tsr_masked_along(m, s->loop.sym))
 		return plain_nest(m, s);
@@ -376,89 +372,6 @@ static bool strip_stmt(tsr_masked *m, tsr_stmt *s)
 	bool ok = strip_stmt(m, body->at[0]);
 	m->around.n--;
 	return ok;
-}
-
-/* ---- hopes --------------------------------------------------------------------------------------------------------------------- */
-
-/* x is the sum of what lies in the buffer: a local, or where that was put behind its loop. */
-static bool sums_up(const tsr_loops *l, const tsr_stmts *body, const tsr_expr *x, tsr_buffer_id b)
-{
-	for (uint32_t i = 0; i < body->n; i++) {
-		const tsr_stmt *s = body->at[i];
-		const tsr_stmts *in = inside(s);
-		bool put = x->kind == TSR_EXPR_LOAD ? s->kind == TSR_STMT_STORE && tsr_expr_is_element(l, x, s) : s->kind == TSR_STMT_LET && is_local(x, s->let.local);
-		const tsr_expr *from = put ? x->kind == TSR_EXPR_LOAD ? s->store.value : s->let.value : NULL;
-		if (from && from->kind == TSR_EXPR_LOCAL && sums_up(l, body, from, b))
-			return true;
-		for (uint32_t k = 0; in && k < in->n; k++) {
-			const tsr_expr *v = in->at[k]->kind == TSR_STMT_SET && is_local(x, in->at[k]->let.local) ? in->at[k]->let.value : NULL;
-			if (v && v->kind == TSR_EXPR_OP && v->op.op == TSR_OP_ADD && v->op.args[1]->kind == TSR_EXPR_LOAD && v->op.args[1]->load.buffer == b)
-				return true;
-		}
-	}
-	return false;
-}
-
-/* What holds, for all rows of the strip, quotients of what lies in b by its sum. */
-static tsr_buffer_id quotient(const tsr_masked *m, const tsr_stmts *body, tsr_buffer_id b)
-{
-	tsr_buffer_id found = TSR_NONE;
-	for (uint32_t i = 0; i < body->n && found == TSR_NONE; i++) {
-		const tsr_stmts *in = inside(body->at[i]);
-		found = in ? quotient(m, in, b) : TSR_NONE;
-		for (uint32_t k = 0; in && k < in->n; k++) {
-			const tsr_stmt *s = in->at[k];
-			const tsr_expr *v = s->kind == TSR_STMT_STORE ? s->store.value : NULL;
-			if (v && v->kind == TSR_EXPR_OP && v->op.op == TSR_OP_DIV && v->op.args[0]->kind == TSR_EXPR_LOAD && v->op.args[0]->load.buffer == b
-				&& sums_up(m->p->l, body, v->op.args[1], b))
-				found = s->store.buffer;
-		}
-	}
-	return found;
-}
-
-/* The last statement of the strips that stores to the buffer. */
-static uint32_t last_store(const tsr_masked *m, tsr_buffer_id b)
-{
-	uint32_t last = 0;
-	for (uint32_t i = 0; i < m->strips->loop.body.n; i++) {
-		tsr_uses u = { 0 };
-		tsr_stmt_uses(m->a, m->strips->loop.body.at[i], &u);
-		if (tsr_use_writes(tsr_uses_of(&u, b)))
-			last = i;
-	}
-	return last;
-}
-
-/* Each hope is of what the buffer holds last, for each row; or its quotients are such. */
-static bool hopes_can_be_asked(tsr_masked *m)
-{
-	for (uint32_t i = 0; i < m->hopes.n; i++) {
-		tsr_masked_hope *h = &m->hopes.at[i];
-		const tsr_masked_buffer *b = &m->buffers[h->b];
-		if (b->rows == TSR_NONE || h->version != b->version) {
-			h->b = quotient(m, &m->strips->loop.body, h->b);
-			b = h->b == TSR_NONE ? NULL : &m->buffers[h->b];
-			if (!b || !b->own || b->axis == TSR_NONE || b->rows == TSR_NONE || b->now.cls != TSR_MASKED_ALIKE)
-				return false;
-		}
-		uint32_t last = last_store(m, h->b);
-		m->checked = last > m->checked ? last : m->checked;
-	}
-	return true;
-}
-
-/* What comes before the question can be done again: it stores only what the strips have for themselves. */
-static bool repeatable(const tsr_masked *m)
-{
-	for (uint32_t i = 0; i <= m->checked; i++) {
-		tsr_uses u = { 0 };
-		tsr_stmt_uses(m->a, m->strips->loop.body.at[i], &u);
-		for (uint32_t k = 0; k < u.v.n; k++)
-			if (u.v.at[k].updates || (u.v.at[k].stores && !m->buffers[u.v.at[k].buffer].own))
-				return false;
-	}
-	return true;
 }
 
 /* ---- the pass -------------------------------------------------------------------------------------------------------------------- */
@@ -479,7 +392,7 @@ static bool left_out(tsr_masked *m, const tsr_stmts *kernel, const tsr_stmts *ou
 	for (m->at = 0; m->at < body->n; m->at++)
 		if (!strip_stmt(m, body->at[m->at]))
 			return false;
-	return hopes_can_be_asked(m) && m->hopes.n && repeatable(m) && worth_it(m);
+	return m->hopes.n && tsr_masked_hopes(m) && worth_it(m);
 }
 
 static void visit(tsr_masked *m, const tsr_stmts *kernel, tsr_stmts *body)

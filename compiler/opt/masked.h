@@ -1,4 +1,5 @@
-/* Private to masked.c, which finds strips that a mask leaves parts of, masked_value.c, which says what expressions are there, and masked_build.c, which leaves the parts out. */
+/* Private to masked.c, which finds strips that a mask hides parts of, masked_value.c, which says what expressions are there, masked_hope.c, which says what has to be asked, and
+ * masked_build.c, which leaves the parts out. */
 #ifndef TSR_OPT_MASKED_H
 #define TSR_OPT_MASKED_H
 #include "pass.h"
@@ -60,6 +61,9 @@ bool tsr_masked_along(const tsr_masked *m, uint32_t sym);
 bool tsr_masked_finite(tsr_masked *m, const tsr_contraction *k, tsr_masked_operand operands[2]);
 /* It must be of moderate size, in the loops that are around here; false: strips write it. */
 bool tsr_masked_look_at(tsr_masked *m, const tsr_expr *operand);
+static inline const tsr_stmts *tsr_masked_inside(const tsr_stmt *s) { return s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL; }
+/* masked_hope.c: what is hoped can be asked, after a statement (`checked`) up to which all can be done again. */
+bool tsr_masked_hopes(tsr_masked *m);
 /* masked_build.c: the statement of `body` that the strips are gets what has been found. */
 void tsr_masked_build(tsr_masked *m, tsr_stmts *body, uint32_t at);
 #endif

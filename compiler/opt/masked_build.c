@@ -27,14 +27,24 @@ static tsr_lin *limit(const building *x, const tsr_masked_cut *c)
 	return out;
 }
 
+/* What is computed again shares its loops (remat_copy.c). */
+static void end_loop(const building *x, tsr_contraction *k, uint32_t sym, const tsr_lin *until)
+{
+	tsr_contract_loop *loops = TSR_NEW_N(x->a, tsr_contract_loop, k->nloops + 1);
+	for (uint32_t i = 0; i < k->nloops; i++) {
+		loops[i] = k->loops[i];
+		loops[i].until = loops[i].sym == sym ? until : loops[i].until;
+	}
+	k->loops = loops;
+}
+
 static void cut_loops(const building *x)
 {
 	for (uint32_t i = 0; i < x->m->cuts.n; i++) {
 		const tsr_masked_cut *c = &x->m->cuts.at[i];
 		c->loop->loop.until = limit(x, c);
-		for (uint32_t k = 0; c->contraction && k < c->contraction->nloops; k++)
-			if (c->contraction->loops[k].sym == c->loop->loop.sym)
-				c->contraction->loops[k].until = c->loop->loop.until;
+		if (c->contraction)
+			end_loop(x, c->contraction, c->loop->loop.sym, c->loop->loop.until);
 	}
 }
 

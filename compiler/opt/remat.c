@@ -16,7 +16,7 @@
 #include "remat.h"
 #include <stdlib.h>
 
-enum { LEAST = 256, MOST_KERNELS = 4, MOST_KEPT = 8 };                  /* of the bytes alive */
+enum { LEAST = 256 };                /* of the bytes alive */
 /* Shares of the unit's time, and by how much the share of the memory has to be larger than that of the time until they are spent. */
 #define SHARE (1. / 22)
 #define SHARE_WORTH 1.5
@@ -24,24 +24,13 @@ enum { LEAST = 256, MOST_KERNELS = 4, MOST_KEPT = 8 };                  /* of th
 #define MOST_SHARE .103
 #define MOST_SHARE_WORTH 1.75
 
-/* What has to be there for longer than it would be: alive in the statements from .. to - 1 too; or, where `sooner`, computed again earlier. */
-typedef struct kept { tsr_buffer_id b; uint32_t from, to; int64_t bytes; bool sooner; } kept;
-
-typedef struct candidate {
-	tsr_buffer_id x;
-	uint32_t from, at;           /* where it is touched last before the fullest moment, and next */
-	uint32_t n, kernels[MOST_KERNELS];
-	uint32_t nkept;
-	kept kept[MOST_KEPT];
-	int64_t bytes, fresh, net;   /* of X, of all that is stored anew for it, and what there is less of at the fullest moment */
-	double time;
-} candidate;
-
-typedef struct fullest { int64_t bytes; uint32_t at; } fullest;
+typedef tsr_remat_kept kept;
+typedef tsr_remat_candidate candidate;
+typedef tsr_remat_fullest fullest;
 
 /* ---- looking ------------------------------------------------------------------------------------------------------------------ */
 
-static fullest look(tsr_remat *r, uint32_t unit)
+fullest tsr_remat_look(tsr_remat *r, uint32_t unit)
 {
 	fullest most = { -1, 0 };
 	r->unit = unit;
@@ -77,7 +66,7 @@ static uint32_t most_locals(const tsr_loops *l)
 	return n;
 }
 
-static tsr_remat begin(tsr_pass *p)
+tsr_remat tsr_remat_begin(tsr_pass *p)
 {
 	tsr_remat r = { .p = p, .l = p->l, .a = tsr_arena_new(), .room = p->l->buffers.n + 1 };
 	r.exposed = tsr_exposed_of(p->l, r.a);
@@ -110,7 +99,7 @@ static bool keeps(candidate *c, kept k)
 	for (uint32_t i = 0; i < c->nkept; i++)
 		if (c->kept[i].b == k.b)
 			return true;
-	if (c->nkept == MOST_KEPT)
+	if (c->nkept == TSR_REMAT_KEPT)
 		return false;
 	c->kept[c->nkept++] = k;
 	return true;
@@ -171,7 +160,7 @@ static bool parts_of(tsr_remat *r, candidate *c)
 	for (uint32_t i = 0; i < r->of[c->x].v.n && r->of[c->x].v.at[i].at < c->at; i++) {
 		if (!r->of[c->x].v.at[i].writes)
 			continue;
-		if (c->n == MOST_KERNELS)
+		if (c->n == TSR_REMAT_KERNELS)
 			return false;
 		c->kernels[c->n++] = r->of[c->x].v.at[i].at;
 	}
@@ -212,7 +201,7 @@ static bool lowers(const tsr_remat *r, const candidate *c, fullest full)
 }
 
 /* X around the fullest statement: where it is touched before, and after. */
-static bool candidate_of(tsr_remat *r, tsr_buffer_id x, fullest full, candidate *c)
+bool tsr_remat_candidate_of(tsr_remat *r, tsr_buffer_id x, fullest full, candidate *c)
 {
 	const tsr_touches *t = &r->of[x];
 	uint32_t i = 0;
@@ -250,7 +239,7 @@ static uint32_t candidates(tsr_remat *r, fullest full, int64_t least, candidate 
 	TSR_VEC(candidate) all = { 0 };
 	candidate c;
 	for (uint32_t x = 0; x < r->l->buffers.n; x++)
-		if (r->of[x].v.n && tsr_remat_bytes(r, x) >= least && candidate_of(r, x, full, &c))
+		if (r->of[x].v.n && tsr_remat_bytes(r, x) >= least && tsr_remat_candidate_of(r, x, full, &c))
 			tsr_push(r->step, &all, c);
 	if (all.n)
 		qsort(all.at, all.n, sizeof c, by_worth);
@@ -260,7 +249,7 @@ static uint32_t candidates(tsr_remat *r, fullest full, int64_t least, candidate 
 
 static const char *name_of(const tsr_stmt *s) { return s->kind == TSR_STMT_KERNEL && s->kernel.name ? s->kernel.name : "a check"; }
 
-static void do_it(tsr_remat *r, const candidate *c)
+void tsr_remat_do(tsr_remat *r, const candidate *c)
 {
 	tsr_pass_note(r->p, "%s: %s is computed again before %s, for %lld bytes and %.0f us", r->l->units.at[r->unit]->name,
 		r->l->buffers.at[c->x]->name, name_of(r->uses->body->at[c->at]), (long long)c->bytes, c->time / 1e3);
@@ -316,7 +305,7 @@ static bool cheap_round(tsr_remat *r, fullest full, account *t)
 	if (chosen)
 		qsort(all, chosen, sizeof *all, by_place);
 	for (uint32_t i = 0; i < chosen; i++)
-		do_it(r, &all[i]);
+		tsr_remat_do(r, &all[i]);
 	return chosen > 0;
 }
 
@@ -334,14 +323,14 @@ static fullest fullest_of_all(tsr_remat *r)
 	fullest most = { -1, 0 };
 	uint32_t unit = 0;
 	for (uint32_t u = 0; u < r->l->units.n; u++) {
-		fullest f = look(r, u);
+		fullest f = tsr_remat_look(r, u);
 		if (f.bytes > most.bytes) {
 			most = f;
 			unit = u;
 		}
 	}
 	if (most.bytes >= 0)
-		look(r, unit);
+		tsr_remat_look(r, unit);
 	return most;
 }
 
@@ -404,7 +393,7 @@ static bool limited_step(tsr_remat *r, int64_t limit, int64_t *least)
 	fullest full = fullest_of_all(r);
 	bool better = full.bytes > 0 && (candidates(r, full, full.bytes / LEAST, &all) > 0 || candidates(r, full, 1, &all) > 0);
 	if (better)
-		do_it(r, &all[0]);
+		tsr_remat_do(r, &all[0]);
 	else
 		cannot(r, limit, *least, needed - r->l->arena_bytes, full);
 	return better;
@@ -415,7 +404,7 @@ void tsr_pass_remat(tsr_pass *p)
 	int64_t limit = p->options->memory_limit, least = INT64_MAX;
 	if (p->options->sanitize && limit <= 0)          /* nothing is shared then */
 		return;
-	tsr_remat r = begin(p);
+	tsr_remat r = tsr_remat_begin(p);
 	if (!p->options->keep && p->options->fuse)
 		cheap(&r);
 	for (bool more = limit > 0; more;) {

@@ -36,6 +36,26 @@ typedef struct tsr_repeat {
 	bool drops, sums, changed, refused;
 } tsr_repeat;
 
+enum { TSR_REMAT_KERNELS = 4, TSR_REMAT_KEPT = 8 };
+/* What has to be there for longer than it would be: alive in the statements from .. to - 1 too; or, where `sooner`, computed again earlier. */
+typedef struct tsr_remat_kept { tsr_buffer_id b; uint32_t from, to; int64_t bytes; bool sooner; } tsr_remat_kept;
+typedef struct tsr_remat_candidate {
+	tsr_buffer_id x;
+	uint32_t from, at;           /* where it is touched last before the fullest moment, and next */
+	uint32_t n, kernels[TSR_REMAT_KERNELS];
+	uint32_t nkept;
+	tsr_remat_kept kept[TSR_REMAT_KEPT];
+	int64_t bytes, fresh, net;   /* of X, of all that is stored anew for it, and what there is less of at the fullest moment */
+	double time;
+} tsr_remat_candidate;
+typedef struct tsr_remat_fullest { int64_t bytes; uint32_t at; } tsr_remat_fullest;
+
+/* remat.c: all units, as they are now; one of them, looked at until something is done to it, with its fullest statement; X around a statement, where that can be computed again after it without
+ * as much being alive anywhere; and the doing. */
+tsr_remat tsr_remat_begin(tsr_pass *p);
+tsr_remat_fullest tsr_remat_look(tsr_remat *r, uint32_t unit);
+bool tsr_remat_candidate_of(tsr_remat *r, tsr_buffer_id x, tsr_remat_fullest full, tsr_remat_candidate *c);
+void tsr_remat_do(tsr_remat *r, const tsr_remat_candidate *c);
 /* False where the kernel at `from` must not run again for x, to be read by the statement at `at`. What it says holds until the next part is
  * looked at. */
 bool tsr_remat_part(tsr_remat *r, uint32_t from, tsr_buffer_id x, uint32_t at, tsr_repeat *q);

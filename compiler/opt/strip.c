@@ -19,7 +19,7 @@
 #include "schedule.h"
 #include "strip.h"
 
-enum { LEAST_ROWS = 16, MOST_ROWS = 128, LEAST_SHARED = 8 };
+enum { LEAST_ROWS = 16, MOST_ROWS = 128, LEAST_SHARED = 6 };
 #define EACH_BYTE 0.1                /* nanoseconds, beyond the caches */
 #define EACH_NEAR_BYTE 0.02          /* in the second cache */
 #define EACH_THIRD_BYTE 0.04         /* in the third */
@@ -463,7 +463,19 @@ static bool find_group(tsr_strip *g, const tsr_body_uses *uses, const uint32_t *
 		if (here > most)
 			most = here, best = n;
 	}
-	return best && take(g, best, uses, kernels) > 0;
+	g->saves = best ? take(g, best, uses, kernels) : 0;
+	return g->saves > 0;
+}
+
+/* A group that begins within this one saves more, since nothing but what a mask hides a part of is in it. */
+static bool better_later(const tsr_strip *g, const tsr_body_uses *uses, const uint32_t *kernels)
+{
+	for (uint32_t k = 1; k < g->n && !g->mask.extent; k++) {
+		tsr_strip later = { .p = g->p, .a = g->a, .unit = g->unit, .from = g->from + k };
+		if (begins(g->p->l, uses->body->at[later.from]) && find_group(&later, uses, kernels) && later.mask.extent && later.saves > g->saves)
+			return true;
+	}
+	return false;
 }
 
 static unsigned shared_loops(const tsr_strip *g) { return (unsigned)__builtin_popcountll(g->shared); }
@@ -481,7 +493,7 @@ static bool choose_group(tsr_strip *g, tsr_body_uses *uses, const uint32_t *kern
 	}
 	if (moved)
 		tsr_strip_move_back(uses, place, moved);
-	return found;
+	return found && !better_later(g, uses, kernels);
 }
 
 void tsr_pass_strip(tsr_pass *p)

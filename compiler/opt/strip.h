@@ -25,6 +25,7 @@ typedef struct tsr_strip {
 	uint64_t shared;             /* tags of loops around all kernels */
 	uint32_t cut;                /* the tag that is cut into strips */
 	int64_t extent, rows;        /* of it, and of a strip */
+	double saves;                /* nanoseconds */
 	tsr_ids kept, passed;        /* what only the group touches, and what it writes for others, too, strip by strip */
 	struct { int64_t step, first, extent; } mask;        /* hides from row i positions from step * i + first on, of so many; extent 0: there is none */
 	const tsr_stmt **only;       /* masked.h; or NULL as yet */

@@ -3,8 +3,18 @@
 #include "strip.h"
 #include "masked.h"
 
+/* A product, none of whose axes is that of positions: nothing of it is hidden, and few rows are less than its tiles want. */
+static bool elsewhere(const tsr_strip *g, const tsr_strip_member *m, uint32_t positions)
+{
+	bool found = false;
+	for (uint32_t i = 0; m->contraction && i < m->contraction->nloops && !found; i++)
+		found = tsr_strip_loop_tag(g, m->contraction->loops[i].sym) == positions;
+	return m->contraction && m->contraction->schedule.mr && !found;
+}
+
 void tsr_strip_mask(tsr_strip *g)
 {
+	uint32_t positions = 0;
 	g->mask.extent = 0;
 	for (uint32_t i = 0; i < g->n && !g->mask.extent; i++) {
 		tsr_stmt *cut = NULL;
@@ -16,9 +26,14 @@ void tsr_strip_mask(tsr_strip *g)
 		g->only = g->only ? g->only : tsr_only_stores(g->p->l, g->a);
 		tsr_masked m = { .p = g->p, .a = g->a, .only = g->only, .strips = cut };
 		tsr_masks_find(&m, &g->member[i].kernel->kernel.body);
-		if (m.any)
+		if (m.any && m.along.n) {
 			g->mask.step = m.step, g->mask.first = m.first, g->mask.extent = m.extent;
+			positions = tsr_strip_loop_tag(g, m.along.at[0]);
+		}
 	}
+	for (uint32_t i = 0; i < g->n && g->mask.extent; i++)
+		if (!positions || elsewhere(g, &g->member[i], positions))
+			g->mask.extent = 0;
 }
 
 double tsr_strip_hidden(const tsr_strip *g)

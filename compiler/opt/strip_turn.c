@@ -102,11 +102,21 @@ static tsr_size row_of(const tsr_target *t, int64_t width, int64_t bytes)
 
 static tsr_lin loop_index(tsr_pass *p, uint32_t sym) { return tsr_lin_add_sym(p->arena, tsr_lin_const(0), 1, TSR_LSYM_LOOP, sym); }
 
+/* Several groups may turn the same operand. */
+static tsr_name name_of(tsr_pass *p, const char *form, const tsr_buffer *from)
+{
+	tsr_name name = tsr_intern(p->l->tc->names, tsr_format(p->arena, form, from->name));
+	for (uint32_t i = 0; i < p->l->buffers.n; i++)
+		if (p->l->buffers.at[i]->name == name)
+			return tsr_intern(p->l->tc->names, tsr_format(p->arena, "%s%u", name, p->l->buffers.n));
+	return name;
+}
+
 static tsr_buffer *turned_buffer(const tsr_strip *g, const tsr_buffer *from, const tsr_turned *t)
 {
 	tsr_pass *p = g->p;
 	tsr_buffer *b = TSR_NEW(p->arena, tsr_buffer);
-	*b = (tsr_buffer){ .id = p->l->buffers.n, .name = tsr_intern(p->l->tc->names, tsr_format(p->arena, turns(g, t) ? "%s.turned" : "%s.panels", from->name)),
+	*b = (tsr_buffer){ .id = p->l->buffers.n, .name = name_of(p, turns(g, t) ? "%s.turned" : "%s.panels", from),
 		.kind = TSR_BUFFER_TEMP, .prec = from->prec, .rank = t->panel ? 3 : 2, .tensor = TSR_NONE, .row = true };
 	b->dims = TSR_NEW_N(p->arena, tsr_size, b->rank);
 	if (t->panel)
