@@ -1,31 +1,36 @@
-"""Attention, 12 heads of 64, against PyTorch's scaled_dot_product_attention: forward, and forward with all three gradients."""
+"""Attention, 12 heads of 64, against PyTorch's scaled_dot_product_attention: forward, and forward with all three gradients; and the same with a causal mask."""
 import ctypes, functools, os
 from common import HERE, Model, Missing, in_turns, least
 
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)
+CAUSAL = (256, 1024, 4096)
 HEADS, EACH = 12, 64
 GOAL = 1.5
+MASK = 'let mask = (positions () ++ "s | => s | 0" [s]) >= (positions () ++ "t | => 0 | t") in'
 
 
-def part(bench, peers, length, threads):
-    library = bench.probes(threads)
+def part(bench, peers, length, threads, causal):
+    library, kind = bench.probes(threads), "causal" if causal else ""
     with open(os.path.join(HERE, "attention.tsr")) as f:
-        source = bench.written(f"attention{length}.tsr", f.read().replace("4096", str(length)))
-    model = Model(bench.shared(source, f"attention{length}"))
+        text = f.read().replace("4096", str(length))
+    if causal:
+        text = text.replace("t\" scores +*", "t\" (where mask scores (0. - 1e9)) +*").replace("let scores", f"{MASK}\n  let scores")
+    name = f"attention{kind}{length}"
+    model = Model(bench.shared(bench.written(name + ".tsr", text), name))
     n = HEADS * length * EACH
     arrays = [ctypes.c_void_p(library.probe_array(ctypes.c_size_t(n))) for _ in range(4)]
     for direction, flops in (("forward", 4), ("backward", 14)):
         contenders = {"ours": functools.partial(few, model, direction, *arrays)}
-        contenders.update({name: functools.partial(w.ask, f"attention_{length}_{direction}") for name, w in peers.items()})
+        contenders.update({name: functools.partial(w.ask, f"attention_{length}_{direction}{'_causal' * causal}") for name, w in peers.items()})
         r = in_turns(3 if length > 1024 else bench.rounds // 2 + 1, contenders)
-        work = f"attention {length}, {direction}{' too' * (direction == 'backward')}"
+        work = f"attention {length}, {'causal, ' * causal}{direction}{' too' * (direction == 'backward')}"
         try:
             ours = least(r, "ours")
-            text = f"{ours * 1e3:.2f} ms ({flops * HEADS * length ** 2 * EACH / ours * 1e-9:.0f} GF/s)"
+            text = f"{ours * 1e3:.2f} ms" + f" ({flops * HEADS * length ** 2 * EACH / ours * 1e-9:.0f} GF/s)" * (not causal)
             if not peers:
                 bench.table.row(work, text)
             for name in peers:
-                bench.table.row(work, text, f"{name} {least(r, name) * 1e3:.2f}", least(r, name) / ours, GOAL)
+                bench.table.row(work, text, f"{name} {least(r, name) * 1e3:.2f}", least(r, name) / ours, None if causal else GOAL)
         except Missing as why:
             bench.table.missing(work, why)
     model.close()
@@ -48,6 +53,8 @@ def measure(bench):
     for why in absent:
         bench.table.missing("PyTorch", why)
     for length in LENGTHS:
-        part(bench, peers, length, bench.cores)
+        part(bench, peers, length, bench.cores, False)
+    for length in CAUSAL:
+        part(bench, peers, length, bench.cores, True)
     for w in peers.values():
         w.end()

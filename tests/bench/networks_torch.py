@@ -4,7 +4,7 @@
                                              `memory WORK`: bytes that its allocator holds at the peak of a step
 
 A process of its own.  The package from PyPI is linked with CUDA's libraries: loading it lazily does without what they lack."""
-import os, sys, time
+import functools, os, sys, time
 
 sys.setdlopenflags(os.RTLD_LAZY)
 try:
@@ -27,10 +27,10 @@ def composed(q, k, v):
 
 
 class Attention:
-    def __init__(self, length, backward):
+    def __init__(self, length, backward, causal):
         self.q, self.k, self.v = (torch.randn(1, HEADS, length, EACH, requires_grad=backward) for _ in range(3))
         self.g, self.backward = torch.randn(1, HEADS, length, EACH), backward
-        self.f = getattr(F, "scaled_dot_product_attention", composed)
+        self.f = functools.partial(F.scaled_dot_product_attention, is_causal=causal) if hasattr(F, "scaled_dot_product_attention") else composed
 
     def step(self):
         if not self.backward:
@@ -158,8 +158,8 @@ NETWORKS = {"digits": digits, "lenet": lenet, "resnet18": resnet18, "gpt": gpt}
 
 def work_of(name, mode):
     if name.startswith("attention"):
-        _, length, direction = name.split("_")
-        return Attention(int(length), direction == "backward")
+        _, length, direction, *causal = name.split("_")
+        return Attention(int(length), direction == "backward", bool(causal))
     return NETWORKS[name](mode)
 
 
