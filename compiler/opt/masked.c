@@ -29,6 +29,8 @@ static void name(naming *n, tsr_buffer_id id, const tsr_lin *index)
 	tsr_masked_buffer *b = &n->m->buffers[id];
 	for (uint32_t axis = 0; b->own && axis < n->m->p->l->buffers.at[id]->rank; axis++) {
 		uint32_t sym = index[axis].n == 1 && tsr_lin_bare(&index[axis], index[axis].terms[0].id) ? index[axis].terms[0].id : TSR_NONE;
+		if (b->axis == TSR_NONE && n->m->panels && tsr_lin_mentions(&index[axis], n->m->panel) && tsr_lin_mentions(&index[axis], n->m->within))
+			b->axis = axis, n->news = true;
 		if (sym == TSR_NONE)
 			continue;
 		if (b->axis == TSR_NONE && tsr_masked_along(n->m, sym))
@@ -392,20 +394,20 @@ static bool left_out(tsr_masked *m, const tsr_stmts *kernel, const tsr_stmts *ou
 	for (m->at = 0; m->at < body->n; m->at++)
 		if (!strip_stmt(m, body->at[m->at]))
 			return false;
-	return m->hopes.n && tsr_masked_hopes(m) && worth_it(m);
+	return m->cuts.n && tsr_masked_hopes(m) && worth_it(m);
 }
 
-static void visit(tsr_masked *m, const tsr_stmts *kernel, tsr_stmts *body)
+static void visit(tsr_masked *m, tsr_name name, const tsr_stmts *kernel, tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_stmt *s = body->at[i];
 		if (s->kind != TSR_STMT_FOR || s->loop.contraction)
 			continue;
-		tsr_masked here = { .p = m->p, .a = m->a, .only = m->only, .unit = m->unit, .strips = s, .beyond = TSR_MASKED_BEYOND };
+		tsr_masked here = { .p = m->p, .a = m->a, .only = m->only, .unit = m->unit, .kernel = name, .strips = s, .beyond = TSR_MASKED_BEYOND };
 		here.buffers = TSR_NEW_N(m->a, tsr_masked_buffer, m->p->l->buffers.n + 1);
 		bool strips = s->loop.how == TSR_FOR_SERIAL && s->loop.body.n > 1 && tsr_size_is_const(s->loop.extent) && s->loop.extent.k > 1;
 		if (!strips || !left_out(&here, kernel, body, i)) {
-			visit(m, kernel, &s->loop.body);
+			visit(m, name, kernel, &s->loop.body);
 			continue;
 		}
 		uint32_t before = body->n;
@@ -421,9 +423,11 @@ void tsr_pass_masked(tsr_pass *p)
 	tsr_masked m = { .p = p, .a = a, .only = tsr_only_stores(p->l, a) };
 	for (uint32_t u = 0; u < p->l->units.n; u++) {
 		m.unit = p->l->units.at[u];
-		for (uint32_t i = 0; i < m.unit->body.n; i++)
-			if (m.unit->body.at[i]->kind == TSR_STMT_KERNEL)
-				visit(&m, &m.unit->body.at[i]->kernel.body, &m.unit->body.at[i]->kernel.body);
+		for (uint32_t i = 0; i < m.unit->body.n; i++) {
+			tsr_stmt *s = m.unit->body.at[i];
+			if (s->kind == TSR_STMT_KERNEL)
+				visit(&m, s->kernel.name, &s->kernel.body, &s->kernel.body);
+		}
 	}
 	tsr_arena_free(a);
 }

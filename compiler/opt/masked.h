@@ -29,9 +29,12 @@ typedef struct tsr_masked {
 	const tsr_stmt **only;               /* per buffer: the store that alone writes it, all over, with its nest; or NULL */
 	tsr_loop_unit *unit;
 	tsr_stmt *strips;
+	tsr_name kernel;
 	int64_t step, first, extent;         /* of strip s nothing is left from position step * s + first on; positions in all */
-	bool any;
+	bool any, below;                     /* below: something else than 0 stands for what is hidden, of which a softmax makes 0 */
 	TSR_VEC(uint32_t) along;             /* loops over those positions */
+	uint32_t panel, within;              /* those of a mask inside panels of them, where `panels` */
+	bool panels;
 	tsr_masked_buffer *buffers;
 	TSR_VEC(tsr_masked_local) locals;
 	TSR_VEC(tsr_masked_operand) operands;  /* that must be of moderate size */

@@ -22,7 +22,7 @@ static tsr_lin *limit(const building *x, const tsr_masked_cut *c)
 	int64_t first = m->first + (c->sums ? 0 : m->beyond), all = m->extent / c->each;
 	*out = tsr_lin_add_sym(x->a, tsr_lin_const((first + c->each - 1) / c->each), m->step / c->each, TSR_LSYM_LOOP, m->strips->loop.sym);
 	*out = tsr_lin_add_sym(x->a, *out, all, TSR_LSYM_DATA, x->whole);
-	if (c->at > m->checked)
+	if (c->at > m->checked && m->hopes.n)
 		*out = tsr_lin_add_sym(x->a, *out, all, TSR_LSYM_DATA, x->again);
 	return out;
 }
@@ -156,7 +156,7 @@ static void inside(building *x)
 	tsr_stmt *again = NULL;
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_push(x->a, &out, body->at[i]);
-		if (i != m->checked)
+		if (i != m->checked || !m->hopes.n)
 			continue;
 		tsr_local_id flag = flag_begin(x, &out);
 		tsr_push(x->a, &out, questions(x, flag));
@@ -185,5 +185,5 @@ void tsr_masked_build(tsr_masked *m, tsr_stmts *body, uint32_t at)
 		tsr_push(x.a, &out, body->at[i]);
 	*body = out;
 	tsr_pass_note(m->p, "%s: strip %s of %s leaves out positions from %lld %s + %lld on, which a mask hides", m->unit->name, m->strips->loop.name,
-		m->p->l->buffers.at[m->hopes.at[0].b]->name, (long long)m->step, m->strips->loop.name, (long long)m->first);
+		m->kernel, (long long)m->step, m->strips->loop.name, (long long)m->first);
 }

@@ -82,4 +82,4 @@ static bool repeatable(const tsr_masked *m)
 	return true;
 }
 
-bool tsr_masked_hopes(tsr_masked *m) { return can_be_asked(m) && repeatable(m); }
+bool tsr_masked_hopes(tsr_masked *m) { return can_be_asked(m) && (!m->hopes.n || repeatable(m)); }

@@ -156,6 +156,9 @@ static tsr_expr *find_mask(void *user, tsr_expr *e)
 		return e;
 	if (!m->any)
 		m->any = true, m->step = mask.step, m->first = mask.first, m->extent = mask.extent;
+	m->below |= is_the_mask(m, &mask) && !(mask.outside->kind == TSR_EXPR_CONST && mask.outside->value.d == 0);
+	if (is_the_mask(m, &mask) && mask.panels)
+		m->panels = true, m->panel = mask.along, m->within = m->around.at[m->around.n - 1]->loop.sym;
 	if (is_the_mask(m, &mask) && !mask.panels && !tsr_masked_along(m, mask.along))
 		tsr_push(m->a, &m->along, mask.along);
 	return e;

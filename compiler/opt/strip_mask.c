@@ -26,7 +26,7 @@ void tsr_strip_mask(tsr_strip *g)
 		g->only = g->only ? g->only : tsr_only_stores(g->p->l, g->a);
 		tsr_masked m = { .p = g->p, .a = g->a, .only = g->only, .strips = cut };
 		tsr_masks_find(&m, &g->member[i].kernel->kernel.body);
-		if (m.any && m.along.n) {
+		if (m.below && m.along.n) {
 			g->mask.step = m.step, g->mask.first = m.first, g->mask.extent = m.extent;
 			positions = tsr_strip_loop_tag(g, m.along.at[0]);
 		}

@@ -57,6 +57,7 @@ static const char *const plain_softmax =
 	"kernel m { <h> <s> let $2 : f32 = -inf <t+> set $2 = max.f32($2, %x[h, s, t]) } store %m[h, s] = $2 } } }\n"
 	"kernel e { <h> <s> <t> store %e[h, s, t] = exp.f32(sub.f32(%x[h, s, t], %m[h, s])) } } } }\n"
 	"kernel tot { <h> <s> let $3 : f32 = 0. <t+> set $3 = add.f32($3, %e[h, s, t]) } store %tot[h, s] = $3 } } }\n";
+static const char *const no_softmax = "kernel e { <h> <s> <t> store %e[h, s, t] = ?%x[h, s, t]~0.! } } } }\n";
 static const char *const quotients = "buffer %p : f32[#h, #s, #t] value\n";
 static const char *const divide = "kernel p { <h> <s> <t> store %p[h, s, t] = div.f32(%e[h, s, t], %tot[h, s]) } } } }\n";
 /* Readers of the weights %w, each of which is taken so often in eight; ds comes before what reads it. */
@@ -105,7 +106,9 @@ static const char *program(tsr_arena *a)
 	put(&t, at_once ? hidden_scores : scores, first);
 	if (gradient)
 		put(&t, products, first);
-	put(&t, at_once ? plain_softmax : softmax, first);
+	bool linear = !draw(5);
+	put(&t, linear ? no_softmax : at_once ? plain_softmax : softmax, first);
+	divided &= !linear;
 	if (divided)
 		put(&t, divide, first);
 	for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
