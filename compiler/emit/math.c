@@ -85,6 +85,14 @@ bool tsr_math_constant(LLVMValueRef y, double *out)
 	return true;
 }
 
+/* x^3 in f32, what each of two products rounds away added to it: 0.5000001 units in the last place at most, of results below 2^-100, where that is no normal number, 1.  Where the sum is no number or 0 the
+ * product is as it should be, sign and all. */
+static LLVMValueRef cube(const tsr_maths *m, LLVMValueRef x)
+{
+	LLVMValueRef h = MUL(x, x), l = tsr_math_mad(m, x, x, NEG(h)), r = MUL(h, x), rest = tsr_math_mad(m, l, x, tsr_math_mad(m, h, x, NEG(r))), sum = ADD(r, rest);
+	return IF(LLVMBuildFCmp(m->b, LLVMRealONE, sum, N(0), ""), sum, r);
+}
+
 /* x^n, n whole and not 0, and x^0.5, x^-0.5, in f64, rounded once; NULL for other exponents. */
 static LLVMValueRef emit_power(const tsr_maths *m, LLVMValueRef x, LLVMValueRef y)
 {
@@ -92,6 +100,8 @@ static LLVMValueRef emit_power(const tsr_maths *m, LLVMValueRef x, LLVMValueRef 
 	double n;
 	if (!tsr_math_constant(y, &n) || n == 0 || fabs(n) > MOST || (n != trunc(n) && fabs(n) != 0.5))
 		return NULL;
+	if (n == 3 && m->e->target->fma)
+		return cube(m, x);
 	LLVMValueRef product = NULL, one = LLVMConstReal(LLVMDoubleTypeInContext(m->e->context), 1);
 	if (fabs(n) == 0.5) {            /* of -0 it is that of 0, of minus infinity that of infinity */
 		x = IF(SAME(x, N(-INFINITY)), N(INFINITY), ADD(x, N(0)));

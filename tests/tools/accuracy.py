@@ -30,7 +30,8 @@ one table of 16 entries or one quotient, 1.34 * 2^-24 and 1.50 * 2^-24. Without 
 divides by what is the same for all of it takes the reciprocal of that once, and what a product with it leaves is divided in the same way
 and added: at most 0.50001 units of the last place, and 1.5 where the quotient is less than 2^-110. f16, bf16 and f8 are computed
 in f32 and rounded once; products of bf16 by matrix registers (AMX) or by pairs (Zen 5) take denormals for 0, and sums there that are denormal become 0. Powers whose exponent is known while compiling
-and whole, from -16 to 16, or one half, are products and roots in f64 that are rounded once: at most 0.50001 units.
+and whole, from -16 to 16, or one half, are products and roots in f64 that are rounded once: at most 0.50001 units. With FMA a third power is of two products in f32 and what they round away: as
+near, and 1 unit where it is less than 2^-100.
 """
 
 

