@@ -16,6 +16,7 @@ typedef struct interp {
 	tsr_scalar *locals;
 	tsr_spread *local_spreads;   /* NULL: none are asked for */
 	bool lost;                   /* an index hung on something undecided */
+	tsr_stmts before;            /* what threads do before their first part of the loop that is taken in turns next */
 	int64_t **dims;              /* per buffer, evaluated */
 } interp;
 
@@ -179,17 +180,29 @@ static void store(const interp *in, const tsr_stmt *s)
 		in->m->spreads[s->store.buffer][at] = in->lost ? tsr_spread_lost() : *new;
 }
 
-/* A loop that is divided among threads, by shares or in turns, runs backwards: iterations that meet give other results then. */
+/* What stands before a loop that is taken in turns each thread does for itself, when it comes to the first part that it takes, others' parts being done by then. */
+static tsr_stmts before_turns(const tsr_stmt *walked)
+{
+	const tsr_stmts *body = &walked->loop.body;
+	const tsr_stmt *last = body->n ? body->at[body->n - 1] : NULL;
+	bool taken = walked->loop.turns == TSR_TURNS_WALKED && last && last->kind == TSR_STMT_FOR && last->loop.turns == TSR_TURNS_TAKEN;
+	return taken ? (tsr_stmts){ .at = body->at, .n = body->n - 1 } : (tsr_stmts){ 0 };
+}
+
+/* A loop that is divided among threads, by shares or in turns, runs backwards: iterations that meet give other results then.  So it does once more what each thread does before its first part. */
 static bool run_for(interp *in, const tsr_stmt *s)
 {
+	tsr_stmts again = s->loop.turns == TSR_TURNS_TAKEN ? in->before : (tsr_stmts){ 0 }, outer = in->before;
+	in->before = before_turns(s);
 	int64_t extent = tsr_size_eval(s->loop.extent, in->m->symbols), until = s->loop.until ? index_of(in, s->loop.until) : extent;
 	extent = until < extent ? until : extent;
 	bool backwards = (s->loop.split && !s->loop.contraction) || s->loop.turns;
 	for (int64_t i = 0; i < extent; i++) {
 		in->syms[s->loop.sym] = backwards ? extent - 1 - i : i;
-		if (!run(in, &s->loop.body))
+		if (!run(in, &again) || !run(in, &s->loop.body))
 			return false;
 	}
+	in->before = outer;
 	return true;
 }
 

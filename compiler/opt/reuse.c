@@ -64,6 +64,9 @@ static bool in_place(const reuse *r, const tsr_stmt *s)
 	return true;
 }
 
+/* What stands before it each thread does for itself, when others may have stored parts already (kernel/turns.c). */
+static bool taken_in_turns(const tsr_stmt *s) { return s->kind == TSR_STMT_FOR && s->loop.turns == TSR_TURNS_TAKEN; }
+
 /* Nothing that these statements read of X is stored into Y before, at any iteration. */
 static bool may(const reuse *r, const tsr_stmts *body)
 {
@@ -75,7 +78,7 @@ static bool may(const reuse *r, const tsr_stmts *body)
 			first = i;
 	}
 	if (last != first)
-		return last < first;
+		return last < first && !taken_in_turns(body->at[first]);
 	const tsr_stmt *s = body->at[first];
 	if (s->kind != TSR_STMT_FOR)
 		return in_place(r, s);

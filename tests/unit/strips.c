@@ -33,7 +33,7 @@ static void put(tsr_text *t, const char *text)
 static const char *const buffers =
 	"buffer %q : f32[#b, #s, #h, #d] state observed\n"  "buffer %k : f32[#b, #t, #h, #d] state observed\n"
 	"buffer %v : f32[#b, #t, #h, #d] state observed\n"  "buffer %g : f32[#b, #s, #h, #d] state observed\n"
-	"buffer %y : f32[#b, #s, #h, #d] value observed\n"  "buffer %dv : f32[#b, #t, #h, #d] value observed\n"
+	"buffer %dv : f32[#b, #t, #h, #d] value observed\n"
 	"buffer %dk : f32[#b, #t, #h, #d] value observed\n" "buffer %low : f32[#b, #s, #h] value\n"
 	"buffer %z : f32[#b, #s, #h, #t] value observed\n"  "buffer %all : f32[#h] value observed\n";
 
@@ -61,17 +61,26 @@ static const char *program(tsr_arena *a)
 	tsr_text_init(&t, a);
 	extent['b'] = 1 + (int)draw(2), extent['h'] = 1 + (int)draw(2), extent['d'] = 6 + (int)draw(6);
 	extent['s'] = 16 + (int)draw(48), extent['t'] = 12 + (int)draw(17);
+	bool dies = !draw(3);            /* the second operand is made here, and is not needed behind the group, whose result could lie where it does */
+	if (dies)
+		extent['t'] = extent['s'] = 16 + (int)draw(24);
 	put(&t, buffers);
+	put(&t, dies ? "buffer %kk : f32[#b, #t, #h, #d] value\nbuffer %y : f32[#b, #s, #h, #d] value\nbuffer %o : f32[#b, #s, #h] value observed\n" : "buffer %y : f32[#b, #s, #h, #d] value observed\n");
 	put(&t, draw(9) ? "buffer %x : f32[#b, #s, #h, #t] value\n" : "buffer %x : f32[#b, #s, #h, #t] value observed\n");
 	put(&t, draw(6) ? "buffer %e : f32[#b, #s, #h, #t] value\n" : "buffer %e : f32[#b, #s, #h, #t] value observed\n");
 	put(&t, "unit u {\n");
+	if (dies)
+		put(&t, "kernel kk { <b> <t> <h> <d> let $6 : f32 = 0. for j in 0..2 reduce { set $6 = add.f32($6, %k[b, t, h, d]) } store %kk[b, t, h, d] = $6 } } } } }\n");
 	put(&t, draw(2) ? "kernel x { <b> <s> <h> <t>" : "kernel x { <b> <h> <s> <t>");
-	put(&t, " let $0 : f32 = 0. <d+> set $0 = add.f32($0, mul.f32(%q[b, s, h, d], %k[b, t, h, d])) } store %x[b, s, h, t] = $0 } } } } }\n");
+	put(&t, " let $0 : f32 = 0. <d+> set $0 = add.f32($0, mul.f32(%q[b, s, h, d], ");
+	put(&t, dies ? "%kk[b, t, h, d])) } store %x[b, s, h, t] = $0 } } } } }\n" : "%k[b, t, h, d])) } store %x[b, s, h, t] = $0 } } } } }\n");
 	for (uint32_t i = 0; i < MEMBERS; i++)
 		if (draw(8) < members[i].often) {
 			put(&t, members[i].text);
 			put(&t, "\n");
 		}
+	if (dies)
+		put(&t, "kernel o { <b> <s> <h> let $7 : f32 = 0. <d+> set $7 = add.f32($7, %y[b, #s - 1 - s, h, d]) } store %o[b, s, h] = $7 } } } }\n");
 	put(&t, "}\n");
 	return tsr_text_str(&t);
 }
