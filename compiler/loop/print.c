@@ -10,7 +10,7 @@
  *       kernel y.1 {
  *         for a.0 in 0..50 parallel {                  serial (may be left out), parallel, vector, reduce
  *           let $0 : f32 = 0.
- *           for k.1 in 0..64 reduce {
+ *           for k.1 in 0..64 reduce {                  or 0..64 until a.0 + 1: none from there on
  *             set $0 = add.f32($0, mul.f32(%x[a.0, k.1], %w[k.1]))
  *           }
  *           store %y[a.0] = $0

@@ -79,16 +79,19 @@ static bool index_of(const tsr_masked *m, const tsr_expr *x, tsr_lin *out)
 	return true;
 }
 
-/* The condition is that this index is not negative. */
-static bool condition_of(const tsr_masked *m, const tsr_expr *x, tsr_lin *out)
+/* The condition is that this index is not negative; or it is false, or true, wherever that of a part is, which grows by 1 along the loop, or falls, so that it stays so. */
+static bool condition_of(const tsr_masked *m, const tsr_expr *x, uint32_t along, tsr_lin *out)
 {
 	if (x->kind == TSR_EXPR_LOAD) {
 		const tsr_expr *e = element(m, x);
-		return e && e->kind == TSR_EXPR_OP && condition_of(m, e, out);
+		return e && e->kind == TSR_EXPR_OP && condition_of(m, e, along, out);
 	}
 	if (x->kind != TSR_EXPR_OP || tsr_op_get(x->op.op)->arity != 2)
 		return false;
 	tsr_op op = x->op.op;
+	for (int i = 0; i < 2 && (op == TSR_OP_AND || op == TSR_OP_OR); i++)
+		if (condition_of(m, x->op.args[i], along, out) && tsr_lin_coef(out, along) == (op == TSR_OP_AND ? -1 : 1))
+			return true;
 	bool less = op == TSR_OP_LT || op == TSR_OP_LE, strict = op == TSR_OP_LT || op == TSR_OP_GT;
 	tsr_lin left, right;
 	if ((!less && op != TSR_OP_GT && op != TSR_OP_GE) || !index_of(m, x->op.args[less], &left) || !index_of(m, x->op.args[!less], &right))
@@ -118,9 +121,9 @@ static const tsr_stmt *around(const tsr_masked *m, uint32_t sym)
 bool tsr_mask_of(const tsr_masked *m, const tsr_expr *x, tsr_mask *out)
 {
 	tsr_lin d;
-	if (x->kind != TSR_EXPR_OP || x->op.op != TSR_OP_WHERE || !condition_of(m, x->op.args[0], &d) || d.base.k || d.base.nterms || !m->around.n)
+	const tsr_stmt *innermost = m->around.n ? m->around.at[m->around.n - 1] : NULL;
+	if (x->kind != TSR_EXPR_OP || x->op.op != TSR_OP_WHERE || !innermost || !condition_of(m, x->op.args[0], innermost->loop.sym, &d) || d.base.k || d.base.nterms)
 		return false;
-	const tsr_stmt *innermost = m->around.at[m->around.n - 1];
 	int64_t each = tsr_lin_coef(&d, innermost->loop.sym), way = -each;
 	if ((each != 1 && each != -1) || !tsr_size_is_const(innermost->loop.extent))
 		return false;

@@ -43,7 +43,7 @@ static const char *const buffers =
 	"buffer %q : f32[#h, #s, #d] state observed\n" "buffer %k : f32[#h, #t, #d] state observed\n" "buffer %v : f32[#h, #t, #d] state observed\n" "buffer %g : f32[#h, #s, #d] state observed\n"
 	"buffer %y : f32[#h, #s, #d] value observed\n" "buffer %dq : f32[#h, #s, #d] value observed\n" "buffer %dk : f32[#h, #t, #d] value observed\n" "buffer %dv : f32[#h, #t, #d] value observed\n"
 	"buffer %x : f32[#h, #s, #t] value\n" "buffer %dp : f32[#h, #s, #t] value\n" "buffer %m : f32[#h, #s] value\n" "buffer %e : f32[#h, #s, #t] value\n" "buffer %tot : f32[#h, #s] value\n"
-	"buffer %del : f32[#h, #s] value\n" "buffer %ds : f32[#h, #s, #t] value\n" "buffer %see : bool[#s, #t] value\n";
+	"buffer %del : f32[#h, #s] value\n" "buffer %ds : f32[#h, #s, #t] value\n" "buffer %see : bool[#s, #t] value\n" "buffer %pad : bool[#t] state observed\n";
 
 static const char *const scores = "kernel x { <h> <s> <t> let $0 : f32 = 0. <d+> set $0 = add.f32($0, mul.f32(%q[h, s, d], %k[h, t, d])) } store %x[h, s, t] = $0 } } } }\n";
 static const char *const hidden_scores =
@@ -78,7 +78,10 @@ static bool draw_mask(void)
 	static const struct { const char *left, *op, *right; bool seen; } forms[] = { { "s + ", "ge", "t", true }, { "s + ", "gt", "t", true }, { "t + ", "lt", "s", true }, { "s + ", "lt", "t", false },
 		{ "t + ", "ge", "s", false }, { "t + ", "gt", "s", false }, { "s + ", "ge", "2*t", true } };
 	uint32_t f = draw(8) < 7 ? draw(6) : 6;
-	snprintf(mask, sizeof mask, "%s.i32(index.i32(%s%d), index.i32(%s))", forms[f].op, forms[f].left, (int)draw(4), forms[f].right);
+	char one[160];
+	snprintf(one, sizeof one, "%s.i32(index.i32(%s%d), index.i32(%s))", forms[f].op, forms[f].left, (int)draw(4), forms[f].right);
+	bool more = !draw(3);                    /* hidden, too, where data say so */
+	snprintf(mask, sizeof mask, more ? forms[f].seen ? "and.bool(%s, %%pad[t])" : "or.bool(%%pad[t], %s)" : "%s", one);
 	return forms[f].seen;
 }
 
@@ -138,7 +141,10 @@ static float *run(const tsr_loops *l, uint32_t wild, uint32_t where)
 		int64_t elements = 1;
 		for (uint32_t i = 0; i < l->buffers.at[b]->rank; i++)
 			elements *= l->buffers.at[b]->dims[i].k;
-		for (int64_t i = 0; i < elements && l->buffers.at[b]->kind == TSR_BUFFER_STATE; i++)
+		bool logic = l->buffers.at[b]->prec == TSR_PREC_BOOL;
+		for (int64_t i = 0; i < elements && logic; i++)
+			((bool *)at[b])[i] = i * 7 % 5 != 0;
+		for (int64_t i = 0; i < elements && l->buffers.at[b]->kind == TSR_BUFFER_STATE && !logic; i++)
 			((float *)at[b])[i] = (float)((int)((b * 7 + (uint32_t)i * 5 + (uint32_t)i / 11) % 9) - 4) / 4;
 		if (l->buffers.at[b]->kind == TSR_BUFFER_STATE && b == where % 4 && wild)
 			((float *)at[b])[where / 4 % elements] = wild == 1 ? NAN : wild == 2 ? 1e20f : -1e12f;
