@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROGRAMS = 60, MOST_ELEMENTS = 1 << 15 };
+enum { PROGRAMS = 90, MOST_ELEMENTS = 1 << 15 };
 static uint64_t state;
 static int extent[128];              /* of the axes: heads h, rows s, columns t, depth d */
 static char mask[200];               /* of s and t */
