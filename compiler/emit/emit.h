@@ -144,7 +144,8 @@ void tsr_emit_seldom(tsr_emit *e, LLVMValueRef usual, LLVMBasicBlockRef often, L
 /* ---- expr.c: indices and expressions --------------------------------------------------------------------------------- */
 LLVMValueRef tsr_emit_size(tsr_emit *e, tsr_size s);                                 /* i64 */
 LLVMValueRef tsr_emit_lin(tsr_emit *e, const tsr_lin *index);                        /* i64 */
-LLVMValueRef tsr_emit_count(tsr_emit *e, const tsr_stmt *loop);                      /* of its iterations: i64 */
+LLVMValueRef tsr_emit_first(tsr_emit *e, const tsr_stmt *loop);                      /* of its iterations, i64; and behind the last one */
+LLVMValueRef tsr_emit_end(tsr_emit *e, const tsr_stmt *loop);
 /* Position in elements of one index tuple, row-major over the buffer's dims; and its address. */
 LLVMValueRef tsr_emit_position(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index);
 LLVMValueRef tsr_emit_address(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index);

@@ -56,7 +56,13 @@ LLVMValueRef tsr_emit_lin(tsr_emit *e, const tsr_lin *x)
 	return with_constant(e, sum, x->offset + x->base.k);
 }
 
-LLVMValueRef tsr_emit_count(tsr_emit *e, const tsr_stmt *loop)
+LLVMValueRef tsr_emit_first(tsr_emit *e, const tsr_stmt *loop)
+{
+	LLVMValueRef zero = LLVMConstInt(e->i64, 0, false), from = loop->loop.from ? tsr_emit_lin(e, loop->loop.from) : zero;
+	return from == zero ? zero : LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSGT, from, zero, ""), from, zero, "");
+}
+
+LLVMValueRef tsr_emit_end(tsr_emit *e, const tsr_stmt *loop)
 {
 	LLVMValueRef all = tsr_emit_size(e, loop->loop.extent), until = loop->loop.until ? tsr_emit_lin(e, loop->loop.until) : all;
 	return until == all ? all : LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, until, all, ""), until, all, "");

@@ -108,19 +108,21 @@ void tsr_engine_depths(tsr_engine *g, tsr_block *bl, LLVMValueRef first)
 	LLVMValueRef deep = g->pairs ? most_depths(g) : bl->depth;
 	bl->a_each = g->matrix || g->pairs ? tsr_matrix_each(k, TSR_SIDE_A, deep) : bl->depth;
 	bl->b_each = g->matrix || g->pairs ? tsr_matrix_each(k, TSR_SIDE_B, deep) : tsr_copies_columns(g) ? tsr_kit_int(k, tsr_columns_each(g)) : bl->depth;
-	bl->add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, first, tsr_kit_int(k, 0), "") : LLVMConstInt(k->i1, 1, false);
+	bl->add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, first, g->from[TSR_CLASS_K] ? g->from[TSR_CLASS_K] : tsr_kit_int(k, 0), "") : LLVMConstInt(k->i1, 1, false);
 	bl->last = g->tail && g->tail->whole ? LLVMConstInt(k->i1, 1, false)
 		: LLVMBuildICmp(k->b, LLVMIntSGE, tsr_kit_add(k, first, bl->depth), depth, "");
 }
 
-/* Positions of the class before `to`, in whole tiles, that are needed (opt/masked.c).  A tile beyond them computes what nobody asks for, or adds zeros. */
-static LLVMValueRef cut_short(tsr_engine *g, tsr_loop_class cls, LLVMValueRef to, int64_t tile)
+/* Of these positions of the class those that are needed, in whole tiles (opt/masked.c).  A tile beyond them computes what nobody asks for, or adds zeros. */
+static tsr_share needed(tsr_engine *g, tsr_loop_class cls, tsr_share all, int64_t tile)
 {
 	tsr_kit *k = &g->k;
-	if (!g->until[cls])
-		return to;
-	LLVMValueRef unit = tsr_kit_int(k, tile), tiles = LLVMBuildUDiv(k->b, tsr_kit_add(k, g->until[cls], tsr_kit_int(k, tile - 1)), unit, "");
-	return tsr_kit_min(k, to, tsr_kit_mul(k, tiles, unit));
+	LLVMValueRef unit = tsr_kit_int(k, tile);
+	if (g->until[cls])
+		all.to = tsr_kit_min(k, all.to, tsr_kit_mul(k, LLVMBuildUDiv(k->b, tsr_kit_add(k, g->until[cls], tsr_kit_int(k, tile - 1)), unit, ""), unit));
+	if (g->from[cls])
+		all.from = tsr_kit_max(k, all.from, tsr_kit_mul(k, LLVMBuildUDiv(k->b, g->from[cls], unit, ""), unit));
+	return all;
 }
 
 static void blocks(tsr_engine *g)
@@ -132,8 +134,8 @@ static void blocks(tsr_engine *g)
 	tsr_block bl = { .a = g->packed_a, .b = g->packed_b };
 	tsr_share rows = { zero, m }, cols = { zero, n };
 	tsr_shares_divide(g, &rows, &cols);
-	rows.to = cut_short(g, TSR_CLASS_M, rows.to, s->mr);
-	cols.to = cut_short(g, TSR_CLASS_N, cols.to, s->nr);
+	rows = needed(g, TSR_CLASS_M, rows, s->mr);
+	cols = needed(g, TSR_CLASS_N, cols, s->nr);
 	if (g->end)
 		rows = (tsr_share){ tsr_kit_max(k, rows.from, g->first), tsr_kit_min(k, rows.to, g->end) };
 	tsr_lines_emit(g, cols.from, cols.to);
@@ -155,7 +157,7 @@ static void blocks(tsr_engine *g)
 	bl.n = jc.i;
 	bl.cols = tsr_kit_min(k, nc, LLVMBuildSub(k->b, cols.to, jc.i, ""));
 	/* a sum over nothing still stores its neutral value */
-	tsr_count pc = tsr_count_begin(k, zero, tsr_kit_some(k, depth), kc);
+	tsr_count pc = tsr_count_begin(k, g->from[TSR_CLASS_K] ? g->from[TSR_CLASS_K] : zero, tsr_kit_some(k, depth), kc);
 	tsr_engine_depths(g, &bl, pc.i);
 	tsr_turns turns = tsr_turns_begin(g, rows);
 	if (s->pack_b) {
@@ -195,9 +197,7 @@ static void batches(tsr_engine *g, uint32_t depth)
 	tsr_kit *k = &g->k;
 	const tsr_walk *axis = &g->walks[TSR_CLASS_BATCH].at[depth];
 	LLVMValueRef count = tsr_emit_size(g->e, axis->extent);
-	if (g->until[TSR_CLASS_BATCH])
-		count = tsr_kit_min(k, count, g->until[TSR_CLASS_BATCH]);
-	tsr_share mine = tsr_share_batch(g, depth, count);
+	tsr_share mine = needed(g, TSR_CLASS_BATCH, tsr_share_batch(g, depth, count), 1);
 	tsr_count i = tsr_count_begin(k, mine.from, mine.to, tsr_kit_int(k, 1));
 	LLVMValueRef outer[TSR_SIDES];
 	memcpy(outer, g->base, sizeof outer);
@@ -301,9 +301,12 @@ static void contraction(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction
 		g.base[TSR_SIDE_A] = base_of(&g, l, TSR_SIDE_A, c->a, c->a_index);
 	if (tsr_contract_plain(l, c, TSR_SIDE_B))
 		g.base[TSR_SIDE_B] = base_of(&g, l, TSR_SIDE_B, c->b, c->b_index);
-	for (uint32_t i = 0; i < c->nloops; i++)
+	for (uint32_t i = 0; i < c->nloops; i++) {
 		if (c->loops[i].until)
 			g.until[c->loops[i].cls] = tsr_emit_lin(e, c->loops[i].until);
+		if (c->loops[i].from)
+			g.from[c->loops[i].cls] = tsr_kit_max(&g.k, tsr_emit_lin(e, c->loops[i].from), tsr_kit_int(&g.k, 0));
+	}
 	g.depth = g.cls[TSR_CLASS_K].count;
 	if (g.until[TSR_CLASS_K])
 		g.depth = tsr_kit_min(&g.k, g.depth, g.until[TSR_CLASS_K]);

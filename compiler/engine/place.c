@@ -414,7 +414,7 @@ static heights heights_make(tsr_engine *g, LLVMValueRef rows, uint32_t vecs)
 	heights h = { .t = tiling_of(k, zero, rows, tsr_kit_known(g->cls[TSR_CLASS_M].count), g->s->mr) };
 	h.shared = shared_rows(g, &h.t, vecs);
 	h.whole = h.t.full;
-	h.always = h.shared && !g->split && !g->until[TSR_CLASS_M] && h.t.total <= g->s->mc;       /* elsewhere a block can be less than a tile */
+	h.always = h.shared && !g->split && !g->from[TSR_CLASS_M] && !g->until[TSR_CLASS_M] && h.t.total <= g->s->mc;       /* elsewhere a block can be less than a tile */
 	if (h.shared) {
 		h.both = LLVMBuildAnd(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, h.t.rest, zero, ""), LLVMBuildICmp(k->b, LLVMIntSGT, h.t.full, zero, ""), "");
 		h.whole = LLVMBuildSelect(k->b, h.both, LLVMBuildNSWSub(k->b, h.t.full, h.t.step, ""), h.t.full, "");

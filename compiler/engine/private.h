@@ -12,8 +12,8 @@ typedef struct tsr_engine {
 	bool matrix;                     /* tiles are products of matrix registers: matrix.c */
 	bool pairs;                      /* they are those of vectors, by pairs: panels are as those of matrix registers, and the strides of operands in bf16 */
 	tsr_group cls[TSR_CLASSES];
-	LLVMValueRef until[TSR_CLASSES]; /* positions of the class that are needed, where these are fewer than its count; or NULL */
-	LLVMValueRef depth;              /* of K that are */
+	LLVMValueRef from[TSR_CLASSES], until[TSR_CLASSES];      /* positions of the class that are needed, where these are not all; or NULL */
+	LLVMValueRef depth;              /* where those of K end */
 	const tsr_walks *walks;          /* per class */
 	LLVMValueRef base[TSR_SIDES];    /* where this batch's operands begin */
 	LLVMValueRef packed_a, packed_b, buffer, rows;

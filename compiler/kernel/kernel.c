@@ -102,6 +102,8 @@ static void use_stmt(tsr_emit *e, uses *u, const tsr_stmt *s)
 	switch (s->kind) {
 	case TSR_STMT_FOR:
 		use_size(u, s->loop.extent);
+		if (s->loop.from)
+			use_lin(u, s->loop.from);
 		if (s->loop.until)
 			use_lin(u, s->loop.until);
 		use_stmts(e, u, &s->loop.body);

@@ -153,6 +153,9 @@ static void stmt(writer *w, const tsr_stmt *s)
 				local(w, s->loop.contraction->witness);
 		}
 		size(w, s->loop.extent);
+		tsr_text_addf(&w->t, "%s%s", s->loop.from ? "f" : "", s->loop.until ? "u" : "");
+		if (s->loop.from)
+			lin(w, s->loop.from);
 		if (s->loop.until)
 			lin(w, s->loop.until);
 		if (s->loop.ahead)

@@ -27,11 +27,11 @@ static bool emit_turned_joined(tsr_emit *e, const tsr_stmt *s)
 	return joined;
 }
 
-/* It, or a loop in it, ends before its extent: what computes many iterations at once counts on all of them. */
+/* It, or a loop in it, leaves iterations out: what computes many iterations at once counts on all of them. */
 static bool cut_short(const tsr_stmt *s)
 {
 	const tsr_stmts *body = s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
-	bool found = s->kind == TSR_STMT_FOR && s->loop.until;
+	bool found = s->kind == TSR_STMT_FOR && (s->loop.from || s->loop.until);
 	for (uint32_t i = 0; body && i < body->n && !found; i++)
 		found = cut_short(body->at[i]);
 	return found;
@@ -53,7 +53,7 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 		return;
 	if (whole && tsr_emit_outer_short(e, s))
 		return;
-	LLVMValueRef from = tsr_emit_i64(e, 0), to = tsr_emit_count(e, s);
+	LLVMValueRef from = tsr_emit_first(e, s), to = tsr_emit_end(e, s);
 	if (s->loop.split && e->team) {
 		from = tsr_team_bound(e, to, false);
 		to = tsr_team_bound(e, to, true);

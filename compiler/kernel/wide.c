@@ -472,7 +472,7 @@ static void end_around(tsr_emit *e, const part *p, LLVMValueRef from, LLVMValueR
 void tsr_emit_wide_walks(tsr_emit *e, uint32_t n, const tsr_emit_walk *walks)
 {
 	part parts[TSR_MOST_WALKS];
-	LLVMValueRef from = tsr_emit_i64(e, 0), to = tsr_emit_count(e, walks[0].loop);
+	LLVMValueRef from = tsr_emit_first(e, walks[0].loop), to = tsr_emit_end(e, walks[0].loop);
 	unsigned lanes = e->overlap;
 	LLVMValueRef whole = whole_of(e, from, to, lanes);
 	for (uint32_t i = 0; i < n; i++) {

@@ -194,6 +194,8 @@ static void stmt(checker *c, const tsr_stmt *s)
 	switch (s->kind) {
 	case TSR_STMT_FOR:
 		size(c, s->loop.extent);
+		if (s->loop.from)
+			lin(c, *s->loop.from);
 		if (s->loop.until)
 			lin(c, *s->loop.until);
 		bind(c, s->loop.sym, BOUND_LOOP);

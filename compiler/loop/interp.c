@@ -195,10 +195,12 @@ static bool run_for(interp *in, const tsr_stmt *s)
 	tsr_stmts again = s->loop.turns == TSR_TURNS_TAKEN ? in->before : (tsr_stmts){ 0 }, outer = in->before;
 	in->before = before_turns(s);
 	int64_t extent = tsr_size_eval(s->loop.extent, in->m->symbols), until = s->loop.until ? index_of(in, s->loop.until) : extent;
+	int64_t from = s->loop.from ? index_of(in, s->loop.from) : 0;
 	extent = until < extent ? until : extent;
+	from = from > 0 ? from : 0;
 	bool backwards = (s->loop.split && !s->loop.contraction) || s->loop.turns;
-	for (int64_t i = 0; i < extent; i++) {
-		in->syms[s->loop.sym] = backwards ? extent - 1 - i : i;
+	for (int64_t i = from; i < extent; i++) {
+		in->syms[s->loop.sym] = backwards ? extent - 1 - (i - from) : i;
 		if (!run(in, &again) || !run(in, &s->loop.body))
 			return false;
 	}

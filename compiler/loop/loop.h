@@ -124,7 +124,7 @@ struct tsr_stmt {
 	union {
 		struct {
 			uint32_t sym; tsr_name name; tsr_size extent; tsr_for_kind how;
-			const tsr_lin *until;                                /* no iteration from this one on, which is at least 1, is needed (opt/masked.c); or NULL */
+			const tsr_lin *from, *until;                         /* none before this one is needed, and none from this one on, between which there is one at least (opt/masked.c); or NULL */
 			bool split;                                          /* divided among threads (opt/threads.c) */
 			tsr_turns_kind turns;                                /* or its iterations, with those of loops around it, are taken by them in turns */
 			bool stream;                                         /* its last store goes around the caches (opt/stream.c) */
@@ -164,7 +164,7 @@ uint32_t tsr_expr_parts(const tsr_expr *e, tsr_expr *parts[TSR_MOST_PARTS]);
  * batch may have loops that only B and C mention, too, positions of which all have the same A.  Filled by
  * opt/classify.c, completed with a schedule by opt/schedule.c, turned into packed register-tile code by the emitter. */
 typedef enum { TSR_CLASS_BATCH, TSR_CLASS_M, TSR_CLASS_N, TSR_CLASS_K, TSR_CLASSES } tsr_loop_class;
-typedef struct tsr_contract_loop { uint32_t sym; tsr_size extent; tsr_loop_class cls; const tsr_lin *until; } tsr_contract_loop;     /* `until`: its FOR's */
+typedef struct tsr_contract_loop { uint32_t sym; tsr_size extent; tsr_loop_class cls; const tsr_lin *from, *until; } tsr_contract_loop;     /* `from`, `until`: its FOR's */
 /* Columns whose sums a tile of dot products adds up at once, and its rows at most. */
 enum { TSR_DOTS_GROUP = 4, TSR_DOTS_ROWS = 8 };
 enum { TSR_SMALL_BYTES = 1 << 15 };  /* of a thread's stack */

@@ -10,7 +10,7 @@
  *       kernel y.1 {
  *         for a.0 in 0..50 parallel {                  serial (may be left out), parallel, vector, reduce
  *           let $0 : f32 = 0.
- *           for k.1 in 0..64 reduce {                  or 0..64 until a.0 + 1: none from there on
+ *           for k.1 in 0..64 reduce {                  or 0..64 from a.0 until a.0 + 2: none before, none after
  *             set $0 = add.f32($0, mul.f32(%x[a.0, k.1], %w[k.1]))
  *           }
  *           store %y[a.0] = $0
@@ -320,6 +320,10 @@ static void loop(printer *p, const tsr_stmt *s)
 	symbol(p, s->loop.sym);
 	tsr_text_add(&p->t, " in 0..");
 	size(p, s->loop.extent);
+	if (s->loop.from) {
+		tsr_text_add(&p->t, " from ");
+		lin(p, *s->loop.from);
+	}
 	if (s->loop.until) {
 		tsr_text_add(&p->t, " until ");
 		lin(p, *s->loop.until);

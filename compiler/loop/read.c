@@ -310,16 +310,20 @@ static bool accept_word(reader *r, const char *word)
 	return there;
 }
 
+static const tsr_lin *read_bound(reader *r)
+{
+	tsr_lin *x = TSR_NEW(r->arena, tsr_lin);
+	*x = read_lin(r);
+	return x;
+}
+
 static void read_for(reader *r, tsr_stmt *s)
 {
 	s->loop.sym = declare_sym(r, false, &s->loop.name);
 	read_in_zero_to(r);
 	s->loop.extent = read_size(r);
-	if (accept_word(r, "until")) {
-		tsr_lin *until = TSR_NEW(r->arena, tsr_lin);
-		*until = read_lin(r);
-		s->loop.until = until;
-	}
+	s->loop.from = accept_word(r, "from") ? read_bound(r) : NULL;
+	s->loop.until = accept_word(r, "until") ? read_bound(r) : NULL;
 	int how = r->scan.now.kind == TSR_TOKEN_NAME ? position(tsr_loop_for_words, r->scan.now.text) : -1;
 	if (how >= 0)
 		tsr_loop_next(&r->scan);

@@ -38,7 +38,7 @@ static const tsr_stmts *descend(nest *n, const tsr_stmts *body)
 		const tsr_stmt *s = body->at[0];
 		if (s->loop.how == TSR_FOR_SERIAL || n->n == MOST_LOOPS)
 			return NULL;
-		n->loops[n->n++] = (tsr_contract_loop){ s->loop.sym, s->loop.extent, TSR_CLASS_K, s->loop.until };
+		n->loops[n->n++] = (tsr_contract_loop){ s->loop.sym, s->loop.extent, TSR_CLASS_K, s->loop.from, s->loop.until };
 		body = &s->loop.body;
 	}
 	return body;

@@ -198,7 +198,7 @@ static bool plain_nest(tsr_masked *m, tsr_stmt *s)
 	if (s->loop.contraction && s->loop.contraction->schedule.mr)
 		return false;
 	bool along = tsr_masked_along(m, s->loop.sym), ok = true;
-	if (along && (!tsr_size_is_const(s->loop.extent) || s->loop.extent.k != m->extent))
+	if (along && (!tsr_size_is_const(s->loop.extent) || s->loop.extent.k != m->mask.extent))
 		return false;
 	tsr_push(m->a, &m->around, s);
 	for (uint32_t i = 0; ok && i < s->loop.body.n; i++)
@@ -279,7 +279,7 @@ static place panels_of(const tsr_masked *m, const tsr_contraction *k)
 		const tsr_lin_term *term = k->c_index[c->axis].terms;
 		const tsr_contract_loop *panel = loop_named(k, term[t].id), *within = loop_named(k, term[!t].id);
 		const tsr_stmt *around = panel ? NULL : loop_around(m, term[t].id);
-		if ((around || (panel && panel->cls == TSR_CLASS_BATCH)) && within && term[!t].coef == 1 && within->extent.k == term[t].coef && m->step % term[t].coef == 0)
+		if ((around || (panel && panel->cls == TSR_CLASS_BATCH)) && within && term[!t].coef == 1 && within->extent.k == term[t].coef && m->mask.step % term[t].coef == 0)
 			return (place){ term[t].id, within->sym, term[t].coef };
 	}
 	return at_loop(TSR_NONE);
@@ -299,8 +299,8 @@ static bool place_of(const tsr_masked *m, const tsr_contraction *k, place *out)
 		*out = panels_of(m, k);
 	const tsr_contract_loop *loop = out->sym == TSR_NONE ? NULL : loop_named(k, out->sym);
 	const tsr_stmt *around = out->sym == TSR_NONE || loop ? NULL : loop_around(m, out->sym);
-	tsr_size extent = loop ? loop->extent : around ? around->loop.extent : tsr_size_const(m->extent);
-	return tsr_size_is_const(extent) && extent.k * out->each == m->extent && (!loop || loop->cls != TSR_CLASS_BATCH || out->each > 1);
+	tsr_size extent = loop ? loop->extent : around ? around->loop.extent : tsr_size_const(m->mask.extent);
+	return tsr_size_is_const(extent) && extent.k * out->each == m->mask.extent && (!loop || loop->cls != TSR_CLASS_BATCH || out->each > 1);
 }
 
 /* What a product's tail stores at positions: strips have it for themselves. */
@@ -353,7 +353,8 @@ static bool contraction(tsr_masked *m, tsr_stmt *s)
 		cut(m, cut_loop, loop ? k : NULL, here.each, false);
 	} else if (ok) {
 		int64_t tile = cls == TSR_CLASS_M ? k->schedule.mr : cls == TSR_CLASS_N ? k->schedule.nr : 0;
-		ok = loop && (cls == TSR_CLASS_K || (!k->clear && !k->tail)) && !own && products_vanish(m, k, here.sym);
+		bool early = cls == TSR_CLASS_K && m->mask.lower && k->schedule.early;      /* it counts blocks of K from the first on */
+		ok = loop && !early && (cls == TSR_CLASS_K || (!k->clear && !k->tail)) && !own && products_vanish(m, k, here.sym);
 		m->beyond = tile > m->beyond ? tile : m->beyond;
 		cut(m, cut_loop, k, 1, true);
 	}
@@ -378,13 +379,21 @@ static bool strip_stmt(tsr_masked *m, tsr_stmt *s)
 
 /* ---- the pass -------------------------------------------------------------------------------------------------------------------- */
 
-static bool worth_it(const tsr_masked *m) { return tsr_masked_share(m->strips->loop.extent.k, m->step, m->first + m->beyond, m->extent) * 10 <= WORTH; }
+static bool worth_it(const tsr_masked *m) { return tsr_masked_share(&m->mask, m->strips->loop.extent.k, m->beyond) * 10 <= WORTH; }
+
+/* Something is left of every strip. */
+static bool some_left(const tsr_masked *m)
+{
+	const tsr_mask *x = &m->mask;
+	int64_t last = x->step * (m->strips->loop.extent.k - 1);
+	return (!x->upper || x->first > 0) && (!x->lower || last + x->low < x->extent) && (!x->upper || !x->lower || x->low < x->first);
+}
 
 static bool left_out(tsr_masked *m, const tsr_stmts *kernel, const tsr_stmts *outer, uint32_t at)
 {
 	tsr_stmts *body = &m->strips->loop.body;
 	tsr_masks_find(m, body);
-	if (!m->any || m->first < 1)
+	if (!m->any || !some_left(m))
 		return false;
 	find_own(m, kernel, outer, at);
 	for (naming n = { m, true }; n.news;) {

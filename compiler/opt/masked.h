@@ -23,6 +23,9 @@ typedef struct tsr_masked_local { tsr_local_id id; tsr_masked_value is; } tsr_ma
 /* In statement `at` of the strips, of that contraction or NULL, a loop over so many positions each.  sums: nothing is wanted of what is left out, not even zeros. */
 typedef struct tsr_masked_cut { tsr_stmt *loop; tsr_contraction *contraction; uint32_t at; int64_t each; bool sums; } tsr_masked_cut;
 
+/* The loop over positions, or over panels of them, and how many there are; of strip s all are hidden from step * s + first on (`upper`), and before step * s + low (`lower`); the number that stands for them. */
+typedef struct tsr_mask { uint32_t along; int64_t step, first, low, extent; const tsr_expr *outside; bool upper, lower, panels; } tsr_mask;
+
 typedef struct tsr_masked {
 	tsr_pass *p;
 	tsr_arena *a;                        /* of the search */
@@ -30,7 +33,7 @@ typedef struct tsr_masked {
 	tsr_loop_unit *unit;
 	tsr_stmt *strips;
 	tsr_name kernel;
-	int64_t step, first, extent;         /* of strip s nothing is left from position step * s + first on; positions in all */
+	tsr_mask mask;
 	bool any, below;                     /* below: something else than 0 stands for what is hidden, of which a softmax makes 0 */
 	TSR_VEC(uint32_t) along;             /* loops over those positions */
 	uint32_t panel, within;              /* those of a mask inside panels of them, where `panels` */
@@ -50,10 +53,9 @@ const tsr_stmt **tsr_only_stores(const tsr_loops *l, tsr_arena *a);
 /* The first mask in the statements sets the limit, and those like it say which loops are `along`. */
 void tsr_masks_find(tsr_masked *m, tsr_stmts *body);
 enum { TSR_MASKED_BEYOND = 16 };
-/* Of the positions of so many strips those before step * s + first. */
-double tsr_masked_share(int64_t strips, int64_t step, int64_t first, int64_t extent);
-/* A choice between what stays and what is left out from some position on.  The loop over positions, or over panels of them; the limit of strip s, for all of its rows; positions in all; what stands for what is left out. */
-typedef struct tsr_mask { uint32_t along; int64_t step, first, extent; const tsr_expr *outside; bool panels; } tsr_mask;
+/* Of the positions of so many strips those that are computed, so many hidden ones beside them. */
+double tsr_masked_share(const tsr_mask *x, int64_t strips, int64_t beyond);
+/* The expression is a choice between what is seen and a number, which stands for what is hidden. */
 bool tsr_mask_of(const tsr_masked *m, const tsr_expr *x, tsr_mask *out);
 /* Of an expression inside the loop with this symbol, one of `along`. */
 tsr_masked_value tsr_masked_value_of(tsr_masked *m, const tsr_expr *x, uint32_t sym);

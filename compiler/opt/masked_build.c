@@ -15,25 +15,29 @@
 
 typedef struct building { tsr_masked *m; tsr_pass *p; tsr_arena *a; uint32_t whole, again; } building;
 
-static tsr_lin *limit(const building *x, const tsr_masked_cut *c)
+static int64_t floor_of(int64_t x, int64_t each) { return x >= 0 ? x / each : -((each - 1 - x) / each); }
+
+/* Where the loop ends, or begins. */
+static tsr_lin *limit(const building *x, const tsr_masked_cut *c, bool end)
 {
-	const tsr_masked *m = x->m;
+	const tsr_mask *m = &x->m->mask;
 	tsr_lin *out = TSR_NEW(x->a, tsr_lin);
-	int64_t first = m->first + (c->sums ? 0 : m->beyond), all = m->extent / c->each;
-	*out = tsr_lin_add_sym(x->a, tsr_lin_const((first + c->each - 1) / c->each), m->step / c->each, TSR_LSYM_LOOP, m->strips->loop.sym);
-	*out = tsr_lin_add_sym(x->a, *out, all, TSR_LSYM_DATA, x->whole);
-	if (c->at > m->checked && m->hopes.n)
-		*out = tsr_lin_add_sym(x->a, *out, all, TSR_LSYM_DATA, x->again);
+	int64_t beyond = c->sums ? 0 : x->m->beyond, at = end ? floor_of(m->first + beyond + c->each - 1, c->each) : floor_of(m->low - beyond, c->each), all = m->extent / c->each;
+	*out = tsr_lin_add_sym(x->a, tsr_lin_const(at), m->step / c->each, TSR_LSYM_LOOP, x->m->strips->loop.sym);
+	*out = tsr_lin_add_sym(x->a, *out, end ? all : -all, TSR_LSYM_DATA, x->whole);
+	if (c->at > x->m->checked && x->m->hopes.n)
+		*out = tsr_lin_add_sym(x->a, *out, end ? all : -all, TSR_LSYM_DATA, x->again);
 	return out;
 }
 
 /* What is computed again shares its loops (remat_copy.c). */
-static void end_loop(const building *x, tsr_contraction *k, uint32_t sym, const tsr_lin *until)
+static void bound_loop(const building *x, tsr_contraction *k, const tsr_stmt *loop)
 {
 	tsr_contract_loop *loops = TSR_NEW_N(x->a, tsr_contract_loop, k->nloops + 1);
 	for (uint32_t i = 0; i < k->nloops; i++) {
 		loops[i] = k->loops[i];
-		loops[i].until = loops[i].sym == sym ? until : loops[i].until;
+		if (loops[i].sym == loop->loop.sym)
+			loops[i].from = loop->loop.from, loops[i].until = loop->loop.until;
 	}
 	k->loops = loops;
 }
@@ -42,9 +46,10 @@ static void cut_loops(const building *x)
 {
 	for (uint32_t i = 0; i < x->m->cuts.n; i++) {
 		const tsr_masked_cut *c = &x->m->cuts.at[i];
-		c->loop->loop.until = limit(x, c);
+		c->loop->loop.from = x->m->mask.lower ? limit(x, c, false) : NULL;
+		c->loop->loop.until = x->m->mask.upper ? limit(x, c, true) : NULL;
 		if (c->contraction)
-			end_loop(x, c->contraction, c->loop->loop.sym, c->loop->loop.until);
+			bound_loop(x, c->contraction, c->loop);
 	}
 }
 
@@ -55,7 +60,7 @@ static tsr_stmt *all_of(const building *x, const tsr_stmt *s)
 		return (tsr_stmt *)s;
 	tsr_stmt *out = tsr_stmt_new(x->a, TSR_STMT_FOR, s->span);
 	*out = *s;
-	out->loop.until = NULL;
+	out->loop.from = out->loop.until = NULL;
 	out->loop.overlap = false;           /* it is seldom needed */
 	out->loop.body = (tsr_stmts){ 0 };
 	for (uint32_t i = 0; i < s->loop.body.n; i++)
@@ -66,7 +71,7 @@ static tsr_stmt *all_of(const building *x, const tsr_stmt *s)
 		k->loops = TSR_NEW_N(x->a, tsr_contract_loop, k->nloops + 1);
 		for (uint32_t i = 0; i < k->nloops; i++) {
 			k->loops[i] = s->loop.contraction->loops[i];
-			k->loops[i].until = NULL;
+			k->loops[i].from = k->loops[i].until = NULL;
 		}
 	}
 	return out;
@@ -112,8 +117,8 @@ static tsr_expr *immoderate(const building *x, const tsr_expr *e)
 	return not_equal(x, tsr_expr_op(x->a, TSR_OP_SUB, e->prec, y[0], y[1], NULL), tsr_expr_const(x->a, tsr_scalar_of(e->prec, 0)));
 }
 
-/* Whether what a row has at the first position that is hidden of all rows is zero. */
-static tsr_stmt *question(const building *x, tsr_buffer_id id, tsr_local_id flag)
+/* Whether what each row has at this position, which is hidden of all rows, is zero. */
+static tsr_stmt *question(const building *x, tsr_buffer_id id, tsr_lin at, tsr_local_id flag)
 {
 	const tsr_masked *m = x->m;
 	const tsr_buffer *b = x->p->l->buffers.at[id];
@@ -122,7 +127,7 @@ static tsr_stmt *question(const building *x, tsr_buffer_id id, tsr_local_id flag
 	for (uint32_t axis = 0; axis < b->rank; axis++)
 		index[axis] = tsr_lin_const(0);
 	index[m->buffers[id].rows] = tsr_lin_add_sym(x->a, tsr_lin_const(0), 1, TSR_LSYM_LOOP, row);
-	index[m->buffers[id].axis] = tsr_lin_add_sym(x->a, tsr_lin_const(m->first), m->step, TSR_LSYM_LOOP, m->strips->loop.sym);
+	index[m->buffers[id].axis] = at;
 	tsr_expr *bad = not_equal(x, tsr_expr_load(x->a, b, index), tsr_expr_const(x->a, tsr_scalar_of(b->prec, 0)));
 	tsr_stmt *s = assign(x, TSR_STMT_SET, flag, tsr_expr_op(x->a, TSR_OP_OR, TSR_PREC_BOOL, tsr_expr_local(x->a, flag, TSR_PREC_BOOL), bad, NULL));
 	tsr_stmt *loop = tsr_loop_around(x->p, s, m->strips, b->dims[m->buffers[id].rows], row);
@@ -130,21 +135,22 @@ static tsr_stmt *question(const building *x, tsr_buffer_id id, tsr_local_id flag
 	return loop;
 }
 
-/* All rows' questions, where something is left out. */
-static tsr_stmt *questions(const building *x, tsr_local_id flag)
+/* All rows' questions at the last or the first position of the hidden ones on this side, where there are any. */
+static tsr_stmt *questions(const building *x, bool upper, tsr_local_id flag)
 {
 	const tsr_masked *m = x->m;
+	tsr_lin at = tsr_lin_add_sym(x->a, tsr_lin_const(upper ? m->mask.first : m->mask.low - 1), m->mask.step, TSR_LSYM_LOOP, m->strips->loop.sym);
 	tsr_stmt *s = tsr_stmt_new(x->a, TSR_STMT_IF, m->strips->span);
 	s->cond.n = 2;
 	s->cond.ranges = TSR_NEW_N(x->a, tsr_range, 2);
-	s->cond.ranges[0] = (tsr_range){ tsr_lin_add_sym(x->a, tsr_lin_const(m->extent - m->first - 1), -m->step, TSR_LSYM_LOOP, m->strips->loop.sym), tsr_size_const(m->extent) };
+	s->cond.ranges[0] = (tsr_range){ at, tsr_size_const(m->mask.extent) };
 	s->cond.ranges[1] = (tsr_range){ tsr_lin_add_sym(x->a, tsr_lin_const(0), 1, TSR_LSYM_DATA, x->whole), tsr_size_const(1) };
 	for (uint32_t i = 0; i < m->hopes.n; i++) {
 		bool asked = false;
 		for (uint32_t k = 0; k < i; k++)
 			asked |= m->hopes.at[k].b == m->hopes.at[i].b;
 		if (!asked)
-			tsr_push(x->a, &s->cond.body, question(x, m->hopes.at[i].b, flag));
+			tsr_push(x->a, &s->cond.body, question(x, m->hopes.at[i].b, at, flag));
 	}
 	return s;
 }
@@ -159,7 +165,9 @@ static void inside(building *x)
 		if (i != m->checked || !m->hopes.n)
 			continue;
 		tsr_local_id flag = flag_begin(x, &out);
-		tsr_push(x->a, &out, questions(x, flag));
+		for (int upper = 1; upper >= 0; upper--)
+			if (upper ? m->mask.upper : m->mask.lower)
+				tsr_push(x->a, &out, questions(x, upper, flag));
 		x->again = flag_end(x, flag, &out);
 		again = tsr_stmt_when(x->p, x->again, 1, all_of(x, body->at[0]));
 		for (uint32_t k = 1; k <= i; k++)
@@ -184,6 +192,9 @@ void tsr_masked_build(tsr_masked *m, tsr_stmts *body, uint32_t at)
 	for (uint32_t i = at; i < body->n; i++)
 		tsr_push(x.a, &out, body->at[i]);
 	*body = out;
-	tsr_pass_note(m->p, "%s: strip %s of %s leaves out positions from %lld %s + %lld on, which a mask hides", m->unit->name, m->strips->loop.name,
-		m->kernel, (long long)m->step, m->strips->loop.name, (long long)m->first);
+	const char *name = m->strips->loop.name;
+	if (m->mask.upper)
+		tsr_pass_note(m->p, "%s: strip %s of %s leaves out positions from %lld %s + %lld on, which a mask hides", m->unit->name, name, m->kernel, (long long)m->mask.step, name, (long long)m->mask.first);
+	if (m->mask.lower)
+		tsr_pass_note(m->p, "%s: strip %s of %s leaves out positions before %lld %s + %lld, which a mask hides", m->unit->name, name, m->kernel, (long long)m->mask.step, name, (long long)m->mask.low);
 }

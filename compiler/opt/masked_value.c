@@ -79,26 +79,19 @@ static bool index_of(const tsr_masked *m, const tsr_expr *x, tsr_lin *out)
 	return true;
 }
 
-/* The condition is that this index is not negative; or it is false, or true, wherever that of a part is, which grows by 1 along the loop, or falls, so that it stays so. */
-static bool condition_of(const tsr_masked *m, const tsr_expr *x, uint32_t along, tsr_lin *out)
+/* The condition is that this index is not negative. */
+static bool comparison(const tsr_masked *m, const tsr_expr *x, tsr_lin *out)
 {
-	if (x->kind == TSR_EXPR_LOAD) {
-		const tsr_expr *e = element(m, x);
-		return e && e->kind == TSR_EXPR_OP && condition_of(m, e, along, out);
-	}
 	if (x->kind != TSR_EXPR_OP || tsr_op_get(x->op.op)->arity != 2)
 		return false;
 	tsr_op op = x->op.op;
-	for (int i = 0; i < 2 && (op == TSR_OP_AND || op == TSR_OP_OR); i++)
-		if (condition_of(m, x->op.args[i], along, out) && tsr_lin_coef(out, along) == (op == TSR_OP_AND ? -1 : 1))
-			return true;
 	bool less = op == TSR_OP_LT || op == TSR_OP_LE, strict = op == TSR_OP_LT || op == TSR_OP_GT;
 	tsr_lin left, right;
 	if ((!less && op != TSR_OP_GT && op != TSR_OP_GE) || !index_of(m, x->op.args[less], &left) || !index_of(m, x->op.args[!less], &right))
 		return false;
 	*out = tsr_lin_add(m->a, left, -1, right);
 	out->offset -= strict;
-	return true;
+	return !out->base.k && !out->base.nterms;
 }
 
 bool tsr_masked_along(const tsr_masked *m, uint32_t sym)
@@ -118,37 +111,80 @@ static const tsr_stmt *around(const tsr_masked *m, uint32_t sym)
 	return NULL;
 }
 
-bool tsr_mask_of(const tsr_masked *m, const tsr_expr *x, tsr_mask *out)
+/* From this index on, or before it, positions are hidden: for all rows of a strip, which begins with position step * s. */
+static bool bound(const tsr_masked *m, const tsr_lin *d, int64_t way, bool upper, tsr_mask *out)
 {
-	tsr_lin d;
-	const tsr_stmt *innermost = m->around.n ? m->around.at[m->around.n - 1] : NULL;
-	if (x->kind != TSR_EXPR_OP || x->op.op != TSR_OP_WHERE || !innermost || !condition_of(m, x->op.args[0], innermost->loop.sym, &d) || d.base.k || d.base.nterms)
-		return false;
-	int64_t each = tsr_lin_coef(&d, innermost->loop.sym), way = -each;
-	if ((each != 1 && each != -1) || !tsr_size_is_const(innermost->loop.extent))
-		return false;
-	/* left out from t on: d < 0 with -t in it, or d >= 0 with t */
-	*out = (tsr_mask){ .along = innermost->loop.sym, .extent = innermost->loop.extent.k, .first = way * d.offset + (way > 0), .outside = x->op.args[each < 0 ? 2 : 1] };
-	for (uint32_t i = 0; i < d.n; i++) {
-		const tsr_lin_term *t = &d.terms[i];
+	const tsr_stmt *innermost = m->around.at[m->around.n - 1];
+	tsr_mask here = { .along = innermost->loop.sym, .extent = innermost->loop.extent.k };
+	int64_t at = way * d->offset + (way > 0);
+	for (uint32_t i = 0; i < d->n; i++) {
+		const tsr_lin_term *t = &d->terms[i];
 		const tsr_stmt *loop = t->kind == TSR_LSYM_LOOP ? around(m, t->id) : NULL;
 		if (t->kind == TSR_LSYM_LOOP && t->id == m->strips->loop.sym)
-			out->step = way * t->coef;
+			here.step = way * t->coef;
 		else if (!loop || !tsr_size_is_const(loop->loop.extent))
 			return false;
 		else if (loop == innermost)
 			continue;
 		else if (way * t->coef > 0)
-			out->first += way * t->coef * (loop->loop.extent.k - 1);
-		else if (t->coef == each * innermost->loop.extent.k && !out->panels)
-			out->panels = true, out->along = t->id, out->extent *= loop->loop.extent.k;
+			at += upper ? way * t->coef * (loop->loop.extent.k - 1) : 0;
+		else if (t->coef == -way * innermost->loop.extent.k && !here.panels)
+			here.panels = true, here.along = t->id, here.extent *= loop->loop.extent.k;
 		else
 			return false;
 	}
-	return out->step > 0;
+	bool other = upper ? out->lower : out->upper;
+	if (here.step <= 0 || (other && (here.step != out->step || here.along != out->along)))
+		return false;
+	out->along = here.along, out->extent = here.extent, out->panels = here.panels, out->step = here.step;
+	if (upper)
+		out->upper = true, out->first = at;
+	else
+		out->lower = true, out->low = at;
+	return true;
 }
 
-static bool is_the_mask(const tsr_masked *m, const tsr_mask *x) { return x->step == m->step && x->first == m->first && x->extent == m->extent; }
+/* What of the condition hides positions, being true or false there whatever else it says. */
+static void find_bounds(const tsr_masked *m, const tsr_expr *x, bool hides, tsr_mask *out)
+{
+	uint32_t along = m->around.at[m->around.n - 1]->loop.sym;
+	tsr_lin d;
+	if (x->kind == TSR_EXPR_LOAD) {
+		const tsr_expr *e = element(m, x);
+		if (e && e->kind == TSR_EXPR_OP)
+			find_bounds(m, e, hides, out);
+		return;
+	}
+	if (x->kind == TSR_EXPR_OP && x->op.op == (hides ? TSR_OP_OR : TSR_OP_AND)) {
+		find_bounds(m, x->op.args[0], hides, out);
+		find_bounds(m, x->op.args[1], hides, out);
+		return;
+	}
+	if (!comparison(m, x, &d))
+		return;
+	int64_t each = tsr_lin_coef(&d, along);
+	bool upper = (each > 0) == hides;
+	if ((each == 1 || each == -1) && !(upper ? out->upper : out->lower))
+		bound(m, &d, -each, upper, out);
+}
+
+bool tsr_mask_of(const tsr_masked *m, const tsr_expr *x, tsr_mask *out)
+{
+	if (x->kind != TSR_EXPR_OP || x->op.op != TSR_OP_WHERE || !m->around.n || !tsr_size_is_const(m->around.at[m->around.n - 1]->loop.extent))
+		return false;
+	bool when = x->op.args[2]->kind != TSR_EXPR_CONST;
+	*out = (tsr_mask){ .outside = x->op.args[when ? 1 : 2] };
+	if (out->outside->kind != TSR_EXPR_CONST)
+		return false;
+	find_bounds(m, x->op.args[0], when, out);
+	return out->upper || out->lower;
+}
+
+static bool is_the_mask(const tsr_masked *m, const tsr_mask *x)
+{
+	const tsr_mask *y = &m->mask;
+	return x->step == y->step && x->extent == y->extent && x->upper == y->upper && x->lower == y->lower && x->first == y->first && x->low == y->low;
+}
 
 /* The first mask in it sets the limit. */
 static tsr_expr *find_mask(void *user, tsr_expr *e)
@@ -158,7 +194,7 @@ static tsr_expr *find_mask(void *user, tsr_expr *e)
 	if (!tsr_mask_of(m, e, &mask))
 		return e;
 	if (!m->any)
-		m->any = true, m->step = mask.step, m->first = mask.first, m->extent = mask.extent;
+		m->any = true, m->mask = mask;
 	m->below |= is_the_mask(m, &mask) && !(mask.outside->kind == TSR_EXPR_CONST && mask.outside->value.d == 0);
 	if (is_the_mask(m, &mask) && mask.panels)
 		m->panels = true, m->panel = mask.along, m->within = m->around.at[m->around.n - 1]->loop.sym;
@@ -180,12 +216,14 @@ void tsr_masks_find(tsr_masked *m, tsr_stmts *body)
 	}
 }
 
-double tsr_masked_share(int64_t strips, int64_t step, int64_t first, int64_t extent)
+double tsr_masked_share(const tsr_mask *x, int64_t strips, int64_t beyond)
 {
 	int64_t some = 0;
-	for (int64_t s = 0; s < strips; s++)
-		some += step * s + first < extent ? step * s + first : extent;
-	return (double)some / (double)(strips * extent);
+	for (int64_t s = 0; s < strips; s++) {
+		int64_t to = x->upper ? x->step * s + x->first + beyond : x->extent, from = x->lower ? x->step * s + x->low - beyond : 0;
+		some += (to < x->extent ? to : x->extent) - (from > 0 ? from : 0);
+	}
+	return (double)some / (double)(strips * x->extent);
 }
 
 /* ---- values ---------------------------------------------------------------------------------------------------------------- */

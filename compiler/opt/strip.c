@@ -423,7 +423,7 @@ static double gain(tsr_strip *g)
 		if (divisible && smaller && strip <= 4 * (double)g->p->target->l3 && here > most)
 			most = here, best = g->rows;
 	}
-	g->rows = g->mask.extent && best > masked_rows(g->extent) ? masked_rows(g->extent) : best;
+	g->rows = g->mask && best > masked_rows(g->extent) ? masked_rows(g->extent) : best;
 	return most;
 }
 
@@ -470,9 +470,9 @@ static bool find_group(tsr_strip *g, const tsr_body_uses *uses, const uint32_t *
 /* A group that begins within this one saves more, since nothing but what a mask hides a part of is in it. */
 static bool better_later(const tsr_strip *g, const tsr_body_uses *uses, const uint32_t *kernels)
 {
-	for (uint32_t k = 1; k < g->n && !g->mask.extent; k++) {
+	for (uint32_t k = 1; k < g->n && !g->mask; k++) {
 		tsr_strip later = { .p = g->p, .a = g->a, .unit = g->unit, .from = g->from + k };
-		if (begins(g->p->l, uses->body->at[later.from]) && find_group(&later, uses, kernels) && later.mask.extent && later.saves > g->saves)
+		if (begins(g->p->l, uses->body->at[later.from]) && find_group(&later, uses, kernels) && later.mask && later.saves > g->saves)
 			return true;
 	}
 	return false;

@@ -27,7 +27,7 @@ typedef struct tsr_strip {
 	int64_t extent, rows;        /* of it, and of a strip */
 	double saves;                /* nanoseconds */
 	tsr_ids kept, passed;        /* what only the group touches, and what it writes for others, too, strip by strip */
-	struct { int64_t step, first, extent; } mask;        /* hides from row i positions from step * i + first on, of so many; extent 0: there is none */
+	const struct tsr_mask *mask; /* hides positions of row i, as of a strip (masked.h); NULL: there is none */
 	const tsr_stmt **only;       /* masked.h; or NULL as yet */
 	uint32_t last;               /* the last member that touches what another wrote so */
 } tsr_strip;

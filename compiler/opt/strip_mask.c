@@ -15,8 +15,8 @@ static bool elsewhere(const tsr_strip *g, const tsr_strip_member *m, uint32_t po
 void tsr_strip_mask(tsr_strip *g)
 {
 	uint32_t positions = 0;
-	g->mask.extent = 0;
-	for (uint32_t i = 0; i < g->n && !g->mask.extent; i++) {
+	g->mask = NULL;
+	for (uint32_t i = 0; i < g->n && !g->mask; i++) {
 		tsr_stmt *cut = NULL;
 		for (uint32_t k = 0; k < g->member[i].nest.n; k++)
 			if (tsr_strip_loop_tag(g, g->member[i].nest.loop[k]->loop.sym) == g->cut)
@@ -27,20 +27,22 @@ void tsr_strip_mask(tsr_strip *g)
 		tsr_masked m = { .p = g->p, .a = g->a, .only = g->only, .strips = cut };
 		tsr_masks_find(&m, &g->member[i].kernel->kernel.body);
 		if (m.below && m.along.n) {
-			g->mask.step = m.step, g->mask.first = m.first, g->mask.extent = m.extent;
+			tsr_mask *mask = TSR_NEW(g->a, tsr_mask);
+			*mask = m.mask;
+			g->mask = mask;
 			positions = tsr_strip_loop_tag(g, m.along.at[0]);
 		}
 	}
-	for (uint32_t i = 0; i < g->n && g->mask.extent; i++)
+	for (uint32_t i = 0; i < g->n && g->mask; i++)
 		if (!positions || elsewhere(g, &g->member[i], positions))
-			g->mask.extent = 0;
+			g->mask = NULL;
 }
 
 double tsr_strip_hidden(const tsr_strip *g)
 {
 	enum { GIGAHERTZ = 3 };
 	double time = 0;
-	if (!g->mask.extent || g->p->options->level < 2)
+	if (!g->mask || g->p->options->level < 2)
 		return 0;
 	for (uint32_t i = 0; i < g->n; i++) {
 		const tsr_contraction *k = g->member[i].contraction;
@@ -49,6 +51,7 @@ double tsr_strip_hidden(const tsr_strip *g)
 			steps *= (double)k->loops[l].extent.k;
 		time += steps;
 	}
-	int64_t last = g->mask.step * (g->rows - 1) + g->mask.first;
-	return time * (1 - tsr_masked_share((g->extent + g->rows - 1) / g->rows, g->mask.step * g->rows, last + TSR_MASKED_BEYOND, g->mask.extent));
+	tsr_mask strip = *g->mask;           /* of so many rows */
+	strip.step *= g->rows, strip.first += g->mask->step * (g->rows - 1);
+	return time * (1 - tsr_masked_share(&strip, (g->extent + g->rows - 1) / g->rows, TSR_MASKED_BEYOND));
 }

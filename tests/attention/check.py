@@ -103,6 +103,7 @@ def attend(q, k, v, g, mask):
 
     scores = np.einsum("shd,thd->hst", q, k) / root
     seen = np.tril(np.ones(scores.shape[1:]), mask[0]) if mask else 1
+    seen = seen - np.tril(np.ones(scores.shape[1:]), -mask[2]) if mask and mask[2] else seen
     scores = np.where(seen, scores, mask[1]) if mask else scores
     p = np.exp(scores - scores.max(-1, keepdims=True))
     p /= p.sum(-1, keepdims=True)
@@ -115,11 +116,13 @@ def strips(tsrc):
         for rows, heads, width, options, mask in ((331, 8, 4, [], None), (331, 8, 4, ["--threads=all"], None), (331, 8, 4, ["--interp"], None), (256, 9, 4, ["--threads=all"], None),
                                                   (601, 1, 4, ["--threads=all"], None), (600, 1, 4, ["--threads=all"], None), (600, 1, 4, ["--threads=none"], None),
                                                   (167, 9, 48, ["--threads=all"], None), (160, 8, 48, ["--threads=none"], None), (160, 8, 40, [], None),
-                                                  (256, 9, 32, ["--threads=all"], (0, -1e9)), (256, 9, 32, ["--cpu=x86-64-v3"], (0, -1e9)), (160, 9, 48, ["--threads=none"], (3, -1e30)),
-                                                  (600, 1, 20, ["--threads=none"], (0, -1e9)), (331, 8, 24, [], (-1, -1e9)), (256, 9, 32, ["--threads=all"], (0, -2)),
-                                                  (192, 9, 32, ["--sanitize"], (0, -1e9)), (192, 9, 32, ["--sanitize", "--cpu=x86-64-v3"], (1, -2))):
+                                                  (256, 9, 32, ["--threads=all"], (0, -1e9, 0)), (256, 9, 32, ["--cpu=x86-64-v3"], (0, -1e9, 0)), (160, 9, 48, ["--threads=none"], (3, -1e30, 0)),
+                                                  (600, 1, 20, ["--threads=none"], (0, -1e9, 0)), (331, 8, 24, [], (-1, -1e9, 0)), (256, 9, 32, ["--threads=all"], (0, -2, 0)),
+                                                  (192, 9, 32, ["--sanitize"], (0, -1e9, 0)), (192, 9, 32, ["--sanitize", "--cpu=x86-64-v3"], (1, -2, 0)), (256, 9, 32, ["--threads=all"], (0, -1e9, 40)),
+                                                  (331, 8, 24, ["--cpu=x86-64-v3"], (2, -1e9, 70)), (192, 9, 32, ["--sanitize"], (0, -3, 50))):
             path = os.path.join(tmp, "strips.tsr")
-            hide = "(fun x -> where ((positions () ++ \"s | => s |\") + %d >= (positions () ++ \"t -> => t ->\")) x (0. - %g))" % (mask[0], -mask[1]) if mask else ""
+            window = '&& (positions () ++ "t -> => t ->") > (positions () ++ "s | => s |") - %d' % mask[2] if mask and mask[2] else ""
+            hide = '(fun x -> where ((positions () ++ "s | => s |") + %d >= (positions () ++ "t -> => t ->") %s) x (0. - %g))' % (mask[0], window, -mask[1]) if mask else ""
             with open(path, "w") as f:
                 f.write(STRIPS % {"rows": rows, "heads": heads, "width": width, "hide": hide})
             run = subprocess.run([tsrc, "run", "-O3"] + options + [path], capture_output=True, text=True,
