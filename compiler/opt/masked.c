@@ -1,4 +1,4 @@
-/* Of strips (strip.c) whose values a mask hides from some position on, as causal attention's, what is hidden is left out:
+/* Of strips (strip.c) whose values a mask hides from some position on, as causal attention's, or before one, too, as a sliding window's, what is hidden is left out:
  *
  *     for strips s {                                                  for strips s {
  *       scores(i, t) = sum over d ..              t in 0..T             scores ..                        t until 128 s + 144
@@ -7,7 +7,7 @@
  *       y(i, d) = sum over t of e(i, t) * v(t, d) }                     if any e(i, 128 s + 128) is not 0: once more, all of it
  *                                                                       y(i, d) = ..                     t until 128 s + 128 }
  *
- * No result changes but for the sign of a zero.  At hidden positions a choice is c, so that what follows is the same for all of a row's (ALIKE): the maximum of a row knows c from
+ * No result changes but for the sign of a zero, and the order of a row's sums where its lanes begin elsewhere.  At hidden positions a choice is c, so that what follows is the same for all of a row's (ALIKE): the maximum of a row knows c from
  * some positions beyond the limit that are computed all the same, and one of them says what e is at all.  A sum may leave out zeros; so it may where that e is 0, which is
  * asked when the strip's rows are there, before anything sums them up, and where the other factor is finite, which is asked of operands before the strips: a NaN or a number above
  * 2^51 there, and nothing is left out.

@@ -6,11 +6,12 @@
 
 /* What a value is at positions that the mask leaves out: anything; finite, if what its product reads is of moderate size; the same all along a row; 0. */
 typedef enum { TSR_MASKED_ANY, TSR_MASKED_FINITE, TSR_MASKED_ALIKE, TSR_MASKED_ZERO } tsr_masked_class;
-/* ALIKE values that `of` holds, as they lie there or divided by their own sum (`sum`: as yet none is known to be zero); else of TSR_NONE. */
+/* `of`: the buffer that holds ALIKE values, as they lie there; or TSR_NONE. */
 typedef struct tsr_masked_value { tsr_masked_class cls; tsr_buffer_id of; } tsr_masked_value;
 
-/* A buffer of the strips alone: its axis of masked positions, that of a strip's rows or TSR_NONE, and what was stored there last; `version` counts what is stored. */
-typedef struct tsr_masked_operand { const tsr_expr *x; uint32_t n; const tsr_contract_loop *loops; } tsr_masked_operand;        /* inside these loops of the strips, and of no more */
+/* An element inside these loops of the strips, and of no more. */
+typedef struct tsr_masked_operand { const tsr_expr *x; uint32_t n; const tsr_contract_loop *loops; } tsr_masked_operand;
+/* `own`: of the strips alone.  Its axes of positions and of a strip's rows, or TSR_NONE; what was stored there last; `version` counts what is. */
 typedef struct tsr_masked_buffer {
 	bool own;
 	uint32_t axis, rows, version;

@@ -22,15 +22,20 @@ HEADS, EACH = 12, 64                                    # of attention
 
 # ---- attention ---------------------------------------------------------------------------------------------------------------
 
+WINDOW = 256                                            # as attention.py has it
+
+
 def composed(q, k, v):
     return torch.softmax(q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5, -1) @ v
 
 
 class Attention:
-    def __init__(self, length, backward, causal):
+    def __init__(self, length, backward, kind=""):
         self.q, self.k, self.v = (torch.randn(1, HEADS, length, EACH, requires_grad=backward) for _ in range(3))
         self.g, self.backward = torch.randn(1, HEADS, length, EACH), backward
-        self.f = functools.partial(F.scaled_dot_product_attention, is_causal=causal) if hasattr(F, "scaled_dot_product_attention") else composed
+        i, j = torch.arange(length)[:, None], torch.arange(length)[None, :]
+        seen = {"attn_mask": (i >= j) & (j > i - WINDOW)} if kind == "window" else {"is_causal": kind == "causal"}
+        self.f = functools.partial(F.scaled_dot_product_attention, **seen) if hasattr(F, "scaled_dot_product_attention") else composed
 
     def step(self):
         if not self.backward:
@@ -158,8 +163,8 @@ NETWORKS = {"digits": digits, "lenet": lenet, "resnet18": resnet18, "gpt": gpt}
 
 def work_of(name, mode):
     if name.startswith("attention"):
-        _, length, direction, *causal = name.split("_")
-        return Attention(int(length), direction == "backward", bool(causal))
+        _, length, direction, *kind = name.split("_")
+        return Attention(int(length), direction == "backward", *kind)
     return NETWORKS[name](mode)
 
 
