@@ -45,7 +45,7 @@ void tsr_strip_turn(tsr_strip *g, tsr_turned *t, tsr_lin *index, const tsr_stmt 
 /* A copy of the member, which is placed so, reads it: panel by panel. */
 void tsr_strip_part(tsr_strip *g, tsr_turned *t, tsr_placing *at);
 void tsr_strip_read_turned(tsr_strip *g, tsr_turned *t, tsr_stmts *copy);
-/* strip_order.c: of the kernels between the product at this place and what touches its result, none of which has to do with it, how many it has now been put behind; 0: there are others, or none.
+/* strip_order.c: how many kernels behind the product at this place, none of which has to do with it or is a product, it has now been put behind.
  * Back again. */
 uint32_t tsr_strip_move(tsr_body_uses *u, uint32_t product);
 void tsr_strip_move_back(tsr_body_uses *u, uint32_t product, uint32_t n);
