@@ -4,7 +4,7 @@
  *     scores = q k;  weights;  y = weights v;  ..;  dv = weights dy, ..           as training reads them once more, long after
  *
  * While others read them later the first group has to store all of it, and the second one to read it.  With a copy of the product and its softmax before the late reader each group keeps them to itself, a
- * strip at a time: a transformer of 1024 positions is trained in half the memory, and 1.06 times as fast with what a mask hides left out.  remat.c would compute them again, too, since they take
+ * strip at a time: a transformer of 1024 positions is trained in half the memory, and 1.16 times as fast with what a mask hides left out.  remat.c would compute them again, too, since they take
  * most bytes for a nanosecond, but only once all groups are formed.
  *
  * Requires rows.  All results keep their bits but for sums over strips. */
