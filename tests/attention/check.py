@@ -168,6 +168,23 @@ let%main () =
 """
 
 
+def forward(tsrc):
+    """The blocks' forward pass alone, whose results may lie where operands die: the same by one thread and by three, which take strips in turns."""
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as tmp:
+        path = os.path.join(tmp, "forward.tsr")
+        with open(path, "w") as f:
+            f.write(TRAINED.split("let%op loss")[0] + "let%main () =\n  run out.forward;\n  for i = 0 to 299 do print \"{out.(i, 5)} {out.(i, 17)}\" done\n")
+        for cpu in ("x86-64-v2", "x86-64-v3"):
+            outputs = {subprocess.run([tsrc, "run", "-O2", "--threads=all", "--cpu=" + cpu, path], capture_output=True, text=True,
+                                      env=dict(os.environ, OMP_NUM_THREADS=str(threads))).stdout for threads in (1, 3, 3, 3)}
+            good = len(outputs) == 1 and len(outputs.pop().split()) == 600
+            passed, failed = passed + good, failed + (not good)
+            if not good:
+                print("FAILED forward for %s: threads change the result" % cpu)
+    return passed, failed
+
+
 def trained(tsrc):
     """Scores that training reads once more are computed again for that: nobody stores them, and the results are those of --no-remat but for the order of sums."""
     passed = failed = 0
@@ -196,7 +213,7 @@ def trained(tsrc):
 def main():
     assert threefry([0] * 4, [0] * 4) == [0x9C6CA96A, 0xE17EAE66, 0xFC10ECD4, 0x5256A7D8]
     tsrc, path = os.path.join(sys.argv[1], "tsrc"), os.path.join(ROOT, "examples", "attention.tsr")
-    passed, failed = (sum(x) for x in zip(strips(tsrc), trained(tsrc)))
+    passed, failed = (sum(x) for x in zip(strips(tsrc), trained(tsrc), forward(tsrc)))
     for seed in (0, 7, 12345678901):
         run = subprocess.run([tsrc, "run", "--seed=%d" % seed, path], capture_output=True, text=True)
         if run.returncode:
