@@ -1,8 +1,9 @@
 /* Leaves out of strips what masked.c has found:
  *
- *     let $large = false;  for each operand { set $large = $large or it is not moderate }
- *     letsym #whole = $large
+ *     let $large = false;  for each operand of all strips { set $large = $large or it is not moderate }
  *     for strips s {
+ *       let $own = $large;  for each operand's rows of the strip { set $own = .. }       threads may have stored to others' in their place (reuse.c)
+ *       letsym #whole = $own
  *       what comes before the question, until step * s + first + beyond + all * #whole
  *       let $hidden = false
  *       if that is not all, and #whole is 0 { for rows i { set $hidden = $hidden or x(i, step * s + first) <> 0 } }
@@ -86,11 +87,11 @@ static tsr_stmt *assign(const building *x, tsr_stmt_kind kind, tsr_local_id loca
 	return s;
 }
 
-/* A local that is false, behind which comes what may set it, and a symbol that is its number. */
-static tsr_local_id flag_begin(const building *x, tsr_stmts *out)
+/* A local that is false, or what another one is, behind which comes what may set it, and a symbol that is its number. */
+static tsr_local_id flag_begin(const building *x, tsr_local_id like, tsr_stmts *out)
 {
 	tsr_local_id id = x->m->unit->nlocals++;
-	tsr_push(x->a, out, assign(x, TSR_STMT_LET, id, tsr_expr_const(x->a, tsr_scalar_of(TSR_PREC_BOOL, 0))));
+	tsr_push(x->a, out, assign(x, TSR_STMT_LET, id, like == TSR_NONE ? tsr_expr_const(x->a, tsr_scalar_of(TSR_PREC_BOOL, 0)) : tsr_expr_local(x->a, like, TSR_PREC_BOOL)));
 	return id;
 }
 
@@ -155,16 +156,29 @@ static tsr_stmt *questions(const building *x, bool upper, tsr_local_id flag)
 	return s;
 }
 
-static void inside(building *x)
+/* The operands of all strips, or each strip's own rows of the others, the strips' loop being the first around them. */
+static void look_through(const building *x, bool own, tsr_local_id flag, tsr_stmts *out)
+{
+	for (uint32_t i = 0; i < x->m->operands.n; i++) {
+		const tsr_masked_operand *o = &x->m->operands.at[i];
+		if (tsr_expr_mentions(x->p->l, o->x, x->m->strips->loop.sym) == own)
+			tsr_look_through(x->p, o->n - 1, o->loops + 1, o->x, immoderate(x, o->x), flag, out);
+	}
+}
+
+static void inside(building *x, tsr_local_id large)
 {
 	tsr_masked *m = x->m;
 	tsr_stmts *body = &m->strips->loop.body, out = { 0 };
 	tsr_stmt *again = NULL;
+	tsr_local_id own = flag_begin(x, large, &out);
+	look_through(x, true, own, &out);
+	x->whole = flag_end(x, own, &out);
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_push(x->a, &out, body->at[i]);
 		if (i != m->checked || !m->hopes.n)
 			continue;
-		tsr_local_id flag = flag_begin(x, &out);
+		tsr_local_id flag = flag_begin(x, TSR_NONE, &out);
 		for (int upper = 1; upper >= 0; upper--)
 			if (upper ? m->mask.upper : m->mask.lower)
 				tsr_push(x->a, &out, questions(x, upper, flag));
@@ -183,11 +197,9 @@ void tsr_masked_build(tsr_masked *m, tsr_stmts *body, uint32_t at)
 	tsr_stmts out = { 0 };
 	for (uint32_t i = 0; i < at; i++)
 		tsr_push(x.a, &out, body->at[i]);
-	tsr_local_id flag = flag_begin(&x, &out);
-	for (uint32_t i = 0; i < m->operands.n; i++)
-		tsr_look_through(m->p, m->operands.at[i].n, m->operands.at[i].loops, m->operands.at[i].x, immoderate(&x, m->operands.at[i].x), flag, &out);
-	x.whole = flag_end(&x, flag, &out);
-	inside(&x);
+	tsr_local_id large = flag_begin(&x, TSR_NONE, &out);
+	look_through(&x, false, large, &out);
+	inside(&x, large);
 	cut_loops(&x);
 	for (uint32_t i = at; i < body->n; i++)
 		tsr_push(x.a, &out, body->at[i]);

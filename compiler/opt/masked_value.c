@@ -195,7 +195,7 @@ static tsr_expr *find_mask(void *user, tsr_expr *e)
 		return e;
 	if (!m->any)
 		m->any = true, m->mask = mask;
-	m->below |= is_the_mask(m, &mask) && !(mask.outside->kind == TSR_EXPR_CONST && mask.outside->value.d == 0);
+	m->below |= is_the_mask(m, &mask) && mask.outside->value.d != 0;
 	if (is_the_mask(m, &mask) && mask.panels)
 		m->panels = true, m->panel = mask.along, m->within = m->around.at[m->around.n - 1]->loop.sym;
 	if (is_the_mask(m, &mask) && !mask.panels && !tsr_masked_along(m, mask.along))
@@ -316,9 +316,7 @@ static tsr_masked_value load(tsr_masked *m, const tsr_expr *x, uint32_t sym)
 	bool mentions = false;
 	for (uint32_t axis = 0; axis < m->p->l->buffers.at[x->load.buffer]->rank; axis++)
 		mentions |= tsr_lin_mentions(&x->load.index[axis], sym);
-	if (!b->own)
-		return mentions ? ANY : ALIKE;
-	if (b->axis == TSR_NONE)
+	if (!b->own || b->axis == TSR_NONE)
 		return mentions ? ANY : ALIKE;
 	if (!tsr_lin_bare(&x->load.index[b->axis], sym))
 		return ANY;

@@ -471,7 +471,7 @@ static bool find_group(tsr_strip *g, const tsr_body_uses *uses, const uint32_t *
 static bool better_later(const tsr_strip *g, const tsr_body_uses *uses, const uint32_t *kernels)
 {
 	for (uint32_t k = 1; k < g->n && !g->mask; k++) {
-		tsr_strip later = { .p = g->p, .a = g->a, .unit = g->unit, .from = g->from + k };
+		tsr_strip later = { .p = g->p, .a = g->a, .unit = g->unit, .from = g->from + k, .only = g->only };
 		if (begins(g->p->l, uses->body->at[later.from]) && find_group(&later, uses, kernels) && later.mask && later.saves > g->saves)
 			return true;
 	}
