@@ -3,17 +3,11 @@
 #include "../../compiler/base/text.h"
 #include "../../compiler/opt/opt.h"
 #include "check.h"
+#include "draw.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { PROGRAMS = 200, LARGE = 2 };      /* the last ones are large enough for sums in parts, and for a result that is turned without */
-static uint64_t state = 5;
-
-static uint32_t draw(uint32_t n)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(state >> 33) % n;
-}
 
 static const char *program(tsr_arena *a, int large, bool *turns, bool *may)
 {
@@ -67,6 +61,7 @@ static float *run(const tsr_loops *l, size_t *count)
 
 int main(void)
 {
+	state = 5;
 	static const char *const passes[] = { "channels", "channels,deep", "channels,deep,tail,groups,classify,schedule,fuse,rows,turn,threads,finite" };
 	tsr_target target = *tsr_target_by_name("avx512");
 	uint32_t turned = 0, summed = 0;

@@ -6,6 +6,7 @@
 #include "../../compiler/base/text.h"
 #include "../../runtime/tsr_abi.h"
 #include "check.h"
+#include "draw.h"
 #include <dlfcn.h>
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Target.h>
@@ -15,13 +16,6 @@
 
 enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ORDERS = 40, EARLY = 16, CROSSED = 12, FEW = 24,
 	   BEFORE = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS + ORDERS + EARLY, ALL = BEFORE + CROSSED + FEW, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
-
-static uint64_t state;
-static uint32_t draw(uint32_t n)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(state >> 33) % n;
-}
 
 #include "contract_random.h"
 #include "contract_windows.h"

@@ -3,17 +3,11 @@
 #include "../../compiler/base/text.h"
 #include "../../compiler/opt/opt.h"
 #include "check.h"
+#include "draw.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { PROGRAMS = 300 };
-static uint64_t state = 11;
-
-static uint32_t draw(uint32_t n)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(state >> 33) % n;
-}
 
 /* What of k each result has for itself lies in any order; some of it is the same for all groups, which makes a contraction, or is another one for each place. */
 static const char *program(tsr_arena *a, bool *turns)
@@ -62,6 +56,7 @@ static tsr_loops *read(tsr_compiler *tc, uint32_t file)
 
 int main(void)
 {
+	state = 11;
 	uint32_t turned = 0;
 	for (int i = 0; i < PROGRAMS; i++) {
 		tsr_compiler *tc = tsr_compiler_new();

@@ -4,18 +4,12 @@
  * summation can excuse a difference. */
 #include "../../compiler/base/text.h"
 #include "check.h"
+#include "draw.h"
 #include "emit_kit.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
 enum { CASES = 400, EACH = 3, N = 37 };               /* buffers of a case: x, k and the result y; what `?n` stands for */
-static uint64_t state = 5;
-
-static uint32_t draw(uint32_t n)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(state >> 33) % n;
-}
 
 static const char *one_of(uint32_t n, const char *const *all) { return all[draw(n)]; }
 
@@ -368,6 +362,7 @@ static bool same(const kit *k, uint32_t u, int64_t n, size_t off)
 
 int main(void)
 {
+	state = 5;
 	static const struct { const char *cpu, *feature; } levels[] = { { "znver5", "+avx512vp2intersect" }, { "znver4", "+avx512bf16" }, { "skylake-avx512", "+avx512vl" }, { "haswell", "+avx2" }, { "x86-64-v2", "+sse4.2" } };
 	tsr_arena *a = tsr_arena_new();
 	tsr_text text, units;

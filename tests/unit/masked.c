@@ -3,21 +3,16 @@
 #include "../../compiler/opt/opt.h"
 #include "../../compiler/base/text.h"
 #include "check.h"
+#include "draw.h"
+#include "loops_kit.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PROGRAMS = 90, MOST_ELEMENTS = 1 << 15 };
-static uint64_t state;
 static int extent[128];              /* of the axes: heads h, rows s, columns t, depth d */
 static char mask[300];               /* of s and t */
 static const char *hidden;           /* what stands for what it hides */
-
-static uint32_t draw(uint32_t n)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(state >> 33) % n;
-}
 
 /* <s> is a loop over axis s, <s+> one that sums, #s the extent, ?(x ~ y) the choice between x and what the mask hides x by. */
 static void put(tsr_text *t, const char *text, bool first)
@@ -173,14 +168,6 @@ static bool equal(const tsr_loops *l, const float *x, const float *y)
 				return false;
 			}
 	return true;
-}
-
-static uint32_t notes_with(const tsr_loops *l, const char *text)
-{
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < l->notes.n; i++)
-		n += strstr(l->notes.at[i], text) != NULL;
-	return n;
 }
 
 static tsr_loops *loops(tsr_compiler *tc, uint32_t file, const tsr_target *target, const char *passes)

@@ -2,16 +2,10 @@
  * of any tree. */
 #include "../../compiler/opt/path.h"
 #include "check.h"
+#include "draw.h"
 #include <math.h>
 
 enum { LOOPS = 8 };
-
-static uint64_t state = 7;
-static uint32_t draw(uint32_t n)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(state >> 33) % n;
-}
 
 static double extents[LOOPS];
 
@@ -108,6 +102,7 @@ static void equal_costs(tsr_arena *a)
 
 int main(void)
 {
+	state = 7;
 	tsr_path_factor factors[TSR_MOST_FACTORS];
 	tsr_path_problem q;
 	tsr_arena *once = tsr_arena_new();

@@ -6,16 +6,10 @@
 #include "../../compiler/opt/opt.h"
 #include "../../compiler/base/text.h"
 #include "check.h"
+#include "draw.h"
 #include <stdlib.h>
 
 enum { BUFFERS = 9, IDS = BUFFERS, UNITS = 2 };        /* the last one holds positions, of which some are outside */
-
-static uint64_t state;
-static uint32_t draw(uint32_t n)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(state >> 33) % n;
-}
 
 /* Buffers over the axes i (rows) and j (3): rank 2, row, column, scalar.  In square programs both have 3, and some reads are
  * transposed or reversed. */

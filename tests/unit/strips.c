@@ -4,18 +4,13 @@
 #include "../../compiler/opt/opt.h"
 #include "../../compiler/base/text.h"
 #include "check.h"
+#include "draw.h"
+#include "loops_kit.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { PROGRAMS = 150, MOST_ELEMENTS = 1 << 13 };
-static uint64_t state;
 static int extent[128];              /* of the axes: batch b, rows s, heads h, columns t, depth d */
-
-static uint32_t draw(uint32_t n)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(state >> 33) % n;
-}
 
 /* <s> is a loop over axis s, <s+> one that sums, #s the extent. */
 static void put(tsr_text *t, const char *text)
@@ -108,14 +103,6 @@ static bool equal(const tsr_loops *l, const float *x, const float *y)
 		if (l->buffers.at[b]->observed && memcmp(x + (size_t)b * MOST_ELEMENTS, y + (size_t)b * MOST_ELEMENTS, MOST_ELEMENTS * sizeof *x))
 			return false;
 	return true;
-}
-
-static uint32_t notes_with(const tsr_loops *l, const char *text)
-{
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < l->notes.n; i++)
-		n += strstr(l->notes.at[i], text) != NULL;
-	return n;
 }
 
 int main(void)
