@@ -24,7 +24,7 @@ typedef struct tsr_options {
 	tsr_output_kind kind;
 	tsr_stage dump;              /* TSR_STAGES: none */
 	int level;
-	bool debug, interpret, dependencies, time, verbose, no_fuse, no_share, no_remat, sanitize, profile, bounds, tune, colour, seed_given;
+	bool debug, interpret, dependencies, time, verbose, no_fuse, no_share, no_remat, winograd, sanitize, profile, bounds, tune, colour, seed_given;
 	uint64_t seed;
 	bool json;                   /* diagnostics, and what explain prints */
 	uint32_t at_line;            /* explain: FILE:LINE:NAME; 0 and NULL where not given */

@@ -119,7 +119,7 @@ static bool recognise(deep *d)
 		return false;
 	d->store = d->nest.body->at[2];
 	d->c = d->p->l->buffers.at[d->store->store.buffer];
-	return tsr_nest_covers(d->p->l, &d->nest, d->store, NULL) && choose(d);
+	return tsr_nest_covers(d->p->l, &d->nest, d->store, NULL) && !tsr_winograd_takes(d->p, d->unit, d->kernel) && choose(d);
 }
 
 /* Of C's axes, in T's order. */

@@ -48,6 +48,8 @@ void tsr_stmt_rename(tsr_pass *p, tsr_stmt *s, const tsr_buffer_id *to);
 const tsr_contraction *tsr_contract_of(tsr_pass *p, const tsr_stmt *nest);
 /* Both operands are elements of bf16 in memory, which the target multiplies in pairs. */
 bool tsr_pairs_as_they_lie(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t);
+/* winograd.c: what --winograd asks for it will do with the kernel. */
+bool tsr_winograd_takes(tsr_pass *p, tsr_loop_unit *unit, tsr_stmt *kernel);
 bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest);
 /* The nest is no contraction, or one of groups (groups.c), which stays a nest. */
 bool tsr_contract_leaves(tsr_pass *p, const tsr_stmt *nest);

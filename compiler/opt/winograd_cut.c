@@ -1,0 +1,114 @@
+/* Whether tiles pay, and which blocks all that is done for them goes through at once. */
+#include "winograd.h"
+
+/* Nanoseconds: of a product in a tile of registers; of an element that is made of others and read again, near and far. */
+#define EACH_PRODUCT 0.0175
+#define EACH_NEAR 0.12
+#define EACH_FAR 0.4
+/* Loops that are lanes, and depth of the products; tiles of a block, and blocks; depth of a block that adds to the results; parts of such sums; second caches that hold what is near. For tests all is smaller. */
+enum { LEAST_CHANNELS = 16, LEAST_TILES = 24, LEAST_BLOCKS = 6, DEEP = 160, MOST_PARTS = 8, ROOM = 4, SMALLER = 16 };
+
+/* Elements of the image and of the other operand, results and sums, of each tile or of all: the extents of their loops, but for the windows', multiplied. `small`: for tests. */
+typedef struct sizes { double image, filter, results, sums, tiles, around; bool small; } sizes;
+
+static double extents(const tsr_winograd *w, const tsr_nest *n)
+{
+	double all = 1;
+	for (uint32_t i = 0; i < n->n; i++)
+		all *= tsr_wino_window(w, n->loop[i]->loop.sym) < 0 ? (double)n->loop[i]->loop.extent.k : 1;
+	return all;
+}
+
+static double elements(const tsr_winograd *w, const tsr_expr *load)
+{
+	double all = 1;
+	for (uint32_t axis = 0; axis < w->p->l->buffers.at[load->load.buffer]->rank; axis++) {
+		const tsr_lin *x = &load->load.index[axis];
+		all *= x->n == 1 && tsr_wino_window(w, x->terms[0].id) < 0 ? (double)tsr_wino_loop(w, x->terms[0].id)->loop.extent.k : 1;
+	}
+	return all;
+}
+
+/* In sixteen planes. */
+static double bytes_of(const tsr_winograd *w, double n) { return n * TSR_WINO_PLANES * tsr_prec_bytes(w->image->prec); }
+
+/* Of all products along one axis those of which the image has no element are left out by a sum that goes over it as it stands. */
+static double inside(const tsr_winograd *w, const tsr_wino_axis *x)
+{
+	int64_t n = 0, size = w->p->l->buffers.at[w->image->load.buffer]->dims[x->axis].k;
+	for (int64_t i = 0; i < x->tiled->loop.extent.k; i++)
+		for (int64_t k = 0; k < TSR_WINO_TAPS; k++)
+			n += x->first + i + k >= 0 && x->first + i + k < size;
+	return (double)n;
+}
+
+static double made(const tsr_winograd *w, double n, bool near)
+{
+	return n * TSR_WINO_PLANES * (near || bytes_of(w, n) <= 2 * (double)w->p->target->l2 ? EACH_NEAR : EACH_FAR);
+}
+
+/* The products that are not taken are worth more than what is made of the operands, and of what the products give. */
+static bool pays(const tsr_winograd *w, const sizes *s)
+{
+	double tiled = s->image * s->tiles, filter = s->filter * (w->over ? s->tiles : 1), results = s->results * (w->over ? 1 : s->tiles);
+	double direct = s->results * s->sums * inside(w, &w->window[0]) * inside(w, &w->window[1]), planes = s->results * s->sums * s->tiles * TSR_WINO_PLANES;
+	return direct * EACH_PRODUCT > planes * EACH_PRODUCT + made(w, tiled, w->cut) + made(w, filter, w->cut && w->over) + made(w, results, w->cut && !w->over);
+}
+
+/* The loops around the cut one are loops of all that is kept for a block. */
+static bool all_around(const tsr_winograd *w, const tsr_nest *nest)
+{
+	for (uint32_t i = 0; i < w->outer; i++)
+		if (tsr_wino_window(w, nest->loop[i]->loop.sym) >= 0 || !tsr_expr_mentions(w->p->l, w->image, nest->loop[i]->loop.sym) || (w->over && !tsr_expr_mentions(w->p->l, w->filter, nest->loop[i]->loop.sym)))
+			return false;
+	return true;
+}
+
+/* Rows of tiles that all kernels go through at once, so that what passes between them stays in the second cache: as many as there is room for. */
+static void choose_rows(tsr_winograd *w, const sizes *s)
+{
+	const tsr_wino_axis *y = &w->window[0], *x = &w->window[1];
+	double tile = bytes_of(w, (s->image + s->results) / s->around);
+	for (int64_t rows = 1; rows <= y->tiles; rows++)
+		if (y->tiles % rows == 0 && (double)(rows * x->tiles) * tile <= (double)w->p->target->l2 && rows * x->tiles >= (s->small ? 1 : LEAST_TILES)
+			&& s->around * (double)(y->tiles / rows) >= (s->small ? 2 : LEAST_BLOCKS))
+			w->rows = rows, w->cut = y->tiled;
+}
+
+/* Of sums over tiles as few rows, or images, as are deep enough for the results, which each block adds to; the blocks are summed in parts, which threads divide. */
+static void choose_blocks(tsr_winograd *w, const sizes *s, const tsr_nest *nest)
+{
+	int64_t all = w->window[0].tiles, each = w->window[1].tiles, around = (int64_t)s->around, deep = s->small ? DEEP / SMALLER : DEEP;
+	const tsr_stmt *cut = w->window[0].tiled;
+	if (s->tiles < (double)deep && w->outer) {       /* the loop around them */
+		cut = nest->loop[--w->outer];
+		each *= all, all = cut->loop.extent.k, around /= all;
+	}
+	w->rows = all;
+	for (int64_t rows = all; rows * each >= deep; rows--)
+		w->rows = all % rows == 0 ? rows : w->rows;
+	int64_t blocks = all / w->rows, first = w->outer ? nest->loop[0]->loop.extent.k : blocks;
+	double room = ROOM * (double)w->p->target->l2;
+	for (int64_t parts = 2; parts <= MOST_PARTS && (double)parts * bytes_of(w, s->results) <= room; parts++)
+		w->parts = first % parts == 0 ? parts : w->parts;
+	if (around * blocks >= (s->small ? 2 : LEAST_BLOCKS) && w->parts > 1 && (double)(w->rows * each) * bytes_of(w, (s->image + s->filter) / s->around) <= room)
+		w->cut = cut;
+	else
+		w->parts = 1;
+}
+
+bool tsr_wino_choose(tsr_winograd *w)
+{
+	const tsr_nest *nest = w->over ? &w->summed : &w->made;
+	sizes s = { elements(w, w->image), elements(w, w->filter), extents(w, &w->made), extents(w, &w->summed), (double)(w->window[0].tiles * w->window[1].tiles), 1, w->p->options->tiles == TSR_TILES_ALL };
+	w->parts = 1;
+	for (; w->outer < nest->n && nest->loop[w->outer] != w->window[0].tiled; w->outer++)
+		s.around *= (double)nest->loop[w->outer]->loop.extent.k;
+	if (all_around(w, nest)) {
+		if (w->over)
+			choose_blocks(w, &s, nest);
+		else
+			choose_rows(w, &s);
+	}
+	return s.small || (w->made.loop[w->made.n - 1]->loop.extent.k >= LEAST_CHANNELS && s.sums * (w->over ? s.tiles : 1) >= LEAST_CHANNELS && pays(w, &s));
+}
