@@ -57,6 +57,7 @@ typedef struct tsr_buffer {
 	tsr_size *dims;              /* memory order, row-major, last axis contiguous */
 	tsr_tensor_id tensor;        /* TSR_NONE for TEMP */
 	bool row;                    /* holds what belongs to one iteration of the loops around it (opt/rows.c) */
+	bool scratch;                /* each run stores what it reads of it before, which indices alone do not tell: said by the pass that made it (opt/winograd_build.c) */
 	bool observed;               /* the program level reads or writes it, or it lasts whatever the code does, as parameters do: always stored */
 	uint32_t returned;           /* 1 + the unit that computes it for a caller, who alone sees it; 0: others see it */
 	tsr_numbers data;            /* LITERAL */

@@ -363,5 +363,7 @@ bool *tsr_exposed_of(const tsr_loops *l, tsr_arena *a)
 		s.parted.n = 0;
 		scan_stmts(&s, &l->units.at[u]->body);
 	}
+	for (uint32_t b = 0; b < l->buffers.n; b++)
+		s.exposed[b] &= !l->buffers.at[b]->scratch;
 	return s.exposed;
 }

@@ -35,6 +35,8 @@ int tsr_wino_window(const tsr_winograd *w, uint32_t sym)
 	return -1;
 }
 
+static bool stores(const tsr_stmt *s) { return s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE; }
+
 /* let $s = 0;  for ..;  then what follows the sum, and stores it. */
 static bool is_sum(tsr_winograd *w)
 {
@@ -47,7 +49,7 @@ static bool is_sum(tsr_winograd *w)
 		return false;
 	w->summed = tsr_nest_of(&(tsr_stmts){ &b->at[1], 1, 1 });
 	for (uint32_t i = 2; i < b->n; i++)
-		if (b->at[i]->kind != TSR_STMT_LET && b->at[i]->kind != TSR_STMT_STORE)
+		if (b->at[i]->kind != TSR_STMT_LET && !stores(b->at[i]))
 			return false;
 	for (uint32_t i = 0; i < w->made.n + w->summed.n; i++) {
 		const tsr_stmt *s = i < w->made.n ? w->made.loop[i] : w->summed.loop[i - w->made.n];
@@ -152,7 +154,7 @@ static bool stores_apart(const tsr_winograd *w)
 	const tsr_stmts *b = w->made.body;
 	for (uint32_t i = 2; i < b->n; i++) {
 		const tsr_stmt *s = b->at[i];
-		if (s->kind != TSR_STMT_STORE)
+		if (!stores(s))
 			continue;
 		const tsr_buffer *c = w->p->l->buffers.at[s->store.buffer];
 		if (c->id == w->image->load.buffer || c->id == w->filter->load.buffer || c->rank == 0)
@@ -160,7 +162,7 @@ static bool stores_apart(const tsr_winograd *w)
 		if (!tsr_lin_bare(&s->store.index[tsr_buffer_last(c)], w->made.loop[w->made.n - 1]->loop.sym) || tsr_wino_window(w, w->made.loop[w->made.n - 1]->loop.sym) >= 0)
 			return false;
 	}
-	return w->made.n < TSR_WINO_RANK && b->at[b->n - 1]->kind == TSR_STMT_STORE;
+	return w->made.n < TSR_WINO_RANK && stores(b->at[b->n - 1]);
 }
 
 static bool recognise(tsr_winograd *w)
@@ -183,18 +185,33 @@ bool tsr_winograd_takes(tsr_pass *p, tsr_loop_unit *unit, tsr_stmt *kernel)
 	return p->options->tiles && recognise(&w);
 }
 
+/* What the kernel stored all of, it still does, tile by tile. */
+static void keep_stored(const tsr_winograd *w, const bool *exposed)
+{
+	const tsr_stmts *b = w->made.body;
+	for (uint32_t i = 2; i < b->n; i++)
+		if (stores(b->at[i]) && !exposed[b->at[i]->store.buffer])
+			w->p->l->buffers.at[b->at[i]->store.buffer]->scratch = true;
+}
+
 void tsr_pass_winograd(tsr_pass *p)
 {
-	for (uint32_t i = 0; p->options->tiles && i < p->l->units.n; i++) {
+	if (!p->options->tiles)
+		return;
+	tsr_arena *scratch = tsr_arena_new();
+	const bool *exposed = tsr_exposed_of(p->l, scratch);
+	for (uint32_t i = 0; i < p->l->units.n; i++) {
 		tsr_loop_unit *u = p->l->units.at[i];
 		tsr_stmts out = { 0 };
 		for (uint32_t k = 0; k < u->body.n; k++) {
 			tsr_winograd w = { .p = p, .unit = u, .kernel = u->body.at[k] };
-			if (recognise(&w))
+			if (recognise(&w)) {
+				keep_stored(&w, exposed);
 				tsr_wino_build(&w, &out);
-			else
+			} else
 				tsr_push(p->arena, &out, w.kernel);
 		}
 		u->body = out;
 	}
+	tsr_arena_free(scratch);
 }

@@ -94,7 +94,7 @@ static tsr_buffer *planes_buffer(const tsr_winograd *w, const char *what, const 
 {
 	tsr_arena *a = w->p->arena;
 	tsr_buffer *b = TSR_NEW(a, tsr_buffer);
-	*b = (tsr_buffer){ .id = w->p->l->buffers.n, .kind = TSR_BUFFER_TEMP, .prec = prec, .rank = x->n + 1 + x->parted, .tensor = TSR_NONE, .row = w->cut && x->tiled };
+	*b = (tsr_buffer){ .id = w->p->l->buffers.n, .kind = TSR_BUFFER_TEMP, .prec = prec, .rank = x->n + 1 + x->parted, .tensor = TSR_NONE, .row = w->cut && x->tiled, .scratch = true };
 	b->name = tsr_intern(w->p->l->tc->names, tsr_format(a, "%s.%s%u", w->kernel->kernel.name, what, b->id));
 	b->dims = TSR_NEW_N(a, tsr_size, b->rank);
 	uint32_t axis = 0;
@@ -116,24 +116,25 @@ static tsr_buffer *planes_buffer(const tsr_winograd *w, const char *what, const 
 	return b;
 }
 
-static void add_axis(const tsr_winograd *w, planes *x, const tsr_stmt *loop)
+/* `within`: of one block. */
+static void add_axis(const tsr_winograd *w, planes *x, const tsr_stmt *loop, bool within)
 {
-	if (is_place(w, loop) || is_outer(w, loop))
+	if (is_place(w, loop) || (within && is_outer(w, loop)))
 		return;
 	x->tiled |= tsr_wino_window(w, loop->loop.sym) >= 0;
 	x->at[x->n++] = loop;
 }
 
 /* Of an operand: the loops along its axes. */
-static planes planes_of_load(const tsr_winograd *w, const char *what, const tsr_expr *load)
+static planes planes_of_load(const tsr_winograd *w, const char *what, const tsr_expr *load, bool within)
 {
 	planes x = { 0 };
 	for (uint32_t axis = 0; axis < w->p->l->buffers.at[load->load.buffer]->rank; axis++) {
 		const tsr_lin *index = &load->load.index[axis];
 		if (index->n == 1)
-			add_axis(w, &x, tsr_wino_loop(w, index->terms[0].id));
+			add_axis(w, &x, tsr_wino_loop(w, index->terms[0].id), within);
 		else if (index->n)
-			add_axis(w, &x, w->window[tsr_wino_window(w, index->terms[0].id)].tiled);
+			add_axis(w, &x, w->window[tsr_wino_window(w, index->terms[0].id)].tiled, within);
 	}
 	x.buffer = planes_buffer(w, what, &x, load->prec);
 	return x;
@@ -144,7 +145,7 @@ static planes planes_of_results(const tsr_winograd *w)
 {
 	planes x = { .parted = w->parts > 1 };
 	for (uint32_t i = 0; i < w->made.n; i++)
-		add_axis(w, &x, w->made.loop[i]);
+		add_axis(w, &x, w->made.loop[i], true);
 	x.buffer = planes_buffer(w, "planes", &x, w->image->prec);
 	return x;
 }
@@ -515,7 +516,7 @@ static tsr_stmts *blocks(const tsr_winograd *w, const planes *to, symbols *s, ts
 
 void tsr_wino_build(tsr_winograd *w, tsr_stmts *out)
 {
-	planes of_image = planes_of_load(w, "image", w->image), of_filter = planes_of_load(w, "filter", w->filter), of_results = planes_of_results(w);
+	planes of_image = planes_of_load(w, "image", w->image, true), of_filter = planes_of_load(w, "filter", w->filter, w->over), of_results = planes_of_results(w);
 	symbols s = { 0 };
 	if (!w->cut) {
 		filter(w, &of_filter, s, kernel_of(w, "filter", out));

@@ -12,7 +12,7 @@
 enum { PROGRAMS = 300, LARGE = 4 };      /* the last ones are large enough for blocks whose products are deep */
 
 /* Something about a program for which tiles are not right. */
-typedef enum { NOTHING, STEP, GAP, CHANNEL_GUARD, ADDS, KINDS } obstacle;
+typedef enum { NOTHING, STEP, GAP, CHANNEL_GUARD, KINDS } obstacle;
 
 static int64_t images, height, width, groups, channels, filters, padding, out_height, out_width;
 
@@ -37,7 +37,7 @@ static const char *guard(tsr_arena *a, const char *y, const char *x) { return ts
 /* Windows over an image, forward or backward, whose results are followed by a few operations. */
 static void windows(tsr_text *t, tsr_arena *a, obstacle o)
 {
-	bool back = draw(2), turned = draw(2), tail = draw(2), swapped = draw(2);
+	bool back = draw(2), turned = draw(2), tail = draw(2), swapped = draw(2), adds = draw(4) == 0;
 	const char *y = place(a, "h.2", "i.5", back, o), *x = place(a, "w.3", "j.6", back, o);
 	bool guarded = padding > 0 || o == STEP || o == GAP || draw(2);
 	tsr_text_addf(t, "buffer %%x : f32[%d, %d, %d, %d, %d] state observed\n", (int)images, (int)height, (int)width, (int)groups, (int)channels);
@@ -52,7 +52,7 @@ static void windows(tsr_text *t, tsr_arena *a, obstacle o)
 		tsr_text_addf(t, "if d.7 in 0..%d {\n", (int)channels - 1);
 	const char *image = tsr_format(a, "%%x[b.0, %s, %s, g.1, d.7]", y, x), *kernel = "%k[i.5, j.6, g.1, d.7, f.4]";
 	tsr_text_addf(t, "set $0 = add.f32($0, mul.f32(%s, %s))\n%s%s}\n}\n}\n", swapped ? kernel : image, swapped ? image : kernel, guarded ? "}\n" : "", o == CHANNEL_GUARD ? "}\n" : "");
-	if (o == ADDS)
+	if (adds)
 		tsr_text_add(t, "update %c[b.0, h.2, w.3, g.1, f.4] += $0\n");
 	else if (tail)
 		tsr_text_add(t, "let $1 : f32 = max.f32(add.f32($0, %r[b.0, h.2, w.3, g.1, f.4]), 0.)\nstore %c[b.0, h.2, w.3, g.1, f.4] = mul.f32($1, $1)\nstore %r[b.0, h.2, w.3, g.1, f.4] = sub.f32($1, $0)\n");
@@ -64,7 +64,7 @@ static void windows(tsr_text *t, tsr_arena *a, obstacle o)
 /* The gradient of the window's elements. */
 static void weights(tsr_text *t, tsr_arena *a, obstacle o)
 {
-	bool back = draw(2), turned = draw(2), inner = draw(3) == 0;
+	bool back = draw(2), turned = draw(2), inner = draw(3) == 0, adds = draw(4) == 0;
 	const char *y = place(a, "h.5", "i.2", back, o), *x = place(a, "w.6", "j.3", back, o);
 	tsr_text_addf(t, "buffer %%x : f32[%d, %d, %d, %d, %d] state observed\n", (int)images, (int)height, (int)width, (int)groups, (int)channels);
 	tsr_text_addf(t, "buffer %%y : f32[%d, %d, %d, %d, %d] state observed\n", (int)images, (int)out_height, (int)out_width, (int)groups, (int)filters);
@@ -77,13 +77,13 @@ static void weights(tsr_text *t, tsr_arena *a, obstacle o)
 	if (o == CHANNEL_GUARD)
 		tsr_text_addf(t, "if d.7 in 0..%d {\n", (int)channels - 1);
 	tsr_text_addf(t, "set $0 = add.f32($0, mul.f32(%%y[b.0, h.5, w.6, g.1, f.4], %%x[b.0, %s, %s, g.1, d.7]))\n}\n}\n}\n}\n%s%s %%c[g.1, i.2, j.3, f.4, d.7] %s\n}\n}\n}\n}\n}\n}\n}\n", y, x,
-		o == CHANNEL_GUARD ? "}\n" : "", o == ADDS ? "update" : "store", o == ADDS ? "+= $0" : "= $0");
+		o == CHANNEL_GUARD ? "}\n" : "", adds ? "update" : "store", adds ? "+= $0" : "= $0");
 }
 
-/* Tiles are of two places, results lie along lanes; of what is summed over three places and made at three it cannot be told which is the window. */
+/* Tiles are of two places, results lie along lanes; of what is summed over three places and made at three either may be the window, but along both axes alike. */
 static bool fits(bool gradient, obstacle o)
 {
-	bool large = out_height >= 2 && out_width >= 2, clear = !gradient || (out_height != 3 && out_width != 3);
+	bool large = out_height >= 2 && out_width >= 2, clear = !gradient || (out_height == 3) == (out_width == 3);
 	return o == NOTHING && large && clear && (gradient ? channels : filters) > 1;
 }
 
