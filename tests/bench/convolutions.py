@@ -1,6 +1,8 @@
 """The convolutions of ResNet-50 (He et al., 2015; its strides in the 3 x 3 ones) against oneDNN, one thread and two: forward, with
 bias, residual and relu, and both gradients.
 
+Windows of 3 x 3 that move by one are measured by tiles, too, as --winograd computes them; the means with that option have those in place of the sums as they are written.
+
 Activations are n h w c on both sides.  Weights lie as each product reads them, `kh kw c f` forward and `f kh kw c` for both
 gradients; oneDNN has its own layout for them, and what turns them into it is not counted."""
 import os, subprocess
@@ -24,6 +26,10 @@ def wanted(kind, shape):
     return kind != 3 or shape[1] > 3
 
 
+def by_tiles(shape):
+    return shape[3:] == (3, 1)
+
+
 def function(name, kind, batch, shape):
     h, c, f, k, s = shape
     o, times = h // s, "" if s == 1 else f"{s}*"
@@ -45,9 +51,9 @@ def cases():
         (what, kind, batch, shape) for what, (kind, *_) in KINDS.items() for batch in BATCHES for shape in SHAPES if wanted(kind, shape))]
 
 
-def run(bench, model, threads):
+def run(bench, model, threads, measured):
     budget = 0.02 * bench.rounds
-    lines = [f"{name} {kind} {batch} {' '.join(map(str, shape))} {budget}" for name, _, kind, batch, shape in cases()]
+    lines = [f"{name} {kind} {batch} {' '.join(map(str, shape))} {budget}" for name, _, kind, batch, shape in measured]
     p = subprocess.run([bench.path("convolutions"), model, os.path.basename(model)[:-3]], env=environment(threads), input="\n".join(lines) + "\n",
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     answers = p.stdout.strip().split("\n")
@@ -56,36 +62,46 @@ def run(bench, model, threads):
     return [{k: float(v) for k, v in (field.split("=") for field in answer.split())} for answer in answers]
 
 
-def report(bench, answers, threads, ratios):
-    for (_, what, _, batch, (h, c, f, k, s)), x in zip(cases(), answers):
-        name = f"{what}: {batch} of {h}x{h}x{c} -> {f}, {k}x{k}" + (f" / {s}" if s > 1 else "") + f", {threads} T"
+def report(bench, measured, answers, threads, ratios, option=""):
+    """`ratios`: of each kind, by its case."""
+    for (name, what, _, batch, (h, c, f, k, s)), x in zip(measured, answers):
+        work = f"{what}: {batch} of {h}x{h}x{c} -> {f}, {k}x{k}" + (f" / {s}" if s > 1 else "") + f", {threads} T{option}"
         flops = 2e-9 * batch * (h // s) ** 2 * c * f * k * k
         ours = f"{flops / x['ours']:.1f} GF/s ({flops / x['ours'] / x['peak']:.0%})"
         if x["wrong"] > 1e-5:
-            bench.table.missing(name, f"the result is WRONG by {x['wrong']:g}")
+            bench.table.missing(work, f"the result is WRONG by {x['wrong']:g}")
             continue
         ratio = x["oneDNN"] / x["ours"] if "oneDNN" in x else None
-        bench.table.row(name, ours, f"oneDNN {flops / x['oneDNN']:.1f}" if ratio else "", ratio, KINDS[what][2] if ratio else None, detail=True)
+        bench.table.row(work, ours, f"oneDNN {flops / x['oneDNN']:.1f}" if ratio else "", ratio, KINDS[what][2] if ratio else None, detail=True)
         if ratio:
-            ratios[what].setdefault(f"{batch} image{'s' * (batch > 1)}, {threads} thread{'s' * (threads > 1)}", []).append(ratio)
+            ratios[what][batch, threads, name] = ratio
+
+
+def means(bench, ratios, option=""):
+    for what, (_, goal, _) in KINDS.items():
+        for batch, threads in sorted({key[:2] for key in ratios[what]}, key=lambda x: (x[1], x[0])):
+            r = [ratio for key, ratio in ratios[what].items() if key[:2] == (batch, threads)]
+            bench.table.row(f"mean of {what}, {batch} image{'s' * (batch > 1)}, {threads} thread{'s' * (threads > 1)}{option}", "", f"least {min(r):.3f}", geometric_mean(r))
+        if ratios[what]:
+            bench.table.row(f"geometric mean against oneDNN, {what}{option}", "", "", geometric_mean(ratios[what].values()), goal)
 
 
 def measure(bench):
     bench.table.heading("f32 convolutions of ResNet-50, height x width x channels -> channels, window / stride; in brackets of the probed peak")
-    model = bench.shared(bench.written("convolutions.tsr", "\n".join(function(n, k, b, s) for n, _, k, b, s in cases()) + "\n"), "convolutions")
+    text = "\n".join(function(n, k, b, s) for n, _, k, b, s in cases()) + "\n"
     try:
         bench.native("convolutions.c", "convolutions", "-DPEER", "-Wl,--no-as-needed", "-ldnnl")
     except Missing:
         bench.table.missing("oneDNN", "it is not installed (make bench-deps)")
         bench.native("convolutions.c", "convolutions")
-    ratios = {what: {} for what in KINDS}
-    for threads in (1, 2):
-        if threads > bench.cores:
-            bench.table.missing(f"{threads} threads", f"there is {bench.cores} core")
-        else:
-            report(bench, run(bench, model, threads), threads, ratios)
-    for what, (_, goal, _) in KINDS.items():
-        for some, r in ratios[what].items():
-            bench.table.row(f"mean of {what}, {some}", "", f"least {min(r):.3f}", geometric_mean(r))
-        if ratios[what]:
-            bench.table.row(f"geometric mean against oneDNN, {what}", "", "", geometric_mean(sum(ratios[what].values(), [])), goal)
+    ratios, plain, option = {what: {} for what in KINDS}, bench.shared(bench.written("convolutions.tsr", text), "convolutions"), ", --winograd"
+    tiled, of_tiles = bench.shared(bench.written("tiles.tsr", text), "tiles", "--winograd"), [c for c in cases() if by_tiles(c[4])]
+    measured = [threads for threads in (1, 2) if threads <= bench.cores]
+    if 2 not in measured:
+        bench.table.missing("2 threads", f"there is {bench.cores} core")
+    for threads in measured:
+        report(bench, cases(), run(bench, plain, threads, cases()), threads, ratios)
+    means(bench, ratios)
+    for threads in measured:
+        report(bench, of_tiles, run(bench, tiled, threads, of_tiles), threads, ratios, option)
+    means(bench, ratios, option)

@@ -2,11 +2,12 @@
 import ctypes, functools, os, re
 from common import HERE, ROOT, Missing, Model, in_turns, least
 
-# name: the program, how many steps one call makes, how one is run, the ratio wanted to the best peer, and to PyTorch without compiling
+# name: the program, how many steps one call makes, how one is run, the ratio wanted to the best peer, and to PyTorch without compiling; behind a space, an option of tsrc
 NETWORKS = {
     "digits": ("examples/digits.tsr", 30, "run step ~i", None, 10),
     "lenet": ("examples/lenet.tsr", 30, "run step ~i", 1.5, None),
     "resnet18": ("tests/bench/resnet18.tsr", 1, "run step", 1.15, None),
+    "resnet18 --winograd": ("tests/bench/resnet18.tsr", 1, "run step", 1.15, None),
     "gpt": ("tests/bench/gpt.tsr", 1, "run step ~i", 1.15, None),
 }
 MEMORY = 0.6
@@ -40,17 +41,19 @@ def memory(bench, name, shared, library, torch):
     model.seconds("epoch")
     ours = library.probe_memory_most()
     model.close()
-    theirs = torch.ask(f"memory {name}")
+    theirs = torch.ask(f"memory {name.split()[0]}")
     bench.table.row(f"{name}, bytes at the peak", f"{ours / 1e6:.2f} MB", f"PyTorch {theirs / 1e6:.2f}", ours / theirs, MEMORY, most=True)
 
 
 def part(bench, name, peers, threads):
     library = bench.probes(threads)
-    shared = bench.shared(bench.written(f"{name}.tsr", program(name)), name)
+    network, *options = name.split()
+    stem = "".join([network, *(o.replace("--", "_") for o in options)])
+    shared = bench.shared(bench.written(f"{stem}.tsr", program(name)), stem, *options)
     model = Model(shared)
     _, steps, _, to_best, to_eager = NETWORKS[name]
     r = in_turns(bench.rounds // 2 + 1, {"ours": functools.partial(few, model, steps),
-                                         **{p: functools.partial(w.ask, name) for p, w in peers.items()}})
+                                         **{p: functools.partial(w.ask, network) for p, w in peers.items()}})
     model.close()
     there, ours = {}, least(r, "ours")
     for p in peers:

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""Windows of three by three places by tiles (--winograd), compiled, against NumPy. Whole numbers, whose sums are exact, with quarters of a window's elements among them: forward, what follows the sums, both gradients,
+padded and not, even sizes and odd ones, groups; in blocks and one kernel after the other, by one thread, two and three. Random numbers within the bound that docs/accuracy.md states, computed for each element. An infinity
+reaches the results of the tiles that it is in and no others. Sums that are none of these windows stay as they are; without the option all do. A network in training, under the sanitizer, too."""
+import ctypes, os, sys, tempfile
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, os.pardir, "bench"), os.path.join(HERE, os.pardir, "tools")]
+from tally import check, end, run  # noqa: E402
+import common, table  # noqa: E402
+
+f32, f64 = np.float32, np.float64
+# images, height and width of the results, channels, filters, padded
+CASES = [(1, 56, 56, 64, 64, True), (3, 28, 26, 40, 48, True), (2, 27, 29, 64, 33, False), (4, 14, 14, 96, 130, True), (8, 24, 24, 32, 48, False), (9, 7, 7, 256, 128, True), (1, 40, 21, 64, 80, False),
+         (6, 13, 30, 24, 64, True)]
+GROUPS = (4, 24, 24, 3, 32, 32)         # images, height, width, groups, channels and filters of each
+TRAINED = """open Nn
+open Train
+let data = file "images.npy"
+let%%op x = data *. 1.
+let%%op network () =
+  let first = conv2d ~filters:32 () in
+  let second = conv2d ~filters:40 () in
+  let third = conv2d ~filters:32 () in
+  fun x -> let y = relu (first x) in third (relu (second y)) + y
+let net = network ()
+let%%op loss = (let y = net x in y *. y) |> mean
+let%%cd step = grad_update loss; sgd loss ~lr:0.5 ~momentum:0.9
+let%%main () =
+  for i = 0 to 3 do
+    run step;
+    print "{loss.(0)}"
+  done
+"""
+
+
+def program():
+    lines = []
+    for i, (n, h, w, c, f, padded) in enumerate(CASES):
+        more = 0 if padded else 2
+        x, y = f"{n} | {h + more}, {w + more}, {c}", f"{n} | {h}, {w}, {f}"
+        window = "oh =+ kh, ow =+ kw, c" if padded else "oh <+ kh, ow <+ kw, c"
+        lines.append(f'let%export f{i} (x : "{x}") (k : "3, 3, {c}, {f}") = x +* k "... | {window}; kh, kw, c, f => ... | oh, ow, f"')
+        lines.append(f'let%export r{i} (x : "{x}") (k : "3, 3, {c}, {f}") (b : "{f}") (r : "{y}") =\n  relu (x +* k "... | {window}; kh, kw, c, f => ... | oh, ow, f" + b + r)')
+        lines.append(f'let%export w{i} (x : "{x}") (y : "{y}") =\n  let g = x +* y "n | {window}; n | oh, ow, f => f, kh, kw, c" [kh; kw] in\n  set_dim kh 3; set_dim kw 3;\n  g')
+        lines.append(f'let%export i{i} (y : "{y}") (k : "{f}, 3, 3, {c}") = y +* k "... | oh, ow, f; f, kh, kw, c => ... | {window}"')
+    n, h, w, g, c, f = GROUPS
+    lines.append(f'let%export g (x : "{n}, {h}, {w}, {g}, {c} |") (k : "3, 3, {g}, {c}, {f} |") = x +* k "b, h =+ i, w =+ j, g, c |; i, j, g, c, f | => b, h, w, g, f |"')
+    return "\n".join(lines) + "\n"
+
+
+LEFT = """let%export stride (x : "8 | 28, 28, 64") (k : "3, 3, 64, 64") = x +* k "... | 2*oh =+ kh, 2*ow =+ kw, c; kh, kw, c, f => ... | oh, ow, f"
+let%export gap (x : "8 | 28, 28, 64") (k : "3, 3, 64, 64") = x +* k "... | oh =+ 2*kh, ow =+ 2*kw, c; kh, kw, c, f => ... | oh, ow, f"
+let%export five (x : "8 | 28, 28, 64") (k : "5, 5, 64, 64") = x +* k "... | oh =+ kh, ow =+ kw, c; kh, kw, c, f => ... | oh, ow, f"
+let%export one (x : "8 | 28, 28, 64") (k : "3, 64, 64") = x +* k "... | oh =+ kh, ow, c; kh, c, f => ... | oh, ow, f"
+let%export few (x : "8 | 28, 28, 3") (k : "3, 3, 3, 64") = x +* k "... | oh =+ kh, ow =+ kw, c; kh, kw, c, f => ... | oh, ow, f"
+let%export most (x : "8 | 28, 28, 64") (k : "3, 3, 64, 64") = x @^+ k "... | oh =+ kh, ow =+ kw, c; kh, kw, c, f => ... | oh, ow, f"
+"""
+
+# ---- in NumPy ---------------------------------------------------------------------------------------------------------------
+
+def around(x, padded):
+    return np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))) if padded else x
+
+
+def forward(x, k, padded):
+    """x: n h w c; k: 3 3 c f."""
+    x = around(x, padded)
+    h, w = x.shape[1] - 2, x.shape[2] - 2
+    return sum(x[:, i:i + h, j:j + w] @ k[i, j] for i in range(3) for j in range(3))
+
+
+def weights(x, y, padded):
+    x = around(x, padded)
+    h, w = y.shape[1:3]
+    taps = [[np.einsum("nhwf,nhwc->fc", y, x[:, i:i + h, j:j + w], optimize=True) for j in range(3)] for i in range(3)]
+    return np.array(taps).transpose(2, 0, 1, 3)
+
+
+def image(y, k, padded):
+    """k: f 3 3 c."""
+    n, h, w, _ = y.shape
+    x = np.zeros((n, h + 2, w + 2, k.shape[3]), y.dtype)
+    for i in range(3):
+        for j in range(3):
+            x[:, i:i + h, j:j + w] += y @ k[:, i, j]
+    return x[:, 1:-1, 1:-1] if padded else x
+
+
+# The transforms' sizes, of F(2, 3) and F(3, 2): of what is made of the image, of the other operand, and of products.
+IMAGE = np.array([[1, 0, 1, 0], [0, 1, 1, 0], [0, 1, 1, 0], [0, 1, 0, 1]], f64)
+TAPS, TILE = np.array([[1, 0, 0], [.5, .5, .5], [.5, .5, .5], [0, 0, 1]], f64), np.array([[1, 0], [.5, .5], [.5, .5], [0, 1]], f64)
+OF_TILE, OF_TAPS = np.array([[1, 1, 1, 0], [0, 1, 1, 1]], f64), np.array([[1, 1, 1, 0], [0, 1, 1, 0], [0, 1, 1, 1]], f64)
+UNIT = 2.0 ** -24
+
+
+def tiles(x, h, w, size):
+    """Tiles of `size` points, two apart, of images that begin at a tile's first point."""
+    th, tw = (h + 1) // 2, (w + 1) // 2
+    x = np.pad(x, ((0, 0), (0, 2 * th + size - x.shape[1]), (0, 2 * tw + size - x.shape[2]), (0, 0)))
+    return np.array([[x[:, i:i + 2 * th:2, j:j + 2 * tw:2] for j in range(size)] for i in range(size)])      # i j n t u c
+
+
+def gamma(n):
+    return n * UNIT / (1 - n * UNIT)
+
+
+def bound_forward(x, k, padded):
+    """How far each result may be from the real number: the same sums of sizes, times what so many roundings make of a number. k: 3 3 c f, in place."""
+    x, k = np.abs(around(x, padded).astype(f64)), np.abs(k.astype(f64))
+    h, w = x.shape[1] - 2, x.shape[2] - 2
+    d = np.einsum("pi,qj,ijntuc->pqntuc", IMAGE, IMAGE, tiles(x, h, w, 4), optimize=True)
+    m = d.reshape(4, 4, -1, x.shape[3]) @ np.einsum("pi,qj,ijcf->pqcf", TAPS, TAPS, k)
+    y = np.einsum("ap,bq,pqmf->mabf", OF_TILE, OF_TILE, m).reshape(*d.shape[2:5], 2, 2, -1)
+    n, t, u, _, _, f = y.shape
+    return gamma(x.shape[3] + 11) * y.transpose(0, 1, 3, 2, 4, 5).reshape(n, 2 * t, 2 * u, f)[:, :h, :w]
+
+
+def bound_weights(x, y, padded):
+    x, y = np.abs(around(x, padded).astype(f64)), np.abs(y.astype(f64))
+    h, w = y.shape[1:3]
+    d = np.einsum("pi,qj,ijntuc->pqntuc", IMAGE, IMAGE, tiles(x, h, w, 4), optimize=True).reshape(16, -1, x.shape[3])
+    z = np.einsum("pi,qj,ijntuf->pqntuf", TILE, TILE, tiles(y, h, w, 2), optimize=True).reshape(16, -1, y.shape[3])
+    m = (z.transpose(0, 2, 1) @ d).reshape(4, 4, y.shape[3], -1)
+    return gamma(d.shape[1] + 9 + 8) * np.einsum("ap,bq,pqfc->fabc", OF_TAPS, OF_TAPS, m)
+
+
+# ---- compiled ------------------------------------------------------------------------------------------------------------------
+
+def call(model, function, *operands, shape):
+    made = np.full(shape, 7, f32)
+    model.seconds(function, *(a.ctypes.data_as(ctypes.c_void_p) for a in (*operands, made)))
+    return made
+
+
+def whole(random, *shape):
+    return random.integers(-4, 5, shape).astype(f32)
+
+
+def judge_exact(model, threads):
+    random = np.random.default_rng(5)
+    for i, (n, h, w, c, f, padded) in enumerate(CASES):
+        more = 0 if padded else 2
+        x, y, k = whole(random, n, h + more, w + more, c), whole(random, n, h, w, f), whole(random, 3, 3, c, f)
+        b, turned, what = whole(random, f), np.ascontiguousarray(k.transpose(3, 0, 1, 2)), f"{CASES[i]}, {threads} threads"
+        want = forward(x, k, padded)
+        check(np.array_equal(call(model, f"f{i}", x, k, shape=y.shape), want), f"forward: {what}")
+        check(np.array_equal(call(model, f"r{i}", x, k, b, y, shape=y.shape), np.maximum(want + b + y, 0)), f"what follows: {what}")
+        check(np.array_equal(call(model, f"w{i}", x, y, shape=turned.shape), weights(x, y, padded)), f"weights: {what}")
+        check(np.array_equal(call(model, f"i{i}", y, turned, shape=x.shape), image(y, turned, padded)), f"image: {what}")
+    n, h, w, g, c, f = GROUPS
+    x, k = whole(random, n, h, w, g, c), whole(random, 3, 3, g, c, f)
+    want = np.stack([forward(x[:, :, :, i], k[:, :, i], True) for i in range(g)], 3)
+    check(np.array_equal(call(model, "g", x, k, shape=(n, h, w, g, f)), want), f"groups: {threads} threads")
+
+
+def judge_random(model):
+    """The worst error, in parts of its bound."""
+    random, worst = np.random.default_rng(6), 0
+    for i, (n, h, w, c, f, padded) in enumerate(CASES):
+        more = 0 if padded else 2
+        x, y, k = (random.standard_normal(s).astype(f32) for s in ((n, h + more, w + more, c), (n, h, w, f), (3, 3, c, f)))
+        x[0] *= f32(1e3)                 # images of unlike sizes do not mix
+        turned = np.ascontiguousarray(k.transpose(3, 0, 1, 2))
+        flipped = np.ascontiguousarray(k[::-1, ::-1].transpose(0, 1, 3, 2))        # the gradient is such a window backwards
+        of_image = around(around(y, True), True)[:, 1:-1, 1:-1] if padded else around(around(y, True), True)
+        for what, made, want, most in (
+                ("forward", call(model, f"f{i}", x, k, shape=y.shape), forward(x.astype(f64), k.astype(f64), padded), bound_forward(x, k, padded)),
+                ("weights", call(model, f"w{i}", x, y, shape=turned.shape), weights(x.astype(f64), y.astype(f64), padded), bound_weights(x, y, padded)),
+                ("image", call(model, f"i{i}", y, turned, shape=x.shape), image(y.astype(f64), turned.astype(f64), padded), bound_forward(of_image, flipped, False))):
+            part = (np.abs(made - want) / most).max()
+            worst = max(worst, part)
+            check(part <= 1, f"{what}: {CASES[i]}: {part:.3f} of the bound")
+    print(f"random numbers: {worst:.3f} of the bound at most")
+    check(worst > 1e-3, "the bound says nothing")
+
+
+def judge_infinite(model):
+    """One in the middle of an image: what it does not reach, tiles included, is what it was."""
+    random = np.random.default_rng(7)
+    n, h, w, c, f, _ = CASES[0]
+    x, k = whole(random, n, h, w, c), whole(random, 3, 3, c, f)
+    before = call(model, "f0", x, k, shape=(n, h, w, f))
+    x[0, 20, 31, 5] = np.inf             # results of rows 19 to 21 read it, of tiles from 18 to 21; columns 30 to 32, of tiles 30 to 33
+    after = call(model, "f0", x, k, shape=(n, h, w, f))
+    reached = np.zeros((h, w), bool)
+    reached[18:22, 30:34] = True
+    check(np.array_equal(after[0][~reached], before[0][~reached]) and not np.isfinite(after[0, 19:22, 30:33]).any(), "an infinity reaches its tiles alone")
+
+
+def judge_left(bench):
+    source = bench.written("left.tsr", LEFT)
+    status, out, err = run(bench.tsrc, "-c", "--winograd", "--dump=schedule", source)
+    check(status == 0 and "16 products" not in out, f"windows that are none of these: {out}{err}")
+    source = bench.written("windows.tsr", program())
+    status, out, err = run(bench.tsrc, "-c", "--dump=schedule", source)
+    check(status == 0 and "16 products" not in out, f"without the option: {out}{err}")
+    status, out, err = run(bench.tsrc, "-c", "--winograd", "--cpu=x86-64-v4", "--dump=schedule", source)
+    check(status == 0 and out.count("16 products") >= 4 * len(CASES) - 4 and "in blocks of" in out, f"windows by tiles: {out}{err}")
+
+
+def judge_training(bench):
+    np.save(bench.path("images.npy"), np.random.default_rng(8).standard_normal((12, 18, 18, 8)).astype(f32))
+    source = bench.written("trained.tsr", TRAINED.replace("%%", "%"))
+    losses = {}
+    status, out, err = run(bench.tsrc, "--winograd", "--dump=schedule", source)
+    check(status == 0 and out.count("16 products") >= 6, f"a network by tiles: {out}{err}")
+    for options in ((), ("--winograd",), ("--winograd", "--threads=none"), ("--winograd", "--threads=all"), ("--winograd", "--no-fuse"), ("--winograd", "--sanitize", "--threads=all"),
+                    ("--winograd", "--memory-limit=12MiB")):
+        status, out, err = run(bench.tsrc, "run", *options, source, env=dict(os.environ, OMP_NUM_THREADS="3", ASAN_OPTIONS="detect_leaks=0"))
+        check(status == 0, f"{options}: {err}")
+        losses[options] = np.array(out.split(), float)
+        check(losses[options].shape == (4,) and np.allclose(losses[options], losses[()], rtol=1e-4), f"{options}: {losses[options]} for {losses[()]}")
+    check(losses["--winograd", "--threads=none"].tolist() == losses["--winograd", "--threads=all"].tolist(), f"threads: {losses}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as tmp:
+        bench = common.Bench(sys.argv[1], tmp, 1, 2, table.Table())
+        judge_left(bench)
+        model = common.Model(bench.shared(bench.written("windows.tsr", program()), "windows", "--winograd"))
+        for n in (1, 2, 3):
+            bench.probes(n)
+            judge_exact(model, n)
+        judge_random(model)
+        judge_infinite(model)
+        model.close()
+        judge_training(bench)
+    end()
+
+
+main()
