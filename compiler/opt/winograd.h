@@ -22,7 +22,8 @@ typedef struct tsr_winograd {
 	const tsr_expr *image, *filter;      /* the two LOADs */
 	bool over;                           /* tiles are summed over, as in the gradient of weights; else they are of results */
 	tsr_wino_axis window[TSR_WINO_AXES];
-	const tsr_stmt *cut;                 /* the loop, over rows of tiles or around it, that is cut into blocks which all kernels go through at once; NULL: one kernel after the other */
+	const tsr_stmt *cut;                 /* the loop that is cut into blocks, each of which goes through several kernels at once; NULL: one kernel after the other */
+	bool columns;                        /* it is one of results that the image is read for again; else one over rows of tiles, or around it */
 	uint32_t outer;                      /* loops around it, of `made` or of `summed` */
 	int64_t rows, parts;                 /* its iterations in a block; parts in which blocks are summed, 1 where they are not */
 } tsr_winograd;

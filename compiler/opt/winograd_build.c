@@ -35,6 +35,9 @@ static bool is_outer(const tsr_winograd *w, const tsr_stmt *loop)
 	return false;
 }
 
+/* Blocks are parts of what is summed. */
+static bool sums_blocks(const tsr_winograd *w) { return w->cut && w->over && !w->columns; }
+
 /* So many iterations the loop has within a block, those over tiles for each tile. */
 static int64_t iterations(const tsr_winograd *w, const tsr_stmt *loop)
 {
@@ -90,11 +93,12 @@ static tsr_lin in_tile(const tsr_winograd *w, const symbols *s, int window, int6
 /* Planes would meet in the same sets of a cache: a line more in each row. */
 enum { MEETING = 1024, LINE = 64 };
 
-static tsr_buffer *planes_buffer(const tsr_winograd *w, const char *what, const planes *x, tsr_prec prec)
+/* `row`: of one block. */
+static tsr_buffer *planes_buffer(const tsr_winograd *w, const char *what, const planes *x, tsr_prec prec, bool row)
 {
 	tsr_arena *a = w->p->arena;
 	tsr_buffer *b = TSR_NEW(a, tsr_buffer);
-	*b = (tsr_buffer){ .id = w->p->l->buffers.n, .kind = TSR_BUFFER_TEMP, .prec = prec, .rank = x->n + 1 + x->parted, .tensor = TSR_NONE, .row = w->cut && x->tiled, .scratch = true };
+	*b = (tsr_buffer){ .id = w->p->l->buffers.n, .kind = TSR_BUFFER_TEMP, .prec = prec, .rank = x->n + 1 + x->parted, .tensor = TSR_NONE, .row = row, .scratch = true };
 	b->name = tsr_intern(w->p->l->tc->names, tsr_format(a, "%s.%s%u", w->kernel->kernel.name, what, b->id));
 	b->dims = TSR_NEW_N(a, tsr_size, b->rank);
 	uint32_t axis = 0;
@@ -116,37 +120,37 @@ static tsr_buffer *planes_buffer(const tsr_winograd *w, const char *what, const 
 	return b;
 }
 
-/* `within`: of one block. */
-static void add_axis(const tsr_winograd *w, planes *x, const tsr_stmt *loop, bool within)
+/* `row`: within the loops around blocks. */
+static void add_axis(const tsr_winograd *w, planes *x, const tsr_stmt *loop, bool row)
 {
-	if (is_place(w, loop) || (within && is_outer(w, loop)))
+	if (is_place(w, loop) || (row && is_outer(w, loop)))
 		return;
 	x->tiled |= tsr_wino_window(w, loop->loop.sym) >= 0;
 	x->at[x->n++] = loop;
 }
 
 /* Of an operand: the loops along its axes. */
-static planes planes_of_load(const tsr_winograd *w, const char *what, const tsr_expr *load, bool within)
+static planes planes_of_load(const tsr_winograd *w, const char *what, const tsr_expr *load, bool row)
 {
 	planes x = { 0 };
 	for (uint32_t axis = 0; axis < w->p->l->buffers.at[load->load.buffer]->rank; axis++) {
 		const tsr_lin *index = &load->load.index[axis];
 		if (index->n == 1)
-			add_axis(w, &x, tsr_wino_loop(w, index->terms[0].id), within);
+			add_axis(w, &x, tsr_wino_loop(w, index->terms[0].id), row);
 		else if (index->n)
-			add_axis(w, &x, w->window[tsr_wino_window(w, index->terms[0].id)].tiled, within);
+			add_axis(w, &x, w->window[tsr_wino_window(w, index->terms[0].id)].tiled, row);
 	}
-	x.buffer = planes_buffer(w, what, &x, load->prec);
+	x.buffer = planes_buffer(w, what, &x, load->prec, row);
 	return x;
 }
 
 /* Of the results: the loops that make them, in their order. */
-static planes planes_of_results(const tsr_winograd *w)
+static planes planes_of_results(const tsr_winograd *w, bool row)
 {
 	planes x = { .parted = w->parts > 1 };
 	for (uint32_t i = 0; i < w->made.n; i++)
-		add_axis(w, &x, w->made.loop[i], true);
-	x.buffer = planes_buffer(w, "planes", &x, w->image->prec);
+		add_axis(w, &x, w->made.loop[i], row);
+	x.buffer = planes_buffer(w, "planes", &x, w->image->prec, row);
 	return x;
 }
 
@@ -415,7 +419,7 @@ static void product(const tsr_winograd *w, const planes *image, const planes *fi
 	set->let.value = tsr_expr_op(a, TSR_OP_ADD, prec, tsr_expr_local(a, sum->let.local, prec), tsr_expr_op(a, TSR_OP_MUL, prec, x, y, NULL), NULL);
 	tsr_push(a, inner, set);
 	tsr_stmt *store = store_in(w, to, &s, tsr_expr_local(a, sum->let.local, prec));
-	if (w->cut && w->over) {
+	if (sums_blocks(w)) {
 		store->kind = TSR_STMT_UPDATE;
 		store->store.acc = TSR_ACC_ADD;
 	}
@@ -485,18 +489,18 @@ static tsr_stmts *kernel_of(const tsr_winograd *w, const char *what, tsr_stmts *
 static tsr_stmts *blocks(const tsr_winograd *w, const planes *to, symbols *s, tsr_stmts *out)
 {
 	tsr_arena *a = w->p->arena;
-	const tsr_nest *nest = w->over ? &w->summed : &w->made;
+	const tsr_nest *nest = sums_blocks(w) ? &w->summed : &w->made;
 	if (w->parts > 1) {
-		tsr_stmt *f = loop_like(w, nest->loop[0], w->parts, TSR_FOR_SERIAL);
+		tsr_stmt *f = loop_like(w, w->outer ? nest->loop[0] : w->cut, w->parts, TSR_FOR_SERIAL);
 		f->loop.name = tsr_intern(w->p->l->tc->names, "part");
 		s->part = of_symbol(w, f->loop.sym);
 		tsr_push(a, out, f);
 		out = &f->loop.body;
 	}
-	if (w->over)
+	if (sums_blocks(w))
 		clear(w, to, *s, out);
 	for (uint32_t i = 0; i <= w->outer; i++) {
-		const tsr_stmt *loop = nest->loop[i];
+		const tsr_stmt *loop = i < w->outer ? nest->loop[i] : w->cut;
 		int window = tsr_wino_window(w, loop->loop.sym);
 		int64_t all = i < w->outer ? loop->loop.extent.k : (window < 0 ? loop->loop.extent.k : w->window[window].tiles) / w->rows, each = i ? all : all / w->parts;
 		tsr_stmt *f = loop_like(w, loop, each, TSR_FOR_SERIAL);
@@ -514,31 +518,27 @@ static tsr_stmts *blocks(const tsr_winograd *w, const planes *to, symbols *s, ts
 	return out;
 }
 
+/* Of the four steps those that share a block make one kernel: the image's but where blocks are of columns, the other operand's there and where blocks are summed, and the results' where they are not. */
 void tsr_wino_build(tsr_winograd *w, tsr_stmts *out)
 {
-	planes of_image = planes_of_load(w, "image", w->image, true), of_filter = planes_of_load(w, "filter", w->filter, w->over), of_results = planes_of_results(w);
-	symbols s = { 0 };
-	if (!w->cut) {
-		filter(w, &of_filter, s, kernel_of(w, "filter", out));
-		image(w, &of_image, s, kernel_of(w, "image", out));
-		product(w, &of_image, &of_filter, &of_results, s, kernel_of(w, "planes", out));
-		result(w, &of_results, s, kernel_of(w, NULL, out));
-	} else if (!w->over) {
-		filter(w, &of_filter, s, kernel_of(w, "filter", out));
-		tsr_stmts *body = blocks(w, &of_results, &s, kernel_of(w, NULL, out));
-		image(w, &of_image, s, body);
-		product(w, &of_image, &of_filter, &of_results, s, body);
-		result(w, &of_results, s, body);
-	} else {
-		symbols within = s;
-		tsr_stmts *body = blocks(w, &of_results, &within, kernel_of(w, "planes", out));
+	bool cut = w->cut != NULL, image_in = cut && !w->columns, filter_in = cut && (w->columns || w->over), results_in = cut && !sums_blocks(w);
+	planes of_image = planes_of_load(w, "image", w->image, image_in), of_filter = planes_of_load(w, "filter", w->filter, filter_in), of_results = planes_of_results(w, results_in);
+	symbols none = { 0 }, within = { 0 };
+	if (!filter_in)
+		filter(w, &of_filter, none, kernel_of(w, "filter", out));
+	if (!image_in)
+		image(w, &of_image, none, kernel_of(w, "image", out));
+	tsr_stmts *body = kernel_of(w, results_in ? NULL : "planes", out);
+	if (cut)
+		body = blocks(w, &of_results, &within, body);
+	if (filter_in)
 		filter(w, &of_filter, within, body);
+	if (image_in)
 		image(w, &of_image, within, body);
-		product(w, &of_image, &of_filter, &of_results, within, body);
-		result(w, &of_results, s, kernel_of(w, NULL, out));
-	}
+	product(w, &of_image, &of_filter, &of_results, within, body);
+	result(w, &of_results, results_in ? within : none, results_in ? body : kernel_of(w, NULL, out));
 	w->p->changes++;
 	tsr_pass_note(w->p, "%s: %s takes 16 products for 36, by tiles of 2 x 2", w->unit->name, w->kernel->kernel.name);
-	if (w->cut)
+	if (cut)
 		tsr_pass_note(w->p, "%s: %s is made in blocks of %lld of %s", w->unit->name, w->kernel->kernel.name, (long long)w->rows, w->cut->loop.name);
 }

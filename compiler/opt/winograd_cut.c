@@ -5,8 +5,9 @@
 #define EACH_PRODUCT 0.0175
 #define EACH_NEAR 0.12
 #define EACH_FAR 0.4
-/* Loops that are lanes, and depth of the products; tiles of a block, and blocks; depth of a block that adds to the results; parts of such sums; second caches that hold what is near. For tests all is smaller. */
-enum { LEAST_CHANNELS = 16, LEAST_TILES = 24, LEAST_BLOCKS = 6, DEEP = 160, MOST_PARTS = 8, ROOM = 4, SMALLER = 16 };
+/* Loops that are lanes, and depth of the products; tiles of a block, and blocks; depth of a block that adds to the results; parts of such sums; second caches that hold what is near, blocks of
+ * images, of columns; columns of a block, how many times as large as the image's planes theirs are. For tests all is smaller. */
+enum { LEAST_CHANNELS = 16, LEAST_TILES = 24, LEAST_BLOCKS = 6, DEEP = 160, MOST_PARTS = 8, ROOM = 4, IMAGES_ROOM = 2, COLUMNS_ROOM = 3, COLUMNS = 32, FAR = 2, SMALLER = 16 };
 
 /* Elements of the image and of the other operand, results and sums, of each tile or of all: the extents of their loops, but for the windows', multiplied. `small`: for tests. */
 typedef struct sizes { double image, filter, results, sums, tiles, around; bool small; } sizes;
@@ -52,7 +53,8 @@ static bool pays(const tsr_winograd *w, const sizes *s)
 {
 	double tiled = s->image * s->tiles, filter = s->filter * (w->over ? s->tiles : 1), results = s->results * (w->over ? 1 : s->tiles);
 	double direct = s->results * s->sums * inside(w, &w->window[0]) * inside(w, &w->window[1]), planes = s->results * s->sums * s->tiles * TSR_WINO_PLANES;
-	return direct * EACH_PRODUCT > planes * EACH_PRODUCT + made(w, tiled, w->cut) + made(w, filter, w->cut && w->over) + made(w, results, w->cut && !w->over);
+	bool rows = w->cut && !w->columns;
+	return direct * EACH_PRODUCT > planes * EACH_PRODUCT + made(w, tiled, rows) + made(w, filter, w->columns || (rows && w->over)) + made(w, results, w->columns || (rows && !w->over));
 }
 
 /* The loops around the cut one are loops of all that is kept for a block. */
@@ -64,15 +66,36 @@ static bool all_around(const tsr_winograd *w, const tsr_nest *nest)
 	return true;
 }
 
-/* Rows of tiles that all kernels go through at once, so that what passes between them stays in the second cache: as many as there is room for. */
-static void choose_rows(tsr_winograd *w, const sizes *s)
+/* Rows of tiles that all kernels go through at once, so that what passes between them stays in the second cache: as many as there is room for. Or of small images as few as make rows of products. */
+static void choose_rows(tsr_winograd *w, const sizes *s, const tsr_nest *nest)
 {
 	const tsr_wino_axis *y = &w->window[0], *x = &w->window[1];
-	double tile = bytes_of(w, (s->image + s->results) / s->around);
+	double tile = bytes_of(w, (s->image + s->results) / s->around), room = (double)w->p->target->l2;
+	int64_t least = s->small ? 1 : LEAST_TILES, blocks = s->small ? 2 : LEAST_BLOCKS;
 	for (int64_t rows = 1; rows <= y->tiles; rows++)
-		if (y->tiles % rows == 0 && (double)(rows * x->tiles) * tile <= (double)w->p->target->l2 && rows * x->tiles >= (s->small ? 1 : LEAST_TILES)
-			&& s->around * (double)(y->tiles / rows) >= (s->small ? 2 : LEAST_BLOCKS))
+		if (y->tiles % rows == 0 && (double)(rows * x->tiles) * tile <= room && rows * x->tiles >= least && s->around * (double)(y->tiles / rows) >= (double)blocks)
 			w->rows = rows, w->cut = y->tiled;
+	if (w->cut || !w->outer)
+		return;
+	int64_t images = nest->loop[w->outer - 1]->loop.extent.k;
+	for (int64_t rows = images; rows >= 1; rows--)
+		if (images % rows == 0 && (double)rows * s->tiles * tile <= IMAGES_ROOM * room && (double)rows * s->tiles >= (double)least * 2 && s->around / (double)rows >= (double)blocks)
+			w->rows = rows, w->cut = nest->loop[w->outer - 1];
+	w->outer -= w->cut != NULL;
+}
+
+/* Columns of results, where the other operand's planes, or the results', are far larger than the image's: as many as there is room for. */
+static void choose_columns(tsr_winograd *w, const sizes *s)
+{
+	const tsr_stmt *loop = w->made.loop[w->made.n - 1];
+	double room = (double)w->p->target->l2, image = bytes_of(w, s->image * s->tiles), filter = bytes_of(w, s->filter * (w->over ? s->tiles : 1)), results = bytes_of(w, s->results * (w->over ? 1 : s->tiles));
+	int64_t columns = loop->loop.extent.k, lanes = s->small ? 1 : COLUMNS;
+	if (tsr_expr_mentions(w->p->l, w->image, loop->loop.sym) || !tsr_expr_mentions(w->p->l, w->filter, loop->loop.sym) || (filter + results < FAR * image && !s->small))
+		return;
+	for (int64_t n = lanes; n < columns; n += lanes)
+		if (columns % n == 0 && (filter + results) * (double)n / (double)columns <= COLUMNS_ROOM * room && columns / n >= (s->small ? 2 : LEAST_BLOCKS))
+			w->rows = n, w->cut = loop, w->columns = true;
+	w->outer = w->columns ? 0 : w->outer;
 }
 
 /* Of sums over tiles as few rows, or images, as are deep enough for the results, which each block adds to; the blocks are summed in parts, which threads divide. */
@@ -104,11 +127,11 @@ bool tsr_wino_choose(tsr_winograd *w)
 	w->parts = 1;
 	for (; w->outer < nest->n && nest->loop[w->outer] != w->window[0].tiled; w->outer++)
 		s.around *= (double)nest->loop[w->outer]->loop.extent.k;
-	if (all_around(w, nest)) {
-		if (w->over)
-			choose_blocks(w, &s, nest);
-		else
-			choose_rows(w, &s);
-	}
+	if (all_around(w, nest) && w->over)
+		choose_blocks(w, &s, nest);
+	else if (all_around(w, nest))
+		choose_rows(w, &s, nest);
+	if (!w->cut)
+		choose_columns(w, &s);
 	return s.small || (w->made.loop[w->made.n - 1]->loop.extent.k >= LEAST_CHANNELS && s.sums * (w->over ? s.tiles : 1) >= LEAST_CHANNELS && pays(w, &s));
 }
