@@ -31,7 +31,7 @@ static const flag_row flags[] = {
 	{FLAG_NO_FUSE, "no-fuse", NULL, "keep every tensor in memory: no fusion"},
 	{FLAG_NO_SHARE, "no-share", NULL, "infer the shapes of every application by itself"},
 	{FLAG_NO_REMAT, "no-remat", NULL, "keep every value until it was read last: nothing is computed again, unless --memory-limit demands it"},
-	{FLAG_WINOGRAD, "winograd", NULL, "convolutions of 3 x 3 by tiles of 2 x 2, 16 products for 36: faster, and rounded otherwise than any order of their sums"},
+	{FLAG_WINOGRAD, "winograd", "2|4", "3 x 3 convolutions by tiles of 2 x 2 or up to 4 x 4: 2.25 or 4 times fewer products, rounded otherwise than any order of the sums"},
 	{FLAG_THREADS, "threads", "WHERE", "where kernels are divided among threads: none, auto (where it pays), all"},
 	{FLAG_MEMORY_LIMIT, "memory-limit", "SIZE", "memory for all buffers, in bytes, KiB, MiB or GiB: what is cheap is computed again instead of kept"},
 	{FLAG_SCHEDULES, "schedules", "FILE", "compute contractions as FILE says, which --tune has written"},
@@ -174,7 +174,9 @@ static bool apply(tsr_options *o, tsr_arena *a, flag f, const char *arg)
 	case FLAG_NO_FUSE:      o->no_fuse = true; return true;
 	case FLAG_NO_SHARE:     o->no_share = true; return true;
 	case FLAG_NO_REMAT:     o->no_remat = true; return true;
-	case FLAG_WINOGRAD:     o->winograd = true; return true;
+	case FLAG_WINOGRAD:
+		o->winograd = *arg - '0';
+		return !strcmp(arg, "2") || !strcmp(arg, "4") || wrong("--winograd takes 2 or 4, not", arg);
 	case FLAG_MEMORY_LIMIT: return parse_bytes(arg, &o->memory_limit);
 	case FLAG_TUNE:         o->tune = true; return true;
 	case FLAG_SCHEDULES:    o->schedules = arg; return true;

@@ -24,7 +24,7 @@ typedef struct tsr_options {
 	tsr_output_kind kind;
 	tsr_stage dump;              /* TSR_STAGES: none */
 	int level;
-	bool debug, interpret, dependencies, time, verbose, no_fuse, no_share, no_remat, winograd, sanitize, profile, bounds, tune, colour, seed_given;
+	bool debug, interpret, dependencies, time, verbose, no_fuse, no_share, no_remat, sanitize, profile, bounds, tune, colour, seed_given;
 	uint64_t seed;
 	bool json;                   /* diagnostics, and what explain prints */
 	uint32_t at_line;            /* explain: FILE:LINE:NAME; 0 and NULL where not given */
@@ -33,6 +33,7 @@ typedef struct tsr_options {
 	const char *passes;
 	const char *schedules;       /* file of schedules, or NULL */
 	tsr_threads threads;
+	int winograd;                /* places of a tile along each axis at most: 2 or 4; 0: none */
 	int64_t memory_limit;        /* bytes; 0: none */
 	const char *program;         /* argv[0], for finding the standard library and the runtime */
 	const char *stdlib;

@@ -38,6 +38,7 @@ typedef struct tsr_opt_options {
 	tsr_schedules *schedules;    /* preferred to the model, or NULL */
 	bool keep;                   /* nothing is computed again unless the limit demands it */
 	tsr_tiles tiles;             /* windows of three by three places by fewer products (winograd.c) */
+	int tile;                    /* places of a tile at most, along each axis: 2 or 4 */
 	int64_t memory_limit;        /* bytes for all buffers; 0: none */
 	tsr_threads threads;
 	bool whole;                  /* kernels as they are with these threads, but nothing is divided */

@@ -21,6 +21,8 @@
  * --winograd asks for it.  docs/accuracy.md has the bound.  Requires reduce and tail. */
 #include "winograd.h"
 
+enum { LEAST_TILE = 2 };
+
 const tsr_stmt *tsr_wino_loop(const tsr_winograd *w, uint32_t sym)
 {
 	const tsr_stmt *made = tsr_nest_loop(&w->made, sym);
@@ -86,11 +88,11 @@ static bool is_window(const tsr_winograd *w, uint32_t axis, tsr_wino_axis *out)
 		const tsr_lin_term *whole = &x->terms[turn], *tiled = &x->terms[!turn];
 		const tsr_stmt *k = whole->kind == TSR_LSYM_LOOP ? tsr_wino_loop(w, whole->id) : NULL, *t = tiled->kind == TSR_LSYM_LOOP ? tsr_wino_loop(w, tiled->id) : NULL;
 		bool summed = t && tsr_nest_loop(&w->summed, tiled->id) != NULL;
-		if (!k || !t || k->loop.extent.k != TSR_WINO_TAPS || t->loop.extent.k < TSR_WINO_TILE || tiled->coef != 1 || (whole->coef != 1 && whole->coef != -1)
+		if (!k || !t || k->loop.extent.k != TSR_WINO_TAPS || t->loop.extent.k < LEAST_TILE || tiled->coef != 1 || (whole->coef != 1 && whole->coef != -1)
 			|| summed == (tsr_nest_loop(&w->summed, whole->id) != NULL) || (t->loop.extent.k == TSR_WINO_TAPS && summed))
 			continue;
 		bool back = whole->coef < 0;
-		*out = (tsr_wino_axis){ k, t, axis, back, x->offset + x->base.k - (back ? TSR_WINO_TAPS - 1 : 0), (t->loop.extent.k + TSR_WINO_TILE - 1) / TSR_WINO_TILE };
+		*out = (tsr_wino_axis){ k, t, axis, back, x->offset + x->base.k - (back ? TSR_WINO_TAPS - 1 : 0), 0 };
 		return true;
 	}
 	return false;

@@ -3,10 +3,10 @@
 #define TSR_OPT_WINOGRAD_H
 #include "pass.h"
 
-/* F(2, 3) and F(3, 2): a tile of two places and three of a window meet in four points, and four products are enough for the six. */
-enum { TSR_WINO_TILE = 2, TSR_WINO_TAPS = 3, TSR_WINO_POINTS = 4, TSR_WINO_PLANES = TSR_WINO_POINTS * TSR_WINO_POINTS, TSR_WINO_AXES = 2, TSR_WINO_RANK = 8 };
+/* A tile of two, or four, places and three of a window meet in two points more than the tile has, and as many products are enough. */
+enum { TSR_WINO_TAPS = 3, TSR_WINO_POINTS = 6 /* at most */, TSR_WINO_AXES = 2, TSR_WINO_RANK = 8 };
 
-/* Along one axis of the image, which is read at first + 2 * tile + point: point = place within the tile + place of the window. */
+/* Along one axis of the image, which is read at first + tile * its size + point: point = place within the tile + place of the window. */
 typedef struct tsr_wino_axis {
 	const tsr_stmt *whole, *tiled;       /* the loop over three places; the one that is cut into tiles */
 	uint32_t axis;                       /* of the image */
@@ -20,6 +20,7 @@ typedef struct tsr_winograd {
 	tsr_stmt *kernel;
 	tsr_nest made, summed;               /* loops of the results, and of what is summed */
 	const tsr_expr *image, *filter;      /* the two LOADs */
+	int tile;                            /* places of a tile: 2 or 4 */
 	bool over;                           /* tiles are summed over, as in the gradient of weights; else they are of results */
 	tsr_wino_axis window[TSR_WINO_AXES];
 	const tsr_stmt *cut;                 /* the loop that is cut into blocks, each of which goes through several kernels at once; NULL: one kernel after the other */
@@ -28,11 +29,21 @@ typedef struct tsr_winograd {
 	int64_t rows, parts;                 /* its iterations in a block; parts in which blocks are summed, 1 where they are not */
 } tsr_winograd;
 
+static inline int tsr_wino_points(const tsr_winograd *w) { return w->tile + TSR_WINO_TAPS - 1; }
+static inline int tsr_wino_planes(const tsr_winograd *w) { return tsr_wino_points(w) * tsr_wino_points(w); }
+
+/* winograd_transform.c: what is made of what along one axis: of the image's points as many; of the window's places, and of a tile's, points; of the products those of a tile, and of a window. */
+typedef enum { TSR_WINO_IMAGE, TSR_WINO_WINDOW, TSR_WINO_TILE, TSR_WINO_OF_TILE, TSR_WINO_OF_WINDOW } tsr_wino_side;
+int tsr_wino_from(const tsr_winograd *w, tsr_wino_side side);
+int tsr_wino_to(const tsr_winograd *w, tsr_wino_side side);
+/* Number `i` of what is made, of locals; NULL stands for 0, and is returned where all are. */
+tsr_expr *tsr_wino_combined(const tsr_winograd *w, tsr_wino_side side, int i, tsr_expr *const *value);
+
 /* The loop of the nests with this symbol, or NULL. */
 const tsr_stmt *tsr_wino_loop(const tsr_winograd *w, uint32_t sym);
 /* Which window's `whole` or `tiled` loop it is, or -1. */
 int tsr_wino_window(const tsr_winograd *w, uint32_t sym);
-/* Chooses blocks; false: the sum as it stands takes less time. */
+/* Chooses the tile, which is no larger than that, and blocks; false: the sum as it stands takes less time. */
 bool tsr_wino_choose(tsr_winograd *w);
 /* Kernels that take the place of the one. */
 void tsr_wino_build(tsr_winograd *w, tsr_stmts *out);

@@ -2,15 +2,7 @@
 #include "winograd.h"
 #include "../base/text.h"
 
-/* A row of L says which of the points one result is of: 1, -1 or 0 of each, all of it times a half where `half`. */
-typedef struct row { int8_t of[TSR_WINO_POINTS]; bool half; } row;
-static const row image_rows[] = { { { 1, 0, -1, 0 }, false }, { { 0, 1, 1, 0 }, false }, { { 0, -1, 1, 0 }, false }, { { 0, 1, 0, -1 }, false } };
-static const row taps_rows[] = { { { 1 }, false }, { { 1, 1, 1 }, true }, { { 1, -1, 1 }, true }, { { 0, 0, 1 }, false } };
-static const row tile_rows[] = { { { 1 }, false }, { { 1, 1 }, true }, { { 1, -1 }, true }, { { 0, 1 }, false } };
-static const row tile_results[] = { { { 1, 1, 1, 0 }, false }, { { 0, 1, -1, -1 }, false } };
-static const row taps_results[] = { { { 1, 1, 1, 0 }, false }, { { 0, 1, -1, 0 }, false }, { { 0, 1, 1, -1 }, false } };
-
-/* Sixteen planes of elements, which have loops for axes: of tiles, the planes before the second loop over them; or of all elements beside the windows, the planes first, behind the parts of a sum. */
+/* Planes of elements, one for each two points, which have loops for axes: of tiles, the planes before the second loop over them; or of all elements beside the windows, the planes first, behind the parts of a sum. */
 typedef struct planes { tsr_buffer *buffer; uint32_t n; const tsr_stmt *at[TSR_WINO_RANK + 1]; bool tiled, parted; } planes;
 
 /* Where a nest of one of the kernels stands: for each loop of before its iteration, or tile, and where that is kept. */
@@ -83,7 +75,7 @@ static tsr_lin at(const symbols *s, const tsr_stmt *loop) { return s->of[place_o
 /* Of a loop over tiles, this place of the tile. */
 static tsr_lin in_tile(const tsr_winograd *w, const symbols *s, int window, int64_t place)
 {
-	tsr_lin x = tsr_lin_add(w->p->arena, tsr_lin_const(0), TSR_WINO_TILE, at(s, w->window[window].tiled));
+	tsr_lin x = tsr_lin_add(w->p->arena, tsr_lin_const(0), w->tile, at(s, w->window[window].tiled));
 	x.offset += place;
 	return x;
 }
@@ -105,10 +97,10 @@ static tsr_buffer *planes_buffer(const tsr_winograd *w, const char *what, const 
 	if (x->parted)
 		b->dims[axis++] = tsr_size_const(w->parts);
 	if (!x->tiled)
-		b->dims[axis++] = tsr_size_const(TSR_WINO_PLANES);
+		b->dims[axis++] = tsr_size_const(tsr_wino_planes(w));
 	for (uint32_t i = 0; i < x->n; i++) {
 		if (x->at[i] == w->window[1].tiled)
-			b->dims[axis++] = tsr_size_const(TSR_WINO_PLANES);
+			b->dims[axis++] = tsr_size_const(tsr_wino_planes(w));
 		b->dims[axis++] = tsr_size_const(iterations(w, x->at[i]));
 	}
 	int64_t bytes = tsr_prec_bytes(prec), *last = &b->dims[b->rank - 1].k;
@@ -181,14 +173,13 @@ static tsr_stmt *store_in(const tsr_winograd *w, const planes *to, const symbols
 
 static tsr_expr *zero(const tsr_winograd *w) { return tsr_expr_const(w->p->arena, tsr_scalar_of(w->image->prec, 0)); }
 
-/* ---- what is made of four by four points ------------------------------------------------------------------------------------- */
+/* ---- what is made of the points of a tile ------------------------------------------------------------------------------------- */
 
 /* Reads or writes point (i, j) of a tile; NULL: it is 0. */
 typedef struct cell cell;
 struct cell {
 	const tsr_winograd *w;
-	const row *rows;
-	int from, to;                                        /* points along each axis, before and after */
+	tsr_wino_side side;
 	tsr_expr *(*load)(const cell *c, int i, int j);
 	void (*store)(const cell *c, int i, int j, tsr_expr *value, tsr_stmts *out);
 	bool (*inside)(const cell *c, int window, int64_t tile, int point);  /* of what lies in tiles: not outside of all; NULL: nothing does */
@@ -209,38 +200,21 @@ static tsr_expr *let(const cell *c, tsr_expr *value, tsr_stmts *out)
 	return tsr_expr_local(c->w->p->arena, s->let.local, value->prec);
 }
 
-/* The sum of the values as the row says; NULL: it is 0. */
-static tsr_expr *combined(const cell *c, const row *r, tsr_expr *const *value)
-{
-	tsr_arena *a = c->w->p->arena;
-	tsr_expr *sum = NULL;
-	for (int sign = 1; sign >= -1; sign -= 2)
-		for (int i = 0; i < c->from; i++) {
-			if (r->of[i] != sign || !value[i])
-				continue;
-			tsr_expr *x = tsr_expr_local(a, value[i]->local, value[i]->prec);
-			if (!sum)
-				sum = sign > 0 ? x : tsr_expr_op(a, TSR_OP_NEG, x->prec, x, NULL, NULL);
-			else
-				sum = tsr_expr_op(a, sign > 0 ? TSR_OP_ADD : TSR_OP_SUB, x->prec, sum, x, NULL);
-		}
-	return sum && r->half ? tsr_expr_op(a, TSR_OP_MUL, sum->prec, sum, tsr_expr_const(a, tsr_scalar_of(sum->prec, 0.5)), NULL) : sum;
-}
-
 static void cell_statements(const cell *c, tsr_stmts *out)
 {
 	tsr_expr *point[TSR_WINO_POINTS], *across[TSR_WINO_POINTS][TSR_WINO_POINTS], *along[TSR_WINO_POINTS];
-	for (int j = 0; j < c->from; j++) {
-		for (int i = 0; i < c->from; i++)
+	int from = tsr_wino_from(c->w, c->side), to = tsr_wino_to(c->w, c->side);
+	for (int j = 0; j < from; j++) {
+		for (int i = 0; i < from; i++)
 			point[i] = let(c, c->load(c, i, j), out);
-		for (int i = 0; i < c->to; i++)
-			across[i][j] = let(c, combined(c, &c->rows[i], point), out);
+		for (int i = 0; i < to; i++)
+			across[i][j] = let(c, tsr_wino_combined(c->w, c->side, i, point), out);
 	}
-	for (int i = 0; i < c->to; i++) {
-		for (int j = 0; j < c->from; j++)
+	for (int i = 0; i < to; i++) {
+		for (int j = 0; j < from; j++)
 			along[j] = across[i][j];
-		for (int j = 0; j < c->to; j++)
-			c->store(c, i, j, combined(c, &c->rows[j], along), out);
+		for (int j = 0; j < to; j++)
+			c->store(c, i, j, tsr_wino_combined(c->w, c->side, j, along), out);
 	}
 }
 
@@ -250,7 +224,7 @@ static void cell_statements(const cell *c, tsr_stmts *out)
 static unsigned inside_of(const cell *c, int window, int64_t tile)
 {
 	unsigned bits = 0;
-	for (int i = 0; i < TSR_WINO_POINTS; i++)
+	for (int i = 0; i < tsr_wino_points(c->w); i++)
 		bits |= (unsigned)(!c->inside || c->inside(c, window, tile, i)) << i;
 	return bits;
 }
@@ -331,14 +305,14 @@ static tsr_expr *load_of(const cell *c, const tsr_expr *like, const int point[TS
 static bool image_inside(const cell *c, int window, int64_t tile, int point)
 {
 	const tsr_wino_axis *x = &c->w->window[window];
-	int64_t at = x->first + TSR_WINO_TILE * tile + point;
+	int64_t at = x->first + c->w->tile * tile + point;
 	return at >= 0 && at < c->w->p->l->buffers.at[c->w->image->load.buffer]->dims[x->axis].k;
 }
 
 /* Of a loop that is cut into tiles. */
 static bool tile_inside(const cell *c, int window, int64_t tile, int point)
 {
-	return point >= TSR_WINO_TILE || TSR_WINO_TILE * tile + point < c->w->window[window].tiled->loop.extent.k;
+	return point >= c->w->tile || c->w->tile * tile + point < c->w->window[window].tiled->loop.extent.k;
 }
 
 static tsr_expr *load_image(const cell *c, int i, int j)
@@ -354,21 +328,18 @@ static tsr_expr *load_filter(const cell *c, int i, int j)
 static void store_plane(const cell *c, int i, int j, tsr_expr *value, tsr_stmts *out)
 {
 	symbols s = *c->s;
-	s.plane = tsr_lin_const(i * TSR_WINO_POINTS + j);
+	s.plane = tsr_lin_const(i * tsr_wino_points(c->w) + j);
 	tsr_push(c->w->p->arena, out, store_in(c->w, c->planes, &s, value ? value : zero(c->w)));
 }
 
 static void image(const tsr_winograd *w, const planes *x, symbols s, tsr_stmts *out)
 {
-	cell c = { .w = w, .rows = image_rows, .from = TSR_WINO_POINTS, .to = TSR_WINO_POINTS, .load = load_image, .store = store_plane, .inside = image_inside, .planes = x };
-	loops_from(c, s, 0, out);
+	loops_from((cell){ .w = w, .side = TSR_WINO_IMAGE, .load = load_image, .store = store_plane, .inside = image_inside, .planes = x }, s, 0, out);
 }
 
 static void filter(const tsr_winograd *w, const planes *x, symbols s, tsr_stmts *out)
 {
-	cell c = { .w = w, .rows = w->over ? tile_rows : taps_rows, .from = w->over ? TSR_WINO_TILE : TSR_WINO_TAPS, .to = TSR_WINO_POINTS, .load = load_filter, .store = store_plane,
-		.inside = w->over ? tile_inside : NULL, .planes = x };
-	loops_from(c, s, 0, out);
+	loops_from((cell){ .w = w, .side = w->over ? TSR_WINO_TILE : TSR_WINO_WINDOW, .load = load_filter, .store = store_plane, .inside = w->over ? tile_inside : NULL, .planes = x }, s, 0, out);
 }
 
 /* ---- the products ------------------------------------------------------------------------------------------------------------- */
@@ -389,7 +360,7 @@ static tsr_stmts *loops_of(const tsr_winograd *w, const tsr_nest *nest, tsr_for_
 /* Around the loops that make the results. */
 static tsr_stmts *loop_over_planes(const tsr_winograd *w, symbols *s, tsr_stmts *out)
 {
-	tsr_stmt *f = loop_like(w, w->window[0].tiled, TSR_WINO_PLANES, TSR_FOR_PARALLEL);
+	tsr_stmt *f = loop_like(w, w->window[0].tiled, tsr_wino_planes(w), TSR_FOR_PARALLEL);
 	f->loop.name = tsr_intern(w->p->l->tc->names, "plane");
 	s->plane = of_symbol(w, f->loop.sym);
 	tsr_push(w->p->arena, out, f);
@@ -443,7 +414,7 @@ static tsr_expr *load_parts(const cell *c, symbols *s, int64_t first, int64_t pa
 static tsr_expr *load_plane(const cell *c, int i, int j)
 {
 	symbols s = *c->s;
-	s.plane = tsr_lin_const(i * TSR_WINO_POINTS + j);
+	s.plane = tsr_lin_const(i * tsr_wino_points(c->w) + j);
 	return load_parts(c, &s, 0, c->planes->parted ? c->w->parts : 1);
 }
 
@@ -469,9 +440,7 @@ static void store_result(const cell *c, int i, int j, tsr_expr *value, tsr_stmts
 
 static void result(const tsr_winograd *w, const planes *x, symbols s, tsr_stmts *out)
 {
-	cell c = { .w = w, .rows = w->over ? taps_results : tile_results, .from = TSR_WINO_POINTS, .to = w->over ? TSR_WINO_TAPS : TSR_WINO_TILE, .load = load_plane, .store = store_result,
-		.inside = w->over ? NULL : tile_inside, .planes = x };
-	loops_from(c, s, 0, out);
+	loops_from((cell){ .w = w, .side = w->over ? TSR_WINO_OF_WINDOW : TSR_WINO_OF_TILE, .load = load_plane, .store = store_result, .inside = w->over ? NULL : tile_inside, .planes = x }, s, 0, out);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------------------------- */
@@ -538,7 +507,7 @@ void tsr_wino_build(tsr_winograd *w, tsr_stmts *out)
 	product(w, &of_image, &of_filter, &of_results, within, body);
 	result(w, &of_results, results_in ? within : none, results_in ? body : kernel_of(w, NULL, out));
 	w->p->changes++;
-	tsr_pass_note(w->p, "%s: %s takes 16 products for 36, by tiles of 2 x 2", w->unit->name, w->kernel->kernel.name);
+	tsr_pass_note(w->p, "%s: %s takes %d products for %d, by tiles of %d x %d", w->unit->name, w->kernel->kernel.name, tsr_wino_planes(w), TSR_WINO_TAPS * TSR_WINO_TAPS * w->tile * w->tile, w->tile, w->tile);
 	if (cut)
 		tsr_pass_note(w->p, "%s: %s is made in blocks of %lld of %s", w->unit->name, w->kernel->kernel.name, (long long)w->rows, w->cut->loop.name);
 }

@@ -7,7 +7,7 @@
 #define EACH_FAR 0.4
 /* Loops that are lanes, and depth of the products; tiles of a block, and blocks; depth of a block that adds to the results; parts of such sums; second caches that hold what is near, blocks of
  * images, of columns; columns of a block, how many times as large as the image's planes theirs are. For tests all is smaller. */
-enum { LEAST_CHANNELS = 16, LEAST_TILES = 24, LEAST_BLOCKS = 6, DEEP = 160, MOST_PARTS = 8, ROOM = 4, IMAGES_ROOM = 2, COLUMNS_ROOM = 3, COLUMNS = 32, FAR = 2, SMALLER = 16 };
+enum { LEAST_CHANNELS = 16, LEAST_TILES = 24, LEAST_BLOCKS = 6, DEEP = 160, MOST_PARTS = 8, ROOM = 4, IMAGES_ROOM = 2, COLUMNS_ROOM = 3, COLUMNS = 32, FAR = 2, SMALLER = 40, SMALL = 2, LARGE = 4 };
 
 /* Elements of the image and of the other operand, results and sums, of each tile or of all: the extents of their loops, but for the windows', multiplied. `small`: for tests. */
 typedef struct sizes { double image, filter, results, sums, tiles, around; bool small; } sizes;
@@ -30,8 +30,8 @@ static double elements(const tsr_winograd *w, const tsr_expr *load)
 	return all;
 }
 
-/* In sixteen planes. */
-static double bytes_of(const tsr_winograd *w, double n) { return n * TSR_WINO_PLANES * tsr_prec_bytes(w->image->prec); }
+/* In all planes. */
+static double bytes_of(const tsr_winograd *w, double n) { return n * tsr_wino_planes(w) * tsr_prec_bytes(w->image->prec); }
 
 /* Of all products along one axis those of which the image has no element are left out by a sum that goes over it as it stands. */
 static double inside(const tsr_winograd *w, const tsr_wino_axis *x)
@@ -45,16 +45,16 @@ static double inside(const tsr_winograd *w, const tsr_wino_axis *x)
 
 static double made(const tsr_winograd *w, double n, bool near)
 {
-	return n * TSR_WINO_PLANES * (near || bytes_of(w, n) <= 2 * (double)w->p->target->l2 ? EACH_NEAR : EACH_FAR);
+	return n * tsr_wino_planes(w) * (near || bytes_of(w, n) <= 2 * (double)w->p->target->l2 ? EACH_NEAR : EACH_FAR);
 }
 
-/* The products that are not taken are worth more than what is made of the operands, and of what the products give. */
-static bool pays(const tsr_winograd *w, const sizes *s)
+/* Nanoseconds: of the products, and of what is made of the operands, and of what the products give. */
+static double time_of(const tsr_winograd *w, const sizes *s)
 {
 	double tiled = s->image * s->tiles, filter = s->filter * (w->over ? s->tiles : 1), results = s->results * (w->over ? 1 : s->tiles);
-	double direct = s->results * s->sums * inside(w, &w->window[0]) * inside(w, &w->window[1]), planes = s->results * s->sums * s->tiles * TSR_WINO_PLANES;
+	double planes = s->results * s->sums * s->tiles * tsr_wino_planes(w);
 	bool rows = w->cut && !w->columns;
-	return direct * EACH_PRODUCT > planes * EACH_PRODUCT + made(w, tiled, rows) + made(w, filter, w->columns || (rows && w->over)) + made(w, results, w->columns || (rows && !w->over));
+	return planes * EACH_PRODUCT + made(w, tiled, rows) + made(w, filter, w->columns || (rows && w->over)) + made(w, results, w->columns || (rows && !w->over));
 }
 
 /* The loops around the cut one are loops of all that is kept for a block. */
@@ -120,11 +120,14 @@ static void choose_blocks(tsr_winograd *w, const sizes *s, const tsr_nest *nest)
 		w->parts = 1;
 }
 
-bool tsr_wino_choose(tsr_winograd *w)
+/* By tiles of this size: the time that they take. */
+static double choose(tsr_winograd *w, int tile)
 {
 	const tsr_nest *nest = w->over ? &w->summed : &w->made;
+	w->tile = tile, w->parts = 1, w->outer = 0, w->cut = NULL, w->columns = false;
+	for (int i = 0; i < TSR_WINO_AXES; i++)
+		w->window[i].tiles = (w->window[i].tiled->loop.extent.k + tile - 1) / tile;
 	sizes s = { elements(w, w->image), elements(w, w->filter), extents(w, &w->made), extents(w, &w->summed), (double)(w->window[0].tiles * w->window[1].tiles), 1, w->p->options->tiles == TSR_TILES_ALL };
-	w->parts = 1;
 	for (; w->outer < nest->n && nest->loop[w->outer] != w->window[0].tiled; w->outer++)
 		s.around *= (double)nest->loop[w->outer]->loop.extent.k;
 	if (all_around(w, nest) && w->over)
@@ -133,5 +136,16 @@ bool tsr_wino_choose(tsr_winograd *w)
 		choose_rows(w, &s, nest);
 	if (!w->cut)
 		choose_columns(w, &s);
-	return s.small || (w->made.loop[w->made.n - 1]->loop.extent.k >= LEAST_CHANNELS && s.sums * (w->over ? s.tiles : 1) >= LEAST_CHANNELS && pays(w, &s));
+	return time_of(w, &s);
+}
+
+bool tsr_wino_choose(tsr_winograd *w)
+{
+	bool small = w->p->options->tiles == TSR_TILES_ALL, large = w->p->options->tile == LARGE;
+	double small_tiles = choose(w, SMALL), large_tiles = large ? choose(w, LARGE) : 0, least = large && large_tiles < small_tiles ? large_tiles : small_tiles;
+	if (large && !small && large_tiles >= small_tiles)
+		choose(w, SMALL);
+	double products = extents(w, &w->made) * extents(w, &w->summed), depth = extents(w, &w->summed) * (w->over ? (double)(w->window[0].tiles * w->window[1].tiles) : 1);
+	return small || (w->made.loop[w->made.n - 1]->loop.extent.k >= LEAST_CHANNELS && depth >= LEAST_CHANNELS
+		&& products * inside(w, &w->window[0]) * inside(w, &w->window[1]) * EACH_PRODUCT > least);
 }
