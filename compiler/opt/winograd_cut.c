@@ -7,7 +7,7 @@
 #define EACH_FAR 0.4
 /* Loops that are lanes, and depth of the products; tiles of a block, and blocks; depth of a block that adds to the results; parts of such sums; second caches that hold what is near, blocks of
  * images, of columns; columns of a block, how many times as large as the image's planes theirs are. For tests all is smaller. */
-enum { LEAST_CHANNELS = 16, LEAST_TILES = 24, LEAST_BLOCKS = 6, DEEP = 160, MOST_PARTS = 8, ROOM = 4, IMAGES_ROOM = 2, COLUMNS_ROOM = 3, COLUMNS = 32, FAR = 2, SMALLER = 40, SMALL = 2, LARGE = 4 };
+enum { LEAST_CHANNELS = 16, LEAST_TILES = 24, LEAST_BLOCKS = 6, DEEP = 128, MOST_PARTS = 8, ROOM = 4, IMAGES_ROOM = 3, COLUMNS_ROOM = 3, COLUMNS = 32, FAR = 2, SMALLER = 40, SMALL = 2, LARGE = 4 };
 
 /* Elements of the image and of the other operand, results and sums, of each tile or of all: the extents of their loops, but for the windows', multiplied. `small`: for tests. */
 typedef struct sizes { double image, filter, results, sums, tiles, around; bool small; } sizes;

@@ -94,14 +94,15 @@ def measure(bench):
     except Missing:
         bench.table.missing("oneDNN", "it is not installed (make bench-deps)")
         bench.native("convolutions.c", "convolutions")
-    ratios, plain, option = {what: {} for what in KINDS}, bench.shared(bench.written("convolutions.tsr", text), "convolutions"), ", --winograd"
-    tiled, of_tiles = bench.shared(bench.written("tiles.tsr", text), "tiles", "--winograd"), [c for c in cases() if by_tiles(c[4])]
+    ratios, plain, of_tiles = {what: {} for what in KINDS}, bench.shared(bench.written("convolutions.tsr", text), "convolutions"), [c for c in cases() if by_tiles(c[4])]
     measured = [threads for threads in (1, 2) if threads <= bench.cores]
     if 2 not in measured:
         bench.table.missing("2 threads", f"there is {bench.cores} core")
     for threads in measured:
         report(bench, cases(), run(bench, plain, threads, cases()), threads, ratios)
     means(bench, ratios)
-    for threads in measured:
-        report(bench, of_tiles, run(bench, tiled, threads, of_tiles), threads, ratios, option)
-    means(bench, ratios, option)
+    for tile in (2, 4):
+        tiled, option = bench.shared(bench.written(f"tiles{tile}.tsr", text), f"tiles{tile}", f"--winograd={tile}"), f", --winograd={tile}"
+        for threads in measured:
+            report(bench, of_tiles, run(bench, tiled, threads, of_tiles), threads, ratios, option)
+        means(bench, ratios, option)

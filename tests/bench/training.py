@@ -7,7 +7,8 @@ NETWORKS = {
     "digits": ("examples/digits.tsr", 30, "run step ~i", None, 10),
     "lenet": ("examples/lenet.tsr", 30, "run step ~i", 1.5, None),
     "resnet18": ("tests/bench/resnet18.tsr", 1, "run step", 1.15, None),
-    "resnet18 --winograd": ("tests/bench/resnet18.tsr", 1, "run step", 1.15, None),
+    "resnet18 --winograd=2": ("tests/bench/resnet18.tsr", 1, "run step", 1.15, None),
+    "resnet18 --winograd=4": ("tests/bench/resnet18.tsr", 1, "run step", 1.15, None),
     "gpt": ("tests/bench/gpt.tsr", 1, "run step ~i", 1.15, None),
 }
 MEMORY = 0.6
@@ -48,7 +49,7 @@ def memory(bench, name, shared, library, torch):
 def part(bench, name, peers, threads):
     library = bench.probes(threads)
     network, *options = name.split()
-    stem = "".join([network, *(o.replace("--", "_") for o in options)])
+    stem = "".join([network, *(re.sub(r"\W+", "_", o) for o in options)])
     shared = bench.shared(bench.written(f"{stem}.tsr", program(name)), stem, *options)
     model = Model(shared)
     _, steps, _, to_best, to_eager = NETWORKS[name]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Windows of three by three places by tiles (--winograd), compiled, against NumPy. Whole numbers, whose sums are exact, with quarters of a window's elements among them: forward, what follows the sums, both gradients,
+"""Windows of three by three places by tiles (--winograd=2 and 4), compiled, against NumPy. By tiles of two whole numbers, whose sums are exact, with quarters of a window's elements among them: forward, what follows the sums, both gradients,
 padded and not, even sizes and odd ones, groups; in blocks and one kernel after the other, by one thread, two and three. Random numbers within the bound that docs/accuracy.md states, computed for each element. An infinity
 reaches the results of the tiles that it is in and no others. Sums that are none of these windows stay as they are; without the option all do. A network in training, under the sanitizer, too."""
 import ctypes, os, sys, tempfile
@@ -88,42 +88,52 @@ def image(y, k, padded):
     return x[:, 1:-1, 1:-1] if padded else x
 
 
-# The transforms' sizes, of F(2, 3) and F(3, 2): of what is made of the image, of the other operand, and of products.
-IMAGE = np.array([[1, 0, 1, 0], [0, 1, 1, 0], [0, 1, 1, 0], [0, 1, 0, 1]], f64)
-TAPS, TILE = np.array([[1, 0, 0], [.5, .5, .5], [.5, .5, .5], [0, 0, 1]], f64), np.array([[1, 0], [.5, .5], [.5, .5], [0, 1]], f64)
-OF_TILE, OF_TAPS = np.array([[1, 1, 1, 0], [0, 1, 1, 1]], f64), np.array([[1, 1, 1, 0], [0, 1, 1, 0], [0, 1, 1, 1]], f64)
-UNIT = 2.0 ** -24
+UNIT, PARTS = 2.0 ** -24, 8            # parts of a sum over blocks at most
 
 
-def tiles(x, h, w, size):
-    """Tiles of `size` points, two apart, of images that begin at a tile's first point."""
-    th, tw = (h + 1) // 2, (w + 1) // 2
-    x = np.pad(x, ((0, 0), (0, 2 * th + size - x.shape[1]), (0, 2 * tw + size - x.shape[2]), (0, 0)))
-    return np.array([[x[:, i:i + 2 * th:2, j:j + 2 * tw:2] for j in range(size)] for i in range(size)])      # i j n t u c
+class Sizes:
+    """The transforms of tiles of two or four places without signs, from their points: of the image's points, of a window and a tile, of the products of each; and how many roundings they are, along both axes."""
+
+    def __init__(self, tile):
+        points = [0, 1, -1, 2, -2][:tile + 1]
+        others = [[q for q in points if q != p] for p in points]
+        divisors = np.array([abs(np.prod([p - q for q in o])) for p, o in zip(points, others)], f64)
+        rows = [np.poly(o)[::-1].tolist() + [0] for o in others] + [np.poly(points)[::-1].tolist()]
+        self.tile, self.image = tile, np.abs(np.array(rows))
+        self.window, self.of_tile = (np.array([[abs(p) ** k / d for k in range(n)] for p, d in zip(points, divisors)] + [[0] * (n - 1) + [1]], f64) for n in (3, tile))
+        self.results, self.of_results = (np.array([[abs(p) ** k for p in points] + [k == n - 1] for k in range(n)], f64) for n in (tile, 3))
+        self.forward, self.weights = (2 * 5, 2 * 4) if tile == 2 else (2 * 10, 2 * 11)
+
+
+def tiles(x, h, w, size, step):
+    """Tiles of `size` points, so far apart, of images that begin at a tile's first point."""
+    th, tw = -(-h // step), -(-w // step)
+    x = np.pad(x, ((0, 0), (0, step * th + size - x.shape[1]), (0, step * tw + size - x.shape[2]), (0, 0)))
+    return np.array([[x[:, i:i + step * th:step, j:j + step * tw:step] for j in range(size)] for i in range(size)])      # i j n t u c
 
 
 def gamma(n):
     return n * UNIT / (1 - n * UNIT)
 
 
-def bound_forward(x, k, padded):
+def bound_forward(x, k, padded, s):
     """How far each result may be from the real number: the same sums of sizes, times what so many roundings make of a number. k: 3 3 c f, in place."""
-    x, k = np.abs(around(x, padded).astype(f64)), np.abs(k.astype(f64))
+    x, k, side = np.abs(around(x, padded).astype(f64)), np.abs(k.astype(f64)), s.tile + 2
     h, w = x.shape[1] - 2, x.shape[2] - 2
-    d = np.einsum("pi,qj,ijntuc->pqntuc", IMAGE, IMAGE, tiles(x, h, w, 4), optimize=True)
-    m = d.reshape(4, 4, -1, x.shape[3]) @ np.einsum("pi,qj,ijcf->pqcf", TAPS, TAPS, k)
-    y = np.einsum("ap,bq,pqmf->mabf", OF_TILE, OF_TILE, m).reshape(*d.shape[2:5], 2, 2, -1)
+    d = np.einsum("pi,qj,ijntuc->pqntuc", s.image, s.image, tiles(x, h, w, side, s.tile), optimize=True)
+    m = d.reshape(side, side, -1, x.shape[3]) @ np.einsum("pi,qj,ijcf->pqcf", s.window, s.window, k)
+    y = np.einsum("ap,bq,pqmf->mabf", s.results, s.results, m, optimize=True).reshape(*d.shape[2:5], s.tile, s.tile, -1)
     n, t, u, _, _, f = y.shape
-    return gamma(x.shape[3] + 11) * y.transpose(0, 1, 3, 2, 4, 5).reshape(n, 2 * t, 2 * u, f)[:, :h, :w]
+    return gamma(x.shape[3] + s.forward + 1) * y.transpose(0, 1, 3, 2, 4, 5).reshape(n, s.tile * t, s.tile * u, f)[:, :h, :w]
 
 
-def bound_weights(x, y, padded):
-    x, y = np.abs(around(x, padded).astype(f64)), np.abs(y.astype(f64))
+def bound_weights(x, y, padded, s):
+    x, y, side = np.abs(around(x, padded).astype(f64)), np.abs(y.astype(f64)), s.tile + 2
     h, w = y.shape[1:3]
-    d = np.einsum("pi,qj,ijntuc->pqntuc", IMAGE, IMAGE, tiles(x, h, w, 4), optimize=True).reshape(16, -1, x.shape[3])
-    z = np.einsum("pi,qj,ijntuf->pqntuf", TILE, TILE, tiles(y, h, w, 2), optimize=True).reshape(16, -1, y.shape[3])
-    m = (z.transpose(0, 2, 1) @ d).reshape(4, 4, y.shape[3], -1)
-    return gamma(d.shape[1] + 9 + 8) * np.einsum("ap,bq,pqfc->fabc", OF_TAPS, OF_TAPS, m)
+    d = np.einsum("pi,qj,ijntuc->pqntuc", s.image, s.image, tiles(x, h, w, side, s.tile), optimize=True).reshape(side * side, -1, x.shape[3])
+    z = np.einsum("pi,qj,ijntuf->pqntuf", s.of_tile, s.of_tile, tiles(y, h, w, s.tile, s.tile), optimize=True).reshape(side * side, -1, y.shape[3])
+    m = (z.transpose(0, 2, 1) @ d).reshape(side, side, y.shape[3], -1)
+    return gamma(d.shape[1] + s.weights + PARTS) * np.einsum("ap,bq,pqfc->fabc", s.of_results, s.of_results, m, optimize=True)
 
 
 # ---- compiled ------------------------------------------------------------------------------------------------------------------
@@ -138,94 +148,99 @@ def whole(random, *shape):
     return random.integers(-4, 5, shape).astype(f32)
 
 
-def judge_exact(model, threads):
+def judge_exact(bench, model):
     random = np.random.default_rng(5)
+    calls = []                           # what, function, operands, the result
     for i, (n, h, w, c, f, padded) in enumerate(CASES):
         more = 0 if padded else 2
-        x, y, k = whole(random, n, h + more, w + more, c), whole(random, n, h, w, f), whole(random, 3, 3, c, f)
-        b, turned, what = whole(random, f), np.ascontiguousarray(k.transpose(3, 0, 1, 2)), f"{CASES[i]}, {threads} threads"
-        want = forward(x, k, padded)
-        check(np.array_equal(call(model, f"f{i}", x, k, shape=y.shape), want), f"forward: {what}")
-        check(np.array_equal(call(model, f"r{i}", x, k, b, y, shape=y.shape), np.maximum(want + b + y, 0)), f"what follows: {what}")
-        check(np.array_equal(call(model, f"w{i}", x, y, shape=turned.shape), weights(x, y, padded)), f"weights: {what}")
-        check(np.array_equal(call(model, f"i{i}", y, turned, shape=x.shape), image(y, turned, padded)), f"image: {what}")
+        x, y, k, b = whole(random, n, h + more, w + more, c), whole(random, n, h, w, f), whole(random, 3, 3, c, f), whole(random, f)
+        turned, sums = np.ascontiguousarray(k.transpose(3, 0, 1, 2)), forward(x, k, padded)
+        calls += [(f"forward: {CASES[i]}", f"f{i}", (x, k), sums), (f"what follows: {CASES[i]}", f"r{i}", (x, k, b, y), np.maximum(sums + b + y, 0)),
+                  (f"weights: {CASES[i]}", f"w{i}", (x, y), weights(x, y, padded)), (f"image: {CASES[i]}", f"i{i}", (y, turned), image(y, turned, padded))]
     n, h, w, g, c, f = GROUPS
     x, k = whole(random, n, h, w, g, c), whole(random, 3, 3, g, c, f)
-    want = np.stack([forward(x[:, :, :, i], k[:, :, i], True) for i in range(g)], 3)
-    check(np.array_equal(call(model, "g", x, k, shape=(n, h, w, g, f)), want), f"groups: {threads} threads")
+    calls.append(("groups", "g", (x, k), np.stack([forward(x[:, :, :, i], k[:, :, i], True) for i in range(g)], 3)))
+    for threads in (1, 2, 3):
+        bench.probes(threads)
+        for what, function, operands, want in calls:
+            check(np.array_equal(call(model, function, *operands, shape=want.shape), want), f"{what}, {threads} threads")
 
 
-def judge_random(model):
+def judge_random(model, tile):
     """The worst error, in parts of its bound."""
+    s = Sizes(tile)
     random, worst = np.random.default_rng(6), 0
     for i, (n, h, w, c, f, padded) in enumerate(CASES):
         more = 0 if padded else 2
-        x, y, k = (random.standard_normal(s).astype(f32) for s in ((n, h + more, w + more, c), (n, h, w, f), (3, 3, c, f)))
+        x, y, k = (random.standard_normal(shape).astype(f32) for shape in ((n, h + more, w + more, c), (n, h, w, f), (3, 3, c, f)))
         x[0] *= f32(1e3)                 # images of unlike sizes do not mix
         turned = np.ascontiguousarray(k.transpose(3, 0, 1, 2))
         flipped = np.ascontiguousarray(k[::-1, ::-1].transpose(0, 1, 3, 2))        # the gradient is such a window backwards
         of_image = around(around(y, True), True)[:, 1:-1, 1:-1] if padded else around(around(y, True), True)
         for what, made, want, most in (
-                ("forward", call(model, f"f{i}", x, k, shape=y.shape), forward(x.astype(f64), k.astype(f64), padded), bound_forward(x, k, padded)),
-                ("weights", call(model, f"w{i}", x, y, shape=turned.shape), weights(x.astype(f64), y.astype(f64), padded), bound_weights(x, y, padded)),
-                ("image", call(model, f"i{i}", y, turned, shape=x.shape), image(y.astype(f64), turned.astype(f64), padded), bound_forward(of_image, flipped, False))):
+                ("forward", call(model, f"f{i}", x, k, shape=y.shape), forward(x.astype(f64), k.astype(f64), padded), bound_forward(x, k, padded, s)),
+                ("weights", call(model, f"w{i}", x, y, shape=turned.shape), weights(x.astype(f64), y.astype(f64), padded), bound_weights(x, y, padded, s)),
+                ("image", call(model, f"i{i}", y, turned, shape=x.shape), image(y.astype(f64), turned.astype(f64), padded), bound_forward(of_image, flipped, False, s))):
             part = (np.abs(made - want) / most).max()
             worst = max(worst, part)
-            check(part <= 1, f"{what}: {CASES[i]}: {part:.3f} of the bound")
-    print(f"random numbers: {worst:.3f} of the bound at most")
+            check(part <= 1, f"{what}: {CASES[i]}, tiles of {tile}: {part:.3f} of the bound")
+    print(f"tiles of {tile}, random numbers: {worst:.3f} of the bound at most")
     check(worst > 1e-3, "the bound says nothing")
 
 
-def judge_infinite(model):
+def judge_infinite(model, tile):
     """One in the middle of an image: what it does not reach, tiles included, is what it was."""
     random = np.random.default_rng(7)
     n, h, w, c, f, _ = CASES[0]
     x, k = whole(random, n, h, w, c), whole(random, 3, 3, c, f)
     before = call(model, "f0", x, k, shape=(n, h, w, f))
-    x[0, 20, 31, 5] = np.inf             # results of rows 19 to 21 read it, of tiles from 18 to 21; columns 30 to 32, of tiles 30 to 33
+    x[0, 20, 31, 5] = np.inf
     after = call(model, "f0", x, k, shape=(n, h, w, f))
-    reached = np.zeros((h, w), bool)
-    reached[18:22, 30:34] = True
+    reached = np.zeros((h, w), bool)     # rows 19 to 21 and columns 30 to 32 read it, with all of their tiles
+    reached[19 // tile * tile:(21 // tile + 1) * tile, 30 // tile * tile:(32 // tile + 1) * tile] = True
     check(np.array_equal(after[0][~reached], before[0][~reached]) and not np.isfinite(after[0, 19:22, 30:33]).any(), "an infinity reaches its tiles alone")
 
 
 def judge_left(bench):
     source = bench.written("left.tsr", LEFT)
-    status, out, err = run(bench.tsrc, "-c", "--winograd", "--dump=schedule", source)
-    check(status == 0 and "16 products" not in out, f"windows that are none of these: {out}{err}")
+    status, out, err = run(bench.tsrc, "-c", "--winograd=4", "--dump=schedule", source)
+    check(status == 0 and "products for" not in out, f"windows that are none of these: {out}{err}")
     source = bench.written("windows.tsr", program())
     status, out, err = run(bench.tsrc, "-c", "--dump=schedule", source)
-    check(status == 0 and "16 products" not in out, f"without the option: {out}{err}")
-    status, out, err = run(bench.tsrc, "-c", "--winograd", "--cpu=x86-64-v4", "--dump=schedule", source)
-    check(status == 0 and out.count("16 products") >= 4 * len(CASES) - 4 and "in blocks of" in out, f"windows by tiles: {out}{err}")
+    check(status == 0 and "products for" not in out, f"without the option: {out}{err}")
+    for tile, products in ((2, "16 products for 36"), (4, "36 products for 144")):
+        status, out, err = run(bench.tsrc, "-c", f"--winograd={tile}", "--cpu=x86-64-v4", "--dump=schedule", source)
+        check(status == 0 and out.count(products) >= 4 * len(CASES) - 6 and "in blocks of" in out, f"windows by tiles of {tile}: {out}{err}")
+    status, out, err = run(bench.tsrc, "-c", "--winograd=3", source)
+    check(status == 2 and "--winograd takes 2 or 4" in err, f"tiles of three: {err}")
 
 
 def judge_training(bench):
     np.save(bench.path("images.npy"), np.random.default_rng(8).standard_normal((12, 18, 18, 8)).astype(f32))
     source = bench.written("trained.tsr", TRAINED.replace("%%", "%"))
     losses = {}
-    status, out, err = run(bench.tsrc, "--winograd", "--dump=schedule", source)
+    status, out, err = run(bench.tsrc, "--winograd=2", "--dump=schedule", source)
     check(status == 0 and out.count("16 products") >= 6, f"a network by tiles: {out}{err}")
-    for options in ((), ("--winograd",), ("--winograd", "--threads=none"), ("--winograd", "--threads=all"), ("--winograd", "--no-fuse"), ("--winograd", "--sanitize", "--threads=all"),
-                    ("--winograd", "--memory-limit=12MiB")):
+    for options in ((), ("--winograd=2",), ("--winograd=4", "--threads=none"), ("--winograd=4", "--threads=all"), ("--winograd=2", "--no-fuse"), ("--winograd=2", "--sanitize", "--threads=all"),
+                    ("--winograd=4", "--sanitize"), ("--winograd=2", "--memory-limit=12MiB")):
         status, out, err = run(bench.tsrc, "run", *options, source, env=dict(os.environ, OMP_NUM_THREADS="3", ASAN_OPTIONS="detect_leaks=0"))
         check(status == 0, f"{options}: {err}")
         losses[options] = np.array(out.split(), float)
         check(losses[options].shape == (4,) and np.allclose(losses[options], losses[()], rtol=1e-4), f"{options}: {losses[options]} for {losses[()]}")
-    check(losses["--winograd", "--threads=none"].tolist() == losses["--winograd", "--threads=all"].tolist(), f"threads: {losses}")
+    check(losses["--winograd=4", "--threads=none"].tolist() == losses["--winograd=4", "--threads=all"].tolist(), f"threads: {losses}")
 
 
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         bench = common.Bench(sys.argv[1], tmp, 1, 2, table.Table())
         judge_left(bench)
-        model = common.Model(bench.shared(bench.written("windows.tsr", program()), "windows", "--winograd"))
-        for n in (1, 2, 3):
-            bench.probes(n)
-            judge_exact(model, n)
-        judge_random(model)
-        judge_infinite(model)
-        model.close()
+        for tile in (2, 4):
+            model = common.Model(bench.shared(bench.written(f"tiles{tile}.tsr", program()), f"tiles{tile}", f"--winograd={tile}"))
+            if tile == 2:
+                judge_exact(bench, model)
+            judge_random(model, tile)
+            judge_infinite(model, tile)
+            model.close()
         judge_training(bench)
     end()
 
