@@ -1,24 +1,26 @@
-/* Windows of three by three places that move by one, over tiles of two by two: sixteen products where there are thirty-six (S. Winograd, Arithmetic Complexity of Computations, 1980; A. Lavin and
+/* Windows of three by three places that move by one, by tiles of two by two: sixteen products where there are thirty-six (S. Winograd, Arithmetic Complexity of Computations, 1980; A. Lavin and
  * S. Gray, Fast Algorithms for Convolutional Neural Networks, 2016).  Along one axis, with d the image, g the window and y the result,
  *
  *     y0 = d0 g0 + d1 g1 + d2 g2         m0 = (d0 - d2) g0                      m2 = (d2 - d1) (g0 - g1 + g2) / 2         y0 = m0 + m1 + m2
- *     y1 = d1 g0 + d2 g1 + d3 g2         m1 = (d1 + d2) (g0 + g1 + g2) / 2      m3 = (d1 - d3) g2                         y1 = m1 - m2 - m3
+ *     y1 = d1 g0 + d2 g1 + d3 g2         m1 = (d1 + d2) (g0 + g1 + g2) / 2      m3 = (d3 - d1) g2                         y1 = m1 - m2 + m3
  *
- * and along both the same of each other's results.  Of what is summed beside the window, as channels, the sums may be taken before those of y, so that
+ * and along both the same of each other's results; by tiles of four by four 36 products where there are 144 (winograd_transform.c).  Of what is summed beside the window, as channels, the sums may be
+ * taken before those of y, so that
  *
  *     for b, h, w, f { let $s = 0  for i, j, c reduce { if h + i - 1 in .., w + j - 1 in .. { set $s = $s + x[b, h + i - 1, w + j - 1, c] * k[i, j, c, f] } }  store C = .. $s .. }
  *
- * becomes four kernels, of which the third is a batch of sixteen plain products:
+ * becomes four steps, of which the third is a batch of plain products, one for each two points p:
  *
  *     K.filter    for c, f: G[p, c, f] of k[0..3, 0..3, c, f]
  *     K.image     for b, t, u, c: D[b, t, p, u, c] of x[b, 2t - 1 .., 2u - 1 .., c], four by four of them
  *     K.planes    for p, b, t, u, f { let $s = 0  for c reduce { set $s = $s + D * G }  store M[b, t, p, u, f] = $s }
  *     K           for b, t, u, f: C[b, 2t .., 2u .., f], two by two of them with what follows the sum, of M
  *
- * The gradient of the image is such a sum, too.  Where the window is what is made and the tiles are summed over, as in the gradient of weights, the same four points give F(3, 2).
+ * each a kernel, or most of them one that goes through all of its steps block by block (winograd_cut.c).  The gradient of the image is such a sum, too.  Where the window is what is made and the tiles
+ * are summed over, as in the gradient of weights, the same points serve.
  *
- * The result is not what another order of the sums gives: a value's error follows all of its tile's, an infinity or a NaN reaches the four results of a tile.  So the pass does nothing unless
- * --winograd asks for it.  docs/accuracy.md has the bound.  Requires reduce and tail. */
+ * The result is not what another order of the sums gives: a value's error follows all of its tile's, an infinity or a NaN reaches all results of a tile.  So the pass does nothing unless --winograd asks
+ * for it.  docs/accuracy.md has the bound.  Requires reduce and tail. */
 #include "winograd.h"
 
 enum { LEAST_TILE = 2 };

@@ -1,14 +1,16 @@
-/* The transforms of winograd.c along one axis (Toom and Cook's, with the points 0, 1, -1 and infinity, and 2 and -2 where a tile has four places).
+/* The transforms of winograd.c along one axis (Toom and Cook's), with the points 0, 1, -1 and infinity, or 0, 3/4, -3/4, 3/2, -3/2 and infinity where a tile has four places.
  *
  * The window and the tile are polynomials, taken at each point and divided by the product of what the point is apart from the others; the image's points are divided by the polynomial that has all other
- * points for zeros; results are sums of powers of the points.  Infinity takes the leading coefficient. */
+ * points for zeros; results are sums of powers of the points.  Infinity takes the leading coefficient.
+ *
+ * Of points that are pairs p, -p and fractions of powers of two these have about the least error: root mean square of random numbers, 64 channels, 8e-7 of the results, where 0, 1, -1, 2, -2 has 1.7e-6 (and a
+ * tile of two 2.8e-7, where a sum in order has 4.3e-7). */
 #include "winograd.h"
-#include <stdlib.h>
+#include <math.h>
 
-static const int8_t point[] = { 0, 1, -1, 2, -2 };
-static const int8_t divisor[][5] = { { 1, 2, 2 }, { 4, -6, -6, 24, 24 } };       /* the first of four points, -1, is in the image's row */
-static const int8_t image_4[4][4] = { { 1, 0, -1, 0 }, { 0, 1, 1, 0 }, { 0, -1, 1, 0 }, { 0, -1, 0, 1 } };
-static const int8_t image_6[6][6] = { { 4, 0, -5, 0, 1, 0 }, { 0, -4, -4, 1, 1, 0 }, { 0, 4, -4, -1, 1, 0 }, { 0, -2, -1, 2, 1, 0 }, { 0, 2, -1, -2, 1, 0 }, { 0, 4, 0, -5, 0, 1 } };
+static const double points_2[] = { 0, 1, -1 }, points_4[] = { 0, 0.75, -0.75, 1.5, -1.5 };
+
+static double point(const tsr_winograd *w, int i) { return w->tile == 2 ? points_2[i] : points_4[i]; }
 
 int tsr_wino_from(const tsr_winograd *w, tsr_wino_side side)
 {
@@ -20,24 +22,47 @@ int tsr_wino_to(const tsr_winograd *w, tsr_wino_side side)
 	return side == TSR_WINO_OF_WINDOW ? TSR_WINO_TAPS : side == TSR_WINO_OF_TILE ? w->tile : tsr_wino_points(w);
 }
 
-static int power(int x, int n)
+static double power(double x, int n)
 {
-	int all = 1;
+	double all = 1;
 	while (n-- > 0)
 		all *= x;
 	return all;
 }
 
-/* Of value number k in what is made, number i, but for the divisor. */
-static int coefficient(const tsr_winograd *w, tsr_wino_side side, int i, int k)
+/* How far point i is from all others, multiplied. */
+static double apart(const tsr_winograd *w, int i)
+{
+	double all = 1;
+	for (int k = 0; k + 1 < tsr_wino_points(w); k++)
+		all *= k == i ? 1 : point(w, i) - point(w, k);
+	return all;
+}
+
+/* Of x^k in the polynomial that has all points but number i for zeros. */
+static double without(const tsr_winograd *w, int i, int k)
+{
+	double c[TSR_WINO_POINTS] = { 1 };
+	for (int j = 0, n = 0; j + 1 < tsr_wino_points(w); j++) {
+		if (j == i)
+			continue;
+		n++;
+		for (int m = n; m >= 0; m--)
+			c[m] = (m ? c[m - 1] : 0) - point(w, j) * (m < n ? c[m] : 0);
+	}
+	return c[k];
+}
+
+/* Of value number k in what is made, number i, but for the divisor, whose sign is the image's. */
+static double coefficient(const tsr_winograd *w, tsr_wino_side side, int i, int k)
 {
 	int last = tsr_wino_points(w) - 1;
 	switch (side) {
-	case TSR_WINO_IMAGE: return last == 3 ? image_4[i][k] : image_6[i][k];
-	case TSR_WINO_WINDOW: case TSR_WINO_TILE: return i == last ? k == tsr_wino_from(w, side) - 1 : power(point[i], k);
+	case TSR_WINO_IMAGE: return without(w, i, k) * (i < last && apart(w, i) < 0 ? -1 : 1);
+	case TSR_WINO_WINDOW: case TSR_WINO_TILE: return i == last ? k == tsr_wino_from(w, side) - 1 : power(point(w, i), k);
 	case TSR_WINO_OF_TILE: case TSR_WINO_OF_WINDOW: break;
 	}
-	return k == last ? i == tsr_wino_to(w, side) - 1 : power(point[k], i);
+	return k == last ? i == tsr_wino_to(w, side) - 1 : power(point(w, k), i);
 }
 
 static tsr_expr *operation(const tsr_winograd *w, tsr_op op, tsr_expr *x, tsr_expr *y) { return tsr_expr_op(w->p->arena, op, x->prec, x, y, NULL); }
@@ -67,18 +92,18 @@ static tsr_expr *joined(const tsr_winograd *w, signed_sum s)
 static tsr_expr *part(const tsr_winograd *w, tsr_wino_side side, int i, int first, int step, int end, tsr_expr *const *value, bool *negative)
 {
 	signed_sum sum = { NULL, NULL };
-	int common = 0, sign = 1;
+	double common = 0, sign = 1;
 	for (int k = first; k < end; k += step) {
-		int c = value[k] ? coefficient(w, side, i, k) : 0;
-		if (c) {
-			common = common == 0 || common == abs(c) ? abs(c) : 1;
+		double c = value[k] ? coefficient(w, side, i, k) : 0;
+		if (c != 0) {
+			common = common == 0 || common == fabs(c) ? fabs(c) : 1;
 			sign = c < 0 ? -1 : 1;
 		}
 	}
 	for (int k = first; k < end; k += step) {
-		int c = value[k] ? coefficient(w, side, i, k) : 0;
-		if (c)
-			add(w, &sum, times(w, local(w, value[k]), abs(c) / common), c * sign < 0);
+		double c = value[k] ? coefficient(w, side, i, k) : 0;
+		if (c != 0)
+			add(w, &sum, times(w, local(w, value[k]), fabs(c) / common), c * sign < 0);
 	}
 	*negative = sign < 0;
 	tsr_expr *all = joined(w, sum);
@@ -97,5 +122,5 @@ tsr_expr *tsr_wino_combined(const tsr_winograd *w, tsr_wino_side side, int i, ts
 			add(w, &sum, x, negative);
 	}
 	tsr_expr *all = joined(w, sum);
-	return all && powers && i < last ? times(w, all, 1.0 / divisor[last > 3][i]) : all;
+	return all && powers && i < last ? times(w, all, 1 / fabs(apart(w, i))) : all;
 }

@@ -95,14 +95,14 @@ class Sizes:
     """The transforms of tiles of two or four places without signs, from their points: of the image's points, of a window and a tile, of the products of each; and how many roundings they are, along both axes."""
 
     def __init__(self, tile):
-        points = [0, 1, -1, 2, -2][:tile + 1]
+        points = [0, 1, -1] if tile == 2 else [0, 0.75, -0.75, 1.5, -1.5]
         others = [[q for q in points if q != p] for p in points]
         divisors = np.array([abs(np.prod([p - q for q in o])) for p, o in zip(points, others)], f64)
         rows = [np.poly(o)[::-1].tolist() + [0] for o in others] + [np.poly(points)[::-1].tolist()]
         self.tile, self.image = tile, np.abs(np.array(rows))
         self.window, self.of_tile = (np.array([[abs(p) ** k / d for k in range(n)] for p, d in zip(points, divisors)] + [[0] * (n - 1) + [1]], f64) for n in (3, tile))
         self.results, self.of_results = (np.array([[abs(p) ** k for p in points] + [k == n - 1] for k in range(n)], f64) for n in (tile, 3))
-        self.forward, self.weights = (2 * 5, 2 * 4) if tile == 2 else (2 * 10, 2 * 11)
+        self.forward, self.weights = (2 * 5, 2 * 4) if tile == 2 else (2 * 13, 2 * 13)
 
 
 def tiles(x, h, w, size, step):
