@@ -4,7 +4,8 @@
  *     y0 = d0 g0 + d1 g1 + d2 g2         m0 = (d0 - d2) g0                      m2 = (d2 - d1) (g0 - g1 + g2) / 2         y0 = m0 + m1 + m2
  *     y1 = d1 g0 + d2 g1 + d3 g2         m1 = (d1 + d2) (g0 + g1 + g2) / 2      m3 = (d3 - d1) g2                         y1 = m1 - m2 + m3
  *
- * and along both the same of each other's results; by tiles of four by four 36 products where there are 144 (winograd_transform.c).  Of what is summed beside the window, as channels, the sums may be
+ * and along both the same of each other's results; by tiles of four by four 36 products where there are 144, and windows of five by five by tiles of two 36
+ * where there are 100 (winograd_transform.c).  Of what is summed beside the window, as channels, the sums may be
  * taken before those of y, so that
  *
  *     for b, h, w, f { let $s = 0  for i, j, c reduce { if h + i - 1 in .., w + j - 1 in .. { set $s = $s + x[b, h + i - 1, w + j - 1, c] * k[i, j, c, f] } }  store C = .. $s .. }
@@ -23,7 +24,7 @@
  * for it.  docs/accuracy.md has the bound.  Requires reduce and tail. */
 #include "winograd.h"
 
-enum { LEAST_TILE = 2 };
+enum { LEAST_TILE = 2, FEWEST_TAPS = 3, MOST_TAPS = 5 };
 
 const tsr_stmt *tsr_wino_loop(const tsr_winograd *w, uint32_t sym)
 {
@@ -80,7 +81,7 @@ static bool is_product(tsr_winograd *w, const tsr_stmt **guard)
 	return true;
 }
 
-/* An index of the image that is 1 times a loop and 1 or -1 times another, one of them of results and of three places, the other one summed, or the other way round. */
+/* An index of the image that is 1 times a loop and 1 or -1 times another, one of them of results and of as many places as a window has, the other one summed, or the other way round. */
 static bool is_window(const tsr_winograd *w, uint32_t axis, tsr_wino_axis *out)
 {
 	const tsr_lin *x = &w->image->load.index[axis];
@@ -90,11 +91,11 @@ static bool is_window(const tsr_winograd *w, uint32_t axis, tsr_wino_axis *out)
 		const tsr_lin_term *whole = &x->terms[turn], *tiled = &x->terms[!turn];
 		const tsr_stmt *k = whole->kind == TSR_LSYM_LOOP ? tsr_wino_loop(w, whole->id) : NULL, *t = tiled->kind == TSR_LSYM_LOOP ? tsr_wino_loop(w, tiled->id) : NULL;
 		bool summed = t && tsr_nest_loop(&w->summed, tiled->id) != NULL;
-		if (!k || !t || k->loop.extent.k != TSR_WINO_TAPS || t->loop.extent.k < LEAST_TILE || tiled->coef != 1 || (whole->coef != 1 && whole->coef != -1)
-			|| summed == (tsr_nest_loop(&w->summed, whole->id) != NULL) || (t->loop.extent.k == TSR_WINO_TAPS && summed))
+		if (!k || !t || k->loop.extent.k != w->taps || t->loop.extent.k < LEAST_TILE || tiled->coef != 1 || (whole->coef != 1 && whole->coef != -1)
+			|| summed == (tsr_nest_loop(&w->summed, whole->id) != NULL) || (t->loop.extent.k == w->taps && summed))
 			continue;
 		bool back = whole->coef < 0;
-		*out = (tsr_wino_axis){ k, t, axis, back, x->offset + x->base.k - (back ? TSR_WINO_TAPS - 1 : 0), 0 };
+		*out = (tsr_wino_axis){ k, t, axis, back, x->offset + x->base.k - (back ? w->taps - 1 : 0), 0 };
 		return true;
 	}
 	return false;
@@ -174,13 +175,14 @@ static bool recognise(tsr_winograd *w)
 	const tsr_stmt *guard;
 	if (!is_sum(w) || !is_product(w, &guard))
 		return false;
-	if (!has_windows(w)) {
-		const tsr_expr *other = w->image;
-		w->image = w->filter, w->filter = other;
-		if (!has_windows(w))
-			return false;
-	}
-	return filters(w) && guards_image(w, guard) && stores_apart(w) && tsr_wino_choose(w);
+	bool found = false;
+	for (w->taps = FEWEST_TAPS; !found && w->taps <= MOST_TAPS; w->taps += found ? 0 : 2)
+		for (int turn = 0; turn < 2 && !found; turn++) {
+			const tsr_expr *image = turn ? w->filter : w->image;
+			w->filter = turn ? w->image : w->filter, w->image = image;
+			found = has_windows(w);
+		}
+	return found && filters(w) && guards_image(w, guard) && stores_apart(w) && tsr_wino_choose(w);
 }
 
 bool tsr_winograd_takes(tsr_pass *p, tsr_loop_unit *unit, tsr_stmt *kernel)

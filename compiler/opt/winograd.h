@@ -1,16 +1,16 @@
-/* Private to winograd*.c: a sum of products over a window of three by three places. */
+/* Private to winograd*.c: a sum of products over a window of three by three places, or five by five. */
 #ifndef TSR_OPT_WINOGRAD_H
 #define TSR_OPT_WINOGRAD_H
 #include "pass.h"
 
-/* A tile of two, or four, places and three of a window meet in two points more than the tile has, and as many products are enough. */
-enum { TSR_WINO_TAPS = 3, TSR_WINO_POINTS = 6 /* at most */, TSR_WINO_AXES = 2, TSR_WINO_RANK = 8 };
+/* A tile of two, or four, places and a window meet in as many points as both have places together, less one, and as many products are enough. */
+enum { TSR_WINO_POINTS = 6 /* at most */, TSR_WINO_AXES = 2, TSR_WINO_RANK = 8 };
 
 /* Along one axis of the image, which is read at first + tile * its size + point: point = place within the tile + place of the window. */
 typedef struct tsr_wino_axis {
-	const tsr_stmt *whole, *tiled;       /* the loop over three places; the one that is cut into tiles */
+	const tsr_stmt *whole, *tiled;       /* the loop over its places; the one that is cut into tiles */
 	uint32_t axis;                       /* of the image */
-	bool back;                           /* iteration k of the whole loop is place 2 - k */
+	bool back;                           /* iteration k of the whole loop is the last place less k */
 	int64_t first, tiles;
 } tsr_wino_axis;
 
@@ -20,7 +20,7 @@ typedef struct tsr_winograd {
 	tsr_stmt *kernel;
 	tsr_nest made, summed;               /* loops of the results, and of what is summed */
 	const tsr_expr *image, *filter;      /* the two LOADs */
-	int tile;                            /* places of a tile: 2 or 4 */
+	int taps, tile;                      /* places of the window along each axis, 3 or 5; and of a tile, 2, or 4 by 3 */
 	bool over;                           /* tiles are summed over, as in the gradient of weights; else they are of results */
 	tsr_wino_axis window[TSR_WINO_AXES];
 	const tsr_stmt *cut;                 /* the loop that is cut into blocks, each of which goes through several kernels at once; NULL: one kernel after the other */
@@ -29,7 +29,7 @@ typedef struct tsr_winograd {
 	int64_t rows, parts;                 /* its iterations in a block; parts in which blocks are summed, 1 where they are not */
 } tsr_winograd;
 
-static inline int tsr_wino_points(const tsr_winograd *w) { return w->tile + TSR_WINO_TAPS - 1; }
+static inline int tsr_wino_points(const tsr_winograd *w) { return w->tile + w->taps - 1; }
 static inline int tsr_wino_planes(const tsr_winograd *w) { return tsr_wino_points(w) * tsr_wino_points(w); }
 
 /* winograd_transform.c: what is made of what along one axis: of the image's points as many; of the window's places, and of a tile's, points; of the products those of a tile, and of a window. */

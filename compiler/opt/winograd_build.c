@@ -295,7 +295,7 @@ static tsr_expr *load_of(const cell *c, const tsr_expr *like, const int point[TS
 		else if (!of)
 			index[axis] = at(c->s, tsr_wino_loop(w, x->terms[0].id));
 		else if (x->n == 1 && x->terms[0].id == of->whole->loop.sym)
-			index[axis] = tsr_lin_const(of->back ? TSR_WINO_TAPS - 1 - point[window] : point[window]);
+			index[axis] = tsr_lin_const(of->back ? w->taps - 1 - point[window] : point[window]);
 		else
 			index[axis] = in_tile(w, c->s, window, point[window] + (x->n > 1 ? of->first : 0));
 	}
@@ -429,7 +429,7 @@ static void store_result(const cell *c, int i, int j, tsr_expr *value, tsr_stmts
 	for (uint32_t k = 0; k < w->made.n; k++) {
 		const tsr_stmt *s = w->made.loop[k];
 		int window = tsr_wino_window(w, s->loop.sym), point = window == 1 ? j : i;
-		tsr_lin place = tsr_lin_const(window >= 0 && w->window[window].back ? TSR_WINO_TAPS - 1 - point : point);
+		tsr_lin place = tsr_lin_const(window >= 0 && w->window[window].back ? w->taps - 1 - point : point);
 		tsr_place_loop(&x, s->loop.sym, window < 0 ? at(c->s, s) : w->over ? place : in_tile(w, c->s, window, point), NULL);
 	}
 	tsr_local_pair sum = { w->made.body->at[0]->let.local, let(c, value, out)->local };
@@ -507,7 +507,7 @@ void tsr_wino_build(tsr_winograd *w, tsr_stmts *out)
 	product(w, &of_image, &of_filter, &of_results, within, body);
 	result(w, &of_results, results_in ? within : none, results_in ? body : kernel_of(w, NULL, out));
 	w->p->changes++;
-	tsr_pass_note(w->p, "%s: %s takes %d products for %d, by tiles of %d x %d", w->unit->name, w->kernel->kernel.name, tsr_wino_planes(w), TSR_WINO_TAPS * TSR_WINO_TAPS * w->tile * w->tile, w->tile, w->tile);
+	tsr_pass_note(w->p, "%s: %s takes %d products for %d, by tiles of %d x %d", w->unit->name, w->kernel->kernel.name, tsr_wino_planes(w), w->taps * w->taps * w->tile * w->tile, w->tile, w->tile);
 	if (cut)
 		tsr_pass_note(w->p, "%s: %s is made in blocks of %lld of %s", w->unit->name, w->kernel->kernel.name, (long long)w->rows, w->cut->loop.name);
 }

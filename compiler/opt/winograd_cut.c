@@ -38,7 +38,7 @@ static double inside(const tsr_winograd *w, const tsr_wino_axis *x)
 {
 	int64_t n = 0, size = w->p->l->buffers.at[w->image->load.buffer]->dims[x->axis].k;
 	for (int64_t i = 0; i < x->tiled->loop.extent.k; i++)
-		for (int64_t k = 0; k < TSR_WINO_TAPS; k++)
+		for (int64_t k = 0; k < w->taps; k++)
 			n += x->first + i + k >= 0 && x->first + i + k < size;
 	return (double)n;
 }
@@ -141,7 +141,7 @@ static double choose(tsr_winograd *w, int tile)
 
 bool tsr_wino_choose(tsr_winograd *w)
 {
-	bool small = w->p->options->tiles == TSR_TILES_ALL, large = w->p->options->tile == LARGE;
+	bool small = w->p->options->tiles == TSR_TILES_ALL, large = w->p->options->tile == LARGE && w->taps + LARGE - 1 <= TSR_WINO_POINTS;
 	double small_tiles = choose(w, SMALL), large_tiles = large ? choose(w, LARGE) : 0, least = large && large_tiles < small_tiles ? large_tiles : small_tiles;
 	if (large && !small && large_tiles >= small_tiles)
 		choose(w, SMALL);

@@ -1,4 +1,4 @@
-/* The transforms of winograd.c along one axis (Toom and Cook's), with the points 0, 1, -1 and infinity, or 0, 3/4, -3/4, 3/2, -3/2 and infinity where a tile has four places.
+/* The transforms of winograd.c along one axis (Toom and Cook's), with the points 0, 1, -1 and infinity, or 0, 3/4, -3/4, 3/2, -3/2 and infinity where a tile has four places, or a window five.
  *
  * The window and the tile are polynomials, taken at each point and divided by the product of what the point is apart from the others; the image's points are divided by the polynomial that has all other
  * points for zeros; results are sums of powers of the points.  Infinity takes the leading coefficient.
@@ -8,18 +8,18 @@
 #include "winograd.h"
 #include <math.h>
 
-static const double points_2[] = { 0, 1, -1 }, points_4[] = { 0, 0.75, -0.75, 1.5, -1.5 };
+static const double points_4[] = { 0, 1, -1 }, points_6[] = { 0, 0.75, -0.75, 1.5, -1.5 };
 
-static double point(const tsr_winograd *w, int i) { return w->tile == 2 ? points_2[i] : points_4[i]; }
+static double point(const tsr_winograd *w, int i) { return tsr_wino_points(w) == 4 ? points_4[i] : points_6[i]; }
 
 int tsr_wino_from(const tsr_winograd *w, tsr_wino_side side)
 {
-	return side == TSR_WINO_WINDOW ? TSR_WINO_TAPS : side == TSR_WINO_TILE ? w->tile : tsr_wino_points(w);
+	return side == TSR_WINO_WINDOW ? w->taps : side == TSR_WINO_TILE ? w->tile : tsr_wino_points(w);
 }
 
 int tsr_wino_to(const tsr_winograd *w, tsr_wino_side side)
 {
-	return side == TSR_WINO_OF_WINDOW ? TSR_WINO_TAPS : side == TSR_WINO_OF_TILE ? w->tile : tsr_wino_points(w);
+	return side == TSR_WINO_OF_WINDOW ? w->taps : side == TSR_WINO_OF_TILE ? w->tile : tsr_wino_points(w);
 }
 
 static double power(double x, int n)
