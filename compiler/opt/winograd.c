@@ -58,7 +58,7 @@ static bool is_sum(tsr_winograd *w)
 			return false;
 	for (uint32_t i = 0; i < w->made.n + w->summed.n; i++) {
 		const tsr_stmt *s = i < w->made.n ? w->made.loop[i] : w->summed.loop[i - w->made.n];
-		if (!tsr_size_is_const(s->loop.extent) || s->loop.how == TSR_FOR_SERIAL)
+		if (s->loop.how == TSR_FOR_SERIAL)
 			return false;
 	}
 	return true;
@@ -91,7 +91,7 @@ static bool is_window(const tsr_winograd *w, uint32_t axis, tsr_wino_axis *out)
 		const tsr_lin_term *whole = &x->terms[turn], *tiled = &x->terms[!turn];
 		const tsr_stmt *k = whole->kind == TSR_LSYM_LOOP ? tsr_wino_loop(w, whole->id) : NULL, *t = tiled->kind == TSR_LSYM_LOOP ? tsr_wino_loop(w, tiled->id) : NULL;
 		bool summed = t && tsr_nest_loop(&w->summed, tiled->id) != NULL;
-		if (!k || !t || k->loop.extent.k != w->taps || t->loop.extent.k < LEAST_TILE || tiled->coef != 1 || (whole->coef != 1 && whole->coef != -1)
+		if (!k || !t || !tsr_size_is_const(k->loop.extent) || !tsr_size_is_const(t->loop.extent) || k->loop.extent.k != w->taps || t->loop.extent.k < LEAST_TILE || tiled->coef != 1 || (whole->coef != 1 && whole->coef != -1)
 			|| summed == (tsr_nest_loop(&w->summed, whole->id) != NULL) || (t->loop.extent.k == w->taps && summed))
 			continue;
 		bool back = whole->coef < 0;
@@ -109,11 +109,9 @@ static bool has_windows(tsr_winograd *w)
 	for (uint32_t axis = 0; axis < b->rank; axis++) {
 		const tsr_lin *x = &w->image->load.index[axis];
 		bool bare = x->n == 1 && tsr_lin_bare(x, x->terms[0].id) && x->terms[0].kind == TSR_LSYM_LOOP, only = x->n == 0 && !x->base.nterms;
-		if (!tsr_size_is_const(b->dims[axis]))
-			return false;
 		if (bare || only)
 			continue;
-		if (n == TSR_WINO_AXES || !is_window(w, axis, &w->window[n]))
+		if (n == TSR_WINO_AXES || !tsr_size_is_const(b->dims[axis]) || !is_window(w, axis, &w->window[n]))
 			return false;
 		n++;
 	}
@@ -132,11 +130,23 @@ static bool filters(const tsr_winograd *w)
 		const tsr_lin *x = &w->filter->load.index[axis];
 		const tsr_stmt *s = x->n == 1 && x->terms[0].kind == TSR_LSYM_LOOP && tsr_lin_bare(x, x->terms[0].id) ? tsr_wino_loop(w, x->terms[0].id) : NULL;
 		int window = s ? tsr_wino_window(w, s->loop.sym) : -1;
-		if ((!s && (x->n || x->base.nterms)) || !tsr_size_is_const(b->dims[axis]) || (window >= 0 && !tsr_nest_loop(&w->summed, s->loop.sym)) || (!s && axis == b->rank - 1))
+		if ((!s && (x->n || x->base.nterms)) || (window >= 0 && !tsr_nest_loop(&w->summed, s->loop.sym)) || (!s && axis == b->rank - 1))
 			return false;
 		found |= window >= 0 ? 1u << window : 0;
 	}
 	return b->rank <= TSR_WINO_RANK && found == 3;
+}
+
+/* All sizes are known but for how many images there are, which the first loop of the results, or of what is summed, goes over. */
+static bool sizes_known(const tsr_winograd *w)
+{
+	for (uint32_t i = 0; i < w->made.n + w->summed.n; i++) {
+		const tsr_stmt *s = i < w->made.n ? w->made.loop[i] : w->summed.loop[i - w->made.n];
+		bool images = i == (w->over ? w->made.n : 0) && tsr_expr_mentions(w->p->l, w->image, s->loop.sym);
+		if (!tsr_size_is_const(s->loop.extent) && !images)
+			return false;
+	}
+	return true;
 }
 
 /* What the guards leave out is what lies outside of the image, where it is 0 for the tiles. */
@@ -182,7 +192,7 @@ static bool recognise(tsr_winograd *w)
 			w->filter = turn ? w->image : w->filter, w->image = image;
 			found = has_windows(w);
 		}
-	return found && filters(w) && guards_image(w, guard) && stores_apart(w) && tsr_wino_choose(w);
+	return found && sizes_known(w) && filters(w) && guards_image(w, guard) && stores_apart(w) && tsr_wino_choose(w);
 }
 
 bool tsr_winograd_takes(tsr_pass *p, tsr_loop_unit *unit, tsr_stmt *kernel)

@@ -39,6 +39,10 @@ int tsr_wino_to(const tsr_winograd *w, tsr_wino_side side);
 /* Number `i` of what is made, of locals; NULL stands for 0, and is returned where all are. */
 tsr_expr *tsr_wino_combined(const tsr_winograd *w, tsr_wino_side side, int i, tsr_expr *const *value);
 
+/* Iterations of a loop, those over images guessed where only the run knows how many these are. */
+enum { TSR_WINO_GUESS = 8 };
+static inline int64_t tsr_wino_iterations(const tsr_stmt *loop) { return tsr_size_is_const(loop->loop.extent) ? loop->loop.extent.k : TSR_WINO_GUESS; }
+
 /* The loop of the nests with this symbol, or NULL. */
 const tsr_stmt *tsr_wino_loop(const tsr_winograd *w, uint32_t sym);
 /* Which window's `whole` or `tiled` loop it is, or -1. */

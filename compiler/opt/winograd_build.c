@@ -31,27 +31,27 @@ static bool is_outer(const tsr_winograd *w, const tsr_stmt *loop)
 static bool sums_blocks(const tsr_winograd *w) { return w->cut && w->over && !w->columns; }
 
 /* So many iterations the loop has within a block, those over tiles for each tile. */
-static int64_t iterations(const tsr_winograd *w, const tsr_stmt *loop)
+static tsr_size iterations(const tsr_winograd *w, const tsr_stmt *loop)
 {
 	int window = tsr_wino_window(w, loop->loop.sym);
-	return loop == w->cut ? w->rows : window >= 0 ? w->window[window].tiles : loop->loop.extent.k;
+	return loop == w->cut ? tsr_size_const(w->rows) : window >= 0 ? tsr_size_const(w->window[window].tiles) : loop->loop.extent;
 }
 
 static tsr_lin of_symbol(const tsr_winograd *w, uint32_t sym) { return tsr_lin_add_sym(w->p->arena, tsr_lin_const(0), 1, TSR_LSYM_LOOP, sym); }
 
 /* A loop like that one. */
-static tsr_stmt *loop_like(const tsr_winograd *w, const tsr_stmt *like, int64_t extent, tsr_for_kind how)
+static tsr_stmt *loop_like(const tsr_winograd *w, const tsr_stmt *like, tsr_size extent, tsr_for_kind how)
 {
 	tsr_stmt *s = tsr_stmt_new(w->p->arena, TSR_STMT_FOR, like->span);
 	s->loop.sym = w->unit->nsyms++;
 	s->loop.name = like->loop.name;
-	s->loop.extent = tsr_size_const(extent);
+	s->loop.extent = extent;
 	s->loop.how = how;
 	return s;
 }
 
 /* In place of that one, from iteration `from` on; in the kernel's body from here on. */
-static tsr_stmt *enter(const tsr_winograd *w, symbols *s, const tsr_stmt *loop, int64_t from, int64_t extent, tsr_for_kind how)
+static tsr_stmt *enter(const tsr_winograd *w, symbols *s, const tsr_stmt *loop, int64_t from, tsr_size extent, tsr_for_kind how)
 {
 	tsr_stmt *f = loop_like(w, loop, extent, how);
 	tsr_lin kept = of_symbol(w, f->loop.sym);
@@ -101,7 +101,7 @@ static tsr_buffer *planes_buffer(const tsr_winograd *w, const char *what, const 
 	for (uint32_t i = 0; i < x->n; i++) {
 		if (x->at[i] == w->window[1].tiled)
 			b->dims[axis++] = tsr_size_const(tsr_wino_planes(w));
-		b->dims[axis++] = tsr_size_const(iterations(w, x->at[i]));
+		b->dims[axis++] = iterations(w, x->at[i]);
 	}
 	int64_t bytes = tsr_prec_bytes(prec), *last = &b->dims[b->rank - 1].k;
 	if (*last * bytes % MEETING == 0)
@@ -255,7 +255,7 @@ static void loops_from(cell c, symbols s, uint32_t i, tsr_stmts *out)
 			symbols here = s;
 			n = alike(&c, 1, from);
 			c.tile[1] = from;
-			tsr_stmt *f = enter(w, &here, loop, from, n, TSR_FOR_PARALLEL);
+			tsr_stmt *f = enter(w, &here, loop, from, tsr_size_const(n), TSR_FOR_PARALLEL);
 			tsr_push(a, out, f);
 			loops_from(c, here, i + 1, &f->loop.body);
 		}
@@ -360,7 +360,7 @@ static tsr_stmts *loops_of(const tsr_winograd *w, const tsr_nest *nest, tsr_for_
 /* Around the loops that make the results. */
 static tsr_stmts *loop_over_planes(const tsr_winograd *w, symbols *s, tsr_stmts *out)
 {
-	tsr_stmt *f = loop_like(w, w->window[0].tiled, tsr_wino_planes(w), TSR_FOR_PARALLEL);
+	tsr_stmt *f = loop_like(w, w->window[0].tiled, tsr_size_const(tsr_wino_planes(w)), TSR_FOR_PARALLEL);
 	f->loop.name = tsr_intern(w->p->l->tc->names, "plane");
 	s->plane = of_symbol(w, f->loop.sym);
 	tsr_push(w->p->arena, out, f);
@@ -460,7 +460,7 @@ static tsr_stmts *blocks(const tsr_winograd *w, const planes *to, symbols *s, ts
 	tsr_arena *a = w->p->arena;
 	const tsr_nest *nest = sums_blocks(w) ? &w->summed : &w->made;
 	if (w->parts > 1) {
-		tsr_stmt *f = loop_like(w, w->outer ? nest->loop[0] : w->cut, w->parts, TSR_FOR_SERIAL);
+		tsr_stmt *f = loop_like(w, w->outer ? nest->loop[0] : w->cut, tsr_size_const(w->parts), TSR_FOR_SERIAL);
 		f->loop.name = tsr_intern(w->p->l->tc->names, "part");
 		s->part = of_symbol(w, f->loop.sym);
 		tsr_push(a, out, f);
@@ -471,11 +471,14 @@ static tsr_stmts *blocks(const tsr_winograd *w, const planes *to, symbols *s, ts
 	for (uint32_t i = 0; i <= w->outer; i++) {
 		const tsr_stmt *loop = i < w->outer ? nest->loop[i] : w->cut;
 		int window = tsr_wino_window(w, loop->loop.sym);
-		int64_t all = i < w->outer ? loop->loop.extent.k : (window < 0 ? loop->loop.extent.k : w->window[window].tiles) / w->rows, each = i ? all : all / w->parts;
+		tsr_size each = i < w->outer ? loop->loop.extent : tsr_size_const((window < 0 ? loop->loop.extent.k : w->window[window].tiles) / w->rows);
+		bool parted = !i && w->parts > 1;
+		if (parted)
+			each = tsr_size_const(each.k / w->parts);
 		tsr_stmt *f = loop_like(w, loop, each, TSR_FOR_SERIAL);
 		tsr_lin here = of_symbol(w, f->loop.sym);
-		if (!i && w->parts > 1)
-			here = tsr_lin_add(a, here, each, s->part);
+		if (parted)
+			here = tsr_lin_add(a, here, each.k, s->part);
 		s->of[s->n].loop = loop;
 		s->of[s->n].at = s->of[s->n].kept = here;
 		s->n++;

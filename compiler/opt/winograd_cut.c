@@ -16,7 +16,7 @@ static double extents(const tsr_winograd *w, const tsr_nest *n)
 {
 	double all = 1;
 	for (uint32_t i = 0; i < n->n; i++)
-		all *= tsr_wino_window(w, n->loop[i]->loop.sym) < 0 ? (double)n->loop[i]->loop.extent.k : 1;
+		all *= tsr_wino_window(w, n->loop[i]->loop.sym) < 0 ? (double)tsr_wino_iterations(n->loop[i]) : 1;
 	return all;
 }
 
@@ -25,7 +25,7 @@ static double elements(const tsr_winograd *w, const tsr_expr *load)
 	double all = 1;
 	for (uint32_t axis = 0; axis < w->p->l->buffers.at[load->load.buffer]->rank; axis++) {
 		const tsr_lin *x = &load->load.index[axis];
-		all *= x->n == 1 && tsr_wino_window(w, x->terms[0].id) < 0 ? (double)tsr_wino_loop(w, x->terms[0].id)->loop.extent.k : 1;
+		all *= x->n == 1 && tsr_wino_window(w, x->terms[0].id) < 0 ? (double)tsr_wino_iterations(tsr_wino_loop(w, x->terms[0].id)) : 1;
 	}
 	return all;
 }
@@ -75,7 +75,7 @@ static void choose_rows(tsr_winograd *w, const sizes *s, const tsr_nest *nest)
 	for (int64_t rows = 1; rows <= y->tiles; rows++)
 		if (y->tiles % rows == 0 && (double)(rows * x->tiles) * tile <= room && rows * x->tiles >= least && s->around * (double)(y->tiles / rows) >= (double)blocks)
 			w->rows = rows, w->cut = y->tiled;
-	if (w->cut || !w->outer)
+	if (w->cut || !w->outer || !tsr_size_is_const(nest->loop[w->outer - 1]->loop.extent))
 		return;
 	int64_t images = nest->loop[w->outer - 1]->loop.extent.k;
 	for (int64_t rows = images; rows >= 1; rows--)
@@ -87,6 +87,9 @@ static void choose_rows(tsr_winograd *w, const sizes *s, const tsr_nest *nest)
 /* Columns of results, where the other operand's planes, or the results', are far larger than the image's: as many as there is room for. */
 static void choose_columns(tsr_winograd *w, const sizes *s)
 {
+	for (uint32_t i = 0; i < w->made.n; i++)
+		if (!tsr_size_is_const(w->made.loop[i]->loop.extent))
+			return;                  /* planes of a block are a thread's own, which have to have a size */
 	const tsr_stmt *loop = w->made.loop[w->made.n - 1];
 	double room = (double)w->p->target->l2, image = bytes_of(w, s->image * s->tiles), filter = bytes_of(w, s->filter * (w->over ? s->tiles : 1)), results = bytes_of(w, s->results * (w->over ? 1 : s->tiles));
 	int64_t columns = loop->loop.extent.k, lanes = s->small ? 1 : COLUMNS;
@@ -129,10 +132,10 @@ static double choose(tsr_winograd *w, int tile)
 		w->window[i].tiles = (w->window[i].tiled->loop.extent.k + tile - 1) / tile;
 	sizes s = { elements(w, w->image), elements(w, w->filter), extents(w, &w->made), extents(w, &w->summed), (double)(w->window[0].tiles * w->window[1].tiles), 1, w->p->options->tiles == TSR_TILES_ALL };
 	for (; w->outer < nest->n && nest->loop[w->outer] != w->window[0].tiled; w->outer++)
-		s.around *= (double)nest->loop[w->outer]->loop.extent.k;
-	if (all_around(w, nest) && w->over)
+		s.around *= (double)tsr_wino_iterations(nest->loop[w->outer]);
+	if (all_around(w, nest) && w->over && tsr_size_is_const(nest->loop[0]->loop.extent))
 		choose_blocks(w, &s, nest);
-	else if (all_around(w, nest))
+	else if (all_around(w, nest) && !w->over)
 		choose_rows(w, &s, nest);
 	if (!w->cut)
 		choose_columns(w, &s);

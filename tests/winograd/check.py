@@ -15,6 +15,7 @@ f32, f64 = np.float32, np.float64
 CASES = [(1, 56, 56, 64, 64, 3, True), (3, 28, 26, 40, 48, 3, True), (2, 27, 29, 64, 33, 3, False), (4, 14, 14, 96, 130, 3, True), (8, 24, 24, 32, 48, 3, False), (9, 7, 7, 256, 128, 3, True),
          (1, 40, 21, 64, 80, 3, False), (6, 13, 30, 24, 64, 3, True), (8, 28, 27, 32, 64, 5, True), (3, 21, 24, 64, 48, 5, False)]
 GROUPS = (4, 24, 24, 3, 32, 32)         # images, height, width, groups, channels and filters of each
+SOME = (30, 26, 48, 40)                 # height, width, channels, filters of images whose number the run knows
 TRAINED = """open Nn
 open Train
 let data = file "images.npy"
@@ -47,6 +48,9 @@ def program():
         lines.append(f'let%export i{i} (y : "{y}") (k : "{f}, {size}, {size}, {c}") = y +* k "... | oh, ow, f; f, kh, kw, c => ... | {window}"')
     n, h, w, g, c, f = GROUPS
     lines.append(f'let%export g (x : "{n}, {h}, {w}, {g}, {c} |") (k : "3, 3, {g}, {c}, {f} |") = x +* k "b, h =+ i, w =+ j, g, c |; i, j, g, c, f | => b, h, w, g, f |"')
+    h, w, c, f = SOME
+    lines.append(f'let%export s (x : "?n | {h}, {w}, {c}") (k : "3, 3, {c}, {f}") = x +* k "... | oh =+ kh, ow =+ kw, c; kh, kw, c, f => ... | oh, ow, f"')
+    lines.append(f'let%export t (x : "?n | {h}, {w}, {c}") (y : "?n | {h}, {w}, {f}") =\n  let g = x +* y "n | oh =+ kh, ow =+ kw, c; n | oh, ow, f => f, kh, kw, c" [kh; kw] in\n  set_dim kh 3; set_dim kw 3;\n  g')
     return "\n".join(lines) + "\n"
 
 
@@ -144,8 +148,9 @@ def bound_weights(x, y, size, padded, s):
 # ---- compiled ------------------------------------------------------------------------------------------------------------------
 
 def call(model, function, *operands, shape):
+    """Sizes that the run knows come first."""
     made = np.full(shape, 7, f32)
-    model.seconds(function, *(a.ctypes.data_as(ctypes.c_void_p) for a in (*operands, made)))
+    model.seconds(function, *(ctypes.c_int64(a) if isinstance(a, int) else a.ctypes.data_as(ctypes.c_void_p) for a in (*operands, made)))
     return made
 
 
@@ -167,6 +172,10 @@ def judge_exact(bench, model):
     n, h, w, g, c, f = GROUPS
     x, k = whole(random, n, h, w, g, c), whole(random, 3, 3, g, c, f)
     calls.append(("groups", "g", (x, k), np.stack([forward(x[:, :, :, i], k[:, :, i], True) for i in range(g)], 3)))
+    h, w, c, f = SOME
+    for n in (1, 7):
+        x, y, k = whole(random, n, h, w, c), whole(random, n, h, w, f), whole(random, 3, 3, c, f)
+        calls += [(f"{n} images, as the run says", "s", (n, x, k), forward(x, k, True)), (f"{n} images, as the run says, weights", "t", (n, x, y), weights(x, y, 3, True))]
     for threads in (1, 2, 3):
         bench.probes(threads)
         for what, function, operands, want in calls:
