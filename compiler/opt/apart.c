@@ -1,8 +1,6 @@
 /* Loops whose iterations never meet, and those of them whose iterations threads take in turns: see threads.c. */
 #include "apart.h"
 
-enum { MOST_ROW_BYTES = 1 << 22 };
-
 /* The index is the loop's symbol, scaled, and what other loops of the statement add to it, which is less than one step of it. */
 static bool own_stretch(const tsr_stmt *s, const tsr_lin *x, uint32_t sym, int64_t *step)
 {
@@ -54,7 +52,7 @@ bool tsr_private_row(const tsr_divide *d, tsr_buffer_id b)
 {
 	const tsr_buffer *x = d->p->l->buffers.at[b];
 	int64_t bytes = tsr_buffer_bytes(x);
-	return x->row && d->touched[b] == 1 && !tsr_buffer_kept(x) && bytes > 0 && bytes <= MOST_ROW_BYTES;
+	return x->row && d->touched[b] == 1 && !tsr_buffer_kept(x) && bytes > 0 && bytes <= TSR_MOST_ROW_BYTES;
 }
 
 bool tsr_iterations_apart(const tsr_divide *d, const tsr_stmt *s, const tsr_accesses *x, uint32_t sym)

@@ -1,13 +1,14 @@
 /* Whether tiles pay, and which blocks all that is done for them goes through at once. */
 #include "winograd.h"
 
-/* Nanoseconds: of a product in a tile of registers; of an element that is made of others and read again, near and far. */
+/* Nanoseconds: of a product in a tile of registers; of an element that is made of others and read again: near, far, and from memory. */
 #define EACH_PRODUCT 0.0175
 #define EACH_NEAR 0.12
 #define EACH_FAR 0.4
+#define EACH_BEYOND 0.7
 /* Loops that are lanes, and depth of the products; tiles of a block, and blocks; depth of a block that adds to the results; parts of such sums; second caches that hold what is near, blocks of
  * images, of columns; columns of a block, how many times as large as the image's planes theirs are. For tests all is smaller. */
-enum { LEAST_CHANNELS = 16, LEAST_TILES = 24, LEAST_BLOCKS = 6, DEEP = 128, MOST_PARTS = 8, ROOM = 4, IMAGES_ROOM = 3, COLUMNS_ROOM = 3, COLUMNS = 32, FAR = 2, SMALLER = 40, SMALL = 2, LARGE = 4 };
+enum { LEAST_CHANNELS = 16, LEAST_TILES = 24, LEAST_BLOCKS = 6, DEEP = 128, MOST_PARTS = 8, ROOM = 4, IMAGES_ROOM = 3, COLUMNS_ROOM = 5, LAST_ROOM = 10, COLUMNS = 32, FAR = 2, SMALLER = 40, SMALL = 2, LARGE = 4 };
 
 /* Elements of the image and of the other operand, results and sums, of each tile or of all: the extents of their loops, but for the windows', multiplied. `small`: for tests. */
 typedef struct sizes { double image, filter, results, sums, tiles, around; bool small; } sizes;
@@ -33,6 +34,9 @@ static double elements(const tsr_winograd *w, const tsr_expr *load)
 /* In all planes. */
 static double bytes_of(const tsr_winograd *w, double n) { return n * tsr_wino_planes(w) * tsr_prec_bytes(w->image->prec); }
 
+/* Both planes of a block are near together, and each is small enough for threads to have their own. */
+static bool fits(double x, double y, double room) { return x + y <= room && x <= TSR_MOST_ROW_BYTES && y <= TSR_MOST_ROW_BYTES; }
+
 /* Of all products along one axis those of which the image has no element are left out by a sum that goes over it as it stands. */
 static double inside(const tsr_winograd *w, const tsr_wino_axis *x)
 {
@@ -45,7 +49,8 @@ static double inside(const tsr_winograd *w, const tsr_wino_axis *x)
 
 static double made(const tsr_winograd *w, double n, bool near)
 {
-	return n * tsr_wino_planes(w) * (near || bytes_of(w, n) <= 2 * (double)w->p->target->l2 ? EACH_NEAR : EACH_FAR);
+	double bytes = bytes_of(w, n);
+	return n * tsr_wino_planes(w) * (near || bytes <= 2 * (double)w->p->target->l2 ? EACH_NEAR : bytes <= LAST_ROOM * (double)w->p->target->l3 ? EACH_FAR : EACH_BEYOND);
 }
 
 /* Nanoseconds: of the products, and of what is made of the operands, and of what the products give. */
@@ -70,16 +75,16 @@ static bool all_around(const tsr_winograd *w, const tsr_nest *nest)
 static void choose_rows(tsr_winograd *w, const sizes *s, const tsr_nest *nest)
 {
 	const tsr_wino_axis *y = &w->window[0], *x = &w->window[1];
-	double tile = bytes_of(w, (s->image + s->results) / s->around), room = (double)w->p->target->l2;
+	double image = bytes_of(w, s->image / s->around), results = bytes_of(w, s->results / s->around), room = (double)w->p->target->l2;
 	int64_t least = s->small ? 1 : LEAST_TILES, blocks = s->small ? 2 : LEAST_BLOCKS;
 	for (int64_t rows = 1; rows <= y->tiles; rows++)
-		if (y->tiles % rows == 0 && (double)(rows * x->tiles) * tile <= room && rows * x->tiles >= least && s->around * (double)(y->tiles / rows) >= (double)blocks)
+		if (y->tiles % rows == 0 && fits((double)(rows * x->tiles) * image, (double)(rows * x->tiles) * results, room) && rows * x->tiles >= least && s->around * (double)(y->tiles / rows) >= (double)blocks)
 			w->rows = rows, w->cut = y->tiled;
 	if (w->cut || !w->outer || !tsr_size_is_const(nest->loop[w->outer - 1]->loop.extent))
 		return;
 	int64_t images = nest->loop[w->outer - 1]->loop.extent.k;
 	for (int64_t rows = images; rows >= 1; rows--)
-		if (images % rows == 0 && (double)rows * s->tiles * tile <= IMAGES_ROOM * room && (double)rows * s->tiles >= (double)least * 2 && s->around / (double)rows >= (double)blocks)
+		if (images % rows == 0 && fits((double)rows * s->tiles * image, (double)rows * s->tiles * results, IMAGES_ROOM * room) && (double)rows * s->tiles >= (double)least * 2 && s->around / (double)rows >= (double)blocks)
 			w->rows = rows, w->cut = nest->loop[w->outer - 1];
 	w->outer -= w->cut != NULL;
 }
@@ -96,7 +101,7 @@ static void choose_columns(tsr_winograd *w, const sizes *s)
 	if (tsr_expr_mentions(w->p->l, w->image, loop->loop.sym) || !tsr_expr_mentions(w->p->l, w->filter, loop->loop.sym) || (filter + results < FAR * image && !s->small))
 		return;
 	for (int64_t n = lanes; n < columns; n += lanes)
-		if (columns % n == 0 && (filter + results) * (double)n / (double)columns <= COLUMNS_ROOM * room && columns / n >= (s->small ? 2 : LEAST_BLOCKS))
+		if (columns % n == 0 && fits(filter * (double)n / (double)columns, results * (double)n / (double)columns, COLUMNS_ROOM * room) && columns / n >= (s->small ? 2 : LEAST_BLOCKS))
 			w->rows = n, w->cut = loop, w->columns = true;
 	w->outer = w->columns ? 0 : w->outer;
 }
@@ -117,7 +122,8 @@ static void choose_blocks(tsr_winograd *w, const sizes *s, const tsr_nest *nest)
 	double room = ROOM * (double)w->p->target->l2;
 	for (int64_t parts = 2; parts <= MOST_PARTS && (double)parts * bytes_of(w, s->results) <= room; parts++)
 		w->parts = first % parts == 0 ? parts : w->parts;
-	if (around * blocks >= (s->small ? 2 : LEAST_BLOCKS) && w->parts > 1 && (double)(w->rows * each) * bytes_of(w, (s->image + s->filter) / s->around) <= room)
+	double tiles = (double)(w->rows * each) / s->around;
+	if (around * blocks >= (s->small ? 2 : LEAST_BLOCKS) && w->parts > 1 && fits(tiles * bytes_of(w, s->image), tiles * bytes_of(w, s->filter), room))
 		w->cut = cut;
 	else
 		w->parts = 1;
