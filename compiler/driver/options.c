@@ -31,7 +31,7 @@ static const flag_row flags[] = {
 	{FLAG_NO_FUSE, "no-fuse", NULL, "keep every tensor in memory: no fusion"},
 	{FLAG_NO_SHARE, "no-share", NULL, "infer the shapes of every application by itself"},
 	{FLAG_NO_REMAT, "no-remat", NULL, "keep every value until it was read last: nothing is computed again, unless --memory-limit demands it"},
-	{FLAG_WINOGRAD, "winograd", "2|4", "3 x 3 and 5 x 5 convolutions by tiles of 2 x 2, or 3 x 3 by up to 4 x 4: 2.25 to 4 times fewer products, rounded otherwise than any order of the sums"},
+	{FLAG_WINOGRAD, "winograd", "2|4", "convolutions of 3 x 3, 5 x 5, 3 and 5 places by tiles of 2, those of 3 by up to 4: 1.5 to 4 times fewer products, rounded otherwise than any order of the sums"},
 	{FLAG_THREADS, "threads", "WHERE", "where kernels are divided among threads: none, auto (where it pays), all"},
 	{FLAG_MEMORY_LIMIT, "memory-limit", "SIZE", "memory for all buffers, in bytes, KiB, MiB or GiB: what is cheap is computed again instead of kept"},
 	{FLAG_SCHEDULES, "schedules", "FILE", "compute contractions as FILE says, which --tune has written"},

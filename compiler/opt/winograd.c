@@ -5,7 +5,7 @@
  *     y1 = d1 g0 + d2 g1 + d3 g2         m1 = (d1 + d2) (g0 + g1 + g2) / 2      m3 = (d3 - d1) g2                         y1 = m1 - m2 + m3
  *
  * and along both the same of each other's results; by tiles of four by four 36 products where there are 144, and windows of five by five by tiles of two 36
- * where there are 100 (winograd_transform.c).  Of what is summed beside the window, as channels, the sums may be
+ * where there are 100 (winograd_transform.c); a window along one axis alone has these products without those of the other.  Of what is summed beside the window, as channels, the sums may be
  * taken before those of y, so that
  *
  *     for b, h, w, f { let $s = 0  for i, j, c reduce { if h + i - 1 in .., w + j - 1 in .. { set $s = $s + x[b, h + i - 1, w + j - 1, c] * k[i, j, c, f] } }  store C = .. $s .. }
@@ -35,7 +35,7 @@ const tsr_stmt *tsr_wino_loop(const tsr_winograd *w, uint32_t sym)
 int tsr_wino_window(const tsr_winograd *w, uint32_t sym)
 {
 	for (int i = 0; i < TSR_WINO_AXES; i++)
-		if (w->window[i].whole->loop.sym == sym || w->window[i].tiled->loop.sym == sym)
+		if (w->window[i].tiled && (w->window[i].whole->loop.sym == sym || w->window[i].tiled->loop.sym == sym))
 			return i;
 	return -1;
 }
@@ -92,7 +92,7 @@ static bool is_window(const tsr_winograd *w, uint32_t axis, tsr_wino_axis *out)
 		const tsr_stmt *k = whole->kind == TSR_LSYM_LOOP ? tsr_wino_loop(w, whole->id) : NULL, *t = tiled->kind == TSR_LSYM_LOOP ? tsr_wino_loop(w, tiled->id) : NULL;
 		bool summed = t && tsr_nest_loop(&w->summed, tiled->id) != NULL;
 		if (!k || !t || !tsr_size_is_const(k->loop.extent) || !tsr_size_is_const(t->loop.extent) || k->loop.extent.k != w->taps || t->loop.extent.k < LEAST_TILE || tiled->coef != 1 || (whole->coef != 1 && whole->coef != -1)
-			|| summed == (tsr_nest_loop(&w->summed, whole->id) != NULL) || (t->loop.extent.k == w->taps && summed))
+			|| summed == (tsr_nest_loop(&w->summed, whole->id) != NULL) || (t->loop.extent.k == w->taps && summed && whole->coef > 0))
 			continue;
 		bool back = whole->coef < 0;
 		*out = (tsr_wino_axis){ k, t, axis, back, x->offset + x->base.k - (back ? w->taps - 1 : 0), 0 };
@@ -101,7 +101,7 @@ static bool is_window(const tsr_winograd *w, uint32_t axis, tsr_wino_axis *out)
 	return false;
 }
 
-/* The image has two windows of one kind, and loops of its own beside them; its last axis is none. */
+/* The image has two windows of one kind, or one, and loops of its own beside them; its last axis is none. */
 static bool has_windows(tsr_winograd *w)
 {
 	const tsr_buffer *b = w->p->l->buffers.at[w->image->load.buffer];
@@ -115,10 +115,14 @@ static bool has_windows(tsr_winograd *w)
 			return false;
 		n++;
 	}
-	if (n != TSR_WINO_AXES || b->rank > TSR_WINO_RANK || w->window[1].axis == b->rank - 1 || w->image->load.index[b->rank - 1].n != 1)
+	if (n == 1) {
+		w->window[1] = w->window[0];
+		w->window[0] = (tsr_wino_axis){ 0 };
+	}
+	if (n == 0 || b->rank > TSR_WINO_RANK || w->window[1].axis == b->rank - 1 || w->image->load.index[b->rank - 1].n != 1)
 		return false;
-	w->over = tsr_nest_loop(&w->summed, w->window[0].tiled->loop.sym) != NULL;
-	return w->over == (tsr_nest_loop(&w->summed, w->window[1].tiled->loop.sym) != NULL);
+	w->over = tsr_nest_loop(&w->summed, w->window[1].tiled->loop.sym) != NULL;
+	return n == 1 || w->over == (tsr_nest_loop(&w->summed, w->window[0].tiled->loop.sym) != NULL);
 }
 
 /* The other operand has a bare loop, or one place, on each axis, and a loop on its last one; those of both windows that are summed are among them, the others not. */
@@ -134,7 +138,7 @@ static bool filters(const tsr_winograd *w)
 			return false;
 		found |= window >= 0 ? 1u << window : 0;
 	}
-	return b->rank <= TSR_WINO_RANK && found == 3;
+	return b->rank <= TSR_WINO_RANK && found == (tsr_wino_flat(w) ? 2 : 3);
 }
 
 /* All sizes are known but for how many images there are, which the first loop of the results, or of what is summed, goes over. */
@@ -156,7 +160,7 @@ static bool guards_image(const tsr_winograd *w, const tsr_stmt *guard)
 		const tsr_range *r = &guard->cond.ranges[i];
 		bool found = false;
 		for (int k = 0; k < TSR_WINO_AXES; k++)
-			found |= tsr_lin_equal(r->index, w->image->load.index[w->window[k].axis]) && tsr_extent_equal(r->size, w->p->l->buffers.at[w->image->load.buffer]->dims[w->window[k].axis]);
+			found |= w->window[k].tiled && tsr_lin_equal(r->index, w->image->load.index[w->window[k].axis]) && tsr_extent_equal(r->size, w->p->l->buffers.at[w->image->load.buffer]->dims[w->window[k].axis]);
 		if (!found)
 			return false;
 	}

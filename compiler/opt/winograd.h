@@ -1,4 +1,4 @@
-/* Private to winograd*.c: a sum of products over a window of three by three places, or five by five. */
+/* Private to winograd*.c: a sum of products over a window of three by three places, or five by five, or of as many along one axis. */
 #ifndef TSR_OPT_WINOGRAD_H
 #define TSR_OPT_WINOGRAD_H
 #include "pass.h"
@@ -22,7 +22,7 @@ typedef struct tsr_winograd {
 	const tsr_expr *image, *filter;      /* the two LOADs */
 	int taps, tile;                      /* places of the window along each axis, 3 or 5; and of a tile, 2, or 4 by 3 */
 	bool over;                           /* tiles are summed over, as in the gradient of weights; else they are of results */
-	tsr_wino_axis window[TSR_WINO_AXES];
+	tsr_wino_axis window[TSR_WINO_AXES];         /* the first one without loops where the image has one window */
 	const tsr_stmt *cut;                 /* the loop that is cut into blocks, each of which goes through several kernels at once; NULL: one kernel after the other */
 	bool columns;                        /* it is one of results that the image is read for again; else one over rows of tiles, or around it */
 	uint32_t outer;                      /* loops around it, of `made` or of `summed` */
@@ -30,7 +30,8 @@ typedef struct tsr_winograd {
 } tsr_winograd;
 
 static inline int tsr_wino_points(const tsr_winograd *w) { return w->tile + w->taps - 1; }
-static inline int tsr_wino_planes(const tsr_winograd *w) { return tsr_wino_points(w) * tsr_wino_points(w); }
+static inline bool tsr_wino_flat(const tsr_winograd *w) { return !w->window[0].tiled; }
+static inline int tsr_wino_planes(const tsr_winograd *w) { return tsr_wino_points(w) * (tsr_wino_flat(w) ? 1 : tsr_wino_points(w)); }
 
 /* winograd_transform.c: what is made of what along one axis: of the image's points as many; of the window's places, and of a tile's, points; of the products those of a tile, and of a window. */
 typedef enum { TSR_WINO_IMAGE, TSR_WINO_WINDOW, TSR_WINO_TILE, TSR_WINO_OF_TILE, TSR_WINO_OF_WINDOW } tsr_wino_side;

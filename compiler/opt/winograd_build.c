@@ -20,7 +20,7 @@ static tsr_stmts *loops_of(const tsr_winograd *w, const tsr_nest *nest, tsr_for_
 /* Around the loops that make the results. */
 static tsr_stmts *loop_over_planes(const tsr_winograd *w, tsr_wino_loops *s, tsr_stmts *out)
 {
-	tsr_stmt *f = tsr_wino_loop_like(w, w->window[0].tiled, tsr_size_const(tsr_wino_planes(w)), TSR_FOR_PARALLEL);
+	tsr_stmt *f = tsr_wino_loop_like(w, w->window[1].tiled, tsr_size_const(tsr_wino_planes(w)), TSR_FOR_PARALLEL);
 	f->loop.name = tsr_intern(w->p->l->tc->names, "plane");
 	s->plane = tsr_wino_symbol(w, f->loop.sym);
 	tsr_push(w->p->arena, out, f);
@@ -124,7 +124,9 @@ void tsr_wino_build(tsr_winograd *w, tsr_stmts *out)
 	product(w, &of_image, &of_filter, &of_results, within, body);
 	tsr_wino_result(w, &of_results, results_in ? within : none, results_in ? body : kernel_of(w, NULL, out));
 	w->p->changes++;
-	tsr_pass_note(w->p, "%s: %s takes %d products for %d, by tiles of %d x %d", w->unit->name, w->kernel->kernel.name, tsr_wino_planes(w), w->taps * w->taps * w->tile * w->tile, w->tile, w->tile);
+	int products = w->taps * w->tile;
+	tsr_pass_note(w->p, "%s: %s takes %d products for %d, by tiles of %d%s", w->unit->name, w->kernel->kernel.name, tsr_wino_planes(w), tsr_wino_flat(w) ? products : products * products, w->tile,
+		tsr_wino_flat(w) ? "" : w->tile == 2 ? " x 2" : " x 4");
 	if (cut)
 		tsr_pass_note(w->p, "%s: %s is made in blocks of %lld of %s", w->unit->name, w->kernel->kernel.name, (long long)w->rows, w->cut->loop.name);
 }

@@ -40,6 +40,8 @@ static bool fits(double x, double y, double room) { return x + y <= room && x <=
 /* Of all products along one axis those of which the image has no element are left out by a sum that goes over it as it stands. */
 static double inside(const tsr_winograd *w, const tsr_wino_axis *x)
 {
+	if (!x->tiled)
+		return 1;
 	int64_t n = 0, size = w->p->l->buffers.at[w->image->load.buffer]->dims[x->axis].k;
 	for (int64_t i = 0; i < x->tiled->loop.extent.k; i++)
 		for (int64_t k = 0; k < w->taps; k++)
@@ -77,7 +79,7 @@ static void choose_rows(tsr_winograd *w, const sizes *s, const tsr_nest *nest)
 	const tsr_wino_axis *y = &w->window[0], *x = &w->window[1];
 	double image = bytes_of(w, s->image / s->around), results = bytes_of(w, s->results / s->around), room = (double)w->p->target->l2;
 	int64_t least = s->small ? 1 : LEAST_TILES, blocks = s->small ? 2 : LEAST_BLOCKS;
-	for (int64_t rows = 1; rows <= y->tiles; rows++)
+	for (int64_t rows = 1; !tsr_wino_flat(w) && rows <= y->tiles; rows++)
 		if (y->tiles % rows == 0 && fits((double)(rows * x->tiles) * image, (double)(rows * x->tiles) * results, room) && rows * x->tiles >= least && s->around * (double)(y->tiles / rows) >= (double)blocks)
 			w->rows = rows, w->cut = y->tiled;
 	if (w->cut || !w->outer || !tsr_size_is_const(nest->loop[w->outer - 1]->loop.extent))
@@ -111,10 +113,12 @@ static void choose_blocks(tsr_winograd *w, const sizes *s, const tsr_nest *nest)
 {
 	int64_t all = w->window[0].tiles, each = w->window[1].tiles, around = (int64_t)s->around, deep = s->small ? DEEP / SMALLER : DEEP;
 	const tsr_stmt *cut = w->window[0].tiled;
-	if (s->tiles < (double)deep && w->outer) {       /* the loop around them */
+	if ((s->tiles < (double)deep || tsr_wino_flat(w)) && w->outer) {       /* the loop around them */
 		cut = nest->loop[--w->outer];
 		each *= all, all = cut->loop.extent.k, around /= all;
 	}
+	if (!cut)
+		return;
 	w->rows = all;
 	for (int64_t rows = all; rows * each >= deep; rows--)
 		w->rows = all % rows == 0 ? rows : w->rows;
@@ -135,9 +139,9 @@ static double choose(tsr_winograd *w, int tile)
 	const tsr_nest *nest = w->over ? &w->summed : &w->made;
 	w->tile = tile, w->parts = 1, w->outer = 0, w->cut = NULL, w->columns = false;
 	for (int i = 0; i < TSR_WINO_AXES; i++)
-		w->window[i].tiles = (w->window[i].tiled->loop.extent.k + tile - 1) / tile;
+		w->window[i].tiles = w->window[i].tiled ? (w->window[i].tiled->loop.extent.k + tile - 1) / tile : 1;
 	sizes s = { elements(w, w->image), elements(w, w->filter), extents(w, &w->made), extents(w, &w->summed), (double)(w->window[0].tiles * w->window[1].tiles), 1, w->p->options->tiles == TSR_TILES_ALL };
-	for (; w->outer < nest->n && nest->loop[w->outer] != w->window[0].tiled; w->outer++)
+	for (; w->outer < nest->n && nest->loop[w->outer] != w->window[tsr_wino_flat(w)].tiled; w->outer++)
 		s.around *= (double)tsr_wino_iterations(nest->loop[w->outer]);
 	if (all_around(w, nest) && w->over && tsr_size_is_const(nest->loop[0]->loop.extent))
 		choose_blocks(w, &s, nest);

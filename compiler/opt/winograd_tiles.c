@@ -32,13 +32,16 @@ static void cell_statements(const cell *c, tsr_stmts *out)
 {
 	tsr_expr *point[TSR_WINO_POINTS], *across[TSR_WINO_POINTS][TSR_WINO_POINTS], *along[TSR_WINO_POINTS];
 	int from = tsr_wino_from(c->w, c->side), to = tsr_wino_to(c->w, c->side);
+	bool flat = tsr_wino_flat(c->w);
 	for (int j = 0; j < from; j++) {
-		for (int i = 0; i < from; i++)
+		for (int i = 0; i < (flat ? 1 : from); i++)
 			point[i] = let(c, c->load(c, i, j), out);
-		for (int i = 0; i < to; i++)
+		if (flat)
+			across[0][j] = point[0];
+		for (int i = 0; !flat && i < to; i++)
 			across[i][j] = let(c, tsr_wino_combined(c->w, c->side, i, point), out);
 	}
-	for (int i = 0; i < to; i++) {
+	for (int i = 0; i < (flat ? 1 : to); i++) {
 		for (int j = 0; j < from; j++)
 			along[j] = across[i][j];
 		for (int j = 0; j < to; j++)
@@ -133,6 +136,8 @@ static tsr_expr *load_of(const cell *c, const tsr_expr *like, const int point[TS
 static bool image_inside(const cell *c, int window, int64_t tile, int point)
 {
 	const tsr_wino_axis *x = &c->w->window[window];
+	if (!x->tiled)
+		return true;
 	int64_t at = x->first + c->w->tile * tile + point;
 	return at >= 0 && at < c->w->p->l->buffers.at[c->w->image->load.buffer]->dims[x->axis].k;
 }
@@ -140,7 +145,7 @@ static bool image_inside(const cell *c, int window, int64_t tile, int point)
 /* Of a loop that is cut into tiles. */
 static bool tile_inside(const cell *c, int window, int64_t tile, int point)
 {
-	return point >= c->w->tile || c->w->tile * tile + point < c->w->window[window].tiled->loop.extent.k;
+	return !c->w->window[window].tiled || point >= c->w->tile || c->w->tile * tile + point < c->w->window[window].tiled->loop.extent.k;
 }
 
 static tsr_expr *load_image(const cell *c, int i, int j)

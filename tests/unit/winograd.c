@@ -1,6 +1,5 @@
-/* opt/winograd.c against the same loops as they stand, in the interpreter: random windows of three by three places, and of five by five, over images, what follows them, and the gradients of both. By tiles of two places and of four.
- * Numbers are whole and few, in f64, so that all
- * sums are exact by tiles of two, those of quarters of a window's elements, too, and to ten digits where points are fractions. Memory is full of NaN before anything is stored there, and what the pass must leave alone is left alone. */
+/* opt/winograd.c against the same loops as they stand, in the interpreter: random windows of three by three places, of five by five, and of as many along one axis, over images, what follows them, and the gradients of both. By tiles
+ * of two places and of four. Numbers are whole and few, in f64, so that all sums are exact by tiles of two, those of quarters of a window's elements, too, and to ten digits where points are fractions. Memory is full of NaN before anything is stored there, and what the pass must leave alone is left alone. */
 #include "../../compiler/opt/opt.h"
 #include "../../compiler/base/text.h"
 #include "check.h"
@@ -15,40 +14,44 @@ enum { PROGRAMS = 300, LARGE = 4 };      /* the last ones are large enough for b
 /* Something about a program for which tiles are not right. */
 typedef enum { NOTHING, STEP, GAP, CHANNEL_GUARD, KINDS } obstacle;
 
-static int64_t images, height, width, groups, channels, filters, taps, padding, out_height, out_width;
+static int64_t images, height, width, groups, channels, filters, taps, tall, padding, out_height, out_width;     /* tall: places of the window down the image: as many, or one */
+static bool back;                    /* the window runs backwards */
 
 static void sizes(bool large)
 {
-	images = large ? 2 + 2 * (int)draw(2) : 1 + (int)draw(3), taps = draw(4) ? 3 : 5, height = large ? 24 + (int)draw(4) : taps + (int)draw(7), width = large ? 25 + (int)draw(3) : taps + (int)draw(7);
+	images = large ? 2 + 2 * (int)draw(2) : 1 + (int)draw(3), taps = draw(4) ? 3 : 5, tall = draw(4) ? taps : 1, height = large ? 24 + (int)draw(4) : taps + (int)draw(7), width = large ? 25 + (int)draw(3) : taps + (int)draw(7);
 	groups = !large && draw(4) == 0 ? 2 : 1;
-	channels = large ? 16 : 1 + (int)draw(5), filters = large ? 16 : 1 + (int)draw(20), padding = (int)draw(3);
-	out_height = height + 2 * padding - taps + 1, out_width = width + 2 * padding - taps + 1;
+	channels = large ? 16 : 1 + (int)draw(5), filters = large ? 16 : 1 + (int)draw(20), padding = (int)draw(3), back = draw(2);
+	out_height = tall > 1 ? height + 2 * padding - taps + 1 : height, out_width = width + 2 * padding - taps + 1;
 }
 
 /* An index of the image: a place of the result, or of what is summed, and one of the window, which may run backwards. */
-static const char *place(tsr_arena *a, const char *tiled, const char *window, bool back, obstacle o)
+static const char *place(tsr_arena *a, const char *tiled, const char *window, obstacle o)
 {
 	int64_t at = back ? taps - 1 - padding : -padding;
 	const char *step = o == STEP ? "2*" : "", *gap = o == GAP ? "2*" : "", *offset = at ? tsr_format(a, " %c %d", at < 0 ? '-' : '+', abs((int)at)) : "";
 	return back ? tsr_format(a, "-%s%s + %s%s%s", gap, window, step, tiled, offset) : tsr_format(a, "%s%s + %s%s%s", step, tiled, gap, window, offset);
 }
 
-static const char *guard(tsr_arena *a, const char *y, const char *x) { return tsr_format(a, "if %s in 0..%d, %s in 0..%d {\n", y, (int)height, x, (int)width); }
+static const char *guard(tsr_arena *a, const char *y, const char *x)
+{
+	return tall > 1 ? tsr_format(a, "if %s in 0..%d, %s in 0..%d {\n", y, (int)height, x, (int)width) : tsr_format(a, "if %s in 0..%d {\n", x, (int)width);
+}
 
 /* Windows over an image, forward or backward, whose results are followed by a few operations. */
 static void windows(tsr_text *t, tsr_arena *a, obstacle o)
 {
-	bool back = draw(2), turned = draw(2), tail = draw(2), swapped = draw(2), adds = draw(4) == 0;
-	const char *y = place(a, "h.2", "i.5", back, o), *x = place(a, "w.3", "j.6", back, o);
+	bool turned = draw(2), tail = draw(2), swapped = draw(2), adds = draw(4) == 0;
+	const char *y = tall > 1 ? place(a, "h.2", "i.5", o) : "h.2", *x = place(a, "w.3", "j.6", o);
 	bool guarded = padding > 0 || o == STEP || o == GAP || draw(2);
 	tsr_text_addf(t, "buffer %%x : f64[%d, %d, %d, %d, %d] state observed\n", (int)images, (int)height, (int)width, (int)groups, (int)channels);
-	tsr_text_addf(t, "buffer %%k : f64[%d, %d, %d, %d, %d] state observed\n", (int)taps, (int)taps, (int)groups, (int)channels, (int)filters);
+	tsr_text_addf(t, "buffer %%k : f64[%d, %d, %d, %d, %d] state observed\n", (int)tall, (int)taps, (int)groups, (int)channels, (int)filters);
 	tsr_text_addf(t, "buffer %%r : f64[%d, %d, %d, %d, %d] state observed\n", (int)images, (int)out_height, (int)out_width, (int)groups, (int)filters);
 	tsr_text_addf(t, "buffer %%c : f64[%d, %d, %d, %d, %d] state observed\n", (int)images, (int)out_height, (int)out_width, (int)groups, (int)filters);
 	tsr_text_add(t, "unit u { kernel c {\n");
 	tsr_text_addf(t, "for b.0 in 0..%d parallel {\nfor %s in 0..%d parallel {\nfor %s in 0..%d parallel {\nfor g.1 in 0..%d parallel {\nfor f.4 in 0..%d parallel {\nlet $0 : f64 = 0. : f64\n", (int)images,
 		turned ? "w.3" : "h.2", (int)(turned ? out_width : out_height), turned ? "h.2" : "w.3", (int)(turned ? out_height : out_width), (int)groups, (int)filters);
-	tsr_text_addf(t, "for i.5 in 0..%d reduce {\nfor j.6 in 0..%d reduce {\nfor d.7 in 0..%d reduce {\n%s", (int)taps, (int)taps, (int)channels, guarded ? guard(a, y, x) : "");
+	tsr_text_addf(t, "for i.5 in 0..%d reduce {\nfor j.6 in 0..%d reduce {\nfor d.7 in 0..%d reduce {\n%s", (int)tall, (int)taps, (int)channels, guarded ? guard(a, y, x) : "");
 	if (o == CHANNEL_GUARD)
 		tsr_text_addf(t, "if d.7 in 0..%d {\n", (int)channels - 1);
 	const char *image = tsr_format(a, "%%x[b.0, %s, %s, g.1, d.7]", y, x), *kernel = "%k[i.5, j.6, g.1, d.7, f.4]";
@@ -65,14 +68,14 @@ static void windows(tsr_text *t, tsr_arena *a, obstacle o)
 /* The gradient of the window's elements. */
 static void weights(tsr_text *t, tsr_arena *a, obstacle o)
 {
-	bool back = draw(2), turned = draw(2), inner = draw(3) == 0, adds = draw(4) == 0;
-	const char *y = place(a, "h.5", "i.2", back, o), *x = place(a, "w.6", "j.3", back, o);
+	bool turned = draw(2), inner = draw(3) == 0, adds = draw(4) == 0;
+	const char *y = tall > 1 ? place(a, "h.5", "i.2", o) : "h.5", *x = place(a, "w.6", "j.3", o);
 	tsr_text_addf(t, "buffer %%x : f64[%d, %d, %d, %d, %d] state observed\n", (int)images, (int)height, (int)width, (int)groups, (int)channels);
 	tsr_text_addf(t, "buffer %%y : f64[%d, %d, %d, %d, %d] state observed\n", (int)images, (int)out_height, (int)out_width, (int)groups, (int)filters);
-	tsr_text_addf(t, "buffer %%r : f64[1] state observed\nbuffer %%c : f64[%d, %d, %d, %d, %d] state observed\n", (int)groups, (int)taps, (int)taps, (int)filters, (int)channels);
+	tsr_text_addf(t, "buffer %%r : f64[1] state observed\nbuffer %%c : f64[%d, %d, %d, %d, %d] state observed\n", (int)groups, (int)tall, (int)taps, (int)filters, (int)channels);
 	tsr_text_add(t, "unit u { kernel c {\n");
 	tsr_text_addf(t, "for g.1 in 0..%d parallel {\nfor %s in 0..%d parallel {\nfor %s in 0..%d parallel {\nfor f.4 in 0..%d parallel {\nfor d.7 in 0..%d parallel {\nlet $0 : f64 = 0. : f64\n", (int)groups,
-		turned ? "j.3" : "i.2", (int)taps, turned ? "i.2" : "j.3", (int)taps, (int)filters, (int)channels);
+		turned ? "j.3" : "i.2", (int)(turned ? taps : tall), turned ? "i.2" : "j.3", (int)(turned ? tall : taps), (int)filters, (int)channels);
 	const char *over_images = tsr_format(a, "for b.0 in 0..%d reduce {\n", (int)images);
 	tsr_text_addf(t, "%sfor h.5 in 0..%d reduce {\nfor w.6 in 0..%d reduce {\n%s%s", inner ? "" : over_images, (int)out_height, (int)out_width, inner ? over_images : "", guard(a, y, x));
 	if (o == CHANNEL_GUARD)
@@ -81,10 +84,10 @@ static void weights(tsr_text *t, tsr_arena *a, obstacle o)
 		o == CHANNEL_GUARD ? "}\n" : "", adds ? "update" : "store", adds ? "+= $0" : "= $0");
 }
 
-/* Tiles are of two places, results lie along lanes; of what is summed over as many places as it is made at either may be the window, but along both axes alike. */
+/* Tiles are of two places, results lie along lanes; of what is summed over as many places as it is made at either may be the window, but along both axes alike, unless it runs backwards. */
 static bool fits(bool gradient, obstacle o)
 {
-	bool large = out_height >= 2 && out_width >= 2, clear = !gradient || (out_height == taps) == (out_width == taps);
+	bool large = (out_height >= 2 || tall == 1) && out_width >= 2, clear = !gradient || tall == 1 || back || (out_height == taps) == (out_width == taps);
 	return o == NOTHING && large && clear && (gradient ? channels : filters) > 1;
 }
 
@@ -126,7 +129,7 @@ int main(void)
 {
 	static const char *const passes[] = { "winograd", "winograd,classify,schedule,fuse,rows,strip,threads", "tail,winograd,classify,schedule,fuse,rows,reuse,strip,threads,inplace,finite" };
 	static const char *const targets[] = { "zen4", "avx2", "avx512" };
-	uint32_t taken[2] = { 0 }, left = 0, blocks[2] = { 0 };
+	uint32_t taken[2] = { 0 }, left = 0, flat = 0, blocks[2] = { 0 };
 	state = 17;
 	for (int n = 0; n < PROGRAMS; n++) {
 		tsr_compiler *tc = tsr_compiler_new();
@@ -149,7 +152,7 @@ int main(void)
 			return check_end("winograd");
 		}
 		uint32_t took = notes_with(after, " products for "), cut = notes_with(after, "in blocks of");
-		taken[gradient] += took, left += o != NOTHING, blocks[gradient] += cut;
+		taken[gradient] += took, flat += took && tall == 1, left += o != NOTHING, blocks[gradient] += cut;
 		double **x = run(before), **y = run(after);
 		if (!CHECK(equal(before, x, y, options.tile == 4 || taps == 5 ? 1e-10 : 0)) || !CHECK(took == fits(gradient, o))) {
 			printf("program %d, %s, %s:\n%s\n", n, options.passes, target.name, text);
@@ -159,7 +162,7 @@ int main(void)
 		drop(x, before->buffers.n), drop(y, after->buffers.n);
 		tsr_compiler_free(tc);
 	}
-	printf("%u windows and %u gradients by tiles, %u and %u of them in blocks; %u are no such windows\n", taken[0], taken[1], blocks[0], blocks[1], left);
-	CHECK(taken[0] > PROGRAMS / 6 && taken[1] > PROGRAMS / 6 && blocks[0] > 0 && blocks[1] > 0 && left > PROGRAMS / 10);
+	printf("%u windows and %u gradients by tiles, %u of them along one axis; %u and %u in blocks; %u are no such windows\n", taken[0], taken[1], flat, blocks[0], blocks[1], left);
+	CHECK(taken[0] > PROGRAMS / 6 && taken[1] > PROGRAMS / 6 && blocks[0] > 0 && blocks[1] > 0 && left > PROGRAMS / 10 && flat > PROGRAMS / 20);
 	return check_end("winograd");
 }

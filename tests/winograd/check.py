@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Windows of three by three and of five by five places by tiles (--winograd=2 and 4), compiled, against NumPy. Of three by tiles of two whole numbers, whose sums are exact, with quarters of a window's elements among them: forward, what follows the sums, both gradients,
+"""Windows of three by three and of five by five places, and of as many along one axis, by tiles (--winograd=2 and 4), compiled, against NumPy. Of three by tiles of two whole numbers, whose sums are exact, with quarters of a window's elements among them: forward, what follows the sums, both gradients,
 padded and not, even sizes and odd ones, groups; in blocks and one kernel after the other, by one thread, two and three. Random numbers within the bound that docs/accuracy.md states, computed for each element. An infinity
 reaches the results of the tiles that it is in and no others. Sums that are none of these windows stay as they are; without the option all do. A network in training, under the sanitizer, too."""
 import ctypes, os, sys, tempfile
@@ -15,6 +15,7 @@ f32, f64 = np.float32, np.float64
 CASES = [(1, 56, 56, 64, 64, 3, True), (3, 28, 26, 40, 48, 3, True), (2, 27, 29, 64, 33, 3, False), (4, 14, 14, 96, 130, 3, True), (8, 24, 24, 32, 48, 3, False), (9, 7, 7, 256, 128, 3, True),
          (1, 40, 21, 64, 80, 3, False), (6, 13, 30, 24, 64, 3, True), (8, 28, 27, 32, 64, 5, True), (3, 21, 24, 64, 48, 5, False)]
 GROUPS = (4, 24, 24, 3, 32, 32)         # images, height, width, groups, channels and filters of each
+ALONG = (9, 203, 48, 64, 3), (5, 330, 40, 48, 5)         # rows, their length, channels, filters, window along them
 SOME = (30, 26, 48, 40)                 # height, width, channels, filters of images whose number the run knows
 TRAINED = """open Nn
 open Train
@@ -48,6 +49,9 @@ def program():
         lines.append(f'let%export i{i} (y : "{y}") (k : "{f}, {size}, {size}, {c}") = y +* k "... | oh, ow, f; f, kh, kw, c => ... | {window}"')
     n, h, w, g, c, f = GROUPS
     lines.append(f'let%export g (x : "{n}, {h}, {w}, {g}, {c} |") (k : "3, 3, {g}, {c}, {f} |") = x +* k "b, h =+ i, w =+ j, g, c |; i, j, g, c, f | => b, h, w, g, f |"')
+    for i, (n, t, c, f, size) in enumerate(ALONG):
+        lines.append(f'let%export a{i} (x : "{n} | {t}, {c}") (k : "{size}, {c}, {f}") = x +* k "... | t =+ i, c; i, c, f => ... | t, f"')
+        lines.append(f'let%export b{i} (x : "{n} | {t}, {c}") (y : "{n} | {t}, {f}") =\n  let g = x +* y "n | t =+ i, c; n | t, f => f, i, c" [i] in\n  set_dim i {size};\n  g')
     h, w, c, f = SOME
     lines.append(f'let%export s (x : "?n | {h}, {w}, {c}") (k : "3, 3, {c}, {f}") = x +* k "... | oh =+ kh, ow =+ kw, c; kh, kw, c, f => ... | oh, ow, f"')
     lines.append(f'let%export t (x : "?n | {h}, {w}, {c}") (y : "?n | {h}, {w}, {f}") =\n  let g = x +* y "n | oh =+ kh, ow =+ kw, c; n | oh, ow, f => f, kh, kw, c" [kh; kw] in\n  set_dim kh 3; set_dim kw 3;\n  g')
@@ -57,7 +61,7 @@ def program():
 LEFT = """let%export stride (x : "8 | 28, 28, 64") (k : "3, 3, 64, 64") = x +* k "... | 2*oh =+ kh, 2*ow =+ kw, c; kh, kw, c, f => ... | oh, ow, f"
 let%export gap (x : "8 | 28, 28, 64") (k : "3, 3, 64, 64") = x +* k "... | oh =+ 2*kh, ow =+ 2*kw, c; kh, kw, c, f => ... | oh, ow, f"
 let%export seven (x : "8 | 28, 28, 64") (k : "7, 7, 64, 64") = x +* k "... | oh =+ kh, ow =+ kw, c; kh, kw, c, f => ... | oh, ow, f"
-let%export one (x : "8 | 28, 28, 64") (k : "3, 64, 64") = x +* k "... | oh =+ kh, ow, c; kh, c, f => ... | oh, ow, f"
+let%export along (x : "8 | 280, 64") (k : "3, 64, 64") = x +* k "... | 2*t =+ i, c; i, c, f => ... | t, f"
 let%export few (x : "8 | 28, 28, 3") (k : "3, 3, 3, 64") = x +* k "... | oh =+ kh, ow =+ kw, c; kh, kw, c, f => ... | oh, ow, f"
 let%export most (x : "8 | 28, 28, 64") (k : "3, 3, 64, 64") = x @^+ k "... | oh =+ kh, ow =+ kw, c; kh, kw, c, f => ... | oh, ow, f"
 """
@@ -158,6 +162,17 @@ def whole(random, *shape):
     return random.integers(-4, 5, shape).astype(f32)
 
 
+def along(random, most):
+    """What, function, operands, the result, of windows of at most so many places."""
+    for i, (n, t, c, f, size) in enumerate(ALONG):
+        if size > most:
+            continue
+        x, k, y = whole(random, n, t, c), whole(random, size, c, f), whole(random, n, t, f)
+        wide = np.pad(x, ((0, 0), (size // 2, size // 2), (0, 0)))
+        yield f"along {ALONG[i]}", f"a{i}", (x, k), sum(wide[:, j:j + t] @ k[j] for j in range(size))
+        yield f"along {ALONG[i]}, weights", f"b{i}", (x, y), np.stack([np.einsum("ntf,ntc->fc", y, wide[:, j:j + t], optimize=True) for j in range(size)], 1)
+
+
 def judge_exact(bench, model):
     random = np.random.default_rng(5)
     calls = []                           # what, function, operands, the result
@@ -172,6 +187,7 @@ def judge_exact(bench, model):
     n, h, w, g, c, f = GROUPS
     x, k = whole(random, n, h, w, g, c), whole(random, 3, 3, g, c, f)
     calls.append(("groups", "g", (x, k), np.stack([forward(x[:, :, :, i], k[:, :, i], True) for i in range(g)], 3)))
+    calls += along(random, 3)
     h, w, c, f = SOME
     for n in (1, 7):
         x, y, k = whole(random, n, h, w, c), whole(random, n, h, w, f), whole(random, 3, 3, c, f)
@@ -201,6 +217,9 @@ def judge_random(model, tile):
             part = (np.abs(made - want) / most).max()
             worst = max(worst, part)
             check(part <= 1, f"{what}: {CASES[i]}, tiles of {tile}: {part:.3f} of the bound")
+    for what, function, operands, want in along(random, 5):
+        made = call(model, function, *operands, shape=want.shape)
+        check(np.abs(made - want).max() <= 1e-5 * np.abs(want).max(), f"{what}, tiles of {tile}")
     print(f"tiles of {tile}, random numbers: {worst:.3f} of the bound at most")
     check(worst > 1e-3, "the bound says nothing")
 
