@@ -196,7 +196,7 @@ static bool build(tsr_drive_state *d)
 		return false;
 	const tsr_target *target = tsr_llvm_target(d->llvm);
 	tsr_opt_options opt = {.level = d->options->level, .fuse = !d->options->no_fuse, .passes = d->options->passes,
-		.threads = d->options->threads, .sanitize = d->options->sanitize, .memory_limit = d->options->memory_limit, .keep = d->options->no_remat, .tiles = d->options->winograd ? TSR_TILES_AUTO : TSR_TILES_NONE, .tile = d->options->winograd};
+		.threads = d->options->threads, .sanitize = d->options->sanitize, .memory_limit = d->options->memory_limit, .keep = d->options->no_remat, .tile = d->options->winograd};
 	if (d->options->tune) {
 		opt.schedules = tsr_schedules_new(d->tc, d->options->schedules);
 		opt.whole = true;

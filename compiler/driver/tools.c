@@ -193,7 +193,7 @@ int tsr_drive_passes(tsr_drive_state *d)
 		return TSR_EXIT_MISTAKE;
 	tsr_loops_check(l, "reading");
 	tsr_opt_options opt = {.level = o->level, .fuse = !o->no_fuse, .passes = o->passes ? o->passes : "",
-		.threads = o->threads, .sanitize = o->sanitize, .memory_limit = o->memory_limit, .keep = o->no_remat, .tiles = o->winograd ? TSR_TILES_AUTO : TSR_TILES_NONE, .tile = o->winograd};
+		.threads = o->threads, .sanitize = o->sanitize, .memory_limit = o->memory_limit, .keep = o->no_remat, .tile = o->winograd};
 	if (!tsr_opt_run(l, target, &opt))
 		return TSR_EXIT_MISTAKE;
 	tsr_loops_print(l, stdout);

@@ -7,9 +7,6 @@
 /* Whether kernels are divided among threads: never, where it pays, or wherever it is possible (for tests). */
 typedef enum { TSR_THREADS_NONE, TSR_THREADS_AUTO, TSR_THREADS_ALL } tsr_threads;
 
-/* Whether windows are computed by tiles: never, where it pays, or wherever it is possible (for tests). */
-typedef enum { TSR_TILES_NONE, TSR_TILES_AUTO, TSR_TILES_ALL } tsr_tiles;
-
 /* Schedules that were measured: see tuned.c. */
 typedef struct tsr_schedules tsr_schedules;
 tsr_schedules *tsr_schedules_new(tsr_compiler *tc, const char *path);
@@ -37,8 +34,8 @@ typedef struct tsr_opt_options {
 	bool sanitize;               /* no arena; redzones between the rows of a thread */
 	tsr_schedules *schedules;    /* preferred to the model, or NULL */
 	bool keep;                   /* nothing is computed again unless the limit demands it */
-	tsr_tiles tiles;             /* windows of three by three places by fewer products (winograd.c) */
-	int tile;                    /* places of a tile at most, along each axis: 2 or 4 */
+	int tile;                    /* windows are computed by tiles of at most so many places along each axis, 2 or 4, where it pays (winograd.c); 0: as they stand */
+	bool tile_all;               /* wherever it is possible, by tiles of that size and small blocks, for tests */
 	int64_t memory_limit;        /* bytes for all buffers; 0: none */
 	tsr_threads threads;
 	bool whole;                  /* kernels as they are with these threads, but nothing is divided */

@@ -22,9 +22,6 @@ typedef struct tsr_nest { uint32_t n; tsr_stmt *loop[TSR_MOST_LOOPS]; tsr_stmts 
 tsr_nest tsr_nest_of(tsr_stmts *body);
 /* A parallel loop around a statement, with the name and place in the source of `like`. */
 tsr_stmt *tsr_loop_around(tsr_pass *p, tsr_stmt *body, const tsr_stmt *like, tsr_size extent, uint32_t sym);
-/* A buffer of which each thread may have its own. */
-enum { TSR_MOST_ROW_BYTES = 1 << 22 };
-
 /* The only statement of a kernel that holds one nest around one statement, else NULL. */
 tsr_stmt *tsr_nest_single(const tsr_stmt *kernel, tsr_nest *out);
 /* The loop of the nest with this symbol, or NULL. */
@@ -51,11 +48,18 @@ void tsr_stmt_rename(tsr_pass *p, tsr_stmt *s, const tsr_buffer_id *to);
 const tsr_contraction *tsr_contract_of(tsr_pass *p, const tsr_stmt *nest);
 /* Both operands are elements of bf16 in memory, which the target multiplies in pairs. */
 bool tsr_pairs_as_they_lie(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t);
-/* winograd.c: what --winograd asks for it will do with the kernel. */
-bool tsr_winograd_takes(tsr_pass *p, tsr_loop_unit *unit, tsr_stmt *kernel);
 bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest);
 /* The nest is no contraction, or one of groups (groups.c), which stays a nest. */
 bool tsr_contract_leaves(tsr_pass *p, const tsr_stmt *nest);
+/* winograd.c will compute the kernel by tiles. */
+bool tsr_winograd_takes(tsr_pass *p, tsr_loop_unit *unit, tsr_stmt *kernel);
+
+/* ---- rows (rows.c) ------------------------------------------------------------------------------------------------------- */
+
+/* A row, or planes of a block, of which each thread can have its own, has no more bytes. */
+enum { TSR_MOST_ROW_BYTES = 1 << 22 };
+/* The length of rows that do not meet in the same sets of a cache: a line more where they would. */
+tsr_size tsr_row_apart(tsr_prec prec, tsr_size row);
 
 /* ---- what code reads and writes ---------------------------------------------------------------------------------------- */
 

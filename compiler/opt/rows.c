@@ -160,6 +160,13 @@ static void unit_rows(rows *r, tsr_loop_unit *u)
 	}
 }
 
+tsr_size tsr_row_apart(tsr_prec prec, tsr_size row)
+{
+	enum { MEETING = 1024, LINE = 64 };
+	int64_t bytes = tsr_prec_bytes(prec);
+	return row.k > 0 && row.k * bytes % MEETING == 0 ? tsr_size_const(row.k + LINE / bytes) : row;
+}
+
 void tsr_pass_rows(tsr_pass *p)
 {
 	rows r = { p, tsr_arena_new(), NULL };

@@ -67,15 +67,6 @@ static void stores_within(const strip_place *x, const tsr_stmts *body)
 	}
 }
 
-/* Rows that stand a multiple of this apart would meet in the same sets of a cache: a line more. */
-enum { MEETING = 1024, LINE = 64 };
-
-static tsr_size apart(const tsr_buffer *b, tsr_size row)
-{
-	int64_t bytes = tsr_prec_bytes(b->prec);
-	return row.k > 0 && row.k * bytes % MEETING == 0 ? tsr_size_const(row.k + LINE / bytes) : row;
-}
-
 static void shrink(tsr_strip *g, tsr_buffer *b)
 {
 	tsr_size *dims = TSR_NEW_N(g->p->arena, tsr_size, b->rank + 1);
@@ -85,7 +76,7 @@ static void shrink(tsr_strip *g, tsr_buffer *b)
 		dims[axis] = tag == g->cut ? tsr_size_const(g->rows) : tag && g->shared >> tag & 1 ? tsr_size_const(1) : b->dims[axis];
 	}
 	if (tsr_strip_axis_tag(g, b->id, b->rank - 1) != g->cut)
-		dims[b->rank - 1] = apart(b, dims[b->rank - 1]);
+		dims[b->rank - 1] = tsr_row_apart(b->prec, dims[b->rank - 1]);
 	b->dims = dims;
 	b->row = true;
 	g->p->l->separate_bytes += before - tsr_buffer_bytes(b);

@@ -202,7 +202,7 @@ static bool recognise(tsr_winograd *w)
 bool tsr_winograd_takes(tsr_pass *p, tsr_loop_unit *unit, tsr_stmt *kernel)
 {
 	tsr_winograd w = { .p = p, .unit = unit, .kernel = kernel };
-	return p->options->tiles && recognise(&w);
+	return p->options->tile && recognise(&w);
 }
 
 /* What the kernel stored all of, it still does, tile by tile. */
@@ -216,7 +216,7 @@ static void keep_stored(const tsr_winograd *w, const bool *exposed)
 
 void tsr_pass_winograd(tsr_pass *p)
 {
-	if (!p->options->tiles)
+	if (!p->options->tile)
 		return;
 	tsr_arena *scratch = tsr_arena_new();
 	const bool *exposed = tsr_exposed_of(p->l, scratch);

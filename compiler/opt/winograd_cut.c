@@ -140,7 +140,7 @@ static double choose(tsr_winograd *w, int tile)
 	w->tile = tile, w->parts = 1, w->outer = 0, w->cut = NULL, w->columns = false;
 	for (int i = 0; i < TSR_WINO_AXES; i++)
 		w->window[i].tiles = w->window[i].tiled ? (w->window[i].tiled->loop.extent.k + tile - 1) / tile : 1;
-	sizes s = { elements(w, w->image), elements(w, w->filter), extents(w, &w->made), extents(w, &w->summed), (double)(w->window[0].tiles * w->window[1].tiles), 1, w->p->options->tiles == TSR_TILES_ALL };
+	sizes s = { elements(w, w->image), elements(w, w->filter), extents(w, &w->made), extents(w, &w->summed), (double)(w->window[0].tiles * w->window[1].tiles), 1, w->p->options->tile_all };
 	for (; w->outer < nest->n && nest->loop[w->outer] != w->window[tsr_wino_flat(w)].tiled; w->outer++)
 		s.around *= (double)tsr_wino_iterations(nest->loop[w->outer]);
 	if (all_around(w, nest) && w->over && tsr_size_is_const(nest->loop[0]->loop.extent))
@@ -154,7 +154,7 @@ static double choose(tsr_winograd *w, int tile)
 
 bool tsr_wino_choose(tsr_winograd *w)
 {
-	bool small = w->p->options->tiles == TSR_TILES_ALL, large = w->p->options->tile == LARGE && w->taps + LARGE - 1 <= TSR_WINO_POINTS;
+	bool small = w->p->options->tile_all, large = w->p->options->tile == LARGE && w->taps + LARGE - 1 <= TSR_WINO_POINTS;
 	double small_tiles = choose(w, SMALL), large_tiles = large ? choose(w, LARGE) : 0, least = large && large_tiles < small_tiles ? large_tiles : small_tiles;
 	if (large && !small && large_tiles >= small_tiles)
 		choose(w, SMALL);

@@ -72,9 +72,6 @@ tsr_lin tsr_wino_in(const tsr_winograd *w, const tsr_wino_loops *s, int window, 
 
 /* ---- planes ---------------------------------------------------------------------------------------------------------- */
 
-/* Planes would meet in the same sets of a cache: a line more in each row. */
-enum { MEETING = 1024, LINE = 64 };
-
 /* `row`: of one block. */
 static tsr_buffer *planes_buffer(const tsr_winograd *w, const char *what, const tsr_wino_set *x, tsr_prec prec, bool row)
 {
@@ -93,10 +90,10 @@ static tsr_buffer *planes_buffer(const tsr_winograd *w, const char *what, const 
 			b->dims[axis++] = tsr_size_const(tsr_wino_planes(w));
 		b->dims[axis++] = tsr_wino_within(w, x->at[i]);
 	}
-	int64_t bytes = tsr_prec_bytes(prec), *last = &b->dims[b->rank - 1].k;
-	if (*last * bytes % MEETING == 0)
-		*last += LINE / bytes;
-	else if (!x->tiled && x->n > 1)
+	tsr_size *last = &b->dims[b->rank - 1], longer = tsr_row_apart(prec, *last);
+	if (longer.k > last->k)
+		*last = longer;
+	else if (!x->tiled && x->n > 1)          /* planes would meet as rows would: a row more in each */
 		b->dims[x->parted + 1].k++;
 	tsr_push(a, &w->p->l->buffers, b);
 	return b;

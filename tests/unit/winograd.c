@@ -146,7 +146,7 @@ int main(void)
 		tsr_target target = *tsr_target_by_name(targets[draw(3)]);
 		if (large)
 			target.l2 = 1 << 16;
-		tsr_opt_options options = { .level = 2, .fuse = true, .threads = TSR_THREADS_ALL, .tiles = TSR_TILES_ALL, .tile = draw(2) ? 4 : 2, .passes = passes[draw(3)] };
+		tsr_opt_options options = { .level = 2, .fuse = true, .threads = TSR_THREADS_ALL, .tile_all = true, .tile = draw(2) ? 4 : 2, .passes = passes[draw(3)] };
 		if (!CHECK(before && after && tsr_opt_run(after, &target, &options))) {
 			printf("%s\n", text);
 			return check_end("winograd");
