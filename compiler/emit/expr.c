@@ -90,10 +90,52 @@ LLVMValueRef tsr_emit_offset(tsr_emit *e, tsr_prec p, LLVMValueRef base, LLVMVal
 	return LLVMBuildInBoundsGEP2(e->builder, tsr_emit_memory_type(e, p), base, &elements, 1, "");
 }
 
+/* The value without what is added to it and known, which goes to k; NULL: nothing is left. */
+static LLVMValueRef without_known(LLVMValueRef v, int64_t *k)
+{
+	bool sum = LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == LLVMAdd && LLVMIsAConstantInt(LLVMGetOperand(v, 1));
+	LLVMValueRef known = LLVMIsAConstantInt(v) ? v : sum ? LLVMGetOperand(v, 1) : NULL;
+	*k = known ? LLVMConstIntGetSExtValue(known) : 0;
+	return sum ? LLVMGetOperand(v, 0) : known ? NULL : v;
+}
+
+/* What is known of a position is added last: of places that lie a known way apart all else is the same.  What is added before may point anywhere. */
+static LLVMValueRef known_last(tsr_emit *e, const tsr_buffer *b, const tsr_lin *index)
+{
+	LLVMTypeRef type = tsr_emit_memory_type(e, b->prec);
+	LLVMValueRef sum = NULL, at = e->buffers[b->id];
+	int64_t known = 0, k;
+	for (uint32_t i = 0; i < b->rank; i++) {
+		sum = sum ? scaled(e, sum, b->dims[i].k) : NULL;
+		known *= b->dims[i].k;
+		for (uint32_t t = 0; t < index[i].n; t++) {
+			const tsr_lin_term *term = &index[i].terms[t];
+			LLVMValueRef v = without_known(term->kind == TSR_LSYM_NUMBER ? e->numbers[term->id] : e->syms[term->id], &k);
+			known += term->coef * k;
+			sum = v && term->coef ? add(e, sum, scaled(e, v, term->coef)) : sum;
+		}
+		LLVMValueRef base = size_terms(e, index[i].base);
+		sum = base ? add(e, sum, base) : sum;
+		known += index[i].offset + index[i].base.k;
+	}
+	LLVMValueRef last = tsr_emit_i64(e, known);
+	return LLVMBuildGEP2(e->builder, type, sum ? LLVMBuildGEP2(e->builder, type, at, &sum, 1, "") : at, &last, 1, "");
+}
+
+static bool known_dims(const tsr_buffer *b)
+{
+	bool known = b->rank > 0;
+	for (uint32_t i = 0; i < b->rank; i++)
+		known &= tsr_size_is_const(b->dims[i]);
+	return known;
+}
+
 LLVMValueRef tsr_emit_address(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index)
 {
 	if (!e->buffers[buffer])
 		tsr_bug("the kernel does not know the buffer %s", e->loops->buffers.at[buffer]->name);
+	if (e->places && known_dims(e->loops->buffers.at[buffer]))
+		return known_last(e, e->loops->buffers.at[buffer], index);
 	return tsr_emit_offset(e, e->loops->buffers.at[buffer]->prec, e->buffers[buffer], tsr_emit_position(e, buffer, index));
 }
 

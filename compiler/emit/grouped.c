@@ -73,13 +73,14 @@ static LLVMValueRef scattered(const lanes *x, unsigned group)
 	return some;
 }
 
-/* Which element of its row is read, where that is known; -1. */
-static int64_t place_in_row(const tsr_emit *e, const tsr_buffer *b, const tsr_lin *index)
+/* Which element of its row of so many is read, where that is known; -1. */
+static int64_t place_in_row(const tsr_emit *e, const tsr_buffer *b, const tsr_lin *index, int64_t row)
 {
-	const tsr_lin *last = &index[tsr_buffer_last(b)];
-	if (!tsr_size_is_const(last->base) || last->n > 1 || (last->n && (last->terms[0].kind != TSR_LSYM_LOOP || !LLVMIsAConstantInt(e->syms[last->terms[0].id]))))
+	tsr_lin_term by;
+	int64_t offset;
+	if (!tsr_index_in_row(b, index, row, e->wide->group, e->wide->loop->loop.sym, &by, &offset) || (by.coef && !LLVMIsAConstantInt(e->syms[by.id])))
 		return -1;
-	return last->base.k + last->offset + (last->n ? last->terms[0].coef * LLVMConstIntGetSExtValue(e->syms[last->terms[0].id]) : 0);
+	return offset + (by.coef ? by.coef * LLVMConstIntGetSExtValue(e->syms[by.id]) : 0);
 }
 
 LLVMValueRef tsr_emit_grouped_load(tsr_emit *e, const tsr_expr *load)
@@ -97,7 +98,7 @@ LLVMValueRef tsr_emit_grouped_load(tsr_emit *e, const tsr_expr *load)
 	e->syms[w->group] = LLVMBuildUDiv(e->builder, at, tsr_emit_i64(e, w->each), "");
 	lanes x = {e, b->prec, tsr_emit_address(e, b->id, load->load.index), one ? near : far, one ? 0 : near, one ? 1 : w->each, e->target->vector_bytes / 4};
 	e->syms[along] = at, e->syms[w->group] = zero;
-	int64_t place = x.far == 1 ? 0 : place_in_row(e, b, load->load.index);
+	int64_t place = x.far == 1 ? 0 : place_in_row(e, b, load->load.index, x.far + x.near);
 	unsigned registers = w->lanes / x.n;
 	for (unsigned r = 0; r < registers; r++) {
 		unsigned group = r * x.n / x.each;

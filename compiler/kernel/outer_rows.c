@@ -11,13 +11,14 @@
  * Of images whose channels come first the places are rows, and the lanes places of a row.  Guards that mention these are masks, which are the same for all rows; so are, in rows at
  * the edge, those of the rows, and what is left over begins within the rows before.  (7 x 7 for each channel of 28 x 28 took five times as long, with one sum that waited for itself.)
  *
- * Else places whose windows reach over an edge, and those left over, go one by one, as all would without this.  Each sum is added in the order that is written either way, and
+ * Else places whose windows reach over an edge are known while compiling, and so is what of the window they have; those that are left begin within the ones before.  Where that
+ * would be much code, they go one by one, as all would without this.  Each sum is added in the order that is written either way, and
  * fused as there. */
 #include "team.h"
 #include "../opt/opt.h"
 #include <string.h>
 
-enum { PLACES = 8, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, LINE = 64, FEW = 4, MANY = 8 };    /* few, many: registers of channels */
+enum { PLACES = 8, FEW_PLACES = 8, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, LINE = 64, FEW = 4, MANY = 8, MOST_BEFORE = 16 };    /* few, many: registers of channels */
 
 typedef struct places {
 	tsr_emit *e;
@@ -32,10 +33,12 @@ typedef struct places {
 	int64_t inside, outside;                   /* the lanes' iterations that such guards let all in of: from and to */
 	bool whole;                                /* only these are emitted now */
 	bool edge;                                 /* windows of some of the places that are emitted now reach over an edge */
+	bool parts;                                /* what guards say of a place hangs on loops alone that are written out */
 	int64_t first, end;                        /* of the places whose windows reach over no edge of the row */
-	uint32_t n;                                /* of those that are emitted together */
+	uint32_t most, n;                          /* of those that are emitted together */
 	tsr_emit_view view[PLACES];
 	LLVMValueRef mask[PLACES];                 /* what guards let in of each; NULL: all */
+	bool out[PLACES];                          /* they let in none of it */
 } places;
 
 /* ---- which nests ---------------------------------------------------------------------------------------------------------- */
@@ -46,6 +49,14 @@ static const tsr_stmt *inner_of(const places *x, const tsr_lin_term *t)
 		if (t->kind == TSR_LSYM_LOOP && x->inner[i]->loop.sym == t->id)
 			return x->inner[i];
 	return NULL;
+}
+
+static bool has_loop(const tsr_stmt *s)
+{
+	for (uint32_t i = 0; i < s->loop.body.n; i++)
+		if (s->loop.body.at[i]->kind == TSR_STMT_FOR)
+			return true;
+	return false;
 }
 
 /* The iterations of the loop, whose places these are, for which the guard lets everything in; false: it also hangs on what is not known here. */
@@ -68,6 +79,17 @@ static bool within(const places *x, const tsr_range *r, uint32_t sym, int64_t *f
 	*from = *from > first ? *from : first;
 	last = last < 0 ? 0 : last / step + 1;
 	*to = *to < last ? *to : last;
+	return true;
+}
+
+/* Loops that such a guard mentions are written out: with places that are known, it is known at each position. */
+static bool known_of(const places *x, const tsr_range *r)
+{
+	for (uint32_t i = 0; i < r->index.n; i++) {
+		const tsr_stmt *s = inner_of(x, &r->index.terms[i]);
+		if (s && (s->loop.extent.k > TSR_MOST_WRITTEN || has_loop(s)))
+			return false;
+	}
 	return true;
 }
 
@@ -116,6 +138,7 @@ static bool plain(places *x, const tsr_stmts *body)
 					|| (row && !within(x, &s->cond.ranges[r], x->row->loop.sym, &x->first, &x->end)))
 					return false;
 				x->torn |= lanes;
+				x->parts &= !row || known_of(x, &s->cond.ranges[r]);
 			}
 			if (!plain(x, &s->cond.body))
 				return false;
@@ -132,20 +155,24 @@ static bool understand(places *x, const tsr_stmt *s)
 	const tsr_stmt *c = s->loop.body.n == 1 ? s->loop.body.at[0] : NULL;
 	tsr_emit *e = x->e;
 	if (e->wide || s->loop.how != TSR_FOR_PARALLEL || tsr_emit_streams(e, s) || s->loop.contraction || !tsr_size_is_const(s->loop.extent) || !c
-		|| c->kind != TSR_STMT_FOR || tsr_emit_streams(e, c) || c->loop.contraction || !tsr_size_is_const(c->loop.extent) || !tsr_emit_has_masks(e)
-		|| tsr_target_few_registers(e->target))
+		|| c->kind != TSR_STMT_FOR || tsr_emit_streams(e, c) || c->loop.contraction || !tsr_size_is_const(c->loop.extent))
 		return false;
-	x->row = s, x->loop = c->loop.split ? NULL : tsr_emit_groups(e, c, &x->groups);
+	x->most = tsr_target_few_registers(e->target) ? FEW_PLACES : PLACES;
+	x->row = s, x->loop = c->loop.split || !tsr_emit_has_masks(e) ? NULL : tsr_emit_groups(e, c, &x->groups);
 	x->shared = x->loop && x->groups.count * 4 < FEW * (int64_t)e->target->vector_bytes;
 	if (!x->loop)
 		x->loop = c;
 	c = x->loop;
-	x->first = 0, x->end = s->loop.extent.k;
+	x->first = 0, x->end = s->loop.extent.k, x->parts = true;
 	x->inside = 0, x->outside = c->loop.extent.k;
 	bool shares = s->loop.split && !x->groups.group;
 	if (shares || !plain(x, &c->loop.body) || (s->loop.split && (x->first || x->end < s->loop.extent.k)) || (x->torn && s->loop.extent.k % FEWEST && !tsr_emit_may_repeat(&c->loop.body)))
 		return false;
-	return x->shared && tsr_emit_outer_pays(e, c, x->torn ? FEWEST_LANES : e->target->vector_bytes / 4, x->groups.group ? &x->groups : NULL) && (x->torn ? s->loop.extent.k : x->end - x->first) >= FEWEST;
+	if (x->torn && !tsr_emit_has_masks(e))
+		return false;
+	x->parts &= !x->torn && x->first <= MOST_BEFORE;
+	return x->shared && tsr_emit_outer_pays(e, c, x->torn ? FEWEST_LANES : e->target->vector_bytes / 4, x->groups.group ? &x->groups : NULL)
+		&& (x->torn || x->parts ? s->loop.extent.k : x->end - x->first) >= FEWEST;
 }
 
 /* ---- emission -------------------------------------------------------------------------------------------------------------- */
@@ -167,6 +194,8 @@ static void each_in_turn(places *x, const tsr_stmt *s)
 	tsr_wide w = *all;
 	e->wide = &w;
 	for (uint32_t k = 0; k < x->n; k++) {
+		if (x->out[k])
+			continue;
 		tsr_emit_enter(e, &x->view[k]);
 		w.mask = x->mask[k];
 		tsr_emit_stmts(e, &one);
@@ -176,7 +205,7 @@ static void each_in_turn(places *x, const tsr_stmt *s)
 }
 
 /* What is left of a guard is the same for all places, but for masks. */
-typedef struct guard { uint32_t n; tsr_range *ranges; LLVMBasicBlockRef after; LLVMValueRef mask[PLACES]; } guard;
+typedef struct guard { uint32_t n; tsr_range *ranges; LLVMBasicBlockRef after; LLVMValueRef mask[PLACES]; bool out[PLACES]; } guard;
 
 static guard what_is_left(const places *x, const tsr_stmt *s)
 {
@@ -209,7 +238,7 @@ static LLVMValueRef lanes_in(places *x, const tsr_stmt *s)
 	return out;
 }
 
-/* Of each place what the guard lets in of it, beside what was before. */
+/* Of each place what the guard lets in of it, beside what was before: all or nothing, where the place and the position in its window are known. */
 static void enter_masks(places *x, guard *g, const tsr_stmt *s)
 {
 	tsr_emit *e = x->e;
@@ -217,19 +246,25 @@ static void enter_masks(places *x, guard *g, const tsr_stmt *s)
 	tsr_emit_enter(e, &x->view[0]);
 	LLVMValueRef lanes = x->torn && !x->whole ? lanes_in(x, s) : NULL;
 	for (uint32_t k = 0; k < x->n; k++) {
-		g->mask[k] = x->mask[k];
+		g->mask[k] = x->mask[k], g->out[k] = x->out[k];
 		x->mask[k] = both(e, x->mask[k], lanes);
 		tsr_emit_enter(e, &x->view[k]);
 		for (uint32_t i = 0; i < s->cond.n && x->edge; i++)
 			if (tsr_lin_mentions(&s->cond.ranges[i].index, x->row->loop.sym)) {
 				LLVMValueRef in = tsr_emit_in_ranges(e, 1, &s->cond.ranges[i]);
-				x->mask[k] = both(e, x->mask[k], tsr_emit_splat(e, in, LLVMVectorType(e->i1, e->wide->lanes)));
+				x->out[k] |= LLVMIsConstant(in) && !LLVMConstIntGetZExtValue(in);
+				if (!LLVMIsConstant(in))
+					x->mask[k] = both(e, x->mask[k], tsr_emit_splat(e, in, LLVMVectorType(e->i1, e->wide->lanes)));
 			}
 	}
 	tsr_emit_enter(e, &outside);
 }
 
-static void leave_masks(places *x, const guard *g) { memcpy(x->mask, g->mask, sizeof x->mask); }
+static void leave_masks(places *x, const guard *g)
+{
+	memcpy(x->mask, g->mask, sizeof x->mask);
+	memcpy(x->out, g->out, sizeof x->out);
+}
 
 static void enter_guard(places *x, guard *g)
 {
@@ -259,6 +294,7 @@ static void leave_guard(places *x, const guard *g)
 static void written_out(places *x, const tsr_stmt *s)
 {
 	const tsr_stmts *body = &s->loop.body;
+	const tsr_stmt *asked = NULL;
 	guard g = {0};
 	if (body->n == 1 && body->at[0]->kind == TSR_STMT_IF && !x->torn) {
 		bool same = true;
@@ -266,14 +302,18 @@ static void written_out(places *x, const tsr_stmt *s)
 		for (uint32_t i = 0; i < g.n; i++)
 			same &= !tsr_lin_mentions(&g.ranges[i].index, s->loop.sym);
 		if (same)
-			body = &body->at[0]->cond.body;
+			asked = body->at[0], body = &asked->cond.body;
 		else
 			g.n = 0;
 	}
 	enter_guard(x, &g);
 	for (int64_t i = 0; i < s->loop.extent.k; i++) {
 		stand(x, s->loop.sym, tsr_emit_i64(x->e, i));
+		if (asked)
+			enter_masks(x, &g, asked);
 		side_by_side(x, body);
+		if (asked)
+			leave_masks(x, &g);
 	}
 	leave_guard(x, &g);
 }
@@ -326,11 +366,12 @@ static LLVMValueRef *copied(tsr_emit *e, LLVMValueRef *from, size_t n)
 	return to;
 }
 
-/* Channels from .. to of so many places from `at` on. */
-static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef to, bool masked)
+/* Channels from .. to of so many places from `at` on; `some`: fewer than fill a register. */
+static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef to, bool some)
 {
 	tsr_emit *e = x->e;
-	unsigned lanes = e->target->vector_bytes / 4;
+	bool masked = some && tsr_emit_has_masks(e);
+	unsigned lanes = some && !masked ? 1 : e->target->vector_bytes / 4;
 	tsr_wide w = {.loop = x->loop, .lanes = lanes, .holds = true};
 	if (x->groups.group) {
 		tsr_emit_group_lanes(&w, &x->groups);
@@ -348,9 +389,9 @@ static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef
 		x->view[k].syms[x->loop->loop.sym] = c.index;
 		x->mask[k] = w.mask;
 	}
-	e->wide = &w;
+	e->wide = &w, e->places = true;
 	side_by_side(x, &x->loop->loop.body);
-	e->wide = NULL;
+	e->wide = NULL, e->places = false;
 	tsr_emit_loop_end(e, &c);
 }
 
@@ -359,7 +400,7 @@ static const tsr_stmt *in_lines(const places *x)
 {
 	const tsr_stmt *s = x->loop->loop.body.at[x->loop->loop.body.n - 1];
 	const tsr_buffer *b = s->kind == TSR_STMT_STORE ? x->e->loops->buffers.at[s->store.buffer] : NULL;
-	bool known = b && !x->groups.group && b->rank && tsr_emit_along(x->e, x->loop, s->store.buffer, s->store.index) == 1 && tsr_size_is_const(b->dims[tsr_buffer_last(b)]) && tsr_emit_foreign(b);
+	bool known = b && tsr_emit_has_masks(x->e) && !x->groups.group && b->rank && tsr_emit_along(x->e, x->loop, s->store.buffer, s->store.index) == 1 && tsr_size_is_const(b->dims[tsr_buffer_last(b)]) && tsr_emit_foreign(b);
 	return known && b->dims[tsr_buffer_last(b)].k * tsr_prec_bytes(b->prec) % LINE == 0 && x->loop->loop.extent.k * 4 >= MANY * (int64_t)x->e->target->vector_bytes ? s : NULL;
 }
 
@@ -391,27 +432,44 @@ static LLVMValueRef lanes_inside(places *x, LLVMValueRef at)
 	return tsr_emit_i64(e, to);
 }
 
+/* Of the channels this thread's, and where whole vectors of them begin and end. */
+typedef struct range { LLVMValueRef first, line, whole, all; } range;
+
+static range range_of(places *x, LLVMValueRef at)
+{
+	tsr_emit *e = x->e;
+	LLVMValueRef all = tsr_emit_size(e, x->loop->loop.extent), lanes = tsr_emit_i64(e, e->target->vector_bytes / 4);
+	range r = {.first = tsr_emit_i64(e, 0), .all = all};
+	if (x->loop->loop.split && e->team) {
+		r.first = tsr_team_bound(e, all, false);
+		r.all = tsr_team_bound(e, all, true);
+	}
+	r.line = first_line(x, at, r.first, r.all);
+	r.whole = LLVMBuildNSWSub(e->builder, r.all, LLVMBuildSRem(e->builder, LLVMBuildNSWSub(e->builder, r.all, r.line, ""), lanes, ""), "");
+	return r;
+}
+
+/* n places from `at` on. */
+static void tile(places *x, LLVMValueRef at, range r)
+{
+	channels(x, at, r.first, r.line, true);
+	if (x->torn && r.line == r.first && !(x->loop->loop.split && x->e->team))
+		r.line = lanes_inside(x, at);
+	channels(x, at, r.line, r.whole, false);
+	channels(x, at, r.whole, r.all, true);
+}
+
 /* Places from .. to, n at a time; where those that are left begin. */
 static LLVMValueRef some(places *x, LLVMValueRef from, LLVMValueRef to, uint32_t n)
 {
 	tsr_emit *e = x->e;
 	LLVMValueRef rest = LLVMBuildSRem(e->builder, LLVMBuildNSWSub(e->builder, to, from, ""), tsr_emit_i64(e, n), ""), end = LLVMBuildNSWSub(e->builder, to, rest, "");
-	LLVMValueRef first = tsr_emit_i64(e, 0), all = tsr_emit_size(e, x->loop->loop.extent), lanes = tsr_emit_i64(e, e->target->vector_bytes / 4);
 	if (tsr_emit_surely_none(from, end))
 		return from;
 	x->n = n;
-	if (x->loop->loop.split && e->team) {
-		first = tsr_team_bound(e, all, false);
-		all = tsr_team_bound(e, all, true);
-	}
-	LLVMValueRef line = first_line(x, from, first, all);
-	LLVMValueRef whole = LLVMBuildNSWSub(e->builder, all, LLVMBuildSRem(e->builder, LLVMBuildNSWSub(e->builder, all, line, ""), lanes, ""), "");
+	range r = range_of(x, from);
 	tsr_emit_loop w = tsr_emit_loop_begin(e, from, end, tsr_emit_i64(e, n), TSR_FOR_SERIAL);
-	channels(x, w.index, first, line, true);
-	if (x->torn && line == first && !(x->loop->loop.split && e->team))
-		line = lanes_inside(x, w.index);
-	channels(x, w.index, line, whole, false);
-	channels(x, w.index, whole, all, true);
+	tile(x, w.index, r);
 	tsr_emit_loop_end(e, &w);
 	return end;
 }
@@ -422,14 +480,14 @@ static int64_t together(places *x, int64_t from, int64_t to, uint32_t n)
 	return from + (to - from) / n * n;
 }
 
-/* Those before the first and from `rest` on, one by one. */
-static void one_by_one(places *x, int64_t rest)
+/* Those before `first` and from `rest` on, one by one. */
+static void one_by_one(places *x, int64_t before, int64_t rest)
 {
 	tsr_emit *e = x->e;
 	int64_t extent = x->row->loop.extent.k;
-	LLVMValueRef first = tsr_emit_i64(e, x->first);
-	tsr_emit_loop w = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_i64(e, x->first + extent - rest), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
-	LLVMValueRef behind = LLVMBuildNSWAdd(e->builder, w.index, tsr_emit_i64(e, rest - x->first), "");
+	LLVMValueRef first = tsr_emit_i64(e, before);
+	tsr_emit_loop w = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_i64(e, before + extent - rest), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+	LLVMValueRef behind = LLVMBuildNSWAdd(e->builder, w.index, tsr_emit_i64(e, rest - before), "");
 	e->syms[x->row->loop.sym] = LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, w.index, first, ""), w.index, behind, "");
 	tsr_emit_stmts(e, &x->row->loop.body);
 	tsr_emit_loop_end(e, &w);
@@ -451,12 +509,34 @@ static void rows_with_edges(places *x)
 		together(x, extent - least, extent, FEWEST);
 }
 
+/* Of known places n from that one on, some of which may lie at an edge. */
+static int64_t at_edge(places *x, int64_t at, uint32_t n)
+{
+	x->n = n, x->edge = true;
+	tile(x, tsr_emit_i64(x->e, at), range_of(x, tsr_emit_i64(x->e, at)));
+	x->edge = false;
+	return at + n;
+}
+
+/* All, those at the edges at places that are known; where those that are left begin. */
+static int64_t all_places(places *x)
+{
+	int64_t extent = x->row->loop.extent.k, at = 0;
+	while (at < x->first && at + x->most <= extent)
+		at = at_edge(x, at, x->most);
+	if (at >= x->first && at < x->end)
+		at = together(x, at, x->end, x->most);
+	while (at + FEWEST <= extent)
+		at = at_edge(x, at, at + x->most <= extent ? x->most : FEWEST);
+	return at == extent || !tsr_emit_may_repeat(&x->loop->loop.body) ? at : at_edge(x, extent - FEWEST, FEWEST);
+}
+
 /* Threads' shares of places of which none reaches over an edge. */
 static void share(places *x, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_emit *e = x->e;
-	for (uint32_t n = PLACES; n >= FEWEST; n /= 2)
-		from = some(x, from, to, n);
+	from = some(x, from, to, x->most);
+	from = some(x, from, to, FEWEST);
 	tsr_emit_loop w = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
 	e->syms[x->row->loop.sym] = w.index;
 	tsr_emit_stmts(e, &x->row->loop.body);
@@ -471,17 +551,18 @@ bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVM
 	LLVMValueRef outside = e->syms[s->loop.sym];
 	bool written = e->written, reorder = e->reorder;
 	e->written = true, e->reorder = false;
-	int64_t rest = x.first;
+	int64_t before = 0, rest = s->loop.extent.k;
 	if (s->loop.split)
 		share(&x, from, to);
 	else if (x.torn)
 		rows_with_edges(&x);
+	else if (x.parts)
+		rest = all_places(&x);
 	else
-		for (uint32_t n = PLACES; n >= FEWEST; n /= 2)
-			rest = together(&x, rest, x.end, n);
+		before = x.first, rest = together(&x, together(&x, before, x.end, x.most), x.end, FEWEST);
 	e->written = written, e->reorder = reorder;
-	if (!s->loop.split && !x.torn && (x.first || rest < s->loop.extent.k))
-		one_by_one(&x, rest);
+	if (before || rest < s->loop.extent.k)
+		one_by_one(&x, before, rest);
 	e->syms[s->loop.sym] = outside;
 	return true;
 }

@@ -47,3 +47,21 @@ uint32_t tsr_expr_unit_loads(const tsr_loops *l, const tsr_expr *x, uint32_t loo
 	}
 	return n;
 }
+
+bool tsr_index_in_row(const tsr_buffer *b, const tsr_lin *index, int64_t row, uint32_t x, uint32_t y, tsr_lin_term *by, int64_t *offset)
+{
+	const tsr_lin *last = &index[tsr_buffer_last(b)];
+	tsr_size all = b->dims[tsr_buffer_last(b)];
+	*by = (tsr_lin_term){0, TSR_LSYM_LOOP, 0}, *offset = last->offset + last->base.k;
+	if (!tsr_size_is_const(last->base) || !tsr_size_is_const(all) || row <= 0 || all.k % row)
+		return false;
+	for (uint32_t i = 0; i < last->n; i++) {
+		const tsr_lin_term *t = &last->terms[i];
+		bool chooses = t->kind == TSR_LSYM_LOOP && (t->id == x || t->id == y);
+		if (chooses ? all.k == row || t->coef % row : by->coef || t->kind != TSR_LSYM_LOOP)
+			return false;
+		if (!chooses)
+			*by = *t;
+	}
+	return true;
+}

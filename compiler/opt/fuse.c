@@ -4,7 +4,7 @@
  * equal extent, and when iteration i of B meets only what iteration i of A left: each buffer that one of them writes and the
  * other touches has an axis on which every access of both is that loop's bare symbol.  The same is then tried with the next loops
  * inwards.  Not joined: contractions (the engine runs them), sums for all places of a window, and a body without loops with one that has short loops, which
- * would lose its vectors.
+ * would lose its vectors; nor places of windows with what does more with each of them than one thing for each element.
  *
  * A kernel further on that touches the same memory becomes the neighbour where nothing forbids it: of the kernels between, those
  * that it needs go before the pair, the others after it. */
@@ -121,6 +121,14 @@ static bool has_loop(const tsr_stmts *body)
 	return false;
 }
 
+static bool sums(const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++)
+		if (body->at[i]->kind == TSR_STMT_FOR && body->at[i]->loop.how == TSR_FOR_REDUCE)
+			return true;
+	return false;
+}
+
 static bool has_short_loop(const tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++)
@@ -144,6 +152,31 @@ static bool worthwhile(const tsr_stmts *x, const tsr_stmts *y)
 
 typedef struct joining { tsr_pass *p; tsr_arena *scratch; tsr_loop_unit *unit; } joining;
 
+/* Places of a row, each with a loop of lanes that sum over windows of which neighbours read the same. */
+static bool places(const joining *j, const tsr_stmt *row)
+{
+	const tsr_stmt *lanes = row->loop.body.n == 1 ? row->loop.body.at[0] : NULL;
+	tsr_accesses a = { .a = j->scratch };
+	if (!lanes || lanes->kind != TSR_STMT_FOR || lanes->loop.how != TSR_FOR_PARALLEL || !sums(&lanes->loop.body))
+		return false;
+	tsr_stmt_accesses(lanes, &a);
+	for (uint32_t i = 0; i < a.v.n; i++)
+		for (uint32_t axis = 0; axis < j->p->l->buffers.at[a.v.at[i].buffer]->rank; axis++) {
+			const tsr_lin *index = &a.v.at[i].index[axis];
+			for (uint32_t t = 0; tsr_lin_mentions(index, row->loop.sym) && t < index->n; t++)
+				if (index->terms[t].kind == TSR_LSYM_LOOP && index->terms[t].id != lanes->loop.sym && tsr_stmt_loop(lanes, index->terms[t].id))
+					return true;
+		}
+	return false;
+}
+
+/* Such places are computed several at a time (kernel/outer_rows.c), and still are with what is done with each element (walks.c), but not with what else each place does. */
+static bool keeps_places(const joining *j, const tsr_stmt *x, const tsr_stmt *y)
+{
+	const tsr_stmt *lanes = y->loop.body.n == 1 && y->loop.body.at[0]->kind == TSR_STMT_FOR ? y->loop.body.at[0] : NULL;
+	return (lanes && lanes->loop.how == TSR_FOR_PARALLEL && !has_loop(&lanes->loop.body) && same_extent(lanes, x->loop.body.at[0])) || !places(j, x);
+}
+
 /* A number that is looked up is named once in a body. */
 static bool same_lookup(const tsr_stmts *x, const tsr_stmts *y)
 {
@@ -160,7 +193,7 @@ static bool try_join(const joining *j, tsr_stmts *body, uint32_t at)
 	tsr_stmt *x = body->at[at], *y = body->at[at + 1];
 	if (x->kind != TSR_STMT_FOR || y->kind != TSR_STMT_FOR || x->loop.how == TSR_FOR_SERIAL || x->loop.how == TSR_FOR_REDUCE
 		|| x->loop.how != y->loop.how || binds(&y->loop.body, x->loop.sym) || !same_extent(x, y) || !worthwhile(&x->loop.body, &y->loop.body)
-		|| same_lookup(&x->loop.body, &y->loop.body))
+		|| same_lookup(&x->loop.body, &y->loop.body) || !keeps_places(j, x, y))
 		return false;
 	tsr_accesses ax = { .a = j->scratch }, ay = { .a = j->scratch };
 	tsr_stmt_accesses(x, &ax);

@@ -46,10 +46,15 @@ static const tsr_stmt *loop_of(const kinds *k, const tsr_lin_term *t)
 /* Elements of all results' rows lie behind each other, and which of a row's is read says a number or a loop within that is written out. */
 static bool in_rows(const kinds *k, const tsr_buffer *b, const tsr_lin *index, int64_t far)
 {
-	const tsr_lin *last = &index[tsr_buffer_last(b)];
-	const tsr_stmt *by = last->n == 1 ? loop_of(k, &last->terms[0]) : NULL;
-	bool known = last->n == 0 || (by && by->loop.how == TSR_FOR_REDUCE && by->loop.extent.k <= TSR_MOST_WRITTEN);
-	return known && tsr_size_is_const(b->dims[tsr_buffer_last(b)]) && b->dims[tsr_buffer_last(b)].k == far && far <= k->lanes;
+	tsr_lin_term by;
+	int64_t offset;
+	if (far > k->lanes || !tsr_index_in_row(b, index, far, k->group->loop.sym, k->each->loop.sym, &by, &offset))
+		return false;
+	const tsr_stmt *loop = by.coef ? loop_of(k, &by) : NULL;
+	if (by.coef && !(loop && loop->loop.how == TSR_FOR_REDUCE && loop->loop.extent.k <= TSR_MOST_WRITTEN))
+		return false;
+	int64_t last = offset + (loop ? by.coef * (loop->loop.extent.k - 1) : 0);
+	return offset >= 0 && offset < far && last >= 0 && last < far;
 }
 
 /* It is the same in all iterations of the loops around, and may be read whatever guards say. */

@@ -6,12 +6,15 @@
  * So the sum of exponentials joins the loop that computes them, but neither joins the loop for their maximum; and what follows a window's sum element by element joins that.
  *
  * Late, since passes before know rows by loops of one statement.  The joined loop is a reduction if one of them is; one whose result may
- * go around the caches (stream.c) joins no reduction. */
+ * go around the caches (stream.c) joins no reduction, nor does one that sums a window for each iteration: those iterations are lanes. */
 #include "pass.h"
 
 enum { MOST_BODY = 8, LARGE = 4 };
 
 typedef struct walks { tsr_pass *p; tsr_arena *scratch; tsr_loop_unit *unit; } walks;
+
+/* What loops store much, or sum for each iteration. */
+typedef struct has { bool large, window; } has;
 
 /* Statements that only sum, as a window's are. */
 static bool sums(const tsr_stmts *body)
@@ -26,17 +29,18 @@ static bool sums(const tsr_stmts *body)
 	return true;
 }
 
-/* A loop of plain statements, and of windows that sum for each iteration. */
-static bool walk(const walks *w, const tsr_stmt *s, bool *large)
+/* A loop of plain statements, and of windows that sum for each iteration, whose iterations are lanes where the loop is parallel alone. */
+static bool walk(const walks *w, const tsr_stmt *s, has *of)
 {
 	if (s->kind != TSR_STMT_FOR || s->loop.contraction || s->loop.split || (s->loop.how != TSR_FOR_PARALLEL && s->loop.how != TSR_FOR_REDUCE))
 		return false;
 	for (uint32_t i = 0; i < s->loop.body.n; i++) {
 		const tsr_stmt *x = s->loop.body.at[i];
 		if (x->kind == TSR_STMT_STORE || x->kind == TSR_STMT_UPDATE)
-			*large |= tsr_buffer_bytes(w->p->l->buffers.at[x->store.buffer]) >= LARGE * w->p->target->l3;
+			of->large |= tsr_buffer_bytes(w->p->l->buffers.at[x->store.buffer]) >= LARGE * w->p->target->l3;
 		else if (!sums(&(tsr_stmts){ &s->loop.body.at[i], 1, 1 }))
 			return false;
+		of->window |= x->kind == TSR_STMT_FOR;
 	}
 	return true;
 }
@@ -102,8 +106,9 @@ static bool meet(const tsr_accesses *x, const tsr_accesses *y)
 
 static bool joinable(const walks *w, const tsr_stmt *x, const tsr_stmt *y)
 {
-	bool large = false;
-	if (!walk(w, x, &large) || !walk(w, y, &large) || x->loop.body.n + y->loop.body.n > MOST_BODY || (large && x->loop.how != y->loop.how)
+	has of = { 0 };
+	if (!walk(w, x, &of) || !walk(w, y, &of) || x->loop.body.n + y->loop.body.n > MOST_BODY
+		|| ((of.large || of.window) && x->loop.how != y->loop.how)
 		|| !tsr_extent_equal(x->loop.extent, y->loop.extent) || share_local(x, y) || share_local(y, x))
 		return false;
 	tsr_accesses ax = { .a = w->scratch }, ay = { .a = w->scratch };
@@ -130,8 +135,7 @@ static void join(const walks *w, tsr_stmts *body, uint32_t first, uint32_t secon
 /* The loop at `at` moves down to the next that it can join. */
 static bool join_one(const walks *w, tsr_stmts *body, uint32_t at)
 {
-	bool large = false;
-	if (!walk(w, body->at[at], &large))
+	if (!walk(w, body->at[at], &(has){ 0 }))
 		return false;
 	for (uint32_t k = at + 1; k < body->n; k++) {
 		if (joinable(w, body->at[at], body->at[k])) {

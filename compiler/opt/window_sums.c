@@ -114,15 +114,16 @@ static bool side_by_side(const sums *x, const tsr_stmt *loop)
 	return beside;
 }
 
-/* The element's last axis is a loop over places and nothing else: which of a group's row is read is known then. */
+/* A loop over places and nothing else says which element of a group's row it is: that is known then. */
 static bool in_row(const sums *x, const tsr_expr *load, int64_t row)
 {
-	const tsr_buffer *b = x->l->buffers.at[load->load.buffer];
-	const tsr_lin *last = &load->load.index[tsr_buffer_last(b)];
-	bool known = last->n == 1 && last->terms[0].kind == TSR_LSYM_LOOP && last->terms[0].coef == 1 && !last->offset && tsr_size_is_const(last->base) && !last->base.k && b->dims[tsr_buffer_last(b)].k == row;
+	tsr_lin_term by;
+	int64_t offset;
+	if (!tsr_index_in_row(x->l->buffers.at[load->load.buffer], load->load.index, row, x->group->loop.sym, x->lane->loop.sym, &by, &offset) || by.coef != 1 || offset)
+		return false;
 	for (uint32_t i = 0; i < x->nresults; i++)
-		if (known && x->results[i]->loop.sym == last->terms[0].id)
-			return x->results[i] != x->lane && x->results[i] != x->group;
+		if (x->results[i]->loop.sym == by.id)
+			return x->results[i] != x->lane && x->results[i] != x->group && extent(x->results[i]) <= row;
 	return false;
 }
 
@@ -166,10 +167,11 @@ static bool masks_known(const sums *x)
 	return true;
 }
 
-/* A window: the image's axis is walked by a loop that is summed and one over results.  Where each of these is shorter, they are places, and all of an image is summed. */
+/* A window: the image's axis is walked by a loop that is summed and one over results.  Where each of these is shorter, they are places, and all of an image is summed; else windows that are
+ * written out are computed for several places of a row at once (kernel/outer_rows.c), and longer ones here. */
 static bool has_window(sums *x)
 {
-	bool any = false;
+	bool any = false, wide = false;
 	x->image = true;
 	for (uint32_t i = 0; i < x->nloads; i++)
 		for (uint32_t axis = 0; axis < x->l->buffers.at[x->load[i]->load.buffer]->rank; axis++) {
@@ -181,15 +183,16 @@ static bool has_window(sums *x)
 				if (tsr_lin_mentions(&x->load[i]->load.index[axis], x->summed[k]->loop.sym))
 					summed = extent(x->summed[k]);
 			any |= result && summed;
+			wide |= result && summed > TSR_MOST_WRITTEN;
 			x->image &= !result || !summed || summed > result;
 		}
-	return any;
+	return any && (x->image || wide);
 }
 
 /* The loop says which element of a group's row is read, all of which one load has. */
 static bool within_row(const sums *x, const tsr_expr *load, const tsr_stmt *loop)
 {
-	return x->group && tsr_lin_bare(&load->load.index[tsr_buffer_last(x->l->buffers.at[load->load.buffer])], loop->loop.sym);
+	return x->group && step_of(x, load, x->lane) == 0 && step_of(x, load, loop) == 1;
 }
 
 /* Masks along a row, and which element of a group's row is read, are known where these loops' places are. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Weights' gradients of padded windows, which leave padding out depth by depth, against NumPy: whole numbers, so that sums are equal in any order; one block of K
 and several, steps, windows that reach over an image's sides from all of it, infinities beside padding, one thread, two and three.  And windows themselves, of groups of channels
-that lie side by side, and over planes, whose rows threads divide, alone and followed element by element."""
+that lie side by side, over planes, whose rows threads divide, and of each channel, channels last; alone, followed element by element, and by sums over each place's channels."""
 import ctypes, os, sys, tempfile
 import numpy as np
 
@@ -17,6 +17,9 @@ CASES = [(1, 7, 7, 64, 96, 3, 1), (8, 7, 7, 64, 130, 3, 1), (32, 4, 4, 64, 64, 3
 GROUPED = [(1, 28, 28, 32, 4, 3), (5, 13, 15, 16, 8, 3), (2, 20, 30, 8, 16, 1), (1, 28, 27, 64, 2, 3)]
 # planes, height and width of the results, window, step, gap
 PLANES = [(1, 61, 40, 5, 1, 1), (1, 37, 29, 7, 1, 1), (2, 40, 9, 3, 2, 1), (1, 41, 70, 3, 1, 2), (3, 33, 66, 3, 2, 1)]
+# images, height and width of the results, channels, window, step, gap: places at both edges of a row, fewer than go together, and windows wider than the row
+CHANNELS = [(2, 5, 32, 64, 7, 1, 1), (1, 9, 28, 48, 3, 1, 1), (2, 7, 7, 33, 7, 1, 1), (1, 6, 13, 128, 5, 1, 1), (1, 4, 4, 96, 3, 1, 1), (3, 5, 19, 20, 4, 1, 1), (1, 4, 23, 16, 3, 2, 1), (1, 9, 26, 32, 5, 1, 3), (1, 3, 40, 17, 2, 1, 1),
+            (2, 4, 11, 64, 9, 1, 1), (1, 3, 5, 64, 7, 1, 2), (1, 14, 3, 32, 3, 1, 1)]
 
 
 def program():
@@ -29,6 +32,13 @@ def program():
         lines.append(f'let%export p{i} {given} = x +* k "{window}; c, i, j | => c, h, w |"')
         lines.append(f'let%export q{i} {given} (b : "{n} |") = relu (0.5 *. (x +* k "{window}; c, i, j | => c, h, w |") + (b ++ "c | => c, h, w |"))')
         lines.append(f'let%export a{i} (x : "{n}, {h * s}, {w * s} |") =\n  let s = x ++ "{window} => c, h, w |" [i; j] in\n  set_dim i {k}; set_dim j {k};\n  0.25 *. s - 1.')
+    for i, (n, h, w, c, k, s, d) in enumerate(CHANNELS):
+        times, gap = "" if s == 1 else f"{s}*", "" if d == 1 else f"{d}*"
+        given = f'(x : "{n} | {h * s}, {w * s}, {c}") (k : "{k}, {k} | {c}") (b : "| {c}")'
+        window = f'x +* k "n | {times}h =+ {gap}i, {times}w =+ {gap}j, c; i, j | c => n | h, w, c"'
+        lines.append(f'let%export d{i} {given} = {window} + (0. *. b ++ "c => 0, 0, c")')
+        lines.append(f'let%export e{i} {given} = relu (0.5 *. ({window}) + (b ++ "c => 0, 0, c"))')
+        lines.append(f'let%export f{i} {given} =\n  let y = {window} in\n  y *. (b ++ "c => 0, 0, c") - (y ++ "n | h, w, c => n | h, w, 0" [c])')
     for i, (n, h, w, c, f, k, s) in enumerate(CASES):
         times = "" if s == 1 else f"{s}*"
         lines.append(f'let%export g{i} (x : "{n} | {h * s}, {w * s}, {c}") (y : "{n} | {h}, {w}, {f}") =\n'
@@ -47,7 +57,7 @@ def gradient(x, y, k, s):
 def windows(x, k, step, gap, spec):
     """Of images whose axes 1 and 2 are height and width, by kernels whose first two axes are the window's."""
     size = len(k)
-    before, h, w = gap * (size - 1) // 2, x.shape[1] // step, x.shape[2] // step
+    before, h, w = (gap * (size - 1) + 1) // 2, x.shape[1] // step, x.shape[2] // step
     padded = np.pad(x, [(0, 0), (before, gap * size), (before, gap * size)] + [(0, 0)] * (x.ndim - 3))
     return sum(np.einsum(spec, padded[:, i * gap:i * gap + step * h:step, j * gap:j * gap + step * w:step], k[i, j]) for i in range(size) for j in range(size))
 
@@ -76,8 +86,25 @@ def judge_windows(model, threads):
         check(np.isfinite(made[0, 0]).all(), f"planes {PLANES[i]}, {threads} threads: an infinity beside padding")
 
 
+def judge_channels(model, threads):
+    random = np.random.default_rng(5)
+    for i, (n, h, w, c, size, step, gap) in enumerate(CHANNELS):
+        x, k, b = (random.integers(-4, 5, shape).astype(f32) for shape in ((n, h * step, w * step, c), (size, size, c), (c,)))
+        y = windows(x, k, step, gap, "nhwc,c->nhwc")
+        wanted = {"d": y, "e": np.maximum(f32(0.5) * y + b, 0), "f": y * b - y.sum(-1, keepdims=True)}
+        for name, result in wanted.items():
+            made = np.full((n, h, w, c), 7, f32)
+            model.seconds(f"{name}{i}", *(a.ctypes.data_as(ctypes.c_void_p) for a in (x, k, b, made)))
+            check(np.array_equal(made, result), f"each channel {CHANNELS[i]}, {name}, {threads} threads")
+        if size > 2:
+            k[0, 0, 0] = np.inf         # meets padding in the first row and column, where no number of the image is
+            model.seconds(f"d{i}", *(a.ctypes.data_as(ctypes.c_void_p) for a in (x, k, b, made)))
+            check(np.isfinite(made[:, 0, :, 0]).all() and np.isfinite(made[:, :, 0, 0]).all(), f"each channel {CHANNELS[i]}, {threads} threads: an infinity beside padding")
+
+
 def judge(model, threads):
     judge_windows(model, threads)
+    judge_channels(model, threads)
     random = np.random.default_rng(3)
     for i, (n, h, w, c, f, k, s) in enumerate(CASES):
         x, y = random.integers(-4, 5, (n, h * s, w * s, c)).astype(f32), random.integers(-4, 5, (n, h, w, f)).astype(f32)
