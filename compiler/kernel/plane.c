@@ -15,7 +15,7 @@
 #include "nests.h"
 #include <string.h>
 
-enum { MOST_ABREAST = 4, MOST_TILE = 16, FEWEST_LANES = 4, FEWEST_POSITIONS = 2, MOST_POSITIONS = 64, MOST_OUTER_ROWS = 25, MOST_TWICE = 200, MOST_LOCALS = 8, MOST_RANGES = 8 };
+enum { MOST_ABREAST = 4, MOST_TILE = 16, FEWEST_LANES = 4, FEWEST_POSITIONS = 2, MOST_POSITIONS = 64, MOST_OUTER_ROWS = 25, MOST_TWICE = 200, MOST_LOCALS = 8, MOST_RANGES = 8, LINE = 64, LEAST_LINES = 16 };
 
 typedef struct plane {
 	tsr_emit *e;
@@ -26,6 +26,8 @@ typedef struct plane {
 	uint32_t nrows, nlanes, nlocals;
 	const tsr_range *row_range[MOST_RANGES], *lane_range[MOST_RANGES];
 	tsr_local_id local[MOST_LOCALS];        /* of each place its own */
+	const tsr_stmt *around;                 /* the store that goes around the caches, or NULL */
+	LLVMValueRef to_line;                   /* from a multiple of vectors on, to where lines of it begin, the same in all rows */
 	unsigned lanes;
 	uint32_t abreast;                       /* vectors side by side, at most */
 } plane;
@@ -44,12 +46,17 @@ typedef struct tile {
 
 static bool known(const tsr_stmt *s) { return s->kind == TSR_STMT_FOR && tsr_size_is_const(s->loop.extent) && s->loop.extent.k > 0; }
 
+/* Positions across the window, which may go down alone. */
+static int64_t across_all(const plane *x) { return x->across ? x->across->loop.extent.k : 1; }
+
+static int64_t across_step(const plane *x, const tsr_lin *index) { return x->across ? tsr_lin_coef(index, x->across->loop.sym) : 0; }
+
 /* Columns of the lanes and positions across the window alone. */
 static bool of_columns(const plane *x, const tsr_range *r)
 {
 	bool only = tsr_size_is_const(r->size) && tsr_size_is_const(r->index.base);
 	for (uint32_t i = 0; i < r->index.n; i++)
-		only &= r->index.terms[i].kind == TSR_LSYM_LOOP && (r->index.terms[i].id == x->lane->loop.sym || r->index.terms[i].id == x->across->loop.sym);
+		only &= r->index.terms[i].kind == TSR_LSYM_LOOP && (r->index.terms[i].id == x->lane->loop.sym || (x->across && r->index.terms[i].id == x->across->loop.sym));
 	return only;
 }
 
@@ -63,7 +70,7 @@ static bool sort_ranges(plane *x, const tsr_stmt *guard)
 {
 	for (uint32_t i = 0; i < guard->cond.n; i++) {
 		const tsr_range *r = &guard->cond.ranges[i];
-		bool lanes = tsr_lin_mentions(&r->index, x->lane->loop.sym), across = tsr_lin_mentions(&r->index, x->across->loop.sym);
+		bool lanes = tsr_lin_mentions(&r->index, x->lane->loop.sym), across = across_step(x, &r->index) != 0;
 		uint32_t *n = lanes ? &x->nlanes : &x->nrows;
 		if (*n == MOST_RANGES || (lanes ? !of_columns(x, r) : across || !of_row(x, &r->index)))
 			return false;
@@ -125,7 +132,7 @@ static bool window(plane *x, const tsr_stmt *s)
 			break;
 	}
 	x->each = body;
-	if (!x->across || !sets(x))
+	if (!sets(x))
 		return false;
 	for (uint32_t i = 0; i < n; i++)
 		if (!sort_ranges(x, guard[i]))
@@ -161,17 +168,27 @@ static void shape(plane *x)
 	x->abreast = (uint32_t)((vectors + tiles - 1) / tiles);
 }
 
+/* What goes around the caches does so in whole lines, which begin at the same column of each row. */
+static bool in_lines(plane *x)
+{
+	x->around = tsr_emit_around_of(x->lane);
+	const tsr_buffer *b = x->e->loops->buffers.at[x->around->store.buffer];
+	int64_t bytes = tsr_prec_bytes(b->prec), row;
+	return bytes == 4 && tsr_emit_along(x->e, x->lane, b->id, x->around->store.index) == 1 && tsr_index_stride(b, x->around->store.index, x->rows->loop.sym, &row) && row * bytes % LINE == 0
+		&& x->lane->loop.extent.k * bytes >= LEAST_LINES * LINE && x->e->target->vector_bytes >= LINE / 2;
+}
+
 static bool understand(plane *x, const tsr_stmt *s)
 {
 	tsr_emit *e = x->e;
 	const tsr_stmt *w = s->loop.body.n == 1 ? s->loop.body.at[0] : NULL;
 	if (e->wide || e->leaves || e->target->masks == TSR_MASKS_NONE || s->loop.how != TSR_FOR_PARALLEL || tsr_emit_streams(e, s) || s->loop.contraction || !known(s) || !w || !known(w)
-		|| w->loop.how != TSR_FOR_PARALLEL || tsr_emit_streams(e, w) || w->loop.contraction || w->loop.split || !tsr_emit_outer_pays(e, w, FEWEST_LANES, NULL))
+		|| w->loop.how != TSR_FOR_PARALLEL || w->loop.contraction || w->loop.split || !tsr_emit_outer_pays(e, w, FEWEST_LANES, NULL))
 		return false;
 	x->rows = s, x->lane = w;
-	if (!plain(x))
+	if (!plain(x) || (tsr_emit_streams(e, w) && !in_lines(x)))
 		return false;
-	int64_t positions = x->down->loop.extent.k * x->across->loop.extent.k, least = tsr_target_few_registers(e->target) ? FEWEST_POSITIONS : MOST_OUTER_ROWS + 1;
+	int64_t positions = x->down->loop.extent.k * across_all(x), least = tsr_target_few_registers(e->target) || s->loop.split ? FEWEST_POSITIONS : MOST_OUTER_ROWS + 1;
 	return positions >= least && positions <= MOST_POSITIONS && x->down->loop.extent.k > 1;
 }
 
@@ -205,7 +222,7 @@ static bool lanes_in(const plane *x, int64_t column, int64_t across, LLVMValueRe
 		bool inside = true;
 		for (uint32_t i = 0; i < x->nlanes; i++) {
 			const tsr_range *r = x->lane_range[i];
-			int64_t at = r->index.offset + r->index.base.k + tsr_lin_coef(&r->index, x->lane->loop.sym) * (column + k) + tsr_lin_coef(&r->index, x->across->loop.sym) * across;
+			int64_t at = r->index.offset + r->index.base.k + tsr_lin_coef(&r->index, x->lane->loop.sym) * (column + k) + across_step(x, &r->index) * across;
 			inside &= at >= 0 && at < r->size.k;
 		}
 		in += inside;
@@ -238,7 +255,9 @@ static void at_position(const plane *x, tile *t, int64_t read, int64_t across)
 			const tsr_emit_view *view = &t->view[r * t->abreast + v];
 			if (!position_of(x, read, r, &down))
 				continue;
-			view->syms[x->down->loop.sym] = tsr_emit_i64(e, down), view->syms[x->across->loop.sym] = tsr_emit_i64(e, across);
+			view->syms[x->down->loop.sym] = tsr_emit_i64(e, down);
+			if (x->across)
+				view->syms[x->across->loop.sym] = tsr_emit_i64(e, across);
 			tsr_emit_enter(e, view);
 			tsr_emit_stmts(e, x->each);
 		}
@@ -288,7 +307,7 @@ static void one_row(const plane *x, tile *t, int64_t read)
 		LLVMBuildCondBr(e->builder, in, then, after);
 		LLVMPositionBuilderAtEnd(e->builder, then);
 	}
-	for (int64_t j = 0; j < x->across->loop.extent.k; j++)
+	for (int64_t j = 0; j < across_all(x); j++)
 		at_position(x, t, read, j);
 	if (in) {
 		LLVMBuildBr(e->builder, after);
@@ -302,7 +321,7 @@ static void sums(const plane *x, tile *t)
 {
 	tsr_emit *e = x->e;
 	bool reorder = e->reorder;
-	e->reorder = x->across->loop.how == TSR_FOR_REDUCE;
+	e->reorder = (x->across ? x->across : x->down)->loop.how == TSR_FOR_REDUCE;
 	for (int64_t read = 0; read <= last_read(x, t); read++)
 		if (reached(x, t, read))
 			one_row(x, t, read);
@@ -314,7 +333,7 @@ static void all_of(const plane *x, tile *t)
 	tsr_emit *e = x->e;
 	const tsr_stmts *body = &x->lane->loop.body;
 	tsr_emit_view outside = tsr_emit_view_now(e);
-	tsr_wide w = {.loop = x->lane, .lanes = x->lanes, .holds = true};
+	tsr_wide w = {.loop = x->lane, .lanes = x->lanes, .holds = true, .around = t->edge ? NULL : x->around};
 	make_views(x, t);
 	e->wide = &w;
 	for (uint32_t i = 0; i < body->n; i++) {
@@ -335,7 +354,7 @@ static void all_of(const plane *x, tile *t)
 static void emit_tile(const plane *x, tile *t)
 {
 	tsr_emit *e = x->e;
-	if (!x->nrows || t->rows * t->abreast * x->down->loop.extent.k * x->across->loop.extent.k > MOST_TWICE) {
+	if (!x->nrows || t->rows * t->abreast * x->down->loop.extent.k * across_all(x) > MOST_TWICE) {
 		all_of(x, t);
 		return;
 	}
@@ -369,13 +388,14 @@ static int64_t inside(const plane *x, int64_t *from)
 {
 	int64_t width = (int64_t)x->lanes * x->abreast, columns = x->lane->loop.extent.k, first = 0, end = columns;
 	LLVMValueRef mask;
-	for (int64_t j = 0; j < x->across->loop.extent.k; j++) {
+	for (int64_t j = 0; j < across_all(x); j++) {
 		while (first < columns && (!lanes_in(x, first, j, &mask) || mask))
 			first++;
 		while (end > 0 && (!lanes_in(x, end - x->lanes, j, &mask) || mask))
 			end--;
 	}
 	*from = (first + width - 1) / width * width;
+	end -= x->around ? LINE / 4 - 1 : 0;
 	return *from < end ? (end - *from) / width : 0;
 }
 
@@ -383,15 +403,15 @@ static int64_t inside(const plane *x, int64_t *from)
 static void emit_rows(const plane *x, LLVMValueRef row, uint32_t rows)
 {
 	tsr_emit *e = x->e;
-	int64_t width = (int64_t)x->lanes * x->abreast, columns = x->lane->loop.extent.k, from, tiles = inside(x, &from);
+	int64_t width = (int64_t)x->lanes * x->abreast, columns = x->lane->loop.extent.k, from, tiles = inside(x, &from), more = x->around ? LINE / 4 : 0;
 	tile t = {.row = row, .rows = rows};
 	if (tiles < 2) {
 		columns_at_edge(x, t, 0, columns);
 		return;
 	}
-	columns_at_edge(x, t, 0, from);
+	columns_at_edge(x, t, 0, from + more);
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, tsr_emit_i64(e, from), tsr_emit_i64(e, from + tiles * width), tsr_emit_i64(e, width), TSR_FOR_SERIAL);
-	t.base = loop.index, t.abreast = x->abreast;
+	t.base = x->around ? LLVMBuildNSWAdd(e->builder, loop.index, x->to_line, "") : loop.index, t.abreast = x->abreast;
 	for (uint32_t v = 0; v < t.abreast; v++)
 		t.at[v] = v * x->lanes;
 	emit_tile(x, &t);
@@ -426,6 +446,10 @@ bool tsr_emit_plane(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValue
 	bool written = e->written, reorder = e->reorder;
 	e->written = true, e->reorder = false;
 	shape(&x);
+	if (x.around) {
+		e->syms[s->loop.sym] = from, e->syms[x.lane->loop.sym] = tsr_emit_i64(e, 0);
+		x.to_line = tsr_emit_to_line(e, TSR_PREC_F32, tsr_emit_address(e, x.around->store.buffer, x.around->store.index));
+	}
 	all_rows(&x, from, to);
 	e->written = written, e->reorder = reorder;
 	return true;

@@ -19,6 +19,14 @@ static bool emit_flat(tsr_emit *e, const tsr_stmt *s)
 	return true;
 }
 
+static bool emit_flat_window(tsr_emit *e, const tsr_stmt *s)
+{
+	const tsr_stmt *flat = tsr_emit_flat_window(e, s);
+	if (flat)
+		emit_for(e, flat);
+	return flat;
+}
+
 static bool emit_turned_joined(tsr_emit *e, const tsr_stmt *s)
 {
 	const tsr_stmt *joined = e->wide ? NULL : tsr_emit_turned_joined(e, s);
@@ -46,7 +54,7 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 	if (s->loop.contraction && tsr_emit_contraction(e, s))
 		return;
 	bool whole = !cut_short(s);
-	if (whole && (tsr_emit_window_sums(e, s) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s) || tsr_emit_short_sums(e, s) || emit_turned_joined(e, s)
+	if (whole && (emit_flat_window(e, s) || tsr_emit_window_sums(e, s) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s) || tsr_emit_short_sums(e, s) || emit_turned_joined(e, s)
 		|| tsr_emit_scan(e, s)))
 		return;
 	if (tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= 0)

@@ -193,6 +193,25 @@ static bool pivot_at(const scatter *s, uint32_t axis, uint32_t term, plan *out)
 	return parts(s->p->arena, size, 0, stride, &unused) && parts(s->p->arena, window, 0, stride / out->gcd, &unused);
 }
 
+/* An axis that stands for several, as one for (group, channel) does: each of its places has one iteration of each of its loops. */
+static bool joint(const scatter *s, uint32_t axis)
+{
+	const tsr_lin *x = &s->target->store.index[axis];
+	int64_t next = 1;
+	uint32_t placed = 0;
+	for (bool more = !x->offset && !x->base.k && !x->base.nterms; more;) {
+		more = false;
+		for (uint32_t t = 0; t < x->n && !more; t++) {
+			uint32_t i = loop_of(s, &x->terms[t]);
+			if (i == NONE || x->terms[t].coef != next || !tsr_size_is_const(s->loop[i]->loop.extent) || s->loop[i]->loop.extent.k < 2)
+				continue;
+			more = !__builtin_mul_overflow(next, s->loop[i]->loop.extent.k, &next);
+			placed++;
+		}
+	}
+	return placed == x->n && placed > 1 && tsr_size_is_const(s->x->dims[axis]) && s->x->dims[axis].k == next;
+}
+
 /* Plans every axis that several loops name; the number of nests, 0 when an axis cannot be pulled or that would not pay. */
 static uint32_t choose(const scatter *s, plan *plans, const char **why)
 {
@@ -204,7 +223,7 @@ static uint32_t choose(const scatter *s, plan *plans, const char **why)
 		for (uint32_t t = 0; t < x->n; t++)
 			loops += loop_of(s, &x->terms[t]) != NONE;
 		plans[axis] = (plan){ .pivot = NONE };
-		if (loops < 2)
+		if (loops < 2 || joint(s, axis))
 			continue;
 		for (uint32_t t = 0; t < x->n; t++) {
 			plan p;
@@ -433,14 +452,14 @@ static tsr_stmt *gather(const scatter *s, const plan *plans, const int64_t *resi
 
 /* ---- replacing ----------------------------------------------------------------------------------------------------------------- */
 
-/* Every element of X is one that the nests write: each axis is pulled, or walked from end to end. */
+/* Every element of X is one that the nests write: each axis is pulled, or walked from end to end, by one loop or by several. */
 static bool covers(const scatter *s, const plan *plans)
 {
 	for (uint32_t axis = 0; axis < s->x->rank; axis++) {
 		const tsr_lin *x = &s->target->store.index[axis];
 		uint32_t i = x->n == 1 ? loop_of(s, &x->terms[0]) : NONE;
 		bool one = !x->n && !x->offset && !x->base.k && !x->base.nterms && tsr_size_is_const(s->x->dims[axis]) && s->x->dims[axis].k == 1;
-		if (plans[axis].pivot == NONE && !one && (i == NONE || !full_loop(x, s->loop[i], s->x->dims[axis])))
+		if (plans[axis].pivot == NONE && !one && !joint(s, axis) && (i == NONE || !full_loop(x, s->loop[i], s->x->dims[axis])))
 			return false;
 	}
 	return true;

@@ -158,9 +158,9 @@ class Model:
         self.library.tsr_close(self.ctx)
 
 
-def judged(bench, source, judge, name, threads=(1, 2, 3)):
+def judged(bench, source, judge, name, threads=(1, 2, 3), options=()):
     """A library of the source, judged with so many threads each."""
-    model = Model(bench.shared(source, name))
+    model = Model(bench.shared(source, name, *options))
     for n in threads:
         bench.probes(n)
         judge(model, n)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Weights' gradients of padded windows, which leave padding out depth by depth, against NumPy: whole numbers, so that sums are equal in any order; one block of K
 and several, steps, windows that reach over an image's sides from all of it, infinities beside padding, one thread, two and three.  And windows themselves, of groups of channels
-that lie side by side, over planes, whose rows threads divide, and of each channel, channels last; alone, followed element by element, and by sums over each place's channels."""
+that lie side by side, over planes, whose rows threads divide, and of each channel, channels last, over images of a few channels, which share a window, and over large planes, whose results go around the caches; alone, followed element by element, and by sums over each place's channels."""
 import ctypes, os, sys, tempfile
 import numpy as np
 
@@ -20,6 +20,10 @@ PLANES = [(1, 61, 40, 5, 1, 1), (1, 37, 29, 7, 1, 1), (2, 40, 9, 3, 2, 1), (1, 4
 # images, height and width of the results, channels, window, step, gap: places at both edges of a row, fewer than go together, and windows wider than the row
 CHANNELS = [(2, 5, 32, 64, 7, 1, 1), (1, 9, 28, 48, 3, 1, 1), (2, 7, 7, 33, 7, 1, 1), (1, 6, 13, 128, 5, 1, 1), (1, 4, 4, 96, 3, 1, 1), (3, 5, 19, 20, 4, 1, 1), (1, 4, 23, 16, 3, 2, 1), (1, 9, 26, 32, 5, 1, 3), (1, 3, 40, 17, 2, 1, 1),
             (2, 4, 11, 64, 9, 1, 1), (1, 3, 5, 64, 7, 1, 2), (1, 14, 3, 32, 3, 1, 1)]
+# height, width, channels, the window's height and width: over both axes, one of them, and where channels of several places fill a register or not
+FEW = [(9, 40, 3, 3, 3), (7, 33, 3, 1, 5), (12, 20, 3, 5, 1), (6, 50, 2, 3, 3), (5, 13, 24, 3, 3), (8, 5, 3, 3, 5), (4, 31, 5, 2, 4)]
+# height and width of planes whose rows begin where lines do, and of some whose do not; the window's height and width
+LARGE = [(2100, 3104, 3, 3), (2500, 2609, 5, 1)]
 
 
 def program():
@@ -32,6 +36,10 @@ def program():
         lines.append(f'let%export p{i} {given} = x +* k "{window}; c, i, j | => c, h, w |"')
         lines.append(f'let%export q{i} {given} (b : "{n} |") = relu (0.5 *. (x +* k "{window}; c, i, j | => c, h, w |") + (b ++ "c | => c, h, w |"))')
         lines.append(f'let%export a{i} (x : "{n}, {h * s}, {w * s} |") =\n  let s = x ++ "{window} => c, h, w |" [i; j] in\n  set_dim i {k}; set_dim j {k};\n  0.25 *. s - 1.')
+    for i, (h, w, c, kh, kw) in enumerate(FEW):
+        lines.append(f'let%export s{i} (x : "2 | {h}, {w}, {c}") (k : "| {kh}, {kw}") = x +* k "b | h =+ i, w =+ j, c; i, j => b | h, w, c"')
+    for i, (h, w, kh, kw) in enumerate(LARGE):
+        lines.append(f'let%export l{i} (x : "| {h}, {w}") (k : "| {kh}, {kw}") = x +* k "h =+ i, w =+ j; i, j => h, w"')
     for i, (n, h, w, c, k, s, d) in enumerate(CHANNELS):
         times, gap = "" if s == 1 else f"{s}*", "" if d == 1 else f"{d}*"
         given = f'(x : "{n} | {h * s}, {w * s}, {c}") (k : "{k}, {k} | {c}") (b : "| {c}")'
@@ -102,8 +110,38 @@ def judge_channels(model, threads):
             check(np.isfinite(made[:, 0, :, 0]).all() and np.isfinite(made[:, :, 0, 0]).all(), f"each channel {CHANNELS[i]}, {threads} threads: an infinity beside padding")
 
 
+def sums_of(x, k):
+    """Of images n, h, w, c by a window that all channels share."""
+    above, left, h, w = len(k) // 2, k.shape[1] // 2, x.shape[1], x.shape[2]
+    padded = np.pad(x, ((0, 0), (above, above), (left, left), (0, 0)))
+    return sum(padded[:, i:i + h, j:j + w] * k[i, j] for i in range(len(k)) for j in range(k.shape[1]))
+
+
+def apart(shape, bytes):
+    """An array that begins so many bytes behind a line."""
+    memory = np.zeros(int(np.prod(shape)) * 4 + 128, np.uint8)
+    first = -memory.ctypes.data % 64 + bytes
+    return memory[first:first + int(np.prod(shape)) * 4].view(f32).reshape(shape)
+
+
+def judge_few(model, threads):
+    random = np.random.default_rng(6)
+    for i, (h, w, c, kh, kw) in enumerate(FEW):
+        x, k, made = random.integers(-4, 5, (2, h, w, c)).astype(f32), random.integers(-4, 5, (kh, kw)).astype(f32), np.full((2, h, w, c), 7, f32)
+        model.seconds(f"s{i}", *(a.ctypes.data_as(ctypes.c_void_p) for a in (x, k, made)))
+        check(np.array_equal(made, sums_of(x, k)), f"a few channels {FEW[i]}, {threads} threads")
+    for i, (h, w, kh, kw) in enumerate(LARGE):
+        x, k = random.integers(-4, 5, (h, w)).astype(f32), random.integers(-4, 5, (kh, kw)).astype(f32)
+        wanted = sums_of(x[None, :, :, None], k)[0, :, :, 0]
+        for behind in (0, 20):
+            made = apart((h, w), behind)
+            model.seconds(f"l{i}", *(a.ctypes.data_as(ctypes.c_void_p) for a in (x, k, made)))
+            check(np.array_equal(made, wanted), f"large {LARGE[i]}, {behind} bytes behind a line, {threads} threads")
+
+
 def judge(model, threads):
     judge_windows(model, threads)
+    judge_few(model, threads)
     judge_channels(model, threads)
     random = np.random.default_rng(3)
     for i, (n, h, w, c, f, k, s) in enumerate(CASES):
@@ -126,6 +164,11 @@ def main():
         status, out, err = run(bench.tsrc, "-c", "--cpu=x86-64-v3", "--dump=schedule", source)
         check(status == 0 and out.count("B's rows in place") >= len(CASES) - 2, out + err)
         common.judged(bench, source, judge, "windows")
+        for level in "x86-64-v3", "x86-64-v2":
+            stem = "windows" + level[-2:]
+            os.rename(source, bench.path(stem + ".tsr"))
+            source = bench.path(stem + ".tsr")
+            common.judged(bench, source, judge, stem, (1, 2), ["--cpu=" + level])
     end()
 
 
