@@ -9,6 +9,7 @@
  * A kernel further on that touches the same memory becomes the neighbour where nothing forbids it: of the kernels between, those
  * that it needs go before the pair, the others after it. */
 #include "pass.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum { SHORT_ROW = 32, MOST_BODY = 24, REACH = 8, SMALL = 256 };
@@ -121,12 +122,13 @@ static bool has_loop(const tsr_stmts *body)
 	return false;
 }
 
-static bool sums(const tsr_stmts *body)
+/* Loops within are sums, or there are none. */
+static bool only_sums(const tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++)
-		if (body->at[i]->kind == TSR_STMT_FOR && body->at[i]->loop.how == TSR_FOR_REDUCE)
-			return true;
-	return false;
+		if (body->at[i]->kind == TSR_STMT_FOR && body->at[i]->loop.how != TSR_FOR_REDUCE)
+			return false;
+	return true;
 }
 
 static bool has_short_loop(const tsr_stmts *body)
@@ -152,29 +154,64 @@ static bool worthwhile(const tsr_stmts *x, const tsr_stmts *y)
 
 typedef struct joining { tsr_pass *p; tsr_arena *scratch; tsr_loop_unit *unit; } joining;
 
+/* How elements lie that a loop and those within it walk, of arrays that the first cache does not hold: side by side along one of these, as rows; or side by side along the loop itself and rows
+ * apart along these, as columns. */
+typedef struct lying { bool rows, columns; } lying;
+
+static lying lying_of(const joining *j, const tsr_stmt *loop, const tsr_accesses *x)
+{
+	lying out = { 0 };
+	for (uint32_t i = 0; i < x->v.n; i++) {
+		const tsr_buffer *b = j->p->l->buffers.at[x->v.at[i].buffer];
+		uint32_t last = tsr_buffer_last(b);
+		bool outer = b->rank && tsr_lin_mentions(&x->v.at[i].index[last], loop->loop.sym), apart = false, beside = false;
+		int64_t bytes = tsr_buffer_bytes(b);
+		if (bytes >= 0 && bytes <= j->p->target->l1)
+			continue;
+		for (uint32_t axis = 0; axis < b->rank; axis++)
+			for (uint32_t t = 0; t < x->v.at[i].index[axis].n; t++) {
+				const tsr_lin_term *term = &x->v.at[i].index[axis].terms[t];
+				bool within = term->kind == TSR_LSYM_LOOP && term->id != loop->loop.sym && tsr_stmt_loop(loop, term->id);
+				*(axis == last ? &beside : &apart) |= within;
+			}
+		out.rows |= beside;
+		out.columns |= outer && apart && !beside;
+	}
+	return out;
+}
+
+/* Columns are walked several at a time (kernel/columns.c), and what is turned by squares (turn.c), which nothing else in the loop leaves so. */
+static bool lie_alike(lying x, lying y)
+{
+	return x.columns || y.columns ? x.columns && y.columns && !x.rows && !y.rows : true;
+}
+
 /* Places of a row, each with a loop of lanes that sum over windows of which neighbours read the same. */
 static bool places(const joining *j, const tsr_stmt *row)
 {
 	const tsr_stmt *lanes = row->loop.body.n == 1 ? row->loop.body.at[0] : NULL;
 	tsr_accesses a = { .a = j->scratch };
-	if (!lanes || lanes->kind != TSR_STMT_FOR || lanes->loop.how != TSR_FOR_PARALLEL || !sums(&lanes->loop.body))
+	if (!lanes || lanes->kind != TSR_STMT_FOR || lanes->loop.how != TSR_FOR_PARALLEL || !has_loop(&lanes->loop.body) || !only_sums(&lanes->loop.body))
 		return false;
 	tsr_stmt_accesses(lanes, &a);
 	for (uint32_t i = 0; i < a.v.n; i++)
 		for (uint32_t axis = 0; axis < j->p->l->buffers.at[a.v.at[i].buffer]->rank; axis++) {
 			const tsr_lin *index = &a.v.at[i].index[axis];
-			for (uint32_t t = 0; tsr_lin_mentions(index, row->loop.sym) && t < index->n; t++)
-				if (index->terms[t].kind == TSR_LSYM_LOOP && index->terms[t].id != lanes->loop.sym && tsr_stmt_loop(lanes, index->terms[t].id))
+			int64_t step = tsr_lin_coef(index, row->loop.sym);
+			for (uint32_t t = 0; step && t < index->n; t++) {
+				const tsr_stmt *within = index->terms[t].kind == TSR_LSYM_LOOP && index->terms[t].id != lanes->loop.sym ? tsr_stmt_loop(lanes, index->terms[t].id) : NULL;
+				if (within && (!tsr_size_is_const(within->loop.extent) || llabs(index->terms[t].coef) * within->loop.extent.k > llabs(step)))
 					return true;
+			}
 		}
 	return false;
 }
 
-/* Such places are computed several at a time (kernel/outer_rows.c), and still are with what is done with each element (walks.c), but not with what else each place does. */
+/* Such places are computed several at a time (kernel/outer_rows.c), and still are with what is done with each element, or another window of it (walks.c), but not with what else each place does. */
 static bool keeps_places(const joining *j, const tsr_stmt *x, const tsr_stmt *y)
 {
 	const tsr_stmt *lanes = y->loop.body.n == 1 && y->loop.body.at[0]->kind == TSR_STMT_FOR ? y->loop.body.at[0] : NULL;
-	return (lanes && lanes->loop.how == TSR_FOR_PARALLEL && !has_loop(&lanes->loop.body) && same_extent(lanes, x->loop.body.at[0])) || !places(j, x);
+	return (lanes && lanes->loop.how == TSR_FOR_PARALLEL && only_sums(&lanes->loop.body) && same_extent(lanes, x->loop.body.at[0])) || !places(j, x);
 }
 
 /* A number that is looked up is named once in a body. */
@@ -198,7 +235,7 @@ static bool try_join(const joining *j, tsr_stmts *body, uint32_t at)
 	tsr_accesses ax = { .a = j->scratch }, ay = { .a = j->scratch };
 	tsr_stmt_accesses(x, &ax);
 	tsr_stmt_accesses(y, &ay);
-	if (!tsr_accesses_independent(p->l, &ax, x->loop.sym, &ay, y->loop.sym))
+	if (!lie_alike(lying_of(j, x, &ax), lying_of(j, y, &ay)) || !tsr_accesses_independent(p->l, &ax, x->loop.sym, &ay, y->loop.sym))
 		return false;
 	fresh_locals(j->unit, &y->loop.body, &y->loop.body);
 	for (uint32_t i = 0; i < y->loop.body.n; i++) {

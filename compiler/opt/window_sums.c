@@ -167,11 +167,11 @@ static bool masks_known(const sums *x)
 	return true;
 }
 
-/* A window: the image's axis is walked by a loop that is summed and one over results.  Where each of these is shorter, they are places, and all of an image is summed; else windows that are
- * written out are computed for several places of a row at once (kernel/outer_rows.c), and longer ones here. */
+/* A window: the image's axis is walked by a loop that is summed and one over results.  Where each of these is shorter, they are places, and all of an image is summed; else windows whose
+ * innermost loop is written out are computed for several places of a row at once (kernel/outer_rows.c), and others here. */
 static bool has_window(sums *x)
 {
-	bool any = false, wide = false;
+	bool any = false, written = false;
 	x->image = true;
 	for (uint32_t i = 0; i < x->nloads; i++)
 		for (uint32_t axis = 0; axis < x->l->buffers.at[x->load[i]->load.buffer]->rank; axis++) {
@@ -183,10 +183,10 @@ static bool has_window(sums *x)
 				if (tsr_lin_mentions(&x->load[i]->load.index[axis], x->summed[k]->loop.sym))
 					summed = extent(x->summed[k]);
 			any |= result && summed;
-			wide |= result && summed > TSR_MOST_WRITTEN;
+			written |= result && summed && tsr_lin_mentions(&x->load[i]->load.index[axis], x->summed[x->nsummed - 1]->loop.sym);
 			x->image &= !result || !summed || summed > result;
 		}
-	return any && (x->image || wide);
+	return any && (x->image || !written || extent(x->summed[x->nsummed - 1]) > TSR_MOST_WRITTEN);
 }
 
 /* The loop says which element of a group's row is read, all of which one load has. */
