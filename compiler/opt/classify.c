@@ -481,6 +481,36 @@ static bool of_windows(const tsr_pass *p, const tsr_contraction *k, const tsr_st
 	return few || (w.along && w.lane->loop.extent.k * 4 % p->target->vector_bytes == 0 && tsr_window_sums_channels(&w) <= FEW_CHANNELS);
 }
 
+/* Sums of a few products for each of many places, whose few numbers lie side by side, as grey values of pixels are: lanes are places, of which every second to fourth number is read
+ * (kernel/outer.c).  A dot product for each would have nearly empty registers. */
+static bool of_places(const tsr_pass *p, const tsr_contraction *k, const tsr_stmt *s)
+{
+	enum { FEW = 4, MANY = 64 };
+	const tsr_stmt *lane = NULL;
+	int64_t near, few = 1;
+	bool apart = false;
+	if (k->prec != TSR_PREC_F32 || k->acc != TSR_ACC_ADD || p->target->masks == TSR_MASKS_NONE || class_count(k, TSR_CLASS_K) > FEW)
+		return false;
+	for (; s->kind == TSR_STMT_FOR && s->loop.how == TSR_FOR_PARALLEL; s = s->loop.body.at[0]) {
+		if (!tsr_size_is_const(s->loop.extent))
+			return false;
+		if (s->loop.extent.k > FEW)
+			lane = s, few = 1;
+		few *= s->loop.extent.k > FEW ? 1 : s->loop.extent.k;
+		if (s->loop.body.n != 1)
+			break;
+	}
+	tsr_accesses x = { .a = p->arena };
+	tsr_stmt_accesses(lane ? lane : s, &x);
+	for (uint32_t i = 0; lane && i < x.v.n; i++) {
+		const tsr_buffer *b = p->l->buffers.at[x.v.at[i].buffer];
+		if (!tsr_index_stride(b, x.v.at[i].index, lane->loop.sym, &near) || near < (x.v.at[i].write ? 1 : 0) || near > TSR_MOST_STRIDE)
+			return false;
+		apart |= near > 1;
+	}
+	return lane && lane->loop.extent.k >= MANY && few <= FEW && apart;
+}
+
 static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 {
 	nest n = { .l = p->l };
@@ -539,7 +569,7 @@ const tsr_contraction *tsr_contract_of(tsr_pass *p, const tsr_stmt *nest)
 bool tsr_contract_leaves(tsr_pass *p, const tsr_stmt *nest)
 {
 	const tsr_contraction *k = recognise(p, nest);
-	return !k || of_groups(p, k, nest, true) || of_windows(p, k, nest);
+	return !k || of_groups(p, k, nest, true) || of_windows(p, k, nest) || of_places(p, k, nest);
 }
 
 bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest) { return tsr_contract_of(p, nest) != NULL; }
@@ -554,7 +584,7 @@ void tsr_contractions_find(tsr_pass *p, const tsr_stmts *body)
 			tsr_contractions_find(p, &s->cond.body);
 		else if (s->kind == TSR_STMT_FOR) {
 			tsr_contraction *k = recognise(p, s);
-			if (k && (of_groups(p, k, s, false) || of_windows(p, k, s)))
+			if (k && (of_groups(p, k, s, false) || of_windows(p, k, s) || of_places(p, k, s)))
 				continue;
 			if (k) {
 				s->loop.contraction = k;

@@ -127,7 +127,41 @@ def columns(rng, n):
     return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
 
 
+def few(rng, n):
+    """A few numbers of each of many places, turned by a small matrix into one or a few, as colours and coordinates are."""
+    places, k, m = rng.choice([(64,), (65, 2), (3, 71), (130,), (2, 96)]), rng.choice([1, 2, 3, 3, 4]), rng.choice([0, 1, 2, 3, 3, 4])
+    axes = "ij"[:len(places)]
+    order = ", ".join([*axes, "d"] if m else axes)
+    lines = [given("a%d" % n, (*places, k)), given("b%d" % n, (m, k) if m else (k,)),
+             'let%%op c%d = a%d +* b%d "%s, c; %s => %s"' % (n, n, n, ", ".join(axes), "d, c" if m else "c", order)]
+    lines.append("let%%op d%d = %s" % (n, rng.choice(["c%d", "c%d + 0.25", "relu (c%d + 0.1)", "tanh c%d"]).replace("%d", str(n))))
+    lines += ['let%%op s%d = (d%d *. d%d) ++ "... => 0"' % (n, n, n), "let%%cd g%d = grad_update s%d" % (n, n)]
+    return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
+
+
+def channels(rng, n):
+    """Windows over each channel: its own or one that all share, many channels or few, in groups along one axis; behind them nothing, a function, or what sums over a place's channels."""
+    h, w, k, stride = rng.choice([3, 5, 9]), rng.choice([4, 7, 9, 12, 17, 20]), rng.choice([1, 2, 3, 3, 5, 7]), rng.choice([1, 1, 1, 2])
+    kind, c = rng.choice(["own", "own", "shared", "groups"]), rng.choice([3, 16, 17, 24, 32])
+    times, kh = "2*" if stride == 2 else "", rng.choice([1, k, k])
+    place = "%soh =+ kh, %sow =+ kw" % (times, times)
+    if kind == "groups":
+        g, each = rng.choice([(4, 4), (8, 2), (2, 8), (8, 4)])
+        c = g * each
+        b, spec = (kh, k, g, each, each), "%s, (g, c); kh, kw, g, f, c => oh, ow, (g, f)" % place
+    else:
+        b, spec = ((kh, k, c), "%s, c; kh, kw, c => oh, ow, c" % place) if kind == "own" else ((kh, k), "%s, c; kh, kw => oh, ow, c" % place)
+    while h * w * c * kh * k > 60000:
+        h = h // 2 + 1
+        w = w - 3
+    lines = [given("a%d" % n, (h * stride, w * stride, c)), given("b%d" % n, b)]
+    lines.append('let%%op c%d = a%d +* b%d "%s"' % (n, n, n, spec))
+    lines.append("let%%op d%d = %s" % (n, rng.choice(["c%d", "relu (c%d + 0.1)", 'c%d - 0.1 *. (c%d ++ "h, w, c => h, w, 0")', 'c%d /. sqrt ((c%d *. c%d) ++ "h, w, c => h, w, 0" + 0.5)']).replace("%d", str(n))))
+    lines += ['let%%op s%d = (d%d *. d%d) ++ "... => 0"' % (n, n, n), "let%%cd g%d = grad_update s%d" % (n, n)]
+    return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
+
+
 def program(rng):
-    parts = [rng.choice([product, product, product, narrow, apart, orders, window, image, rows, turned, columns])(rng, n) for n in range(4)]
+    parts = [rng.choice([product, product, product, narrow, apart, orders, window, image, rows, turned, columns, few, channels, channels])(rng, n) for n in range(4)]
     lines = [line for part in parts for line in part[0]]
     return "open Train\nopen Nn\n" + "\n".join(lines) + "\nlet%main () =\n  " + ";\n  ".join(step for part in parts for step in part[1]) + "\n"
