@@ -49,7 +49,9 @@ const tsr_contraction *tsr_contract_of(tsr_pass *p, const tsr_stmt *nest);
 /* Both operands are elements of bf16 in memory, which the target multiplies in pairs. */
 bool tsr_pairs_as_they_lie(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t);
 bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest);
-/* The nest is no contraction, or one of groups (groups.c), which stays a nest. */
+/* The contraction stays the nest that it is (stays.c); `turning`: operands of groups may still be turned (groups.c). */
+bool tsr_contract_stays(const tsr_pass *p, const tsr_contraction *k, const tsr_stmt *nest, bool turning);
+/* The nest is no contraction, or one that stays a nest. */
 bool tsr_contract_leaves(tsr_pass *p, const tsr_stmt *nest);
 /* winograd.c will compute the kernel by tiles. */
 bool tsr_winograd_takes(tsr_pass *p, tsr_loop_unit *unit, tsr_stmt *kernel);
