@@ -13,7 +13,7 @@
 #include "nests.h"
 #include "../opt/opt.h"
 
-enum { MOST_STATEMENTS = 12, MOST_LOCALS = 8, MOST_LARGE = 2, MOST_INNER = 4, MOST_WRITTEN = 4 };
+enum { MOST_STATEMENTS = 24, MOST_LOCALS = 8, MOST_LARGE = 2, MOST_INNER = 8, MOST_WRITTEN = 4 };
 
 typedef struct outer {
 	tsr_emit *e;

@@ -6,7 +6,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "tools")]
 from tally import check, end, run  # noqa: E402
-import common, contractions, everyday, gradients, permutations, products, table  # noqa: E402
+import common, contractions, everyday, gradients, models, permutations, products, table  # noqa: E402
 
 f32 = np.float32
 random = np.random.default_rng(3)
@@ -117,6 +117,20 @@ def layers(bench):
     check(status == 0 and not err, err)
 
 
+def networks(bench):
+    """Each network of the part `models` compiles without a word, and a few steps with the same numbers bring its loss down."""
+    for name in models.names():
+        try:
+            model = common.Model(bench.shared(models.source(name), name))
+        except common.Missing as why:
+            check(False, f"{name}: {why}")
+            continue
+        step, loss = models.stepping(model, models.arguments(name))
+        losses = [float(loss[0]) for _ in range(6) if step() >= 0]
+        check(np.isfinite(losses).all() and losses[-1] < losses[0], f"{name}: {losses}")
+        model.close()
+
+
 def pages(bench):
     """A page's tables are those of the last run, each beside the one before; parts that did not run stay."""
     page = bench.written("page.md", "<!-- one -->\n<!-- end -->\ntext\n<!-- two -->\nwhat was\n<!-- end -->\n")
@@ -141,7 +155,7 @@ def pages(bench):
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         bench = common.Bench(sys.argv[1], tmp, 1, 1, table.Table())
-        for part in (bandwidth, attention, orders, transposed, shapes, operations, layers, pages):
+        for part in (bandwidth, attention, orders, transposed, shapes, operations, layers, networks, pages):
             part(bench)
     end()
 

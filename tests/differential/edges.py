@@ -140,7 +140,7 @@ def few(rng, n):
 
 
 def channels(rng, n):
-    """Windows over each channel: its own or one that all share, many channels or few, in groups along one axis; behind them nothing, a function, or what sums over a place's channels."""
+    """Windows over each channel: its own or one that all share, many channels or few, in groups along one axis; behind them nothing, another window, a function, or what sums over a place's channels."""
     h, w, k, stride = rng.choice([3, 5, 9]), rng.choice([4, 7, 9, 12, 17, 20]), rng.choice([1, 2, 3, 3, 5, 7]), rng.choice([1, 1, 1, 2])
     kind, c = rng.choice(["own", "own", "shared", "groups"]), rng.choice([3, 16, 17, 24, 32])
     times, kh = "2*" if stride == 2 else "", rng.choice([1, k, k])
@@ -156,7 +156,10 @@ def channels(rng, n):
         w = w - 3
     lines = [given("a%d" % n, (h * stride, w * stride, c)), given("b%d" % n, b)]
     lines.append('let%%op c%d = a%d +* b%d "%s"' % (n, n, n, spec))
-    lines.append("let%%op d%d = %s" % (n, rng.choice(["c%d", "relu (c%d + 0.1)", 'c%d - 0.1 *. (c%d ++ "h, w, c => h, w, 0")', 'c%d /. sqrt ((c%d *. c%d) ++ "h, w, c => h, w, 0" + 0.5)']).replace("%d", str(n))))
+    if rng.random() < 0.2:
+        lines += [given("e%d" % n, b), 'let%%op d%d = sqrt (c%d *. c%d + (a%d +* e%d "%s") **. 2. + 0.1)' % (n, n, n, n, n, spec)]
+    else:
+        lines.append("let%%op d%d = %s" % (n, rng.choice(["c%d", "relu (c%d + 0.1)", 'c%d - 0.1 *. (c%d ++ "h, w, c => h, w, 0")', 'c%d /. sqrt ((c%d *. c%d) ++ "h, w, c => h, w, 0" + 0.5)']).replace("%d", str(n))))
     lines += ['let%%op s%d = (d%d *. d%d) ++ "... => 0"' % (n, n, n), "let%%cd g%d = grad_update s%d" % (n, n)]
     return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
 
