@@ -13,7 +13,31 @@
 
 enum { MOST_CHANNELS = 64 };
 
-typedef struct joined { const tsr_emit *e; const tsr_stmt *outer, *inner; } joined;
+enum { MOST_SUMMED = 8 };
+
+/* `window`: something that is read lies where a loop that sums and one of the others say together.  Other sums, as of columns, are taken in orders of their own. */
+typedef struct joined { const tsr_emit *e; const tsr_stmt *outer, *inner; uint32_t nsummed, summed[MOST_SUMMED]; bool window; } joined;
+
+static bool sums_over(const joined *j, const tsr_lin_term *t)
+{
+	for (uint32_t i = 0; i < j->nsummed; i++)
+		if (t->kind == TSR_LSYM_LOOP && j->summed[i] == t->id)
+			return true;
+	return false;
+}
+
+static void find_window(joined *j, tsr_expr *v)
+{
+	tsr_expr *part[TSR_MOST_PARTS];
+	for (uint32_t i = tsr_expr_parts(v, part); i-- > 0;)
+		find_window(j, part[i]);
+	for (uint32_t axis = 0; v->kind == TSR_EXPR_LOAD && axis < j->e->loops->buffers.at[v->load.buffer]->rank; axis++) {
+		uint32_t summed = 0, others = 0;
+		for (uint32_t t = 0; t < v->load.index[axis].n; t++)
+			*(sums_over(j, &v->load.index[axis].terms[t]) ? &summed : &others) += 1;
+		j->window |= summed && others;
+	}
+}
 
 static bool guard_fits(const joined *j, const tsr_range *r)
 {
@@ -21,7 +45,7 @@ static bool guard_fits(const joined *j, const tsr_range *r)
 	return !tsr_lin_mentions(&r->index, j->inner->loop.sym) && (!coef || (coef == 1 && tsr_size_is_const(r->size)));
 }
 
-static bool fits(const joined *j, const tsr_stmts *body, bool *sums)
+static bool fits(joined *j, const tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		const tsr_stmt *s = body->at[i];
@@ -29,21 +53,25 @@ static bool fits(const joined *j, const tsr_stmts *body, bool *sums)
 			for (uint32_t r = 0; r < s->cond.n; r++)
 				if (!guard_fits(j, &s->cond.ranges[r]))
 					return false;
-			if (!fits(j, &s->cond.body, sums))
+			if (!fits(j, &s->cond.body))
 				return false;
 		} else if (s->kind == TSR_STMT_FOR) {
-			*sums = true;
-			if (s->loop.how != TSR_FOR_REDUCE || s->loop.split || s->loop.contraction || s->loop.turns || s->loop.from || s->loop.until || !fits(j, &s->loop.body, sums))
+			if (j->nsummed == MOST_SUMMED || s->loop.how != TSR_FOR_REDUCE || s->loop.split || s->loop.contraction || s->loop.turns || s->loop.from || s->loop.until)
+				return false;
+			j->summed[j->nsummed++] = s->loop.sym;
+			if (!fits(j, &s->loop.body))
 				return false;
 		} else if (!tsr_stmt_follows(j->e->loops, s, j->outer->loop.sym, j->inner->loop.sym, j->inner->loop.extent.k))
 			return false;
+		else if (s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET)
+			find_window(j, s->let.value);
 	}
 	return true;
 }
 
 static bool plain(const tsr_stmt *s)
 {
-	return s->kind == TSR_STMT_FOR && s->loop.how == TSR_FOR_PARALLEL && tsr_size_is_const(s->loop.extent) && s->loop.extent.k > 1 && !s->loop.split && !s->loop.contraction && !s->loop.turns
+	return s->kind == TSR_STMT_FOR && s->loop.how == TSR_FOR_PARALLEL && tsr_size_is_const(s->loop.extent) && s->loop.extent.k > 1 && !s->loop.contraction && !s->loop.turns
 		&& !s->loop.overlap && !s->loop.from && !s->loop.until && !s->loop.ahead;
 }
 
@@ -92,6 +120,7 @@ static tsr_stmt *around(const joined *j, const tsr_stmt *s)
 	tsr_stmt *out = copied(j, s == j->outer ? j->inner : s);
 	if (s == j->outer) {
 		out->loop.extent = tsr_size_const(j->outer->loop.extent.k * j->inner->loop.extent.k);
+		out->loop.split = j->outer->loop.split || j->inner->loop.split;         /* what is computed how must not hang on that: bits would */
 		out->loop.body = with_guards(j, &j->inner->loop.body);
 		return out;
 	}
@@ -104,13 +133,12 @@ const tsr_stmt *tsr_emit_flat_window(tsr_emit *e, const tsr_stmt *nest)
 {
 	int64_t lanes = e->target->vector_bytes / 4;
 	joined j = {.e = e, .inner = nest};
-	bool sums = false;
 	if (lanes < 2 || e->wide)
 		return NULL;
 	while (j.inner->loop.body.n == 1 && j.inner->loop.body.at[0]->kind == TSR_STMT_FOR && j.inner->loop.body.at[0]->loop.how == TSR_FOR_PARALLEL)
 		j.outer = j.inner, j.inner = j.inner->loop.body.at[0];
 	if (!j.outer || !plain(j.outer) || !plain(j.inner) || j.outer->loop.stream || j.inner->loop.extent.k >= MOST_CHANNELS || j.inner->loop.extent.k % lanes == 0
-		|| j.outer->loop.extent.k * j.inner->loop.extent.k < lanes || !fits(&j, &j.inner->loop.body, &sums) || !sums)
+		|| j.outer->loop.extent.k * j.inner->loop.extent.k < lanes || !fits(&j, &j.inner->loop.body) || !j.window)
 		return NULL;
 	e->syms[j.outer->loop.sym] = tsr_emit_i64(e, 0);
 	return around(&j, nest);

@@ -4,7 +4,7 @@ those of the interpreter within the bound that it computes.
 
     check.py BUILD [--seed N] [--programs N]
 """
-import argparse, os, random, re, sys, tempfile
+import argparse, math, os, random, re, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, "tests/tools"), os.path.join(ROOT, "tests/differential")]
@@ -249,7 +249,7 @@ def any_schedule(tsrc, folder, seed, programs):
             text = HEAD
             for form, tile, how in scheduled(tsrc, source, empty, "--threads=all", "--cpu=" + cpu):
                 target = form.split()[0]
-                lanes, m, n = lanes_of.get(target, 4), rng.randint(1, 12), rng.randint(1, 4)
+                lanes, m, n = math.gcd(lanes_of.get(target, 4), tile[1]), rng.randint(1, 12), rng.randint(1, 4)      # few columns have half a register
                 while m * n + n + 1 > registers.get(target, 16):
                     m -= 1
                 pack = {"pack both": "ab", "pack both, B early": "ab", "pack A": "ab", "pack B": rng.choice(["b", "ab"])}.get(how, rng.choice(["none", "a", "b", "ab"]))
