@@ -73,7 +73,8 @@ static bool of_places(const tsr_pass *p, const tsr_contraction *k, const tsr_stm
 	tsr_stmt_accesses(lane ? lane : s, &x);
 	for (uint32_t i = 0; lane && i < x.v.n; i++) {
 		const tsr_buffer *b = p->l->buffers.at[x.v.at[i].buffer];
-		if (!tsr_index_stride(b, x.v.at[i].index, lane->loop.sym, &near) || near < (x.v.at[i].write ? 1 : 0) || near > TSR_MOST_STRIDE)
+		if (!tsr_index_stride(b, x.v.at[i].index, lane->loop.sym, &near) || near < (x.v.at[i].write ? 1 : 0) || near > TSR_MOST_STRIDE
+			|| (x.v.at[i].write && near > 1 && !k->clear))        /* what is added to, there, lanes would not store (outer.c) */
 			return false;
 		apart |= near > 1;
 	}
