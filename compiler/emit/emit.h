@@ -37,7 +37,7 @@ typedef struct tsr_wide {
 	bool zeros;                      /* lanes outside of the mask are 0, and so is what is added for them */
 	unsigned each;                   /* lanes are so many results of each of several groups (grouped.c), whose loop `group` stands at 0; 0: of one loop */
 	uint32_t group;
-	struct tsr_in_turn *in_turn;       /* takes the values that are stored, several of each lane (kernel/in_turn.c); or NULL */
+	struct tsr_in_turn *in_turn;     /* takes the values that are stored, several of each lane (kernel/in_turn.c); or NULL */
 	uint32_t nordered;               /* locals that take a maximum or minimum, and the lanes in which no NaN was met so far, for two registers each, unless it never matters */
 	struct { tsr_local_id id; bool never; LLVMValueRef lanes[2]; } ordered[4];
 } tsr_wide;

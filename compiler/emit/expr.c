@@ -42,7 +42,17 @@ LLVMValueRef tsr_emit_size(tsr_emit *e, tsr_size s)
 	return with_constant(e, size_terms(e, s), s.k);
 }
 
-LLVMValueRef tsr_emit_lin(tsr_emit *e, const tsr_lin *x)
+/* The value without what is added to it and known, which goes to *known, so often; NULL: nothing is left. */
+static LLVMValueRef without_known(LLVMValueRef v, int64_t coef, int64_t *known)
+{
+	bool sum = LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == LLVMAdd && LLVMIsAConstantInt(LLVMGetOperand(v, 1));
+	LLVMValueRef k = LLVMIsAConstantInt(v) ? v : sum ? LLVMGetOperand(v, 1) : NULL;
+	*known += k ? coef * LLVMConstIntGetSExtValue(k) : 0;
+	return sum ? LLVMGetOperand(v, 0) : k ? NULL : v;
+}
+
+/* The index; or, where `known` is given, what is not known of it, NULL if nothing is left, and the rest is added there. */
+static LLVMValueRef index_of(tsr_emit *e, const tsr_lin *x, int64_t *known)
 {
 	LLVMValueRef sum = size_terms(e, x->base);
 	for (uint32_t i = 0; i < x->n; i++) {
@@ -50,11 +60,17 @@ LLVMValueRef tsr_emit_lin(tsr_emit *e, const tsr_lin *x)
 		LLVMValueRef v = t->kind == TSR_LSYM_NUMBER ? e->numbers[t->id] : e->syms[t->id];
 		if (!v)
 			tsr_bug("an index mentions symbol %u outside its loop", t->id);
-		if (t->coef)
+		v = known ? without_known(v, t->coef, known) : v;
+		if (v && t->coef)
 			sum = add(e, sum, scaled(e, v, t->coef));
 	}
-	return with_constant(e, sum, x->offset + x->base.k);
+	if (!known)
+		return with_constant(e, sum, x->offset + x->base.k);
+	*known += x->offset + x->base.k;
+	return sum;
 }
+
+LLVMValueRef tsr_emit_lin(tsr_emit *e, const tsr_lin *x) { return index_of(e, x, NULL); }
 
 LLVMValueRef tsr_emit_first(tsr_emit *e, const tsr_stmt *loop)
 {
@@ -69,18 +85,25 @@ LLVMValueRef tsr_emit_end(tsr_emit *e, const tsr_stmt *loop)
 }
 
 /* Row-major by Horner's rule over constant strides where the trailing dims are constant, so that each index costs one
- * multiplication; LLVM strength-reduces the rest. */
-LLVMValueRef tsr_emit_position(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index)
+ * multiplication; LLVM strength-reduces the rest.  `known`: as index_of has it, of a buffer whose dims are all constant. */
+static LLVMValueRef position(tsr_emit *e, const tsr_buffer *b, const tsr_lin *index, int64_t *known)
 {
-	const tsr_buffer *b = e->loops->buffers.at[buffer];
 	LLVMValueRef sum = NULL;
 	for (uint32_t i = 0; i < b->rank; i++) {
-		if (sum) {
-			tsr_size d = b->dims[i];
+		tsr_size d = b->dims[i];
+		if (sum)
 			sum = tsr_size_is_const(d) ? scaled(e, sum, d.k) : LLVMBuildNSWMul(e->builder, sum, tsr_emit_size(e, d), "");
-		}
-		sum = add(e, sum, tsr_emit_lin(e, &index[i]));
+		if (known)
+			*known *= d.k;
+		LLVMValueRef at = index_of(e, &index[i], known);
+		sum = at ? add(e, sum, at) : sum;
 	}
+	return sum;
+}
+
+LLVMValueRef tsr_emit_position(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index)
+{
+	LLVMValueRef sum = position(e, e->loops->buffers.at[buffer], index, NULL);
 	sum = TSR_PLANTED(21) ? with_constant(e, sum, 1) : sum;                     /* one further */
 	return sum ? sum : tsr_emit_i64(e, 0);
 }
@@ -90,36 +113,13 @@ LLVMValueRef tsr_emit_offset(tsr_emit *e, tsr_prec p, LLVMValueRef base, LLVMVal
 	return LLVMBuildInBoundsGEP2(e->builder, tsr_emit_memory_type(e, p), base, &elements, 1, "");
 }
 
-/* The value without what is added to it and known, which goes to k; NULL: nothing is left. */
-static LLVMValueRef without_known(LLVMValueRef v, int64_t *k)
-{
-	bool sum = LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == LLVMAdd && LLVMIsAConstantInt(LLVMGetOperand(v, 1));
-	LLVMValueRef known = LLVMIsAConstantInt(v) ? v : sum ? LLVMGetOperand(v, 1) : NULL;
-	*k = known ? LLVMConstIntGetSExtValue(known) : 0;
-	return sum ? LLVMGetOperand(v, 0) : known ? NULL : v;
-}
-
 /* What is known of a position is added last: of places that lie a known way apart all else is the same.  What is added before may point anywhere. */
 static LLVMValueRef known_last(tsr_emit *e, const tsr_buffer *b, const tsr_lin *index)
 {
 	LLVMTypeRef type = tsr_emit_memory_type(e, b->prec);
-	LLVMValueRef sum = NULL, at = e->buffers[b->id];
-	int64_t known = 0, k;
-	for (uint32_t i = 0; i < b->rank; i++) {
-		sum = sum ? scaled(e, sum, b->dims[i].k) : NULL;
-		known *= b->dims[i].k;
-		for (uint32_t t = 0; t < index[i].n; t++) {
-			const tsr_lin_term *term = &index[i].terms[t];
-			LLVMValueRef v = without_known(term->kind == TSR_LSYM_NUMBER ? e->numbers[term->id] : e->syms[term->id], &k);
-			known += term->coef * k;
-			sum = v && term->coef ? add(e, sum, scaled(e, v, term->coef)) : sum;
-		}
-		LLVMValueRef base = size_terms(e, index[i].base);
-		sum = base ? add(e, sum, base) : sum;
-		known += index[i].offset + index[i].base.k;
-	}
-	LLVMValueRef last = tsr_emit_i64(e, known);
-	return LLVMBuildGEP2(e->builder, type, sum ? LLVMBuildGEP2(e->builder, type, at, &sum, 1, "") : at, &last, 1, "");
+	int64_t known = 0;
+	LLVMValueRef rest = position(e, b, index, &known), last = tsr_emit_i64(e, known), at = e->buffers[b->id];
+	return LLVMBuildGEP2(e->builder, type, rest ? LLVMBuildGEP2(e->builder, type, at, &rest, 1, "") : at, &last, 1, "");
 }
 
 static bool known_dims(const tsr_buffer *b)

@@ -18,7 +18,7 @@
 #include "../opt/opt.h"
 #include <string.h>
 
-enum { PLACES = 8, FEW_PLACES = 8, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, LINE = 64, FEW = 4, MANY = 8, MOST_BEFORE = 16 };    /* few, many: registers of channels */
+enum { PLACES = 8, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, LINE = 64, FEW = 4, MANY = 8, MOST_BEFORE = 16 };    /* few, many: registers of channels */
 
 typedef struct places {
 	tsr_emit *e;
@@ -35,7 +35,7 @@ typedef struct places {
 	bool edge;                                 /* windows of some of the places that are emitted now reach over an edge */
 	bool parts;                                /* what guards say of a place hangs on loops alone that are written out */
 	int64_t first, end;                        /* of the places whose windows reach over no edge of the row */
-	uint32_t most, n;                          /* of those that are emitted together */
+	uint32_t n;                                /* of those that are emitted together */
 	tsr_emit_view view[PLACES];
 	LLVMValueRef mask[PLACES];                 /* what guards let in of each; NULL: all */
 	bool out[PLACES];                          /* they let in none of it */
@@ -157,7 +157,6 @@ static bool understand(places *x, const tsr_stmt *s)
 	if (e->wide || s->loop.how != TSR_FOR_PARALLEL || tsr_emit_streams(e, s) || s->loop.contraction || !tsr_size_is_const(s->loop.extent) || !c
 		|| c->kind != TSR_STMT_FOR || tsr_emit_streams(e, c) || c->loop.contraction || !tsr_size_is_const(c->loop.extent))
 		return false;
-	x->most = tsr_target_few_registers(e->target) ? FEW_PLACES : PLACES;
 	x->row = s, x->loop = c->loop.split || !tsr_emit_has_masks(e) ? NULL : tsr_emit_groups(e, c, &x->groups);
 	x->shared = x->loop && x->groups.count * 4 < FEW * (int64_t)e->target->vector_bytes;
 	if (!x->loop)
@@ -522,12 +521,12 @@ static int64_t at_edge(places *x, int64_t at, uint32_t n)
 static int64_t all_places(places *x)
 {
 	int64_t extent = x->row->loop.extent.k, at = 0;
-	while (at < x->first && at + x->most <= extent)
-		at = at_edge(x, at, x->most);
+	while (at < x->first && at + PLACES <= extent)
+		at = at_edge(x, at, PLACES);
 	if (at >= x->first && at < x->end)
-		at = together(x, at, x->end, x->most);
+		at = together(x, at, x->end, PLACES);
 	while (at + FEWEST <= extent)
-		at = at_edge(x, at, at + x->most <= extent ? x->most : FEWEST);
+		at = at_edge(x, at, at + PLACES <= extent ? PLACES : FEWEST);
 	return at == extent || !tsr_emit_may_repeat(&x->loop->loop.body) ? at : at_edge(x, extent - FEWEST, FEWEST);
 }
 
@@ -535,7 +534,7 @@ static int64_t all_places(places *x)
 static void share(places *x, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_emit *e = x->e;
-	from = some(x, from, to, x->most);
+	from = some(x, from, to, PLACES);
 	from = some(x, from, to, FEWEST);
 	tsr_emit_loop w = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
 	e->syms[x->row->loop.sym] = w.index;
@@ -559,7 +558,7 @@ bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVM
 	else if (x.parts)
 		rest = all_places(&x);
 	else
-		before = x.first, rest = together(&x, together(&x, before, x.end, x.most), x.end, FEWEST);
+		before = x.first, rest = together(&x, together(&x, before, x.end, PLACES), x.end, FEWEST);
 	e->written = written, e->reorder = reorder;
 	if (before || rest < s->loop.extent.k)
 		one_by_one(&x, before, rest);

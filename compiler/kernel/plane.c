@@ -11,7 +11,8 @@
  * Where vectors lie is known while compiling, and so are the lanes that a guard lets in at the ends of a row; a guard of rows is a branch for each row that is read,
  * and of small windows one for all of them.  What is left over of a row, or of the rows, is computed with what comes before it, some of which is stored twice.
  *
- * Where registers are many outer_rows.c writes small windows out, whose loads fit multiply-adds with masks. */
+ * Where registers are many, and threads do not divide the rows, outer_rows.c writes small windows out, whose loads fit multiply-adds with masks.  Results that go around the caches do so in whole
+ * lines, which begin at one column in all rows; the tiles at both ends of a row reach over them and store some of theirs again. */
 #include "nests.h"
 #include <string.h>
 

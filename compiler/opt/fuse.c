@@ -211,7 +211,7 @@ static bool places(const joining *j, const tsr_stmt *row)
 static bool keeps_places(const joining *j, const tsr_stmt *x, const tsr_stmt *y)
 {
 	const tsr_stmt *lanes = y->loop.body.n == 1 && y->loop.body.at[0]->kind == TSR_STMT_FOR ? y->loop.body.at[0] : NULL;
-	return (lanes && lanes->loop.how == TSR_FOR_PARALLEL && only_sums(&lanes->loop.body) && same_extent(lanes, x->loop.body.at[0])) || !places(j, x);
+	return !places(j, x) || (lanes && lanes->loop.how == TSR_FOR_PARALLEL && only_sums(&lanes->loop.body) && same_extent(lanes, x->loop.body.at[0]));
 }
 
 /* A number that is looked up is named once in a body. */

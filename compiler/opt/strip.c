@@ -154,20 +154,18 @@ static const tsr_contract_loop *summed_loop(const tsr_strip *g, const tsr_strip_
 
 /* ---- which loops are shared ------------------------------------------------------------------------------------------------ */
 
-typedef struct touching { uint32_t members, writers; } touching;
+typedef struct touching { uint32_t members, first, last; } touching;
 
 static touching who_touches(const tsr_strip *g, tsr_buffer_id b)
 {
-	touching t = { 0, 0 };
+	touching t = { 0 };
 	for (uint32_t m = 0; m < g->n; m++) {
-		bool any = false, writes = false;
+		bool any = false;
 		for (uint32_t i = 0; i < g->member[m].x.v.n; i++)
-			if (g->member[m].x.v.at[i].buffer == b) {
-				any = true;
-				writes |= g->member[m].x.v.at[i].write;
-			}
+			any |= g->member[m].x.v.at[i].buffer == b;
+		t.first = any && !t.members ? m : t.first;
+		t.last = any ? m : t.last;
 		t.members += any;
-		t.writers += writes;
 	}
 	return t;
 }
@@ -403,26 +401,14 @@ static int64_t masked_rows(int64_t extent)
 	return even_rows(extent, extent > MANY ? 2 * LEAST_ROWS : LEAST_ROWS);
 }
 
-static bool member_touches(const tsr_strip_member *m, tsr_buffer_id b)
-{
-	for (uint32_t i = 0; i < m->x.v.n; i++)
-		if (m->x.v.at[i].buffer == b)
-			return true;
-	return false;
-}
-
 /* Nanoseconds that a byte of it takes on a way out or back without strips, by what of the caches holds all that is touched from the kernel that writes it to the last one that reads it: small results,
  * as of a recurrent network's steps, stay near, however many there are (an LSTM's training step took 1.06 to 1.1 times as long in strips, each of which packed the weights). */
 static double way(const tsr_strip *g, tsr_buffer_id b)
 {
-	uint32_t first = 0, last = g->n;
-	while (!member_touches(&g->member[first], b))
-		first++;
-	while (!member_touches(&g->member[last - 1], b))
-		last--;
+	touching t = who_touches(g, b);
 	tsr_ids seen = { 0 };
 	int64_t bytes = 0;
-	for (uint32_t m = first; m < last; m++)
+	for (uint32_t m = t.first; m <= t.last; m++)
 		for (uint32_t i = 0; i < g->member[m].x.v.n; i++) {
 			tsr_buffer_id other = g->member[m].x.v.at[i].buffer;
 			if (listed(&seen, other))

@@ -118,7 +118,7 @@ def layers(bench):
 
 
 def networks(bench):
-    """Each network of the part `models` compiles without a word, and a few steps with the same numbers bring its loss down."""
+    """Each network of the part `models` compiles, and a few steps with the same numbers bring its loss down."""
     for name in models.names():
         try:
             model = common.Model(bench.shared(models.source(name), name))

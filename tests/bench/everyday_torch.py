@@ -1,17 +1,8 @@
 """PyTorch's side of everyday.py: lines `N` on standard input, seconds of case N, the best of some; `result N PATH` writes what it computes."""
-import os, sys, time
-
-sys.setdlopenflags(os.RTLD_LAZY)                        # as networks_torch.py explains
-try:
-    import torch
-except ImportError as why:
-    print("missing PyTorch:", why, flush=True)
-    sys.exit(1)
+import sys, time
 import numpy as np
-import torch.nn.functional as F
 from everyday import CASES, arguments, best
-
-torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+from loaded_torch import F, torch
 
 
 def prepared(i):

@@ -1,17 +1,8 @@
 """PyTorch's side of models.py: lines `NAME` on standard input, seconds of a step of that network, the best of some."""
-import os, sys, time
-
-sys.setdlopenflags(os.RTLD_LAZY)                        # as networks_torch.py explains
-try:
-    import torch
-except ImportError as why:
-    print("missing PyTorch:", why, flush=True)
-    sys.exit(1)
-import torch.nn as nn
-import torch.nn.functional as F
+import sys, time
 from everyday import best
+from loaded_torch import F, nn, torch
 
-torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
 torch.manual_seed(7)
 LAST = torch.channels_last
 

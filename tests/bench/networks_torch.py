@@ -3,19 +3,10 @@
     networks_torch.py eager|compile          then lines `WORK` on standard input: seconds of one step, the best of a few
                                              `memory WORK`: bytes that its allocator holds at the peak of a step
 
-A process of its own.  The package from PyPI is linked with CUDA's libraries: loading it lazily does without what they lack."""
-import functools, os, sys, time
+A process of its own."""
+import functools, sys, time
+from loaded_torch import F, nn, torch
 
-sys.setdlopenflags(os.RTLD_LAZY)
-try:
-    import torch
-except ImportError as why:
-    print("missing PyTorch:", why, flush=True)
-    sys.exit(1)
-import torch.nn as nn
-import torch.nn.functional as F
-
-torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
 torch.manual_seed(7)
 HEADS, EACH = 12, 64                                    # of attention
 

@@ -6,6 +6,7 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, os.pardir, "bench"), os.path.join(HERE, os.pardir, "tools")]
+from fenced import fenced, untouched  # noqa: E402
 from tally import check, end, run  # noqa: E402
 import common, table  # noqa: E402
 
@@ -23,12 +24,6 @@ def program():
     return "\n".join(lines) + "\n"
 
 
-def fenced(n, shift):
-    """Room for n numbers that begin `shift` numbers behind a line, in the midst of sevens."""
-    whole = np.full(n + 256, 7, f32)
-    return whole, (-whole.ctypes.data % 64) // 4 + 64 + shift
-
-
 def judge(model, threads):
     random = np.random.default_rng(7)
     for i, (n, h, w, sh, sw, f, c) in enumerate(CASES):
@@ -38,14 +33,14 @@ def judge(model, threads):
         for shift in (0, 0, 3) if n * h * w * f * c > 1 << 24 else (0, 1, 8):
             args = []
             for array in (y, x):
-                whole, begin = fenced(array.size, shift)
+                whole, begin = fenced(array.size, f32, shift)
                 whole[begin:begin + array.size] = array.ravel()
                 args.append((whole, begin))
-            made, begin = fenced(want.size, shift)
+            made, begin = fenced(want.size, f32, shift)
             model.seconds(f"g{i}", *(ctypes.c_void_p(w_.ctypes.data + b * 4) for w_, b in args + [(made, begin)]))
             what = f"{CASES[i]}, {threads} threads, {shift} from a line"
             check(np.array_equal(made[begin:begin + want.size].reshape(want.shape), want), what)
-            check((made[:begin] == 7).all() and (made[begin + want.size:] == 7).all(), what + ": beside it")
+            check(untouched(made, begin, want.size), what + ": beside it")
 
 
 def main():

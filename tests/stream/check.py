@@ -5,6 +5,7 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, os.pardir, "bench"), os.path.join(HERE, os.pardir, "tools")]
+from fenced import fenced, untouched  # noqa: E402
 from tally import check, end, run  # noqa: E402
 import common, table  # noqa: E402
 
@@ -87,13 +88,6 @@ READ = (("sums", f32, (301, 992), ((f32, lambda x: x.sum(0)),)), ("greatest", f3
         ("few_columns", f32, (301, 16), ((f32, lambda x: x.sum(0)),)))
 
 
-def fenced(n, dtype, shift):
-    """Room for n numbers that begin `shift` numbers behind a line, in the midst of sevens."""
-    whole = np.full(n + 256, 7, dtype)
-    begin = (-whole.ctypes.data % 64) // whole.itemsize + 64 + shift
-    return whole, begin
-
-
 def judge(model, threads):
     random = np.random.default_rng(5)
     for function, dtype, shape, results in CASES + LEFT + ANY + READ:
@@ -109,7 +103,7 @@ def judge(model, threads):
             for (whole, begin), want in zip(made, wants):
                 what = f"{function}, {threads} threads, {shift} from a line"
                 check(np.array_equal(whole[begin:begin + want.size].reshape(want.shape), want), what)
-                check((whole[:begin] == 7).all() and (whole[begin + want.size:] == 7).all(), what + ": beside it")
+                check(untouched(whole, begin, want.size), what + ": beside it")
 
 
 # Sums of floats along rows.
