@@ -207,11 +207,11 @@ static bool places(const joining *j, const tsr_stmt *row)
 	return false;
 }
 
-/* Such places are computed several at a time (kernel/outer_rows.c), and still are with what is done with each element, or another window of it (walks.c), but not with what else each place does. */
+/* Such places are computed several at a time (kernel/outer_rows.c, plane.c), and still are with what is done with each element (walks.c), but not with what else each place does. */
 static bool keeps_places(const joining *j, const tsr_stmt *x, const tsr_stmt *y)
 {
 	const tsr_stmt *lanes = y->loop.body.n == 1 && y->loop.body.at[0]->kind == TSR_STMT_FOR ? y->loop.body.at[0] : NULL;
-	return !places(j, x) || (lanes && lanes->loop.how == TSR_FOR_PARALLEL && only_sums(&lanes->loop.body) && same_extent(lanes, x->loop.body.at[0]));
+	return !places(j, x) || (lanes && lanes->loop.how == TSR_FOR_PARALLEL && !has_loop(&lanes->loop.body) && same_extent(lanes, x->loop.body.at[0]));
 }
 
 /* A number that is looked up is named once in a body. */
