@@ -376,7 +376,7 @@ CASES = {
         'let y = x +* k "b | h =+ i, w =+ j, c; i, j, c => b | h, w, c" in let d = y - (y ++ "b | h, w, c => b | h, w, 0") /. 64. in d *. rsqrt ((d *. d ++ "b | h, w, c => b | h, w, 0") /. 64. + 1e-5)',
         "F.layer_norm(F.conv2d(a.permute(0,3,1,2), b.permute(2,0,1)[:,None], padding=3, groups=64).permute(0,2,3,1), (64,))"),
     "blur of 3 channels": (((1080, 1920, 3), (5,)), '(x : "1080, 1920, 3 |") (k : "5 |")', '(x +* k "y, x =+ i, c |; i | => y, x, c |") +* k "y =+ i, x, c |; i | => y, x, c |"',
-        "(lambda u: F.conv2d(F.conv2d(u, b.view(1,1,1,5).repeat(3,1,1,1), padding=(0,2), groups=3), b.view(1,1,5,1).repeat(3,1,1,1), padding=(2,0), groups=3).permute(0,2,3,1)[0])(a.permute(2,0,1)[None])"),
+        "(lambda u: F.conv2d(F.conv2d(u, b.view(1,1,1,5).repeat(3,1,1,1), padding=(0,2), groups=3), b.view(1,1,5,1).repeat(3,1,1,1), padding=(2,0), groups=3).permute(0,2,3,1)[0])(a.permute(2,0,1)[None].clone(memory_format=torch.channels_last))"),
     "edges of an image": (((1080, 1920), (3, 3)), '(x : "1080, 1920 |") (k : "3, 3 |")',
         'let p = x +* k "y =+ i, x =+ j |; i, j | => y, x |" in let q = x +* k "y =+ i, x =+ j |; j, i | => y, x |" in sqrt (p *. p + q *. q)',
         "(lambda p: torch.sqrt(p[0,0]**2 + p[0,1]**2))(F.conv2d(a[None,None], torch.stack((b, b.t()))[:,None], padding=1))"),
