@@ -37,7 +37,6 @@ typedef struct tsr_wide {
 	bool zeros;                      /* lanes outside of the mask are 0, and so is what is added for them */
 	unsigned each;                   /* lanes are so many results of each of several groups (grouped.c), whose loop `group` stands at 0; 0: of one loop */
 	uint32_t group;
-	struct tsr_in_turn *in_turn;     /* takes the values that are stored, several of each lane (kernel/in_turn.c); or NULL */
 	uint32_t nordered;               /* locals that take a maximum or minimum, and the lanes in which no NaN was met so far, for two registers each, unless it never matters */
 	struct { tsr_local_id id; bool never; LLVMValueRef lanes[2]; } ordered[4];
 } tsr_wide;
@@ -216,6 +215,10 @@ void tsr_emit_wide_store_strided(tsr_emit *e, tsr_prec p, LLVMValueRef value, LL
 LLVMValueRef tsr_emit_of_parts(tsr_emit *e, unsigned lanes, unsigned n, LLVMValueRef *part, const unsigned *of, const unsigned *at);
 /* n vectors of as many lanes, a power of two, as one of at most 64; `part` is used up. */
 LLVMValueRef tsr_emit_concat(tsr_emit *e, LLVMValueRef *part, unsigned n);
+/* records.c: n registers of as many records of n numbers as there are lanes, a power of two, taken apart into one register for each number, and put together again. */
+enum { TSR_MOST_RECORD = 36 };
+void tsr_emit_records_apart(tsr_emit *e, unsigned lanes, unsigned n, LLVMValueRef *value);
+void tsr_emit_records_together(tsr_emit *e, unsigned lanes, unsigned n, LLVMValueRef *value);
 /* grouped.c: where lanes are of groups, what is not read along both loops as along one; NULL: it is. */
 LLVMValueRef tsr_emit_grouped_load(tsr_emit *e, const tsr_expr *load);
 /* x has one value for all of the loop. */

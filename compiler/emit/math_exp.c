@@ -198,16 +198,10 @@ static LLVMValueRef joined(const tsr_maths *m, branches *b)
 	return phi;
 }
 
-/* A tile's function, which emits a tail, has no branches within. */
-static bool may_branch(const tsr_maths *m)
-{
-	return LLVMGetTypeKind(m->f) == LLVMVectorTypeKind && LLVMGetBasicBlockParent(LLVMGetInsertBlock(m->b)) == m->e->function;
-}
-
 static LLVMValueRef emit_exp_short(const tsr_maths *m, LLVMValueRef x)
 {
 	LLVMValueRef less = negated(x);
-	if (!may_branch(m))
+	if (LLVMGetTypeKind(m->f) != LLVMVectorTypeKind || !tsr_math_may_branch(m))
 		return exp_of_any(m, x, less);
 	branches b = begin_usual(m, any_above(m, less ? less : x, 86.9));
 	end_branch(m, &b, 0, exp_of_moderate(m, x, less), b.all);

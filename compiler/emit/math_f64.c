@@ -91,9 +91,6 @@ static LLVMValueRef all_within(const tsr_maths *m, unsigned n, const tsr_math_bo
 	return tsr_math_intrinsic(m, "llvm.vector.reduce.and", LLVMTypeOf(all), 1, &all);
 }
 
-/* A tile's function, which emits a tail, has no branches within. */
-static bool may_branch(const tsr_maths *m) { return LLVMGetBasicBlockParent(LLVMGetInsertBlock(m->b)) == m->e->function; }
-
 typedef struct fork { LLVMBasicBlockRef often, seldom, join; } fork;
 
 static fork fork_on(const tsr_maths *m, LLVMValueRef usual)
@@ -116,7 +113,7 @@ static LLVMValueRef join_on(const tsr_maths *m, const fork *f, LLVMValueRef ofte
 
 LLVMValueRef tsr_math_either_way(const tsr_maths *m, unsigned n, const tsr_math_bounds *bounds, const LLVMValueRef *args, tsr_math_way few, tsr_math_way all)
 {
-	if (LLVMGetTypeKind(m->f) != LLVMVectorTypeKind || !may_branch(m))
+	if (LLVMGetTypeKind(m->f) != LLVMVectorTypeKind || !tsr_math_may_branch(m))
 		return all(m, args);
 	fork f = fork_on(m, all_within(m, n, bounds));
 	LLVMValueRef seldom = all(m, args);
@@ -158,7 +155,7 @@ static LLVMValueRef call_library(const tsr_maths *m, tsr_op op, LLVMValueRef *ar
 LLVMValueRef tsr_math_or_else(const tsr_maths *m, unsigned n, const tsr_math_bounds *bounds, LLVMValueRef fast, tsr_math_else other, const void *given)
 {
 	LLVMValueRef lanes = lanes_within(m, n, bounds);
-	if (!may_branch(m))
+	if (!tsr_math_may_branch(m))
 		return IF(lanes, fast, other(m, given));
 	bool vector = LLVMGetTypeKind(m->f) == LLVMVectorTypeKind;
 	fork f = fork_on(m, vector ? all_within(m, n, bounds) : lanes);

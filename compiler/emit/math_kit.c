@@ -63,6 +63,8 @@ bool tsr_math_short(const tsr_emit *e)
 	return e->target->vector_bytes != 4 * TSR_MATH_REGISTER;
 }
 
+bool tsr_math_may_branch(const tsr_maths *m) { return LLVMGetBasicBlockParent(LLVMGetInsertBlock(m->b)) == m->e->function; }
+
 unsigned tsr_math_in_registers(const tsr_emit *e, LLVMTypeRef type)
 {
 	unsigned lanes = LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type) : 1;

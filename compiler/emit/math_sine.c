@@ -98,7 +98,7 @@ static reduced reduce(const tsr_maths *m, LLVMValueRef x)
 {
 	LLVMValueRef near = LESS(x, N(NEAR));
 	reduced by_few = near_quadrant(m, x), to;
-	if (LLVMGetTypeKind(m->f) != LLVMVectorTypeKind)
+	if (LLVMGetTypeKind(m->f) != LLVMVectorTypeKind || !tsr_math_may_branch(m))
 		return either(m, near, by_few, quadrant(m, x));
 	LLVMBasicBlockRef before = LLVMGetInsertBlock(m->b), far = tsr_emit_block(m->e, "far"), join = tsr_emit_block(m->e, "reduced");
 	LLVMBuildCondBr(m->b, tsr_math_intrinsic(m, "llvm.vector.reduce.and", LLVMTypeOf(near), 1, &near), join, far);

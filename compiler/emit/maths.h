@@ -41,6 +41,8 @@ LLVMValueRef tsr_math_nearest(const tsr_maths *m, LLVMValueRef big, LLVMValueRef
 enum { TSR_MATH_REGISTER = 16 };
 /* The processor has no registers of AVX-512: functions are written in few instructions that all have. */
 bool tsr_math_short(const tsr_emit *e);
+/* A tile's function, which emits a tail, has no branches within. */
+bool tsr_math_may_branch(const tsr_maths *m);
 /* The lanes, where they are whole registers of AVX-512, or 0. */
 unsigned tsr_math_in_registers(const tsr_emit *e, LLVMTypeRef type);
 /* An instruction of AVX-512 on each register of x and y, which are whole registers; `third` is its third operand, NULL for 0.  `how` is

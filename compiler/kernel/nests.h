@@ -96,13 +96,9 @@ bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *guard);
 /* A loop within such a loop, of a few iterations, that are written out; false: it is not, nothing was emitted. */
 bool tsr_emit_outer_short(tsr_emit *e, const tsr_stmt *loop);
 
-/* ---- in_turn.c: a few results of each lane --------------------------------------------------------------------------------------- */
-/* The loop's iterations store side by side, and those of the next lane behind them. */
-bool tsr_emit_lies_in_turn(const tsr_emit *e, const tsr_stmt *lanes, const tsr_stmt *loop);
-/* All of them, in lanes; false: not such a loop, or some lanes alone, nothing was emitted. */
-bool tsr_emit_in_turn(tsr_emit *e, const tsr_stmt *loop);
-/* Such a loop takes the value, the first one with its address; false: there is none. */
-bool tsr_emit_take_in_turn(tsr_emit *e, LLVMValueRef value, LLVMValueRef address);
+/* ---- records.c: few numbers of each iteration, which lie side by side ------------------------------------------------------------ */
+/* The loop's iterations from .. to, side by side; false: not such a loop, nothing was emitted. */
+bool tsr_emit_records(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
 
 /* ---- outer_rows.c: such loops for several iterations of the one around ------------------------------------------------------- */
 /* All iterations of the loop around, or, where threads divide it, from .. to; false: not such a loop, nothing was emitted. */

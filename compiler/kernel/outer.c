@@ -19,7 +19,7 @@ typedef struct outer {
 	tsr_emit *e;
 	const tsr_stmt *loop;
 	const tsr_groups *groups;    /* the loop stands for these (opt/groups.c), or NULL */
-	bool sums, in_turn;          /* there is a loop within; one that stores side by side (in_turn.c) */
+	bool sums;                   /* there is a loop within */
 	uint32_t statements, nlocals, ninner, nlarge;
 	tsr_local_id local[MOST_LOCALS];
 	uint32_t inner[MOST_INNER];             /* symbols of the loops within */
@@ -73,7 +73,7 @@ static bool plain_expr(outer *x, const tsr_expr *v)
 /* Every second to fourth element is written, as of an image under windows that are two apart. */
 static bool apart(const outer *x, const tsr_stmt *s)
 {
-	return s->kind == TSR_STMT_STORE && !x->groups && (x->in_turn || !tsr_emit_streams(x->e, x->loop)) && tsr_prec_bytes(x->e->loops->buffers.at[s->store.buffer]->prec) == 4
+	return s->kind == TSR_STMT_STORE && !x->groups && !tsr_emit_streams(x->e, x->loop) && tsr_prec_bytes(x->e->loops->buffers.at[s->store.buffer]->prec) == 4
 		&& tsr_emit_strided(x->e, x->loop, s->store.buffer, s->store.index);
 }
 
@@ -97,7 +97,6 @@ static bool plain_stmt(outer *x, const tsr_stmt *s)
 		if (x->ninner == MOST_INNER)
 			return false;
 		x->inner[x->ninner++] = s->loop.sym;
-		x->in_turn |= !x->groups && tsr_emit_lies_in_turn(x->e, x->loop, s);
 		return !s->loop.contraction && !s->loop.split && plain_body(x, &s->loop.body);
 	case TSR_STMT_IF:
 		for (uint32_t i = 0; i < s->cond.n; i++) {
@@ -218,8 +217,6 @@ bool tsr_emit_outer_short(tsr_emit *e, const tsr_stmt *s)
 	}
 	if (!innermost)
 		return false;
-	if (tsr_emit_in_turn(e, s))
-		return true;
 	LLVMValueRef outside = e->syms[s->loop.sym];
 	bool reorder = e->reorder;
 	e->reorder = s->loop.how == TSR_FOR_REDUCE || (reorder && s->loop.how != TSR_FOR_SERIAL);
@@ -250,7 +247,7 @@ static void fetch_soon(const outer *x, const tsr_wide *w, LLVMValueRef index)
 static void emit_lanes(const outer *x, unsigned lanes, LLVMValueRef from, LLVMValueRef to, bool masked)
 {
 	tsr_emit *e = x->e;
-	bool around = tsr_emit_streams(e, x->loop) && !x->in_turn && lanes > 1 && !masked;
+	bool around = tsr_emit_streams(e, x->loop) && lanes > 1 && !masked;
 	tsr_wide w = {.loop = x->loop, .lanes = lanes, .holds = true, .around = around ? tsr_emit_around_of(x->loop) : NULL};
 	tsr_emit_group_lanes(&w, x->groups);
 	if (tsr_emit_surely_none(from, to))
@@ -343,7 +340,7 @@ bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValue
 	LLVMValueRef outside = e->syms[s->loop.sym], first = from;
 	bool written = e->written;
 	e->written = true;
-	if (tsr_emit_streams(e, s) && !x.in_turn) {
+	if (tsr_emit_streams(e, s)) {
 		first = tsr_emit_first_line(e, s, tsr_emit_around_of(s), from, to);
 		emit_lanes(&x, tsr_emit_has_masks(e) ? e->target->vector_bytes / 4 : 1, from, first, tsr_emit_has_masks(e));
 	}

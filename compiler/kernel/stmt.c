@@ -68,7 +68,7 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 	}
 	if (whole && !e->wide && (tsr_emit_turned(e, s, from, to) || tsr_emit_plane(e, s, from, to) || tsr_emit_outer_rows(e, s, from, to) || tsr_emit_outer(e, s, from, to)))
 		return;
-	if (!e->wide && tsr_emit_wide(e, s, from, to))
+	if (!e->wide && (tsr_emit_records(e, s, from, to) || tsr_emit_wide(e, s, from, to)))
 		return;
 	if (tsr_emit_streams(e, s) && !e->wide) {
 		tsr_emit_stream(e, s, from, to);

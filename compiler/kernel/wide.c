@@ -227,8 +227,6 @@ void tsr_emit_wide_store(tsr_emit *e, const tsr_stmt *store, tsr_prec p, LLVMVal
 	LLVMTypeRef type = LLVMTypeOf(value);
 	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind && e->wide->lanes > 1)
 		value = tsr_emit_splat(e, value, LLVMVectorType(type, e->wide->lanes));
-	if (tsr_emit_take_in_turn(e, value, address))
-		return;
 	if (e->wide->lanes > 1 && !e->wide->each && tsr_emit_strided(e, e->wide->loop, store->store.buffer, store->store.index)) {
 		tsr_emit_wide_store_strided(e, p, value, address, (unsigned)tsr_emit_step(e, e->wide->loop, store->store.buffer, store->store.index));
 		return;

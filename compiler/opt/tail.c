@@ -84,6 +84,17 @@ static bool name_loops(const tails *t, const head *h, next *x, const tsr_expr *l
 	return true;
 }
 
+/* Vectors of it have a way for what is usual and another for the rest, and ask which (emit/math.c): tiles have no branches and would compute both, or call the C library. */
+static bool branches(const tsr_expr *e)
+{
+	switch ((int)e->op.op) {
+	case TSR_OP_SIN: case TSR_OP_COS: return true;
+	case TSR_OP_MOD: return tsr_prec_is_float(e->op.operand_prec);
+	case TSR_OP_POW: return e->op.operand_prec == TSR_PREC_F64;
+	default: return false;
+	}
+}
+
 /* Only what a tile can compute; loads of what the head stores name the loops. */
 static bool understood(const tails *t, const head *h, next *x, const tsr_expr *e)
 {
@@ -96,7 +107,7 @@ static bool understood(const tails *t, const head *h, next *x, const tsr_expr *e
 		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
 			if (!understood(t, h, x, e->op.args[i]))
 				return false;
-		return true;
+		return !branches(e);
 	case TSR_EXPR_CONVERT: return understood(t, h, x, e->converted);
 	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: return true;
 	case TSR_EXPR_LOCAL: case TSR_EXPR_INDEX: case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS: break;

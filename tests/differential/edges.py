@@ -23,7 +23,7 @@ def product(rng, n):
     lines = [given(left, [size[x] for x in a]), given(right, [size[x] for x in b])]
     left = rng.choice([left, left, "(%s *. 0.5)" % left, "(relu %s)" % left])
     lines.append('let%%op c%d = %s +* %s "%s; %s => %s"' % (n, left, right, ", ".join(a), ", ".join(b), ", ".join(c)))
-    after = rng.choice(["c%d", "tanh c%d", "c%d *. c%d", "relu (c%d + 0.1)"]).replace("%d", str(n))
+    after = rng.choice(["c%d", "tanh c%d", "c%d *. c%d", "relu (c%d + 0.1)", "c%d *. sin c%d"]).replace("%d", str(n))
     lines += ["let%%op d%d = %s" % (n, after), 'let%%op s%d = d%d ++ "... => 0"' % (n, n), "let%%cd g%d = grad_update s%d" % (n, n)]
     return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
 
@@ -139,6 +139,66 @@ def few(rng, n):
     return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
 
 
+def points(rng, n):
+    """What becomes of a few numbers of each of many points, step by step: vectors and small matrices, products with the point's own or with what all share, sums, maxima, single numbers, in
+    several precisions and with the points' axis anywhere."""
+    places, size = rng.choice([(256,), (301,), (5, 65), (3, 97), (33, 40)]), {x: rng.choice([2, 3, 3, 4, 5, 6, 7, 9, 10]) for x in "cde"}
+    kind = rng.choice(["", "", "", "", "f16", "bf16", "f64"])
+    axes = "ij"[:len(places)]
+    count = 0
+
+    def name():
+        nonlocal count
+        count += 1
+        return "v%d_%d" % (n, count)
+
+    def spec(x):
+        return ", ".join([*axes, *x])
+
+    def own(x):
+        made = name()
+        body = given(made, [*places, *(size[a] for a in x)])
+        lines.append(body.replace("{ %s =" % made, "{ %s : %s =" % (made, kind)) if kind else body)
+        params.append(made)
+        return made
+
+    lines, params, known = [], [], []
+    known.append((own("c"), "c"))
+    for _ in range(rng.randint(1, 5)):
+        v, x = rng.choice(known)
+        to = rng.choice([a for a in "cde" if a not in x]) if len(x) < 3 else x[0]
+        made, how = name(), rng.choice(["turn", "turn own", "own", "sum", "each", "each", "norm", "pick", "outer"])
+        if how == "turn" and size[to] * size[x[-1:] or "c"] <= 40 and x:
+            shared = "w" + made
+            lines.append(given(shared, [size[to], size[x[-1]]]))
+            params.append(shared)
+            lines.append('let%%op %s = %s +* %s "%s; %s, %s => %s"' % (made, v, shared, spec(x), to, x[-1], spec(x[:-1] + to)))
+            known.append((made, x[:-1] + to))
+        elif how == "turn own" and x and to not in x:
+            lines.append('let%%op %s = %s +* %s "%s; %s => %s"' % (made, v, own(to + x[-1]), spec(x), spec(to + x[-1]), spec(x[:-1] + to)))
+            known.append((made, x[:-1] + to))
+        elif how == "sum" and x:
+            lines.append('let%%op %s = %s %s "%s => %s"' % (made, v, rng.choice(["++", "++", "@^^"]), spec(x), spec(x[:-1])))
+            known.append((made, x[:-1]))
+        elif how == "norm" and x:
+            zeros = ", ".join([*axes, *"0" * len(x)])
+            lines.append('let%%op %s = %s /. sqrt ((%s *. %s) ++ "%s => %s" + 0.5)' % (made, v, v, v, spec(x), zeros))
+            known.append((made, x))
+        elif how == "pick" and x:
+            lines.append('let%%op %s = (%s ++ "%s => %s") - 0.5' % (made, v, ", ".join([*axes, *x[:-1], str(rng.randrange(size[x[-1]]))]), spec(x[:-1])))
+            known.append((made, x[:-1]))
+        elif how == "outer" and len(x) == 1 and to not in x and size[x] * size[to] <= 40:
+            lines.append('let%%op %s = %s +* %s "%s; %s => %s"' % (made, v, own(to), spec(x), spec(to), spec(x + to)))
+            known.append((made, x + to))
+        else:
+            other = rng.choice([u for u, y in known if y == x])
+            lines.append("let%%op %s = %s" % (made, rng.choice(["%s + 0.25 *. %s", "tanh (%s *. %s)", "relu (%s - 0.5 *. %s)", "where (%s > 0.125) %s 0.25", "%s *. sin %s"]) % (v, other)))
+            known.append((made, x))
+    v, x = known[-1]
+    lines += ['let%%op s%d = (%s *. %s) ++ "... => 0"' % (n, v, v), "let%%cd g%d = grad_update s%d" % (n, n)]
+    return lines, ["run g%d" % n, *("print %s" % v for v, _ in known[1:]), *("print %s.grad" % v for v in params)]
+
+
 def channels(rng, n):
     """Windows over each channel: its own or one that all share, many channels or few, in groups along one axis; behind them nothing, another window, a function, or what sums over a place's channels."""
     h, w, k, stride = rng.choice([3, 5, 9]), rng.choice([4, 7, 9, 12, 17, 20]), rng.choice([1, 2, 3, 3, 5, 7]), rng.choice([1, 1, 1, 2])
@@ -165,6 +225,6 @@ def channels(rng, n):
 
 
 def program(rng):
-    parts = [rng.choice([product, product, product, narrow, apart, orders, window, image, rows, turned, columns, few, channels, channels])(rng, n) for n in range(4)]
+    parts = [rng.choice([product, product, product, narrow, apart, orders, window, image, rows, turned, columns, few, channels, channels, points, points])(rng, n) for n in range(4)]
     lines = [line for part in parts for line in part[0]]
     return "open Train\nopen Nn\n" + "\n".join(lines) + "\nlet%main () =\n  " + ";\n  ".join(step for part in parts for step in part[1]) + "\n"
