@@ -11,6 +11,8 @@
  * Where vectors lie is known while compiling, and so are the lanes that a guard lets in at the ends of a row; a guard of rows is a branch for each row that is read,
  * and of small windows one for all of them.  What is left over of a row, or of the rows, is computed with what comes before it, some of which is stored twice.
  *
+ * A loop around both of the window's, as over the planes of a volume or the channels of an image, goes around a tile's rows: its sums are added plane by plane, as they are written.
+ *
  * Where registers are many, and threads do not divide the rows, outer_rows.c writes small windows out, whose loads fit multiply-adds with masks.  Results that go around the caches do so in whole
  * lines, which begin at one column in all rows; the tiles at both ends of a row reach over them and store some of theirs again. */
 #include "nests.h"
@@ -21,11 +23,11 @@ enum { MOST_ABREAST = 4, MOST_TILE = 16, FEWEST_LANES = 4, FEWEST_POSITIONS = 2,
 typedef struct plane {
 	tsr_emit *e;
 	const tsr_stmt *rows, *lane;            /* h and w */
-	const tsr_stmt *down, *across;          /* i and j */
+	const tsr_stmt *layers, *down, *across;         /* i and j, and the loop around them, or NULL */
 	const tsr_stmts *each;                  /* what is done at each position */
 	int64_t step, reach;                    /* rows that are read between two rows of results, and between two positions down the window */
-	uint32_t nrows, nlanes, nlocals;
-	const tsr_range *row_range[MOST_RANGES], *lane_range[MOST_RANGES];
+	uint32_t nrows, nlanes, nlayers, nlocals;
+	const tsr_range *row_range[MOST_RANGES], *lane_range[MOST_RANGES], *layer_range[MOST_RANGES];
 	tsr_local_id local[MOST_LOCALS];        /* of each place its own */
 	const tsr_stmt *around;                 /* the store that goes around the caches, or NULL */
 	LLVMValueRef to_line;                   /* from a multiple of vectors on, to where lines of it begin, the same in all rows */
@@ -61,6 +63,12 @@ static bool of_columns(const plane *x, const tsr_range *r)
 	return only;
 }
 
+/* Layers alone, for all of a tile. */
+static bool of_layers(const plane *x, const tsr_lin *index)
+{
+	return !tsr_lin_mentions(index, x->rows->loop.sym) && !tsr_lin_mentions(index, x->lane->loop.sym) && !tsr_lin_mentions(index, x->down->loop.sym) && !across_step(x, index);
+}
+
 /* The same for all rows of results whose windows reach one row. */
 static bool of_row(const plane *x, const tsr_lin *index)
 {
@@ -72,10 +80,11 @@ static bool sort_ranges(plane *x, const tsr_stmt *guard)
 	for (uint32_t i = 0; i < guard->cond.n; i++) {
 		const tsr_range *r = &guard->cond.ranges[i];
 		bool lanes = tsr_lin_mentions(&r->index, x->lane->loop.sym), across = across_step(x, &r->index) != 0;
-		uint32_t *n = lanes ? &x->nlanes : &x->nrows;
-		if (*n == MOST_RANGES || (lanes ? !of_columns(x, r) : across || !of_row(x, &r->index)))
+		bool layers = x->layers && tsr_lin_mentions(&r->index, x->layers->loop.sym);
+		uint32_t *n = layers ? &x->nlayers : lanes ? &x->nlanes : &x->nrows;
+		if (*n == MOST_RANGES || (layers ? !of_layers(x, &r->index) : lanes ? !of_columns(x, r) : across || !of_row(x, &r->index)))
 			return false;
-		(lanes ? x->lane_range : x->row_range)[(*n)++] = r;
+		(layers ? x->layer_range : lanes ? x->lane_range : x->row_range)[(*n)++] = r;
 	}
 	return true;
 }
@@ -125,7 +134,9 @@ static bool window(plane *x, const tsr_stmt *s)
 	x->down = s;
 	for (; body->n == 1; ) {
 		const tsr_stmt *in = body->at[0];
-		if (in->kind == TSR_STMT_FOR && !x->across && known(in))
+		if (in->kind == TSR_STMT_FOR && x->across && !x->layers && known(in) && !n)
+			x->layers = x->down, x->down = x->across, x->across = in, body = &in->loop.body;
+		else if (in->kind == TSR_STMT_FOR && !x->across && known(in))
 			x->across = in, body = &in->loop.body;
 		else if (in->kind == TSR_STMT_IF && n < 2)
 			guard[n++] = in, body = &in->cond.body;
@@ -187,9 +198,14 @@ static bool understand(plane *x, const tsr_stmt *s)
 		|| w->loop.how != TSR_FOR_PARALLEL || w->loop.contraction || w->loop.split || !tsr_emit_outer_pays(e, w, FEWEST_LANES, NULL))
 		return false;
 	x->rows = s, x->lane = w;
-	if (!plain(x) || (tsr_emit_streams(e, w) && !in_lines(x)))
+	if (!plain(x))
 		return false;
-	int64_t positions = x->down->loop.extent.k * across_all(x), least = tsr_target_few_registers(e->target) || s->loop.split ? FEWEST_POSITIONS : MOST_OUTER_ROWS + 1;
+	if (tsr_emit_streams(e, w) && !in_lines(x)) {
+		x->around = NULL;
+		if (!x->layers)
+			return false;
+	}
+	int64_t positions = x->down->loop.extent.k * across_all(x), least = tsr_target_few_registers(e->target) || s->loop.split || x->layers ? FEWEST_POSITIONS : MOST_OUTER_ROWS + 1;
 	return positions >= least && positions <= MOST_POSITIONS && x->down->loop.extent.k > 1;
 }
 
@@ -317,15 +333,46 @@ static void one_row(const plane *x, tile *t, int64_t read)
 	}
 }
 
+static void all_read(const plane *x, tile *t)
+{
+	for (int64_t read = 0; read <= last_read(x, t); read++)
+		if (reached(x, t, read))
+			one_row(x, t, read);
+}
+
+static void one_layer(const plane *x, tile *t, LLVMValueRef layer)
+{
+	tsr_emit *e = x->e;
+	LLVMValueRef in = NULL;
+	e->syms[x->layers->loop.sym] = layer;
+	for (uint32_t k = 0; k < t->rows * t->abreast; k++)
+		t->view[k].syms[x->layers->loop.sym] = layer;
+	for (uint32_t i = 0; i < x->nlayers; i++) {
+		LLVMValueRef one = tsr_emit_in_ranges(e, 1, x->layer_range[i]);
+		in = in ? LLVMBuildAnd(e->builder, in, one, "") : one;
+	}
+	if (!in) {
+		all_read(x, t);
+		return;
+	}
+	tsr_emit_fork f = tsr_emit_fork_usual(e, in, "layer");
+	all_read(x, t);
+	tsr_emit_fork_other(e, &f);
+	tsr_emit_fork_end(e, &f);
+}
+
 /* The window of all of the tile, row by row of those that are read. */
 static void sums(const plane *x, tile *t)
 {
 	tsr_emit *e = x->e;
 	bool reorder = e->reorder;
 	e->reorder = (x->across ? x->across : x->down)->loop.how == TSR_FOR_REDUCE;
-	for (int64_t read = 0; read <= last_read(x, t); read++)
-		if (reached(x, t, read))
-			one_row(x, t, read);
+	if (x->layers) {
+		tsr_emit_loop loop = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_size(e, x->layers->loop.extent), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+		one_layer(x, t, loop.index);
+		tsr_emit_loop_end(e, &loop);
+	} else
+		all_read(x, t);
 	e->reorder = reorder;
 }
 

@@ -406,6 +406,21 @@ CASES = {
     "64-128-10, 1 row": (((1, 64), (128, 64), (10, 128)), '(x : "1 | 64") (a : "64 -> 128") (b : "128 -> 10")', "b * relu (a * x)", "F.relu(a @ b.t()) @ c.t()"),
     "logistic regression, gradient": (((1000, 100), (100,), (1000,)), '(x : "1000, 100 |") (w : "100 |") (y : "1000 |")', 'let e = sigmoid (x +* w "n, d |; d | => n |") - y in x +* e "n, d |; n | => d |"',
         "a.t() @ (torch.sigmoid(a @ b) - c)"),
+    "Kalman filters, 10000 of 4 numbers": (((10000, 4), (10000, 4, 4), (4, 4), (10000, 4)), '(x : "10000 | 4") (p : "10000 | 4 -> 4") (f : "4 -> 4") (z : "10000 | 4")',
+        'let u = f * x in let v = (f, p, f) +* "k -> i; n | l -> k; l -> j => n | j -> i" in u + 0.1 *. (v +* (z - u) "n | j -> i; n | j => n | i")',
+        "(lambda u: u + 0.1 * torch.einsum('nij,nj->ni', c @ b @ c.t(), d - u))(a @ c.t())"),
+    "3 by 3, three of 10000": (((10000, 3, 3),) * 3, '(x : "10000 | 3 -> 3") (y : "10000 | 3 -> 3") (z : "10000 | 3 -> 3")', "x * (y * z)", "a @ (b @ c)"),
+    "determinants, 100000 of 3 x 3": (((100000, 3, 3),), '(x : "100000 | 3 -> 3")',
+        'let%op m i j = x ++ "n | !j -> !i => n |" in m 0 0 *. (m 1 1 *. m 2 2 - m 1 2 *. m 2 1) - m 0 1 *. (m 1 0 *. m 2 2 - m 1 2 *. m 2 0) + m 0 2 *. (m 1 0 *. m 2 1 - m 1 1 *. m 2 0)',
+        "torch.linalg.det(a)"),
+    "points turned, moved, normalised": (((100000, 3), (3, 3), (3,)), '(x : "100000 | 3") (r : "3 -> 3") (t : "3")', 'let q = r * x + t in q /. sqrt ((q *. q) ++ "n | c => n | 0")', "F.normalize(F.linear(a, b, c))"),
+    "quadratic forms": (((10000, 4), (4, 4)), '(x : "10000 | 4") (a : "4 -> 4")', '(x, a, x) +* "n | i; j -> i; n | j => n |"', "((a @ b.t()) * a).sum(1)"),
+    "lattice Boltzmann, a step of 256 x 256": (((256, 256, 9), (9,), (9,), (9,)), '(f : "| 256, 256, 9") (u : "9") (v : "9") (w : "9")',
+        'let r = (f ++ "y, x, q => y, x, 0") +. 50. in let p = (f +* u "y, x, q; q => y, x, 0") /. r in let s = (f +* v "y, x, q; q => y, x, 0") /. r in let e = 3. *. (p *. u + s *. v) in f + 0.6 *. (r *. w *. (1. + e + 0.5 *. e *. e - 1.5 *. (p *. p + s *. s)) - f)',
+        "(lambda r: (lambda p, s: (lambda e: a + 0.6 * (r * d * (1 + e + 0.5 * e * e - 1.5 * (p * p + s * s)) - a))(3 * (p * b + s * c)))((a @ b)[..., None] / r, (a @ c)[..., None] / r))(a.sum(-1, keepdim=True) + 50)"),
+    "bytes of colours by 3 x 3": ((("u8", (1080, 1920, 3)), (3, 3)), '(x : "| 1080, 1920, 3" u8) (m : "| 3, 3")', 'let f = ((x + 0.) : f32) in f +* m "h, w, c; d, c => h, w, d"', "a.float() @ b.t()"),
+    "a layer of sines": (((4096, 256), (256, 256)), '(x : "4096 | 256") (w : "256 -> 256")', "sin (w * x)", "torch.sin(a @ b.t())"),
+    "a product, remainder": (((4096, 64), (64, 64)), '(x : "4096 | 64") (w : "64 -> 64")', "(w * x) % 0.7", "torch.remainder(a @ b.t(), 0.7)"),
 }
 
 
