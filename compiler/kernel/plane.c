@@ -198,13 +198,9 @@ static bool understand(plane *x, const tsr_stmt *s)
 		|| w->loop.how != TSR_FOR_PARALLEL || w->loop.contraction || w->loop.split || !tsr_emit_outer_pays(e, w, FEWEST_LANES, NULL))
 		return false;
 	x->rows = s, x->lane = w;
-	if (!plain(x))
+	/* results of volumes do not go around the caches: 128 x 256 x 256 by 3 x 3 x 3 took 1.2 times as long, 1.4 with AVX2's instructions */
+	if (!plain(x) || (tsr_emit_streams(e, w) && !x->layers && !in_lines(x)))
 		return false;
-	if (tsr_emit_streams(e, w) && !in_lines(x)) {
-		x->around = NULL;
-		if (!x->layers)
-			return false;
-	}
 	int64_t positions = x->down->loop.extent.k * across_all(x), least = tsr_target_few_registers(e->target) || s->loop.split || x->layers ? FEWEST_POSITIONS : MOST_OUTER_ROWS + 1;
 	return positions >= least && positions <= MOST_POSITIONS && x->down->loop.extent.k > 1;
 }

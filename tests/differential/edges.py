@@ -87,6 +87,21 @@ def image(rng, n):
     return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
 
 
+def volume(rng, n):
+    """Windows over volumes, alone or of each channel, and over an image's few channels."""
+    z, h, w = rng.choice([3, 5, 8]), rng.choice([4, 9, 17]), rng.choice([7, 16, 23, 40])
+    k, kz = rng.choice([2, 3, 3, 5]), rng.choice([2, 3])
+    if rng.random() < 0.3:
+        a, b, spec = (z, h, w), (z, k, k), "c, y =+ i, x =+ j; c, i, j => y, x"
+    elif rng.random() < 0.5:
+        a, b, spec = (z, h, w), (kz, k, rng.choice([1, k])), "z =+ g, y =+ i, x =+ j; g, i, j => z, y, x"
+    else:
+        a, b, spec = (2, z, h, w), (2, kz, k, k), "c, z =+ g, y =+ i, x =+ j; c, g, i, j => c, z, y, x"
+    lines = [given("a%d" % n, a), given("b%d" % n, b), 'let%%op c%d = a%d +* b%d "%s"' % (n, n, n, spec), "let%%op d%d = %s" % (n, rng.choice(["c%d", "relu (c%d + 0.1)"]) % n),
+             'let%%op s%d = (d%d *. d%d) ++ "... => 0"' % (n, n, n), "let%%cd g%d = grad_update s%d" % (n, n)]
+    return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
+
+
 def rows(rng, n):
     """A softmax, and rows brought to length one, each with its gradient."""
     shape = (rng.choice(TILES), rng.choice(TILES + DEPTHS))
@@ -225,6 +240,6 @@ def channels(rng, n):
 
 
 def program(rng):
-    parts = [rng.choice([product, product, product, narrow, apart, orders, window, image, rows, turned, columns, few, channels, channels, points, points])(rng, n) for n in range(4)]
+    parts = [rng.choice([product, product, product, narrow, apart, orders, window, image, rows, turned, columns, few, channels, channels, points, points, volume])(rng, n) for n in range(4)]
     lines = [line for part in parts for line in part[0]]
     return "open Train\nopen Nn\n" + "\n".join(lines) + "\nlet%main () =\n  " + ";\n  ".join(step for part in parts for step in part[1]) + "\n"

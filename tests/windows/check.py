@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Weights' gradients of padded windows, which leave padding out depth by depth, against NumPy: whole numbers, so that sums are equal in any order; one block of K
 and several, steps, windows that reach over an image's sides from all of it, infinities beside padding, one thread, two and three.  And windows themselves, of groups of channels
-that lie side by side, over planes, whose rows threads divide, and of each channel, channels last, over images of a few channels, which share a window, and over large planes, whose results go around the caches; alone, followed element by element, and by sums over each place's channels."""
+that lie side by side, over planes, whose rows threads divide, and of each channel, channels last, over images of a few channels, which share a window, and over large planes, whose results go around the caches, over volumes, and over all channels of an image; alone, followed element by element, and by sums over each place's channels."""
 import ctypes, os, sys, tempfile
 import numpy as np
 
@@ -26,6 +26,10 @@ FEW = [(9, 40, 3, 3, 3), (7, 33, 3, 1, 5), (12, 20, 3, 5, 1), (6, 50, 2, 3, 3), 
 # height and width of planes whose rows begin where lines do, and of some whose do not; the window's height and width
 LARGE = [(2100, 3104, 3, 3), (2500, 2609, 5, 1)]
 
+# depth, height and width of volumes; the window's: whole vectors and parts of some, rows of results that end anywhere, large ones; channels of an image instead of planes
+VOLUMES = [(5, 9, 40, 3, 3, 3), (4, 17, 23, 1, 3, 5), (6, 8, 64, 3, 1, 3), (3, 12, 7, 5, 3, 3), (40, 128, 272, 3, 3, 3)]
+STACKS = [(3, 21, 50, 5, 5), (7, 10, 33, 3, 1)]
+
 
 def program():
     lines = []
@@ -41,6 +45,10 @@ def program():
         lines.append(f'let%export s{i} (x : "2 | {h}, {w}, {c}") (k : "| {kh}, {kw}") = x +* k "b | h =+ i, w =+ j, c; i, j => b | h, w, c"')
     for i, (h, w, kh, kw) in enumerate(LARGE):
         lines.append(f'let%export l{i} (x : "| {h}, {w}") (k : "| {kh}, {kw}") = x +* k "h =+ i, w =+ j; i, j => h, w"')
+    for i, (z, h, w, kz, kh, kw) in enumerate(VOLUMES):
+        lines.append(f'let%export v{i} (x : "| {z}, {h}, {w}") (k : "| {kz}, {kh}, {kw}") = relu ((x +* k "z =+ g, h =+ i, w =+ j; g, i, j => z, h, w") - 1.)')
+    for i, (c, h, w, kh, kw) in enumerate(STACKS):
+        lines.append(f'let%export t{i} (x : "| {c}, {h}, {w}") (k : "| {c}, {kh}, {kw}") = x +* k "c, h =+ i, w =+ j; c, i, j => h, w"')
     for i, (n, h, w, c, k, s, d) in enumerate(CHANNELS):
         times, gap = "" if s == 1 else f"{s}*", "" if d == 1 else f"{d}*"
         given = f'(x : "{n} | {h * s}, {w * s}, {c}") (k : "{k}, {k} | {c}") (b : "| {c}")'
@@ -134,8 +142,26 @@ def judge_few(model, threads):
             check(np.array_equal(made, wanted) and untouched(whole, begin, h * w), f"large {LARGE[i]}, {shift} numbers behind a line, {threads} threads")
 
 
+def volume(x, k):
+    padded = np.pad(x, [((n - 1) // 2, n // 2) for n in k.shape])
+    return sum(padded[g:g + x.shape[0], i:i + x.shape[1], j:j + x.shape[2]] * k[g, i, j] for g in range(k.shape[0]) for i in range(k.shape[1]) for j in range(k.shape[2]))
+
+
+def judge_volumes(model, threads):
+    random = np.random.default_rng(8)
+    for i, case in enumerate(VOLUMES):
+        x, k, made = random.integers(-4, 5, case[:3]).astype(f32), random.integers(-4, 5, case[3:]).astype(f32), np.full(case[:3], 7, f32)
+        model.seconds(f"v{i}", *(a.ctypes.data_as(ctypes.c_void_p) for a in (x, k, made)))
+        check(np.array_equal(made, np.maximum(volume(x, k) - 1, 0)), f"a volume {case}, {threads} threads")
+    for i, (c, h, w, kh, kw) in enumerate(STACKS):
+        x, k, made = random.integers(-4, 5, (c, h, w)).astype(f32), random.integers(-4, 5, (c, kh, kw)).astype(f32), np.full((h, w), 7, f32)
+        model.seconds(f"t{i}", *(a.ctypes.data_as(ctypes.c_void_p) for a in (x, k, made)))
+        check(np.array_equal(made, sum(sums_of(x[n][None, :, :, None], k[n])[0, :, :, 0] for n in range(c))), f"channels first {STACKS[i]}, {threads} threads")
+
+
 def judge(model, threads):
     judge_windows(model, threads)
+    judge_volumes(model, threads)
     judge_few(model, threads)
     judge_channels(model, threads)
     random = np.random.default_rng(3)
