@@ -6,7 +6,7 @@
  *
  *     for n parallel { let a = 0; set a = a + f[0, 0] * x[n, 0]; set a = a + f[0, 1] * x[n, 1];  let b = ..;  store z[n, 0] = max(a, 0);  store z[n, 1] = max(b, 0) }
  *
- * What only these kernels touch, element by element of one point, is locals.  The kernel's lanes are points (kernel/records.c); apart from each other such kernels have short loops that fill no
+ * What they store is a local for those behind, and what only they touch is nothing else.  The kernel's lanes are points (kernel/records.c); apart from each other such kernels have short loops that fill no
  * registers, and store and load a few numbers at a time.
  *
  * Joined are neighbours that walk the same points, of which some number depends on another one of its point; one alone stays what it is, for which there are other ways.  Runs before anything is recognised as a contraction,
@@ -171,7 +171,7 @@ static bool same_points(const points *x, const pointwise *a, const pointwise *b)
 
 /* ---- writing out ------------------------------------------------------------------------------------------------------------ */
 
-/* Elements of one point that are locals by now. */
+/* Elements of one point that are locals by now: all of what is its own, and what else was stored before. */
 typedef struct element { tsr_buffer_id buffer; int64_t at; tsr_local_id local; } element;
 
 typedef struct writing { points *x; tsr_placing placing; tsr_stmts out; const bool *own; TSR_VEC(element) elements; bool failed; } writing;
@@ -200,42 +200,53 @@ static element *element_at(writing *w, tsr_buffer_id buffer, const tsr_lin *inde
 	return NULL;
 }
 
-static tsr_expr *own_load(void *user, tsr_expr *e)
+static tsr_expr *stored_load(void *user, tsr_expr *e)
 {
 	writing *w = user;
-	if (e->kind != TSR_EXPR_LOAD || !w->own[e->load.buffer])
-		return e;
-	const element *x = element_at(w, e->load.buffer, e->load.index);
+	const element *x = e->kind == TSR_EXPR_LOAD ? element_at(w, e->load.buffer, e->load.index) : NULL;
 	if (!x) {
-		w->failed = true;
+		w->failed |= e->kind == TSR_EXPR_LOAD && w->own[e->load.buffer];
 		return e;
 	}
 	tsr_arena *a = w->x->p->arena;
 	return tsr_expr_convert(a, tsr_expr_local(a, x->local, w->x->p->l->buffers.at[e->load.buffer]->prec), e->prec);
 }
 
-/* The statement, whose loads of own arrays are locals, stores into one: that is a local, too. */
-static void hold(writing *w, tsr_stmt *s)
+/* The element is a new local from here on; its number. */
+static tsr_local_id renew(writing *w, tsr_buffer_id buffer, const tsr_lin *index)
+{
+	element *x = element_at(w, buffer, index);
+	if (!x) {
+		element fresh = { buffer, element_of(w, buffer, index), 0 };
+		tsr_push(w->x->scratch, &w->elements, fresh);
+		x = &w->elements.at[w->elements.n - 1];
+	}
+	return x->local = w->x->unit->nlocals++;
+}
+
+/* The last statement written, whose loads are locals where they can be, stores or updates: what it stores is a local; of an own array that is all. */
+static void hold(writing *w)
 {
 	tsr_arena *a = w->x->p->arena;
+	tsr_stmt *s = w->out.at[w->out.n - 1];
 	tsr_buffer_id buffer = s->store.buffer;
 	tsr_prec prec = w->x->p->l->buffers.at[buffer]->prec;
-	element *x = element_at(w, buffer, s->store.index);
+	const element *before = element_at(w, buffer, s->store.index);
 	tsr_expr *value = tsr_expr_convert(a, s->store.value, prec);
-	if (s->kind == TSR_STMT_UPDATE && !x) {
+	if (s->kind == TSR_STMT_UPDATE && !before) {
 		w->failed = true;
 		return;
 	}
 	if (s->kind == TSR_STMT_UPDATE)
-		value = tsr_expr_op(a, tsr_acc_get(s->store.acc)->op, prec, tsr_expr_local(a, x->local, prec), value, NULL);
-	if (!x) {
-		element fresh = { buffer, element_of(w, buffer, s->store.index), 0 };
-		tsr_push(w->x->scratch, &w->elements, fresh);
-		x = &w->elements.at[w->elements.n - 1];
-	}
-	x->local = w->x->unit->nlocals++;
-	s->kind = TSR_STMT_LET;
-	s->let.local = x->local, s->let.prec = prec, s->let.value = value;
+		value = tsr_expr_op(a, tsr_acc_get(s->store.acc)->op, prec, tsr_expr_local(a, before->local, prec), value, NULL);
+	tsr_stmt *let = tsr_stmt_new(a, TSR_STMT_LET, s->span);
+	let->let.local = renew(w, buffer, s->store.index), let->let.prec = prec, let->let.value = value;
+	w->out.at[w->out.n - 1] = let;
+	if (w->own[buffer])
+		return;
+	s->kind = TSR_STMT_STORE;
+	s->store.value = tsr_expr_local(a, let->let.local, prec);
+	tsr_push(a, &w->out, s);
 }
 
 static uint32_t place_of(writing *w, uint32_t sym)
@@ -266,9 +277,9 @@ static void write_out(writing *w, const pointwise *k, const tsr_stmts *body)
 			tsr_stmts one = { &s, 1, 1 };
 			tsr_stmts_place(&w->placing, &one, &w->out);
 			tsr_stmt *copy = w->out.at[w->out.n - 1];
-			tsr_stmt_rewrite(copy, own_load, w);
-			if ((copy->kind == TSR_STMT_STORE || copy->kind == TSR_STMT_UPDATE) && w->own[copy->store.buffer])
-				hold(w, copy);
+			tsr_stmt_rewrite(copy, stored_load, w);
+			if (copy->kind == TSR_STMT_STORE || copy->kind == TSR_STMT_UPDATE)
+				hold(w);
 		}
 	}
 }
@@ -325,10 +336,9 @@ static bool worthwhile(const points *x, const pointwise *k, uint32_t n, const bo
 	return mixes && records && (n > 1 || !fills(x, &k[0]));
 }
 
-/* Of the kernels that begin at number `at`: those that become one; 0: none do. */
-static uint32_t join_at(points *x, uint32_t at)
+/* The kernels from number `at` on that walk the same points. */
+static uint32_t gather(const points *x, uint32_t at, pointwise *k)
 {
-	pointwise k[MOST_JOINED];
 	uint32_t n = 0;
 	int64_t nodes = 0;
 	for (; n < MOST_JOINED && at + n < x->unit->body.n && pointwise_of(x, x->unit->body.at[at + n], &k[n]); n++) {
@@ -338,43 +348,52 @@ static uint32_t join_at(points *x, uint32_t at)
 		if (!same || (nodes += k[n].nodes) > MOST_ALL)
 			break;
 	}
-	for (; n > 0; n--) {
-		writing w = { .x = x, .placing = { .p = x->p, .unit = x->unit }, .own = own_of(x, k, n) };
-		if (!connected(x, k, n) || !worthwhile(x, k, n, w.own))
-			continue;
-		uint32_t sym[MOST_POINT_LOOPS];
-		for (uint32_t i = 0; i < k[0].npoints; i++)
-			sym[i] = x->unit->nsyms++;
+	return n;
+}
+
+/* Their statements, in loops over points of their own; NULL: something reads of a point what it has not stored. */
+static tsr_stmt *written_out(points *x, const pointwise *k, uint32_t n, const bool *own)
+{
+	tsr_arena *a = x->p->arena;
+	writing w = { .x = x, .placing = { .p = x->p, .unit = x->unit }, .own = own };
+	tsr_stmt *outermost = NULL, *inner = NULL;
+	for (uint32_t j = 0; j < k[0].npoints; j++) {
+		const tsr_stmt *like = k[0].point[j];
+		tsr_stmt *loop = tsr_stmt_new(a, TSR_STMT_FOR, like->span);
+		loop->loop.sym = x->unit->nsyms++, loop->loop.name = like->loop.name, loop->loop.extent = like->loop.extent, loop->loop.how = TSR_FOR_PARALLEL;
+		if (inner)
+			tsr_push(a, &inner->loop.body, loop);
+		outermost = outermost ? outermost : loop;
+		inner = loop;
 		for (uint32_t i = 0; i < n; i++) {
-			for (uint32_t j = 0; j < k[0].npoints; j++) {
-				uint32_t place = place_of(&w, k[i].point[j]->loop.sym);
-				w.placing.to.at[place] = tsr_lin_add_sym(x->p->arena, tsr_lin_const(0), 1, TSR_LSYM_LOOP, sym[j]);
-			}
-			write_out(&w, &k[i], &k[i].kernel->kernel.body);
+			uint32_t place = place_of(&w, k[i].point[j]->loop.sym);
+			w.placing.to.at[place] = tsr_lin_add_sym(a, tsr_lin_const(0), 1, TSR_LSYM_LOOP, loop->loop.sym);
 		}
-		if (w.failed)
+	}
+	for (uint32_t i = 0; i < n; i++)
+		write_out(&w, &k[i], &k[i].kernel->kernel.body);
+	inner->loop.body = w.out;
+	return w.failed ? NULL : outermost;
+}
+
+/* As many of the kernels from number `at` on as can be become one. */
+static void join_at(points *x, uint32_t at)
+{
+	pointwise k[MOST_JOINED];
+	for (uint32_t n = gather(x, at, k); n > 0; n--) {
+		const bool *own = own_of(x, k, n);
+		tsr_stmt *kernel = x->unit->body.at[at], *nest = connected(x, k, n) && worthwhile(x, k, n, own) ? written_out(x, k, n, own) : NULL;
+		if (!nest)
 			continue;
-		tsr_stmt *kernel = x->unit->body.at[at], *inner = NULL;
-		for (uint32_t j = k[0].npoints; j-- > 0;) {
-			const tsr_stmt *like = k[0].point[j];
-			tsr_stmt *loop = tsr_stmt_new(x->p->arena, TSR_STMT_FOR, like->span);
-			loop->loop.sym = sym[j], loop->loop.name = like->loop.name, loop->loop.extent = like->loop.extent, loop->loop.how = TSR_FOR_PARALLEL;
-			if (inner)
-				tsr_push(x->p->arena, &loop->loop.body, inner);
-			else
-				loop->loop.body = w.out;
-			inner = loop;
-		}
 		kernel->kernel.body = (tsr_stmts){ 0 };
-		tsr_push(x->p->arena, &kernel->kernel.body, inner);
+		tsr_push(x->p->arena, &kernel->kernel.body, nest);
 		for (uint32_t i = 1; i < n; i++) {
 			tsr_pass_note(x->p, "%s: %s joins %s, point by point", x->unit->name, k[i].kernel->kernel.name, kernel->kernel.name);
 			tsr_body_remove(&x->uses, at + 1);
 		}
 		x->p->changes++;
-		return n;
+		return;
 	}
-	return 0;
 }
 
 void tsr_pass_points(tsr_pass *p)
