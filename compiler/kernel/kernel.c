@@ -174,16 +174,17 @@ static uint64_t constant_bytes(const tsr_buffer *b)
 	return n;
 }
 
-static void buffer_attributes(tsr_emit *e, LLVMValueRef f, unsigned at, const tsr_buffer *b, bool written)
+static void buffer_attributes(tsr_emit *e, LLVMValueRef f, unsigned at, const tsr_kernel_buffer *k)
 {
-	uint64_t bytes = constant_bytes(b);
+	const tsr_buffer *b = e->loops->buffers.at[k->id];
+	uint64_t bytes = k->row ? (uint64_t)(k->row * tsr_prec_bytes(b->prec)) : constant_bytes(b);
 	LLVMAddAttributeAtIndex(f, at, tsr_emit_attribute(e, "noalias", 0));
 	LLVMAddAttributeAtIndex(f, at, tsr_emit_attribute(e, "nonnull", 0));
 	LLVMAddAttributeAtIndex(f, at, tsr_emit_attribute(e, "noundef", 0));
 	LLVMAddAttributeAtIndex(f, at, tsr_emit_attribute(e, "align", tsr_emit_foreign(b) ? tsr_prec_bytes(b->prec) : 64));
 	if (bytes)
 		LLVMAddAttributeAtIndex(f, at, tsr_emit_attribute(e, "dereferenceable", bytes));
-	if (!written)
+	if (!k->written)
 		LLVMAddAttributeAtIndex(f, at, tsr_emit_attribute(e, "readonly", 0));
 }
 
@@ -224,7 +225,7 @@ static tsr_arguments kernel_arguments(tsr_emit *e, const tsr_kernel_key *k)
 		bool own = b->home == TSR_HOME_THREAD;
 		x.own[x.n] = own ? b->offset + (TSR_PLANTED(24) ? tsr_prec_bytes(b->prec) : 0) : 0;
 		x.types[x.n] = e->ptr;
-		x.values[x.n++] = own ? NULL : e->buffers[b->id];
+		x.values[x.n++] = own ? NULL : !k->buffers.at[i].row ? e->buffers[b->id] : tsr_emit_offset(e, b->prec, e->buffers[b->id], tsr_emit_i64(e, k->buffers.at[i].row * k->buffers.at[i].place));
 	}
 	for (uint32_t i = 0; i < k->symbols.n; i++) {
 		x.types[x.n] = e->i64;
@@ -265,7 +266,11 @@ static void bind_parameters(tsr_emit *e, tsr_arena *a, const tsr_kernel_key *k, 
 			tsr_emit_redzone(e, e->team->own, b->offset, tsr_buffer_bytes(b), TSR_REDZONE - tsr_buffer_bytes(b) % 64);
 		e->buffers[b->id] = LLVMGetParam(f, n++);
 		LLVMSetValueName2(e->buffers[b->id], b->name, strlen(b->name));
-		buffer_attributes(e, f, n, b, k->buffers.at[i].written);      /* attribute index 1 is parameter 0 */
+		buffer_attributes(e, f, n, &k->buffers.at[i]);       /* attribute index 1 is parameter 0 */
+		if (k->buffers.at[i].row && k->buffers.at[i].place) { /* statements say which place this kernel is at; another call's is as far from its buffer, or not in one */
+			LLVMValueRef back = tsr_emit_i64(e, -k->buffers.at[i].row * k->buffers.at[i].place);
+			e->buffers[b->id] = LLVMBuildGEP2(e->builder, tsr_emit_memory_type(e, b->prec), e->buffers[b->id], &back, 1, "");
+		}
 	}
 	for (uint32_t i = 0; i < k->symbols.n; i++)
 		e->symbols[k->symbols.at[i]] = LLVMGetParam(f, n++);

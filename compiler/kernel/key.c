@@ -3,16 +3,81 @@
  *
  * The key is text: the statements with every buffer, run-time size, runtime number, loop symbol and local replaced by its
  * number in order of appearance, and each buffer described (precision, extents, alignment) where it first appears.  The order
- * of appearance is also the order of the function's parameters. */
+ * of appearance is also the order of the function's parameters.
+ *
+ * Of a buffer of which a kernel touches one place of the first axis alone, as a step of a recurrent network does, the function is given that place: steps share their code. */
 #include "nests.h"
 #include "key.h"
+
+enum { LINE = 64 };
 
 typedef struct writer {
 	tsr_emit *e;
 	tsr_kernel_key *key;
 	tsr_text t;
 	tsr_map buffers, symbols, numbers, loops, locals;
+	tsr_map places;              /* of the first axis: 1 + the only one, or SEVERAL */
 } writer;
+
+/* ---- places ---------------------------------------------------------------------------------------------------------------- */
+
+enum { SEVERAL = -1 };
+
+static void note_place(writer *w, tsr_buffer_id id, const tsr_lin *index)
+{
+	const tsr_buffer *b = w->e->loops->buffers.at[id];
+	tsr_map_entry *entry = tsr_map_put(&w->places, id);
+	int64_t here = b->rank && !index[0].n && tsr_size_is_const(index[0].base) && index[0].offset + index[0].base.k >= 0 ? 1 + index[0].offset + index[0].base.k : SEVERAL;
+	entry->value.i = !entry->value.i || entry->value.i == here ? here : SEVERAL;
+}
+
+static void note_places(writer *w, tsr_expr *x)
+{
+	tsr_expr *part[TSR_MOST_PARTS];
+	if (x->kind == TSR_EXPR_LOAD)
+		note_place(w, x->load.buffer, x->load.index);
+	for (uint32_t i = 0, n = tsr_expr_parts(x, part); i < n; i++)
+		note_places(w, part[i]);
+}
+
+static void note_places_in(writer *w, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		switch (s->kind) {
+		case TSR_STMT_FOR:
+			if (s->loop.ahead)
+				note_places(w, s->loop.ahead);
+			note_places_in(w, &s->loop.body);
+			break;
+		case TSR_STMT_IF: note_places_in(w, &s->cond.body); break;
+		case TSR_STMT_STORE: case TSR_STMT_UPDATE:
+			note_place(w, s->store.buffer, s->store.index);
+			note_places(w, s->store.value);
+			break;
+		case TSR_STMT_LET: case TSR_STMT_SET: note_places(w, s->let.value); break;
+		case TSR_STMT_LETSYM: note_places(w, s->letsym.value); break;
+		case TSR_STMT_CHECK: case TSR_STMT_RANDOM: case TSR_STMT_KERNEL: case TSR_STMT_KINDS: break;
+		}
+	}
+}
+
+/* Elements of a place of the first axis, which lines of memory divide as they divide the buffer; 0: they do not, or more than one is touched. */
+static int64_t row_of(writer *w, tsr_buffer_id id, int64_t *place)
+{
+	const tsr_buffer *b = w->e->loops->buffers.at[id];
+	const tsr_map_entry *entry = tsr_map_find(&w->places, id);
+	int64_t row = 1;
+	if (!entry || entry->value.i <= 0 || b->home == TSR_HOME_THREAD)
+		return 0;
+	for (uint32_t axis = 1; axis < b->rank; axis++)
+		if (!tsr_size_is_const(b->dims[axis]) || __builtin_mul_overflow(row, b->dims[axis].k, &row))
+			return 0;
+	*place = entry->value.i - 1;
+	return row % (LINE / tsr_prec_bytes(b->prec)) ? 0 : row;
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------------------ */
 
 /* The number of `id` in the order of appearance; true when it is new. */
 static bool seen_first(tsr_map *m, uint32_t id, uint32_t *number)
@@ -64,8 +129,10 @@ static void buffer(writer *w, tsr_buffer_id id, bool written)
 	const tsr_buffer *b = w->e->loops->buffers.at[id];
 	uint32_t n;
 	if (seen_first(&w->buffers, id, &n)) {
-		tsr_push(w->e->tc->arena, &w->key->buffers, ((tsr_kernel_buffer){id, false}));
-		tsr_text_addf(&w->t, "{%d %d", (int)b->prec, tsr_emit_foreign(b));
+		tsr_kernel_buffer fresh = {.id = id};
+		fresh.row = row_of(w, id, &fresh.place);
+		tsr_push(w->e->tc->arena, &w->key->buffers, fresh);
+		tsr_text_addf(&w->t, "{%d %d%s", (int)b->prec, tsr_emit_foreign(b), fresh.row ? " one" : "");
 		if (b->home == TSR_HOME_THREAD)
 			tsr_text_addf(&w->t, " own %lld", (long long)b->offset);
 		for (uint32_t i = 0; i < b->rank; i++) {
@@ -82,7 +149,8 @@ static void element(writer *w, tsr_buffer_id id, const tsr_lin *index, bool writ
 {
 	buffer(w, id, written);
 	tsr_text_char(&w->t, '[');
-	for (uint32_t i = 0; i < w->e->loops->buffers.at[id]->rank; i++)
+	int64_t place;
+	for (uint32_t i = row_of(w, id, &place) ? 1 : 0; i < w->e->loops->buffers.at[id]->rank; i++)
 		lin(w, &index[i]);
 	tsr_text_char(&w->t, ']');
 }
@@ -217,9 +285,10 @@ tsr_kernel_key *tsr_kernel_key_of(tsr_emit *e, const tsr_stmt *kernel)
 	tsr_arena *a = e->tc->arena;
 	writer w = {.e = e, .key = TSR_NEW(a, tsr_kernel_key)};
 	tsr_text_init(&w.t, a);
-	tsr_map *maps[] = {&w.buffers, &w.symbols, &w.numbers, &w.loops, &w.locals};
+	tsr_map *maps[] = {&w.buffers, &w.symbols, &w.numbers, &w.loops, &w.locals, &w.places};
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		tsr_map_init(maps[i], a);
+	note_places_in(&w, &kernel->kernel.body);
 	if (kernel->kernel.team)
 		tsr_text_add(&w.t, "team ");
 	for (uint32_t i = 0; i < kernel->kernel.large.n; i++)

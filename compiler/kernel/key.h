@@ -5,7 +5,8 @@
 #include "../base/map.h"
 #include "../base/text.h"
 
-typedef struct tsr_kernel_buffer { tsr_buffer_id id; bool written; } tsr_kernel_buffer;
+/* `row`: elements of one place of its first axis, and `place` the only one of which the kernel touches something, where the pointer that it is given stands; row 0: it is given the buffer. */
+typedef struct tsr_kernel_buffer { tsr_buffer_id id; bool written; int64_t row, place; } tsr_kernel_buffer;
 
 typedef struct tsr_kernel_key {
 	tsr_name text;                           /* interned; NULL where `single` */
