@@ -15,7 +15,6 @@ enum { MOST_RECORDS = 24, MOST_STATEMENTS = 4096, MOST_FIXED = 16 };
 typedef struct record {
 	tsr_buffer_id buffer;
 	const tsr_lin *index;        /* of some number in it */
-	int64_t first;               /* element of the lane's first record, but for what the index's symbols say */
 	unsigned n;
 	uint64_t touched;            /* numbers */
 	LLVMValueRef value[TSR_MOST_RECORD];
@@ -41,49 +40,44 @@ typedef struct records {
 
 /* ---- which loops ---------------------------------------------------------------------------------------------------------- */
 
-static int64_t floor_div(int64_t x, int64_t y) { return x / y - (x % y < 0); }
-
-/* The number in its record, and which record; false: it is nowhere that is known. */
-static bool number_of(const tsr_buffer *b, const tsr_lin *index, int64_t step, int64_t *first, unsigned *number)
+/* The axis along which lanes go one by one, and which number of what is behind it the element is: known, so that all of the record is memory of the buffer.  false: it is not so. */
+static bool number_of(const records *r, const tsr_buffer *b, const tsr_lin *index, uint32_t *lanes, unsigned *number)
 {
-	int64_t offset = 0, stride = 1;
-	bool known = true;
-	for (uint32_t axis = b->rank; axis-- > 0;) {
-		if (index[axis].offset && !known)
+	int64_t at = 0;
+	uint32_t axis = 0;
+	while (axis < b->rank && !tsr_lin_mentions(&index[axis], r->loop->loop.sym))
+		axis++;
+	if (axis == b->rank || tsr_lin_coef(&index[axis], r->loop->loop.sym) != 1)
+		return false;
+	*lanes = axis;
+	for (axis++; axis < b->rank; axis++) {
+		if (index[axis].n || !tsr_size_is_const(index[axis].base) || !tsr_size_is_const(b->dims[axis]))
 			return false;
-		offset += index[axis].offset * (index[axis].offset ? stride : 0);
-		known = known && tsr_size_is_const(b->dims[axis]) && !__builtin_mul_overflow(stride, b->dims[axis].k, &stride);
+		at = at * b->dims[axis].k + index[axis].offset + index[axis].base.k;
 	}
-	*first = floor_div(offset, step);
-	*number = (unsigned)(offset - *first * step);
-	return true;
-}
-
-static bool same_but_offsets(const tsr_buffer *b, const tsr_lin *x, const tsr_lin *y)
-{
-	for (uint32_t axis = 0; axis < b->rank; axis++) {
-		tsr_lin u = x[axis], v = y[axis];
-		u.offset = v.offset = 0;
-		if (!tsr_lin_equal(u, v))
-			return false;
-	}
-	return true;
+	*number = (unsigned)at;
+	return at >= 0;
 }
 
 /* The record of which the element is a number, in the list or a new one of it; NULL: there is none. */
 static record *record_of(const records *r, uint32_t *n, record *list, tsr_buffer_id buffer, const tsr_lin *index, unsigned *number)
 {
 	const tsr_buffer *b = r->e->loops->buffers.at[buffer];
-	int64_t step = tsr_emit_step(r->e, r->loop, buffer, index), first;
-	if (step < 2 || step > TSR_MOST_RECORD || !number_of(b, index, step, &first, number))
+	int64_t step = tsr_emit_step(r->e, r->loop, buffer, index);
+	uint32_t axis;
+	if (step < 2 || step > TSR_MOST_RECORD || !number_of(r, b, index, &axis, number) || *number >= step)
 		return NULL;
-	for (uint32_t i = 0; i < *n; i++)
-		if (list[i].buffer == buffer && list[i].first == first && list[i].n == step && same_but_offsets(b, list[i].index, index))
+	for (uint32_t i = 0; i < *n; i++) {
+		bool same = list[i].buffer == buffer && list[i].n == step;
+		for (uint32_t k = 0; k <= axis && same; k++)
+			same = tsr_lin_equal(list[i].index[k], index[k]);
+		if (same)
 			return &list[i];
+	}
 	if (*n == MOST_RECORDS)
 		return NULL;
 	record *fresh = &list[(*n)++];
-	fresh->buffer = buffer, fresh->index = index, fresh->first = first, fresh->n = (unsigned)step, fresh->touched = 0, fresh->known = false;
+	fresh->buffer = buffer, fresh->index = index, fresh->n = (unsigned)step, fresh->touched = 0, fresh->known = false;
 	return fresh;
 }
 
@@ -260,10 +254,11 @@ static void store_at(const records *r, tsr_prec p, LLVMValueRef value, LLVMValue
 /* Where the first lane's record begins. */
 static LLVMValueRef begin_of(const records *r, const record *x)
 {
+	const tsr_buffer *b = r->e->loops->buffers.at[x->buffer];
+	uint32_t axis;
 	unsigned number = 0;
-	int64_t first;
-	number_of(r->e->loops->buffers.at[x->buffer], x->index, x->n, &first, &number);
-	return some_behind(r->e, r->e->loops->buffers.at[x->buffer]->prec, tsr_emit_address(r->e, x->buffer, x->index), -(int64_t)number);
+	number_of(r, b, x->index, &axis, &number);
+	return some_behind(r->e, b->prec, tsr_emit_address(r->e, x->buffer, x->index), -(int64_t)number);
 }
 
 static LLVMValueRef leaf(const tsr_emit_leaves *leaves, const tsr_expr *x)
