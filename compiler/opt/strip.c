@@ -470,6 +470,22 @@ static double take(tsr_strip *g, uint32_t n, const tsr_body_uses *uses, const ui
 	return g->kept.n && g->last == n - 1 ? gain(g) : 0;
 }
 
+/* Bytes of all that the first n kernels write: what they keep is not more. */
+static int64_t written_bytes(const tsr_strip *g, uint32_t n)
+{
+	tsr_ids seen = { 0 };
+	int64_t bytes = 0;
+	for (uint32_t m = 0; m < n; m++)
+		for (uint32_t i = 0; i < g->member[m].x.v.n; i++) {
+			const tsr_access *x = &g->member[m].x.v.at[i];
+			if (!x->write || listed(&seen, x->buffer))
+				continue;
+			tsr_push(g->a, &seen, x->buffer);
+			bytes += tsr_buffer_bytes(g->p->l->buffers.at[x->buffer]);
+		}
+	return bytes;
+}
+
 /* The group from `from` on that saves most. */
 static bool find_group(tsr_strip *g, const tsr_body_uses *uses, const uint32_t *kernels)
 {
@@ -478,7 +494,7 @@ static bool find_group(tsr_strip *g, const tsr_body_uses *uses, const uint32_t *
 		;
 	uint32_t best = 0;
 	double most = 0;
-	for (uint32_t n = g->n; n > 1; n--) {
+	for (uint32_t n = g->n; n > 1 && written_bytes(g, n) > g->p->target->l2; n--) {
 		double here = take(g, n, uses, kernels);
 		if (here > most)
 			most = here, best = n;
