@@ -225,7 +225,7 @@ static tsr_arguments kernel_arguments(tsr_emit *e, const tsr_kernel_key *k)
 		bool own = b->home == TSR_HOME_THREAD;
 		x.own[x.n] = own ? b->offset + (TSR_PLANTED(24) ? tsr_prec_bytes(b->prec) : 0) : 0;
 		x.types[x.n] = e->ptr;
-		x.values[x.n++] = own ? NULL : !k->buffers.at[i].row ? e->buffers[b->id] : tsr_emit_offset(e, b->prec, e->buffers[b->id], tsr_emit_i64(e, k->buffers.at[i].row * k->buffers.at[i].place));
+		x.values[x.n++] = own ? NULL : !k->buffers.at[i].row || !k->buffers.at[i].place ? e->buffers[b->id] : tsr_emit_offset(e, b->prec, e->buffers[b->id], tsr_emit_i64(e, k->buffers.at[i].row * k->buffers.at[i].place));
 	}
 	for (uint32_t i = 0; i < k->symbols.n; i++) {
 		x.types[x.n] = e->i64;

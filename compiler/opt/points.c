@@ -303,6 +303,14 @@ static bool *own_of(const points *x, const pointwise *k, uint32_t n)
 	return own;
 }
 
+static bool touches(const pointwise *k, tsr_buffer_id b)
+{
+	for (uint32_t i = 0; i < k->x.v.n; i++)
+		if (k->x.v.at[i].buffer == b)
+			return true;
+	return false;
+}
+
 /* Products of a point's numbers with each other whose results fill registers, or any that do so together with those of other points (groups.c). */
 static bool fills(const points *x, const pointwise *k)
 {
@@ -316,6 +324,20 @@ static bool fills(const points *x, const pointwise *k)
 		own += any && !k->x.v.at[i].write;
 	}
 	return (own > 1 && k->full) || (tsr_groups_within(x->p->l, x->p->target, k->kernel->kernel.body.at[0], true, &g) && g.results > FEW);
+}
+
+/* Each computes for itself, and each fills registers as it is. */
+static bool all_fill_apart(const points *x, const pointwise *k, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t j = 0; j < i; j++)
+			for (uint32_t at = 0; at < k[j].x.v.n; at++)
+				if (k[j].x.v.at[at].write && touches(&k[i], k[j].x.v.at[at].buffer))
+					return false;
+		if (!fills(x, &k[i]))
+			return false;
+	}
+	return true;
 }
 
 /* Records in memory are no wider than lanes of them can be taken apart, and something is gained. */
@@ -333,7 +355,7 @@ static bool worthwhile(const points *x, const pointwise *k, uint32_t n, const bo
 				return false;
 		}
 	}
-	return mixes && records && (n > 1 || !fills(x, &k[0]));
+	return mixes && records && !all_fill_apart(x, k, n);
 }
 
 /* The kernels from number `at` on that walk the same points. */
