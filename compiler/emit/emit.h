@@ -216,7 +216,6 @@ LLVMValueRef tsr_emit_of_parts(tsr_emit *e, unsigned lanes, unsigned n, LLVMValu
 /* n vectors of as many lanes, a power of two, as one of at most 64; `part` is used up. */
 LLVMValueRef tsr_emit_concat(tsr_emit *e, LLVMValueRef *part, unsigned n);
 /* records.c: n registers of as many records of n numbers as there are lanes, a power of two, taken apart into one register for each number, and put together again. */
-enum { TSR_MOST_RECORD = 36 };
 void tsr_emit_records_apart(tsr_emit *e, unsigned lanes, unsigned n, LLVMValueRef *value);
 void tsr_emit_records_together(tsr_emit *e, unsigned lanes, unsigned n, LLVMValueRef *value);
 /* grouped.c: where lanes are of groups, what is not read along both loops as along one; NULL: it is. */

@@ -13,26 +13,15 @@ static unsigned prime_in(unsigned n)
 	return q * q <= n ? q : n;
 }
 
-static void apart_at_once(tsr_emit *e, unsigned lanes, unsigned n, LLVMValueRef *value)
+static void at_once(tsr_emit *e, unsigned lanes, unsigned n, LLVMValueRef *value, bool apart)
 {
 	unsigned of[64], at[64];
 	LLVMValueRef out[TSR_MOST_RECORD];
 	for (unsigned k = 0; k < n; k++) {
-		for (unsigned i = 0; i < lanes; i++)
-			of[i] = (i * n + k) / lanes, at[i] = (i * n + k) % lanes;
-		out[k] = tsr_emit_of_parts(e, lanes, n, value, of, at);
-	}
-	for (unsigned k = 0; k < n; k++)
-		value[k] = out[k];
-}
-
-static void together_at_once(tsr_emit *e, unsigned lanes, unsigned n, LLVMValueRef *value)
-{
-	unsigned of[64], at[64];
-	LLVMValueRef out[TSR_MOST_RECORD];
-	for (unsigned k = 0; k < n; k++) {
-		for (unsigned i = 0; i < lanes; i++)
-			of[i] = (k * lanes + i) % n, at[i] = (k * lanes + i) / n;
+		for (unsigned i = 0; i < lanes; i++) {
+			unsigned element = apart ? i * n + k : k * lanes + i;
+			of[i] = apart ? element / lanes : element % n, at[i] = apart ? element % lanes : element / n;
+		}
 		out[k] = tsr_emit_of_parts(e, lanes, n, value, of, at);
 	}
 	for (unsigned k = 0; k < n; k++)
@@ -46,7 +35,7 @@ void tsr_emit_records_apart(tsr_emit *e, unsigned lanes, unsigned n, LLVMValueRe
 	if (n == 1)
 		return;
 	for (unsigned chunk = 0; chunk < p; chunk++)
-		apart_at_once(e, lanes, q, value + chunk * q);
+		at_once(e, lanes, q, value + chunk * q, true);
 	for (unsigned b = 0; b < q; b++) {
 		for (unsigned chunk = 0; chunk < p; chunk++)
 			column[chunk] = value[chunk * q + b];
@@ -72,7 +61,7 @@ void tsr_emit_records_together(tsr_emit *e, unsigned lanes, unsigned n, LLVMValu
 			chunks[chunk * q + b] = column[chunk];
 	}
 	for (unsigned chunk = 0; chunk < p; chunk++)
-		together_at_once(e, lanes, q, chunks + chunk * q);
+		at_once(e, lanes, q, chunks + chunk * q, false);
 	for (unsigned k = 0; k < n; k++)
 		value[k] = chunks[k];
 }

@@ -18,7 +18,7 @@ enum { MOST_SMALL = 16, LEAST_FULL = 8, MOST_SUMMED = 64, LEAST_POINTS = 256, LE
 /* One kernel: the loops over points, outermost first; nodes of expressions that it has when its small loops are written out. */
 typedef struct pointwise { const tsr_stmt *kernel, *point[MOST_POINT_LOOPS]; uint32_t npoints; int64_t nodes, summed; bool full, mixes, records; tsr_accesses x; } pointwise;
 
-typedef struct points { tsr_pass *p; tsr_arena *scratch; tsr_loop_unit *unit; const bool *exposed; const uint32_t *kernels; tsr_body_uses uses; } points;
+typedef struct points { tsr_pass *p; tsr_arena *scratch; tsr_loop_unit *unit; const bool *exposed; uint32_t *kernels; tsr_body_uses uses; } points;
 
 /* ---- which kernels ---------------------------------------------------------------------------------------------------------- */
 
@@ -118,8 +118,7 @@ static bool pointwise_of(const points *x, const tsr_stmt *kernel, pointwise *w)
 		if (small(x, s)) {
 			times *= s->loop.extent.k;
 			w->full |= fills_registers(x, s->loop.extent.k);
-		}
-		else if (w->npoints == MOST_POINT_LOOPS)
+		} else if (w->npoints == MOST_POINT_LOOPS)
 			return false;
 		else
 			w->point[w->npoints++] = s;
@@ -159,6 +158,7 @@ static bool connected(const points *x, const pointwise *k, uint32_t n)
 	return count == n;
 }
 
+/* Their iterations are the same points, which meet in nothing that is written; also of one kernel and itself. */
 static bool same_points(const points *x, const pointwise *a, const pointwise *b)
 {
 	if (a->npoints != b->npoints)
@@ -194,7 +194,7 @@ static int64_t element_of(const writing *w, tsr_buffer_id buffer, const tsr_lin 
 static element *element_at(writing *w, tsr_buffer_id buffer, const tsr_lin *index)
 {
 	int64_t at = element_of(w, buffer, index);
-	for (uint32_t i = 0; i < w->elements.n; i++)
+	for (uint32_t i = 0; at >= 0 && i < w->elements.n; i++)
 		if (w->elements.at[i].buffer == buffer && w->elements.at[i].at == at)
 			return &w->elements.at[i];
 	return NULL;
@@ -233,7 +233,7 @@ static void hold(writing *w)
 	tsr_prec prec = w->x->p->l->buffers.at[buffer]->prec;
 	const element *before = element_at(w, buffer, s->store.index);
 	tsr_expr *value = tsr_expr_convert(a, s->store.value, prec);
-	if (s->kind == TSR_STMT_UPDATE && !before) {
+	if (element_of(w, buffer, s->store.index) < 0 || (s->kind == TSR_STMT_UPDATE && !before)) {
 		w->failed = true;
 		return;
 	}
@@ -287,17 +287,14 @@ static void write_out(writing *w, const pointwise *k, const tsr_stmts *body)
 /* ---- groups ----------------------------------------------------------------------------------------------------------------- */
 
 /* Buffers that nothing else touches, and of which each point stores what it reads. */
-static bool *own_of(const points *x, const pointwise *k, uint32_t n)
+static bool *own_of(const points *x, uint32_t first, uint32_t n)
 {
 	const tsr_loops *l = x->p->l;
 	bool *own = TSR_NEW_N(x->scratch, bool, l->buffers.n + 1);
 	uint32_t *here = TSR_NEW_N(x->scratch, uint32_t, l->buffers.n + 1);
-	for (uint32_t i = 0; i < n; i++) {
-		tsr_uses uses = { 0 };
-		tsr_stmt_uses(x->scratch, k[i].kernel, &uses);
-		for (uint32_t j = 0; j < uses.v.n; j++)
-			here[uses.v.at[j].buffer]++;
-	}
+	for (uint32_t i = first; i < first + n; i++)
+		for (uint32_t j = 0; j < x->uses.at[i].v.n; j++)
+			here[x->uses.at[i].v.at[j].buffer]++;
 	for (uint32_t b = 0; b < l->buffers.n; b++)
 		own[b] = here[b] && here[b] == x->kernels[b] && !x->exposed[b] && !tsr_buffer_kept(l->buffers.at[b]);
 	return own;
@@ -316,14 +313,14 @@ static bool fills(const points *x, const pointwise *k)
 {
 	enum { FEW = 3 };
 	tsr_groups g;
-	uint32_t own = 0;
+	uint32_t loads = 0;
 	for (uint32_t i = 0; i < k->x.v.n; i++) {
 		bool bare = true, any = false;
 		for (uint32_t axis = 0; axis < x->p->l->buffers.at[k->x.v.at[i].buffer]->rank; axis++)
 			any |= over_points(k, &k->x.v.at[i].index[axis], &bare);
-		own += any && !k->x.v.at[i].write;
+		loads += any && !k->x.v.at[i].write;
 	}
-	return (own > 1 && k->full) || (tsr_groups_within(x->p->l, x->p->target, k->kernel->kernel.body.at[0], true, &g) && g.results > FEW);
+	return (loads > 1 && k->full) || (tsr_groups_within(x->p->l, x->p->target, k->kernel->kernel.body.at[0], true, &g) && g.results > FEW);
 }
 
 /* Each computes for itself, and each fills registers as it is. */
@@ -343,7 +340,7 @@ static bool all_fill_apart(const points *x, const pointwise *k, uint32_t n)
 /* Records in memory are no wider than lanes of them can be taken apart, and something is gained. */
 static bool worthwhile(const points *x, const pointwise *k, uint32_t n, const bool *own)
 {
-	enum { WIDEST = 36, WIDEST_ALONE = 16 };
+	enum { WIDEST_ALONE = 16 };
 	bool mixes = false, records = false;
 	for (uint32_t i = 0; i < n; i++) {
 		mixes |= k[i].mixes, records |= k[i].records;
@@ -351,7 +348,7 @@ static bool worthwhile(const points *x, const pointwise *k, uint32_t n, const bo
 			const tsr_access *a = &k[i].x.v.at[j];
 			int64_t step = 0;
 			tsr_index_stride(x->p->l->buffers.at[a->buffer], a->index, k[i].point[k[i].npoints - 1]->loop.sym, &step);
-			if (!own[a->buffer] && (step > (n > 1 ? WIDEST : WIDEST_ALONE) || (a->write && !step)))
+			if (!own[a->buffer] && (step > (n > 1 ? TSR_MOST_RECORD : WIDEST_ALONE) || (a->write && !step)))
 				return false;
 		}
 	}
@@ -365,7 +362,7 @@ static uint32_t gather(const points *x, uint32_t at, pointwise *k)
 	int64_t nodes = 0;
 	for (; n < MOST_JOINED && at + n < x->unit->body.n && pointwise_of(x, x->unit->body.at[at + n], &k[n]); n++) {
 		bool same = true;
-		for (uint32_t i = 0; i < n && same; i++)
+		for (uint32_t i = 0; i <= n && same; i++)
 			same = same_points(x, &k[i], &k[n]);
 		if (!same || (nodes += k[n].nodes) > MOST_ALL)
 			break;
@@ -403,7 +400,7 @@ static void join_at(points *x, uint32_t at)
 {
 	pointwise k[MOST_JOINED];
 	for (uint32_t n = gather(x, at, k); n > 0; n--) {
-		const bool *own = own_of(x, k, n);
+		const bool *own = own_of(x, at, n);
 		tsr_stmt *kernel = x->unit->body.at[at], *nest = connected(x, k, n) && worthwhile(x, k, n, own) ? written_out(x, k, n, own) : NULL;
 		if (!nest)
 			continue;
@@ -422,18 +419,17 @@ void tsr_pass_points(tsr_pass *p)
 {
 	points x = { .p = p, .scratch = tsr_arena_new() };
 	x.exposed = tsr_exposed_of(p->l, x.scratch);
+	tsr_body_uses *uses = TSR_NEW_N(x.scratch, tsr_body_uses, p->l->units.n + 1);
+	x.kernels = TSR_NEW_N(x.scratch, uint32_t, p->l->buffers.n + 1);
+	for (uint32_t u = 0; u < p->l->units.n; u++) {
+		tsr_body_uses_make(&uses[u], x.scratch, &p->l->units.at[u]->body);
+		for (uint32_t i = 0; i < p->l->units.at[u]->body.n; i++)
+			for (uint32_t j = 0; j < uses[u].at[i].v.n; j++)
+				x.kernels[uses[u].at[i].v.at[j].buffer]++;
+	}
 	for (uint32_t u = 0; u < p->l->units.n; u++) {
 		x.unit = p->l->units.at[u];
-		tsr_body_uses_make(&x.uses, x.scratch, &x.unit->body);
-		uint32_t *kernels = TSR_NEW_N(x.scratch, uint32_t, p->l->buffers.n + 1);
-		for (uint32_t v = 0; v < p->l->units.n; v++)
-			for (uint32_t i = 0; i < p->l->units.at[v]->body.n; i++) {
-				tsr_uses uses = { 0 };
-				tsr_stmt_uses(x.scratch, p->l->units.at[v]->body.at[i], &uses);
-				for (uint32_t j = 0; j < uses.v.n; j++)
-					kernels[uses.v.at[j].buffer]++;
-			}
-		x.kernels = kernels;
+		x.uses = uses[u];
 		for (uint32_t at = 0; at < x.unit->body.n; at++)
 			join_at(&x, at);
 	}

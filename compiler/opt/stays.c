@@ -26,7 +26,8 @@ static bool of_groups(const tsr_pass *p, const tsr_contraction *k, const tsr_stm
 	bool batch = false;
 	for (uint32_t i = 0; i < k->nloops; i++)
 		batch |= k->loops[i].cls == TSR_CLASS_BATCH;
-	return tsr_groups_within(p->l, p->target, s, turning, &g) && (class_of(k, g.group->loop.sym) == TSR_CLASS_BATCH || (g.results <= FEW && class_count(k, TSR_CLASS_K) <= FEW) || (batch && g.count * 4 <= MOST * (int64_t)p->target->vector_bytes));
+	return tsr_groups_within(p->l, p->target, s, turning, &g) && (class_of(k, g.group->loop.sym) == TSR_CLASS_BATCH || (g.results <= FEW && class_count(k, TSR_CLASS_K) <= FEW)
+		|| (batch && g.count * 4 <= MOST * (int64_t)p->target->vector_bytes));
 }
 
 /* Sums for each place of a window that are added up in one walk (window_sums.c): a batch of few by few channels, or of rows that fill registers and so few channels that packing

@@ -63,8 +63,8 @@ typedef struct tsr_target {
 	int64_t least_turn;          /* multiply-adds that have to be in a part of a product so that what it costs a thread to take it in its turn is not felt; 0: those of two tiles */
 } tsr_target;
 
-/* Elements up to so far apart are lanes of one vector: as many registers have them all, and shuffles take them from there. */
-enum { TSR_MOST_STRIDE = 4 };
+/* Elements up to so far apart are lanes of one vector: as many registers have them all, and shuffles take them from there; and records of so many numbers, of which all are wanted, are taken apart. */
+enum { TSR_MOST_STRIDE = 4, TSR_MOST_RECORD = 36 };
 
 /* Sixteen: not enough for vectors of both operands beside the sums that keep multiply-adds from waiting for each other. */
 static inline bool tsr_target_few_registers(const tsr_target *t) { return t->vector_registers <= 16; }

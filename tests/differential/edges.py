@@ -156,7 +156,7 @@ def few(rng, n):
 
 def points(rng, n):
     """What becomes of a few numbers of each of many points, step by step: vectors and small matrices, products with the point's own or with what all share, sums, maxima, single numbers, in
-    several precisions and with the points' axis anywhere."""
+    several precisions; what is given may lie with the points' axes last."""
     places, size = rng.choice([(256,), (301,), (5, 65), (3, 97), (33, 40)]), {x: rng.choice([2, 3, 3, 4, 5, 6, 7, 9, 10]) for x in "cde"}
     kind = rng.choice(["", "", "", "", "f16", "bf16", "f64"])
     axes = "ij"[:len(places)]
@@ -171,8 +171,13 @@ def points(rng, n):
         return ", ".join([*axes, *x])
 
     def own(x):
-        made = name()
-        body = given(made, [*places, *(size[a] for a in x)])
+        made, turned = name(), rng.random() < 0.25
+        body = given("t" + made if turned else made, [*(size[a] for a in x), *places] if turned else [*places, *(size[a] for a in x)])
+        if turned:
+            lines.append(body)
+            lines.append('let%%op %s = t%s ++ "%s => %s"' % (made, made, ", ".join([*x, *axes]), spec(x)))
+            params.append("t" + made)
+            return made
         lines.append(body.replace("{ %s =" % made, "{ %s : %s =" % (made, kind)) if kind else body)
         params.append(made)
         return made
