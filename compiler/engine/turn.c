@@ -5,7 +5,7 @@
  * (tsr_pack_crossed): then lines run across panels, and a block of panels is filled at once. */
 #include "kit.h"
 
-enum { AHEAD = 24 };        /* lines that are asked for before they are turned */
+enum { AHEAD = 24, TOGETHER = 16 };        /* lines that are asked for before they are turned; rows that are read at once, of more than which a processor keeps no count */
 
 /* v[i] = element from + i of each of the rows, of which `mask` are read. */
 static void turned(tsr_kit *k, LLVMValueRef rows, LLVMValueRef from, LLVMValueRef mask, LLVMValueRef *v)
@@ -232,21 +232,30 @@ static void fetch_rows(tsr_kit *k, LLVMValueRef table, uint32_t count, LLVMValue
 		tsr_kit_fetch(k, tsr_kit_at(k, LLVMBuildLoad2(k->b, k->ptr, slot(k, table, tsr_kit_int(k, i)), ""), from), false);
 }
 
-/* Where what is turned some squares later begins in each row: of the same stretch, or at this place of a stretch some positions behind `inside`.  Rows lie
- * apart, and stretches are short: no processor asks for it by itself. */
-static LLVMValueRef comes_later(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef inside, LLVMValueRef at, LLVMValueRef limit)
+/* Asks for what is turned some squares later, of so many rows: of the same stretch, or at this place of a stretch some positions behind `inside`, or behind `limit` at the begin of the rows
+ * that come then (NULL: none).  Rows lie apart, and stretches are short: no processor asks for it by itself. */
+typedef struct later { const tsr_pack *p; uint32_t axis, count; LLVMValueRef rows, then, inside, at, from, limit; } later;
+
+static void fetch_later(tsr_kit *k, const later *x)
 {
-	bool last = axis + 1 == p->along->n;
-	LLVMValueRef one = tsr_kit_int(k, 1), squares = tsr_kit_int(k, last ? (AHEAD / p->width + 1) * k->lanes : AHEAD / 2 / p->width + 1);
-	tsr_group outer = tsr_group_axes(p->along, 0, axis + 1), inner = tsr_group_axes(p->along, axis + 1, p->along->n);
-	LLVMValueRef end = last ? limit : inner_count(k, p->along, axis);
-	LLVMValueRef next = tsr_kit_min(k, tsr_kit_add(k, last ? at : inside, squares), LLVMBuildNSWSub(k->b, end, one, ""));
-	return tsr_kit_add(k, tsr_group_offset(k, &outer, p->side, last ? next : at), tsr_group_offset(k, &inner, p->side, last ? inside : next));
+	const tsr_pack *p = x->p;
+	bool last = x->axis + 1 == p->along->n;
+	LLVMValueRef squares = tsr_kit_int(k, last ? (AHEAD / x->count + 1) * k->lanes : AHEAD / 2 / x->count + 1), rows = x->rows;
+	tsr_group outer = tsr_group_axes(p->along, 0, x->axis + 1), inner = tsr_group_axes(p->along, x->axis + 1, p->along->n);
+	LLVMValueRef end = last ? x->limit : inner_count(k, p->along, x->axis), next = tsr_kit_add(k, last ? x->at : x->inside, squares);
+	if (last && x->then) {
+		LLVMValueRef past = LLVMBuildICmp(k->b, LLVMIntSGE, next, end, "");
+		next = LLVMBuildSelect(k->b, past, tsr_kit_add(k, x->from, LLVMBuildNSWSub(k->b, next, end, "")), next, "");
+		rows = LLVMBuildSelect(k->b, past, x->then, rows, "");
+	}
+	next = tsr_kit_min(k, next, LLVMBuildNSWSub(k->b, end, tsr_kit_int(k, 1), ""));
+	LLVMValueRef at = tsr_kit_add(k, tsr_group_offset(k, &outer, p->side, last ? next : x->at), tsr_group_offset(k, &inner, p->side, last ? x->inside : next));
+	fetch_rows(k, rows, x->count, at);
 }
 
 void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef to, LLVMValueRef first, LLVMValueRef valid)
 {
-	uint32_t w = k->lanes, places = (p->width + w - 1) / w * w;
+	uint32_t w = k->lanes, some = w < TOGETHER ? TOGETHER : w, places = (p->width + some - 1) / some * some;
 	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), width = tsr_kit_int(k, p->width);
 	LLVMValueRef table = tsr_kit_table(k, places), last = LLVMBuildNSWSub(k->b, valid, one, "");
 	tsr_count i = tsr_count_begin(k, zero, tsr_kit_int(k, places), one);
@@ -257,21 +266,24 @@ void tsr_pack_turned(tsr_kit *k, const tsr_pack *p, uint32_t axis, LLVMValueRef 
 	uint32_t usual = side > 1 && side < k->lanes ? (uint32_t)side : k->lanes;
 	tsr_group outer = tsr_group_axes(p->along, 0, axis + 1), inner = tsr_group_axes(p->along, axis + 1, p->along->n);
 	LLVMValueRef step = inner_count(k, p->along, axis), end = tsr_kit_add(k, p->along_first, p->depth);
-	tsr_count t = tsr_count_begin(k, zero, step, one);
-	LLVMValueRef inside = tsr_group_offset(k, &inner, p->side, t.i);
-	LLVMValueRef from = up(k, LLVMBuildNSWSub(k->b, p->along_first, t.i, ""), step), limit = up(k, LLVMBuildNSWSub(k->b, end, t.i, ""), step);
-	pieces q = pieces_begin(k, p->along, axis, from, limit);
-	LLVMValueRef depth = LLVMBuildNSWSub(k->b, tsr_kit_add(k, tsr_kit_mul(k, q.at, step), t.i), p->along_first, "");
-	LLVMValueRef panel = tsr_kit_at(k, to, tsr_kit_mul(k, depth, width));
-	fetch_rows(k, table, p->width, comes_later(k, p, axis, t.i, q.at, limit));
-	for (uint32_t c = 0; c < p->width; c += w) {
-		LLVMValueRef strip = tsr_strip_function(k, p->width - c < w ? p->width - c : w, usual, p->width <= w && tsr_kit_known(step) == 1);
-		LLVMValueRef arg[TSR_STRIP_PARAMS] = { slot(k, table, tsr_kit_int(k, c)), tsr_kit_at(k, panel, tsr_kit_int(k, c)),
-										  tsr_kit_add(k, tsr_group_offset(k, &outer, p->side, q.at), inside), tsr_kit_mul(k, step, width), q.length };
-		call(k, strip, arg, TSR_STRIP_PARAMS);
+	for (uint32_t c = 0; c < p->width; c += some) {
+		uint32_t last_row = c + some < p->width ? c + some : p->width;
+		tsr_count t = tsr_count_begin(k, zero, step, one);
+		LLVMValueRef inside = tsr_group_offset(k, &inner, p->side, t.i);
+		LLVMValueRef from = up(k, LLVMBuildNSWSub(k->b, p->along_first, t.i, ""), step), limit = up(k, LLVMBuildNSWSub(k->b, end, t.i, ""), step);
+		pieces q = pieces_begin(k, p->along, axis, from, limit);
+		LLVMValueRef depth = LLVMBuildNSWSub(k->b, tsr_kit_add(k, tsr_kit_mul(k, q.at, step), t.i), p->along_first, "");
+		LLVMValueRef panel = tsr_kit_at(k, to, tsr_kit_mul(k, depth, width));
+		fetch_later(k, &(later){ p, axis, last_row - c, slot(k, table, tsr_kit_int(k, c)), last_row < p->width ? slot(k, table, tsr_kit_int(k, last_row)) : NULL, t.i, q.at, from, limit });
+		for (uint32_t r = c; r < last_row; r += w) {
+			LLVMValueRef strip = tsr_strip_function(k, p->width - r < w ? p->width - r : w, usual, p->width <= w && tsr_kit_known(step) == 1);
+			LLVMValueRef arg[TSR_STRIP_PARAMS] = { slot(k, table, tsr_kit_int(k, r)), tsr_kit_at(k, panel, tsr_kit_int(k, r)),
+											  tsr_kit_add(k, tsr_group_offset(k, &outer, p->side, q.at), inside), tsr_kit_mul(k, step, width), q.length };
+			call(k, strip, arg, TSR_STRIP_PARAMS);
+		}
+		pieces_end(k, &q);
+		tsr_count_end(k, &t);
 	}
-	pieces_end(k, &q);
-	tsr_count_end(k, &t);
 }
 
 /* What a last panel has beyond its positions is 0. */

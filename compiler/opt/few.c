@@ -10,22 +10,25 @@ enum { FEW_ROWS = 8 };
 static bool along_k(const tsr_problem *p, tsr_schedule *s)
 {
 	enum { TURN = 2, ADD_UP = 5, FEW_GROUPS = 2, LEAST_STEPS = 4 };
-	bool far = tsr_target_far(p->t, p->n * p->k * p->bytes);
+	bool far = tsr_target_far(p->t, p->n * p->k * p->bytes), few_registers = tsr_target_few_registers(p->t);
 	/* of several columns at once a processor that looks ahead by itself gets more; by long vectors not from its last cache, where one after the other is enough */
-	bool at_once = p->t->streams && (far || tsr_target_few_registers(p->t));
+	bool at_once = p->t->streams && (far || few_registers);
 	if (!p->dots || p->lanes < TSR_DOTS_GROUP || p->m < (at_once ? 1 : 2) || p->n < 2)
 		return false;
-	double steps = (double)p->k / p->lanes, slower = (p->torn ? 1 : !p->t->streams ? 0.25 : !far ? 0.375 : p->pairs ? 1.25 : 0.75) * steps;
+	double steps = (double)p->k / p->lanes, slower = (p->torn ? 1 : !p->t->streams ? 0.25 : far && p->pairs ? 1.25 : far && few_registers ? 0.75 : 0.375) * steps;
 	bool few_rows = (double)p->m * (slower + ADD_UP) <= TURN * (double)p->k;
 	if (!few_rows && (p->n > FEW_GROUPS * TSR_DOTS_GROUP || steps < LEAST_STEPS))
 		return false;
 	int64_t most = ((int64_t)p->t->vector_registers - 1 - TSR_DOTS_GROUP) / TSR_DOTS_GROUP;
 	s->dots = s->must_b = true;
-	s->mr = (uint32_t)tsr_even_rows(p->m, most < TSR_DOTS_ROWS ? most : TSR_DOTS_ROWS);
+	most = most < TSR_DOTS_ROWS ? most : TSR_DOTS_ROWS;
+	/* of columns that come from memory those of a group stay in the first cache, beside the rows that they meet, which whole pages apart have no more lines there than it has ways; stretches are long,
+	 * since each one's sums are added up (8 to 64 rows by 4096 x 4096: 1.2 to 1.3 times as fast as by 6 rows and 16 columns that stay there).  With few registers all of a tile's do */
+	bool from_far = p->t->streams && far && !p->pairs && p->m > most;
+	s->mr = (uint32_t)tsr_even_rows(p->m, from_far && most > TSR_DOTS_GROUP ? TSR_DOTS_GROUP : most);
 	s->nr = p->lanes;
-	/* columns that several rows use stay in the first cache, half of it where the next ones are asked for; of pairs longer stretches are worth more than that
-	 * (8 to 32 rows by 4096 x 4096: 1.2 to 1.3 times as fast) */
-	s->kc = tsr_block_of(p->k, p->m <= s->mr ? TSR_LONGEST : p->t->streams && far && !p->pairs ? p->t->l1 / 2 / p->lanes / p->bytes : TSR_LONGEST / 2, 1);
+	int64_t near = !from_far ? TSR_LONGEST : few_registers && p->m > FEW_ROWS ? p->t->l1 / 2 / p->lanes / p->bytes : p->t->l1 / (s->mr + TSR_DOTS_GROUP) / p->bytes;
+	s->kc = tsr_block_of(p->k, p->m <= s->mr ? TSR_LONGEST : near < TSR_LONGEST / 2 ? near : TSR_LONGEST / 2, 1);
 	s->mc = tsr_block_of(p->m, TSR_LONGEST, s->mr);
 	s->nc = tsr_block_of(p->n, TSR_LONGEST, s->nr);
 	return true;

@@ -8,13 +8,15 @@
  *   - inside a reduction, or with more iterations than X has elements, only a plain load or a number is put in its place, so that no
  *     arithmetic is repeated and products of loads stay products of loads; and in a reduction what little follows from positions alone,
  *     as a mask does, of which `running` then makes a sum up to each position; but a sum along rows of products element by element, which no tile would gain by, takes
- *     what one more reads at most (more often computed again it would keep longer what it is made of)
+ *     what one more reads at most (more often computed again it would keep longer what it is made of), as does a matrix by a vector, of which no element is
+ *     used twice; and any other product the conversion of a large matrix, as of weights of 8 or 16 bits, which its packing does, unless windows would pack elements many
+ *     times, and of any one that tiles take as it is: both of what the unit is given, since what it computes is better converted, and changed, where that is done
  *   - a one-hot is put into a sum of products of it, from which `gather` then takes it
  *   - elsewhere an expression that several kernels read is small and free of elementary functions
  * Where e is a plain load or a number, readers that can take it do so even when the store has to stay. */
 #include "pass.h"
 
-enum { MOST_NODES = 48, SHARED_NODES = 8, FEW_READERS = 2 };
+enum { MOST_NODES = 48, SHARED_NODES = 8, FEW_READERS = 2, LARGE = 1 << 22 };     /* bytes */
 
 typedef TSR_VEC(uint32_t) positions;
 
@@ -25,7 +27,7 @@ typedef struct unit_walk {
 	tsr_body_uses uses;
 	positions *touching;         /* per buffer: the statements that touch it, or did, ascending */
 	bool *gone;                  /* per statement: it vanished; they leave the body at the end, so that positions stay */
-	tsr_name unit;
+	tsr_loop_unit *unit;
 	bool *exposed;               /* per buffer: some unit reads it before it has stored all of it */
 } unit_walk;
 
@@ -38,6 +40,8 @@ typedef struct producer {
 	uint32_t rank;
 	uint32_t hot;                /* the axis along which the value is a one-hot, or TSR_NONE */
 	tsr_uses loads;              /* what the value reads */
+	bool given;                  /* which the unit has not written before: arguments, parameters */
+	bool narrow;                 /* a conversion that a product may do: see above */
 } producer;
 
 static bool has_locals(const tsr_expr *e)
@@ -113,8 +117,23 @@ static void expose(unit_walk *w, tsr_stmts *body)
 
 /* ---- producers ---------------------------------------------------------------------------------------------------------- */
 
-static bool producer_of(unit_walk *w, const tsr_stmt *kernel, producer *pr)
+/* An element of fewer bytes, converted: of a large buffer, or of one whose elements are multiplied in pairs (pairs.c). */
+static bool is_narrow(const unit_walk *w, const producer *pr, const tsr_expr *e)
 {
+	const tsr_buffer *b = w->p->l->buffers.at[pr->x];
+	int64_t bytes = tsr_prec_bytes(b->prec);
+	while (e->kind == TSR_EXPR_CONVERT)
+		e = e->converted;
+	if (e->kind != TSR_EXPR_LOAD || tsr_prec_bytes(e->prec) >= bytes)
+		return false;
+	for (uint32_t i = 0; i < b->rank; i++)
+		bytes *= tsr_size_is_const(b->dims[i]) ? b->dims[i].k : 0;
+	return bytes >= LARGE || e->prec == TSR_PREC_BF16;
+}
+
+static bool producer_of(unit_walk *w, uint32_t at, producer *pr)
+{
+	const tsr_stmt *kernel = w->body->at[at];
 	tsr_stmt *s = tsr_nest_single(kernel, &pr->nest), *owner[TSR_MOST_LOOPS];
 	if (!s || s->kind != TSR_STMT_STORE || has_locals(s->store.value) || tsr_expr_reads(s->store.value, s->store.buffer)
 		|| !tsr_nest_covers(w->p->l, &pr->nest, s, owner))
@@ -135,13 +154,20 @@ static bool producer_of(unit_walk *w, const tsr_stmt *kernel, producer *pr)
 	}
 	pr->loads = (tsr_uses){ 0 };
 	tsr_expr_uses(w->scratch, pr->value, &pr->loads);
+	pr->given = true;
+	for (uint32_t i = 0; i < pr->loads.v.n; i++) {
+		const positions *touching = &w->touching[pr->loads.v.at[i].buffer];
+		for (uint32_t k = 0; k < touching->n && touching->at[k] < at; k++)
+			pr->given &= !tsr_use_writes(tsr_uses_of(&w->uses.at[touching->at[k]], pr->loads.v.at[i].buffer));
+	}
+	pr->narrow = pr->value->kind == TSR_EXPR_CONVERT && is_narrow(w, pr, pr->value->converted);
 	return owned == pr->nest.n;
 }
 
 /* ---- readers ------------------------------------------------------------------------------------------------------------- */
 
 /* What a reader may be given: nothing, only plain loads and numbers, what few read, or anything. */
-typedef enum { TAKES_NOTHING, TAKES_LOADS, TAKES_ONE_HOT, TAKES_PLAIN, TAKES_POSITIONS, TAKES_FEW, TAKES_ALL } taking;
+typedef enum { TAKES_NOTHING, TAKES_LOADS, TAKES_CONVERTED, TAKES_ONE_HOT, TAKES_PLAIN, TAKES_POSITIONS, TAKES_FEW, TAKES_ALL } taking;
 
 static bool is_reduction(const tsr_stmts *body)
 {
@@ -172,6 +198,34 @@ static bool element_by_element(unit_walk *w, const tsr_expr *e, const tsr_nest *
 	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && all; i++)
 		all = element_by_element(w, part[i], made, summed);
 	return all;
+}
+
+/* So many of the loops say where X is read, each on an axis of its own; -1 where they say it otherwise, as windows do. */
+static int loops_of(unit_walk *w, const tsr_expr *e, tsr_buffer_id x, const tsr_nest *made, const tsr_nest *summed)
+{
+	const tsr_buffer *b = w->p->l->buffers.at[x];
+	tsr_expr *part[TSR_MOST_PARTS];
+	int found = 0;
+	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && found >= 0; i++) {
+		int here = loops_of(w, part[i], x, made, summed);
+		found = here < 0 || here > found ? here : found;
+	}
+	if (e->kind != TSR_EXPR_LOAD || e->load.buffer != x || b->rank > TSR_MOST_LOOPS)
+		return found;
+	const tsr_stmt *mine[TSR_MOST_LOOPS];
+	for (uint32_t axis = 0; axis < b->rank; axis++) {
+		const tsr_lin *index = &e->load.index[axis];
+		const tsr_stmt *loop = tsr_nest_bare(made, index);
+		loop = loop ? loop : tsr_nest_bare(summed, index);
+		for (int i = 0; i < found; i++)
+			if (mine[i] == loop)
+				return -1;
+		if (loop)
+			mine[found++] = loop;
+		else if (index->n)
+			return -1;
+	}
+	return found;
 }
 
 /* Whether every load of buffer `b` in `e` is at exactly this index; also false for a guarded read, and for what is too deep. */
@@ -251,8 +305,13 @@ static taking reader_takes(unit_walk *w, const producer *pr, const tsr_stmt *s, 
 			v = v->op.args[0]->kind == TSR_EXPR_LOCAL ? v->op.args[1] : v->op.args[0];
 		if (v && pr->hot != TSR_NONE && tsr_gather_factor(w->p->l, v, pr->x, pr->hot))
 			return TAKES_ONE_HOT;
-		if (!v || under_product(v, pr->x))
-			return v && loops <= pr->nest.n && element_by_element(w, v, &n, &sums) ? TAKES_FEW : TAKES_LOADS;
+		if (!v)
+			return TAKES_LOADS;
+		if (under_product(v, pr->x)) {
+			int mine = pr->given ? loops_of(w, v, pr->x, &n, &sums) : -1;
+			bool once = mine == (int)(n.n + sums.n) || (loops <= pr->nest.n && element_by_element(w, v, &n, &sums));
+			return once ? TAKES_FEW : mine >= 0 ? TAKES_CONVERTED : TAKES_LOADS;
+		}
 	}
 	return loops <= pr->nest.n ? TAKES_ALL : reduces || columns ? TAKES_POSITIONS : TAKES_PLAIN;
 }
@@ -262,6 +321,7 @@ static bool fits(const producer *pr, taking t, uint32_t readers)
 	switch (t) {
 	case TAKES_NOTHING: return false;
 	case TAKES_LOADS: return pr->value->kind == TSR_EXPR_LOAD;
+	case TAKES_CONVERTED: return pr->value->kind == TSR_EXPR_LOAD || pr->narrow;
 	case TAKES_ONE_HOT: return true;
 	case TAKES_PLAIN: return is_plain(pr->value, true);
 	case TAKES_POSITIONS: return is_plain(pr->value, true) || (!pr->loads.v.n && tsr_expr_size(pr->value) <= SHARED_NODES && !is_costly(pr->value));
@@ -385,7 +445,7 @@ static bool try_producer(unit_walk *w, uint32_t at, const producer *pr)
 	}
 	w->p->changes += s.count + vanishes;
 	if (s.count || vanishes)
-		tsr_pass_note(w->p, "%s: %s %s into %u place%s", w->unit, w->p->l->buffers.at[pr->x]->name,
+		tsr_pass_note(w->p, "%s: %s %s into %u place%s", w->unit->name, w->p->l->buffers.at[pr->x]->name,
 			vanishes ? "is virtual: put" : "is also computed where it is read: put", s.count, s.count == 1 ? "" : "s");
 	return vanishes;
 }
@@ -407,7 +467,7 @@ static bool walk_unit(unit_walk *w, tsr_loop_unit *unit, bool copies)
 {
 	uint32_t changes = w->p->changes;
 	w->body = &unit->body;
-	w->unit = unit->name;
+	w->unit = unit;
 	tsr_body_uses_make(&w->uses, w->scratch, w->body);
 	w->touching = TSR_NEW_N(w->scratch, positions, w->p->l->buffers.n + 1);
 	w->gone = TSR_NEW_N(w->scratch, bool, w->body->n + 1);
@@ -415,7 +475,7 @@ static bool walk_unit(unit_walk *w, tsr_loop_unit *unit, bool copies)
 		note_uses(w, at);
 	for (uint32_t at = 0; at < w->body->n; at++) {
 		producer pr;
-		w->gone[at] = producer_of(w, w->body->at[at], &pr) && (!copies || is_copy(w, &pr)) && try_producer(w, at, &pr);
+		w->gone[at] = producer_of(w, at, &pr) && (!copies || is_copy(w, &pr)) && try_producer(w, at, &pr);
 		if (w->gone[at])
 			w->uses.at[at].v.n = 0;
 	}
