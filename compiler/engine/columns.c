@@ -1,6 +1,6 @@
-/* B's few columns for dot products (dots.c), where they lie across: each is copied side by side along K, a block of K at a time.
+/* Columns of B for dot products (dots.c), where they lie across or are computed: each is copied side by side along K, a block of K at a time.
  *
- * Tiles of few columns leave most of a vector's lanes idle, and lanes that are steps of K none; the copy is small, and all rows of A use it. */
+ * Tiles of few columns leave most of a vector's lanes idle, and lanes that are steps of K none; the copy is small, and all rows of A use it.  Of what is computed a block of columns is. */
 #include "private.h"
 
 bool tsr_copies_columns(const tsr_engine *g) { return g->s->dots && g->s->pack_b; }
@@ -16,12 +16,27 @@ int64_t tsr_columns_each(const tsr_engine *g)
 
 int64_t tsr_columns_bytes(const tsr_engine *g)
 {
-	return (tsr_kit_known(g->cls[TSR_CLASS_N].count) * tsr_columns_each(g) * g->k.elem_bytes + TSR_LINE - 1) / TSR_LINE * TSR_LINE;
+	int64_t all = tsr_kit_known(g->cls[TSR_CLASS_N].count), columns = all >= 0 && all < g->s->nc ? all : g->s->nc;
+	return (columns * tsr_columns_each(g) * g->k.elem_bytes + TSR_LINE - 1) / TSR_LINE * TSR_LINE;
+}
+
+static void compute(tsr_engine *g, const tsr_block *bl)
+{
+	tsr_kit *k = &g->k;
+	tsr_computed v = { g->e, g->c->b_value, g->c->prec, &g->walks[TSR_CLASS_N], &g->walks[TSR_CLASS_K], NULL };
+	tsr_count j = tsr_count_begin(k, tsr_kit_int(k, 0), bl->cols, tsr_kit_int(k, 1));
+	tsr_walks_decode(k, g->e, v.across, 0, tsr_kit_add(k, bl->n, j.i));
+	tsr_computed_stretch(k, &v, v.along, bl->kfirst, bl->depth, tsr_kit_at(k, bl->b, tsr_kit_mul(k, j.i, bl->b_each)));
+	tsr_count_end(k, &j);
 }
 
 /* Rows of B are turned in registers, a vector of depths at a time; rows past the last one repeat it. */
 void tsr_columns_copy(tsr_engine *g, const tsr_block *bl)
 {
+	if (!tsr_contract_plain(g->e->loops, g->c, TSR_SIDE_B)) {
+		compute(g, bl);
+		return;
+	}
 	enum { MOST = 64 };
 	tsr_kit *k = &g->k;
 	const tsr_span_axis *n = &g->cls[TSR_CLASS_N].at[0], *along = &g->cls[TSR_CLASS_K].at[0];

@@ -34,7 +34,7 @@ bool tsr_engine_packs_together(const tsr_engine *g)
 {
 	const tsr_schedule *s = g->s;
 	bool near = s->nc * s->kc * g->k.elem_bytes <= g->e->target->l2 / 2 && tsr_contract_plain(g->e->loops, g->c, TSR_SIDE_B);
-	return splits(g, TSR_CLASS_M) && s->pack_b && !near && !s->alone;
+	return splits(g, TSR_CLASS_M) && s->pack_b && !near && !s->alone && !tsr_copies_columns(g);
 }
 
 /* ---- even shares -------------------------------------------------------------------------------------------------- */

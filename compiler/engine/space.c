@@ -124,7 +124,7 @@ static int64_t value_rows(tsr_engine *g, int64_t depth)
 	int64_t width = 0;
 	if (g->s->pack_a && !tsr_contract_plain(l, g->c, TSR_SIDE_A) && tsr_computed_by_rows(l, g->c->a_value, m, k))
 		width = g->s->mr;
-	if (g->s->pack_b && !tsr_contract_plain(l, g->c, TSR_SIDE_B) && tsr_computed_by_rows(l, g->c->b_value, n, k) && g->s->nr > width)
+	if (g->s->pack_b && !tsr_copies_columns(g) && !tsr_contract_plain(l, g->c, TSR_SIDE_B) && tsr_computed_by_rows(l, g->c->b_value, n, k) && g->s->nr > width)
 		width = g->s->nr;
 	return width ? width * depth + g->k.lanes : 0;
 }

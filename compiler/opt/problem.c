@@ -100,11 +100,23 @@ static bool are_panels(const tsr_problem *p, const tsr_walks *batch)
 }
 
 /* Sums of products whose rows and columns are each one loop; A lies side by side along K. */
-static bool along_rows(const tsr_loops *l, const tsr_contraction *c, const tsr_walks *m, const tsr_walks *n, const tsr_walks *k)
+static bool rows_by_columns(const tsr_contraction *c, const tsr_walks *m, const tsr_walks *n, const tsr_walks *k)
 {
 	bool sums = c->combine == TSR_OP_MUL && (c->acc == TSR_ACC_ADD || c->acc == TSR_ACC_SUB) && !c->watched && !c->turned;
 	bool loops = m->n <= 1 && n->n == 1 && k->n == 1 && (!m->n || m->at[0].known) && n->at[0].known && k->at[0].known;
-	return sums && loops && tsr_contract_plain(l, c, TSR_SIDE_B) && k->at[0].stride[TSR_SIDE_A] == 1;
+	return sums && loops && k->at[0].stride[TSR_SIDE_A] == 1;
+}
+
+static bool along_rows(const tsr_loops *l, const tsr_contraction *c, const tsr_walks *m, const tsr_walks *n, const tsr_walks *k)
+{
+	return tsr_contract_plain(l, c, TSR_SIDE_B) && rows_by_columns(c, m, n, k);
+}
+
+/* And what B is computed of lies side by side along K, too. */
+static bool is_computed(const tsr_loops *l, const tsr_contraction *c, const tsr_walks *m, const tsr_walks *n, const tsr_walks *k)
+{
+	return !tsr_contract_plain(l, c, TSR_SIDE_B) && n->nloops == 1 && k->nloops == 1 && rows_by_columns(c, m, n, k)
+		&& tsr_expr_unit_loads(l, c->b_value, k->loop[0].sym) > tsr_expr_unit_loads(l, c->b_value, n->loop[0].sym);
 }
 
 /* And B does, too. */
@@ -133,6 +145,7 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 	p.must_b = !tsr_contract_plain(l, c, TSR_SIDE_B) || !one_loop(n) || !steady || !tsr_walks_unit(n, TSR_SIDE_B);
 	p.pieced = steady && !one_loop(k);
 	p.dots = p.must_b && !p.must_a && !p.run && !p.across && is_dots(l, c, m, n, k);
+	p.computed = !p.must_a && !p.run && !p.across && is_computed(l, c, m, n, k);
 	p.crosses = !p.dots && !p.must_a && !p.must_b && !p.run && !p.across && p.plain_a && along_rows(l, c, m, n, k);
 	p.torn = (p.dots || p.crosses) && ((m->n && m->at[0].stride[TSR_SIDE_A] % p.lanes) || (p.dots && n->at[0].stride[TSR_SIDE_B] % p.lanes));
 	p.windows = c->b_value->kind == TSR_EXPR_SELECT || c->b_value->kind == TSR_EXPR_LOOKUP || n->nloops > 1;

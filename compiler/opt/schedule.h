@@ -36,6 +36,7 @@ typedef struct tsr_problem {
 	int64_t k_unit;              /* depths of one position of the loop along which an operand lies side by side, where these are few */
 	int64_t row;                 /* bytes from one row of B to the next, when known */
 	bool dots, torn;             /* both lie side by side along K, and nothing else wants them packed; their rows begin within lines */
+	bool computed;               /* so does A, and what B is computed of */
 	bool crosses;                /* A lies side by side along K, B only across it, and each class is one loop: dot products could be of a turned copy of few columns */
 	bool crowded;                /* B's rows are read in place, whole pages apart */
 	bool panels;                 /* the batch's B's are panels of a tile's width, all for the same A */
