@@ -135,14 +135,9 @@ static void by_columns(const walk *w, const tsr_pack *p, LLVMValueRef panel, LLV
 	tsr_count_end(k, &d);
 }
 
-static uint32_t last_loop(const tsr_walks *x, const tsr_loops *l, const tsr_expr *value)
-{
-	return x->nloops ? tsr_expr_unit_loads(l, value, x->loop[x->nloops - 1].sym) : 0;
-}
-
 bool tsr_computed_by_rows(const tsr_loops *l, const tsr_expr *value, const tsr_walks *across, const tsr_walks *along)
 {
-	return last_loop(along, l, value) > last_loop(across, l, value);
+	return along->nloops && tsr_expr_lies_along(l, value, along->loop[along->nloops - 1].sym, across->nloops ? across->loop[across->nloops - 1].sym : TSR_NONE);
 }
 
 void tsr_pack_computed(tsr_kit *k, const tsr_pack *p, const tsr_computed *v)

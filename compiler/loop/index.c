@@ -30,22 +30,30 @@ bool tsr_index_stride(const tsr_buffer *b, const tsr_lin *index, uint32_t loop, 
 	return true;
 }
 
-uint32_t tsr_expr_unit_loads(const tsr_loops *l, const tsr_expr *x, uint32_t loop)
+uint32_t tsr_expr_unit_loads(const tsr_loops *l, const tsr_expr *x, uint32_t loop, uint32_t other)
 {
 	tsr_expr *part[TSR_MOST_PARTS];
 	uint32_t n = 0;
 	for (uint32_t i = 0, parts = tsr_expr_parts(x, part); i < parts; i++)
-		n += tsr_expr_unit_loads(l, part[i], loop);
+		n += tsr_expr_unit_loads(l, part[i], loop, other);
 	if (x->kind != TSR_EXPR_LOAD)
 		return n;
 	const tsr_buffer *b = l->buffers.at[x->load.buffer];
+	bool both = other == TSR_NONE;
 	for (uint32_t axis = 0; axis < b->rank; axis++) {
+		both |= tsr_lin_mentions(&x->load.index[axis], other);
 		int64_t step = tsr_lin_coef(&x->load.index[axis], loop);
 		if (step && (step != 1 || axis < tsr_buffer_last(b)))
 			return 0;
 		n |= step != 0;
 	}
-	return n;
+	return both ? n : 0;
+}
+
+bool tsr_expr_lies_along(const tsr_loops *l, const tsr_expr *e, uint32_t x, uint32_t y)
+{
+	uint32_t along = tsr_expr_unit_loads(l, e, x, y), across = tsr_expr_unit_loads(l, e, y, x);
+	return along != across ? along > across : tsr_expr_unit_loads(l, e, x, TSR_NONE) > tsr_expr_unit_loads(l, e, y, TSR_NONE);
 }
 
 bool tsr_index_in_row(const tsr_buffer *b, const tsr_lin *index, int64_t row, uint32_t x, uint32_t y, tsr_lin_term *by, int64_t *offset)

@@ -269,8 +269,10 @@ typedef struct tsr_loops {
 
 /* The buffer that holds a tensor's value or gradient, or TSR_NONE when it is virtual. */
 tsr_buffer_id tsr_loops_buffer(const tsr_loops *l, tsr_tensor_id tensor, tsr_part part);
-/* index.c: so many of its loads go from one element to the next along the loop. */
-uint32_t tsr_expr_unit_loads(const tsr_loops *l, const tsr_expr *x, uint32_t loop);
+/* index.c: so many of its loads, of those that hang on the other loop, too (TSR_NONE: of all), go from one element to the next along the loop. */
+uint32_t tsr_expr_unit_loads(const tsr_loops *l, const tsr_expr *x, uint32_t loop, uint32_t other);
+/* More of them do so along x than along y: of those that hang on both, or else of all. */
+bool tsr_expr_lies_along(const tsr_loops *l, const tsr_expr *e, uint32_t x, uint32_t y);
 
 /* Lowers every unit: one KERNEL of plain nests per assignment and piece, with initialisation as section 5 of the
  * inference paper says (`=:acc` on an injective map stores once, elsewhere neutral first where needed).

@@ -59,7 +59,7 @@ static void part_axes(builder *b, uint32_t part, uint64_t allowed, uint32_t *n, 
 }
 
 /* Axes of a step's result: of a contraction those of several parts first, then those of the first part alone, of the second, and
- * so on; without a sum as in the part that has most.  Then the summed loops.  None of it depends on the order of the loops that the
+ * so on; without a sum, and where no tile would use anything twice, since one part has all loops, as in the part that has most.  Then the summed loops.  None of it depends on the order of the loops that the
  * kernel had, so that steps of two kernels that do the same look the same. */
 static void order_loops(builder *b, const tsr_path_step *step, result *r)
 {
@@ -72,7 +72,7 @@ static void order_loops(builder *b, const tsr_path_step *step, result *r)
 		twice |= once & loops;
 		once |= loops;
 	}
-	if (step->over == step->keeps)
+	if (step->over == step->keeps || !(step->over & ~part_loops(b, step->parts[widest])))
 		part_axes(b, step->parts[widest], step->keeps, &r->nloops, r->loop);
 	uint64_t allowed[] = {step->keeps & twice, step->keeps, step->over};
 	for (uint32_t turn = 0; turn < 3; turn++) {

@@ -115,8 +115,8 @@ static bool along_rows(const tsr_loops *l, const tsr_contraction *c, const tsr_w
 /* And what B is computed of lies side by side along K, too. */
 static bool is_computed(const tsr_loops *l, const tsr_contraction *c, const tsr_walks *m, const tsr_walks *n, const tsr_walks *k)
 {
-	return !tsr_contract_plain(l, c, TSR_SIDE_B) && n->nloops == 1 && k->nloops == 1 && rows_by_columns(c, m, n, k)
-		&& tsr_expr_unit_loads(l, c->b_value, k->loop[0].sym) > tsr_expr_unit_loads(l, c->b_value, n->loop[0].sym);
+	return !tsr_contract_plain(l, c, TSR_SIDE_B) && n->nloops == 1 && rows_by_columns(c, m, n, k)
+		&& tsr_expr_lies_along(l, c->b_value, k->loop[k->nloops - 1].sym, n->loop[0].sym);
 }
 
 /* And B does, too. */

@@ -178,10 +178,10 @@ static bool wants_columns(const tsr_loops *l, const reduction *r)
 	if (!r->npar || is_product(l, r) || summands <= FEW)
 		return false;
 	const tsr_stmt *last = r->par[r->npar - 1];
-	if (!tsr_expr_unit_loads(l, r->value, last->loop.sym) || (tsr_size_is_const(last->loop.extent) && last->loop.extent.k < 4))
+	if (!tsr_expr_unit_loads(l, r->value, last->loop.sym, TSR_NONE) || (tsr_size_is_const(last->loop.extent) && last->loop.extent.k < 4))
 		return false;
 	for (uint32_t i = 0; i < r->nred; i++)
-		if (tsr_expr_unit_loads(l, r->value, r->red[i]->loop.sym))
+		if (tsr_expr_unit_loads(l, r->value, r->red[i]->loop.sym, TSR_NONE))
 			return false;
 	return true;
 }
@@ -191,7 +191,7 @@ static void order_reduced(const tsr_loops *l, reduction *r)
 {
 	for (uint32_t i = 0; i + 1 < r->nred; i++) {
 		tsr_stmt *x = r->red[i], *last = r->red[r->nred - 1];
-		if (tsr_expr_unit_loads(l, r->value, x->loop.sym) > tsr_expr_unit_loads(l, r->value, last->loop.sym)) {
+		if (tsr_expr_unit_loads(l, r->value, x->loop.sym, TSR_NONE) > tsr_expr_unit_loads(l, r->value, last->loop.sym, TSR_NONE)) {
 			r->red[i] = last;
 			r->red[r->nred - 1] = x;
 		}

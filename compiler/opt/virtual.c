@@ -9,14 +9,14 @@
  *     arithmetic is repeated and products of loads stay products of loads; and in a reduction what little follows from positions alone,
  *     as a mask does, of which `running` then makes a sum up to each position; but a sum along rows of products element by element, which no tile would gain by, takes
  *     what one more reads at most (more often computed again it would keep longer what it is made of), as does a matrix by a vector, of which no element is
- *     used twice; and any other product the conversion of a large matrix, as of weights of 8 or 16 bits, which its packing does, unless windows would pack elements many
- *     times, and of any one that tiles take as it is: both of what the unit is given, since what it computes is better converted, and changed, where that is done
+ *     used twice; and any other product what becomes of a large matrix of fewer bytes, as of weights of 8 or 16 bits, which its packing computes, unless windows would pack elements
+ *     many times: both of what the unit is given, since what it computes is better converted, and changed, where that is done
  *   - a one-hot is put into a sum of products of it, from which `gather` then takes it
  *   - elsewhere an expression that several kernels read is small and free of elementary functions
  * Where e is a plain load or a number, readers that can take it do so even when the store has to stay. */
 #include "pass.h"
 
-enum { MOST_NODES = 48, SHARED_NODES = 8, FEW_READERS = 2, LARGE = 1 << 22 };     /* bytes */
+enum { MOST_NODES = 48, SHARED_NODES = 8, NARROW_NODES = 12, FEW_READERS = 2, LARGE = 1 << 22 };     /* bytes */
 
 typedef TSR_VEC(uint32_t) positions;
 
@@ -41,7 +41,7 @@ typedef struct producer {
 	uint32_t hot;                /* the axis along which the value is a one-hot, or TSR_NONE */
 	tsr_uses loads;              /* what the value reads */
 	bool given;                  /* which the unit has not written before: arguments, parameters */
-	bool narrow;                 /* a conversion that a product may do: see above */
+	bool narrow;                 /* what any product may take: see above */
 } producer;
 
 static bool has_locals(const tsr_expr *e)
@@ -117,18 +117,38 @@ static void expose(unit_walk *w, tsr_stmts *body)
 
 /* ---- producers ---------------------------------------------------------------------------------------------------------- */
 
-/* An element of fewer bytes, converted: of a large buffer, or of one whose elements are multiplied in pairs (pairs.c). */
-static bool is_narrow(const unit_walk *w, const producer *pr, const tsr_expr *e)
+/* What it reads that hangs on all of the value's loops, which is something (`some`), has fewer bytes than the value. */
+static bool reads_narrow(const unit_walk *w, const producer *pr, const tsr_expr *e, bool *some)
+{
+	tsr_expr *part[TSR_MOST_PARTS];
+	bool all = true;
+	switch (e->kind) {
+	case TSR_EXPR_LOAD:
+		for (uint32_t i = 0; i < pr->nest.n; i++)
+			all &= tsr_expr_mentions(w->p->l, e, pr->nest.loop[i]->loop.sym);
+		*some |= all;
+		return !all || tsr_prec_bytes(e->prec) < tsr_prec_bytes(pr->value->prec);
+	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: return true;
+	case TSR_EXPR_OP: case TSR_EXPR_CONVERT:
+		for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && all; i++)
+			all = reads_narrow(w, pr, part[i], some);
+		return all;
+	case TSR_EXPR_INDEX: case TSR_EXPR_LOCAL: case TSR_EXPR_LOOKUP: case TSR_EXPR_SELECT: case TSR_EXPR_KINDS: break;
+	}
+	return false;
+}
+
+/* A large buffer of what elements of fewer bytes become, as weights that are scaled, or a conversion of such as are multiplied in pairs (pairs.c). */
+static bool is_narrow(const unit_walk *w, const producer *pr)
 {
 	const tsr_buffer *b = w->p->l->buffers.at[pr->x];
 	int64_t bytes = tsr_prec_bytes(b->prec);
-	while (e->kind == TSR_EXPR_CONVERT)
-		e = e->converted;
-	if (e->kind != TSR_EXPR_LOAD || tsr_prec_bytes(e->prec) >= bytes)
-		return false;
+	bool some = false;
 	for (uint32_t i = 0; i < b->rank; i++)
 		bytes *= tsr_size_is_const(b->dims[i]) ? b->dims[i].k : 0;
-	return bytes >= LARGE || e->prec == TSR_PREC_BF16;
+	if (pr->value->kind == TSR_EXPR_CONVERT && pr->value->converted->kind == TSR_EXPR_LOAD && pr->value->converted->prec == TSR_PREC_BF16)
+		return true;
+	return bytes >= LARGE && tsr_expr_size(pr->value) <= NARROW_NODES && !is_costly(pr->value) && reads_narrow(w, pr, pr->value, &some) && some;
 }
 
 static bool producer_of(unit_walk *w, uint32_t at, producer *pr)
@@ -160,7 +180,7 @@ static bool producer_of(unit_walk *w, uint32_t at, producer *pr)
 		for (uint32_t k = 0; k < touching->n && touching->at[k] < at; k++)
 			pr->given &= !tsr_use_writes(tsr_uses_of(&w->uses.at[touching->at[k]], pr->loads.v.at[i].buffer));
 	}
-	pr->narrow = pr->value->kind == TSR_EXPR_CONVERT && is_narrow(w, pr, pr->value->converted);
+	pr->narrow = is_narrow(w, pr);
 	return owned == pr->nest.n;
 }
 
