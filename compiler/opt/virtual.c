@@ -8,8 +8,8 @@
  *   - inside a reduction, or with more iterations than X has elements, only a plain load or a number is put in its place, so that no
  *     arithmetic is repeated and products of loads stay products of loads; and in a reduction what little follows from positions alone,
  *     as a mask does, of which `running` then makes a sum up to each position; but a sum along rows of products element by element, which no tile would gain by, takes
- *     what one more reads at most (more often computed again it would keep longer what it is made of), as does a matrix by a vector, of which no element is
- *     used twice; and any other product what becomes of a large matrix of fewer bytes, as of weights of 8 or 16 bits, which its packing computes, unless windows would pack elements
+ *     what one more reads at most (more often computed again it would keep longer what it is made of), as does, of what is cheap, a matrix by a vector, of which no
+ *     element is used twice; and any other product what becomes of a large matrix of fewer bytes, as of weights of 8 or 16 bits, which its packing computes, unless windows would pack elements
  *     many times: both of what the unit is given, since what it computes is better converted, and changed, where that is done
  *   - a one-hot is put into a sum of products of it, from which `gather` then takes it
  *   - elsewhere an expression that several kernels read is small and free of elementary functions
@@ -329,7 +329,7 @@ static taking reader_takes(unit_walk *w, const producer *pr, const tsr_stmt *s, 
 			return TAKES_LOADS;
 		if (under_product(v, pr->x)) {
 			int mine = pr->given ? loops_of(w, v, pr->x, &n, &sums) : -1;
-			bool once = mine == (int)(n.n + sums.n) || (loops <= pr->nest.n && element_by_element(w, v, &n, &sums));
+			bool once = (mine == (int)(n.n + sums.n) && !is_costly(pr->value)) || (loops <= pr->nest.n && element_by_element(w, v, &n, &sums));
 			return once ? TAKES_FEW : mine >= 0 ? TAKES_CONVERTED : TAKES_LOADS;
 		}
 	}

@@ -5,5 +5,5 @@ static void early_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
 	static const char *const precs[] = { "f32", "f32", "f64", "i32" };
 	const char *prec = precs[draw(4)];
 	int rows = 12 + (int)draw(draw(2) ? 24 : 50), columns = 128 + 32 * (int)draw(5) + (draw(6) == 0 ? 16 : 0), depth = 64 + (int)draw(50);
-	product_case(a, decl, units, id, prec, (const int[]){ rows, columns, depth }, depth, false, true);
+	product_case(a, decl, units, id, prec, NULL, (const int[]){ rows, columns, depth }, depth, false, true);
 }
