@@ -154,6 +154,21 @@ def few(rng, n):
     return lines, ["run g%d" % n, "print d%d" % n, "print a%d.grad" % n, "print b%d.grad" % n]
 
 
+def weights(rng, n):
+    """Weights of few bits, scaled, or moved as well, by a vector or a few rows; some are so large that products compute them, of which the others find them computed."""
+    kind, rows, large = rng.choice(["i8", "u8", "f16", "bf16"]), rng.choice([0, 0, 1, 2, 3, 4, 5, 8, 9, 13]), rng.randint(0, 11) == 0
+    columns, depth = (rng.choice([1025, 1040]), rng.choice([1024, 1030])) if large else (rng.choice(TILES), rng.choice(DEPTHS))
+    axes, span = rng.choice(["nk", "nk", "nk", "kn"]), {"n": columns, "k": depth}
+    lines = ["let%%op w%d = { w%d : %s = %s uniform (); o = [%s] }" % (n, n, kind, "100. *." if kind in ("i8", "u8") else "0.5 -", "; ".join(str(span[x]) for x in axes)),
+             given("a%d" % n, (rows, depth) if rows else (depth,)), given("z%d" % n, (columns,)),
+             'let%%op f%d = ((w%d + 0) : f32)' % (n, n)]
+    shown = '(z%d ++ "n => %s")' % (n, ", ".join(x if x == "n" else "0" for x in axes))
+    value = rng.choice(["f%d", "f%d", "f%d *. %s", "(f%d - 3.) *. %s", "(f%d - 16. *. floor (f%d /. 16.))", "relu (f%d - %s)"]).replace("%d", str(n)).replace("%s", shown)
+    lines.append('let%%op c%d = (%s) +* a%d "%s; %s => %s"' % (n, value, n, ", ".join(axes), "m, k" if rows else "k", "m, n" if rows else "n"))
+    lines.append("let%%op d%d = %s" % (n, rng.choice(["c%d", "relu (c%d + 0.1)", "c%d *. z%d"]).replace("%d", str(n))))
+    return lines, ["print d%d" % n]
+
+
 def points(rng, n):
     """What becomes of a few numbers of each of many points, step by step: vectors and small matrices, products with the point's own or with what all share, sums, maxima, single numbers, in
     several precisions; what is given may lie with the points' axes last."""
@@ -245,6 +260,6 @@ def channels(rng, n):
 
 
 def program(rng):
-    parts = [rng.choice([product, product, product, narrow, apart, orders, window, image, rows, turned, columns, few, channels, channels, points, points, volume])(rng, n) for n in range(4)]
+    parts = [rng.choice([product, product, product, narrow, apart, orders, window, image, rows, turned, columns, few, channels, channels, points, points, volume, weights, weights])(rng, n) for n in range(4)]
     lines = [line for part in parts for line in part[0]]
     return "open Train\nopen Nn\n" + "\n".join(lines) + "\nlet%main () =\n  " + ";\n  ".join(step for part in parts for step in part[1]) + "\n"
