@@ -118,7 +118,7 @@ def layers(bench):
 
 
 def networks(bench):
-    """Each network of the part `models` compiles, and a few steps with the same numbers bring its loss down."""
+    """Each network of the part `models` compiles, a few steps with the same numbers bring its loss down, and it answers."""
     for name in models.names():
         try:
             model = common.Model(bench.shared(models.source(name), name))
@@ -128,6 +128,8 @@ def networks(bench):
         step, loss = models.stepping(model, models.arguments(name))
         losses = [float(loss[0]) for _ in range(6) if step() >= 0]
         check(np.isfinite(losses).all() and losses[-1] < losses[0], f"{name}: {losses}")
+        answer, said = models.answering(model, models.arguments(name, "answer"))
+        check(answer() >= 0 and np.isfinite(said).all() and said.any(), f"{name} answers {said}")
         model.close()
 
 

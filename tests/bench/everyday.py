@@ -420,6 +420,9 @@ CASES = {
         "(lambda r: (lambda p, s: (lambda e: a + 0.6 * (r * d * (1 + e + 0.5 * e * e - 1.5 * (p * p + s * s)) - a))(3 * (p * b + s * c)))((a @ b)[..., None] / r, (a @ c)[..., None] / r))(a.sum(-1, keepdim=True) + 50)"),
     "bytes of colours by 3 x 3": ((("u8", (1080, 1920, 3)), (3, 3)), '(x : "| 1080, 1920, 3" u8) (m : "| 3, 3")', 'let f = ((x + 0.) : f32) in f +* m "h, w, c; d, c => h, w, d"', "a.float() @ b.t()"),
     "a layer of sines": (((4096, 256), (256, 256)), '(x : "4096 | 256") (w : "256 -> 256")', "sin (w * x)", "torch.sin(a @ b.t())"),
+    **{f"linear, {n} of 4096": (((n, 4096), (4096, 4096)), f'(x : "{n} | 4096") (w : "4096 -> 4096")', "w * x", "F.linear(a, b)") for n in (1, 8, 32, 64)},
+    **{f"weights of 8 bits, {n} of 4096": (((n, 4096), ("i8", (4096, 4096)), (4096,)), f'(x : "{n} | 4096") (w : "4096 -> 4096" i8) (s : "4096")', "((w + 0) : f32) * x *. s", "F.linear(a, b.float()) * c") for n in (1, 16)},
+    "halves of bytes by a vector": (((4096,), (4096,), ("u8", (2048, 4096))), '(x : "4096") (y : "4096") (w : "4096 -> 2048" u8)', "let w = ((w + 0) : f32) in let h = floor (w /. 16.) in (w - 16. *. h) * x + h * y", "(c // 16).float() @ b + (c % 16).float() @ a"),
     "a product, remainder": (((4096, 64), (64, 64)), '(x : "4096 | 64") (w : "64 -> 64")', "(w * x) % 0.7", "torch.remainder(a @ b.t(), 0.7)"),
 }
 
@@ -450,6 +453,8 @@ def drawn(name):
             yield random.integers(0, given, 4096).astype(np.int32)
         elif given[0] == "u8":
             yield random.integers(0, 256, given[1]).astype(np.uint8)
+        elif given[0] == "i8":
+            yield random.integers(-127, 128, given[1]).astype(np.int8)
         elif given[0] == "i32":
             yield random.integers(-1000, 1000, given[1]).astype(np.int32)
         elif given[0] == "ids":

@@ -1,6 +1,7 @@
-"""A step of training of networks of many kinds, against PyTorch's without compiling: where something that none of the benchmark's four networks has would lose.  No goals: a look around.
+"""A step of training of networks of many kinds, and what each answers about one example, against PyTorch's without compiling: where something that none of the benchmark's four networks has would lose.
+No goals: a look around.
 
-The programs stand in `models`; each has one function, `step`, of inputs, labels and perhaps the number of the step, which returns the loss."""
+The programs stand in `models`; each has two functions: `step`, of inputs, labels and perhaps the number of the step, which returns the loss, and `answer`, of one input."""
 import ctypes, glob, os, re, sys
 import numpy as np
 from common import HERE, Missing, Model, Worker, in_turns, least
@@ -18,10 +19,10 @@ def source(name):
     return os.path.join(HERE, "models", name + ".tsr")
 
 
-def arguments(name):
-    """Of its step: arrays, and 1.0 for the number of a step."""
+def arguments(name, function="step"):
+    """Arrays, and 1.0 for the number of a step."""
     with open(source(name)) as f:
-        signature = re.search(r"let%export step (.*) =\n", f.read())[1]
+        signature = re.search(rf"let%export {function} (.*?) =\s", f.read())[1]
     random, out = np.random.default_rng(5), []
     for argument, shape, prec in re.findall(r'\((\w+) : (?:"([^"]*)")? ?(\w*)\)', signature):
         size = [int(n) for n in re.findall(r"\d+", shape)]
@@ -37,19 +38,27 @@ def stepping(model, given):
     return (lambda: model.seconds("step", *passed)), loss
 
 
+def answering(model, given):
+    """A function that answers and returns how long it took, and the answer, which it leaves there."""
+    out = np.zeros(1 << 20, np.float32)
+    passed = [a.ctypes.data_as(ctypes.c_void_p) for a in (*given, out)]
+    return (lambda: model.seconds("answer", *passed)), out
+
+
 def part(bench, workers, name):
     model = Model(bench.shared(source(name), name))
     step, _ = stepping(model, arguments(name))
-    for threads, worker in workers.items():
-        bench.probes(threads)
-        r = in_turns(3, {"ours": lambda: best(step), "PyTorch": lambda: worker.ask(name)})
-        ours, theirs = least(r, "ours"), least(r, "PyTorch")
-        bench.table.row(name if threads == 1 else f"{name}, {threads} threads", f"{ours * 1e3:.3f} ms", f"PyTorch {theirs * 1e3:.3f}", theirs / ours)
+    for asked, ours in (name, step), (f"{name}, one answer", answering(model, arguments(name, "answer"))[0]):
+        for threads, worker in workers.items():
+            bench.probes(threads)
+            r = in_turns(3, {"ours": lambda: best(ours), "PyTorch": lambda: worker.ask(asked)})
+            seconds, theirs = least(r, "ours"), least(r, "PyTorch")
+            bench.table.row(asked if threads == 1 else f"{asked}, {threads} threads", f"{seconds * 1e3:.3f} ms", f"PyTorch {theirs * 1e3:.3f}", theirs / seconds)
     model.close()
 
 
 def measure(bench, pattern=""):
-    bench.table.heading("A training step of networks of many kinds, one thread and two")
+    bench.table.heading("A training step of networks of many kinds, and one answer, one thread and two")
     peer = [sys.executable, os.path.join(HERE, "models_torch.py")]
     workers = {threads: Worker(peer, threads, bench.frameworks(), greeting=True) for threads in (1, 2) if threads <= bench.cores}
     for name in names():

@@ -1,4 +1,4 @@
-"""PyTorch's side of models.py: lines `NAME` on standard input, seconds of a step of that network, the best of some."""
+"""PyTorch's side of models.py: lines `NAME` or `NAME, one answer` on standard input, seconds of a step of that network, or of its answer, the best of some."""
 import sys, time
 from everyday import best
 from loaded_torch import F, nn, torch
@@ -8,10 +8,11 @@ LAST = torch.channels_last
 
 
 class Training:
-    """A step with AdamW, or with momentum."""
+    """A step with AdamW, or with momentum; and what the model, or part of it, says of one input."""
 
-    def __init__(self, model, loss, *given, momentum=False):
-        self.loss, self.given = loss, given
+    def __init__(self, model, loss, *given, momentum=False, answer=None):
+        self.model, self.loss, self.given = model, loss, given
+        self.says = answer or (lambda: model(given[0][:1]))
         self.optimiser = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9) if momentum else torch.optim.AdamW(model.parameters(), lr=1e-3)
 
     def step(self):
@@ -20,6 +21,12 @@ class Training:
         self.loss(*self.given).backward()
         self.optimiser.step()
         return time.perf_counter() - begin
+
+    def answer(self):
+        with torch.inference_mode():
+            begin = time.perf_counter()
+            self.says()
+            return time.perf_counter() - begin
 
 
 def classified(model, x, classes, many, **how):
@@ -43,7 +50,7 @@ class Block(nn.Module):
 
 
 def patches(x):
-    return x.view(16, 8, 4, 8, 4, 3).permute(0, 1, 3, 2, 4, 5).reshape(16, 64, 48)
+    return x.view(-1, 8, 4, 8, 4, 3).permute(0, 1, 3, 2, 4, 5).reshape(-1, 64, 48)
 
 
 class Vit(nn.Module):
@@ -216,7 +223,7 @@ class Generator(nn.Module):
         self.layers = nn.Sequential(nn.ReLU(), nn.ConvTranspose2d(128, 64, 2, 2), nn.ReLU(), nn.ConvTranspose2d(64, 32, 2, 2), nn.ReLU(), nn.ConvTranspose2d(32, 3, 2, 2), nn.Tanh())
 
     def forward(self, z):
-        return self.layers(self.first(z).view(16, 128, 8, 8).to(memory_format=LAST))
+        return self.layers(self.first(z).view(-1, 128, 8, 8).to(memory_format=LAST))
 
 
 def generator():
@@ -236,7 +243,8 @@ class Lstm(nn.Module):
 
 
 def lstm():
-    return classified(Lstm(), torch.rand(32, 32, 64), 10, 32)
+    model, x = Lstm(), torch.rand(32, 32, 64)
+    return classified(model, x, 10, 32, answer=lambda: model(x[:, :1]))
 
 
 class Vae(nn.Module):
@@ -252,8 +260,8 @@ class Vae(nn.Module):
 
 
 def vae():
-    model = Vae()
-    return Training(model, model, torch.rand(128, 784))
+    model, z = Vae(), torch.rand(1, 20)
+    return Training(model, model, torch.rand(128, 784), answer=lambda: model.out(F.relu(model.h2(z))))
 
 
 def dropout():
@@ -273,19 +281,21 @@ class Graph(nn.Module):
 
 def gcn():
     model, place = Graph(), lambda: torch.randint(0, 2708, (13264,))
-    return Training(model, lambda *given: F.cross_entropy(model(*given[:-1]), given[-1]), torch.rand(2708, 1433), place(), place(), torch.rand(13264), torch.randint(0, 7, (2708,)))
+    given = torch.rand(2708, 1433), place(), place(), torch.rand(13264)
+    return Training(model, lambda *given: F.cross_entropy(model(*given[:-1]), given[-1]), *given, torch.randint(0, 7, (2708,)), answer=lambda: model(*given))
 
 
 def main():
     last = None, None
     print("PyTorch", torch.__version__.split("+")[0], "eager", flush=True)
     for line in sys.stdin:
-        name = line.strip()
+        name, _, answer = line.strip().partition(", ")
         try:
             if last[0] != name:
                 last = name, globals()[name]()
                 last[1].step()
-            print(best(last[1].step), flush=True)
+            last[1].model.train(not answer)
+            print(best(last[1].answer if answer else last[1].step), flush=True)
         except Exception as why:
             print("missing", type(why).__name__, str(why).split("\n")[0], flush=True)
 
