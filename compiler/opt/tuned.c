@@ -74,7 +74,7 @@ const char *tsr_schedule_unfit(const tsr_schedule *s, const tsr_schedule *model,
 		return "the tile does not fit the registers";
 	if (s->mc < 1 || s->mc % s->mr || s->nc < 1 || (!model->cols && s->nc % s->nr) || s->kc < 1 || s->kc > MOST_DEPTH || s->mc > MOST_BLOCK || s->nc > MOST_BLOCK)
 		return "the blocks are not whole tiles of a sensible number";
-	if ((model->must_a && !s->pack_a) || (model->must_b && !s->pack_b && !model->dots))
+	if ((model->must_a && !s->pack_a) || (model->must_b && !s->pack_b && (!model->dots || model->pack_b)))
 		return "an operand that cannot be read in place is not packed";
 	if (model->dots && !model->pack_b && !s->pack_b && (s->pack_a || s->nr != model->nr || s->mr > model->mr))
 		return "tiles of dot products are one vector wide and of few rows";

@@ -47,6 +47,11 @@ let%main () = print c
 """
 
 # Tiles of the model's choice have rows one step apart, which others cannot have.
+BYTES = """let%op w = { w : i8 = 100. *. uniform (); o = [1040; 1024] }
+let%op x = { x = uniform () - 0.5; o = [9; 1024] }
+let%op y = x +* ((w + 0) : f32) "m, k; n, k => m, n"
+let%main () = print y
+"""
 STEPS = """
 let%op x = { x = uniform () - 0.5; o = [1; 8; 8; 16] }
 let%op k = { k = uniform () - 0.5; o = [3; 3; 16; 64] }
@@ -121,6 +126,16 @@ def other_tiles(tsrc, folder):
     check(how.startswith("A's rows one step apart"), how)
     status, out, errors = tally.run(tsrc, "--tune", source, "--schedules", file)
     check(status == 0 and "1 forms of contractions" in out, f"--tune: {status} {out}{errors}")
+    judge = differential.Judge(os.path.dirname(tsrc), source)
+    bad = judge.problem or judge.wrong("-O2", "--schedules", file)
+    check(not bad, f"{source} as tuned: {bad}")
+
+
+def computed_columns(tsrc, folder):
+    """No candidate reads in place what is computed."""
+    source, file = written(folder, "bytes.tsr", BYTES), os.path.join(folder, "bytes")
+    status, out, errors = tally.run(tsrc, "--tune", source, "--schedules", file)
+    check(status == 0 and "b computed" in out, f"--tune: {status} {out}{errors}")
     judge = differential.Judge(os.path.dirname(tsrc), source)
     bad = judge.problem or judge.wrong("-O2", "--schedules", file)
     check(not bad, f"{source} as tuned: {bad}")
@@ -282,6 +297,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         round_trip(tsrc, folder)
         other_tiles(tsrc, folder)
+        computed_columns(tsrc, folder)
         own_choice(tsrc, folder)
         others(tsrc, folder)
         same_forms(tsrc, folder)
