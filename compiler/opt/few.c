@@ -4,24 +4,31 @@
 
 enum { FEW_ROWS = 8 };
 
-/* Few rows, or few columns, do not pay for a turned copy of B: tiles of dot products read it as it lies.  A column of the copy costs TURN cycles an
- * element, a row's sum ADD_UP cycles, since it is added up out of a vector, and each of its steps more than one of a tile, the most where
- * rows begin within lines. */
+/* Of a tile whose groups of columns are summed up together. */
+static int64_t most_rows(const tsr_problem *p) { return ((int64_t)p->t->vector_registers - 1 - TSR_DOTS_GROUP) / TSR_DOTS_GROUP; }
+
+/* So few that a turned copy of B would take longer: a column of it costs TURN cycles an element, a row's sum ADD_UP cycles, since it is added up out of a vector, and each of its steps so much more
+ * than one of a tile, the most where rows begin within lines. */
+static bool turning_costs_more(const tsr_problem *p, double slower)
+{
+	enum { TURN = 2, ADD_UP = 5 };
+	return (double)p->m * (slower * (double)p->k / p->lanes + ADD_UP) <= TURN * (double)p->k;
+}
+
+/* Few rows, or few columns, do not pay for a turned copy of B: tiles of dot products read it as it lies. */
 static bool along_k(const tsr_problem *p, tsr_schedule *s)
 {
-	enum { TURN = 2, ADD_UP = 5, FEW_GROUPS = 2, LEAST_STEPS = 4 };
+	enum { FEW_GROUPS = 2, LEAST_STEPS = 4 };
 	bool far = tsr_target_far(p->t, p->n * p->k * p->bytes), few_registers = tsr_target_few_registers(p->t);
 	/* of several columns at once a processor that looks ahead by itself gets more; by long vectors not from its last cache, where one after the other is enough */
 	bool at_once = p->t->streams && (far || few_registers);
 	if (!p->dots || p->lanes < TSR_DOTS_GROUP || p->m < (at_once ? 1 : 2) || p->n < 2)
 		return false;
-	double steps = (double)p->k / p->lanes, slower = (p->torn ? 1 : !p->t->streams ? 0.25 : far && p->pairs ? 1.25 : far && few_registers ? 0.75 : 0.375) * steps;
-	bool few_rows = (double)p->m * (slower + ADD_UP) <= TURN * (double)p->k;
-	if (!few_rows && (p->n > FEW_GROUPS * TSR_DOTS_GROUP || steps < LEAST_STEPS))
+	double slower = p->torn ? 1 : !p->t->streams ? 0.25 : far && p->pairs ? 1.25 : far && few_registers ? 0.75 : 0.375;
+	if (!turning_costs_more(p, slower) && (p->n > FEW_GROUPS * TSR_DOTS_GROUP || p->k < LEAST_STEPS * (int64_t)p->lanes))
 		return false;
-	int64_t most = ((int64_t)p->t->vector_registers - 1 - TSR_DOTS_GROUP) / TSR_DOTS_GROUP;
+	int64_t most = most_rows(p) < TSR_DOTS_ROWS ? most_rows(p) : TSR_DOTS_ROWS;
 	s->dots = s->must_b = true;
-	most = most < TSR_DOTS_ROWS ? most : TSR_DOTS_ROWS;
 	/* of columns that come from memory those of a group stay in the first cache, beside the rows that they meet, which whole pages apart have no more lines there than it has ways; stretches are long,
 	 * since each one's sums are added up (8 to 64 rows by 4096 x 4096: 1.2 to 1.3 times as fast as by 6 rows and 16 columns that stay there).  With few registers all of a tile's do */
 	bool from_far = p->t->streams && far && !p->pairs && p->m > most;
@@ -48,7 +55,7 @@ static bool across_k(const tsr_problem *p, tsr_schedule *s)
 	if (row + copy / (double)p->m > (double)p->k / 2)
 		return false;
 	s->dots = s->pack_b = true;
-	s->mr = (uint32_t)tsr_even_rows(p->m, ((int64_t)p->t->vector_registers - 1 - GROUP) / GROUP);
+	s->mr = (uint32_t)tsr_even_rows(p->m, most_rows(p));
 	s->nr = p->lanes;
 	/* the copy stays in the first cache, or in the second one where A comes from memory, which wants long stretches of its rows */
 	int64_t most = (far ? p->t->l2 / 4 : p->t->l1 / 2) / (p->n * p->bytes);
@@ -62,13 +69,10 @@ static bool across_k(const tsr_problem *p, tsr_schedule *s)
  * as fast as turned). */
 static bool computed(const tsr_problem *p, tsr_schedule *s)
 {
-	enum { TURN = 2, ADD_UP = 5 };
-	double steps = (double)p->k / p->lanes;
-	if (!p->computed || p->lanes < TSR_DOTS_GROUP || p->m < 2 || p->n < 2 * (int64_t)p->lanes || !p->t->streams || (double)p->m * (0.375 * steps + ADD_UP) > TURN * (double)p->k)
+	if (!p->computed || p->lanes < TSR_DOTS_GROUP || p->m < 2 || p->n < 2 * (int64_t)p->lanes || !p->t->streams || !turning_costs_more(p, 0.375))
 		return false;
-	int64_t most = ((int64_t)p->t->vector_registers - 1 - TSR_DOTS_GROUP) / TSR_DOTS_GROUP;
 	s->dots = s->pack_b = s->must_b = true;
-	s->mr = (uint32_t)tsr_even_rows(p->m, most < TSR_DOTS_GROUP ? most : TSR_DOTS_GROUP);
+	s->mr = (uint32_t)tsr_even_rows(p->m, most_rows(p) < TSR_DOTS_GROUP ? most_rows(p) : TSR_DOTS_GROUP);
 	s->nr = p->lanes;
 	/* which is much beside few rows: then it stays in the first cache */
 	int64_t near = p->m <= FEW_ROWS ? p->t->l1 / 2 / p->lanes / p->bytes : p->t->l1 / (s->mr + TSR_DOTS_GROUP) / p->bytes;

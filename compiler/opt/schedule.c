@@ -442,9 +442,10 @@ const char *tsr_schedule_words(const tsr_schedule *s)
 		{ "dot products", "dot products, pack A", "dot products, columns turned", "dot products, pack A" },
 		{ "", "", "pack B early", "pack both, B early" },
 		{ "", "", "pairs of bf16, pack B", "pairs of bf16, pack both" },
+		{ "", "", "dot products, pack B", "" },
 	};
-	int kind = s->dots ? 7 : s->pairs && !s->rows ? 9 : s->early ? 8 : s->aside ? 6 : s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
-	return s->dots && s->must_b && s->pack_b ? "dot products, pack B" : words[kind][s->pack_a + 2 * s->pack_b];
+	int kind = s->dots && s->pack_b && s->must_b ? 10 : s->dots ? 7 : s->pairs && !s->rows ? 9 : s->early ? 8 : s->aside ? 6 : s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
+	return words[kind][s->pack_a + 2 * s->pack_b];
 }
 
 /* Rows of A, in place through pointers, that lie whole pages apart fall into the same lines of the first cache and into few of the second: deep sums of

@@ -27,8 +27,9 @@ typedef struct unit_walk {
 	tsr_body_uses uses;
 	positions *touching;         /* per buffer: the statements that touch it, or did, ascending */
 	bool *gone;                  /* per statement: it vanished; they leave the body at the end, so that positions stay */
-	tsr_loop_unit *unit;
+	tsr_name unit;
 	bool *exposed;               /* per buffer: some unit reads it before it has stored all of it */
+	bool *written;               /* per buffer: a statement before this one writes it */
 } unit_walk;
 
 typedef struct producer {
@@ -151,9 +152,8 @@ static bool is_narrow(const unit_walk *w, const producer *pr)
 	return bytes >= LARGE && tsr_expr_size(pr->value) <= NARROW_NODES && !is_costly(pr->value) && reads_narrow(w, pr, pr->value, &some) && some;
 }
 
-static bool producer_of(unit_walk *w, uint32_t at, producer *pr)
+static bool producer_of(unit_walk *w, const tsr_stmt *kernel, producer *pr)
 {
-	const tsr_stmt *kernel = w->body->at[at];
 	tsr_stmt *s = tsr_nest_single(kernel, &pr->nest), *owner[TSR_MOST_LOOPS];
 	if (!s || s->kind != TSR_STMT_STORE || has_locals(s->store.value) || tsr_expr_reads(s->store.value, s->store.buffer)
 		|| !tsr_nest_covers(w->p->l, &pr->nest, s, owner))
@@ -175,11 +175,8 @@ static bool producer_of(unit_walk *w, uint32_t at, producer *pr)
 	pr->loads = (tsr_uses){ 0 };
 	tsr_expr_uses(w->scratch, pr->value, &pr->loads);
 	pr->given = true;
-	for (uint32_t i = 0; i < pr->loads.v.n; i++) {
-		const positions *touching = &w->touching[pr->loads.v.at[i].buffer];
-		for (uint32_t k = 0; k < touching->n && touching->at[k] < at; k++)
-			pr->given &= !tsr_use_writes(tsr_uses_of(&w->uses.at[touching->at[k]], pr->loads.v.at[i].buffer));
-	}
+	for (uint32_t i = 0; i < pr->loads.v.n; i++)
+		pr->given &= !w->written[pr->loads.v.at[i].buffer];
 	pr->narrow = is_narrow(w, pr);
 	return owned == pr->nest.n;
 }
@@ -187,7 +184,7 @@ static bool producer_of(unit_walk *w, uint32_t at, producer *pr)
 /* ---- readers ------------------------------------------------------------------------------------------------------------- */
 
 /* What a reader may be given: nothing, only plain loads and numbers, what few read, or anything. */
-typedef enum { TAKES_NOTHING, TAKES_LOADS, TAKES_CONVERTED, TAKES_ONE_HOT, TAKES_PLAIN, TAKES_POSITIONS, TAKES_FEW, TAKES_ALL } taking;
+typedef enum { TAKES_NOTHING, TAKES_LOADS, TAKES_NARROW, TAKES_ONE_HOT, TAKES_PLAIN, TAKES_POSITIONS, TAKES_FEW, TAKES_ALL } taking;
 
 static bool is_reduction(const tsr_stmts *body)
 {
@@ -330,7 +327,7 @@ static taking reader_takes(unit_walk *w, const producer *pr, const tsr_stmt *s, 
 		if (under_product(v, pr->x)) {
 			int mine = pr->given ? loops_of(w, v, pr->x, &n, &sums) : -1;
 			bool once = (mine == (int)(n.n + sums.n) && !is_costly(pr->value)) || (loops <= pr->nest.n && element_by_element(w, v, &n, &sums));
-			return once ? TAKES_FEW : mine >= 0 ? TAKES_CONVERTED : TAKES_LOADS;
+			return once ? TAKES_FEW : mine >= 0 ? TAKES_NARROW : TAKES_LOADS;
 		}
 	}
 	return loops <= pr->nest.n ? TAKES_ALL : reduces || columns ? TAKES_POSITIONS : TAKES_PLAIN;
@@ -341,7 +338,7 @@ static bool fits(const producer *pr, taking t, uint32_t readers)
 	switch (t) {
 	case TAKES_NOTHING: return false;
 	case TAKES_LOADS: return pr->value->kind == TSR_EXPR_LOAD;
-	case TAKES_CONVERTED: return pr->value->kind == TSR_EXPR_LOAD || pr->narrow;
+	case TAKES_NARROW: return pr->value->kind == TSR_EXPR_LOAD || pr->narrow;
 	case TAKES_ONE_HOT: return true;
 	case TAKES_PLAIN: return is_plain(pr->value, true);
 	case TAKES_POSITIONS: return is_plain(pr->value, true) || (!pr->loads.v.n && tsr_expr_size(pr->value) <= SHARED_NODES && !is_costly(pr->value));
@@ -465,7 +462,7 @@ static bool try_producer(unit_walk *w, uint32_t at, const producer *pr)
 	}
 	w->p->changes += s.count + vanishes;
 	if (s.count || vanishes)
-		tsr_pass_note(w->p, "%s: %s %s into %u place%s", w->unit->name, w->p->l->buffers.at[pr->x]->name,
+		tsr_pass_note(w->p, "%s: %s %s into %u place%s", w->unit, w->p->l->buffers.at[pr->x]->name,
 			vanishes ? "is virtual: put" : "is also computed where it is read: put", s.count, s.count == 1 ? "" : "s");
 	return vanishes;
 }
@@ -487,17 +484,20 @@ static bool walk_unit(unit_walk *w, tsr_loop_unit *unit, bool copies)
 {
 	uint32_t changes = w->p->changes;
 	w->body = &unit->body;
-	w->unit = unit;
+	w->unit = unit->name;
 	tsr_body_uses_make(&w->uses, w->scratch, w->body);
 	w->touching = TSR_NEW_N(w->scratch, positions, w->p->l->buffers.n + 1);
 	w->gone = TSR_NEW_N(w->scratch, bool, w->body->n + 1);
+	w->written = TSR_NEW_N(w->scratch, bool, w->p->l->buffers.n + 1);
 	for (uint32_t at = 0; at < w->body->n; at++)
 		note_uses(w, at);
 	for (uint32_t at = 0; at < w->body->n; at++) {
 		producer pr;
-		w->gone[at] = producer_of(w, at, &pr) && (!copies || is_copy(w, &pr)) && try_producer(w, at, &pr);
+		w->gone[at] = producer_of(w, w->body->at[at], &pr) && (!copies || is_copy(w, &pr)) && try_producer(w, at, &pr);
 		if (w->gone[at])
 			w->uses.at[at].v.n = 0;
+		for (uint32_t i = 0; i < w->uses.at[at].v.n; i++)
+			w->written[w->uses.at[at].v.at[i].buffer] |= tsr_use_writes(w->uses.at[at].v.at[i]);
 	}
 	uint32_t kept = 0;
 	for (uint32_t at = 0; at < w->body->n; at++)
