@@ -6,7 +6,7 @@
 
 enum { MOST = 64 };
 
-/* Elements from group to group, and from result to result of a group; results of a group, and lanes of a register. */
+/* Elements from group to group, and from result to result of a group; results of a group, and lanes of a register or, of a single group, its results. */
 typedef struct lanes { tsr_emit *e; tsr_prec prec; LLVMValueRef address; int64_t far, near; unsigned each, n; } lanes;
 
 static LLVMValueRef elements(const lanes *x, int64_t from, unsigned n)
@@ -50,6 +50,8 @@ static LLVMValueRef repeated(const lanes *x, unsigned group, unsigned at)
 	unsigned all = near ? x->each * near : groups * far, n = (all + x->n - 1) / x->n, per = all < x->n ? all : x->n;
 	for (unsigned k = 0; k < n; k++)             /* the last one ends with the last row */
 		part[k] = elements(x, (int64_t)group * x->far + (k + 1 < n ? k * per : all - per) - (int64_t)at, per);
+	if (all == 1)
+		return tsr_emit_splat(x->e, part[0], LLVMVectorType(LLVMTypeOf(part[0]), x->n));
 	for (unsigned i = 0; i < x->n; i++) {
 		unsigned element = i / x->each * far + i % x->each * near + at;
 		of[i] = element / per, place[i] = of[i] + 1 < n ? element % per : element - (all - per);
@@ -88,6 +90,7 @@ LLVMValueRef tsr_emit_grouped_load(tsr_emit *e, const tsr_expr *load)
 	const tsr_wide *w = e->wide;
 	const tsr_buffer *b = e->loops->buffers.at[load->load.buffer];
 	uint32_t along = w->loop->loop.sym;
+	unsigned whole = e->target->vector_bytes / 4;
 	int64_t near = -1, far = -1;
 	bool known = tsr_index_stride(b, load->load.index, along, &near) && tsr_index_stride(b, load->load.index, w->group, &far);
 	bool one = known && far == near * w->each; /* a loop for both, of which each iteration may have its own row */
@@ -96,7 +99,7 @@ LLVMValueRef tsr_emit_grouped_load(tsr_emit *e, const tsr_expr *load)
 	LLVMValueRef at = e->syms[along], zero = e->syms[w->group], part[MOST];
 	e->syms[along] = zero;
 	e->syms[w->group] = LLVMBuildUDiv(e->builder, at, tsr_emit_i64(e, w->each), "");
-	lanes x = {e, b->prec, tsr_emit_address(e, b->id, load->load.index), one ? near : far, one ? 0 : near, one ? 1 : w->each, e->target->vector_bytes / 4};
+	lanes x = {e, b->prec, tsr_emit_address(e, b->id, load->load.index), one ? near : far, one ? 0 : near, one ? 1 : w->each, w->lanes < whole ? w->lanes : whole};
 	e->syms[along] = at, e->syms[w->group] = zero;
 	int64_t place = x.far == 1 ? 0 : place_in_row(e, b, load->load.index, x.far + x.near);
 	unsigned registers = w->lanes / x.n;

@@ -306,7 +306,8 @@ void tsr_emit_group_lanes(tsr_wide *w, const tsr_groups *groups)
 		w->each = (unsigned)groups->results, w->group = groups->group->loop.sym;
 }
 
-/* Groups from .. to: the loop over results, made longer, stands for both.  Of a thread's share some may be left that fill no register. */
+/* Groups from .. to: the loop over results, made longer, stands for both.  Of a thread's share some may be left that fill no register: these go one by one, in lanes as well, so that each
+ * sum is added up in the same order whoever does it. */
 static bool emit_groups(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_groups groups;
@@ -314,18 +315,14 @@ static bool emit_groups(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMV
 	if (!x.loop || !pays(&x, e->target->vector_bytes / 4))
 		return false;
 	LLVMValueRef outside = e->syms[s->loop.sym], each = tsr_emit_i64(e, groups.results);
-	LLVMValueRef first = LLVMBuildNSWMul(e->builder, from, each, ""), end = down(e, first, LLVMBuildNSWMul(e->builder, to, each, ""), e->target->vector_bytes / 4);
+	LLVMValueRef first = LLVMBuildNSWMul(e->builder, from, each, ""), all = LLVMBuildNSWMul(e->builder, to, each, ""), end = down(e, first, all, e->target->vector_bytes / 4);
 	bool written = e->written;
 	e->written = true;
 	e->syms[s->loop.sym] = tsr_emit_i64(e, 0);
 	emit_from(&x, first, end);
+	if (s->loop.split)
+		emit_lanes(&x, (unsigned)groups.results, end, all, false);
 	e->written = written;
-	if (s->loop.split) {
-		tsr_emit_loop rest = tsr_emit_loop_begin(e, LLVMBuildSDiv(e->builder, end, each, ""), to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
-		e->syms[s->loop.sym] = rest.index;
-		tsr_emit_stmts(e, &s->loop.body);
-		tsr_emit_loop_end(e, &rest);
-	}
 	e->syms[s->loop.sym] = outside;
 	return true;
 }

@@ -47,13 +47,13 @@ static void stand(sums *x, uint32_t sym, LLVMValueRef at)
 		x->view[k].syms[sym] = at;
 }
 
-/* The views of all held places, `together` of them from `base` on of the loop that is parted. */
+/* The views of all held places, `together` of them from `base` on of the loop that is parted, which come one after the other: what a held place reads is wanted for these alone then. */
 static void make_views(sums *x, LLVMValueRef base, int64_t together)
 {
 	tsr_emit *e = x->e;
 	x->n = (uint32_t)(places_held(x) * together);
 	for (uint32_t k = 0; k < x->n; k++) {
-		int64_t left = k;
+		int64_t left = k / together;
 		x->view[k] = (tsr_emit_view){copied(e, e->syms, e->nsyms), copied(e, e->locals, e->nlocals), e->buffers};
 		x->view[k].locals[x->of.let->let.local] = NULL;
 		for (uint32_t i = x->of.nresults; i-- > 0;)
@@ -62,7 +62,7 @@ static void make_views(sums *x, LLVMValueRef base, int64_t together)
 				left /= extent(x->of.results[i]);
 			}
 		if (x->of.parted != TSR_NONE)
-			x->view[k].syms[x->of.results[x->of.parted]->loop.sym] = LLVMBuildNSWAdd(e->builder, base, tsr_emit_i64(e, left), "");
+			x->view[k].syms[x->of.results[x->of.parted]->loop.sym] = LLVMBuildNSWAdd(e->builder, base, tsr_emit_i64(e, k % together), "");
 	}
 }
 
@@ -231,13 +231,13 @@ static void walk(sums *x, tsr_wide *w)
 {
 	tsr_emit_loop loop[TSR_MOST_WINDOW_LOOPS];
 	uint32_t n = x->of.nsummed - x->of.along;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = x->of.around; i < n; i++)
 		loop[i] = begin(x, x->of.summed[i]);
 	if (x->of.along)
 		rows(x, w);
 	else
 		step(x);
-	while (n-- > 0)
+	while (n-- > x->of.around)
 		tsr_emit_loop_end(x->e, &loop[n]);
 }
 
@@ -303,6 +303,26 @@ static void store_lanes(sums *x, const tsr_wide *w)
 	e->wide = w;
 }
 
+/* What the sums are so far, but at first. */
+static void take_up(sums *x)
+{
+	tsr_emit *e = x->e;
+	tsr_expr *stored = TSR_NEW(e->tc->arena, tsr_expr);
+	*stored = (tsr_expr){.kind = TSR_EXPR_LOAD, .prec = TSR_PREC_F32, .load = {x->of.store->store.buffer, x->of.store->store.index}};
+	LLVMValueRef place = tsr_emit_i64(e, 0);
+	for (uint32_t i = 0; i < x->of.around; i++)
+		place = LLVMBuildOr(e->builder, place, e->syms[x->of.summed[i]->loop.sym], "");
+	tsr_emit_fork f = tsr_emit_fork_begin(e, LLVMBuildICmp(e->builder, LLVMIntNE, place, tsr_emit_i64(e, 0), ""), "later");
+	tsr_emit_view outside = tsr_emit_view_now(e);
+	for (uint32_t k = 0; k < x->n; k++) {
+		tsr_emit_enter(e, &x->view[k]);
+		LLVMBuildStore(e->builder, tsr_emit_expr(e, stored), e->locals[x->of.let->let.local]);
+	}
+	tsr_emit_enter(e, &outside);
+	tsr_emit_fork_other(e, &f);
+	tsr_emit_fork_end(e, &f);
+}
+
 /* Lanes from .. to, so many at a time. */
 static void lanes_of(sums *x, LLVMValueRef base, int64_t together, LLVMValueRef from, LLVMValueRef to, unsigned lanes, bool masked)
 {
@@ -320,6 +340,8 @@ static void lanes_of(sums *x, LLVMValueRef base, int64_t together, LLVMValueRef 
 	make_views(x, base, together);
 	e->wide = &w;
 	each(x, x->of.let, 0, x->n);
+	if (x->of.around)
+		take_up(x);
 	walk(x, &w);
 	if (!x->of.group && tsr_emit_along(e, x->of.lane, x->of.store->store.buffer, x->of.store->store.index) == 1)
 		each(x, x->of.store, 0, x->n);
@@ -367,19 +389,41 @@ static void places_at(sums *x, LLVMValueRef base, int64_t together)
 		lanes_of(x, base, together, whole, to, masks ? one : 1, masks);
 }
 
+/* All places of the loop that is parted, so many at a time; those that are left over belong to the last thread. */
+static void parts(sums *x)
+{
+	tsr_emit *e = x->e;
+	const tsr_stmt *loop = x->of.parted == TSR_NONE ? NULL : x->of.results[x->of.parted];
+	int64_t all = loop ? extent(loop) : 1, together = x->of.together, whole = all / together;
+	if (together == all) {
+		places_at(x, tsr_emit_i64(e, 0), all);
+		return;
+	}
+	bool shared = loop->loop.split && e->team;
+	LLVMValueRef n = tsr_emit_i64(e, whole), each = tsr_emit_i64(e, together), last = n, first = tsr_emit_i64(e, 0);
+	if (shared)
+		first = tsr_team_bound(e, n, false), last = tsr_team_bound(e, n, true);
+	tsr_emit_loop l = tsr_emit_loop_begin(e, LLVMBuildNSWMul(e->builder, first, each, ""), LLVMBuildNSWMul(e->builder, last, each, ""), each, TSR_FOR_SERIAL);
+	places_at(x, l.index, together);
+	tsr_emit_loop_end(e, &l);
+	if (whole * together == all)
+		return;
+	tsr_emit_fork f = {0};
+	if (shared)
+		f = tsr_emit_fork_begin(e, LLVMBuildICmp(e->builder, LLVMIntEQ, last, n, ""), "last");
+	places_at(x, tsr_emit_i64(e, whole * together), all - whole * together);
+	if (shared) {
+		tsr_emit_fork_other(e, &f);
+		tsr_emit_fork_end(e, &f);
+	}
+}
+
 /* The loops around: those over other results one by one, and over places that are not taken together. */
 static void around(sums *x, uint32_t i)
 {
 	tsr_emit *e = x->e;
 	if (i == x->of.nresults) {
-		int64_t all = x->of.parted == TSR_NONE ? 1 : extent(x->of.results[x->of.parted]), whole = all / x->of.together * x->of.together;
-		if (x->of.together < all) {
-			tsr_emit_loop l = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_i64(e, whole), tsr_emit_i64(e, x->of.together), TSR_FOR_SERIAL);
-			places_at(x, l.index, x->of.together);
-			tsr_emit_loop_end(e, &l);
-		}
-		if (x->of.together == all || whole < all)
-			places_at(x, tsr_emit_i64(e, x->of.together == all ? 0 : whole), x->of.together == all ? all : all - whole);
+		parts(x);
 		return;
 	}
 	const tsr_stmt *s = x->of.results[i];
@@ -411,7 +455,12 @@ bool tsr_emit_window_sums(tsr_emit *e, const tsr_stmt *s)
 	}
 	bool written = e->written, reorder = e->reorder;
 	e->written = e->reorder = true;
+	tsr_emit_loop loop[TSR_MOST_WINDOW_LOOPS];
+	for (uint32_t i = 0; i < x.of.around; i++)
+		loop[i] = begin(&x, x.of.summed[i]);
 	around(&x, 0);
+	for (uint32_t i = x.of.around; i-- > 0;)
+		tsr_emit_loop_end(e, &loop[i]);
 	e->written = written, e->reorder = reorder;
 	return true;
 }

@@ -92,6 +92,7 @@ typedef struct tsr_window_sums {
 	bool held[TSR_MOST_WINDOW_LOOPS];        /* of these loops all places have their sums in registers, */
 	uint32_t parted;                         /* and of this one so many at a time; TSR_NONE: of no other */
 	int64_t together;
+	uint32_t around;                         /* so many of the outermost summed loops go around all places, whose sums wait where they are stored */
 } tsr_window_sums;
 /* The nest that begins with the loop is such; false: it is not. */
 bool tsr_window_sums_of(const tsr_loops *l, const tsr_target *t, const tsr_stmt *loop, tsr_window_sums *out);

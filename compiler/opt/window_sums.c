@@ -219,39 +219,64 @@ static int64_t loads_of(const sums *x, uint32_t held, uint32_t parted, int64_t t
 	return all;
 }
 
-/* So many at a time of n, all as even as can be, no more than `most`. */
-static int64_t even(int64_t n, int64_t most)
-{
-	int64_t parts = (n + most - 1) / most;
-	return (n + parts - 1) / parts;
-}
-
-/* A step takes a cycle for each sum or, where that is more, for each load, one in four of which lies across two lines; few sums wait for themselves.  Which loops' places are held so that
- * this is least for each sum; none where what must be known would not be. */
-static void choose_held(sums *x, int64_t most)
+/* Cycles of a step with so many sums: one for each of them or, where that is more, for each load, one in four of which lies across two lines; few sums wait for themselves. */
+static double cycles(const sums *x, uint32_t held, uint32_t parted, int64_t places, int64_t together)
 {
 	enum { LATENCY = 8 };
+	double loads = 1.25 * (double)loads_of(x, held, parted, together), all = (double)(places * together);
+	all = all > LATENCY ? all : LATENCY;
+	return (all > loads ? all : loads) + 1;
+}
+
+/* Cycles of a sum's step, where the places of `held` are all in registers and of the parted loop so many together; the last part has what is left. */
+static double cycles_each(const sums *x, uint32_t held, uint32_t parted, int64_t places, int64_t together)
+{
+	if (parted == TSR_NONE)
+		return cycles(x, held, parted, places, 1) / (double)places;
+	int64_t all = extent(x->results[parted]), left = all % together;
+	double time = (double)(all / together) * cycles(x, held, parted, places, together) + (left ? cycles(x, held, parted, places, left) : 0);
+	return time / (double)(places * all);
+}
+
+/* Registers for sums and what they read at a time: the parted places come one after the other, and what is read for these alone waits for the next held place. */
+static int64_t registers(const sums *x, uint32_t held, uint32_t parted, int64_t places, int64_t together)
+{
+	int64_t n = places * together;
+	for (uint32_t k = 0; k < x->nloads; k++) {
+		bool alone = parted != TSR_NONE && load_mentions(x, x->load[k], x->results[parted]);
+		for (uint32_t i = 0; i < x->nresults; i++)
+			alone &= !(held >> i & 1) || !load_mentions(x, x->load[k], x->results[i]);
+		n += alone ? together : 1;
+	}
+	return n;
+}
+
+/* Which loops' places are held so that a step takes least for each sum; none where what must be known would not be.  What threads share is not held, but may be parted. */
+static void choose_held(sums *x, int64_t most)
+{
 	double best = 0;
 	for (uint32_t set = 1u << x->nresults; set-- > 0;) {         /* inner loops first, where it makes no difference */
 		int64_t n = 1;
 		bool fits = true;
 		for (uint32_t i = 0; i < x->nresults && fits; i++)
 			if (set >> i & 1)
-				fits = x->place[i] && (n *= extent(x->results[i])) <= most;
+				fits = x->place[i] && !x->results[i]->loop.split && (n *= extent(x->results[i])) <= most;
 			else
-				fits = !x->place[i] || !must_hold(x, x->results[i]);
-		for (uint32_t parted = 0; fits && parted <= x->nresults; parted++) {
-			bool none = parted == x->nresults;
-			if (!none && (!x->place[parted] || set >> parted & 1 || most / n < 2 || most / n >= extent(x->results[parted])))
+				fits = !x->place[i] || x->results[i]->loop.split || !must_hold(x, x->results[i]);
+		for (uint32_t i = 0; fits && i <= x->nresults; i++) {
+			bool none = i == x->nresults;
+			if (!none && (!x->place[i] || set >> i & 1))
 				continue;
-			int64_t together = none ? 1 : even(extent(x->results[parted]), most / n), sums_held = n * together, loads = loads_of(x, set, none ? TSR_NONE : parted, together);
-			double step = sums_held > LATENCY ? (double)sums_held : LATENCY, time = (step > 1.25 * (double)loads ? step : 1.25 * (double)loads) + 1;
-			if (best && time / (double)sums_held >= best)
-				continue;
-			best = time / (double)sums_held;
-			for (uint32_t i = 0; i < x->nresults; i++)
-				x->held[i] = set >> i & 1;
-			x->parted = none ? TSR_NONE : parted, x->together = together;
+			int64_t least = none ? 1 : 2, last = none ? 1 : extent(x->results[i]) - 1;
+			for (int64_t together = last * n < most ? last : most / n; together >= least; together--) {
+				double each = cycles_each(x, set, none ? TSR_NONE : i, n, together);
+				if ((best && each >= best) || (!none && registers(x, set, i, n, together) > x->t->vector_registers))
+					continue;
+				best = each;
+				for (uint32_t k = 0; k < x->nresults; k++)
+					x->held[k] = set >> k & 1;
+				x->parted = none ? TSR_NONE : i, x->together = together;
+			}
 		}
 	}
 }
@@ -264,7 +289,7 @@ static bool choose_places(sums *x)
 		bool same = false;
 		for (uint32_t k = 0; k < x->nloads; k++)
 			same |= !load_mentions(x, x->load[k], x->results[i]);
-		x->place[i] = same && x->results[i] != x->lane && x->results[i] != x->group && !x->results[i]->loop.split;
+		x->place[i] = same && x->results[i] != x->lane && x->results[i] != x->group;
 		if (x->place[i] && __builtin_mul_overflow(all, extent(x->results[i]), &all))
 			return false;
 	}
@@ -278,6 +303,39 @@ static bool choose_places(sums *x)
 	for (uint32_t i = 0; i < x->nresults; i++)
 		held *= x->held[i] ? extent(x->results[i]) : i == x->parted ? x->together : 1;
 	return steps >= TIMES * held;
+}
+
+/* Bytes that are read in one iteration of the first `around` summed loops; -1: only the run knows. */
+static int64_t bytes_within(const sums *x, uint32_t around)
+{
+	int64_t all = 0;
+	for (uint32_t k = 0; k < x->nloads; k++) {
+		int64_t bytes = tsr_buffer_bytes(x->l->buffers.at[x->load[k]->load.buffer]);
+		if (bytes < 0)
+			return -1;
+		for (uint32_t i = 0; i < around; i++)
+			bytes /= load_mentions(x, x->load[k], x->summed[i]) ? extent(x->summed[i]) : 1;
+		all += bytes;
+	}
+	return all;
+}
+
+/* Several walks read more than the second cache holds: each stays within what it does, an image or some rows of one. */
+static uint32_t choose_around(const sums *x)
+{
+	enum { LEAST_WALKS = 4, LEAST_STEPS = 24 };
+	int64_t walks = 1, steps = 1, step;
+	for (uint32_t i = 0; i < x->nresults; i++)
+		if (!x->held[i] && x->results[i] != x->lane)
+			walks *= i == x->parted ? (extent(x->results[i]) + x->together - 1) / x->together : extent(x->results[i]);
+	if (x->along || x->group || walks < LEAST_WALKS || !tsr_index_stride(x->l->buffers.at[x->store->store.buffer], x->store->store.index, x->lane->loop.sym, &step) || step != 1)
+		return 0;
+	uint32_t n = 0;
+	while (n < x->nsummed && bytes_within(x, n) > x->t->l2)
+		n++;
+	for (uint32_t i = n; i < x->nsummed; i++)
+		steps *= extent(x->summed[i]);
+	return steps >= LEAST_STEPS ? n : 0;
 }
 
 bool tsr_window_sums_of(const tsr_loops *l, const tsr_target *t, const tsr_stmt *s, tsr_window_sums *x)
@@ -296,6 +354,7 @@ bool tsr_window_sums_of(const tsr_loops *l, const tsr_target *t, const tsr_stmt 
 		x->lane = x->summed[x->nsummed - 1], x->along = true;
 	if (!x->lane || !choose_places(x))
 		return false;
+	x->around = choose_around(x);
 	return !x->along || masks_known(x);
 }
 

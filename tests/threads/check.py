@@ -221,6 +221,38 @@ def equally_many(tsrc, build, folder):
     lib.tsr_close(ctx)
 
 
+# images, height and width of the sums, groups, channels, filters of each, the window's height and width, step: shares that end within a register, places that are left over for the last
+# thread, and images of which the second cache holds a part
+WEIGHTS = ((8, 3, 29, 8, 8, 1, 3, 2, 2), (2, 9, 14, 3, 16, 11, 3, 3, 1), (3, 7, 30, 4, 16, 5, 1, 3, 1), (3, 60, 70, 2, 16, 5, 3, 3, 1), (2, 40, 96, 3, 16, 16, 3, 3, 1), (5, 8, 9, 12, 4, 4, 3, 3, 2))
+
+
+def weights_of(x, y, height, width, step):
+    """Of images n, h, w, group, channel and sums n, h, w, group, filter: filter, height, width, group, channel."""
+    n, h, w, groups, filters = y.shape
+    whole = np.pad(x.astype(float), ((0, 0), (height // 2, height), (width // 2, width), (0, 0), (0, 0)))
+    taps = [[np.einsum("nhwgf,nhwgc->fgc", y, whole[:, i:i + step * h:step, j:j + step * w:step]) for j in range(width)] for i in range(height)]
+    return np.array(taps).transpose(2, 0, 1, 3, 4)
+
+
+def weights(tsrc, build, folder):
+    """What the gradients of the weights of windows over groups of channels sum."""
+    openmp, data, source = ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL), np.random.default_rng(3), os.path.join(folder, "weights.tsr")
+    with open(source, "w") as f:
+        for i, (n, h, w, g, c, filters, height, width, s) in enumerate(WEIGHTS):
+            f.write(f'let%export w{i} (x : "{n}, {h * s}, {w * s}, {g}, {c} |") (y : "{n}, {h}, {w}, {g}, {filters} |") =\n'
+                    f'  let z = x +* y "n, {s}*h =+ i, {s}*w =+ j, g, c |; n, h, w, g, f | => f, i, j, g, c |" [i; j] in\n  set_dim i {height}; set_dim j {width}; z\n')
+    plain, divided = (Library(tsrc, build, folder, source, d) for d in (False, True))
+    for i, (n, h, w, g, c, filters, height, width, s) in enumerate(WEIGHTS):
+        x, y = (data.standard_normal(shape).astype(np.float32) for shape in ((n, h * s, w * s, g, c), (n, h, w, g, filters)))
+        want, name = weights_of(x, y, height, width, s), f"w{i}"
+        one = plain.call(name, [], [x, y], want.size)
+        check(np.allclose(want.reshape(-1), one, rtol=1e-4, atol=1e-4 * np.abs(want).max()), f"weights' gradient {WEIGHTS[i]}")
+        for threads in THREADS:
+            openmp.omp_set_num_threads(threads)
+            got = divided.call(name, [], [x, y], want.size)
+            check(np.array_equal(one.view(np.uint32), got.view(np.uint32)), f"weights' gradient {WEIGHTS[i]} with {threads} threads: other bits")
+
+
 def strips(tsrc, build, folder, rng):
     """Strips of attention's heads, of which each thread has some of its own before it helps the others."""
     openmp = ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
@@ -283,6 +315,7 @@ def main():
         functions(tsrc, os.path.abspath(options.build), folder, random.Random(options.seed))
         in_turns(tsrc, os.path.abspath(options.build), folder, random.Random(options.seed))
         equally_many(tsrc, os.path.abspath(options.build), folder)
+        weights(tsrc, os.path.abspath(options.build), folder)
         strips(tsrc, os.path.abspath(options.build), folder, random.Random(options.seed))
         vectors(tsrc, folder)
         hosts(tsrc, os.path.abspath(options.build), folder)
