@@ -126,6 +126,20 @@ static void note_locals(const rows *r)
 /* Iterations meet in rows that a thread has for itself. */
 static bool shares_rows(const rows *r) { return r->loop->loop.how != TSR_FOR_PARALLEL; }
 
+/* There may be several of these: they are in a thread's own memory.  Walks that leave out what a mask hides (opt/masked.c) are short, and as long as their row says. */
+static bool rows_are_own(const rows *r)
+{
+	for (uint32_t k = 0; k < r->n; k++)
+		if (walk_of(r, k)->loop.from || walk_of(r, k)->loop.until)
+			return false;
+	for (uint32_t b = 0; b < r->e->loops->buffers.n; b++) {
+		const tsr_buffer *x = r->e->loops->buffers.at[b];
+		if (r->e->buffers[b] && x->row && x->home != TSR_HOME_THREAD)
+			return false;
+	}
+	return r->e->team;
+}
+
 /* From one of so many rows of a thread to the next, at least a red zone apart.  Walks read one row while another is stored: a core that compares the lower bits of addresses
  * first takes what lies whole pages and a few lines behind for what was just stored (softmax of rows of 4 KB, 64 bytes more than a page apart: twice as long on Zen 4, if the pages' physical
  * addresses were alike, too: one context in ten). */
@@ -429,7 +443,7 @@ bool tsr_emit_overlap(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMVal
 	e->reorder = false;
 	bool takes = walks_of(&r);
 	e->overlap = r.lanes;
-	if (takes && (!shares_rows(&r) || (s->loop.split && e->team)))
+	if (takes && (!shares_rows(&r) || rows_are_own(&r)))
 		torn_or_whole(&r);
 	else if (takes)
 		row_by_row(&r);
