@@ -149,16 +149,12 @@ static bool alone(const streams *m, tsr_buffer_id x)
 	return touched == 1;
 }
 
-/* What the kernel touches is more than the last cache keeps for certain; else results stay there for whoever reads them, and nothing has to come from memory
- * before it is overwritten (of 32 MB: 8 MB that are only written take 0.53 of the time; 8 MB made of 8 others 0.4 to 0.8 of it by two threads and 0.7 to 1 by one where
- * the cache is nobody else's, 1.1 to 1.5 beside neighbours who fill it; 24 MB in all 1.4 to 1.6).  What lies along rows may fill more of it where a target says so: squares that are
- * turned lie pages apart (4.3 times as long).  Cores that share a cache also share its way to memory, and two threads store no more around the caches than one (Zen 5, 8 MB made of 8
- * others: functions, norms and softmax 1.6 to 2.5 times as fast as around them; where each core has a cache of its own 0.9 to 1.3, one thread 0.94 to 1.34; Zen 3 by two threads 1.2 to 2.5,
- * by one, beside neighbours, 0.65 to 1; Zen 4 by two threads from 24 to 32 MB 1.1 to 2.1, half of it written to 36 MB 1.1 to 1.8, by one 0.65 to 1: there the run asks how many compute it). */
-static bool fills_last(const streams *m, bool rows, asked *run)
+/* What the kernel touches, each buffer once, and how many of these it writes. */
+typedef struct touched { uint32_t n, written; const tsr_buffer **each; } touched;
+
+static touched touched_by(const streams *m)
 {
-	const tsr_buffer **each = TSR_NEW_N(m->all.a, const tsr_buffer *, m->all.v.n + 1);
-	uint32_t n = 0, written = 0;
+	touched x = { .each = TSR_NEW_N(m->all.a, const tsr_buffer *, m->all.v.n + 1) };
 	for (uint32_t i = 0; i < m->all.v.n; i++) {
 		bool before = false, writes = false;
 		for (uint32_t k = 0; k < m->all.v.n; k++) {
@@ -168,12 +164,24 @@ static bool fills_last(const streams *m, bool rows, asked *run)
 		}
 		if (before)
 			continue;
-		each[n++] = m->p->l->buffers.at[m->all.v.at[i].buffer];
-		written += writes;
+		x.each[x.n++] = m->p->l->buffers.at[m->all.v.at[i].buffer];
+		x.written += writes;
 	}
+	return x;
+}
+
+/* What the kernel touches is more than the last cache keeps for certain; else results stay there for whoever reads them, and nothing has to come from memory
+ * before it is overwritten (of 32 MB: 8 MB that are only written take 0.53 of the time; 8 MB made of 8 others 0.4 to 0.8 of it by two threads and 0.7 to 1 by one where
+ * the cache is nobody else's, 1.1 to 1.5 beside neighbours who fill it; 24 MB in all 1.4 to 1.6).  What lies along rows may fill more of it where a target says so: squares that are
+ * turned lie pages apart (4.3 times as long).  Cores that share a cache also share its way to memory, and two threads store no more around the caches than one (Zen 5, 8 MB made of 8
+ * others: functions, norms and softmax 1.6 to 2.5 times as fast as around them; where each core has a cache of its own 0.9 to 1.3, one thread 0.94 to 1.34; Zen 3 by two threads 1.2 to 2.5,
+ * by one, beside neighbours, 0.65 to 1; Zen 4 by two threads from 24 to 32 MB 1.1 to 2.1, half of it written to 36 MB 1.1 to 1.8, by one 0.65 to 1: there the run asks how many compute it). */
+static bool fills_last(const streams *m, bool rows, asked *run)
+{
 	const tsr_target *t = m->p->target;
-	uint32_t several = !rows || !t->kept_by_several ? PARTS_LEFT : t->kept_half_written && 2 * written >= n ? t->kept_half_written : t->kept_by_several, one = rows && t->last_kept ? t->last_kept : PARTS_LEFT;
-	return enough(m, n, each, t->last / 8 * several, t->last / 8 * one, run);
+	touched x = touched_by(m);
+	uint32_t several = !rows || !t->kept_by_several ? PARTS_LEFT : t->kept_half_written && 2 * x.written >= x.n ? t->kept_half_written : t->kept_by_several, one = rows && t->last_kept ? t->last_kept : PARTS_LEFT;
+	return enough(m, x.n, x.each, t->last / 8 * several, t->last / 8 * one, run);
 }
 
 /* What the kernel's loops say of large results and operands holds where all of this does. */
@@ -294,14 +302,18 @@ static void fetch_rows(const streams *m, tsr_stmts *body)
 /* ---- results ------------------------------------------------------------------------------------------------------------- */
 
 /* The least C that goes around the caches.  Its lines are asked for while tiles multiply: deep sums hide what reading them costs from a last cache that holds all of C (of 8
- * to 16 MB 1.03 to 1.15 times as fast so, of 25 MB no faster; of 64 depths and fewer 0.65 to 1.1). */
+ * to 16 MB 1.03 to 1.15 times as fast so, of 25 MB no faster; of 64 depths and fewer 0.65 to 1.1), unless operands of several times as much go by (14 MB beside 226: 0.86). */
 static int64_t least_around(const streams *m, const tsr_contraction *k)
 {
-	enum { DEEP = 128 };
+	enum { DEEP = 128, GOES_BY = 4 };
 	const tsr_target *t = m->p->target;
 	tsr_contract_view v;
 	tsr_contract_view_make(m->p->l, k, &v);
-	return t->last && tsr_walks_count(&v.cls[TSR_CLASS_K]) >= DEEP ? t->last / 4 * 3 : LARGE * t->l3;
+	touched x = touched_by(m);
+	int64_t bytes = 0;
+	for (uint32_t i = 0; i < x.n; i++)
+		bytes += tsr_buffer_bytes(x.each[i]);
+	return t->last && bytes <= GOES_BY * t->last && tsr_walks_count(&v.cls[TSR_CLASS_K]) >= DEEP ? t->last / 4 * 3 : LARGE * t->l3;
 }
 
 /* The engine writes C once: all that is summed in one block. */
