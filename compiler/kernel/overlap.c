@@ -126,18 +126,31 @@ static void note_locals(const rows *r)
 /* Iterations meet in rows that a thread has for itself. */
 static bool shares_rows(const rows *r) { return r->loop->loop.how != TSR_FOR_PARALLEL; }
 
-/* There may be several of these: they are in a thread's own memory.  Walks that leave out what a mask hides (opt/masked.c) are short, and as long as their row says. */
+static bool touched_elsewhere(const tsr_stmts *body, const tsr_stmt *than, tsr_buffer_id b)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < body->n && !found; i++) {
+		const tsr_stmt *s = body->at[i];
+		const tsr_stmts *in = s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
+		found = s != than && (in ? touched_elsewhere(in, than, b) : touches(s, b));
+	}
+	return found;
+}
+
+/* There may be several of these: they are in a thread's own memory, and nothing else reads the last ones, as the other statements of a strip do.  Walks that leave out what a mask hides (opt/masked.c) are short, and as long as their row says. */
 static bool rows_are_own(const rows *r)
 {
+	if (!r->e->team || !r->e->body)
+		return false;
 	for (uint32_t k = 0; k < r->n; k++)
 		if (walk_of(r, k)->loop.from || walk_of(r, k)->loop.until)
 			return false;
 	for (uint32_t b = 0; b < r->e->loops->buffers.n; b++) {
 		const tsr_buffer *x = r->e->loops->buffers.at[b];
-		if (r->e->buffers[b] && x->row && x->home != TSR_HOME_THREAD)
+		if (r->e->buffers[b] && x->row && (x->home != TSR_HOME_THREAD || (touches(r->loop, b) && touched_elsewhere(r->e->body, r->loop, b))))
 			return false;
 	}
-	return r->e->team;
+	return true;
 }
 
 /* From one of so many rows of a thread to the next, at least a red zone apart.  Walks read one row while another is stored: a core that compares the lower bits of addresses
