@@ -234,7 +234,7 @@ int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64
 void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 {
 	bool a = p->side == TSR_SIDE_A;
-	tsr_narrow_b b = g->pairs && !a ? tsr_narrow_b_of(g) : (tsr_narrow_b){ 0 };
+	tsr_narrow_b b = a ? (tsr_narrow_b){ 0 } : tsr_narrow_b_of(g);
 	if (b.base) {
 		tsr_pack_narrow_b(g, p, &b, each);
 		return;
@@ -251,8 +251,9 @@ void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 
 /* Its second registers of A and of B. */
 typedef struct product { bool tall, wide; } product;
-enum { AT_A, AT_B, AT_SUMS, AT_ROW, AT_STEPS, PARAMS };
+enum { AT_A, AT_B, AT_SUMS, AT_ROW, AT_STEPS, AT_ADD, PARAMS };
 enum { A = 4, B = 6 };               /* the first registers of operands; sums of A + i and B + j are in 2 i + j */
+enum { STEPS = 8 };                  /* of 32 depths: so many of a panel of B stay in the first cache while rows of A go by */
 
 static LLVMValueRef number(tsr_kit *k, uint32_t r) { return LLVMConstInt(LLVMInt8TypeInContext(k->context), r, false); }
 
@@ -266,14 +267,35 @@ static void load(tsr_kit *k, uint32_t r, LLVMValueRef from, LLVMValueRef row)
 	tsr_kit_intrinsic(k, "llvm.x86.tileloadd64", NULL, 0, (LLVMValueRef[]){ number(k, r), from, row }, 3);
 }
 
+typedef enum moved { CLEARED, LOADED, STORED } moved;
+
+/* The registers of sums, in rows of a tile. */
+static void sums(tsr_kit *k, const product *p, LLVMValueRef at, moved how)
+{
+	LLVMValueRef line = tsr_kit_int(k, TILE * 4);
+	for (uint32_t i = 0; i < (p->tall ? 2 : 1); i++)
+		for (uint32_t j = 0; j < (p->wide ? 2 : 1); j++) {
+			LLVMValueRef to = further(k, at, tsr_kit_int(k, (int64_t)i * ROWS * TILE * 4 + j * 4 * ROWS));
+			if (how == CLEARED)
+				tsr_kit_intrinsic(k, "llvm.x86.tilezero", NULL, 0, (LLVMValueRef[]){ number(k, 2 * i + j) }, 1);
+			else if (how == LOADED)
+				load(k, 2 * i + j, to, line);
+			else
+				tsr_kit_intrinsic(k, "llvm.x86.tilestored64", NULL, 0, (LLVMValueRef[]){ number(k, 2 * i + j), to, line }, 3);
+		}
+}
+
 static void product_body(tsr_kit *k, const void *which, LLVMValueRef f)
 {
 	const product *p = which;
-	LLVMValueRef row = LLVMGetParam(f, AT_ROW), line = tsr_kit_int(k, TILE * 4), half = tsr_kit_int(k, 4 * ROWS), sums = LLVMGetParam(f, AT_SUMS);
+	LLVMValueRef row = LLVMGetParam(f, AT_ROW), line = tsr_kit_int(k, TILE * 4), half = tsr_kit_int(k, 4 * ROWS), add = LLVMGetParam(f, AT_ADD);
 	uint32_t rows = p->tall ? 2 : 1, cols = p->wide ? 2 : 1;
-	for (uint32_t i = 0; i < rows; i++)
-		for (uint32_t j = 0; j < cols; j++)
-			tsr_kit_intrinsic(k, "llvm.x86.tilezero", NULL, 0, (LLVMValueRef[]){ number(k, 2 * i + j) }, 1);
+	tsr_guard before = tsr_guard_begin(k, add);
+	sums(k, p, LLVMGetParam(f, AT_SUMS), LOADED);
+	tsr_guard_end(k, before);
+	tsr_guard first = tsr_guard_begin(k, LLVMBuildNot(k->b, add, ""));
+	sums(k, p, LLVMGetParam(f, AT_SUMS), CLEARED);
+	tsr_guard_end(k, first);
 	tsr_count d = tsr_count_begin(k, tsr_kit_int(k, 0), LLVMGetParam(f, AT_STEPS), tsr_kit_int(k, 1));
 	LLVMValueRef a = further(k, LLVMGetParam(f, AT_A), tsr_kit_mul(k, d.i, tsr_kit_int(k, 4 * PAIRS)));
 	LLVMValueRef b = further(k, LLVMGetParam(f, AT_B), tsr_kit_mul(k, d.i, tsr_kit_int(k, PAIRS * TILE * 4)));
@@ -286,23 +308,60 @@ static void product_body(tsr_kit *k, const void *which, LLVMValueRef f)
 		}
 	}
 	tsr_count_end(k, &d);
-	for (uint32_t i = 0; i < rows; i++)
-		for (uint32_t j = 0; j < cols; j++) {
-			LLVMValueRef to = further(k, sums, tsr_kit_int(k, (int64_t)i * ROWS * TILE * 4 + j * 4 * ROWS));
-			tsr_kit_intrinsic(k, "llvm.x86.tilestored64", NULL, 0, (LLVMValueRef[]){ number(k, 2 * i + j), to, line }, 3);
-		}
+	sums(k, p, LLVMGetParam(f, AT_SUMS), STORED);
 	LLVMBuildRetVoid(k->b);
 }
 
-void tsr_matrix_product(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, uint32_t rows, uint32_t vecs)
+/* Of so many steps from one of them on; `add`: to what the sums are. */
+typedef struct steps { LLVMValueRef first, count, add; } steps;
+
+static void call_product(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, LLVMValueRef to, product p, steps d)
 {
 	tsr_kit *k = &g->k;
-	product p = { rows > ROWS, vecs > 1 };
 	char name[64];
 	snprintf(name, sizeof name, TSR_TILE_PREFIX "matrix.%ux%u", p.tall ? TILE : ROWS, p.wide ? TILE : ROWS);
-	LLVMTypeRef params[PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64 };
-	LLVMValueRef f = tsr_kit_named(k, name, params, PARAMS, AT_ROW, product_body, &p);
-	LLVMValueRef arg[PARAMS] = { tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->a_each)), b, g->sums, tsr_kit_mul(k, bl->a_each, tsr_kit_int(k, 4)),
-		LLVMBuildUDiv(k->b, bl->b_each, tsr_kit_int(k, PAIRS), "") };
+	LLVMTypeRef params[PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1 };
+	LLVMValueRef f = tsr_kit_named(k, name, params, PARAMS, AT_ROW, product_body, &p), a = tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->a_each));
+	LLVMValueRef arg[PARAMS] = { tsr_kit_at(k, a, tsr_kit_mul(k, d.first, tsr_kit_int(k, PAIRS))), tsr_kit_at(k, b, tsr_kit_mul(k, d.first, tsr_kit_int(k, PAIRS * TILE))), to,
+		tsr_kit_mul(k, bl->a_each, tsr_kit_int(k, 4)), d.count, d.add };
 	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, PARAMS, "");
+}
+
+static LLVMValueRef steps_of(tsr_kit *k, const tsr_block *bl) { return LLVMBuildUDiv(k->b, bl->b_each, tsr_kit_int(k, PAIRS), ""); }
+
+bool tsr_matrix_deep(const tsr_engine *g)
+{
+	int64_t depth = tsr_kit_known(g->cls[TSR_CLASS_K].count), most = depth >= 0 && depth < g->s->kc ? depth : g->s->kc;
+	return most > 2 * PAIRS * STEPS;
+}
+
+LLVMValueRef tsr_matrix_sums(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, uint32_t rows, uint32_t vecs)
+{
+	tsr_kit *k = &g->k;
+	if (tsr_matrix_deep(g))
+		return tsr_kit_at(k, g->sums, tsr_kit_mul(k, ir, tsr_kit_int(k, TILE)));
+	steps all = { tsr_kit_int(k, 0), steps_of(k, bl), LLVMConstInt(k->i1, 0, false) };
+	call_product(g, bl, ir, b, g->sums, (product){ rows > ROWS, vecs > 1 }, all);
+	return g->sums;
+}
+
+void tsr_matrix_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef b, uint32_t vecs)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef zero = tsr_kit_int(k, 0), tile = tsr_kit_int(k, TILE), few = tsr_kit_int(k, STEPS), all = steps_of(k, bl);
+	LLVMValueRef full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, bl->rows, tile, ""), tile, "");
+	int64_t total = tsr_kit_known(g->cls[TSR_CLASS_M].count);
+	if (!tsr_matrix_deep(g))
+		return;
+	tsr_count d = tsr_count_begin(k, zero, tsr_kit_some(k, all), few);         /* a sum over nothing is 0 */
+	steps some = { d.i, tsr_kit_min(k, few, LLVMBuildNSWSub(k->b, all, d.i, "")), LLVMBuildICmp(k->b, LLVMIntSGT, d.i, zero, "") };
+	tsr_count i = tsr_count_begin(k, zero, full, tile);
+	call_product(g, bl, i.i, b, tsr_kit_at(k, g->sums, tsr_kit_mul(k, i.i, tile)), (product){ true, vecs > 1 }, some);
+	tsr_count_end(k, &i);
+	if (total < 0 || total % TILE) {
+		tsr_guard rest = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, full, bl->rows, ""));
+		call_product(g, bl, full, b, tsr_kit_at(k, g->sums, tsr_kit_mul(k, full, tile)), (product){ total < 0 || total % TILE > ROWS, vecs > 1 }, some);
+		tsr_guard_end(k, rest);
+	}
+	tsr_count_end(k, &d);
 }

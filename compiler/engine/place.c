@@ -283,16 +283,16 @@ static void matrix_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	tsr_kit *k = &g->k;
 	uint32_t rest = z.rows % SOME;
 	LLVMValueRef some = tsr_kit_int(k, SOME), nr = tsr_kit_int(k, g->s->nr), whole = tsr_kit_int(k, z.rows - rest);
-	tsr_matrix_product(g, bl, ir, tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->b_each)), z.rows, z.vecs);
+	LLVMValueRef sums = tsr_matrix_sums(g, bl, ir, tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->b_each)), z.rows, z.vecs);
 	size_of_tile part = z;
 	if (z.rows >= SOME) {
 		tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), whole, some);
-		part.rows = SOME, part.valid_rows = some, part.sums = tsr_kit_at(k, g->sums, tsr_kit_mul(k, i.i, nr));
+		part.rows = SOME, part.valid_rows = some, part.sums = tsr_kit_at(k, sums, tsr_kit_mul(k, i.i, nr));
 		vector_tile(g, bl, tsr_kit_add(k, ir, i.i), jr, part);
 		tsr_count_end(k, &i);
 	}
 	if (rest) {
-		part.rows = rest, part.valid_rows = tsr_kit_int(k, rest), part.sums = tsr_kit_at(k, g->sums, tsr_kit_mul(k, whole, nr));
+		part.rows = rest, part.valid_rows = tsr_kit_int(k, rest), part.sums = tsr_kit_at(k, sums, tsr_kit_mul(k, whole, nr));
 		vector_tile(g, bl, tsr_kit_add(k, ir, whole), jr, part);
 	}
 }
@@ -489,6 +489,8 @@ static void tile_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef jr, siz
 		tsr_fill_stretches(g, tsr_kit_add(k, bl->n, jr));
 	else if (g->form.stretches)
 		tsr_fill_vectors(g, tsr_kit_add(k, bl->n, jr), z.cols);
+	if (g->matrix)
+		tsr_matrix_column(g, bl, tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->b_each)), z.vecs);
 	heights h = heights_make(g, bl->rows, z.vecs);
 	ask_ahead(g, &z);
 	each_height(g, bl, jr, &h, z, tile_call);

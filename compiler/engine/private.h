@@ -109,7 +109,7 @@ void tsr_tail_plan_make(tsr_engine *g);
 void tsr_tail_begin(tsr_engine *g);
 void tsr_tail_args(tsr_engine *g, const tsr_tail_plan *t, LLVMValueRef m, LLVMValueRef n, LLVMValueRef last, LLVMValueRef *arg);
 void tsr_tail_apply(tsr_engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef rows, LLVMValueRef cols);
-/* matrix.c: the setting of matrix registers, for this thread, and its end; elements of a panel for each row of A, each column of B, of so many depths; how many of so many rows packing writes; the bytes of rows on their way into panels; packing; and the sums of a tile. */
+/* matrix.c: the setting of matrix registers, for this thread, and its end; elements of a panel for each row of A, each column of B, of so many depths; how many of so many rows packing writes; the bytes of rows on their way into panels; and packing. */
 void tsr_matrix_begin(tsr_kit *k);
 void tsr_matrix_end(tsr_kit *k);
 LLVMValueRef tsr_matrix_each(tsr_kit *k, tsr_side side, LLVMValueRef depth);
@@ -121,7 +121,10 @@ void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each);
 typedef struct tsr_narrow_b { LLVMValueRef base; bool turned; int64_t row; } tsr_narrow_b;
 tsr_narrow_b tsr_narrow_b_of(tsr_engine *g);
 void tsr_pack_narrow_b(tsr_engine *g, const tsr_pack *p, const tsr_narrow_b *b, LLVMValueRef each);
-void tsr_matrix_product(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, uint32_t rows, uint32_t vecs);
+/* matrix.c: sums of many depths are taken for all rows of the block, before any tile of the column asks for its own, a part of the depths after the other; those of few depths when it asks. */
+bool tsr_matrix_deep(const tsr_engine *g);
+void tsr_matrix_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef b, uint32_t vecs);
+LLVMValueRef tsr_matrix_sums(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, uint32_t rows, uint32_t vecs);
 /* shares.c: what of a contraction this thread computes.  Positions that are its own, in whole units; that are another one's; of the batch's loop at this depth; its
  * rows and columns; and columns of a block, where these are cut into as few as the schedule allows. */
 typedef struct tsr_share { LLVMValueRef from, to; } tsr_share;

@@ -285,7 +285,7 @@ void tsr_engine_space(tsr_engine *g)
 	}
 	int64_t waiting = tsr_engine_sets_aside(g) ? tsr_aside_bytes(g, cols) : waiting_of(g, rows);
 	int64_t lines = tsr_lines_bytes(g), places = s->rows && !s->pack_b && g->cls[TSR_CLASS_K].n > 1 ? r->most * 8 : 0;
-	int64_t sums = g->matrix ? (int64_t)s->mr * s->nr * 4 : 0, narrow = g->matrix || g->pairs ? tsr_matrix_narrow_bytes(g, tall, cols, depth) : 0;
+	int64_t sums = g->matrix ? (tsr_matrix_deep(g) ? rows : s->mr) * (int64_t)s->nr * 4 : 0, narrow = g->matrix || g->pairs ? tsr_matrix_narrow_bytes(g, tall, cols, depth) : 0;
 	enum { PIECES = 15 };
 	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64, (across + 63) / 64 * 64, c_rows, waiting,
 								 edges_of(k, r), edges_of(k, &g->across), lines, (places + 63) / 64 * 64, sums, narrow }, at[PIECES + 1] = { 0 };
