@@ -3,6 +3,8 @@
  * Where lanes are steps of a row each sum has a register of its own, whose lanes are joined at the end.  Where windows reach over the ends of the row, or it ends within a register, masks are
  * constants.
  *
+ * Where images are larger than the second cache, the outermost summed loops go around all places (`around`), and sums wait where they are stored.
+ *
  * One branch says of each step whether all places' guards let it in; else each place asks its own.  Each sum adds in the order that is written, or, of a row's steps, in one that follows from the
  * row's length alone, whatever threads there are. */
 #include "team.h"
