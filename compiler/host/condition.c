@@ -316,7 +316,7 @@ tsr_host_condition tsr_host_solved_condition(const tsr_graph *g, uint32_t symbol
 
 int64_t tsr_host_table_dim(const tsr_graph *g, const tsr_buffer *b, uint32_t i)
 {
-	tsr_size s = b->dims[i];
+	tsr_size s = tsr_buffer_shape(b)[i];
 	if (!tsr_size_is_const(s) && !given(g, s) && b->kind == TSR_BUFFER_FILE) {
 		const tsr_data_file *f = tsr_tensor_get(g, b->tensor)->file;
 		s = i < f->rank ? f->dims[i] : s;

@@ -91,7 +91,7 @@ static tsr_buffer_id element(tsr_interp *in, const tsr_hexpr *e, int64_t *offset
 	int64_t at = 0;
 	bool flat = e->element.indices.n != b->rank;
 	for (uint32_t i = 0; i < e->element.indices.n; i++) {
-		int64_t x = eval(in, e->element.indices.at[i]).i, limit = flat ? 1 : tsr_size_eval(b->dims[i], tsr_syms(in->ctx));
+		int64_t x = eval(in, e->element.indices.at[i]).i, limit = flat ? 1 : tsr_size_eval(tsr_buffer_shape(b)[i], tsr_syms(in->ctx));
 		if (x < 0 || x >= limit)
 			tsr_fail_index(in->ctx, tsr_interp_place(in, e->span), b->name, x, limit);
 		at = at * limit + x;

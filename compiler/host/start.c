@@ -187,7 +187,7 @@ void tsr_interp_print(tsr_interp *in, tsr_tensor_id tensor, tsr_part part, tsr_n
 	const tsr_buffer *b = in->loops->buffers.at[id];
 	int64_t *dims = TSR_NEW_N(in->arena, int64_t, b->rank + 1);
 	for (uint32_t i = 0; i < b->rank; i++)
-		dims[i] = tsr_size_eval(b->dims[i], tsr_syms(in->ctx));
+		dims[i] = tsr_size_eval(tsr_buffer_shape(b)[i], tsr_syms(in->ctx));
 	const void *data = in->spreads ? bounds_of(in, b) : tsr_buffers(in->ctx)[id];
 	tsr_print_tensor(in->ctx, name, (int32_t)(in->spreads ? TSR_PREC_F64 : b->prec), t->solved.row[TSR_BATCH].n,
 			 t->solved.row[TSR_OUTPUT].n, t->solved.row[TSR_INPUT].n, dims, tsr_solved_marked_str(g->store, &t->solved, TSR_SHAPE_SIZE), data);

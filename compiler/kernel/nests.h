@@ -104,6 +104,10 @@ bool tsr_emit_records(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVM
 /* All iterations of the loop around, or, where threads divide it, from .. to; false: not such a loop, nothing was emitted. */
 bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMValueRef to);
 
+/* ---- lane_tiles.c: products of matrices that lie side by side, element by element --------------------------------------------------- */
+/* The iterations from .. to of the loop over rows, and all of those within; false: not such a nest, nothing was emitted. */
+bool tsr_emit_lane_tiles(tsr_emit *e, const tsr_stmt *rows, LLVMValueRef from, LLVMValueRef to);
+
 /* ---- plane.c: windows of rows and columns, several rows of results together ----------------------------------------------------- */
 /* The iterations from .. to of the loop over rows; false: not such a nest, nothing was emitted. */
 bool tsr_emit_plane(tsr_emit *e, const tsr_stmt *rows, LLVMValueRef from, LLVMValueRef to);

@@ -66,7 +66,7 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 		from = tsr_team_bound(e, to, false);
 		to = tsr_team_bound(e, to, true);
 	}
-	if (whole && !e->wide && (tsr_emit_turned(e, s, from, to) || tsr_emit_plane(e, s, from, to) || tsr_emit_outer_rows(e, s, from, to) || tsr_emit_outer(e, s, from, to)))
+	if (whole && !e->wide && (tsr_emit_turned(e, s, from, to) || tsr_emit_plane(e, s, from, to) || tsr_emit_lane_tiles(e, s, from, to) || tsr_emit_outer_rows(e, s, from, to) || tsr_emit_outer(e, s, from, to)))
 		return;
 	if (!e->wide && (tsr_emit_records(e, s, from, to) || tsr_emit_wide(e, s, from, to)))
 		return;

@@ -234,7 +234,7 @@ static void size_function(tsr_emit *e, tsr_owner owner, const tsr_c_arg *result,
 		LLVMBuildCondBr(e->builder, LLVMBuildIsNull(e->builder, to_shape, ""), done, write);
 		LLVMPositionBuilderAtEnd(e->builder, write);
 		for (uint32_t i = 0; i < b->rank; i++)
-			LLVMBuildStore(e->builder, tsr_emit_size(e, b->dims[i]), slot(e, e->i64, to_shape, i));
+			LLVMBuildStore(e->builder, tsr_emit_size(e, tsr_buffer_shape(b)[i]), slot(e, e->i64, to_shape, i));
 		LLVMBuildBr(e->builder, done);
 		LLVMPositionBuilderAtEnd(e->builder, done);
 	}

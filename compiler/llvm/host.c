@@ -153,7 +153,7 @@ static LLVMValueRef element(emit_host *h, const tsr_hexpr *x, tsr_prec *prec)
 	bool flat = x->element.indices.n != b->rank;           /* one index on a tensor of one element */
 	LLVMValueRef at = tsr_emit_i64(e, 0), slot = tsr_emit_i64(e, id);
 	for (uint32_t i = 0; i < x->element.indices.n; i++) {
-		LLVMValueRef index = expr(h, x->element.indices.at[i]), limit = flat ? tsr_emit_i64(e, 1) : tsr_emit_size(e, b->dims[i]);
+		LLVMValueRef index = expr(h, x->element.indices.at[i]), limit = flat ? tsr_emit_i64(e, 1) : tsr_emit_size(e, tsr_buffer_shape(b)[i]);
 		LLVMBasicBlockRef fail = tsr_emit_block(e, "fail"), pass = tsr_emit_block(e, "pass");
 		LLVMBuildCondBr(h->b, LLVMBuildICmp(h->b, LLVMIntULT, index, limit, ""), pass, fail);
 		LLVMPositionBuilderAtEnd(h->b, fail);

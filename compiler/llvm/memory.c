@@ -18,12 +18,12 @@ LLVMValueRef tsr_emit_dims(tsr_emit *e, const tsr_buffer *b)
 	if (tsr_emit_constant_bytes(b) >= 0) {
 		int64_t *dims = TSR_NEW_N(e->tc->arena, int64_t, b->rank + 1);
 		for (uint32_t i = 0; i < b->rank; i++)
-			dims[i] = b->dims[i].k;
+			dims[i] = tsr_buffer_shape(b)[i].k;
 		return tsr_emit_integers(e, b->rank, dims);
 	}
 	LLVMValueRef dims = tsr_emit_alloca(e, LLVMArrayType2(e->i64, b->rank), "dims");
 	for (uint32_t i = 0; i < b->rank; i++)
-		LLVMBuildStore(e->builder, tsr_emit_size(e, b->dims[i]), at(e, e->i64, dims, i));
+		LLVMBuildStore(e->builder, tsr_emit_size(e, tsr_buffer_shape(b)[i]), at(e, e->i64, dims, i));
 	return dims;
 }
 

@@ -55,6 +55,7 @@ typedef struct tsr_buffer {
 	tsr_prec prec;
 	uint32_t rank;
 	tsr_size *dims;              /* memory order, row-major, last axis contiguous */
+	tsr_size *shape;             /* the program level's, where code sees other dims (opt/collapse.c), as many of them; or NULL */
 	tsr_tensor_id tensor;        /* TSR_NONE for TEMP */
 	bool row;                    /* holds what belongs to one iteration of the loops around it (opt/rows.c) */
 	bool scratch;                /* each run stores what it reads of it before, which indices alone do not tell: said by the pass that made it (opt/winograd_build.c) */
@@ -66,6 +67,7 @@ typedef struct tsr_buffer {
 	int64_t offset;              /* ARENA, THREAD: of element 0, in bytes; a multiple of 64. SLOT: the slot's number */
 } tsr_buffer;
 
+static inline const tsr_size *tsr_buffer_shape(const tsr_buffer *b) { return b->shape ? b->shape : b->dims; }
 /* The last axis of more than one place, along which elements lie side by side: a number in an expression adds an axis of one place, which says nothing of where they are.  0 if there is none. */
 static inline uint32_t tsr_buffer_last(const tsr_buffer *b)
 {

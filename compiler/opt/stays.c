@@ -50,7 +50,24 @@ static bool of_windows(const tsr_pass *p, const tsr_contraction *k, const tsr_st
 	return few || (w.along && w.lane->loop.extent.k * 4 % p->target->vector_bytes == 0 && tsr_window_sums_channels(&w) <= FEW_CHANNELS);
 }
 
+static bool lies_along(const tsr_pass *p, const tsr_expr *v, uint32_t sym)
+{
+	int64_t stride;
+	return v->kind == TSR_EXPR_LOAD && tsr_index_stride(p->l->buffers.at[v->load.buffer], v->load.index, sym, &stride) && stride == 1;
+}
+
+/* Matrices that lie side by side, element by element (kernel/lane_tiles.c): as products of their own each would be turned, and its result scattered. */
+static bool of_lanes(const tsr_pass *p, const tsr_contraction *k)
+{
+	int64_t stride, lanes = p->target->vector_bytes / 4;
+	bool side_by_side = false;
+	for (uint32_t i = 0; i < k->nloops && !side_by_side; i++)
+		side_by_side = k->loops[i].cls == TSR_CLASS_BATCH && tsr_size_is_const(k->loops[i].extent) && k->loops[i].extent.k >= lanes && tsr_index_stride(p->l->buffers.at[k->c], k->c_index, k->loops[i].sym, &stride)
+			&& stride == 1 && lies_along(p, k->a_value, k->loops[i].sym) && lies_along(p, k->b_value, k->loops[i].sym);
+	return side_by_side && tsr_prec_bytes(k->prec) == 4 && class_count(k, TSR_CLASS_M) > 1 && class_count(k, TSR_CLASS_N) > 1;
+}
+
 bool tsr_contract_stays(const tsr_pass *p, const tsr_contraction *k, const tsr_stmt *nest, bool turning)
 {
-	return of_groups(p, k, nest, turning) || of_windows(p, k, nest);
+	return of_groups(p, k, nest, turning) || of_windows(p, k, nest) || of_lanes(p, k);
 }

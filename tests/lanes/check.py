@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Products of matrices that lie side by side, element by element, and axes that everything walks together, against NumPy: whole numbers, so that sums are equal in any order; tiles and what
+is left of them, lanes and what is left of them, rows past what the second cache keeps, one thread, two and three, with and without masks."""
+import ctypes, os, sys, tempfile
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, os.pardir, "bench"), os.path.join(HERE, os.pardir, "tools")]
+from tally import check, end  # noqa: E402
+import common, table  # noqa: E402
+
+f32 = np.float32
+# rows, columns, depth, and the places: on one axis, or on two that are walked together
+PRODUCTS = [(4, 4, 3, (16,)), (9, 7, 5, (40,)), (3, 2, 8, (33,)), (1, 6, 4, (17,)), (6, 1, 4, (17,)), (20, 33, 16, (12, 12)), (5, 5, 5, (7, 9)), (70, 10, 260, (16,)), (13, 6, 2, (3, 5, 7)), (8, 12, 6, (5,)), (2, 3, 4, (64, 64))]
+# numbers, and the axis that sums and maxima go over
+AXES = [((18, 35, 11), 0), ((3, 64, 8, 2, 3), 0), ((5, 7, 3, 4), 1), ((6, 9, 5), 1), ((4, 1, 10, 20), 0), ((2, 3, 14, 14), 1), ((7, 5, 1, 9), 2), ((40, 3), 0)]
+
+
+def listed(x):
+    return ", ".join(map(str, x))
+
+
+def program():
+    lines = []
+    for i, (m, n, k, places) in enumerate(PRODUCTS):
+        p = listed("pqr"[:len(places)])
+        given = f'(x : "{m}, {k}, {listed(places)} |") (y : "{k}, {n}, {listed(places)} |")'
+        lines.append(f'let%export p{i} {given} = x +* y "m, k, {p} |; k, n, {p} | => m, n, {p} |"')
+        lines.append(f'let%export q{i} (x : "{m}, {k}, {listed(places)} |") (y : "{n}, {k}, {listed(places)} |") (b : "{m} |") =\n'
+                     f'  relu ((x +* y "m, k, {p} |; n, k, {p} | => m, n, {p} |") + (b ++ "m => m, {listed("0" * (len(places) + 1))} |"))'.replace('"m =>', '"m | =>'))
+    for i, (shape, axis) in enumerate(AXES):
+        a = "abcde"[:len(shape)]
+        ones = listed("0" if k == axis else c for k, c in enumerate(a))
+        lines.append(f'let%export m{i} (x : "| {listed(shape)}") =\n  let m = x @^^ "{listed(a)} => {ones}" in\n  let d = x - m in\n  d *. 2. + (d ++ "{listed(a)} => {ones}")')
+        lines.append(f'let%export s{i} (x : "| {listed(shape)}") = x ++ "{listed(a)} => {listed(c for k, c in enumerate(a) if k != axis)}"')
+    return "\n".join(lines) + "\n"
+
+
+def address(x):
+    return x.ctypes.data_as(ctypes.c_void_p)
+
+
+def judge(model, threads):
+    random = np.random.default_rng(11)
+    for i, (m, n, k, places) in enumerate(PRODUCTS):
+        x, y, z = (random.integers(-4, 5, (*shape, *places)).astype(f32) for shape in ((m, k), (k, n), (n, k)))
+        b, made = random.integers(-9, 9, m).astype(f32), np.full((m, n, *places), 7, f32)
+        model.seconds(f"p{i}", address(x), address(y), address(made))
+        check(np.array_equal(made, np.einsum("mk...,kn...->mn...", x, y)), f"{PRODUCTS[i]}, {threads} threads")
+        model.seconds(f"q{i}", address(x), address(z), address(b), address(made))
+        wanted = np.einsum("mk...,nk...->mn...", x, z) + b.reshape(m, *[1] * (1 + len(places)))
+        check(np.array_equal(made, np.maximum(wanted, 0)), f"{PRODUCTS[i]} with what follows it, {threads} threads")
+    for i, (shape, axis) in enumerate(AXES):
+        x, made = random.integers(-99, 99, shape).astype(f32), np.full(shape, 7, f32)
+        model.seconds(f"m{i}", address(x), address(made))
+        d = x - x.max(axis, keepdims=True)
+        check(np.array_equal(made, 2 * d + d.sum(axis, keepdims=True)), f"{AXES[i]}, {threads} threads")
+        made = np.full(x.sum(axis).shape, 7, f32)
+        model.seconds(f"s{i}", address(x), address(made))
+        check(np.array_equal(made, x.sum(axis)), f"sums of {AXES[i]}, {threads} threads")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as tmp:
+        bench = common.Bench(sys.argv[1], tmp, 1, 2, table.Table())
+        source = bench.written("lanes.tsr", program())
+        common.judged(bench, source, judge, "lanes")
+        for level in "x86-64-v3", "x86-64-v2":
+            stem = "lanes" + level[-2:]
+            os.rename(source, bench.path(stem + ".tsr"))
+            source = bench.path(stem + ".tsr")
+            common.judged(bench, source, judge, stem, (1, 2), ["--cpu=" + level])
+    end()
+
+
+main()
