@@ -17,7 +17,7 @@
 #include "column_nest.h"
 #include "../opt/opt.h"
 
-enum { LINE = 64, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2, ROWS = 4, MANY_LINES = 8, CHAINS = 4 };      /* many vectors: for more than one sum */
+enum { LINE = 64, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2, ROWS = 4, MANY_LINES = 8, CHAINS = 4, MASKED = 4 };      /* many vectors: for more than one sum; masked: columns at least */
 
 typedef struct columns {
 	tsr_emit *e;
@@ -28,7 +28,7 @@ typedef struct columns {
 
 static const tsr_stmt *innermost(const columns *c) { return tsr_innermost_columns(&c->nest); }
 
-/* Enough columns for a register, and no more than leave rows close to each other. */
+/* Enough columns for a register, or some lanes of one where the others are masked, and no more than leave rows close to each other. */
 static bool few_columns(const columns *c)
 {
 	int64_t n = 1;
@@ -38,7 +38,7 @@ static bool few_columns(const columns *c)
 			return false;
 		n *= x.k;
 	}
-	return n <= MOST_COLUMNS && innermost(c)->loop.extent.k >= c->e->target->vector_bytes / 4;
+	return n <= MOST_COLUMNS && innermost(c)->loop.extent.k >= (tsr_emit_has_masks(c->e) ? MASKED : c->e->target->vector_bytes / 4);
 }
 
 /* An update of 32 bits, which a register holds as memory does. */

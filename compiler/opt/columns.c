@@ -16,7 +16,7 @@
  * Requires reduce; classify comes after it. */
 #include "pass.h"
 
-enum { REACH = 8, MOST_SUMS = 8, ENOUGH = 8, COLUMNS = 16 };      /* outer loops of fewer iterations could not be divided evenly; fewer columns would fill no vector.  Of sizes that only the run knows there are enough. */
+enum { REACH = 8, MOST_SUMS = 8, ENOUGH = 8, COLUMNS = 16, MASKED = 4 };      /* outer loops of fewer iterations could not be divided evenly; fewer columns would fill no vector, or with masks not much of one.  Of sizes that only the run knows there are enough. */
 
 bool tsr_nest_columns(const tsr_loops *l, const tsr_stmts *body, tsr_nest *out)
 {
@@ -145,12 +145,13 @@ static bool clears_along(const tsr_loops *l, const tsr_nest *n, uint32_t rows, u
 }
 
 /* How many loops over columns can come first. */
-static uint32_t outer_loops(const tsr_loops *l, const tsr_stmts *body, const tsr_nest *n, uint32_t rows)
+static uint32_t outer_loops(const tsr_pass *p, const tsr_stmts *body, const tsr_nest *n, uint32_t rows)
 {
 	const tsr_stmt *last = n->loop[n->n - 1];
+	const tsr_loops *l = p->l;
 	uint32_t outer = 0;
-	int64_t count = 1;
-	if (!tsr_size_is_const(last->loop.extent) || last->loop.extent.k < COLUMNS || body->n != n->body->n + 1)
+	int64_t count = 1, least = p->target->masks == TSR_MASKS_ALL ? MASKED : COLUMNS;
+	if (!tsr_size_is_const(last->loop.extent) || last->loop.extent.k < least || body->n != n->body->n + 1)
 		return 0;
 	for (; rows + outer + 1 < n->n; outer++) {
 		const tsr_stmt *loop = n->loop[rows + outer];
@@ -175,7 +176,7 @@ static void outward(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *kernel)
 		return;
 	while (n.loop[rows]->loop.how == TSR_FOR_REDUCE)
 		rows++;
-	uint32_t outer = outer_loops(p->l, body, &n, rows);
+	uint32_t outer = outer_loops(p, body, &n, rows);
 	if (!outer)
 		return;
 	for (uint32_t i = 0; i + 1 < body->n; i++) {

@@ -337,10 +337,23 @@ static bool all_fill_apart(const points *x, const pointwise *k, uint32_t n)
 	return true;
 }
 
+/* Iterations of a loop around the lanes read the same numbers, so that each would take their records apart again: a product of all points by all others, for tiles. */
+static bool again(const points *x, const pointwise *k, const tsr_access *a)
+{
+	bool same = false;
+	for (uint32_t i = 0; i + 1 < k->npoints; i++) {
+		bool by = false;
+		for (uint32_t axis = 0; axis < x->p->l->buffers.at[a->buffer]->rank; axis++)
+			by |= tsr_lin_mentions(&a->index[axis], k->point[i]->loop.sym);
+		same |= !by;
+	}
+	return same;
+}
+
 /* Records in memory are no wider than lanes of them can be taken apart, and something is gained. */
 static bool worthwhile(const points *x, const pointwise *k, uint32_t n, const bool *own)
 {
-	enum { WIDEST_ALONE = 16 };
+	enum { WIDEST_ALONE = 16, PAIR = 2 };
 	bool mixes = false, records = false;
 	for (uint32_t i = 0; i < n; i++) {
 		mixes |= k[i].mixes, records |= k[i].records;
@@ -348,6 +361,8 @@ static bool worthwhile(const points *x, const pointwise *k, uint32_t n, const bo
 			const tsr_access *a = &k[i].x.v.at[j];
 			int64_t step = 0;
 			tsr_index_stride(x->p->l->buffers.at[a->buffer], a->index, k[i].point[k[i].npoints - 1]->loop.sym, &step);
+			if (n == 1 && step > PAIR && !a->write && again(x, &k[i], a))
+				return false;
 			if (!own[a->buffer] && (step > (n > 1 ? TSR_MOST_RECORD : WIDEST_ALONE) || (a->write && !step)))
 				return false;
 		}
