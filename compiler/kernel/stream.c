@@ -105,8 +105,12 @@ LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *s, const tsr_stmt 
 bool tsr_emit_begins_on_lines(const tsr_emit *e, const tsr_stmt *store)
 {
 	const tsr_buffer *b = e->loops->buffers.at[store->store.buffer];
-	tsr_size row = b->dims[tsr_buffer_last(b)];
-	return !tsr_emit_foreign(b) && tsr_size_is_const(row) && row.k * tsr_prec_bytes(b->prec) % LINE == 0;
+	uint32_t last = tsr_buffer_last(b);
+	tsr_size row = b->dims[last];
+	bool lines = !tsr_emit_foreign(b) && tsr_size_is_const(row) && row.k * tsr_prec_bytes(b->prec) % LINE == 0;
+	for (uint32_t t = 0; t < store->store.index[last].n && lines; t++)         /* or a block of a row */
+		lines = store->store.index[last].terms[t].coef == 1 || store->store.index[last].terms[t].coef * (int64_t)tsr_prec_bytes(b->prec) % LINE == 0;
+	return lines;
 }
 
 void tsr_emit_fetch_last_line(tsr_emit *e, const tsr_stmt *s, const tsr_stmt *store, LLVMValueRef to)

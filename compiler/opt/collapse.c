@@ -6,11 +6,12 @@
  * So rows fill vectors where an axis alone would not: softmax over the first of 18 x 19905 x 11 numbers, sums over images of 7 x 7 or 14 x 14, products of matrices for each place of a
  * spectrum.  A buffer keeps its rank, with one place on the axis that is gone; the program level goes on to see its shape.
  *
- * Only where the inner axis is short, or leaves a part of a vector: long rows are as fast by themselves, and their loops are what threads share.
+ * Only where the inner axis is short, leaves a part of a vector, or is one of an image's: long rows of matrices are as fast by themselves, and their loops are what threads share.
  *
- * What does not follow is found by elimination, over all of the program: a pair of loops that some access, guard or value knows apart takes all buffers with it that are walked by
- * it, and these all pairs that walk them. */
+ * This is decided for all of the program: a pair of loops that some access, guard or value knows apart takes all buffers with it that are walked by it, and these all pairs that
+ * walk them. */
 #include "pass.h"
+#include "../base/forest.h"
 
 enum { SHORT = 64, LANES = 16, LONG = 1024 };
 
@@ -85,20 +86,30 @@ static void loops_of(collapse *c, const tsr_stmts *body, const tsr_stmt *parent)
 
 /* ---- accesses ------------------------------------------------------------------------------------------------------------------ */
 
-/* The last two axes of more than one place; false: there are none of known lengths, or the last one is fine by itself. */
-static bool axes_of(const tsr_buffer *b, uint32_t *outer, uint32_t *inner)
+/* The last two axes of more than one place, and how many there are in all; 0: there are none of known lengths. */
+static uint32_t axes_of(const tsr_buffer *b, uint32_t *outer, uint32_t *inner)
 {
 	uint32_t n = 0, axis[2];
-	for (uint32_t i = b->rank; i-- > 0 && n < 2;) {
-		if (!tsr_size_is_const(b->dims[i]) || b->dims[i].k < 1)
-			return false;
-		if (b->dims[i].k > 1)
-			axis[n++] = i;
+	for (uint32_t i = b->rank; i-- > 0;) {
+		if (n < 2 && (!tsr_size_is_const(b->dims[i]) || b->dims[i].k < 1))
+			return 0;
+		if (tsr_size_is_const(b->dims[i]) && b->dims[i].k <= 1)
+			continue;
+		if (n < 2)
+			axis[n] = i;
+		n++;
 	}
 	if (n < 2 || b->kind == TSR_BUFFER_FILE)
-		return false;
+		return 0;
 	*inner = axis[0], *outer = axis[1];
-	return b->dims[*inner].k < SHORT || (b->dims[*inner].k < LONG && b->dims[*inner].k % LANES);
+	return n;
+}
+
+/* The inner axis is short, leaves a part of a vector, or is an image's. */
+static bool gains(const tsr_buffer *b)
+{
+	uint32_t outer, inner, n = axes_of(b, &outer, &inner);
+	return n > 2 || (n && (b->dims[inner].k < SHORT || (b->dims[inner].k < LONG && b->dims[inner].k % LANES)));
 }
 
 static uint32_t bare_loop(const tsr_lin *x)
@@ -170,17 +181,31 @@ static void accesses_of(collapse *c, const tsr_stmts *body)
 
 /* ---- which remain, and what becomes of them ------------------------------------------------------------------------------------ */
 
-static void eliminate(collapse *c)
+/* Buffers and pairs that have to do with each other are one, or stay, together: one where none of them is known apart, and one gains. */
+static void decide(collapse *c)
 {
-	for (bool changed = true; changed;) {
-		changed = false;
-		for (uint32_t i = 0; i < c->edges.n; i++) {
-			const edge *x = &c->edges.at[i];
-			bool *broken = &c->units[x->unit][x->inner].broken;
-			changed |= *broken != c->stays[x->buffer];
-			*broken = c->stays[x->buffer] = *broken || c->stays[x->buffer];
-		}
+	uint32_t nbuffers = c->p->l->buffers.n, n = nbuffers, *base = TSR_NEW_N(c->a, uint32_t, c->p->l->units.n + 1);
+	for (uint32_t u = 0; u < c->p->l->units.n; u++)
+		base[u] = n, n += c->p->l->units.at[u]->nsyms;
+	tsr_forest *f = tsr_forest_new(c->a);
+	bool *stays = TSR_NEW_N(c->a, bool, n + 1), *gain = TSR_NEW_N(c->a, bool, n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		tsr_forest_add(f);
+	for (uint32_t i = 0; i < c->edges.n; i++)
+		tsr_forest_union(f, base[c->edges.at[i].unit] + c->edges.at[i].inner, c->edges.at[i].buffer, 0);
+	for (uint32_t i = 0; i < nbuffers; i++) {
+		bool met = f->nodes.at[tsr_forest_find(f, i)].size > 1;
+		stays[tsr_forest_find(f, i)] |= c->stays[i];
+		gain[tsr_forest_find(f, i)] |= met && gains(c->p->l->buffers.at[i]);
 	}
+	for (uint32_t u = 0; u < c->p->l->units.n; u++)
+		for (uint32_t i = 0; i < c->p->l->units.at[u]->nsyms; i++)
+			stays[tsr_forest_find(f, base[u] + i)] |= c->units[u][i].broken;
+	for (uint32_t i = 0; i < nbuffers; i++)
+		c->stays[i] = stays[tsr_forest_find(f, i)] || !gain[tsr_forest_find(f, i)];
+	for (uint32_t u = 0; u < c->p->l->units.n; u++)
+		for (uint32_t i = 0; i < c->p->l->units.at[u]->nsyms; i++)
+			c->units[u][i].broken = stays[tsr_forest_find(f, base[u] + i)] || !gain[tsr_forest_find(f, base[u] + i)];
 }
 
 static tsr_lin *one_axis(collapse *c, tsr_buffer_id id, tsr_lin *index)
@@ -245,15 +270,10 @@ static bool step(tsr_pass *p)
 	tsr_loops *l = p->l;
 	tsr_arena *a = tsr_arena_new();
 	collapse c = { .p = p, .a = a, .units = TSR_NEW_N(a, place *, l->units.n + 1), .stays = TSR_NEW_N(a, bool, l->buffers.n + 1) };
-	bool *met = TSR_NEW_N(a, bool, l->buffers.n + 1);
 	uint32_t before = p->changes;
 	for (c.unit = 0; c.unit < l->units.n; c.unit++)
 		look(&c, l->units.at[c.unit]);
-	eliminate(&c);
-	for (uint32_t i = 0; i < c.edges.n; i++)
-		met[c.edges.at[i].buffer] = true;
-	for (uint32_t i = 0; i < l->buffers.n; i++)
-		c.stays[i] |= !met[i];
+	decide(&c);
 	for (c.unit = 0; c.unit < l->units.n; c.unit++) {
 		tsr_stmts *body = &l->units.at[c.unit]->body;
 		for (uint32_t i = 0; i < body->n; i++)

@@ -114,6 +114,15 @@ static bool long_rows(const streams *m, const tsr_nest *around, tsr_stmt *loop, 
 	return in_a_row(m, around, loop, turned) * (int64_t)tsr_prec_bytes(b->prec) >= least;
 }
 
+/* Its own axis goes by the loop: all of it, or a block of whole lines for each iteration of one around (blocks.c). */
+static bool goes_along(const tsr_buffer *b, const tsr_lin *x, const tsr_stmt *loop)
+{
+	bool block = x->n == 2 && !x->offset && !x->base.k && !x->base.nterms && tsr_lin_coef(x, loop->loop.sym) == 1 && tsr_size_is_const(loop->loop.extent);
+	for (uint32_t t = 0; t < x->n && block; t++)
+		block = x->terms[t].kind == TSR_LSYM_LOOP && (x->terms[t].id == loop->loop.sym || (x->terms[t].coef == loop->loop.extent.k && x->terms[t].coef * (int64_t)tsr_prec_bytes(b->prec) % LINE == 0));
+	return block || tsr_lin_bare(x, loop->loop.sym);
+}
+
 /* What the loop stores last, along its own axis, in pieces worth the detour; or NULL. */
 static const tsr_stmt *along(const streams *m, const tsr_nest *around, tsr_stmt *loop)
 {
@@ -126,7 +135,7 @@ static const tsr_stmt *along(const streams *m, const tsr_nest *around, tsr_stmt 
 			last = s;
 	}
 	const tsr_buffer *b = last ? m->p->l->buffers.at[last->store.buffer] : NULL;
-	return b && b->rank && tsr_lin_bare(&last->store.index[tsr_buffer_last(b)], loop->loop.sym) && long_rows(m, around, loop, b) ? last : NULL;
+	return b && b->rank && goes_along(b, &last->store.index[tsr_buffer_last(b)], loop) && long_rows(m, around, loop, b) ? last : NULL;
 }
 
 static bool mentioned(const tsr_stmt *store, uint32_t sym, uint32_t axes)
@@ -346,7 +355,7 @@ static void visit(const streams *m, tsr_stmts *body, tsr_nest *around)
 		const tsr_buffer *b = m->p->l->buffers.at[store->store.buffer];
 		bool once = !mentioned(store, s->loop.sym, tsr_buffer_last(b));
 		for (uint32_t k = 0; k < around->n; k++)
-			once &= mentioned(store, around->loop[k]->loop.sym, tsr_buffer_last(b));
+			once &= mentioned(store, around->loop[k]->loop.sym, tsr_buffer_last(b) + 1);
 		s->loop.stream = once && enough(m, 1, &b, LARGE * m->p->target->l3, LARGE * m->p->target->l3, &run) && fills_last(m, along_rows(m, s), &run) && alone(m, b->id);
 		if (s->loop.stream) {
 			ask(m, &run);

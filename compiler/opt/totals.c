@@ -14,7 +14,7 @@
 #include "schedule.h"
 #include "parts.h"
 
-enum { FEWEST = 8, MOST = 32, REST = 8, STRETCH = 256, FEW_ROWS = 8, COLUMN_BYTES = 512, MOST_SUMS = 8 };      /* rest: what is left over is at most one in so many */
+enum { FEWEST = 8, MOST = 32, REST = 8, STRETCH = 256, FEW_ROWS = 8, COLUMN_BYTES = 512, MOST_SUMS = 8, LINE = 16 };      /* rest: what is left over is at most one in so many; a line's elements of 32 bits */
 
 typedef struct totals {
 	tsr_pass *p;
@@ -28,8 +28,8 @@ typedef struct totals {
 	uint32_t part;               /* the new loop's symbol where a copy is changed */
 } totals;
 
-/* Parts that are even in number and leave the least. */
-static bool choose_parts(totals *t, tsr_stmt *loop)
+/* Parts that are even in number and leave the least; long ones of elements side by side, of whole lines: else vectors lie across two (1000 x 1000 numbers in the second caches of two cores: twice as long). */
+static bool choose_parts(totals *t, tsr_stmt *loop, bool elements)
 {
 	if (loop->loop.how != TSR_FOR_REDUCE || !tsr_size_is_const(loop->loop.extent) || loop->loop.extent.k < FEWEST)
 		return false;
@@ -42,7 +42,9 @@ static bool choose_parts(totals *t, tsr_stmt *loop)
 		return false;
 	t->along = loop;
 	t->each = extent / t->parts;
-	t->rest = extent % t->parts;
+	if (elements && t->each >= STRETCH)
+		t->each -= t->each % LINE;
+	t->rest = extent - t->parts * t->each;
 	return true;
 }
 
@@ -51,7 +53,7 @@ static bool choose_loop(totals *t, const tsr_nest *sums)
 {
 	bool unknown = false;             /* around the loop */
 	for (uint32_t i = 0; i < sums->n; i++) {
-		if (choose_parts(t, sums->loop[i]))
+		if (choose_parts(t, sums->loop[i], i + 1 == sums->n))
 			return !unknown || t->each >= STRETCH;
 		unknown |= !tsr_size_is_const(sums->loop[i]->loop.extent);
 	}

@@ -281,6 +281,15 @@ static void choose_held(sums *x, int64_t most)
 	}
 }
 
+/* What is loaded once for all that is summed is a number, and nothing that places would share. */
+static bool walked(const sums *x, const tsr_expr *load)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < x->nsummed; i++)
+		any |= load_mentions(x, load, x->summed[i]);
+	return any;
+}
+
 /* Loops that some load is the same for are places. */
 static bool choose_places(sums *x)
 {
@@ -288,7 +297,7 @@ static bool choose_places(sums *x)
 	for (uint32_t i = 0; i < x->nresults; i++) {
 		bool same = false;
 		for (uint32_t k = 0; k < x->nloads; k++)
-			same |= !load_mentions(x, x->load[k], x->results[i]);
+			same |= walked(x, x->load[k]) && !load_mentions(x, x->load[k], x->results[i]);
 		x->place[i] = same && x->results[i] != x->lane && x->results[i] != x->group;
 		if (x->place[i] && __builtin_mul_overflow(all, extent(x->results[i]), &all))
 			return false;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Products of matrices that lie side by side, element by element, and axes that everything walks together, against NumPy: whole numbers, so that sums are equal in any order; tiles and what
-is left of them, lanes and what is left of them, rows past what the second cache keeps, one thread, two and three, with and without masks."""
+is left of them, blocks of columns, lanes and what is left of them, rows past what the second cache keeps, one thread, two and three, with and without masks."""
 import ctypes, os, sys, tempfile
 import numpy as np
 
@@ -14,7 +14,11 @@ f32 = np.float32
 PRODUCTS = [(4, 4, 3, (16,)), (9, 7, 5, (40,)), (3, 2, 8, (33,)), (1, 6, 4, (17,)), (6, 1, 4, (17,)), (20, 33, 16, (12, 12)), (5, 5, 5, (7, 9)), (70, 10, 260, (16,)), (13, 6, 2, (3, 5, 7)), (8, 12, 6, (5,)), (2, 3, 4, (64, 64))]
 # numbers, and the axis that sums and maxima go over
 AXES = [((18, 35, 11), 0), ((3, 64, 8, 2, 3), 0), ((5, 7, 3, 4), 1), ((6, 9, 5), 1), ((4, 1, 10, 20), 0), ((2, 3, 14, 14), 1), ((7, 5, 1, 9), 2), ((40, 3), 0),
-        ((30, 70, 9), 1), ((20, 40, 5), 1), ((9, 41, 13), 1), ((8, 33, 4), 1), ((12, 64, 15), 1), ((300, 11), 0), ((2, 300, 7), 1), ((5, 40, 6), 1)]
+        ((30, 70, 9), 1), ((20, 40, 5), 1), ((9, 41, 13), 1), ((8, 33, 4), 1), ((12, 64, 15), 1), ((300, 11), 0), ((2, 300, 7), 1), ((5, 40, 6), 1),
+        ((12, 96, 400), 0), ((3, 10, 128, 150), 1), ((9, 33, 1001), 0), ((40, 8192), 0), ((5, 21, 64, 80), 1), ((300, 2048), 0)]
+
+
+BY_ONE = {}
 
 
 def listed(x):
@@ -33,6 +37,7 @@ def program():
         a = "abcde"[:len(shape)]
         ones = listed("0" if k == axis else c for k, c in enumerate(a))
         lines.append(f'let%export m{i} (x : "| {listed(shape)}") =\n  let m = x @^^ "{listed(a)} => {ones}" in\n  let d = x - m in\n  d *. 2. + (d ++ "{listed(a)} => {ones}")')
+        lines.append(f'let%export e{i} (x : "| {listed(shape)}") =\n  let e = exp (x - (x @^^ "{listed(a)} => {ones}")) in\n  e /. (e ++ "{listed(a)} => {ones}")')
         lines.append(f'let%export s{i} (x : "| {listed(shape)}") = x ++ "{listed(a)} => {listed(c for k, c in enumerate(a) if k != axis)}"')
     return "\n".join(lines) + "\n"
 
@@ -56,6 +61,10 @@ def judge(model, threads):
         model.seconds(f"m{i}", address(x), address(made))
         d = x - x.max(axis, keepdims=True)
         check(np.array_equal(made, 2 * d + d.sum(axis, keepdims=True)), f"{AXES[i]}, {threads} threads")
+        e = np.exp(d.astype(np.float64))
+        model.seconds(f"e{i}", address(x), address(made))
+        check(np.allclose(made, e / e.sum(axis, keepdims=True), rtol=1e-5, atol=1e-30), f"softmax of {AXES[i]}, {threads} threads")
+        check(np.array_equal(made, BY_ONE.setdefault((model.name, i), made)), f"softmax of {AXES[i]}, {threads} threads: not what one makes")
         made = np.full(x.sum(axis).shape, 7, f32)
         model.seconds(f"s{i}", address(x), address(made))
         check(np.array_equal(made, x.sum(axis)), f"sums of {AXES[i]}, {threads} threads")
