@@ -13,7 +13,7 @@
 #include "nests.h"
 #include "../opt/opt.h"
 
-enum { MOST_STATEMENTS = 24, MOST_LOCALS = 8, MOST_LARGE = 2, MOST_INNER = 8, MOST_WRITTEN = 4 };
+enum { MOST_STATEMENTS = 24, MOST_LOCALS = 8, MOST_LARGE = 2, MOST_INNER = 8, MOST_WRITTEN = 4, FEWEST_LANES = 6 };
 
 typedef struct outer {
 	tsr_emit *e;
@@ -332,7 +332,7 @@ bool tsr_emit_outer(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValue
 	outer x = {.e = e, .loop = s};
 	if (emit_groups(e, s, from, to))
 		return true;
-	if (!pays(&x, e->target->vector_bytes / 4))
+	if (!pays(&x, tsr_emit_has_masks(e) ? FEWEST_LANES : e->target->vector_bytes / 4))
 		return false;
 	LLVMValueRef outside = e->syms[s->loop.sym], first = from;
 	bool written = e->written;

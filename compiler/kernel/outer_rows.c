@@ -170,7 +170,7 @@ static bool understand(places *x, const tsr_stmt *s)
 	if (x->torn && !tsr_emit_has_masks(e))
 		return false;
 	x->parts &= !x->torn && x->first <= MOST_BEFORE;
-	return x->shared && tsr_emit_outer_pays(e, c, x->torn ? FEWEST_LANES : e->target->vector_bytes / 4, x->groups.group ? &x->groups : NULL)
+	return x->shared && tsr_emit_outer_pays(e, c, x->torn || tsr_emit_has_masks(e) ? FEWEST_LANES : e->target->vector_bytes / 4, x->groups.group ? &x->groups : NULL)
 		&& (x->torn || x->parts ? s->loop.extent.k : x->end - x->first) >= FEWEST;
 }
 

@@ -6,7 +6,7 @@
  *     local form    for i { let $s = neutral  for r { $s = $s acc v }  store X = $s }
  *     columns form  store X = neutral; for r { for i { update X acc= v } }
  * Columns are for sums that walk memory with stride one along i and not along r: each step is then a vector of them.  A few summands,
- * as of a window, keep the local form: vectors of sums stay in registers meanwhile (kernel/outer.c).  So do products of two loads, from
+ * and those of a window, keep the local form: vectors of sums stay in registers meanwhile (kernel/outer.c).  So do products of two loads, from
  * which classify.c takes over.
  *
  * Changes the order of summation, never the set of summands. */
@@ -169,13 +169,31 @@ static bool is_product(const tsr_loops *l, const reduction *r)
 	return false;
 }
 
+/* What is summed moves along what results move along, too, as a window does: neighbours read the same elements. */
+static bool is_window(const tsr_loops *l, const reduction *r, const tsr_expr *x)
+{
+	tsr_expr *part[TSR_MOST_PARTS];
+	bool any = false;
+	for (uint32_t axis = 0; x->kind == TSR_EXPR_LOAD && axis < l->buffers.at[x->load.buffer]->rank; axis++) {
+		bool par = false, red = false;
+		for (uint32_t i = 0; i < r->npar; i++)
+			par |= tsr_lin_mentions(&x->load.index[axis], r->par[i]->loop.sym);
+		for (uint32_t i = 0; i < r->nred; i++)
+			red |= tsr_lin_mentions(&x->load.index[axis], r->red[i]->loop.sym);
+		any |= par && red;
+	}
+	for (uint32_t i = tsr_expr_parts(x, part); i-- > 0 && !any;)
+		any = is_window(l, r, part[i]);
+	return any;
+}
+
 static bool wants_columns(const tsr_loops *l, const reduction *r)
 {
 	enum { FEW = 16 };
 	int64_t summands = 1;
 	for (uint32_t i = 0; i < r->nred; i++)
 		summands *= tsr_size_is_const(r->red[i]->loop.extent) ? r->red[i]->loop.extent.k : FEW + 1;
-	if (!r->npar || is_product(l, r) || summands <= FEW)
+	if (!r->npar || is_product(l, r) || summands <= FEW || is_window(l, r, r->value))
 		return false;
 	const tsr_stmt *last = r->par[r->npar - 1];
 	if (!tsr_expr_unit_loads(l, r->value, last->loop.sym, TSR_NONE) || (tsr_size_is_const(last->loop.extent) && last->loop.extent.k < 4))

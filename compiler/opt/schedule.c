@@ -498,6 +498,23 @@ static tsr_problem whole_problem(const tsr_loops *l, tsr_contraction *c, const t
 	return consider_turning(l, c, p);
 }
 
+/* B is read through a window: an axis of it is walked by a loop of its columns and one that is summed. */
+static bool through_window(const tsr_loops *l, const tsr_contraction *c)
+{
+	const tsr_expr *b = tsr_contract_guarded(c->b_value);
+	bool any = false;
+	for (uint32_t axis = 0; b && axis < l->buffers.at[b->load.buffer]->rank; axis++) {
+		bool columns = false, summed = false;
+		for (uint32_t i = 0; i < c->nloops; i++) {
+			bool here = tsr_lin_mentions(&b->load.index[axis], c->loops[i].sym);
+			columns |= here && c->loops[i].cls == TSR_CLASS_N;
+			summed |= here && c->loops[i].cls == TSR_CLASS_K;
+		}
+		any |= columns && summed;
+	}
+	return any;
+}
+
 bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_target *target)
 {
 	tsr_contract_view v;
@@ -520,7 +537,7 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *c, const tsr_tar
 	p.lanes = s->lanes ? s->lanes : p.lanes;
 	if (p.pairs)                 /* rows that are read in place are worth a copy of any columns */
 		narrow = p.n == 1 || (narrow && p.must_a);
-	bool vector = p.m == 1 && p.must_b && !(p.shallow && tsr_target_far(target, p.n * p.k * p.bytes));   /* a large B comes so in the order of memory (4096 x 4096: twice as fast) */
+	bool vector = p.m == 1 && (p.must_b || (p.across && through_window(l, c))) && !(p.shallow && tsr_target_far(target, p.n * p.k * p.bytes));   /* a large B comes so in the order of memory (4096 x 4096: twice as fast) */
 	if (tiny || narrow || vector) {
 		s->reason = tiny ? "plain loops: small" : "plain loops: a vector";
 		return false;

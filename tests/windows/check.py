@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Weights' gradients of padded windows, which leave padding out depth by depth, against NumPy: whole numbers, so that sums are equal in any order; one block of K
 and several, steps, windows that reach over an image's sides from all of it, infinities beside padding, one thread, two and three.  And windows themselves, of groups of channels
-that lie side by side, over planes, whose rows threads divide, and of each channel, channels last, over images of a few channels, which share a window, and over large planes, whose results go around the caches, over volumes, and over all channels of an image; alone, followed element by element, and by sums over each place's channels."""
+that lie side by side, over planes, whose rows threads divide, and of each channel, channels last, over images of a few channels, which share a window, and over large planes, whose results go around the caches, over volumes, and over all channels of an image, and pools, padded and within an image; alone, followed element by element, and by sums over each place's channels."""
 import ctypes, os, sys, tempfile
 import numpy as np
 
@@ -29,6 +29,8 @@ LARGE = [(2100, 3104, 3, 3), (2500, 2609, 5, 1)]
 # depth, height and width of volumes; the window's: whole vectors and parts of some, rows of results that end anywhere, large ones; channels of an image instead of planes
 VOLUMES = [(5, 9, 40, 3, 3, 3), (4, 17, 23, 1, 3, 5), (6, 8, 64, 3, 1, 3), (3, 12, 7, 5, 3, 3), (40, 128, 272, 3, 3, 3)]
 STACKS = [(3, 21, 50, 5, 5), (7, 10, 33, 3, 1)]
+# images, channels, height and width of the images, the window's, step: windows that stay within the image, of rows of any length, and of fewer channels than fill a register
+WITHIN = [(2, 5, 12, 17, 3, 3, 1), (1, 7, 30, 11, 3, 3, 1), (2, 3, 9, 9, 3, 3, 1), (1, 6, 21, 40, 5, 2, 1), (2, 4, 11, 23, 3, 3, 2), (1, 12, 20, 14, 5, 5, 3), (3, 8, 18, 26, 4, 4, 2), (1, 64, 13, 12, 5, 5, 1), (2, 20, 9, 15, 7, 7, 2)]
 
 
 def program():
@@ -41,6 +43,11 @@ def program():
         lines.append(f'let%export p{i} {given} = x +* k "{window}; c, i, j | => c, h, w |"')
         lines.append(f'let%export q{i} {given} (b : "{n} |") = relu (0.5 *. (x +* k "{window}; c, i, j | => c, h, w |") + (b ++ "c | => c, h, w |"))')
         lines.append(f'let%export a{i} (x : "{n}, {h * s}, {w * s} |") =\n  let s = x ++ "{window} => c, h, w |" [i; j] in\n  set_dim i {k}; set_dim j {k};\n  0.25 *. s - 1.')
+    for i, (n, c, h, w, kh, kw, s) in enumerate(WITHIN):
+        y, x = (f"{'' if s == 1 else f'{s}*'}{a} <+ {b}" for a, b in ("hi", "wj"))
+        lines.append(f'let%export n{i} (x : "| {n}, {c}, {h}, {w}") (k : "| {c}, {kh}, {kw}") = x +* k "n, c, {y}, {x}; c, i, j => n, c, h, w"')
+        for name, sum in ("r", "++"), ("u", "@^^"):
+            lines.append(f'let%export {name}{i} (x : "| {n}, {h}, {w}, {c}") =\n  let y = x {sum} "n, {y}, {x}, c => n, h, w, c" [i; j] in\n  set_dim i {kh}; set_dim j {kw};\n  y *. 0.5')
     for i, (h, w, c, kh, kw) in enumerate(FEW):
         lines.append(f'let%export s{i} (x : "2 | {h}, {w}, {c}") (k : "| {kh}, {kw}") = x +* k "b | h =+ i, w =+ j, c; i, j => b | h, w, c"')
     for i, (h, w, kh, kw) in enumerate(LARGE):
@@ -142,6 +149,20 @@ def judge_few(model, threads):
             check(np.array_equal(made, wanted) and untouched(whole, begin, h * w), f"large {LARGE[i]}, {shift} numbers behind a line, {threads} threads")
 
 
+def judge_within(model, threads):
+    random = np.random.default_rng(9)
+    for i, (n, c, h, w, kh, kw, s) in enumerate(WITHIN):
+        x, k = random.integers(-9, 10, (n, c, h, w)).astype(f32), random.integers(-4, 5, (c, kh, kw)).astype(f32)
+        views = np.lib.stride_tricks.sliding_window_view(x, (kh, kw), (2, 3))[:, :, ::s, ::s]
+        made = np.full(views.shape[:4], 7, f32)
+        model.seconds(f"n{i}", *(a.ctypes.data_as(ctypes.c_void_p) for a in (x, k, made)))
+        check(np.array_equal(made, np.einsum("nchwij,cij->nchw", views, k)), f"within images {WITHIN[i]}, {threads} threads")
+        last, made = np.ascontiguousarray(x.transpose(0, 2, 3, 1)), np.full([views.shape[k] for k in (0, 2, 3, 1)], 7, f32)
+        for name, wanted in ("r", views.sum((4, 5))), ("u", views.max((4, 5))):
+            model.seconds(f"{name}{i}", *(a.ctypes.data_as(ctypes.c_void_p) for a in (last, made)))
+            check(np.array_equal(made, wanted.transpose(0, 2, 3, 1) / 2), f"pools {WITHIN[i]}, {name}, {threads} threads")
+
+
 def volume(x, k):
     padded = np.pad(x, [((n - 1) // 2, n // 2) for n in k.shape])
     return sum(padded[g:g + x.shape[0], i:i + x.shape[1], j:j + x.shape[2]] * k[g, i, j] for g in range(k.shape[0]) for i in range(k.shape[1]) for j in range(k.shape[2]))
@@ -161,6 +182,7 @@ def judge_volumes(model, threads):
 
 def judge(model, threads):
     judge_windows(model, threads)
+    judge_within(model, threads)
     judge_volumes(model, threads)
     judge_few(model, threads)
     judge_channels(model, threads)
