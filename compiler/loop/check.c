@@ -5,6 +5,7 @@
  *   symbols   used inside the FOR or after the LETSYM that binds them, numbered below nsyms, never bound twice at once
  *   locals    LET before use and in scope, numbered below nlocals, one precision
  *   values    precisions agree: operands with their primitive, stores with their buffer, both arms of a select
+ *   FOR       blocks of a scheduled contraction hold something
  *   UPDATE    its accumulator works in the buffer's own precision (narrow ones convert around a STORE) */
 #include "loop.h"
 #include "../base/map.h"
@@ -198,6 +199,8 @@ static void stmt(checker *c, const tsr_stmt *s)
 			lin(c, *s->loop.from);
 		if (s->loop.until)
 			lin(c, *s->loop.until);
+		if (s->loop.contraction && s->loop.contraction->schedule.mr)
+			INSIST(c, s->loop.contraction->schedule.mc > 0 && s->loop.contraction->schedule.nc > 0 && s->loop.contraction->schedule.kc > 0, "blocks of nothing, which would never end");
 		bind(c, s->loop.sym, BOUND_LOOP);
 		body(c, &s->loop.body);
 		c->syms[s->loop.sym] = UNBOUND;

@@ -355,7 +355,7 @@ static bool split_contraction(const tsr_divide *d, tsr_contraction *k)
 	if (parts[s->split] < 2 && parts[TSR_CLASS_BATCH] > 1)
 		s->split = TSR_CLASS_BATCH;
 	if (s->split == TSR_CLASS_N && s->nc > OWN_COLUMNS && s->pack_b && !s->turn && !s->named)      /* by each thread for itself */
-		s->nc = OWN_COLUMNS / tsr_schedule_columns(s) * tsr_schedule_columns(s);
+		s->nc = tsr_block_of(-1, OWN_COLUMNS, tsr_schedule_columns(s));
 	s->by_vectors = s->split == TSR_CLASS_N && by_vectors(d, k, parts[TSR_CLASS_N], tsr_walks_count(&v.cls[TSR_CLASS_N]));
 	if (s->split == TSR_CLASS_BATCH && parts[TSR_CLASS_BATCH] < MANY && parts[TSR_CLASS_M] > 1 && !s->join)      /* rows, too, where threads are more */
 		s->grid = 1;
