@@ -1,6 +1,7 @@
-"""PyTorch's side of everyday.py: lines `N` on standard input, seconds of case N, the best of some; `result N PATH` writes what it computes."""
+"""PyTorch's side of everyday.py: lines `N` on standard input, seconds of case N, the best of some; `result N PATH` writes what it computes.  With KIND SEED N: of sampled.py's."""
 import sys, time
 import numpy as np
+import sampled
 from everyday import CASES, arguments, best
 from loaded_torch import F, torch
 
@@ -20,6 +21,8 @@ def seconds(f):
 
 
 def main():
+    if len(sys.argv) > 1:
+        sampled.choose(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
     last = None, None                                   # the case that was asked for last, prepared
     print(f"PyTorch {torch.__version__.split('+')[0]} eager", flush=True)
     for line in sys.stdin:
