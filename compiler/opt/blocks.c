@@ -131,10 +131,12 @@ static bool reads_whole(blocks *b, const tsr_expr *x)
 	tsr_expr *part[TSR_MOST_PARTS];
 	bool any = false;
 	for (uint32_t i = 0; x->kind == TSR_EXPR_LOAD && i < b->nbuffers; i++) {
+		if (b->buffer[i].id != x->load.buffer || !b->buffer[i].written)
+			continue;
 		bool by = false;
-		for (uint32_t k = 0; k < b->syms.n; k++)
-			by |= tsr_lin_bare(&x->load.index[tsr_buffer_last(b->p->l->buffers.at[x->load.buffer])], b->syms.at[k]);
-		any |= b->buffer[i].id == x->load.buffer && b->buffer[i].written && !by;
+		for (uint32_t k = 0; k < b->syms.n && !by; k++)
+			by = tsr_lin_bare(&x->load.index[tsr_buffer_last(b->p->l->buffers.at[x->load.buffer])], b->syms.at[k]);
+		any |= !by;
 	}
 	for (uint32_t i = tsr_expr_parts(x, part); i-- > 0;)
 		any |= reads_whole(b, part[i]);
@@ -151,13 +153,19 @@ static bool reads_all(blocks *b, const tsr_stmts *body)
 	return false;
 }
 
-static bool understand(blocks *b, const tsr_stmts *body)
+/* More statements; false: one of them is none of this kind. */
+static bool goes_on(blocks *b, const tsr_stmts *body)
 {
-	b->columns = 0, b->syms.n = 0, b->nbuffers = 0;
-	for (b->statement = 0; b->statement < body->n; b->statement++)
-		if (!walked(b, &(tsr_stmts){ &body->at[b->statement], 1, 1 }, TSR_NONE))
+	for (uint32_t i = 0; i < body->n; i++, b->statement++)
+		if (!walked(b, &(tsr_stmts){ &body->at[i], 1, 1 }, TSR_NONE))
 			return false;
 	return b->columns > 0 && !reads_all(b, body);
+}
+
+static bool understand(blocks *b, const tsr_stmts *body)
+{
+	b->columns = 0, b->syms.n = 0, b->nbuffers = 0, b->statement = 0;
+	return goes_on(b, body);
 }
 
 /* ---- whether it pays, and in which blocks ---------------------------------------------------------------------------------------- */
@@ -299,23 +307,15 @@ static tsr_stmts *shared(tsr_stmt *kernel)
 /* As many kernels from this one on as walk the same columns of something that some of them write. */
 static bool gather(blocks *b, tsr_stmts *all)
 {
-	uint32_t most = 0;
-	for (uint32_t n = 0; n < MOST_KERNELS && b->at + n < b->unit->body.n && b->unit->body.at[b->at + n]->kind == TSR_STMT_KERNEL; n++) {
-		tsr_stmts *body = &b->unit->body.at[b->at + n]->kernel.body;
-		for (uint32_t i = 0; i < body->n; i++)
-			tsr_push(b->scratch, all, body->at[i]);
-		if (!understand(b, all))
+	b->columns = 0, b->syms.n = 0, b->nbuffers = 0, b->statement = 0;
+	for (b->n = 0; b->n < MOST_KERNELS && b->at + b->n < b->unit->body.n; b->n++) {
+		const tsr_stmt *kernel = b->unit->body.at[b->at + b->n];
+		if (kernel->kind != TSR_STMT_KERNEL || !goes_on(b, &kernel->kernel.body))
 			break;
-		most = n + 1;
+		for (uint32_t i = 0; i < kernel->kernel.body.n; i++)
+			tsr_push(b->scratch, all, kernel->kernel.body.at[i]);
 	}
-	if (most < 2)
-		return false;
-	all->n = 0;
-	for (uint32_t n = 0; n < most; n++)
-		for (uint32_t i = 0; i < b->unit->body.at[b->at + n]->kernel.body.n; i++)
-			tsr_push(b->scratch, all, b->unit->body.at[b->at + n]->kernel.body.at[i]);
-	b->n = most;
-	return understand(b, all);
+	return b->n > 1 && understand(b, all);
 }
 
 static void visit(blocks *b)
@@ -329,8 +329,12 @@ static void visit(blocks *b)
 		build(b, inner, kernel->kernel.name);
 		return;
 	}
-	if (!gather(b, &all) || !(b->block = block_of(b)))
+	if (!gather(b, &all))
 		return;
+	if (!(b->block = block_of(b))) {         /* nor would some of them pay */
+		b->at += b->n - 1;
+		return;
+	}
 	build(b, &all, kernel->kernel.name);
 	kernel->kernel.body = all;
 	tsr_stmts left = { 0 };
