@@ -7,7 +7,6 @@
  * the order that is written, in lanes as in what is left of them. */
 #include "team.h"
 #include "../opt/opt.h"
-#include <string.h>
 
 enum { TILE = 4, FEW = 2, MOST_LOCALS = 8, AXES = 2 };     /* of rows and columns; of rows where registers are few */
 
@@ -100,19 +99,12 @@ static void side_by_side(lane_tiles *x, const tsr_stmts *body)
 	}
 }
 
-static LLVMValueRef *copied(tsr_emit *e, LLVMValueRef *from, size_t n)
-{
-	LLVMValueRef *to = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 1);
-	memcpy(to, from, n * sizeof *from);
-	return to;
-}
-
 static void tile(lane_tiles *x)
 {
 	tsr_emit *e = x->e;
 	for (uint32_t v = 0; v < x->n[0] * x->n[1]; v++) {
 		uint32_t place[AXES] = { v / x->n[1], v % x->n[1] };
-		x->view[v] = (tsr_emit_view){copied(e, e->syms, e->nsyms), copied(e, e->locals, e->nlocals), e->buffers};
+		x->view[v] = tsr_emit_view_copy(e);
 		for (uint32_t i = 0; i < x->nlocals; i++)
 			x->view[v].locals[x->local[i]] = NULL;
 		for (uint32_t i = 0; i < AXES; i++)

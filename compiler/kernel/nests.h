@@ -22,6 +22,9 @@ bool tsr_emit_surely_none(LLVMValueRef from, LLVMValueRef to);
 /* The emitter's names of what changes from row to row. */
 typedef struct tsr_emit_view { LLVMValueRef *syms, *locals, *buffers; } tsr_emit_view;
 static inline tsr_emit_view tsr_emit_view_now(const tsr_emit *e) { return (tsr_emit_view){e->syms, e->locals, e->buffers}; }
+/* The same names, to be changed apart from these (stmt.c); its buffers stay the same array. */
+LLVMValueRef *tsr_emit_names_copy(tsr_emit *e, LLVMValueRef *from, size_t n);
+tsr_emit_view tsr_emit_view_copy(tsr_emit *e);
 static inline void tsr_emit_enter(tsr_emit *e, const tsr_emit_view *v) { e->syms = v->syms, e->locals = v->locals, e->buffers = v->buffers; }
 /* A walk of one row among those of others: how it goes alone. */
 typedef struct tsr_emit_walk { const tsr_stmt *loop; tsr_emit_view view; } tsr_emit_walk;

@@ -358,13 +358,6 @@ static void side_by_side(places *x, const tsr_stmts *body)
 	}
 }
 
-static LLVMValueRef *copied(tsr_emit *e, LLVMValueRef *from, size_t n)
-{
-	LLVMValueRef *to = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 1);
-	memcpy(to, from, n * sizeof *from);
-	return to;
-}
-
 /* Channels from .. to of so many places from `at` on; `some`: fewer than fill a register. */
 static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef to, bool some)
 {
@@ -381,7 +374,7 @@ static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef
 	tsr_emit_loop c = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
 	w.mask = masked ? tsr_emit_lanes_left(e, c.index, to, lanes) : NULL;
 	for (uint32_t k = 0; k < x->n; k++) {
-		x->view[k] = (tsr_emit_view){copied(e, e->syms, e->nsyms), copied(e, e->locals, e->nlocals), e->buffers};
+		x->view[k] = tsr_emit_view_copy(e);
 		for (uint32_t i = 0; i < x->n_locals; i++)
 			x->view[k].locals[x->local[i]] = NULL;
 		x->view[k].syms[x->row->loop.sym] = LLVMBuildNSWAdd(e->builder, at, tsr_emit_i64(e, k), "");

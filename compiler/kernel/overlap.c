@@ -16,7 +16,6 @@
 #include "../opt/opt.h"
 #include "../../runtime/tsr_abi.h"
 #include <limits.h>
-#include <string.h>
 
 enum { LINE = 64, MOST_LETS = 32 };
 
@@ -98,17 +97,10 @@ static uint32_t rows_under_way(const rows *r, tsr_buffer_id b)
 
 /* ---- views ------------------------------------------------------------------------------------------------------------------ */
 
-static LLVMValueRef *copied(tsr_emit *e, LLVMValueRef *from, size_t n)
-{
-	LLVMValueRef *to = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 1);
-	memcpy(to, from, n * sizeof *from);
-	return to;
-}
-
 static void make_view(rows *r, tsr_emit_view *v)
 {
 	tsr_emit *e = r->e;
-	*v = (tsr_emit_view){copied(e, e->syms, e->nsyms), copied(e, e->locals, e->nlocals), copied(e, e->buffers, e->loops->buffers.n)};
+	*v = (tsr_emit_view){tsr_emit_names_copy(e, e->syms, e->nsyms), tsr_emit_names_copy(e, e->locals, e->nlocals), tsr_emit_names_copy(e, e->buffers, e->loops->buffers.n)};
 	for (uint32_t i = 0; i < r->nlets; i++)
 		v->locals[r->lets[i]] = tsr_emit_alloca(e, tsr_emit_register_type(e, e->local_precs[r->lets[i]]), "local");
 }

@@ -16,7 +16,6 @@
  * Where registers are many, and threads do not divide the rows, outer_rows.c writes small windows out, whose loads fit multiply-adds with masks.  Results that go around the caches do so in whole
  * lines, which begin at one column in all rows; the tiles at both ends of a row reach over them and store some of theirs again. */
 #include "nests.h"
-#include <string.h>
 
 enum { MOST_ABREAST = 4, MOST_TILE = 16, FEWEST_LANES = 4, FEWEST_POSITIONS = 2, MOST_POSITIONS = 64, MOST_OUTER_ROWS = 25, MOST_TWICE = 200, MOST_LOCALS = 8, MOST_RANGES = 8, LINE = 64, LEAST_LINES = 16 };
 
@@ -207,18 +206,11 @@ static bool understand(plane *x, const tsr_stmt *s)
 
 /* ---- emission ---------------------------------------------------------------------------------------------------------------- */
 
-static LLVMValueRef *copied(tsr_emit *e, LLVMValueRef *from, size_t n)
-{
-	LLVMValueRef *to = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 1);
-	memcpy(to, from, n * sizeof *from);
-	return to;
-}
-
 static void make_views(const plane *x, tile *t)
 {
 	tsr_emit *e = x->e;
 	for (uint32_t k = 0; k < t->rows * t->abreast; k++) {
-		t->view[k] = (tsr_emit_view){copied(e, e->syms, e->nsyms), copied(e, e->locals, e->nlocals), e->buffers};
+		t->view[k] = tsr_emit_view_copy(e);
 		for (uint32_t i = 0; i < x->nlocals; i++)
 			t->view[k].locals[x->local[i]] = NULL;
 		t->view[k].syms[x->rows->loop.sym] = LLVMBuildNSWAdd(e->builder, t->row, tsr_emit_i64(e, k / t->abreast), "");

@@ -3,6 +3,18 @@
 #include "../engine/engine.h"
 #include <string.h>
 
+LLVMValueRef *tsr_emit_names_copy(tsr_emit *e, LLVMValueRef *from, size_t n)
+{
+	LLVMValueRef *to = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 1);
+	memcpy(to, from, n * sizeof *from);
+	return to;
+}
+
+tsr_emit_view tsr_emit_view_copy(tsr_emit *e)
+{
+	return (tsr_emit_view){tsr_emit_names_copy(e, e->syms, e->nsyms), tsr_emit_names_copy(e, e->locals, e->nlocals), e->buffers};
+}
+
 /* ---- loops ------------------------------------------------------------------------------------------------------------- */
 
 static void emit_for(tsr_emit *e, const tsr_stmt *s);

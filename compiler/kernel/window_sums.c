@@ -10,7 +10,6 @@
 #include "team.h"
 #include "wide_sums.h"
 #include "../opt/opt.h"
-#include <string.h>
 
 enum { WRITTEN = 8 };
 
@@ -25,13 +24,6 @@ typedef struct sums {
 static int64_t extent(const tsr_stmt *loop) { return loop->loop.extent.k; }
 
 /* ---- emission -------------------------------------------------------------------------------------------------------------- */
-
-static LLVMValueRef *copied(tsr_emit *e, LLVMValueRef *from, size_t n)
-{
-	LLVMValueRef *to = TSR_NEW_N(e->tc->arena, LLVMValueRef, n + 1);
-	memcpy(to, from, n * sizeof *from);
-	return to;
-}
 
 /* Of the loops that are held all. */
 static int64_t places_held(const sums *x)
@@ -56,7 +48,7 @@ static void make_views(sums *x, LLVMValueRef base, int64_t together)
 	x->n = (uint32_t)(places_held(x) * together);
 	for (uint32_t k = 0; k < x->n; k++) {
 		int64_t left = k / together;
-		x->view[k] = (tsr_emit_view){copied(e, e->syms, e->nsyms), copied(e, e->locals, e->nlocals), e->buffers};
+		x->view[k] = tsr_emit_view_copy(e);
 		x->view[k].locals[x->of.let->let.local] = NULL;
 		for (uint32_t i = x->of.nresults; i-- > 0;)
 			if (x->of.held[i]) {
@@ -91,7 +83,7 @@ static LLVMValueRef all_in(sums *x)
 		if (x->of.along && tsr_lin_mentions(&r->index, x->of.lane->loop.sym))
 			continue;
 		for (int most = 0; most < 2; most++) {
-			LLVMValueRef *syms = copied(e, x->view[0].syms, e->nsyms);
+			LLVMValueRef *syms = tsr_emit_names_copy(e, x->view[0].syms, e->nsyms);
 			for (uint32_t t = 0; t < r->index.n; t++) {          /* the corner: the first place along each loop or the last */
 				bool last = (r->index.terms[t].coef > 0) == most;
 				if (r->index.terms[t].kind == TSR_LSYM_LOOP)

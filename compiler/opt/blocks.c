@@ -22,10 +22,9 @@ typedef struct blocks {
 	const uint32_t *kernels;     /* per buffer: how many touch it */
 	int64_t columns;             /* 0: none seen so far */
 	uint32_t at, n;              /* kernels of the unit */
-	tsr_stmts *body;             /* what goes together: statements of one kernel's innermost shared loop, or of all kernels */
-	uint32_t walks;              /* of the statements: loops over columns */
-	TSR_VEC(uint32_t) syms;      /* of these */
-	struct { tsr_buffer_id id; bool written; uint32_t statements, last; } buffer[MOST_BUFFERS];
+	tsr_nest around;             /* the loops that the statements of one kernel share; none: all of several kernels goes together */
+	TSR_VEC(uint32_t) syms;      /* of loops over columns */
+	struct { tsr_buffer_id id; bool written; uint32_t statements, last; double bytes; } buffer[MOST_BUFFERS];        /* bytes: of an iteration of the shared loops */
 	uint32_t nbuffers, statement;
 	int64_t block;
 	tsr_lin first;               /* of a block's columns */
@@ -53,7 +52,19 @@ static bool by_column(const blocks *b, tsr_buffer_id id, const tsr_lin *index, u
 	return true;
 }
 
-static bool note(blocks *b, tsr_buffer_id id, bool written)
+/* What an iteration of the shared loops may touch of it. */
+static double bytes_of(const blocks *b, tsr_buffer_id id, const tsr_lin *index)
+{
+	const tsr_buffer *x = b->p->l->buffers.at[id];
+	double bytes = (double)tsr_buffer_bytes(x);
+	for (uint32_t i = 0; i < b->around.n; i++)
+		for (uint32_t axis = 0; axis < x->rank; axis++)
+			if (tsr_lin_bare(&index[axis], b->around.loop[i]->loop.sym) && tsr_size_is_const(x->dims[axis]))
+				bytes /= (double)x->dims[axis].k;
+	return bytes;
+}
+
+static bool note(blocks *b, tsr_buffer_id id, const tsr_lin *index, bool written)
 {
 	uint32_t i = 0;
 	while (i < b->nbuffers && b->buffer[i].id != id)
@@ -62,8 +73,10 @@ static bool note(blocks *b, tsr_buffer_id id, bool written)
 		return false;
 	if (i == b->nbuffers) {
 		b->nbuffers++;
-		b->buffer[i].id = id, b->buffer[i].written = false, b->buffer[i].statements = 0, b->buffer[i].last = TSR_NONE;
+		b->buffer[i].id = id, b->buffer[i].written = false, b->buffer[i].statements = 0, b->buffer[i].last = TSR_NONE, b->buffer[i].bytes = 0;
 	}
+	double bytes = bytes_of(b, id, index);
+	b->buffer[i].bytes = bytes > b->buffer[i].bytes ? bytes : b->buffer[i].bytes;
 	b->buffer[i].written |= written;
 	b->buffer[i].statements += b->buffer[i].last != b->statement;
 	b->buffer[i].last = b->statement;
@@ -76,7 +89,7 @@ static bool value(blocks *b, const tsr_expr *x, uint32_t column)
 	bool mentions;
 	if (x->kind == TSR_EXPR_LOOKUP || x->kind == TSR_EXPR_SELECT || x->kind == TSR_EXPR_INDEX)
 		return false;
-	if (x->kind == TSR_EXPR_LOAD && (!by_column(b, x->load.buffer, x->load.index, column, &mentions) || (mentions && !note(b, x->load.buffer, false))))
+	if (x->kind == TSR_EXPR_LOAD && (!by_column(b, x->load.buffer, x->load.index, column, &mentions) || (mentions && !note(b, x->load.buffer, x->load.index, false))))
 		return false;
 	for (uint32_t i = tsr_expr_parts(x, part); i-- > 0;)
 		if (!value(b, part[i], column))
@@ -113,7 +126,7 @@ static bool walked(blocks *b, const tsr_stmts *body, uint32_t column)
 			break;
 		}
 		case TSR_STMT_STORE: case TSR_STMT_UPDATE:
-			fine = column != TSR_NONE && by_column(b, s->store.buffer, s->store.index, column, &mentions) && mentions && note(b, s->store.buffer, true) && value(b, s->store.value, column);
+			fine = column != TSR_NONE && by_column(b, s->store.buffer, s->store.index, column, &mentions) && mentions && note(b, s->store.buffer, s->store.index, true) && value(b, s->store.value, column);
 			break;
 		case TSR_STMT_LET: case TSR_STMT_SET: fine = column != TSR_NONE && value(b, s->let.value, column); break;
 		case TSR_STMT_IF: case TSR_STMT_LETSYM: case TSR_STMT_RANDOM: case TSR_STMT_CHECK: case TSR_STMT_KERNEL: case TSR_STMT_KINDS: break;
@@ -176,7 +189,7 @@ static double again(const blocks *b)
 	double bytes = 0;
 	for (uint32_t i = 0; i < b->nbuffers; i++)
 		if (b->buffer[i].statements > 1)
-			bytes += (double)tsr_buffer_bytes(b->p->l->buffers.at[b->buffer[i].id]) / (double)b->columns;
+			bytes += b->buffer[i].bytes / (double)b->columns;
 	return bytes;
 }
 
@@ -195,7 +208,7 @@ static int64_t block_of(const blocks *b)
 
 /* ---- the new loop ---------------------------------------------------------------------------------------------------------------- */
 
-/* Touched by these kernels alone, and stored by each run before it is read. */
+/* Touched by these kernels alone, and stored by each run before it is read; within loops that are shared only what lives in one iteration (rows.c), since blocks of the next one share the room. */
 static bool private(const blocks *b, uint32_t i)
 {
 	const tsr_buffer *x = b->p->l->buffers.at[b->buffer[i].id];
@@ -206,7 +219,7 @@ static bool private(const blocks *b, uint32_t i)
 		tsr_use use = tsr_uses_of(&uses, x->id);
 		inside += use.loads || tsr_use_writes(use);
 	}
-	return b->buffer[i].written && !tsr_buffer_kept(x) && !b->exposed[x->id] && b->kernels[x->id] == inside;
+	return b->buffer[i].written && (x->row || !b->around.n) && !tsr_buffer_kept(x) && !b->exposed[x->id] && b->kernels[x->id] == inside;
 }
 
 static bool is_private(const blocks *b, tsr_buffer_id id)
@@ -294,14 +307,14 @@ static void build(blocks *b, tsr_stmts *body, tsr_name where)
 
 /* ---- the pass ------------------------------------------------------------------------------------------------------------------- */
 
-/* The statements of the loops that a kernel's nest shares; NULL: it is one nest around one statement. */
-static tsr_stmts *shared(tsr_stmt *kernel)
+/* The loops that a kernel's statements share; none: it is one nest around one statement. */
+static tsr_nest shared(tsr_stmt *kernel)
 {
 	tsr_nest n = tsr_nest_of(&kernel->kernel.body);
+	bool some = n.n && n.body->n > 1 && n.body->at[n.body->n - 1]->kind == TSR_STMT_FOR;
 	for (uint32_t i = 0; i < n.n; i++)
-		if (n.loop[i]->loop.contraction || n.loop[i]->loop.how == TSR_FOR_REDUCE)
-			return NULL;
-	return n.n && n.body->n > 1 && n.body->at[n.body->n - 1]->kind == TSR_STMT_FOR ? n.body : NULL;
+		some &= !n.loop[i]->loop.contraction && n.loop[i]->loop.how != TSR_FOR_REDUCE;
+	return some ? n : (tsr_nest){ 0 };
 }
 
 /* As many kernels from this one on as walk the same columns of something that some of them write. */
@@ -321,14 +334,15 @@ static bool gather(blocks *b, tsr_stmts *all)
 static void visit(blocks *b)
 {
 	tsr_stmt *kernel = b->unit->body.at[b->at];
-	tsr_stmts *inner = kernel->kind == TSR_STMT_KERNEL ? shared(kernel) : NULL, all = { 0 };
+	tsr_stmts all = { 0 };
 	if (kernel->kind != TSR_STMT_KERNEL)
 		return;
-	b->n = 1;
-	if (inner && understand(b, inner) && (b->block = block_of(b))) {
-		build(b, inner, kernel->kernel.name);
+	b->n = 1, b->around = shared(kernel);
+	if (b->around.n && understand(b, b->around.body) && (b->block = block_of(b))) {
+		build(b, b->around.body, kernel->kernel.name);
 		return;
 	}
+	b->around.n = 0;
 	if (!gather(b, &all))
 		return;
 	if (!(b->block = block_of(b))) {         /* nor would some of them pay */

@@ -15,7 +15,9 @@ PRODUCTS = [(4, 4, 3, (16,)), (9, 7, 5, (40,)), (3, 2, 8, (33,)), (1, 6, 4, (17,
 # numbers, and the axis that sums and maxima go over
 AXES = [((18, 35, 11), 0), ((3, 64, 8, 2, 3), 0), ((5, 7, 3, 4), 1), ((6, 9, 5), 1), ((4, 1, 10, 20), 0), ((2, 3, 14, 14), 1), ((7, 5, 1, 9), 2), ((40, 3), 0),
         ((30, 70, 9), 1), ((20, 40, 5), 1), ((9, 41, 13), 1), ((8, 33, 4), 1), ((12, 64, 15), 1), ((300, 11), 0), ((2, 300, 7), 1), ((5, 40, 6), 1),
-        ((12, 96, 400), 0), ((3, 10, 128, 150), 1), ((9, 33, 1001), 0), ((40, 8192), 0), ((5, 21, 64, 80), 1), ((300, 2048), 0)]
+        ((12, 96, 400), 0), ((3, 10, 128, 150), 1), ((9, 33, 1001), 0), ((40, 8192), 0), ((5, 21, 64, 80), 1), ((300, 2048), 0), ((2, 12, 160, 192), 1)]
+# rows and columns of running sums that several walks read
+RUNNING = [(200, 4096), (150, 4100)]
 
 
 BY_ONE = {}
@@ -39,6 +41,10 @@ def program():
         lines.append(f'let%export m{i} (x : "| {listed(shape)}") =\n  let m = x @^^ "{listed(a)} => {ones}" in\n  let d = x - m in\n  d *. 2. + (d ++ "{listed(a)} => {ones}")')
         lines.append(f'let%export e{i} (x : "| {listed(shape)}") =\n  let e = exp (x - (x @^^ "{listed(a)} => {ones}")) in\n  e /. (e ++ "{listed(a)} => {ones}")')
         lines.append(f'let%export s{i} (x : "| {listed(shape)}") = x ++ "{listed(a)} => {listed(c for k, c in enumerate(a) if k != axis)}"')
+    for i, (rows, columns) in enumerate(RUNNING):
+        lines.append(f'let%export c{i} (x : "{rows} | {columns}") =\n  let p = positions () ++ "s => s, 0 | 0" [s] in\n  set_dim s {rows};\n'
+                     '  let c = (where ((positions () ++ "t => 0, t | 0") <= p) (x ++ "t | m => 0, t | m") 0.) ++ "s, t | m => s | m" in\n'
+                     '  c *. 2. - (c @^^ "s | m => 0 | m") + (c ++ "s | m => 0 | m")')
     return "\n".join(lines) + "\n"
 
 
@@ -68,6 +74,11 @@ def judge(model, threads):
         made = np.full(x.sum(axis).shape, 7, f32)
         model.seconds(f"s{i}", address(x), address(made))
         check(np.array_equal(made, x.sum(axis)), f"sums of {AXES[i]}, {threads} threads")
+    for i, shape in enumerate(RUNNING):
+        x, made = random.integers(-9, 10, shape).astype(f32), np.full(shape, 7, f32)
+        model.seconds(f"c{i}", address(x), address(made))
+        c = x.cumsum(0)
+        check(np.array_equal(made, 2 * c - c.max(0) + c.sum(0)), f"running sums of {shape}, {threads} threads")
 
 
 def main():
