@@ -163,6 +163,11 @@ bool tsr_can_knit(const tsr_problem *p)
 	return can;
 }
 
+bool tsr_tile_fills_lines(const tsr_problem *p, const tsr_schedule *s)
+{
+	return p->run_c && (tsr_can_knit(p) ? fits_knitting : fits_joining)(p, s->mr, s->nr / p->lanes);
+}
+
 /* B that is turned behind is read as it lies by tiles of as many rows as there are, so that each of its lines is read as seldom as can be. */
 static bool choose_tall(const tsr_problem *p, tsr_schedule *s)
 {
@@ -259,5 +264,10 @@ void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
 				s->step = step;
 			}
 		}
+	}
+	if (best == 0 && p->run_c) {         /* no tile fills lines of joined rows (f64: 6046 rows of 140 columns) */
+		tsr_problem apart = *p;
+		apart.run_c = 0;
+		tsr_choose_tile(&apart, s);
 	}
 }

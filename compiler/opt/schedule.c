@@ -403,9 +403,10 @@ static void choose_blocks(const tsr_problem *p, tsr_schedule *s, int64_t kc, boo
 	int64_t unit = tsr_multiple_of(s->mr, p->lanes), whole = tsr_block_of(p->m, most_m, unit);
 	if (s->pack_a && s->pack_b && p->must_a && p->plain_a && (p->flat_stretches || tsr_near_panels(t)) && unit <= most_m && whole > s->mc)
 		s->mc = whole;
-	if (p->run_c && s->kc >= p->k && tsr_can_knit(p))
+	bool joins = s->kc >= p->k && tsr_tile_fills_lines(p, s);
+	if (joins && tsr_can_knit(p))
 		s->knit = p->run_c;
-	else if (p->run_c && s->kc >= p->k && p->n % tsr_multiple_of(s->nr, p->run_c) == 0) {
+	else if (joins && p->n % tsr_multiple_of(s->nr, p->run_c) == 0) {
 		s->join = tsr_multiple_of(s->nr, p->run_c);
 		s->mc = tsr_multiple_of(s->mr, p->rows_c);
 		s->nc = tsr_block_of(p->n, s->nc, s->join);

@@ -82,6 +82,8 @@ bool tsr_problem_stretches(const tsr_problem *p, int64_t columns);
 /* Columns beside each other that tiles may cut as they like. */
 int64_t tsr_problem_columns(const tsr_problem *p);
 /* Rows of C that fill lines only together can be put together in a tile's registers. */
+/* The tile that was chosen fills lines of rows that follow each other in C, where there are such. */
+bool tsr_tile_fills_lines(const tsr_problem *p, const tsr_schedule *s);
 bool tsr_can_knit(const tsr_problem *p);
 /* Where matrix registers take a sum in one block, vectors do, too, so that what follows it can be computed from its tiles (matrix.c). */
 void tsr_matrix_deepen(const tsr_loops *l, const tsr_problem *p, tsr_contraction *c);

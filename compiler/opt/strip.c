@@ -269,14 +269,6 @@ static bool private(const tsr_strip *g, const tsr_body_uses *uses, const uint32_
 	return false;
 }
 
-static bool listed(const tsr_ids *v, tsr_buffer_id b)
-{
-	for (uint32_t i = 0; i < v->n; i++)
-		if (v->at[i] == b)
-			return true;
-	return false;
-}
-
 /* Sorts what the group writes strip by strip, and finds the last kernel that gains: it touches some of that. */
 static void find_private(tsr_strip *g, const tsr_body_uses *uses, const uint32_t *kernels)
 {
@@ -285,7 +277,7 @@ static void find_private(tsr_strip *g, const tsr_body_uses *uses, const uint32_t
 	for (uint32_t m = 0; m < g->n; m++)
 		for (uint32_t i = 0; i < g->member[m].x.v.n; i++) {
 			const tsr_access *x = &g->member[m].x.v.at[i];
-			if (listed(&g->kept, x->buffer) || listed(&g->passed, x->buffer))
+			if (tsr_ids_have(&g->kept, x->buffer) || tsr_ids_have(&g->passed, x->buffer))
 				g->last = m;
 			else if (x->write && !g->p->l->buffers.at[x->buffer]->row && aligned(g, x->buffer, g->cut))
 				tsr_push(g->a, private(g, uses, kernels, x->buffer) ? &g->kept : &g->passed, x->buffer);
@@ -320,7 +312,8 @@ typedef enum { IN_PLACE, TURNED, COPIED, PACKED } reads;
 
 /* An operand is read, and packed, once for each strip and shared iteration that it does not mention; alone, its kernel does so once.  What is turned
  * before the strips is packed so for each such iteration: weights, which mention none, for every position of a batch.  Where the tiles of a strip copy what was
- * turned, too, it is packed once more than by strips alone (of 256 to 1024 rows by 784-512-512-10, strips took 1.13 to 1.15 times as long). */
+ * turned, too, it is packed once more than by strips alone (of 256 to 1024 rows by 784-512-512-10, strips took 1.13 to 1.15 times as long).  What is read where it lies beside a softmax is asked for
+ * while the rows of a strip are multiplied with what came before it (6 heads of 8192, forward and backward, by 64 rows: 0.89 s, where products alone take 0.78). */
 static double reading(const tsr_strip *g, const tsr_contraction *k, const tsr_expr *operand, reads how)
 {
 	double elements = 1, parts = 1, strips = strips_of(g);
@@ -336,7 +329,8 @@ static double reading(const tsr_strip *g, const tsr_contraction *k, const tsr_ex
 	}
 	double bytes = elements * tsr_prec_bytes(k->prec), apart = (double)shared_iterations(g, false) / parts, times = strips * apart;
 	double packed = how == COPIED ? times : how == PACKED ? times - 1 : how == TURNED ? apart - 1 : 0;
-	return (times - 1) * travel(g, bytes, parts) + packed * elements * EACH_PACKED;
+	double hidden = g->online.walk ? (double)g->rows / (g->p->target->vector_bytes * (g->p->target->half_units ? 1 : 2) * TSR_STRIP_GIGAHERTZ) * bytes : 0, passing = travel(g, bytes, parts) - hidden;
+	return (passing > 0 ? (times - 1) * passing : 0) + packed * elements * EACH_PACKED;
 }
 
 static reads second_operand(const tsr_strip *g, const tsr_strip_member *m)
@@ -357,7 +351,9 @@ static double cost(const tsr_strip *g)
 		const tsr_contraction *k = g->member[m].contraction;
 		if (!k || !k->schedule.mr)
 			continue;
-		sum += reading(g, k, k->a_value, k->schedule.pack_a ? PACKED : IN_PLACE) + reading(g, k, k->b_value, second_operand(g, &g->member[m]));
+		double once = reading(g, k, k->a_value, k->schedule.pack_a ? PACKED : IN_PLACE) + reading(g, k, k->b_value, second_operand(g, &g->member[m]));
+		bool twice = g->online.block && g->online.twice && m < g->online.rows && tsr_online_wanted(g, m);
+		sum += twice ? 2 * once + tsr_strip_product(g, k) : once;
 		if (!outer_loop(g, &g->member[m], g->cut))
 			sum += 2 * (strips_of(g) - 1) * travel(g, (double)tsr_buffer_bytes(g->p->l->buffers.at[k->c]), (double)shared_iterations(g, false));
 	}
@@ -411,7 +407,7 @@ static double way(const tsr_strip *g, tsr_buffer_id b)
 	for (uint32_t m = t.first; m <= t.last; m++)
 		for (uint32_t i = 0; i < g->member[m].x.v.n; i++) {
 			tsr_buffer_id other = g->member[m].x.v.at[i].buffer;
-			if (listed(&seen, other))
+			if (tsr_ids_have(&seen, other))
 				continue;
 			tsr_push(g->a, &seen, other);
 			bytes += tsr_buffer_bytes(g->p->l->buffers.at[other]);
@@ -419,12 +415,55 @@ static double way(const tsr_strip *g, tsr_buffer_id b)
 	return bytes <= g->p->target->l2 ? 0 : bytes <= g->p->target->l3 ? EACH_THIRD_BYTE : EACH_BYTE;
 }
 
+/* Bytes of a row of what is kept, of the widest. */
+static int64_t widest_row(const tsr_strip *g)
+{
+	int64_t widest = 0;
+	for (uint32_t i = 0; i < g->kept.n; i++) {
+		int64_t bytes = tsr_buffer_bytes(g->p->l->buffers.at[g->kept.at[i]]) / shared_iterations(g, true);
+		widest = bytes > widest ? bytes : widest;
+	}
+	return g->online.block ? widest / g->online.extent * g->online.block : widest;
+}
+
+/* What strips of g->rows save of the way that `travels`, where each row has so many bytes of what is kept and passed on; by blocks of g->online.block positions, or by whole rows (0). */
+static double saved(const tsr_strip *g, double row, double travels)
+{
+	const tsr_online *o = &g->online;
+	double strip = (row - (o->block ? (double)(o->each * (o->extent - o->block)) : 0)) * (double)g->rows;
+	double third = EACH_THIRD_BYTE / EACH_BYTE / (g->online.walk ? 2 : 1);               /* a softmax's rows of 1 MB a strip as fast as of 128 KB */
+	double left = strip <= 1.125 * near_bytes(g) ? 0 : third;                            /* rows, and numbers of rows */
+	bool smaller = shared_iterations(g, false) * (int64_t)strips_of(g) > 1;      /* what passes at once is less than all */
+	bool fits = strip <= 4 * (double)g->p->target->l3 && (g->p->options->threads == TSR_THREADS_NONE || widest_row(g) * g->rows <= TSR_MOST_ROW_BYTES);
+	return smaller && fits ? (1 - left) * travels - cost(g) + tsr_strip_hidden(g) : 0;
+}
+
+/* Chooses rows of a strip, and whether they go by blocks: a row that goes once always does where it has blocks. */
+static double best_rows(tsr_strip *g, int64_t bytes, double row, double travels)
+{
+	int64_t best = 0, block = 0;
+	double most = 0;
+	for (int64_t rows = MOST_ROWS; rows >= LEAST_ROWS && bytes > g->p->target->l2; rows /= 2) {
+		g->rows = even_rows(g->extent, rows);
+		bool divisible = g->p->options->threads == TSR_THREADS_NONE || shared_iterations(g, false) >= LEAST_SHARED || strips_apart(g);
+		int64_t blocks = divisible ? tsr_online_block(g, g->rows) : 0;
+		for (int way = blocks && !g->online.twice; way <= (blocks > 0) && divisible; way++) {
+			g->online.block = way ? blocks : 0;
+			double here = saved(g, row, travels);
+			if (here > most)
+				most = here, best = g->rows, block = g->online.block;
+		}
+	}
+	g->rows = best, g->online.block = block;
+	return most;
+}
+
 /* Nanoseconds that the group saves; 0 where it may not run so. Chooses the rows of a strip. What is kept to it is not written, which
  * would fetch it first, and not read back; what it passes on need not be read back. */
 static double gain(tsr_strip *g)
 {
-	int64_t bytes = 0, passed = 0, best = 0;
-	double most = 0, travels = 0;
+	int64_t bytes = 0, passed = 0;
+	double travels = 0;
 	for (uint32_t i = 0; i < g->kept.n; i++) {
 		int64_t size = tsr_buffer_bytes(g->p->l->buffers.at[g->kept.at[i]]);
 		bytes += size, travels += 3 * (double)size * way(g, g->kept.at[i]);
@@ -433,17 +472,9 @@ static double gain(tsr_strip *g)
 		int64_t size = who_touches(g, g->passed.at[i]).members > 1 ? tsr_buffer_bytes(g->p->l->buffers.at[g->passed.at[i]]) : 0;
 		passed += size, travels += size ? (double)size * way(g, g->passed.at[i]) : 0;
 	}
-	double row = (double)(bytes + passed) / (double)shared_iterations(g, true);
-	for (int64_t rows = MOST_ROWS; rows >= LEAST_ROWS && bytes > g->p->target->l2; rows /= 2) {
-		g->rows = even_rows(g->extent, rows);
-		double strip = row * (double)g->rows, left = strip <= 1.125 * near_bytes(g) ? 0 : EACH_THIRD_BYTE / EACH_BYTE;      /* rows, and numbers of rows */
-		bool divisible = g->p->options->threads == TSR_THREADS_NONE || shared_iterations(g, false) >= LEAST_SHARED || strips_apart(g);
-		bool smaller = shared_iterations(g, false) * (int64_t)strips_of(g) > 1;      /* what passes at once is less than all */
-		double here = (1 - left) * travels - cost(g) + tsr_strip_hidden(g);
-		if (divisible && smaller && strip <= 4 * (double)g->p->target->l3 && here > most)
-			most = here, best = g->rows;
-	}
-	g->rows = g->mask && best > masked_rows(g->extent) ? masked_rows(g->extent) : best;
+	double most = best_rows(g, bytes, (double)(bytes + passed) / (double)shared_iterations(g, true), travels);
+	if (g->mask && g->rows > masked_rows(g->extent))
+		g->rows = masked_rows(g->extent);
 	return most;
 }
 
@@ -467,6 +498,7 @@ static double take(tsr_strip *g, uint32_t n, const tsr_body_uses *uses, const ui
 		return 0;
 	find_private(g, uses, kernels);
 	tsr_strip_mask(g);
+	tsr_strip_online(g);
 	return g->kept.n && g->last == n - 1 ? gain(g) : 0;
 }
 
@@ -478,7 +510,7 @@ static int64_t written_bytes(const tsr_strip *g, uint32_t n)
 	for (uint32_t m = 0; m < n; m++)
 		for (uint32_t i = 0; i < g->member[m].x.v.n; i++) {
 			const tsr_access *x = &g->member[m].x.v.at[i];
-			if (!x->write || listed(&seen, x->buffer))
+			if (!x->write || tsr_ids_have(&seen, x->buffer))
 				continue;
 			tsr_push(g->a, &seen, x->buffer);
 			bytes += tsr_buffer_bytes(g->p->l->buffers.at[x->buffer]);

@@ -13,8 +13,26 @@ typedef struct tsr_strip_member {
 	tsr_accesses x;
 } tsr_strip_member;
 
-enum { TSR_STRIP_MEMBERS = 16 };
+enum { TSR_STRIP_MEMBERS = 16, TSR_STRIP_GIGAHERTZ = 3 };
 typedef TSR_VEC(tsr_buffer_id) tsr_ids;
+static inline bool tsr_ids_have(const tsr_ids *v, tsr_buffer_id b)
+{
+	uint32_t i = 0;
+	while (i < v->n && v->at[i] != b)
+		i++;
+	return i < v->n;
+}
+
+/* strip_online.c: members before `last`, of which `rows` is the softmax, go by blocks of the positions with the tag `walk`, 0: none do; where a row goes on with the quotients, in two sweeps. */
+typedef struct tsr_online {
+	uint32_t walk, rows, last;
+	bool twice;
+	int64_t extent, each, block;                 /* positions; bytes that each has of what is kept, a row; positions of a block, 0: all */
+	tsr_buffer_id top, weights, total;           /* a row's maximum as what is subtracted, exponentials, and their sum (TSR_NONE: nobody asks) */
+} tsr_online;
+/* Statements of the softmax's row that have a place there. */
+enum { TSR_ONLINE_TOP = 2, TSR_ONLINE_WEIGHTS = 3, TSR_ONLINE_TOTAL = 6, TSR_ONLINE_QUOTIENT = 7 };
+
 typedef struct tsr_strip {
 	tsr_pass *p;
 	tsr_arena *a;
@@ -27,6 +45,7 @@ typedef struct tsr_strip {
 	int64_t extent, rows;        /* of it, and of a strip */
 	double saves;                /* nanoseconds */
 	tsr_ids kept, passed;        /* what only the group touches, and what it writes for others, too, strip by strip */
+	tsr_online online;
 	const struct tsr_mask *mask; /* hides positions of row i, as of a strip (masked.h); NULL: there is none */
 	const tsr_stmt **only;       /* masked.h; or NULL as yet */
 	uint32_t last;               /* the last member that touches what another wrote so */
@@ -37,14 +56,16 @@ uint32_t tsr_strip_loop_tag(const tsr_strip *g, uint32_t sym);
 uint32_t tsr_strip_axis_tag(const tsr_strip *g, tsr_buffer_id b, uint32_t axis);
 
 /* The second operand of a member's contraction, turned: its axes of N and K, N's loop, and their extents; or in panels of so many columns, of which a copy of the
- * member reads the one with the number `part` (strip_turn.c). */
-typedef struct tsr_turned { tsr_buffer_id from; uint32_t n, k, loop, part; tsr_size width, depth; int64_t panel; const tsr_buffer *buffer; tsr_pass *pass; } tsr_turned;
+ * member reads `parts`, the one with the number `part` from the position `first` on (strip_turn.c). */
+typedef struct tsr_turned { tsr_buffer_id from; uint32_t n, k, loop, part; tsr_size width, depth; int64_t panel, parts; tsr_lin first; const tsr_buffer *buffer; tsr_pass *pass; } tsr_turned;
 bool tsr_strip_turns(const tsr_strip *g, const tsr_strip_member *m, tsr_turned *out);
 /* Its nest; `index`: of the operand, without its loops of N and K. */
 void tsr_strip_turn(tsr_strip *g, tsr_turned *t, tsr_lin *index, const tsr_stmt *like, tsr_stmts *out);
-/* A copy of the member, which is placed so, reads it: panel by panel. */
-void tsr_strip_part(tsr_strip *g, tsr_turned *t, tsr_placing *at);
+/* A copy of the member, which is placed so, reads it: panel by panel of those that a block of N's positions has, or (0) of all. */
+void tsr_strip_part(tsr_strip *g, tsr_turned *t, tsr_lin first, int64_t block, tsr_placing *at);
 void tsr_strip_read_turned(tsr_strip *g, tsr_turned *t, tsr_stmts *copy);
+/* A name in this form, which takes the other's, that no buffer has yet. */
+tsr_name tsr_strip_name(tsr_pass *p, const char *form, const tsr_buffer *from);
 /* strip_order.c: how many kernels behind the product at this place, none of which has to do with it or is a product, it has now been put behind.
  * Back again. */
 uint32_t tsr_strip_move(tsr_body_uses *u, uint32_t product);
@@ -52,6 +73,37 @@ void tsr_strip_move_back(tsr_body_uses *u, uint32_t product, uint32_t n);
 /* strip_mask.c: what a mask hides of the group; the nanoseconds that it saves strips of g->rows. */
 void tsr_strip_mask(tsr_strip *g);
 double tsr_strip_hidden(const tsr_strip *g);
+/* Nanoseconds of a product's multiply-adds. */
+double tsr_strip_product(const tsr_strip *g, const tsr_contraction *k);
+/* Where a group may go by blocks; how many positions a block of so many rows has, 0: all. */
+void tsr_strip_online(tsr_strip *g);
+int64_t tsr_online_block(const tsr_strip *g, int64_t rows);
+bool tsr_online_sums(const tsr_strip *g, const tsr_strip_member *m);
+/* Statement i of the softmax's row is the first sweep's, or the only one's; that sweep wants what the member computes, which stands before the softmax. */
+bool tsr_online_first(const tsr_stmts *row, uint32_t i);
+bool tsr_online_gathers(const tsr_stmts *row, uint32_t i);        /* it stores what one of the row's sums, or its maximum, is */
+bool tsr_online_wanted(const tsr_strip *g, uint32_t m);
+
+/* Where copies of members stand (strip_build.c). */
+typedef struct tsr_strip_place {
+	tsr_strip *g;
+	uint32_t syms[64];           /* of the shared loops around all kernels, by tag; of the loop over strips at `cut` */
+	tsr_stmts *inner;            /* what they hold */
+	tsr_turned turned[TSR_STRIP_MEMBERS];        /* per member; no buffer: it is not */
+	int64_t first;               /* row of the strips' end, for what remains */
+	bool rest;
+	int64_t block;               /* positions of the block that they compute, and its first; 0: of all */
+	tsr_lin block_first;
+	tsr_buffer_id factor;        /* per row: what the sums of earlier blocks are scaled by */
+} tsr_strip_place;
+/* A copy of the member for so many rows behind what `out` holds. */
+void tsr_strip_member_copy(const tsr_strip_place *x, const tsr_strip_member *m, int64_t rows, tsr_stmts *out);
+/* The index counted from the first row of its strip. */
+tsr_lin tsr_strip_row(const tsr_strip_place *x, tsr_lin row);
+/* strip_blocks.c: all members that go by blocks, block by block. */
+void tsr_online_build(tsr_strip_place *x, int64_t rows, tsr_stmts *out);
+/* What holds the statements of a nest's innermost loop. */
+tsr_stmts *tsr_strip_innermost(tsr_stmts *body);
 /* Puts one kernel in the place of the group's first; the others are left for the caller to remove. */
 void tsr_strip_build(tsr_strip *g);
 #endif

@@ -10,51 +10,42 @@
  * scheduled anew. */
 #include "strip.h"
 
-typedef struct strip_place {
-	tsr_strip *g;
-	uint32_t syms[64];           /* of the shared loops around all kernels, by tag; of the loop over strips at `cut` */
-	tsr_stmts *inner;            /* what they hold */
-	tsr_turned turned[TSR_STRIP_MEMBERS];        /* per member; no buffer: it is not */
-	int64_t first;               /* row of the strips' end, for what remains */
-	bool rest;
-} strip_place;
-
 /* ---- what is kept ---------------------------------------------------------------------------------------------------- */
 
-static bool is_kept(const tsr_strip *g, tsr_buffer_id b)
+tsr_lin tsr_strip_row(const tsr_strip_place *x, tsr_lin row)
 {
-	for (uint32_t i = 0; i < g->kept.n; i++)
-		if (g->kept.at[i] == b)
-			return true;
-	return false;
+	if (!x->rest)
+		return tsr_lin_add_sym(x->g->p->arena, row, -x->g->rows, TSR_LSYM_LOOP, x->syms[x->g->cut]);
+	row.offset -= x->first;
+	return row;
 }
 
-/* The same element, counted from the first of its strip. */
-static void within_strip(const strip_place *x, tsr_buffer_id b, tsr_lin *index)
+/* The same element, counted from the first of its strip, and of its block. */
+static void within_strip(const tsr_strip_place *x, tsr_buffer_id b, tsr_lin *index)
 {
 	const tsr_strip *g = x->g;
-	if (!is_kept(g, b))
+	if (!tsr_ids_have(&g->kept, b))
 		return;
 	for (uint32_t axis = 0; axis < g->p->l->buffers.at[b]->rank; axis++) {
 		uint32_t tag = tsr_strip_axis_tag(g, b, axis);
 		if (tag && g->shared >> tag & 1)
 			index[axis] = tsr_lin_add_sym(g->p->arena, index[axis], -1, TSR_LSYM_LOOP, x->syms[tag]);
-		else if (tag == g->cut && x->rest)
-			index[axis].offset -= x->first;
 		else if (tag == g->cut)
-			index[axis] = tsr_lin_add_sym(g->p->arena, index[axis], -g->rows, TSR_LSYM_LOOP, x->syms[tag]);
+			index[axis] = tsr_strip_row(x, index[axis]);
+		else if (tag && tag == g->online.walk && x->block)
+			index[axis] = tsr_lin_add(g->p->arena, index[axis], -1, x->block_first);
 	}
 }
 
 static tsr_expr *load_within(void *user, tsr_expr *e)
 {
-	const strip_place *x = user;
+	const tsr_strip_place *x = user;
 	if (e->kind == TSR_EXPR_LOAD)
 		within_strip(x, e->load.buffer, e->load.index);
 	return e;
 }
 
-static void stores_within(const strip_place *x, const tsr_stmts *body)
+static void stores_within(const tsr_strip_place *x, const tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_stmt *s = body->at[i];
@@ -73,7 +64,8 @@ static void shrink(tsr_strip *g, tsr_buffer *b)
 	int64_t before = tsr_buffer_bytes(b);
 	for (uint32_t axis = 0; axis < b->rank; axis++) {
 		uint32_t tag = tsr_strip_axis_tag(g, b->id, axis);
-		dims[axis] = tag == g->cut ? tsr_size_const(g->rows) : tag && g->shared >> tag & 1 ? tsr_size_const(1) : b->dims[axis];
+		dims[axis] = tag == g->cut ? tsr_size_const(g->rows) : tag && g->shared >> tag & 1 ? tsr_size_const(1)
+			: tag && tag == g->online.walk && g->online.block ? tsr_size_const(g->online.block) : b->dims[axis];
 	}
 	if (tsr_strip_axis_tag(g, b->id, b->rank - 1) != g->cut)
 		dims[b->rank - 1] = tsr_row_apart(b->prec, dims[b->rank - 1]);
@@ -96,7 +88,7 @@ static const tsr_stmt *tagged_loop(const tsr_strip *g, const tsr_stmts *body, ui
 	return NULL;
 }
 
-static tsr_placing placing(const strip_place *x, const tsr_strip_member *m)
+static tsr_placing placing(const tsr_strip_place *x, const tsr_strip_member *m)
 {
 	const tsr_strip *g = x->g;
 	tsr_placing out = { .p = g->p, .unit = g->unit };
@@ -119,7 +111,7 @@ static bool sums_over_strips(const tsr_strip *g, const tsr_strip_member *m)
 	return true;
 }
 
-static tsr_stmts *innermost(tsr_stmts *body)
+tsr_stmts *tsr_strip_innermost(tsr_stmts *body)
 {
 	while (body->n == 1 && body->at[0]->kind == TSR_STMT_FOR)
 		body = &body->at[0]->loop.body;
@@ -127,13 +119,13 @@ static tsr_stmts *innermost(tsr_stmts *body)
 }
 
 /* The sum's clearing, with the loops of its result alone. */
-static void clear(const strip_place *x, const tsr_strip_member *m, tsr_stmts *out)
+static void clear(const tsr_strip_place *x, const tsr_strip_member *m, tsr_stmts *out)
 {
 	tsr_arena *a = x->g->p->arena;
 	tsr_stmts copy = { 0 };
 	tsr_placing at = placing(x, m);
 	tsr_stmts_place(&at, &m->kernel->kernel.body, &copy);
-	tsr_stmts *inner = innermost(&copy);
+	tsr_stmts *inner = tsr_strip_innermost(&copy);
 	tsr_stmt *store = inner->at[inner->n - 1];
 	tsr_prec prec = x->g->p->l->buffers.at[store->store.buffer]->prec;
 	store->kind = TSR_STMT_STORE;
@@ -144,7 +136,20 @@ static void clear(const strip_place *x, const tsr_strip_member *m, tsr_stmts *ou
 		tsr_push(a, out, copy.at[i]);
 }
 
-static void member_strip(const strip_place *x, const tsr_strip_member *m, int64_t rows, tsr_stmts *out)
+/* Its positions are those of the block. */
+static void place_block(const tsr_strip_place *x, const tsr_stmts *body, tsr_placing *at)
+{
+	tsr_size extent = tsr_size_const(x->block);
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_FOR && tsr_strip_loop_tag(x->g, s->loop.sym) == x->g->online.walk)
+			tsr_place_loop(at, s->loop.sym, x->block_first, &extent);
+		if (s->kind == TSR_STMT_FOR)
+			place_block(x, &s->loop.body, at);
+	}
+}
+
+void tsr_strip_member_copy(const tsr_strip_place *x, const tsr_strip_member *m, int64_t rows, tsr_stmts *out)
 {
 	tsr_strip *g = x->g;
 	tsr_stmts copy = { 0 };
@@ -153,11 +158,14 @@ static void member_strip(const strip_place *x, const tsr_strip_member *m, int64_
 	tsr_lin first = x->rest ? tsr_lin_const(x->first) : tsr_lin_add_sym(g->p->arena, tsr_lin_const(0), g->rows, TSR_LSYM_LOOP, x->syms[g->cut]);
 	tsr_place_loop(&at, tagged_loop(g, &m->kernel->kernel.body, g->cut)->loop.sym, first, &extent);
 	tsr_turned turned = x->turned[m - g->member];
+	bool by_block = x->block && turned.buffer && tsr_strip_loop_tag(g, turned.loop) == g->online.walk;
 	if (turned.buffer)
-		tsr_strip_part(g, &turned, &at);
+		tsr_strip_part(g, &turned, by_block ? x->block_first : tsr_lin_const(0), by_block ? x->block : 0, &at);
+	if (x->block)
+		place_block(x, &m->kernel->kernel.body, &at);
 	tsr_stmts_place(&at, &m->kernel->kernel.body, &copy);
-	if (sums_over_strips(g, m) && m->contraction->clear) {
-		tsr_stmts *inner = innermost(&copy);
+	if ((sums_over_strips(g, m) || (x->block && tsr_online_sums(g, m))) && m->contraction->clear) {
+		tsr_stmts *inner = tsr_strip_innermost(&copy);
 		tsr_stmt *store = inner->at[inner->n - 1];
 		store->kind = TSR_STMT_UPDATE;
 		store->store.acc = m->contraction->acc;
@@ -172,7 +180,7 @@ static void member_strip(const strip_place *x, const tsr_strip_member *m, int64_
 }
 
 /* The operands that are turned before the strips. */
-static void turn(strip_place *x)
+static void turn(tsr_strip_place *x)
 {
 	tsr_strip *g = x->g;
 	for (uint32_t m = 0; m < g->n; m++) {
@@ -192,7 +200,7 @@ static void turn(strip_place *x)
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------------------ */
 
-static tsr_stmts *loop_in(const strip_place *x, const tsr_stmt *like, int64_t extent, uint32_t sym, tsr_stmts *out)
+static tsr_stmts *loop_in(const tsr_strip_place *x, const tsr_stmt *like, int64_t extent, uint32_t sym, tsr_stmts *out)
 {
 	tsr_stmt *s = tsr_stmt_new(x->g->p->arena, TSR_STMT_FOR, like->span);
 	s->loop.sym = sym;
@@ -203,10 +211,19 @@ static tsr_stmts *loop_in(const strip_place *x, const tsr_stmt *like, int64_t ex
 	return &s->loop.body;
 }
 
+static void members(tsr_strip_place *x, int64_t rows, tsr_stmts *out)
+{
+	const tsr_strip *g = x->g;
+	if (g->online.block)
+		tsr_online_build(x, rows, out);
+	for (uint32_t m = g->online.block ? g->online.last : 0; m < g->n; m++)
+		tsr_strip_member_copy(x, &g->member[m], rows, out);
+}
+
 void tsr_strip_build(tsr_strip *g)
 {
 	tsr_pass *p = g->p;
-	strip_place x = { .g = g };
+	tsr_strip_place x = { .g = g };
 	tsr_stmts whole = { 0 };
 	const tsr_strip_member *first = &g->member[0];
 	x.inner = &whole;
@@ -231,12 +248,11 @@ void tsr_strip_build(tsr_strip *g)
 	turn(&x);
 	x.syms[g->cut] = g->unit->nsyms++;
 	tsr_stmts *strip = loop_in(&x, cut, strips, x.syms[g->cut], x.inner);
-	for (uint32_t m = 0; m < g->n; m++)
-		member_strip(&x, &g->member[m], g->rows, strip);
+	members(&x, g->rows, strip);
 	x.first = strips * g->rows;
 	x.rest = true;
-	for (uint32_t m = 0; m < g->n && x.first < g->extent; m++)
-		member_strip(&x, &g->member[m], g->extent - x.first, x.inner);
+	if (x.first < g->extent)
+		members(&x, g->extent - x.first, x.inner);
 	for (uint32_t i = 0; i < g->kept.n; i++)
 		shrink(g, p->l->buffers.at[g->kept.at[i]]);
 	first->kernel->kernel.body = whole;

@@ -38,19 +38,21 @@ void tsr_strip_mask(tsr_strip *g)
 			g->mask = NULL;
 }
 
+double tsr_strip_product(const tsr_strip *g, const tsr_contraction *k)
+{
+	double steps = (double)tsr_prec_bytes(k->prec) / (g->p->target->vector_bytes * (g->p->target->half_units ? 1 : 2) * TSR_STRIP_GIGAHERTZ);
+	for (uint32_t l = 0; l < k->nloops; l++)
+		steps *= (double)k->loops[l].extent.k;
+	return steps;
+}
+
 double tsr_strip_hidden(const tsr_strip *g)
 {
-	enum { GIGAHERTZ = 3 };
 	double time = 0;
 	if (!g->mask || g->p->options->level < 2)
 		return 0;
-	for (uint32_t i = 0; i < g->n; i++) {
-		const tsr_contraction *k = g->member[i].contraction;
-		double steps = k ? (double)tsr_prec_bytes(k->prec) / (g->p->target->vector_bytes * (g->p->target->half_units ? 1 : 2) * GIGAHERTZ) : 0;
-		for (uint32_t l = 0; k && l < k->nloops; l++)
-			steps *= (double)k->loops[l].extent.k;
-		time += steps;
-	}
+	for (uint32_t i = 0; i < g->n; i++)
+		time += g->member[i].contraction ? tsr_strip_product(g, g->member[i].contraction) : 0;
 	tsr_mask strip = *g->mask;           /* of so many rows */
 	strip.step *= g->rows, strip.first += g->mask->step * (g->rows - 1);
 	return time * (1 - tsr_masked_share(&strip, (g->extent + g->rows - 1) / g->rows, TSR_MASKED_BEYOND));

@@ -4,8 +4,9 @@
  *     for d, t { turned(d, t) = k(t, d) }   for strips of s { scores(s, t) = sum over d of q(s, d) * turned(d, t) }
  *
  * where the operand is an element of what the group does not write, at one loop of N and one of K, and else at shared loops alone.
- * Where panels of B are near and the strip's rows of A stay in the second cache while they pass, it is turned into panels of a tile's width: rows of all its columns lie
- * pages apart, and tiles would have to ask for each line (attention of 1024 to 4096 positions 1.015 times as fast).  One that lies along N already is copied as such
+ * Where the strip's rows of A stay in the second cache while panels of B pass, it is turned into panels of a tile's width: rows of all its columns lie
+ * pages apart, and tiles would have to ask for each line (attention of 1024 to 4096 positions 1.015 times as fast on Zen 4, 1.01 to 1.03 on a Xeon, with gradients 1.03 to 1.06 there; what a mask hides
+ * is in whole panels, of which its few rows have few, so that there only where panels are near).  One that lies along N already is copied as such
  * panels there (256 to 2048 positions 1.02 to 1.03 times as fast as with panels that each strip packs):
  *
  *     for strips of s { y(s, e) = sum over t of weights(s, t) * v(t, e) }
@@ -56,7 +57,8 @@ static int64_t panel_of(const tsr_strip *g, const tsr_strip_member *m, int64_t w
 	const tsr_target *t = g->p->target;
 	const tsr_contraction *k = m->contraction;
 	int64_t bytes = tsr_prec_bytes(k->prec), panel = (int64_t)t->tile_n * t->vector_bytes / bytes;
-	bool near = t->streams && tsr_near_panels(t) && g->rows * depth * bytes <= t->l2;
+	int64_t passes = g->online.block && tsr_online_sums(g, m) ? g->online.block : depth;
+	bool near = t->streams && (tsr_near_panels(t) || !g->mask) && g->rows * passes * bytes <= t->l2;
 	return near && (!k->tail || (depth <= ONE_BLOCK && reads_once(m, k->b))) && !k->watched && width % panel == 0 && width >= 2 * panel ? panel : 0;
 }
 
@@ -103,7 +105,7 @@ static tsr_size row_of(const tsr_target *t, int64_t width, int64_t bytes)
 static tsr_lin loop_index(tsr_pass *p, uint32_t sym) { return tsr_lin_add_sym(p->arena, tsr_lin_const(0), 1, TSR_LSYM_LOOP, sym); }
 
 /* Several groups may turn the same operand. */
-static tsr_name name_of(tsr_pass *p, const char *form, const tsr_buffer *from)
+tsr_name tsr_strip_name(tsr_pass *p, const char *form, const tsr_buffer *from)
 {
 	tsr_name name = tsr_intern(p->l->tc->names, tsr_format(p->arena, form, from->name));
 	for (uint32_t i = 0; i < p->l->buffers.n; i++)
@@ -116,7 +118,7 @@ static tsr_buffer *turned_buffer(const tsr_strip *g, const tsr_buffer *from, con
 {
 	tsr_pass *p = g->p;
 	tsr_buffer *b = TSR_NEW(p->arena, tsr_buffer);
-	*b = (tsr_buffer){ .id = p->l->buffers.n, .name = name_of(p, turns(g, t) ? "%s.turned" : "%s.panels", from),
+	*b = (tsr_buffer){ .id = p->l->buffers.n, .name = tsr_strip_name(p, turns(g, t) ? "%s.turned" : "%s.panels", from),
 		.kind = TSR_BUFFER_TEMP, .prec = from->prec, .rank = t->panel ? 3 : 2, .tensor = TSR_NONE, .row = true };
 	b->dims = TSR_NEW_N(p->arena, tsr_size, b->rank);
 	if (t->panel)
@@ -152,13 +154,25 @@ void tsr_strip_turn(tsr_strip *g, tsr_turned *t, tsr_lin *index, const tsr_stmt 
 	tsr_pass_note(p, what, g->unit->name, from->name);
 }
 
-void tsr_strip_part(tsr_strip *g, tsr_turned *t, tsr_placing *at)
+void tsr_strip_part(tsr_strip *g, tsr_turned *t, tsr_lin first, int64_t block, tsr_placing *at)
 {
 	if (!t->panel)
 		return;
 	tsr_size each = tsr_size_const(t->panel);
 	t->part = g->unit->nsyms++;
-	tsr_place_loop(at, t->loop, tsr_lin_add_sym(g->p->arena, tsr_lin_const(0), t->panel, TSR_LSYM_LOOP, t->part), &each);
+	t->parts = (block ? block : t->width.k) / t->panel;
+	t->first = first;
+	tsr_place_loop(at, t->loop, tsr_lin_add_sym(g->p->arena, first, t->panel, TSR_LSYM_LOOP, t->part), &each);
+}
+
+/* The number of the panel: of a block's first position, which begins one, and its own among the block's. */
+static tsr_lin panel_number(const tsr_turned *t)
+{
+	tsr_lin out = loop_index(t->pass, t->part);
+	out.offset = t->first.offset / t->panel;
+	for (uint32_t i = 0; i < t->first.n; i++)
+		out = tsr_lin_add_sym(t->pass->arena, out, t->first.terms[i].coef / t->panel, t->first.terms[i].kind, t->first.terms[i].id);
+	return out;
 }
 
 static tsr_expr *load_turned(void *user, tsr_expr *e)
@@ -169,9 +183,9 @@ static tsr_expr *load_turned(void *user, tsr_expr *e)
 	tsr_lin *old = e->load.index, *index = e->load.index = TSR_NEW_N(t->pass->arena, tsr_lin, t->buffer->rank);
 	e->load.buffer = t->buffer->id;
 	index[t->panel != 0] = old[t->k];
-	index[t->buffer->rank - 1] = t->panel ? tsr_lin_add_sym(t->pass->arena, old[t->n], -t->panel, TSR_LSYM_LOOP, t->part) : old[t->n];
+	index[t->buffer->rank - 1] = t->panel ? tsr_lin_add(t->pass->arena, tsr_lin_add_sym(t->pass->arena, old[t->n], -t->panel, TSR_LSYM_LOOP, t->part), -1, t->first) : old[t->n];
 	if (t->panel)
-		index[0] = loop_index(t->pass, t->part);
+		index[0] = panel_number(t);
 	return e;
 }
 
@@ -181,6 +195,6 @@ void tsr_strip_read_turned(tsr_strip *g, tsr_turned *t, tsr_stmts *copy)
 	for (uint32_t i = 0; i < copy->n; i++) {
 		tsr_stmt_rewrite(copy->at[i], load_turned, t);
 		if (t->panel)
-			copy->at[i] = tsr_loop_around(g->p, copy->at[i], copy->at[i], t->buffer->dims[0], t->part);
+			copy->at[i] = tsr_loop_around(g->p, copy->at[i], copy->at[i], tsr_size_const(t->parts), t->part);
 	}
 }
