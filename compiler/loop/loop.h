@@ -59,6 +59,7 @@ typedef struct tsr_buffer {
 	tsr_tensor_id tensor;        /* TSR_NONE for TEMP */
 	bool row;                    /* holds what belongs to one iteration of the loops around it (opt/rows.c) */
 	bool scratch;                /* each run stores what it reads of it before, which indices alone do not tell: said by the pass that made it (opt/winograd_build.c) */
+	bool asked;                  /* a later pass reads it (opt/masked_blocks.c) */
 	bool observed;               /* the program level reads or writes it, or it lasts whatever the code does, as parameters do: always stored */
 	uint32_t returned;           /* 1 + the unit that computes it for a caller, who alone sees it; 0: others see it */
 	tsr_numbers data;            /* LITERAL */
@@ -131,6 +132,7 @@ struct tsr_stmt {
 		struct {
 			uint32_t sym; tsr_name name; tsr_size extent; tsr_for_kind how;
 			const tsr_lin *from, *until;                         /* none before this one is needed, and none from this one on, between which there is one at least (opt/masked.c); or NULL */
+			const struct tsr_hidden *hidden;                     /* blocks of a strip, of which a mask hides the last ones (opt/strip_hidden.c, until opt/masked.c); or NULL */
 			bool split;                                          /* divided among threads (opt/threads.c) */
 			tsr_turns_kind turns;                                /* or its iterations, with those of loops around it, are taken by them in turns */
 			bool stream;                                         /* its last store goes around the caches (opt/stream.c) */

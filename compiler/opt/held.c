@@ -112,7 +112,7 @@ static bool holds(const held *h, tsr_arena *scratch, const tsr_stmts *body, uint
 	const tsr_stmt *s = body->at[i];
 	const tsr_buffer *b = h->p->l->buffers.at[s->store.buffer];
 	tsr_accesses x = { .a = scratch };
-	if (tsr_buffer_kept(b) || b->prec != TSR_PREC_F32 || tsr_expr_reads(s->store.value, b->id))
+	if (tsr_buffer_kept(b) || b->asked || b->prec != TSR_PREC_F32 || tsr_expr_reads(s->store.value, b->id))
 		return false;
 	for (uint32_t k = 0; k < body->n; k++) {
 		const tsr_stmt *o = body->at[k];

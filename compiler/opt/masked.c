@@ -415,6 +415,12 @@ static void visit(tsr_masked *m, tsr_name name, const tsr_stmts *kernel, tsr_stm
 		tsr_masked here = { .p = m->p, .a = m->a, .only = m->only, .unit = m->unit, .kernel = name, .strips = s, .beyond = TSR_MASKED_BEYOND };
 		here.buffers = TSR_NEW_N(m->a, tsr_masked_buffer, m->p->l->buffers.n + 1);
 		bool strips = s->loop.how == TSR_FOR_SERIAL && s->loop.body.n > 1 && tsr_size_is_const(s->loop.extent) && s->loop.extent.k > 1;
+		uint32_t held = body->n;
+		if (strips && tsr_masked_blocks(&here, body, i)) {
+			i += body->n - held;
+			m->p->changes++;
+			continue;
+		}
 		if (!strips || !left_out(&here, kernel, body, i)) {
 			visit(m, name, kernel, &s->loop.body);
 			continue;

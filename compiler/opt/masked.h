@@ -27,6 +27,10 @@ typedef struct tsr_masked_cut { tsr_stmt *loop; tsr_contraction *contraction; ui
 /* The loop over positions, or over panels of them, and how many there are; of strip s all are hidden from step * s + first on (`upper`), and before step * s + low (`lower`); the number that stands for them. */
 typedef struct tsr_mask { uint32_t along; int64_t step, first, low, extent; const tsr_expr *outside; bool upper, lower, panels; } tsr_mask;
 
+/* Of a strip's blocks of so many positions, all of which hang on its loop: of strip s all positions are hidden from step * s + first on, and may be left out where each row has 0 in `shown`, which a nest
+ * behind the first sweep stores; `second`: this is the second sweep. */
+typedef struct tsr_hidden { int64_t step, first, block; tsr_buffer_id shown; bool second; } tsr_hidden;
+
 typedef struct tsr_masked {
 	tsr_pass *p;
 	tsr_arena *a;                        /* of the search */
@@ -70,6 +74,17 @@ bool tsr_masked_look_at(tsr_masked *m, const tsr_expr *operand);
 static inline const tsr_stmts *tsr_masked_inside(const tsr_stmt *s) { return s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL; }
 /* masked_hope.c: what is hoped can be asked, after a statement (`checked`) up to which all can be done again. */
 bool tsr_masked_hopes(tsr_masked *m);
+bool tsr_mask_same(const tsr_mask *x, const tsr_mask *y);
+/* masked_blocks.c: of the strips' blocks those that are hidden are left out; false: there are none, or something else touches what they do. */
+bool tsr_masked_blocks(tsr_masked *m, tsr_stmts *body, uint32_t at);
 /* masked_build.c: the statement of `body` that the strips are gets what has been found. */
 void tsr_masked_build(tsr_masked *m, tsr_stmts *body, uint32_t at);
+/* Its parts: a local that is false, or what another one (TSR_NONE: none) is, behind which comes what may set it, and a symbol that is its number; the operands of all strips, or each strip's own rows of
+ * the others; the statement with all of its iterations. */
+typedef struct tsr_masking { tsr_masked *m; tsr_pass *p; tsr_arena *a; uint32_t whole, again; } tsr_masking;
+tsr_local_id tsr_masking_flag(const tsr_masking *x, tsr_local_id like, tsr_stmts *out);
+uint32_t tsr_masking_number(const tsr_masking *x, tsr_local_id flag, tsr_stmts *out);
+void tsr_masking_look(const tsr_masking *x, bool own, tsr_local_id flag, tsr_stmts *out);
+tsr_stmt *tsr_masking_set(const tsr_masking *x, tsr_local_id flag, tsr_expr *bad);
+tsr_stmt *tsr_masking_all(const tsr_masking *x, const tsr_stmt *s);
 #endif

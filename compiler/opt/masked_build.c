@@ -14,12 +14,10 @@
 #include "masked.h"
 #include <math.h>
 
-typedef struct building { tsr_masked *m; tsr_pass *p; tsr_arena *a; uint32_t whole, again; } building;
-
 static int64_t floor_of(int64_t x, int64_t each) { return x >= 0 ? x / each : -((each - 1 - x) / each); }
 
 /* Where the loop ends, or begins. */
-static tsr_lin *limit(const building *x, const tsr_masked_cut *c, bool end)
+static tsr_lin *limit(const tsr_masking *x, const tsr_masked_cut *c, bool end)
 {
 	const tsr_mask *m = &x->m->mask;
 	tsr_lin *out = TSR_NEW(x->a, tsr_lin);
@@ -32,7 +30,7 @@ static tsr_lin *limit(const building *x, const tsr_masked_cut *c, bool end)
 }
 
 /* What is computed again shares its loops (remat_copy.c). */
-static void bound_loop(const building *x, tsr_contraction *k, const tsr_stmt *loop)
+static void bound_loop(const tsr_masking *x, tsr_contraction *k, const tsr_stmt *loop)
 {
 	tsr_contract_loop *loops = TSR_NEW_N(x->a, tsr_contract_loop, k->nloops + 1);
 	for (uint32_t i = 0; i < k->nloops; i++) {
@@ -43,7 +41,7 @@ static void bound_loop(const building *x, tsr_contraction *k, const tsr_stmt *lo
 	k->loops = loops;
 }
 
-static void cut_loops(const building *x)
+static void cut_loops(const tsr_masking *x)
 {
 	for (uint32_t i = 0; i < x->m->cuts.n; i++) {
 		const tsr_masked_cut *c = &x->m->cuts.at[i];
@@ -55,7 +53,7 @@ static void cut_loops(const building *x)
 }
 
 /* The statement with all of its iterations, which share what they do with it. */
-static tsr_stmt *all_of(const building *x, const tsr_stmt *s)
+tsr_stmt *tsr_masking_all(const tsr_masking *x, const tsr_stmt *s)
 {
 	if (s->kind != TSR_STMT_FOR)
 		return (tsr_stmt *)s;
@@ -65,7 +63,7 @@ static tsr_stmt *all_of(const building *x, const tsr_stmt *s)
 	out->loop.overlap = false;           /* it is seldom needed */
 	out->loop.body = (tsr_stmts){ 0 };
 	for (uint32_t i = 0; i < s->loop.body.n; i++)
-		tsr_push(x->a, &out->loop.body, all_of(x, s->loop.body.at[i]));
+		tsr_push(x->a, &out->loop.body, tsr_masking_all(x, s->loop.body.at[i]));
 	if (s->loop.contraction) {
 		tsr_contraction *k = out->loop.contraction = TSR_NEW(x->a, tsr_contraction);
 		*k = *s->loop.contraction;
@@ -78,7 +76,7 @@ static tsr_stmt *all_of(const building *x, const tsr_stmt *s)
 	return out;
 }
 
-static tsr_stmt *assign(const building *x, tsr_stmt_kind kind, tsr_local_id local, tsr_expr *value)
+static tsr_stmt *assign(const tsr_masking *x, tsr_stmt_kind kind, tsr_local_id local, tsr_expr *value)
 {
 	tsr_stmt *s = tsr_stmt_new(x->a, kind, x->m->strips->span);
 	s->let.local = local;
@@ -87,15 +85,14 @@ static tsr_stmt *assign(const building *x, tsr_stmt_kind kind, tsr_local_id loca
 	return s;
 }
 
-/* A local that is false, or what another one is, behind which comes what may set it, and a symbol that is its number. */
-static tsr_local_id flag_begin(const building *x, tsr_local_id like, tsr_stmts *out)
+tsr_local_id tsr_masking_flag(const tsr_masking *x, tsr_local_id like, tsr_stmts *out)
 {
 	tsr_local_id id = x->m->unit->nlocals++;
 	tsr_push(x->a, out, assign(x, TSR_STMT_LET, id, like == TSR_NONE ? tsr_expr_const(x->a, tsr_scalar_of(TSR_PREC_BOOL, 0)) : tsr_expr_local(x->a, like, TSR_PREC_BOOL)));
 	return id;
 }
 
-static uint32_t flag_end(const building *x, tsr_local_id flag, tsr_stmts *out)
+uint32_t tsr_masking_number(const tsr_masking *x, tsr_local_id flag, tsr_stmts *out)
 {
 	tsr_stmt *s = tsr_stmt_new(x->a, TSR_STMT_LETSYM, x->m->strips->span);
 	s->letsym.sym = x->m->unit->nsyms++;
@@ -104,12 +101,12 @@ static uint32_t flag_end(const building *x, tsr_local_id flag, tsr_stmts *out)
 	return s->letsym.sym;
 }
 
-static tsr_expr *copy(const building *x, const tsr_expr *e) { return tsr_expr_place(x->a, x->p->l, e, 0, NULL, NULL); }
+static tsr_expr *copy(const tsr_masking *x, const tsr_expr *e) { return tsr_expr_place(x->a, x->p->l, e, 0, NULL, NULL); }
 
-static tsr_expr *not_equal(const building *x, tsr_expr *left, tsr_expr *right) { return tsr_expr_op(x->a, TSR_OP_NE, left->prec, left, right, NULL); }
+static tsr_expr *not_equal(const tsr_masking *x, tsr_expr *left, tsr_expr *right) { return tsr_expr_op(x->a, TSR_OP_NE, left->prec, left, right, NULL); }
 
 /* As large as to overflow, or none, when it is multiplied by what makes sums of products of two such numbers overflow. */
-static tsr_expr *immoderate(const building *x, const tsr_expr *e)
+static tsr_expr *immoderate(const tsr_masking *x, const tsr_expr *e)
 {
 	enum { F32_BITS = 77, F64_BITS = 574 };
 	tsr_expr *y[2];
@@ -118,8 +115,13 @@ static tsr_expr *immoderate(const building *x, const tsr_expr *e)
 	return not_equal(x, tsr_expr_op(x->a, TSR_OP_SUB, e->prec, y[0], y[1], NULL), tsr_expr_const(x->a, tsr_scalar_of(e->prec, 0)));
 }
 
+tsr_stmt *tsr_masking_set(const tsr_masking *x, tsr_local_id flag, tsr_expr *bad)
+{
+	return assign(x, TSR_STMT_SET, flag, tsr_expr_op(x->a, TSR_OP_OR, TSR_PREC_BOOL, tsr_expr_local(x->a, flag, TSR_PREC_BOOL), bad, NULL));
+}
+
 /* Whether what each row has at this position, which is hidden of all rows, is zero. */
-static tsr_stmt *question(const building *x, tsr_buffer_id id, tsr_lin at, tsr_local_id flag)
+static tsr_stmt *question(const tsr_masking *x, tsr_buffer_id id, tsr_lin at, tsr_local_id flag)
 {
 	const tsr_masked *m = x->m;
 	const tsr_buffer *b = x->p->l->buffers.at[id];
@@ -130,14 +132,13 @@ static tsr_stmt *question(const building *x, tsr_buffer_id id, tsr_lin at, tsr_l
 	index[m->buffers[id].rows] = tsr_lin_add_sym(x->a, tsr_lin_const(0), 1, TSR_LSYM_LOOP, row);
 	index[m->buffers[id].axis] = at;
 	tsr_expr *bad = not_equal(x, tsr_expr_load(x->a, b, index), tsr_expr_const(x->a, tsr_scalar_of(b->prec, 0)));
-	tsr_stmt *s = assign(x, TSR_STMT_SET, flag, tsr_expr_op(x->a, TSR_OP_OR, TSR_PREC_BOOL, tsr_expr_local(x->a, flag, TSR_PREC_BOOL), bad, NULL));
-	tsr_stmt *loop = tsr_loop_around(x->p, s, m->strips, b->dims[m->buffers[id].rows], row);
+	tsr_stmt *loop = tsr_loop_around(x->p, tsr_masking_set(x, flag, bad), m->strips, b->dims[m->buffers[id].rows], row);
 	loop->loop.how = TSR_FOR_REDUCE;
 	return loop;
 }
 
 /* All rows' questions at the last or the first position of the hidden ones on this side, where there are any. */
-static tsr_stmt *questions(const building *x, bool upper, tsr_local_id flag)
+static tsr_stmt *questions(const tsr_masking *x, bool upper, tsr_local_id flag)
 {
 	const tsr_masked *m = x->m;
 	tsr_lin at = tsr_lin_add_sym(x->a, tsr_lin_const(upper ? m->mask.first : m->mask.low - 1), m->mask.step, TSR_LSYM_LOOP, m->strips->loop.sym);
@@ -156,8 +157,8 @@ static tsr_stmt *questions(const building *x, bool upper, tsr_local_id flag)
 	return s;
 }
 
-/* The operands of all strips, or each strip's own rows of the others, the strips' loop being the first around them. */
-static void look_through(const building *x, bool own, tsr_local_id flag, tsr_stmts *out)
+/* The strips' loop is the first around operands. */
+void tsr_masking_look(const tsr_masking *x, bool own, tsr_local_id flag, tsr_stmts *out)
 {
 	for (uint32_t i = 0; i < x->m->operands.n; i++) {
 		const tsr_masked_operand *o = &x->m->operands.at[i];
@@ -166,26 +167,26 @@ static void look_through(const building *x, bool own, tsr_local_id flag, tsr_stm
 	}
 }
 
-static void inside(building *x, tsr_local_id large)
+static void inside(tsr_masking *x, tsr_local_id large)
 {
 	tsr_masked *m = x->m;
 	tsr_stmts *body = &m->strips->loop.body, out = { 0 };
 	tsr_stmt *again = NULL;
-	tsr_local_id own = flag_begin(x, large, &out);
-	look_through(x, true, own, &out);
-	x->whole = flag_end(x, own, &out);
+	tsr_local_id own = tsr_masking_flag(x, large, &out);
+	tsr_masking_look(x, true, own, &out);
+	x->whole = tsr_masking_number(x, own, &out);
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_push(x->a, &out, body->at[i]);
 		if (i != m->checked || !m->hopes.n)
 			continue;
-		tsr_local_id flag = flag_begin(x, TSR_NONE, &out);
+		tsr_local_id flag = tsr_masking_flag(x, TSR_NONE, &out);
 		for (int upper = 1; upper >= 0; upper--)
 			if (upper ? m->mask.upper : m->mask.lower)
 				tsr_push(x->a, &out, questions(x, upper, flag));
-		x->again = flag_end(x, flag, &out);
-		again = tsr_stmt_when(x->p, x->again, 1, all_of(x, body->at[0]));
+		x->again = tsr_masking_number(x, flag, &out);
+		again = tsr_stmt_when(x->p, x->again, 1, tsr_masking_all(x, body->at[0]));
 		for (uint32_t k = 1; k <= i; k++)
-			tsr_push(x->a, &again->cond.body, all_of(x, body->at[k]));
+			tsr_push(x->a, &again->cond.body, tsr_masking_all(x, body->at[k]));
 		tsr_push(x->a, &out, again);
 	}
 	*body = out;
@@ -193,12 +194,12 @@ static void inside(building *x, tsr_local_id large)
 
 void tsr_masked_build(tsr_masked *m, tsr_stmts *body, uint32_t at)
 {
-	building x = { m, m->p, m->p->arena, 0, 0 };
+	tsr_masking x = { m, m->p, m->p->arena, 0, 0 };
 	tsr_stmts out = { 0 };
 	for (uint32_t i = 0; i < at; i++)
 		tsr_push(x.a, &out, body->at[i]);
-	tsr_local_id large = flag_begin(&x, TSR_NONE, &out);
-	look_through(&x, false, large, &out);
+	tsr_local_id large = tsr_masking_flag(&x, TSR_NONE, &out);
+	tsr_masking_look(&x, false, large, &out);
 	inside(&x, large);
 	cut_loops(&x);
 	for (uint32_t i = at; i < body->n; i++)

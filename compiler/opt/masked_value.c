@@ -180,11 +180,12 @@ bool tsr_mask_of(const tsr_masked *m, const tsr_expr *x, tsr_mask *out)
 	return out->upper || out->lower;
 }
 
-static bool is_the_mask(const tsr_masked *m, const tsr_mask *x)
+bool tsr_mask_same(const tsr_mask *x, const tsr_mask *y)
 {
-	const tsr_mask *y = &m->mask;
 	return x->step == y->step && x->extent == y->extent && x->upper == y->upper && x->lower == y->lower && x->first == y->first && x->low == y->low;
 }
+
+static bool is_the_mask(const tsr_masked *m, const tsr_mask *x) { return tsr_mask_same(x, &m->mask); }
 
 /* The first mask in it sets the limit. */
 static tsr_expr *find_mask(void *user, tsr_expr *e)

@@ -431,11 +431,17 @@ static double saved(const tsr_strip *g, double row, double travels)
 {
 	const tsr_online *o = &g->online;
 	double strip = (row - (o->block ? (double)(o->each * (o->extent - o->block)) : 0)) * (double)g->rows;
-	double third = EACH_THIRD_BYTE / EACH_BYTE / (g->online.walk ? 2 : 1);               /* a softmax's rows of 1 MB a strip as fast as of 128 KB */
-	double left = strip <= 1.125 * near_bytes(g) ? 0 : third;                            /* rows, and numbers of rows */
+	double third = EACH_THIRD_BYTE / EACH_BYTE / (g->online.walk ? 2 : 1), left = strip <= 1.125 * near_bytes(g) ? 0 : third;      /* rows, and numbers of rows; a softmax's of 1 MB are as fast as of 128 KB */
 	bool smaller = shared_iterations(g, false) * (int64_t)strips_of(g) > 1;      /* what passes at once is less than all */
-	bool fits = strip <= 4 * (double)g->p->target->l3 && (g->p->options->threads == TSR_THREADS_NONE || widest_row(g) * g->rows <= TSR_MOST_ROW_BYTES);
+	bool fits = strip <= 4 * (double)g->p->target->l3 && (g->p->options->threads == TSR_THREADS_NONE || widest_row(g) * g->rows <= TSR_MOST_OWN_BYTES);
 	return smaller && fits ? (1 - left) * travels - cost(g) + tsr_strip_hidden(g) : 0;
+}
+
+/* Strips of few whole rows, of which a mask hides more, are better while these stay near: 12 heads of 4096, forward, 89 ms (by blocks 99), 6 of 8192 and 16384 209 and 814 (214 and 845); with gradients, whose products
+ * blocks compute twice, 6 of 8192 497 (665), but of 16384, whose whole rows are too far away, 8134 (2738). */
+static bool hides_much(const tsr_strip *g)
+{
+	return masked_rows(g->extent) * g->online.extent * g->online.each > (g->online.twice ? 2 : 4) * g->p->target->l2;
 }
 
 /* Chooses rows of a strip, and whether they go by blocks: a row that goes once always does where it has blocks. */
@@ -446,8 +452,8 @@ static double best_rows(tsr_strip *g, int64_t bytes, double row, double travels)
 	for (int64_t rows = MOST_ROWS; rows >= LEAST_ROWS && bytes > g->p->target->l2; rows /= 2) {
 		g->rows = even_rows(g->extent, rows);
 		bool divisible = g->p->options->threads == TSR_THREADS_NONE || shared_iterations(g, false) >= LEAST_SHARED || strips_apart(g);
-		int64_t blocks = divisible ? tsr_online_block(g, g->rows) : 0;
-		for (int way = blocks && !g->online.twice; way <= (blocks > 0) && divisible; way++) {
+		int64_t blocks = divisible && (!g->online.hides || hides_much(g)) ? tsr_online_block(g, g->rows) : 0;
+		for (int way = blocks && (g->online.hides || !g->online.twice); way <= (blocks > 0) && divisible; way++) {
 			g->online.block = way ? blocks : 0;
 			double here = saved(g, row, travels);
 			if (here > most)
@@ -473,7 +479,7 @@ static double gain(tsr_strip *g)
 		passed += size, travels += size ? (double)size * way(g, g->passed.at[i]) : 0;
 	}
 	double most = best_rows(g, bytes, (double)(bytes + passed) / (double)shared_iterations(g, true), travels);
-	if (g->mask && g->rows > masked_rows(g->extent))
+	if (g->mask && !g->online.block && g->rows > masked_rows(g->extent))
 		g->rows = masked_rows(g->extent);
 	return most;
 }

@@ -26,7 +26,8 @@ static inline bool tsr_ids_have(const tsr_ids *v, tsr_buffer_id b)
 /* strip_online.c: members before `last`, of which `rows` is the softmax, go by blocks of the positions with the tag `walk`, 0: none do; where a row goes on with the quotients, in two sweeps. */
 typedef struct tsr_online {
 	uint32_t walk, rows, last;
-	bool twice;
+	bool twice, hides;
+	double outside;                              /* where `hides`, a mask's blocks may be left out (strip_hidden.c): scores there, as the exponential has them */
 	int64_t extent, each, block;                 /* positions; bytes that each has of what is kept, a row; positions of a block, 0: all */
 	tsr_buffer_id top, weights, total;           /* a row's maximum as what is subtracted, exponentials, and their sum (TSR_NONE: nobody asks) */
 } tsr_online;
@@ -84,6 +85,8 @@ bool tsr_online_first(const tsr_stmts *row, uint32_t i);
 bool tsr_online_gathers(const tsr_stmts *row, uint32_t i);        /* it stores what one of the row's sums, or its maximum, is */
 bool tsr_online_wanted(const tsr_strip *g, uint32_t m);
 
+bool tsr_strip_hides(tsr_strip *g);
+
 /* Where copies of members stand (strip_build.c). */
 typedef struct tsr_strip_place {
 	tsr_strip *g;
@@ -94,7 +97,7 @@ typedef struct tsr_strip_place {
 	bool rest;
 	int64_t block;               /* positions of the block that they compute, and its first; 0: of all */
 	tsr_lin block_first;
-	tsr_buffer_id factor;        /* per row: what the sums of earlier blocks are scaled by */
+	tsr_buffer_id factor, shown; /* per row: what the sums of earlier blocks are scaled by; the weight of hidden positions */
 } tsr_strip_place;
 /* A copy of the member for so many rows behind what `out` holds. */
 void tsr_strip_member_copy(const tsr_strip_place *x, const tsr_strip_member *m, int64_t rows, tsr_stmts *out);

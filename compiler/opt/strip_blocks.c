@@ -1,5 +1,6 @@
 /* Makes the blocks of a softmax in a strip (strip_online.c). */
 #include "strip.h"
+#include "masked.h"
 
 static tsr_expr *copy_of(const tsr_strip_place *x, const tsr_expr *e) { return tsr_expr_place(x->g->p->arena, x->g->p->l, e, 0, NULL, NULL); }
 static tsr_expr *two(const tsr_strip_place *x, tsr_op op, tsr_expr *a, tsr_expr *b) { return tsr_expr_op(x->g->p->arena, op, b->prec, a, b, NULL); }
@@ -26,12 +27,13 @@ static tsr_stmt *of_factor(const tsr_strip_place *x, const tsr_stmt *store)
 
 static tsr_expr *factor_of(const tsr_strip_place *x, const tsr_stmt *store) { return element(x, of_factor(x, store)); }
 
-static tsr_buffer_id factors(const tsr_strip_place *x)
+/* A buffer of a number for each of a strip's rows. */
+static tsr_buffer_id numbers(const tsr_strip_place *x, const char *form)
 {
 	tsr_pass *p = x->g->p;
 	const tsr_buffer *top = p->l->buffers.at[x->g->online.top];
 	tsr_buffer *b = TSR_NEW(p->arena, tsr_buffer);
-	*b = (tsr_buffer){ .id = p->l->buffers.n, .name = tsr_strip_name(p, "%s.factor", top), .kind = TSR_BUFFER_TEMP, .prec = top->prec, .rank = 1, .tensor = TSR_NONE, .row = true };
+	*b = (tsr_buffer){ .id = p->l->buffers.n, .name = tsr_strip_name(p, form, top), .kind = TSR_BUFFER_TEMP, .prec = top->prec, .rank = 1, .tensor = TSR_NONE, .row = true };
 	b->dims = TSR_NEW_N(p->arena, tsr_size, 1);
 	b->dims[0] = tsr_size_const(x->g->rows);
 	tsr_push(p->arena, &p->l->buffers, b);
@@ -126,6 +128,21 @@ static void end_rows(const tsr_strip_place *x, tsr_stmts *row)
 	*row = out;
 }
 
+/* After the first sweep: the weight that hidden positions have beside those seen. */
+static void ask_rows(const tsr_strip_place *x, tsr_stmts *row)
+{
+	const tsr_online *o = &x->g->online;
+	const tsr_stmt *top = row->at[TSR_ONLINE_TOP];
+	tsr_stmt *s = of_factor(x, top);
+	tsr_scalar outside = { .prec = top->store.value->prec, .d = o->outside };
+	s->store.buffer = x->shown;
+	s->store.value = tsr_expr_op(x->g->p->arena, TSR_OP_EXP, outside.prec, two(x, TSR_OP_SUB, tsr_expr_const(x->g->p->arena, outside), element(x, top)), NULL, NULL);
+	if (o->twice)
+		s->store.value = two(x, TSR_OP_DIV, s->store.value, element(x, row->at[TSR_ONLINE_TOTAL]));
+	row->at[0] = s;
+	row->n = 1;
+}
+
 /* Of a block, in the second sweep, which knows the row's numbers. */
 static void with_numbers(const tsr_strip_place *x, tsr_stmts *row)
 {
@@ -160,8 +177,8 @@ static void scale_sums(const tsr_strip_place *x, tsr_stmts *inner)
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------------------- */
 
-/* Before blocks, in the only sweep or the first or second one, and behind the only or first one. */
-typedef enum { BEGIN, ONLY, FIRST, SECOND, END, BETWEEN } sweep;
+/* Before blocks, in the only sweep or the first or second one, and behind the only or first one: where a mask hides blocks a question first. */
+typedef enum { BEGIN, ONLY, FIRST, SECOND, ASK, END, BETWEEN } sweep;
 
 static void append(const tsr_strip_place *x, const tsr_stmts *copy, tsr_stmts *out)
 {
@@ -174,7 +191,7 @@ static void rows_of(const tsr_strip_place *x, sweep at, int64_t rows, tsr_stmts 
 	tsr_stmts copy = { 0 };
 	tsr_strip_member_copy(x, &x->g->member[x->g->online.rows], rows, &copy);
 	tsr_stmts *row = tsr_strip_innermost(&copy);
-	(at == BEGIN ? begin_rows : at >= END ? end_rows : at == SECOND ? with_numbers : go_on)(x, row);
+	(at == BEGIN ? begin_rows : at == ASK ? ask_rows : at >= END ? end_rows : at == SECOND ? with_numbers : go_on)(x, row);
 	if (row->n)
 		append(x, &copy, out);
 }
@@ -198,11 +215,11 @@ static void product(const tsr_strip_place *x, const tsr_strip_member *m, sweep a
 static void members(const tsr_strip_place *x, sweep at, int64_t rows, tsr_stmts *out)
 {
 	const tsr_online *o = &x->g->online;
-	for (uint32_t m = 0; m < o->rows && at != BEGIN && at < END; m++)
+	for (uint32_t m = 0; m < o->rows && at != BEGIN && at < ASK; m++)
 		if (at != FIRST || tsr_online_wanted(x->g, m))
 			tsr_strip_member_copy(x, &x->g->member[m], rows, out);
 	rows_of(x, at, rows, out);
-	for (uint32_t m = o->rows + 1; m < o->last && at != FIRST && at != BETWEEN; m++)
+	for (uint32_t m = o->rows + 1; m < o->last && at != FIRST && at != ASK && at != BETWEEN; m++)
 		product(x, &x->g->member[m], at, rows, out);
 }
 
@@ -227,6 +244,11 @@ static void blocks(tsr_strip_place *x, sweep at, int64_t rows, tsr_stmts *out)
 	loop->loop.extent = tsr_size_const(n);
 	loop->loop.how = TSR_FOR_SERIAL;
 	x->block = o->block, x->block_first = tsr_lin_add_sym(p->arena, tsr_lin_const(0), o->block, TSR_LSYM_LOOP, loop->loop.sym);
+	if (o->hides && !x->rest) {
+		tsr_hidden *h = TSR_NEW(p->arena, tsr_hidden);
+		*h = (tsr_hidden){ g->mask->step * g->rows, g->mask->first + g->mask->step * (g->rows - 1), o->block, x->shown, at == SECOND };
+		loop->loop.hidden = h;
+	}
 	if (n == 1)
 		x->block_first = tsr_lin_const(0);
 	members(x, at, rows, n == 1 ? out : &loop->loop.body);
@@ -243,13 +265,19 @@ void tsr_online_build(tsr_strip_place *x, int64_t rows, tsr_stmts *out)
 	tsr_strip *g = x->g;
 	const tsr_online *o = &g->online;
 	if (!x->rest) {
-		x->factor = factors(x);
+		x->factor = numbers(x, "%s.factor");
+		if (o->hides) {
+			x->shown = numbers(x, "%s.hidden");
+			g->p->l->buffers.at[x->shown]->asked = true;
+		}
 		tsr_pass_note(g->p, "%s: rows of %s go by blocks of %lld of %s%s", g->unit->name, g->p->l->buffers.at[o->weights]->name, (long long)o->block, walk_of(g)->loop.name,
 			o->twice ? ", twice" : "");
 	}
 	x->block = o->block, x->block_first = tsr_lin_const(0);
 	members(x, BEGIN, rows, out);
 	blocks(x, o->twice ? FIRST : ONLY, rows, out);
+	if (o->hides)
+		members(x, ASK, rows, out);
 	members(x, o->twice ? BETWEEN : END, rows, out);
 	if (o->twice)
 		blocks(x, SECOND, rows, out);

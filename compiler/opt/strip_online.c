@@ -342,11 +342,13 @@ static bool may(tsr_strip *g, uint32_t tag)
 void tsr_strip_online(tsr_strip *g)
 {
 	const tsr_strip_member *first = &g->member[0];
-	for (uint32_t i = 0; i < first->contraction->nloops && !g->mask; i++) {
+	for (uint32_t i = 0; i < first->contraction->nloops; i++) {
 		uint32_t tag = tsr_strip_loop_tag(g, first->contraction->loops[i].sym);
 		if (tag && tag != g->cut && !(g->shared >> tag & 1) && may(g, tag)) {
 			g->online.extent = first->contraction->loops[i].extent.k;
-			return;
+			g->online.hides = tsr_strip_hides(g);
+			if (!g->mask || g->online.hides)
+				return;
 		}
 	}
 	g->online = (tsr_online){ 0 };
@@ -354,13 +356,23 @@ void tsr_strip_online(tsr_strip *g)
 
 /* ---- what it takes --------------------------------------------------------------------------------------------------------- */
 
+/* Where a mask hides blocks, few positions of the last ones that are computed are hidden, too, and all blocks are alike: 0 where the positions cannot be so divided. */
+static int64_t hiding_block(const tsr_online *o)
+{
+	enum { LEAST = 128, MOST = 256, STEP = 16 };
+	int64_t block = MOST;
+	while (block >= LEAST && o->extent % block)
+		block -= STEP;
+	return block >= LEAST && block < o->extent ? block : 0;
+}
+
 /* A block and its rows take half of the second cache, and the blocks are as good as equal: whole register tiles. */
 int64_t tsr_online_block(const tsr_strip *g, int64_t rows)
 {
 	const tsr_online *o = &g->online;
 	const tsr_target *t = g->p->target;
-	if (!o->walk)
-		return 0;
+	if (!o->walk || o->hides)
+		return o->walk ? hiding_block(o) : 0;
 	int64_t tile = (int64_t)t->tile_n * t->vector_bytes / tsr_prec_bytes(g->p->l->buffers.at[o->top]->prec), most = t->l2 / 2 / (rows * o->each);
 	int64_t blocks = most < tile ? o->extent / tile : (o->extent + most - 1) / most, block = blocks > 1 ? ((o->extent + blocks - 1) / blocks + tile - 1) / tile * tile : 0;
 	return block < o->extent ? block : 0;

@@ -119,7 +119,8 @@ def strips(tsrc):
                                                   (256, 9, 32, ["--threads=all"], (0, -1e9, 0)), (256, 9, 32, ["--cpu=x86-64-v3"], (0, -1e9, 0)), (160, 9, 48, ["--threads=none"], (3, -1e30, 0)),
                                                   (600, 1, 20, ["--threads=none"], (0, -1e9, 0)), (331, 8, 24, [], (-1, -1e9, 0)), (256, 9, 32, ["--threads=all"], (0, -2, 0)),
                                                   (192, 9, 32, ["--sanitize"], (0, -1e9, 0)), (192, 9, 32, ["--sanitize", "--cpu=x86-64-v3"], (1, -2, 0)), (256, 9, 32, ["--threads=all"], (0, -1e9, 40)),
-                                                  (331, 8, 24, ["--cpu=x86-64-v3"], (2, -1e9, 70)), (192, 9, 32, ["--sanitize"], (0, -3, 50)), (2304, 1, 4, ["--threads=none", "--cpu=x86-64-v2", "--sanitize"], None)):
+                                                  (331, 8, 24, ["--cpu=x86-64-v3"], (2, -1e9, 70)), (192, 9, 32, ["--sanitize"], (0, -3, 50)), (2304, 1, 4, ["--threads=none", "--cpu=x86-64-v2", "--sanitize"], None),
+                                                  (2304, 1, 4, ["--threads=none", "--cpu=x86-64-v2"], (0, -1e9, 0)), (2304, 1, 4, ["--threads=none", "--cpu=x86-64-v2"], (0, -4, 0))):
             path = os.path.join(tmp, "strips.tsr")
             window = '&& (positions () ++ "t -> => t ->") > (positions () ++ "s | => s |") - %d' % mask[2] if mask and mask[2] else ""
             hide = '(fun x -> where ((positions () ++ "s | => s |") + %d >= (positions () ++ "t -> => t ->") %s) x (0. - %g))' % (mask[0], window, -mask[1]) if mask else ""
