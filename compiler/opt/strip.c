@@ -314,8 +314,9 @@ typedef enum { IN_PLACE, TURNED, COPIED, PACKED } reads;
  * before the strips is packed so for each such iteration: weights, which mention none, for every position of a batch.  Where the tiles of a strip copy what was
  * turned, too, it is packed once more than by strips alone (of 256 to 1024 rows by 784-512-512-10, strips took 1.13 to 1.15 times as long).  What is read where it lies beside a softmax is asked for
  * while the rows of a strip are multiplied with what came before it (6 heads of 8192, forward and backward, by 64 rows: 0.89 s, where products alone take 0.78). */
-static double reading(const tsr_strip *g, const tsr_contraction *k, const tsr_expr *operand, reads how)
+static double reading(const tsr_strip *g, const tsr_strip_member *m, const tsr_expr *operand, reads how)
 {
+	const tsr_contraction *k = m->contraction;
 	double elements = 1, parts = 1, strips = strips_of(g);
 	for (uint32_t i = 0; i < k->nloops; i++) {
 		uint32_t tag = tsr_strip_loop_tag(g, k->loops[i].sym);
@@ -329,7 +330,7 @@ static double reading(const tsr_strip *g, const tsr_contraction *k, const tsr_ex
 	}
 	double bytes = elements * tsr_prec_bytes(k->prec), apart = (double)shared_iterations(g, false) / parts, times = strips * apart;
 	double packed = how == COPIED ? times : how == PACKED ? times - 1 : how == TURNED ? apart - 1 : 0;
-	double hidden = g->online.walk ? (double)g->rows / (g->p->target->vector_bytes * (g->p->target->half_units ? 1 : 2) * TSR_STRIP_GIGAHERTZ) * bytes : 0, passing = travel(g, bytes, parts) - hidden;
+	double hidden = m < &g->member[g->online.last] ? (double)g->rows / (g->p->target->vector_bytes * (g->p->target->half_units ? 1 : 2) * TSR_STRIP_GIGAHERTZ) * bytes : 0, passing = travel(g, bytes, parts) - hidden;
 	return (passing > 0 ? (times - 1) * passing : 0) + packed * elements * EACH_PACKED;
 }
 
@@ -351,7 +352,7 @@ static double cost(const tsr_strip *g)
 		const tsr_contraction *k = g->member[m].contraction;
 		if (!k || !k->schedule.mr)
 			continue;
-		double once = reading(g, k, k->a_value, k->schedule.pack_a ? PACKED : IN_PLACE) + reading(g, k, k->b_value, second_operand(g, &g->member[m]));
+		double once = reading(g, &g->member[m], k->a_value, k->schedule.pack_a ? PACKED : IN_PLACE) + reading(g, &g->member[m], k->b_value, second_operand(g, &g->member[m]));
 		bool twice = g->online.block && g->online.twice && m < g->online.rows && tsr_online_wanted(g, m);
 		sum += twice ? 2 * once + tsr_strip_product(g, k) : once;
 		if (!outer_loop(g, &g->member[m], g->cut))

@@ -5,9 +5,9 @@
  *
  * where the operand is an element of what the group does not write, at one loop of N and one of K, and else at shared loops alone.
  * Where the strip's rows of A stay in the second cache while panels of B pass, it is turned into panels of a tile's width: rows of all its columns lie
- * pages apart, and tiles would have to ask for each line (attention of 1024 to 4096 positions 1.015 times as fast on Zen 4, 1.01 to 1.03 on a Xeon, with gradients 1.03 to 1.06 there; what a mask hides
- * is in whole panels, of which its few rows have few, so that there only where panels are near).  One that lies along N already is copied as such
- * panels there (256 to 2048 positions 1.02 to 1.03 times as fast as with panels that each strip packs):
+ * pages apart, and tiles would have to ask for each line (attention of 1024 to 4096 positions 1.015 times as fast by AVX2, 1.01 to 1.03 on a Xeon, with gradients 1.03 to 1.06 there; what a mask hides
+ * is in whole panels, of which its few rows have few, so that there only where panels are near; nor on processors that read several rows in turn, where it has not been timed).  One that lies along N already is copied as such
+ * panels there (AVX2, 256 to 2048 positions 1.02 to 1.03 times as fast as with panels that each strip packs):
  *
  *     for strips of s { y(s, e) = sum over t of weights(s, t) * v(t, e) }
  *     for t, p, e' { panels(p, t, e') = v(t, 16 p + e') }   for strips of s { for p { y(s, 16 p + e') = sum over t of weights(s, t) * panels(p, t, e') } }
@@ -58,7 +58,7 @@ static int64_t panel_of(const tsr_strip *g, const tsr_strip_member *m, int64_t w
 	const tsr_contraction *k = m->contraction;
 	int64_t bytes = tsr_prec_bytes(k->prec), panel = (int64_t)t->tile_n * t->vector_bytes / bytes;
 	int64_t passes = g->online.block && tsr_online_sums(g, m) ? g->online.block : depth;
-	bool near = t->streams && (tsr_near_panels(t) || !g->mask) && g->rows * passes * bytes <= t->l2;
+	bool near = (t->streams ? tsr_near_panels(t) : !g->mask && !tsr_target_few_registers(t)) && g->rows * passes * bytes <= t->l2;
 	return near && (!k->tail || (depth <= ONE_BLOCK && reads_once(m, k->b))) && !k->watched && width % panel == 0 && width >= 2 * panel ? panel : 0;
 }
 
