@@ -187,6 +187,15 @@ bool tsr_expr_reads_local(const tsr_expr *e, tsr_local_id id)
 	return found;
 }
 
+bool tsr_expr_has_locals(const tsr_expr *e)
+{
+	tsr_expr *part[TSR_MOST_PARTS];
+	bool found = e->kind == TSR_EXPR_LOCAL;
+	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && !found; i++)
+		found = tsr_expr_has_locals(part[i]);
+	return found;
+}
+
 uint32_t tsr_expr_size(const tsr_expr *e)
 {
 	tsr_expr *part[TSR_MOST_PARTS];

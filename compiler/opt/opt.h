@@ -54,6 +54,7 @@ typedef struct tsr_lives { TSR_VEC(tsr_life) v; } tsr_lives;
 tsr_lives *tsr_lives_of(const tsr_loops *l, tsr_arena *a);
 bool tsr_expr_reads(const tsr_expr *e, tsr_buffer_id b);
 bool tsr_expr_reads_local(const tsr_expr *e, tsr_local_id id);
+bool tsr_expr_has_locals(const tsr_expr *e);
 /* falling.c: whether x, in a loop somewhere in `body`, is at most 0, but for some roundings, or NaN, being a value less the greatest of an earlier loop; those loops,
  * and whether nothing beside them changes that value. */
 typedef struct tsr_falling { const tsr_stmt *greatest, *less; bool lasts; } tsr_falling;

@@ -58,8 +58,8 @@ bool tsr_winograd_takes(tsr_pass *p, tsr_loop_unit *unit, tsr_stmt *kernel);
 
 /* ---- rows (rows.c) ------------------------------------------------------------------------------------------------------- */
 
-/* A row, or planes of a block, of which each thread can have its own, has no more bytes. */
-enum { TSR_MOST_ROW_BYTES = 1 << 22 };
+/* Planes of a block of tiles, of which each thread can have its own, have no more bytes (winograd_cut.c). */
+enum { TSR_MOST_PLANE_BYTES = 1 << 22 };
 /* Nor what lives in one iteration of a loop that threads divide, as a head's keys that are turned (of 65,536 positions 17 MB): more would be computed by one thread. */
 enum { TSR_MOST_OWN_BYTES = 1 << 25 };
 /* The length of rows that do not meet in the same sets of a cache: a line more where they would. */

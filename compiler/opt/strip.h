@@ -107,6 +107,9 @@ tsr_lin tsr_strip_row(const tsr_strip_place *x, tsr_lin row);
 void tsr_online_build(tsr_strip_place *x, int64_t rows, tsr_stmts *out);
 /* What holds the statements of a nest's innermost loop. */
 tsr_stmts *tsr_strip_innermost(tsr_stmts *body);
+/* Of a product's copy the loops of its result alone are left, around a store, for which the caller has a value; or which clears it. */
+tsr_stmt *tsr_strip_result(tsr_stmts *copy);
+void tsr_strip_cleared(const tsr_strip_place *x, const tsr_strip_member *m, tsr_stmts *copy);
 /* Puts one kernel in the place of the group's first; the others are left for the caller to remove. */
 void tsr_strip_build(tsr_strip *g);
 #endif

@@ -155,24 +155,11 @@ static void with_numbers(const tsr_strip_place *x, tsr_stmts *row)
 
 /* ---- products ------------------------------------------------------------------------------------------------------------- */
 
-/* Sums over positions before the first block. */
-static void begin_sums(const tsr_strip_place *x, const tsr_strip_member *m, tsr_stmts *inner)
+/* Sums over positions, before what another block adds. */
+static void scale_sums(const tsr_strip_place *x, tsr_stmts *copy)
 {
-	tsr_stmt *store = inner->at[inner->n - 1];
-	store->kind = TSR_STMT_STORE;
-	store->store.value = tsr_expr_const(x->g->p->arena, tsr_acc_neutral(m->contraction->acc, x->g->p->l->buffers.at[store->store.buffer]->prec));
-	inner->at[0] = store;
-	inner->n = 1;
-}
-
-/* And before what another one adds. */
-static void scale_sums(const tsr_strip_place *x, tsr_stmts *inner)
-{
-	tsr_stmt *store = inner->at[inner->n - 1];
-	store->kind = TSR_STMT_STORE;
+	tsr_stmt *store = tsr_strip_result(copy);
 	store->store.value = two(x, TSR_OP_MUL, element(x, store), factor_of(x, store));
-	inner->at[0] = store;
-	inner->n = 1;
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------------------- */
@@ -202,9 +189,9 @@ static void product(const tsr_strip_place *x, const tsr_strip_member *m, sweep a
 	if (at != SECOND && tsr_online_sums(x->g, m)) {
 		tsr_strip_member_copy(x, m, rows, &copy);
 		if (at == BEGIN)
-			begin_sums(x, m, tsr_strip_innermost(&copy));
+			tsr_strip_cleared(x, m, &copy);
 		else
-			scale_sums(x, tsr_strip_innermost(&copy));
+			scale_sums(x, &copy);
 		append(x, &copy, out);
 	}
 	if (at == ONLY || at == SECOND)
@@ -276,7 +263,7 @@ void tsr_online_build(tsr_strip_place *x, int64_t rows, tsr_stmts *out)
 	x->block = o->block, x->block_first = tsr_lin_const(0);
 	members(x, BEGIN, rows, out);
 	blocks(x, o->twice ? FIRST : ONLY, rows, out);
-	if (o->hides)
+	if (o->hides && !x->rest)
 		members(x, ASK, rows, out);
 	members(x, o->twice ? BETWEEN : END, rows, out);
 	if (o->twice)

@@ -118,6 +118,22 @@ tsr_stmts *tsr_strip_innermost(tsr_stmts *body)
 	return body;
 }
 
+tsr_stmt *tsr_strip_result(tsr_stmts *copy)
+{
+	tsr_stmts *inner = tsr_strip_innermost(copy);
+	tsr_stmt *store = inner->at[inner->n - 1];
+	store->kind = TSR_STMT_STORE;
+	inner->at[0] = store;
+	inner->n = 1;
+	return store;
+}
+
+void tsr_strip_cleared(const tsr_strip_place *x, const tsr_strip_member *m, tsr_stmts *copy)
+{
+	tsr_stmt *store = tsr_strip_result(copy);
+	store->store.value = tsr_expr_const(x->g->p->arena, tsr_acc_neutral(m->contraction->acc, x->g->p->l->buffers.at[store->store.buffer]->prec));
+}
+
 /* The sum's clearing, with the loops of its result alone. */
 static void clear(const tsr_strip_place *x, const tsr_strip_member *m, tsr_stmts *out)
 {
@@ -125,13 +141,7 @@ static void clear(const tsr_strip_place *x, const tsr_strip_member *m, tsr_stmts
 	tsr_stmts copy = { 0 };
 	tsr_placing at = placing(x, m);
 	tsr_stmts_place(&at, &m->kernel->kernel.body, &copy);
-	tsr_stmts *inner = tsr_strip_innermost(&copy);
-	tsr_stmt *store = inner->at[inner->n - 1];
-	tsr_prec prec = x->g->p->l->buffers.at[store->store.buffer]->prec;
-	store->kind = TSR_STMT_STORE;
-	store->store.value = tsr_expr_const(a, tsr_acc_neutral(m->contraction->acc, prec));
-	inner->at[0] = store;
-	inner->n = 1;
+	tsr_strip_cleared(x, m, &copy);
 	for (uint32_t i = 0; i < copy.n; i++)
 		tsr_push(a, out, copy.at[i]);
 }

@@ -49,7 +49,6 @@ static bool walks(const tsr_strip *g, const tsr_stmt *s, tsr_for_kind how)
 
 static bool is_op(const tsr_expr *e, tsr_op op) { return e->kind == TSR_EXPR_OP && e->op.op == op; }
 static bool positive(const tsr_expr *e) { return e->kind == TSR_EXPR_CONST && tsr_prec_is_float(e->prec) && e->value.d > 0; }
-static bool number(const tsr_expr *e) { return e->kind == TSR_EXPR_CONST; }
 
 /* It does not fall where the local rises. */
 static bool monotone(const tsr_expr *e, tsr_local_id m)
@@ -58,7 +57,7 @@ static bool monotone(const tsr_expr *e, tsr_local_id m)
 		return true;
 	const tsr_expr *x = e->kind == TSR_EXPR_OP ? e->op.args[0] : NULL, *y = x ? e->op.args[1] : NULL;
 	return (is_op(e, TSR_OP_MUL) && ((monotone(x, m) && positive(y)) || (positive(x) && monotone(y, m)))) || (is_op(e, TSR_OP_DIV) && monotone(x, m) && positive(y))
-		|| ((is_op(e, TSR_OP_ADD) || is_op(e, TSR_OP_SUB)) && monotone(x, m) && number(y));
+		|| ((is_op(e, TSR_OP_ADD) || is_op(e, TSR_OP_SUB)) && monotone(x, m) && y->kind == TSR_EXPR_CONST);
 }
 
 /* The walk is local = op(local, x), which began so. */
@@ -121,20 +120,11 @@ static bool alone(const tsr_stmts *row, const tsr_expr *e, tsr_buffer_id b, uint
 	return true;
 }
 
-static bool has_locals(const tsr_expr *e)
-{
-	tsr_expr *parts[TSR_MOST_PARTS];
-	bool found = e->kind == TSR_EXPR_LOCAL;
-	for (uint32_t i = 0, n = tsr_expr_parts(e, parts); i < n && !found; i++)
-		found = has_locals(parts[i]);
-	return found;
-}
-
 /* A store of what the row's numbers say, behind all that they are made of: no local, and nothing that has positions. */
 static bool concludes(const tsr_strip *g, const tsr_stmt *s)
 {
 	tsr_uses uses = { 0 };
-	if (s->kind != TSR_STMT_STORE || has_locals(s->store.value))
+	if (s->kind != TSR_STMT_STORE || tsr_expr_has_locals(s->store.value))
 		return false;
 	tsr_expr_uses(g->a, s->store.value, &uses);
 	for (uint32_t i = 0; i < uses.v.n; i++)
@@ -204,6 +194,16 @@ static bool touches(const tsr_strip_member *m, tsr_buffer_id b)
 	return found;
 }
 
+/* The member touches what the softmax's row says in numbers, which change from block to block. */
+static bool touches_numbers(const tsr_strip *g, const tsr_strip_member *m)
+{
+	const tsr_accesses *x = &g->member[g->online.rows].x;
+	bool found = false;
+	for (uint32_t i = 0; i < x->v.n && !found; i++)
+		found = x->v.at[i].write && axis_of(g, x->v.at[i].buffer, g->online.walk) == g->p->l->buffers.at[x->v.at[i].buffer]->rank && touches(m, x->v.at[i].buffer);
+	return found;
+}
+
 /* What the member computes for a position hangs on no other one, and is kept for the strip. */
 static bool each_alone(const tsr_strip *g, const tsr_strip_member *m)
 {
@@ -256,7 +256,7 @@ static bool sums_blocks(const tsr_strip *g, const tsr_strip_member *m)
 		return false;
 	for (uint32_t i = 0; i < m->x.v.n; i++)
 		reads += m->x.v.at[i].buffer == o->weights;
-	return o->twice || (k->acc == TSR_ACC_ADD && k->combine == TSR_OP_MUL && (k->a == o->weights) != (k->b == o->weights) && reads == 1 && !touches(m, o->top) && !touches(m, o->total));
+	return o->twice || (k->acc == TSR_ACC_ADD && k->combine == TSR_OP_MUL && (k->a == o->weights) != (k->b == o->weights) && reads == 1 && !touches_numbers(g, m));
 }
 
 /* A member behind the softmax. */
@@ -280,7 +280,7 @@ static bool writes(const tsr_strip_member *m, tsr_buffer_id b)
 	return found;
 }
 
-/* Members before a sum touch what has an axis of positions, and what they write so is kept or a row's own, at bare loops of theirs; nobody else touches that. */
+/* What the softmax and the members before it write with an axis of positions is kept to the strip, or the row's own, and touched at bare loops of positions alone, by members that go by blocks. */
 static bool positions_kept(tsr_strip *g)
 {
 	tsr_online *o = &g->online;
@@ -331,7 +331,7 @@ static bool may(tsr_strip *g, uint32_t tag)
 	if ((top->prec != TSR_PREC_F32 && top->prec != TSR_PREC_F64) || g->p->l->buffers.at[o->weights]->prec != top->prec || g->p->l->buffers.at[o->total]->prec != top->prec)
 		return false;
 	for (uint32_t m = 0; m < o->last; m++)
-		if (m != o->rows && (m < o->rows ? !each_alone(g, &g->member[m]) || touches(&g->member[m], o->top) || touches(&g->member[m], o->total) : !follows(g, &g->member[m])))
+		if (m != o->rows && (m < o->rows ? !each_alone(g, &g->member[m]) || touches_numbers(g, &g->member[m]) : !follows(g, &g->member[m])))
 			return false;
 	for (uint32_t m = o->last; m < g->n; m++)
 		if (has_walk(g, &g->member[m].kernel->kernel.body))

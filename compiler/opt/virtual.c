@@ -45,15 +45,6 @@ typedef struct producer {
 	bool narrow;                 /* what any product may take: see above */
 } producer;
 
-static bool has_locals(const tsr_expr *e)
-{
-	tsr_expr *part[TSR_MOST_PARTS];
-	bool found = e->kind == TSR_EXPR_LOCAL;
-	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && !found; i++)
-		found = has_locals(part[i]);
-	return found;
-}
-
 /* A load or a number, a conversion of one included when `converted`. */
 static bool is_plain(const tsr_expr *e, bool converted)
 {
@@ -155,7 +146,7 @@ static bool is_narrow(const unit_walk *w, const producer *pr)
 static bool producer_of(unit_walk *w, const tsr_stmt *kernel, producer *pr)
 {
 	tsr_stmt *s = tsr_nest_single(kernel, &pr->nest), *owner[TSR_MOST_LOOPS];
-	if (!s || s->kind != TSR_STMT_STORE || has_locals(s->store.value) || tsr_expr_reads(s->store.value, s->store.buffer)
+	if (!s || s->kind != TSR_STMT_STORE || tsr_expr_has_locals(s->store.value) || tsr_expr_reads(s->store.value, s->store.buffer)
 		|| !tsr_nest_covers(w->p->l, &pr->nest, s, owner))
 		return false;
 	const tsr_buffer *b = w->p->l->buffers.at[s->store.buffer];

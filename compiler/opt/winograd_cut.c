@@ -35,7 +35,7 @@ static double elements(const tsr_winograd *w, const tsr_expr *load)
 static double bytes_of(const tsr_winograd *w, double n) { return n * tsr_wino_planes(w) * tsr_prec_bytes(w->image->prec); }
 
 /* Both planes of a block are near together, and each is small enough for threads to have their own. */
-static bool fits(double x, double y, double room) { return x + y <= room && x <= TSR_MOST_ROW_BYTES && y <= TSR_MOST_ROW_BYTES; }
+static bool fits(double x, double y, double room) { return x + y <= room && x <= TSR_MOST_PLANE_BYTES && y <= TSR_MOST_PLANE_BYTES; }
 
 /* Of all products along one axis those of which the image has no element are left out by a sum that goes over it as it stands. */
 static double inside(const tsr_winograd *w, const tsr_wino_axis *x)

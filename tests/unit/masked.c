@@ -14,24 +14,19 @@ static int extent[128];              /* of the axes: heads h, rows s, columns t,
 static char mask[300];               /* of s and t */
 static const char *hidden;           /* what stands for what it hides */
 
-/* <s> is a loop over axis s, <s+> one that sums, #s the extent, ?(x ~ y) the choice between x and what the mask hides x by. */
+/* Pieces of loops_kit.h, and ?(x ~ y) the choice between x and what the mask hides x by. */
 static void put(tsr_text *t, const char *text, bool first)
 {
-	for (; *text; text++)
-		if (*text == '#')
-			tsr_text_addf(t, "%d", extent[(int)*++text]);
-		else if (*text == '<') {
-			tsr_text_addf(t, "for %c in 0..%d %s {", text[1], extent[(int)text[1]], text[2] == '+' ? "reduce" : "parallel");
-			text += text[2] == '+' ? 3 : 2;
-		} else if (*text == '?') {
+	while (*text)
+		if (*text == '?') {
 			const char *middle = strchr(text, '~'), *end = strchr(text, '!');
 			char x[200] = "", y[200] = "";
 			memcpy(x, text + 1, (size_t)(middle - text - 1));
 			memcpy(y, middle + 1, (size_t)(end - middle - 1));
 			tsr_text_addf(t, "where.f32(%s, %s, %s)", mask, first ? x : *y ? y : hidden, first ? *y ? y : hidden : x);
-			text = end;
+			text = end + 1;
 		} else
-			tsr_text_char(t, *text);
+			text = put_piece(t, text, extent);
 }
 
 static const char *const buffers =
@@ -170,15 +165,6 @@ static bool equal(const tsr_loops *l, const float *x, const float *y)
 	return true;
 }
 
-static tsr_loops *loops(tsr_compiler *tc, uint32_t file, const tsr_target *target, const char *passes)
-{
-	tsr_loops *l = tsr_loops_read(tc, file);
-	tsr_opt_options options = { .level = 2, .fuse = true, .threads = TSR_THREADS_NONE, .passes = passes };
-	if (l && !CHECK(tsr_opt_run(l, target, &options)))
-		return NULL;
-	return l;
-}
-
 int main(void)
 {
 	static const char *const targets[] = { "avx512", "avx2", "zen4" };
@@ -190,7 +176,7 @@ int main(void)
 		state = 99 + (uint64_t)n;
 		const char *text = program(tc->arena);
 		uint32_t file = tsr_source_add(tc, "random.loop", text, strlen(text)), wild = draw(2) ? 1 + draw(3) : 0, where = draw(1 << 16);
-		tsr_loops *all = loops(tc, file, &target, "classify,schedule,fuse,rows,reuse,strip,walks,held,overlap"), *some = loops(tc, file, &target, "classify,schedule,fuse,rows,reuse,strip,walks,held,overlap,masked");
+		tsr_loops *all = loops_after(tc, file, &target, "classify,schedule,fuse,rows,reuse,strip,walks,held,overlap"), *some = loops_after(tc, file, &target, "classify,schedule,fuse,rows,reuse,strip,walks,held,overlap,masked");
 		tsr_diags_render(tc, stdout, false);
 		if (!CHECK(all && some)) {
 			printf("%s", text);

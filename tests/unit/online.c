@@ -15,25 +15,20 @@ static int extent[128];              /* of the axes: heads h, rows s, positions 
 static const char *scaled;           /* of a score @ */
 static bool masked;
 
-/* <s> is a loop over axis s, <s+> one that sums, #s the extent, ?x! a score as the softmax has it. */
+/* Pieces of loops_kit.h, and ?x! a score as the softmax has it. */
 static void put(tsr_text *t, const char *text)
 {
-	for (; *text; text++)
-		if (*text == '#')
-			tsr_text_addf(t, "%d", extent[(int)*++text]);
-		else if (*text == '<') {
-			tsr_text_addf(t, "for %c in 0..%d %s {", text[1], extent[(int)text[1]], text[2] == '+' ? "reduce" : "parallel");
-			text += text[2] == '+' ? 3 : 2;
-		} else if (*text == '?') {
+	while (*text)
+		if (*text == '?') {
 			const char *end = strchr(text, '!');
 			for (const char *c = scaled; *c; c++)
 				if (*c == '@')
 					tsr_text_addf(t, "%.*s", (int)(end - text - 1), text + 1);
 				else
 					tsr_text_char(t, *c);
-			text = end;
+			text = end + 1;
 		} else
-			tsr_text_char(t, *text);
+			text = put_piece(t, text, extent);
 }
 
 static const char *const buffers =
@@ -161,15 +156,6 @@ static bool equal(const tsr_loops *l, const double *x, const double *y, bool hug
 	return true;
 }
 
-static tsr_loops *loops(tsr_compiler *tc, uint32_t file, const tsr_target *target, const char *passes)
-{
-	tsr_loops *l = tsr_loops_read(tc, file);
-	tsr_opt_options options = { .level = 2, .fuse = true, .threads = TSR_THREADS_NONE, .passes = passes };
-	if (l && !CHECK(tsr_opt_run(l, target, &options)))
-		return NULL;
-	return l;
-}
-
 int main(void)
 {
 	static const char *const targets[] = { "avx512", "avx2", "zen4" };
@@ -183,7 +169,7 @@ int main(void)
 		const char *text = program(tc->arena);
 		target.l3 = masked ? 1 << 17 : 1 << 12;
 		uint32_t file = tsr_source_add(tc, "random.loop", text, strlen(text)), wild = !draw(3) ? 0 : masked && draw(2) ? draw(3) ? 1 : 6 : draw(2) && !masked ? 3 : 1 + draw(6), where = draw(1 << 16);
-		tsr_loops *plain = loops(tc, file, &target, ""), *strips = loops(tc, file, &target, "classify,schedule,fuse,rows,reuse,strip,walks,held,overlap,masked");
+		tsr_loops *plain = loops_after(tc, file, &target, ""), *strips = loops_after(tc, file, &target, "classify,schedule,fuse,rows,reuse,strip,walks,held,overlap,masked");
 		tsr_diags_render(tc, stdout, false);
 		if (!CHECK(plain && strips)) {
 			printf("%s", text);

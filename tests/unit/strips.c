@@ -12,17 +12,10 @@
 enum { PROGRAMS = 150, MOST_ELEMENTS = 1 << 13 };
 static int extent[128];              /* of the axes: batch b, rows s, heads h, columns t, depth d */
 
-/* <s> is a loop over axis s, <s+> one that sums, #s the extent. */
 static void put(tsr_text *t, const char *text)
 {
-	for (; *text; text++)
-		if (*text == '#')
-			tsr_text_addf(t, "%d", extent[(int)*++text]);
-		else if (*text == '<') {
-			tsr_text_addf(t, "for %c in 0..%d %s {", text[1], extent[(int)text[1]], text[2] == '+' ? "reduce" : "parallel");
-			text += text[2] == '+' ? 3 : 2;
-		} else
-			tsr_text_char(t, *text);
+	while (*text)
+		text = put_piece(t, text, extent);
 }
 
 static const char *const buffers =
