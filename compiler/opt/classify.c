@@ -482,6 +482,8 @@ static tsr_contraction *recognise(tsr_pass *p, const tsr_stmt *s)
 	return k;
 }
 
+const tsr_contraction *tsr_contract_seen(tsr_pass *p, const tsr_stmt *nest) { return recognise(p, nest); }
+
 const tsr_contraction *tsr_contract_of(tsr_pass *p, const tsr_stmt *nest)
 {
 	tsr_contraction *k = recognise(p, nest);

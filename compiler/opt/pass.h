@@ -44,6 +44,8 @@ bool tsr_nest_columns(const tsr_loops *l, const tsr_stmts *body, tsr_nest *out);
 /* Buffer b becomes to[b] wherever the statement names it, its contractions included. */
 void tsr_stmt_rename(tsr_pass *p, tsr_stmt *s, const tsr_buffer_id *to);
 
+/* As what contraction the nest is seen, whoever will compute it, or NULL. */
+const tsr_contraction *tsr_contract_seen(tsr_pass *p, const tsr_stmt *nest);
 /* The engine would run this nest; as what, with a schedule, or NULL. */
 const tsr_contraction *tsr_contract_of(tsr_pass *p, const tsr_stmt *nest);
 /* Both operands are elements of bf16 in memory, which the target multiplies in pairs. */

@@ -25,76 +25,6 @@ enum { LEAST_ROWS = 16, MOST_ROWS = 128, LEAST_SHARED = 6 };
 #define EACH_THIRD_BYTE 0.04         /* in the third */
 #define EACH_PACKED 0.3              /* of an element */
 
-/* ---- what the axes of X are to each kernel ------------------------------------------------------------------------------- */
-
-static uint32_t tag_of(const tsr_strip_tags *v, uint32_t id, uint32_t axis)
-{
-	for (uint32_t i = 0; i < v->n; i++)
-		if (v->at[i].id == id && v->at[i].axis == axis)
-			return v->at[i].tag;
-	return 0;
-}
-
-uint32_t tsr_strip_loop_tag(const tsr_strip *g, uint32_t sym) { return tag_of(&g->loops, sym, 0); }
-uint32_t tsr_strip_axis_tag(const tsr_strip *g, tsr_buffer_id b, uint32_t axis) { return tag_of(&g->axes, b, axis); }
-
-static uint32_t bare_sym(const tsr_lin *x)
-{
-	return x->n == 1 && tsr_lin_bare(x, x->terms[0].id) ? x->terms[0].id : TSR_NONE;
-}
-
-/* One step of naming loops by axes, and axes by loops; true where something got its name. A name is a guess, which is verified for all
- * that the group writes. */
-static bool name_access(tsr_strip *g, const tsr_access *x, bool reads)
-{
-	bool news = false;
-	for (uint32_t axis = 0; axis < g->p->l->buffers.at[x->buffer]->rank; axis++) {
-		uint32_t sym = bare_sym(&x->index[axis]), tag = tsr_strip_axis_tag(g, x->buffer, axis);
-		if (sym == TSR_NONE)
-			continue;
-		uint32_t loop = tsr_strip_loop_tag(g, sym);
-		tsr_strip_tag named = { loop ? x->buffer : sym, loop ? axis : 0, loop ? loop : tag };
-		if (tag && !loop)
-			tsr_push(g->a, &g->loops, named);
-		else if (loop && !tag && (reads || x->write))
-			tsr_push(g->a, &g->axes, named);
-		else
-			continue;
-		news = true;
-	}
-	return news;
-}
-
-static bool name_member(tsr_strip *g, const tsr_strip_member *m)
-{
-	bool any = false;
-	for (int reads = 0; reads < 2; reads++)          /* what is only read comes last: a loop has one name, but may walk two axes */
-		for (bool news = true; news;) {
-			news = false;
-			for (uint32_t i = 0; i < m->x.v.n; i++)
-				news |= name_access(g, &m->x.v.at[i], reads);
-			any |= news;
-		}
-	return any;
-}
-
-/* From the axes of X alone.  A kernel may be tied to the first one only by another that follows. */
-static void name_members(tsr_strip *g)
-{
-	const tsr_stmt *first = g->member[0].kernel;
-	tsr_buffer_id x = first->kernel.body.at[0]->loop.contraction->c;
-	g->loops.n = g->axes.n = 0;
-	for (uint32_t axis = 0; axis < g->p->l->buffers.at[x]->rank; axis++) {
-		tsr_strip_tag t = { x, axis, axis + 1 };
-		tsr_push(g->a, &g->axes, t);
-	}
-	for (bool news = true; news;) {
-		news = false;
-		for (uint32_t m = 0; m < g->n; m++)
-			news |= name_member(g, &g->member[m]);
-	}
-}
-
 static bool known_loops(const tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
@@ -187,7 +117,7 @@ static bool aligned(const tsr_strip *g, tsr_buffer_id b, uint32_t tag)
 			uint32_t loop = loop_of(g, &g->member[m], tag);
 			for (uint32_t i = 0; all && i < g->member[m].x.v.n; i++)
 				all = g->member[m].x.v.at[i].buffer != b
-					|| (loop != TSR_NONE && bare_sym(&g->member[m].x.v.at[i].index[axis]) == loop);
+					|| (loop != TSR_NONE && tsr_strip_bare(&g->member[m].x.v.at[i].index[axis]) == loop);
 		}
 		if (all)
 			return true;
@@ -211,6 +141,30 @@ static bool shareable(const tsr_strip *g, uint32_t tag, bool sums)
 	return true;
 }
 
+/* Of the axis along which the first product's result lies side by side. */
+static uint32_t last_tag(const tsr_strip *g)
+{
+	tsr_buffer_id c = g->member[0].contraction->c;
+	return tsr_strip_axis_tag(g, c, tsr_buffer_last(g->p->l->buffers.at[c]));
+}
+
+/* The tag's loop, along which the first product's result does not lie side by side, is that along which a later one as large does: iterations would store to the same lines, each an element (order.c). */
+static bool torn(const tsr_strip *g, uint32_t tag)
+{
+	const tsr_loops *l = g->p->l;
+	tsr_buffer_id c = g->member[0].contraction->c;
+	for (uint32_t m = 1; m < g->n && last_tag(g) != tag; m++) {
+		const tsr_stmt *loop = outer_loop(g, &g->member[m], tag);
+		for (uint32_t i = 0; loop && i < g->member[m].x.v.n; i++) {
+			const tsr_access *x = &g->member[m].x.v.at[i];
+			int64_t step;
+			if (x->write && tsr_index_stride(l->buffers.at[x->buffer], x->index, loop->loop.sym, &step) && step == 1 && tsr_buffer_bytes(l->buffers.at[x->buffer]) >= tsr_buffer_bytes(l->buffers.at[c]))
+				return true;
+		}
+	}
+	return false;
+}
+
 static bool choose_loops(tsr_strip *g)
 {
 	const tsr_contraction *first = g->member[0].contraction;
@@ -224,10 +178,10 @@ static bool choose_loops(tsr_strip *g)
 		bool product = cls == TSR_CLASS_M || cls == TSR_CLASS_N;
 		if (product && !g->cut && loop->loop.extent.k >= LEAST_ROWS && shareable(g, tag, true))
 			g->cut = tag, g->extent = loop->loop.extent.k;
-		else if ((product || cls == TSR_CLASS_BATCH) && shareable(g, tag, false))
+		else if ((product || cls == TSR_CLASS_BATCH) && shareable(g, tag, false) && !torn(g, tag))
 			g->shared |= UINT64_C(1) << tag;
 	}
-	return g->cut != 0;
+	return g->cut && !(g->shared >> last_tag(g) & 1);        /* else iterations would have a column each */
 }
 
 /* ---- what only the group touches ---------------------------------------------------------------------------------------------- */
@@ -500,7 +454,7 @@ static bool begins(const tsr_loops *l, const tsr_stmt *kernel)
 static double take(tsr_strip *g, uint32_t n, const tsr_body_uses *uses, const uint32_t *kernels)
 {
 	g->n = n;
-	name_members(g);
+	tsr_strip_name_members(g);
 	if (!choose_loops(g))
 		return 0;
 	find_private(g, uses, kernels);

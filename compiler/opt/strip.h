@@ -52,9 +52,12 @@ typedef struct tsr_strip {
 	uint32_t last;               /* the last member that touches what another wrote so */
 } tsr_strip;
 
-/* 0: none. */
+/* strip_names.c: the tags of loops and axes, from the axes of the first product's result; a name is a guess.  0: none. */
+void tsr_strip_name_members(tsr_strip *g);
 uint32_t tsr_strip_loop_tag(const tsr_strip *g, uint32_t sym);
 uint32_t tsr_strip_axis_tag(const tsr_strip *g, tsr_buffer_id b, uint32_t axis);
+/* The loop whose bare symbol the index is, or TSR_NONE. */
+uint32_t tsr_strip_bare(const tsr_lin *x);
 
 /* The second operand of a member's contraction, turned: its axes of N and K, N's loop, and their extents; or in panels of so many columns, of which a copy of the
  * member reads `parts`, the one with the number `part` from the position `first` on (strip_turn.c). */

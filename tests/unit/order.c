@@ -1,0 +1,189 @@
+/* opt/order.c against the reference interpreter: random products of a batch, and of a matrix by a vector, whose axes lie in any order, with what follows them, leave what they left before the passes; and
+ * they are turned where, and only where, the result lies along the batch or across the matrix.  Numbers are multiples of a power of two, so that sums are exact in any order. */
+#include "check.h"
+#include "draw.h"
+#include "loops_kit.h"
+#include <stdlib.h>
+
+enum { PROGRAMS = 300, LANES = 16, AXES = 8 };
+enum { BATCH, ROWS, COLUMNS, SUMS, CLASSES };
+
+typedef struct product {
+	int n, cls[AXES], extent[AXES];      /* its axes */
+	int x[AXES], y[AXES], z[AXES], nx, ny, nz;
+	int form;                            /* 0: the sum, 1: what follows it, 2: it is added to what is there */
+} product;
+
+static void shuffle(int *v, int n)
+{
+	for (int i = n - 1; i > 0; i--) {
+		int j = (int)draw((uint32_t)i + 1), t = v[i];
+		v[i] = v[j], v[j] = t;
+	}
+}
+
+static product drawn(void)
+{
+	static const int sizes[] = { 2, 3, 4, 5, 8, 12, 16, 20, 33 };
+	for (;;) {
+		product p = { .form = (int)draw(3) };
+		int counts[CLASSES] = { (int)draw(3), (int)draw(3), (int)draw(3), 1 + (int)draw(2) };
+		int64_t work = 1;
+		for (int cls = 0; cls < CLASSES; cls++)
+			for (int i = 0; i < counts[cls]; i++) {
+				int axis = p.n++;
+				p.cls[axis] = cls, p.extent[axis] = sizes[draw(sizeof sizes / sizeof *sizes)];
+				work *= p.extent[axis];
+				if (cls != COLUMNS)
+					p.x[p.nx++] = axis;
+				if (cls != ROWS)
+					p.y[p.ny++] = axis;
+				if (cls != SUMS)
+					p.z[p.nz++] = axis;
+			}
+		shuffle(p.x, p.nx), shuffle(p.y, p.ny), shuffle(p.z, p.nz);
+		if (p.nz && work >= 4096 && work < 300000)
+			return p;
+	}
+}
+
+static void put_list(tsr_text *t, const product *p, const int *axes, int n, bool extents)
+{
+	tsr_text_char(t, '[');
+	for (int i = 0; i < n; i++)
+		tsr_text_addf(t, extents ? "%s%d" : "%sa.%d", i ? ", " : "", extents ? p->extent[axes[i]] : axes[i]);
+	tsr_text_char(t, ']');
+}
+
+static const char *program(tsr_arena *a, const product *p)
+{
+	tsr_text t;
+	tsr_text_init(&t, a);
+	const struct { const char *name, *kind; const int *axes; int n; } buffers[] = { { "x", "param", p->x, p->nx }, { "y", "param", p->y, p->ny }, { "z", "value observed", p->z, p->nz }, { "w", "param", p->z, p->nz } };
+	for (int i = 0; i < 4; i++) {
+		tsr_text_addf(&t, "buffer %%%s : f32", buffers[i].name);
+		put_list(&t, p, buffers[i].axes, buffers[i].n, true);
+		tsr_text_addf(&t, " %s\n", buffers[i].kind);
+	}
+	tsr_text_addf(&t, "unit u { kernel z {\n");
+	for (int i = 0; i < p->nz; i++)
+		tsr_text_addf(&t, "for a.%d in 0..%d parallel {\n", p->z[i], p->extent[p->z[i]]);
+	tsr_text_addf(&t, "let $0 : f32 = 0.\n");
+	for (int i = 0; i < p->n; i++)
+		if (p->cls[i] == SUMS)
+			tsr_text_addf(&t, "for a.%d in 0..%d reduce {\n", i, p->extent[i]);
+	tsr_text_addf(&t, "set $0 = add.f32($0, mul.f32(%%x");
+	put_list(&t, p, p->x, p->nx, false);
+	tsr_text_addf(&t, ", %%y");
+	put_list(&t, p, p->y, p->ny, false);
+	tsr_text_addf(&t, "))\n");
+	for (int i = 0; i < p->n; i++)
+		if (p->cls[i] == SUMS)
+			tsr_text_addf(&t, "}\n");
+	tsr_text_addf(&t, p->form == 2 ? "update %%z" : "store %%z");
+	put_list(&t, p, p->z, p->nz, false);
+	if (p->form == 1) {
+		tsr_text_addf(&t, " = max.f32(add.f32($0, %%w");
+		put_list(&t, p, p->z, p->nz, false);
+		tsr_text_addf(&t, "), mul.f32($0, -0.5))\n");
+	} else
+		tsr_text_addf(&t, p->form == 2 ? " += $0\n" : " = $0\n");
+	for (int i = 0; i < p->nz; i++)
+		tsr_text_addf(&t, "}\n");
+	tsr_text_addf(&t, "} }\n");
+	return tsr_text_str(&t);
+}
+
+static int64_t count(const product *p, int cls)
+{
+	int64_t n = 1;
+	for (int i = 0; i < p->n; i++)
+		n *= p->cls[i] == cls ? p->extent[i] : 1;
+	return n;
+}
+
+static int64_t step(const product *p, const int *axes, int n, int axis)
+{
+	int64_t step = 1;
+	for (int i = n; i-- > 0; step *= p->extent[axes[i]])
+		if (axes[i] == axis)
+			return step;
+	return 0;
+}
+
+/* As the pass's head says it: -1 never, 1 always, 0 as it likes. */
+static int turns(const product *p)
+{
+	int last = p->z[p->nz - 1], in_row = 1;
+	bool rows = count(p, ROWS) > 1, columns = count(p, COLUMNS) > 1, found = false;
+	if (!rows && !columns)
+		return -1;
+	if (rows && columns) {
+		for (int i = p->nz; i-- > 0 && p->cls[p->z[i]] != BATCH;)
+			in_row *= p->extent[p->z[i]];
+		bool behind = p->cls[last] == BATCH, along = false;
+		along |= step(p, p->x, p->nx, last) && step(p, p->x, p->nx, last) <= 4;
+		along |= step(p, p->y, p->ny, last) && step(p, p->y, p->ny, last) <= 4;
+		return behind && (!along || p->extent[last] < LANES) ? 1 : count(p, BATCH) == 1 || (!behind && 2 * in_row >= LANES) ? -1 : 0;
+	}
+	const int *matrix = rows ? p->x : p->y, *vector = rows ? p->y : p->x;
+	int nm = rows ? p->nx : p->ny, nv = rows ? p->ny : p->nx;
+	for (int i = 0; i + 1 < p->nz; i++)
+		found |= p->extent[p->z[i]] >= 4 && step(p, matrix, nm, p->z[i]) == 1;
+	int64_t of_vector = step(p, vector, nv, last);
+	return !found ? -1 : of_vector && of_vector <= 4 && p->extent[last] >= LANES ? -1 : 1;
+}
+
+static float *run(const tsr_loops *l, size_t *many_z)
+{
+	void **buffers = calloc(l->buffers.n, sizeof *buffers);
+	for (uint32_t b = 0; b < l->buffers.n; b++) {
+		size_t many = 1;
+		for (uint32_t i = 0; i < l->buffers.at[b]->rank; i++)
+			many *= (size_t)l->buffers.at[b]->dims[i].k;
+		float *m = buffers[b] = malloc((many + 1) * sizeof *m);
+		for (size_t i = 0; i < many; i++)
+			m[i] = b > 3 ? (float)NAN : (float)((int)((i * 37 + b * 11) % 17) - 8) / 8;
+		*many_z = b == 2 ? many : *many_z;
+	}
+	tsr_machine m = { .buffers = buffers };
+	CHECK(tsr_loops_run(l, 0, &m));
+	float *z = buffers[2];
+	for (uint32_t b = 0; b < l->buffers.n; b++)
+		if (b != 2)
+			free(buffers[b]);
+	free(buffers);
+	return z;
+}
+
+int main(void)
+{
+	state = 9;
+	static const char *const passes[] = { "order", "tail,order,groups,classify,schedule,fuse,rows,strip,turn,threads,finite" };
+	const tsr_target *target = tsr_target_by_name("avx512");
+	int turned[3] = { 0 };
+	for (int i = 0; i < PROGRAMS; i++) {
+		tsr_compiler *tc = tsr_compiler_new();
+		product p = drawn();
+		const char *text = program(tc->arena, &p);
+		uint32_t file = tsr_source_add(tc, "order.loop", text, strlen(text));
+		tsr_loops *before = tsr_loops_read(tc, file), *after = loops_after(tc, file, target, passes[i % 2]);
+		tsr_diags_render(tc, stdout, false);
+		if (!CHECK(before && after)) {
+			printf("%s\n", text);
+			return check_end("order");
+		}
+		bool noted = notes_with(after, "matrix by matrix");
+		int should = turns(&p);
+		turned[p.form] += noted;
+		size_t n = 0;
+		float *x = run(before, &n), *y = run(after, &n);
+		if (!CHECK(!(should > 0 && !noted) && !(should < 0 && noted)) | !CHECK(!memcmp(x, y, n * sizeof *x)))
+			printf("should %d, noted %d\n%s\n", should, noted, text);
+		free(x), free(y);
+		tsr_compiler_free(tc);
+	}
+	for (int form = 0; form < 3; form++)
+		CHECK(turned[form] > PROGRAMS / 30);
+	return check_end("order");
+}
