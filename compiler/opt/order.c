@@ -13,7 +13,7 @@
  * T's axes are those of the batch as Z has them, then rows and columns; last is what an operand has side by side, as it has it, so that tiles read that where it lies.
  *
  * After `tail`, which has made one kernel of the product and what follows it; products that have lanes along the batch (stays.c) keep them. */
-#include "pass.h"
+#include "order.h"
 #include "../base/text.h"
 
 typedef struct order {
@@ -24,6 +24,7 @@ typedef struct order {
 	const tsr_contraction *k;
 	const tsr_buffer *c;
 	tsr_stmt *owner[TSR_MOST_LOOPS];     /* of each of Z's axes; NULL: of one place */
+	bool matrices;               /* it is one of these; else of a matrix by a vector */
 	uint32_t n, axis[TSR_MOST_LOOPS];    /* T's axes: Z's axis number axis[i] */
 } order;
 
@@ -117,12 +118,14 @@ static bool has_unit(const order *o, tsr_loop_class cls, const tsr_expr *operand
 	return found;
 }
 
-/* Tiles of one matrix store by lines, or read so, where lanes along the batch would not; these are better where they do, and sums are short or matrices small. */
+/* Where results lie along the batch: tiles of one matrix store by lines, or read so, where lanes along the batch would not; these are better where they do, and matrices are small, the larger the
+ * shorter sums are. */
 static bool better_apart(const order *o)
 {
-	enum { SHORT = 8 };
+	enum { SHORT = 8, LARGE = 8 };
 	bool along = lies_along(o, o->k->a_value) || lies_along(o, o->k->b_value);
-	return lies_along_batch(o) && (!along || (count_of_sums(o) >= SHORT && count_of(o, TSR_CLASS_M) * count_of(o, TSR_CLASS_N) >= lanes_of(o) * lanes_of(o)) || has_unit(o, TSR_CLASS_M, o->k->a_value) || has_unit(o, TSR_CLASS_N, o->k->b_value));
+	int64_t registers = count_of(o, TSR_CLASS_M) * count_of(o, TSR_CLASS_N) / (lanes_of(o) * lanes_of(o));
+	return !along || registers >= (count_of_sums(o) < SHORT ? LARGE : 1) || has_unit(o, TSR_CLASS_M, o->k->a_value) || has_unit(o, TSR_CLASS_N, o->k->b_value);
 }
 
 /* Of a matrix by a vector: the matrix has all of Z's axes, and lies side by side along one of them, of several places, that is not the last, along which the vector does not either. */
@@ -139,17 +142,15 @@ static bool lies_across(const order *o)
 
 static bool recognise(order *o)
 {
+	enum { LEAST = 4096 };       /* multiply-adds: fewer take no longer than what is gained */
 	if (o->kernel->kind != TSR_STMT_KERNEL || o->kernel->kernel.body.n != 1)
 		return false;
 	o->nest = tsr_nest_of(&o->kernel->kernel.body);
 	if (!is_product(o) || !(o->k = tsr_contract_seen(o->p, o->nest.loop[0])) || o->k->prec != o->c->prec || tsr_contract_stays(o->p, o->k, o->nest.loop[0], true))
 		return false;
-	enum { LEAST = 4096 };       /* multiply-adds: fewer take no longer than what is gained */
 	int64_t m = count_of(o, TSR_CLASS_M), n = count_of(o, TSR_CLASS_N);
-	bool rows = m > 1, columns = n > 1;
-	if (m * n * count_of(o, TSR_CLASS_BATCH) < LEAST / count_of_sums(o))
-		return false;
-	return rows && columns ? better_apart(o) : rows != columns && lies_across(o);
+	o->matrices = m > 1 && n > 1;
+	return (m > 1 || n > 1) && m * n * count_of(o, TSR_CLASS_BATCH) >= LEAST / count_of_sums(o);
 }
 
 /* ---- T --------------------------------------------------------------------------------------------------------------------- */
@@ -268,6 +269,7 @@ static void store_sums(order *o, const tsr_buffer *t)
 
 static void turn(order *o, tsr_stmts *out)
 {
+	o->k = tsr_contract_seen(o->p, o->nest.loop[0]);         /* whose operands may have been turned */
 	choose_order(o);
 	tsr_pass_note(o->p, "%s: %s is computed matrix by matrix, and turned", o->unit->name, o->kernel->kernel.name);
 	const tsr_buffer *t = buffer_of(o);
@@ -278,6 +280,19 @@ static void turn(order *o, tsr_stmts *out)
 	o->p->changes++;
 }
 
+/* What becomes of the kernel, into `out`. */
+static void put(order *o, tsr_stmts *out)
+{
+	bool product = recognise(o), along = product && o->matrices && lies_along_batch(o);
+	bool turns = along ? better_apart(o) : product && !o->matrices && lies_across(o);
+	if (product && o->matrices && along == turns && count_of(o, TSR_CLASS_M) * count_of(o, TSR_CLASS_N) >= lanes_of(o) * lanes_of(o))
+		tsr_order_operands(o->p, o->unit, o->kernel, o->k, out);
+	if (turns)
+		turn(o, out);
+	else
+		tsr_push(o->p->arena, out, o->kernel);
+}
+
 void tsr_pass_order(tsr_pass *p)
 {
 	for (uint32_t i = 0; i < p->l->units.n; i++) {
@@ -285,10 +300,7 @@ void tsr_pass_order(tsr_pass *p)
 		tsr_stmts out = { 0 };
 		for (uint32_t k = 0; k < u->body.n; k++) {
 			order o = { .p = p, .unit = u, .kernel = u->body.at[k] };
-			if (recognise(&o))
-				turn(&o, &out);
-			else
-				tsr_push(p->arena, &out, o.kernel);
+			put(&o, &out);
 		}
 		u->body = out;
 	}

@@ -1,5 +1,5 @@
 /* opt/order.c against the reference interpreter: random products of a batch, and of a matrix by a vector, whose axes lie in any order, with what follows them, leave what they left before the passes; and
- * they are turned where, and only where, the result lies along the batch or across the matrix.  Numbers are multiples of a power of two, so that sums are exact in any order. */
+ * they are turned where, and only where, the result lies along the batch or across the matrix, operands where theirs lie one within the other.  Numbers are multiples of a power of two, so that sums are exact in any order. */
 #include "check.h"
 #include "draw.h"
 #include "loops_kit.h"
@@ -160,20 +160,24 @@ int main(void)
 {
 	state = 9;
 	static const char *const passes[] = { "order", "tail,order,groups,classify,schedule,fuse,rows,strip,turn,threads,finite" };
-	const tsr_target *target = tsr_target_by_name("avx512");
-	int turned[3] = { 0 };
+	tsr_target target = *tsr_target_by_name("avx512");
+	target.l1 = 1 << 10, target.l2 = 1 << 12;         /* operands are small */
+	int turned[3] = { 0 }, operands = 0;
 	for (int i = 0; i < PROGRAMS; i++) {
 		tsr_compiler *tc = tsr_compiler_new();
 		product p = drawn();
 		const char *text = program(tc->arena, &p);
 		uint32_t file = tsr_source_add(tc, "order.loop", text, strlen(text));
-		tsr_loops *before = tsr_loops_read(tc, file), *after = loops_after(tc, file, target, passes[i % 2]);
+		tsr_loops *before = tsr_loops_read(tc, file), *after = loops_after(tc, file, &target, passes[i % 2]);
 		tsr_diags_render(tc, stdout, false);
 		if (!CHECK(before && after)) {
 			printf("%s\n", text);
 			return check_end("order");
 		}
 		bool noted = notes_with(after, "matrix by matrix");
+		bool within = p.cls[p.x[p.nx - 1]] == BATCH || p.cls[p.y[p.ny - 1]] == BATCH, behind = notes_with(after, "matrix behind matrix");
+		operands += behind;
+		CHECK(within || !behind);
 		int should = turns(&p);
 		turned[p.form] += noted;
 		size_t n = 0;
@@ -185,5 +189,6 @@ int main(void)
 	}
 	for (int form = 0; form < 3; form++)
 		CHECK(turned[form] > PROGRAMS / 30);
+	CHECK(operands > PROGRAMS / 30);
 	return check_end("order");
 }

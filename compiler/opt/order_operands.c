@@ -1,0 +1,120 @@
+/* Operands of a product whose matrices lie one within the other, number by number, are turned first, so that they lie one behind the other:
+ *
+ *     for a, b, c { let $s = 0  for d reduce { set $s = $s + X[b, d, a] * Y[a, d, c] }  store Z[a, b, c] = $s }          a: of the batch
+ *
+ * reads, for each matrix of X, a line of memory for each of its numbers; turned, T[a, b, d] = X[b, d, a], in squares (turn.c), it is read by lines.  T has the axes of the batch as the
+ * result has them, and then those of its matrices as the operand has them.
+ *
+ * What the first cache holds is read so where it lies, and of fewer matrices than fill a register what is twice as large as the second. */
+#include "order.h"
+#include "../base/text.h"
+
+typedef struct matrices {
+	tsr_pass *p;
+	tsr_loop_unit *unit;
+	tsr_stmt *kernel;
+	tsr_nest nest, summed;
+	const tsr_contraction *k;
+} matrices;
+
+static tsr_stmt *loop_of(const matrices *m, const tsr_lin *index)
+{
+	tsr_stmt *found = tsr_nest_bare(&m->nest, index);
+	return found ? found : tsr_nest_bare(&m->summed, index);
+}
+
+static tsr_loop_class class_of(const matrices *m, uint32_t sym)
+{
+	for (uint32_t i = 0; i < m->k->nloops; i++)
+		if (m->k->loops[i].sym == sym)
+			return m->k->loops[i].cls;
+	return TSR_CLASSES;
+}
+
+/* let $s = 0;  for .. { set $s = $s + X * Y };  store Z: the product; or NULL. */
+static tsr_expr *product_of(matrices *m)
+{
+	m->nest = tsr_nest_of(&m->kernel->kernel.body);
+	const tsr_stmts *b = m->nest.body;
+	m->summed = tsr_nest_of(&(tsr_stmts){ &b->at[1], 1, 1 });
+	const tsr_stmts *in = m->summed.body;
+	const tsr_expr *sum = in->n == 1 && in->at[0]->kind == TSR_STMT_SET ? in->at[0]->let.value : NULL;
+	tsr_expr *product = sum && sum->kind == TSR_EXPR_OP && tsr_expr_is_local(sum->op.args[0], b->at[0]->let.local) ? sum->op.args[1] : NULL;
+	return product && product->kind == TSR_EXPR_OP && tsr_op_get(product->op.op)->arity == 2 ? product : NULL;
+}
+
+/* Each of its axes is a loop, the last one the batch's, and a line has numbers of several matrices that go before it is read again. */
+static bool lies_within(const matrices *m, const tsr_expr *load)
+{
+	enum { SEVERAL = 4 };
+	if (load->kind != TSR_EXPR_LOAD)
+		return false;
+	const tsr_buffer *b = m->p->l->buffers.at[load->load.buffer];
+	const tsr_target *t = m->p->target;
+	uint32_t last = tsr_buffer_last(b);
+	for (uint32_t axis = 0; axis < b->rank; axis++) {
+		const tsr_stmt *loop = loop_of(m, &load->load.index[axis]);
+		if (!loop || !tsr_size_is_const(loop->loop.extent) || !tsr_extent_equal(loop->loop.extent, b->dims[axis]))
+			return false;
+		for (uint32_t other = 0; other < axis; other++)
+			if (loop_of(m, &load->load.index[other]) == loop)
+				return false;
+		if (axis == last && (class_of(m, loop->loop.sym) != TSR_CLASS_BATCH || loop->loop.extent.k < SEVERAL))
+			return false;
+	}
+	return b->rank && tsr_buffer_bytes(b) > (b->dims[last].k * tsr_prec_bytes(b->prec) >= t->vector_bytes ? t->l1 / 2 : 2 * t->l2);
+}
+
+/* Axes of the operand in T's order. */
+static void choose_order(const matrices *m, const tsr_expr *load, uint32_t *order)
+{
+	uint32_t rank = m->p->l->buffers.at[load->load.buffer]->rank, n = 0;
+	for (uint32_t i = 0; i < m->nest.n; i++)
+		for (uint32_t axis = 0; axis < rank; axis++)
+			if (loop_of(m, &load->load.index[axis]) == m->nest.loop[i] && class_of(m, m->nest.loop[i]->loop.sym) == TSR_CLASS_BATCH)
+				order[n++] = axis;
+	for (uint32_t axis = 0; axis < rank; axis++)
+		if (class_of(m, loop_of(m, &load->load.index[axis])->loop.sym) != TSR_CLASS_BATCH)
+			order[n++] = axis;
+}
+
+/* The kernel that makes T, which the product reads then. */
+static tsr_stmt *turn(matrices *m, tsr_expr *load)
+{
+	tsr_arena *a = m->p->arena;
+	const tsr_buffer *from = m->p->l->buffers.at[load->load.buffer];
+	uint32_t order[TSR_MOST_LOOPS], first = m->unit->nsyms;
+	choose_order(m, load, order);
+	m->unit->nsyms += from->rank;
+	tsr_buffer *t = TSR_NEW(a, tsr_buffer);
+	*t = (tsr_buffer){ .id = m->p->l->buffers.n, .kind = TSR_BUFFER_TEMP, .prec = from->prec, .rank = from->rank, .tensor = TSR_NONE };
+	t->name = tsr_intern(m->p->l->tc->names, tsr_format(a, "%s.turned%u", from->name, t->id));
+	t->dims = TSR_NEW_N(a, tsr_size, from->rank);
+	tsr_push(a, &m->p->l->buffers, t);
+	tsr_stmt *s = tsr_stmt_new(a, TSR_STMT_STORE, m->kernel->span), *kernel = tsr_stmt_new(a, TSR_STMT_KERNEL, m->kernel->span);
+	tsr_lin *by = TSR_NEW_N(a, tsr_lin, from->rank), *own = TSR_NEW_N(a, tsr_lin, from->rank), *read = TSR_NEW_N(a, tsr_lin, from->rank);
+	for (uint32_t i = 0; i < from->rank; i++) {
+		t->dims[i] = from->dims[order[i]];
+		by[order[i]] = own[i] = tsr_lin_add_sym(a, tsr_lin_const(0), 1, TSR_LSYM_LOOP, first + i);
+		read[i] = load->load.index[order[i]];
+	}
+	s->store.buffer = t->id, s->store.index = own;
+	s->store.value = tsr_expr_load(a, from, by);
+	for (uint32_t i = from->rank; i-- > 0;)
+		s = tsr_loop_around(m->p, s, loop_of(m, &load->load.index[order[i]]), t->dims[i], first + i);
+	kernel->kernel.name = t->name;
+	tsr_push(a, &kernel->kernel.body, s);
+	load->load.buffer = t->id, load->load.index = read;
+	tsr_pass_note(m->p, "%s: %s is turned for %s, matrix behind matrix", m->unit->name, from->name, m->kernel->kernel.name);
+	m->p->changes++;
+	return kernel;
+}
+
+void tsr_order_operands(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *kernel, const tsr_contraction *k, tsr_stmts *out)
+{
+	matrices m = { .p = p, .unit = u, .kernel = kernel, .k = k };
+	tsr_expr *product = product_of(&m);
+	for (int i = 0; product && i < 2; i++)
+		if (lies_within(&m, product->op.args[i]) && product->op.args[i]->load.buffer != m.nest.body->at[2]->store.buffer)
+			tsr_push(p->arena, out, turn(&m, product->op.args[i]));
+}
