@@ -277,7 +277,7 @@ static void emit_from(const outer *x, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_emit *e = x->e;
 	bool few = tsr_target_few_registers(e->target);
-	unsigned one = e->target->vector_bytes / 4, all = one * (e->target->vector_registers / (few ? 4 : 8));
+	unsigned one = x->groups ? (unsigned)x->groups->lanes : e->target->vector_bytes / 4, all = one * (e->target->vector_registers / (few ? 4 : 8));
 	LLVMValueRef wide_end = down(e, from, to, all), end = tsr_emit_has_masks(e) ? to : down(e, wide_end, to, one);
 	emit_lanes(x, all, from, wide_end, false);
 	for (unsigned lanes = all / 2; few && lanes >= one; lanes /= 2) {
@@ -312,10 +312,10 @@ static bool emit_groups(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMV
 {
 	tsr_groups groups;
 	outer x = {.e = e, .loop = tsr_emit_groups(e, s, &groups), .groups = &groups};
-	if (!x.loop || !pays(&x, e->target->vector_bytes / 4))
+	if (!x.loop || !pays(&x, groups.lanes))
 		return false;
 	LLVMValueRef outside = e->syms[s->loop.sym], each = tsr_emit_i64(e, groups.results);
-	LLVMValueRef first = LLVMBuildNSWMul(e->builder, from, each, ""), all = LLVMBuildNSWMul(e->builder, to, each, ""), end = down(e, first, all, e->target->vector_bytes / 4);
+	LLVMValueRef first = LLVMBuildNSWMul(e->builder, from, each, ""), all = LLVMBuildNSWMul(e->builder, to, each, ""), end = down(e, first, all, (unsigned)groups.lanes);
 	bool written = e->written;
 	e->written = true;
 	e->syms[s->loop.sym] = tsr_emit_i64(e, 0);

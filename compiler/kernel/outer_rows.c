@@ -150,6 +150,9 @@ static bool plain(places *x, const tsr_stmts *body)
 	return true;
 }
 
+/* Of a register. */
+static unsigned lanes_of(const places *x) { return x->groups.group ? (unsigned)x->groups.lanes : x->e->target->vector_bytes / 4; }
+
 static bool understand(places *x, const tsr_stmt *s)
 {
 	const tsr_stmt *c = s->loop.body.n == 1 ? s->loop.body.at[0] : NULL;
@@ -170,7 +173,7 @@ static bool understand(places *x, const tsr_stmt *s)
 	if (x->torn && !tsr_emit_has_masks(e))
 		return false;
 	x->parts &= !x->torn && x->first <= MOST_BEFORE;
-	return x->shared && tsr_emit_outer_pays(e, c, x->torn || tsr_emit_has_masks(e) ? FEWEST_LANES : e->target->vector_bytes / 4, x->groups.group ? &x->groups : NULL)
+	return x->shared && tsr_emit_outer_pays(e, c, x->torn || tsr_emit_has_masks(e) ? FEWEST_LANES : lanes_of(x), x->groups.group ? &x->groups : NULL)
 		&& (x->torn || x->parts ? s->loop.extent.k : x->end - x->first) >= FEWEST;
 }
 
@@ -363,7 +366,7 @@ static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef
 {
 	tsr_emit *e = x->e;
 	bool masked = some && tsr_emit_has_masks(e);
-	unsigned lanes = some && !masked ? 1 : e->target->vector_bytes / 4;
+	unsigned lanes = some && !masked ? 1 : lanes_of(x);
 	tsr_wide w = {.loop = x->loop, .lanes = lanes, .holds = true};
 	if (x->groups.group) {
 		tsr_emit_group_lanes(&w, &x->groups);
@@ -414,7 +417,7 @@ static LLVMValueRef first_line(places *x, LLVMValueRef at, LLVMValueRef from, LL
 static LLVMValueRef lanes_inside(places *x, LLVMValueRef at)
 {
 	tsr_emit *e = x->e;
-	int64_t lanes = e->target->vector_bytes / 4, from = (x->inside + lanes - 1) / lanes * lanes, to = from + (x->outside > from ? (x->outside - from) / lanes * lanes : 0);
+	int64_t lanes = lanes_of(x), from = (x->inside + lanes - 1) / lanes * lanes, to = from + (x->outside > from ? (x->outside - from) / lanes * lanes : 0);
 	if (to == from)
 		return tsr_emit_i64(e, 0);
 	channels(x, at, tsr_emit_i64(e, 0), tsr_emit_i64(e, from), false);
@@ -430,7 +433,7 @@ typedef struct range { LLVMValueRef first, line, whole, all; } range;
 static range range_of(places *x, LLVMValueRef at)
 {
 	tsr_emit *e = x->e;
-	LLVMValueRef all = tsr_emit_size(e, x->loop->loop.extent), lanes = tsr_emit_i64(e, e->target->vector_bytes / 4);
+	LLVMValueRef all = tsr_emit_size(e, x->loop->loop.extent), lanes = tsr_emit_i64(e, lanes_of(x));
 	range r = {.first = tsr_emit_i64(e, 0), .all = all};
 	if (x->loop->loop.split && e->team) {
 		r.first = tsr_team_bound(e, all, false);

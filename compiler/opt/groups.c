@@ -7,6 +7,8 @@
  *
  * So are the outer products of few by few numbers, as of a small matrix: both factors are such, one of them the same stretch for all rows.
  *
+ * Where all results together fill half of a register, lanes are those of a half.
+ *
  * The pass copies what many iterations of the loops around read, as k, to where it lies along both loops, for each iteration of those within:
  *
  *     for i, c, g, f: turned[i, c, 4 g + f] = k[g, f, c, i]
@@ -22,7 +24,7 @@ enum { BYTES = 4, MOST_INNER = 8, MOST_TURNED = 4, MANY = 16, LEAST_BYTES = 32 }
 typedef struct kinds {
 	const tsr_loops *l;
 	const tsr_stmt *group, *each;
-	int64_t lanes;
+	int64_t lanes;               /* of a register, or of the half that all results fill */
 	bool sums, apart;            /* there is a loop within, and something that one loop would read in another way */
 	bool many;                   /* iterations around, so that what they all read may be turned: these loads */
 	uint32_t ninner, nturned;
@@ -159,13 +161,16 @@ static bool understand(kinds *k, const tsr_target *t, const tsr_stmt *s)
 		return false;
 	int64_t n = each->loop.extent.k, count;
 	k->group = s, k->each = each, k->lanes = t->vector_bytes / BYTES;
-	return n < k->lanes && !(n & (n - 1)) && !__builtin_mul_overflow(n, s->loop.extent.k, &count) && count % k->lanes == 0 && fits(k, &each->loop.body) && k->sums && k->apart;
+	if ((n & (n - 1)) || __builtin_mul_overflow(n, s->loop.extent.k, &count))
+		return false;
+	k->lanes = 2 * count == k->lanes ? count : k->lanes;
+	return n < k->lanes && count % k->lanes == 0 && fits(k, &each->loop.body) && k->sums && k->apart;
 }
 
 static tsr_groups groups_of(const kinds *k)
 {
 	int64_t n = k->each->loop.extent.k;
-	return (tsr_groups){k->group, k->each, n, n * k->group->loop.extent.k};
+	return (tsr_groups){k->group, k->each, n, n * k->group->loop.extent.k, k->lanes};
 }
 
 bool tsr_groups_of(const tsr_loops *l, const tsr_target *t, const tsr_stmt *s, tsr_groups *out)

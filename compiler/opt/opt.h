@@ -70,8 +70,8 @@ bool tsr_stmt_follows(const tsr_loops *l, const tsr_stmt *s, uint32_t outer, uin
 /* Of a nest of n loops around this statement, those that are one with loop number `inner` and not marked in `with` yet are marked there: how many iterations all of
  * them have; 0: only the run knows. */
 int64_t tsr_loops_joined(const tsr_loops *l, uint32_t n, tsr_stmt *const *loop, const tsr_stmt *leaf, uint32_t inner, bool *with);
-/* groups.c: the loops over groups and over the few results of each, of which registers hold several groups', and how many of them there are; false: the loop is none over groups. */
-typedef struct tsr_groups { const tsr_stmt *group, *each; int64_t results, count; } tsr_groups;
+/* groups.c: the loops over groups and over the few results of each, of which registers hold several groups', how many of them there are, and lanes of a register, or of its half; false: the loop is none over groups. */
+typedef struct tsr_groups { const tsr_stmt *group, *each; int64_t results, count, lanes; } tsr_groups;
 bool tsr_groups_of(const tsr_loops *l, const tsr_target *t, const tsr_stmt *s, tsr_groups *out);
 /* There is such a loop in a nest of loops that hold nothing but the next, or, where `turning`, will be when the pass has turned what all iterations around it read. */
 bool tsr_groups_within(const tsr_loops *l, const tsr_target *t, const tsr_stmt *nest, bool turning, tsr_groups *out);

@@ -9,15 +9,15 @@
 
 enum { PROGRAMS = 300 };
 
-/* What of k each result has for itself lies in any order; some of it is the same for all groups, which makes a contraction, or is another one for each place. */
+/* What of k each result has for itself lies in any order; some of it is the same for all groups, which makes a contraction of more than a few numbers, or is another one for each place. */
 static const char *program(tsr_arena *a, bool *turns)
 {
 	static const char *const place[] = { "j.3, g.1, c.4, f.2", "g.1, f.2, j.3, c.4", "j.3, g.1, f.2, c.4", "j.3, c.4, f.2, 0", "w.0, g.1, c.4, f.2", "j.3 + 1, g.1, f.2, c.4" };
-	int f = 2 << draw(3), g = draw(3) ? 16 / f * (1 + (int)draw(3)) : 1 + (int)draw(12), c = 2 + (int)draw(5), w = 1 + (int)draw(draw(4) ? 48 : 16), kw = 1 + (int)draw(3);
+	int f = 2 << draw(3), g = draw(3) ? (f < 16 && draw(4) == 0 ? 8 / f : 16 / f * (1 + (int)draw(3))) : 1 + (int)draw(12), c = 2 + (int)draw(5), w = 1 + (int)draw(draw(4) ? 48 : 16), kw = 1 + (int)draw(3);
 	uint32_t order = draw(sizeof place / sizeof *place);
 	int extents[][4] = { { kw, g, c, f }, { g, f, kw, c }, { kw, g, f, c }, { kw, c, f, 1 }, { w, g, c, f }, { kw + 1, g, f, c } }, *k = extents[order];
 	bool last = draw(6) == 0;            /* the nest adds to what it reads */
-	*turns = g > 1 && f < 16 && f * g % 16 == 0 && w >= 16 && order != 3 && order != 4 && !last;
+	*turns = g > 1 && ((f < 16 && f * g % 16 == 0) || (f < 8 && f * g == 8)) && w >= 16 && (order != 3 || (f <= 4 && c * kw <= 4)) && order != 4 && !last;
 	tsr_text t;
 	tsr_text_init(&t, a);
 	tsr_text_addf(&t, "buffer %%x : f32[%d, %d, %d] param\nbuffer %%k : f32[%d, %d, %d, %d] param\nbuffer %%y : f32[%d, %d, %d] value observed\n", w + kw, g, c, k[0], k[1], k[2], k[3], w, g, f);
