@@ -125,6 +125,9 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 bool tsr_contract_plain(const tsr_loops *l, const tsr_contraction *k, tsr_side side);
 /* One block of K takes the whole sum: its schedule stores C once. */
 bool tsr_contract_one_block(const tsr_contraction *k);
+/* The class of the loop with this symbol; TSR_CLASSES: it has none.  How many places the class' loops have, each of unknown length as if it were long. */
+tsr_loop_class tsr_contract_class(const tsr_contraction *k, uint32_t sym);
+int64_t tsr_contract_count(const tsr_contraction *k, tsr_loop_class cls);
 /* The element that an operand is within its guards, outside of which it is 0; or NULL. */
 const tsr_expr *tsr_contract_guarded(const tsr_expr *operand);
 /* The stretch along which A's rows could be read in place: see tsr_contraction.run. */

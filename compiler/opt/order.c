@@ -8,7 +8,10 @@
  *     for c, b, a { store Z[c, b, a] = f(T[a, b, c]) }
  *
  * A tile of one matrix would store each of its sums to a line of its own, which the next matrix stores to again; T it stores by whole lines, and a square that is turned in registers
- * (turn.c, kernel/turned.c) fills every line of Z that it meets.  So it is where a few rows or columns lie within the batch, too few to fill a register.
+ * (turn.c, kernel/turned.c) fills every line of Z that it meets.  So it is where a few rows lie within the batch, too few to fill a register, and others around it; or columns.
+ *
+ * So is the product of a matrix by a vector whose result has the matrix' axes in another order: lanes are along what the matrix has side by side.  And operands are turned before where
+ * it pays (order_operands.c).
  *
  * T's axes are those of the batch as Z has them, then rows and columns; last is what an operand has side by side, as it has it, so that tiles read that where it lies.
  *
@@ -28,21 +31,7 @@ typedef struct order {
 	uint32_t n, axis[TSR_MOST_LOOPS];    /* T's axes: Z's axis number axis[i] */
 } order;
 
-static tsr_loop_class class_of(const order *o, uint32_t axis)
-{
-	for (uint32_t i = 0; i < o->k->nloops; i++)
-		if (o->k->loops[i].sym == o->owner[axis]->loop.sym)
-			return o->k->loops[i].cls;
-	return TSR_CLASS_K;
-}
-
-static int64_t count_of(const order *o, tsr_loop_class cls)
-{
-	int64_t n = 1;
-	for (uint32_t axis = 0; axis < o->c->rank; axis++)
-		n *= o->owner[axis] && class_of(o, axis) == cls ? o->owner[axis]->loop.extent.k : 1;
-	return n;
-}
+static tsr_loop_class class_of(const order *o, uint32_t axis) { return tsr_contract_class(o->k, o->owner[axis]->loop.sym); }
 
 /* From one step of the axis to the next in the operand; INT64_MAX: that is no element, or nobody knows. */
 static int64_t step_in(const order *o, const tsr_expr *operand, uint32_t axis)
@@ -52,19 +41,9 @@ static int64_t step_in(const order *o, const tsr_expr *operand, uint32_t axis)
 	return load && tsr_index_stride(o->p->l->buffers.at[load->load.buffer], load->load.index, o->owner[axis]->loop.sym, &step) ? step : INT64_MAX;
 }
 
-/* Of each sum. */
-static int64_t count_of_sums(const order *o)
-{
-	int64_t n = 1;
-	for (uint32_t i = 0; i < o->k->nloops; i++)
-		if (o->k->loops[i].cls == TSR_CLASS_K)
-			n *= tsr_size_is_const(o->k->loops[i].extent) ? o->k->loops[i].extent.k : INT32_MAX;
-	return n;
-}
-
 static int64_t lanes_of(const order *o) { return o->p->target->vector_bytes / tsr_prec_bytes(o->c->prec); }
 
-/* The last axis is the batch's, or so few rows or columns lie behind one that they leave more than half of a register unfilled. */
+/* The last axis is the batch's, or behind one lie so few rows, and other rows before it, or columns, that they leave more than half of a register unfilled. */
 static bool lies_along_batch(const order *o)
 {
 	int64_t lanes = lanes_of(o), run = 1;
@@ -74,7 +53,7 @@ static bool lies_along_batch(const order *o)
 			continue;
 		tsr_loop_class cls = class_of(o, axis);
 		if (cls == TSR_CLASS_BATCH)
-			return true;
+			return behind == TSR_CLASS_BATCH || run < tsr_contract_count(o->k, behind);
 		if (behind != TSR_CLASS_BATCH && cls != behind)
 			return false;
 		behind = cls, run *= o->owner[axis]->loop.extent.k;
@@ -124,14 +103,14 @@ static bool better_apart(const order *o)
 {
 	enum { SHORT = 8, LARGE = 8 };
 	bool along = lies_along(o, o->k->a_value) || lies_along(o, o->k->b_value);
-	int64_t registers = count_of(o, TSR_CLASS_M) * count_of(o, TSR_CLASS_N) / (lanes_of(o) * lanes_of(o));
-	return !along || registers >= (count_of_sums(o) < SHORT ? LARGE : 1) || has_unit(o, TSR_CLASS_M, o->k->a_value) || has_unit(o, TSR_CLASS_N, o->k->b_value);
+	int64_t registers = tsr_contract_count(o->k, TSR_CLASS_M) * tsr_contract_count(o->k, TSR_CLASS_N) / (lanes_of(o) * lanes_of(o));
+	return !along || registers >= (tsr_contract_count(o->k, TSR_CLASS_K) < SHORT ? LARGE : 1) || has_unit(o, TSR_CLASS_M, o->k->a_value) || has_unit(o, TSR_CLASS_N, o->k->b_value);
 }
 
 /* Of a matrix by a vector: the matrix has all of Z's axes, and lies side by side along one of them, of several places, that is not the last, along which the vector does not either. */
 static bool lies_across(const order *o)
 {
-	bool rows = count_of(o, TSR_CLASS_M) > 1, found = false;
+	bool rows = tsr_contract_count(o->k, TSR_CLASS_M) > 1, found = false;
 	const tsr_expr *matrix = rows ? o->k->a_value : o->k->b_value, *vector = rows ? o->k->b_value : o->k->a_value;
 	enum { SEVERAL = 4 };
 	uint32_t last = tsr_buffer_last(o->c);
@@ -148,9 +127,9 @@ static bool recognise(order *o)
 	o->nest = tsr_nest_of(&o->kernel->kernel.body);
 	if (!is_product(o) || !(o->k = tsr_contract_seen(o->p, o->nest.loop[0])) || o->k->prec != o->c->prec || tsr_contract_stays(o->p, o->k, o->nest.loop[0], true))
 		return false;
-	int64_t m = count_of(o, TSR_CLASS_M), n = count_of(o, TSR_CLASS_N);
+	int64_t m = tsr_contract_count(o->k, TSR_CLASS_M), n = tsr_contract_count(o->k, TSR_CLASS_N);
 	o->matrices = m > 1 && n > 1;
-	return (m > 1 || n > 1) && m * n * count_of(o, TSR_CLASS_BATCH) >= LEAST / count_of_sums(o);
+	return (m > 1 || n > 1) && m * n * tsr_contract_count(o->k, TSR_CLASS_BATCH) >= LEAST / tsr_contract_count(o->k, TSR_CLASS_K);
 }
 
 /* ---- T --------------------------------------------------------------------------------------------------------------------- */
@@ -175,7 +154,7 @@ static void choose_order(order *o)
 {
 	enum { BATCH = 1 << TSR_CLASS_BATCH, ROWS = 1 << TSR_CLASS_M, COLUMNS = 1 << TSR_CLASS_N };
 	const tsr_expr *a = o->k->a_value, *b = o->k->b_value;
-	int64_t many = count_of(o, TSR_CLASS_M), wide = count_of(o, TSR_CLASS_N);
+	int64_t many = tsr_contract_count(o->k, TSR_CLASS_M), wide = tsr_contract_count(o->k, TSR_CLASS_N);
 	if (many == 1 || wide == 1) {
 		append(o, BATCH | ROWS | COLUMNS, many > 1 ? a : b);
 		return;
@@ -285,7 +264,7 @@ static void put(order *o, tsr_stmts *out)
 {
 	bool product = recognise(o), along = product && o->matrices && lies_along_batch(o);
 	bool turns = along ? better_apart(o) : product && !o->matrices && lies_across(o);
-	if (product && o->matrices && along == turns && count_of(o, TSR_CLASS_M) * count_of(o, TSR_CLASS_N) >= lanes_of(o) * lanes_of(o))
+	if (product && o->matrices && along == turns && tsr_contract_count(o->k, TSR_CLASS_M) * tsr_contract_count(o->k, TSR_CLASS_N) >= lanes_of(o) * lanes_of(o))
 		tsr_order_operands(o->p, o->unit, o->kernel, o->k, out);
 	if (turns)
 		turn(o, out);

@@ -23,14 +23,6 @@ static tsr_stmt *loop_of(const matrices *m, const tsr_lin *index)
 	return found ? found : tsr_nest_bare(&m->summed, index);
 }
 
-static tsr_loop_class class_of(const matrices *m, uint32_t sym)
-{
-	for (uint32_t i = 0; i < m->k->nloops; i++)
-		if (m->k->loops[i].sym == sym)
-			return m->k->loops[i].cls;
-	return TSR_CLASSES;
-}
-
 /* let $s = 0;  for .. { set $s = $s + X * Y };  store Z: the product; or NULL. */
 static tsr_expr *product_of(matrices *m)
 {
@@ -59,7 +51,7 @@ static bool lies_within(const matrices *m, const tsr_expr *load)
 		for (uint32_t other = 0; other < axis; other++)
 			if (loop_of(m, &load->load.index[other]) == loop)
 				return false;
-		if (axis == last && (class_of(m, loop->loop.sym) != TSR_CLASS_BATCH || loop->loop.extent.k < SEVERAL))
+		if (axis == last && (tsr_contract_class(m->k, loop->loop.sym) != TSR_CLASS_BATCH || loop->loop.extent.k < SEVERAL))
 			return false;
 	}
 	return b->rank && tsr_buffer_bytes(b) > (b->dims[last].k * tsr_prec_bytes(b->prec) >= t->vector_bytes ? t->l1 / 2 : 2 * t->l2);
@@ -71,10 +63,10 @@ static void choose_order(const matrices *m, const tsr_expr *load, uint32_t *orde
 	uint32_t rank = m->p->l->buffers.at[load->load.buffer]->rank, n = 0;
 	for (uint32_t i = 0; i < m->nest.n; i++)
 		for (uint32_t axis = 0; axis < rank; axis++)
-			if (loop_of(m, &load->load.index[axis]) == m->nest.loop[i] && class_of(m, m->nest.loop[i]->loop.sym) == TSR_CLASS_BATCH)
+			if (loop_of(m, &load->load.index[axis]) == m->nest.loop[i] && tsr_contract_class(m->k, m->nest.loop[i]->loop.sym) == TSR_CLASS_BATCH)
 				order[n++] = axis;
 	for (uint32_t axis = 0; axis < rank; axis++)
-		if (class_of(m, loop_of(m, &load->load.index[axis])->loop.sym) != TSR_CLASS_BATCH)
+		if (tsr_contract_class(m->k, loop_of(m, &load->load.index[axis])->loop.sym) != TSR_CLASS_BATCH)
 			order[n++] = axis;
 }
 

@@ -1,23 +1,6 @@
 /* Contractions that stay nests, since these have lanes of their own that are full where tiles would be mostly empty: groups, and sums for each place of a window. */
 #include "pass.h"
 
-static tsr_loop_class class_of(const tsr_contraction *k, uint32_t sym)
-{
-	for (uint32_t i = 0; i < k->nloops; i++)
-		if (k->loops[i].sym == sym)
-			return k->loops[i].cls;
-	return TSR_CLASSES;
-}
-
-static int64_t class_count(const tsr_contraction *k, tsr_loop_class cls)
-{
-	int64_t n = 1;
-	for (uint32_t i = 0; i < k->nloops; i++)
-		if (k->loops[i].cls == cls)
-			n *= tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : INT32_MAX;
-	return n;
-}
-
 /* Its innermost parallel loops fill registers better by themselves: those over a batch of groups and few results of each, or over rows and columns of small matrices; or few results of few numbers each. */
 static bool of_groups(const tsr_pass *p, const tsr_contraction *k, const tsr_stmt *s, bool turning)
 {
@@ -26,7 +9,7 @@ static bool of_groups(const tsr_pass *p, const tsr_contraction *k, const tsr_stm
 	bool batch = false;
 	for (uint32_t i = 0; i < k->nloops; i++)
 		batch |= k->loops[i].cls == TSR_CLASS_BATCH;
-	return tsr_groups_within(p->l, p->target, s, turning, &g) && (class_of(k, g.group->loop.sym) == TSR_CLASS_BATCH || (g.results <= FEW && class_count(k, TSR_CLASS_K) <= FEW)
+	return tsr_groups_within(p->l, p->target, s, turning, &g) && (tsr_contract_class(k, g.group->loop.sym) == TSR_CLASS_BATCH || (g.results <= FEW && tsr_contract_count(k, TSR_CLASS_K) <= FEW)
 		|| (batch && g.count * 4 <= MOST * (int64_t)p->target->vector_bytes));
 }
 
@@ -40,11 +23,11 @@ static bool of_windows(const tsr_pass *p, const tsr_contraction *k, const tsr_st
 	if (!tsr_window_sums_of(p->l, p->target, s, &w))
 		return false;
 	if (!w.image)
-		return class_count(k, TSR_CLASS_N) <= FEW_RESULTS;
-	if (!w.along && class_count(k, TSR_CLASS_M) <= FEW_RESULTS)
+		return tsr_contract_count(k, TSR_CLASS_N) <= FEW_RESULTS;
+	if (!w.along && tsr_contract_count(k, TSR_CLASS_M) <= FEW_RESULTS)
 		return true;
 	int64_t most = w.along || tsr_target_few_registers(p->target) ? MOST_FEW : MOST;
-	bool few = class_count(k, TSR_CLASS_BATCH) > 1;
+	bool few = tsr_contract_count(k, TSR_CLASS_BATCH) > 1;
 	for (uint32_t i = 0; i < k->nloops; i++)
 		few &= k->loops[i].cls == TSR_CLASS_K || k->loops[i].cls == TSR_CLASS_BATCH || k->loops[i].extent.k <= most;
 	return few || (w.along && w.lane->loop.extent.k * 4 % p->target->vector_bytes == 0 && tsr_window_sums_channels(&w) <= FEW_CHANNELS);
@@ -64,7 +47,7 @@ static bool of_lanes(const tsr_pass *p, const tsr_contraction *k)
 	for (uint32_t i = 0; i < k->nloops && !side_by_side; i++)
 		side_by_side = k->loops[i].cls == TSR_CLASS_BATCH && tsr_size_is_const(k->loops[i].extent) && k->loops[i].extent.k >= lanes && tsr_index_stride(p->l->buffers.at[k->c], k->c_index, k->loops[i].sym, &stride)
 			&& stride == 1 && lies_along(p, k->a_value, k->loops[i].sym) && lies_along(p, k->b_value, k->loops[i].sym);
-	return side_by_side && tsr_prec_bytes(k->prec) == 4 && class_count(k, TSR_CLASS_M) > 1 && class_count(k, TSR_CLASS_N) > 1;
+	return side_by_side && tsr_prec_bytes(k->prec) == 4 && tsr_contract_count(k, TSR_CLASS_M) > 1 && tsr_contract_count(k, TSR_CLASS_N) > 1;
 }
 
 bool tsr_contract_stays(const tsr_pass *p, const tsr_contraction *k, const tsr_stmt *nest, bool turning)

@@ -519,3 +519,22 @@ bool tsr_contract_one_block(const tsr_contraction *k)
 			depth *= tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : INT32_MAX;
 	return k->clear && k->schedule.mr && depth <= k->schedule.kc;
 }
+
+/* ---- loops by their classes ------------------------------------------------------------------------------------------------- */
+
+tsr_loop_class tsr_contract_class(const tsr_contraction *k, uint32_t sym)
+{
+	for (uint32_t i = 0; i < k->nloops; i++)
+		if (k->loops[i].sym == sym)
+			return k->loops[i].cls;
+	return TSR_CLASSES;
+}
+
+int64_t tsr_contract_count(const tsr_contraction *k, tsr_loop_class cls)
+{
+	int64_t n = 1;
+	for (uint32_t i = 0; i < k->nloops; i++)
+		if (k->loops[i].cls == cls)
+			n *= tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : INT32_MAX;
+	return n;
+}
