@@ -80,12 +80,21 @@ static bool is_product(order *o)
 	return owned == o->nest.n;
 }
 
-/* The operand lies along Z's last axis as Z does, or nearly, and fills registers there. */
-static bool lies_along(const order *o, const tsr_expr *operand)
+/* The operand lies along the axis, or nearly, and fills registers there. */
+static bool fills(const order *o, const tsr_expr *operand, uint32_t axis)
+{
+	int64_t step = o->owner[axis] ? step_in(o, operand, axis) : 0;
+	return o->owner[axis] && o->owner[axis]->loop.extent.k >= lanes_of(o) && step > 0 && step <= TSR_MOST_STRIDE;
+}
+
+/* One operand does so where Z does, or both of them along the same axis. */
+static bool lanes_along_batch(const order *o)
 {
 	uint32_t last = tsr_buffer_last(o->c);
-	int64_t step = o->owner[last] ? step_in(o, operand, last) : 0;
-	return o->owner[last] && o->owner[last]->loop.extent.k >= lanes_of(o) && step > 0 && step <= TSR_MOST_STRIDE;
+	bool found = fills(o, o->k->a_value, last) || fills(o, o->k->b_value, last);
+	for (uint32_t axis = 0; axis < o->c->rank && !found; axis++)
+		found = fills(o, o->k->a_value, axis) && fills(o, o->k->b_value, axis);
+	return found;
 }
 
 /* Some axis of the class lies side by side in the operand. */
@@ -102,7 +111,7 @@ static bool has_unit(const order *o, tsr_loop_class cls, const tsr_expr *operand
 static bool better_apart(const order *o)
 {
 	enum { SHORT = 8, LARGE = 8 };
-	bool along = lies_along(o, o->k->a_value) || lies_along(o, o->k->b_value);
+	bool along = lanes_along_batch(o);
 	int64_t registers = tsr_contract_count(o->k, TSR_CLASS_M) * tsr_contract_count(o->k, TSR_CLASS_N) / (lanes_of(o) * lanes_of(o));
 	return !along || registers >= (tsr_contract_count(o->k, TSR_CLASS_K) < SHORT ? LARGE : 1) || has_unit(o, TSR_CLASS_M, o->k->a_value) || has_unit(o, TSR_CLASS_N, o->k->b_value);
 }
@@ -116,7 +125,7 @@ static bool lies_across(const order *o)
 	uint32_t last = tsr_buffer_last(o->c);
 	for (uint32_t axis = 0; axis < last; axis++)
 		found |= o->owner[axis] && o->owner[axis]->loop.extent.k >= SEVERAL && step_in(o, matrix, axis) == 1;
-	return found && o->owner[last] && step_in(o, matrix, last) != 1 && !lies_along(o, vector);
+	return found && o->owner[last] && step_in(o, matrix, last) != 1 && !fills(o, vector, last);
 }
 
 static bool recognise(order *o)

@@ -111,6 +111,13 @@ static int64_t step(const product *p, const int *axes, int n, int axis)
 	return 0;
 }
 
+/* Lanes may lie along it. */
+static bool fills(const product *p, const int *axes, int n, int axis)
+{
+	int64_t far = step(p, axes, n, axis);
+	return p->extent[axis] >= LANES && far > 0 && far <= 4;
+}
+
 /* As the pass's head says it: -1 never, 1 always, 0 as it likes. */
 static int turns(const product *p)
 {
@@ -121,17 +128,16 @@ static int turns(const product *p)
 	if (rows && columns) {
 		for (int i = p->nz; i-- > 0 && p->cls[p->z[i]] != BATCH;)
 			in_row *= p->extent[p->z[i]];
-		bool behind = p->cls[last] == BATCH, along = false;
-		along |= step(p, p->x, p->nx, last) && step(p, p->x, p->nx, last) <= 4;
-		along |= step(p, p->y, p->ny, last) && step(p, p->y, p->ny, last) <= 4;
-		return behind && (!along || p->extent[last] < LANES) ? 1 : count(p, BATCH) == 1 || (!behind && 2 * in_row >= LANES) ? -1 : 0;
+		bool behind = p->cls[last] == BATCH, along = fills(p, p->x, p->nx, last) || fills(p, p->y, p->ny, last);
+		for (int i = 0; i < p->nz; i++)
+			along |= fills(p, p->x, p->nx, p->z[i]) && fills(p, p->y, p->ny, p->z[i]);
+		return behind && !along ? 1 : count(p, BATCH) == 1 || (!behind && 2 * in_row >= LANES) ? -1 : 0;
 	}
 	const int *matrix = rows ? p->x : p->y, *vector = rows ? p->y : p->x;
 	int nm = rows ? p->nx : p->ny, nv = rows ? p->ny : p->nx;
 	for (int i = 0; i + 1 < p->nz; i++)
 		found |= p->extent[p->z[i]] >= 4 && step(p, matrix, nm, p->z[i]) == 1;
-	int64_t of_vector = step(p, vector, nv, last);
-	return !found ? -1 : of_vector && of_vector <= 4 && p->extent[last] >= LANES ? -1 : 1;
+	return found && !fills(p, vector, nv, last) ? 1 : -1;
 }
 
 static float *run(const tsr_loops *l, size_t *many_z)
