@@ -10,7 +10,6 @@
  *
  * Requires the form that `reduce` gives sums. */
 #include "pass.h"
-#include "../base/text.h"
 
 enum { LEAST_CHANNELS = 8, LEAST_PLACES = 3, MOST_RANK = 8 };
 
@@ -106,13 +105,9 @@ static tsr_expr *added(const channels *c)
 
 static tsr_buffer *turned_buffer(tsr_pass *p, const tsr_buffer *from, uint32_t channel)
 {
-	tsr_buffer *b = TSR_NEW(p->arena, tsr_buffer);
-	*b = (tsr_buffer){ .id = p->l->buffers.n, .name = tsr_intern(p->l->tc->names, tsr_format(p->arena, "%s.turned%u", from->name, p->l->buffers.n)), .kind = TSR_BUFFER_TEMP, .prec = from->prec,
-		.rank = from->rank, .tensor = TSR_NONE };
-	b->dims = TSR_NEW_N(p->arena, tsr_size, from->rank);
+	tsr_buffer *b = tsr_pass_buffer(p, from, "turned", from->prec, from->rank);
 	for (uint32_t axis = 0, i = 0; axis < from->rank; axis++)
 		b->dims[axis == channel ? from->rank - 1 : i++] = from->dims[axis];
-	tsr_push(p->arena, &p->l->buffers, b);
 	return b;
 }
 

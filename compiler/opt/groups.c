@@ -17,7 +17,6 @@
  *
  * Requires the form that `reduce` gives sums, whose loops are independent. */
 #include "pass.h"
-#include "../base/text.h"
 
 enum { BYTES = 4, MOST_INNER = 8, MOST_TURNED = 4, MANY = 16, LEAST_BYTES = 32 };
 
@@ -227,14 +226,10 @@ static uint32_t axes_of(const kinds *k, const tsr_expr *load, const tsr_stmt **a
 
 static tsr_buffer *turned_buffer(tsr_pass *p, const tsr_buffer *from, uint32_t n, const tsr_stmt *const *axis, int64_t count)
 {
-	tsr_buffer *b = TSR_NEW(p->arena, tsr_buffer);
-	*b = (tsr_buffer){.id = p->l->buffers.n, .name = tsr_intern(p->l->tc->names, tsr_format(p->arena, "%s.turned%u", from->name, p->l->buffers.n)), .kind = TSR_BUFFER_TEMP, .prec = from->prec,
-		.rank = n + 1, .tensor = TSR_NONE};
-	b->dims = TSR_NEW_N(p->arena, tsr_size, n + 1);
+	tsr_buffer *b = tsr_pass_buffer(p, from, "turned", from->prec, n + 1);
 	for (uint32_t i = 0; i < n; i++)
 		b->dims[i] = axis[i]->loop.extent;
 	b->dims[n] = tsr_size_const(count);
-	tsr_push(p->arena, &p->l->buffers, b);
 	return b;
 }
 

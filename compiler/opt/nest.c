@@ -268,6 +268,16 @@ bool tsr_expr_mentions(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
 	return found;
 }
 
+tsr_buffer *tsr_pass_buffer(tsr_pass *p, const tsr_buffer *from, const char *what, tsr_prec prec, uint32_t rank)
+{
+	tsr_buffer *b = TSR_NEW(p->arena, tsr_buffer);
+	*b = (tsr_buffer){ .id = p->l->buffers.n, .kind = TSR_BUFFER_TEMP, .prec = prec, .rank = rank, .tensor = TSR_NONE };
+	b->name = tsr_intern(p->l->tc->names, tsr_format(p->arena, "%s.%s%u", from->name, what, b->id));
+	b->dims = TSR_NEW_N(p->arena, tsr_size, rank + 1);
+	tsr_push(p->arena, &p->l->buffers, b);
+	return b;
+}
+
 tsr_stmt *tsr_loop_around(tsr_pass *p, tsr_stmt *body, const tsr_stmt *like, tsr_size extent, uint32_t sym)
 {
 	tsr_stmt *s = tsr_stmt_new(p->arena, TSR_STMT_FOR, like->span);

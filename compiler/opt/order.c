@@ -180,14 +180,9 @@ static void choose_order(order *o)
 
 static tsr_buffer *buffer_of(const order *o)
 {
-	tsr_arena *a = o->p->arena;
-	tsr_buffer *t = TSR_NEW(a, tsr_buffer);
-	*t = (tsr_buffer){ .id = o->p->l->buffers.n, .kind = TSR_BUFFER_TEMP, .prec = o->c->prec, .rank = o->n, .tensor = TSR_NONE };
-	t->name = tsr_intern(o->p->l->tc->names, tsr_format(a, "%s.sums%u", o->c->name, t->id));
-	t->dims = TSR_NEW_N(a, tsr_size, o->n);
+	tsr_buffer *t = tsr_pass_buffer(o->p, o->c, "sums", o->c->prec, o->n);
 	for (uint32_t i = 0; i < o->n; i++)
 		t->dims[i] = o->owner[o->axis[i]]->loop.extent;
-	tsr_push(a, &o->p->l->buffers, t);
 	return t;
 }
 

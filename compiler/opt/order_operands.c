@@ -7,7 +7,6 @@
  *
  * What the first cache holds is read so where it lies, and of fewer matrices than fill a register what is twice as large as the second. */
 #include "order.h"
-#include "../base/text.h"
 
 typedef struct matrices {
 	tsr_pass *p;
@@ -78,11 +77,7 @@ static tsr_stmt *turn(matrices *m, tsr_expr *load)
 	uint32_t order[TSR_MOST_LOOPS], first = m->unit->nsyms;
 	choose_order(m, load, order);
 	m->unit->nsyms += from->rank;
-	tsr_buffer *t = TSR_NEW(a, tsr_buffer);
-	*t = (tsr_buffer){ .id = m->p->l->buffers.n, .kind = TSR_BUFFER_TEMP, .prec = from->prec, .rank = from->rank, .tensor = TSR_NONE };
-	t->name = tsr_intern(m->p->l->tc->names, tsr_format(a, "%s.turned%u", from->name, t->id));
-	t->dims = TSR_NEW_N(a, tsr_size, from->rank);
-	tsr_push(a, &m->p->l->buffers, t);
+	tsr_buffer *t = tsr_pass_buffer(m->p, from, "turned", from->prec, from->rank);
 	tsr_stmt *s = tsr_stmt_new(a, TSR_STMT_STORE, m->kernel->span), *kernel = tsr_stmt_new(a, TSR_STMT_KERNEL, m->kernel->span);
 	tsr_lin *by = TSR_NEW_N(a, tsr_lin, from->rank), *own = TSR_NEW_N(a, tsr_lin, from->rank), *read = TSR_NEW_N(a, tsr_lin, from->rank);
 	for (uint32_t i = 0; i < from->rank; i++) {

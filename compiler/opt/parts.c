@@ -3,15 +3,10 @@
 
 tsr_buffer *tsr_parts_buffer(tsr_pass *p, const tsr_buffer *c, int64_t parts, tsr_prec prec)
 {
-	tsr_arena *a = p->arena;
-	tsr_buffer *t = TSR_NEW(a, tsr_buffer);
-	*t = (tsr_buffer){ .id = p->l->buffers.n, .kind = TSR_BUFFER_TEMP, .prec = prec, .rank = c->rank + 1, .tensor = TSR_NONE };
-	t->name = tsr_intern(p->l->tc->names, tsr_format(a, "%s.parts%u", c->name, t->id));
-	t->dims = TSR_NEW_N(a, tsr_size, t->rank);
+	tsr_buffer *t = tsr_pass_buffer(p, c, "parts", prec, c->rank + 1);
 	t->dims[0] = tsr_size_const(parts);
 	for (uint32_t i = 0; i < c->rank; i++)
 		t->dims[i + 1] = c->dims[i];
-	tsr_push(a, &p->l->buffers, t);
 	return t;
 }
 
