@@ -181,7 +181,8 @@ static bool choose_loops(tsr_strip *g)
 		else if ((product || cls == TSR_CLASS_BATCH) && shareable(g, tag, false) && !torn(g, tag))
 			g->shared |= UINT64_C(1) << tag;
 	}
-	return g->cut && !(g->shared >> last_tag(g) & 1);        /* else iterations would have a column each */
+	bool columns = last_tag(g) < 64 && g->shared >> last_tag(g) & 1;         /* an iteration would have one */
+	return g->cut && !columns;
 }
 
 /* ---- what only the group touches ---------------------------------------------------------------------------------------------- */
