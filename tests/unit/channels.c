@@ -1,11 +1,8 @@
 /* opt/channels.c and opt/deep.c against the reference interpreter: random gradients of windows' weights, of images whose channels come first or last, leave what they left before the passes, and
  * images are turned exactly where their channels are many, lie apart, and windows read them along what is summed.  Numbers are multiples of a power of two, so that sums are exact in any order. */
-#include "../../compiler/base/text.h"
-#include "../../compiler/opt/opt.h"
 #include "check.h"
 #include "draw.h"
-#include <stdlib.h>
-#include <string.h>
+#include "loops_kit.h"
 
 enum { PROGRAMS = 200, LARGE = 2 };      /* the last ones are large enough for sums in parts, and for a result that is turned without */
 
@@ -37,28 +34,6 @@ static const char *program(tsr_arena *a, int large, bool *turns, bool *may)
 	return tsr_text_str(&t);
 }
 
-static float *run(const tsr_loops *l, size_t *count)
-{
-	void **buffers = calloc(l->buffers.n, sizeof *buffers);
-	for (uint32_t b = 0; b < l->buffers.n; b++) {
-		size_t many = 1;
-		for (uint32_t i = 0; i < l->buffers.at[b]->rank; i++)
-			many *= (size_t)l->buffers.at[b]->dims[i].k;
-		float *m = buffers[b] = malloc((many + 1) * sizeof *m);
-		for (size_t i = 0; i < many; i++)
-			m[i] = (float)((int)((i * 37 + b * 11) % 17) - 8) / 8;
-		*count = b == 2 ? many : *count;
-	}
-	tsr_machine m = { .buffers = buffers };
-	CHECK(tsr_loops_run(l, 0, &m));
-	float *c = buffers[2];
-	for (uint32_t b = 0; b < l->buffers.n; b++)
-		if (b != 2)
-			free(buffers[b]);
-	free(buffers);
-	return c;
-}
-
 int main(void)
 {
 	state = 5;
@@ -85,7 +60,7 @@ int main(void)
 		}
 		turned += noted;
 		size_t count = 0;
-		float *x = run(before, &count), *y = run(after, &count);
+		float *x = interpreted(before, 2, &count), *y = interpreted(after, 2, &count);
 		if (!CHECK((noted == turns || (may && !noted)) && !memcmp(x, y, count * sizeof *x)))
 			printf("%s\n", text);
 		free(x), free(y);

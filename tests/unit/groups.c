@@ -1,11 +1,8 @@
 /* opt/groups.c against the reference interpreter: random nests over few results of each of many groups leave what they left before the pass, and are seen to be such exactly where their
  * numbers and what they read allow it. */
-#include "../../compiler/base/text.h"
-#include "../../compiler/opt/opt.h"
 #include "check.h"
 #include "draw.h"
-#include <stdlib.h>
-#include <string.h>
+#include "loops_kit.h"
 
 enum { PROGRAMS = 300 };
 
@@ -28,25 +25,6 @@ static const char *program(tsr_arena *a, bool *turns)
 	return tsr_text_str(&t);
 }
 
-static float *run(const tsr_loops *l)
-{
-	void **memory = calloc(l->buffers.n, sizeof *memory);
-	for (uint32_t b = 0; b < l->buffers.n; b++) {
-		int64_t n = tsr_buffer_bytes(l->buffers.at[b]) / 4;
-		float *at = memory[b] = malloc((size_t)n * 4);
-		for (int64_t i = 0; i < n; i++)
-			at[i] = b > 2 ? -1 : (float)(i * 7 % 11 - 5);
-	}
-	tsr_machine m = { .buffers = memory };
-	CHECK(tsr_loops_run(l, 0, &m));
-	float *y = memory[2];
-	for (uint32_t b = 0; b < l->buffers.n; b++)
-		if (b != 2)
-			free(memory[b]);
-	free(memory);
-	return y;
-}
-
 static tsr_loops *read(tsr_compiler *tc, uint32_t file)
 {
 	tsr_loops *l = tsr_loops_read(tc, file);
@@ -67,9 +45,10 @@ int main(void)
 		tsr_opt_options options = { .level = 2, .fuse = true, .threads = TSR_THREADS_ALL, .passes = draw(2) ? "groups" : "groups,classify,schedule,threads" };
 		if (!CHECK(before && after && tsr_opt_run(after, tsr_target_by_name("avx512"), &options)))
 			return check_end("groups");
-		float *want = run(before), *got = run(after);
+		size_t n = 0;
+		float *want = interpreted(before, 2, &n), *got = interpreted(after, 2, &n);
 		bool did = after->buffers.n > 3 && after->buffers.at[3]->name && strstr(after->buffers.at[3]->name, "turned");
-		if (!CHECK(!memcmp(want, got, (size_t)tsr_buffer_bytes(before->buffers.at[2]))) || !CHECK(did == turns)) {
+		if (!CHECK(!memcmp(want, got, n * sizeof *want)) || !CHECK(did == turns)) {
 			printf("program %d, %s:\n%s", i, turns ? "turns" : "stays", text);
 			tsr_loops_print(after, stdout);
 			return check_end("groups");

@@ -3,6 +3,9 @@
 #define TSR_TESTS_LOOPS_KIT_H
 #include "../../compiler/opt/opt.h"
 #include "../../compiler/base/text.h"
+#include "check.h"
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The next piece of a form of loops: <s> is a loop over axis s, <s+> one that sums, #s the extent; anything else is a character.  The piece behind it. */
@@ -35,5 +38,26 @@ static inline uint32_t notes_with(const tsr_loops *l, const char *text)
 	for (uint32_t i = 0; i < l->notes.n; i++)
 		n += strstr(l->notes.at[i], text) != NULL;
 	return n;
+}
+
+/* Runs the first unit by the interpreter, where all buffers are full of multiples of an eighth, but temporaries of NaN.  What f32 buffer `result` holds then, for the caller to free, and how many. */
+static inline float *interpreted(const tsr_loops *l, tsr_buffer_id result, size_t *count)
+{
+	void **memory = calloc(l->buffers.n, sizeof *memory);
+	for (uint32_t b = 0; b < l->buffers.n; b++) {
+		size_t many = (size_t)tsr_buffer_bytes(l->buffers.at[b]) / sizeof(float);
+		float *at = memory[b] = malloc((many + 1) * sizeof *at);
+		for (size_t i = 0; i < many; i++)
+			at[i] = l->buffers.at[b]->kind == TSR_BUFFER_TEMP ? (float)NAN : (float)((int)((i * 37 + b * 11) % 17) - 8) / 8;
+		*count = b == result ? many : *count;
+	}
+	tsr_machine m = { .buffers = memory };
+	CHECK(tsr_loops_run(l, 0, &m));
+	float *out = memory[result];
+	for (uint32_t b = 0; b < l->buffers.n; b++)
+		if (b != result)
+			free(memory[b]);
+	free(memory);
+	return out;
 }
 #endif
