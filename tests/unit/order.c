@@ -165,7 +165,8 @@ int main(void)
 		turned[p.form] += noted;
 		size_t n = 0;
 		float *x = interpreted(before, 2, &n), *y = interpreted(after, 2, &n);
-		if (!CHECK(!(should > 0 && !noted) && !(should < 0 && noted)) | !CHECK(!memcmp(x, y, n * sizeof *x)))
+		bool asked = CHECK(!(should > 0 && !noted) && !(should < 0 && noted)), same = CHECK(!memcmp(x, y, n * sizeof *x));
+		if (!asked || !same)
 			printf("should %d, noted %d\n%s\n", should, noted, text);
 		free(x), free(y);
 		tsr_compiler_free(tc);
