@@ -227,6 +227,8 @@ int64_t tsr_matrix_rows(int64_t rows) { return (rows + TILE - 1) / TILE * TILE; 
 
 int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64_t depth)
 {
+	if (g->s->thirds)
+		return tsr_thirds_line_bytes();
 	int64_t a = !g->s->pack_a || by_rows(g, TSR_SIDE_A) ? 0 : rows * 2 * PAIRS, b = by_rows(g, TSR_SIDE_B) ? g->s->nr * depth * 2 : (cols + TILE - 1) / TILE * TILE * 2 * SOME_PAIRS;
 	return (a > b ? a : b) * 2;
 }
@@ -234,6 +236,10 @@ int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64
 void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 {
 	bool a = p->side == TSR_SIDE_A;
+	if (g->s->thirds) {
+		tsr_thirds_pack(g, p, each);
+		return;
+	}
 	tsr_narrow_b b = a ? (tsr_narrow_b){ 0 } : tsr_narrow_b_of(g);
 	if (b.base) {
 		tsr_pack_narrow_b(g, p, &b, each);
@@ -249,11 +255,9 @@ void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 
 /* ---- products ----------------------------------------------------------------------------------------------------------- */
 
-/* Its second registers of A and of B. */
-typedef struct product { bool tall, wide; } product;
-enum { AT_A, AT_B, AT_SUMS, AT_ROW, AT_STEPS, AT_ADD, PARAMS };
-enum { A = 4, B = 6 };               /* the first registers of operands; sums of A + i and B + j are in 2 i + j */
-enum { STEPS = 8 };                  /* of 32 depths: so many of a panel of B stay in the first cache while rows of A go by */
+/* Its second registers of A and of B; of numbers in bf16, or of thirds. */
+typedef struct product { bool tall, wide, thirds; } product;
+enum { STEPS = 8, STEPS_OF_THIRDS = 64 };     /* of 32 depths: so many of a panel of B stay in the first cache while rows of A go by */
 
 static LLVMValueRef number(tsr_kit *k, uint32_t r) { return LLVMConstInt(LLVMInt8TypeInContext(k->context), r, false); }
 
@@ -262,10 +266,19 @@ static LLVMValueRef further(tsr_kit *k, LLVMValueRef p, LLVMValueRef bytes)
 	return LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), p, &bytes, 1, "");
 }
 
-static void load(tsr_kit *k, uint32_t r, LLVMValueRef from, LLVMValueRef row)
+void tsr_matrix_load(tsr_kit *k, uint32_t r, LLVMValueRef from, LLVMValueRef row)
 {
 	tsr_kit_intrinsic(k, "llvm.x86.tileloadd64", NULL, 0, (LLVMValueRef[]){ number(k, r), from, row }, 3);
 }
+
+void tsr_matrix_multiply(tsr_kit *k, uint32_t i, uint32_t j)
+{
+	tsr_kit_intrinsic(k, "llvm.x86.tdpbf16ps", NULL, 0, (LLVMValueRef[]){ number(k, 2 * i + j), number(k, TSR_MATRIX_A + i), number(k, TSR_MATRIX_B + j) }, 3);
+}
+
+/* Elements from one step to the next. */
+static int64_t a_step(bool thirds) { return thirds ? tsr_thirds_step() : PAIRS; }
+static int64_t b_step(bool thirds) { return thirds ? tsr_thirds_step() : PAIRS * TILE; }
 
 typedef enum moved { CLEARED, LOADED, STORED } moved;
 
@@ -279,36 +292,57 @@ static void sums(tsr_kit *k, const product *p, LLVMValueRef at, moved how)
 			if (how == CLEARED)
 				tsr_kit_intrinsic(k, "llvm.x86.tilezero", NULL, 0, (LLVMValueRef[]){ number(k, 2 * i + j) }, 1);
 			else if (how == LOADED)
-				load(k, 2 * i + j, to, line);
+				tsr_matrix_load(k, 2 * i + j, to, line);
 			else
 				tsr_kit_intrinsic(k, "llvm.x86.tilestored64", NULL, 0, (LLVMValueRef[]){ number(k, 2 * i + j), to, line }, 3);
 		}
 }
 
+/* One step. */
+static void multiply(tsr_kit *k, const product *p, LLVMValueRef a, LLVMValueRef b, LLVMValueRef row)
+{
+	uint32_t rows = p->tall ? 2 : 1, cols = p->wide ? 2 : 1;
+	if (p->thirds) {
+		tsr_thirds_multiply(k, a, b, rows, cols);
+		return;
+	}
+	for (uint32_t i = 0; i < rows; i++)
+		tsr_matrix_load(k, TSR_MATRIX_A + i, i ? further(k, a, tsr_kit_mul(k, row, tsr_kit_int(k, ROWS))) : a, row);
+	for (uint32_t j = 0; j < cols; j++)
+		tsr_matrix_load(k, TSR_MATRIX_B + j, further(k, b, tsr_kit_int(k, j * 4 * ROWS)), tsr_kit_int(k, TILE * 4));
+	for (uint32_t i = 0; i < rows; i++)
+		for (uint32_t j = 0; j < cols; j++)
+			tsr_matrix_multiply(k, i, j);
+}
+
+/* Where no instruction of vectors adds for some 2000 cycles, as while matrix registers multiply 128 times, a processor lays those units to sleep, and the sums' way to memory waits 900 cycles for them:
+ * one sum that nobody needs in each step keeps them awake (sums over 512 and more 1.2 to 1.3 times as fast). */
+static void stay_awake(tsr_kit *k, LLVMValueRef step)
+{
+	static const char rounding[] = "round.tonearest", exceptions[] = "fpexcept.strict";      /* which nobody may leave out */
+	LLVMTypeRef number = LLVMFloatTypeInContext(k->context);
+	LLVMMetadataRef how[2] = { LLVMMDStringInContext2(k->context, rounding, sizeof rounding - 1), LLVMMDStringInContext2(k->context, exceptions, sizeof exceptions - 1) };
+	LLVMValueRef x = LLVMBuildSIToFP(k->b, step, number, "");
+	tsr_kit_intrinsic(k, "llvm.experimental.constrained.fadd", &number, 1, (LLVMValueRef[]){ x, x, LLVMMetadataAsValue(k->context, how[0]), LLVMMetadataAsValue(k->context, how[1]) }, 4);
+}
+
 static void product_body(tsr_kit *k, const void *which, LLVMValueRef f)
 {
 	const product *p = which;
-	LLVMValueRef row = LLVMGetParam(f, AT_ROW), line = tsr_kit_int(k, TILE * 4), half = tsr_kit_int(k, 4 * ROWS), add = LLVMGetParam(f, AT_ADD);
-	uint32_t rows = p->tall ? 2 : 1, cols = p->wide ? 2 : 1;
+	LLVMValueRef add = LLVMGetParam(f, TSR_MATRIX_ADD), at = LLVMGetParam(f, TSR_MATRIX_SUMS), row = LLVMGetParam(f, TSR_MATRIX_ROW);
 	tsr_guard before = tsr_guard_begin(k, add);
-	sums(k, p, LLVMGetParam(f, AT_SUMS), LOADED);
+	sums(k, p, at, LOADED);
 	tsr_guard_end(k, before);
 	tsr_guard first = tsr_guard_begin(k, LLVMBuildNot(k->b, add, ""));
-	sums(k, p, LLVMGetParam(f, AT_SUMS), CLEARED);
+	sums(k, p, at, CLEARED);
 	tsr_guard_end(k, first);
-	tsr_count d = tsr_count_begin(k, tsr_kit_int(k, 0), LLVMGetParam(f, AT_STEPS), tsr_kit_int(k, 1));
-	LLVMValueRef a = further(k, LLVMGetParam(f, AT_A), tsr_kit_mul(k, d.i, tsr_kit_int(k, 4 * PAIRS)));
-	LLVMValueRef b = further(k, LLVMGetParam(f, AT_B), tsr_kit_mul(k, d.i, tsr_kit_int(k, PAIRS * TILE * 4)));
-	for (uint32_t i = 0; i < rows; i++) {
-		load(k, A + i, i ? further(k, a, tsr_kit_mul(k, row, tsr_kit_int(k, ROWS))) : a, row);
-		for (uint32_t j = 0; j < cols; j++) {
-			if (!i)
-				load(k, B + j, j ? further(k, b, half) : b, line);
-			tsr_kit_intrinsic(k, "llvm.x86.tdpbf16ps", NULL, 0, (LLVMValueRef[]){ number(k, 2 * i + j), number(k, A + i), number(k, B + j) }, 3);
-		}
-	}
+	tsr_count d = tsr_count_begin(k, tsr_kit_int(k, 0), LLVMGetParam(f, TSR_MATRIX_STEPS), tsr_kit_int(k, 1));
+	LLVMValueRef a = further(k, LLVMGetParam(f, TSR_MATRIX_OF_A), tsr_kit_mul(k, d.i, tsr_kit_int(k, 4 * a_step(p->thirds))));
+	LLVMValueRef b = further(k, LLVMGetParam(f, TSR_MATRIX_OF_B), tsr_kit_mul(k, d.i, tsr_kit_int(k, 4 * b_step(p->thirds))));
+	multiply(k, p, a, b, row);
+	stay_awake(k, d.i);
 	tsr_count_end(k, &d);
-	sums(k, p, LLVMGetParam(f, AT_SUMS), STORED);
+	sums(k, p, at, STORED);
 	LLVMBuildRetVoid(k->b);
 }
 
@@ -319,20 +353,30 @@ static void call_product(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LL
 {
 	tsr_kit *k = &g->k;
 	char name[64];
-	snprintf(name, sizeof name, TSR_TILE_PREFIX "matrix.%ux%u", p.tall ? TILE : ROWS, p.wide ? TILE : ROWS);
-	LLVMTypeRef params[PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1 };
-	LLVMValueRef f = tsr_kit_named(k, name, params, PARAMS, AT_ROW, product_body, &p), a = tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->a_each));
-	LLVMValueRef arg[PARAMS] = { tsr_kit_at(k, a, tsr_kit_mul(k, d.first, tsr_kit_int(k, PAIRS))), tsr_kit_at(k, b, tsr_kit_mul(k, d.first, tsr_kit_int(k, PAIRS * TILE))), to,
+	p.thirds = g->s->thirds;
+	snprintf(name, sizeof name, TSR_TILE_PREFIX "%s.%ux%u", p.thirds ? "thirds" : "matrix", p.tall ? TILE : ROWS, p.wide ? TILE : ROWS);
+	LLVMTypeRef params[TSR_MATRIX_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1 };
+	LLVMValueRef a = tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->a_each));
+	LLVMValueRef arg[TSR_MATRIX_PARAMS] = { tsr_kit_at(k, a, tsr_kit_mul(k, d.first, tsr_kit_int(k, a_step(p.thirds)))), tsr_kit_at(k, b, tsr_kit_mul(k, d.first, tsr_kit_int(k, b_step(p.thirds)))), to,
 		tsr_kit_mul(k, bl->a_each, tsr_kit_int(k, 4)), d.count, d.add };
-	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, PARAMS, "");
+	LLVMValueRef f = tsr_kit_named(k, name, params, TSR_MATRIX_PARAMS, TSR_MATRIX_ROW, product_body, &p);
+	if (p.thirds)
+		f = LLVMBuildSelect(k->b, tsr_thirds_odd(g, bl, a, b), tsr_kit_named(k, TSR_TILE_PREFIX "thirds.odd", params, TSR_MATRIX_PARAMS, TSR_MATRIX_ROW, tsr_thirds_odd_body, NULL), f, "");
+	LLVMBuildCall2(k->b, LLVMFunctionType(LLVMVoidTypeInContext(k->context), params, TSR_MATRIX_PARAMS, false), f, arg, TSR_MATRIX_PARAMS, "");
 }
 
-static LLVMValueRef steps_of(tsr_kit *k, const tsr_block *bl) { return LLVMBuildUDiv(k->b, bl->b_each, tsr_kit_int(k, PAIRS), ""); }
+static LLVMValueRef steps_of(const tsr_engine *g, const tsr_block *bl)
+{
+	tsr_kit k = g->k;
+	return LLVMBuildUDiv(k.b, tsr_kit_add(&k, bl->depth, tsr_kit_int(&k, 2 * PAIRS - 1)), tsr_kit_int(&k, 2 * PAIRS), "");
+}
+
+static int64_t at_once(const tsr_engine *g) { return g->s->thirds ? STEPS_OF_THIRDS : STEPS; }
 
 bool tsr_matrix_deep(const tsr_engine *g)
 {
 	int64_t depth = tsr_kit_known(g->cls[TSR_CLASS_K].count), most = depth >= 0 && depth < g->s->kc ? depth : g->s->kc;
-	return most > 2 * PAIRS * STEPS;
+	return most > 2 * PAIRS * at_once(g);
 }
 
 LLVMValueRef tsr_matrix_sums(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, uint32_t rows, uint32_t vecs)
@@ -340,15 +384,15 @@ LLVMValueRef tsr_matrix_sums(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir
 	tsr_kit *k = &g->k;
 	if (tsr_matrix_deep(g))
 		return tsr_kit_at(k, g->sums, tsr_kit_mul(k, ir, tsr_kit_int(k, TILE)));
-	steps all = { tsr_kit_int(k, 0), steps_of(k, bl), LLVMConstInt(k->i1, 0, false) };
-	call_product(g, bl, ir, b, g->sums, (product){ rows > ROWS, vecs > 1 }, all);
+	steps all = { tsr_kit_int(k, 0), steps_of(g, bl), LLVMConstInt(k->i1, 0, false) };
+	call_product(g, bl, ir, b, g->sums, (product){ .tall = rows > ROWS, .wide = vecs > 1 }, all);
 	return g->sums;
 }
 
 void tsr_matrix_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef b, uint32_t vecs)
 {
 	tsr_kit *k = &g->k;
-	LLVMValueRef zero = tsr_kit_int(k, 0), tile = tsr_kit_int(k, TILE), few = tsr_kit_int(k, STEPS), all = steps_of(k, bl);
+	LLVMValueRef zero = tsr_kit_int(k, 0), tile = tsr_kit_int(k, TILE), few = tsr_kit_int(k, at_once(g)), all = steps_of(g, bl);
 	LLVMValueRef full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, bl->rows, tile, ""), tile, "");
 	int64_t total = tsr_kit_known(g->cls[TSR_CLASS_M].count);
 	if (!tsr_matrix_deep(g))
@@ -356,11 +400,11 @@ void tsr_matrix_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef b, uint3
 	tsr_count d = tsr_count_begin(k, zero, tsr_kit_some(k, all), few);         /* a sum over nothing is 0 */
 	steps some = { d.i, tsr_kit_min(k, few, LLVMBuildNSWSub(k->b, all, d.i, "")), LLVMBuildICmp(k->b, LLVMIntSGT, d.i, zero, "") };
 	tsr_count i = tsr_count_begin(k, zero, full, tile);
-	call_product(g, bl, i.i, b, tsr_kit_at(k, g->sums, tsr_kit_mul(k, i.i, tile)), (product){ true, vecs > 1 }, some);
+	call_product(g, bl, i.i, b, tsr_kit_at(k, g->sums, tsr_kit_mul(k, i.i, tile)), (product){ .tall = true, .wide = vecs > 1 }, some);
 	tsr_count_end(k, &i);
 	if (total < 0 || total % TILE) {
 		tsr_guard rest = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, full, bl->rows, ""));
-		call_product(g, bl, full, b, tsr_kit_at(k, g->sums, tsr_kit_mul(k, full, tile)), (product){ total < 0 || total % TILE > ROWS, vecs > 1 }, some);
+		call_product(g, bl, full, b, tsr_kit_at(k, g->sums, tsr_kit_mul(k, full, tile)), (product){ .tall = total < 0 || total % TILE > ROWS, .wide = vecs > 1 }, some);
 		tsr_guard_end(k, rest);
 	}
 	tsr_count_end(k, &d);

@@ -116,6 +116,21 @@ LLVMValueRef tsr_matrix_each(tsr_kit *k, tsr_side side, LLVMValueRef depth);
 int64_t tsr_matrix_rows(int64_t rows);
 int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64_t depth);
 void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each);
+/* What multiplies tiles takes; the first registers of operands, sums of A + i and B + j being in 2 i + j; a register from rows so far apart; and the products of A + i and B + j. */
+enum { TSR_MATRIX_OF_A, TSR_MATRIX_OF_B, TSR_MATRIX_SUMS, TSR_MATRIX_ROW, TSR_MATRIX_STEPS, TSR_MATRIX_ADD, TSR_MATRIX_PARAMS };
+enum { TSR_MATRIX_A = 4, TSR_MATRIX_B = 6 };
+void tsr_matrix_load(tsr_kit *k, uint32_t r, LLVMValueRef from, LLVMValueRef row);
+void tsr_matrix_multiply(tsr_kit *k, uint32_t i, uint32_t j);
+/* thirds.c: elements of a panel for each position, of so many depths; bytes that packing needs beside; packing; elements of a step of a panel; the products of one step, and whether the panels
+ * hold what registers cannot multiply, which then vectors do. */
+LLVMValueRef tsr_thirds_each(tsr_kit *k, LLVMValueRef depth);
+int64_t tsr_thirds_each_known(int64_t depth);
+int64_t tsr_thirds_line_bytes(void);
+void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each);
+int64_t tsr_thirds_step(void);
+void tsr_thirds_multiply(tsr_kit *k, LLVMValueRef a, LLVMValueRef b, uint32_t rows, uint32_t columns);
+LLVMValueRef tsr_thirds_odd(tsr_engine *g, const tsr_block *bl, LLVMValueRef a, LLVMValueRef b);
+tsr_body_maker tsr_thirds_odd_body;
 /* direct.c: where the batch's B begins, as it lies in memory in bf16, in rows so far apart along N or, `turned`, along K; NULL: it does not lie so.  Its panels
  * for tiles of pairs. */
 typedef struct tsr_narrow_b { LLVMValueRef base; bool turned; int64_t row; } tsr_narrow_b;

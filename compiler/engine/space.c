@@ -219,6 +219,8 @@ static int64_t point_at_rows(tsr_engine *g, int64_t rows, int64_t depth)
 static int64_t depth_of(const tsr_engine *g)
 {
 	int64_t depth = at_most(g->s->kc, g->cls[TSR_CLASS_K].count), lanes = g->k.lanes;
+	if (g->s->thirds)
+		return tsr_thirds_each_known(depth);
 	return g->matrix || g->pairs ? (depth + 2 * lanes - 1) / (2 * lanes) * lanes + lanes : depth;
 }
 

@@ -1,0 +1,353 @@
+/* f32 by matrix registers, which multiply bf16: a number is the sum of three of them, its thirds,
+ *
+ *     a = a1 + a2 + a3,      a1 = bf16(a), a2 = bf16(a - a1), a3 = a - a1 - a2,
+ *
+ * exactly, since each takes 8 of its 24 digits; and of the nine products of thirds the six largest are summed up in f32.  Rounded to nearest, |a2| is at most 2^-8 |a| and |a3| 2^-17 |a|, so
+ * that those left out are a unit of roundoff of |a b| all together: a sum of this kind is nearer to the sum of its terms than the worst order of adding them, from 32 on
+ * (docs/contractions.md).  An instruction adds 32 depths, even and odd ones apart, to 16 x 16 sums: in all 2.7 times as many products a second as multiply-adds of f32 make.
+ *
+ * Panels, of both operands, have 32 positions, of steps of 32 depths each; behind the last depth they are 0:
+ *
+ *     [panel][step][third][half of the positions][16 rows][16 pairs or columns], and a line that says whether the panel is odd
+ *
+ * A's rows are positions, B's are pairs of depths, of which the second one is 16 depths further: so two vectors along the depths (or two of the positions, at depths 16 apart) are paired
+ * lane by lane.  Operands that lie the other way are turned square by square.
+ *
+ * A panel with infinities, NaNs, or numbers that bf16 rounds to infinity is odd: it is packed once more, cut rather than rounded, so that the sum of the thirds is the number (and what has no digits
+ * is its first third alone); and tiles that meet it multiply those sums by vectors.  Sources: the splitting is Dekker's (1971); Henry, Tang and Heinecke, "Leveraging the bfloat16
+ * artificial intelligence datatype for higher-precision computations" (2019), have the products. */
+#include "inner.h"
+#include "private.h"
+
+enum { LANES = 16, SQUARE = LANES * LANES, THIRDS = 3, TILE = 2 * LANES, DEPTHS = 2 * LANES, STEP = THIRDS * 2 * SQUARE, LINES = 4096, UNROLLED = 4 };
+enum { AHEAD_DEPTHS = LINES / LANES, AHEAD_POSITIONS = LINES / DEPTHS };      /* that are evaluated at once */
+
+static LLVMValueRef further(tsr_kit *k, LLVMValueRef p, int64_t n) { return tsr_kit_at(k, p, tsr_kit_int(k, n)); }
+
+static LLVMValueRef steps_of(tsr_kit *k, LLVMValueRef depth)
+{
+	return LLVMBuildUDiv(k->b, tsr_kit_add(k, depth, tsr_kit_int(k, DEPTHS - 1)), tsr_kit_int(k, DEPTHS), "");
+}
+
+/* One element for each position more than thirds take makes the panel's line. */
+LLVMValueRef tsr_thirds_each(tsr_kit *k, LLVMValueRef depth)
+{
+	return tsr_kit_add(k, tsr_kit_mul(k, steps_of(k, depth), tsr_kit_int(k, STEP / TILE)), tsr_kit_int(k, 1));
+}
+
+int64_t tsr_thirds_each_known(int64_t depth) { return (depth + DEPTHS - 1) / DEPTHS * (STEP / TILE) + 1; }
+int64_t tsr_thirds_line_bytes(void) { return (LINES + THIRDS * SQUARE) * 4; }
+
+static LLVMValueRef line_of(tsr_kit *k, LLVMValueRef panel, LLVMValueRef each)
+{
+	return tsr_kit_at(k, panel, LLVMBuildNSWSub(k->b, tsr_kit_mul(k, each, tsr_kit_int(k, TILE)), tsr_kit_int(k, TILE), ""));
+}
+
+/* ---- panels ------------------------------------------------------------------------------------------------------------- */
+
+/* `rows`: depths lie side by side; `turned`: squares are; `direct`: the operand is in memory, side by side along `inner`, `outer` being the other class. */
+typedef struct packing {
+	tsr_kit full, pair;
+	tsr_engine *g;
+	const tsr_pack *p;
+	tsr_computed v;
+	tsr_group outer, inner;
+	LLVMValueRef each, lines, square, positions, depth;
+	bool rows, turned, direct;
+} packing;
+
+/* Where lines are, and which of them: of those in memory the first one is the block's, of others the first that was evaluated. */
+typedef struct lines { LLVMValueRef first, at, row; } lines;
+
+static LLVMValueRef bits(packing *x, LLVMValueRef v) { return LLVMBuildBitCast(x->pair.b, v, x->pair.vec, ""); }
+static LLVMValueRef value(packing *x, LLVMValueRef v) { return LLVMBuildBitCast(x->pair.b, v, x->full.vec, ""); }
+static LLVMValueRef all(packing *x, uint32_t n) { return tsr_kit_splat(&x->pair, LLVMConstInt(x->pair.i32, n, false)); }
+
+/* What bf16 has of it, as f32. */
+static LLVMValueRef short_of(packing *x, LLVMValueRef v, bool odd)
+{
+	LLVMBuilderRef b = x->pair.b;
+	LLVMValueRef i = bits(x, v);
+	return LLVMBuildAnd(b, odd ? i : LLVMBuildAdd(b, i, all(x, 0x8000), ""), all(x, 0xffff0000u), "");
+}
+
+/* The thirds of v; `seen` becomes a NaN where these are not its own. */
+static void thirds_of(packing *x, LLVMValueRef v, bool odd, LLVMValueRef third[THIRDS], LLVMValueRef *seen)
+{
+	tsr_kit *k = &x->full;
+	LLVMValueRef zero = LLVMConstNull(k->vec), rest;
+	if (odd) {                   /* a NaN whose digits are all in what is cut would be infinite */
+		LLVMValueRef nan = LLVMBuildFCmp(k->b, LLVMRealUNO, v, v, "");
+		v = LLVMBuildSelect(k->b, nan, value(x, all(x, 0x7fc00000)), v, "");
+	}
+	third[0] = short_of(x, v, odd);
+	rest = LLVMBuildFSub(k->b, v, value(x, third[0]), "");
+	if (odd)
+		rest = LLVMBuildSelect(k->b, LLVMBuildFCmp(k->b, LLVMRealUNO, rest, rest, ""), zero, rest, "");
+	else
+		*seen = tsr_kit_intrinsic(k, "llvm.fma", &k->vec, 1, (LLVMValueRef[]){ rest, zero, *seen }, 3);
+	third[1] = short_of(x, rest, odd);
+	third[2] = bits(x, LLVMBuildFSub(k->b, rest, value(x, third[1]), ""));
+}
+
+/* Sixteen numbers of line `line` from `at` on, of the class's lines and their length those that there are. */
+static LLVMValueRef take(packing *x, const lines *from, LLVMValueRef line, LLVMValueRef at, bool inside)
+{
+	tsr_kit *k = &x->full;
+	LLVMValueRef of = x->rows ? x->positions : x->depth, length = x->rows ? x->depth : x->positions, p;
+	if (x->direct) {
+		LLVMValueRef first = x->rows ? x->p->across_first : x->p->along_first, beside = x->rows ? x->p->along_first : x->p->across_first;
+		LLVMValueRef there = inside ? line : tsr_kit_min(k, line, LLVMBuildNSWSub(k->b, of, tsr_kit_int(k, 1), ""));
+		LLVMValueRef offset = tsr_group_offset(k, &x->outer, x->p->side, tsr_kit_add(k, first, there));
+		p = tsr_kit_at(k, tsr_kit_at(k, x->p->from, offset), tsr_kit_add(k, beside, at));
+	} else {
+		LLVMValueRef row = tsr_kit_mul(k, LLVMBuildNSWSub(k->b, line, from->first, ""), from->row);
+		p = tsr_kit_at(k, x->lines, tsr_kit_add(k, row, LLVMBuildNSWSub(k->b, at, from->at, "")));
+	}
+	if (inside)
+		return tsr_kit_load(k, k->vec, p, NULL);
+	LLVMValueRef left = LLVMBuildNSWSub(k->b, length, at, ""), there = LLVMBuildICmp(k->b, LLVMIntSLT, line, of, "");
+	return tsr_kit_load(k, k->vec, p, tsr_kit_mask(k, LLVMBuildSelect(k->b, there, left, tsr_kit_int(k, 0), ""), 0));
+}
+
+/* Squares of `third` for third, from where one row of each is a line of memory to where it is one of the panel. */
+static void turn(packing *x, LLVMValueRef to)
+{
+	tsr_kit *k = &x->pair;
+	for (uint32_t t = 0; t < THIRDS; t++) {
+		LLVMValueRef v[LANES];
+		for (uint32_t r = 0; r < LANES; r++)
+			v[r] = tsr_kit_load(k, k->vec, tsr_kit_at(k, x->square, tsr_kit_int(k, t * SQUARE + r * LANES)), NULL);
+		tsr_weave(k, v, LANES);
+		for (uint32_t r = 0; r < LANES; r++)
+			tsr_kit_store(k, v[r], tsr_kit_at(k, to, tsr_kit_int(k, t * 2 * SQUARE + r * LANES)), NULL);
+	}
+}
+
+static LLVMValueRef panel_of(packing *x, LLVMValueRef position)
+{
+	tsr_kit *k = &x->pair;
+	LLVMValueRef whole = LLVMBuildAnd(k->b, position, tsr_kit_int(k, -TILE), "");
+	return tsr_kit_at(k, x->p->to, tsr_kit_mul(k, whole, x->each));
+}
+
+/* Says of the position's panel that it is odd, where a lane of `seen` is a NaN. */
+static void tell(packing *x, LLVMValueRef position, LLVMValueRef seen)
+{
+	tsr_kit *k = &x->pair;
+	LLVMValueRef nan = LLVMBuildFCmp(k->b, LLVMRealUNO, seen, seen, "");
+	LLVMValueRef some = LLVMBuildICmp(k->b, LLVMIntNE, LLVMBuildBitCast(k->b, nan, LLVMIntTypeInContext(k->context, LANES), ""), LLVMConstInt(LLVMIntTypeInContext(k->context, LANES), 0, false), "");
+	tsr_guard g = tsr_guard_begin(k, some);
+	tsr_kit_store(k, LLVMConstInt(k->i32, 1, false), line_of(k, panel_of(x, position), x->each), NULL);
+	tsr_guard_end(k, g);
+}
+
+/* Sixteen positions of a step. */
+static void square(packing *x, const lines *from, LLVMValueRef position, LLVMValueRef step, bool inside, bool odd)
+{
+	tsr_kit *k = &x->pair;
+	LLVMValueRef depth = tsr_kit_mul(k, step, tsr_kit_int(k, DEPTHS)), half = tsr_kit_int(k, LANES), seen = LLVMConstNull(x->full.vec);
+	LLVMValueRef second = LLVMBuildAnd(k->b, position, half, ""), within = tsr_kit_add(k, tsr_kit_mul(k, step, tsr_kit_int(k, STEP)), tsr_kit_mul(k, second, half));
+	LLVMValueRef to = tsr_kit_at(k, panel_of(x, position), within), room = x->turned ? x->square : to, apart = tsr_kit_int(k, x->turned ? SQUARE : 2 * SQUARE);
+	tsr_carried c;
+	tsr_carried_begin(k, &c, 1, tsr_kit_int(k, LANES), &seen);
+	for (uint32_t u = 0; u < UNROLLED; u++) {
+		LLVMValueRef r = tsr_kit_add(k, c.i, tsr_kit_int(k, u)), v[2], third[2][THIRDS];
+		for (uint32_t i = 0; i < 2; i++) {
+			LLVMValueRef further = tsr_kit_int(k, i * LANES);
+			v[i] = x->rows ? take(x, from, tsr_kit_add(k, position, r), tsr_kit_add(k, depth, further), inside)
+				: take(x, from, tsr_kit_add(k, tsr_kit_add(k, depth, r), further), position, inside);
+			thirds_of(x, v[i], odd, third[i], &seen);
+		}
+		for (uint32_t t = 0; t < THIRDS; t++) {
+			LLVMValueRef two = LLVMBuildOr(k->b, LLVMBuildLShr(k->b, third[0][t], all(x, 16), ""), third[1][t], "");
+			tsr_kit_store(k, two, tsr_kit_at(k, room, tsr_kit_add(k, tsr_kit_mul(k, apart, tsr_kit_int(k, t)), tsr_kit_mul(k, r, half))), NULL);
+		}
+	}
+	tsr_carried_end(k, &c, UNROLLED, &seen);
+	if (x->turned)
+		turn(x, to);
+	if (!odd)
+		tell(x, position, seen);
+}
+
+/* Evaluates what some squares read. */
+static void evaluate(packing *x, lines *from, LLVMValueRef first, uint32_t count, LLVMValueRef at, uint32_t length)
+{
+	tsr_kit *k = &x->full;
+	*from = (lines){ first, at, tsr_kit_int(k, length) };
+	LLVMValueRef of = x->rows ? x->positions : x->depth, all = x->rows ? x->depth : x->positions;
+	LLVMValueRef some = tsr_kit_min(k, tsr_kit_int(k, length), LLVMBuildNSWSub(k->b, all, at, "")), until = tsr_kit_min(k, of, tsr_kit_add(k, first, tsr_kit_int(k, count)));
+	const tsr_walks *outer = x->rows ? x->v.across : x->v.along, *inner = x->rows ? x->v.along : x->v.across;
+	tsr_count i = tsr_count_begin(k, first, until, tsr_kit_int(k, 1));
+	tsr_walks_decode(k, x->v.e, outer, 0, tsr_kit_add(k, x->rows ? x->p->across_first : x->p->along_first, i.i));
+	LLVMValueRef to = tsr_kit_at(k, x->lines, tsr_kit_mul(k, LLVMBuildNSWSub(k->b, i.i, first, ""), from->row));
+	tsr_computed_stretch(k, &x->v, inner, tsr_kit_add(k, x->rows ? x->p->along_first : x->p->across_first, at), some, to);
+	tsr_count_end(k, &i);
+}
+
+/* All squares of these positions and steps. */
+static void squares(packing *x, const lines *from, tsr_share positions, tsr_share steps, bool odd)
+{
+	tsr_kit *k = &x->full;
+	LLVMValueRef lanes = tsr_kit_int(k, LANES), one = tsr_kit_int(k, 1);
+	LLVMValueRef whole_steps = tsr_kit_min(k, steps.to, LLVMBuildUDiv(k->b, x->depth, tsr_kit_int(k, DEPTHS), ""));
+	LLVMValueRef whole = tsr_kit_min(k, positions.to, LLVMBuildAnd(k->b, x->positions, tsr_kit_int(k, -LANES), ""));
+	LLVMValueRef first = x->rows ? positions.from : steps.from, last = x->rows ? positions.to : steps.to;
+	tsr_count outer = tsr_count_begin(k, first, last, x->rows ? lanes : one);
+	LLVMValueRef middle = x->rows ? LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, outer.i, whole, ""), whole_steps, steps.from, "")
+		: LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, outer.i, whole_steps, ""), whole, positions.from, "");
+	middle = tsr_kit_max(k, middle, x->rows ? steps.from : positions.from);
+	tsr_count in = tsr_count_begin(k, x->rows ? steps.from : positions.from, middle, x->rows ? one : lanes);
+	square(x, from, x->rows ? outer.i : in.i, x->rows ? in.i : outer.i, true, odd);
+	tsr_count_end(k, &in);
+	in = tsr_count_begin(k, middle, x->rows ? steps.to : positions.to, x->rows ? one : lanes);
+	square(x, from, x->rows ? outer.i : in.i, x->rows ? in.i : outer.i, false, odd);
+	tsr_count_end(k, &in);
+	tsr_count_end(k, &outer);
+}
+
+static void pack(packing *x, tsr_share positions, bool odd)
+{
+	tsr_kit *k = &x->full;
+	tsr_share steps = { tsr_kit_int(k, 0), steps_of(k, x->depth) };
+	lines from = { 0 };
+	if (x->direct) {
+		squares(x, &from, positions, steps, odd);
+		return;
+	}
+	LLVMValueRef one = tsr_kit_int(k, 1), lanes = tsr_kit_int(k, LANES), some = tsr_kit_int(k, x->rows ? AHEAD_DEPTHS / DEPTHS : AHEAD_POSITIONS);
+	tsr_count outer = tsr_count_begin(k, x->rows ? positions.from : steps.from, x->rows ? positions.to : steps.to, x->rows ? lanes : one);
+	tsr_count inner = tsr_count_begin(k, x->rows ? steps.from : positions.from, x->rows ? steps.to : positions.to, some);
+	LLVMValueRef until = tsr_kit_min(k, tsr_kit_add(k, inner.i, some), x->rows ? steps.to : positions.to);
+	if (x->rows) {
+		evaluate(x, &from, outer.i, LANES, tsr_kit_mul(k, inner.i, tsr_kit_int(k, DEPTHS)), AHEAD_DEPTHS);
+		squares(x, &from, (tsr_share){ outer.i, tsr_kit_min(k, positions.to, tsr_kit_add(k, outer.i, lanes)) }, (tsr_share){ inner.i, until }, odd);
+	} else {
+		evaluate(x, &from, tsr_kit_mul(k, outer.i, tsr_kit_int(k, DEPTHS)), DEPTHS, inner.i, AHEAD_POSITIONS);
+		squares(x, &from, (tsr_share){ inner.i, until }, (tsr_share){ outer.i, tsr_kit_add(k, outer.i, one) }, odd);
+	}
+	tsr_count_end(k, &inner);
+	tsr_count_end(k, &outer);
+}
+
+/* Whether the operand lies in memory, side by side along that class. */
+static bool lies_there(packing *x, const tsr_pack *p)
+{
+	if (!tsr_contract_plain(x->g->e->loops, x->g->c, p->side))
+		return false;
+	x->outer = tsr_group_in_memory(x->g, x->rows ? p->across : p->along, p->side);
+	x->inner = tsr_group_in_memory(x->g, x->rows ? p->along : p->across, p->side);
+	return x->inner.n <= 1 && x->inner.unit[p->side];
+}
+
+void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
+{
+	tsr_kit *k = &g->k;
+	bool a = p->side == TSR_SIDE_A;
+	const tsr_walks *across = &g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], *along = &g->walks[TSR_CLASS_K];
+	packing x = { *k, tsr_kit_of(k, TSR_PREC_I32, k->i32, 4), g, p, { g->e, a ? g->c->a_value : g->c->b_value, TSR_PREC_F32, across, along, NULL },
+		.each = each, .lines = g->narrow, .positions = p->across_count, .depth = p->depth };
+	x.square = tsr_kit_at(k, g->narrow, tsr_kit_int(k, LINES));
+	x.rows = tsr_computed_by_rows(g->e->loops, x.v.value, across, along);
+	x.turned = a != x.rows;
+	x.direct = lies_there(&x, p);
+	LLVMValueRef zero = tsr_kit_int(k, 0), tile = tsr_kit_int(k, TILE);
+	tsr_count c = tsr_count_begin(k, zero, x.positions, tile);
+	tsr_kit_store(k, LLVMConstInt(k->i32, 0, false), line_of(k, panel_of(&x, c.i), each), NULL);
+	tsr_count_end(k, &c);
+	pack(&x, (tsr_share){ zero, x.positions }, false);
+	c = tsr_count_begin(k, zero, x.positions, tile);
+	LLVMValueRef odd = LLVMBuildLoad2(k->b, k->i32, line_of(k, panel_of(&x, c.i), each), "");
+	tsr_guard again = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntNE, odd, LLVMConstInt(k->i32, 0, false), ""));
+	pack(&x, (tsr_share){ c.i, tsr_kit_min(k, x.positions, tsr_kit_add(k, c.i, tile)) }, true);
+	tsr_guard_end(k, again);
+	tsr_count_end(k, &c);
+}
+
+/* ---- products ----------------------------------------------------------------------------------------------------------- */
+
+int64_t tsr_thirds_step(void) { return STEP; }
+
+/* Some lines of the next step, between two instructions that multiply: both panels come from the second cache. */
+static void ask(tsr_kit *k, LLVMValueRef a, LLVMValueRef b, uint32_t *line)
+{
+	enum { LINES_AT_ONCE = 4, OF_STEP = STEP / LANES };
+	for (uint32_t i = 0; i < LINES_AT_ONCE && *line < OF_STEP; i++, ++*line) {
+		tsr_kit_fetch(k, further(k, a, STEP + *line * LANES), false);
+		tsr_kit_fetch(k, further(k, b, STEP + *line * LANES), false);
+	}
+}
+
+/* In an order in which each product has an operand of the one before. */
+void tsr_thirds_multiply(tsr_kit *k, LLVMValueRef a, LLVMValueRef b, uint32_t rows, uint32_t columns)
+{
+	static const struct { uint8_t a, b; } order[] = { { 2, 0 }, { 0, 0 }, { 1, 0 }, { 1, 1 }, { 0, 1 }, { 0, 2 } };
+	LLVMValueRef row = tsr_kit_int(k, LANES * 4);
+	uint32_t line = 0;
+	for (uint32_t p = 0; p < sizeof order / sizeof *order; p++) {
+		for (uint32_t i = 0; i < rows && (!p || order[p].a != order[p - 1].a); i++)
+			tsr_matrix_load(k, TSR_MATRIX_A + i, further(k, a, order[p].a * 2 * SQUARE + i * SQUARE), row);
+		for (uint32_t j = 0; j < columns && (!p || order[p].b != order[p - 1].b); j++)
+			tsr_matrix_load(k, TSR_MATRIX_B + j, further(k, b, order[p].b * 2 * SQUARE + j * SQUARE), row);
+		for (uint32_t i = 0; i < rows; i++)
+			for (uint32_t j = 0; j < columns; j++) {
+				tsr_matrix_multiply(k, i, j);
+				ask(k, a, b, &line);
+			}
+	}
+}
+
+LLVMValueRef tsr_thirds_odd(tsr_engine *g, const tsr_block *bl, LLVMValueRef a, LLVMValueRef b)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef x = LLVMBuildLoad2(k->b, k->i32, line_of(k, a, bl->a_each), ""), y = LLVMBuildLoad2(k->b, k->i32, line_of(k, b, bl->b_each), "");
+	return LLVMBuildICmp(k->b, LLVMIntNE, LLVMBuildOr(k->b, x, y, ""), LLVMConstInt(k->i32, 0, false), "");
+}
+
+/* The number whose thirds are half `half` of what lies there, a square's distance twice from one to the next; as many lanes as `type` has. */
+static LLVMValueRef whole(tsr_kit *k, LLVMValueRef at, uint32_t half, LLVMTypeRef type)
+{
+	bool one = LLVMGetTypeKind(type) == LLVMFloatTypeKind;
+	LLVMTypeRef ints = one ? k->i32 : LLVMVectorType(k->i32, LANES);
+	LLVMValueRef third[THIRDS], cut = LLVMConstInt(k->i32, half ? 0xffff0000u : 16, false);
+	tsr_kit lanes = *k;
+	lanes.lanes = LANES;
+	cut = one ? cut : tsr_kit_splat(&lanes, cut);
+	for (uint32_t t = 0; t < THIRDS; t++) {
+		LLVMValueRef both = tsr_kit_load(k, ints, further(k, at, t * 2 * SQUARE), NULL);
+		third[t] = half ? LLVMBuildAnd(k->b, both, cut, "") : LLVMBuildShl(k->b, both, cut, "");
+	}
+	LLVMValueRef small = LLVMBuildFAdd(k->b, LLVMBuildBitCast(k->b, third[1], type, ""), LLVMBuildBitCast(k->b, third[2], type, ""), "");
+	return LLVMBuildFAdd(k->b, LLVMBuildBitCast(k->b, third[0], type, ""), small, "");
+}
+
+/* Sums of one row after the other, by vectors. */
+void tsr_thirds_odd_body(tsr_kit *k, const void *which, LLVMValueRef f)
+{
+	(void)which;
+	LLVMTypeRef number = LLVMFloatTypeInContext(k->context), vector = LLVMVectorType(number, LANES);
+	LLVMValueRef zero = tsr_kit_int(k, 0), sums = LLVMGetParam(f, TSR_MATRIX_SUMS), pairs = tsr_kit_int(k, LANES), add = LLVMGetParam(f, TSR_MATRIX_ADD), acc[2];
+	tsr_count i = tsr_count_begin(k, zero, tsr_kit_int(k, TILE), tsr_kit_int(k, 1));
+	for (uint32_t j = 0; j < 2; j++) {
+		LLVMValueRef given = tsr_kit_load(k, vector, tsr_kit_at(k, sums, tsr_kit_add(k, tsr_kit_mul(k, i.i, tsr_kit_int(k, TILE)), tsr_kit_int(k, j * LANES))), NULL);
+		acc[j] = LLVMBuildSelect(k->b, add, given, LLVMConstNull(vector), "");
+	}
+	tsr_carried c;
+	tsr_carried_begin(k, &c, 2, LLVMBuildMul(k->b, LLVMGetParam(f, TSR_MATRIX_STEPS), pairs, ""), acc);
+	LLVMValueRef step = tsr_kit_mul(k, LLVMBuildUDiv(k->b, c.i, pairs, ""), tsr_kit_int(k, STEP)), pair = LLVMBuildAnd(k->b, c.i, tsr_kit_int(k, LANES - 1), "");
+	LLVMValueRef a = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_OF_A), tsr_kit_add(k, tsr_kit_add(k, step, pair), tsr_kit_mul(k, i.i, pairs)));
+	LLVMValueRef b = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_OF_B), tsr_kit_add(k, step, tsr_kit_mul(k, pair, pairs)));
+	tsr_kit lanes = *k;
+	lanes.lanes = LANES;
+	for (uint32_t half = 0; half < 2; half++) {
+		LLVMValueRef x = tsr_kit_splat(&lanes, whole(k, a, half, number));
+		for (uint32_t j = 0; j < 2; j++)
+			acc[j] = tsr_kit_intrinsic(k, "llvm.fma", &vector, 1, (LLVMValueRef[]){ x, whole(k, further(k, b, j * SQUARE), half, vector), acc[j] }, 3);
+	}
+	tsr_carried_end(k, &c, 1, acc);
+	for (uint32_t j = 0; j < 2; j++)
+		tsr_kit_store(k, acc[j], tsr_kit_at(k, sums, tsr_kit_add(k, tsr_kit_mul(k, i.i, tsr_kit_int(k, TILE)), tsr_kit_int(k, j * LANES))), NULL);
+	tsr_count_end(k, &i);
+	LLVMBuildRetVoid(k->b);
+}
