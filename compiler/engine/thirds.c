@@ -256,11 +256,13 @@ void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 	tsr_count c = tsr_count_begin(k, zero, x.positions, tile);
 	tsr_kit_store(k, LLVMConstInt(k->i32, 0, false), line_of(k, panel_of(&x, c.i), each), NULL);
 	tsr_count_end(k, &c);
-	pack(&x, (tsr_share){ zero, x.positions }, false);
+	/* columns behind the last one are 0, since a product may be looked through for NaNs */
+	LLVMValueRef unit = tsr_kit_int(k, a ? LANES : TILE), packed = tsr_kit_mul(k, LLVMBuildUDiv(k->b, tsr_kit_add(k, x.positions, tsr_kit_int(k, (a ? LANES : TILE) - 1)), unit, ""), unit);
+	pack(&x, (tsr_share){ zero, packed }, false);
 	c = tsr_count_begin(k, zero, x.positions, tile);
 	LLVMValueRef odd = LLVMBuildLoad2(k->b, k->i32, line_of(k, panel_of(&x, c.i), each), "");
 	tsr_guard again = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntNE, odd, LLVMConstInt(k->i32, 0, false), ""));
-	pack(&x, (tsr_share){ c.i, tsr_kit_min(k, x.positions, tsr_kit_add(k, c.i, tile)) }, true);
+	pack(&x, (tsr_share){ c.i, tsr_kit_min(k, packed, tsr_kit_add(k, c.i, tile)) }, true);
 	tsr_guard_end(k, again);
 	tsr_count_end(k, &c);
 }
@@ -279,10 +281,10 @@ static void ask(tsr_kit *k, LLVMValueRef a, LLVMValueRef b, uint32_t *line)
 	}
 }
 
-/* In an order in which each product has an operand of the one before. */
+/* The largest product comes last, so that what a number times 1 is sums up to has all its digits; and each has an operand of the one before. */
 void tsr_thirds_multiply(tsr_kit *k, LLVMValueRef a, LLVMValueRef b, uint32_t rows, uint32_t columns)
 {
-	static const struct { uint8_t a, b; } order[] = { { 2, 0 }, { 0, 0 }, { 1, 0 }, { 1, 1 }, { 0, 1 }, { 0, 2 } };
+	static const struct { uint8_t a, b; } order[] = { { 2, 0 }, { 1, 0 }, { 1, 1 }, { 0, 1 }, { 0, 2 }, { 0, 0 } };
 	LLVMValueRef row = tsr_kit_int(k, LANES * 4);
 	uint32_t line = 0;
 	for (uint32_t p = 0; p < sizeof order / sizeof *order; p++) {

@@ -193,6 +193,7 @@ typedef struct tsr_schedule {
 	int64_t join;                /* columns that wait, a block of rows at a time, until rows that follow each other in C fill its lines; 0: none do */
 	bool pairs;                  /* operands are bf16, and neighbours along K are multiplied together, two of each: a depth of kc is half as many steps */
 	bool thirds;                 /* by matrix registers: operands are f32, three numbers of bf16 each (engine/thirds.c) */
+	bool asked;                  /* so they should be where that is possible, whether or not it pays; for tests */
 	bool dots;                   /* both operands are read in place along K, whose steps are the lanes of vectors that are added up at a tile's end */
 	int64_t together;            /* rows that all positions of a batch compute before any computes the next ones; 0: one position after the other */
 	bool aside;                  /* sums wait side by side, tile by tile, until all that is summed has been added there */

@@ -5,8 +5,8 @@
 /* Deep blocks, since sums that wait in memory for another block cost more than a panel of B that the second cache has (2048 cubed 23.8 ms in blocks of
  * 512, 15.5 in one); bytes of A's and of B's block. */
 enum { DEPTH = 2048, BYTES_A = 512 << 10, BYTES_B = 4 << 20, EACH = 2 };
-/* The same of numbers in thirds; A, whose packing costs more, is packed again for fewer blocks of B. */
-enum { DEPTH_OF_THIRDS = 1024, BYTES_A_OF_THIRDS = 1 << 20, BYTES_B_OF_THIRDS = 16 << 20, EACH_OF_THIRDS = 6 };
+/* The same of numbers in thirds; A, whose packing costs more, is packed again for fewer blocks of B; where few columns use it, it stays near. */
+enum { DEPTH_OF_THIRDS = 1024, BYTES_A_OF_THIRDS = 1 << 20, BYTES_B_OF_THIRDS = 16 << 20, EACH_OF_THIRDS = 6, FEW_COLUMNS = 256, BYTES_A_OF_FEW = 384 << 10 };
 
 /* In as few equal blocks as `most` allows. */
 static int64_t block_of(int64_t total, int64_t most, int64_t unit)
@@ -22,30 +22,47 @@ static tsr_schedule blocks_of(const tsr_contraction *c, const tsr_target *t, boo
 {
 	uint32_t tile = 2 * t->matrix;
 	int64_t each = thirds ? EACH_OF_THIRDS : EACH, kc = block_of(k, c->tail && c->tail->passing ? k : thirds ? DEPTH_OF_THIRDS : DEPTH, tile);
-	int64_t height = (thirds ? BYTES_A_OF_THIRDS : BYTES_A) / each / kc / tile * tile, width = (thirds ? BYTES_B_OF_THIRDS : BYTES_B) / each / kc / tile * tile;
+	int64_t height = (!thirds ? BYTES_A : n <= FEW_COLUMNS ? BYTES_A_OF_FEW : BYTES_A_OF_THIRDS) / each / kc / tile * tile, width = (thirds ? BYTES_B_OF_THIRDS : BYTES_B) / each / kc / tile * tile;
 	return (tsr_schedule){ .mr = tile, .nr = tile, .mc = block_of(m, height > tile ? height : tile, tile), .nc = block_of(n, width > tile ? width : tile, tile), .kc = kc,
 		.pack_a = true, .pack_b = true, .must_a = true, .must_b = true, .split = c->schedule.split, .grid = c->schedule.grid, .thirds = thirds, .reason = thirds ? "matrix registers, in thirds" : "matrix registers" };
 }
 
-/* Cycles of a core, by a model of what was measured: taking apart and packing an element of what the second cache holds or does not, what tiles of sums cost on their way to C, and products by
- * registers, against products by vectors. */
-static bool thirds_pay(const tsr_target *t, int64_t m, int64_t n, int64_t k, const tsr_schedule *s)
+/* Cycles of a core, by a model of what was measured: taking apart and packing an element of what the second cache holds or does not (`far`), what tiles of sums cost on their way to C, and
+ * products by registers, against products by vectors. */
+static bool pays(int64_t m, int64_t n, int64_t k, const tsr_schedule *s, bool far)
+{
+	const double pack = far ? 1.8 : 0.75, sum = 0.3, by_matrix = 72, by_vectors = 27, doubt = 1.05;
+	double rows = (double)tsr_round_up(m, s->mr), columns = (double)tsr_round_up(n, s->nr), depths = (double)tsr_round_up(k, s->mr), blocks = (double)((n + s->nc - 1) / s->nc);
+	return doubt * (rows * columns * depths / by_matrix + pack * depths * (rows * blocks + columns) + sum * rows * columns) < (double)m * (double)n * (double)k / by_vectors;
+}
+
+/* Bytes that an operand of so many elements comes from, fewer where windows read some of them again and again. */
+static int64_t bytes_of(const tsr_loops *l, const tsr_expr *operand, int64_t elements)
+{
+	const tsr_expr *x = tsr_contract_guarded(operand);
+	int64_t all = x ? tsr_buffer_bytes(l->buffers.at[x->load.buffer]) : -1, bytes = elements * tsr_prec_bytes(TSR_PREC_F32);
+	return all > 0 && all < bytes ? all : bytes;
+}
+
+/* To one thread, and to each of two, which pack for themselves what is not divided between them. */
+static bool thirds_pay(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, int64_t m, int64_t n, int64_t k)
 {
 	enum { LEAST_DEPTH = 32 };
-	const double near = 0.75, far = 1.8, sum = 0.3, by_matrix = 72, by_vectors = 27, doubt = 1.1;
-	if (m < 0 || n < 0 || k < LEAST_DEPTH)
+	const tsr_schedule *s = &c->schedule;
+	if (m < 1 || n < 1 || k < LEAST_DEPTH)
 		return false;
-	double rows = (double)tsr_round_up(m, s->mr), columns = (double)tsr_round_up(n, s->nr), depths = (double)tsr_round_up(k, s->mr), blocks = (double)((n + s->nc - 1) / s->nc);
-	double pack = (m + n) * k * (4 + EACH_OF_THIRDS) > t->l2 / 2 * 3 ? far : near;
-	return doubt * (rows * columns * depths / by_matrix + pack * depths * (rows * blocks + columns) + sum * rows * columns) < (double)m * (double)n * (double)k / by_vectors;
+	bool rows = s->split == TSR_CLASS_M, columns = s->split == TSR_CLASS_N, far = bytes_of(l, c->a_value, m * k) + bytes_of(l, c->b_value, n * k) > t->l2 / 2 * 3;
+	return pays(m, n, k, s, far) && ((!rows && !columns) || pays(rows ? (m + 1) / 2 : m, columns ? (n + 1) / 2 : n, k, s, far));
 }
 
 bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, tsr_contraction *out)
 {
 	enum { FEWEST = 8, SHORTEST = 16 };      /* rows and columns, depths that are worth whole registers */
-	if (!t->matrix || c->watched || c->prec != TSR_PREC_F32 || c->acc != TSR_ACC_ADD || c->combine != TSR_OP_MUL)
+	if (!t->matrix || c->prec != TSR_PREC_F32 || c->acc != TSR_ACC_ADD || c->combine != TSR_OP_MUL)
 		return false;
 	bool narrow = tsr_contract_narrow(l, c, out);
+	if (narrow && c->watched)
+		return false;
 	if (!narrow)
 		*out = *c;
 	out->run = out->across = (tsr_stretch){ 0 };
@@ -55,7 +72,7 @@ bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *c, const tsr
 	int64_t m = tsr_walks_count(&v.cls[TSR_CLASS_M]), n = tsr_walks_count(&v.cls[TSR_CLASS_N]), k = tsr_walks_count(&v.cls[TSR_CLASS_K]);
 	out->schedule = blocks_of(c, t, !narrow, m, n, k);
 	if (!narrow)
-		return thirds_pay(t, m, n, k, &out->schedule);
+		return c->schedule.asked ? m > 0 && n > 0 && k > 0 : thirds_pay(l, out, t, m, n, k);
 	return m >= FEWEST && n >= FEWEST && (k < 0 || k >= SHORTEST);
 }
 

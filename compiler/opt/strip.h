@@ -70,6 +70,8 @@ void tsr_strip_part(tsr_strip *g, tsr_turned *t, tsr_lin first, int64_t block, t
 void tsr_strip_read_turned(tsr_strip *g, tsr_turned *t, tsr_stmts *copy);
 /* A name in this form, which takes the other's, that no buffer has yet. */
 tsr_name tsr_strip_name(tsr_pass *p, const char *form, const tsr_buffer *from);
+/* Matrix registers compute the member in thirds (engine/thirds.c), by strips of so many rows. */
+bool tsr_strip_thirds(const tsr_strip *g, const tsr_strip_member *m, int64_t rows);
 /* strip_order.c: how many kernels behind the product at this place, none of which has to do with it or is a product, it has now been put behind.
  * Back again. */
 uint32_t tsr_strip_move(tsr_body_uses *u, uint32_t product);

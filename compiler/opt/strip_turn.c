@@ -68,7 +68,7 @@ static bool turns(const tsr_strip *g, const tsr_turned *t) { return t->k == g->p
 bool tsr_strip_turns(const tsr_strip *g, const tsr_strip_member *m, tsr_turned *out)
 {
 	const tsr_contraction *k = m->contraction;
-	if (!k || !k->schedule.mr || !k->schedule.pack_b || k->a == k->b || !tsr_contract_plain(g->p->l, k, TSR_SIDE_B) || written(g, k->b))
+	if (!k || !k->schedule.mr || !k->schedule.pack_b || k->a == k->b || !tsr_contract_plain(g->p->l, k, TSR_SIDE_B) || written(g, k->b) || tsr_strip_thirds(g, m, g->rows))
 		return false;
 	const tsr_contract_loop *n = only_loop(k, TSR_CLASS_N), *depth = only_loop(k, TSR_CLASS_K);
 	const tsr_buffer *b = g->p->l->buffers.at[k->b];

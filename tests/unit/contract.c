@@ -28,8 +28,8 @@ enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 1
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------ */
 
-/* A target of the table with other caches, which the cases fill, and perhaps without looking ahead by itself. */
-typedef struct level { const char *name; int64_t l1, l2; bool streams; const char *cpu, *feature; } level;
+/* A target of the table with other caches, which the cases fill, and perhaps without looking ahead by itself; `thirds`: sums of f32 by matrix registers wherever that is possible. */
+typedef struct level { const char *name; int64_t l1, l2; bool streams; const char *cpu, *feature; bool thirds; } level;
 
 static void attribute(tsr_emit *e, const char *name, const char *value)
 {
@@ -113,8 +113,9 @@ static void answer(tsr_emit *e)
 	LLVMBuildRet(e->builder, LLVMConstInt(e->i32, (unsigned)tsr_matrix_unit(), false));
 }
 
-static void *compile(tsr_loops *l, const tsr_target *target, const char *cpu, bool *made)
+static void *compile(tsr_loops *l, const tsr_target *target, const level *v, bool *made)
 {
+	const char *cpu = v->cpu;
 	tsr_opt_options options = { .level = 2, .fuse = true, .passes = "classify,schedule,passing" };
 	CHECK(tsr_opt_run(l, target, &options));
 	for (uint32_t u = 0; u < l->units.n; u++) {
@@ -127,6 +128,8 @@ static void *compile(tsr_loops *l, const tsr_target *target, const char *cpu, bo
 			other_height(l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction, target, u / 4);
 		if (l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction)
 			other_rows(l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction, u);
+		if (l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction)
+			l->units.at[u]->body.at[0]->kernel.body.at[0]->loop.contraction->schedule.asked = v->thirds;
 	}
 	tsr_emit e = { .tc = l->tc, .loops = l, .target = target, .context = LLVMContextCreate() };
 	e.module = LLVMModuleCreateWithNameInContext("contract", e.context);
@@ -378,7 +381,7 @@ static void build(tsr_loops *l, const level *v, built *out)
 	tsr_target *target = &out->target;
 	target->l1 = v->l1, target->l2 = v->l2, target->l3 = 32 << 10;
 	target->streams = v->streams ? target->streams : 0;
-	out->handle = compile(l, target, v->cpu, out->made);
+	out->handle = compile(l, target, v, out->made);
 	bool wide = target->vector_bytes >= 32, small = v->l2 <= 8 << 10;
 	counts n = { 0 };
 	for (uint32_t u = 0; out->handle && u < l->units.n; u++)
@@ -398,7 +401,7 @@ static void build(tsr_loops *l, const level *v, built *out)
 	CHECK(!target->streams || n.computed > COMPUTED / 4);
 	CHECK(n.few > FEW / 2);
 	CHECK(n.together > 0 && (n.half > 0 || target->masks != TSR_MASKS_LOADS));
-	CHECK(!target->matrix || n.matrix > NARROW / 8);
+	CHECK(!target->matrix || n.matrix > (v->thirds ? CASES / 8 : NARROW / 8));
 	CHECK(!target->pairs || (n.pairs > PAIRS / 2 && n.pairs_in_place > PAIRS / 8 && n.pairs_dots > PAIRS / 20 && n.pairs_rows > PAIRS / 20));
 	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d (columns turned %d, computed %d), panels that pass %d, blocks packed early %d, few rows %d, half vectors %d, batches together %d\n",
 		v->name, n.all, ALL, n.matrix, n.pairs, n.pairs_in_place, n.pairs_dots, n.pairs_rows, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
@@ -426,14 +429,15 @@ static void check_unit(const tsr_loops *l, uint32_t u, const built *all, size_t 
 int main(void)
 {
 	static const level levels[] = {
-		{ "amx", 48 << 10, 1 << 20, false, "sapphirerapids", "+amx-bf16" },
-		{ "avx512", 48 << 10, 1 << 20, false, "skylake-avx512", "+avx512vl" },
-		{ "zen4", 32 << 10, 1 << 20, false, "znver4", "+avx512bf16" },
-		{ "zen5", 48 << 10, 1 << 20, false, "znver5", "+avx512vp2intersect" },
-		{ "zen5", 6 << 10, 16 << 10, true, "znver5", "+avx512vp2intersect" },
-		{ "avx2", 32 << 10, 256 << 10, false, "haswell", "+avx2" },
-		{ "avx2", 2 << 10, 8 << 10, true, "haswell", "+avx2" },
-		{ "sse", 2 << 10, 8 << 10, false, "x86-64-v2", "+sse4.2" },
+		{ "amx", 48 << 10, 1 << 20, false, "sapphirerapids", "+amx-bf16", false },
+		{ "amx", 48 << 10, 1 << 20, false, "sapphirerapids", "+amx-bf16", true },
+		{ "avx512", 48 << 10, 1 << 20, false, "skylake-avx512", "+avx512vl", false },
+		{ "zen4", 32 << 10, 1 << 20, false, "znver4", "+avx512bf16", false },
+		{ "zen5", 48 << 10, 1 << 20, false, "znver5", "+avx512vp2intersect", false },
+		{ "zen5", 6 << 10, 16 << 10, true, "znver5", "+avx512vp2intersect", false },
+		{ "avx2", 32 << 10, 256 << 10, false, "haswell", "+avx2", false },
+		{ "avx2", 2 << 10, 8 << 10, true, "haswell", "+avx2", false },
+		{ "sse", 2 << 10, 8 << 10, false, "x86-64-v2", "+sse4.2", false },
 	};
 	LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
 	tsr_compiler *tc = tsr_compiler_new();

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Products of f32 by matrix registers (engine/thirds.c): each third counts, to the last bit; orders of axes, blocks, edges, tails and padding against NumPy, within what the order of a sum explains;
+infinities, NaNs, the largest numbers and denormals; one thread, two and three give the same bits.  A machine without such registers has nothing to check.
+
+    check.py BUILD [--seed N]"""
+import argparse, ctypes, os, sys, tempfile
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, os.pardir, "bench"), os.path.join(HERE, os.pardir, "tools")]
+from guarded import Guarded  # noqa: E402
+from tally import check, end, run  # noqa: E402
+import common, table  # noqa: E402
+
+UNIT = 2.0 ** -24
+FLUSHED = 2.0 ** -122                # what registers make of the least parts of a product
+ORDERS = ("ik,kj->ij", "ki,kj->ij", "ik,jk->ij", "ki,jk->ji", "hik,hkj->hij", "ihk,khj->hji", "ik,kj->ji", "aick,ckbj->aibj")
+SIZES = {"i": (97, 160, 230, 300), "j": (100, 160, 257), "k": (64, 96, 150, 1500), "h": (2, 3), "a": (4,), "b": (3,), "c": (3,)}
+IMAGE = 'let%export f (x : "2, 21, 19, 64") (w : "3, 3, 64, 128") = relu (x +* w "b, h =+ k, w =+ l, c; k, l, c, o => b, h, w, o")\n'
+
+
+def text(spec, sizes, tail):
+    (a, b), c = spec.split("->")[0].split(","), spec.split("->")[1]
+    shape = lambda axes: ", ".join(str(sizes[x]) for x in axes)  # noqa: E731
+    named = lambda axes: ", ".join(axes)  # noqa: E731
+    product = f'a +* b "{named(a)}; {named(b)} => {named(c)}"'
+    return f'let%export f (a : "{shape(a)}") (b : "{shape(b)}") = {tail % product}\n', [tuple(sizes[x] for x in axes) for axes in (a, b, c)]
+
+
+class Case:
+    """A program of one function, and whether its products are by thirds."""
+    number = 0
+
+    def __init__(self, bench, program):
+        Case.number += 1
+        self.bench, path = bench, bench.written(f"t{Case.number}.tsr", program)
+        self.thirds = "in thirds" in run(bench.tsrc, "--dump=schedule", path)[1]
+        self.model = common.Model(bench.shared(path, f"t{Case.number}"))
+
+    def __call__(self, shape, *operands):
+        guard, first = Guarded(), None
+        given = [guard.copy(x, i % 2) for i, x in enumerate(operands)]
+        for threads in 1, 2, 3:
+            self.bench.probes(threads)
+            made = guard.copy(np.full(shape, 7, np.float32))
+            self.model.seconds("f", *(x.ctypes.data_as(ctypes.c_void_p) for x in (*given, made)))
+            first = made if first is None else first
+            check(np.array_equal(made, first, equal_nan=True), f"{threads} threads give other bits")
+        return first.copy()
+
+
+def exact(bench, r):
+    """Each of the six products of thirds alone: numbers of 24 digits by 1, and of 9 by others of 9, are what they are."""
+    n = 160
+    one, long = np.eye(n, dtype=np.float32), r.standard_normal((n, n), np.float32)
+    short = np.diag((1 + r.integers(1, 256, n) / 256)).astype(np.float32)
+    case = Case(bench, text("ik,kj->ij", {"i": n, "j": n, "k": n}, "%s")[0])
+    check(case.thirds, "160 x 160 x 160 is not by thirds")
+    check(np.array_equal(case((n, n), long, one), long) and np.array_equal(case((n, n), one, long), long), "a third of a number is lost")
+    check(np.array_equal(case((n, n), short, short), short @ short), "the product of two second thirds is lost")
+    odd, mild = long.copy(), r.uniform(-0.1, 0.1, (n, n)).astype(np.float32)
+    odd[3, 5], odd[97, 2], odd[40, 41], odd[1, 7], odd[2, 2] = np.inf, -np.inf, np.nan, 3.4e38, np.finfo(np.float32).max
+    with np.errstate(all="ignore"):
+        for a, b in (odd, one), (one, odd), (odd, mild), (mild, odd):
+            made, want = case((n, n), a, b), (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float32)
+            bound, rows = n * UNIT * (abs(a.astype(np.float64)) @ abs(b.astype(np.float64))), np.isfinite(want)
+            check(np.array_equal(np.isnan(made), np.isnan(want)) and np.array_equal(made[np.isinf(want)], want[np.isinf(want)]), f"infinities or NaNs are not those of the product: {np.argwhere(np.isnan(made) != np.isnan(want))[:4]} {np.argwhere(np.isinf(made) != np.isinf(want))[:4]}")
+            check((abs(made - want)[rows] <= bound[rows]).all(), "numbers beside an infinity are off")
+    hidden = np.frombuffer(np.uint32(0x7f800001).tobytes(), np.float32)[0]       # a NaN whose digits are all in what bf16 has not
+    odd = long.copy()
+    odd.view(np.uint32)[9, 9] = 0x7f800001
+    check(np.isnan(hidden) and np.isnan(case((n, n), odd, one)[9]).all(), "a NaN became infinite")
+
+
+def near(bench, r, spec, sizes, tail, small=1.0):
+    program, (a, b, c) = text(spec, sizes, tail)
+    case = Case(bench, program)
+    x, y = (r.standard_normal(shape, np.float32) * np.float32(small) for shape in (a, b))
+    made, exactly, size = case(c, x, y), np.einsum(spec, x.astype(np.float64), y.astype(np.float64)), np.einsum(spec, abs(x).astype(np.float64), abs(y).astype(np.float64))
+    want = np.maximum(exactly, 0) if "relu" in tail else exactly
+    depth = np.prod([sizes[k] for k in sizes if k in spec.split("->")[0] and k not in spec.split("->")[1]])
+    check((abs(made - want) <= depth * (UNIT * size + FLUSHED)).all(), f"{spec} {sizes}: off by {(abs(made - want) / size).max() / UNIT:g} units of the sum of sizes")
+    return case.thirds
+
+
+def images(bench, r):
+    """What a window has outside an image counts nothing, even times infinity."""
+    case, shape, x, w = Case(bench, IMAGE), (2, 21, 19, 128), r.standard_normal((2, 21, 19, 64), np.float32), r.standard_normal((3, 3, 64, 128), np.float32)
+    for odd in False, True:
+        w[0, 0, 0, 0], w[2, 2, 3, 127] = (np.inf, np.nan) if odd else w[0, 0, 0, :2]
+        want, size = np.zeros(shape), np.zeros(shape)
+        for k in range(3):
+            for l in range(3):
+                there, part = (slice(None), slice(max(1 - k, 0), 21 + min(1 - k, 0)), slice(max(1 - l, 0), 19 + min(1 - l, 0))), x[:, max(k - 1, 0):20 + k, max(l - 1, 0):18 + l].astype(np.float64)
+                want[there] += part @ w[k, l].astype(np.float64)
+                size[there] += abs(part) @ abs(w[k, l]).astype(np.float64)
+        made, want = case(shape, x, w), np.where(np.isnan(want), want, np.maximum(want, 0))
+        finite = np.isfinite(want)
+        with np.errstate(invalid="ignore"):
+            off = abs(made - want)
+        check(np.array_equal(made[~finite], want[~finite].astype(np.float32), equal_nan=True), "infinities or NaNs of a padded convolution are others")
+        check((off[finite] <= 9 * 64 * UNIT * size[finite]).all(), "a padded convolution is off")
+    return case.thirds
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("build")
+    arguments.add_argument("--seed", type=int, default=1)
+    given = arguments.parse_args()
+    r = np.random.default_rng(given.seed)
+    with tempfile.TemporaryDirectory() as tmp:
+        bench = common.Bench(given.build, tmp, 1, 3, table.Table())
+        with open(os.path.join(tmp, "hello.tsr"), "w") as f:
+            f.write(text("ik,kj->ij", {"i": 256, "j": 256, "k": 256}, "%s")[0])
+        if "target amx" not in run(bench.tsrc, "--dump=schedule", f.name)[1]:
+            print("no matrix registers: nothing to check")
+            check(True, "")
+            end()
+        exact(bench, r)
+        some = [near(bench, r, spec, {x: r.choice(SIZES[x]) for x in SIZES if x in spec}, tail) for spec in ORDERS for tail in ("%s", "relu (%s)", "%s")]
+        check(sum(some) > len(some) / 3, f"of {len(some)} products {sum(some)} are by thirds")
+        for small in 1e-15, 1e-19, 1e-30:
+            near(bench, r, "ik,kj->ij", {"i": 130, "j": 160, "k": 200}, "%s", small)
+        check(images(bench, r), "a convolution of 64 channels is not by thirds")
+    end()
+
+
+main()
