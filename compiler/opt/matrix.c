@@ -27,14 +27,17 @@ static tsr_schedule blocks_of(const tsr_contraction *c, const tsr_target *t, boo
 		.pack_a = true, .pack_b = true, .must_a = true, .must_b = true, .split = c->schedule.split, .grid = c->schedule.grid, .thirds = thirds, .reason = thirds ? "matrix registers, in thirds" : "matrix registers" };
 }
 
-/* Cycles of a core, by a model of what was measured: taking apart and packing an element of what the second cache holds or does not (`far`), what tiles of sums cost on their way to C, and
- * products by registers, against products by vectors. */
-static bool pays(int64_t m, int64_t n, int64_t k, const tsr_schedule *s, bool far)
+/* Cycles of a core, by a model of what was measured: taking apart and packing an element of A and of B, what tiles of sums cost on their way to C, and products by registers, against products by
+ * vectors. */
+static bool pays(int64_t m, int64_t n, int64_t k, const tsr_schedule *s, double pack_a, double pack_b)
 {
-	const double pack = far ? 1.8 : 0.75, sum = 0.3, by_matrix = 72, by_vectors = 27, doubt = 1.05;
+	const double sum = 0.3, by_matrix = 72, by_vectors = 27, doubt = 1.05;
 	double rows = (double)tsr_round_up(m, s->mr), columns = (double)tsr_round_up(n, s->nr), depths = (double)tsr_round_up(k, s->mr), blocks = (double)((n + s->nc - 1) / s->nc);
-	return doubt * (rows * columns * depths / by_matrix + pack * depths * (rows * blocks + columns) + sum * rows * columns) < (double)m * (double)n * (double)k / by_vectors;
+	return doubt * (rows * columns * depths / by_matrix + depths * (pack_a * rows * blocks + pack_b * columns) + sum * rows * columns) < (double)m * (double)n * (double)k / by_vectors;
 }
+
+/* Of what the second cache holds, or does not; of what has to be evaluated number by number. */
+static double packing(bool far, bool computed) { return computed ? 3 : far ? 1.8 : 0.75; }
 
 /* Bytes that an operand of so many elements comes from, fewer where windows read some of them again and again. */
 static int64_t bytes_of(const tsr_loops *l, const tsr_expr *operand, int64_t elements)
@@ -52,7 +55,8 @@ static bool thirds_pay(const tsr_loops *l, const tsr_contraction *c, const tsr_t
 	if (m < 1 || n < 1 || k < LEAST_DEPTH)
 		return false;
 	bool rows = s->split == TSR_CLASS_M, columns = s->split == TSR_CLASS_N, far = bytes_of(l, c->a_value, m * k) + bytes_of(l, c->b_value, n * k) > t->l2 / 2 * 3;
-	return pays(m, n, k, s, far) && ((!rows && !columns) || pays(rows ? (m + 1) / 2 : m, columns ? (n + 1) / 2 : n, k, s, far));
+	double a = packing(far, !tsr_contract_plain(l, c, TSR_SIDE_A) && !c->run.n), b = packing(far, !tsr_contract_plain(l, c, TSR_SIDE_B));
+	return pays(m, n, k, s, a, b) && ((!rows && !columns) || pays(rows ? (m + 1) / 2 : m, columns ? (n + 1) / 2 : n, k, s, a, b));
 }
 
 bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, tsr_contraction *out)
@@ -65,7 +69,9 @@ bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *c, const tsr
 		return false;
 	if (!narrow)
 		*out = *c;
-	out->run = out->across = (tsr_stretch){ 0 };
+	out->across = (tsr_stretch){ 0 };
+	if (narrow)                  /* lines of thirds are those that A's rows lie side by side along, else evaluated at places far apart */
+		out->run = out->across;
 	out->turned = 0;
 	tsr_contract_view v;
 	tsr_contract_view_make(l, out, &v);

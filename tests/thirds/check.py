@@ -15,7 +15,7 @@ import common, table  # noqa: E402
 UNIT = 2.0 ** -24
 FLUSHED = 2.0 ** -122                # what registers make of the least parts of a product
 ORDERS = ("ik,kj->ij", "ki,kj->ij", "ik,jk->ij", "ki,jk->ji", "hik,hkj->hij", "ihk,khj->hji", "ik,kj->ji", "aick,ckbj->aibj")
-SIZES = {"i": (97, 160, 230, 300), "j": (100, 160, 257), "k": (64, 96, 150, 1500), "h": (2, 3), "a": (4,), "b": (3,), "c": (3,)}
+SIZES = {"i": (160, 230, 300), "j": (160, 190, 257), "k": (64, 96, 150, 500, 1500), "h": (2, 3), "a": (1, 4), "b": (1, 3), "c": (1, 3)}
 IMAGE = 'let%export f (x : "2, 21, 19, 64") (w : "3, 3, 64, 128") = relu (x +* w "b, h =+ k, w =+ l, c; k, l, c, o => b, h, w, o")\n'
 
 
