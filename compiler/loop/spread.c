@@ -21,6 +21,7 @@
 
 #define NORMAL 0x1p-125              /* twice the least number of f32 and bf16 that is none */
 #define LOW 0x1p-100
+#define APART 0x1p-101               /* the thirds of a smaller number may be none, one of which is at most NORMAL / 2 */
 
 enum { NO_GRID = INT32_MIN / 4 };
 
@@ -64,10 +65,10 @@ tsr_spread tsr_spread_given(tsr_scalar value)
 	return s;
 }
 
-/* A rounding to precision p, unless no order can need one: all partial results have few enough digits. */
+/* A rounding to precision p, unless no order can need one: all partial results have few enough digits, those of products that are taken apart (engine/thirds.c), too, which may be 2^-7 larger. */
 static tsr_spread rounded(tsr_spread s, tsr_prec p, bool whole)
 {
-	bool fits = s.grid > NO_GRID && s.size <= ldexp(1, digits(p) + s.grid) && s.grid >= -100;
+	bool fits = s.grid > NO_GRID && s.size * (p == TSR_PREC_F32 ? 1.01 : 1) <= ldexp(1, digits(p) + s.grid) && s.grid >= -100;
 	if (!whole || !fits)
 		s.rounding += unit(p);
 	return s;
@@ -92,17 +93,20 @@ static tsr_spread product(tsr_spread a, tsr_spread b, tsr_prec p)
 }
 
 /* Numbers that bf16 holds may be multiplied by instructions that take denormals for 0, and make none of a product or of a sum (engine/matrix.c, opt/pairs.c):
- * of a sum whose products are at least LOW all partial sums are 0 or normal. */
+ * of a sum whose products are at least LOW all partial sums are 0 or normal.  Of other numbers their thirds may be (engine/thirds.c), two of which are lost at most, and of six products of these
+ * what is below NORMAL. */
 static tsr_spread flushed(tsr_spread s, const tsr_scalar *x, tsr_prec p)
 {
 	double a = fabs(number(x[0])), b = fabs(number(x[1]));
-	bool narrow = p == TSR_PREC_F32 && isfinite(a * b) && a * b > 0;
+	bool some = p == TSR_PREC_F32 && isfinite(a * b) && a * b > 0, narrow = some;
 	for (int i = 0; i < 2 && narrow; i++)
 		narrow = tsr_scalar_convert(tsr_scalar_convert(x[i], TSR_PREC_BF16), x[i].prec).d == x[i].d;
 	if (narrow && (a < NORMAL || b < NORMAL))
 		s.carried += a * b;
-	if (narrow && a * b < LOW)
-		s.carried += NORMAL;
+	if (some && !narrow)
+		s.carried += (a < APART ? NORMAL * b : 0) + (b < APART ? NORMAL * a : 0);
+	if (some && a * b < LOW)
+		s.carried += (narrow ? 1 : 6) * NORMAL;
 	return s;
 }
 
