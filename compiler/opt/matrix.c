@@ -36,7 +36,7 @@ static bool pays(int64_t m, int64_t n, int64_t k, const tsr_schedule *s, double 
 	return doubt * (rows * columns * depths / by_matrix + depths * (pack_a * rows * blocks + pack_b * columns) + sum * rows * columns) < (double)m * (double)n * (double)k / by_vectors;
 }
 
-/* Of what the second cache holds, or does not; of what has to be evaluated number by number. */
+/* Of what the second cache holds, or does not; of what has to be evaluated number by number, or in short stretches. */
 static double packing(bool far, bool computed) { return computed ? 3 : far ? 1.8 : 0.75; }
 
 /* Bytes that an operand of so many elements comes from, fewer where windows read some of them again and again. */
@@ -50,12 +50,12 @@ static int64_t bytes_of(const tsr_loops *l, const tsr_expr *operand, int64_t ele
 /* To one thread, and to each of two, which pack for themselves what is not divided between them. */
 static bool thirds_pay(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, int64_t m, int64_t n, int64_t k)
 {
-	enum { LEAST_DEPTH = 32 };
+	enum { LEAST_DEPTH = 32, LEAST_STRETCH = 32 };
 	const tsr_schedule *s = &c->schedule;
 	if (m < 1 || n < 1 || k < LEAST_DEPTH)
 		return false;
 	bool rows = s->split == TSR_CLASS_M, columns = s->split == TSR_CLASS_N, far = bytes_of(l, c->a_value, m * k) + bytes_of(l, c->b_value, n * k) > t->l2 / 2 * 3;
-	double a = packing(far, !tsr_contract_plain(l, c, TSR_SIDE_A) && !c->run.n), b = packing(far, !tsr_contract_plain(l, c, TSR_SIDE_B));
+	double a = packing(far, !tsr_contract_plain(l, c, TSR_SIDE_A) && c->run.length < LEAST_STRETCH), b = packing(far, !tsr_contract_plain(l, c, TSR_SIDE_B));
 	return pays(m, n, k, s, a, b) && ((!rows && !columns) || pays(rows ? (m + 1) / 2 : m, columns ? (n + 1) / 2 : n, k, s, a, b));
 }
 
