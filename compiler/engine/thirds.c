@@ -110,18 +110,28 @@ static LLVMValueRef take(packing *x, const lines *from, LLVMValueRef line, LLVMV
 	return tsr_kit_load(k, k->vec, p, tsr_kit_mask(k, LLVMBuildSelect(k->b, there, left, tsr_kit_int(k, 0), ""), 0));
 }
 
-/* Squares of `third` for third, from where one row of each is a line of memory to where it is one of the panel. */
-static void turn(packing *x, LLVMValueRef to)
+/* Squares, third by third, from where one row of each is a line of memory to where it is one of the panel: a function of its own, since each contraction has eight places that do so. */
+static void turn_body(tsr_kit *k, const void *which, LLVMValueRef f)
 {
-	tsr_kit *k = &x->pair;
+	(void)which;
+	LLVMValueRef to = LLVMGetParam(f, 0), from = LLVMGetParam(f, 1);
 	for (uint32_t t = 0; t < THIRDS; t++) {
 		LLVMValueRef v[LANES];
 		for (uint32_t r = 0; r < LANES; r++)
-			v[r] = tsr_kit_load(k, k->vec, tsr_kit_at(k, x->square, tsr_kit_int(k, t * SQUARE + r * LANES)), NULL);
+			v[r] = tsr_kit_load(k, k->vec, further(k, from, t * SQUARE + r * LANES), NULL);
 		tsr_weave(k, v, LANES);
 		for (uint32_t r = 0; r < LANES; r++)
-			tsr_kit_store(k, v[r], tsr_kit_at(k, to, tsr_kit_int(k, t * 2 * SQUARE + r * LANES)), NULL);
+			tsr_kit_store(k, v[r], further(k, to, t * 2 * SQUARE + r * LANES), NULL);
 	}
+	LLVMBuildRetVoid(k->b);
+}
+
+static void turn(packing *x, LLVMValueRef to)
+{
+	tsr_kit *k = &x->pair;
+	LLVMTypeRef params[2] = { k->ptr, k->ptr };
+	LLVMValueRef f = tsr_kit_named(k, TSR_TILE_PREFIX "thirds.turn", params, 2, 2, turn_body, NULL);
+	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, (LLVMValueRef[]){ to, x->square }, 2, "");
 }
 
 static LLVMValueRef panel_of(packing *x, LLVMValueRef position)
@@ -149,9 +159,10 @@ static void square(packing *x, const lines *from, LLVMValueRef position, LLVMVal
 	LLVMValueRef depth = tsr_kit_mul(k, step, tsr_kit_int(k, DEPTHS)), half = tsr_kit_int(k, LANES), seen = LLVMConstNull(x->full.vec);
 	LLVMValueRef second = LLVMBuildAnd(k->b, position, half, ""), within = tsr_kit_add(k, tsr_kit_mul(k, step, tsr_kit_int(k, STEP)), tsr_kit_mul(k, second, half));
 	LLVMValueRef to = tsr_kit_at(k, panel_of(x, position), within), room = x->turned ? x->square : to, apart = tsr_kit_int(k, x->turned ? SQUARE : 2 * SQUARE);
+	uint32_t unrolled = inside && !odd ? UNROLLED : 1;
 	tsr_carried c;
 	tsr_carried_begin(k, &c, 1, tsr_kit_int(k, LANES), &seen);
-	for (uint32_t u = 0; u < UNROLLED; u++) {
+	for (uint32_t u = 0; u < unrolled; u++) {
 		LLVMValueRef r = tsr_kit_add(k, c.i, tsr_kit_int(k, u)), v[2], third[2][THIRDS];
 		for (uint32_t i = 0; i < 2; i++) {
 			LLVMValueRef further = tsr_kit_int(k, i * LANES);
@@ -164,7 +175,7 @@ static void square(packing *x, const lines *from, LLVMValueRef position, LLVMVal
 			tsr_kit_store(k, two, tsr_kit_at(k, room, tsr_kit_add(k, tsr_kit_mul(k, apart, tsr_kit_int(k, t)), tsr_kit_mul(k, r, half))), NULL);
 		}
 	}
-	tsr_carried_end(k, &c, UNROLLED, &seen);
+	tsr_carried_end(k, &c, unrolled, &seen);
 	if (x->turned)
 		turn(x, to);
 	if (!odd)
