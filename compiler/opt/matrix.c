@@ -57,7 +57,7 @@ static double packing(const tsr_loops *l, const tsr_contraction *c, const tsr_ta
 	return scattered && bytes > t->last / 2 ? 12 : scattered || (!plain && !stretches) ? 3 : far ? 1.8 : 0.75;
 }
 
-/* To one thread, and to each of two, which pack for themselves what is not divided between them. */
+/* To one thread, and to each of two, which pack for themselves what is not divided between them.  Which class is, if any, depends on options, and results may not: it is taken to be the longer one. */
 static bool thirds_pay(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, const tsr_contract_view *v, int64_t m, int64_t n, int64_t k)
 {
 	enum { LEAST_DEPTH = 32 };
@@ -65,9 +65,9 @@ static bool thirds_pay(const tsr_loops *l, const tsr_contraction *c, const tsr_t
 	if (m < 1 || n < 1 || k < LEAST_DEPTH)
 		return false;
 	int64_t of_a = bytes_of(l, c->a_value, m * k), of_b = bytes_of(l, c->b_value, n * k);
-	bool rows = s->split == TSR_CLASS_M, columns = s->split == TSR_CLASS_N, far = of_a + of_b > t->l2 / 2 * 3;
+	bool rows = m >= n, far = of_a + of_b > t->l2 / 2 * 3;
 	double a = packing(l, c, t, v, TSR_SIDE_A, of_a, far), b = packing(l, c, t, v, TSR_SIDE_B, of_b, far);
-	return pays(m, n, k, s, a, b) && ((!rows && !columns) || pays(rows ? (m + 1) / 2 : m, columns ? (n + 1) / 2 : n, k, s, a, b));
+	return pays(m, n, k, s, a, b) && pays(rows ? (m + 1) / 2 : m, rows ? n : (n + 1) / 2, k, s, a, b);
 }
 
 bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, tsr_contraction *out)
