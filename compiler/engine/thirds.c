@@ -4,7 +4,7 @@
  *
  * exactly, since each takes 8 of its 24 digits; and of the nine products of thirds the six largest are summed up in f32.  Rounded to nearest, |a2| is at most 2^-8 |a| and |a3| 2^-17 |a|, so
  * that those left out are a unit of roundoff of |a b| all together: a sum of this kind is nearer to the sum of its terms than the worst order of adding them, from 32 on
- * (docs/contractions.md).  An instruction adds 32 depths, even and odd ones apart, to 16 x 16 sums: in all 2.7 times as many products a second as multiply-adds of f32 make.
+ * (docs/contractions.md).  An instruction adds 32 depths, even and odd ones apart, to 16 x 16 sums: in all some 2.2 times as many products a second as multiply-adds of f32 make.
  *
  * Panels, of both operands, have 32 positions, of steps of 32 depths each; behind the last depth they are 0:
  *
