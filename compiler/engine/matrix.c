@@ -43,10 +43,14 @@ void tsr_matrix_end(tsr_kit *k) { tsr_kit_intrinsic(k, "llvm.x86.tilerelease", N
 
 /* ---- panels ------------------------------------------------------------------------------------------------------------- */
 
+LLVMValueRef tsr_matrix_steps(tsr_kit *k, LLVMValueRef depth)
+{
+	return LLVMBuildUDiv(k->b, tsr_kit_add(k, depth, tsr_kit_int(k, 2 * PAIRS - 1)), tsr_kit_int(k, 2 * PAIRS), "");
+}
+
 LLVMValueRef tsr_matrix_each(tsr_kit *k, tsr_side side, LLVMValueRef depth)
 {
-	LLVMValueRef whole = LLVMBuildUDiv(k->b, tsr_kit_add(k, depth, tsr_kit_int(k, 2 * PAIRS - 1)), tsr_kit_int(k, 2 * PAIRS), "");
-	LLVMValueRef pairs = tsr_kit_mul(k, whole, tsr_kit_int(k, PAIRS));
+	LLVMValueRef pairs = tsr_kit_mul(k, tsr_matrix_steps(k, depth), tsr_kit_int(k, PAIRS));
 	return side == TSR_SIDE_A ? LLVMBuildOr(k->b, pairs, tsr_kit_int(k, PAIRS), "") : pairs;
 }
 
@@ -257,7 +261,7 @@ void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 
 /* Its second registers of A and of B; of numbers in bf16, or of thirds. */
 typedef struct product { bool tall, wide, thirds; } product;
-enum { STEPS = 8, STEPS_OF_THIRDS = 64 };     /* of 32 depths: so many of a panel of B stay in the first cache while rows of A go by */
+enum { STEPS = 8, STEPS_OF_THIRDS = 64 };     /* of 32 depths: so many of a panel of B stay in the first cache while rows of A go by; thirds come from the second one in time */
 
 static LLVMValueRef number(tsr_kit *k, uint32_t r) { return LLVMConstInt(LLVMInt8TypeInContext(k->context), r, false); }
 
@@ -365,12 +369,6 @@ static void call_product(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LL
 	LLVMBuildCall2(k->b, LLVMFunctionType(LLVMVoidTypeInContext(k->context), params, TSR_MATRIX_PARAMS, false), f, arg, TSR_MATRIX_PARAMS, "");
 }
 
-static LLVMValueRef steps_of(const tsr_engine *g, const tsr_block *bl)
-{
-	tsr_kit k = g->k;
-	return LLVMBuildUDiv(k.b, tsr_kit_add(&k, bl->depth, tsr_kit_int(&k, 2 * PAIRS - 1)), tsr_kit_int(&k, 2 * PAIRS), "");
-}
-
 static int64_t at_once(const tsr_engine *g) { return g->s->thirds ? STEPS_OF_THIRDS : STEPS; }
 
 bool tsr_matrix_deep(const tsr_engine *g)
@@ -384,7 +382,7 @@ LLVMValueRef tsr_matrix_sums(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir
 	tsr_kit *k = &g->k;
 	if (tsr_matrix_deep(g))
 		return tsr_kit_at(k, g->sums, tsr_kit_mul(k, ir, tsr_kit_int(k, TILE)));
-	steps all = { tsr_kit_int(k, 0), steps_of(g, bl), LLVMConstInt(k->i1, 0, false) };
+	steps all = { tsr_kit_int(k, 0), tsr_matrix_steps(k, bl->depth), LLVMConstInt(k->i1, 0, false) };
 	call_product(g, bl, ir, b, g->sums, (product){ .tall = rows > ROWS, .wide = vecs > 1 }, all);
 	return g->sums;
 }
@@ -392,7 +390,7 @@ LLVMValueRef tsr_matrix_sums(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir
 void tsr_matrix_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef b, uint32_t vecs)
 {
 	tsr_kit *k = &g->k;
-	LLVMValueRef zero = tsr_kit_int(k, 0), tile = tsr_kit_int(k, TILE), few = tsr_kit_int(k, at_once(g)), all = steps_of(g, bl);
+	LLVMValueRef zero = tsr_kit_int(k, 0), tile = tsr_kit_int(k, TILE), few = tsr_kit_int(k, at_once(g)), all = tsr_matrix_steps(k, bl->depth);
 	LLVMValueRef full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, bl->rows, tile, ""), tile, "");
 	int64_t total = tsr_kit_known(g->cls[TSR_CLASS_M].count);
 	if (!tsr_matrix_deep(g))

@@ -109,9 +109,10 @@ void tsr_tail_plan_make(tsr_engine *g);
 void tsr_tail_begin(tsr_engine *g);
 void tsr_tail_args(tsr_engine *g, const tsr_tail_plan *t, LLVMValueRef m, LLVMValueRef n, LLVMValueRef last, LLVMValueRef *arg);
 void tsr_tail_apply(tsr_engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef rows, LLVMValueRef cols);
-/* matrix.c: the setting of matrix registers, for this thread, and its end; elements of a panel for each row of A, each column of B, of so many depths; how many of so many rows packing writes; the bytes of rows on their way into panels; and packing. */
+/* matrix.c: the setting of matrix registers, for this thread, and its end; steps of 32 depths, the last of which may have fewer; elements of a panel for each row of A, each column of B, of so many depths; how many of so many rows packing writes; the bytes of rows on their way into panels; and packing. */
 void tsr_matrix_begin(tsr_kit *k);
 void tsr_matrix_end(tsr_kit *k);
+LLVMValueRef tsr_matrix_steps(tsr_kit *k, LLVMValueRef depth);
 LLVMValueRef tsr_matrix_each(tsr_kit *k, tsr_side side, LLVMValueRef depth);
 int64_t tsr_matrix_rows(int64_t rows);
 int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64_t depth);

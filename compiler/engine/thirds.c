@@ -24,15 +24,10 @@ enum { AHEAD_DEPTHS = LINES / LANES, AHEAD_POSITIONS = LINES / DEPTHS };      /*
 
 static LLVMValueRef further(tsr_kit *k, LLVMValueRef p, int64_t n) { return tsr_kit_at(k, p, tsr_kit_int(k, n)); }
 
-static LLVMValueRef steps_of(tsr_kit *k, LLVMValueRef depth)
-{
-	return LLVMBuildUDiv(k->b, tsr_kit_add(k, depth, tsr_kit_int(k, DEPTHS - 1)), tsr_kit_int(k, DEPTHS), "");
-}
-
 /* One element for each position more than thirds take makes the panel's line. */
 LLVMValueRef tsr_thirds_each(tsr_kit *k, LLVMValueRef depth)
 {
-	return tsr_kit_add(k, tsr_kit_mul(k, steps_of(k, depth), tsr_kit_int(k, STEP / TILE)), tsr_kit_int(k, 1));
+	return tsr_kit_add(k, tsr_kit_mul(k, tsr_matrix_steps(k, depth), tsr_kit_int(k, STEP / TILE)), tsr_kit_int(k, 1));
 }
 
 int64_t tsr_thirds_each_known(int64_t depth) { return (depth + DEPTHS - 1) / DEPTHS * (STEP / TILE) + 1; }
@@ -221,7 +216,7 @@ static void squares(packing *x, const lines *from, tsr_share positions, tsr_shar
 static void pack(packing *x, tsr_share positions, bool odd)
 {
 	tsr_kit *k = &x->full;
-	tsr_share steps = { tsr_kit_int(k, 0), steps_of(k, x->depth) };
+	tsr_share steps = { tsr_kit_int(k, 0), tsr_matrix_steps(k, x->depth) };
 	lines from = { 0 };
 	if (x->direct) {
 		squares(x, &from, positions, steps, odd);
