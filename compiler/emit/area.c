@@ -37,12 +37,25 @@ LLVMValueRef tsr_emit_zeros(LLVMModuleRef module, const char *name, uint64_t byt
 	return made;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+void tsr_seat_needs(tsr_seat *team, uint64_t shared, uint64_t own)
+{
+	for (int u = 0; u < TSR_UNITS; u++)
+		if (team->unit == TSR_BY_BOTH || team->unit == (tsr_multiplier)u)
+			team->room[u] = (tsr_room){larger(team->room[u].shared, shared), larger(team->room[u].own, own)};
+}
+
+LLVMValueRef tsr_emit_by_matrix(tsr_emit *e)
+{
+	return LLVMBuildICmp(e->builder, LLVMIntNE, tsr_emit_call(e, "tsr_matrix_unit", e->i32, 0, NULL), LLVMConstNull(e->i32), "");
+}
+
 LLVMValueRef tsr_emit_work_area(tsr_emit *e, uint64_t bytes)
 {
 	tsr_seat *team = e->team;
 	if (team) {
-		if (team->row_bytes + bytes > team->own_bytes)
-			team->own_bytes = team->row_bytes + bytes;
+		tsr_seat_needs(team, 0, team->row_bytes + bytes);
 		return tsr_emit_offset(e, TSR_PREC_U8, team->own, tsr_emit_i64(e, (int64_t)team->row_bytes));
 	}
 	return own_address(e, tsr_emit_zeros(e->module, TSR_PANELS, bytes, 4096, true));

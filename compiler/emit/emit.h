@@ -18,9 +18,14 @@
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/TargetMachine.h>
 
+/* Memory that a kernel needs: of the team, and of each thread. */
+typedef struct tsr_room { uint64_t shared, own; } tsr_room;
+/* What products are computed by: a run takes one or the other, and what is emitted is for that one, or for both. */
+typedef enum tsr_multiplier { TSR_BY_VECTORS, TSR_BY_MATRIX, TSR_UNITS, TSR_BY_BOTH = TSR_UNITS } tsr_multiplier;
+
 /* Inside a kernel that threads compute together: this thread's number of how many, memory that all share, and its own; and
- * how much of both is needed, so far; how often the threads have agreed, and how many queues they take from. */
-typedef struct tsr_seat { LLVMValueRef thread, threads, shared, own; uint64_t shared_bytes, row_bytes, own_bytes; uint32_t agreed, queues; } tsr_seat;
+ * how much of both is needed, so far, by each unit, of which `unit` is emitted now; how often the threads have agreed, and how many queues they take from. */
+typedef struct tsr_seat { LLVMValueRef thread, threads, shared, own; tsr_room room[TSR_UNITS]; tsr_multiplier unit; uint64_t row_bytes; uint32_t agreed, queues; } tsr_seat;
 
 /* Inside a loop that streams: the store whose results are collected, and where this one goes; or, where `first` is given, that of the loop's iteration `first`, and others
  * beside it. */
@@ -242,6 +247,10 @@ LLVMValueRef tsr_team_agree(tsr_emit *e, LLVMValueRef says);
 /* So many bytes, aligned to a line: this thread's own memory in a team, behind its rows; else one area for all of the module, as large as the largest that
  * is wanted, for each thread. */
 LLVMValueRef tsr_emit_work_area(tsr_emit *e, uint64_t bytes);
+/* Memory that the unit needs which is emitted now. */
+void tsr_seat_needs(tsr_seat *team, uint64_t shared, uint64_t own);
+/* Whether this run computes products by matrix registers, where there is code for both. */
+LLVMValueRef tsr_emit_by_matrix(tsr_emit *e);
 /* The module's global of that name, of zeros and as large as the largest that is wanted; `own`: each thread has one. */
 LLVMValueRef tsr_emit_zeros(LLVMModuleRef module, const char *name, uint64_t bytes, unsigned aligned, bool own);
 /* What parts.c knows this area by. */

@@ -333,16 +333,24 @@ static void contraction(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction
 		e->syms[c->loops[i].sym] = NULL;
 }
 
+static void set_unit(tsr_emit *e, tsr_multiplier unit)
+{
+	if (e->team)
+		e->team->unit = unit;
+}
+
 /* By vectors; or by matrix registers, where the machine's system allows that. */
 static void by_registers(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction *c)
 {
 	tsr_contraction narrow;
 	if (tsr_contract_matrix(e->loops, c, e->target, &narrow)) {
-		LLVMValueRef may = tsr_emit_call(e, "tsr_matrix_unit", e->i32, 0, NULL);
-		tsr_emit_fork f = tsr_emit_fork_begin(e, LLVMBuildICmp(e->builder, LLVMIntNE, may, LLVMConstNull(e->i32), ""), "matrix");
+		tsr_emit_fork f = tsr_emit_fork_begin(e, tsr_emit_by_matrix(e), "matrix");
+		set_unit(e, TSR_BY_MATRIX);
 		contraction(e, loop, &narrow, true);
 		tsr_emit_fork_other(e, &f);
+		set_unit(e, TSR_BY_VECTORS);
 		contraction(e, loop, c, false);
+		set_unit(e, TSR_BY_BOTH);
 		tsr_emit_fork_end(e, &f);
 	} else if (c->schedule.pairs && tsr_contract_narrow(e->loops, c, &narrow))
 		contraction(e, loop, &narrow, false);

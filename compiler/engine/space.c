@@ -281,7 +281,7 @@ void tsr_engine_space(tsr_engine *g)
 	if (tsr_engine_packs_together(g)) {
 		tsr_seat *team = g->e->team;
 		g->packed_b = team->shared;
-		team->shared_bytes = (uint64_t)(b + gap) > team->shared_bytes ? (uint64_t)(b + gap) : team->shared_bytes;
+		tsr_seat_needs(team, (uint64_t)(b + gap), 0);
 		tsr_emit_redzone(g->e, g->packed_b, 0, b, gap);
 		b = 0;
 	}

@@ -350,14 +350,14 @@ static tsr_team_kernel *kernel_code(tsr_emit *e, const tsr_stmt *s, const tsr_ke
 {
 	tsr_team_kernel *code = TSR_NEW(e->tc->arena, tsr_team_kernel);
 	const tsr_team *team = s->kernel.team;
-	tsr_seat seat = {.row_bytes = team ? (uint64_t)team->row_bytes : 0, .own_bytes = team ? (uint64_t)team->row_bytes : 0};
+	tsr_seat seat = {.unit = TSR_BY_BOTH, .row_bytes = team ? (uint64_t)team->row_bytes : 0};
+	tsr_seat_needs(&seat, 0, seat.row_bytes);
 	LLVMTypeRef of_team[4] = {e->i64, e->i64, e->ptr, e->ptr};
 	memcpy(x->types + x->n, of_team, sizeof of_team);
 	code->function = kernel_function(e, s, k, LLVMFunctionType(e->none, x->types, x->n + (team ? 4 : 0), false), team ? &seat : NULL);
 	if (team)
 		code->entry = tsr_team_entry(e, code->function, x);
-	code->shared_bytes = seat.shared_bytes;
-	code->own_bytes = seat.own_bytes;
+	memcpy(code->room, seat.room, sizeof seat.room);
 	code->queues = seat.queues;
 	return code;
 }

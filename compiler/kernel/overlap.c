@@ -177,8 +177,7 @@ static void place_rows(const rows *r, LLVMValueRef t)
 		}
 		at += n * each;
 	}
-	if (e->team->own_bytes < (uint64_t)at)
-		e->team->own_bytes = (uint64_t)at;
+	tsr_seat_needs(e->team, 0, (uint64_t)at);
 }
 
 static void guard_rows(const rows *r)

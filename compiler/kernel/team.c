@@ -99,6 +99,15 @@ LLVMValueRef tsr_team_entry(tsr_emit *e, LLVMValueRef kernel, const tsr_argument
 	return f;
 }
 
+/* As much as the unit needs that this run computes with. */
+static LLVMValueRef bytes(tsr_emit *e, uint64_t vectors, uint64_t matrix)
+{
+	LLVMValueRef by_vectors = tsr_emit_i64(e, (int64_t)vectors);
+	if (vectors == matrix)
+		return by_vectors;
+	return LLVMBuildSelect(e->builder, tsr_emit_by_matrix(e), tsr_emit_i64(e, (int64_t)matrix), by_vectors, "");
+}
+
 void tsr_team_call(tsr_emit *e, const tsr_team *team, const tsr_team_kernel *k, const tsr_arguments *x)
 {
 	LLVMTypeRef record = record_of(e, x);
@@ -106,7 +115,7 @@ void tsr_team_call(tsr_emit *e, const tsr_team *team, const tsr_team_kernel *k, 
 	for (unsigned i = 0, told = 0; i < x->n; i++)
 		if (x->values[i])
 			LLVMBuildStore(e->builder, x->values[i], field(e, record, data, told++));
-	LLVMValueRef args[7] = {e->ctx, k->entry, data, worth(e, team), tsr_emit_i64(e, (int64_t)k->shared_bytes),
-		tsr_emit_i64(e, (int64_t)k->own_bytes), tsr_emit_i64(e, k->queues)};
+	const tsr_room *vectors = &k->room[TSR_BY_VECTORS], *matrix = &k->room[TSR_BY_MATRIX];
+	LLVMValueRef args[7] = {e->ctx, k->entry, data, worth(e, team), bytes(e, vectors->shared, matrix->shared), bytes(e, vectors->own, matrix->own), tsr_emit_i64(e, k->queues)};
 	tsr_emit_call(e, "tsr_parallel", e->none, 7, args);
 }

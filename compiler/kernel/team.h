@@ -3,9 +3,8 @@
 #define TSR_KERNEL_TEAM_H
 #include "nests.h"
 
-/* A kernel's function as the runtime calls it, and the memory that it needs: of the team, and of each thread; and its
- * queues. */
-typedef struct tsr_team_kernel { LLVMValueRef function, entry; uint64_t shared_bytes, own_bytes; uint32_t queues; } tsr_team_kernel;
+/* A kernel's function as the runtime calls it, and the memory that it needs, by each unit; and its queues. */
+typedef struct tsr_team_kernel { LLVMValueRef function, entry; tsr_room room[TSR_UNITS]; uint32_t queues; } tsr_team_kernel;
 
 /* What a kernel takes, with room for the thread's four: types, and values, which are NULL where the thread has `own` bytes into its
  * memory a buffer for itself. */
