@@ -21,6 +21,7 @@
 
 enum { LANES = 16, SQUARE = LANES * LANES, THIRDS = 3, TILE = 2 * LANES, DEPTHS = 2 * LANES, STEP = THIRDS * 2 * SQUARE, LINES = 4096, UNROLLED = 4 };
 enum { AHEAD_DEPTHS = LINES / LANES, AHEAD_POSITIONS = LINES / DEPTHS };      /* that are evaluated at once */
+enum { STAGED = 512 };           /* numbers of a line that are copied at once, in panels as wide as a step is deep */
 
 static LLVMValueRef further(tsr_kit *k, LLVMValueRef p, int64_t n) { return tsr_kit_at(k, p, tsr_kit_int(k, n)); }
 
@@ -31,7 +32,7 @@ LLVMValueRef tsr_thirds_each(tsr_kit *k, LLVMValueRef depth)
 }
 
 int64_t tsr_thirds_each_known(int64_t depth) { return (depth + DEPTHS - 1) / DEPTHS * (STEP / TILE) + 1; }
-int64_t tsr_thirds_line_bytes(void) { return (LINES + THIRDS * SQUARE) * 4; }
+int64_t tsr_thirds_line_bytes(void) { return (THIRDS * SQUARE + DEPTHS * STAGED + LANES) * 4; }
 
 static LLVMValueRef line_of(tsr_kit *k, LLVMValueRef panel, LLVMValueRef each)
 {
@@ -40,7 +41,8 @@ static LLVMValueRef line_of(tsr_kit *k, LLVMValueRef panel, LLVMValueRef each)
 
 /* ---- panels ------------------------------------------------------------------------------------------------------------- */
 
-/* `rows`: depths lie side by side; `turned`: squares are; `direct`: the operand is in memory, side by side along `inner`, `outer` being the other class. */
+/* `rows`: depths lie side by side; `turned`: squares are; the operand is in memory, side by side along `inner` in pieces of `piece`, `outer` being
+ * the other class (`direct`), or along another axis of it (`staged`). */
 typedef struct packing {
 	tsr_kit full, pair;
 	tsr_engine *g;
@@ -48,11 +50,12 @@ typedef struct packing {
 	tsr_computed v;
 	tsr_group outer, inner;
 	LLVMValueRef each, lines, square, positions, depth;
-	bool rows, turned, direct;
+	uint32_t piece;
+	bool rows, turned, direct, staged;
 } packing;
 
-/* Where lines are, and which of them: of those in memory the first one is the block's, of others the first that was evaluated. */
-typedef struct lines { LLVMValueRef first, at, row; } lines;
+/* Where lines are that were evaluated or copied, which of them is the first, and where in it they begin; and from one to the next. */
+typedef struct lines { LLVMValueRef from, first, at, row; } lines;
 
 static LLVMValueRef bits(packing *x, LLVMValueRef v) { return LLVMBuildBitCast(x->pair.b, v, x->pair.vec, ""); }
 static LLVMValueRef value(packing *x, LLVMValueRef v) { return LLVMBuildBitCast(x->pair.b, v, x->full.vec, ""); }
@@ -85,24 +88,58 @@ static void thirds_of(packing *x, LLVMValueRef v, bool odd, LLVMValueRef third[T
 	third[2] = bits(x, LLVMBuildFSub(k->b, rest, value(x, third[1]), ""));
 }
 
-/* Sixteen numbers of line `line` from `at` on, of the class's lines and their length those that there are. */
-static LLVMValueRef take(packing *x, const lines *from, LLVMValueRef line, LLVMValueRef at, bool inside)
+static LLVMValueRef joined(tsr_kit *k, LLVMValueRef v, LLVMValueRef w, uint32_t lanes)
+{
+	LLVMValueRef all[LANES];
+	for (uint32_t i = 0; i < 2 * lanes; i++)
+		all[i] = LLVMConstInt(k->i32, i, false);
+	return LLVMBuildShuffleVector(k->b, v, w, LLVMConstVector(all, 2 * lanes), "");
+}
+
+/* Sixteen numbers in pieces that begin at `offset` each; where less than that is `left`, these. */
+static LLVMValueRef pieces(packing *x, LLVMValueRef row, const LLVMValueRef *offset, LLVMValueRef left)
+{
+	tsr_kit k = x->full;
+	LLVMValueRef v[LANES];
+	k.lanes = x->piece;
+	k.vec = LLVMVectorType(k.elem, k.lanes), k.lanes_i1 = LLVMVectorType(k.i1, k.lanes);
+	uint32_t n = LANES / x->piece;
+	for (uint32_t i = 0; i < n; i++) {
+		LLVMValueRef here = left && i ? LLVMBuildNSWSub(k.b, left, tsr_kit_int(&k, i * x->piece), "") : left;
+		v[i] = tsr_kit_load(&k, k.vec, tsr_kit_at(&k, row, offset[i]), left ? tsr_kit_mask(&k, here, 0) : NULL);
+	}
+	for (; n > 1; n /= 2)
+		for (uint32_t i = 0; i < n; i += 2)
+			v[i / 2] = joined(&k, v[i], v[i + 1], LANES / n);
+	return v[0];
+}
+
+/* Sixteen numbers of line `line` from `at` on, of the class's lines and their length those that there are; in memory they begin at `offset` of each line, piece by piece. */
+static LLVMValueRef take(packing *x, const lines *from, LLVMValueRef line, LLVMValueRef at, const LLVMValueRef *offset, bool inside)
 {
 	tsr_kit *k = &x->full;
-	LLVMValueRef of = x->rows ? x->positions : x->depth, length = x->rows ? x->depth : x->positions, p;
-	if (x->direct) {
-		LLVMValueRef first = x->rows ? x->p->across_first : x->p->along_first, beside = x->rows ? x->p->along_first : x->p->across_first;
-		LLVMValueRef there = inside ? line : tsr_kit_min(k, line, LLVMBuildNSWSub(k->b, of, tsr_kit_int(k, 1), ""));
-		LLVMValueRef offset = tsr_group_offset(k, &x->outer, x->p->side, tsr_kit_add(k, first, there));
-		p = tsr_kit_at(k, tsr_kit_at(k, x->p->from, offset), tsr_kit_add(k, beside, at));
-	} else {
-		LLVMValueRef row = tsr_kit_mul(k, LLVMBuildNSWSub(k->b, line, from->first, ""), from->row);
-		p = tsr_kit_at(k, x->lines, tsr_kit_add(k, row, LLVMBuildNSWSub(k->b, at, from->at, "")));
+	LLVMValueRef of = x->rows ? x->positions : x->depth, length = x->rows ? x->depth : x->positions, left = NULL;
+	if (!inside) {
+		LLVMValueRef there = LLVMBuildICmp(k->b, LLVMIntSLT, line, of, "");
+		left = LLVMBuildSelect(k->b, there, LLVMBuildNSWSub(k->b, length, at, ""), tsr_kit_int(k, 0), "");
 	}
-	if (inside)
-		return tsr_kit_load(k, k->vec, p, NULL);
-	LLVMValueRef left = LLVMBuildNSWSub(k->b, length, at, ""), there = LLVMBuildICmp(k->b, LLVMIntSLT, line, of, "");
-	return tsr_kit_load(k, k->vec, p, tsr_kit_mask(k, LLVMBuildSelect(k->b, there, left, tsr_kit_int(k, 0), ""), 0));
+	if (x->direct) {
+		LLVMValueRef first = x->rows ? x->p->across_first : x->p->along_first;
+		LLVMValueRef there = inside ? line : tsr_kit_min(k, line, LLVMBuildNSWSub(k->b, of, tsr_kit_int(k, 1), ""));
+		return pieces(x, tsr_kit_at(k, x->p->from, tsr_group_offset(k, &x->outer, x->p->side, tsr_kit_add(k, first, there))), offset, left);
+	}
+	LLVMValueRef row = tsr_kit_mul(k, LLVMBuildNSWSub(k->b, line, from->first, ""), from->row);
+	LLVMValueRef p = tsr_kit_at(k, from->from, tsr_kit_add(k, row, LLVMBuildNSWSub(k->b, at, from->at, "")));
+	return tsr_kit_load(k, k->vec, p, left ? tsr_kit_mask(k, left, 0) : NULL);
+}
+
+/* Where the pieces of sixteen numbers from `at` on begin in each line. */
+static void find(packing *x, LLVMValueRef at, LLVMValueRef *offset)
+{
+	tsr_kit *k = &x->full;
+	LLVMValueRef first = tsr_kit_add(k, x->rows ? x->p->along_first : x->p->across_first, at);
+	for (uint32_t i = 0; x->direct && i < LANES / x->piece; i++)
+		offset[i] = tsr_group_offset(k, &x->inner, x->p->side, tsr_kit_add(k, first, tsr_kit_int(k, i * x->piece)));
 }
 
 /* Squares, third by third, from where one row of each is a line of memory to where it is one of the panel: a function of its own, since each contraction has eight places that do so. */
@@ -155,14 +192,17 @@ static void square(packing *x, const lines *from, LLVMValueRef position, LLVMVal
 	LLVMValueRef second = LLVMBuildAnd(k->b, position, half, ""), within = tsr_kit_add(k, tsr_kit_mul(k, step, tsr_kit_int(k, STEP)), tsr_kit_mul(k, second, half));
 	LLVMValueRef to = tsr_kit_at(k, panel_of(x, position), within), room = x->turned ? x->square : to, apart = tsr_kit_int(k, x->turned ? SQUARE : 2 * SQUARE);
 	uint32_t unrolled = inside && !odd ? UNROLLED : 1;
+	LLVMValueRef offset[2][LANES];
+	for (uint32_t i = 0; i < 2; i++)
+		find(x, !x->rows ? position : i ? tsr_kit_add(k, depth, half) : depth, offset[i]);
 	tsr_carried c;
 	tsr_carried_begin(k, &c, 1, tsr_kit_int(k, LANES), &seen);
 	for (uint32_t u = 0; u < unrolled; u++) {
 		LLVMValueRef r = tsr_kit_add(k, c.i, tsr_kit_int(k, u)), v[2], third[2][THIRDS];
 		for (uint32_t i = 0; i < 2; i++) {
 			LLVMValueRef further = tsr_kit_int(k, i * LANES);
-			v[i] = x->rows ? take(x, from, tsr_kit_add(k, position, r), tsr_kit_add(k, depth, further), inside)
-				: take(x, from, tsr_kit_add(k, tsr_kit_add(k, depth, r), further), position, inside);
+			v[i] = x->rows ? take(x, from, tsr_kit_add(k, position, r), tsr_kit_add(k, depth, further), offset[i], inside)
+				: take(x, from, tsr_kit_add(k, tsr_kit_add(k, depth, r), further), position, offset[i], inside);
 			thirds_of(x, v[i], odd, third[i], &seen);
 		}
 		for (uint32_t t = 0; t < THIRDS; t++) {
@@ -181,7 +221,7 @@ static void square(packing *x, const lines *from, LLVMValueRef position, LLVMVal
 static void evaluate(packing *x, lines *from, LLVMValueRef first, uint32_t count, LLVMValueRef at, uint32_t length)
 {
 	tsr_kit *k = &x->full;
-	*from = (lines){ first, at, tsr_kit_int(k, length) };
+	*from = (lines){ x->lines, first, at, tsr_kit_int(k, length) };
 	LLVMValueRef of = x->rows ? x->positions : x->depth, all = x->rows ? x->depth : x->positions;
 	LLVMValueRef some = tsr_kit_min(k, tsr_kit_int(k, length), LLVMBuildNSWSub(k->b, all, at, "")), until = tsr_kit_min(k, of, tsr_kit_add(k, first, tsr_kit_int(k, count)));
 	const tsr_walks *outer = x->rows ? x->v.across : x->v.along, *inner = x->rows ? x->v.along : x->v.across;
@@ -213,6 +253,42 @@ static void squares(packing *x, const lines *from, tsr_share positions, tsr_shar
 	tsr_count_end(k, &outer);
 }
 
+/* Some lines of an operand that is side by side along an axis which is not the last one, copied by squares (turn.c): panels, in which they are rows. */
+static void stage(packing *x, LLVMValueRef line, LLVMValueRef count, LLVMValueRef at, LLVMValueRef length)
+{
+	tsr_kit *k = &x->full;
+	const tsr_pack *p = x->p;
+	tsr_pack_emit(k, &(tsr_pack){ p->side, &x->inner, &x->outer, p->from, x->lines, tsr_kit_add(k, x->rows ? p->along_first : p->across_first, at), length,
+		tsr_kit_add(k, x->rows ? p->across_first : p->along_first, line), count, DEPTHS });
+}
+
+/* Squares of lines that are copied, a part of some at a time. */
+static void staged(packing *x, tsr_share positions, tsr_share steps, bool odd)
+{
+	tsr_kit *k = &x->full;
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), width = tsr_kit_int(k, DEPTHS), some = tsr_kit_int(k, STAGED), lanes = tsr_kit_int(k, LANES);
+	tsr_count outer = tsr_count_begin(k, x->rows ? positions.from : steps.from, x->rows ? positions.to : steps.to, x->rows ? lanes : one);
+	LLVMValueRef first = x->rows ? outer.i : tsr_kit_mul(k, outer.i, width), all = x->rows ? x->positions : x->depth;
+	LLVMValueRef count = tsr_kit_max(k, zero, tsr_kit_min(k, x->rows ? lanes : width, LLVMBuildNSWSub(k->b, all, first, "")));
+	LLVMValueRef begin = x->rows ? zero : positions.from, end = x->rows ? x->depth : tsr_kit_min(k, positions.to, x->positions);
+	tsr_count inner = tsr_count_begin(k, begin, end, some);
+	LLVMValueRef length = tsr_kit_min(k, some, LLVMBuildNSWSub(k->b, end, inner.i, ""));
+	tsr_guard there = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGT, count, zero, ""));
+	stage(x, first, count, inner.i, length);
+	tsr_guard_end(k, there);
+	tsr_count c = tsr_count_begin(k, zero, length, width);
+	LLVMValueRef at = tsr_kit_add(k, inner.i, c.i);
+	lines from = { tsr_kit_at(k, x->lines, tsr_kit_mul(k, c.i, count)), first, at, width };
+	if (x->rows) {
+		LLVMValueRef step = LLVMBuildUDiv(k->b, at, width, "");
+		squares(x, &from, (tsr_share){ outer.i, tsr_kit_add(k, outer.i, one) }, (tsr_share){ step, tsr_kit_add(k, step, one) }, odd);
+	} else
+		squares(x, &from, (tsr_share){ at, tsr_kit_min(k, positions.to, tsr_kit_add(k, at, width)) }, (tsr_share){ outer.i, tsr_kit_add(k, outer.i, one) }, odd);
+	tsr_count_end(k, &c);
+	tsr_count_end(k, &inner);
+	tsr_count_end(k, &outer);
+}
+
 static void pack(packing *x, tsr_share positions, bool odd)
 {
 	tsr_kit *k = &x->full;
@@ -220,6 +296,10 @@ static void pack(packing *x, tsr_share positions, bool odd)
 	lines from = { 0 };
 	if (x->direct) {
 		squares(x, &from, positions, steps, odd);
+		return;
+	}
+	if (x->staged) {
+		staged(x, positions, steps, odd);
 		return;
 	}
 	LLVMValueRef one = tsr_kit_int(k, 1), lanes = tsr_kit_int(k, LANES), some = tsr_kit_int(k, x->rows ? AHEAD_DEPTHS / DEPTHS : AHEAD_POSITIONS);
@@ -237,14 +317,35 @@ static void pack(packing *x, tsr_share positions, bool odd)
 	tsr_count_end(k, &outer);
 }
 
-/* Whether the operand lies in memory, side by side along that class. */
-static bool lies_there(packing *x, const tsr_pack *p)
+static bool beside(const tsr_group *g, tsr_side side)
 {
+	bool some = g->n == 0;
+	for (uint32_t i = 0; i < g->n; i++)
+		some |= tsr_kit_known(g->at[i].stride[side]) == 1;
+	return some;
+}
+
+/* Of how many numbers all pieces are that lie side by side along the last axis, as long as they are a vector or some to a vector; or 0. */
+static uint32_t piece_of(const tsr_group *g)
+{
+	enum { LEAST = 4 };
+	int64_t run = g->n > 1 ? tsr_kit_known(g->at[g->n - 1].extent) : LANES;
+	return run >= LANES && run % LANES == 0 ? LANES : run >= LEAST && LANES % run == 0 ? (uint32_t)run : 0;
+}
+
+/* How the operand is read. */
+static void look(packing *x, const tsr_pack *p)
+{
+	x->rows = tsr_computed_by_rows(x->g->e->loops, x->v.value, x->v.across, x->v.along);
 	if (!tsr_contract_plain(x->g->e->loops, x->g->c, p->side))
-		return false;
-	x->outer = tsr_group_in_memory(x->g, x->rows ? p->across : p->along, p->side);
-	x->inner = tsr_group_in_memory(x->g, x->rows ? p->along : p->across, p->side);
-	return x->inner.n <= 1 && x->inner.unit[p->side];
+		return;
+	tsr_group across = tsr_group_in_memory(x->g, p->across, p->side), along = tsr_group_in_memory(x->g, p->along, p->side);
+	x->rows = beside(&along, p->side) || (x->rows && !beside(&across, p->side));
+	x->outer = x->rows ? across : along;
+	x->inner = x->rows ? along : across;
+	x->piece = x->inner.unit[p->side] ? piece_of(&x->inner) : 0;
+	x->direct = x->piece > 0;
+	x->staged = !x->direct && beside(&x->inner, p->side);
 }
 
 void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
@@ -253,11 +354,11 @@ void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 	bool a = p->side == TSR_SIDE_A;
 	const tsr_walks *across = &g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], *along = &g->walks[TSR_CLASS_K];
 	packing x = { *k, tsr_kit_of(k, TSR_PREC_I32, k->i32, 4), g, p, { g->e, a ? g->c->a_value : g->c->b_value, TSR_PREC_F32, across, along, NULL },
-		.each = each, .lines = g->narrow, .positions = p->across_count, .depth = p->depth };
-	x.square = tsr_kit_at(k, g->narrow, tsr_kit_int(k, LINES));
-	x.rows = tsr_computed_by_rows(g->e->loops, x.v.value, across, along);
+		.each = each, .positions = p->across_count, .depth = p->depth };
+	x.square = g->narrow;
+	x.lines = tsr_kit_at(k, g->narrow, tsr_kit_int(k, THIRDS * SQUARE));
+	look(&x, p);
 	x.turned = a != x.rows;
-	x.direct = lies_there(&x, p);
 	LLVMValueRef zero = tsr_kit_int(k, 0), tile = tsr_kit_int(k, TILE);
 	tsr_count c = tsr_count_begin(k, zero, x.positions, tile);
 	tsr_kit_store(k, LLVMConstInt(k->i32, 0, false), line_of(k, panel_of(&x, c.i), each), NULL);

@@ -48,13 +48,13 @@ static int64_t bytes_of(const tsr_loops *l, const tsr_expr *operand, int64_t ele
 static bool beside(const tsr_walks *x, tsr_side side) { return x->n && x->at[x->n - 1].known && x->at[x->n - 1].stride[side] == 1; }
 
 /* Packing an element of an operand of so many bytes: of what the second cache holds, or does not (`far`); of what has to be evaluated number by number, or in short stretches; of what lies side by
- * side along an axis that comes last in neither class, so that neighbours are lines, and where it is large pages, apart (384 x 384 x 384 by itself in another order: 0.5 times as fast). */
+ * side along an axis that comes last in neither class, which is copied by squares first, from near or far. */
 static double packing(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, const tsr_contract_view *v, tsr_side side, int64_t bytes, bool far)
 {
 	enum { LEAST_STRETCH = 32 };
 	bool a = side == TSR_SIDE_A, plain = tsr_contract_plain(l, c, side), stretches = a && c->run.length >= LEAST_STRETCH;
 	bool scattered = plain && !beside(&v->cls[TSR_CLASS_K], side) && !beside(&v->cls[a ? TSR_CLASS_M : TSR_CLASS_N], side);
-	return scattered && bytes > t->last / 2 ? 12 : scattered || (!plain && !stretches) ? 3 : far ? 1.8 : 0.75;
+	return scattered && bytes > t->last / 2 ? 4 : scattered ? 1.3 : !plain && !stretches ? 3 : far ? 1.8 : 0.75;
 }
 
 /* To one thread, and to each of two, which pack for themselves what is not divided between them.  Which class is, if any, depends on options, and results may not: it is taken to be the longer one. */
@@ -84,6 +84,7 @@ bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *c, const tsr
 	if (narrow)                  /* lines of thirds are those that A's rows lie side by side along, else evaluated at places far apart */
 		out->run = out->across;
 	out->turned = 0;
+	out->schedule.thirds = !narrow;          /* which the view asks for */
 	tsr_contract_view v;
 	tsr_contract_view_make(l, out, &v);
 	int64_t m = tsr_walks_count(&v.cls[TSR_CLASS_M]), n = tsr_walks_count(&v.cls[TSR_CLASS_N]), k = tsr_walks_count(&v.cls[TSR_CLASS_K]);

@@ -190,6 +190,8 @@ static tsr_side leading_side(const tsr_loops *l, const tsr_contraction *k, const
 	}
 	if (cls != TSR_CLASS_M || !plain[TSR_SIDE_A])
 		return TSR_SIDE_C;
+	if (k->schedule.thirds && !tsr_walks_along(x, TSR_SIDE_C))
+		return TSR_SIDE_A;
 	return (tsr_walks_along(x, TSR_SIDE_A) && depth * 4 >= columns) || far_apart(l, k, x, TSR_SIDE_C) ? TSR_SIDE_A : TSR_SIDE_C;
 }
 
@@ -248,7 +250,7 @@ static void fuse_axes(tsr_walks *x)
 }
 
 /* Of what both operands' lines lie along, in one block: of depths, so many that as many of the other loop, and more, are in it, too. */
-enum { LONGEST = 64, LONGEST_DEPTHS = 24 };
+enum { LONGEST = 64, LONGEST_IN_THIRDS = 32, LONGEST_DEPTHS = 24 };
 
 /* A divisor of an extent, at most `longest`, that is worth a turned block, in whole vectors as far as can be; the extent itself where there is none. */
 static int64_t chunk_of(int64_t extent, int64_t longest)
@@ -468,7 +470,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 		if (turned)
 			part_for_turning(x, k->turned, k->cut, steps_far(k, buffers[TSR_SIDE_B]));
 		else if (cls == TSR_CLASS_N && plain[TSR_SIDE_B])
-			interleave(x, TSR_SIDE_C, TSR_SIDE_B, LONGEST);
+			interleave(x, TSR_SIDE_C, TSR_SIDE_B, k->schedule.thirds ? LONGEST_IN_THIRDS : LONGEST);
 		if (cls == TSR_CLASS_K && plain[TSR_SIDE_A] && plain[TSR_SIDE_B])
 			interleave(x, lead, lead == TSR_SIDE_A ? TSR_SIDE_B : TSR_SIDE_A, LONGEST_DEPTHS);
 		if (cls == TSR_CLASS_K && plain[TSR_SIDE_A] && plain[TSR_SIDE_B] && lead == TSR_SIDE_B)

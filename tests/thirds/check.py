@@ -16,6 +16,7 @@ UNIT = 2.0 ** -24
 FLUSHED = 2.0 ** -122                # what registers make of the least parts of a product
 ORDERS = ("ik,kj->ij", "ki,kj->ij", "ik,jk->ij", "ki,jk->ji", "hik,hkj->hij", "ihk,khj->hji", "ik,kj->ji", "aick,ckbj->aibj")
 SIZES = {"i": (160, 230, 300), "j": (160, 190, 257), "k": (64, 96, 150, 500, 1500), "h": (2, 3), "a": (1, 4), "b": (1, 3), "c": (1, 3)}
+MIXED = (4, 5, 8, 12, 16), (16, 20, 24, 32)      # of the first axis of a class, and of the second
 IMAGE = 'let%export f (x : "2, 21, 19, 64") (w : "3, 3, 64, 128") = relu (x +* w "b, h =+ k, w =+ l, c; k, l, c, o => b, h, w, o")\n'
 
 
@@ -83,6 +84,24 @@ def near(bench, r, spec, sizes, tail, small=1.0):
     return case.thirds
 
 
+def mixed(bench, r):
+    """Each class has two axes, in any order in each tensor: pieces of a line, whole or not, and squares of what lies along neither of the last axes; beside an infinity, too."""
+    order = lambda axes: "".join(r.permutation(list(axes)))  # noqa: E731
+    sizes = {x: int(r.choice(MIXED[x in "bdf"])) for x in "abcdef"}
+    spec = f"{order('abef')},{order('cdef')}->{order('abcd')}"
+    program, (a, b, c) = text(spec, sizes, "%s")
+    case, x, y = Case(bench, program), r.standard_normal(a, np.float32), r.standard_normal(b, np.float32)
+    for odd in False, True:
+        if odd:
+            x[tuple(r.integers(n) for n in a)] = np.inf
+        with np.errstate(invalid="ignore"):
+            made, want, size = case(c, x, y), np.einsum(spec, x.astype(np.float64), y.astype(np.float64)), np.einsum(spec, abs(x).astype(np.float64), abs(y).astype(np.float64))
+            finite, off = np.isfinite(want), abs(made - want)
+        check(np.array_equal(finite, np.isfinite(made)), f"{spec} {sizes}: an infinity is elsewhere")
+        check((off[finite] <= sizes["e"] * sizes["f"] * UNIT * size[finite]).all(), f"{spec} {sizes}: off")
+    return case.thirds
+
+
 def images(bench, r):
     """What a window has outside an image counts nothing, even times infinity."""
     case, shape, x, w = Case(bench, IMAGE), (2, 21, 19, 128), r.standard_normal((2, 21, 19, 64), np.float32), r.standard_normal((3, 3, 64, 128), np.float32)
@@ -120,6 +139,8 @@ def main():
         exact(bench, r)
         some = [near(bench, r, spec, {x: r.choice(SIZES[x]) for x in SIZES if x in spec}, tail) for spec in ORDERS for tail in ("%s", "relu (%s)", "%s")]
         check(sum(some) > len(some) / 3, f"of {len(some)} products {sum(some)} are by thirds")
+        some = [mixed(bench, r) for _ in range(20)]
+        check(sum(some) > len(some) / 3, f"of {len(some)} products of many axes {sum(some)} are by thirds")
         for small in 1e-15, 1e-19, 1e-30:
             near(bench, r, "ik,kj->ij", {"i": 130, "j": 160, "k": 200}, "%s", small)
         check(images(bench, r), "a convolution of 64 channels is not by thirds")
