@@ -4,7 +4,7 @@
  * What is timed is the whole kernel around the contraction, compiled by itself, with one unit for each candidate, over memory of its
  * own, by one thread; one that takes long finds nothing of that in the caches, as after the other kernels of a program (of schedules found with all of it near, whole steps of a
  * GPT were up to 3 % slower).  Candidates are tried one question at a time, each from the best answer so far: the register tile, what is packed, the
- * depth of a block, its rows and columns.  All candidates of a question take turns, so that what else the machine does meets them
+ * depth of a block, its rows and columns, all by vectors; and then, where there are matrix registers, whether and in which blocks these compute it in thirds.  All candidates of a question take turns, so that what else the machine does meets them
  * alike, and the least time of each counts; what is far behind after a few rounds is left out of the others.  In the end the winner meets the model's choice once more: less than
  * two hundredths is no win.  The file is written after each form, so that who stops the command keeps what it has found. */
 #include "private.h"
@@ -31,6 +31,7 @@ typedef struct tuner {
 	int64_t *numbers, *symbols;
 	char *others;                /* memory that stands for what a program's other kernels touch: as much as all caches have */
 	size_t other_bytes;
+	bool registers;              /* matrix registers may be used */
 	TSR_VEC(job) jobs;
 } tuner;
 
@@ -212,6 +213,9 @@ static bool measure(tuner *t, const job *j, candidates *c)
 
 static bool same(const tsr_schedule *a, const tsr_schedule *b)
 {
+	const tsr_blocks *x = &a->named_blocks, *y = &b->named_blocks;
+	if (a->blocks_named != b->blocks_named || x->m != y->m || x->n != y->n || x->k != y->k)
+		return false;
 	return a->mr == b->mr && a->nr == b->nr && a->mc == b->mc && a->nc == b->nc && a->kc == b->kc && a->pack_a == b->pack_a && a->pack_b == b->pack_b;
 }
 
@@ -230,7 +234,32 @@ static void offer(const tuner *t, const job *j, candidates *c, tsr_schedule s)
 		c->at[c->n++] = s;
 }
 
-typedef enum { ASK_TILE, ASK_PACKING, ASK_DEPTH, ASK_BLOCKS, QUESTIONS } question;
+typedef enum { ASK_TILE, ASK_PACKING, ASK_DEPTH, ASK_BLOCKS, QUESTIONS, ASK_THIRDS = QUESTIONS } question;
+
+/* The runtime of what is compiled leaves matrix registers alone, or does not. */
+static void use_registers(bool use)
+{
+	if (use)
+		unsetenv("TSR_CPU");
+	else
+		setenv("TSR_CPU", "x86-64-v4", 1);
+}
+
+/* Blocks of numbers in thirds, of which both together are in the second cache or in the third. */
+static void ask_thirds(const tuner *t, const job *j, const tsr_schedule *best, candidates *c)
+{
+	enum { EACH = 6 };
+	static const int64_t depths[] = {256, 512, 1024}, bytes_a[] = {128 << 10, 256 << 10, 512 << 10}, bytes_b[] = {512 << 10, 1 << 20, 4 << 20};
+	int64_t unit = 2 * t->target->matrix;
+	for (int d = 0; d < 3; d++)
+		for (int a = 0; a < 3; a++)
+			for (int b = 0; b < 3; b++) {
+				tsr_schedule s = *best;
+				int64_t m = bytes_a[a] / EACH / depths[d] / unit * unit, n = bytes_b[b] / EACH / depths[d] / unit * unit;
+				s.named_blocks = (tsr_blocks){m > unit ? m : unit, n, depths[d]};
+				offer(t, j, c, s);
+			}
+}
 
 static void ask(const tuner *t, const job *j, question q, const tsr_schedule *best, candidates *c)
 {
@@ -238,6 +267,8 @@ static void ask(const tuner *t, const job *j, question q, const tsr_schedule *be
 	uint32_t lanes = t->target->vector_bytes / tsr_prec_bytes(t->d->loops->buffers.at[j->c->c]->prec);
 	c->n = 0;
 	offer(t, j, c, *best);
+	if (q == ASK_THIRDS)
+		ask_thirds(t, j, best, c);
 	for (uint32_t v = 4; q == ASK_TILE && v > 0; v--)
 		for (uint32_t rows = (t->target->vector_registers - 1) / v; rows > 1; rows--) {
 			tsr_schedule s = *best;
@@ -290,7 +321,10 @@ static double tune(tuner *t, const job *j, tsr_schedules *out)
 	candidates c;
 	tsr_schedule best = j->model;
 	uint32_t at;
-	for (question q = 0; q < QUESTIONS; q++) {
+	bool thirds = t->registers && tsr_contract_thirds(t->d->loops, j->c, t->target);
+	best.blocks_named = thirds;
+	for (question q = 0; q < QUESTIONS || (thirds && q == ASK_THIRDS); q++) {
+		use_registers(q == ASK_THIRDS);
 		ask(t, j, q, &best, &c);
 		if (!fastest(t, j, &c, &at))
 			return 0;
@@ -304,8 +338,9 @@ static double tune(tuner *t, const job *j, tsr_schedules *out)
 	const tsr_schedule *s = &c.at[at];
 	const char *what = tsr_format(t->d->tc->arena, "%.2f us; %.2f us by the model", 1e6 * c.seconds[at], 1e6 * c.seconds[0]);
 	tsr_schedules_set(out, j->model.form, s, what);
-	printf("%s\n  %s, %s: tile %u x %u, blocks m %lld n %lld k %lld, pack %s%s%s\n", j->model.form, j->kernel->kernel.name, what, s->mr, s->nr, (long long)s->mc,
-		(long long)s->nc, (long long)s->kc, s->pack_a ? "A" : "", s->pack_b ? "B" : "", s->pack_a || s->pack_b ? "" : "nothing");
+	printf("%s\n  %s, %s: tile %u x %u, blocks m %lld n %lld k %lld, pack %s%s%s%s\n", j->model.form, j->kernel->kernel.name, what, s->mr, s->nr, (long long)s->mc,
+		(long long)s->nc, (long long)s->kc, s->pack_a ? "A" : "", s->pack_b ? "B" : "", s->pack_a || s->pack_b ? "" : "nothing",
+		tsr_schedule_thirds(t->d->tc->arena, s));
 	if (off > 1.05)
 		printf("  the model is %.0f %% off\n", 100 * (off - 1));
 	fflush(stdout);
@@ -314,14 +349,13 @@ static double tune(tuner *t, const job *j, tsr_schedules *out)
 
 int tsr_drive_tune(tsr_drive_state *d, const tsr_target *target)
 {
-	tuner t = {.d = d, .target = target};
+	tuner t = {.d = d, .target = target, .registers = !getenv("TSR_CPU")};
 	const char *path = d->options->schedules;
 	tsr_schedules *out = access(path, F_OK) ? tsr_schedules_new(d->tc, path) : tsr_schedules_read(d->tc, path);
 	double product = 1;
 	uint32_t off = 0;
 	if (!out)
 		return TSR_EXIT_MISTAKE;
-	setenv("TSR_CPU", "x86-64-v4", 0);       /* the runtime then leaves matrix registers alone, whose blocks no file names (opt/matrix.c) */
 	for (uint32_t u = 0; u < d->loops->units.n; u++)
 		for (uint32_t i = 0; i < d->loops->units.at[u]->body.n; i++) {
 			tsr_stmt *s = d->loops->units.at[u]->body.at[i];

@@ -176,6 +176,7 @@ typedef struct tsr_contract_loop { uint32_t sym; tsr_size extent; tsr_loop_class
 /* Columns whose sums a tile of dot products adds up at once, and its rows at most. */
 enum { TSR_DOTS_GROUP = 4, TSR_DOTS_ROWS = 8 };
 enum { TSR_SMALL_BYTES = 1 << 15 };  /* of a thread's stack */
+typedef struct tsr_blocks { int64_t m, n, k; } tsr_blocks;
 typedef struct tsr_schedule {
 	uint32_t mr, nr;             /* register tile: rows, columns (columns a multiple of the vector width) */
 	int64_t mc, nc, kc;          /* cache blocks */
@@ -193,6 +194,8 @@ typedef struct tsr_schedule {
 	int64_t join;                /* columns that wait, a block of rows at a time, until rows that follow each other in C fill its lines; 0: none do */
 	bool pairs;                  /* operands are bf16, and neighbours along K are multiplied together, two of each: a depth of kc is half as many steps */
 	bool thirds;                 /* by matrix registers: operands are f32, three numbers of bf16 each (engine/thirds.c) */
+	bool blocks_named;           /* a file says in which blocks that is: */
+	tsr_blocks named_blocks;     /* of depth 0: in none, but by vectors */
 	bool asked;                  /* so they should be where that is possible, whether or not it pays; for tests */
 	bool dots;                   /* both operands are read in place along K, whose steps are the lanes of vectors that are added up at a tile's end */
 	int64_t together;            /* rows that all positions of a batch compute before any computes the next ones; 0: one position after the other */

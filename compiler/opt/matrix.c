@@ -5,8 +5,8 @@
 /* Deep blocks, since sums that wait in memory for another block cost more than a panel of B that the second cache has (2048 cubed 23.8 ms in blocks of
  * 512, 15.5 in one); bytes of A's and of B's block. */
 enum { DEPTH = 2048, BYTES_A = 512 << 10, BYTES_B = 4 << 20, EACH = 2 };
-/* The same of numbers in thirds: both blocks stay in the second cache, and little memory is theirs (16 MB for B: 0.96 to 1.02 times as fast for 1024 cubed and more, 0.85 for 512). */
-enum { DEPTH_OF_THIRDS = 512, BYTES_A_OF_THIRDS = 256 << 10, BYTES_B_OF_THIRDS = 1 << 20, EACH_OF_THIRDS = 6 };
+/* The same of numbers in thirds, of sums that are long enough to be as near as any order of them is: both blocks stay in the second cache, and little memory is theirs (16 MB for B: 0.96 to 1.02 times as fast for 1024 cubed and more, 0.85 for 512). */
+enum { LEAST_DEPTH = 32, DEPTH_OF_THIRDS = 512, BYTES_A_OF_THIRDS = 256 << 10, BYTES_B_OF_THIRDS = 1 << 20, EACH_OF_THIRDS = 6 };
 
 /* In as few equal blocks as `most` allows. */
 static int64_t block_of(int64_t total, int64_t most, int64_t unit)
@@ -60,7 +60,6 @@ static double packing(const tsr_loops *l, const tsr_contraction *c, const tsr_ta
 /* To one thread, and to each of two, which pack for themselves what is not divided between them.  Which class is, if any, depends on options, and results may not: it is taken to be the longer one. */
 static bool thirds_pay(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, const tsr_contract_view *v, int64_t m, int64_t n, int64_t k)
 {
-	enum { LEAST_DEPTH = 32 };
 	const tsr_schedule *s = &c->schedule;
 	if (m < 1 || n < 1 || k < LEAST_DEPTH)
 		return false;
@@ -70,10 +69,31 @@ static bool thirds_pay(const tsr_loops *l, const tsr_contraction *c, const tsr_t
 	return pays(m, n, k, s, a, b) && pays(rows ? (m + 1) / 2 : m, rows ? n : (n + 1) / 2, k, s, a, b);
 }
 
+/* The blocks that a file names, of whole tiles; what only a tail gets stays one deep block. */
+static bool named_blocks(const tsr_contraction *c, tsr_schedule *s)
+{
+	const tsr_blocks *b = &c->schedule.named_blocks;
+	s->mc = b->m, s->nc = b->n;
+	if (!(c->tail && c->tail->passing))
+		s->kc = b->k;
+	return b->k > 0;
+}
+
+static bool sums(const tsr_contraction *c, const tsr_target *t)
+{
+	return t->matrix && c->prec == TSR_PREC_F32 && c->acc == TSR_ACC_ADD && c->combine == TSR_OP_MUL;
+}
+
+bool tsr_contract_thirds(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t)
+{
+	tsr_contraction narrow;
+	return sums(c, t) && !tsr_contract_narrow(l, c, &narrow);
+}
+
 bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, tsr_contraction *out)
 {
 	enum { FEWEST = 8, SHORTEST = 16 };      /* rows and columns, depths that are worth whole registers */
-	if (!t->matrix || c->prec != TSR_PREC_F32 || c->acc != TSR_ACC_ADD || c->combine != TSR_OP_MUL)
+	if (!sums(c, t))
 		return false;
 	bool narrow = tsr_contract_narrow(l, c, out);
 	if (narrow && c->watched)
@@ -89,6 +109,8 @@ bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *c, const tsr
 	tsr_contract_view_make(l, out, &v);
 	int64_t m = tsr_walks_count(&v.cls[TSR_CLASS_M]), n = tsr_walks_count(&v.cls[TSR_CLASS_N]), k = tsr_walks_count(&v.cls[TSR_CLASS_K]);
 	out->schedule = blocks_of(c, t, !narrow, m, n, k);
+	if (!narrow && c->schedule.blocks_named)
+		return named_blocks(c, &out->schedule) && m > 0 && n > 0 && k >= LEAST_DEPTH;
 	if (!narrow)
 		return c->schedule.asked ? m > 0 && n > 0 && k > 0 : thirds_pay(l, out, t, &v, m, n, k);
 	return m >= FEWEST && n >= FEWEST && (k < 0 || k >= SHORTEST);

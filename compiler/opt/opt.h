@@ -11,6 +11,8 @@ typedef enum { TSR_THREADS_NONE, TSR_THREADS_AUTO, TSR_THREADS_ALL } tsr_threads
 typedef struct tsr_schedules tsr_schedules;
 tsr_schedules *tsr_schedules_new(tsr_compiler *tc, const char *path);
 tsr_schedules *tsr_schedules_read(tsr_compiler *tc, const char *path);       /* NULL: no file, or a bad one (reported) */
+/* What its line says of matrix registers. */
+const char *tsr_schedule_thirds(tsr_arena *a, const tsr_schedule *s);
 void tsr_schedules_set(tsr_schedules *s, const char *key, const tsr_schedule *schedule, const char *remark);
 bool tsr_schedules_write(const tsr_schedules *s);                            /* to its path; false: reported */
 /* Warns where there are schedules in it, but none of this target's. */
@@ -152,6 +154,8 @@ bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *k, const tsr_tar
 bool tsr_contract_few(const tsr_loops *l, const tsr_contraction *c, const tsr_target *target, tsr_contraction *out);
 /* The same sums of products of bf16, all of which its operands are the f32 of; false: they are not. */
 bool tsr_contract_narrow(const tsr_loops *l, const tsr_contraction *k, tsr_contraction *out);
+/* Sums of products of f32, which matrix registers could compute. */
+bool tsr_contract_thirds(const tsr_loops *l, const tsr_contraction *k, const tsr_target *target);
 /* The contraction as matrix registers compute it, with its schedule; false: they do not. */
 bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *k, const tsr_target *target, tsr_contraction *out);
 /* Rows and columns that stay together when a contraction is divided: tiles, or what waits for each other on its way to C. */

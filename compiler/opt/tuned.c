@@ -6,7 +6,8 @@
  * Left of the `=` stands the contraction as the engine sees it: target, precision, accumulator and what it combines, whether C is cleared,
  * then for each class of loops the extents with their strides in C, A and B, and how the operands are read.  No name and no
  * place takes part, so a line holds for every contraction of that form in any program.  Right of it: rows and columns of the register tile,
- * blocks of M, N and K, and which operands are packed.  Lines that begin with # are remarks. */
+ * blocks of M, N and K, and which operands are packed; then, where there are matrix registers, `thirds` and the blocks in which they compute it (engine/thirds.c),
+ * or `thirds none`; without that the model decides.  Lines that begin with # are remarks. */
 #include "schedule.h"
 #include "../diag/output.h"
 #include "../base/map.h"
@@ -16,7 +17,7 @@
 
 #define HEAD "tessera schedules 1"
 
-enum { MOST_LINE = 4096, MOST_DEPTH = 2048, MOST_BLOCK = 1 << 24 };
+enum { MOST_LINE = 4096, MOST_DEPTH = 2048, MOST_BLOCK = 1 << 24, MOST_SIDE = 1 << 13 };
 
 typedef struct row { tsr_schedule schedule; uint32_t line; char *remark; } row;
 
@@ -90,6 +91,10 @@ const char *tsr_schedule_unfit(const tsr_schedule *s, const tsr_schedule *model,
 		return "tiles that read B as it lies are within its stretches";
 	if (model->cols && (s->pack_b || s->nc != model->nc))
 		return "rows of B that are read in place allow no packing of it and no other columns";
+	const tsr_blocks *b = &s->named_blocks;
+	uint32_t unit = 2 * target->matrix;
+	if (s->blocks_named && b->k && (!unit || b->m % unit || b->n % unit || b->k % unit || b->m > MOST_SIDE || b->n > MOST_SIDE || b->k > MOST_DEPTH))
+		return "the blocks in thirds are not whole tiles of a sensible number";
 	return NULL;
 }
 
@@ -102,12 +107,25 @@ static tsr_diag *bad(tsr_schedules *s, uint32_t line, const char *why)
 	return g;
 }
 
+/* What follows a schedule: nothing, or blocks for matrix registers, or that there are none. */
+static bool parse_thirds(const char *text, tsr_schedule *out)
+{
+	long long m = 0, n = 0, k = 0;
+	int end = 0;
+	out->blocks_named = *text != 0;
+	if (!*text || !strcmp(text, "thirds none"))
+		return true;
+	bool some = sscanf(text, "thirds %12lld %12lld %12lld%n", &m, &n, &k, &end) == 3 && !text[end] && m > 0 && n > 0 && k > 0;
+	out->named_blocks = (tsr_blocks){ m, n, k };
+	return some;
+}
+
 static bool parse_row(const char *text, tsr_schedule *out)
 {
 	char pack[8];
 	long long mc, nc, kc;
 	int end = 0;
-	if (sscanf(text, "tile %5u %5u blocks %12lld %12lld %12lld pack %4s %n", &out->mr, &out->nr, &mc, &nc, &kc, pack, &end) != 6 || text[end])
+	if (sscanf(text, "tile %5u %5u blocks %12lld %12lld %12lld pack %4s %n", &out->mr, &out->nr, &mc, &nc, &kc, pack, &end) != 6 || !parse_thirds(text + end, out))
 		return false;
 	out->mc = mc, out->nc = nc, out->kc = kc;
 	out->pack_a = strchr(pack, 'a') != NULL;
@@ -140,7 +158,7 @@ static bool read_line(tsr_schedules *s, uint32_t line, char *text)
 	char *equals = strstr(text, " = ");
 	tsr_schedule made = { 0 };
 	if (!equals || !parse_row(equals + 3, &made)) {
-		bad(s, line, "a line says `CONTRACTION = tile M N blocks M N K pack WHAT`");
+		bad(s, line, "a line says `CONTRACTION = tile M N blocks M N K pack WHAT`, and perhaps `thirds M N K` or `thirds none`");
 		return false;
 	}
 	*equals = 0;
@@ -198,6 +216,12 @@ void tsr_schedules_suit(const tsr_schedules *s, const tsr_target *target)
 	tsr_hint(s->tc, g, "--tune and what uses its file name the same --cpu; `native` is the machine that tsrc runs on");
 }
 
+const char *tsr_schedule_thirds(tsr_arena *a, const tsr_schedule *s)
+{
+	const tsr_blocks *b = &s->named_blocks;
+	return !s->blocks_named ? "" : b->k ? tsr_format(a, " thirds %lld %lld %lld", (long long)b->m, (long long)b->n, (long long)b->k) : " thirds none";
+}
+
 bool tsr_schedules_write(const tsr_schedules *s)
 {
 	tsr_output o;
@@ -208,8 +232,8 @@ bool tsr_schedules_write(const tsr_schedules *s)
 		const tsr_schedule *x = &r->schedule;
 		if (r->remark)
 			fprintf(o.to, "# %s\n", r->remark);
-		fprintf(o.to, "%s = tile %u %u blocks %lld %lld %lld pack %s\n", s->keys.at[i], x->mr, x->nr, (long long)x->mc, (long long)x->nc,
-			(long long)x->kc, x->pack_a && x->pack_b ? "ab" : x->pack_a ? "a" : x->pack_b ? "b" : "none");
+		fprintf(o.to, "%s = tile %u %u blocks %lld %lld %lld pack %s%s\n", s->keys.at[i], x->mr, x->nr, (long long)x->mc, (long long)x->nc,
+			(long long)x->kc, x->pack_a && x->pack_b ? "ab" : x->pack_a ? "a" : x->pack_b ? "b" : "none", tsr_schedule_thirds(s->tc->arena, x));
 	}
 	return tsr_output_close(s->tc, &o, s->path);
 }

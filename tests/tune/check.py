@@ -22,6 +22,13 @@ let%op c = a +* b "m, k; k, n => m, n"
 let%main () = print c
 """
 
+SQUARE = """
+let%op a = { a = uniform () - 0.5; o = [160; 160] }
+let%op b = { b = uniform () - 0.5; o = [160; 160] }
+let%op c = a +* b "m, k; k, n => m, n"
+let%main () = print c
+"""
+
 # Rows of A are read where they lie, those that padding cuts from copies.
 ROWS = """
 let%op x = { x = uniform () - 0.5; o = [50; 4; 4; 6] }
@@ -98,8 +105,8 @@ def scheduled(tsrc, source, file, *options):
             for m in re.finditer(r"contraction:.*?; (\S+ \S+ \S+ \S+ (?:set|add) \|[^;]*); tile (\d+) x (\d+), blocks m (\d+) n (\d+) k (\d+), (.*)$", out, re.M)]
 
 
-def line(form, tile, blocks, pack):
-    return f"{form} = tile {tile[0]} {tile[1]} blocks {blocks[0]} {blocks[1]} {blocks[2]} pack {pack}\n"
+def line(form, tile, blocks, pack, thirds=""):
+    return f"{form} = tile {tile[0]} {tile[1]} blocks {blocks[0]} {blocks[1]} {blocks[2]} pack {pack}{thirds}\n"
 
 
 def round_trip(tsrc, folder):
@@ -233,6 +240,24 @@ def single_tiles(tsrc, folder):
                 check(not bad, f"{source} of blocks of one tile, packed {pack} {how}: {bad}")
 
 
+def by_registers(tsrc, folder):
+    """Matrix registers compute what the file says, in its blocks, or nothing; without a word of it the model decides."""
+    source, empty = written(folder, "square.tsr", SQUARE), os.path.join(folder, "empty")
+    words = lambda file: re.findall(r"in thirds, tile 32 x 32, blocks m (\d+) n (\d+) k (\d+)", tally.run(tsrc, "--schedules", file, "--dump=schedule", "--cpu=sapphirerapids", source)[1])  # noqa: E731
+    form, tile, how = scheduled(tsrc, source, empty, "--cpu=sapphirerapids")[0]
+    pack = {"pack both": "ab", "pack A": "a", "pack B": "b"}.get(how, "none")
+    check(len(words(empty)) == 1, "160 x 160 x 160 is not in thirds")
+    for thirds, want in ("", words(empty)), (" thirds none", []), (" thirds 64 96 128", [("64", "96", "128")]):
+        file = written(folder, "registers", HEAD + line(form, tile[:2], tile[2:], pack, thirds))
+        check(words(file) == want, f"{thirds or 'nothing'} is {words(file)}")
+        if form.split()[0] == scheduled(tsrc, source, empty)[0][0].split()[0]:
+            judge = differential.Judge(os.path.dirname(tsrc), source)
+            bad = judge.problem or judge.wrong("-O2", "--schedules", file)
+            check(not bad, f"{source} with {thirds}: {bad}")
+    status, out, errors = tally.run(tsrc, "--tune", source, "--schedules", os.path.join(folder, "registers"), "--cpu=sapphirerapids") if form.startswith(scheduled(tsrc, source, empty)[0][0].split()[0]) else (0, "1 forms", "")
+    check(status == 0 and "1 forms" in out, f"--tune: {status} {out}{errors}")
+
+
 def refused(tsrc, folder, form, lanes):
     source, good = os.path.join(folder, "small.tsr"), ((3, lanes), (9, lanes, 11), "ab")
     cases = {"": 1, "something else\n": 1, HEAD.strip() + "0\n": 1, HEAD + "nonsense\n": 2, HEAD + form + " = tile 3\n": 2, HEAD + "\n\n" + form + "\n": 4,
@@ -241,7 +266,8 @@ def refused(tsrc, folder, form, lanes):
              HEAD + line(form, (3, lanes), (10, lanes, 11), "ab"): 2, HEAD + line(form, (3, lanes), (9, lanes + 1, 11), "ab"): 2,
              HEAD + line(form, (3, lanes), (9, lanes, 0), "ab"): 2, HEAD + line(form, (24, 4 * lanes), (24, 4 * lanes, 11), "ab"): 2,
              HEAD + line(form, (3, lanes), (9, lanes, 99999), "ab"): 2, HEAD + line(form, (10 ** 9, lanes), (9, lanes, 11), "ab"): 2,
-             HEAD + line(form, (3, lanes), (9, lanes, 10 ** 30), "ab"): 2, HEAD + "\0\0\0\n": 2}
+             HEAD + line(form, (3, lanes), (9, lanes, 10 ** 30), "ab"): 2, HEAD + line(form, *good, " thirds"): 2, HEAD + line(form, *good, " thirds 64 64"): 2,
+             HEAD + line(form, *good, " thirds 64 64 33"): 2, HEAD + line(form, *good, " thirds 0 64 64"): 2, HEAD + line(form, *good, " thirds 64 64 64 64"): 2, HEAD + "\0\0\0\n": 2}
     for text, number in cases.items():
         file = written(folder, "bad", text)
         status, _, errors = tally.run(tsrc, "--schedules", file, "--dump=schedule", source)
@@ -279,7 +305,8 @@ def any_schedule(tsrc, folder, seed, programs):
                     pack, cols = rng.choice(["none", "a"]) if "pack A" not in how else "a", tile[3]
                 elif "rows in place" in how or "one step apart" in how:
                     pack, depth, rows = "b" if "pack B" in how else "none", tile[4], max(m, min(rows, tile[2] // m * m))
-                text += line(form, (m, n * lanes), (rows, cols, depth), pack)
+                thirds = rng.choice(["", " thirds none", " thirds {} {} {}".format(*(32 * rng.randint(1, 4) for _ in "mnk"))]) if target == "amx" else ""
+                text += line(form, (m, n * lanes), (rows, cols, depth), pack, thirds)
             file = written(folder, "drawn", text)
             used += sum(how.startswith("tuned: ") for _, _, how in scheduled(tsrc, source, file, "--threads=all", "--cpu=" + cpu))
             bad = judge.problem or judge.wrong("-O2", "--threads=all", "--cpu=" + cpu, "--schedules", file)
@@ -302,6 +329,7 @@ def main():
         others(tsrc, folder)
         same_forms(tsrc, folder)
         refused(tsrc, folder, *followed(tsrc, folder))
+        by_registers(tsrc, folder)
         small_blocks(tsrc, folder)
         own_blocks(tsrc, folder)
         single_tiles(tsrc, folder)
