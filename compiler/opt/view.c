@@ -177,7 +177,8 @@ static bool same_unit(const tsr_walks *x)
 
 /* Which operand's order of memory a class follows.  What is summed: A's where A lies side by side along a loop of it, whose
  * narrow panels then come out in whole vectors, and B does not along the same; else B's.  Rows: A's where A is read
- * from more places than C is written to, as far as they are known, and where each row is a page of its own in C whatever the order; all else C's. */
+ * from more places than C is written to, as far as they are known, and where each row is a page of its own in C whatever the order, or, in thirds, where C's columns
+ * lie side by side; all else C's. */
 static tsr_side leading_side(const tsr_loops *l, const tsr_contraction *k, const tsr_walks *x, tsr_loop_class cls, const bool *plain)
 {
 	if (cls == TSR_CLASS_K)
@@ -249,7 +250,7 @@ static void fuse_axes(tsr_walks *x)
 	x->n = n;
 }
 
-/* Of what both operands' lines lie along, in one block: of depths, so many that as many of the other loop, and more, are in it, too. */
+/* Of what both operands' lines lie along, in one block: of columns, in thirds those of one panel; of depths, so many that as many of the other loop, and more, are in it, too. */
 enum { LONGEST = 64, LONGEST_IN_THIRDS = 32, LONGEST_DEPTHS = 24 };
 
 /* A divisor of an extent, at most `longest`, that is worth a turned block, in whole vectors as far as can be; the extent itself where there is none. */
