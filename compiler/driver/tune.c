@@ -234,15 +234,15 @@ static void offer(const tuner *t, const job *j, candidates *c, tsr_schedule s)
 		c->at[c->n++] = s;
 }
 
-typedef enum { ASK_TILE, ASK_PACKING, ASK_DEPTH, ASK_BLOCKS, QUESTIONS, ASK_THIRDS = QUESTIONS } question;
+typedef enum { ASK_TILE, ASK_PACKING, ASK_DEPTH, ASK_BLOCKS, ASK_THIRDS, QUESTIONS } question;
 
-/* The runtime of what is compiled leaves matrix registers alone, or does not. */
+/* The runtime of what is compiled leaves matrix registers alone, or does not; what the user has set stays. */
 static void use_registers(bool use)
 {
 	if (use)
 		unsetenv("TSR_CPU");
 	else
-		setenv("TSR_CPU", "x86-64-v4", 1);
+		setenv("TSR_CPU", "x86-64-v4", 0);
 }
 
 /* Blocks of numbers in thirds, of which both together are in the second cache or in the third. */
@@ -323,7 +323,8 @@ static double tune(tuner *t, const job *j, tsr_schedules *out)
 	uint32_t at;
 	bool thirds = t->registers && tsr_contract_thirds(t->d->loops, j->c, t->target);
 	best.blocks_named = thirds;
-	for (question q = 0; q < QUESTIONS || (thirds && q == ASK_THIRDS); q++) {
+	best.named_blocks = (tsr_blocks){0};
+	for (question q = 0; q < (thirds ? QUESTIONS : ASK_THIRDS); q++) {
 		use_registers(q == ASK_THIRDS);
 		ask(t, j, q, &best, &c);
 		if (!fastest(t, j, &c, &at))

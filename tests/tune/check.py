@@ -246,16 +246,18 @@ def by_registers(tsrc, folder):
     words = lambda file: re.findall(r"in thirds, tile 32 x 32, blocks m (\d+) n (\d+) k (\d+)", tally.run(tsrc, "--schedules", file, "--dump=schedule", "--cpu=sapphirerapids", source)[1])  # noqa: E731
     form, tile, how = scheduled(tsrc, source, empty, "--cpu=sapphirerapids")[0]
     pack = {"pack both": "ab", "pack A": "a", "pack B": "b"}.get(how, "none")
+    here = form.split()[0] == scheduled(tsrc, source, empty)[0][0].split()[0]        # this machine has such registers
     check(len(words(empty)) == 1, "160 x 160 x 160 is not in thirds")
     for thirds, want in ("", words(empty)), (" thirds none", []), (" thirds 64 96 128", [("64", "96", "128")]):
         file = written(folder, "registers", HEAD + line(form, tile[:2], tile[2:], pack, thirds))
         check(words(file) == want, f"{thirds or 'nothing'} is {words(file)}")
-        if form.split()[0] == scheduled(tsrc, source, empty)[0][0].split()[0]:
+        if here:
             judge = differential.Judge(os.path.dirname(tsrc), source)
             bad = judge.problem or judge.wrong("-O2", "--schedules", file)
             check(not bad, f"{source} with {thirds}: {bad}")
-    status, out, errors = tally.run(tsrc, "--tune", source, "--schedules", os.path.join(folder, "registers"), "--cpu=sapphirerapids") if form.startswith(scheduled(tsrc, source, empty)[0][0].split()[0]) else (0, "1 forms", "")
-    check(status == 0 and "1 forms" in out, f"--tune: {status} {out}{errors}")
+    if here:
+        status, out, errors = tally.run(tsrc, "--tune", source, "--schedules", os.path.join(folder, "registers"), "--cpu=sapphirerapids")
+        check(status == 0 and "1 forms" in out, f"--tune: {status} {out}{errors}")
 
 
 def refused(tsrc, folder, form, lanes):
