@@ -65,7 +65,13 @@ static void collect(tuner *t, const tsr_loop_unit *u, tsr_stmt *kernel, const ts
 
 /* ---- memory -------------------------------------------------------------------------------------------------------------------- */
 
-/* Small numbers; indices of data are 0, which every axis has. */
+/* Between -1 and 1, with all its digits, as a program's numbers have: where those are few, units that multiply draw less, and some keep a higher clock. */
+static double number(int64_t i) { return (double)(int32_t)((uint32_t)i * 0x9e3779b1u) * 0x1p-31; }
+
+/* Its sign and digits, and the exponent of 1 / 2. */
+static uint16_t half(int64_t i, uint16_t exponent, uint16_t digits) { return (uint16_t)(((uint32_t)i * 0x9e3779b1u >> 16 & (0x8000u | digits)) | exponent); }
+
+/* Numbers; indices of data are 0, which every axis has. */
 static void *filled(const tsr_buffer *b, int64_t bytes)
 {
 	size_t size = ((size_t)bytes + 127) / 64 * 64;
@@ -74,9 +80,12 @@ static void *filled(const tsr_buffer *b, int64_t bytes)
 		return NULL;
 	memset(data, 0, size);
 	for (int64_t i = 0; b->prec == TSR_PREC_F32 && i < bytes / 4; i++)
-		((float *)(void *)data)[i] = (float)(i * 37 % 64 - 31) / 64;
+		((float *)(void *)data)[i] = (float)number(i);
 	for (int64_t i = 0; b->prec == TSR_PREC_F64 && i < bytes / 8; i++)
-		((double *)(void *)data)[i] = (double)(i * 37 % 64 - 31) / 64;
+		((double *)(void *)data)[i] = number(i);
+	bool bf16 = b->prec == TSR_PREC_BF16;
+	for (int64_t i = 0; (bf16 || b->prec == TSR_PREC_F16) && i < bytes / 2; i++)
+		((uint16_t *)(void *)data)[i] = half(i, bf16 ? 0x3f00 : 0x3800, bf16 ? 0x7f : 0x3ff);
 	return data;
 }
 

@@ -72,7 +72,8 @@ double probe_peak_of(double flop)
 }
 
 /* Arrays begin at different distances from a page boundary: those that are walked together would otherwise meet in the same
- * sets of the cache, and a load would wait for a store 4 KiB away. */
+ * sets of the cache, and a load would wait for a store 4 KiB away.  Numbers between -1 and 1 have all their digits, as a program's have: multipliers that toggle few bits
+ * draw less, and matrix registers, to which a number of eight digits is one third and two zeros, keep a clock a third higher. */
 float *probe_array(size_t n)
 {
 	static int colour;
@@ -84,7 +85,7 @@ float *probe_array(size_t n)
 	float *a = (float *)(void *)(base + colour++ % COLOURS * 3 * 64);
 #pragma omp parallel for schedule(static)
 	for (size_t i = 0; i < n; i++)
-		a[i] = (float)((int)(i * 37 % 101) - 50) / 64;
+		a[i] = (float)(int32_t)((uint32_t)i * 0x9e3779b1u) * 0x1p-31f;
 	return a;
 }
 
