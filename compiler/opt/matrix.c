@@ -27,13 +27,13 @@ static tsr_schedule blocks_of(const tsr_contraction *c, const tsr_target *t, boo
 		.pack_a = true, .pack_b = true, .must_a = true, .must_b = true, .split = c->schedule.split, .grid = c->schedule.grid, .thirds = thirds, .reason = thirds ? "matrix registers, in thirds" : "matrix registers" };
 }
 
-/* Cycles of a core, by a model of what was measured: taking apart and packing an element of A and of B, what tiles of sums cost on their way to C, and products by registers, against products by
- * vectors. */
-static bool pays(int64_t m, int64_t n, int64_t k, const tsr_schedule *s, double pack_a, double pack_b)
+/* Cycles of a core in thirds over those by vectors, by a model whose constants choose best among 1,200 products that were measured: taking apart and packing an element of A and of B beyond what vectors pack,
+ * what tiles of sums cost on their way to C, and products. */
+static double share_of(int64_t m, int64_t n, int64_t k, const tsr_schedule *s, double pack_a, double pack_b)
 {
-	const double sum = 0.3, by_matrix = 72, by_vectors = 27, doubt = 1.05;
+	const double sum = 0.3, by_matrix = 72, by_vectors = 27;
 	double rows = (double)tsr_round_up(m, s->mr), columns = (double)tsr_round_up(n, s->nr), depths = (double)tsr_round_up(k, s->mr), blocks = (double)((n + s->nc - 1) / s->nc);
-	return doubt * (rows * columns * depths / by_matrix + depths * (pack_a * rows * blocks + pack_b * columns) + sum * rows * columns) < (double)m * (double)n * (double)k / by_vectors;
+	return by_vectors * (rows * columns * depths / by_matrix + depths * (pack_a * rows * blocks + pack_b * columns) + sum * rows * columns) / ((double)m * (double)n * (double)k);
 }
 
 /* Bytes that an operand of so many elements comes from, fewer where windows read some of them again and again. */
@@ -47,26 +47,26 @@ static int64_t bytes_of(const tsr_loops *l, const tsr_expr *operand, int64_t ele
 /* The class' last axis lies side by side in the operand. */
 static bool beside(const tsr_walks *x, tsr_side side) { return x->n && x->at[x->n - 1].known && x->at[x->n - 1].stride[side] == 1; }
 
-/* Packing an element of an operand of so many bytes: of what the second cache holds, or does not (`far`); of what has to be evaluated number by number, or in short stretches; of what lies side by
- * side along an axis that comes last in neither class, which is copied by squares first, from near or far. */
-static double packing(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, const tsr_contract_view *v, tsr_side side, int64_t bytes, bool far)
+/* Packing an element of an operand of so many bytes: of what some cache holds, or none; of what has to be evaluated number by number, or in short stretches; of what lies side by side along an
+ * axis that comes last in neither class, which is copied by squares first, from near or far. */
+static double packing(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, const tsr_contract_view *v, tsr_side side, int64_t bytes)
 {
-	enum { LEAST_STRETCH = 32 };
+	enum { LEAST_STRETCH = 32, FAR = 16 };
 	bool a = side == TSR_SIDE_A, plain = tsr_contract_plain(l, c, side), stretches = a && c->run.length >= LEAST_STRETCH;
 	bool scattered = plain && !beside(&v->cls[TSR_CLASS_K], side) && !beside(&v->cls[a ? TSR_CLASS_M : TSR_CLASS_N], side);
-	return scattered && bytes > t->last / 2 ? 4 : scattered ? 1.3 : !plain && !stretches ? 3 : far ? 1.8 : 0.75;
+	return scattered && bytes > t->last / 2 ? 4 : scattered ? 0.5 : !plain && !stretches ? 3 : bytes > FAR * t->last ? a ? 1.6 : 2 : 0.75;
 }
 
-/* To one thread, and to each of two, which pack for themselves what is not divided between them.  Which class is, if any, depends on options, and results may not: it is taken to be the longer one. */
+/* To one thread and to each of two, which pack for themselves what is not divided between them, taken together.  Which class is, if any, depends on options, and results may not: it is taken to be the
+ * longer one. */
 static bool thirds_pay(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, const tsr_contract_view *v, int64_t m, int64_t n, int64_t k)
 {
 	const tsr_schedule *s = &c->schedule;
 	if (m < 1 || n < 1 || k < LEAST_DEPTH)
 		return false;
-	int64_t of_a = bytes_of(l, c->a_value, m * k), of_b = bytes_of(l, c->b_value, n * k);
-	bool rows = m >= n, far = of_a + of_b > t->l2 / 2 * 3;
-	double a = packing(l, c, t, v, TSR_SIDE_A, of_a, far), b = packing(l, c, t, v, TSR_SIDE_B, of_b, far);
-	return pays(m, n, k, s, a, b) && pays(rows ? (m + 1) / 2 : m, rows ? n : (n + 1) / 2, k, s, a, b);
+	double a = packing(l, c, t, v, TSR_SIDE_A, bytes_of(l, c->a_value, m * k)), b = packing(l, c, t, v, TSR_SIDE_B, bytes_of(l, c->b_value, n * k));
+	bool rows = m >= n;
+	return share_of(m, n, k, s, a, b) * share_of(rows ? (m + 1) / 2 : m, rows ? n : (n + 1) / 2, k, s, a, b) < 1;
 }
 
 /* The blocks that a file names, of whole tiles; what only a tail gets stays one deep block. */
