@@ -65,8 +65,9 @@ static bool thirds_pay(const tsr_loops *l, const tsr_contraction *c, const tsr_t
 	if (m < 1 || n < 1 || k < LEAST_DEPTH)
 		return false;
 	double a = packing(l, c, t, v, TSR_SIDE_A, bytes_of(l, c->a_value, m * k)), b = packing(l, c, t, v, TSR_SIDE_B, bytes_of(l, c->b_value, n * k));
+	const double doubt = 0.9;
 	bool rows = m >= n;
-	return share_of(m, n, k, s, a, b) * share_of(rows ? (m + 1) / 2 : m, rows ? n : (n + 1) / 2, k, s, a, b) < 1;
+	return share_of(m, n, k, s, a, b) * share_of(rows ? (m + 1) / 2 : m, rows ? n : (n + 1) / 2, k, s, a, b) < doubt;
 }
 
 /* The blocks that a file names, of whole tiles; what only a tail gets stays one deep block. */
