@@ -32,7 +32,7 @@ LLVMValueRef tsr_thirds_each(tsr_kit *k, LLVMValueRef depth)
 }
 
 int64_t tsr_thirds_each_known(int64_t depth) { return (depth + DEPTHS - 1) / DEPTHS * (STEP / TILE) + 1; }
-int64_t tsr_thirds_line_bytes(void) { return (THIRDS * SQUARE + DEPTHS * STAGED + LANES) * 4; }
+int64_t tsr_thirds_line_bytes(void) { return (2 * SQUARE + DEPTHS * STAGED + LANES) * 4; }
 
 static LLVMValueRef line_of(tsr_kit *k, LLVMValueRef panel, LLVMValueRef each)
 {
@@ -142,28 +142,26 @@ static void find(packing *x, LLVMValueRef at, LLVMValueRef *offset)
 		offset[i] = tsr_group_offset(k, &x->inner, x->p->side, tsr_kit_add(k, first, tsr_kit_int(k, i * x->piece)));
 }
 
-/* Squares, third by third, from where one row of each is a line of memory to where it is one of the panel: a function of its own, since each contraction has eight places that do so. */
+/* Both squares, where they are: a function of its own, since each contraction has several places that do so. */
 static void turn_body(tsr_kit *k, const void *which, LLVMValueRef f)
 {
 	(void)which;
-	LLVMValueRef to = LLVMGetParam(f, 0), from = LLVMGetParam(f, 1);
-	for (uint32_t t = 0; t < THIRDS; t++) {
-		LLVMValueRef v[LANES];
+	for (uint32_t i = 0; i < 2; i++) {
+		LLVMValueRef v[LANES], at = further(k, LLVMGetParam(f, 0), i * SQUARE);
 		for (uint32_t r = 0; r < LANES; r++)
-			v[r] = tsr_kit_load(k, k->vec, further(k, from, t * SQUARE + r * LANES), NULL);
+			v[r] = tsr_kit_load(k, k->vec, further(k, at, r * LANES), NULL);
 		tsr_weave(k, v, LANES);
 		for (uint32_t r = 0; r < LANES; r++)
-			tsr_kit_store(k, v[r], further(k, to, t * 2 * SQUARE + r * LANES), NULL);
+			tsr_kit_store(k, v[r], further(k, at, r * LANES), NULL);
 	}
 	LLVMBuildRetVoid(k->b);
 }
 
-static void turn(packing *x, LLVMValueRef to)
+static void turn(packing *x)
 {
 	tsr_kit *k = &x->pair;
-	LLVMTypeRef params[2] = { k->ptr, k->ptr };
-	LLVMValueRef f = tsr_kit_named(k, TSR_TILE_PREFIX "thirds.turn", params, 2, 2, turn_body, NULL);
-	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, (LLVMValueRef[]){ to, x->square }, 2, "");
+	LLVMValueRef f = tsr_kit_named(k, TSR_TILE_PREFIX "thirds.turn", &k->ptr, 1, 1, turn_body, NULL);
+	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, &x->square, 1, "");
 }
 
 static LLVMValueRef panel_of(packing *x, LLVMValueRef position)
@@ -184,35 +182,64 @@ static void tell(packing *x, LLVMValueRef position, LLVMValueRef seen)
 	tsr_guard_end(k, g);
 }
 
-/* Sixteen positions of a step. */
+/* Sixteen positions of a step, of which line r is its first and its second vector. */
+typedef struct place { const lines *from; LLVMValueRef position, depth; LLVMValueRef offset[2][LANES]; bool inside; } place;
+
+static LLVMValueRef vector_of(packing *x, const place *at, LLVMValueRef r, uint32_t i)
+{
+	tsr_kit *k = &x->pair;
+	LLVMValueRef second = tsr_kit_int(k, i * LANES);
+	return x->rows ? take(x, at->from, tsr_kit_add(k, at->position, r), tsr_kit_add(k, at->depth, second), at->offset[i], at->inside)
+		: take(x, at->from, tsr_kit_add(k, tsr_kit_add(k, at->depth, r), second), at->position, at->offset[i], at->inside);
+}
+
+/* Both squares in memory, turned: in registers, or where there are edges line by line. */
+static void turned(packing *x, const place *at, bool edges)
+{
+	tsr_kit *k = &x->full;
+	for (uint32_t i = 0; i < 2; i++) {
+		LLVMValueRef v[LANES], to = further(k, x->square, i * SQUARE);
+		for (uint32_t r = 0; r < LANES && !edges; r++)
+			v[r] = vector_of(x, at, tsr_kit_int(k, r), i);
+		if (!edges)
+			tsr_weave(k, v, LANES);
+		for (uint32_t r = 0; r < LANES && !edges; r++)
+			tsr_kit_store(k, v[r], further(k, to, r * LANES), NULL);
+		if (edges) {
+			tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), tsr_kit_int(k, LANES), tsr_kit_int(k, 1));
+			tsr_kit_store(k, vector_of(x, at, c.i, i), tsr_kit_at(k, to, tsr_kit_mul(k, c.i, tsr_kit_int(k, LANES))), NULL);
+			tsr_count_end(k, &c);
+		}
+	}
+	if (edges)
+		turn(x);
+}
+
 static void square(packing *x, const lines *from, LLVMValueRef position, LLVMValueRef step, bool inside, bool odd)
 {
 	tsr_kit *k = &x->pair;
-	LLVMValueRef depth = tsr_kit_mul(k, step, tsr_kit_int(k, DEPTHS)), half = tsr_kit_int(k, LANES), seen = LLVMConstNull(x->full.vec);
-	LLVMValueRef second = LLVMBuildAnd(k->b, position, half, ""), within = tsr_kit_add(k, tsr_kit_mul(k, step, tsr_kit_int(k, STEP)), tsr_kit_mul(k, second, half));
-	LLVMValueRef to = tsr_kit_at(k, panel_of(x, position), within), room = x->turned ? x->square : to, apart = tsr_kit_int(k, x->turned ? SQUARE : 2 * SQUARE);
+	LLVMValueRef half = tsr_kit_int(k, LANES), seen = LLVMConstNull(x->full.vec), second = LLVMBuildAnd(k->b, position, half, "");
+	LLVMValueRef within = tsr_kit_add(k, tsr_kit_mul(k, step, tsr_kit_int(k, STEP)), tsr_kit_mul(k, second, half)), to = tsr_kit_at(k, panel_of(x, position), within);
+	place at = { from, position, tsr_kit_mul(k, step, tsr_kit_int(k, DEPTHS)), .inside = inside };
 	uint32_t unrolled = inside && !odd ? UNROLLED : 1;
-	LLVMValueRef offset[2][LANES];
 	for (uint32_t i = 0; i < 2; i++)
-		find(x, !x->rows ? position : i ? tsr_kit_add(k, depth, half) : depth, offset[i]);
+		find(x, !x->rows ? position : i ? tsr_kit_add(k, at.depth, half) : at.depth, at.offset[i]);
+	if (x->turned)
+		turned(x, &at, !inside || odd);
 	tsr_carried c;
 	tsr_carried_begin(k, &c, 1, tsr_kit_int(k, LANES), &seen);
 	for (uint32_t u = 0; u < unrolled; u++) {
-		LLVMValueRef r = tsr_kit_add(k, c.i, tsr_kit_int(k, u)), v[2], third[2][THIRDS];
+		LLVMValueRef r = tsr_kit_add(k, c.i, tsr_kit_int(k, u)), row = tsr_kit_mul(k, r, half), third[2][THIRDS];
 		for (uint32_t i = 0; i < 2; i++) {
-			LLVMValueRef further = tsr_kit_int(k, i * LANES);
-			v[i] = x->rows ? take(x, from, tsr_kit_add(k, position, r), tsr_kit_add(k, depth, further), offset[i], inside)
-				: take(x, from, tsr_kit_add(k, tsr_kit_add(k, depth, r), further), position, offset[i], inside);
-			thirds_of(x, v[i], odd, third[i], &seen);
+			LLVMValueRef v = x->turned ? tsr_kit_load(k, x->full.vec, tsr_kit_at(k, further(k, x->square, i * SQUARE), row), NULL) : vector_of(x, &at, r, i);
+			thirds_of(x, v, odd, third[i], &seen);
 		}
 		for (uint32_t t = 0; t < THIRDS; t++) {
 			LLVMValueRef two = LLVMBuildOr(k->b, LLVMBuildLShr(k->b, third[0][t], all(x, 16), ""), third[1][t], "");
-			tsr_kit_store(k, two, tsr_kit_at(k, room, tsr_kit_add(k, tsr_kit_mul(k, apart, tsr_kit_int(k, t)), tsr_kit_mul(k, r, half))), NULL);
+			tsr_kit_store(k, two, tsr_kit_at(k, further(k, to, t * 2 * SQUARE), row), NULL);
 		}
 	}
 	tsr_carried_end(k, &c, unrolled, &seen);
-	if (x->turned)
-		turn(x, to);
 	if (!odd)
 		tell(x, position, seen);
 }
@@ -356,7 +383,7 @@ void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 	packing x = { *k, tsr_kit_of(k, TSR_PREC_I32, k->i32, 4), g, p, { g->e, a ? g->c->a_value : g->c->b_value, TSR_PREC_F32, across, along, NULL },
 		.each = each, .positions = p->across_count, .depth = p->depth };
 	x.square = g->narrow;
-	x.lines = tsr_kit_at(k, g->narrow, tsr_kit_int(k, THIRDS * SQUARE));
+	x.lines = tsr_kit_at(k, g->narrow, tsr_kit_int(k, 2 * SQUARE));
 	look(&x, p);
 	x.turned = a != x.rows;
 	LLVMValueRef zero = tsr_kit_int(k, 0), tile = tsr_kit_int(k, TILE);
