@@ -270,10 +270,13 @@ static void squares(packing *x, const lines *from, tsr_share positions, tsr_shar
 	tsr_count outer = tsr_count_begin(k, first, last, x->rows ? lanes : one);
 	LLVMValueRef middle = x->rows ? LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, outer.i, whole, ""), whole_steps, steps.from, "")
 		: LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, outer.i, whole_steps, ""), whole, positions.from, "");
-	middle = tsr_kit_max(k, middle, x->rows ? steps.from : positions.from);
-	tsr_count in = tsr_count_begin(k, x->rows ? steps.from : positions.from, middle, x->rows ? one : lanes);
-	square(x, from, x->rows ? outer.i : in.i, x->rows ? in.i : outer.i, true, odd);
-	tsr_count_end(k, &in);
+	middle = odd ? x->rows ? steps.from : positions.from : tsr_kit_max(k, middle, x->rows ? steps.from : positions.from);
+	tsr_count in;
+	if (!odd) {                  /* which is seldom, and not worth code of its own */
+		in = tsr_count_begin(k, x->rows ? steps.from : positions.from, middle, x->rows ? one : lanes);
+		square(x, from, x->rows ? outer.i : in.i, x->rows ? in.i : outer.i, true, odd);
+		tsr_count_end(k, &in);
+	}
 	in = tsr_count_begin(k, middle, x->rows ? steps.to : positions.to, x->rows ? one : lanes);
 	square(x, from, x->rows ? outer.i : in.i, x->rows ? in.i : outer.i, false, odd);
 	tsr_count_end(k, &in);
