@@ -47,14 +47,19 @@ static int64_t bytes_of(const tsr_loops *l, const tsr_expr *operand, int64_t ele
 /* The class' last axis lies side by side in the operand. */
 static bool beside(const tsr_walks *x, tsr_side side) { return x->n && x->at[x->n - 1].known && x->at[x->n - 1].stride[side] == 1; }
 
-/* Packing an element of an operand of so many bytes: of what some cache holds, or none; of what has to be evaluated number by number, or in short stretches; of what lies side by side along an
- * axis that comes last in neither class, which is copied by squares first, from near or far. */
+/* Packing an element of an operand of so many bytes, beyond what vectors do for it.  Those evaluate number by number, or in short stretches, as registers do, but into fewer places; what lies side by side
+ * along an axis that comes last in neither class is copied by squares first, from near or far; and what no cache holds vectors read where it lies, if it lies so. */
 static double packing(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, const tsr_contract_view *v, tsr_side side, int64_t bytes)
 {
-	enum { LEAST_STRETCH = 32, FAR = 16 };
-	bool a = side == TSR_SIDE_A, plain = tsr_contract_plain(l, c, side), stretches = a && c->run.length >= LEAST_STRETCH;
-	bool scattered = plain && !beside(&v->cls[TSR_CLASS_K], side) && !beside(&v->cls[a ? TSR_CLASS_M : TSR_CLASS_N], side);
-	return scattered && bytes > t->last / 2 ? 4 : scattered ? 0.5 : !plain && !stretches ? 3 : bytes > FAR * t->last ? a ? 1.6 : 2 : 0.75;
+	enum { LEAST_STRETCH = 32 };
+	bool a = side == TSR_SIDE_A, along = beside(&v->cls[TSR_CLASS_K], side), across = beside(&v->cls[a ? TSR_CLASS_M : TSR_CLASS_N], side);
+	if (!tsr_contract_plain(l, c, side))
+		return a && c->run.length >= LEAST_STRETCH ? 0.75 : 3;
+	if (!along && !across)
+		return bytes > t->last / 2 ? 4 : 0.5;
+	if (bytes > t->last && (a ? along : across))
+		return a ? 1.6 : 2;
+	return 0.75;
 }
 
 /* To one thread and to each of two, which pack for themselves what is not divided between them, taken together.  Which class is, if any, depends on options, and results may not: it is taken to be the
