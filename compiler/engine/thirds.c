@@ -182,9 +182,10 @@ static void tell(packing *x, LLVMValueRef position, LLVMValueRef seen)
 	tsr_guard_end(k, g);
 }
 
-/* Sixteen positions of a step, of which line r is its first and its second vector. */
+/* Sixteen positions of a step: two squares, whose lines are positions or depths. */
 typedef struct place { const lines *from; LLVMValueRef position, depth; LLVMValueRef offset[2][LANES]; bool inside; } place;
 
+/* Line r of square i. */
 static LLVMValueRef vector_of(packing *x, const place *at, LLVMValueRef r, uint32_t i)
 {
 	tsr_kit *k = &x->pair;
@@ -193,28 +194,36 @@ static LLVMValueRef vector_of(packing *x, const place *at, LLVMValueRef r, uint3
 		: take(x, at->from, tsr_kit_add(k, tsr_kit_add(k, at->depth, r), second), at->position, at->offset[i], at->inside);
 }
 
-/* Both squares in memory, turned: in registers, or where there are edges line by line. */
+/* Line after line, as they are. */
+static void copied(packing *x, const place *at, uint32_t i, LLVMValueRef to)
+{
+	tsr_kit *k = &x->full;
+	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), tsr_kit_int(k, LANES), tsr_kit_int(k, 1));
+	tsr_kit_store(k, vector_of(x, at, c.i, i), tsr_kit_at(k, to, tsr_kit_mul(k, c.i, tsr_kit_int(k, LANES))), NULL);
+	tsr_count_end(k, &c);
+}
+
+/* Both squares of a place, turned: in registers, or where there are edges in memory. */
 static void turned(packing *x, const place *at, bool edges)
 {
 	tsr_kit *k = &x->full;
 	for (uint32_t i = 0; i < 2; i++) {
 		LLVMValueRef v[LANES], to = further(k, x->square, i * SQUARE);
-		for (uint32_t r = 0; r < LANES && !edges; r++)
-			v[r] = vector_of(x, at, tsr_kit_int(k, r), i);
-		if (!edges)
-			tsr_weave(k, v, LANES);
-		for (uint32_t r = 0; r < LANES && !edges; r++)
-			tsr_kit_store(k, v[r], further(k, to, r * LANES), NULL);
 		if (edges) {
-			tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), tsr_kit_int(k, LANES), tsr_kit_int(k, 1));
-			tsr_kit_store(k, vector_of(x, at, c.i, i), tsr_kit_at(k, to, tsr_kit_mul(k, c.i, tsr_kit_int(k, LANES))), NULL);
-			tsr_count_end(k, &c);
+			copied(x, at, i, to);
+			continue;
 		}
+		for (uint32_t r = 0; r < LANES; r++)
+			v[r] = vector_of(x, at, tsr_kit_int(k, r), i);
+		tsr_weave(k, v, LANES);
+		for (uint32_t r = 0; r < LANES; r++)
+			tsr_kit_store(k, v[r], further(k, to, r * LANES), NULL);
 	}
 	if (edges)
 		turn(x);
 }
 
+/* The thirds of a place, in their panel. */
 static void square(packing *x, const lines *from, LLVMValueRef position, LLVMValueRef step, bool inside, bool odd)
 {
 	tsr_kit *k = &x->pair;
@@ -272,7 +281,7 @@ static void squares(packing *x, const lines *from, tsr_share positions, tsr_shar
 		: LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, outer.i, whole_steps, ""), whole, positions.from, "");
 	middle = odd ? x->rows ? steps.from : positions.from : tsr_kit_max(k, middle, x->rows ? steps.from : positions.from);
 	tsr_count in;
-	if (!odd) {                  /* which is seldom, and not worth code of its own */
+	if (!odd) {                  /* odd panels are seldom, and need no code for what has no edges */
 		in = tsr_count_begin(k, x->rows ? steps.from : positions.from, middle, x->rows ? one : lanes);
 		square(x, from, x->rows ? outer.i : in.i, x->rows ? in.i : outer.i, true, odd);
 		tsr_count_end(k, &in);
