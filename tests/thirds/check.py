@@ -17,6 +17,13 @@ FLUSHED = 2.0 ** -122                # what registers make of the least parts of
 ORDERS = ("ik,kj->ij", "ki,kj->ij", "ik,jk->ij", "ki,jk->ji", "hik,hkj->hij", "ihk,khj->hji", "ik,kj->ji", "aick,ckbj->aibj")
 SIZES = {"i": (160, 230, 300), "j": (160, 190, 257), "k": (64, 96, 150, 500, 1500), "h": (2, 3), "a": (1, 4), "b": (1, 3), "c": (1, 3)}
 MIXED = (4, 5, 8, 12, 16), (16, 20, 24, 32)      # of the first axis of a class, and of the second
+LONG, HEADS, EACH = 2304, 2, 64
+ATTENTION = f'''open Nn
+let%op attend q k v =
+  let scores = (q +* k "h, s | d; h, t | d => h, s | t" [d]) /. sqrt (dim d) in
+  softmax ~over:"... | t" scores +* v "h, s | t; h, t | e => h, s | e"
+let%export f (q : "{HEADS}, {LONG} | {EACH}") (k : "{HEADS}, {LONG} | {EACH}") (v : "{HEADS}, {LONG} | {EACH}") = attend q k v
+'''
 IMAGE = 'let%export f (x : "2, 21, 19, 64") (w : "3, 3, 64, 128") = relu (x +* w "b, h =+ k, w =+ l, c; k, l, c, o => b, h, w, o")\n'
 
 
@@ -122,6 +129,20 @@ def images(bench, r):
     return case.thirds
 
 
+def attention(bench, r):
+    """Rows so long that they go by blocks: strips of so many rows that both products are in thirds."""
+    case = Case(bench, ATTENTION)
+    plan = run(bench.tsrc, "--dump=schedule", bench.path(f"t{Case.number}.tsr"))[1]
+    check("go by blocks of" in plan and plan.count("in thirds") == 2, "long attention is not in thirds by blocks")
+    q, k, v = r.standard_normal((3, HEADS, LONG, EACH), np.float32)
+    scores = np.einsum("hsd,htd->hst", q, k, dtype=np.float64) / np.sqrt(EACH)
+    p = np.exp(scores - scores.max(-1, keepdims=True))
+    p /= p.sum(-1, keepdims=True)
+    # a score of EACH products, its exponential, and two sums over all positions
+    off = np.abs(case(q.shape, q, k, v) - np.einsum("hst,hte->hse", p, v)) / np.einsum("hst,hte->hse", p, np.abs(v))
+    check(off.max() <= (2 * LONG + 2 * EACH + 20) * UNIT, f"attention is off by {off.max() / UNIT:g} units")
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("build")
@@ -143,6 +164,7 @@ def main():
         check(sum(some) > len(some) / 3, f"of {len(some)} products of many axes {sum(some)} are by thirds")
         for small in 1e-15, 1e-19, 1e-30:
             near(bench, r, "ik,kj->ij", {"i": 130, "j": 160, "k": 200}, "%s", small)
+        attention(bench, r)
         check(images(bench, r), "a convolution of 64 channels is not by thirds")
     end()
 
