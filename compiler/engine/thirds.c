@@ -453,49 +453,69 @@ LLVMValueRef tsr_thirds_odd(tsr_engine *g, const tsr_block *bl, LLVMValueRef a, 
 	return LLVMBuildICmp(k->b, LLVMIntNE, LLVMBuildOr(k->b, x, y, ""), LLVMConstInt(k->i32, 0, false), "");
 }
 
-/* The number whose thirds are half `half` of what lies there, a square's distance twice from one to the next; as many lanes as `type` has. */
-static LLVMValueRef whole(tsr_kit *k, LLVMValueRef at, uint32_t half, LLVMTypeRef type)
+/* Sixteen numbers whose thirds are half `half` of what lies there, a square's distance twice from one to the next. */
+static LLVMValueRef whole(tsr_kit *k, LLVMValueRef at, uint32_t half)
 {
-	bool one = LLVMGetTypeKind(type) == LLVMFloatTypeKind;
-	LLVMTypeRef ints = one ? k->i32 : LLVMVectorType(k->i32, LANES);
-	LLVMValueRef third[THIRDS], cut = LLVMConstInt(k->i32, half ? 0xffff0000u : 16, false);
-	tsr_kit lanes = *k;
-	lanes.lanes = LANES;
-	cut = one ? cut : tsr_kit_splat(&lanes, cut);
+	LLVMTypeRef ints = LLVMVectorType(k->i32, LANES), numbers = LLVMVectorType(LLVMFloatTypeInContext(k->context), LANES);
+	LLVMValueRef third[THIRDS], cut = tsr_kit_splat(k, LLVMConstInt(k->i32, half ? 0xffff0000u : 16, false));
 	for (uint32_t t = 0; t < THIRDS; t++) {
 		LLVMValueRef both = tsr_kit_load(k, ints, further(k, at, t * 2 * SQUARE), NULL);
-		third[t] = half ? LLVMBuildAnd(k->b, both, cut, "") : LLVMBuildShl(k->b, both, cut, "");
+		third[t] = LLVMBuildBitCast(k->b, half ? LLVMBuildAnd(k->b, both, cut, "") : LLVMBuildShl(k->b, both, cut, ""), numbers, "");
 	}
-	LLVMValueRef small = LLVMBuildFAdd(k->b, LLVMBuildBitCast(k->b, third[1], type, ""), LLVMBuildBitCast(k->b, third[2], type, ""), "");
-	return LLVMBuildFAdd(k->b, LLVMBuildBitCast(k->b, third[0], type, ""), small, "");
+	return LLVMBuildFAdd(k->b, third[0], LLVMBuildFAdd(k->b, third[1], third[2], ""), "");
 }
 
-/* Sums of one row after the other, by vectors. */
-void tsr_thirds_odd_body(tsr_kit *k, const void *which, LLVMValueRef f)
+/* Room for a step's numbers of one operand, in rows of a tile or a step. */
+static LLVMValueRef step_room(tsr_kit *k)
 {
-	(void)which;
+	LLVMValueRef room = tsr_kit_table(k, TILE * DEPTHS / 2);
+	LLVMSetAlignment(room, TSR_LINE);
+	return room;
+}
+
+/* A step's products of some rows. */
+static void odd_rows(tsr_kit *k, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sums, LLVMValueRef add)
+{
+	enum { ROWS = 8 };
 	LLVMTypeRef number = LLVMFloatTypeInContext(k->context), vector = LLVMVectorType(number, LANES);
-	LLVMValueRef zero = tsr_kit_int(k, 0), sums = LLVMGetParam(f, TSR_MATRIX_SUMS), pairs = tsr_kit_int(k, LANES), add = LLVMGetParam(f, TSR_MATRIX_ADD), acc[2];
-	tsr_count i = tsr_count_begin(k, zero, tsr_kit_int(k, TILE), tsr_kit_int(k, 1));
-	for (uint32_t j = 0; j < 2; j++) {
-		LLVMValueRef given = tsr_kit_load(k, vector, tsr_kit_at(k, sums, tsr_kit_add(k, tsr_kit_mul(k, i.i, tsr_kit_int(k, TILE)), tsr_kit_int(k, j * LANES))), NULL);
-		acc[j] = LLVMBuildSelect(k->b, add, given, LLVMConstNull(vector), "");
-	}
+	LLVMValueRef acc[2 * ROWS];
+	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), tsr_kit_int(k, TILE), tsr_kit_int(k, ROWS));
+	LLVMValueRef row = tsr_kit_mul(k, i.i, tsr_kit_int(k, TILE)), to = tsr_kit_at(k, sums, row), from = tsr_kit_at(k, a, row);
+	for (uint32_t j = 0; j < 2 * ROWS; j++)
+		acc[j] = LLVMBuildSelect(k->b, add, tsr_kit_load(k, vector, further(k, to, j * LANES), NULL), LLVMConstNull(vector), "");
 	tsr_carried c;
-	tsr_carried_begin(k, &c, 2, LLVMBuildMul(k->b, LLVMGetParam(f, TSR_MATRIX_STEPS), pairs, ""), acc);
-	LLVMValueRef step = tsr_kit_mul(k, LLVMBuildUDiv(k->b, c.i, pairs, ""), tsr_kit_int(k, STEP)), pair = LLVMBuildAnd(k->b, c.i, tsr_kit_int(k, LANES - 1), "");
-	LLVMValueRef a = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_OF_A), tsr_kit_add(k, tsr_kit_add(k, step, pair), tsr_kit_mul(k, i.i, pairs)));
-	LLVMValueRef b = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_OF_B), tsr_kit_add(k, step, tsr_kit_mul(k, pair, pairs)));
-	tsr_kit lanes = *k;
-	lanes.lanes = LANES;
-	for (uint32_t half = 0; half < 2; half++) {
-		LLVMValueRef x = tsr_kit_splat(&lanes, whole(k, a, half, number));
+	tsr_carried_begin(k, &c, 2 * ROWS, tsr_kit_int(k, DEPTHS), acc);
+	LLVMValueRef column[2];
+	for (uint32_t j = 0; j < 2; j++)
+		column[j] = tsr_kit_load(k, vector, tsr_kit_at(k, further(k, b, j * LANES), tsr_kit_mul(k, c.i, tsr_kit_int(k, TILE))), NULL);
+	for (uint32_t r = 0; r < ROWS; r++) {
+		LLVMValueRef x = tsr_kit_splat(k, tsr_kit_load(k, number, tsr_kit_at(k, further(k, from, r * DEPTHS), c.i), NULL));
 		for (uint32_t j = 0; j < 2; j++)
-			acc[j] = tsr_kit_intrinsic(k, "llvm.fma", &vector, 1, (LLVMValueRef[]){ x, whole(k, further(k, b, j * SQUARE), half, vector), acc[j] }, 3);
+			acc[2 * r + j] = tsr_kit_intrinsic(k, "llvm.fma", &vector, 1, (LLVMValueRef[]){ x, column[j], acc[2 * r + j] }, 3);
 	}
 	tsr_carried_end(k, &c, 1, acc);
-	for (uint32_t j = 0; j < 2; j++)
-		tsr_kit_store(k, acc[j], tsr_kit_at(k, sums, tsr_kit_add(k, tsr_kit_mul(k, i.i, tsr_kit_int(k, TILE)), tsr_kit_int(k, j * LANES))), NULL);
+	for (uint32_t j = 0; j < 2 * ROWS; j++)
+		tsr_kit_store(k, acc[j], further(k, to, j * LANES), NULL);
 	tsr_count_end(k, &i);
+}
+
+/* By vectors, step by step, of the numbers that both panels' thirds are. */
+void tsr_thirds_odd_body(tsr_kit *given, const void *which, LLVMValueRef f)
+{
+	(void)which;
+	tsr_kit lanes = *given, *k = &lanes;
+	lanes.lanes = LANES;
+	LLVMValueRef zero = tsr_kit_int(k, 0), all = tsr_kit_int(k, LANES), of_a = step_room(k), of_b = step_room(k);
+	tsr_count s = tsr_count_begin(k, zero, LLVMGetParam(f, TSR_MATRIX_STEPS), tsr_kit_int(k, 1));
+	LLVMValueRef step = tsr_kit_mul(k, s.i, tsr_kit_int(k, STEP)), a = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_OF_A), step), b = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_OF_B), step);
+	tsr_count r = tsr_count_begin(k, zero, tsr_kit_int(k, TILE), tsr_kit_int(k, 1));
+	LLVMValueRef from = tsr_kit_mul(k, r.i, all), pair = LLVMBuildAnd(k->b, r.i, tsr_kit_int(k, LANES - 1), ""), columns = LLVMBuildAnd(k->b, r.i, all, "");
+	for (uint32_t half = 0; half < 2; half++) {
+		tsr_kit_store(k, whole(k, tsr_kit_at(k, a, from), half), tsr_kit_at(k, further(k, of_a, half * LANES), tsr_kit_mul(k, r.i, tsr_kit_int(k, DEPTHS))), NULL);
+		tsr_kit_store(k, whole(k, tsr_kit_at(k, b, from), half), tsr_kit_at(k, further(k, of_b, half * LANES * TILE), tsr_kit_add(k, tsr_kit_mul(k, pair, tsr_kit_int(k, TILE)), columns)), NULL);
+	}
+	tsr_count_end(k, &r);
+	odd_rows(k, of_a, of_b, LLVMGetParam(f, TSR_MATRIX_SUMS), LLVMBuildOr(k->b, LLVMGetParam(f, TSR_MATRIX_ADD), LLVMBuildICmp(k->b, LLVMIntSGT, s.i, zero, ""), ""));
+	tsr_count_end(k, &s);
 	LLVMBuildRetVoid(k->b);
 }
