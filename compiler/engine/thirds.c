@@ -85,7 +85,8 @@ static void thirds_of(packing *x, LLVMValueRef v, bool odd, LLVMValueRef third[T
 	else
 		*seen = tsr_kit_intrinsic(k, "llvm.fma", &k->vec, 1, (LLVMValueRef[]){ rest, zero, *seen }, 3);
 	third[1] = short_of(x, rest, odd);
-	third[2] = bits(x, LLVMBuildFSub(k->b, rest, value(x, third[1]), ""));
+	/* what is denormal may have more digits, which would be another number's */
+	third[2] = LLVMBuildAnd(k->b, bits(x, LLVMBuildFSub(k->b, rest, value(x, third[1]), "")), all(x, 0xffff0000u), "");
 }
 
 static LLVMValueRef joined(tsr_kit *k, LLVMValueRef v, LLVMValueRef w, uint32_t lanes)

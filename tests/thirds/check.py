@@ -91,6 +91,18 @@ def near(bench, r, spec, sizes, tail, small=1.0):
     return case.thirds
 
 
+def tiny(bench, r):
+    """Numbers whose last digits are denormal stand in pairs with others, which they leave alone."""
+    n = 160
+    case = Case(bench, text("ik,kj->ij", {"i": n, "j": n, "k": n}, "%s")[0])
+    a, b = r.standard_normal((2, n, n), np.float32)
+    for x in a, b:
+        x *= np.where(r.random(x.shape) < 0.5, 1, 2.0 ** -r.integers(95, 149, x.shape)).astype(np.float32)
+    exact, size = a.astype(np.float64) @ b.astype(np.float64), np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
+    off = np.abs(case((n, n), a, b) - exact)
+    check(case.thirds and (off <= n * (UNIT * size + FLUSHED * (np.abs(a).max() + np.abs(b).max()))).all(), f"numbers beside tiny ones are off by {(off / size).max() / UNIT:g} units")
+
+
 def mixed(bench, r):
     """Each class has two axes, in any order in each tensor: pieces of a line, whole or not, and squares of what lies along neither of the last axes; beside an infinity, too."""
     order = lambda axes: "".join(r.permutation(list(axes)))  # noqa: E731
@@ -164,6 +176,7 @@ def main():
         check(sum(some) > len(some) / 3, f"of {len(some)} products of many axes {sum(some)} are by thirds")
         for small in 1e-15, 1e-19, 1e-30:
             near(bench, r, "ik,kj->ij", {"i": 130, "j": 160, "k": 200}, "%s", small)
+        tiny(bench, r)
         attention(bench, r)
         check(images(bench, r), "a convolution of 64 channels is not by thirds")
     end()
