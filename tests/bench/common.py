@@ -132,6 +132,7 @@ class Model:
 
     def __init__(self, path, memory=None):
         self.name = os.path.basename(path)[:-3]
+        ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)     # which a model finds when it is loaded, or goes without
         self.library, self.ctx = ctypes.CDLL(path), ctypes.c_void_p()
         self.library.tsr_last_error.restype = ctypes.c_char_p
         config = Config(memory=memory)
