@@ -18,7 +18,6 @@ enum { MOST_CANDIDATES = 32, ROUNDS = 15, MOST_ROUNDS = 60, FIRST_ROUNDS = 3, LA
 
 #define SHORTEST 200e-6              /* seconds that one timing takes at least */
 #define SLOT 0.06                    /* and that a candidate gets in all, unless it needs more for ROUNDS */
-#define WARM 10e-3                   /* and that all run before any timing counts: a core that has compiled takes some to the clock and the voltage that multiplying has */
 #define WIN 0.99
 #define LAST_WIN 0.98
 #define BEHIND 1.15                  /* times the least: no candidate that more rounds would help */
@@ -66,7 +65,7 @@ static void collect(tuner *t, const tsr_loop_unit *u, tsr_stmt *kernel, const ts
 
 /* ---- memory -------------------------------------------------------------------------------------------------------------------- */
 
-/* Between -1 and 1, with all its digits, as a program's numbers have: where those are few, units that multiply draw less, and some keep a higher clock. */
+/* Between -1 and 1, with all its digits, as a program's numbers have: where those are few, some units multiply faster. */
 static double number(int64_t i) { return (double)(int32_t)((uint32_t)i * 0x9e3779b1u) * 0x1p-31; }
 
 /* Its sign and digits, and the exponent of 1 / 2. */
@@ -205,9 +204,6 @@ static bool measure(tuner *t, const job *j, candidates *c)
 		rounds = more > rounds ? more < MOST_ROUNDS ? more : MOST_ROUNDS : rounds;
 		c->seconds[i] = times[i] == 1 ? timed(t, f[i], 1, i) : first;
 	}
-	for (double until = now() + WARM; handle && now() < until;)
-		for (uint32_t i = 0; i < c->n; i++)
-			once(t, f[i], 1);
 	for (uint32_t r = 0; handle && r < rounds; r++) {
 		double least = least_of(c);
 		for (uint32_t i = 0; i < c->n; i++) {

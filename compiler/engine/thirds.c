@@ -280,10 +280,11 @@ static void squares(packing *x, const lines *from, tsr_share positions, tsr_shar
 	tsr_count outer = tsr_count_begin(k, first, last, x->rows ? lanes : one);
 	LLVMValueRef middle = x->rows ? LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, outer.i, whole, ""), whole_steps, steps.from, "")
 		: LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, outer.i, whole_steps, ""), whole, positions.from, "");
-	middle = odd ? x->rows ? steps.from : positions.from : tsr_kit_max(k, middle, x->rows ? steps.from : positions.from);
+	LLVMValueRef begin = x->rows ? steps.from : positions.from;
+	middle = odd ? begin : tsr_kit_max(k, middle, begin);
 	tsr_count in;
 	if (!odd) {                  /* odd panels are seldom, and need no code for what has no edges */
-		in = tsr_count_begin(k, x->rows ? steps.from : positions.from, middle, x->rows ? one : lanes);
+		in = tsr_count_begin(k, begin, middle, x->rows ? one : lanes);
 		square(x, from, x->rows ? outer.i : in.i, x->rows ? in.i : outer.i, true, odd);
 		tsr_count_end(k, &in);
 	}

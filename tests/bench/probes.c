@@ -72,8 +72,8 @@ double probe_peak_of(double flop)
 }
 
 /* Arrays begin at different distances from a page boundary: those that are walked together would otherwise meet in the same
- * sets of the cache, and a load would wait for a store 4 KiB away.  Numbers between -1 and 1 have all their digits, as a program's have: multipliers that toggle few bits
- * draw less, and matrix registers, to which a number of eight digits is one third and two zeros, keep a clock a third higher. */
+ * sets of the cache, and a load would wait for a store 4 KiB away.  Numbers between -1 and 1 have all their digits, as a program's have: matrix
+ * registers, to which a number of eight digits is one third and two zeros, multiply such 1.2 to 1.3 times as fast. */
 float *probe_array(size_t n)
 {
 	static int colour;
