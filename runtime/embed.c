@@ -132,7 +132,7 @@ void tsr_place_results(tsr_ctx *ctx, const int64_t *result_bytes, const int64_t 
 			free &= !overlap(c->results[i], result_bytes[i], c->inputs[k], input_bytes[k]);
 		for (int64_t k = 0; k < f->nresults; k++)
 			free &= k == i || !overlap(c->results[i], result_bytes[i], c->results[k], result_bytes[k]);
-		ctx->buffers[f->results[i]] = free ? c->results[i] : tsr_alloc_block(ctx, result_bytes[i]);
+		ctx->buffers[f->results[i]] = free ? c->results[i] : tsr_rt_alloc_unset(ctx, result_bytes[i]);
 	}
 }
 

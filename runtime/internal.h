@@ -69,6 +69,8 @@ enum { TSR_RT_OUT_SIZE = 1 << 14 };
 
 /* memory.c.  realloc through the configuration; a failure of a size above 0 ends the program. */
 void *tsr_rt_memory(tsr_ctx *ctx, void *old, size_t size);
+/* A block as tsr_alloc_block's, of bytes that may be any: for what is written before it is read. */
+void *tsr_rt_alloc_unset(tsr_ctx *ctx, int64_t bytes);
 /* So many buffers of so many bytes, in one block that lasts as long as the context; each by itself where an address sanitizer watches. */
 void tsr_rt_share_block(tsr_ctx *ctx, int64_t n, const int64_t *bytes, void **out);
 void tsr_rt_free_blocks(tsr_ctx *ctx);

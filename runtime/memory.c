@@ -73,7 +73,7 @@ void *tsr_rt_memory(tsr_ctx *ctx, void *old, size_t size)
 }
 
 /* Fresh pages from the allocator are zero already, and calloc knows which are: only a configured allocator needs memset. */
-OF_THE_ALLOCATOR void *tsr_alloc_block(tsr_ctx *ctx, int64_t bytes)
+static OF_THE_ALLOCATOR void *block_of(tsr_ctx *ctx, int64_t bytes, bool zero)
 {
 	if (bytes < 0)
 		tsr_fail(ctx, NULL, "a block of %lld bytes was asked for", (long long)bytes);
@@ -85,9 +85,10 @@ OF_THE_ALLOCATOR void *tsr_alloc_block(tsr_ctx *ctx, int64_t bytes)
 	char *base;
 	if (ctx->config.memory) {
 		base = tsr_rt_memory(ctx, NULL, total);
-		memset(base, 0, total);
+		if (zero)
+			memset(base, 0, total);
 	} else {
-		base = calloc(1, total);
+		base = zero ? calloc(1, total) : malloc(total);
 		if (!base)
 			no_memory(ctx, size);
 	}
@@ -105,6 +106,10 @@ OF_THE_ALLOCATOR void *tsr_alloc_block(tsr_ctx *ctx, int64_t bytes)
 	shut_around(block, size);
 	return data;
 }
+
+void *tsr_alloc_block(tsr_ctx *ctx, int64_t bytes) { return block_of(ctx, bytes, true); }
+
+void *tsr_rt_alloc_unset(tsr_ctx *ctx, int64_t bytes) { return block_of(ctx, bytes, false); }
 
 OF_THE_ALLOCATOR void tsr_release_block(tsr_ctx *ctx, void *data)
 {

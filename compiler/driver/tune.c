@@ -182,9 +182,18 @@ static double least_of(const candidates *c)
 /* So many calls, or one that begins with memory. */
 static double timed(const tuner *t, kernel_function *f, uint32_t times, uint32_t round)
 {
-	if (times == 1 && t->others)
+	if (!times)
 		memset(t->others, (int)round, t->other_bytes);
-	return once(t, f, times);
+	return once(t, f, times ? times : 1);
+}
+
+/* How many calls are timed at once; 0: one, which begins with memory.  All candidates do the same, by the fastest: one whose first call
+ * was interrupted would meet memory where the others are timed with all of it near. */
+static void calls(const candidates *c, bool far, uint32_t *times)
+{
+	far &= least_of(c) >= SHORTEST;
+	for (uint32_t i = 0; i < c->n; i++)
+		times[i] = far ? 0 : (uint32_t)(SHORTEST / (c->seconds[i] + 1e-8)) + 1;
 }
 
 /* False where it could not be compiled (reported). */
@@ -193,18 +202,22 @@ static bool measure(tuner *t, const job *j, candidates *c)
 	void *handle = compiled(t, j, c);
 	uint32_t times[MOST_CANDIDATES], rounds = ROUNDS;
 	kernel_function *f[MOST_CANDIDATES];
-	for (uint32_t i = 0; handle && i < c->n; i++) {
+	if (!handle)
+		return false;
+	for (uint32_t i = 0; i < c->n; i++) {
 		void *found = dlsym(handle, tsr_format(t->d->tc->arena, "s%u", i));
 		*(void **)&f[i] = found;
 		TSR_ASSERT(found);
 		once(t, f[i], 1);
-		double first = once(t, f[i], 1);
-		times[i] = first < SHORTEST ? (uint32_t)(SHORTEST / (first + 1e-8)) + 1 : 1;
-		uint32_t more = (uint32_t)(SLOT / (first * times[i] + 1e-8));
-		rounds = more > rounds ? more < MOST_ROUNDS ? more : MOST_ROUNDS : rounds;
-		c->seconds[i] = times[i] == 1 ? timed(t, f[i], 1, i) : first;
+		c->seconds[i] = once(t, f[i], 1);
 	}
-	for (uint32_t r = 0; handle && r < rounds; r++) {
+	calls(c, t->others, times);
+	for (uint32_t i = 0; i < c->n; i++) {
+		uint32_t more = (uint32_t)(SLOT / (c->seconds[i] * (times[i] ? times[i] : 1) + 1e-8));
+		rounds = more > rounds ? more < MOST_ROUNDS ? more : MOST_ROUNDS : rounds;
+		c->seconds[i] = timed(t, f[i], times[i], i);
+	}
+	for (uint32_t r = 0; r < rounds; r++) {
 		double least = least_of(c);
 		for (uint32_t i = 0; i < c->n; i++) {
 			if (r >= FIRST_ROUNDS && c->seconds[i] > BEHIND * least)
@@ -213,9 +226,8 @@ static bool measure(tuner *t, const job *j, candidates *c)
 			c->seconds[i] = s < c->seconds[i] ? s : c->seconds[i];
 		}
 	}
-	if (handle)
-		dlclose(handle);
-	return handle != NULL;
+	dlclose(handle);
+	return true;
 }
 
 /* ---- candidates ---------------------------------------------------------------------------------------------------------------------- */
