@@ -39,6 +39,10 @@ void tsr_engine_pack(tsr_engine *g, tsr_side side, const tsr_block *bl)
 {
 	bool a = side == TSR_SIDE_A;
 	tsr_kit *k = &g->k;
+	if (a && g->s->planes) {
+		tsr_planes_pack(g, bl);
+		return;
+	}
 	if (!a && tsr_copies_columns(g)) {
 		tsr_columns_copy(g, bl);
 		return;

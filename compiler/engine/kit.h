@@ -25,6 +25,7 @@
  *   aside.c    sums that are laid aside, tile by tile
  *   matrix.c   matrix registers, and panels for them and for pairs
  *   thirds.c   f32 by matrix registers, in three numbers of bf16 each
+ *   planes.c   the same of windows, from planes of an image's rows
  *   direct.c   B's, where it lies in memory as these want it but for the order
  *   tail.c     what becomes of the sums before they are stored */
 #ifndef TSR_ENGINE_KIT_H

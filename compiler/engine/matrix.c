@@ -259,8 +259,8 @@ void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 
 /* ---- products ----------------------------------------------------------------------------------------------------------- */
 
-/* Its second registers of A and of B; of numbers in bf16, or of thirds. */
-typedef struct product { bool tall, wide, thirds; } product;
+/* Its second registers of A and of B; of numbers in bf16, or of thirds, A's in planes. */
+typedef struct product { bool tall, wide, thirds, planes; } product;
 enum { STEPS = 8, STEPS_OF_THIRDS = 64 };     /* of 32 depths: so many of a panel of B stay in the first cache while rows of A go by; thirds come from the second one in time */
 
 static LLVMValueRef number(tsr_kit *k, uint32_t r) { return LLVMConstInt(LLVMInt8TypeInContext(k->context), r, false); }
@@ -303,13 +303,16 @@ static void sums(tsr_kit *k, const product *p, LLVMValueRef at, moved how)
 }
 
 /* One step. */
-static void multiply(tsr_kit *k, const product *p, LLVMValueRef a, LLVMValueRef b, LLVMValueRef row)
+static void multiply(tsr_kit *k, const product *p, LLVMValueRef f, LLVMValueRef step)
 {
 	uint32_t rows = p->tall ? 2 : 1, cols = p->wide ? 2 : 1;
+	LLVMValueRef row = LLVMGetParam(f, TSR_MATRIX_ROW), b = further(k, LLVMGetParam(f, TSR_MATRIX_OF_B), tsr_kit_mul(k, step, tsr_kit_int(k, 4 * b_step(p->thirds))));
 	if (p->thirds) {
-		tsr_thirds_multiply(k, a, b, rows, cols);
+		tsr_thirds_rows a = tsr_thirds_rows_at(k, f, step, p->planes);
+		tsr_thirds_multiply(k, &a, b, rows, cols);
 		return;
 	}
+	LLVMValueRef a = further(k, LLVMGetParam(f, TSR_MATRIX_OF_A), tsr_kit_mul(k, step, tsr_kit_int(k, 4 * a_step(false))));
 	for (uint32_t i = 0; i < rows; i++)
 		tsr_matrix_load(k, TSR_MATRIX_A + i, i ? further(k, a, tsr_kit_mul(k, row, tsr_kit_int(k, ROWS))) : a, row);
 	for (uint32_t j = 0; j < cols; j++)
@@ -333,7 +336,7 @@ static void stay_awake(tsr_kit *k, LLVMValueRef step)
 static void product_body(tsr_kit *k, const void *which, LLVMValueRef f)
 {
 	const product *p = which;
-	LLVMValueRef add = LLVMGetParam(f, TSR_MATRIX_ADD), at = LLVMGetParam(f, TSR_MATRIX_SUMS), row = LLVMGetParam(f, TSR_MATRIX_ROW);
+	LLVMValueRef add = LLVMGetParam(f, TSR_MATRIX_ADD), at = LLVMGetParam(f, TSR_MATRIX_SUMS);
 	tsr_guard before = tsr_guard_begin(k, add);
 	sums(k, p, at, LOADED);
 	tsr_guard_end(k, before);
@@ -341,9 +344,7 @@ static void product_body(tsr_kit *k, const void *which, LLVMValueRef f)
 	sums(k, p, at, CLEARED);
 	tsr_guard_end(k, first);
 	tsr_count d = tsr_count_begin(k, tsr_kit_int(k, 0), LLVMGetParam(f, TSR_MATRIX_STEPS), tsr_kit_int(k, 1));
-	LLVMValueRef a = further(k, LLVMGetParam(f, TSR_MATRIX_OF_A), tsr_kit_mul(k, d.i, tsr_kit_int(k, 4 * a_step(p->thirds))));
-	LLVMValueRef b = further(k, LLVMGetParam(f, TSR_MATRIX_OF_B), tsr_kit_mul(k, d.i, tsr_kit_int(k, 4 * b_step(p->thirds))));
-	multiply(k, p, a, b, row);
+	multiply(k, p, f, d.i);
 	stay_awake(k, d.i);
 	tsr_count_end(k, &d);
 	sums(k, p, at, STORED);
@@ -353,20 +354,53 @@ static void product_body(tsr_kit *k, const void *which, LLVMValueRef f)
 /* Of so many steps from one of them on; `add`: to what the sums are. */
 typedef struct steps { LLVMValueRef first, count, add; } steps;
 
+static void product_types(tsr_kit *k, LLVMTypeRef *out)
+{
+	LLVMTypeRef params[TSR_MATRIX_PLANE_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->ptr, k->ptr };
+	memcpy(out, params, sizeof params);
+}
+
+static uint32_t params_of(const product *p) { return p->planes ? TSR_MATRIX_PLANE_PARAMS : TSR_MATRIX_PARAMS; }
+
+/* The function of such a product; `odd`: by vectors, of what is no thirds of its own. */
+static LLVMValueRef product_of(tsr_kit *k, const product *p, bool odd)
+{
+	char name[64];
+	LLVMTypeRef params[TSR_MATRIX_PLANE_PARAMS];
+	const char *kind = p->planes ? "thirds.planes" : p->thirds ? "thirds" : "matrix";
+	product_types(k, params);
+	if (odd)
+		snprintf(name, sizeof name, TSR_TILE_PREFIX "%s.odd", kind);
+	else
+		snprintf(name, sizeof name, TSR_TILE_PREFIX "%s.%ux%u", kind, p->tall ? TILE : ROWS, p->wide ? TILE : ROWS);
+	return tsr_kit_named(k, name, params, params_of(p), TSR_MATRIX_ROW, odd ? tsr_thirds_odd_body : product_body, odd ? (const void *)&p->planes : p);
+}
+
+static void call(tsr_kit *k, const product *p, LLVMValueRef f, LLVMValueRef *arg)
+{
+	LLVMTypeRef params[TSR_MATRIX_PLANE_PARAMS];
+	product_types(k, params);
+	LLVMBuildCall2(k->b, LLVMFunctionType(LLVMVoidTypeInContext(k->context), params, params_of(p), false), f, arg, params_of(p), "");
+}
+
 static void call_product(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, LLVMValueRef to, product p, steps d)
 {
 	tsr_kit *k = &g->k;
-	char name[64];
 	p.thirds = g->s->thirds;
-	snprintf(name, sizeof name, TSR_TILE_PREFIX "%s.%ux%u", p.thirds ? "thirds" : "matrix", p.tall ? TILE : ROWS, p.wide ? TILE : ROWS);
-	LLVMTypeRef params[TSR_MATRIX_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1 };
-	LLVMValueRef a = tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->a_each));
+	LLVMValueRef a = tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->a_each)), f = product_of(k, &p, false);
 	LLVMValueRef arg[TSR_MATRIX_PARAMS] = { tsr_kit_at(k, a, tsr_kit_mul(k, d.first, tsr_kit_int(k, a_step(p.thirds)))), tsr_kit_at(k, b, tsr_kit_mul(k, d.first, tsr_kit_int(k, b_step(p.thirds)))), to,
 		tsr_kit_mul(k, bl->a_each, tsr_kit_int(k, 4)), d.count, d.add };
-	LLVMValueRef f = tsr_kit_named(k, name, params, TSR_MATRIX_PARAMS, TSR_MATRIX_ROW, product_body, &p);
-	if (p.thirds)
-		f = LLVMBuildSelect(k->b, tsr_thirds_odd(g, bl, a, b), tsr_kit_named(k, TSR_TILE_PREFIX "thirds.odd", params, TSR_MATRIX_PARAMS, TSR_MATRIX_ROW, tsr_thirds_odd_body, NULL), f, "");
-	LLVMBuildCall2(k->b, LLVMFunctionType(LLVMVoidTypeInContext(k->context), params, TSR_MATRIX_PARAMS, false), f, arg, TSR_MATRIX_PARAMS, "");
+	if (p.thirds) {
+		LLVMValueRef odd = LLVMBuildOr(k->b, tsr_thirds_panel_odd(k, a, bl->a_each), tsr_thirds_panel_odd(k, b, bl->b_each), "");
+		f = LLVMBuildSelect(k->b, odd, product_of(k, &p, true), f, "");
+	}
+	call(k, &p, f, arg);
+}
+
+void tsr_matrix_of_planes(tsr_engine *g, bool tall, bool wide, bool odd, LLVMValueRef *arg)
+{
+	product p = { tall, wide, true, true };
+	call(&g->k, &p, product_of(&g->k, &p, odd), arg);
 }
 
 static int64_t at_once(const tsr_engine *g) { return g->s->thirds ? STEPS_OF_THIRDS : STEPS; }
@@ -374,7 +408,7 @@ static int64_t at_once(const tsr_engine *g) { return g->s->thirds ? STEPS_OF_THI
 bool tsr_matrix_deep(const tsr_engine *g)
 {
 	int64_t depth = tsr_kit_known(g->cls[TSR_CLASS_K].count), most = depth >= 0 && depth < g->s->kc ? depth : g->s->kc;
-	return most > 2 * PAIRS * at_once(g);
+	return g->s->planes || most > 2 * PAIRS * at_once(g);
 }
 
 LLVMValueRef tsr_matrix_sums(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, uint32_t rows, uint32_t vecs)
@@ -395,6 +429,10 @@ void tsr_matrix_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef b, uint3
 	int64_t total = tsr_kit_known(g->cls[TSR_CLASS_M].count);
 	if (!tsr_matrix_deep(g))
 		return;
+	if (g->s->planes) {
+		tsr_planes_column(g, bl, b, vecs);
+		return;
+	}
 	tsr_count d = tsr_count_begin(k, zero, tsr_kit_some(k, all), few);         /* a sum over nothing is 0 */
 	steps some = { d.i, tsr_kit_min(k, few, LLVMBuildNSWSub(k->b, all, d.i, "")), LLVMBuildICmp(k->b, LLVMIntSGT, d.i, zero, "") };
 	tsr_count i = tsr_count_begin(k, zero, full, tile);

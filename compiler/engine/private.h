@@ -117,11 +117,14 @@ LLVMValueRef tsr_matrix_each(tsr_kit *k, tsr_side side, LLVMValueRef depth);
 int64_t tsr_matrix_rows(int64_t rows);
 int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64_t depth);
 void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each);
-/* What multiplies tiles takes; the first registers of operands, sums of A + i and B + j being in 2 i + j; a register from rows so far apart; and the products of A + i and B + j. */
-enum { TSR_MATRIX_OF_A, TSR_MATRIX_OF_B, TSR_MATRIX_SUMS, TSR_MATRIX_ROW, TSR_MATRIX_STEPS, TSR_MATRIX_ADD, TSR_MATRIX_PARAMS };
+/* What multiplies tiles takes; the first registers of operands, sums of A + i and B + j being in 2 i + j; a register from rows so far apart; and the products of A + i and B + j.
+ * Of A's planes it takes two more: where its second half begins, and the table of how far each step's depths are from there, with one for the step behind the last. */
+enum { TSR_MATRIX_OF_A, TSR_MATRIX_OF_B, TSR_MATRIX_SUMS, TSR_MATRIX_ROW, TSR_MATRIX_STEPS, TSR_MATRIX_ADD, TSR_MATRIX_PARAMS, TSR_MATRIX_SECOND = TSR_MATRIX_PARAMS, TSR_MATRIX_TAPS, TSR_MATRIX_PLANE_PARAMS };
 enum { TSR_MATRIX_A = 4, TSR_MATRIX_B = 6 };
 void tsr_matrix_load(tsr_kit *k, uint32_t r, LLVMValueRef from, LLVMValueRef row);
 void tsr_matrix_multiply(tsr_kit *k, uint32_t i, uint32_t j);
+/* matrix.c: one such, of A's planes; by vectors, whole, where these are odd. */
+void tsr_matrix_of_planes(tsr_engine *g, bool tall, bool wide, bool odd, LLVMValueRef *arg);
 /* thirds.c: elements of a panel for each position, of so many depths; bytes that packing needs beside; packing; elements of a step of a panel; the products of one step, and whether the panels
  * hold what registers cannot multiply, which then vectors do. */
 LLVMValueRef tsr_thirds_each(tsr_kit *k, LLVMValueRef depth);
@@ -129,9 +132,21 @@ int64_t tsr_thirds_each_known(int64_t depth);
 int64_t tsr_thirds_line_bytes(void);
 void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each);
 int64_t tsr_thirds_step(void);
-void tsr_thirds_multiply(tsr_kit *k, LLVMValueRef a, LLVMValueRef b, uint32_t rows, uint32_t columns);
-LLVMValueRef tsr_thirds_odd(tsr_engine *g, const tsr_block *bl, LLVMValueRef a, LLVMValueRef b);
+/* A's rows of a step: where both halves' first thirds begin, and those of the next step where they are in planes; and bytes from row to row. */
+typedef struct tsr_thirds_rows { LLVMValueRef half[2], next[2], row; bool planes; } tsr_thirds_rows;
+tsr_thirds_rows tsr_thirds_rows_at(tsr_kit *k, LLVMValueRef f, LLVMValueRef step, bool planes);
+void tsr_thirds_multiply(tsr_kit *k, const tsr_thirds_rows *a, LLVMValueRef b, uint32_t rows, uint32_t columns);
+/* The thirds of two vectors, paired lane by lane; `seen` becomes a NaN where some are not their own; whether it has. */
+void tsr_thirds_pair(tsr_kit *full, tsr_kit *pair, const LLVMValueRef two[2], bool odd, LLVMValueRef *out, LLVMValueRef *seen);
+LLVMValueRef tsr_thirds_some_odd(tsr_kit *k, LLVMValueRef seen);
+LLVMValueRef tsr_thirds_panel_odd(tsr_kit *k, LLVMValueRef panel, LLVMValueRef each);
 tsr_body_maker tsr_thirds_odd_body;
+/* planes.c: A's windows, read from planes of some rows of an image (opt/planes.c): bytes of them, and of sums on their way to a block's rows, and where in that room these begin; the planes of a block; and of a column of tiles the sums. */
+int64_t tsr_planes_bytes(tsr_engine *g);
+int64_t tsr_planes_sums_bytes(const tsr_engine *g);
+LLVMValueRef tsr_planes_sums(tsr_engine *g, LLVMValueRef room);
+void tsr_planes_pack(tsr_engine *g, const tsr_block *bl);
+void tsr_planes_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef b, uint32_t vecs);
 /* direct.c: where the batch's B begins, as it lies in memory in bf16, in rows so far apart along N or, `turned`, along K; NULL: it does not lie so.  Its panels
  * for tiles of pairs. */
 typedef struct tsr_narrow_b { LLVMValueRef base; bool turned; int64_t row; } tsr_narrow_b;

@@ -265,6 +265,7 @@ void tsr_engine_space(tsr_engine *g)
 	int64_t tall = g->pairs ? tsr_matrix_rows(rows) : rows, a = s->pack_a ? (tall * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	int64_t b = tsr_copies_columns(g) ? tsr_columns_bytes(g) : s->pack_b ? (cols * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	int64_t gap = g->e->sanitize ? TSR_REDZONE : 0;
+	a = s->planes ? tsr_planes_bytes(g) : a;
 	to_c(g);
 	bool passing = g->tail && g->c->tail->passing;
 	bool waits = !g->direct || passing || (tsr_kit_known(g->cls[TSR_CLASS_M].count) < 0 && !g->c->most_rows);
@@ -287,7 +288,7 @@ void tsr_engine_space(tsr_engine *g)
 	}
 	int64_t waiting = tsr_engine_sets_aside(g) ? tsr_aside_bytes(g, cols) : waiting_of(g, rows);
 	int64_t lines = tsr_lines_bytes(g), places = s->rows && !s->pack_b && g->cls[TSR_CLASS_K].n > 1 ? r->most * 8 : 0;
-	int64_t sums = g->matrix ? (tsr_matrix_deep(g) ? rows : s->mr) * (int64_t)s->nr * 4 : 0, narrow = g->matrix || g->pairs ? tsr_matrix_narrow_bytes(g, tall, cols, depth) : 0;
+	int64_t sums = g->matrix ? (tsr_matrix_deep(g) ? rows : s->mr) * (int64_t)s->nr * 4 + (s->planes ? tsr_planes_sums_bytes(g) : 0) : 0, narrow = g->matrix || g->pairs ? tsr_matrix_narrow_bytes(g, tall, cols, depth) : 0;
 	enum { PIECES = 15 };
 	int64_t piece[PIECES] = { a, b, buffer, rows_bytes, (table + 63) / 64 * 64, (list + 63) / 64 * 64, (across + 63) / 64 * 64, c_rows, waiting,
 								 edges_of(k, r), edges_of(k, &g->across), lines, (places + 63) / 64 * 64, sums, narrow }, at[PIECES + 1] = { 0 };
@@ -313,5 +314,5 @@ void tsr_engine_space(tsr_engine *g)
 	g->waiting = place[8];
 	g->lines = lines ? place[11] : NULL;
 	r->edges = place[9], g->across.edges = place[10];
-	g->b_places = places ? place[12] : NULL, g->sums = place[13], g->narrow = place[14];
+	g->b_places = places ? place[12] : NULL, g->sums = s->planes ? tsr_planes_sums(g, place[13]) : place[13], g->narrow = place[14];
 }

@@ -39,6 +39,9 @@ static LLVMValueRef line_of(tsr_kit *k, LLVMValueRef panel, LLVMValueRef each)
 	return tsr_kit_at(k, panel, LLVMBuildNSWSub(k->b, tsr_kit_mul(k, each, tsr_kit_int(k, TILE)), tsr_kit_int(k, TILE), ""));
 }
 
+/* Whether the line, which says so, is an odd panel's. */
+static LLVMValueRef says_odd(tsr_kit *k, LLVMValueRef line) { return LLVMBuildICmp(k->b, LLVMIntNE, LLVMBuildLoad2(k->b, k->i32, line, ""), LLVMConstInt(k->i32, 0, false), ""); }
+
 /* ---- panels ------------------------------------------------------------------------------------------------------------- */
 
 /* `rows`: depths lie side by side; `turned`: squares are; the operand is in memory, side by side along `inner` in pieces of `piece`, `outer` being
@@ -57,36 +60,51 @@ typedef struct packing {
 /* Where lines are that were evaluated or copied, which of them is the first, and where in it they begin; and from one to the next. */
 typedef struct lines { LLVMValueRef from, first, at, row; } lines;
 
-static LLVMValueRef bits(packing *x, LLVMValueRef v) { return LLVMBuildBitCast(x->pair.b, v, x->pair.vec, ""); }
-static LLVMValueRef value(packing *x, LLVMValueRef v) { return LLVMBuildBitCast(x->pair.b, v, x->full.vec, ""); }
-static LLVMValueRef all(packing *x, uint32_t n) { return tsr_kit_splat(&x->pair, LLVMConstInt(x->pair.i32, n, false)); }
+static LLVMValueRef bits(const tsr_kit *pair, LLVMValueRef v) { return LLVMBuildBitCast(pair->b, v, pair->vec, ""); }
+static LLVMValueRef value(const tsr_kit *full, LLVMValueRef v) { return LLVMBuildBitCast(full->b, v, full->vec, ""); }
+static LLVMValueRef all(tsr_kit *pair, uint32_t n) { return tsr_kit_splat(pair, LLVMConstInt(pair->i32, n, false)); }
 
 /* What bf16 has of it, as f32. */
-static LLVMValueRef short_of(packing *x, LLVMValueRef v, bool odd)
+static LLVMValueRef short_of(tsr_kit *pair, LLVMValueRef v, bool odd)
 {
-	LLVMBuilderRef b = x->pair.b;
-	LLVMValueRef i = bits(x, v);
-	return LLVMBuildAnd(b, odd ? i : LLVMBuildAdd(b, i, all(x, 0x8000), ""), all(x, 0xffff0000u), "");
+	LLVMValueRef i = bits(pair, v);
+	return LLVMBuildAnd(pair->b, odd ? i : LLVMBuildAdd(pair->b, i, all(pair, 0x8000), ""), all(pair, 0xffff0000u), "");
 }
 
 /* The thirds of v; `seen` becomes a NaN where these are not its own. */
-static void thirds_of(packing *x, LLVMValueRef v, bool odd, LLVMValueRef third[THIRDS], LLVMValueRef *seen)
+static void thirds_of(tsr_kit *full, tsr_kit *pair, LLVMValueRef v, bool odd, LLVMValueRef third[THIRDS], LLVMValueRef *seen)
 {
-	tsr_kit *k = &x->full;
-	LLVMValueRef zero = LLVMConstNull(k->vec), rest;
+	LLVMBuilderRef b = full->b;
+	LLVMValueRef zero = LLVMConstNull(full->vec), rest;
 	if (odd) {                   /* a NaN whose digits are all in what is cut would be infinite */
-		LLVMValueRef nan = LLVMBuildFCmp(k->b, LLVMRealUNO, v, v, "");
-		v = LLVMBuildSelect(k->b, nan, value(x, all(x, 0x7fc00000)), v, "");
+		LLVMValueRef nan = LLVMBuildFCmp(b, LLVMRealUNO, v, v, "");
+		v = LLVMBuildSelect(b, nan, value(full, all(pair, 0x7fc00000)), v, "");
 	}
-	third[0] = short_of(x, v, odd);
-	rest = LLVMBuildFSub(k->b, v, value(x, third[0]), "");
+	third[0] = short_of(pair, v, odd);
+	rest = LLVMBuildFSub(b, v, value(full, third[0]), "");
 	if (odd)
-		rest = LLVMBuildSelect(k->b, LLVMBuildFCmp(k->b, LLVMRealUNO, rest, rest, ""), zero, rest, "");
+		rest = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, rest, rest, ""), zero, rest, "");
 	else
-		*seen = tsr_kit_intrinsic(k, "llvm.fma", &k->vec, 1, (LLVMValueRef[]){ rest, zero, *seen }, 3);
-	third[1] = short_of(x, rest, odd);
+		*seen = tsr_kit_intrinsic(full, "llvm.fma", &full->vec, 1, (LLVMValueRef[]){ rest, zero, *seen }, 3);
+	third[1] = short_of(pair, rest, odd);
 	/* what is denormal may have more digits, which would be another number's */
-	third[2] = LLVMBuildAnd(k->b, bits(x, LLVMBuildFSub(k->b, rest, value(x, third[1]), "")), all(x, 0xffff0000u), "");
+	third[2] = LLVMBuildAnd(b, bits(pair, LLVMBuildFSub(b, rest, value(full, third[1]), "")), all(pair, 0xffff0000u), "");
+}
+
+void tsr_thirds_pair(tsr_kit *full, tsr_kit *pair, const LLVMValueRef two[2], bool odd, LLVMValueRef *out, LLVMValueRef *seen)
+{
+	LLVMValueRef third[2][THIRDS];
+	for (uint32_t i = 0; i < 2; i++)
+		thirds_of(full, pair, two[i], odd, third[i], seen);
+	for (uint32_t t = 0; t < THIRDS; t++)
+		out[t] = LLVMBuildOr(pair->b, LLVMBuildLShr(pair->b, third[0][t], all(pair, 16), ""), third[1][t], "");
+}
+
+LLVMValueRef tsr_thirds_some_odd(tsr_kit *k, LLVMValueRef seen)
+{
+	LLVMTypeRef lanes = LLVMIntTypeInContext(k->context, LANES);
+	LLVMValueRef nan = LLVMBuildFCmp(k->b, LLVMRealUNO, seen, seen, "");
+	return LLVMBuildICmp(k->b, LLVMIntNE, LLVMBuildBitCast(k->b, nan, lanes, ""), LLVMConstInt(lanes, 0, false), "");
 }
 
 static LLVMValueRef joined(tsr_kit *k, LLVMValueRef v, LLVMValueRef w, uint32_t lanes)
@@ -176,9 +194,7 @@ static LLVMValueRef panel_of(packing *x, LLVMValueRef position)
 static void tell(packing *x, LLVMValueRef position, LLVMValueRef seen)
 {
 	tsr_kit *k = &x->pair;
-	LLVMValueRef nan = LLVMBuildFCmp(k->b, LLVMRealUNO, seen, seen, "");
-	LLVMValueRef some = LLVMBuildICmp(k->b, LLVMIntNE, LLVMBuildBitCast(k->b, nan, LLVMIntTypeInContext(k->context, LANES), ""), LLVMConstInt(LLVMIntTypeInContext(k->context, LANES), 0, false), "");
-	tsr_guard g = tsr_guard_begin(k, some);
+	tsr_guard g = tsr_guard_begin(k, tsr_thirds_some_odd(k, seen));
 	tsr_kit_store(k, LLVMConstInt(k->i32, 1, false), line_of(k, panel_of(x, position), x->each), NULL);
 	tsr_guard_end(k, g);
 }
@@ -239,15 +255,12 @@ static void square(packing *x, const lines *from, LLVMValueRef position, LLVMVal
 	tsr_carried c;
 	tsr_carried_begin(k, &c, 1, tsr_kit_int(k, LANES), &seen);
 	for (uint32_t u = 0; u < unrolled; u++) {
-		LLVMValueRef r = tsr_kit_add(k, c.i, tsr_kit_int(k, u)), row = tsr_kit_mul(k, r, half), third[2][THIRDS];
-		for (uint32_t i = 0; i < 2; i++) {
-			LLVMValueRef v = x->turned ? tsr_kit_load(k, x->full.vec, tsr_kit_at(k, further(k, x->square, i * SQUARE), row), NULL) : vector_of(x, &at, r, i);
-			thirds_of(x, v, odd, third[i], &seen);
-		}
-		for (uint32_t t = 0; t < THIRDS; t++) {
-			LLVMValueRef two = LLVMBuildOr(k->b, LLVMBuildLShr(k->b, third[0][t], all(x, 16), ""), third[1][t], "");
-			tsr_kit_store(k, two, tsr_kit_at(k, further(k, to, t * 2 * SQUARE), row), NULL);
-		}
+		LLVMValueRef r = tsr_kit_add(k, c.i, tsr_kit_int(k, u)), row = tsr_kit_mul(k, r, half), two[2], third[THIRDS];
+		for (uint32_t i = 0; i < 2; i++)
+			two[i] = x->turned ? tsr_kit_load(k, x->full.vec, tsr_kit_at(k, further(k, x->square, i * SQUARE), row), NULL) : vector_of(x, &at, r, i);
+		tsr_thirds_pair(&x->full, k, two, odd, third, &seen);
+		for (uint32_t t = 0; t < THIRDS; t++)
+			tsr_kit_store(k, third[t], tsr_kit_at(k, further(k, to, t * 2 * SQUARE), row), NULL);
 	}
 	tsr_carried_end(k, &c, unrolled, &seen);
 	if (!odd)
@@ -408,8 +421,7 @@ void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 	LLVMValueRef unit = tsr_kit_int(k, a ? LANES : TILE), packed = tsr_kit_mul(k, LLVMBuildUDiv(k->b, tsr_kit_add(k, x.positions, tsr_kit_int(k, (a ? LANES : TILE) - 1)), unit, ""), unit);
 	pack(&x, (tsr_share){ zero, packed }, false);
 	c = tsr_count_begin(k, zero, x.positions, tile);
-	LLVMValueRef odd = LLVMBuildLoad2(k->b, k->i32, line_of(k, panel_of(&x, c.i), each), "");
-	tsr_guard again = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntNE, odd, LLVMConstInt(k->i32, 0, false), ""));
+	tsr_guard again = tsr_guard_begin(k, says_odd(k, line_of(k, panel_of(&x, c.i), each)));
 	pack(&x, (tsr_share){ c.i, tsr_kit_min(k, packed, tsr_kit_add(k, c.i, tile)) }, true);
 	tsr_guard_end(k, again);
 	tsr_count_end(k, &c);
@@ -419,27 +431,40 @@ void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 
 int64_t tsr_thirds_step(void) { return STEP; }
 
-/* Some lines of the next step, between two instructions that multiply: both panels come from the second cache. */
-static void ask(tsr_kit *k, LLVMValueRef a, LLVMValueRef b, uint32_t *line)
+/* Elements from one third to the next. */
+static uint32_t third_of(bool planes) { return planes ? LANES : 2 * SQUARE; }
+
+/* A line of A's next step. */
+static LLVMValueRef next_line(tsr_kit *k, const tsr_thirds_rows *a, uint32_t line)
+{
+	if (!a->planes)
+		return further(k, a->half[0], STEP + line * LANES);
+	uint32_t row = line / THIRDS;
+	LLVMValueRef down = tsr_kit_mul(k, a->row, tsr_kit_int(k, row % LANES)), first = further(k, a->next[row / LANES], line % THIRDS * LANES);
+	return LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), first, &down, 1, "");
+}
+
+/* Some lines of the next step, between two instructions that multiply: panels come from the second cache, and planes of many channels do. */
+static void ask(tsr_kit *k, const tsr_thirds_rows *a, LLVMValueRef b, uint32_t *line)
 {
 	enum { LINES_AT_ONCE = 4, OF_STEP = STEP / LANES };
 	for (uint32_t i = 0; i < LINES_AT_ONCE && *line < OF_STEP; i++, ++*line) {
-		tsr_kit_fetch(k, further(k, a, STEP + *line * LANES), false);
+		tsr_kit_fetch(k, next_line(k, a, *line), false);
 		tsr_kit_fetch(k, further(k, b, STEP + *line * LANES), false);
 	}
 }
 
 /* The largest product comes last, so that what a number times 1 is sums up to has all its digits; and each has an operand of the one before. */
-void tsr_thirds_multiply(tsr_kit *k, LLVMValueRef a, LLVMValueRef b, uint32_t rows, uint32_t columns)
+void tsr_thirds_multiply(tsr_kit *k, const tsr_thirds_rows *a, LLVMValueRef b, uint32_t rows, uint32_t columns)
 {
 	static const struct { uint8_t a, b; } order[] = { { 2, 0 }, { 1, 0 }, { 1, 1 }, { 0, 1 }, { 0, 2 }, { 0, 0 } };
 	LLVMValueRef row = tsr_kit_int(k, LANES * 4);
 	uint32_t line = 0;
 	for (uint32_t p = 0; p < sizeof order / sizeof *order; p++) {
 		for (uint32_t i = 0; i < rows && (!p || order[p].a != order[p - 1].a); i++)
-			tsr_matrix_load(k, TSR_MATRIX_A + i, further(k, a, order[p].a * 2 * SQUARE + i * SQUARE), row);
+			tsr_matrix_load(k, TSR_MATRIX_A + i, further(k, a->half[i], order[p].a * third_of(a->planes)), a->row);
 		for (uint32_t j = 0; j < columns && (!p || order[p].b != order[p - 1].b); j++)
-			tsr_matrix_load(k, TSR_MATRIX_B + j, further(k, b, order[p].b * 2 * SQUARE + j * SQUARE), row);
+			tsr_matrix_load(k, TSR_MATRIX_B + j, further(k, b, order[p].b * third_of(false) + j * SQUARE), row);
 		for (uint32_t i = 0; i < rows; i++)
 			for (uint32_t j = 0; j < columns; j++) {
 				tsr_matrix_multiply(k, i, j);
@@ -448,20 +473,36 @@ void tsr_thirds_multiply(tsr_kit *k, LLVMValueRef a, LLVMValueRef b, uint32_t ro
 	}
 }
 
-LLVMValueRef tsr_thirds_odd(tsr_engine *g, const tsr_block *bl, LLVMValueRef a, LLVMValueRef b)
+/* Both halves of A's rows in the planes, at a step's depths. */
+static void in_planes(tsr_kit *k, LLVMValueRef f, LLVMValueRef step, LLVMValueRef half[2])
 {
-	tsr_kit *k = &g->k;
-	LLVMValueRef x = LLVMBuildLoad2(k->b, k->i32, line_of(k, a, bl->a_each), ""), y = LLVMBuildLoad2(k->b, k->i32, line_of(k, b, bl->b_each), "");
-	return LLVMBuildICmp(k->b, LLVMIntNE, LLVMBuildOr(k->b, x, y, ""), LLVMConstInt(k->i32, 0, false), "");
+	LLVMValueRef off = LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, LLVMGetParam(f, TSR_MATRIX_TAPS), &step, 1, ""), "");
+	half[0] = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_OF_A), off);
+	half[1] = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_SECOND), off);
 }
 
-/* Sixteen numbers whose thirds are half `half` of what lies there, a square's distance twice from one to the next. */
-static LLVMValueRef whole(tsr_kit *k, LLVMValueRef at, uint32_t half)
+tsr_thirds_rows tsr_thirds_rows_at(tsr_kit *k, LLVMValueRef f, LLVMValueRef step, bool planes)
+{
+	tsr_thirds_rows out = { .row = planes ? LLVMGetParam(f, TSR_MATRIX_ROW) : tsr_kit_int(k, LANES * 4), .planes = planes };
+	if (planes) {
+		in_planes(k, f, step, out.half);
+		in_planes(k, f, tsr_kit_add(k, step, tsr_kit_int(k, 1)), out.next);
+		return out;
+	}
+	out.half[0] = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_OF_A), tsr_kit_mul(k, step, tsr_kit_int(k, STEP)));
+	out.half[1] = further(k, out.half[0], SQUARE);
+	return out;
+}
+
+LLVMValueRef tsr_thirds_panel_odd(tsr_kit *k, LLVMValueRef panel, LLVMValueRef each) { return says_odd(k, line_of(k, panel, each)); }
+
+/* Sixteen numbers whose thirds are half `half` of what lies there. */
+static LLVMValueRef whole(tsr_kit *k, LLVMValueRef at, uint32_t half, bool planes)
 {
 	LLVMTypeRef ints = LLVMVectorType(k->i32, LANES), numbers = LLVMVectorType(LLVMFloatTypeInContext(k->context), LANES);
 	LLVMValueRef third[THIRDS], cut = tsr_kit_splat(k, LLVMConstInt(k->i32, half ? 0xffff0000u : 16, false));
 	for (uint32_t t = 0; t < THIRDS; t++) {
-		LLVMValueRef both = tsr_kit_load(k, ints, further(k, at, t * 2 * SQUARE), NULL);
+		LLVMValueRef both = tsr_kit_load(k, ints, further(k, at, t * third_of(planes)), NULL);
 		third[t] = LLVMBuildBitCast(k->b, half ? LLVMBuildAnd(k->b, both, cut, "") : LLVMBuildShl(k->b, both, cut, ""), numbers, "");
 	}
 	return LLVMBuildFAdd(k->b, third[0], LLVMBuildFAdd(k->b, third[1], third[2], ""), "");
@@ -501,20 +542,23 @@ static void odd_rows(tsr_kit *k, LLVMValueRef a, LLVMValueRef b, LLVMValueRef su
 	tsr_count_end(k, &i);
 }
 
-/* By vectors, step by step, of the numbers that both panels' thirds are. */
+/* By vectors, step by step, of the numbers that both panels' thirds are; `which`: a bool, of A's planes. */
 void tsr_thirds_odd_body(tsr_kit *given, const void *which, LLVMValueRef f)
 {
-	(void)which;
+	const bool *planes = which;
 	tsr_kit lanes = *given, *k = &lanes;
 	lanes.lanes = LANES;
 	LLVMValueRef zero = tsr_kit_int(k, 0), all = tsr_kit_int(k, LANES), of_a = step_room(k), of_b = step_room(k);
 	tsr_count s = tsr_count_begin(k, zero, LLVMGetParam(f, TSR_MATRIX_STEPS), tsr_kit_int(k, 1));
-	LLVMValueRef step = tsr_kit_mul(k, s.i, tsr_kit_int(k, STEP)), a = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_OF_A), step), b = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_OF_B), step);
+	tsr_thirds_rows a = tsr_thirds_rows_at(k, f, s.i, *planes);
+	LLVMValueRef b = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_OF_B), tsr_kit_mul(k, s.i, tsr_kit_int(k, STEP)));
 	tsr_count r = tsr_count_begin(k, zero, tsr_kit_int(k, TILE), tsr_kit_int(k, 1));
 	LLVMValueRef from = tsr_kit_mul(k, r.i, all), pair = LLVMBuildAnd(k->b, r.i, tsr_kit_int(k, LANES - 1), ""), columns = LLVMBuildAnd(k->b, r.i, all, "");
+	LLVMValueRef first = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, columns, zero, ""), a.half[0], a.half[1], ""), down = tsr_kit_mul(k, pair, a.row);
+	LLVMValueRef row = LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), first, &down, 1, "");
 	for (uint32_t half = 0; half < 2; half++) {
-		tsr_kit_store(k, whole(k, tsr_kit_at(k, a, from), half), tsr_kit_at(k, further(k, of_a, half * LANES), tsr_kit_mul(k, r.i, tsr_kit_int(k, DEPTHS))), NULL);
-		tsr_kit_store(k, whole(k, tsr_kit_at(k, b, from), half), tsr_kit_at(k, further(k, of_b, half * LANES * TILE), tsr_kit_add(k, tsr_kit_mul(k, pair, tsr_kit_int(k, TILE)), columns)), NULL);
+		tsr_kit_store(k, whole(k, row, half, *planes), tsr_kit_at(k, further(k, of_a, half * LANES), tsr_kit_mul(k, r.i, tsr_kit_int(k, DEPTHS))), NULL);
+		tsr_kit_store(k, whole(k, tsr_kit_at(k, b, from), half, false), tsr_kit_at(k, further(k, of_b, half * LANES * TILE), tsr_kit_add(k, tsr_kit_mul(k, pair, tsr_kit_int(k, TILE)), columns)), NULL);
 	}
 	tsr_count_end(k, &r);
 	odd_rows(k, of_a, of_b, LLVMGetParam(f, TSR_MATRIX_SUMS), LLVMBuildOr(k->b, LLVMGetParam(f, TSR_MATRIX_ADD), LLVMBuildICmp(k->b, LLVMIntSGT, s.i, zero, ""), ""));

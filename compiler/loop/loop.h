@@ -194,6 +194,7 @@ typedef struct tsr_schedule {
 	int64_t join;                /* columns that wait, a block of rows at a time, until rows that follow each other in C fill its lines; 0: none do */
 	bool pairs;                  /* operands are bf16, and neighbours along K are multiplied together, two of each: a depth of kc is half as many steps */
 	bool thirds;                 /* by matrix registers: operands are f32, three numbers of bf16 each (engine/thirds.c) */
+	bool planes;                 /* ... windows of which A's are read from planes of an image (opt/planes.c) */
 	bool blocks_named;           /* a file says in which blocks that is: */
 	tsr_blocks named_blocks;     /* of depth 0: in none, but by vectors */
 	bool asked;                  /* so they should be where that is possible, whether or not it pays; for tests */

@@ -123,6 +123,21 @@ typedef struct tsr_walk {
 typedef struct tsr_walks { uint32_t n; tsr_walk *at; uint32_t nloops; tsr_contract_loop *loop; } tsr_walks;
 typedef struct tsr_contract_view { tsr_walks cls[TSR_CLASSES]; } tsr_contract_view;
 void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_contract_view *out);
+/* planes.c: windows that matrix registers read from planes of an image's rows.  Of each axis: which it is (TSR_NONE: there are no rows but one), how long, how many results stand along it and how far apart, and which
+ * places the first of these reads, from `least` on. */
+typedef struct tsr_plane_axis { uint32_t axis; int64_t size, results, step, least, span; } tsr_plane_axis;
+typedef struct tsr_planes {
+	const tsr_expr *value;       /* A's element */
+	tsr_plane_axis h, w;
+	int64_t images, channels, taps;
+	int64_t wide, high;          /* a plane's row, and an image's rows, with what is padding */
+	int64_t inside;              /* of a row */
+	int64_t places;              /* of a row, as tiles count them: those of the results come first */
+	int64_t behind;              /* places that tiles may read behind the last row */
+} tsr_planes;
+bool tsr_planes_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, tsr_planes *out);
+/* Of an image's, or of several images', under any so many rows of the product that follow each other. */
+int64_t tsr_planes_rows(const tsr_planes *p, int64_t rows);
 /* The operand is an element of memory in C's precision, which tiles could read in place; else packing evaluates it. */
 bool tsr_contract_plain(const tsr_loops *l, const tsr_contraction *k, tsr_side side);
 /* One block of K takes the whole sum: its schedule stores C once. */

@@ -141,6 +141,48 @@ def images(bench, r):
     return case.thirds
 
 
+def window(bench, r):
+    """Windows that planes are read for: of one axis or two, with padding or none, moved by one or two places, with holes, and gradients of images; lines of any length; infinities and NaNs in the image and in the kernel."""
+    gradient, flat, step, same = r.random() < 0.3, r.random() < 0.25, int(r.integers(1, 3)), r.random() < 0.7
+    (k, l), c, o = ((1, int(r.choice((3, 5, 7)))) if flat else r.choice(((3, 3), (3, 5), (5, 3), (2, 2)))), int(r.choice((32, 64, 96))), int(r.choice((32, 64, 80, 100)))
+    step, same = (1, True) if gradient or not (k % 2 and l % 2) else (step, same)
+    gradient &= k % 2 == 1 and l % 2 == 1
+    images = int(r.integers(1, 4))
+    sign, hole = "=+" if same else "<+", int(r.integers(1, 3))
+    high, wide = 1 if flat else int(r.integers(5, 40)), int(r.integers(9, 70))
+    h, w = (high * (1 if flat else step), wide * step) if same else ((high - 1) * step + hole * (k - 1) + 1, (wide - 1) * step + hole * (l - 1) + 1)
+    holes = f"{hole}*" if hole > 1 else ""
+    stride = f"{step}*" if step > 1 else ""
+    if gradient:
+        spec = f"b, h, w, c; c, k, l, o => b, h =+ {holes}k, w =+ {holes}l, o" if not flat else f"b, w, c; c, l, o => b, w =+ {holes}l, o"
+    else:
+        spec = f"b, {stride}h {sign} {holes}k, {stride}w {sign} {holes}l, c; k, l, c, o => b, h, w, o" if not flat else f"b, {stride}w {sign} {holes}l, c; l, c, o => b, w, o"
+    shape, kernel = ((images, w, c) if flat else (images, h, w, c)), [n for n in ((c, k, l, o) if gradient else (k, l, c, o)) if not (flat and n == 1)]
+    program = f'let%export f (x : "{", ".join(map(str, shape))}") (w : "{", ".join(map(str, kernel))}") = x +* w "{spec}"\n'
+    case = Case(bench, program)
+    plan = run(bench.tsrc, "--dump=schedule", bench.path(f"t{Case.number}.tsr"))[1]
+    x, y = r.standard_normal(shape, np.float32), r.standard_normal(kernel, np.float32)
+    for odd in False, True:
+        if odd:
+            x[tuple(r.integers(n) for n in shape)], y[tuple(r.integers(n) for n in kernel)] = (np.inf, np.nan) if r.random() < 0.5 else (np.nan, 1)
+        a, b = x.reshape(images, h, w, c).astype(np.float64), (y.reshape(c, k, l, o).transpose(1, 2, 0, 3)[::-1, ::-1] if gradient else y.reshape(k, l, c, o)).astype(np.float64)
+        low = ((hole * (k - 1) + 1) // 2, (hole * (l - 1) + 1) // 2) if same else (0, 0)
+        want, size = np.zeros((2, images, high, wide, o))
+        with np.errstate(invalid="ignore"):
+            for i in range(k):
+                for j in range(l):
+                    p, q = np.arange(high) * (1 if flat else step) + hole * i - low[0], np.arange(wide) * step + hole * j - low[1]
+                    there = np.ix_(range(images), np.flatnonzero((p >= 0) & (p < h)), np.flatnonzero((q >= 0) & (q < w)))
+                    part = a[:, p[there[1].ravel()]][:, :, q[there[2].ravel()]]
+                    want[there] += part @ b[i, j]
+                    size[there] += abs(part) @ abs(b[i, j])
+            made = case(want.shape if not flat else (images, wide, o), x, y).reshape(want.shape)
+            finite, off = np.isfinite(want), abs(made - want)
+        check(np.array_equal(np.isnan(made), np.isnan(want)) and np.array_equal(made[np.isinf(want)], want[np.isinf(want)]), f"{program}: infinities or NaNs are elsewhere")
+        check((off[finite] <= k * l * c * UNIT * size[finite]).all(), f"{program}: off by {(off[finite] / size[finite]).max() / UNIT:g} units")
+    return "windows from planes" in plan
+
+
 def attention(bench, r):
     """Rows so long that they go by blocks: strips of so many rows that both products are in thirds."""
     case = Case(bench, ATTENTION)
@@ -178,6 +220,8 @@ def main():
             near(bench, r, "ik,kj->ij", {"i": 130, "j": 160, "k": 200}, "%s", small)
         tiny(bench, r)
         attention(bench, r)
+        some = [window(bench, r) for _ in range(24)]
+        check(sum(some) > len(some) / 3, f"of {len(some)} windows {sum(some)} are read from planes")
         check(images(bench, r), "a convolution of 64 channels is not by thirds")
     end()
 

@@ -1,0 +1,153 @@
+/* Windows over images that matrix registers read where they lie, from planes: the image's rows under some rows of a product, with what is padding, each number in its thirds once, rather than a
+ * copy for each tap.
+ *
+ *     sum of A[.., sh oh + dh kh + .., sw ow + dw kw + .., c] B[..]      over kh, kw, c
+ *
+ * The rows of the product are images, oh and ow, in this order, and channels are last in what is summed, as many as steps are deep or some times as many.  Places of a plane's row are
+ * counted so that sixteen in turn lie one stride apart: through what is padding between two rows, where the row below follows, else each row by itself; those that are no results are computed and left out.
+ * Indices are looked at, no names: gradients of images are such windows, too. */
+#include "schedule.h"
+
+enum { DEPTHS = 32, ROWS = 16 };
+
+static const tsr_contract_loop *loop_in(const tsr_walks *x, uint32_t sym)
+{
+	for (uint32_t i = 0; i < x->nloops; i++)
+		if (x->loop[i].sym == sym)
+			return &x->loop[i];
+	return NULL;
+}
+
+/* All loops and sizes of the class are known. */
+static bool known(const tsr_walks *x)
+{
+	for (uint32_t i = 0; i < x->nloops; i++)
+		if (!tsr_size_is_const(x->loop[i].extent) || x->loop[i].extent.k < 1)
+			return false;
+	return x->nloops > 0;
+}
+
+/* The axis whose index has the loop, if it is one and the only one; else TSR_NONE. */
+static uint32_t axis_of(const tsr_buffer *b, const tsr_lin *index, uint32_t sym)
+{
+	uint32_t found = TSR_NONE;
+	for (uint32_t axis = 0; axis < b->rank; axis++)
+		if (tsr_lin_mentions(&index[axis], sym)) {
+			if (found != TSR_NONE)
+				return TSR_NONE;
+			found = axis;
+		}
+	return found;
+}
+
+/* Along an axis: one loop of rows, at most, and those of depths. */
+static bool along(const tsr_buffer *b, const tsr_lin *index, const tsr_contract_view *v, const tsr_contract_loop *rows, tsr_plane_axis *out)
+{
+	const tsr_lin *at = &index[out->axis];
+	if (!tsr_size_is_const(at->base) || !tsr_size_is_const(b->dims[out->axis]))
+		return false;
+	out->size = b->dims[out->axis].k;
+	out->results = rows->extent.k;
+	out->least = at->offset + at->base.k;
+	out->span = 1;
+	for (uint32_t t = 0; t < at->n; t++) {
+		const tsr_lin_term *term = &at->terms[t];
+		if (term->kind != TSR_LSYM_LOOP)
+			return false;
+		const tsr_contract_loop *k = loop_in(&v->cls[TSR_CLASS_K], term->id);
+		if (term->id == rows->sym)
+			out->step = term->coef;
+		else if (!k)
+			return false;
+		else {
+			out->least += term->coef < 0 ? term->coef * (k->extent.k - 1) : 0;
+			out->span += (term->coef < 0 ? -term->coef : term->coef) * (k->extent.k - 1);
+		}
+	}
+	return out->step > 0;
+}
+
+/* Each guard is that an axis' own index lies inside it. */
+static bool guarded(const tsr_expr *value, const tsr_buffer *b, const tsr_lin *index, const tsr_planes *p)
+{
+	if (value->kind == TSR_EXPR_LOOKUP)
+		return false;
+	for (const tsr_expr *x = value; x->kind == TSR_EXPR_SELECT; x = x->select.inside)
+		for (uint32_t i = 0; i < x->select.n; i++) {
+			const tsr_range *r = &x->select.ranges[i];
+			bool own = false;
+			for (int a = 0; a < 2; a++) {
+				const tsr_plane_axis *axis = a ? &p->w : &p->h;
+				own |= axis->axis != TSR_NONE && tsr_lin_equal(r->index, index[axis->axis]) && tsr_extent_equal(r->size, b->dims[axis->axis]);
+			}
+			if (!own)
+				return false;
+		}
+	return true;
+}
+
+/* No loop is anywhere but where it belongs; how many taps there are. */
+static bool apart(const tsr_planes *p, const tsr_buffer *b, const tsr_lin *index, const tsr_contract_view *v)
+{
+	const tsr_walks *m = &v->cls[TSR_CLASS_M], *k = &v->cls[TSR_CLASS_K];
+	for (uint32_t i = 0; i < m->nloops; i++) {
+		uint32_t axis = axis_of(b, index, m->loop[i].sym), inner = m->nloops - 1 - i;
+		bool image = inner > (p->h.axis == TSR_NONE ? 0 : 1);
+		if (axis == TSR_NONE || (image && (axis == p->w.axis || axis == p->h.axis || axis == tsr_buffer_last(b))))
+			return false;
+	}
+	for (uint32_t i = 0; i + 1 < k->nloops; i++) {
+		uint32_t axis = axis_of(b, index, k->loop[i].sym);
+		if (axis == TSR_NONE || (axis != p->w.axis && axis != p->h.axis))
+			return false;
+	}
+	return v->cls[TSR_CLASS_N].nloops > 0 && !v->cls[TSR_CLASS_BATCH].nloops;
+}
+
+/* How places of a row are counted, whichever computes fewer that are no results. */
+static void count_places(tsr_planes *p)
+{
+	int64_t pitch = p->h.step * p->wide, alone = tsr_round_up(p->w.results, ROWS);
+	bool through = pitch % p->w.step == 0 && pitch / p->w.step >= p->w.results && pitch / p->w.step < alone;
+	p->places = through ? pitch / p->w.step : alone;
+	p->behind = 2 * pitch + 2 * ROWS * p->w.step;        /* a tile of 32 may begin at the last one */
+}
+
+bool tsr_planes_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, tsr_planes *p)
+{
+	const tsr_walks *m = &v->cls[TSR_CLASS_M], *k = &v->cls[TSR_CLASS_K];
+	const tsr_expr *x = tsr_contract_guarded(c->a_value);
+	if (!x || x->prec != TSR_PREC_F32 || !known(m) || !known(k) || k->nloops < 2)
+		return false;
+	const tsr_buffer *b = l->buffers.at[x->load.buffer];
+	const tsr_lin *index = x->load.index;
+	const tsr_contract_loop *channels = &k->loop[k->nloops - 1], *columns = &m->loop[m->nloops - 1], *rows = m->nloops > 1 ? columns - 1 : NULL;
+	uint32_t last = tsr_buffer_last(b);
+	*p = (tsr_planes){ .value = x, .channels = channels->extent.k, .w.axis = axis_of(b, index, columns->sym), .h.axis = TSR_NONE };
+	if (b->rank < 2 || b->prec != TSR_PREC_F32 || !tsr_lin_bare(&index[last], channels->sym) || !tsr_size_is_const(b->dims[last]) || b->dims[last].k != p->channels || p->channels % DEPTHS || p->w.axis != last - 1
+		|| axis_of(b, index, channels->sym) != last)
+		return false;
+	for (uint32_t i = 0; i + 1 < k->nloops && rows; i++) {
+		uint32_t axis = axis_of(b, index, k->loop[i].sym);
+		p->h.axis = axis != TSR_NONE && axis == axis_of(b, index, rows->sym) ? axis : p->h.axis;
+	}
+	p->h.size = p->h.results = p->h.step = p->h.span = 1;
+	if (!along(b, index, v, columns, &p->w) || (p->h.axis != TSR_NONE && !along(b, index, v, rows, &p->h)) || !guarded(c->a_value, b, index, p) || !apart(p, b, index, v))
+		return false;
+	p->images = 1;
+	for (uint32_t i = 0; i + (p->h.axis == TSR_NONE ? 1 : 2) < m->nloops; i++)
+		p->images *= m->loop[i].extent.k;
+	p->taps = tsr_walks_count(k) / p->channels;
+	p->wide = p->w.step * (p->w.results - 1) + p->w.span;
+	p->high = p->h.step * (p->h.results - 1) + p->h.span;
+	int64_t from = p->w.least < 0 ? 0 : p->w.least, until = p->w.least + p->wide < p->w.size ? p->w.least + p->wide : p->w.size;
+	p->inside = until - from;
+	count_places(p);
+	return p->inside > 0 && p->taps > 1;
+}
+
+int64_t tsr_planes_rows(const tsr_planes *p, int64_t rows)
+{
+	int64_t lines = (rows + p->w.results - 2) / p->w.results + 1, ends = (lines + p->h.results - 2) / p->h.results, more = p->h.span > p->h.step ? p->h.span - p->h.step : 0;
+	return p->h.step * (lines - 1) + p->h.span + ends * more;
+}
