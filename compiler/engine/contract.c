@@ -110,7 +110,7 @@ void tsr_engine_depths(tsr_engine *g, tsr_block *bl, LLVMValueRef first)
 	bl->depth = tsr_kit_min(k, tsr_kit_int(k, g->s->kc), LLVMBuildSub(k->b, depth, first, ""));
 	/* vectors find rows and panels in the same places for all blocks, by constants */
 	LLVMValueRef deep = g->pairs ? most_depths(g) : bl->depth;
-	LLVMValueRef thirds = g->s->thirds ? tsr_thirds_each(k, bl->depth) : NULL;
+	LLVMValueRef thirds = g->s->thirds ? tsr_thirds_each(k, tsr_planes_depth(g, bl->depth)) : NULL;
 	bl->a_each = thirds ? thirds : g->matrix || g->pairs ? tsr_matrix_each(k, TSR_SIDE_A, deep) : bl->depth;
 	bl->b_each = thirds ? thirds : g->matrix || g->pairs ? tsr_matrix_each(k, TSR_SIDE_B, deep) : tsr_copies_columns(g) ? tsr_kit_int(k, tsr_columns_each(g)) : bl->depth;
 	bl->add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, first, g->from[TSR_CLASS_K] ? g->from[TSR_CLASS_K] : tsr_kit_int(k, 0), "") : LLVMConstInt(k->i1, 1, false);

@@ -118,7 +118,7 @@ int64_t tsr_matrix_rows(int64_t rows);
 int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64_t depth);
 void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each);
 /* What multiplies tiles takes; the first registers of operands, sums of A + i and B + j being in 2 i + j; a register from rows so far apart; and the products of A + i and B + j.
- * Of A's planes it takes two more: where its second half begins, and the table of how far each step's depths are from there, with one for the step behind the last. */
+ * Of A's planes it takes two more: where its second half begins, and a table, of each step and one behind the last, of bytes from there and of depths. */
 enum { TSR_MATRIX_OF_A, TSR_MATRIX_OF_B, TSR_MATRIX_SUMS, TSR_MATRIX_ROW, TSR_MATRIX_STEPS, TSR_MATRIX_ADD, TSR_MATRIX_PARAMS, TSR_MATRIX_SECOND = TSR_MATRIX_PARAMS, TSR_MATRIX_TAPS, TSR_MATRIX_PLANE_PARAMS };
 enum { TSR_MATRIX_A = 4, TSR_MATRIX_B = 6 };
 void tsr_matrix_load(tsr_kit *k, uint32_t r, LLVMValueRef from, LLVMValueRef row);
@@ -132,17 +132,20 @@ int64_t tsr_thirds_each_known(int64_t depth);
 int64_t tsr_thirds_line_bytes(void);
 void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each);
 int64_t tsr_thirds_step(void);
-/* A's rows of a step: where both halves' first thirds begin, and those of the next step where they are in planes; and bytes from row to row. */
+/* A's rows of a step: where both halves' first thirds begin; bytes from row to row; in planes those of the next step. */
 typedef struct tsr_thirds_rows { LLVMValueRef half[2], next[2], row; bool planes; } tsr_thirds_rows;
 tsr_thirds_rows tsr_thirds_rows_at(tsr_kit *k, LLVMValueRef f, LLVMValueRef step, bool planes);
 void tsr_thirds_multiply(tsr_kit *k, const tsr_thirds_rows *a, LLVMValueRef b, uint32_t rows, uint32_t columns);
-/* The thirds of two vectors, paired lane by lane; `seen` becomes a NaN where some are not their own; whether it has. */
+/* The thirds of one vector, each in the upper half of its lanes; of two, paired lane by lane; `seen` becomes a NaN where some are not their own; whether it has. */
+void tsr_thirds_of(tsr_kit *full, tsr_kit *pair, LLVMValueRef v, bool odd, LLVMValueRef *out, LLVMValueRef *seen);
 void tsr_thirds_pair(tsr_kit *full, tsr_kit *pair, const LLVMValueRef two[2], bool odd, LLVMValueRef *out, LLVMValueRef *seen);
 LLVMValueRef tsr_thirds_some_odd(tsr_kit *k, LLVMValueRef seen);
 LLVMValueRef tsr_thirds_panel_odd(tsr_kit *k, LLVMValueRef panel, LLVMValueRef each);
 tsr_body_maker tsr_thirds_odd_body;
-/* planes.c: A's windows, read from planes of some rows of an image (opt/planes.c): bytes of them, and of sums on their way to a block's rows, and where in that room these begin; the planes of a block; and of a column of tiles the sums. */
+/* planes.c: A's windows, read from planes of some rows of an image (opt/planes.c): bytes of them; which of B's depths lie in runs that are filled up, and so many depths with that; bytes of sums on their way to a block's rows, and where in that room these begin; the planes of a block; and of a column of tiles the sums. */
 int64_t tsr_planes_bytes(tsr_engine *g);
+int64_t tsr_planes_run(const tsr_engine *g);
+LLVMValueRef tsr_planes_depth(tsr_engine *g, LLVMValueRef depth);
 int64_t tsr_planes_sums_bytes(const tsr_engine *g);
 LLVMValueRef tsr_planes_sums(tsr_engine *g, LLVMValueRef room);
 void tsr_planes_pack(tsr_engine *g, const tsr_block *bl);

@@ -220,7 +220,7 @@ static int64_t depth_of(const tsr_engine *g)
 {
 	int64_t depth = at_most(g->s->kc, g->cls[TSR_CLASS_K].count), lanes = g->k.lanes;
 	if (g->s->thirds)
-		return tsr_thirds_each_known(depth);
+		return tsr_thirds_each_known(g->s->planes ? tsr_kit_known(tsr_planes_depth((tsr_engine *)g, NULL)) : depth);
 	return g->matrix || g->pairs ? (depth + 2 * lanes - 1) / (2 * lanes) * lanes + lanes : depth;
 }
 
@@ -262,10 +262,9 @@ void tsr_engine_space(tsr_engine *g)
 	int64_t depth = depth_of(g);
 	int64_t rows = (at_most(s->mc, g->cls[TSR_CLASS_M].count) + s->mr - 1) / s->mr * s->mr;
 	int64_t cols = (at_most(s->nc, g->cls[TSR_CLASS_N].count) + s->nr - 1) / s->nr * s->nr;
-	int64_t tall = g->pairs ? tsr_matrix_rows(rows) : rows, a = s->pack_a ? (tall * depth * k->elem_bytes + 255) / 128 * 128 : 0;
+	int64_t tall = g->pairs ? tsr_matrix_rows(rows) : rows, a = s->planes ? tsr_planes_bytes(g) : s->pack_a ? (tall * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	int64_t b = tsr_copies_columns(g) ? tsr_columns_bytes(g) : s->pack_b ? (cols * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	int64_t gap = g->e->sanitize ? TSR_REDZONE : 0;
-	a = s->planes ? tsr_planes_bytes(g) : a;
 	to_c(g);
 	bool passing = g->tail && g->c->tail->passing;
 	bool waits = !g->direct || passing || (tsr_kit_known(g->cls[TSR_CLASS_M].count) < 0 && !g->c->most_rows);

@@ -11,7 +11,7 @@
  *     [panel][step][third][half of the positions][16 rows][16 pairs or columns], and a line that says whether the panel is odd
  *
  * A's rows are positions, B's are pairs of depths, of which the second one is 16 depths further: so two vectors along the depths (or two of the positions, at depths 16 apart) are paired
- * lane by lane.  Operands that lie the other way are turned square by square.
+ * lane by lane.  Operands that lie the other way are turned square by square.  Beside planes of few channels (planes.c) the second one is the next depth, and steps behind each run are filled up with zeros.
  *
  * A panel with infinities, NaNs, or numbers that bf16 rounds to infinity is odd: it is packed once more, cut rather than rounded, so that the sum of the thirds is the number (and what has no digits
  * is its first third alone); and tiles that meet it multiply those sums by vectors.  Sources: the splitting is Dekker's (1971); Henry, Tang and Heinecke, "Leveraging the bfloat16
@@ -54,6 +54,7 @@ typedef struct packing {
 	tsr_group outer, inner;
 	LLVMValueRef each, lines, square, positions, depth;
 	uint32_t piece;
+	int64_t run;                 /* see tsr_planes; or 0 */
 	bool rows, turned, direct, staged;
 } packing;
 
@@ -71,8 +72,7 @@ static LLVMValueRef short_of(tsr_kit *pair, LLVMValueRef v, bool odd)
 	return LLVMBuildAnd(pair->b, odd ? i : LLVMBuildAdd(pair->b, i, all(pair, 0x8000), ""), all(pair, 0xffff0000u), "");
 }
 
-/* The thirds of v; `seen` becomes a NaN where these are not its own. */
-static void thirds_of(tsr_kit *full, tsr_kit *pair, LLVMValueRef v, bool odd, LLVMValueRef third[THIRDS], LLVMValueRef *seen)
+void tsr_thirds_of(tsr_kit *full, tsr_kit *pair, LLVMValueRef v, bool odd, LLVMValueRef *third, LLVMValueRef *seen)
 {
 	LLVMBuilderRef b = full->b;
 	LLVMValueRef zero = LLVMConstNull(full->vec), rest;
@@ -95,7 +95,7 @@ void tsr_thirds_pair(tsr_kit *full, tsr_kit *pair, const LLVMValueRef two[2], bo
 {
 	LLVMValueRef third[2][THIRDS];
 	for (uint32_t i = 0; i < 2; i++)
-		thirds_of(full, pair, two[i], odd, third[i], seen);
+		tsr_thirds_of(full, pair, two[i], odd, third[i], seen);
 	for (uint32_t t = 0; t < THIRDS; t++)
 		out[t] = LLVMBuildOr(pair->b, LLVMBuildLShr(pair->b, third[0][t], all(pair, 16), ""), third[1][t], "");
 }
@@ -133,6 +133,16 @@ static LLVMValueRef pieces(packing *x, LLVMValueRef row, const LLVMValueRef *off
 	return v[0];
 }
 
+/* Which depth this one is of those that there are; and whether it is one. */
+static LLVMValueRef of_run(packing *x, LLVMValueRef depth, LLVMValueRef *there)
+{
+	tsr_kit *k = &x->full;
+	LLVMValueRef padded = tsr_kit_int(k, (x->run + DEPTHS - 1) / DEPTHS * DEPTHS), run = tsr_kit_int(k, x->run), which = LLVMBuildUDiv(k->b, depth, padded, "");
+	LLVMValueRef within = LLVMBuildNSWSub(k->b, depth, tsr_kit_mul(k, which, padded), "");
+	*there = LLVMBuildAnd(k->b, *there, LLVMBuildICmp(k->b, LLVMIntSLT, within, run, ""), "");
+	return tsr_kit_add(k, tsr_kit_mul(k, which, run), tsr_kit_min(k, within, LLVMBuildNSWSub(k->b, run, tsr_kit_int(k, 1), "")));
+}
+
 /* Sixteen numbers of line `line` from `at` on, of the class's lines and their length those that there are; in memory they begin at `offset` of each line, piece by piece. */
 static LLVMValueRef take(packing *x, const lines *from, LLVMValueRef line, LLVMValueRef at, const LLVMValueRef *offset, bool inside)
 {
@@ -140,6 +150,8 @@ static LLVMValueRef take(packing *x, const lines *from, LLVMValueRef line, LLVMV
 	LLVMValueRef of = x->rows ? x->positions : x->depth, length = x->rows ? x->depth : x->positions, left = NULL;
 	if (!inside) {
 		LLVMValueRef there = LLVMBuildICmp(k->b, LLVMIntSLT, line, of, "");
+		if (x->run)
+			line = of_run(x, line, &there);
 		left = LLVMBuildSelect(k->b, there, LLVMBuildNSWSub(k->b, length, at, ""), tsr_kit_int(k, 0), "");
 	}
 	if (x->direct) {
@@ -207,6 +219,8 @@ static LLVMValueRef vector_of(packing *x, const place *at, LLVMValueRef r, uint3
 {
 	tsr_kit *k = &x->pair;
 	LLVMValueRef second = tsr_kit_int(k, i * LANES);
+	if (x->run)                  /* pairs are neighbours */
+		r = tsr_kit_mul(k, r, tsr_kit_int(k, 2)), second = tsr_kit_int(k, i);
 	return x->rows ? take(x, at->from, tsr_kit_add(k, at->position, r), tsr_kit_add(k, at->depth, second), at->offset[i], at->inside)
 		: take(x, at->from, tsr_kit_add(k, tsr_kit_add(k, at->depth, r), second), at->position, at->offset[i], at->inside);
 }
@@ -294,9 +308,9 @@ static void squares(packing *x, const lines *from, tsr_share positions, tsr_shar
 	LLVMValueRef middle = x->rows ? LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, outer.i, whole, ""), whole_steps, steps.from, "")
 		: LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, outer.i, whole_steps, ""), whole, positions.from, "");
 	LLVMValueRef begin = x->rows ? steps.from : positions.from;
-	middle = odd ? begin : tsr_kit_max(k, middle, begin);
+	middle = odd || x->run ? begin : tsr_kit_max(k, middle, begin);
 	tsr_count in;
-	if (!odd) {                  /* odd panels are seldom, and need no code for what has no edges */
+	if (!odd && !x->run) {       /* odd panels are seldom, and need no code for what has no edges */
 		in = tsr_count_begin(k, begin, middle, x->rows ? one : lanes);
 		square(x, from, x->rows ? outer.i : in.i, x->rows ? in.i : outer.i, true, odd);
 		tsr_count_end(k, &in);
@@ -408,7 +422,7 @@ void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 	bool a = p->side == TSR_SIDE_A;
 	const tsr_walks *across = &g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], *along = &g->walks[TSR_CLASS_K];
 	packing x = { *k, tsr_kit_of(k, TSR_PREC_I32, k->i32, 4), g, p, { g->e, a ? g->c->a_value : g->c->b_value, TSR_PREC_F32, across, along, NULL },
-		.each = each, .positions = p->across_count, .depth = p->depth };
+		.each = each, .positions = p->across_count, .depth = tsr_planes_depth(g, p->depth), .run = g->s->planes ? tsr_planes_run(g) : 0 };
 	x.square = g->narrow;
 	x.lines = tsr_kit_at(k, g->narrow, tsr_kit_int(k, 2 * SQUARE));
 	look(&x, p);
@@ -431,8 +445,8 @@ void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 
 int64_t tsr_thirds_step(void) { return STEP; }
 
-/* Elements from one third to the next. */
-static uint32_t third_of(bool planes) { return planes ? LANES : 2 * SQUARE; }
+/* Further by some thirds, of panels or of planes. */
+static LLVMValueRef third_at(tsr_kit *k, LLVMValueRef p, uint32_t third, bool planes) { return further(k, p, third * (planes ? LANES : 2 * SQUARE)); }
 
 /* A line of A's next step. */
 static LLVMValueRef next_line(tsr_kit *k, const tsr_thirds_rows *a, uint32_t line)
@@ -440,7 +454,7 @@ static LLVMValueRef next_line(tsr_kit *k, const tsr_thirds_rows *a, uint32_t lin
 	if (!a->planes)
 		return further(k, a->half[0], STEP + line * LANES);
 	uint32_t row = line / THIRDS;
-	LLVMValueRef down = tsr_kit_mul(k, a->row, tsr_kit_int(k, row % LANES)), first = further(k, a->next[row / LANES], line % THIRDS * LANES);
+	LLVMValueRef down = tsr_kit_mul(k, a->row, tsr_kit_int(k, row % LANES)), first = third_at(k, a->next[row / LANES], line % THIRDS, true);
 	return LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), first, &down, 1, "");
 }
 
@@ -462,9 +476,9 @@ void tsr_thirds_multiply(tsr_kit *k, const tsr_thirds_rows *a, LLVMValueRef b, u
 	uint32_t line = 0;
 	for (uint32_t p = 0; p < sizeof order / sizeof *order; p++) {
 		for (uint32_t i = 0; i < rows && (!p || order[p].a != order[p - 1].a); i++)
-			tsr_matrix_load(k, TSR_MATRIX_A + i, further(k, a->half[i], order[p].a * third_of(a->planes)), a->row);
+			tsr_matrix_load(k, TSR_MATRIX_A + i, third_at(k, a->half[i], order[p].a, a->planes), a->row);
 		for (uint32_t j = 0; j < columns && (!p || order[p].b != order[p - 1].b); j++)
-			tsr_matrix_load(k, TSR_MATRIX_B + j, further(k, b, order[p].b * third_of(false) + j * SQUARE), row);
+			tsr_matrix_load(k, TSR_MATRIX_B + j, further(k, b, order[p].b * 2 * SQUARE + j * SQUARE), row);
 		for (uint32_t i = 0; i < rows; i++)
 			for (uint32_t j = 0; j < columns; j++) {
 				tsr_matrix_multiply(k, i, j);
@@ -473,12 +487,19 @@ void tsr_thirds_multiply(tsr_kit *k, const tsr_thirds_rows *a, LLVMValueRef b, u
 	}
 }
 
-/* Both halves of A's rows in the planes, at a step's depths. */
+/* Of a step's depths in the planes: bytes from where a place's window begins, or how many there are. */
+static LLVMValueRef tap(tsr_kit *k, LLVMValueRef f, LLVMValueRef step, uint32_t what)
+{
+	LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, step, tsr_kit_int(k, 2)), tsr_kit_int(k, what));
+	return LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, LLVMGetParam(f, TSR_MATRIX_TAPS), &at, 1, ""), "");
+}
+
 static void in_planes(tsr_kit *k, LLVMValueRef f, LLVMValueRef step, LLVMValueRef half[2])
 {
-	LLVMValueRef off = LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, LLVMGetParam(f, TSR_MATRIX_TAPS), &step, 1, ""), "");
-	half[0] = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_OF_A), off);
-	half[1] = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_SECOND), off);
+	LLVMTypeRef byte = LLVMInt8TypeInContext(k->context);
+	LLVMValueRef off = tap(k, f, step, 0);
+	half[0] = LLVMBuildGEP2(k->b, byte, LLVMGetParam(f, TSR_MATRIX_OF_A), &off, 1, "");
+	half[1] = LLVMBuildGEP2(k->b, byte, LLVMGetParam(f, TSR_MATRIX_SECOND), &off, 1, "");
 }
 
 tsr_thirds_rows tsr_thirds_rows_at(tsr_kit *k, LLVMValueRef f, LLVMValueRef step, bool planes)
@@ -502,7 +523,7 @@ static LLVMValueRef whole(tsr_kit *k, LLVMValueRef at, uint32_t half, bool plane
 	LLVMTypeRef ints = LLVMVectorType(k->i32, LANES), numbers = LLVMVectorType(LLVMFloatTypeInContext(k->context), LANES);
 	LLVMValueRef third[THIRDS], cut = tsr_kit_splat(k, LLVMConstInt(k->i32, half ? 0xffff0000u : 16, false));
 	for (uint32_t t = 0; t < THIRDS; t++) {
-		LLVMValueRef both = tsr_kit_load(k, ints, further(k, at, t * third_of(planes)), NULL);
+		LLVMValueRef both = tsr_kit_load(k, ints, third_at(k, at, t, planes), NULL);
 		third[t] = LLVMBuildBitCast(k->b, half ? LLVMBuildAnd(k->b, both, cut, "") : LLVMBuildShl(k->b, both, cut, ""), numbers, "");
 	}
 	return LLVMBuildFAdd(k->b, third[0], LLVMBuildFAdd(k->b, third[1], third[2], ""), "");
@@ -542,6 +563,13 @@ static void odd_rows(tsr_kit *k, LLVMValueRef a, LLVMValueRef b, LLVMValueRef su
 	tsr_count_end(k, &i);
 }
 
+/* Of a step's pairs, in which neighbours stand, those whose first or second one is among so many depths; all, if these are. */
+static LLVMValueRef counted(tsr_kit *k, LLVMValueRef depths, uint32_t half)
+{
+	LLVMValueRef pairs = LLVMBuildLShr(k->b, tsr_kit_add(k, depths, tsr_kit_int(k, 1 - (int64_t)half)), tsr_kit_int(k, 1), "");
+	return tsr_kit_mask(k, pairs, 0);
+}
+
 /* By vectors, step by step, of the numbers that both panels' thirds are; `which`: a bool, of A's planes. */
 void tsr_thirds_odd_body(tsr_kit *given, const void *which, LLVMValueRef f)
 {
@@ -557,7 +585,10 @@ void tsr_thirds_odd_body(tsr_kit *given, const void *which, LLVMValueRef f)
 	LLVMValueRef first = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, columns, zero, ""), a.half[0], a.half[1], ""), down = tsr_kit_mul(k, pair, a.row);
 	LLVMValueRef row = LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), first, &down, 1, "");
 	for (uint32_t half = 0; half < 2; half++) {
-		tsr_kit_store(k, whole(k, row, half, *planes), tsr_kit_at(k, further(k, of_a, half * LANES), tsr_kit_mul(k, r.i, tsr_kit_int(k, DEPTHS))), NULL);
+		LLVMValueRef of_row = whole(k, row, half, *planes);
+		if (*planes)             /* what is behind them are other windows' numbers, which times 0 may be a NaN */
+			of_row = LLVMBuildSelect(k->b, counted(k, tap(k, f, s.i, 1), half), of_row, LLVMConstNull(LLVMTypeOf(of_row)), "");
+		tsr_kit_store(k, of_row, tsr_kit_at(k, further(k, of_a, half * LANES), tsr_kit_mul(k, r.i, tsr_kit_int(k, DEPTHS))), NULL);
 		tsr_kit_store(k, whole(k, tsr_kit_at(k, b, from), half, false), tsr_kit_at(k, further(k, of_b, half * LANES * TILE), tsr_kit_add(k, tsr_kit_mul(k, pair, tsr_kit_int(k, TILE)), columns)), NULL);
 	}
 	tsr_count_end(k, &r);

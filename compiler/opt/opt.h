@@ -130,8 +130,13 @@ typedef struct tsr_planes {
 	const tsr_expr *value;       /* A's element */
 	tsr_plane_axis h, w;
 	int64_t images, channels, taps;
-	int64_t wide, high;          /* a plane's row, and an image's rows, with what is padding */
-	int64_t inside;              /* of a row */
+	int64_t run;                 /* numbers of a place: channels, or in runs what a window reads of a row */
+	bool runs;                   /* which steps, whole ones otherwise, fill up with zeros of B */
+	int64_t depth;               /* of all that is summed, with that */
+	int64_t pixels, inside;      /* of a row, with what is padding; those that there are */
+	int64_t each;                /* pixels from one place to the next */
+	int64_t wide, high;          /* places of a row; rows of an image, with what is padding */
+	int64_t step;                /* places from one result to the next */
 	int64_t places;              /* of a row, as tiles count them: those of the results come first */
 	int64_t behind;              /* places that tiles may read behind the last row */
 } tsr_planes;

@@ -3,7 +3,8 @@
  *
  *     sum of A[.., sh oh + dh kh + .., sw ow + dw kw + .., c] B[..]      over kh, kw, c
  *
- * The rows of the product are images, oh and ow, in this order, and channels are last in what is summed, as many as steps are deep or some times as many.  Places of a plane's row are
+ * The rows of the product are images, oh and ow, in this order, and channels are last in what is summed.  Where these are not as many as steps are deep, or some times as many, a place has all that
+ * a window reads of a row, if it lies side by side, and zeros of B fill up the last step.  Places of a plane's row are
  * counted so that sixteen in turn lie one stride apart: through what is padding between two rows, where the row below follows, else each row by itself; those that are no results are computed and left out.
  * Indices are looked at, no names: gradients of images are such windows, too. */
 #include "schedule.h"
@@ -108,9 +109,31 @@ static bool apart(const tsr_planes *p, const tsr_buffer *b, const tsr_lin *index
 static void count_places(tsr_planes *p)
 {
 	int64_t pitch = p->h.step * p->wide, alone = tsr_round_up(p->w.results, ROWS);
-	bool through = pitch % p->w.step == 0 && pitch / p->w.step >= p->w.results && pitch / p->w.step < alone;
-	p->places = through ? pitch / p->w.step : alone;
-	p->behind = 2 * pitch + 2 * ROWS * p->w.step;        /* a tile of 32 may begin at the last one */
+	bool through = pitch % p->step == 0 && pitch / p->step >= p->w.results && pitch / p->step < alone;
+	p->places = through ? pitch / p->step : alone;
+	p->behind = 2 * pitch + 2 * ROWS * p->step;          /* a tile of 32 may begin at the last one */
+}
+
+/* B's columns lie side by side, the depths of each row by row. */
+static bool columns_lie(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v)
+{
+	const tsr_walks *n = &v->cls[TSR_CLASS_N];
+	return tsr_contract_plain(l, c, TSR_SIDE_B) && n->n == 1 && tsr_walks_unit(n, TSR_SIDE_B);
+}
+
+/* Channels that are whole steps are a place's; of others a place has the row of a window, if that lies side by side and in the order of what is summed. */
+static void set_run(const tsr_contract_view *v, const tsr_lin *index, tsr_planes *p)
+{
+	const tsr_walks *k = &v->cls[TSR_CLASS_K];
+	const tsr_contract_loop *across = &k->loop[k->nloops - 2];
+	bool row;
+	p->runs = p->channels % DEPTHS;
+	row = p->runs && tsr_lin_coef(&index[p->w.axis], across->sym) == 1;
+	p->run = row ? p->channels * across->extent.k : p->channels;
+	p->depth = p->taps * p->channels / p->run * tsr_round_up(p->run, DEPTHS);
+	p->each = row ? p->w.step : 1;
+	p->wide = row ? p->w.results : p->pixels;
+	p->step = row ? 1 : p->w.step;
 }
 
 bool tsr_planes_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, tsr_planes *p)
@@ -124,7 +147,7 @@ bool tsr_planes_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contr
 	const tsr_contract_loop *channels = &k->loop[k->nloops - 1], *columns = &m->loop[m->nloops - 1], *rows = m->nloops > 1 ? columns - 1 : NULL;
 	uint32_t last = tsr_buffer_last(b);
 	*p = (tsr_planes){ .value = x, .channels = channels->extent.k, .w.axis = axis_of(b, index, columns->sym), .h.axis = TSR_NONE };
-	if (b->rank < 2 || b->prec != TSR_PREC_F32 || !tsr_lin_bare(&index[last], channels->sym) || !tsr_size_is_const(b->dims[last]) || b->dims[last].k != p->channels || p->channels % DEPTHS || p->w.axis != last - 1
+	if (b->rank < 2 || b->prec != TSR_PREC_F32 || !tsr_lin_bare(&index[last], channels->sym) || !tsr_size_is_const(b->dims[last]) || b->dims[last].k != p->channels || p->w.axis != last - 1
 		|| axis_of(b, index, channels->sym) != last)
 		return false;
 	for (uint32_t i = 0; i + 1 < k->nloops && rows; i++) {
@@ -138,12 +161,13 @@ bool tsr_planes_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contr
 	for (uint32_t i = 0; i + (p->h.axis == TSR_NONE ? 1 : 2) < m->nloops; i++)
 		p->images *= m->loop[i].extent.k;
 	p->taps = tsr_walks_count(k) / p->channels;
-	p->wide = p->w.step * (p->w.results - 1) + p->w.span;
+	p->pixels = p->w.step * (p->w.results - 1) + p->w.span;
 	p->high = p->h.step * (p->h.results - 1) + p->h.span;
-	int64_t from = p->w.least < 0 ? 0 : p->w.least, until = p->w.least + p->wide < p->w.size ? p->w.least + p->wide : p->w.size;
+	int64_t from = p->w.least < 0 ? 0 : p->w.least, until = p->w.least + p->pixels < p->w.size ? p->w.least + p->pixels : p->w.size;
 	p->inside = until - from;
+	set_run(v, index, p);
 	count_places(p);
-	return p->inside > 0 && p->taps > 1;
+	return p->inside > 0 && p->taps > 1 && (!p->runs || columns_lie(l, c, v));
 }
 
 int64_t tsr_planes_rows(const tsr_planes *p, int64_t rows)

@@ -144,7 +144,7 @@ def images(bench, r):
 def window(bench, r):
     """Windows that planes are read for: of one axis or two, with padding or none, moved by one or two places, with holes, and gradients of images; lines of any length; infinities and NaNs in the image and in the kernel."""
     gradient, flat, step, same = r.random() < 0.3, r.random() < 0.25, int(r.integers(1, 3)), r.random() < 0.7
-    (k, l), c, o = ((1, int(r.choice((3, 5, 7)))) if flat else r.choice(((3, 3), (3, 5), (5, 3), (2, 2)))), int(r.choice((32, 64, 96))), int(r.choice((32, 64, 80, 100)))
+    (k, l), c, o = ((1, int(r.choice((3, 5, 7)))) if flat else r.choice(((3, 3), (3, 5), (5, 3), (2, 2)))), int(r.choice((32, 64, 96, 48, 60, 83))), int(r.choice((32, 64, 80, 100)))
     step, same = (1, True) if gradient or not (k % 2 and l % 2) else (step, same)
     gradient &= k % 2 == 1 and l % 2 == 1
     images = int(r.integers(1, 4))
