@@ -154,8 +154,14 @@ bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *c, const tsr
 	out->schedule = blocks_of(c, t, !narrow, m, n, k);
 	if (!narrow && c->schedule.blocks_named)
 		return named_blocks(c, &out->schedule) && m > 0 && n > 0 && k >= LEAST_DEPTH;
+	if (!narrow && c->schedule.asked) {
+		tsr_planes planes;
+		if (tsr_planes_of(l, out, &v, &planes))
+			out->schedule = by_planes(&out->schedule, &planes, m, n, k);
+		return m > 0 && n > 0 && k > 0;
+	}
 	if (!narrow)
-		return c->schedule.asked ? m > 0 && n > 0 && k > 0 : thirds_pay(l, out, t, &v, m, n, k);
+		return thirds_pay(l, out, t, &v, m, n, k);
 	return m >= FEWEST && n >= FEWEST && (k < 0 || k >= SHORTEST);
 }
 

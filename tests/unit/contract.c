@@ -336,7 +336,7 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 
 /* Of how many cases the engine took, and of how many in which way. */
 typedef struct counts {
-	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, pairs, pairs_in_place, pairs_dots, pairs_rows, dots, crossed, computed, panels, early, few, half, together;
+	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, planes, pairs, pairs_in_place, pairs_dots, pairs_rows, dots, crossed, computed, panels, early, few, half, together;
 } counts;
 
 static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contraction *c, const tsr_target *target)
@@ -361,7 +361,9 @@ static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contracti
 	n->half += s->lanes != 0;
 	n->together += s->together != 0;
 	n->few += tsr_contract_few(l, c, target, &as);
-	n->matrix += tsr_contract_matrix(l, c, target, &as);
+	bool by_matrix = tsr_contract_matrix(l, c, target, &as);
+	n->matrix += by_matrix;
+	n->planes += by_matrix && as.schedule.planes;
 	n->pairs += s->pairs;
 	n->pairs_in_place += s->pairs && !s->pack_a;
 	n->pairs_dots += s->pairs && s->dots;
@@ -402,9 +404,10 @@ static void build(tsr_loops *l, const level *v, built *out)
 	CHECK(n.few > FEW / 2);
 	CHECK(n.together > 0 && (n.half > 0 || target->masks != TSR_MASKS_LOADS));
 	CHECK(!target->matrix || n.matrix > (v->thirds ? CASES / 8 : NARROW / 8));
+	CHECK(!target->matrix || !v->thirds || n.planes > CASES / 30);
 	CHECK(!target->pairs || (n.pairs > PAIRS / 2 && n.pairs_in_place > PAIRS / 8 && n.pairs_dots > PAIRS / 20 && n.pairs_rows > PAIRS / 20));
-	printf("%s: %d of %d, matrix registers %d, pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d (columns turned %d, computed %d), panels that pass %d, blocks packed early %d, few rows %d, half vectors %d, batches together %d\n",
-		v->name, n.all, ALL, n.matrix, n.pairs, n.pairs_in_place, n.pairs_dots, n.pairs_rows, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
+	printf("%s: %d of %d, matrix registers %d (%d from planes), pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d (columns turned %d, computed %d), panels that pass %d, blocks packed early %d, few rows %d, half vectors %d, batches together %d\n",
+		v->name, n.all, ALL, n.matrix, n.planes, n.pairs, n.pairs_in_place, n.pairs_dots, n.pairs_rows, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
 		n.dots, n.crossed, n.computed, n.panels, n.early, n.few, n.half, n.together);
 }
 
