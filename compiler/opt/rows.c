@@ -125,7 +125,8 @@ static void shrink_in(rows *r, tsr_name unit, tsr_stmt *kernel, const tsr_nest *
 	bool row = false;
 	for (uint32_t a = 0; a < b->rank; a++)
 		row |= !(s.axes >> a & 1) && !(tsr_size_is_const(b->dims[a]) && b->dims[a].k == 1);
-	if (!s.axes || !row || !same_loops(&s, kernel, first_store(&kernel->kernel.body, x)))
+	const tsr_stmt *first = first_store(&kernel->kernel.body, x);
+	if (!s.axes || !row || !first || !same_loops(&s, kernel, first))
 		return;
 	s.change = true;
 	tsr_stmt_rewrite(kernel, expr_seen, &s);
