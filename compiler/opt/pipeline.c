@@ -81,7 +81,7 @@ bool tsr_opt_run(tsr_loops *l, const tsr_target *target, const tsr_opt_options *
 	if (options->passes)
 		return run_named(&p, options->passes);
 	for (int i = 0; i < ENTRIES; i++) {
-		bool joins = entries[i].run == tsr_pass_virtual || entries[i].run == tsr_pass_fuse || entries[i].run == tsr_pass_rows
+		bool joins = entries[i].run == tsr_pass_virtual || entries[i].run == tsr_pass_fuse || entries[i].run == tsr_pass_copies || entries[i].run == tsr_pass_rows
 			|| entries[i].run == tsr_pass_strip || entries[i].run == tsr_pass_blocks || entries[i].run == tsr_pass_tail || entries[i].run == tsr_pass_points;
 		bool divides = entries[i].run == tsr_pass_threads, may_divide = options->threads != TSR_THREADS_NONE && !options->whole;
 		if (options->level >= entries[i].level && (options->fuse || !joins) && (may_divide || !divides))

@@ -65,7 +65,7 @@ static uint32_t all_reductions(const tsr_loops *l)
 
 int main(void)
 {
-	static const char *const chosen[] = { "gather", "running", "reduce,virtual,gather,running", "simplify", "factor", "factor,reduce", "reduce", "virtual", "fuse", "reduce,fuse", "fuse,walks", "reduce,virtual,fuse,rows,walks", "reduce,virtual,fuse,rows,walks,held", "fuse,rows", "reduce,virtual,fuse,rows", "reduce,virtual,simplify",
+	static const char *const chosen[] = { "gather", "running", "reduce,virtual,gather,running", "simplify", "factor", "factor,reduce", "reduce", "virtual", "fuse", "reduce,fuse", "fuse,walks", "reduce,virtual,fuse,rows,walks", "reduce,virtual,fuse,rows,walks,held", "fuse,rows", "reduce,virtual,fuse,rows", "fuse,copies", "reduce,virtual,fuse,copies,rows,inplace", "reduce,virtual,simplify",
 		"classify,schedule,threads,finite", "pull,reduce", "reduce,virtual,spread", "spread", "reduce,threads", "reduce,virtual,fuse,rows,turn,narrow,threads", "virtual,turn", "scaled", "reduce,virtual,scaled,classify,schedule,fuse,rows,reuse,threads", "remat", "reduce,virtual,fuse,rows,threads,remat", "soon", "reduce,virtual,fuse,rows,soon,threads,inplace", "deep", "reduce,deep,classify,schedule,threads", NULL };
 	tsr_target target = *tsr_target_by_name("avx512");
 	uint32_t before = 0, after = 0, split = 0, teams = 0, fewer[2] = {0}, again = 0;
