@@ -8,15 +8,15 @@
  *
  * Always what is cheap is computed again, the values with most bytes for a nanosecond first: layer norms, activations, the scores of attention, and
  * then products, as long as all of it takes no more than a share of the time that the unit is thought to take, and each saves a larger share of the
- * memory that the program would need than it takes of that time.  Under --memory-limit one value after the other, until the layout of
- * opt/buffers.c fits, whatever it takes.  All results keep their bits.
+ * memory that the program would need than it takes of that time; first those that lower every moment that is nearly as full.  Under --memory-limit
+ * one value after the other, until the layout of opt/buffers.c fits, whatever it takes.  All results keep their bits.
  *
  * Runs after the passes that form kernels and divide them among threads: what is computed again is divided as it was.  The limit is on all that is laid out
  * when compiling: the arena and the buffers with memory of their own. */
 #include "remat.h"
 #include <stdlib.h>
 
-enum { LEAST = 256 };                /* of the bytes alive */
+enum { LEAST = 256, NEARLY = 64 };   /* of the bytes alive */
 /* Shares of the unit's time, and by how much the share of the memory has to be larger than that of the time until they are spent. */
 #define SHARE (1. / 18)
 #define SHARE_WORTH 1.5
@@ -289,15 +289,24 @@ static bool pays(const account *t, const candidate *c)
 	return all <= t->most && (few || c->net * WIDE >= t->memory) && (double)c->net * t->whole >= worth * c->time * (double)t->memory;
 }
 
+/* X lies unused wherever nearly as much is alive.  One that lowers some of these moments alone saves no more than they differ by until others have lowered the rest. */
+static bool lowers_all(const tsr_remat *r, const candidate *c, fullest full)
+{
+	for (uint32_t i = 0; i < r->uses->body->n; i++)
+		if ((i <= c->from || i >= c->at) && r->alive[i] >= full.bytes - full.bytes / NEARLY)
+			return false;
+	return true;
+}
+
 /* As many as pay and do not hang together, the last in the unit first, so that places stay what they are.  What others have to be kept for
- * comes alone, and before all that is worth less. */
-static bool cheap_round(tsr_remat *r, fullest full, account *t)
+ * comes alone, and before all that is worth less.  `everywhere`: of those alone that lower all moments that are nearly as full. */
+static bool cheap_round(tsr_remat *r, fullest full, account *t, bool everywhere)
 {
 	candidate *all;
 	uint32_t n = candidates(r, full, full.bytes / LEAST, &all), chosen = 0;
 	bool *given_up = TSR_NEW_N(r->step, bool, r->l->buffers.n + 1), *needed = TSR_NEW_N(r->step, bool, r->l->buffers.n + 1);
 	for (uint32_t i = 0; i < n; i++) {
-		if (!pays(t, &all[i]) || !independent(r, &all[i], given_up, needed))
+		if ((everywhere && !lowers_all(r, &all[i], full)) || !pays(t, &all[i]) || !independent(r, &all[i], given_up, needed))
 			continue;
 		if (chosen && all[i].nkept)
 			break;
@@ -361,7 +370,7 @@ static void cheap(tsr_remat *r)
 	for (bool more = true; more;) {
 		r->step = tsr_arena_new();
 		fullest full = fullest_of_all(r);
-		more = full.bytes > 0 && cheap_round(r, full, &of[r->unit]);
+		more = full.bytes > 0 && (cheap_round(r, full, &of[r->unit], true) || cheap_round(r, full, &of[r->unit], false));
 		tsr_arena_free(r->step);
 	}
 }
