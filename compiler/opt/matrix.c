@@ -51,10 +51,10 @@ static bool beside(const tsr_walks *x, tsr_side side) { return x->n && x->at[x->
  * along an axis that comes last in neither class is copied by squares first, from near or far; and what no cache holds vectors read where it lies, if it lies so. */
 static double packing(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, const tsr_contract_view *v, tsr_side side, int64_t bytes)
 {
-	enum { LEAST_STRETCH = 32 };
+	enum { LEAST_STRETCH = 32, OF_STRETCH = 48 };
 	bool a = side == TSR_SIDE_A, along = beside(&v->cls[TSR_CLASS_K], side), across = beside(&v->cls[a ? TSR_CLASS_M : TSR_CLASS_N], side);
 	if (!tsr_contract_plain(l, c, side))
-		return a && c->run.length >= LEAST_STRETCH ? 0.75 : 3;
+		return a && c->run.length >= LEAST_STRETCH ? 0.75 + OF_STRETCH / (double)c->run.length : 3;
 	if (!along && !across)
 		return bytes > t->last / 2 ? 4 : 0.5;
 	if (bytes > t->last && (a ? along : across))
@@ -62,11 +62,12 @@ static double packing(const tsr_loops *l, const tsr_contraction *c, const tsr_ta
 	return 0.75;
 }
 
-/* The same of windows from planes: the places that tiles compute, and what of the image they take apart, some of it for two blocks. */
-static double share_of_planes(int64_t m, int64_t n, int64_t k, const tsr_schedule *s, const tsr_planes *p, double pack_b)
+/* The same of windows from planes: the places that tiles compute, what of the image they take apart, some of it for two blocks, and copy; sums go through memory, and on to a C that may be far. */
+static double share_of_planes(int64_t m, int64_t n, int64_t k, const tsr_schedule *s, const tsr_planes *p, double pack_b, bool far)
 {
-	const double sum = 0.75, by_matrix = 72, by_vectors = 27, pack_a = 0.75, copy = 0.4;
-	double columns = (double)tsr_round_up(n, s->nr), blocks = (double)((n + s->nc - 1) / s->nc), results = (double)(p->h.results * p->w.results);
+	enum { COLUMNS = 16 };       /* of a register */
+	const double sum = far ? 1.5 : 0.75, by_matrix = 72, by_vectors = 27, pack_a = 0.75, copy = 0.4;
+	double columns = (double)tsr_round_up(n, COLUMNS), blocks = (double)((n + s->nc - 1) / s->nc), results = (double)(p->h.results * p->w.results);
 	double places = (double)m / results * (double)tsr_round_up((p->h.results - 1) * p->places + p->w.results, s->mr);
 	double rows = (double)m / (double)s->mc * (double)tsr_planes_rows(p, s->mc), cost = pack_a * (double)(p->pixels * p->channels) + (p->runs ? copy * (double)(p->wide * tsr_round_up(p->run, s->mr)) : 0);
 	return by_vectors * (places * columns * (double)p->depth / by_matrix + cost * rows * blocks + pack_b * (double)p->depth * columns + sum * places * columns) / ((double)m * (double)n * (double)k);
@@ -96,15 +97,16 @@ static bool thirds_pay(const tsr_loops *l, tsr_contraction *c, const tsr_target 
 	if (m < 1 || n < 1 || k < LEAST_DEPTH)
 		return false;
 	double a = packing(l, c, t, v, TSR_SIDE_A, bytes_of(l, c->a_value, m * k)), b = packing(l, c, t, v, TSR_SIDE_B, bytes_of(l, c->b_value, n * k));
-	const double doubt = 0.9, surely = 0.9, of_runs = 0.7;      /* 3x3 of 48 channels 1.2 times as fast, of 16 and 7x7 of 3 0.9 to 1.1 */
+	const double doubt = 0.9, surely = 0.9;
 	bool rows = m >= n;
 	int64_t half_m = rows ? (m + 1) / 2 : m, half_n = rows ? n : (n + 1) / 2;
 	double by_panels = share_of(m, n, k, s, a, b) * share_of(half_m, half_n, k, s, a, b);
 	tsr_planes planes;
 	if (tsr_planes_of(l, c, v, &planes)) {
 		tsr_schedule p = by_planes(s, &planes, m, n, k);
-		double share = share_of_planes(m, n, k, &p, &planes, b) * share_of_planes(half_m, half_n, k, &p, &planes, b);
-		if (share < surely * by_panels && share < (planes.runs ? of_runs : doubt)) {
+		bool far = m * n * tsr_prec_bytes(TSR_PREC_F32) > t->last / 4;
+		double share = share_of_planes(m, n, k, &p, &planes, b, far) * share_of_planes(half_m, half_n, k, &p, &planes, b, far);
+		if (share < surely * by_panels && share < doubt) {
 			c->schedule = p;
 			return true;
 		}
