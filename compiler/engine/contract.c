@@ -300,6 +300,8 @@ static void contraction(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction
 	for (int cls = 0; cls < TSR_CLASSES; cls++)
 		tsr_engine_group(&g, l, &view.cls[cls], &g.cls[cls]);
 	g.walks = view.cls;
+	if (c->schedule.planes && !tsr_planes_of(l, c, &view, &g.planes))
+		tsr_bug("the windows of a contraction have no planes");
 	g.split_batch = tsr_walks_longest(&view.cls[TSR_CLASS_BATCH]);
 	g.base[TSR_SIDE_C] = base_of(&g, l, TSR_SIDE_C, c->c, c->c_index);
 	if (tsr_contract_plain(l, c, TSR_SIDE_A))

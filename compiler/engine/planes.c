@@ -21,16 +21,6 @@ static int64_t row_of(const tsr_planes *p) { return p->wide * place_of(p); }
 /* Bytes of a third of an image's row, and of whole steps behind its last place. */
 static int64_t third_of(const tsr_planes *p) { return p->runs ? ((p->pixels * p->channels + p->run) * 2 + TSR_LINE - 1) / TSR_LINE * TSR_LINE + TSR_LINE : 0; }
 
-static tsr_planes planes_of(const tsr_engine *g)
-{
-	tsr_contract_view v;
-	tsr_planes p;
-	tsr_contract_view_make(g->e->loops, g->c, &v);
-	if (!tsr_planes_of(g->e->loops, g->c, &v, &p))
-		tsr_bug("the windows of a contraction have no planes");
-	return p;
-}
-
 static int64_t room_of(const tsr_engine *g)
 {
 	int64_t m = tsr_kit_known(g->cls[TSR_CLASS_M].count), rows = m < g->s->mc ? m : g->s->mc;
@@ -38,29 +28,17 @@ static int64_t room_of(const tsr_engine *g)
 }
 
 /* Rows of a block's planes, and as many behind them as the line of a last tile's last place reads. */
-static int64_t rows_of(const tsr_engine *g, const tsr_planes *p)
+static int64_t rows_of(const tsr_engine *g)
 {
-	int64_t rows = tsr_planes_rows(p, room_of(g)) + 2 * p->h.step + p->h.span;
+	int64_t rows = tsr_planes_rows(&g->planes, room_of(g)) + 2 * g->planes.h.step + g->planes.h.span;
 	return (rows + LINE - 1) / LINE * LINE;
 }
 
-int64_t tsr_planes_bytes(tsr_engine *g)
+int64_t tsr_planes_bytes(const tsr_engine *g)
 {
-	tsr_planes p = planes_of(g);
-	int64_t bytes = (LINE + 2 * rows_of(g, &p)) * 4 + (tsr_planes_rows(&p, room_of(g)) + 2 * p.h.step) * row_of(&p) + p.behind * place_of(&p) + THIRDS * third_of(&p);
+	const tsr_planes *p = &g->planes;
+	int64_t bytes = (LINE + 2 * rows_of(g)) * 4 + (tsr_planes_rows(p, room_of(g)) + 2 * p->h.step) * row_of(p) + p->behind * place_of(p) + THIRDS * third_of(p);
 	return (bytes + 255) / 128 * 128;
-}
-
-int64_t tsr_planes_run(const tsr_engine *g) 
-{
-	tsr_planes p = planes_of(g);
-	return p.runs ? p.run : 0;
-}
-
-LLVMValueRef tsr_planes_depth(tsr_engine *g, LLVMValueRef depth)
-{
-	tsr_planes p = g->s->planes ? planes_of(g) : (tsr_planes){ 0 };
-	return p.depth ? tsr_kit_int(&g->k, p.depth) : depth;
 }
 
 /* A tile's sums; before the block's first row and behind its last one what else their tiles have computed, and a row that is no result. */
@@ -71,7 +49,7 @@ LLVMValueRef tsr_planes_sums(tsr_engine *g, LLVMValueRef room) { return tsr_kit_
 /* ---- a block's planes ---------------------------------------------------------------------------------------------------- */
 
 /* Its first row's image, and row of the images' planes, one behind the other; where it says whether any row is odd, which of them are, and which lines of results that begin there; and room for a row's thirds. */
-typedef struct block { tsr_engine *g; tsr_planes p; LLVMValueRef image, first, any, rows, lines, line, at; } block;
+typedef struct block { tsr_engine *g; const tsr_planes *p; LLVMValueRef image, first, any, rows, lines, line, at; } block;
 
 static LLVMValueRef by(tsr_kit *k, LLVMValueRef x, int64_t n, LLVMValueRef *rest)
 {
@@ -85,9 +63,9 @@ static LLVMValueRef plane_row(const block *x, LLVMValueRef row, LLVMValueRef *im
 {
 	tsr_kit *k = &x->g->k;
 	LLVMValueRef rest, column;
-	*image = by(k, row, x->p.h.results * x->p.w.results, &rest);
-	LLVMValueRef line = by(k, rest, x->p.w.results, &column);
-	return tsr_kit_add(k, tsr_kit_mul(k, *image, tsr_kit_int(k, x->p.high)), tsr_kit_mul(k, line, tsr_kit_int(k, x->p.h.step)));
+	*image = by(k, row, x->p->h.results * x->p->w.results, &rest);
+	LLVMValueRef line = by(k, rest, x->p->w.results, &column);
+	return tsr_kit_add(k, tsr_kit_mul(k, *image, tsr_kit_int(k, x->p->high)), tsr_kit_mul(k, line, tsr_kit_int(k, x->p->h.step)));
 }
 
 static LLVMValueRef further(tsr_kit *k, LLVMValueRef p, LLVMValueRef bytes) { return LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), p, &bytes, 1, ""); }
@@ -95,11 +73,11 @@ static LLVMValueRef further(tsr_kit *k, LLVMValueRef p, LLVMValueRef bytes) { re
 static block block_of(tsr_engine *g, const tsr_block *bl)
 {
 	tsr_kit *k = &g->k;
-	block x = { .g = g, .p = planes_of(g), .any = bl->a };
+	block x = { .g = g, .p = &g->planes, .any = bl->a };
 	x.rows = tsr_kit_at(k, x.any, tsr_kit_int(k, LINE));
-	x.lines = tsr_kit_at(k, x.rows, tsr_kit_int(k, rows_of(g, &x.p)));
-	x.line = tsr_kit_at(k, x.lines, tsr_kit_int(k, rows_of(g, &x.p)));
-	x.at = further(k, x.line, tsr_kit_int(k, THIRDS * third_of(&x.p)));
+	x.lines = tsr_kit_at(k, x.rows, tsr_kit_int(k, rows_of(g)));
+	x.line = tsr_kit_at(k, x.lines, tsr_kit_int(k, rows_of(g)));
+	x.at = further(k, x.line, tsr_kit_int(k, THIRDS * third_of(x.p)));
 	x.first = plane_row(&x, bl->m, &x.image);
 	return x;
 }
@@ -149,12 +127,12 @@ static void apart_body(tsr_kit *given, const void *which, LLVMValueRef f)
 static void take_apart(const block *x, LLVMValueRef from, LLVMValueRef to, LLVMValueRef head, bool odd)
 {
 	tsr_kit *k = &x->g->k;
-	apart how = { odd, x->p.runs };
+	apart how = { odd, x->p->runs };
 	char name[64];
 	snprintf(name, sizeof name, TSR_TILE_PREFIX "thirds.apart%s%s", odd ? ".odd" : "", how.runs ? ".runs" : "");
 	LLVMTypeRef params[APART_PARAMS] = { k->ptr, k->ptr, k->i64, k->ptr, k->i64 };
 	LLVMValueRef f = tsr_kit_named(k, name, params, APART_PARAMS, APART_COUNT, apart_body, &how);
-	LLVMValueRef arg[APART_PARAMS] = { from, to, tsr_kit_int(k, x->p.inside * x->p.channels), head, tsr_kit_int(k, x->p.runs ? third_of(&x->p) : LANES * 4) };
+	LLVMValueRef arg[APART_PARAMS] = { from, to, tsr_kit_int(k, x->p->inside * x->p->channels), head, tsr_kit_int(k, x->p->runs ? third_of(x->p) : LANES * 4) };
 	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, APART_PARAMS, "");
 }
 
@@ -170,16 +148,16 @@ static LLVMValueRef image_at(const block *x, LLVMValueRef image)
 {
 	tsr_engine *g = x->g;
 	const tsr_walks *m = &g->walks[TSR_CLASS_M];
-	const tsr_expr *v = x->p.value;
+	const tsr_expr *v = x->p->value;
 	uint32_t rank = g->e->loops->buffers.at[v->load.buffer]->rank;
 	tsr_lin *index = TSR_NEW_N(g->e->tc->arena, tsr_lin, rank + 1);
 	for (uint32_t axis = 0; axis < rank; axis++)
-		index[axis] = axis == x->p.w.axis || axis == x->p.h.axis ? tsr_lin_const(0) : v->load.index[axis];
+		index[axis] = axis == x->p->w.axis || axis == x->p->h.axis ? tsr_lin_const(0) : v->load.index[axis];
 	tsr_kit *k = &g->k;
 	LLVMValueRef at, *stood = TSR_NEW_N(g->e->tc->arena, LLVMValueRef, m->nloops + 1);
 	for (uint32_t i = 0; i < m->nloops; i++)
 		stood[i] = g->e->syms[m->loop[i].sym];
-	for (uint32_t i = m->nloops - (x->p.h.axis == TSR_NONE ? 1 : 2); i-- > 0;) {
+	for (uint32_t i = m->nloops - (x->p->h.axis == TSR_NONE ? 1 : 2); i-- > 0;) {
 		LLVMValueRef here;
 		image = by(k, image, m->loop[i].extent.k, &here);
 		g->e->syms[m->loop[i].sym] = here;
@@ -216,7 +194,7 @@ static void windows_body(tsr_kit *given, const void *which, LLVMValueRef f)
 static void windows(const block *x, LLVMValueRef to)
 {
 	tsr_kit *k = &x->g->k;
-	const tsr_planes *p = &x->p;
+	const tsr_planes *p = x->p;
 	LLVMTypeRef params[WINDOWS_PARAMS] = { k->ptr, k->ptr, k->i64, k->i64, k->i64, k->i64 };
 	LLVMValueRef f = tsr_kit_named(k, TSR_TILE_PREFIX "thirds.windows", params, WINDOWS_PARAMS, WINDOWS_THIRD, windows_body, NULL);
 	LLVMValueRef arg[WINDOWS_PARAMS] = { x->line, to, tsr_kit_int(k, third_of(p)), tsr_kit_int(k, p->each * p->channels * 2), tsr_kit_int(k, p->wide), tsr_kit_int(k, (p->run + DEPTHS - 1) / DEPTHS) };
@@ -227,7 +205,7 @@ static void windows(const block *x, LLVMValueRef to)
 static LLVMValueRef numbers_at(const block *x, LLVMValueRef image, LLVMValueRef h)
 {
 	tsr_kit *k = &x->g->k;
-	const tsr_planes *p = &x->p;
+	const tsr_planes *p = x->p;
 	const tsr_buffer *b = x->g->e->loops->buffers.at[p->value->load.buffer];
 	LLVMValueRef row = p->h.axis == TSR_NONE ? tsr_kit_int(k, 0) : h;
 	for (uint32_t axis = p->h.axis == TSR_NONE ? b->rank : p->h.axis + 1; axis < b->rank; axis++)
@@ -239,7 +217,7 @@ static LLVMValueRef numbers_at(const block *x, LLVMValueRef image, LLVMValueRef 
 static void plane(const block *x, LLVMValueRef c, bool odd)
 {
 	tsr_kit *k = &x->g->k;
-	const tsr_planes *p = &x->p;
+	const tsr_planes *p = x->p;
 	int64_t left = p->w.least < 0 ? -p->w.least : 0, right = p->pixels - left - p->inside, pixel = p->runs ? p->channels * 2 : place_of(p);
 	LLVMValueRef high, image = by(k, tsr_kit_add(k, x->first, c), p->high, &high), to = further(k, x->at, tsr_kit_mul(k, c, tsr_kit_int(k, row_of(p))));
 	LLVMValueRef h = tsr_kit_add(k, high, tsr_kit_int(k, p->h.axis == TSR_NONE ? 0 : p->h.least)), inside = LLVMBuildICmp(k->b, LLVMIntULT, h, tsr_kit_int(k, p->h.size), "");
@@ -265,7 +243,7 @@ static void odd_rows(const block *x, LLVMValueRef count)
 	tsr_kit *k = &x->g->k;
 	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), count, tsr_kit_int(k, 1));
 	LLVMValueRef some = LLVMConstInt(k->i32, 0, false);
-	for (int64_t i = 0; i < x->p.h.span; i++)
+	for (int64_t i = 0; i < x->p->h.span; i++)
 		some = LLVMBuildOr(k->b, some, says(k, tsr_kit_at(k, x->rows, tsr_kit_add(k, c.i, tsr_kit_int(k, i)))), "");
 	LLVMBuildStore(k->b, some, tsr_kit_at(k, x->lines, c.i));
 	tsr_guard again = tsr_guard_begin(k, is_odd(k, says(k, tsr_kit_at(k, x->rows, c.i))));
@@ -279,8 +257,8 @@ void tsr_planes_pack(tsr_engine *g, const tsr_block *bl)
 	tsr_kit *k = &g->k;
 	block x = block_of(g, bl);
 	LLVMValueRef image, last = tsr_kit_add(k, bl->m, LLVMBuildNSWSub(k->b, bl->rows, tsr_kit_int(k, 1), ""));
-	LLVMValueRef count = LLVMBuildNSWSub(k->b, tsr_kit_add(k, plane_row(&x, last, &image), tsr_kit_int(k, x.p.h.span)), x.first, "");
-	clear(k, x.any, 0, (LINE + 2 * rows_of(g, &x.p)) * 4);
+	LLVMValueRef count = LLVMBuildNSWSub(k->b, tsr_kit_add(k, plane_row(&x, last, &image), tsr_kit_int(k, x.p->h.span)), x.first, "");
+	clear(k, x.any, 0, (LINE + 2 * rows_of(g)) * 4);
 	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), count, tsr_kit_int(k, 1));
 	plane(&x, c.i, false);
 	LLVMBuildStore(k->b, LLVMBuildOr(k->b, says(k, x.any), says(k, tsr_kit_at(k, x.rows, c.i)), ""), x.any);
@@ -297,7 +275,7 @@ static LLVMValueRef taps_of(const block *x)
 {
 	tsr_kit *k = &x->g->k;
 	const tsr_walks *along = &x->g->walks[TSR_CLASS_K];
-	const tsr_planes *p = &x->p;
+	const tsr_planes *p = x->p;
 	const tsr_lin *index = p->value->load.index, *h = p->h.axis == TSR_NONE ? NULL : &index[p->h.axis], *w = &index[p->w.axis];
 	int64_t runs = p->taps * p->channels / p->run, each = (p->run + DEPTHS - 1) / DEPTHS, steps = runs * each;
 	LLVMValueRef *at = TSR_NEW_N(x->g->e->tc->arena, LLVMValueRef, 2 * (steps + 1));
@@ -323,8 +301,8 @@ static LLVMValueRef taps_of(const block *x)
 static LLVMValueRef bytes_to(const block *x, LLVMValueRef place)
 {
 	tsr_kit *k = &x->g->k;
-	LLVMValueRef column, line = by(k, place, x->p.places, &column);
-	return tsr_kit_add(k, tsr_kit_mul(k, line, tsr_kit_int(k, x->p.h.step * row_of(&x->p))), tsr_kit_mul(k, column, tsr_kit_int(k, x->p.step * place_of(&x->p))));
+	LLVMValueRef column, line = by(k, place, x->p->places, &column);
+	return tsr_kit_add(k, tsr_kit_mul(k, line, tsr_kit_int(k, x->p->h.step * row_of(x->p))), tsr_kit_mul(k, column, tsr_kit_int(k, x->p->step * place_of(x->p))));
 }
 
 /* void results(from, to, odd, column, results, places, step, all): a tile's rows, so many of each `places` in turn from column `column` on, one behind the other; a row behind the last one is written, too.  Of the odd kind only
@@ -361,7 +339,7 @@ static void keep(const block *x, LLVMValueRef tile, const place *at, bool odd)
 	tsr_kit *k = &x->g->k;
 	LLVMTypeRef params[RESULTS_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i64, k->i64, k->i32 };
 	LLVMValueRef f = tsr_kit_named(k, odd ? TSR_TILE_PREFIX "thirds.results.odd" : TSR_TILE_PREFIX "thirds.results", params, RESULTS_PARAMS, RESULTS_COLUMN, results_body, &odd);
-	LLVMValueRef arg[RESULTS_PARAMS] = { tile, at->to, tsr_kit_at(k, x->lines, at->line), at->column, tsr_kit_int(k, x->p.w.results), tsr_kit_int(k, x->p.places), tsr_kit_int(k, x->p.h.step), at->all };
+	LLVMValueRef arg[RESULTS_PARAMS] = { tile, at->to, tsr_kit_at(k, x->lines, at->line), at->column, tsr_kit_int(k, x->p->w.results), tsr_kit_int(k, x->p->places), tsr_kit_int(k, x->p->h.step), at->all };
 	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, RESULTS_PARAMS, "");
 }
 
@@ -382,9 +360,9 @@ typedef struct span { LLVMValueRef from, to; } span;
 static span span_of(const block *x, LLVMValueRef from, LLVMValueRef until)
 {
 	tsr_kit *k = &x->g->k;
-	LLVMValueRef one = tsr_kit_int(k, 1), places = tsr_kit_int(k, x->p.places), column[2], line[2] = { by(k, from, x->p.w.results, &column[0]), by(k, LLVMBuildNSWSub(k->b, until, one, ""), x->p.w.results, &column[1]) };
+	LLVMValueRef one = tsr_kit_int(k, 1), places = tsr_kit_int(k, x->p->places), column[2], line[2] = { by(k, from, x->p->w.results, &column[0]), by(k, LLVMBuildNSWSub(k->b, until, one, ""), x->p->w.results, &column[1]) };
 	span out = { tsr_kit_add(k, tsr_kit_mul(k, line[0], places), column[0]), tsr_kit_add(k, tsr_kit_add(k, tsr_kit_mul(k, line[1], places), column[1]), one) };
-	if (x->p.places % LANES == 0)      /* a register holds no places of two rows */
+	if (x->p->places % LANES == 0)      /* a register holds no places of two rows */
 		out.from = LLVMBuildAnd(k->b, out.from, tsr_kit_int(k, -LANES), "");
 	return out;
 }
@@ -393,7 +371,7 @@ void tsr_planes_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef b, uint3
 {
 	tsr_kit *k = &g->k;
 	block x = block_of(g, bl);
-	const tsr_planes *p = &x.p;
+	const tsr_planes *p = x.p;
 	LLVMValueRef one = tsr_kit_int(k, 1), all = tsr_kit_int(k, p->h.results * p->w.results), taps = taps_of(&x), none = LLVMConstInt(k->i1, 0, false);
 	LLVMValueRef end = tsr_kit_add(k, bl->m, bl->rows), images = LLVMBuildUDiv(k->b, tsr_kit_add(k, end, LLVMBuildNSWSub(k->b, all, one, "")), all, "");
 	LLVMValueRef tile = tsr_kit_at(k, g->sums, tsr_kit_int(k, (room_of(g) + SPARE) * TILE)), of_b = LLVMBuildZExt(k->b, tsr_thirds_panel_odd(k, b, bl->b_each), k->i32, "");

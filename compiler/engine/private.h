@@ -21,6 +21,7 @@ typedef struct tsr_engine {
 	LLVMValueRef sums, narrow;       /* of matrix registers, on their way to C; rows of bf16 on their way into panels */
 	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes and tiles cannot store there */
 	tsr_rows pointed, across;        /* A's rows, B's rows, where they are read in place */
+	tsr_planes planes;               /* what A's windows are of, where the schedule has them read from planes */
 	LLVMValueRef lines;              /* room for a B that may begin between two lines; NULL: it does not, or it does not matter */
 	LLVMValueRef b_places;           /* table of where the rows of B under each stretch of A's begin, where K has several axes; or NULL */
 	LLVMValueRef seen;               /* a number that becomes 1 where a sum is a NaN, or NULL */
@@ -142,14 +143,14 @@ void tsr_thirds_pair(tsr_kit *full, tsr_kit *pair, const LLVMValueRef two[2], bo
 LLVMValueRef tsr_thirds_some_odd(tsr_kit *k, LLVMValueRef seen);
 LLVMValueRef tsr_thirds_panel_odd(tsr_kit *k, LLVMValueRef panel, LLVMValueRef each);
 tsr_body_maker tsr_thirds_odd_body;
-/* planes.c: A's windows, read from planes of some rows of an image (opt/planes.c): bytes of them; which of B's depths lie in runs that are filled up, and so many depths with that; bytes of sums on their way to a block's rows, and where in that room these begin; the planes of a block; and of a column of tiles the sums. */
-int64_t tsr_planes_bytes(tsr_engine *g);
-int64_t tsr_planes_run(const tsr_engine *g);
-LLVMValueRef tsr_planes_depth(tsr_engine *g, LLVMValueRef depth);
+/* planes.c: A's windows, read from planes of some rows of an image (opt/planes.c): bytes of these; of sums on their way to a block's rows, and where in that room they begin; the planes of a block; and of a column of
+ * tiles the sums.  How many depths B has, runs being filled up. */
+int64_t tsr_planes_bytes(const tsr_engine *g);
 int64_t tsr_planes_sums_bytes(const tsr_engine *g);
 LLVMValueRef tsr_planes_sums(tsr_engine *g, LLVMValueRef room);
 void tsr_planes_pack(tsr_engine *g, const tsr_block *bl);
 void tsr_planes_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef b, uint32_t vecs);
+static inline LLVMValueRef tsr_planes_depth(tsr_engine *g, LLVMValueRef depth) { return g->s->planes ? tsr_kit_int(&g->k, g->planes.depth) : depth; }
 /* direct.c: where the batch's B begins, as it lies in memory in bf16, in rows so far apart along N or, `turned`, along K; NULL: it does not lie so.  Its panels
  * for tiles of pairs. */
 typedef struct tsr_narrow_b { LLVMValueRef base; bool turned; int64_t row; } tsr_narrow_b;

@@ -220,7 +220,7 @@ static int64_t depth_of(const tsr_engine *g)
 {
 	int64_t depth = at_most(g->s->kc, g->cls[TSR_CLASS_K].count), lanes = g->k.lanes;
 	if (g->s->thirds)
-		return tsr_thirds_each_known(g->s->planes ? tsr_kit_known(tsr_planes_depth((tsr_engine *)g, NULL)) : depth);
+		return tsr_thirds_each_known(g->s->planes ? g->planes.depth : depth);
 	return g->matrix || g->pairs ? (depth + 2 * lanes - 1) / (2 * lanes) * lanes + lanes : depth;
 }
 

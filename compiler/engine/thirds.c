@@ -422,7 +422,7 @@ void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 	bool a = p->side == TSR_SIDE_A;
 	const tsr_walks *across = &g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], *along = &g->walks[TSR_CLASS_K];
 	packing x = { *k, tsr_kit_of(k, TSR_PREC_I32, k->i32, 4), g, p, { g->e, a ? g->c->a_value : g->c->b_value, TSR_PREC_F32, across, along, NULL },
-		.each = each, .positions = p->across_count, .depth = tsr_planes_depth(g, p->depth), .run = g->s->planes ? tsr_planes_run(g) : 0 };
+		.each = each, .positions = p->across_count, .depth = tsr_planes_depth(g, p->depth), .run = g->s->planes && g->planes.runs ? g->planes.run : 0 };
 	x.square = g->narrow;
 	x.lines = tsr_kit_at(k, g->narrow, tsr_kit_int(k, 2 * SQUARE));
 	look(&x, p);

@@ -73,13 +73,20 @@ static double share_of_planes(int64_t m, int64_t n, int64_t k, const tsr_schedul
 	return by_vectors * (places * columns * (double)p->depth / by_matrix + cost * rows * blocks + pack_b * (double)p->depth * columns + sum * places * columns) / ((double)m * (double)n * (double)k);
 }
 
+/* Bytes of so many lines of results' planes. */
+static int64_t bytes_of_planes(const tsr_planes *p, int64_t lines)
+{
+	enum { DEPTHS = 32 };
+	return tsr_planes_rows(p, lines * p->w.results) * p->wide * tsr_round_up(p->run, DEPTHS) * EACH_OF_THIRDS;
+}
+
 /* A's block becomes planes of some rows of an image, and a sum is one block. */
+enum { BYTES_OF_PLANES = 512 << 10 };
 static tsr_schedule by_planes(const tsr_schedule *panels, const tsr_planes *p, int64_t m, int64_t n, int64_t k)
 {
-	enum { BYTES = 512 << 10 };
 	tsr_schedule s = *panels;
-	int64_t lines = 1, width = BYTES_B_OF_THIRDS / EACH_OF_THIRDS / p->depth / s.nr * s.nr, row = p->wide * tsr_round_up(p->run, s.mr) * EACH_OF_THIRDS;
-	while (lines * p->w.results < m && tsr_planes_rows(p, (lines + 1) * p->w.results) * row <= BYTES)
+	int64_t lines = 1, width = BYTES_B_OF_THIRDS / EACH_OF_THIRDS / p->depth / s.nr * s.nr;
+	while (lines * p->w.results < m && bytes_of_planes(p, lines + 1) <= BYTES_OF_PLANES)
 		lines++;
 	s.mc = block_of(m, lines * p->w.results > s.mr ? lines * p->w.results : s.mr, s.mr);
 	s.nc = block_of(n, width > s.nr ? width : s.nr, s.nr);
@@ -102,7 +109,7 @@ static bool thirds_pay(const tsr_loops *l, tsr_contraction *c, const tsr_target 
 	int64_t half_m = rows ? (m + 1) / 2 : m, half_n = rows ? n : (n + 1) / 2;
 	double by_panels = share_of(m, n, k, s, a, b) * share_of(half_m, half_n, k, s, a, b);
 	tsr_planes planes;
-	if (tsr_planes_of(l, c, v, &planes)) {
+	if (tsr_planes_of(l, c, v, &planes) && bytes_of_planes(&planes, 1) <= 2 * BYTES_OF_PLANES) {      /* which the second cache has beside B's panels */
 		tsr_schedule p = by_planes(s, &planes, m, n, k);
 		bool far = m * n * tsr_prec_bytes(TSR_PREC_F32) > t->last / 4;
 		double share = share_of_planes(m, n, k, &p, &planes, b, far) * share_of_planes(half_m, half_n, k, &p, &planes, b, far);
