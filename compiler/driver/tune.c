@@ -5,7 +5,7 @@
  * own, by one thread; one that takes long finds nothing of that in the caches, as after the other kernels of a program (of schedules found with all of it near, whole steps of a
  * GPT were up to 3 % slower).  Candidates are tried one question at a time, each from the best answer so far: the register tile, what is packed, the
  * depth of a block, its rows and columns, all by vectors; and then, where there are matrix registers, whether and in which blocks these compute it in thirds.  All candidates of a question take turns, so that what else the machine does meets them
- * alike, and the least time of each counts; what is far behind after a few rounds is left out of the others.  In the end the winner meets the model's choice once more: less than
+ * alike, and the least time of each counts; what is far behind after a few rounds is left out of the others.  In the end the winner meets the model's choice once more, in all rounds, since a busy neighbour may have slowed all first ones of either: less than
  * two hundredths is no win.  The file is written after each form, so that who stops the command keeps what it has found. */
 #include "private.h"
 #include <dlfcn.h>
@@ -220,7 +220,7 @@ static bool measure(tuner *t, const job *j, candidates *c)
 	for (uint32_t r = 0; r < rounds; r++) {
 		double least = least_of(c);
 		for (uint32_t i = 0; i < c->n; i++) {
-			if (r >= FIRST_ROUNDS && c->seconds[i] > BEHIND * least)
+			if (c->n > 2 && r >= FIRST_ROUNDS && c->seconds[i] > BEHIND * least)
 				continue;
 			double s = timed(t, f[i], times[i], r);
 			c->seconds[i] = s < c->seconds[i] ? s : c->seconds[i];
