@@ -151,16 +151,6 @@ static void take_out(tsr_stmts *body, const tsr_stmt *copy)
 	}
 }
 
-static void note_touches(copies *c)
-{
-	for (uint32_t i = c->unit->body.n; i-- > 0;)
-		for (uint32_t j = 0; j < c->uses.at[i].v.n; j++)
-			c->first[c->uses.at[i].v.at[j].buffer] = i;
-	for (uint32_t i = 0; i < c->unit->body.n; i++)
-		for (uint32_t j = 0; j < c->uses.at[i].v.n; j++)
-			c->last[c->uses.at[i].v.at[j].buffer] = i;
-}
-
 static void become_one(copies *c, uint32_t at)
 {
 	tsr_stmts *kernel = &c->unit->body.at[at]->kernel.body;
@@ -175,7 +165,7 @@ static void become_one(copies *c, uint32_t at)
 	}
 	if (kernel->n == 0)
 		tsr_body_remove(&c->uses, at);
-	note_touches(c);
+	tsr_body_uses_ends(&c->uses, c->first, c->last);
 	tsr_pass_note(c->p, "%s: %s and its copy %s are one", c->unit->name, c->p->l->buffers.at[c->x]->name, c->p->l->buffers.at[c->y]->name);
 	c->p->changes++;
 }
@@ -189,7 +179,7 @@ void tsr_pass_copies(tsr_pass *p)
 	for (uint32_t u = 0; u < p->l->units.n; u++) {
 		c.unit = p->l->units.at[u];
 		tsr_body_uses_make(&c.uses, c.scratch, &c.unit->body);
-		note_touches(&c);
+		tsr_body_uses_ends(&c.uses, c.first, c.last);
 		for (uint32_t at = 0; at < c.unit->body.n;) {
 			const tsr_stmt *k = c.unit->body.at[at];
 			c.path.n = 0;

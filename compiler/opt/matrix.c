@@ -96,8 +96,8 @@ static tsr_schedule by_planes(const tsr_schedule *panels, const tsr_planes *p, i
 	return s;
 }
 
-/* To one thread and to each of two, which pack for themselves what is not divided between them, taken together, by vectors if it is not less: whether it is.  Which class is divided, if any, depends on options, and results may
- * not: it is taken to be the longer one. */
+/* Whether thirds take fewer cycles than vectors, to one thread and to each of two, which pack for themselves what is not divided between them, taken together; from planes where that is surely fewer still, which the schedule
+ * says then.  Which class is divided, if any, depends on options, and results may not: it is taken to be the longer one. */
 static bool thirds_pay(const tsr_loops *l, tsr_contraction *c, const tsr_target *t, const tsr_contract_view *v, int64_t m, int64_t n, int64_t k)
 {
 	const tsr_schedule *s = &c->schedule;

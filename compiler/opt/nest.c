@@ -129,6 +129,16 @@ void tsr_body_uses_make(tsr_body_uses *u, tsr_arena *a, tsr_stmts *body)
 		tsr_stmt_uses(a, body->at[i], &u->at[i]);
 }
 
+void tsr_body_uses_ends(const tsr_body_uses *u, uint32_t *first, uint32_t *last)
+{
+	for (uint32_t i = u->body->n; i-- > 0;)
+		for (uint32_t j = 0; j < u->at[i].v.n; j++)
+			first[u->at[i].v.at[j].buffer] = i;
+	for (uint32_t i = 0; i < u->body->n; i++)
+		for (uint32_t j = 0; j < u->at[i].v.n; j++)
+			last[u->at[i].v.at[j].buffer] = i;
+}
+
 void tsr_body_uses_renew(tsr_body_uses *u, uint32_t at)
 {
 	u->at[at].v.n = 0;

@@ -129,7 +129,7 @@ typedef struct tsr_plane_axis { uint32_t axis; int64_t size, results, step, leas
 typedef struct tsr_planes {
 	const tsr_expr *value;       /* A's element */
 	tsr_plane_axis h, w;
-	int64_t images, channels, taps;
+	int64_t channels, taps;
 	int64_t run;                 /* numbers of a place: channels, or in runs what a window reads of a row */
 	bool runs;                   /* which steps, whole ones otherwise, fill up with zeros of B */
 	int64_t depth;               /* of all that is summed, with that */

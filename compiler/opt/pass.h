@@ -86,6 +86,8 @@ bool tsr_uses_meet(const tsr_uses *x, const tsr_uses *y);
 /* The uses of every statement of a unit, kept while statements are rewritten and removed. */
 typedef struct tsr_body_uses { tsr_arena *a; tsr_stmts *body; tsr_uses *at; } tsr_body_uses;
 void tsr_body_uses_make(tsr_body_uses *u, tsr_arena *a, tsr_stmts *body);
+/* Per buffer that one touches: the first and the last statement that does. */
+void tsr_body_uses_ends(const tsr_body_uses *u, uint32_t *first, uint32_t *last);
 void tsr_body_uses_renew(tsr_body_uses *u, uint32_t at);                 /* the statement was rewritten */
 void tsr_body_remove(tsr_body_uses *u, uint32_t at);                     /* removes the statement itself, too */
 /* The place before `at` of a store of this number all over the buffer, after which nothing touches it until `at`; or -1. */

@@ -41,7 +41,7 @@ static uint32_t axis_of(const tsr_buffer *b, const tsr_lin *index, uint32_t sym)
 	return found;
 }
 
-/* Along an axis: one loop of rows, at most, and those of depths. */
+/* Along an axis: the loop of the product's rows, and some of depths. */
 static bool along(const tsr_buffer *b, const tsr_lin *index, const tsr_contract_view *v, const tsr_contract_loop *rows, tsr_plane_axis *out)
 {
 	const tsr_lin *at = &index[out->axis];
@@ -87,7 +87,7 @@ static bool guarded(const tsr_expr *value, const tsr_buffer *b, const tsr_lin *i
 	return true;
 }
 
-/* No loop is anywhere but where it belongs; how many taps there are. */
+/* No loop is anywhere but where it belongs: those of images on axes of their own, those of depths where rows or columns are. */
 static bool apart(const tsr_planes *p, const tsr_buffer *b, const tsr_lin *index, const tsr_contract_view *v)
 {
 	const tsr_walks *m = &v->cls[TSR_CLASS_M], *k = &v->cls[TSR_CLASS_K];
@@ -157,9 +157,6 @@ bool tsr_planes_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contr
 	p->h.size = p->h.results = p->h.step = p->h.span = 1;
 	if (!along(b, index, v, columns, &p->w) || (p->h.axis != TSR_NONE && !along(b, index, v, rows, &p->h)) || !guarded(c->a_value, b, index, p) || !apart(p, b, index, v))
 		return false;
-	p->images = 1;
-	for (uint32_t i = 0; i + (p->h.axis == TSR_NONE ? 1 : 2) < m->nloops; i++)
-		p->images *= m->loop[i].extent.k;
 	p->taps = tsr_walks_count(k) / p->channels;
 	p->pixels = p->w.step * (p->w.results - 1) + p->w.span;
 	p->high = p->h.step * (p->h.results - 1) + p->h.span;

@@ -147,16 +147,6 @@ static void take_place(reuse *r, uint32_t at)
 	r->p->changes++;
 }
 
-static void note_touches(reuse *r)
-{
-	for (uint32_t i = r->unit->body.n; i-- > 0;)
-		for (uint32_t j = 0; j < r->uses.at[i].v.n; j++)
-			r->first[r->uses.at[i].v.at[j].buffer] = i;
-	for (uint32_t i = 0; i < r->unit->body.n; i++)
-		for (uint32_t j = 0; j < r->uses.at[i].v.n; j++)
-			r->last[r->uses.at[i].v.at[j].buffer] = i;
-}
-
 static void everywhere(tsr_pass *p, bool any)
 {
 	reuse r = { .p = p, .any = any, .scratch = tsr_arena_new() };
@@ -178,7 +168,7 @@ static void everywhere(tsr_pass *p, bool any)
 	for (uint32_t u = 0; u < p->l->units.n; u++) {
 		r.unit = p->l->units.at[u];
 		r.uses = uses[u];
-		note_touches(&r);
+		tsr_body_uses_ends(&r.uses, r.first, r.last);
 		for (uint32_t at = 0; at < r.unit->body.n; at++)
 			while (found(&r, at))
 				take_place(&r, at);

@@ -404,7 +404,7 @@ static void build(tsr_loops *l, const level *v, built *out)
 	CHECK(n.few > FEW / 2);
 	CHECK(n.together > 0 && (n.half > 0 || target->masks != TSR_MASKS_LOADS));
 	CHECK(!target->matrix || n.matrix > (v->thirds ? CASES / 8 : NARROW / 8));
-	CHECK(!target->matrix || !v->thirds || n.planes > CASES / 30);
+	CHECK(!target->matrix || !v->thirds || n.planes > CASES / 18);
 	CHECK(!target->pairs || (n.pairs > PAIRS / 2 && n.pairs_in_place > PAIRS / 8 && n.pairs_dots > PAIRS / 20 && n.pairs_rows > PAIRS / 20));
 	printf("%s: %d of %d, matrix registers %d (%d from planes), pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d (columns turned %d, computed %d), panels that pass %d, blocks packed early %d, few rows %d, half vectors %d, batches together %d\n",
 		v->name, n.all, ALL, n.matrix, n.planes, n.pairs, n.pairs_in_place, n.pairs_dots, n.pairs_rows, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
