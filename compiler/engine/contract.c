@@ -35,6 +35,25 @@ static void pack_panels(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 	tsr_pack_computed(&g->k, p, &v);
 }
 
+/* A's panels, those of the rows that tiles share as high as these are. */
+static void pack_rows(tsr_engine *g, tsr_pack *p, const tsr_block *bl)
+{
+	tsr_kit *k = &g->k;
+	tsr_heights h = tsr_heights_of(g, bl->rows, g->s->nr / k->lanes);
+	if (h.shared)
+		p->across_count = LLVMBuildSelect(k->b, h.both, h.whole, bl->rows, "");
+	pack_panels(g, p, bl->a_each);
+	if (!h.shared)
+		return;
+	tsr_guard two = tsr_guard_begin(k, h.both);
+	p->width = h.low;
+	p->across_first = tsr_kit_add(k, bl->m, h.whole);
+	p->across_count = LLVMBuildSub(k->b, bl->rows, h.whole, "");
+	p->to = tsr_kit_at(k, bl->a, tsr_kit_mul(k, h.whole, bl->a_each));
+	pack_panels(g, p, bl->a_each);
+	tsr_guard_end(k, two);
+}
+
 void tsr_engine_pack(tsr_engine *g, tsr_side side, const tsr_block *bl)
 {
 	bool a = side == TSR_SIDE_A;
@@ -49,8 +68,12 @@ void tsr_engine_pack(tsr_engine *g, tsr_side side, const tsr_block *bl)
 	}
 	tsr_pack p = { side, &g->cls[a ? TSR_CLASS_M : TSR_CLASS_N], &g->cls[TSR_CLASS_K], g->base[side], a ? bl->a : bl->b,
 				   a ? bl->m : bl->n, a ? bl->rows : bl->cols, bl->kfirst, bl->depth, a ? g->s->mr : g->s->nr };
-	if (a || !tsr_engine_packs_together(g)) {
-		pack_panels(g, &p, a ? bl->a_each : bl->b_each);
+	if (a) {
+		pack_rows(g, &p, bl);
+		return;
+	}
+	if (!tsr_engine_packs_together(g)) {
+		pack_panels(g, &p, bl->b_each);
 		return;
 	}
 	tsr_share mine = tsr_share_of(g, bl->cols, g->s->nr);

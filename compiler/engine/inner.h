@@ -26,8 +26,9 @@ typedef struct tsr_inner {
 	bool kept;
 } tsr_inner;
 
-/* early.c: rows of panels for the next block, as a tile copies them: where it is, `to` and what is `left` of B's row change from row to row. */
-typedef struct tsr_copying { LLVMValueRef width, panel, down_from, down_to, soon; int64_t row; uint32_t vecs; bool crowded; } tsr_copying;
+/* early.c: rows of panels for the next block, as a tile copies them, `beside` rows of B in turn: where it is, `to` and how many are `left` of those (`each`) change from row to row;
+ * from the last row of one panel to the first of the panel beside it, and from the last panel to the rows below. */
+typedef struct tsr_copying { LLVMValueRef each, across_from, across_to, down_from, down_to, soon; int64_t row; uint32_t vecs, beside; bool crowded; } tsr_copying;
 tsr_copying tsr_copying_of(tsr_kit *k, const tsr_tile *t, LLVMValueRef f);
 void tsr_copy_row(tsr_kit *k, const tsr_copying *c, LLVMValueRef *from, LLVMValueRef *to, LLVMValueRef *left);
 

@@ -1,6 +1,7 @@
 /* Private to the contraction engine: the kit that its files emit with.
  *   contract.c block loops around packing and tiles
  *   place.c    the tiles of a block
+ *   heights.c  how its rows fall into them
  *   shares.c   what of it each thread computes
  *   early.c    tiles that pack the next block
  *   space.c    sizes, strides and memory
@@ -156,6 +157,7 @@ typedef struct tsr_tile {
 	bool watched;                /* `seen` becomes 1 where a sum is a NaN */
 	bool shallow;                /* its sums are of few terms */
 	int64_t copied;              /* rows of B so far apart, of which it packs a_step panels' rows for the next block: see early.c; 0: none */
+	uint32_t beside;             /* so many of those in turn */
 	bool crowded;                /* the rounds that ask for C's lines are needed for it, too */
 	bool given;                  /* the sums are there, at `a`, in rows a_row apart: they only go to C */
 	bool asks;                   /* for lines of A: in each round one of each of so many rows as the tile has, from a_ahead on, then a_step bytes further */

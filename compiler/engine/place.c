@@ -54,10 +54,10 @@ static void scatter(tsr_engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef 
 	tsr_count_end(k, &i);
 }
 
-/* valid_rows: of a last tile, which has fewer than `rows` where their number is known only at run time; `waits`: so it is stored from the buffer;
+/* panel: rows of its panel of A, where that is packed and not of the schedule's tile; else 0; valid_rows: of a last tile, which has fewer than `rows` where their number is known only at run time; `waits`: so it is stored from the buffer;
  * `a_step`, `below`: how it asks for the next rows of A, see tsr_tile.asks; NULL, 0: it does not; `sums`: of matrix registers, which only go
  * to C; or NULL. */
-typedef struct size_of_tile { uint32_t rows, vecs, below; bool masked, waits; LLVMValueRef valid_rows, cols, a_step, sums; } size_of_tile;
+typedef struct size_of_tile { uint32_t rows, vecs, panel, below; bool masked, waits; LLVMValueRef valid_rows, cols, a_step, sums; } size_of_tile;
 
 /* The tile's place in B and in C, and C's stride from row to row; `depth`: where it has fewer than its block; or NULL. */
 typedef struct tile_place { LLVMValueRef m, n, depth, b, b_k, b_shift, c, c_row, c_rows, c_columns, add; tsr_c_form form; const tsr_tail_plan *tail; const tsr_gaps *gaps; } tile_place;
@@ -185,7 +185,7 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 										  [TSR_TILE_B_AHEAD] = ahead.from, [TSR_TILE_A_AHEAD] = LLVMConstNull(k->ptr), [TSR_TILE_A_STEP] = z.a_step ? z.a_step : tsr_kit_int(k, 0) };
 	LLVMValueRef one = tsr_kit_int(k, 1), row = s->pack_a ? one : only_stride(g, TSR_CLASS_M, TSR_SIDE_A);
 	arg[TSR_TILE_A_ROW] = !g->pairs ? row : s->pack_a ? bl->a_each : tsr_engine_steps(g, row);
-	arg[TSR_TILE_A_K] = g->pairs ? one : s->pack_a ? tsr_kit_int(k, s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
+	arg[TSR_TILE_A_K] = g->pairs ? one : s->pack_a ? tsr_kit_int(k, z.panel ? z.panel : s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
 	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->a_each))
 		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, tsr_engine_steps(g, bl->kfirst), arg[TSR_TILE_A_K])));
 	if (z.sums)
@@ -302,21 +302,10 @@ static void tile_call(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMV
 	(g->matrix ? matrix_tile : vector_tile)(g, bl, ir, jr, z);
 }
 
-/* The part of a class's positions in a block that whole tiles cover, and the part of a tile behind them. */
-typedef struct tiling { LLVMValueRef from, step, full, rest; int64_t total, unit; } tiling;
+static bool any_full(const tsr_tiling *t) { return t->total < 0 || t->total >= t->unit; }
+static bool any_rest(const tsr_tiling *t) { return t->total < 0 || t->total % t->unit; }
 
-static tiling tiling_of(tsr_kit *k, LLVMValueRef from, LLVMValueRef count, int64_t total, uint32_t unit)
-{
-	tiling t = { .from = from, .step = tsr_kit_int(k, unit), .total = total, .unit = unit };
-	t.full = LLVMBuildMul(k->b, LLVMBuildUDiv(k->b, count, t.step, ""), t.step, "");
-	t.rest = LLVMBuildSub(k->b, count, t.full, "");
-	return t;
-}
-
-static bool any_full(const tiling *t) { return t->total < 0 || t->total >= t->unit; }
-static bool any_rest(const tiling *t) { return t->total < 0 || t->total % t->unit; }
-
-static size_of_tile with_rows(tsr_engine *g, const tiling *t, bool full, size_of_tile z)
+static size_of_tile with_rows(tsr_engine *g, const tsr_tiling *t, bool full, size_of_tile z)
 {
 	uint32_t mr = g->s->mr;
 	z.rows = full || t->total < 0 ? mr : (uint32_t)(t->total % mr);
@@ -327,19 +316,19 @@ static size_of_tile with_rows(tsr_engine *g, const tiling *t, bool full, size_of
 
 /* Where rows are few each height of what is behind whole tiles, known only when it runs, has a tile of its own; elsewhere one of a known height does, or one that waits; of rows
  * found by pointers two of these, of a half and a whole tile (37 rows by tiles of 9 took 1.25 times as long as known ones with one, which computed 45, and take 1.1). */
-static bool all_heights(const tsr_engine *g, const tiling *t) { return t->total < 0 && g->c->most_rows; }
+static bool all_heights(const tsr_engine *g, const tsr_tiling *t) { return t->total < 0 && g->c->most_rows; }
 
 enum { PARTS = 2 };
 
-static bool in_parts(const tsr_engine *g, const tiling *t) { return t->total < 0 && !g->c->most_rows && g->s->rows && !g->s->pack_a && !g->matrix && g->s->mr >= 2 * PARTS; }
+static bool in_parts(const tsr_engine *g, const tsr_tiling *t) { return t->total < 0 && !g->c->most_rows && g->s->rows && !g->s->pack_a && !g->matrix && g->s->mr >= 2 * PARTS; }
 
-static uint32_t heights_of(const tsr_engine *g, const tiling *t) { return !any_rest(t) ? 0 : all_heights(g, t) ? g->s->mr - 1 : in_parts(g, t) ? PARTS : 1; }
+static uint32_t heights_of(const tsr_engine *g, const tsr_tiling *t) { return !any_rest(t) ? 0 : all_heights(g, t) ? g->s->mr - 1 : in_parts(g, t) ? PARTS : 1; }
 
 /* Rows of so many parts of a tile. */
 static uint32_t part_of_tile(const tsr_engine *g, uint32_t n) { return (g->s->mr * n + PARTS - 1) / PARTS; }
 
 /* The tile behind whole ones, number i of these. */
-static tsr_guard height_begin(tsr_engine *g, const tiling *t, uint32_t i, size_of_tile *z)
+static tsr_guard height_begin(tsr_engine *g, const tsr_tiling *t, uint32_t i, size_of_tile *z)
 {
 	tsr_kit *k = &g->k;
 	*z = with_rows(g, t, false, *z);
@@ -353,7 +342,7 @@ static tsr_guard height_begin(tsr_engine *g, const tiling *t, uint32_t i, size_o
 	return tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntEQ, t->rest, z->valid_rows, ""));
 }
 
-static size_of_tile with_cols(tsr_engine *g, const tiling *t, bool full, size_of_tile z)
+static size_of_tile with_cols(tsr_engine *g, const tsr_tiling *t, bool full, size_of_tile z)
 {
 	uint32_t nr = g->s->nr, lanes = g->k.lanes, left = full || t->total < 0 ? nr : (uint32_t)(t->total % nr);
 	/* whole vectors are there to be read, and to be written or cut where they are stored */
@@ -367,7 +356,7 @@ static size_of_tile with_cols(tsr_engine *g, const tiling *t, bool full, size_of
 /* What is behind whole tiles can have so many widths: one, but where threads' columns end at any vector. */
 typedef struct widths { uint32_t least, most; bool any; } widths;
 
-static widths widths_of(const tsr_engine *g, const tiling *t)
+static widths widths_of(const tsr_engine *g, const tsr_tiling *t)
 {
 	bool any = g->split && g->s->split == TSR_CLASS_N && g->s->by_vectors;
 	uint32_t most = any_rest(t) || any ? g->s->nr / g->k.lanes : 0;
@@ -375,7 +364,7 @@ static widths widths_of(const tsr_engine *g, const tiling *t)
 }
 
 /* The tile behind whole ones, where it has so many vectors. */
-static tsr_guard rest_begin(tsr_engine *g, const tiling *t, widths w, uint32_t vecs, size_of_tile *z)
+static tsr_guard rest_begin(tsr_engine *g, const tsr_tiling *t, widths w, uint32_t vecs, size_of_tile *z)
 {
 	tsr_kit *k = &g->k;
 	*z = with_cols(g, t, false, *z);
@@ -385,64 +374,38 @@ static tsr_guard rest_begin(tsr_engine *g, const tiling *t, widths w, uint32_t v
 	return tsr_guard_begin(k, here);
 }
 
-/* Cycles of a step of K: multiply-adds, their loads (opt/register_tile.c), and what a sum waits for the one before. */
-static double step_of(uint32_t rows, uint32_t vecs)
-{
-	enum { LATENCY = 4 };
-	double adds = rows * vecs / 2.0, loads = 0.65 * (rows + vecs), most = adds > loads ? adds : loads;
-	return most > LATENCY ? most : LATENCY;
-}
-
-/* Few rows behind whole tiles wait for their own sums: where registers are few, the last tile shares its rows with them (128 rows by 6: 1.01 to 1.02 times as fast by 4 and 4 than by 6
- * and 2).  Rows that are packed, or found by pointers, stand in panels of whole tiles. */
-static uint32_t shared_rows(const tsr_engine *g, const tiling *t, uint32_t vecs)
-{
-	const tsr_schedule *s = g->s;
-	uint32_t rest = t->total > (int64_t)s->mr ? (uint32_t)(t->total % s->mr) : 0, all = s->mr + rest;
-	bool few = g->e->target->streams && tsr_target_few_registers(g->e->target);
-	bool plain = !s->pack_a && !s->rows && !s->dots && !s->turn && !s->join && !s->early && !g->form.knit && !g->matrix && !tsr_engine_sets_aside(g);
-	return few && plain && rest && step_of((all + 1) / 2, vecs) + step_of(all / 2, vecs) < step_of(s->mr, vecs) + step_of(rest, vecs) ? all : 0;
-}
-
-/* A column's, or a row's, tiles: whole ones and what is behind them. */
-typedef struct heights { tiling t; uint32_t shared; bool always; LLVMValueRef whole, both; } heights;
-
-static heights heights_make(tsr_engine *g, LLVMValueRef rows, uint32_t vecs)
-{
-	tsr_kit *k = &g->k;
-	LLVMValueRef zero = tsr_kit_int(k, 0);
-	heights h = { .t = tiling_of(k, zero, rows, tsr_kit_known(g->cls[TSR_CLASS_M].count), g->s->mr) };
-	h.shared = shared_rows(g, &h.t, vecs);
-	h.whole = h.t.full;
-	h.always = h.shared && !g->split && !g->from[TSR_CLASS_M] && !g->until[TSR_CLASS_M] && h.t.total <= g->s->mc;       /* elsewhere a block can be less than a tile */
-	if (h.shared) {
-		h.both = LLVMBuildAnd(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, h.t.rest, zero, ""), LLVMBuildICmp(k->b, LLVMIntSGT, h.t.full, zero, ""), "");
-		h.whole = LLVMBuildSelect(k->b, h.both, LLVMBuildNSWSub(k->b, h.t.full, h.t.step, ""), h.t.full, "");
-	}
-	return h;
-}
-
 /* What is done with each tile of a column or a row, at row `ir`. */
 typedef void at_rows(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z);
 
-static void each_height(tsr_engine *g, const tsr_block *bl, LLVMValueRef jr, const heights *h, size_of_tile z, at_rows *at)
+/* Those that share rows. */
+static void shared_tiles(tsr_engine *g, const tsr_block *bl, LLVMValueRef jr, const tsr_heights *h, size_of_tile z, at_rows *at)
 {
 	tsr_kit *k = &g->k;
-	const tiling *t = &h->t;
+	uint32_t rest = h->shared % h->low;
+	LLVMValueRef low = tsr_kit_int(k, h->low), behind = tsr_kit_add(k, h->whole, tsr_kit_int(k, h->shared - rest));
+	tsr_guard both = tsr_guard_begin(k, h->both);
+	z.rows = z.panel = h->low, z.valid_rows = low, z.waits = false;
+	tsr_count i = tsr_count_begin(k, h->whole, behind, low);
+	at(g, bl, i.i, jr, z);
+	tsr_count_end(k, &i);
+	if (rest) {
+		z.rows = rest, z.valid_rows = tsr_kit_int(k, rest);
+		at(g, bl, behind, jr, z);
+	}
+	tsr_guard_end(k, both);
+}
+
+static void each_height(tsr_engine *g, const tsr_block *bl, LLVMValueRef jr, const tsr_heights *h, size_of_tile z, at_rows *at)
+{
+	tsr_kit *k = &g->k;
+	const tsr_tiling *t = &h->t;
 	if (any_full(t)) {
 		tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), h->whole, t->step);
 		at(g, bl, i.i, jr, with_rows(g, t, true, z));
 		tsr_count_end(k, &i);
 	}
-	if (h->shared) {
-		uint32_t first = (h->shared + 1) / 2, second = h->shared / 2;
-		tsr_guard two = tsr_guard_begin(k, h->both);
-		z.rows = first, z.valid_rows = tsr_kit_int(k, first), z.waits = false;
-		at(g, bl, h->whole, jr, z);
-		z.rows = second, z.valid_rows = tsr_kit_int(k, second);
-		at(g, bl, tsr_kit_add(k, h->whole, tsr_kit_int(k, first)), jr, z);
-		tsr_guard_end(k, two);
-	}
+	if (h->shared)
+		shared_tiles(g, bl, jr, h, z, at);
 	for (uint32_t i = 0; i < heights_of(g, t) && !h->always; i++) {
 		size_of_tile rest = z;
 		tsr_guard other = h->shared ? tsr_guard_begin(k, LLVMBuildNot(k->b, h->both, "")) : (tsr_guard){ 0 };
@@ -491,7 +454,7 @@ static void tile_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef jr, siz
 		tsr_fill_vectors(g, tsr_kit_add(k, bl->n, jr), z.cols);
 	if (g->matrix)
 		tsr_matrix_column(g, bl, tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->b_each)), z.vecs);
-	heights h = heights_make(g, bl->rows, z.vecs);
+	tsr_heights h = tsr_heights_of(g, bl->rows, z.vecs);
 	ask_ahead(g, &z);
 	each_height(g, bl, jr, &h, z, tile_call);
 }
@@ -501,7 +464,7 @@ static void column_tiles(tsr_engine *g, const tsr_block *bl, LLVMValueRef first,
 {
 	tsr_kit *k = &g->k;
 	LLVMValueRef zero = tsr_kit_int(k, 0);
-	tiling t = tiling_of(k, first, cols, total, g->s->nr);
+	tsr_tiling t = tsr_tiling_of(k, first, cols, total, g->s->nr);
 	if (any_full(&t)) {
 		tsr_count j = tsr_count_begin(k, zero, t.full, t.step);
 		tile_column(g, bl, tsr_kit_add(k, first, j.i), with_cols(g, &t, true, (size_of_tile){ 0 }));
@@ -537,7 +500,7 @@ static void ask_below(tsr_engine *g, const tsr_block *bl, size_of_tile *z)
 static void tile_row(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef first, size_of_tile z)
 {
 	tsr_kit *k = &g->k;
-	tiling t = tiling_of(k, first, bl->cols, tsr_kit_known(g->cls[TSR_CLASS_N].count), g->s->nr);
+	tsr_tiling t = tsr_tiling_of(k, first, bl->cols, tsr_kit_known(g->cls[TSR_CLASS_N].count), g->s->nr);
 	ask_below(g, bl, &z);
 	if (any_full(&t)) {
 		tsr_count j = tsr_count_begin(k, first, t.full, t.step);
@@ -555,7 +518,7 @@ static void tile_row(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMVa
 
 static void row_tiles(tsr_engine *g, const tsr_block *bl)
 {
-	heights h = heights_make(g, bl->rows, g->s->nr / g->k.lanes);
+	tsr_heights h = tsr_heights_of(g, bl->rows, g->s->nr / g->k.lanes);
 	each_height(g, bl, tsr_kit_int(&g->k, 0), &h, (size_of_tile){ 0 }, tile_row);
 }
 

@@ -72,6 +72,13 @@ void tsr_fill_columns(tsr_engine *g, LLVMValueRef n, LLVMValueRef cols);
 void tsr_fill_rows(tsr_engine *g, const tsr_block *bl);
 void tsr_fill_vectors(tsr_engine *g, LLVMValueRef n, LLVMValueRef cols);
 void tsr_fill_stretches(tsr_engine *g, LLVMValueRef n);
+/* heights.c: the part of a class's positions in a block that whole tiles cover, and the part of a tile behind them; a column's, or a row's, tiles, of which the last
+ * ones (behind `whole`) may share their rows (`shared`, `low` rows each, where `both` says so); and the number of the one at this row. */
+typedef struct tsr_tiling { LLVMValueRef from, step, full, rest; int64_t total, unit; } tsr_tiling;
+typedef struct tsr_heights { tsr_tiling t; uint32_t shared, low; bool always; LLVMValueRef whole, both; } tsr_heights;
+tsr_tiling tsr_tiling_of(tsr_kit *k, LLVMValueRef from, LLVMValueRef count, int64_t total, uint32_t unit);
+tsr_heights tsr_heights_of(tsr_engine *g, LLVMValueRef rows, uint32_t vecs);
+LLVMValueRef tsr_tile_number(tsr_kit *k, LLVMValueRef ir, uint32_t mr);
 /* place.c: all tiles of a block. */
 void tsr_engine_tiles(tsr_engine *g, const tsr_block *bl);
 /* stage.c: elements from row to row of the sums that wait; where those of this place do; and their way to C. */

@@ -94,7 +94,7 @@ void tsr_engine_next_panel(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	tile->soon = (uint32_t)((lines + tiles * ROUNDS - 1) / (tiles * ROUNDS));
 	LLVMValueRef nr = tsr_kit_int(k, s->nr), more = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, jr, nr), bl->cols, "");
 	LLVMValueRef panel = tsr_kit_mul(k, LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, tsr_kit_int(k, 0), jr, ""), ""), bl->b_each);
-	LLVMValueRef part = tsr_kit_mul(k, LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""), tsr_kit_int(k, tile->soon * ROUNDS * line));
+	LLVMValueRef part = tsr_kit_mul(k, tsr_tile_number(k, ir, s->mr), tsr_kit_int(k, tile->soon * ROUNDS * line));
 	LLVMValueRef at = tsr_kit_add(k, panel, part);
 	*next = LLVMBuildGEP2(k->b, k->elem, b, &at, 1, "");
 }
@@ -149,7 +149,7 @@ void tsr_engine_next_block(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	tile->ahead_row = b.row, tile->ahead_width = width;
 	LLVMValueRef down = tsr_kit_add(k, bl->kfirst, bl->depth), more = LLVMBuildICmp(k->b, LLVMIntSLT, down, along->count, "");
 	LLVMValueRef from_k = LLVMBuildSelect(k->b, more, down, tsr_kit_int(k, 0), ""), from_n = LLVMBuildSelect(k->b, more, bl->n, tsr_kit_add(k, bl->n, bl->cols), "");
-	LLVMValueRef tile_at = tsr_kit_add(k, tsr_kit_mul(k, LLVMBuildUDiv(k->b, jr, tsr_kit_int(k, s->nr), ""), tsr_kit_int(k, tiles)), LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""));
+	LLVMValueRef tile_at = tsr_kit_add(k, tsr_kit_mul(k, LLVMBuildUDiv(k->b, jr, tsr_kit_int(k, s->nr), ""), tsr_kit_int(k, tiles)), tsr_tile_number(k, ir, s->mr));
 	LLVMValueRef first = tsr_kit_mul(k, tile_at, tsr_kit_int(k, each)), per = tsr_kit_int(k, width / line);
 	LLVMValueRef beside = tsr_kit_mul(k, LLVMBuildURem(k->b, first, per, ""), tsr_kit_int(k, line)), across = b.turned ? from_k : from_n;
 	across = b.each > 1 ? LLVMBuildUDiv(k->b, across, tsr_kit_int(k, b.each), "") : across;

@@ -262,7 +262,7 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 	if (t->shallow && k->target->stores)
 		strncat(name, ".h", sizeof name - strlen(name) - 1);
 	if (t->copied)
-		snprintf(name + strlen(name), sizeof name - strlen(name), ".e%lld%s", (long long)t->copied, t->crowded ? "c" : "");
+		snprintf(name + strlen(name), sizeof name - strlen(name), ".e%lld.%u%s", (long long)t->copied, t->beside, t->crowded ? "c" : "");
 	if (t->below)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".a%u", t->below);
 	tsr_name_stride(name, sizeof name, "ar", t->a_row);

@@ -399,6 +399,7 @@ static void build(tsr_loops *l, const level *v, built *out)
 	CHECK(n.apart > COLUMNS / 8 && n.dots > DOTS / 4);
 	CHECK((n.aside > 0 && (n.streams > COLUMNS / 8 || target->streams)) || !small);
 	CHECK(n.panels > 0);
+	CHECK(!target->streams || !tsr_target_few_registers(target) || small || n.early > EARLY / 16);
 	CHECK(!target->streams || tsr_target_few_registers(target) || (n.early > EARLY / 4 && n.crossed > CROSSED / 2));
 	CHECK(!target->streams || n.computed > COMPUTED / 4);
 	CHECK(n.few > FEW / 2);
@@ -439,6 +440,7 @@ int main(void)
 		{ "zen5", 48 << 10, 1 << 20, false, "znver5", "+avx512vp2intersect", false },
 		{ "zen5", 6 << 10, 16 << 10, true, "znver5", "+avx512vp2intersect", false },
 		{ "avx2", 32 << 10, 256 << 10, false, "haswell", "+avx2", false },
+		{ "avx2", 32 << 10, 32 << 10, true, "haswell", "+avx2", false },
 		{ "avx2", 2 << 10, 8 << 10, true, "haswell", "+avx2", false },
 		{ "sse", 2 << 10, 8 << 10, false, "x86-64-v2", "+sse4.2", false },
 	};

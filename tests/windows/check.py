@@ -13,7 +13,8 @@ import common, table  # noqa: E402
 
 f32 = np.float32
 # images, height and width of the sums, channels, filters, window, step
-CASES = [(1, 7, 7, 64, 96, 3, 1), (8, 7, 7, 64, 130, 3, 1), (32, 4, 4, 64, 64, 3, 1), (2, 14, 9, 48, 70, 3, 1), (3, 10, 6, 64, 64, 5, 1), (2, 8, 8, 32, 80, 3, 2), (4, 2, 2, 64, 64, 3, 1), (1, 30, 31, 64, 64, 3, 1)]
+CASES = [(1, 7, 7, 64, 96, 3, 1), (8, 7, 7, 64, 130, 3, 1), (32, 4, 4, 64, 64, 3, 1), (2, 14, 9, 48, 70, 3, 1), (3, 10, 6, 64, 64, 5, 1), (2, 8, 8, 32, 80, 3, 2), (4, 2, 2, 64, 64, 3, 1), (1, 30, 31, 64, 64, 3, 1),
+         (8, 7, 7, 64, 32, 3, 1), (2, 8, 8, 32, 127, 3, 2)]         # rows that are no whole tiles
 # images, height and width of the results, groups, channels of each, window
 GROUPED = [(1, 28, 28, 32, 4, 3), (5, 13, 15, 16, 8, 3), (2, 20, 30, 8, 16, 1), (1, 28, 27, 64, 2, 3)]
 # planes, height and width of the results, window, step, gap
