@@ -5,9 +5,9 @@
 #include "schedule.h"
 
 enum { LINE = 64, HALF_PAGE = 2048, PAGE = 2 * HALF_PAGE };
-enum { LEAST_ROWS = 28, LEAST_ROWS_NEAR = 9, MOST_ROWS = 160, MOST_CROWDED = 224, FEW_APART = 64, LEAST_COLUMNS = 512, LEAST_DEPTH = 128, COLUMNS = 32, DEPTH = 512, COLUMNS_FAR = 128, DEPTH_FAR = 256, FAR = 2 };
+enum { LEAST_ROWS = 28, LEAST_ROWS_NEAR = 9, MOST_ROWS = 160, MOST_CROWDED = 224, FEW_APART = 64, LEAST_COLUMNS = 512, LEAST_DEPTH = 128, COLUMNS = 64, COLUMNS_FAR = 128, FAR = 2, DEPTH = 256 };
 /* where registers are many */
-enum { ENOUGH_WIDE = 128, MOST_ROWS_WIDE = 400, MANY_WIDE = 256, MANY_COLUMNS_WIDE = 1024, LEAST_COLUMNS_WIDE = 128, LEAST_DEPTH_WIDE = 64 };
+enum { ENOUGH_WIDE = 128, MOST_ROWS_WIDE = 400, MANY_WIDE = 256, MANY_COLUMNS_WIDE = 1024, LEAST_COLUMNS_WIDE = 128, LEAST_DEPTH_WIDE = 64, COLUMNS_WIDE = 32 };
 enum { VECTORS = 2, LEAST_HEIGHT = 5, MOST_HEIGHT = 10, LATENCY = 4, ROUND = 4 };
 
 /* A B of up to twice the second cache is read as fast in place by fewer rows than 128, one that the first cache holds by any, and any by fewer rows than 28, which leave too
@@ -81,17 +81,27 @@ bool tsr_choose_early(const tsr_problem *p, tsr_schedule *s)
 	return early;
 }
 
-/* Of narrow blocks the first, which has to be packed before its tiles, is little, and rows of them are still some lines side by side in memory. */
+/* Of narrow blocks the first, which has to be packed before its tiles, is little, and rows of them are still some lines side by side in memory.  Where registers are few a panel is no deeper
+ * than half of the first cache, of which neighbours may use the rest (49 x 2048 x 512, 49 x 512 x 2048, 80 x 1024 x 1024 beside them 1.1 to 1.25 times as fast as blocks half as wide and twice
+ * as deep, which are level with it where nobody disturbs). */
+static int64_t columns_of_block(const tsr_problem *p, bool many, bool more)
+{
+	bool far = p->n * p->k * p->bytes > FAR * p->t->l3;
+	if (far && !more && (!many || is_far(p)))
+		return COLUMNS_FAR;
+	return many && !far ? COLUMNS_WIDE : COLUMNS;
+}
+
 static void narrow_blocks(const tsr_problem *p, tsr_schedule *s)
 {
-	bool far = p->n * p->k * p->bytes > FAR * p->t->l3, many = !tsr_target_few_registers(p->t);
+	bool many = !tsr_target_few_registers(p->t);
 	/* a panel leaves the first cache a third for A's lines and what is copied, unless the second one gives it as fast */
-	int64_t wide = p->t->panel_depth ? p->t->panel_depth : p->t->l1 / 3 * 2 / (s->nr * p->bytes), deep = many ? wide : far ? DEPTH_FAR : DEPTH;
+	int64_t wide = p->t->panel_depth ? p->t->panel_depth : p->t->l1 / 3 * 2 / (s->nr * p->bytes), deep = many ? wide : DEPTH;
 	/* more rows take less of the second cache, of which neighbours may use a part (beside them one thread is 5 % sooner) */
 	bool more = !many && p->m > MOST_ROWS;
 	int64_t near = p->t->l2 / 5 * (more ? 1 : 2) / (p->m * p->bytes), most = near < deep ? near : deep, parts = (p->k + most - 1) / most;
 	s->kc = tsr_round_up((p->k + parts - 1) / parts, p->lanes);
-	s->nc = tsr_round_up(more ? 2 * COLUMNS : !far ? COLUMNS : many && !is_far(p) ? 2 * COLUMNS : COLUMNS_FAR, s->nr);
+	s->nc = tsr_round_up(columns_of_block(p, many, more), s->nr);
 }
 
 void tsr_early_blocks(const tsr_problem *p, tsr_schedule *s)
