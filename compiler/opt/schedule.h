@@ -1,4 +1,4 @@
-/* What choosing a schedule shares: schedule.c (packing, blocks), few.c (few rows or columns), problem.c (what there is to compute), register_tile.c (its tile). */
+/* What choosing a schedule shares: schedule.c (blocks), packing.c (what is packed), few.c (few rows or columns), problem.c (what there is to compute), register_tile.c (its tile). */
 #ifndef TSR_OPT_SCHEDULE_H
 #define TSR_OPT_SCHEDULE_H
 #include "pass.h"
@@ -87,6 +87,12 @@ bool tsr_tile_fills_lines(const tsr_problem *p, const tsr_schedule *s);
 bool tsr_can_knit(const tsr_problem *p);
 /* Where matrix registers take a sum in one block, vectors do, too, so that what follows it can be computed from its tiles (matrix.c). */
 void tsr_matrix_deepen(const tsr_loops *l, const tsr_problem *p, tsr_contraction *c);
+/* packing.c: sets what is packed or read in place, of the tile that was chosen; A lies across K, as in x^T x, and so do few columns of B; and a processor that has to look ahead by
+ * itself does so along long rows of A. */
+enum { TSR_SHORT_SUM = 64, TSR_STRIDED = 256, TSR_PASSING_LONG = 1024, TSR_LARGE_A = 4 };      /* depths, depths of rows that lie apart, of long ones; second caches */
+void tsr_choose_packing(const tsr_problem *p, tsr_schedule *s);
+bool tsr_both_across(const tsr_problem *p);
+bool tsr_in_long_rows(const tsr_problem *p);
 /* early.c: whether the next block of B can be packed by the tiles of the one before; whether it is, which sets mr and nr; and all else of such a schedule. */
 bool tsr_may_be_early(const tsr_problem *p);
 bool tsr_early_sizes(const tsr_target *t, int64_t m, int64_t n, int64_t k, int64_t each, int64_t row);
