@@ -7,25 +7,37 @@ enum { FEW_ROWS = 8 };
 /* Of a tile whose groups of columns are summed up together. */
 static int64_t most_rows(const tsr_problem *p) { return ((int64_t)p->t->vector_registers - 1 - TSR_DOTS_GROUP) / TSR_DOTS_GROUP; }
 
-/* So few that a turned copy of B would take longer: a column of it costs TURN cycles an element, a row's sum ADD_UP cycles, since it is added up out of a vector, and each of its steps so much more
+enum { ADD_UP = 5 };
+
+/* So few that a turned copy of B would take longer: a column of it costs TURN cycles an element, a row's sum `add_up` cycles, since it is added up out of a vector, and each of its steps so much more
  * than one of a tile, the most where rows begin within lines. */
-static bool turning_costs_more(const tsr_problem *p, double slower)
+static bool turning_costs_more(const tsr_problem *p, double slower, int64_t add_up)
 {
-	enum { TURN = 2, ADD_UP = 5 };
-	return (double)p->m * (slower * (double)p->k / p->lanes + ADD_UP) <= TURN * (double)p->k;
+	enum { TURN = 2 };
+	return (double)p->m * (slower * (double)p->k / p->lanes + (double)add_up) <= TURN * (double)p->k;
+}
+
+/* Where registers are few a tile is two rows, whose sums wait for each other more the longer they are (12 to 20 rows of 64 and 128 depths by 512 to 8192 columns are 1.15 to 1.45 times as fast by a
+ * turned copy). */
+static int64_t add_up_of(const tsr_problem *p)
+{
+	enum { MOST = 20, SHARE = 4 };
+	return !tsr_target_few_registers(p->t) ? ADD_UP : p->k < SHARE * MOST ? p->k / SHARE : MOST;
 }
 
 /* Few rows, or few columns, do not pay for a turned copy of B: tiles of dot products read it as it lies. */
 static bool along_k(const tsr_problem *p, tsr_schedule *s)
 {
-	enum { FEW_GROUPS = 2, LEAST_STEPS = 4 };
+	enum { FEW_GROUPS = 2, LEAST_STEPS = 4, LEAST_STEPS_FEW = 8 };
 	bool far = tsr_target_far(p->t, p->n * p->k * p->bytes), few_registers = tsr_target_few_registers(p->t);
 	/* of several columns at once a processor that looks ahead by itself gets more; by long vectors not from its last cache, where one after the other is enough */
 	bool at_once = p->t->streams && (far || few_registers);
 	if (!p->dots || p->lanes < TSR_DOTS_GROUP || p->m < (at_once ? 1 : 2) || p->n < 2)
 		return false;
 	double slower = p->torn ? 1 : !p->t->streams ? 0.25 : far && p->pairs ? 1.25 : far && few_registers ? 0.75 : 0.375;
-	if (!turning_costs_more(p, slower) && (p->n > FEW_GROUPS * TSR_DOTS_GROUP || p->k < LEAST_STEPS * (int64_t)p->lanes))
+	/* sums of so few steps are not worth adding up; where registers are few each group of columns wants more (2708 rows of 32 and 64 depths by 5 to 8 columns 1.2 to 1.8 times as fast by tiles) */
+	int64_t groups = (p->n + TSR_DOTS_GROUP - 1) / TSR_DOTS_GROUP, steps = few_registers ? LEAST_STEPS_FEW * groups : LEAST_STEPS;
+	if (!turning_costs_more(p, slower, add_up_of(p)) && (groups > FEW_GROUPS || p->k < steps * (int64_t)p->lanes))
 		return false;
 	int64_t most = most_rows(p) < TSR_DOTS_ROWS ? most_rows(p) : TSR_DOTS_ROWS;
 	s->dots = s->must_b = true;
@@ -46,7 +58,7 @@ static bool along_k(const tsr_problem *p, tsr_schedule *s)
  * depths takes a cycle for each of them and some for each column.  (2 to 8 columns are 1.3 to 9 times as fast, where registers are many.) */
 static bool across_k(const tsr_problem *p, tsr_schedule *s)
 {
-	enum { ADD_UP = 5, COLUMN = 4, GROUP = TSR_DOTS_GROUP, MOST = 3 * GROUP };
+	enum { COLUMN = 4, GROUP = TSR_DOTS_GROUP, MOST = 3 * GROUP };
 	bool far = tsr_target_far(p->t, p->m * p->depth * p->bytes), few = p->n <= (far ? GROUP : MOST) && p->n < p->lanes;     /* memory is as fast for tiles */
 	if (!p->crosses || p->m < 2 || p->n < 2 || !few || p->k < p->lanes || p->lanes < GROUP || !p->t->streams || tsr_target_few_registers(p->t))
 		return false;
@@ -69,7 +81,7 @@ static bool across_k(const tsr_problem *p, tsr_schedule *s)
  * as fast as turned). */
 static bool computed(const tsr_problem *p, tsr_schedule *s)
 {
-	if (!p->computed || p->lanes < TSR_DOTS_GROUP || p->m < 2 || p->n < 2 * (int64_t)p->lanes || !p->t->streams || !turning_costs_more(p, 0.375))
+	if (!p->computed || p->lanes < TSR_DOTS_GROUP || p->m < 2 || p->n < 2 * (int64_t)p->lanes || !p->t->streams || !turning_costs_more(p, 0.375, ADD_UP))
 		return false;
 	s->dots = s->pack_b = s->must_b = true;
 	s->mr = (uint32_t)tsr_even_rows(p->m, most_rows(p) < TSR_DOTS_GROUP ? most_rows(p) : TSR_DOTS_GROUP);
