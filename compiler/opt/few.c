@@ -17,12 +17,12 @@ static bool turning_costs_more(const tsr_problem *p, double slower, int64_t add_
 	return (double)p->m * (slower * (double)p->k / p->lanes + (double)add_up) <= TURN * (double)p->k;
 }
 
-/* Where registers are few a tile is two rows, whose sums wait for each other more the longer they are (12 to 20 rows of 64 and 128 depths by 512 to 8192 columns are 1.15 to 1.45 times as fast by a
- * turned copy). */
+/* Where registers are few a tile is two rows, whose sums wait for each other more the longer they are (12 to 20 rows of 64 and 128 depths by 32 to 8192 columns are 1.05 to 1.45 times as fast by a
+ * turned copy; not by fewer columns, of which a tile wastes more: 10 by 512 depths 0.63). */
 static int64_t add_up_of(const tsr_problem *p)
 {
-	enum { MOST = 20, SHARE = 4 };
-	return !tsr_target_few_registers(p->t) ? ADD_UP : p->k < SHARE * MOST ? p->k / SHARE : MOST;
+	enum { MOST = 20, SHARE = 4, VECTORS = 4 };
+	return !tsr_target_few_registers(p->t) || p->n < VECTORS * (int64_t)p->lanes ? ADD_UP : p->k < SHARE * MOST ? p->k / SHARE : MOST;
 }
 
 /* Few rows, or few columns, do not pay for a turned copy of B: tiles of dot products read it as it lies. */
