@@ -58,7 +58,7 @@ tsr_heights tsr_heights_of(tsr_engine *g, LLVMValueRef rows, uint32_t vecs)
 		choose(&h, g->s->mr, g->s->pack_a ? g->s->nr / k->lanes : vecs);         /* panels are the same for all columns */
 	if (!h.shared)
 		return h;
-	h.always = !g->split && !g->from[TSR_CLASS_M] && !g->until[TSR_CLASS_M] && h.t.total <= g->s->mc;       /* elsewhere a block can be less than that */
+	h.always = !g->split && !g->from[TSR_CLASS_M] && !g->until[TSR_CLASS_M] && !g->end && h.t.total <= g->s->mc;         /* elsewhere a block can be less than that */
 	LLVMValueRef above = LLVMBuildNSWSub(k->b, rows, tsr_kit_int(k, h.shared), ""), zero = tsr_kit_int(k, 0);
 	h.both = LLVMBuildAnd(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, h.t.rest, zero, ""), LLVMBuildICmp(k->b, LLVMIntSGE, above, zero, ""), "");
 	h.whole = LLVMBuildSelect(k->b, h.both, above, h.t.full, "");

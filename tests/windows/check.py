@@ -16,7 +16,8 @@ f32 = np.float32
 CASES = [(1, 7, 7, 64, 96, 3, 1), (8, 7, 7, 64, 130, 3, 1), (32, 4, 4, 64, 64, 3, 1), (2, 14, 9, 48, 70, 3, 1), (3, 10, 6, 64, 64, 5, 1), (2, 8, 8, 32, 80, 3, 2), (4, 2, 2, 64, 64, 3, 1), (1, 30, 31, 64, 64, 3, 1),
          (8, 7, 7, 64, 32, 3, 1), (2, 8, 8, 32, 127, 3, 2)]         # rows that are no whole tiles
 # images, height and width of the results, groups, channels of each, window
-GROUPED = [(1, 28, 28, 32, 4, 3), (5, 13, 15, 16, 8, 3), (2, 20, 30, 8, 16, 1), (1, 28, 27, 64, 2, 3)]
+GROUPED = [(1, 28, 28, 32, 4, 3), (5, 13, 15, 16, 8, 3), (2, 20, 30, 8, 16, 1), (1, 28, 27, 64, 2, 3),
+           (1, 2, 271, 24, 16, 1), (1, 2, 250, 24, 16, 1), (1, 2, 331, 48, 8, 1)]         # rows of which a batch's last part has few
 # planes, height and width of the results, window, step, gap
 PLANES = [(1, 61, 40, 5, 1, 1), (1, 37, 29, 7, 1, 1), (2, 40, 9, 3, 2, 1), (1, 41, 70, 3, 1, 2), (3, 33, 66, 3, 2, 1)]
 # images, height and width of the results, channels, window, step, gap: places at both edges of a row, fewer than go together, and windows wider than the row
@@ -208,11 +209,11 @@ def main():
         status, out, err = run(bench.tsrc, "-c", "--cpu=x86-64-v3", "--dump=schedule", source)
         check(status == 0 and out.count("B's rows in place") >= len(CASES) - 2, out + err)
         common.judged(bench, source, judge, "windows")
-        for level in "x86-64-v3", "x86-64-v2":
-            stem = "windows" + level[-2:]
+        for level, *options in ("x86-64-v3",), ("x86-64-v3", "--threads=none"), ("x86-64-v2",):
+            stem = "windows" + level[-2:] + "alone" * bool(options)
             os.rename(source, bench.path(stem + ".tsr"))
             source = bench.path(stem + ".tsr")
-            common.judged(bench, source, judge, stem, (1, 2), ["--cpu=" + level])
+            common.judged(bench, source, judge, stem, (1,) if options else (1, 2), ["--cpu=" + level, *options])
     end()
 
 
