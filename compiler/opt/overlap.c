@@ -98,10 +98,13 @@ static bool far(const overlap *m, const tsr_stmt *walk)
 
 /* Walks that compute no elementary function are faster row by row if the first cache does not hold all that is under way and either results stay in the caches, too (Zen 4, up to 12 MB:
  * rows of 8 KB 1.1 to 1.45 times as fast, of 12 and 16 KB 1.1 to 1.5, of 32 KB 1.0 to 1.3; of 4 and 6 KB, where a half of that cache holds them, from 8 MB on 1.1 to 1.2), or lines are asked for so far ahead that memory works through a row's end; or then if most
- * loads cross the ends of lines beside stores around the caches (three walks of 16M numbers in rows of 1,000 to 16,384: 1.3 to 1.7 times as fast). */
+ * loads cross the ends of lines beside stores around the caches (three walks of 16M numbers in rows of 1,000 to 16,384: 1.3 to 1.7 times as fast).  Not where registers are few: a row by itself takes
+ * its sums in another order there, and whether it is faster depends on threads, of which bits may not. */
 static bool faster_alone(const overlap *m, const tsr_stmt *row)
 {
 	const tsr_target *t = m->p->target;
+	if (tsr_target_few_registers(t))
+		return false;
 	bool functions = false, torn = false, leaves = false, distant = false;
 	for (uint32_t i = 0; i < row->loop.body.n; i++) {
 		tsr_stmt *walk = row->loop.body.at[i];
