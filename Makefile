@@ -144,6 +144,11 @@ $(OBJ)/compiler/%.o: compiler/%.c | $(GENERATED_HEADERS)
 	$(SAY) "  CC    $<"
 	$(Q)$(COMPILE) -DTSR_VERSION='"$(VERSION)"' $(LLVM_CFLAGS) -I$(GEN) -c $< -o $@
 
+# The interpreter, for which tests wait more than for all of the compiler's own code.
+ifeq ($(MODE),debug)
+$(patsubst %,$(OBJ)/compiler/%.o,loop/interp loop/memory loop/spread ops/ops): CFLAGS += -O2
+endif
+
 $(BUILD)/libtsrc.a: $(COMPILER_OBJ) $(GEN_OBJ)
 	@rm -f $@
 	$(SAY) "  AR    $@"

@@ -27,7 +27,7 @@ tsr_rhs *tsr_rhs_operand(tsr_elab *el, tsr_operand o)
 static bool fold(tsr_elab *el, tsr_op op, uint32_t n, tsr_rhs **args, tsr_span span, tsr_rhs **out)
 {
 	tsr_scalar x[3];
-	tsr_prec precs[3];
+	tsr_prec precs[3] = { TSR_PREC_NONE };
 	bool integers = true;
 	for (uint32_t i = 0; i < n; i++) {
 		if (args[i]->kind != TSR_RHS_CONST)

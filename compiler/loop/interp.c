@@ -30,7 +30,7 @@ int64_t tsr_size_eval(tsr_size s, const int64_t *symbols)
 
 static int64_t index_of(const interp *in, const tsr_lin *x)
 {
-	int64_t n = x->offset + tsr_size_eval(x->base, in->m->symbols);
+	int64_t n = x->offset + (x->base.nterms ? tsr_size_eval(x->base, in->m->symbols) : x->base.k);
 	for (uint32_t i = 0; i < x->n; i++)
 		n += x->terms[i].coef * (x->terms[i].kind == TSR_LSYM_NUMBER ? in->m->numbers : in->syms)[x->terms[i].id];
 	return n;
@@ -64,14 +64,14 @@ static tsr_scalar eval(const interp *in, const tsr_expr *e, tsr_spread *s);
 
 static tsr_scalar eval_op(const interp *in, const tsr_expr *e, tsr_spread *s)
 {
-	tsr_scalar args[3] = {{0}};
-	tsr_spread spreads[3] = {{0}};
+	tsr_scalar args[3];
+	tsr_spread spreads[3];
 	uint32_t arity = tsr_op_get(e->op.op)->arity;
 	for (uint32_t i = 0; i < arity; i++)
 		args[i] = eval(in, e->op.args[i], s ? &spreads[i] : NULL);
 	tsr_scalar value = tsr_op_apply(e->op.op, e->op.operand_prec, args);
 	if (s)
-		*s = tsr_spread_op(e->op.op, e->op.operand_prec, args, spreads, value);
+		*s = tsr_spread_op(e->op.op, args, spreads, value);
 	return value;
 }
 
@@ -173,7 +173,7 @@ static void store(const interp *in, const tsr_stmt *s)
 		tsr_scalar args[2] = {element(in, s->store.buffer, at, old), value};
 		value = tsr_op_apply(op, b->prec, args);
 		if (new)
-			*new = tsr_spread_op(op, b->prec, args, spreads, value);
+			*new = tsr_spread_op(op, args, spreads, value);
 	}
 	tsr_loop_element_set(data, at, value);
 	if (new)

@@ -14,6 +14,7 @@
 #include "spread.h"
 #include "../diag/diag.h"
 #include <limits.h>
+#include <string.h>
 
 /* The worst of the elementary functions is below 1.5 units in the last place (docs/accuracy.md), that is 3 units of roundoff. */
 #define FUNCTION_ROUNDING 3
@@ -23,22 +24,33 @@
 #define LOW 0x1p-100
 #define APART 0x1p-101               /* the thirds of a smaller number may be none, one of which is at most NORMAL / 2 */
 
-enum { NO_GRID = INT32_MIN / 4 };
+enum { NO_GRID = INT32_MIN / 4, DIGITS = 53 };
 
 static int digits(tsr_prec p)
 {
 	return p == TSR_PREC_F64 ? 53 : p == TSR_PREC_F16 ? 11 : p == TSR_PREC_BF16 ? 8 : p == TSR_PREC_F8 ? 3 : tsr_prec_is_float(p) ? 24 : 62;
 }
 
-static double unit(tsr_prec p) { return tsr_prec_is_float(p) ? ldexp(1, -digits(p)) : 0; }
+/* ldexp(1, n), which all steps of a sum ask for: of a normal number only its exponent's bits are set. */
+static double two_to(int n)
+{
+	if (n < -1022 || n > 1023)
+		return ldexp(1, n);
+	uint64_t bits = (uint64_t)(n + 1023) << 52;
+	double x;
+	memcpy(&x, &bits, sizeof x);
+	return x;
+}
+
+static double unit(tsr_prec p) { return tsr_prec_is_float(p) ? two_to(-digits(p)) : 0; }
 static double larger(double a, double b) { return a > b ? a : b; }
 static double number(tsr_scalar x) { return tsr_prec_is_float(x.prec) ? x.d : (double)x.i; }
-static bool exact(tsr_spread s) { return s.rounding == 0 && s.carried == 0; }
+static bool exact(const tsr_spread *s) { return s->rounding == 0 && s->carried == 0; }
 
 /* From the value in real numbers. */
 static double error(tsr_spread s)
 {
-	if (exact(s))
+	if (exact(&s))
 		return 0;
 	double g = s.rounding < 0.5 ? s.rounding / (1 - s.rounding) : INFINITY;
 	return s.carried + g * (s.size + s.carried) + SMALLEST;
@@ -57,50 +69,58 @@ tsr_spread tsr_spread_given(tsr_scalar value)
 	tsr_spread s = {.size = fabs(number(value)), .grid = NO_GRID};
 	int exponent;
 	double m = frexp(s.size, &exponent);
-	if (s.size == 0)
-		s.grid = 0;
-	for (int i = 0; isfinite(m) && m != 0 && s.grid == NO_GRID; i++, m *= 2)
-		if (m == floor(m))
-			s.grid = exponent - i;
+	if (isfinite(m))
+		s.grid = m == 0 ? 0 : exponent - DIGITS + __builtin_ctzll((unsigned long long)(m * 0x1p53));
 	return s;
 }
 
 /* A rounding to precision p, unless no order can need one: all partial results have few enough digits, those of products that are taken apart (engine/thirds.c), too, which may be 2^-7 larger. */
-static tsr_spread rounded(tsr_spread s, tsr_prec p, bool whole)
+static void round_to(tsr_spread *s, tsr_prec p, bool whole)
 {
-	bool fits = s.grid > NO_GRID && s.size * (p == TSR_PREC_F32 ? 1.01 : 1) <= ldexp(1, digits(p) + s.grid) && s.grid >= -100;
-	if (!whole || !fits)
-		s.rounding += unit(p);
+	bool fits = whole && s->grid > NO_GRID && s->size * (p == TSR_PREC_F32 ? 1.01 : 1) <= two_to(digits(p) + s->grid) && s->grid >= -100;
+	if (!fits)
+		s->rounding += unit(p);
+}
+
+static tsr_spread sum(const tsr_spread *a, const tsr_spread *b, tsr_prec p)
+{
+	tsr_spread s = {a->size + b->size, a->carried + b->carried, larger(a->rounding, b->rounding), a->grid < b->grid ? a->grid : b->grid};
+	round_to(&s, p, exact(a) && exact(b));
 	return s;
 }
 
-static tsr_spread sum(tsr_spread a, tsr_spread b, tsr_prec p)
+static tsr_spread product(const tsr_spread *a, const tsr_spread *b, tsr_prec p)
 {
-	tsr_spread s = {a.size + b.size, a.carried + b.carried, larger(a.rounding, b.rounding), a.grid < b.grid ? a.grid : b.grid};
-	return rounded(s, p, exact(a) && exact(b));
+	tsr_spread s = {a->size * b->size, a->carried * (b->size + b->carried) + b->carried * a->size, a->rounding + b->rounding, NO_GRID};
+	if (a->size == 0 && exact(a) && isfinite(b->size))
+		return *a;
+	if (b->size == 0 && exact(b) && isfinite(a->size))
+		return *b;
+	if (a->grid > NO_GRID && b->grid > NO_GRID)
+		s.grid = a->grid + b->grid;
+	round_to(&s, p, exact(a) && exact(b));
+	return s;
 }
 
-static tsr_spread product(tsr_spread a, tsr_spread b, tsr_prec p)
+/* An f32 that is a bf16, which has the upper half of its bits. */
+static bool in_bf16(double value)
 {
-	tsr_spread s = {a.size * b.size, a.carried * (b.size + b.carried) + b.carried * a.size, a.rounding + b.rounding, NO_GRID};
-	if (a.size == 0 && exact(a) && isfinite(b.size))
-		return a;
-	if (b.size == 0 && exact(b) && isfinite(a.size))
-		return b;
-	if (a.grid > NO_GRID && b.grid > NO_GRID)
-		s.grid = a.grid + b.grid;
-	return rounded(s, p, exact(a) && exact(b));
+	float x = (float)value;
+	uint32_t bits;
+	memcpy(&bits, &x, sizeof bits);
+	return !(bits & 0xffff);
 }
 
 /* Numbers that bf16 holds may be multiplied by instructions that take denormals for 0, and make none of a product or of a sum (engine/matrix.c, opt/pairs.c):
  * of a sum whose products are at least LOW all partial sums are 0 or normal.  Of other numbers their thirds may be (engine/thirds.c), two of which are lost at most, and of six products of these
  * what is below NORMAL. */
-static tsr_spread flushed(tsr_spread s, const tsr_scalar *x, tsr_prec p)
+static tsr_spread flushed(const tsr_scalar *x, const tsr_spread *factors, tsr_prec p)
 {
+	tsr_spread s = product(&factors[0], &factors[1], p);
 	double a = fabs(number(x[0])), b = fabs(number(x[1]));
 	bool some = p == TSR_PREC_F32 && isfinite(a * b) && a * b > 0, narrow = some;
 	for (int i = 0; i < 2 && narrow; i++)
-		narrow = tsr_scalar_convert(tsr_scalar_convert(x[i], TSR_PREC_BF16), x[i].prec).d == x[i].d;
+		narrow = in_bf16(x[i].d);
 	if (narrow && (a < NORMAL || b < NORMAL))
 		s.carried += a * b;
 	if (some && !narrow)
@@ -228,18 +248,20 @@ static tsr_spread of_integers(tsr_op op, const tsr_spread *s, tsr_scalar value)
 	return closed(value, 0, 0);
 }
 
-static tsr_spread apply(tsr_op op, const tsr_scalar *x, const tsr_spread *s, tsr_scalar value)
+tsr_spread tsr_spread_op(tsr_op op, const tsr_scalar *x, const tsr_spread *s, tsr_scalar value)
 {
 	tsr_prec p = value.prec;
+	tsr_spread of_two;
 	switch (op) {
 	case TSR_OP_ID: case TSR_OP_NEG: case TSR_OP_ABS:
 		return s[0];
 	case TSR_OP_ADD: case TSR_OP_SUB:
-		return sum(s[0], s[1], p);
+		return sum(&s[0], &s[1], p);
 	case TSR_OP_MUL:
-		return flushed(product(s[0], s[1], p), x, p);
+		return flushed(x, s, p);
 	case TSR_OP_FMA:
-		return sum(flushed(product(s[0], s[1], p), x, p), s[2], p);
+		of_two = flushed(x, s, p);
+		return sum(&of_two, &s[2], p);
 	case TSR_OP_MAX: case TSR_OP_MIN:
 		return extremum(op, x, s);
 	case TSR_OP_DIV: case TSR_OP_IDIV:
@@ -266,18 +288,6 @@ static tsr_spread apply(tsr_op op, const tsr_scalar *x, const tsr_spread *s, tsr
 	tsr_bug("an operation of no kind");
 }
 
-tsr_spread tsr_spread_op(tsr_op op, tsr_prec operand_prec, const tsr_scalar *args, const tsr_spread *spreads, tsr_scalar value)
-{
-	tsr_scalar x[3] = {{0}};
-	tsr_spread s[3] = {{0}};
-	for (uint32_t i = 0; i < tsr_op_get(op)->arity; i++) {
-		tsr_prec to = op == TSR_OP_WHERE && i == 0 ? TSR_PREC_BOOL : operand_prec;
-		x[i] = tsr_scalar_convert(args[i], to);
-		s[i] = tsr_spread_convert(args[i], spreads[i], x[i]);
-	}
-	return apply(op, x, s, value);
-}
-
 tsr_spread tsr_spread_convert(tsr_scalar x, tsr_spread s, tsr_scalar value)
 {
 	tsr_prec from = x.prec, to = value.prec;
@@ -289,5 +299,6 @@ tsr_spread tsr_spread_convert(tsr_scalar x, tsr_spread s, tsr_scalar value)
 		return tsr_prec_is_float(from) && tsr_spread_bound(s) > 0 ? closed(value, over(TSR_OP_TRUNC, x, tsr_spread_bound(s)), 0) : closed(value, s.carried, 0);
 	if (tsr_prec_is_float(from) && digits(from) <= digits(to))
 		return s;
-	return rounded(s, to, exact(s));
+	round_to(&s, to, exact(&s));
+	return s;
 }

@@ -10,8 +10,8 @@ typedef struct tsr_spread { double size, carried, rounding; int32_t grid; } tsr_
 
 /* Of a number that is given. */
 tsr_spread tsr_spread_given(tsr_scalar value);
-/* Of the result `value` of tsr_op_apply. */
-tsr_spread tsr_spread_op(tsr_op op, tsr_prec operand_prec, const tsr_scalar *args, const tsr_spread *spreads, tsr_scalar value);
+/* Of the result `value` of tsr_op_apply, whose operands these are. */
+tsr_spread tsr_spread_op(tsr_op op, const tsr_scalar *args, const tsr_spread *spreads, tsr_scalar value);
 /* Of `value`, which x was converted to. */
 tsr_spread tsr_spread_convert(tsr_scalar x, tsr_spread s, tsr_scalar value);
 /* The most by which two orders differ: infinite where nothing can be said. */

@@ -107,11 +107,6 @@ uint32_t tsr_prec_bytes(tsr_prec p)
 	return prec_of(p)->bytes;
 }
 
-bool tsr_prec_is_float(tsr_prec p)
-{
-	return p != TSR_PREC_NONE && prec_of(p)->family == FAMILY_FLOAT;
-}
-
 bool tsr_prec_is_int(tsr_prec p)
 {
 	return p != TSR_PREC_NONE && prec_of(p)->family == FAMILY_INT;

@@ -42,7 +42,7 @@ bool tsr_acc_find(const char *text, tsr_acc *out);
 const char *tsr_prec_name(tsr_prec p);
 bool tsr_prec_find(const char *text, tsr_prec *out);
 uint32_t tsr_prec_bytes(tsr_prec p);
-bool tsr_prec_is_float(tsr_prec p);
+static inline bool tsr_prec_is_float(tsr_prec p) { return p >= TSR_PREC_F8 && p < TSR_PRECS; }     /* they stand last in prec.def */
 bool tsr_prec_is_int(tsr_prec p);            /* u8 .. i64, not bool */
 tsr_prec tsr_prec_promote(tsr_prec a, tsr_prec b);
 /* The precision in which `op` computes its operands and gives its result, from the operands' own. */

@@ -24,7 +24,7 @@ static judged apply(tsr_op op, judged x, judged y, judged z)
 	tsr_scalar v[3] = {x.v, y.v, z.v};
 	tsr_spread s[3] = {x.s, y.s, z.s};
 	judged r = {.v = tsr_op_apply(op, op == TSR_OP_WHERE ? y.v.prec : x.v.prec, v)};
-	r.s = tsr_spread_op(op, op == TSR_OP_WHERE ? y.v.prec : x.v.prec, v, s, r.v);
+	r.s = tsr_spread_op(op, v, s, r.v);
 	return r;
 }
 
