@@ -173,15 +173,24 @@ static bool to_loops(tsr_drive_state *d)
 	return true;
 }
 
+/* What is linked elsewhere, rather than a program of its own. */
+static bool is_object(const tsr_drive_state *d)
+{
+	const tsr_options *o = d->options;
+	return o->command == TSR_COMMAND_COMPILE && (o->kind == TSR_OUTPUT_OBJECT || (o->kind != TSR_OUTPUT_EXECUTABLE && d->graph->exports.n));
+}
+
+const char *tsr_drive_cpu(const tsr_drive_state *d) { return d->cpus.n ? d->cpus.at[d->which] : is_object(d) ? "baseline" : NULL; }
+
 static tsr_llvm *machine(tsr_drive_state *d)
 {
 	const tsr_options *o = d->options;
-	bool object = o->command == TSR_COMMAND_COMPILE && (o->kind == TSR_OUTPUT_OBJECT || (o->kind != TSR_OUTPUT_EXECUTABLE && d->graph->exports.n));
+	bool object = is_object(d);
 	const char *stem = tsr_drive_stem(d, o->input);
 	tsr_llvm_options l = {
 		.level = o->level, .debug = o->debug, .triple = o->triple, .program = stem, .seed = o->seed_given ? o->seed : 0,
 		.sanitize = o->sanitize, .profile = o->profile,
-		.cpu = d->cpus.n ? d->cpus.at[d->which] : object ? "baseline" : NULL, .cpus = d->cpus.at, .ncpus = d->cpus.n, .which = d->which,
+		.cpu = tsr_drive_cpu(d), .cpus = d->cpus.at, .ncpus = d->cpus.n, .which = d->which,
 		.entry = !object ? "main" : tsr_drive_has_main(d) ? tsr_format(d->tc->arena, "%s_main", tsr_drive_identifier(d, stem)) : NULL,
 		.exports = object ? tsr_drive_identifier(d, stem) : NULL,
 	};

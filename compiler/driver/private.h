@@ -12,7 +12,7 @@ typedef struct tsr_drive_state {
 	tsr_host *host;
 	const tsr_code *code;
 	tsr_loops *loops;
-	TSR_VEC(const char *) cpus;  /* those that --cpu names, by level; none: see machine() */
+	TSR_VEC(const char *) cpus;  /* those that --cpu names, by level; none: see tsr_drive_cpu */
 	uint32_t which;              /* of them, d->llvm is for */
 	tsr_llvm *llvm;
 	const char *home;            /* folder of the running tsrc */
@@ -25,6 +25,8 @@ typedef bool tsr_put_together(tsr_drive_state *d, uint32_t n, const char *const 
 /* Ends a stage for --time. */
 void tsr_drive_lap(tsr_drive_state *d, const char *what);
 
+/* driver.c: the processor to compile for: the one named, else the least one for objects; NULL: this machine's. */
+const char *tsr_drive_cpu(const tsr_drive_state *d);
 /* driver.c: the program for another of d->cpus, in the place of the one before. */
 bool tsr_drive_build(tsr_drive_state *d, uint32_t which);
 

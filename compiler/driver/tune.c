@@ -140,7 +140,7 @@ static void *compiled(tuner *t, const job *j, const candidates *c)
 		tsr_push(d->tc->arena, &u->body, scheduled(t, j->kernel, j->c, &c->at[i]));
 		tsr_push(d->tc->arena, &l.units, u);
 	}
-	tsr_llvm_options options = {.level = d->options->level, .program = "tune", .cpu = d->options->cpu};
+	tsr_llvm_options options = {.level = d->options->level, .program = "tune", .cpu = tsr_drive_cpu(d)};
 	tsr_llvm *m = tsr_llvm_open(d->tc, &options);
 	if (!m)
 		return NULL;

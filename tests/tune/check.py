@@ -29,6 +29,9 @@ let%op c = a +* b "m, k; k, n => m, n"
 let%main () = print c
 """
 
+# A function, in an object.
+LINEAR = 'let%export linear (x : "2708 | 64") (w : "| 7, 64") (b : "| 7") = (x +* w "m | k; | n, k => m | n") + b\n'
+
 # Rows of A are read where they lie, those that padding cuts from copies.
 ROWS = """
 let%op x = { x = uniform () - 0.5; o = [50; 4; 4; 6] }
@@ -136,6 +139,15 @@ def other_tiles(tsrc, folder):
     judge = differential.Judge(os.path.dirname(tsrc), source)
     bad = judge.problem or judge.wrong("-O2", "--schedules", file)
     check(not bad, f"{source} as tuned: {bad}")
+
+
+def objects(tsrc, folder):
+    """What is linked elsewhere is timed as it will be compiled, for the least processor: code of this machine's own with that one's schedules left out rows, and took no time at all."""
+    source, file = written(folder, "linear.tsr", LINEAR), os.path.join(folder, "linear")
+    status, out, errors = tally.run(tsrc, "-c", "--tune", source, "--schedules", file, "-o", os.path.join(folder, "linear.o"))
+    check(status == 0 and "1 forms of contractions" in out, f"-c --tune: {status} {out}{errors}")
+    took = re.search(r"^# ([\d.]+) us", open(file).read(), re.M)
+    check(took and 2 * 2708 * 7 * 64 / float(took[1]) < 1e6, f"more than 1e12 operations a second: {out}")
 
 
 def computed_columns(tsrc, folder):
@@ -326,6 +338,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         round_trip(tsrc, folder)
         other_tiles(tsrc, folder)
+        objects(tsrc, folder)
         computed_columns(tsrc, folder)
         own_choice(tsrc, folder)
         others(tsrc, folder)
