@@ -88,7 +88,7 @@ int tsr_drive_spawn(tsr_drive_state *d, char *const *argv)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static bool for_this_machine(tsr_drive_state *d)
+bool tsr_drive_runs_here(const tsr_drive_state *d)
 {
 	struct utsname u;
 	const char *triple = d->options->triple;
@@ -174,7 +174,7 @@ static const char *runtime(tsr_drive_state *d)
 
 bool tsr_drive_link(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *executable)
 {
-	if (!for_this_machine(d)) {
+	if (!tsr_drive_runs_here(d)) {
 		tsr_diag *g = tsr_report(d->tc, TSR_E_LINK, TSR_NOWHERE, "a program for %s is not linked here", d->options->triple);
 		tsr_hint(d->tc, g, "-c writes its object file, to be linked there with libtessera.a");
 		return false;
@@ -222,7 +222,7 @@ bool tsr_drive_joins(tsr_drive_state *d, const char *object)
 {
 	struct stat there;
 	bool device = !stat(object, &there) && !S_ISREG(there.st_mode);        /* binutils would replace it, or refuse */
-	return !device && for_this_machine(d) && on_path(d, "ld") && on_path(d, "objcopy");
+	return !device && tsr_drive_runs_here(d) && on_path(d, "ld") && on_path(d, "objcopy");
 }
 
 static bool join(tsr_drive_state *d, uint32_t n, const char *const *objects, const char *object, const char *hidden)

@@ -54,6 +54,8 @@ int tsr_drive_tune(tsr_drive_state *d, const tsr_target *target);
 /* explain.c: the reasons for the shapes of the tensors that the command line names, on standard output. */
 void tsr_drive_explain(tsr_drive_state *d);
 
+/* link.c: whether --target names a machine of this kind. */
+bool tsr_drive_runs_here(const tsr_drive_state *d);
 /* link.c */
 /* Finds the compiler's own folder, the standard library and the -I folders. */
 void tsr_drive_folders(tsr_drive_state *d);

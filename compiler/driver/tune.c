@@ -9,6 +9,8 @@
  * two hundredths is no win.  The file is written after each form, so that who stops the command keeps what it has found. */
 #include "private.h"
 #include <dlfcn.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -196,7 +198,31 @@ static void calls(const candidates *c, bool far, uint32_t *times)
 		times[i] = far ? 0 : (uint32_t)(SHORTEST / (c->seconds[i] + 1e-8)) + 1;
 }
 
-/* False where it could not be compiled (reported). */
+static sigjmp_buf no_such_instruction;
+
+static void leave(int number)
+{
+	(void)number;
+	siglongjmp(no_such_instruction, 1);
+}
+
+/* The first calls of each; false where this machine cannot run what they are compiled for (reported). */
+static bool begin(const tuner *t, kernel_function *const *f, candidates *c)
+{
+	struct sigaction here = { .sa_handler = leave }, before;
+	sigaction(SIGILL, &here, &before);
+	bool runs = !sigsetjmp(no_such_instruction, 1);
+	for (uint32_t i = 0; runs && i < c->n; i++) {
+		once(t, f[i], 1);
+		c->seconds[i] = once(t, f[i], 1);
+	}
+	sigaction(SIGILL, &before, NULL);
+	if (!runs)
+		tsr_report(t->d->tc, TSR_E_TARGET, TSR_NOWHERE, "--tune: this machine lacks instructions of --cpu=%s", tsr_drive_cpu(t->d));
+	return runs;
+}
+
+/* False where it could not be compiled, or does not run (reported). */
 static bool measure(tuner *t, const job *j, candidates *c)
 {
 	void *handle = compiled(t, j, c);
@@ -208,8 +234,10 @@ static bool measure(tuner *t, const job *j, candidates *c)
 		void *found = dlsym(handle, tsr_format(t->d->tc->arena, "s%u", i));
 		*(void **)&f[i] = found;
 		TSR_ASSERT(found);
-		once(t, f[i], 1);
-		c->seconds[i] = once(t, f[i], 1);
+	}
+	if (!begin(t, f, c)) {
+		dlclose(handle);
+		return false;
 	}
 	calls(c, t->others, times);
 	for (uint32_t i = 0; i < c->n; i++) {
@@ -376,7 +404,9 @@ int tsr_drive_tune(tsr_drive_state *d, const tsr_target *target)
 	tsr_schedules *out = access(path, F_OK) ? tsr_schedules_new(d->tc, path) : tsr_schedules_read(d->tc, path);
 	double product = 1;
 	uint32_t off = 0;
-	if (!out)
+	if (!tsr_drive_runs_here(d))
+		tsr_report(d->tc, TSR_E_TARGET, TSR_NOWHERE, "--tune: code for %s is not timed here", d->options->triple);
+	if (!out || d->tc->nerrors)
 		return TSR_EXIT_MISTAKE;
 	for (uint32_t u = 0; u < d->loops->units.n; u++)
 		for (uint32_t i = 0; i < d->loops->units.at[u]->body.n; i++) {

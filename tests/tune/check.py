@@ -4,7 +4,7 @@ those of the interpreter within the bound that it computes.
 
     check.py BUILD [--seed N] [--programs N]
 """
-import argparse, math, os, random, re, sys, tempfile
+import argparse, math, os, random, re, shutil, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, "tests/tools"), os.path.join(ROOT, "tests/differential")]
@@ -148,6 +148,16 @@ def objects(tsrc, folder):
     check(status == 0 and "1 forms of contractions" in out, f"-c --tune: {status} {out}{errors}")
     took = re.search(r"^# ([\d.]+) us", open(file).read(), re.M)
     check(took and 2 * 2708 * 7 * 64 / float(took[1]) < 1e6, f"more than 1e12 operations a second: {out}")
+
+
+def not_here(tsrc, folder):
+    """What this machine cannot run is refused, before it runs or when it meets the first such instruction, and no file is left; qemu's processor has AVX2."""
+    source, file = written(folder, "linear.tsr", LINEAR), os.path.join(folder, "nowhere")
+    this, other = os.uname().machine, "aarch64-linux-gnu" if os.uname().machine == "x86_64" else "x86_64-linux-gnu"
+    cases = [([], [f"--target={other}"])] + ([(["qemu-x86_64", "-cpu", "Haswell"], ["--cpu=x86-64-v4"])] if this == "x86_64" and shutil.which("qemu-x86_64") else [])
+    for machine, options in cases:
+        status, out, errors = tally.run(*machine, tsrc, "--tune", *options, source, "--schedules", file)
+        check(status == 1 and "E0804" in errors and not os.path.exists(file), f"--tune {options}: {status} {out}{errors[-500:]}")
 
 
 def computed_columns(tsrc, folder):
@@ -339,6 +349,7 @@ def main():
         round_trip(tsrc, folder)
         other_tiles(tsrc, folder)
         objects(tsrc, folder)
+        not_here(tsrc, folder)
         computed_columns(tsrc, folder)
         own_choice(tsrc, folder)
         others(tsrc, folder)
