@@ -9,10 +9,10 @@
  * two hundredths is no win.  The file is written after each form, so that who stops the command keeps what it has found. */
 #include "private.h"
 #include <dlfcn.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -198,28 +198,19 @@ static void calls(const candidates *c, bool far, uint32_t *times)
 		times[i] = far ? 0 : (uint32_t)(SHORTEST / (c->seconds[i] + 1e-8)) + 1;
 }
 
-static sigjmp_buf no_such_instruction;
-
-static void leave(int number)
+/* False where this machine cannot run what is compiled (reported): another process tries. */
+static bool runs(const tuner *t, kernel_function *f)
 {
-	(void)number;
-	siglongjmp(no_such_instruction, 1);
-}
-
-/* The first calls of each; false where this machine cannot run what they are compiled for (reported). */
-static bool begin(const tuner *t, kernel_function *const *f, candidates *c)
-{
-	struct sigaction here = { .sa_handler = leave }, before;
-	sigaction(SIGILL, &here, &before);
-	bool runs = !sigsetjmp(no_such_instruction, 1);
-	for (uint32_t i = 0; runs && i < c->n; i++) {
-		once(t, f[i], 1);
-		c->seconds[i] = once(t, f[i], 1);
+	int status = 0;
+	pid_t other = fork();
+	if (!other) {
+		once(t, f, 1);
+		_exit(0);
 	}
-	sigaction(SIGILL, &before, NULL);
-	if (!runs)
+	bool ended = other > 0 && waitpid(other, &status, 0) == other && WIFSIGNALED(status) && WTERMSIG(status) == SIGILL;
+	if (ended)
 		tsr_report(t->d->tc, TSR_E_TARGET, TSR_NOWHERE, "--tune: this machine lacks instructions of --cpu=%s", tsr_drive_cpu(t->d));
-	return runs;
+	return !ended;
 }
 
 /* False where it could not be compiled, or does not run (reported). */
@@ -235,9 +226,13 @@ static bool measure(tuner *t, const job *j, candidates *c)
 		*(void **)&f[i] = found;
 		TSR_ASSERT(found);
 	}
-	if (!begin(t, f, c)) {
+	if (!runs(t, f[0])) {
 		dlclose(handle);
 		return false;
+	}
+	for (uint32_t i = 0; i < c->n; i++) {
+		once(t, f[i], 1);
+		c->seconds[i] = once(t, f[i], 1);
 	}
 	calls(c, t->others, times);
 	for (uint32_t i = 0; i < c->n; i++) {
