@@ -35,7 +35,7 @@ void tsr_inner_step(const tsr_inner *in, const LLVMValueRef *row, LLVMValueRef a
 		tsr_kit_fetch(k, LLVMBuildGEP2(k->b, k->elem, b, &soon, 1, ""), false);
 	}
 	for (uint32_t v = 0; v < in->vecs; v++)
-		bv[v] = tsr_kit_load(k, k->vec, tsr_kit_at(k, b, tsr_kit_int(k, v * k->lanes)), in->mask[v]);
+		bv[v] = tsr_kit_load(k, k->vec, tsr_kit_at(k, b, tsr_kit_int(k, v * k->lanes)), in->padded ? NULL : in->mask[v]);
 	for (uint32_t r = 0; r < in->rows; r++) {
 		LLVMValueRef x = tsr_kit_splat(k, tsr_kit_load(k, k->elem, tsr_kit_at(k, row[r], at), NULL));
 		for (uint32_t v = 0; v < in->vecs; v++)
@@ -106,6 +106,13 @@ void tsr_name_lines(char *out, size_t size, uint32_t lines)
 	size_t n = strlen(out);
 	if (lines)
 		snprintf(out + n, size - n, ".l%u", lines);
+}
+
+void tsr_name_cut(char *out, size_t size, uint32_t cut, bool padded)
+{
+	size_t n = strlen(out);
+	if (cut)
+		snprintf(out + n, size - n, ".k%u%s", cut, padded ? "p" : "");
 }
 
 /* The name and the parameters of a tile with this tail. */

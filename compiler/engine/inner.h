@@ -6,7 +6,7 @@
 
 /* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; far: `each` lines a step, see tsr_tile.ahead, or `soon` a round, see there;
  * end: what the loop asks for line by line, or NULL; a_step, below: where it asks for rows of A, see tsr_tile.asks; near_rows: how far apart its rows are where it
- * asks for what follows in them, or 0; walked, later, kept: see tsr_tile. */
+ * asks for what follows in them, or 0; walked, later, kept, padded: see tsr_tile. */
 typedef struct tsr_inner {
 	tsr_kit *k;
 	uint32_t rows, vecs;
@@ -24,6 +24,7 @@ typedef struct tsr_inner {
 	uint32_t below;
 	const struct tsr_copying *copying;
 	bool kept;
+	bool padded;
 } tsr_inner;
 
 /* early.c: rows of panels for the next block, as a tile copies them, `beside` rows of B in turn: where it is, `to` and how many are `left` of those (`each`) change from row to row;
@@ -51,5 +52,6 @@ void tsr_carried_end(tsr_kit *k, tsr_carried *c, int64_t step, LLVMValueRef *acc
 /* Parts of the names by which tiles of one kind are one function; a tail adds its parameters, too. */
 void tsr_name_stride(char *out, size_t size, const char *what, tsr_stride s);
 void tsr_name_lines(char *out, size_t size, uint32_t lines);
+void tsr_name_cut(char *out, size_t size, uint32_t cut, bool padded);
 void tsr_name_tail(tsr_kit *k, const tsr_tail_plan *tail, char *name, size_t size, LLVMTypeRef *params);
 #endif

@@ -166,6 +166,8 @@ typedef struct tsr_tile {
 	const tsr_gaps *gaps;        /* which it clears beside its rows; or NULL */
 	int64_t b_column;            /* from one column of B to the next where lanes are steps of K (dots.c); else 0 */
 	uint32_t columns;            /* of B, where these are fewer than a vector's lanes, no whole groups, and their number is known; else 0 */
+	uint32_t cut;                /* the number of columns, where that is known and there are no masks but what they are made of; else 0 */
+	bool padded;                 /* what is masked is there to be read */
 } tsr_tile;
 /* void tile(a, b, c, depth, cols, add, a_row, a_k, b_k, c_row, b_shift, c_rows, c_columns, around, b_ahead, a_ahead, a_step, next, next_left, seen):
  * `add` false: C is overwritten; `around`: around the caches. */
@@ -181,6 +183,8 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *tile);
 typedef struct tsr_rows_tile {
 	uint32_t rows, vecs;
 	bool masked, places, watched;
+	uint32_t cut;                /* see tsr_tile.cut and padded */
+	bool padded;
 	int64_t run, capacity, stretches;
 	tsr_stride b_k;
 	tsr_c_form c;

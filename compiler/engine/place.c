@@ -57,7 +57,7 @@ static void scatter(tsr_engine *g, LLVMValueRef m, LLVMValueRef n, LLVMValueRef 
 /* panel: rows of its panel of A, where that is packed and not of the schedule's tile; else 0; valid_rows: of a last tile, which has fewer than `rows` where their number is known only at run time; `waits`: so it is stored from the buffer;
  * `a_step`, `below`: how it asks for the next rows of A, see tsr_tile.asks; NULL, 0: it does not; `sums`: of matrix registers, which only go
  * to C; or NULL. */
-typedef struct size_of_tile { uint32_t rows, vecs, panel, below; bool masked, waits; LLVMValueRef valid_rows, cols, a_step, sums; } size_of_tile;
+typedef struct size_of_tile { uint32_t rows, vecs, panel, below, cut; bool masked, waits; LLVMValueRef valid_rows, cols, a_step, sums; } size_of_tile;
 
 /* The tile's place in B and in C, and C's stride from row to row; `depth`: where it has fewer than its block; or NULL. */
 typedef struct tile_place { LLVMValueRef m, n, depth, b, b_k, b_shift, c, c_row, c_rows, c_columns, add; tsr_c_form form; const tsr_tail_plan *tail; const tsr_gaps *gaps; } tile_place;
@@ -208,6 +208,7 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	t.b_column /= g->pairs ? 2 : 1;
 	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count);
 	t.columns = s->dots && z.masked && columns > 0 && columns < k->lanes && columns % TSR_DOTS_GROUP ? (uint32_t)columns : 0;
+	t.cut = s->dots ? 0 : z.cut, t.padded = t.cut && s->pack_b;
 	int64_t depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
 	t.shallow = depth >= 0 && (depth < s->kc ? depth : s->kc) < SHALLOW;
 	arg[TSR_TILE_SEEN] = g->seen ? g->seen : LLVMConstNull(k->ptr);
@@ -230,7 +231,7 @@ static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, co
 	const tsr_rows *r = &g->pointed;
 	LLVMValueRef arg[TSR_MOST_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, r->table, &ir, 1, ""), p->b, p->c, tsr_rows_list(k, r, ir), z.cols,
 										  p->add, p->b_k, p->c_row, p->c_rows, p->c_columns, g->around, ahead.from, g->b_places ? g->b_places : LLVMConstNull(k->ptr), g->seen ? g->seen : LLVMConstNull(k->ptr) };
-	tsr_rows_tile t = { z.rows, z.vecs, z.masked, g->b_places != NULL, g->seen != NULL, (r->run < g->s->kc ? r->run : g->s->kc) / (g->pairs ? 2 : 1), r->capacity, r->most, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail, r->step, p->gaps };
+	tsr_rows_tile t = { z.rows, z.vecs, z.masked, g->b_places != NULL, g->seen != NULL, z.cut, z.cut && g->s->pack_b, (r->run < g->s->kc ? r->run : g->s->kc) / (g->pairs ? 2 : 1), r->capacity, r->most, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail, r->step, p->gaps };
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_ROWS_PARAMS);
 	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS + tsr_tail_params(p->tail));
 }
@@ -368,6 +369,8 @@ static tsr_guard rest_begin(tsr_engine *g, const tsr_tiling *t, widths w, uint32
 {
 	tsr_kit *k = &g->k;
 	*z = with_cols(g, t, false, *z);
+	if (!w.any && t->total >= 0 && z->masked && g->k.target->masks == TSR_MASKS_NONE)
+		z->cut = (uint32_t)(t->total % g->s->nr);
 	z->vecs = w.any ? vecs : z->vecs;
 	LLVMValueRef here = w.any ? LLVMBuildICmp(k->b, LLVMIntEQ, t->rest, tsr_kit_int(k, vecs * k->lanes), "")
 		: LLVMBuildICmp(k->b, LLVMIntSGT, t->rest, tsr_kit_int(k, 0), "");

@@ -160,9 +160,9 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	const tsr_rows_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512], zero = tsr_kit_int(k, 0);
 	tsr_inner in = { k, t->rows, t->vecs, zero, zero, tsr_inner_stride(k, t->b_k, f, TSR_ROWS_B_K), mask, NULL,
-				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, 0, NULL, NULL, near_rows(k, t), false, 0, 0, NULL, false };
+				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, 0, NULL, NULL, near_rows(k, t), false, 0, 0, NULL, false, t->padded };
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
-		mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
+		mask[v] = tsr_kit_mask(k, t->cut ? tsr_kit_int(k, t->cut) : LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
 		acc[j] = tsr_kit_neutral(k, k->vec);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_ROWS_C), tsr_inner_stride(k, t->c.row, f, TSR_ROWS_C_ROW),
@@ -181,6 +181,7 @@ LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *t)
 	snprintf(name + strlen(name), sizeof name - strlen(name), ".n%lld%s%s", (long long)t->stretches, t->places ? "p" : "", t->watched ? "w" : "");
 	if (t->step)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".s%lld", (long long)t->step);
+	tsr_name_cut(name, sizeof name, t->cut, t->padded);
 	tsr_name_lines(name, sizeof name, t->b_lines);
 	tsr_name_stride(name, sizeof name, "bk", t->b_k);
 	tsr_form_name(&t->c, name + strlen(name), sizeof name - strlen(name));

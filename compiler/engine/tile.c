@@ -223,12 +223,11 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	tsr_far far = { t->ahead_row, t->ahead_width };
 	tsr_inner in = { k, t->rows, t->vecs, tsr_inner_stride(k, t->a_row, f, TSR_TILE_A_ROW), tsr_inner_stride(k, t->a_k, f, TSR_TILE_A_K),
 				  tsr_inner_stride(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL,
-				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, t->soon, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0, t->b_walked, t->later, t->below, NULL, t->b_kept };
+				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, t->soon, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0, t->b_walked, t->later, t->below, NULL, t->b_kept, t->padded };
 	tsr_copying copying = t->copied ? tsr_copying_of(k, t, f) : (tsr_copying){ 0 };
 	in.copying = t->copied ? &copying : NULL;
-	if (t->masked)
-		for (uint32_t v = 0; v < t->vecs; v++)
-			mask[v] = tsr_kit_mask(k, LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
+	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
+		mask[v] = tsr_kit_mask(k, t->cut ? tsr_kit_int(k, t->cut) : LLVMGetParam(f, TSR_TILE_COLS), v * k->lanes);
 	tsr_tile_end end = { k, t->rows, t->vecs, t->c, LLVMGetParam(f, TSR_TILE_C), tsr_inner_stride(k, t->c.row, f, TSR_TILE_C_ROW),
 						 LLVMGetParam(f, TSR_TILE_C_ROWS), LLVMGetParam(f, TSR_TILE_C_COLUMNS), mask, LLVMGetParam(f, TSR_TILE_AROUND), t->tail, TSR_TILE_PARAMS, t->gaps };
 	in.end = &end;
@@ -253,6 +252,7 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".d%lld", (long long)t->b_column);
 	if (t->columns)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".c%u", t->columns);
+	tsr_name_cut(name, sizeof name, t->cut, t->padded);
 	if (t->b_walked)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".f");
 	if (t->later)

@@ -11,6 +11,7 @@ enum { MOST_POINTERS = 12, LATENCY = 4 };
 #define LOW_PACE 18.0                /* and low tiles of any product, where registers are few and a panel of B leaves the first cache no room for more */
 #define PIECE 1.0                    /* cycles that packing takes for what one step of K has in a panel of A */
 #define TORN 2                       /* pieces that a vector of a panel takes beside itself where it is not whole, A is computed and columns are few */
+#define ISSUED 6.0                    /* instructions in a cycle, which bound products without multiply-adds: each copies an operand, multiplies and adds, and an element of A takes two for all lanes */
 #define BARE 1.35                    /* times as long as its latency a step of few sums takes */
 #define AGAIN 0.1                    /* cycles that a vector of B costs beside all else when it comes from the second cache */
 #define FETCHED 0.3                  /* cycles that a line costs which comes from there, of A as well, where that lies across K */
@@ -25,7 +26,7 @@ static bool few_registers(const tsr_problem *p) { return p->t->fma && tsr_target
  * which loads alone bound). */
 static bool few_sums(const tsr_problem *p, int64_t r, int64_t v)
 {
-	return (few_registers(p) || p->t->streams) && !p->run && v > 1 && r * v <= 2 * LATENCY;
+	return p->t->fma && (few_registers(p) || p->t->streams) && !p->run && v > 1 && r * v <= 2 * LATENCY;
 }
 
 /* Few columns are 1.2 times as fast by eight rows as by twelve or fourteen. */
@@ -44,12 +45,18 @@ static int64_t ends(const tsr_problem *p, int64_t r)
 	return p->t->streams && !tsr_target_few_registers(p->t) && p->k > 0 && p->k <= FEW && (!whole || around) ? r : 0;
 }
 
+/* Cycles that a step's multiply-adds take by themselves. */
+static double products(const tsr_problem *p, int64_t r, int64_t v) { return p->t->fma ? (double)(r * v) / 2 : (double)(3 * r * v + v + 2 * r) / ISSUED; }
+
+/* Rows of v vectors for which there are registers, beside those of B and what A's elements, and products before they are added, take. */
+static int64_t room_for_rows(const tsr_problem *p, int64_t v) { return ((int64_t)p->t->vector_registers - (p->t->fma ? 1 : 3) - v) / v; }
+
 /* Cycles of one tile of r rows and v vectors. */
 static double tile_time(const tsr_problem *p, int64_t r, int64_t v)
 {
 	bool again = p->streams || p->crowded || (p->dots && p->t->streams);
 	double lines = p->down ? FETCHED * (double)(v + (r + p->lanes - 1) / p->lanes) : again ? AGAIN * (double)v : 0;
-	double step = larger(larger((double)(r * v) / 2, (double)(r + v) * each_load(p, r, v)), LATENCY) * (few_sums(p, r, v) ? BARE : 1) + lines;
+	double step = larger(larger(products(p, r, v), (double)(r + v) * each_load(p, r, v)), LATENCY) * (few_sums(p, r, v) ? BARE : 1) + lines;
 	double depth = p->k > 0 ? (double)p->k : TSR_DEPTH, block = depth < TSR_DEPTH ? depth : TSR_DEPTH, width = (double)(v * p->t->vector_bytes);
 	if (p->padding)
 		step = larger(step, width / PACE);
@@ -241,7 +248,7 @@ void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
 	for (int64_t v = widest_of(p); v > 0; v--) {
 		if (p->turn && !fits_turning(p, v))
 			continue;
-		int64_t most = ((int64_t)p->t->vector_registers - 1 - v) / v;
+		int64_t most = room_for_rows(p, v);
 		int64_t limit = p->run && !p->padding ? MOST_POINTERS : most_rows(p, v);
 		most = most > limit ? limit : most;
 		int64_t least = p->run && most > MOST_POINTERS ? MOST_POINTERS / 2 : most / 2;
