@@ -28,10 +28,11 @@ static int64_t add_up_of(const tsr_problem *p)
 /* Few rows, or few columns, do not pay for a turned copy of B: tiles of dot products read it as it lies. */
 static bool along_k(const tsr_problem *p, tsr_schedule *s)
 {
-	enum { FEW_GROUPS = 2, LEAST_STEPS = 4, LEAST_STEPS_FEW = 8 };
+	enum { FEW_GROUPS = 2, LEAST_STEPS = 4, LEAST_STEPS_FEW = 8, SHORT_ROW = 1 << 10 };
 	bool far = tsr_target_far(p->t, p->n * p->k * p->bytes), few_registers = tsr_target_few_registers(p->t);
-	/* of several columns at once a processor that looks ahead by itself gets more; by long vectors not from its last cache, where one after the other is enough */
-	bool at_once = p->t->streams && (far || few_registers);
+	/* of several columns at once a processor that looks ahead by itself gets more; by long vectors not from its last cache, where one after the other is enough, nor by the shortest ones of
+	 * columns that end soon (64 matrices of 256 x 256 0.7) */
+	bool at_once = p->t->streams && (far || (few_registers && (p->t->fma || p->k * p->bytes > SHORT_ROW)));
 	if (!p->dots || p->lanes < TSR_DOTS_GROUP || p->m < (at_once ? 1 : 2) || p->n < 2)
 		return false;
 	double slower = p->torn ? 1 : !p->t->streams ? 0.25 : far && p->pairs ? 1.25 : far && few_registers ? 0.75 : 0.375;

@@ -49,7 +49,7 @@ static int64_t ends(const tsr_problem *p, int64_t r)
 static double products(const tsr_problem *p, int64_t r, int64_t v) { return p->t->fma ? (double)(r * v) / 2 : (double)(3 * r * v + v + 2 * r) / ISSUED; }
 
 /* Rows of v vectors for which there are registers, beside those of B and what A's elements, and products before they are added, take. */
-static int64_t room_for_rows(const tsr_problem *p, int64_t v) { return ((int64_t)p->t->vector_registers - (p->t->fma ? 1 : 3) - v) / v; }
+static int64_t room_for_rows(const tsr_problem *p, int64_t v) { return ((int64_t)p->t->vector_registers - (p->t->fma || v == 1 ? 1 : 3) - v) / v; }
 
 /* Cycles of one tile of r rows and v vectors. */
 static double tile_time(const tsr_problem *p, int64_t r, int64_t v)
