@@ -205,7 +205,7 @@ def ways(rng, cpus):
     """Without any pass; then each level for a processor, so that all pairs have their turn."""
     yield ("-O0",)
     for level in LEVELS:
-        yield (level, "--cpu=" + rng.choice(cpus)) + rng.choice([(), (), ("--no-fuse",), ("--threads=all",)])
+        yield (level, "--cpu=" + rng.choice(cpus)) + rng.choice([(), (), ("--no-fuse",), ("--threads=all",), ("--threads=none",)])
 
 
 def main():
@@ -228,7 +228,7 @@ def main():
                 f.write(Program(rng).text() if grown else edges.program(rng))
             judge = Judge(o.build, path)
             undecided = [a + b for a, b in zip(undecided, judge.undecided())]
-            tried = list(ways(rng, cpus)) if grown else [("-O2", "--cpu=" + c) for c in cpus] + [("-O2",), ("-O3", "--threads=all")]
+            tried = list(ways(rng, cpus)) if grown else [("-O2", "--cpu=" + c) for c in cpus] + [("-O2", "--threads=none"), ("-O3", "--threads=all")]
             for way in [()] if judge.problem else tried:
                 bad = judge.problem or judge.wrong(*way)
                 passed, failed = passed + (not bad), failed + bool(bad)
