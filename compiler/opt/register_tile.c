@@ -256,7 +256,7 @@ static int64_t most_sums(const tsr_problem *p, int64_t v)
 {
 	enum { SHORT_RUN = 16, FEW_DEPTHS = 32, SUMS = 14, FEW_ROWS_VECS = 4 };      /* so wide tiles have few rows */
 	bool spills = v < FEW_ROWS_VECS && p->run && p->run <= SHORT_RUN && p->k > 0 && p->k <= FEW_DEPTHS && p->t->fma && !tsr_target_few_registers(p->t);
-	return spills ? SUMS / v : TSR_MOST_ROWS;
+	return spills ? SUMS / v : INT64_MAX;
 }
 
 void tsr_choose_tile(const tsr_problem *p, tsr_schedule *s)
