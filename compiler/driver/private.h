@@ -54,9 +54,9 @@ int tsr_drive_tune(tsr_drive_state *d, const tsr_target *target);
 /* explain.c: the reasons for the shapes of the tensors that the command line names, on standard output. */
 void tsr_drive_explain(tsr_drive_state *d);
 
-/* link.c: whether --target names a machine of this kind. */
-bool tsr_drive_runs_here(const tsr_drive_state *d);
 /* link.c */
+/* Whether --target, if it is given, names a machine of this kind. */
+bool tsr_drive_runs_here(const tsr_drive_state *d);
 /* Finds the compiler's own folder, the standard library and the -I folders. */
 void tsr_drive_folders(tsr_drive_state *d);
 /* Object files to executable; false when linking failed (reported). */

@@ -12,14 +12,13 @@ static bool far_apart(const tsr_problem *p, const tsr_schedule *s)
 	return step > PAGE && step % PAGE != 0 && p->n > 0 && p->n < FEW_COLUMNS * (int64_t)s->nr;
 }
 
-/* Both operands lie where they can be read, by strides, and nothing is turned. */
-static bool by_strides(const tsr_problem *p) { return !p->must_a && !p->must_b && !p->run && !p->across && !p->turn && p->m > 0; }
+bool tsr_by_strides(const tsr_problem *p) { return !p->must_a && !p->must_b && !p->run && !p->across && !p->turn && p->m > 0; }
 
 /* A lies across K, as in x^T x, and so do few columns of B: neither stays in the first cache while the other's tiles pass by, but for shallow blocks of K
  * (and C is near enough to be added to more often). */
 bool tsr_both_across(const tsr_problem *p)
 {
-	return p->t->ways && p->a_step != 1 && by_strides(p) && !p->streams && p->n > 0 && p->k > TSR_STRIDED && p->m * p->n * p->bytes <= p->t->l2 / 4;
+	return p->t->ways && p->a_step != 1 && tsr_by_strides(p) && !p->streams && p->n > 0 && p->k > TSR_STRIDED && p->m * p->n * p->bytes <= p->t->l2 / 4;
 }
 
 /* Rows of a tile, of which so many make a copy worth its price; tall ones, whose rows stand one stride apart, are no reason for another choice. */
@@ -122,7 +121,7 @@ static bool worth_packing_b(const tsr_problem *p, const tsr_schedule *s, int64_t
 static bool crosses_sets(const tsr_problem *p, const tsr_schedule *s, int64_t n, int64_t k)
 {
 	int64_t apart = p->a_step * p->bytes, least = (apart % PAGE ? FEW_COLUMNS : 2) * (int64_t)s->nr;
-	return by_strides(p) && tsr_target_few_registers(p->t) && p->a_step != 1 && n >= least && k > p->t->ways && (k <= TSR_SHORT_SUM || apart % PAGE == 0) && crowds(p, apart);
+	return tsr_by_strides(p) && tsr_target_few_registers(p->t) && p->a_step != 1 && n >= least && k > p->t->ways && (k <= TSR_SHORT_SUM || apart % PAGE == 0) && crowds(p, apart);
 }
 
 /* Whether a packed copy of A is worth its price.  The lines that a tile's rows have in a block stay in the first cache while it passes by B's, but
@@ -148,7 +147,7 @@ static bool worth_packing_a(const tsr_problem *p, const tsr_schedule *s, int64_t
 static bool worth_packing_both(const tsr_problem *p, int64_t m, int64_t n, int64_t k)
 {
 	enum { LEAST = 512, LEAST_TURNED = 128 };
-	if (!by_strides(p) || p->streams || !tsr_near_panels(p->t) || k <= TSR_SHORT_SUM)
+	if (!tsr_by_strides(p) || p->streams || !tsr_near_panels(p->t) || k <= TSR_SHORT_SUM)
 		return false;
 	int64_t a = m * k * p->bytes, b = n * k * p->bytes;
 	if (p->a_step != 1)

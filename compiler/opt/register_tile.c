@@ -133,8 +133,7 @@ static double total_time(const tsr_problem *p, int64_t r, int64_t v)
 static bool torn_from_far(const tsr_problem *p)
 {
 	enum { LINE = 64, MOST_ROWS = 512 };
-	bool strides = !p->must_a && !p->must_b && !p->run && !p->across && !p->turn && !p->run_c;
-	return p->t->half_units && strides && p->a_step != 1 && p->row % LINE && p->m > 0 && p->m <= MOST_ROWS && p->n > 0 && p->k > TSR_DEPTH && p->n * p->k * p->bytes > p->t->l2;
+	return p->t->half_units && tsr_by_strides(p) && !p->run_c && p->a_step != 1 && p->row % LINE && p->m <= MOST_ROWS && p->n > 0 && p->k > TSR_DEPTH && p->n * p->k * p->bytes > p->t->l2;
 }
 
 /* No more vectors side by side than there are columns for. */

@@ -91,6 +91,8 @@ void tsr_matrix_deepen(const tsr_loops *l, const tsr_problem *p, tsr_contraction
  * itself does so along long rows of A. */
 enum { TSR_SHORT_SUM = 64, TSR_STRIDED = 256, TSR_PASSING_LONG = 1024, TSR_LARGE_A = 4 };      /* depths, depths of rows that lie apart, of long ones; second caches */
 void tsr_choose_packing(const tsr_problem *p, tsr_schedule *s);
+/* Both operands lie where they can be read, by strides, and nothing is turned. */
+bool tsr_by_strides(const tsr_problem *p);
 bool tsr_both_across(const tsr_problem *p);
 bool tsr_in_long_rows(const tsr_problem *p);
 /* early.c: whether the next block of B can be packed by the tiles of the one before; whether it is, which sets mr and nr; and all else of such a schedule. */
