@@ -148,6 +148,13 @@ static bool walked(const tsr_engine *g)
 	return !g->s->pack_b && !g->s->cols && g->s->kc <= g->e->target->streams && tsr_kit_known(g->cls[TSR_CLASS_K].count) > g->s->kc;
 }
 
+static LLVMValueRef whole_panels(tsr_engine *g, LLVMValueRef columns)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef nr = tsr_kit_int(k, g->s->nr);
+	return tsr_kit_mul(k, LLVMBuildUDiv(k->b, tsr_kit_add(k, columns, tsr_kit_int(k, g->s->nr - 1)), nr, ""), nr);
+}
+
 static tile_ahead ahead_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, const tile_place *p)
 {
 	enum { MANY_TILES = 16 };
@@ -161,8 +168,11 @@ static tile_ahead ahead_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	bool near = n > 0 && depth > 0 && n * depth * k->elem_bytes <= g->e->target->l2 / (tiles >= MANY_TILES ? 1 : 8) && !position;
 	if (s->cols || s->pack_b || s->dots || near || walked(g) || (tsr_kit_known(p->b_k) < line * 4 && !s->turn) || rows_pass(g))
 		return (tile_ahead){ 0, tsr_kit_int(k, 0) };
-	LLVMValueRef nr = tsr_kit_int(k, s->nr), more = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, jr, nr), bl->cols, "");
-	LLVMValueRef next = LLVMBuildSelect(k->b, more, nr, LLVMBuildNSWSub(k->b, position ? position : block_after(g, bl), jr, ""), "");
+	int64_t panels = g->e->target->panels_ahead && (n < 0 || n > s->nr) ? g->e->target->panels_ahead : 1;
+	LLVMValueRef far = tsr_kit_int(k, panels * s->nr), more = LLVMBuildICmp(k->b, LLVMIntSLT, tsr_kit_add(k, jr, far), bl->cols, "");
+	/* of the next block the panel that is as far from here as if it began behind the last one */
+	LLVMValueRef behind = panels > 1 ? LLVMBuildNSWSub(k->b, far, whole_panels(g, bl->cols), "") : LLVMBuildNSWSub(k->b, tsr_kit_int(k, 0), jr, "");
+	LLVMValueRef next = LLVMBuildSelect(k->b, more, far, LLVMBuildNSWAdd(k->b, position ? position : block_after(g, bl), behind, ""), "");
 	if (s->turn)                 /* columns follow B's stretches */
 		next = LLVMBuildNSWSub(k->b, next_columns(g, p->n), tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_B, p->n), "");
 	LLVMValueRef part = LLVMBuildURem(k->b, LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""), tsr_kit_int(k, parts), "");

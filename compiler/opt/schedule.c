@@ -12,9 +12,9 @@ enum { PASSING = 512, TABLE = 48 << 10, LEAST_DEPTH = 64, NEAR = 8, PAGE = 4096,
  * of memory.  C is added to once more for each block: its lines come one in a round, and the more of them a row of B meets the more a block is worth. */
 static int64_t streaming_depth(const tsr_problem *p, const tsr_schedule *s)
 {
-	enum { MOST = 96, MOST_NEAR = 128, PARTS = 4, LINE = 64 };
-	if (tsr_reads_deep(p))
-		return TSR_DEPTH;
+	enum { MOST = 96, MOST_NEAR = 128, PARTS = 4, LINE = 64, FEWEST = 4 };
+	if (tsr_reads_deep(p))       /* of so few rows that all there is to wait for is memory blocks are nearer its order (1.05 to 1.2 times as fast) */
+		return p->t->panels_ahead && p->m <= FEWEST && tsr_target_far(p->t, p->n * p->k * p->bytes) ? LEAST_DEPTH : TSR_DEPTH;
 	if (!p->t->streams && p->depth * p->n * p->bytes <= PARTS * p->t->l2)     /* what is not far from the second cache needs no looking ahead (2 to 8 %) */
 		return MOST_NEAR;
 	if (p->t->streams)

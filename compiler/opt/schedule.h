@@ -54,6 +54,13 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 /* What it is in pairs of bf16, two products of which the target's vectors take at once, each pair a step of K (pairs.c), and as such seen by strides; false: it is not
  * computed so. */
 bool tsr_pairs_problem(const tsr_loops *l, tsr_contraction *c, const tsr_target *t, tsr_contract_view *v, tsr_problem *p);
+/* Where tiles ask for a panel in time fewer rows are better off by a few rows of B in turn (on Zen 4, rows apart by whole pages or not, from memory or the last cache: one more than
+ * these is 1.1 to 1.3 times as fast by deep blocks). */
+static inline int64_t tsr_few_by_rows(const tsr_problem *p)
+{
+	enum { FEW = 2, FEW_PAGED = 3, FEW_PAGED_FAR = 4, PAGE = 4096 };
+	return p->row % PAGE ? FEW : tsr_target_far(p->t, p->n * p->k * p->bytes) ? FEW_PAGED_FAR : FEW_PAGED;
+}
 /* Of a B that few rows read where it lies, so few rows at a time that the processor looks ahead along each of them; more rows of A are worth a copy, or, where registers are
  * many, blocks so deep that C is added to seldom (5 to 8 rows 1.05 to 1.8 times as fast as by blocks of 8 depths, fewer slower; from memory 4 to 8; 7 and 8 where rows are whole pages apart, which crowd few lines). */
 static inline bool tsr_follows_rows(const tsr_problem *p)
@@ -64,6 +71,8 @@ static inline bool tsr_follows_rows(const tsr_problem *p)
 		most = FEW_FAR;
 	if (tsr_target_few_registers(p->t))
 		most = p->t->streams;
+	if (p->t->panels_ahead)
+		most = tsr_few_by_rows(p);
 	return p->t->streams && p->m <= most;
 }
 /* Where registers are many, more rows read a B that streams by in deep blocks, too: tiles are as high as there are rows, or narrow, and a copy of both operands is 1.4 to 1.75
@@ -73,7 +82,7 @@ static inline bool tsr_reads_deep(const tsr_problem *p)
 	enum { MOST_FAR = 24, MOST_PAGED = 16, LINE = 64, PAGE = 4096 };
 	int64_t most = p->row % LINE ? p->t->streams : p->row % PAGE ? MOST_FAR : MOST_PAGED;
 	bool far = tsr_target_far(p->t, p->n * p->k * p->bytes), few = p->m <= most;
-	return p->streams && p->t->streams && !tsr_target_few_registers(p->t) && !tsr_follows_rows(p) && (!far || few);
+	return p->streams && p->t->streams && !tsr_target_few_registers(p->t) && !tsr_follows_rows(p) && (!far || few || p->t->panels_ahead);
 }
 /* Columns, or stretches of a B, leave half of a register idle where halves, of which a core computes two at a time, would be full (24 columns 1.4 times as fast, 40 1.1, 120 1.07). */
 bool tsr_problem_halves(const tsr_problem *p);

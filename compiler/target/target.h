@@ -48,6 +48,8 @@ typedef struct tsr_target {
 	                              * gets less than half of that; 0: lines that are asked for come as fast as any */
 	uint32_t lines_ahead;        /* so many before it is read a line from memory is asked for, once, into the first cache; 0: into the second one a page ahead, and from there
 	                              * in time into the first, which has few places for lines that are on their way */
+	uint32_t panels_ahead;       /* tiles that read B's rows in place ask for lines of the panel so many behind theirs, and not once more a few steps before where these rows lie whole half pages
+	                              * apart; 0: of the next one, and once more */
 	bool follows;                /* what is read along a row comes as soon unasked: only what a later row begins with is asked for */
 	uint32_t lines_at_once;      /* are computed where memory is kept busy meanwhile, in registers whose operations alternate; 0: one */
 	uint32_t store_run;          /* lines of a row that memory wants within some thirty others to take stores around the caches at its full rate; 0: not measured */

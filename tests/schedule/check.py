@@ -22,6 +22,11 @@ CHOSEN = [
     ("znver4", "64, 640 |", "640, 768 |", "m, k |; k, n | => m, n |", r"tile 6 x 64, .* no packing"),                      # rows that do not
     ("znver4", "100, 2048 |", "2048, 2048 |", "m, k |; k, n | => m, n |", r"pack both, B early"),                          # ten rows of A in one of eight ways
     ("znver4", "100, 2000 |", "2000, 2048 |", "m, k |; k, n | => m, n |", r"pack B early"),
+    ("znver4", "4, 4096 |", "4096, 4096 |", "m, k |; k, n | => m, n |", r"tile 8 x 32, .* k 8, sums aside"),               # few rows by a B from memory, whole pages apart: by eight of its rows in turn
+    ("znver4", "4, 4000 |", "4000, 4000 |", "m, k |; k, n | => m, n |", r"tile 4 x 64, .* k 64, sums aside"),              # others by deep blocks, which are asked for two panels ahead
+    ("znver4", "12, 4096 |", "4096, 4096 |", "m, k |; k, n | => m, n |", r"tile 6 x 64, .* k 373, sums aside"),
+    ("znver4", "64, 2048 |", "2048, 2048 |", "m, k |; k, n | => m, n |", r"tile 8 x 48, .* k 342, no packing"),            # where as many rows pack B elsewhere
+    ("znver5", "64, 2048 |", "2048, 2048 |", "m, k |; k, n | => m, n |", r"early"),
 ]
 # From which square on two threads share a product: alone, and among others, where what one reads is in another core's cache.
 DIVIDED = [("znver4", 60, 76), ("x86-64-v4", 76, 76)]      # a multiply-add of a whole register takes both units of the former
