@@ -141,6 +141,43 @@ void tsr_engine_depths(tsr_engine *g, tsr_block *bl, LLVMValueRef first)
 		: LLVMBuildICmp(k->b, LLVMIntSGE, tsr_kit_add(k, first, bl->depth), depth, "");
 }
 
+/* How many rows of B lie between those that one block has, and whether some are left over behind all of them: each block has the next row of every stream, the last one what is left. */
+typedef struct spread { int64_t apart, rest; } spread;
+
+static spread spread_of(const tsr_engine *g)
+{
+	int64_t depth = tsr_kit_known(g->cls[TSR_CLASS_K].count), kc = g->s->kc;
+	bool all = !g->from[TSR_CLASS_K] && !g->until[TSR_CLASS_K] && g->cls[TSR_CLASS_K].n == 1;
+	return g->s->spread && all && depth > kc ? (spread){ depth / kc, depth % kc } : (spread){ 0, 0 };
+}
+
+static void spread_depths(tsr_engine *g, tsr_block *bl, spread x, LLVMValueRef number)
+{
+	tsr_kit *k = &g->k;
+	LLVMValueRef kc = tsr_kit_int(k, g->s->kc), one = tsr_kit_int(k, 1), apart = tsr_kit_int(k, x.apart), whole = LLVMBuildICmp(k->b, LLVMIntSLT, number, apart, "");
+	bl->kfirst = x.rest ? LLVMBuildSelect(k->b, whole, number, tsr_kit_int(k, x.apart * g->s->kc), "") : number;
+	bl->depth = x.rest ? LLVMBuildSelect(k->b, whole, kc, tsr_kit_int(k, x.rest), "") : kc;
+	bl->apart = x.rest ? LLVMBuildSelect(k->b, whole, apart, one, "") : apart;
+	bl->a_each = bl->b_each = bl->depth;
+	bl->add = g->c->clear ? LLVMBuildICmp(k->b, LLVMIntSGT, number, tsr_kit_int(k, 0), "") : LLVMConstInt(k->i1, 1, false);
+	bl->last = LLVMBuildICmp(k->b, LLVMIntSGE, number, tsr_kit_int(k, x.apart + (x.rest > 0) - 1), "");
+}
+
+/* K's blocks, one after the other; a sum over nothing still stores its neutral value. */
+static tsr_count depths_begin(tsr_engine *g, tsr_block *bl)
+{
+	tsr_kit *k = &g->k;
+	spread x = spread_of(g);
+	LLVMValueRef zero = tsr_kit_int(k, 0), first = g->from[TSR_CLASS_K] ? g->from[TSR_CLASS_K] : zero;
+	tsr_count pc = x.apart ? tsr_count_begin(k, zero, tsr_kit_int(k, x.apart + (x.rest > 0)), tsr_kit_int(k, 1))
+		: tsr_count_begin(k, first, tsr_kit_some(k, g->depth), tsr_kit_int(k, g->s->kc));
+	if (x.apart)
+		spread_depths(g, bl, x, pc.i);
+	else
+		tsr_engine_depths(g, bl, pc.i);
+	return pc;
+}
+
 /* Of these positions of the class those that are needed, in whole tiles (opt/masked.c).  A tile beyond them computes what nobody asks for, or adds zeros. */
 static tsr_share needed(tsr_engine *g, tsr_loop_class cls, tsr_share all, int64_t tile)
 {
@@ -157,8 +194,7 @@ static void blocks(tsr_engine *g)
 {
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
-	LLVMValueRef zero = tsr_kit_int(k, 0), m = g->cls[TSR_CLASS_M].count, n = g->cls[TSR_CLASS_N].count,
-				 depth = g->depth;
+	LLVMValueRef zero = tsr_kit_int(k, 0), m = g->cls[TSR_CLASS_M].count, n = g->cls[TSR_CLASS_N].count;
 	tsr_block bl = { .a = g->packed_a, .b = g->packed_b };
 	tsr_share rows = { zero, m }, cols = { zero, n };
 	tsr_shares_divide(g, &rows, &cols);
@@ -169,7 +205,7 @@ static void blocks(tsr_engine *g)
 	tsr_lines_emit(g, cols.from, cols.to);
 	LLVMValueRef line = LLVMBuildAnd(k->b, LLVMBuildPtrToInt(k->b, g->base[TSR_SIDE_C], k->i64, ""), tsr_kit_int(k, TSR_LINE - 1), "");
 	g->around = g->form.stream || (g->c->gaps && g->c->gaps->around) ? LLVMBuildICmp(k->b, LLVMIntEQ, line, zero, "") : LLVMConstInt(k->i1, 0, false);
-	LLVMValueRef nc = tsr_kit_int(k, s->nc), kc = tsr_kit_int(k, s->kc);
+	LLVMValueRef nc = tsr_kit_int(k, s->nc);
 	tsr_count turned = { 0 };
 	if (s->turn) {
 		turned = tsr_count_begin(k, cols.from, cols.to, tsr_kit_int(k, s->turn));
@@ -184,9 +220,7 @@ static void blocks(tsr_engine *g)
 	tsr_count jc = tsr_count_begin(k, cols.from, cols.to, nc);
 	bl.n = jc.i;
 	bl.cols = tsr_kit_min(k, nc, LLVMBuildSub(k->b, cols.to, jc.i, ""));
-	/* a sum over nothing still stores its neutral value */
-	tsr_count pc = tsr_count_begin(k, g->from[TSR_CLASS_K] ? g->from[TSR_CLASS_K] : zero, tsr_kit_some(k, depth), kc);
-	tsr_engine_depths(g, &bl, pc.i);
+	tsr_count pc = depths_begin(g, &bl);
 	tsr_turns turns = tsr_turns_begin(g, rows);
 	if (s->pack_b) {
 		tsr_guard once = tsr_once_begin(g);

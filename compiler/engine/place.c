@@ -75,10 +75,11 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 		p.depth = g->across.kept ? LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, g->across.kept, &stretch, 1, ""), "") : NULL;
 	}
 	LLVMValueRef column = (s->turn || s->dots) && !s->pack_b ? tsr_group_offset(k, &g->cls[TSR_CLASS_N], TSR_SIDE_B, p.n) : p.n;
+	LLVMValueRef row = depth_stride(g);
 	p.b_k = s->dense ? tsr_kit_int(k, tsr_rows_width(k, &g->across)) : s->cols ? tsr_kit_int(k, 1)
-		: s->pack_b ? tsr_kit_int(k, s->nr) : depth_stride(g);
+		: s->pack_b ? tsr_kit_int(k, s->nr) : bl->apart ? tsr_kit_mul(k, row, bl->apart) : row;
 	p.b = s->dense ? tsr_kit_at(k, bl->b, jr) : s->cols ? p.b : s->pack_b ? tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->b_each))
-		: tsr_engine_at(g, TSR_SIDE_B, g->base[TSR_SIDE_B], g->b_places ? column : tsr_kit_add(k, column, tsr_kit_mul(k, bl->kfirst, p.b_k)));
+		: tsr_engine_at(g, TSR_SIDE_B, g->base[TSR_SIDE_B], g->b_places ? column : tsr_kit_add(k, column, tsr_kit_mul(k, bl->kfirst, row)));
 	bool aside = tsr_engine_sets_aside(g);
 	p.c_row = waits || aside ? tsr_kit_int(k, s->nr) : s->turn || s->join ? tsr_kit_int(k, tsr_engine_waiting_row(g)) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
 	p.c_rows = p.c_columns = LLVMConstNull(k->ptr);
@@ -198,6 +199,8 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	arg[TSR_TILE_A_K] = g->pairs ? one : s->pack_a ? tsr_kit_int(k, z.panel ? z.panel : s->mr) : only_stride(g, TSR_CLASS_K, TSR_SIDE_A);
 	arg[TSR_TILE_A] = s->pack_a ? tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->a_each))
 		: tsr_kit_at(k, g->base[TSR_SIDE_A], tsr_kit_add(k, tsr_kit_mul(k, p->m, arg[TSR_TILE_A_ROW]), tsr_kit_mul(k, tsr_engine_steps(g, bl->kfirst), arg[TSR_TILE_A_K])));
+	if (bl->apart)
+		arg[TSR_TILE_A_K] = tsr_kit_mul(k, arg[TSR_TILE_A_K], bl->apart);
 	if (z.sums)
 		arg[TSR_TILE_A] = z.sums, arg[TSR_TILE_A_ROW] = tsr_kit_int(k, s->nr), arg[TSR_TILE_A_K] = tsr_kit_int(k, 0);
 	if (z.a_step) {

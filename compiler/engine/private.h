@@ -40,6 +40,7 @@ typedef struct tsr_engine {
 typedef struct tsr_block {
 	LLVMValueRef m, n, depth, kfirst, add;    /* first row and column; K's block; whether C already holds a part */
 	LLVMValueRef last;                        /* of K's blocks */
+	LLVMValueRef apart;                       /* so many rows of B from one of the block's to the next, and columns of A; NULL: one */
 	LLVMValueRef rows, cols;                  /* of this block */
 	LLVMValueRef turned;                      /* first column of those that wait for each other */
 	LLVMValueRef a, b;                        /* panels, when packed */

@@ -198,6 +198,7 @@ typedef struct tsr_schedule {
 	bool blocks_named;           /* a file says in which blocks that is: */
 	tsr_blocks named_blocks;     /* of depth 0: in none, but by vectors */
 	bool asked;                  /* so they should be where that is possible, whether or not it pays; for tests */
+	bool spread;                 /* the rows of B that a block has are as far apart as there are blocks */
 	bool dots;                   /* both operands are read in place along K, whose steps are the lanes of vectors that are added up at a tile's end */
 	int64_t together;            /* rows that all positions of a batch compute before any computes the next ones; 0: one position after the other */
 	bool aside;                  /* sums wait side by side, tile by tile, until all that is summed has been added there */

@@ -55,6 +55,8 @@ static int64_t most_depth(const tsr_problem *p, const tsr_schedule *s, const tsr
 	if (p->t->streams && !tail && p->m > 0 && p->m <= (int64_t)s->mr && p->n > 0 && p->n <= (int64_t)s->nr && !p->run && !p->across && !p->turn)
 		return TSR_LONGEST / 2;      /* one tile reads everything once: no cache has to keep it (LeNet's first gradient of weights 1.2 to 1.3 times as fast) */
 	bool in_place = !s->pack_b && !s->cols && p->row, crowded = in_place && p->row % PAGE == 0;
+	if (in_place && tsr_spreads(p))
+		return p->t->spread - (crowded ? 2 : 0);
 	if (in_place && walks_near(p))
 		return p->t->streams;
 	if (in_place && p->m == 1 && p->n > 0 && p->depth > 2 * p->t->l2 / p->bytes / p->n)      /* a vector's sums are near: no more rows than are looked ahead in */
@@ -224,6 +226,7 @@ static void choose_blocks(const tsr_problem *p, tsr_schedule *s, int64_t kc, boo
 		most_m = t->l2 / 6 / each;
 	if (p->run && most_m > TABLE / 8 / (s->kc / p->run + 1))
 		most_m = TABLE / 8 / (s->kc / p->run + 1);
+	s->spread = tsr_spreads(p) && !s->pack_a && !s->pack_b && s->kc < p->k;
 	s->nc = tsr_block_of(p->n, most_b / each, s->nr);
 	if (both && s->nc * each > t->l3)                          /* panels that come from afar serve more rows */
 		most_m = t->l2 / 2 / each;
@@ -274,8 +277,9 @@ const char *tsr_schedule_words(const tsr_schedule *s)
 		{ "", "", "pack B early", "pack both, B early" },
 		{ "", "", "pairs of bf16, pack B", "pairs of bf16, pack both" },
 		{ "", "", "dot products, pack B", "" },
+		{ "B's rows spread", "", "", "" },
 	};
-	int kind = s->dots && s->pack_b && s->must_b ? 10 : s->dots ? 7 : s->pairs && !s->rows ? 9 : s->early ? 8 : s->aside ? 6 : s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
+	int kind = s->dots && s->pack_b && s->must_b ? 10 : s->dots ? 7 : s->pairs && !s->rows ? 9 : s->spread ? 11 : s->early ? 8 : s->aside ? 6 : s->turn ? 1 : s->dense ? 2 : s->cols ? 3 : s->step ? 5 : s->rows ? 4 : 0;
 	return words[kind][s->pack_a + 2 * s->pack_b];
 }
 

@@ -251,6 +251,7 @@ void tsr_schedule_follow(tsr_schedule *s, const tsr_schedule *model)
 	s->lanes = model->lanes;
 	s->step = model->step && s->mr == model->mr;
 	s->rows = model->rows, s->cols = model->cols, s->dense = model->dense;
+	s->spread = model->spread && !s->pack_a && !s->pack_b && s->kc == model->kc;
 	s->aside = model->aside && !s->pack_b && model->mc <= s->mc;
 	s->dots = model->dots && s->pack_b == model->pack_b && (!s->pack_b || (!s->pack_a && s->nr == model->nr && s->mr <= model->mr));
 	s->early = model->early && s->pack_b && s->nr == model->nr;

@@ -50,6 +50,8 @@ typedef struct tsr_target {
 	                              * in time into the first, which has few places for lines that are on their way */
 	uint32_t panels_ahead;       /* tiles that read B's rows in place ask for lines of the panel so many behind theirs, and not once more a few steps before where these rows lie whole half pages
 	                              * apart; 0: of the next one, and once more */
+	uint32_t spread;             /* rows of a B from memory that a vector multiplies in turn, as far apart as there are as many, so that each is a stream that goes on from row to row; where rows
+	                              * are whole pages apart, and fall into one set of the first cache, two fewer; 0: neighbours, as many as `streams` */
 	bool follows;                /* what is read along a row comes as soon unasked: only what a later row begins with is asked for */
 	uint32_t lines_at_once;      /* are computed where memory is kept busy meanwhile, in registers whose operations alternate; 0: one */
 	uint32_t store_run;          /* lines of a row that memory wants within some thirty others to take stores around the caches at its full rate; 0: not measured */

@@ -26,7 +26,11 @@ CHOSEN = [
     ("znver4", "4, 4000 |", "4000, 4000 |", "m, k |; k, n | => m, n |", r"tile 4 x 64, .* k 64, sums aside"),              # others by deep blocks, which are asked for two panels ahead
     ("znver4", "12, 4096 |", "4096, 4096 |", "m, k |; k, n | => m, n |", r"tile 6 x 64, .* k 373, sums aside"),
     ("znver4", "64, 2048 |", "2048, 2048 |", "m, k |; k, n | => m, n |", r"tile 8 x 48, .* k 342, no packing"),            # where as many rows pack B elsewhere
-    ("znver5", "64, 2048 |", "2048, 2048 |", "m, k |; k, n | => m, n |", r"early"),
+    ("znver4", "4096 |", "4096, 4096 |", "k |; k, n | => n |", r"tile .* k 6, B's rows spread"),                           # a vector by a B from memory: streams of their own, in parts that threads divide
+    ("znver4", "5000 |", "5000, 4000 |", "k |; k, n | => n |", r"tile .* k 8, B's rows spread"),
+    ("znver4", "1024 |", "1024, 1024 |", "k |; k, n | => n |", r"tile .* no packing"),
+    ("znver5", "4096 |", "4096, 4096 |", "k |; k, n | => n |", r"tile .* no packing"),
+    ("znver5", "64, 2048 |", "2048, 2048 |", "m, k |; k, n | => m, n |", r"pack B early"),
 ]
 # From which square on two threads share a product: alone, and among others, where what one reads is in another core's cache.
 DIVIDED = [("znver4", 60, 76), ("x86-64-v4", 76, 76)]      # a multiply-add of a whole register takes both units of the former

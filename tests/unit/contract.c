@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ORDERS = 40, EARLY = 16, CROSSED = 12, FEW = 24, COMPUTED = 24,
-	   BEFORE = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS + ORDERS + EARLY, ALL = BEFORE + CROSSED + FEW + COMPUTED, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
+enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ORDERS = 40, EARLY = 16, CROSSED = 12, FEW = 24, COMPUTED = 24, VECTORS = 6,
+	   BEFORE = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS + ORDERS + EARLY, ALL = BEFORE + CROSSED + FEW + COMPUTED + VECTORS, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
 
 #include "contract_random.h"
 #include "contract_windows.h"
@@ -314,7 +314,9 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 			window_case(tc->arena, &decl, &units, i, draw_window);
 		else if (i >= CASES && i < CASES + COLUMNS)
 			columns_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - COMPUTED)
+		else if (i >= ALL - VECTORS)
+			vectors_case(tc->arena, &decl, &units, i);
+		else if (i >= ALL - VECTORS - COMPUTED)
 			computed_case(tc->arena, &decl, &units, i);
 		else if (i >= BEFORE + CROSSED)
 			few_case(tc->arena, &decl, &units, i);
@@ -343,7 +345,7 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 
 /* Of how many cases the engine took, and of how many in which way. */
 typedef struct counts {
-	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, planes, pairs, pairs_in_place, pairs_dots, pairs_rows, dots, crossed, computed, panels, early, few, half, together;
+	int all, whole, in_place, joined, tails, turned, rows, knit, as_it_lies, copied, looked, pointed, passing, apart, streams, aside, matrix, planes, pairs, pairs_in_place, pairs_dots, pairs_rows, dots, crossed, computed, panels, early, few, half, together, spread;
 } counts;
 
 static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contraction *c, const tsr_target *target)
@@ -360,6 +362,7 @@ static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contracti
 	n->apart += columns && c->loops[0].cls == TSR_CLASS_BATCH;
 	n->streams += columns && u % 2 && s->pack_a && !s->pack_b;
 	n->aside += s->aside;
+	n->spread += s->spread;
 	n->dots += s->dots;
 	n->crossed += s->dots && s->pack_b && !s->must_b;
 	n->computed += s->dots && s->pack_b && s->must_b;
@@ -410,20 +413,21 @@ static void build(tsr_loops *l, const level *v, built *out)
 	CHECK(!target->streams || tsr_target_few_registers(target) || (n.early > EARLY / 4 && n.crossed > CROSSED / 2));
 	CHECK(!target->streams || n.computed > COMPUTED / 4);
 	CHECK(n.few > FEW / 2);
+	CHECK(!target->spread || n.spread > VECTORS / 2);
 	CHECK(n.together > 0 && (n.half > 0 || target->masks != TSR_MASKS_LOADS));
 	CHECK(!target->matrix || n.matrix > (v->thirds ? CASES / 8 : NARROW / 8));
 	CHECK(!target->matrix || !v->thirds || n.planes > CASES / 18);
 	CHECK(!target->pairs || (n.pairs > PAIRS / 2 && n.pairs_in_place > PAIRS / 8 && n.pairs_dots > PAIRS / 20 && n.pairs_rows > PAIRS / 20));
-	printf("%s: %d of %d, matrix registers %d (%d from planes), pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d (columns turned %d, computed %d), panels that pass %d, blocks packed early %d, few rows %d, half vectors %d, batches together %d\n",
+	printf("%s: %d of %d, matrix registers %d (%d from planes), pairs %d (A in place %d, dot products %d, by pointers %d), in place %d, tails %d, turned %d (B in place %d), rows joined %d, knit %d, copied %d, looked up %d, of these in place %d, sums that pass by %d, parted columns %d, streams %d, sums aside %d, dot products %d (columns turned %d, computed %d), panels that pass %d, blocks packed early %d, few rows %d, half vectors %d, batches together %d, rows of B spread %d\n",
 		v->name, n.all, ALL, n.matrix, n.planes, n.pairs, n.pairs_in_place, n.pairs_dots, n.pairs_rows, n.in_place, n.tails, n.turned, n.as_it_lies, n.rows, n.knit, n.copied, n.looked, n.pointed, n.passing, n.apart, n.streams, n.aside,
-		n.dots, n.crossed, n.computed, n.panels, n.early, n.few, n.half, n.together);
+		n.dots, n.crossed, n.computed, n.panels, n.early, n.few, n.half, n.together, n.spread);
 }
 
 /* Interpreted once for all levels, which takes most of the time.  The run-time size is 29 in every third case, and several more; in those of few rows all that tiles tell apart. */
 static void check_unit(const tsr_loops *l, uint32_t u, const built *all, size_t levels)
 {
 	static const int64_t sizes[] = { 29, 1, 0, 97, 2, 3, 4, 5, 6, 7, 9, 16, 17, 33 };
-	size_t n = u >= ALL - FEW ? sizeof sizes / sizeof *sizes : u % 3 ? 1 : 4;
+	size_t n = u >= BEFORE + CROSSED && u < ALL - VECTORS ? sizeof sizes / sizeof *sizes : u % 3 ? 1 : 4;
 	bool anywhere = false;
 	for (size_t v = 0; v < levels; v++)
 		anywhere |= all[v].handle && all[v].made[u];
