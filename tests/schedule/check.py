@@ -30,6 +30,9 @@ CHOSEN = [
     ("znver4", "5000 |", "5000, 4000 |", "k |; k, n | => n |", r"tile .* k 8, B's rows spread"),
     ("znver4", "1024 |", "1024, 1024 |", "k |; k, n | => n |", r"tile .* no packing"),
     ("znver5", "4096 |", "4096, 4096 |", "k |; k, n | => n |", r"tile .* no packing"),
+    ("znver4", "8, 4000 |", "4000, 4000 |", "m, k |; n, k | => m, n |", r"tile 4 x 16, .* k 4000, dot products"),             # columns that are asked for, in long stretches
+    ("znver4", "24, 4000 |", "4000, 4000 |", "m, k |; n, k | => m, n |", r"tile 6 x 16, .* k 4000, dot products"),
+    ("znver4", "24, 4096 |", "4096, 4096 |", "m, k |; n, k | => m, n |", r"tile 4 x 16, .* k 4096, dot products"),            # whose rows fall into one set with those of A
     ("znver5", "64, 2048 |", "2048, 2048 |", "m, k |; k, n | => m, n |", r"pack B early"),
 ]
 # From which square on two threads share a product: alone, and among others, where what one reads is in another core's cache.
