@@ -109,9 +109,9 @@ static void sum_group(dots *d, const group *x)
 		LLVMValueRef further = tsr_kit_mul(k, t->ahead > 1 ? first : x->number, tsr_kit_int(k, t->b_column));
 		d->next = LLVMBuildGEP2(k->b, k->elem, LLVMGetParam(x->f, TSR_TILE_NEXT), &further, 1, "");
 		d->asked = t->ahead, d->apart = t->b_column;
-		/* with half of the loads a core runs so far ahead that what it waits for has all places of the first cache's lines that are on their way, and none is left for what is asked for (2
-		 * to 5 rows 1.1 to 1.5 times as fast, 6 level) */
-		d->again = k->target->panels_ahead ? (d->rows + 1) / 2 : 0;
+		/* with half of the loads a core runs so far ahead that what it waits for seems to take the places of the lines that are asked for (2 to 5 and 7 to 10 rows 1.1 to 1.5 times as fast, others
+		 * level; of pairs, which are fewer multiply-adds, one tile alone) */
+		d->again = t->ahead > (k->pairs ? GROUP - 1 : 1) ? (d->rows + 1) / 2 : 0;
 	}
 	for (uint32_t j = 0; j < d->columns; j++) {
 		LLVMValueRef n = tsr_kit_add(k, first, tsr_kit_int(k, j));

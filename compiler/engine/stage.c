@@ -100,18 +100,18 @@ void tsr_engine_next_panel(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 }
 
 /* Tiles of dot products have the same columns for all rows, and ask for the next ones in a group's walk, so that memory works meanwhile: each for one column of four, or where there are fewer tiles,
- * and a processor is known to be better off, for its part of them; one tile for those of the next group. */
+ * and a processor is known to be better off, for its part of them; one tile, or as many as the run says, for those of the next group. */
 void tsr_engine_next_dots(tsr_engine *g, LLVMValueRef ir, LLVMValueRef b, tsr_tile *tile, LLVMValueRef *next)
 {
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
-	int64_t rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), tiles = (rows + s->mr - 1) / s->mr;
+	int64_t rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), tiles = rows < 0 ? 1 : (rows + s->mr - 1) / s->mr;
 	bool all = k->target->panels_ahead && tiles < TSR_DOTS_GROUP;
 	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count), depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
-	if (!k->target->streams || !s->dots || s->pack_b || rows < 1 || (tiles == 1 && !all) || !tsr_target_far(g->e->target, columns * depth * k->elem_bytes))
+	if (!k->target->streams || !s->dots || s->pack_b || rows == 0 || (tiles == 1 && !all) || !tsr_target_far(g->e->target, columns * depth * k->elem_bytes))
 		return;
 	LLVMValueRef turn = LLVMBuildURem(k->b, LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""), tsr_kit_int(k, TSR_DOTS_GROUP), "");
-	tile->ahead = all ? TSR_DOTS_GROUP / (uint32_t)tiles : 1;
+	tile->ahead = all ? (TSR_DOTS_GROUP + (uint32_t)tiles - 1) / (uint32_t)tiles : 1;
 	int64_t each = all ? tile->ahead : s->nr / TSR_DOTS_GROUP;
 	LLVMValueRef column = tsr_kit_add(k, tsr_kit_int(k, all && tiles == 1 ? TSR_DOTS_GROUP : s->nr), tsr_kit_mul(k, turn, tsr_kit_int(k, each)));
 	LLVMValueRef at = tsr_kit_mul(k, column, tsr_kit_int(k, tile->b_column));
