@@ -136,19 +136,6 @@ static bool torn_from_far(const tsr_problem *p)
 	return p->t->half_units && tsr_by_strides(p) && !p->run_c && p->a_step != 1 && p->row % LINE && p->m <= MOST_ROWS && p->n > 0 && p->k > TSR_DEPTH && p->n * p->k * p->bytes > p->t->l2;
 }
 
-/* Of a B in place that is asked for two panels ahead: from memory few rows at a time by two vectors, whose lines of C are fewer; and more rows, which pass by deep blocks, by three or four,
- * so that two tiles share what the first has asked for (10 to 64 rows 1.05 to 1.5 times as fast as by high tiles of two). */
-static bool suits_asking(const tsr_problem *p, int64_t v)
-{
-	enum { NARROW = 2, WIDE = 3, MANY = 10 };
-	int64_t columns = tsr_problem_columns(p);
-	if (!p->t->panels_ahead || !p->streams || columns < TSR_MOST_VECS * (int64_t)p->lanes)
-		return true;
-	if (tsr_follows_rows(p))
-		return v <= NARROW || !tsr_target_far(p->t, p->n * p->k * p->bytes);
-	return v >= WIDE || p->m < MANY;
-}
-
 /* No more vectors side by side than there are columns for. */
 static int64_t widest_of(const tsr_problem *p)
 {
@@ -156,6 +143,18 @@ static int64_t widest_of(const tsr_problem *p)
 	if (torn_from_far(p))
 		return 1;
 	return columns > 0 && columns < TSR_MOST_VECS * (int64_t)p->lanes ? (columns + p->lanes - 1) / p->lanes : TSR_MOST_VECS;
+}
+
+/* Of a B in place that is asked for two panels ahead: from memory few rows at a time by two vectors, whose lines of C are fewer; and more rows, which pass by deep blocks, by three or four,
+ * so that two tiles share what the first has asked for (10 to 64 rows 1.05 to 1.5 times as fast as by high tiles of two). */
+static bool suits_asking(const tsr_problem *p, int64_t v)
+{
+	enum { NARROW = 2, WIDE = 3, MANY = 10 };
+	if (!p->t->panels_ahead || !p->streams || p->run_c || widest_of(p) < TSR_MOST_VECS)
+		return true;
+	if (tsr_follows_rows(p))
+		return v <= NARROW || !tsr_target_far(p->t, p->n * p->k * p->bytes);
+	return v >= WIDE || p->m < MANY;
 }
 
 /* Columns that are turned together are whole tiles, and so are those that lie side by side in B, where tiles of two vectors can be. */

@@ -97,7 +97,7 @@ def shapes(bench):
     """Each product of the table is seen as a contraction."""
     tsrc = os.path.join(bench.build, "tsrc")
     status, out, err = run(tsrc, "-c", "--cpu=x86-64-v4", "--dump=schedule", bench.written("products.tsr", products.program()))
-    check(status == 0 and len(re.findall("contraction:", out)) == len(products.SHAPES), out + err)
+    check(status == 0 and len(re.findall("contraction:", out)) == len(products.ALL), out + err)
 
 
 def operations(bench):

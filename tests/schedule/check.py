@@ -33,6 +33,7 @@ CHOSEN = [
     ("znver4", "8, 4000 |", "4000, 4000 |", "m, k |; n, k | => m, n |", r"tile 4 x 16, .* k 4000, dot products"),             # columns that are asked for, in long stretches
     ("znver4", "24, 4000 |", "4000, 4000 |", "m, k |; n, k | => m, n |", r"tile 6 x 16, .* k 4000, dot products"),
     ("znver4", "24, 4096 |", "4096, 4096 |", "m, k |; n, k | => m, n |", r"tile 4 x 16, .* k 4096, dot products"),            # whose rows fall into one set with those of A
+    ("znver4", "1433, 40 |", "1433, 1433 |", "k, m |; k, n | => m, n |", r"tile \d+ x 16, "),                               # torn rows from far: narrow tiles, though they ask for panels
     ("znver5", "64, 2048 |", "2048, 2048 |", "m, k |; k, n | => m, n |", r"pack B early"),
 ]
 # From which square on two threads share a product: alone, and among others, where what one reads is in another core's cache.
