@@ -5,20 +5,18 @@
 #include "schedule.h"
 
 enum { LINE = 64, HALF_PAGE = 2048, PAGE = 2 * HALF_PAGE };
-enum { LEAST_ROWS = 28, LEAST_ROWS_AHEAD = 96, LEAST_ROWS_NEAR = 9, MOST_ROWS = 160, MOST_CROWDED = 224, FEW_APART = 64, LEAST_COLUMNS = 512, LEAST_DEPTH = 128, COLUMNS = 64, COLUMNS_FAR = 128, FAR = 2, DEPTH = 256 };
+enum { LEAST_ROWS = 28, LEAST_ROWS_NEAR = 9, MOST_ROWS = 160, MOST_CROWDED = 224, FEW_APART = 64, LEAST_COLUMNS = 512, LEAST_DEPTH = 128, COLUMNS = 64, COLUMNS_FAR = 128, FAR = 2, DEPTH = 256 };
 /* where registers are many */
 enum { ENOUGH_WIDE = 128, MOST_ROWS_WIDE = 400, MANY_WIDE = 256, MANY_COLUMNS_WIDE = 1024, LEAST_COLUMNS_WIDE = 128, LEAST_DEPTH_WIDE = 64, COLUMNS_WIDE = 32 };
 enum { VECTORS = 2, LEAST_HEIGHT = 5, MOST_HEIGHT = 10, LATENCY = 4, ROUND = 4 };
 
 /* A B of up to twice the second cache is read as fast in place by fewer rows than 128, one that the first cache holds by any, and any by fewer rows than 28, which leave too
  * little time (9 to 14 rows take 1.3 to 1.8 times as long with copies).  Where a target has deep panels, rows of B that are half pages apart leave hardly a line of a panel in
- * place for the next tile (32 x 1024 x 512 takes 1.4 times as long so, 49 x 1024 x 512 1.25; rows that are anything else apart up to 1.03 times as long with copies).  Where tiles that read
- * B in place ask for it two panels ahead, they are as fast or faster up to some hundred rows (26 to 64 rows from memory and the last cache 1.03 to 1.16 times). */
+ * place for the next tile (32 x 1024 x 512 takes 1.4 times as long so, 49 x 1024 x 512 1.25; rows that are anything else apart up to 1.03 times as long with copies). */
 static bool enough_rows(const tsr_target *t, int64_t m, int64_t bytes, int64_t row)
 {
-	int64_t least = t->panels_ahead ? LEAST_ROWS_AHEAD : LEAST_ROWS;
-	bool crowded = t->panel_depth && row % HALF_PAGE == 0 && bytes > t->l2 / 8 && (!t->panels_ahead || bytes <= 2 * t->l2);
-	return (m >= ENOUGH_WIDE && bytes > t->l1) || (crowded && m >= LEAST_ROWS) || (bytes > 2 * t->l2 && m >= least);
+	bool crowded = t->panel_depth && row % HALF_PAGE == 0 && bytes > t->l2 / 8;
+	return (m >= ENOUGH_WIDE && bytes > t->l1) || ((crowded || bytes > 2 * t->l2) && m >= LEAST_ROWS);
 }
 
 /* Where registers are few, and panels are near, 9 rows are enough for a B that is more than twice the second cache (9 to 24 rows by 1024 x 1024 to 4096 x 4096 1.02 to 1.25 times as fast, by 512 x 512
@@ -34,6 +32,14 @@ bool tsr_early_sizes(const tsr_target *t, int64_t m, int64_t n, int64_t k, int64
 
 static bool is_far(const tsr_problem *p) { return tsr_target_far(p->t, p->n * p->k * p->bytes); }
 
+/* Where tiles that read a B in place ask for it two panels ahead, they are as fast or faster up to some hundred rows (26 to 64 rows by a B from memory 1.03 to 1.16 times, from the last cache 1.0 to 1.09; from
+ * there 0.95 to 0.98 times where A's rows are whole pages apart, and those that have to be packed are better off so). */
+static bool in_place_as_fast(const tsr_problem *p)
+{
+	enum { MANY = 96 };
+	return p->t->panels_ahead && p->streams && !p->must_a && p->m < MANY && p->n * p->k * p->bytes > 2 * p->t->l2 && (is_far(p) || p->a_row % PAGE);
+}
+
 /* All rows are one block, which the second cache holds beside two of B; where registers are few, 196 are neither faster nor slower, and more than a few rows that are not one
  * stride apart are read as fast through pointers.  But those that would crowd the caches are packed, once for each block of K here (196 rows of 28 x 28 x 512 with stride 2 by 1024 columns: best
  * times 1.03 to 1.05 by two threads, 1.02 by one; medians 0.99 to 1.03). */
@@ -41,7 +47,7 @@ bool tsr_may_be_early(const tsr_problem *p)
 {
 	bool plain = p->plain_a && !p->must_b && !p->run && !p->across && !p->turn && !p->run_c && !p->pieced && p->a_step == 1 && p->row && p->batch == 1;
 	bool apart = p->must_a && tsr_target_few_registers(p->t) && p->m > FEW_APART, crowd = apart && p->rows_crowd && p->m <= MOST_CROWDED;
-	return plain && (!apart || crowd) && tsr_early_sizes(p->t, crowd ? FEW_APART : p->m, p->n, p->k, p->bytes, p->row);
+	return plain && (!apart || crowd) && !in_place_as_fast(p) && tsr_early_sizes(p->t, crowd ? FEW_APART : p->m, p->n, p->k, p->bytes, p->row);
 }
 
 /* Multiply-adds' cycles of all tiles of a column, for each step of K, and what is copied behind them because they are too few: as many as steps in a round have rounds
