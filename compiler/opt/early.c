@@ -32,12 +32,13 @@ bool tsr_early_sizes(const tsr_target *t, int64_t m, int64_t n, int64_t k, int64
 
 static bool is_far(const tsr_problem *p) { return tsr_target_far(p->t, p->n * p->k * p->bytes); }
 
-/* Where tiles that read a B in place ask for it two panels ahead, they are as fast or faster up to some hundred rows (26 to 64 rows by a B from memory 1.03 to 1.16 times, from the last cache 1.0 to 1.09; from
- * there 0.95 to 0.98 times where A's rows are whole pages apart, and those that have to be packed are better off so). */
+/* Where tiles that read a B in place ask for it two panels ahead, they are as fast or faster up to some hundred rows (26 to 64 rows by a B from memory 1.03 to 1.16 times, from the last cache 1.0 to 1.09; by one
+ * of 4 and 8 MB 0.95 to 0.98 times where A's rows are whole pages apart, and those that have to be packed are better off so). */
 static bool in_place_as_fast(const tsr_problem *p)
 {
-	enum { MANY = 96 };
-	return p->t->panels_ahead && p->streams && !p->must_a && p->m < MANY && p->n * p->k * p->bytes > 2 * p->t->l2 && (is_far(p) || p->a_row % PAGE);
+	enum { MANY = 96, LARGE = 4 };       /* the latter in shares of the last cache */
+	int64_t bytes = p->n * p->k * p->bytes;
+	return p->t->panels_ahead && p->streams && !p->must_a && p->m < MANY && bytes > (p->a_row % PAGE ? 2 * p->t->l2 : LARGE * p->t->l3);
 }
 
 /* All rows are one block, which the second cache holds beside two of B; where registers are few, 196 are neither faster nor slower, and more than a few rows that are not one
