@@ -148,6 +148,7 @@ typedef struct tsr_tile {
 	uint32_t ahead;              /* so many lines for each step of K, from `next` on, of what is read after this block; 0: none */
 	int64_t ahead_row, ahead_width;  /* which lies in rows of so many elements, so far apart; `next_left`: of the first row */
 	uint32_t soon;               /* so many lines, from `next` on, in each of the rounds that ask for C's; 0: none */
+	bool next_rows;              /* of dot products: asks for the rows behind its own, which the next tile reads */
 	uint32_t later;              /* so many lines in each round, of what is packed after this block, in rows as `ahead` has them; 0: none */
 	bool b_table;                /* b is a table of pointers to B's rows, which are read from b_shift on */
 	uint32_t b_lines;            /* of each row of B so many lines, b_ahead elements further, are asked for */

@@ -99,6 +99,13 @@ void tsr_engine_next_panel(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	*next = LLVMBuildGEP2(k->b, k->elem, b, &at, 1, "");
 }
 
+/* Rows that come from memory meet a copy of few columns, which is near, and nothing else brings them in time. */
+static bool asks_for_rows(const tsr_engine *g, int64_t rows)
+{
+	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count), depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
+	return g->e->target->panels_ahead && columns > 0 && columns <= TSR_DOTS_GROUP && tsr_target_far(g->e->target, rows * depth * g->k.elem_bytes);
+}
+
 /* Tiles of dot products have the same columns for all rows, and ask for the next ones in a group's walk, so that memory works meanwhile: each for one column of four, or where there are fewer tiles,
  * and a processor is known to be better off, for its part of them; one tile, or as many as the run says, for those of the next group. */
 void tsr_engine_next_dots(tsr_engine *g, LLVMValueRef ir, LLVMValueRef b, tsr_tile *tile, LLVMValueRef *next)
@@ -106,6 +113,7 @@ void tsr_engine_next_dots(tsr_engine *g, LLVMValueRef ir, LLVMValueRef b, tsr_ti
 	tsr_kit *k = &g->k;
 	const tsr_schedule *s = g->s;
 	int64_t rows = tsr_kit_known(g->cls[TSR_CLASS_M].count), tiles = rows < 0 ? 1 : (rows + s->mr - 1) / s->mr;
+	tile->next_rows = s->dots && s->pack_b && rows > s->mr && asks_for_rows(g, rows);
 	bool all = k->target->panels_ahead && tiles < TSR_DOTS_GROUP;
 	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count), depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
 	if (!(k->target->streams || k->target->panels_ahead) || !s->dots || s->pack_b || rows == 0 || (tiles == 1 && !all) || !tsr_target_far(g->e->target, columns * depth * k->elem_bytes))

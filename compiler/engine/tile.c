@@ -255,6 +255,8 @@ LLVMValueRef tsr_tile_function(tsr_kit *k, const tsr_tile *t)
 	tsr_name_cut(name, sizeof name, t->cut, t->padded);
 	if (t->b_walked)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".f");
+	if (t->next_rows)
+		strncat(name, ".r", sizeof name - strlen(name) - 1);
 	if (t->later)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".w%u.%lld.%lld", t->later, (long long)t->ahead_row, (long long)t->ahead_width);
 	if (t->soon)

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ORDERS = 40, EARLY = 16, CROSSED = 12, FEW = 24, COMPUTED = 24, VECTORS = 6,
-	   BEFORE = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS + ORDERS + EARLY, ALL = BEFORE + CROSSED + FEW + COMPUTED + VECTORS, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
+enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ORDERS = 40, EARLY = 16, CROSSED = 12, FEW = 24, COMPUTED = 24, FAR = 15,
+	   BEFORE = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS + ORDERS + EARLY, ALL = BEFORE + CROSSED + FEW + COMPUTED + FAR, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
 
 #include "contract_random.h"
 #include "contract_windows.h"
@@ -25,6 +25,7 @@ enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 1
 #include "contract_orders.h"
 #include "contract_early.h"
 #include "contract_few.h"
+#include "contract_far.h"
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------ */
 
@@ -314,9 +315,9 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 			window_case(tc->arena, &decl, &units, i, draw_window);
 		else if (i >= CASES && i < CASES + COLUMNS)
 			columns_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - VECTORS)
-			vectors_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - VECTORS - COMPUTED)
+		else if (i >= ALL - FAR)
+			far_case(tc->arena, &decl, &units, i);
+		else if (i >= ALL - FAR - COMPUTED)
 			computed_case(tc->arena, &decl, &units, i);
 		else if (i >= BEFORE + CROSSED)
 			few_case(tc->arena, &decl, &units, i);
@@ -410,10 +411,10 @@ static void build(tsr_loops *l, const level *v, built *out)
 	CHECK((n.aside > 0 && (n.streams > COLUMNS / 8 || target->streams)) || !small);
 	CHECK(n.panels > 0);
 	CHECK(!target->streams || !tsr_target_few_registers(target) || small || n.early > EARLY / 16);
-	CHECK(!target->streams || tsr_target_few_registers(target) || (n.early > EARLY / 4 && n.crossed > CROSSED / 2));
+	CHECK(!target->streams || tsr_target_few_registers(target) || (n.early > (target->panels_ahead ? 0 : EARLY / 4) && n.crossed > CROSSED / 2));
 	CHECK(!target->streams || n.computed > COMPUTED / 4);
 	CHECK(n.few > FEW / 2);
-	CHECK(!target->spread || n.spread > VECTORS / 2);
+	CHECK(!target->spread || n.spread > FAR / 5);
 	CHECK(n.together > 0 && (n.half > 0 || target->masks != TSR_MASKS_LOADS));
 	CHECK(!target->matrix || n.matrix > (v->thirds ? CASES / 8 : NARROW / 8));
 	CHECK(!target->matrix || !v->thirds || n.planes > CASES / 18);
@@ -427,7 +428,7 @@ static void build(tsr_loops *l, const level *v, built *out)
 static void check_unit(const tsr_loops *l, uint32_t u, const built *all, size_t levels)
 {
 	static const int64_t sizes[] = { 29, 1, 0, 97, 2, 3, 4, 5, 6, 7, 9, 16, 17, 33 };
-	size_t n = u >= BEFORE + CROSSED && u < ALL - VECTORS ? sizeof sizes / sizeof *sizes : u % 3 ? 1 : 4;
+	size_t n = u >= BEFORE + CROSSED && u < ALL - FAR ? sizeof sizes / sizeof *sizes : u % 3 ? 1 : 4;
 	bool anywhere = false;
 	for (size_t v = 0; v < levels; v++)
 		anywhere |= all[v].handle && all[v].made[u];
@@ -447,7 +448,8 @@ int main(void)
 		{ "amx", 48 << 10, 1 << 20, false, "sapphirerapids", "+amx-bf16", false, false },
 		{ "amx", 48 << 10, 1 << 20, false, "sapphirerapids", "+amx-bf16", true, false },
 		{ "avx512", 48 << 10, 1 << 20, false, "skylake-avx512", "+avx512vl", false, true },
-		{ "zen4", 32 << 10, 1 << 20, false, "znver4", "+avx512bf16", false, false },
+		{ "zen4", 32 << 10, 1 << 20, false, "znver4", "+avx512bf16", false, true },
+		{ "zen4", 6 << 10, 16 << 10, true, "znver4", "+avx512bf16", false, false },
 		{ "zen5", 48 << 10, 1 << 20, false, "znver5", "+avx512vp2intersect", false, true },
 		{ "zen5", 6 << 10, 16 << 10, true, "znver5", "+avx512vp2intersect", false, false },
 		{ "avx2", 32 << 10, 256 << 10, false, "haswell", "+avx2", false, true },

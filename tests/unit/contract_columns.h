@@ -1,5 +1,5 @@
 /* Cases of contract.c whose columns lie side by side in B and C only in stretches, which become a batch with one A, and few rows by a B that small
- * caches do not hold; and one row by each of several such. */
+ * caches do not hold. */
 
 static void columns_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
 {
@@ -27,17 +27,4 @@ static void columns_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
 	/* one level's passes find what the last one's have left: sums that pass by there may take several blocks here */
 	add_stores(a, units, c, use, prec, apart && draw(2), id);
 	tsr_text_addf(units, "}}} } }\n");
-}
-
-static void vectors_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id)
-{
-	const char *prec = draw(3) ? "f32" : "f64";
-	int batch = 2 + (int)draw(2), depth = 250 + (int)draw(20), columns = 270 + (int)draw(40);
-	const char *at = draw(2) ? tsr_format(a, "add.%s($0, %%r%d[l1])", prec, id) : "$0";
-	tsr_text_addf(decl, "buffer %%c%d : %s[%d, %d] value\nbuffer %%a%d : %s[%d, %d] param\nbuffer %%i%d : i32[1] param\n", id, prec, batch, columns, id, prec, batch, depth, id);
-	tsr_text_addf(decl, "buffer %%b%d : %s[%d, %d, %d] param\nbuffer %%j%d : i32[1] param\n", id, prec, batch, depth, columns, id);
-	tsr_text_addf(decl, "buffer %%r%d : %s[%d] param\nbuffer %%s%d : %s[1] param\nbuffer %%y%d : %s[1] value\n", id, prec, columns, id, prec, id, prec);
-	tsr_text_addf(units, "unit u%d { kernel k {\nfor l0 in 0..%d parallel {\nfor l1 in 0..%d parallel {\nlet $0 : %s = 0.0:%s\n", id, batch, columns, prec, prec);
-	tsr_text_addf(units, "for l2 in 0..%d reduce {\nset $0 = add.%s($0, mul.%s(%%a%d[l0, l2], %%b%d[l0, l2, l1]))\n}\n", depth, prec, prec, id, id);
-	tsr_text_addf(units, "store %%c%d[l0, l1] = %s\n}} } }\n", id, at);
 }
