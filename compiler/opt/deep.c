@@ -89,16 +89,18 @@ static void choose_order(deep *d, const tsr_contraction *k)
 		}
 }
 
-/* A vector by a B from memory, of which each thread had better read rows from end to end than a part of all of them: two threads 1.1 to 1.5 times as fast.  What the parts make
- * stays in the second cache: more would be summed a strip of columns at a time. */
+/* A vector by a B from memory, of which each thread had better read rows from end to end than a part of all of them: two threads 1.1 to 1.5 times as fast.  Sixteen
+ * parts are as fast as eight, and more threads can have one each.  What they make stays in the second cache: more would be summed a strip of columns at a time. */
 static bool choose_vector(deep *d, const tsr_contraction *k, const tsr_contract_view *v, int64_t bytes)
 {
 	const tsr_walks *n = &v->cls[TSR_CLASS_N], *depth = &v->cls[TSR_CLASS_K];
 	bool in_place = tsr_contract_plain(d->p->l, k, TSR_SIDE_B) && n->n == 1 && depth->n == 1 && tsr_walks_unit(n, TSR_SIDE_B) && tsr_walks_known(depth);
 	if (!d->p->target->spread || !in_place || !tsr_target_far(d->p->target, bytes))
 		return false;
-	int64_t each = tsr_walks_count(n) * tsr_prec_bytes(k->prec), most = d->p->target->l2 / each;
-	return (MANY <= most && choose_loop(d, MANY)) || (FEW <= most && choose_loop(d, FEW));
+	int64_t each = tsr_walks_count(n) * tsr_prec_bytes(k->prec), parts = 2 * MANY;
+	while (parts >= FEW && (parts * each > d->p->target->l2 || !choose_loop(d, parts)))
+		parts /= 2;
+	return parts >= FEW;
 }
 
 /* How many parts there are: all together stay in the second cache, and each is deep enough for what it stores. */
