@@ -118,9 +118,11 @@ static void sum_group(dots *d, const group *x)
 	LLVMValueRef acc[TSR_DOTS_ROWS * MOST_COLUMNS], four[GROUP], first = tsr_kit_mul(k, x->number, tsr_kit_int(k, GROUP));
 	d->columns = x->columns;
 	if (t->ahead) {
-		LLVMValueRef further = tsr_kit_mul(k, t->ahead > 1 ? first : x->number, tsr_kit_int(k, t->b_column));
+		/* a tile that asks for all of the next group, which may be two */
+		uint32_t more = t->ahead == GROUP && x->columns > GROUP ? x->columns - GROUP : 0;
+		LLVMValueRef further = tsr_kit_mul(k, tsr_kit_add(k, t->ahead > 1 ? first : x->number, tsr_kit_int(k, more)), tsr_kit_int(k, t->b_column));
 		d->next = LLVMBuildGEP2(k->b, k->elem, LLVMGetParam(x->f, TSR_TILE_NEXT), &further, 1, "");
-		d->asked = t->ahead, d->apart = t->b_column;
+		d->asked = t->ahead + more, d->apart = t->b_column;
 	}
 	for (uint32_t j = 0; j < d->columns; j++) {
 		LLVMValueRef n = tsr_kit_add(k, first, tsr_kit_int(k, j));
@@ -145,7 +147,7 @@ void tsr_dots_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	LLVMValueRef cols = LLVMGetParam(f, TSR_TILE_COLS), a_row = tsr_inner_stride(k, t->a_row, f, TSR_TILE_A_ROW);
 	LLVMValueRef sums = LLVMBuildAlloca(k->b, LLVMArrayType2(k->vec, t->rows), "sums"), groups = tsr_kit_int(k, k->lanes / GROUP);
 	/* along a row alone a processor that looks ahead by itself does so in all of the tile's columns at once */
-	uint32_t wide = t->rows == 1 && k->target->streams && k->lanes >= MOST_COLUMNS ? MOST_GROUPS : 1, few = wide == 1 ? t->columns : 0;
+	uint32_t wide = t->rows == 1 && (k->target->streams || k->target->panels_ahead) && k->lanes >= MOST_COLUMNS ? MOST_GROUPS : 1, few = wide == 1 ? t->columns : 0;
 	if (t->masked) {
 		mask = tsr_kit_mask(k, cols, 0);
 		groups = few ? tsr_kit_int(k, few / GROUP) : LLVMBuildUDiv(k->b, tsr_kit_add(k, cols, tsr_kit_int(k, GROUP - 1)), tsr_kit_int(k, GROUP), "");
