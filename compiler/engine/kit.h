@@ -13,6 +13,7 @@
  *   columns.c  few columns of B that lie across, side by side along K for those
  *   value.c    operands that are expressions, likewise
  *   padded.c   padded ones
+ *   apart.c    elements a few apart into lanes
  *   rows.c     A's rows where they lie, through pointers
  *   edges.c    copies of those that padding cuts
  *   copy.c     B's, side by side
@@ -331,13 +332,19 @@ typedef struct tsr_computed { tsr_emit *e; const tsr_expr *value; tsr_prec prec;
 /* Evaluated with depth running fastest, through `rows`. */
 bool tsr_computed_by_rows(const tsr_loops *l, const tsr_expr *value, const tsr_walks *across, const tsr_walks *along);
 void tsr_pack_computed(tsr_kit *k, const tsr_pack *p, const tsr_computed *v);
-/* padded.c: the operand is what lies in memory, side by side along the inner class's last loop, with a constant outside some ranges; what lies
+/* apart.c: lanes whose elements lie `apart` from each other are those of so many parts of a vector each, side by side; where a part begins, which of its elements are of lanes lower .. upper, and
+ * the lanes of all parts. */
+enum { TSR_MOST_APART = 4 };
+int64_t tsr_apart_at(const tsr_kit *k, uint32_t apart, uint32_t part);
+LLVMValueRef tsr_apart_mask(tsr_kit *k, uint32_t apart, uint32_t part, LLVMValueRef lower, LLVMValueRef upper);
+LLVMValueRef tsr_apart_lanes(tsr_kit *k, uint32_t apart, const LLVMValueRef *part);
+/* padded.c: the operand is what lies in memory, so many elements apart along the inner class's last loop, with a constant outside some ranges (0: it is not); what lies
  * within its SELECTs; the constant in all lanes. */
-bool tsr_padded(const tsr_kit *k, const tsr_computed *v, const tsr_walks *inner);
+uint32_t tsr_padded(const tsr_kit *k, const tsr_computed *v, const tsr_walks *inner);
 const tsr_expr *tsr_padded_within(const tsr_expr *x);
 LLVMValueRef tsr_padded_outside(tsr_kit *k, const tsr_computed *v);
 /* Of the positions [*begin, *end) of the loop `sym`, counted from where its symbol stands, those that lie inside. */
-void tsr_padded_inside(tsr_kit *k, tsr_emit *e, const tsr_expr *x, uint32_t sym, LLVMValueRef *begin, LLVMValueRef *end);
+void tsr_padded_inside(tsr_kit *k, tsr_emit *e, const tsr_expr *x, uint32_t sym, uint32_t apart, LLVMValueRef *begin, LLVMValueRef *end);
 /* All panels of it at once; false: it is not padded so, or another way is better. */
 bool tsr_pack_padded(tsr_kit *k, const tsr_pack *p, const tsr_computed *v);
 /* to[i] = the value at the inner positions first + i, i < count, as it lies in memory, the outer loops being set. */

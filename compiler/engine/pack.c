@@ -8,8 +8,8 @@
 enum { MOST_TURNED = 16, BESIDE = 4 };          /* rows of a square that registers hold; depths that are copied side by side where a processor looks ahead in each */
 enum { GROUP = 4 };                              /* panels: of fewer no distance is seen */
 
-/* `some`: only some of its depths are written, beside others that may be already. */
-typedef struct panel { tsr_kit *k; const tsr_pack *p; LLVMValueRef to, first, valid; bool some; } panel;
+/* `some`: only some of its depths are written, beside others that may be already; `apart`: its positions lie so far from each other. */
+typedef struct panel { tsr_kit *k; const tsr_pack *p; LLVMValueRef to, first, valid; bool some; uint32_t apart; } panel;
 
 /* Where position i of the panel begins in memory; positions past the end repeat the last one. */
 static LLVMValueRef position_offset(const panel *n, LLVMValueRef i)
@@ -64,14 +64,16 @@ static void pack_vectors(const panel *n)
 {
 	tsr_kit *k = n->k;
 	uint32_t vecs = (n->p->width + k->lanes - 1) / k->lanes;
-	LLVMValueRef mask[16], row = tsr_kit_at(k, n->p->from, tsr_group_offset(k, n->p->across, n->p->side, n->first));
+	LLVMValueRef mask[16][TSR_MOST_APART], row = tsr_kit_at(k, n->p->from, tsr_group_offset(k, n->p->across, n->p->side, n->first)), part[TSR_MOST_APART];
 	for (uint32_t v = 0; v < vecs; v++)
-		mask[v] = tsr_kit_mask(k, n->valid, v * k->lanes);
+		for (uint32_t i = 0; i < n->apart; i++)
+			mask[v][i] = tsr_apart_mask(k, n->apart, i, tsr_kit_int(k, 0), v ? LLVMBuildNSWSub(k->b, n->valid, tsr_kit_int(k, v * k->lanes), "") : n->valid);
 	tsr_count d = tsr_count_begin(k, tsr_kit_int(k, 0), n->p->depth, tsr_kit_int(k, 1));
 	LLVMValueRef from = tsr_kit_at(k, row, deep(n, d.i));
 	for (uint32_t v = 0; v < vecs; v++) {
-		LLVMValueRef lane = tsr_kit_int(k, v * k->lanes);
-		put(n, tsr_kit_load(k, k->vec, tsr_kit_at(k, from, lane), mask[v]), d.i, v);
+		for (uint32_t i = 0; i < n->apart; i++)
+			part[i] = tsr_kit_load(k, k->vec, tsr_kit_at(k, from, tsr_kit_int(k, (int64_t)v * k->lanes * n->apart + tsr_apart_at(k, n->apart, i))), mask[v][i]);
+		put(n, tsr_apart_lanes(k, n->apart, part), d.i, v);
 	}
 	tsr_count_end(k, &d);
 }
@@ -152,7 +154,7 @@ static LLVMValueRef pack_groups_by_depths(tsr_kit *k, const panel *first, LLVMVa
 static LLVMValueRef pack_by_depths(tsr_kit *k, const tsr_pack *p)
 {
 	LLVMValueRef width = tsr_kit_int(k, p->width), all = LLVMBuildUDiv(k->b, p->across_count, width, ""), left = all;
-	panel first = { k, p, p->to, p->across_first, width, false };
+	panel first = { k, p, p->to, p->across_first, width, false, 1 };
 	LLVMValueRef row = tsr_kit_at(k, p->from, tsr_group_offset(k, p->across, p->side, p->across_first));
 	if (k->target->strides_ahead) {
 		LLVMValueRef grouped = pack_groups_by_depths(k, &first, row, all), beside = tsr_kit_mul(k, grouped, width);
@@ -165,29 +167,47 @@ static LLVMValueRef pack_by_depths(tsr_kit *k, const tsr_pack *p)
 }
 
 /* A vector of positions, in the stretches of the innermost axis that it falls into. */
-typedef struct torn { LLVMValueRef offset[TSR_MOST_STRETCHES], mask[TSR_MOST_STRETCHES]; } torn;
+typedef struct torn { LLVMValueRef offset[TSR_MOST_STRETCHES], mask[TSR_MOST_STRETCHES][TSR_MOST_APART]; } torn;
 
 static torn torn_vector(const panel *n, uint32_t first, uint32_t stretches)
 {
 	tsr_kit *k = n->k;
 	const tsr_group *across = n->p->across;
-	LLVMValueRef run = across->at[across->n - 1].extent, zero = tsr_kit_int(k, 0), before = NULL;
+	LLVMValueRef run = across->at[across->n - 1].extent, zero = tsr_kit_int(k, 0), before = zero, each = tsr_kit_int(k, n->apart);
 	LLVMValueRef left = tsr_kit_min(k, LLVMBuildNSWSub(k->b, n->valid, tsr_kit_int(k, first), ""), tsr_kit_int(k, k->lanes));
 	LLVMValueRef some = LLVMBuildICmp(k->b, LLVMIntSGT, left, zero, "");
 	LLVMValueRef from = tsr_kit_add(k, n->first, LLVMBuildSelect(k->b, some, tsr_kit_int(k, first), zero, ""));
 	LLVMValueRef past = LLVMBuildNSWSub(k->b, run, LLVMBuildURem(k->b, from, run, ""), ""), offset = tsr_group_offset(k, across, n->p->side, from);
 	torn t;
 	for (uint32_t s = 0; s < stretches; s++) {
-		LLVMValueRef below = tsr_kit_mask(k, tsr_kit_min(k, left, past), 0);
+		LLVMValueRef below = tsr_kit_min(k, left, past);
 		t.offset[s] = offset;
-		t.mask[s] = before ? LLVMBuildXor(k->b, below, before, "") : below;
+		for (uint32_t i = 0; i < n->apart; i++)
+			t.mask[s][i] = tsr_apart_mask(k, n->apart, i, before, below);
 		before = below;
 		LLVMValueRef there = LLVMBuildICmp(k->b, LLVMIntSLT, past, left, "");
 		LLVMValueRef next = tsr_group_offset(k, across, n->p->side, LLVMBuildSelect(k->b, there, tsr_kit_add(k, from, past), from, ""));
-		offset = LLVMBuildSelect(k->b, there, LLVMBuildNSWSub(k->b, next, past, ""), offset, "");
+		offset = LLVMBuildSelect(k->b, there, LLVMBuildNSWSub(k->b, next, tsr_kit_mul(k, past, each), ""), offset, "");
 		past = tsr_kit_add(k, past, run);
 	}
 	return t;
+}
+
+/* Its lanes of the depth that begins at `from`. */
+static LLVMValueRef torn_lanes(const panel *n, torn *t, uint32_t stretches, LLVMValueRef from)
+{
+	tsr_kit *k = n->k;
+	LLVMValueRef part[TSR_MOST_APART];
+	for (uint32_t i = 0; i < n->apart; i++) {
+		LLVMValueRef here = tsr_kit_at(k, from, tsr_kit_int(k, tsr_apart_at(k, n->apart, i)));
+		part[i] = LLVMConstNull(k->vec);
+		for (uint32_t s = 0; s < stretches; s++) {
+			LLVMValueRef at = LLVMBuildGEP2(k->b, k->elem, here, &t->offset[s], 1, "");
+			LLVMValueRef args[4] = { at, LLVMConstInt(k->i32, k->elem_bytes, false), t->mask[s][i], part[i] };
+			part[i] = tsr_kit_intrinsic(k, "llvm.masked.load", (LLVMTypeRef[]){ k->vec, k->ptr }, 2, args, 4);
+		}
+	}
+	return tsr_apart_lanes(k, n->apart, part);
 }
 
 /* The same of positions that lie in several stretches, each vector in so many at most. */
@@ -200,19 +220,12 @@ static void pack_torn(const panel *n, uint32_t stretches)
 		vector[v] = torn_vector(n, v * k->lanes, stretches);
 	tsr_count d = tsr_count_begin(k, tsr_kit_int(k, 0), n->p->depth, tsr_kit_int(k, 1));
 	LLVMValueRef from = tsr_kit_at(k, n->p->from, deep(n, d.i));
-	for (uint32_t v = 0; v < vecs; v++) {
-		LLVMValueRef all = LLVMConstNull(k->vec);
-		for (uint32_t s = 0; s < stretches; s++) {
-			LLVMValueRef at = LLVMBuildGEP2(k->b, k->elem, from, &vector[v].offset[s], 1, "");
-			LLVMValueRef args[4] = { at, LLVMConstInt(k->i32, k->elem_bytes, false), vector[v].mask[s], all };
-			all = tsr_kit_intrinsic(k, "llvm.masked.load", (LLVMTypeRef[]){ k->vec, k->ptr }, 2, args, 4);
-		}
-		put(n, all, d.i, v);
-	}
+	for (uint32_t v = 0; v < vecs; v++)
+		put(n, torn_lanes(n, &vector[v], stretches, from), d.i, v);
 	tsr_count_end(k, &d);
 }
 
-/* Positions side by side in memory, unless the panel crosses from one stretch of the innermost axis to the next. */
+/* Positions side by side in memory, or as far apart as they are, unless the panel crosses from one stretch of the innermost axis to the next. */
 static void pack_across(const panel *n)
 {
 	tsr_kit *k = n->k;
@@ -265,6 +278,17 @@ static void pack_lines(tsr_kit *k, const tsr_pack *p)
 	tsr_count_end(k, &s);
 }
 
+/* From one position to the next; more than a few, or what no masks can read: 0. */
+static uint32_t apart_of(const tsr_kit *k, const tsr_pack *p)
+{
+	const tsr_group *across = p->across;
+	int64_t apart = across->n ? tsr_kit_known(across->at[across->n - 1].stride[p->side]) : 1, run = across->n ? tsr_kit_known(across->at[across->n - 1].extent) : 1;
+	if (across->unit[p->side] || apart <= 1)
+		return across->unit[p->side] ? 1 : 0;
+	bool few = apart <= TSR_MOST_APART && run > 1 && tsr_stretches(p->width < k->lanes ? p->width : k->lanes, run, p->width % k->lanes == 0) <= TSR_MOST_STRETCHES;
+	return few && k->elem_bytes >= 4 && k->target->masks != TSR_MASKS_NONE ? (uint32_t)apart : 0;
+}
+
 /* No panel is cut, by a stretch's end or by the last position. */
 static bool by_stretches(const tsr_kit *k, const tsr_pack *p)
 {
@@ -288,8 +312,8 @@ static void pack_panels(tsr_kit *k, const tsr_pack *p, const tsr_pack *part, LLV
 	tsr_count c = tsr_count_begin(k, begin, p->across_count, width);
 	LLVMValueRef at = TSR_PLANTED(23) ? tsr_kit_add(k, c.i, width) : c.i;             /* one panel further */
 	LLVMValueRef to = tsr_kit_at(k, tsr_kit_at(k, p->to, tsr_kit_mul(k, at, p->depth)), tsr_kit_mul(k, before, width));
-	panel n = { k, part, to, tsr_kit_add(k, p->across_first, c.i), tsr_kit_min(k, width, LLVMBuildSub(k->b, p->across_count, c.i, "")), part != p };
-	if (p->across->unit[p->side])
+	panel n = { k, part, to, tsr_kit_add(k, p->across_first, c.i), tsr_kit_min(k, width, LLVMBuildSub(k->b, p->across_count, c.i, "")), part != p, apart_of(k, p) };
+	if (n.apart)
 		pack_across(&n);
 	else if (turned >= 0)
 		tsr_pack_turned(k, p, (uint32_t)turned, n.to, n.first, n.valid);

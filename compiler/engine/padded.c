@@ -4,7 +4,8 @@
  * the loops of the sum that no range mentions, the channels: they are found once for each place of the window, whose channels follow. */
 #include "kit.h"
 
-enum { MOST_VECTORS = 4, MOST_PLACES = 128, TOGETHER = 4 };      /* of a panel; of a window; channels whose pieces are loaded once */
+enum { MOST_VECTORS = 4, MOST_PLACES = 512, TOGETHER = 4 };      /* of a panel; of a window; channels whose pieces are loaded once */
+enum { MOST_WORDS = 1 << 13 };                                   /* of a table of masks */
 
 const tsr_expr *tsr_padded_within(const tsr_expr *x)
 {
@@ -13,37 +14,36 @@ const tsr_expr *tsr_padded_within(const tsr_expr *x)
 	return x;
 }
 
-/* An operand's elements as they lie, side by side along the loop. */
-static bool as_they_lie(const tsr_computed *v, const tsr_expr *x, uint32_t sym)
+/* So many elements apart along the loop, an operand's elements as they lie; 0: more than a few, or none. */
+static uint32_t apart_of(const tsr_computed *v, const tsr_expr *x, uint32_t sym)
 {
 	if (x->kind != TSR_EXPR_LOAD || x->prec != v->prec)
-		return false;
+		return 0;
 	const tsr_buffer *b = v->e->loops->buffers.at[x->load.buffer];
-	bool plain = b->rank && b->prec == v->prec && tsr_lin_coef(&x->load.index[tsr_buffer_last(b)], sym) == 1;
+	int64_t apart = b->rank && b->prec == v->prec ? tsr_lin_coef(&x->load.index[tsr_buffer_last(b)], sym) : 0;
 	for (uint32_t i = 0; i < tsr_buffer_last(b); i++)
-		plain &= !tsr_lin_mentions(&x->load.index[i], sym);
-	return plain;
+		apart = tsr_lin_mentions(&x->load.index[i], sym) ? 0 : apart;
+	return apart > 0 && apart <= TSR_MOST_APART ? (uint32_t)apart : 0;
 }
 
-/* SELECTs in whose ranges the loop's coefficient is 0 or 1, with one constant outside of all, around what lies in memory: whole vectors, whose
- * masks are what lies inside. */
-bool tsr_padded(const tsr_kit *k, const tsr_computed *v, const tsr_walks *inner)
+/* SELECTs in whose ranges the loop's coefficient is 0 or that of what lies in memory, with one constant outside of all: whole vectors, whose masks are what lies inside. */
+uint32_t tsr_padded(const tsr_kit *k, const tsr_computed *v, const tsr_walks *inner)
 {
 	const tsr_expr *x = v->value;
 	if (x->kind != TSR_EXPR_SELECT || !inner->nloops || k->target->masks == TSR_MASKS_NONE || k->elem_bytes < (k->target->pairs ? 2 : 4))
-		return false;
-	uint32_t sym = inner->loop[inner->nloops - 1].sym;
+		return 0;
+	uint32_t sym = inner->loop[inner->nloops - 1].sym, apart = apart_of(v, tsr_padded_within(x), sym);
 	const tsr_expr *outside = x->select.outside;
-	bool plain = outside->kind == TSR_EXPR_CONST;
+	bool plain = outside->kind == TSR_EXPR_CONST && (apart <= 1 || k->elem_bytes >= 4);
 	for (; x->kind == TSR_EXPR_SELECT; x = x->select.inside) {
 		const tsr_expr *o = x->select.outside;
 		plain &= x->prec == v->prec && o->kind == TSR_EXPR_CONST && o->prec == outside->prec && o->value.i == outside->value.i;
 		for (uint32_t i = 0; i < x->select.n; i++) {
 			int64_t c = tsr_lin_coef(&x->select.ranges[i].index, sym);
-			plain &= c == 0 || c == 1;
+			plain &= c == 0 || c == apart;
 		}
 	}
-	return plain && as_they_lie(v, x, sym);
+	return plain ? apart : 0;
 }
 
 LLVMValueRef tsr_padded_outside(tsr_kit *k, const tsr_computed *v)
@@ -52,7 +52,13 @@ LLVMValueRef tsr_padded_outside(tsr_kit *k, const tsr_computed *v)
 	return tsr_kit_splat(k, tsr_emit_to_memory(v->e, v->prec, tsr_emit_convert(v->e, tsr_emit_expr(v->e, outside), outside->prec, v->prec)));
 }
 
-void tsr_padded_inside(tsr_kit *k, tsr_emit *e, const tsr_expr *x, uint32_t sym, LLVMValueRef *begin, LLVMValueRef *end)
+/* The first position that is not below so many elements. */
+static LLVMValueRef positions(tsr_kit *k, LLVMValueRef elements, uint32_t apart)
+{
+	return apart == 1 ? elements : LLVMBuildSDiv(k->b, tsr_kit_add(k, elements, tsr_kit_int(k, (int64_t)apart - 1)), tsr_kit_int(k, apart), "");
+}
+
+void tsr_padded_inside(tsr_kit *k, tsr_emit *e, const tsr_expr *x, uint32_t sym, uint32_t apart, LLVMValueRef *begin, LLVMValueRef *end)
 {
 	LLVMValueRef zero = tsr_kit_int(k, 0);
 	for (; x->kind == TSR_EXPR_SELECT; x = x->select.inside)
@@ -60,8 +66,9 @@ void tsr_padded_inside(tsr_kit *k, tsr_emit *e, const tsr_expr *x, uint32_t sym,
 			const tsr_range *r = &x->select.ranges[i];
 			LLVMValueRef at = tsr_emit_lin(e, &r->index), size = tsr_emit_size(e, r->size), below = LLVMBuildNSWSub(k->b, zero, at, "");
 			if (tsr_lin_mentions(&r->index, sym)) {
-				*begin = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, below, *begin, ""), below, *begin, "");
-				*end = tsr_kit_min(k, *end, tsr_kit_add(k, size, below));
+				LLVMValueRef first = positions(k, below, apart);
+				*begin = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSGT, first, *begin, ""), first, *begin, "");
+				*end = tsr_kit_min(k, *end, positions(k, tsr_kit_add(k, size, below), apart));
 			} else
 				*end = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntULT, at, size, ""), *end, zero, "");
 		}
@@ -69,14 +76,14 @@ void tsr_padded_inside(tsr_kit *k, tsr_emit *e, const tsr_expr *x, uint32_t sym,
 
 /* ---- panels ---------------------------------------------------------------------------------------------------------------------- */
 
-/* A vector of positions in one of the stretches of the last loop into which it falls: where its first lane would be, and which lanes are inside. */
-typedef struct piece { LLVMValueRef from, mask; } piece;
+/* A vector of positions in one of the stretches of the last loop into which it falls: where its first lane would be, and which elements of each part (apart.c) are inside. */
+typedef struct piece { LLVMValueRef from, mask[TSR_MOST_APART]; } piece;
 typedef struct panel {
 	tsr_kit *k;
 	const tsr_pack *p;
 	const tsr_computed *v;
 	LLVMValueRef to, first, valid, outside;
-	uint32_t vecs, stretches;
+	uint32_t vecs, stretches, apart;
 	piece at[MOST_VECTORS][TSR_MOST_STRETCHES];
 } panel;
 
@@ -106,13 +113,14 @@ static void find(panel *n, LLVMValueRef from, LLVMValueRef left, piece *at)
 		LLVMValueRef past = LLVMBuildNSWSub(k->b, run, place, ""), end = tsr_kit_min(k, past, left), lower = begin, upper = end;
 		tsr_walks_decode(k, e, across, 1, s ? tsr_kit_add(k, outer, tsr_kit_int(k, s)) : outer);
 		e->syms[sym] = place;
-		tsr_padded_inside(k, e, x, sym, &lower, &upper);
+		tsr_padded_inside(k, e, x, sym, n->apart, &lower, &upper);
 		LLVMValueRef some = LLVMBuildICmp(k->b, LLVMIntSLT, lower, upper, "");
 		e->syms[sym] = tsr_kit_add(k, place, lower);        /* an address that is one, if anything is loaded */
-		LLVMValueRef base = e->buffers[in->load.buffer], back = LLVMBuildNeg(k->b, lower, "");
+		LLVMValueRef base = e->buffers[in->load.buffer], back = LLVMBuildNeg(k->b, tsr_kit_mul(k, lower, tsr_kit_int(k, n->apart)), "");
 		LLVMValueRef there = LLVMBuildGEP2(k->b, k->elem, tsr_emit_address(e, in->load.buffer, in->load.index), &back, 1, "");
-		LLVMValueRef below = tsr_kit_mask(k, lower, 0), above = tsr_kit_mask(k, upper, 0);
-		at[s] = (piece){ LLVMBuildSelect(k->b, some, there, base, ""), LLVMBuildAnd(k->b, above, LLVMBuildNot(k->b, below, ""), "") };
+		at[s].from = LLVMBuildSelect(k->b, some, there, base, "");
+		for (uint32_t i = 0; i < n->apart; i++)
+			at[s].mask[i] = tsr_apart_mask(k, n->apart, i, lower, upper);
 		place = LLVMBuildNSWSub(k->b, place, run, "");
 		begin = end;
 	}
@@ -156,18 +164,30 @@ static void sources(panel *n, LLVMValueRef d)
 	}
 }
 
+/* Vector v, `on` elements from where its pieces begin. */
+static LLVMValueRef loaded(const panel *n, uint32_t v, LLVMValueRef on)
+{
+	tsr_kit *k = n->k;
+	LLVMValueRef part[TSR_MOST_APART];
+	for (uint32_t i = 0; i < n->apart; i++) {
+		LLVMValueRef further = tsr_kit_add(k, on, tsr_kit_int(k, tsr_apart_at(k, n->apart, i)));
+		part[i] = n->outside;
+		for (uint32_t s = 0; s < n->stretches; s++) {
+			const piece *at = &n->at[v][s];
+			LLVMValueRef args[4] = { LLVMBuildGEP2(k->b, k->elem, at->from, &further, 1, ""), LLVMConstInt(k->i32, k->elem_bytes, false), at->mask[i], part[i] };
+			part[i] = tsr_kit_intrinsic(k, "llvm.masked.load", (LLVMTypeRef[]){ k->vec, k->ptr }, 2, args, 4);
+		}
+	}
+	return tsr_apart_lanes(k, n->apart, part);
+}
+
 /* Depth d, `on` elements from where the pieces begin. */
 static void copy(const panel *n, LLVMValueRef d, LLVMValueRef on)
 {
 	tsr_kit *k = n->k;
 	LLVMValueRef place = tsr_kit_mul(k, d, tsr_kit_int(k, n->p->width));
 	for (uint32_t v = 0; v < n->vecs; v++) {
-		LLVMValueRef all = n->outside, to = tsr_kit_at(k, n->to, tsr_kit_add(k, place, tsr_kit_int(k, v * k->lanes)));
-		for (uint32_t s = 0; s < n->stretches; s++) {
-			const piece *at = &n->at[v][s];
-			LLVMValueRef args[4] = { LLVMBuildGEP2(k->b, k->elem, at->from, &on, 1, ""), LLVMConstInt(k->i32, k->elem_bytes, false), at->mask, all };
-			all = tsr_kit_intrinsic(k, "llvm.masked.load", (LLVMTypeRef[]){ k->vec, k->ptr }, 2, args, 4);
-		}
+		LLVMValueRef all = loaded(n, v, on), to = tsr_kit_at(k, n->to, tsr_kit_add(k, place, tsr_kit_int(k, v * k->lanes)));
 		uint32_t lanes = n->p->width - v * k->lanes;
 		if (lanes < k->lanes)            /* the next depth may be there already */
 			tsr_kit_store_some(k, all, to, 0, lanes);
@@ -202,16 +222,20 @@ static void pieces(panel *n, const tables *t, LLVMValueRef i, bool keep)
 	LLVMValueRef all = tsr_kit_mul(k, i, tsr_kit_int(k, n->vecs * n->stretches));
 	for (uint32_t v = 0; v < n->vecs; v++)
 		for (uint32_t s = 0; s < n->stretches; s++) {
-			LLVMValueRef at = tsr_kit_add(k, all, tsr_kit_int(k, v * n->stretches + s)), lane = tsr_kit_mul(k, at, tsr_kit_int(k, mask_words(k)));
-			LLVMValueRef from = LLVMBuildInBoundsGEP2(k->b, k->i64, t->from, &at, 1, ""), mask = LLVMBuildInBoundsGEP2(k->b, k->i64, t->mask, &lane, 1, "");
+			LLVMValueRef at = tsr_kit_add(k, all, tsr_kit_int(k, v * n->stretches + s)), lane = tsr_kit_mul(k, at, tsr_kit_int(k, (int64_t)mask_words(k) * n->apart));
+			LLVMValueRef from = LLVMBuildInBoundsGEP2(k->b, k->i64, t->from, &at, 1, "");
 			piece *x = &n->at[v][s];
-			if (keep) {
-				LLVMBuildStore(k->b, x->from, from);
-				keep_mask(k, x->mask, mask);
-				continue;
+			for (uint32_t i = 0; i < n->apart; i++) {
+				LLVMValueRef word = tsr_kit_add(k, lane, tsr_kit_int(k, (int64_t)mask_words(k) * i)), mask = LLVMBuildInBoundsGEP2(k->b, k->i64, t->mask, &word, 1, "");
+				if (keep)
+					keep_mask(k, x->mask[i], mask);
+				else
+					x->mask[i] = kept_mask(k, mask);
 			}
-			x->mask = kept_mask(k, mask);
-			x->from = LLVMBuildLoad2(k->b, k->ptr, from, "");
+			if (keep)
+				LLVMBuildStore(k->b, x->from, from);
+			else
+				x->from = LLVMBuildLoad2(k->b, k->ptr, from, "");
 		}
 }
 
@@ -222,7 +246,7 @@ static void fetch_next(const panel *n, const tables *t, LLVMValueRef places, LLV
 	tsr_kit *k = n->k;
 	LLVMValueRef place = LLVMBuildNSWSub(k->b, places, tsr_kit_int(k, 1), ""), at = tsr_kit_mul(k, place, tsr_kit_int(k, n->vecs * n->stretches));
 	LLVMValueRef from = LLVMBuildLoad2(k->b, k->ptr, LLVMBuildInBoundsGEP2(k->b, k->i64, t->from, &at, 1, ""), "");
-	LLVMValueRef ahead = tsr_kit_add(k, on, tsr_kit_int(k, 2 * n->p->width - 1));
+	LLVMValueRef ahead = tsr_kit_add(k, on, tsr_kit_int(k, (2 * (int64_t)n->p->width - 1) * n->apart));
 	tsr_kit_fetch(k, LLVMBuildGEP2(k->b, k->elem, from, &ahead, 1, ""), false);
 }
 
@@ -311,21 +335,23 @@ static int64_t places_of(const tsr_computed *v)
 bool tsr_pack_padded(tsr_kit *k, const tsr_pack *p, const tsr_computed *v)
 {
 	const tsr_walks *across = v->across;
-	if (!v->along->nloops || !tsr_padded(k, v, across))
+	uint32_t apart = v->along->nloops ? tsr_padded(k, v, across) : 0;
+	if (!apart)
 		return false;
 	tsr_size run = across->loop[across->nloops - 1].extent;
 	uint32_t vecs = (p->width + k->lanes - 1) / k->lanes;
 	uint32_t most = across->nloops == 1 ? 1 : tsr_size_is_const(run) && run.k > 0 ? tsr_stretches(k->lanes, run.k, p->width % k->lanes == 0) : 0;
 	if (vecs > MOST_VECTORS || !most || most > TSR_MOST_STRETCHES)
 		return false;
-	int64_t places = places_of(v);
+	int64_t places = places_of(v), words = places * vecs * most * apart * mask_words(k);
+	places = words > MOST_WORDS ? 0 : places;
 	tables t = { NULL, NULL };
 	if (places)
-		t = (tables){ tsr_kit_table(k, (uint32_t)places * vecs * most), tsr_kit_table(k, (uint32_t)places * vecs * most * mask_words(k)) };
+		t = (tables){ tsr_kit_table(k, (uint32_t)places * vecs * most), tsr_kit_table(k, (uint32_t)words) };
 	LLVMValueRef width = tsr_kit_int(k, p->width), outside = tsr_padded_outside(k, v);
 	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), p->across_count, width);
 	panel n = { .k = k, .p = p, .v = v, .to = tsr_kit_at(k, p->to, tsr_kit_mul(k, c.i, p->depth)), .first = tsr_kit_add(k, p->across_first, c.i),
-				.valid = tsr_kit_min(k, width, LLVMBuildSub(k->b, p->across_count, c.i, "")), .outside = outside, .vecs = vecs };
+				.valid = tsr_kit_min(k, width, LLVMBuildSub(k->b, p->across_count, c.i, "")), .outside = outside, .vecs = vecs, .apart = apart };
 	LLVMValueRef torn = most > 1 ? crossing(&n, tsr_kit_int(k, run.k)) : LLVMConstInt(k->i1, 0, false);
 	for (n.stretches = 1; n.stretches <= most; n.stretches += most > 1 ? most - 1 : 1) {
 		tsr_guard g = tsr_guard_begin(k, n.stretches > 1 ? torn : LLVMBuildNot(k->b, torn, ""));

@@ -56,7 +56,7 @@ static void padded_stretch(tsr_kit *k, const tsr_computed *v, const tsr_walks *i
 	part p = part_begin(k, e, inner, first, count);
 	e->syms[sym] = p.from;
 	end = p.length;
-	tsr_padded_inside(k, e, x, sym, &begin, &end);
+	tsr_padded_inside(k, e, x, sym, 1, &begin, &end);
 	LLVMValueRef some = LLVMBuildICmp(k->b, LLVMIntSLT, begin, end, "");
 	begin = LLVMBuildSelect(k->b, some, begin, end, "");
 	e->syms[sym] = tsr_kit_add(k, p.from, begin);       /* an address that is one, if anything is loaded */
@@ -94,7 +94,7 @@ void tsr_walk_run_end(tsr_kit *k, tsr_emit *e, tsr_walk_run *r)
 
 void tsr_computed_stretch(tsr_kit *k, const tsr_computed *v, const tsr_walks *inner, LLVMValueRef first, LLVMValueRef count, LLVMValueRef to)
 {
-	if (tsr_padded(k, v, inner)) {
+	if (tsr_padded(k, v, inner) == 1) {
 		padded_stretch(k, v, inner, first, count, to);
 		return;
 	}
@@ -143,7 +143,7 @@ bool tsr_computed_by_rows(const tsr_loops *l, const tsr_expr *value, const tsr_w
 void tsr_pack_computed(tsr_kit *k, const tsr_pack *p, const tsr_computed *v)
 {
 	bool rows = tsr_computed_by_rows(v->e->loops, v->value, v->across, v->along);
-	if (!rows && tsr_pack_padded(k, p, v))
+	if ((!rows || tsr_padded(k, v, v->across) > 1) && tsr_pack_padded(k, p, v))
 		return;
 	walk w = { k, v, rows ? v->across : v->along, rows ? v->along : v->across };
 	LLVMValueRef width = tsr_kit_int(k, p->width);
