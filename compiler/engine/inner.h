@@ -6,7 +6,7 @@
 
 /* b_shift: where b is a table; of B `lines` lines a row are asked for, b_ahead further; far: `each` lines a step, see tsr_tile.ahead, or `soon` a round, see there;
  * end: what the loop asks for line by line, or NULL; a_step, below: where it asks for rows of A, see tsr_tile.asks; near_rows: how far apart its rows are where it
- * asks for what follows in them, or 0; walked, later, kept, padded: see tsr_tile. */
+ * asks for what follows in them, or 0; walked, later, kept, padded: see tsr_tile; beyond: see tsr_rows_tile. */
 typedef struct tsr_inner {
 	tsr_kit *k;
 	uint32_t rows, vecs;
@@ -25,6 +25,7 @@ typedef struct tsr_inner {
 	const struct tsr_copying *copying;
 	bool kept;
 	bool padded;
+	int64_t beyond, each_row;
 } tsr_inner;
 
 /* early.c: rows of panels for the next block, as a tile copies them, `beside` rows of B in turn: where it is, `to` and how many are `left` of those (`each`) change from row to row;

@@ -194,6 +194,7 @@ typedef struct tsr_rows_tile {
 	const tsr_tail_plan *tail;
 	int64_t step;                /* see tsr_rows.step */
 	const tsr_gaps *gaps;
+	int64_t beyond, each;        /* rounds ask for what lies so many elements behind its rows, which are so far apart; 0: none does */
 } tsr_rows_tile;
 /* Which rows of a tile a stretch reaches, where they are all one step apart; the list begins with where the stretches of each way end. */
 typedef enum { TSR_WAY_ALL, TSR_WAY_BUT_FIRST, TSR_WAY_BUT_LAST, TSR_WAYS } tsr_way;

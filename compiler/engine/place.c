@@ -238,13 +238,23 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS + tsr_tail_params(p->tail));
 }
 
+/* From a row of A that no second cache holds to the next one (`back` 1), or to the one that stands below it in the image (2). */
+static int64_t rows_apart(tsr_engine *g, uint32_t back)
+{
+	const tsr_walks *rows = &g->walks[TSR_CLASS_M];
+	const tsr_expr *a = tsr_contract_guarded(g->c->a_value);
+	bool asks = g->e->target->rows_ahead && !g->pairs && a && a->kind == TSR_EXPR_LOAD && rows->nloops > 1 && tsr_buffer_bytes(g->e->loops->buffers.at[a->load.buffer]) > g->e->target->l2;
+	int64_t apart = asks ? tsr_kit_known(tsr_engine_stride(g, a->load.buffer, a->load.index, rows->loop[rows->nloops - back].sym)) : 0;
+	return apart > 0 ? apart : 0;
+}
+
 static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, const tile_place *p, tile_ahead ahead, size_of_tile z)
 {
 	tsr_kit *k = &g->k;
 	const tsr_rows *r = &g->pointed;
 	LLVMValueRef arg[TSR_MOST_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, r->table, &ir, 1, ""), p->b, p->c, tsr_rows_list(k, r, ir), z.cols,
 										  p->add, p->b_k, p->c_row, p->c_rows, p->c_columns, g->around, ahead.from, g->b_places ? g->b_places : LLVMConstNull(k->ptr), g->seen ? g->seen : LLVMConstNull(k->ptr) };
-	tsr_rows_tile t = { z.rows, z.vecs, z.masked, g->b_places != NULL, g->seen != NULL, z.cut, z.cut && g->s->pack_b, (r->run < g->s->kc ? r->run : g->s->kc) / (g->pairs ? 2 : 1), r->capacity, r->most, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail, r->step, p->gaps };
+	tsr_rows_tile t = { z.rows, z.vecs, z.masked, g->b_places != NULL, g->seen != NULL, z.cut, z.cut && g->s->pack_b, (r->run < g->s->kc ? r->run : g->s->kc) / (g->pairs ? 2 : 1), r->capacity, r->most, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail, r->step, p->gaps, rows_apart(g, 2), rows_apart(g, 1) };
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_ROWS_PARAMS);
 	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS + tsr_tail_params(p->tail));
 }

@@ -17,6 +17,14 @@ static void next_of_rows(const tsr_inner *in, LLVMValueRef first, LLVMValueRef a
 	tsr_rows_ahead(k, in->rows, tsr_kit_int(k, in->near_rows), round, LLVMBuildGEP2(k->b, k->elem, first, &next, 1, ""), tsr_kit_int(k, 0));
 }
 
+/* What the next row of places reads, as far apart as these rows are. */
+static void beyond_rows(const tsr_inner *in, LLVMValueRef first, LLVMValueRef at)
+{
+	tsr_kit *k = in->k;
+	LLVMValueRef round = LLVMBuildUDiv(k->b, at, tsr_kit_int(k, TSR_ROUND), ""), there = tsr_kit_add(k, at, tsr_kit_int(k, in->beyond));
+	tsr_rows_ahead(k, in->rows, tsr_kit_int(k, in->each_row), round, LLVMBuildGEP2(k->b, k->elem, first, &there, 1, ""), tsr_kit_int(k, 0));
+}
+
 /* Steps of one stretch from `from` up to `to`, in rounds; `first`: the line that the first of them asks for, or NULL. */
 static void stretch_rounds(const tsr_inner *in, const LLVMValueRef *row, LLVMValueRef b, int64_t from, int64_t to, LLVMValueRef first, LLVMValueRef *acc)
 {
@@ -28,6 +36,8 @@ static void stretch_rounds(const tsr_inner *in, const LLVMValueRef *row, LLVMVal
 	LLVMValueRef at = tsr_kit_add(k, c.i, tsr_kit_int(k, from)), bt = tsr_kit_at(k, b, tsr_kit_mul(k, at, in->b_k));
 	if (in->near_rows)
 		next_of_rows(in, row[0], at);
+	if (in->beyond)
+		beyond_rows(in, row[0], at);
 	for (int64_t u = 0; u < TSR_ROUND; u++)      /* between the steps they would hold what is loaded before them in registers, as tile_loop says */
 		tsr_inner_lines(in, tsr_kit_at(k, bt, tsr_kit_mul(k, tsr_kit_int(k, u), in->b_k)));
 	for (int64_t u = 0; u < TSR_ROUND; u++) {
@@ -160,7 +170,7 @@ static void rows_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	const tsr_rows_tile *t = tile;
 	LLVMValueRef mask[16] = { 0 }, acc[512], zero = tsr_kit_int(k, 0);
 	tsr_inner in = { k, t->rows, t->vecs, zero, zero, tsr_inner_stride(k, t->b_k, f, TSR_ROWS_B_K), mask, NULL,
-				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, 0, NULL, NULL, near_rows(k, t), false, 0, 0, NULL, false, t->padded };
+				  t->b_lines, false, LLVMGetParam(f, TSR_ROWS_B_AHEAD), NULL, 0, 0, NULL, NULL, near_rows(k, t), false, 0, 0, NULL, false, t->padded, t->beyond, t->each };
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
 		mask[v] = tsr_kit_mask(k, t->cut ? tsr_kit_int(k, t->cut) : LLVMGetParam(f, TSR_ROWS_COLS), v * k->lanes);
 	for (uint32_t j = 0; j < t->rows * t->vecs; j++)
@@ -181,6 +191,8 @@ LLVMValueRef tsr_rows_tile_function(tsr_kit *k, const tsr_rows_tile *t)
 	snprintf(name + strlen(name), sizeof name - strlen(name), ".n%lld%s%s", (long long)t->stretches, t->places ? "p" : "", t->watched ? "w" : "");
 	if (t->step)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ".s%lld", (long long)t->step);
+	if (t->beyond)
+		snprintf(name + strlen(name), sizeof name - strlen(name), ".f%lld.%lld", (long long)t->beyond, (long long)t->each);
 	tsr_name_cut(name, sizeof name, t->cut, t->padded);
 	tsr_name_lines(name, sizeof name, t->b_lines);
 	tsr_name_stride(name, sizeof name, "bk", t->b_k);

@@ -223,7 +223,7 @@ static void tile_body(tsr_kit *k, const void *tile, LLVMValueRef f)
 	tsr_far far = { t->ahead_row, t->ahead_width };
 	tsr_inner in = { k, t->rows, t->vecs, tsr_inner_stride(k, t->a_row, f, TSR_TILE_A_ROW), tsr_inner_stride(k, t->a_k, f, TSR_TILE_A_K),
 				  tsr_inner_stride(k, t->b_k, f, TSR_TILE_B_K), mask, t->b_table ? LLVMGetParam(f, TSR_TILE_B_SHIFT) : NULL,
-				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, t->soon, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0, t->b_walked, t->later, t->below, NULL, t->b_kept, t->padded };
+				  t->b_lines, t->b_near, LLVMGetParam(f, TSR_TILE_B_AHEAD), &far, t->ahead, t->soon, NULL, t->asks ? LLVMGetParam(f, TSR_TILE_A_STEP) : NULL, 0, t->b_walked, t->later, t->below, NULL, t->b_kept, t->padded, 0, 0 };
 	tsr_copying copying = t->copied ? tsr_copying_of(k, t, f) : (tsr_copying){ 0 };
 	in.copying = t->copied ? &copying : NULL;
 	for (uint32_t v = 0; t->masked && v < t->vecs; v++)
