@@ -238,14 +238,26 @@ static void packed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	call(k, tsr_tile_function(k, &t), arg, TSR_TILE_PARAMS + tsr_tail_params(p->tail));
 }
 
-/* From a row of A that no second cache holds to the next one (`back` 1), or to the one that stands below it in the image (2). */
-static int64_t rows_apart(tsr_engine *g, uint32_t back)
+/* From one place of a loop of A's rows to the next, in what tiles multiply; 0: it is not known, or between two of these. */
+static int64_t rows_apart(tsr_engine *g, const tsr_expr *a, const tsr_contract_loop *loop)
 {
+	int64_t apart = tsr_kit_known(tsr_engine_stride(g, a->load.buffer, a->load.index, loop->sym)), each = g->pairs ? 2 : 1;
+	return apart > 0 && apart % each == 0 ? apart / each : 0;
+}
+
+/* Tiles whose rows of A are places of a row of an image ask for what the next row reads, of an A that no second cache holds; where it does not hold some rows either, or there is no other,
+ * for what the third tile from here does. */
+static void asks_beyond(tsr_engine *g, tsr_rows_tile *t)
+{
+	enum { ROWS = 4, TILES = 3 };
+	const tsr_target *target = g->e->target;
 	const tsr_walks *rows = &g->walks[TSR_CLASS_M];
 	const tsr_expr *a = tsr_contract_guarded(g->c->a_value);
-	bool asks = g->e->target->rows_ahead && !g->pairs && a && a->kind == TSR_EXPR_LOAD && rows->nloops > 1 && tsr_buffer_bytes(g->e->loops->buffers.at[a->load.buffer]) > g->e->target->l2;
-	int64_t apart = asks ? tsr_kit_known(tsr_engine_stride(g, a->load.buffer, a->load.index, rows->loop[rows->nloops - back].sym)) : 0;
-	return apart > 0 ? apart : 0;
+	if (!target->rows_ahead || !a || a->kind != TSR_EXPR_LOAD || !rows->nloops || tsr_buffer_bytes(g->e->loops->buffers.at[a->load.buffer]) <= target->l2)
+		return;
+	int64_t down = rows->nloops > 1 ? rows_apart(g, a, &rows->loop[rows->nloops - 2]) : 0;
+	t->each = rows_apart(g, a, &rows->loop[rows->nloops - 1]);
+	t->beyond = !t->each ? 0 : down && down * g->k.elem_bytes <= target->l2 / ROWS ? down : TILES * t->rows * t->each;
 }
 
 static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, const tile_place *p, tile_ahead ahead, size_of_tile z)
@@ -254,7 +266,8 @@ static void pointed_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, co
 	const tsr_rows *r = &g->pointed;
 	LLVMValueRef arg[TSR_MOST_PARAMS] = { LLVMBuildInBoundsGEP2(k->b, k->ptr, r->table, &ir, 1, ""), p->b, p->c, tsr_rows_list(k, r, ir), z.cols,
 										  p->add, p->b_k, p->c_row, p->c_rows, p->c_columns, g->around, ahead.from, g->b_places ? g->b_places : LLVMConstNull(k->ptr), g->seen ? g->seen : LLVMConstNull(k->ptr) };
-	tsr_rows_tile t = { z.rows, z.vecs, z.masked, g->b_places != NULL, g->seen != NULL, z.cut, z.cut && g->s->pack_b, (r->run < g->s->kc ? r->run : g->s->kc) / (g->pairs ? 2 : 1), r->capacity, r->most, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail, r->step, p->gaps, rows_apart(g, 2), rows_apart(g, 1) };
+	tsr_rows_tile t = { z.rows, z.vecs, z.masked, g->b_places != NULL, g->seen != NULL, z.cut, z.cut && g->s->pack_b, (r->run < g->s->kc ? r->run : g->s->kc) / (g->pairs ? 2 : 1), r->capacity, r->most, tsr_kit_stride(p->b_k), p->form, ahead.lines, p->tail, r->step, p->gaps, 0, 0 };
+	asks_beyond(g, &t);
 	tsr_tail_args(g, p->tail, p->m, p->n, bl->last, arg + TSR_ROWS_PARAMS);
 	call(k, tsr_rows_tile_function(k, &t), arg, TSR_ROWS_PARAMS + tsr_tail_params(p->tail));
 }

@@ -8,6 +8,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, os.pardir, "bench"), os.path.join(HERE, os.pardir, "tools")]
 from fenced import fenced, untouched  # noqa: E402
+from guarded import Guarded  # noqa: E402
 from tally import check, end, run  # noqa: E402
 import common, table  # noqa: E402
 
@@ -33,10 +34,16 @@ VOLUMES = [(5, 9, 40, 3, 3, 3), (4, 17, 23, 1, 3, 5), (6, 8, 64, 3, 1, 3), (3, 1
 STACKS = [(3, 21, 50, 5, 5), (7, 10, 33, 3, 1)]
 # images, channels, height and width of the images, the window's, step: windows that stay within the image, of rows of any length, and of fewer channels than fill a register
 WITHIN = [(2, 5, 12, 17, 3, 3, 1), (1, 7, 30, 11, 3, 3, 1), (2, 3, 9, 9, 3, 3, 1), (1, 6, 21, 40, 5, 2, 1), (2, 4, 11, 23, 3, 3, 2), (1, 12, 20, 14, 5, 5, 3), (3, 8, 18, 26, 4, 4, 2), (1, 64, 13, 12, 5, 5, 1), (2, 20, 9, 15, 7, 7, 2)]
+# images, channels, filters, height and width of the results, the window's height and width, step: all channels of images whose channels come first, with rows of results shorter and longer than a
+# vector, that fill some and that do not, of one image and of several
+FIRST = [(1, 3, 20, 14, 33, 3, 3, 2), (2, 5, 16, 9, 16, 5, 3, 2), (3, 4, 33, 7, 21, 3, 3, 3), (1, 2, 40, 12, 40, 7, 7, 2), (2, 8, 17, 6, 64, 1, 5, 4), (4, 6, 24, 5, 5, 3, 3, 2), (1, 4, 18, 11, 29, 3, 4, 5), (2, 9, 12, 8, 31, 1, 1, 2)]
 
 
 def program():
     lines = []
+    for i, (n, c, f, h, w, kh, kw, s) in enumerate(FIRST):
+        for name, op, size in ("o", "=+", (h * s, w * s)), ("w", "<+", ((h - 1) * s + kh, (w - 1) * s + kw)):
+            lines.append(f'let%export {name}{i} (x : "| {n}, {c}, {size[0]}, {size[1]}") (k : "| {f}, {c}, {kh}, {kw}") = x +* k "n, c, {s}*h {op} i, {s}*w {op} j; f, c, i, j => n, f, h, w"')
     for i, (n, h, w, g, c, k) in enumerate(GROUPED):
         lines.append(f'let%export c{i} (x : "{n}, {h}, {w}, {g}, {c} |") (k : "{k}, {k}, {g}, {c}, {c} |") = x +* k "b, h =+ i, w =+ j, g, c |; i, j, g, c, f | => b, h, w, g, f |"')
     for i, (n, h, w, k, s, d) in enumerate(PLANES):
@@ -182,7 +189,22 @@ def judge_volumes(model, threads):
         check(np.array_equal(made, sum(sums_of(x[n][None, :, :, None], k[n])[0, :, :, 0] for n in range(c))), f"channels first {STACKS[i]}, {threads} threads")
 
 
+def judge_first(model, threads):
+    """Padded and within the image, which ends where nothing may be read, or begins behind such memory."""
+    random = np.random.default_rng(11)
+    for i, (n, c, f, h, w, kh, kw, s) in enumerate(FIRST):
+        for name, size in ("o", (h * s, w * s)), ("w", ((h - 1) * s + kh, (w - 1) * s + kw)):
+            x, k = random.integers(-4, 5, (n, c, *size)).astype(f32), random.integers(-4, 5, (f, c, kh, kw)).astype(f32)
+            padded = np.pad(x, [(0, 0), (0, 0)] + [(b // 2, b) if name == "o" else (0, 0) for b in (kh, kw)])
+            wanted = sum(np.einsum("nchw,fc->nfhw", padded[:, :, y:y + (h - 1) * s + 1:s, z:z + (w - 1) * s + 1:s], k[:, :, y, z]) for y in range(kh) for z in range(kw))
+            for begins in False, True:
+                guard, made = Guarded(), np.full((n, f, h, w), 7, f32)
+                model.seconds(f"{name}{i}", *(a.ctypes.data_as(ctypes.c_void_p) for a in (guard.copy(x, begins), guard.copy(k, begins), made)))
+                check(np.array_equal(made, wanted), f"channels first {FIRST[i]}, {'padded' if name == 'o' else 'within'}, {threads} threads")
+
+
 def judge(model, threads):
+    judge_first(model, threads)
     judge_windows(model, threads)
     judge_within(model, threads)
     judge_volumes(model, threads)
