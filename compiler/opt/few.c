@@ -128,7 +128,7 @@ bool tsr_is_narrow(const tsr_problem *p)
 	enum { SHORT = 32 };
 	if (p->n > 1 && p->t->masks == TSR_MASKS_ALL && !p->must_a && !p->must_b && !p->pairs && !p->run && !p->across && !p->turn && ((p->k > 0 && p->k <= SHORT) || p->batch != 1))
 		return false;
-	return p->n > 0 && p->n * 4 <= p->lanes && p->n < 4 && (p->n == 1 || p->m < FEW_ROWS || (p->n == 2 && p->a_step == 1));
+	return p->n > 0 && p->n * 4 <= p->lanes && p->n < 4 && (p->n == 1 || p->m < FEW_ROWS || (p->n == 2 && p->a_step == 1 && !(p->run && p->run < p->lanes)));
 }
 
 /* ---- as many rows as the run says ------------------------------------------------------------------------------------------
