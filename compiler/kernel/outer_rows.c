@@ -39,10 +39,7 @@ typedef struct places {
 	tsr_emit_view view[PLACES];
 	LLVMValueRef mask[PLACES];                 /* what guards let in of each; NULL: all */
 	bool out[PLACES];                          /* they let in none of it */
-	const tsr_expr *image;                     /* comes from memory, and has rows of places below these, which are asked for; or NULL */
-	const tsr_stmt *window;                    /* loop of its rows in a window */
-	uint32_t down;                             /* the loop that goes down */
-	int64_t rows, columns;                     /* so many from one window to the next */
+	tsr_below below;                           /* what is asked for of an image that comes from memory */
 } places;
 
 /* ---- which nests ---------------------------------------------------------------------------------------------------------- */
@@ -105,28 +102,6 @@ static bool neighbours_share(const places *x, const tsr_expr *load, uint32_t axi
 	return step == 1 || (step > 1 && step <= MOST_STEP && window->loop.extent.k > step + 1) || (step == 2 && tsr_emit_strided(x->e, x->loop, load->load.buffer, load->load.index));
 }
 
-/* A load in whose axis both a loop of the window and one around all places stand. */
-static void note_image(places *x, const tsr_expr *v)
-{
-	if (!x->e->target->rows_ahead || x->image || !tsr_emit_large(x->e, v->load.buffer) || tsr_emit_along(x->e, x->loop, v->load.buffer, v->load.index) != 1)
-		return;
-	const tsr_stmt *window = NULL;
-	int64_t rows = 0, columns = 0;
-	for (uint32_t axis = 0; axis < x->e->loops->buffers.at[v->load.buffer]->rank; axis++) {
-		const tsr_lin *at = &v->load.index[axis];
-		int64_t row = tsr_lin_coef(at, x->row->loop.sym);
-		columns = row ? row : columns;
-		const tsr_stmt *inner = NULL;
-		for (uint32_t i = 0; i < at->n && !row; i++)
-			inner = inner_of(x, &at->terms[i]) ? inner_of(x, &at->terms[i]) : inner;
-		for (uint32_t i = 0; i < at->n && inner; i++)
-			if (at->terms[i].kind == TSR_LSYM_LOOP && !inner_of(x, &at->terms[i]))
-				window = inner, x->down = at->terms[i].id, rows = at->terms[i].coef;
-	}
-	if (window && rows > 0 && rows <= MOST_STEP && columns > 0 && columns <= MOST_STEP)
-		x->image = v, x->window = window, x->rows = rows, x->columns = columns;
-}
-
 static void note_loads(places *x, tsr_expr *v)
 {
 	tsr_expr *part[TSR_MOST_PARTS];
@@ -134,7 +109,7 @@ static void note_loads(places *x, tsr_expr *v)
 	for (uint32_t i = tsr_expr_parts(v, part); i-- > 0;)
 		note_loads(x, part[i]);
 	if (v->kind == TSR_EXPR_LOAD)
-		note_image(x, v);
+		tsr_below_note(x->e, &x->below, x->row, x->loop, x->inner, x->n_inner, v);
 	for (uint32_t axis = 0; v->kind == TSR_EXPR_LOAD && axis < x->e->loops->buffers.at[v->load.buffer]->rank; axis++) {
 		row |= tsr_lin_mentions(&v->load.index[axis], x->row->loop.sym);
 		for (uint32_t i = 0; i < v->load.index[axis].n; i++)
@@ -396,27 +371,6 @@ static void side_by_side(places *x, const tsr_stmts *body)
 	}
 }
 
-/* What the windows of the places below these have that no window above does. */
-static void ask_below(places *x, LLVMValueRef at, LLVMValueRef channel)
-{
-	tsr_emit *e = x->e;
-	LLVMValueRef here = e->syms[x->down];
-	e->syms[x->down] = LLVMBuildNSWAdd(e->builder, here, tsr_emit_i64(e, 1), "");
-	e->syms[x->loop->loop.sym] = channel;
-	for (uint32_t i = 0; i < x->n_inner; i++)
-		e->syms[x->inner[i]->loop.sym] = tsr_emit_i64(e, 0);
-	for (int64_t r = 0; r < x->rows; r++)
-		for (int64_t k = 0; k < x->n * x->columns; k++) {
-			e->syms[x->row->loop.sym] = LLVMBuildNSWAdd(e->builder, at, tsr_emit_i64(e, k / x->columns), "");
-			for (uint32_t i = 0; i < x->n_inner; i++)
-				if (x->inner[i] != x->window)
-					e->syms[x->inner[i]->loop.sym] = tsr_emit_i64(e, k % x->columns);
-			e->syms[x->window->loop.sym] = tsr_emit_i64(e, x->window->loop.extent.k - 1 - r);
-			tsr_emit_fetch(e, x->image, TSR_FETCH_FAR);
-		}
-	e->syms[x->down] = here;
-}
-
 /* Channels from .. to of so many places from `at` on; `some`: fewer than fill a register. */
 static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef to, bool some)
 {
@@ -440,8 +394,7 @@ static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef
 		x->view[k].syms[x->loop->loop.sym] = c.index;
 		x->mask[k] = w.mask;
 	}
-	if (x->image)
-		ask_below(x, at, c.index);
+	tsr_below_ask(e, &x->below, x->inner, x->n_inner, at, x->n, c.index);
 	e->wide = &w, e->places = true;
 	side_by_side(x, &x->loop->loop.body);
 	e->wide = NULL, e->places = false;
