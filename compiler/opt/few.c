@@ -121,7 +121,7 @@ bool tsr_is_tiny(const tsr_problem *p)
 	return products < (p->m == 1 && (whole || p->k > DEEP) ? IN_PLACE : MASKED);
 }
 
-/* One column, or two beside rows that lie along K, are sums along vectors; of other few columns a tile makes 1.2 to 60 times as many.  So it does of any where masks cost nothing and
+/* One column, or two beside rows that lie along K in stretches that fill vectors, are sums along vectors; of other few columns a tile makes 1.2 to 60 times as many.  So it does of any where masks cost nothing and
  * sums are short, or there are many products (up to 5 times as many). */
 bool tsr_is_narrow(const tsr_problem *p)
 {
