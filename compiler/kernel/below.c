@@ -3,7 +3,7 @@
  * 1.2 to 1.4).  To ask for the result's lines as well is no faster. */
 #include "nests.h"
 
-enum { MOST_STEP = 4 };
+enum { MOST_STEP = 4, LINE = 64 };
 
 static const tsr_stmt *inner_of(const tsr_stmt *const *inner, uint32_t n, const tsr_lin_term *t)
 {
@@ -42,18 +42,20 @@ void tsr_below_note(tsr_emit *e, tsr_below *b, const tsr_stmt *row, const tsr_st
 		*b = found;
 }
 
-void tsr_below_ask(tsr_emit *e, const tsr_below *b, const tsr_stmt *const *inner, uint32_t n, LLVMValueRef at, uint32_t places, LLVMValueRef channel)
+void tsr_below_ask(tsr_emit *e, const tsr_below *b, const tsr_stmt *const *inner, uint32_t n, LLVMValueRef at, uint32_t places, uint32_t beside, LLVMValueRef channel)
 {
 	if (!b->image)
 		return;
 	LLVMValueRef here = e->syms[b->down];
 	e->syms[b->down] = LLVMBuildNSWAdd(e->builder, here, tsr_emit_i64(e, 1), "");
-	e->syms[b->channel->loop.sym] = channel;
+	e->syms[b->row->loop.sym] = at;
+	int64_t lines = places * beside * b->columns;
+	LLVMValueRef first = LLVMBuildNSWMul(e->builder, channel, tsr_emit_i64(e, places * b->columns), "");
 	for (int64_t r = 0; r < b->rows; r++)
-		for (int64_t k = 0; k < places * b->columns; k++) {
+		for (int64_t k = 0; k < lines; k++) {
 			for (uint32_t i = 0; i < n; i++)
-				e->syms[inner[i]->loop.sym] = tsr_emit_i64(e, inner[i] == b->window ? b->window->loop.extent.k - 1 - r : k % b->columns);
-			e->syms[b->row->loop.sym] = LLVMBuildNSWAdd(e->builder, at, tsr_emit_i64(e, k / b->columns), "");
+				e->syms[inner[i]->loop.sym] = tsr_emit_i64(e, inner[i] == b->window ? b->window->loop.extent.k - 1 - r : 0);
+			e->syms[b->channel->loop.sym] = LLVMBuildNSWAdd(e->builder, first, tsr_emit_i64(e, k * (LINE / tsr_prec_bytes(b->image->prec))), "");
 			tsr_emit_fetch(e, b->image, TSR_FETCH_FAR);
 		}
 	e->syms[b->down] = here;

@@ -18,7 +18,7 @@
 #include "../opt/opt.h"
 #include <string.h>
 
-enum { PLACES = 8, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, LINE = 64, FEW = 4, MANY = 8, MOST_BEFORE = 16, MOST_STEP = 4 };    /* few, many: registers of channels */
+enum { PLACES = 8, BESIDE = 2, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, LINE = 64, FEW = 4, MANY = 8, MOST_BEFORE = 16, MOST_STEP = 4 };    /* few, many: registers of channels */
 
 typedef struct places {
 	tsr_emit *e;
@@ -35,11 +35,13 @@ typedef struct places {
 	bool edge;                                 /* windows of some of the places that are emitted now reach over an edge */
 	bool parts;                                /* what guards say of a place hangs on loops alone that are written out */
 	int64_t first, end;                        /* of the places whose windows reach over no edge of the row */
-	uint32_t n;                                /* of those that are emitted together */
+	uint32_t most, beside;                     /* so many places together, each of so many registers of channels, whose lines follow each other, where the image comes from memory */
+	uint32_t n, views;                         /* of the places that are emitted now, and of these registers */
 	tsr_emit_view view[PLACES];
 	LLVMValueRef mask[PLACES];                 /* what guards let in of each; NULL: all */
 	bool out[PLACES];                          /* they let in none of it */
 	tsr_below below;                           /* what is asked for of an image that comes from memory */
+	const tsr_stmt *around;                    /* the store whose whole lines go around the caches, or NULL */
 } places;
 
 /* ---- which nests ---------------------------------------------------------------------------------------------------------- */
@@ -163,12 +165,23 @@ static bool plain(places *x, const tsr_stmts *body)
 /* Of a register. */
 static unsigned lanes_of(const places *x) { return x->groups.group ? (unsigned)x->groups.lanes : x->e->target->vector_bytes / 4; }
 
+/* The store that goes around the caches, of rows that are whole lines, each a register. */
+static const tsr_stmt *around_of(const places *x)
+{
+	const tsr_stmt *s = tsr_emit_streams(x->e, x->loop) ? tsr_emit_around_of(x->loop) : NULL;
+	const tsr_buffer *b = s ? x->e->loops->buffers.at[s->store.buffer] : NULL;
+	if (!b || !b->rank || x->groups.group || x->torn || tsr_prec_bytes(b->prec) != 4 || x->e->target->vector_bytes != LINE || tsr_emit_along(x->e, x->loop, s->store.buffer, s->store.index) != 1)
+		return NULL;
+	const tsr_size row = b->dims[tsr_buffer_last(b)];
+	return tsr_size_is_const(row) && row.k * tsr_prec_bytes(b->prec) % LINE == 0 ? s : NULL;
+}
+
 static bool understand(places *x, const tsr_stmt *s)
 {
 	const tsr_stmt *c = s->loop.body.n == 1 ? s->loop.body.at[0] : NULL;
 	tsr_emit *e = x->e;
 	if (e->wide || s->loop.how != TSR_FOR_PARALLEL || tsr_emit_streams(e, s) || s->loop.contraction || !tsr_size_is_const(s->loop.extent) || !c
-		|| c->kind != TSR_STMT_FOR || tsr_emit_streams(e, c) || c->loop.contraction || !tsr_size_is_const(c->loop.extent))
+		|| c->kind != TSR_STMT_FOR || c->loop.contraction || !tsr_size_is_const(c->loop.extent))
 		return false;
 	x->row = s, x->loop = c->loop.split || !tsr_emit_has_masks(e) ? NULL : tsr_emit_groups(e, c, &x->groups);
 	x->shared = x->loop && x->groups.count * 4 < FEW * (int64_t)e->target->vector_bytes;
@@ -180,9 +193,11 @@ static bool understand(places *x, const tsr_stmt *s)
 	bool shares = s->loop.split && !x->groups.group;
 	if (shares || !plain(x, &c->loop.body) || (s->loop.split && (x->first || x->end < s->loop.extent.k)) || (x->torn && s->loop.extent.k % FEWEST && !tsr_emit_may_repeat(&c->loop.body)))
 		return false;
-	if (x->torn && !tsr_emit_has_masks(e))
+	x->around = around_of(x);
+	if (x->torn && (tsr_emit_streams(e, c) || !tsr_emit_has_masks(e)))
 		return false;
 	x->parts &= !x->torn && x->first <= MOST_BEFORE;
+	x->beside = x->below.image && !x->torn && !x->groups.group && c->loop.extent.k % (BESIDE * (int64_t)lanes_of(x)) == 0 ? BESIDE : 1, x->most = PLACES / x->beside;
 	return x->shared && tsr_emit_outer_pays(e, c, x->torn || tsr_emit_has_masks(e) ? FEWEST_LANES : lanes_of(x), x->groups.group ? &x->groups : NULL)
 		&& (x->torn || x->parts ? s->loop.extent.k : x->end - x->first) >= FEWEST;
 }
@@ -191,7 +206,7 @@ static bool understand(places *x, const tsr_stmt *s)
 
 static void stand(places *x, uint32_t sym, LLVMValueRef at)
 {
-	for (uint32_t k = 0; k < x->n; k++)
+	for (uint32_t k = 0; k < x->views; k++)
 		x->view[k].syms[sym] = at;
 }
 
@@ -205,7 +220,7 @@ static void each_in_turn(places *x, const tsr_stmt *s)
 	const tsr_wide *all = e->wide;
 	tsr_wide w = *all;
 	e->wide = &w;
-	for (uint32_t k = 0; k < x->n; k++) {
+	for (uint32_t k = 0; k < x->views; k++) {
 		if (x->out[k])
 			continue;
 		tsr_emit_enter(e, &x->view[k]);
@@ -257,7 +272,7 @@ static void enter_masks(places *x, guard *g, const tsr_stmt *s)
 	tsr_emit_view outside = tsr_emit_view_now(e);
 	tsr_emit_enter(e, &x->view[0]);
 	LLVMValueRef lanes = x->torn && !x->whole ? lanes_in(x, s) : NULL;
-	for (uint32_t k = 0; k < x->n; k++) {
+	for (uint32_t k = 0; k < x->views; k++) {
 		g->mask[k] = x->mask[k], g->out[k] = x->out[k];
 		x->mask[k] = both(e, x->mask[k], lanes);
 		tsr_emit_enter(e, &x->view[k]);
@@ -371,30 +386,31 @@ static void side_by_side(places *x, const tsr_stmts *body)
 	}
 }
 
-/* Channels from .. to of so many places from `at` on; `some`: fewer than fill a register. */
-static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef to, bool some)
+/* Channels from .. to of so many places from `at` on, so many registers of them `beside` each other; 0: fewer than fill one. */
+static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef to, uint32_t beside)
 {
 	tsr_emit *e = x->e;
-	bool masked = some && tsr_emit_has_masks(e);
-	unsigned lanes = some && !masked ? 1 : lanes_of(x);
-	tsr_wide w = {.loop = x->loop, .lanes = lanes, .holds = true};
+	bool some = beside == 0, masked = some && tsr_emit_has_masks(e);
+	unsigned lanes = some && !masked ? 1 : lanes_of(x), each = some ? 1 : beside;
+	tsr_wide w = {.loop = x->loop, .lanes = lanes, .around = some ? NULL : x->around, .holds = true};
 	if (x->groups.group) {
 		tsr_emit_group_lanes(&w, &x->groups);
 		e->syms[w.group] = tsr_emit_i64(e, 0);
 	}
 	if (from == to || tsr_emit_surely_none(from, to))
 		return;
-	tsr_emit_loop c = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
+	x->views = x->n * each;
+	tsr_emit_loop c = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, (int64_t)lanes * each), TSR_FOR_SERIAL);
 	w.mask = masked ? tsr_emit_lanes_left(e, c.index, to, lanes) : NULL;
-	for (uint32_t k = 0; k < x->n; k++) {
+	for (uint32_t k = 0; k < x->views; k++) {
 		x->view[k] = tsr_emit_view_copy(e);
 		for (uint32_t i = 0; i < x->n_locals; i++)
 			x->view[k].locals[x->local[i]] = NULL;
-		x->view[k].syms[x->row->loop.sym] = LLVMBuildNSWAdd(e->builder, at, tsr_emit_i64(e, k), "");
-		x->view[k].syms[x->loop->loop.sym] = c.index;
+		x->view[k].syms[x->row->loop.sym] = LLVMBuildNSWAdd(e->builder, at, tsr_emit_i64(e, k / each), "");
+		x->view[k].syms[x->loop->loop.sym] = LLVMBuildNSWAdd(e->builder, c.index, tsr_emit_i64(e, (int64_t)(k % each) * lanes), "");
 		x->mask[k] = w.mask;
 	}
-	tsr_below_ask(e, &x->below, x->inner, x->n_inner, at, x->n, c.index);
+	tsr_below_ask(e, &x->below, x->inner, x->n_inner, at, x->n, each, c.index);
 	e->wide = &w, e->places = true;
 	side_by_side(x, &x->loop->loop.body);
 	e->wide = NULL, e->places = false;
@@ -415,7 +431,7 @@ static const tsr_stmt *in_lines(const places *x)
 static LLVMValueRef first_line(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_emit *e = x->e;
-	const tsr_stmt *s = in_lines(x);
+	const tsr_stmt *s = x->around ? x->around : in_lines(x);
 	if (!s)
 		return from;
 	e->syms[x->row->loop.sym] = at, e->syms[x->loop->loop.sym] = from;
@@ -431,9 +447,9 @@ static LLVMValueRef lanes_inside(places *x, LLVMValueRef at)
 	int64_t lanes = lanes_of(x), from = (x->inside + lanes - 1) / lanes * lanes, to = from + (x->outside > from ? (x->outside - from) / lanes * lanes : 0);
 	if (to == from)
 		return tsr_emit_i64(e, 0);
-	channels(x, at, tsr_emit_i64(e, 0), tsr_emit_i64(e, from), false);
+	channels(x, at, tsr_emit_i64(e, 0), tsr_emit_i64(e, from), 1);
 	x->whole = true;
-	channels(x, at, tsr_emit_i64(e, from), tsr_emit_i64(e, to), false);
+	channels(x, at, tsr_emit_i64(e, from), tsr_emit_i64(e, to), 1);
 	x->whole = false;
 	return tsr_emit_i64(e, to);
 }
@@ -458,11 +474,17 @@ static range range_of(places *x, LLVMValueRef at)
 /* n places from `at` on. */
 static void tile(places *x, LLVMValueRef at, range r)
 {
-	channels(x, at, r.first, r.line, true);
+	channels(x, at, r.first, r.line, 0);
 	if (x->torn && r.line == r.first && !(x->loop->loop.split && x->e->team))
 		r.line = lanes_inside(x, at);
-	channels(x, at, r.line, r.whole, false);
-	channels(x, at, r.whole, r.all, true);
+	if (x->beside > 1) {
+		LLVMValueRef width = tsr_emit_i64(x->e, (int64_t)lanes_of(x) * x->beside), rest = LLVMBuildSRem(x->e->builder, LLVMBuildNSWSub(x->e->builder, r.whole, r.line, ""), width, "");
+		LLVMValueRef end = LLVMBuildNSWSub(x->e->builder, r.whole, rest, "");
+		channels(x, at, r.line, end, x->beside);
+		r.line = end;
+	}
+	channels(x, at, r.line, r.whole, 1);
+	channels(x, at, r.whole, r.all, 0);
 }
 
 /* Places from .. to, n at a time; where those that are left begin. */
@@ -506,7 +528,7 @@ static void rows_with_edges(places *x)
 	x->edge = true;
 	rest = together(x, 0, lead < extent / least * least ? lead : extent / least * least, FEWEST);
 	x->edge = false;
-	for (uint32_t n = PLACES; n >= FEWEST; n /= 2)
+	for (uint32_t n = x->most; n >= FEWEST; n /= 2)
 		if (rest < x->end)
 			rest = together(x, rest, x->end, n);
 	x->edge = true;
@@ -528,12 +550,12 @@ static int64_t at_edge(places *x, int64_t at, uint32_t n)
 static int64_t all_places(places *x)
 {
 	int64_t extent = x->row->loop.extent.k, at = 0;
-	while (at < x->first && at + PLACES <= extent)
-		at = at_edge(x, at, PLACES);
+	while (at < x->first && at + x->most <= extent)
+		at = at_edge(x, at, x->most);
 	if (at >= x->first && at < x->end)
-		at = together(x, at, x->end, PLACES);
+		at = together(x, at, x->end, x->most);
 	while (at + FEWEST <= extent)
-		at = at_edge(x, at, at + PLACES <= extent ? PLACES : FEWEST);
+		at = at_edge(x, at, at + x->most <= extent ? x->most : FEWEST);
 	return at == extent || !tsr_emit_may_repeat(&x->loop->loop.body) ? at : at_edge(x, extent - FEWEST, FEWEST);
 }
 
@@ -541,7 +563,7 @@ static int64_t all_places(places *x)
 static void share(places *x, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_emit *e = x->e;
-	from = some(x, from, to, PLACES);
+	from = some(x, from, to, x->most);
 	from = some(x, from, to, FEWEST);
 	tsr_emit_loop w = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
 	e->syms[x->row->loop.sym] = w.index;
@@ -565,7 +587,7 @@ bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVM
 	else if (x.parts)
 		rest = all_places(&x);
 	else
-		before = x.first, rest = together(&x, together(&x, before, x.end, PLACES), x.end, FEWEST);
+		before = x.first, rest = together(&x, together(&x, before, x.end, x.most), x.end, FEWEST);
 	e->written = written, e->reorder = reorder;
 	if (before || rest < s->loop.extent.k)
 		one_by_one(&x, before, rest);
