@@ -24,7 +24,7 @@ PLANES = [(1, 61, 40, 5, 1, 1), (1, 37, 29, 7, 1, 1), (2, 40, 9, 3, 2, 1), (1, 4
 # images, height and width of the results, channels, window, step, gap: places at both edges of a row, fewer than go together, and windows wider than the row
 CHANNELS = [(2, 5, 32, 64, 7, 1, 1), (1, 9, 28, 48, 3, 1, 1), (2, 7, 7, 33, 7, 1, 1), (1, 6, 13, 128, 5, 1, 1), (1, 4, 4, 96, 3, 1, 1), (3, 5, 19, 20, 4, 1, 1), (1, 4, 23, 16, 3, 2, 1), (1, 9, 26, 32, 5, 1, 3), (1, 3, 40, 17, 2, 1, 1),
             (2, 4, 11, 64, 9, 1, 1), (1, 3, 5, 64, 7, 1, 2), (1, 14, 3, 32, 3, 1, 1), (2, 7, 15, 40, 5, 2, 1), (1, 6, 12, 96, 7, 2, 1), (2, 5, 9, 64, 5, 3, 1),
-            (2, 132, 130, 64, 3, 1, 1), (2, 66, 66, 64, 5, 2, 1), (1, 201, 163, 128, 3, 1, 1), (1, 150, 141, 144, 5, 1, 1)]         # images that no cache holds, whose results go around the caches, too
+            (2, 132, 130, 64, 3, 1, 1), (2, 66, 66, 64, 5, 2, 1), (2, 66, 66, 80, 3, 2, 1), (1, 201, 163, 128, 3, 1, 1), (1, 150, 141, 144, 5, 1, 1)]         # images that no cache holds, whose results go around the caches, too
 # height, width, channels, the window's height and width: over both axes, one of them, and where channels of several places fill a register or not
 FEW = [(9, 40, 3, 3, 3), (7, 33, 3, 1, 5), (12, 20, 3, 5, 1), (6, 50, 2, 3, 3), (5, 13, 24, 3, 3), (8, 5, 3, 3, 5), (4, 31, 5, 2, 4)]
 # height and width of planes whose rows begin where lines do, and of some whose do not; the window's height and width
