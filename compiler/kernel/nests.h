@@ -179,7 +179,7 @@ void tsr_emit_fetch(tsr_emit *e, const tsr_expr *load, tsr_fetch to);
  * loop of its rows in a window; image NULL: nothing.  Of so many places from `at` on, in the lanes from `channel` on. */
 typedef struct tsr_below { const tsr_expr *image; const tsr_stmt *row, *channel, *window; uint32_t down; int64_t rows, columns; } tsr_below;
 void tsr_below_note(tsr_emit *e, tsr_below *b, const tsr_stmt *row, const tsr_stmt *channel, const tsr_stmt *const *inner, uint32_t n, const tsr_expr *load);
-void tsr_below_ask(tsr_emit *e, const tsr_below *b, const tsr_stmt *const *inner, uint32_t n, LLVMValueRef at, uint32_t places, uint32_t beside, LLVMValueRef channel);
+void tsr_below_ask(tsr_emit *e, const tsr_below *b, const tsr_stmt *const *inner, uint32_t n, LLVMValueRef at, uint32_t places, LLVMValueRef channel);
 /* Where the first whole line of what goes around the caches begins, or `to`. */
 LLVMValueRef tsr_emit_first_line(tsr_emit *e, const tsr_stmt *loop, const tsr_stmt *store, LLVMValueRef from, LLVMValueRef to);
 /* Each row of what is stored begins at a line. */

@@ -18,7 +18,7 @@
 #include "../opt/opt.h"
 #include <string.h>
 
-enum { PLACES = 8, BESIDE = 2, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, LINE = 64, FEW = 4, MANY = 8, MOST_BEFORE = 16, MOST_STEP = 4 };    /* few, many: registers of channels */
+enum { PLACES = 8, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, LINE = 64, FEW = 4, MANY = 8, MOST_BEFORE = 16, MOST_STEP = 4 };    /* few, many: registers of channels */
 
 typedef struct places {
 	tsr_emit *e;
@@ -35,8 +35,8 @@ typedef struct places {
 	bool edge;                                 /* windows of some of the places that are emitted now reach over an edge */
 	bool parts;                                /* what guards say of a place hangs on loops alone that are written out */
 	int64_t first, end;                        /* of the places whose windows reach over no edge of the row */
-	uint32_t most, beside;                     /* so many places together, each of so many registers of channels, whose lines follow each other, where the image comes from memory */
-	uint32_t n, views;                         /* of the places that are emitted now, and of these registers */
+	uint32_t most;                             /* so many places together: of an image from memory fewer, whose lines are nearer */
+	uint32_t n;                                /* of those that are emitted together */
 	tsr_emit_view view[PLACES];
 	LLVMValueRef mask[PLACES];                 /* what guards let in of each; NULL: all */
 	bool out[PLACES];                          /* they let in none of it */
@@ -96,13 +96,19 @@ static bool known_of(const places *x, const tsr_range *r)
 	return true;
 }
 
+static bool third_is_enough(const places *x)
+{
+	enum { LONG = 1024 };       /* bytes of a place's channels */
+	return x->below.image && (tsr_target_few_registers(x->e->target) || (tsr_size_is_const(x->loop->loop.extent) && x->loop->loop.extent.k * 4 >= LONG));
+}
+
 /* Neighbours' windows, which are so far apart, have more in common along the axis than not; or, where channels come first, something.  (5 x 5 and 7 x 7 that move by two 2.1 to 2.6 times as fast,
  * with AVX2's instructions 1.3 to 1.8, 5 x 5 by three 1.4 and 1.1; 2 x 2 0.85.  Of 3 x 3 by two neighbours have a third in common, which is enough where the rows
- * below are asked for: 32 to 256 channels 1.04 to 2.0 times as fast, 64 0.93, with AVX2's instructions 1.2 to 2.3.) */
+ * below are asked for, and registers are few (1.08 to 2.3) or channels many (of 256 2.0, greatest 1.5; of 64 0.93 and 0.76, of 128 1.2 and 0.86).) */
 static bool neighbours_share(const places *x, const tsr_expr *load, uint32_t axis, const tsr_stmt *window)
 {
 	int64_t step = window ? tsr_lin_coef(&load->load.index[axis], x->row->loop.sym) : 0;
-	return step == 1 || (step > 1 && step <= MOST_STEP && window->loop.extent.k > step + !x->below.image) || (step == 2 && tsr_emit_strided(x->e, x->loop, load->load.buffer, load->load.index));
+	return step == 1 || (step > 1 && step <= MOST_STEP && window->loop.extent.k > step + !third_is_enough(x)) || (step == 2 && tsr_emit_strided(x->e, x->loop, load->load.buffer, load->load.index));
 }
 
 static void note_loads(places *x, tsr_expr *v)
@@ -198,7 +204,7 @@ static bool understand(places *x, const tsr_stmt *s)
 	if (x->torn && (tsr_emit_streams(e, c) || !tsr_emit_has_masks(e)))
 		return false;
 	x->parts &= !x->torn && x->first <= MOST_BEFORE;
-	x->beside = x->below.image && !x->torn && !x->groups.group && c->loop.extent.k % (BESIDE * (int64_t)lanes_of(x)) == 0 ? BESIDE : 1, x->most = PLACES / x->beside;
+	x->most = x->below.image ? FEWEST : PLACES;
 	return x->shared && tsr_emit_outer_pays(e, c, x->torn || tsr_emit_has_masks(e) ? FEWEST_LANES : lanes_of(x), x->groups.group ? &x->groups : NULL)
 		&& (x->torn || x->parts ? s->loop.extent.k : x->end - x->first) >= FEWEST;
 }
@@ -207,7 +213,7 @@ static bool understand(places *x, const tsr_stmt *s)
 
 static void stand(places *x, uint32_t sym, LLVMValueRef at)
 {
-	for (uint32_t k = 0; k < x->views; k++)
+	for (uint32_t k = 0; k < x->n; k++)
 		x->view[k].syms[sym] = at;
 }
 
@@ -221,7 +227,7 @@ static void each_in_turn(places *x, const tsr_stmt *s)
 	const tsr_wide *all = e->wide;
 	tsr_wide w = *all;
 	e->wide = &w;
-	for (uint32_t k = 0; k < x->views; k++) {
+	for (uint32_t k = 0; k < x->n; k++) {
 		if (x->out[k])
 			continue;
 		tsr_emit_enter(e, &x->view[k]);
@@ -273,7 +279,7 @@ static void enter_masks(places *x, guard *g, const tsr_stmt *s)
 	tsr_emit_view outside = tsr_emit_view_now(e);
 	tsr_emit_enter(e, &x->view[0]);
 	LLVMValueRef lanes = x->torn && !x->whole ? lanes_in(x, s) : NULL;
-	for (uint32_t k = 0; k < x->views; k++) {
+	for (uint32_t k = 0; k < x->n; k++) {
 		g->mask[k] = x->mask[k], g->out[k] = x->out[k];
 		x->mask[k] = both(e, x->mask[k], lanes);
 		tsr_emit_enter(e, &x->view[k]);
@@ -387,12 +393,12 @@ static void side_by_side(places *x, const tsr_stmts *body)
 	}
 }
 
-/* Channels from .. to of so many places from `at` on, so many registers of them `beside` each other; 0: fewer than fill one. */
-static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef to, uint32_t beside)
+/* Channels from .. to of so many places from `at` on; `some`: fewer than fill a register. */
+static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef to, bool some)
 {
 	tsr_emit *e = x->e;
-	bool some = beside == 0, masked = some && tsr_emit_has_masks(e);
-	unsigned lanes = some && !masked ? 1 : lanes_of(x), each = some ? 1 : beside;
+	bool masked = some && tsr_emit_has_masks(e);
+	unsigned lanes = some && !masked ? 1 : lanes_of(x);
 	tsr_wide w = {.loop = x->loop, .lanes = lanes, .around = some ? NULL : x->around, .holds = true};
 	if (x->groups.group) {
 		tsr_emit_group_lanes(&w, &x->groups);
@@ -400,18 +406,17 @@ static void channels(places *x, LLVMValueRef at, LLVMValueRef from, LLVMValueRef
 	}
 	if (from == to || tsr_emit_surely_none(from, to))
 		return;
-	x->views = x->n * each;
-	tsr_emit_loop c = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, (int64_t)lanes * each), TSR_FOR_SERIAL);
+	tsr_emit_loop c = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
 	w.mask = masked ? tsr_emit_lanes_left(e, c.index, to, lanes) : NULL;
-	for (uint32_t k = 0; k < x->views; k++) {
+	for (uint32_t k = 0; k < x->n; k++) {
 		x->view[k] = tsr_emit_view_copy(e);
 		for (uint32_t i = 0; i < x->n_locals; i++)
 			x->view[k].locals[x->local[i]] = NULL;
-		x->view[k].syms[x->row->loop.sym] = LLVMBuildNSWAdd(e->builder, at, tsr_emit_i64(e, k / each), "");
-		x->view[k].syms[x->loop->loop.sym] = LLVMBuildNSWAdd(e->builder, c.index, tsr_emit_i64(e, (int64_t)(k % each) * lanes), "");
+		x->view[k].syms[x->row->loop.sym] = LLVMBuildNSWAdd(e->builder, at, tsr_emit_i64(e, k), "");
+		x->view[k].syms[x->loop->loop.sym] = c.index;
 		x->mask[k] = w.mask;
 	}
-	tsr_below_ask(e, &x->below, x->inner, x->n_inner, at, x->n, each, c.index);
+	tsr_below_ask(e, &x->below, x->inner, x->n_inner, at, x->n, c.index);
 	e->wide = &w, e->places = true;
 	side_by_side(x, &x->loop->loop.body);
 	e->wide = NULL, e->places = false;
@@ -448,9 +453,9 @@ static LLVMValueRef lanes_inside(places *x, LLVMValueRef at)
 	int64_t lanes = lanes_of(x), from = (x->inside + lanes - 1) / lanes * lanes, to = from + (x->outside > from ? (x->outside - from) / lanes * lanes : 0);
 	if (to == from)
 		return tsr_emit_i64(e, 0);
-	channels(x, at, tsr_emit_i64(e, 0), tsr_emit_i64(e, from), 1);
+	channels(x, at, tsr_emit_i64(e, 0), tsr_emit_i64(e, from), false);
 	x->whole = true;
-	channels(x, at, tsr_emit_i64(e, from), tsr_emit_i64(e, to), 1);
+	channels(x, at, tsr_emit_i64(e, from), tsr_emit_i64(e, to), false);
 	x->whole = false;
 	return tsr_emit_i64(e, to);
 }
@@ -475,17 +480,11 @@ static range range_of(places *x, LLVMValueRef at)
 /* n places from `at` on. */
 static void tile(places *x, LLVMValueRef at, range r)
 {
-	channels(x, at, r.first, r.line, 0);
+	channels(x, at, r.first, r.line, true);
 	if (x->torn && r.line == r.first && !(x->loop->loop.split && x->e->team))
 		r.line = lanes_inside(x, at);
-	if (x->beside > 1) {
-		LLVMValueRef width = tsr_emit_i64(x->e, (int64_t)lanes_of(x) * x->beside), rest = LLVMBuildSRem(x->e->builder, LLVMBuildNSWSub(x->e->builder, r.whole, r.line, ""), width, "");
-		LLVMValueRef end = LLVMBuildNSWSub(x->e->builder, r.whole, rest, "");
-		channels(x, at, r.line, end, x->beside);
-		r.line = end;
-	}
-	channels(x, at, r.line, r.whole, 1);
-	channels(x, at, r.whole, r.all, 0);
+	channels(x, at, r.line, r.whole, false);
+	channels(x, at, r.whole, r.all, true);
 }
 
 /* Places from .. to, n at a time; where those that are left begin. */
