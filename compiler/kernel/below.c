@@ -45,9 +45,9 @@ void tsr_below_note(tsr_emit *e, tsr_below *b, const tsr_stmt *row, const tsr_st
 
 void tsr_below_ask(tsr_emit *e, const tsr_below *b, const tsr_stmt *const *inner, uint32_t n, LLVMValueRef at, uint32_t places, LLVMValueRef channel)
 {
-	if (!b->image)
+	LLVMValueRef here = b->image ? e->syms[b->down] : NULL;
+	if (!here)
 		return;
-	LLVMValueRef here = e->syms[b->down];
 	e->syms[b->down] = LLVMBuildNSWAdd(e->builder, here, tsr_emit_i64(e, 1), "");
 	e->syms[b->row->loop.sym] = at;
 	int64_t lines = places * b->columns;

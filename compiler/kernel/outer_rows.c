@@ -201,7 +201,7 @@ static bool understand(places *x, const tsr_stmt *s)
 	if (shares || !plain(x, &c->loop.body) || (s->loop.split && (x->first || x->end < s->loop.extent.k)) || (x->torn && s->loop.extent.k % FEWEST && !tsr_emit_may_repeat(&c->loop.body)))
 		return false;
 	x->around = around_of(x);
-	if (x->torn && (tsr_emit_streams(e, c) || !tsr_emit_has_masks(e)))
+	if ((x->torn && !tsr_emit_has_masks(e)) || (tsr_emit_streams(e, c) && !x->below.image))        /* what asks for nothing goes around the caches place by place */
 		return false;
 	x->parts &= !x->torn && x->first <= MOST_BEFORE;
 	x->most = x->below.image ? FEWEST : PLACES;
