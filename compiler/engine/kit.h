@@ -335,7 +335,6 @@ bool tsr_computed_by_rows(const tsr_loops *l, const tsr_expr *value, const tsr_w
 void tsr_pack_computed(tsr_kit *k, const tsr_pack *p, const tsr_computed *v);
 /* apart.c: lanes whose elements lie `apart` from each other are those of so many parts of a vector each, side by side; where a part begins, which of its elements are of lanes lower .. upper, and
  * the lanes of all parts. */
-enum { TSR_MOST_APART = 4 };
 int64_t tsr_apart_at(const tsr_kit *k, uint32_t apart, uint32_t part);
 LLVMValueRef tsr_apart_mask(tsr_kit *k, uint32_t apart, uint32_t part, LLVMValueRef lower, LLVMValueRef upper);
 LLVMValueRef tsr_apart_lanes(tsr_kit *k, uint32_t apart, const LLVMValueRef *part);

@@ -64,7 +64,7 @@ static void pack_vectors(const panel *n)
 {
 	tsr_kit *k = n->k;
 	uint32_t vecs = (n->p->width + k->lanes - 1) / k->lanes;
-	LLVMValueRef mask[16][TSR_MOST_APART], row = tsr_kit_at(k, n->p->from, tsr_group_offset(k, n->p->across, n->p->side, n->first)), part[TSR_MOST_APART];
+	LLVMValueRef mask[16][TSR_MOST_STRIDE], row = tsr_kit_at(k, n->p->from, tsr_group_offset(k, n->p->across, n->p->side, n->first)), part[TSR_MOST_STRIDE];
 	for (uint32_t v = 0; v < vecs; v++)
 		for (uint32_t i = 0; i < n->apart; i++)
 			mask[v][i] = tsr_apart_mask(k, n->apart, i, tsr_kit_int(k, 0), v ? LLVMBuildNSWSub(k->b, n->valid, tsr_kit_int(k, v * k->lanes), "") : n->valid);
@@ -167,7 +167,7 @@ static LLVMValueRef pack_by_depths(tsr_kit *k, const tsr_pack *p)
 }
 
 /* A vector of positions, in the stretches of the innermost axis that it falls into. */
-typedef struct torn { LLVMValueRef offset[TSR_MOST_STRETCHES], mask[TSR_MOST_STRETCHES][TSR_MOST_APART]; } torn;
+typedef struct torn { LLVMValueRef offset[TSR_MOST_STRETCHES], mask[TSR_MOST_STRETCHES][TSR_MOST_STRIDE]; } torn;
 
 static torn torn_vector(const panel *n, uint32_t first, uint32_t stretches)
 {
@@ -197,7 +197,7 @@ static torn torn_vector(const panel *n, uint32_t first, uint32_t stretches)
 static LLVMValueRef torn_lanes(const panel *n, torn *t, uint32_t stretches, LLVMValueRef from)
 {
 	tsr_kit *k = n->k;
-	LLVMValueRef part[TSR_MOST_APART];
+	LLVMValueRef part[TSR_MOST_STRIDE];
 	for (uint32_t i = 0; i < n->apart; i++) {
 		LLVMValueRef here = tsr_kit_at(k, from, tsr_kit_int(k, tsr_apart_at(k, n->apart, i)));
 		part[i] = LLVMConstNull(k->vec);
@@ -285,7 +285,7 @@ static uint32_t apart_of(const tsr_kit *k, const tsr_pack *p)
 	int64_t apart = across->n ? tsr_kit_known(across->at[across->n - 1].stride[p->side]) : 1, run = across->n ? tsr_kit_known(across->at[across->n - 1].extent) : 1;
 	if (across->unit[p->side] || apart <= 1)
 		return across->unit[p->side] ? 1 : 0;
-	bool few = apart <= TSR_MOST_APART && run > 1 && tsr_stretches(p->width < k->lanes ? p->width : k->lanes, run, p->width % k->lanes == 0) <= TSR_MOST_STRETCHES;
+	bool few = apart <= TSR_MOST_STRIDE && run > 1 && tsr_stretches(p->width < k->lanes ? p->width : k->lanes, run, p->width % k->lanes == 0) <= TSR_MOST_STRETCHES;
 	return few && k->elem_bytes >= 4 && k->target->masks != TSR_MASKS_NONE ? (uint32_t)apart : 0;
 }
 

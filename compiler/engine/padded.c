@@ -23,7 +23,7 @@ static uint32_t apart_of(const tsr_computed *v, const tsr_expr *x, uint32_t sym)
 	int64_t apart = b->rank && b->prec == v->prec ? tsr_lin_coef(&x->load.index[tsr_buffer_last(b)], sym) : 0;
 	for (uint32_t i = 0; i < tsr_buffer_last(b); i++)
 		apart = tsr_lin_mentions(&x->load.index[i], sym) ? 0 : apart;
-	return apart > 0 && apart <= TSR_MOST_APART ? (uint32_t)apart : 0;
+	return apart > 0 && apart <= TSR_MOST_STRIDE ? (uint32_t)apart : 0;
 }
 
 /* SELECTs in whose ranges the loop's coefficient is 0 or that of what lies in memory, with one constant outside of all: whole vectors, whose masks are what lies inside. */
@@ -77,7 +77,7 @@ void tsr_padded_inside(tsr_kit *k, tsr_emit *e, const tsr_expr *x, uint32_t sym,
 /* ---- panels ---------------------------------------------------------------------------------------------------------------------- */
 
 /* A vector of positions in one of the stretches of the last loop into which it falls: where its first lane would be, and which elements of each part (apart.c) are inside. */
-typedef struct piece { LLVMValueRef from, mask[TSR_MOST_APART]; } piece;
+typedef struct piece { LLVMValueRef from, mask[TSR_MOST_STRIDE]; } piece;
 typedef struct panel {
 	tsr_kit *k;
 	const tsr_pack *p;
@@ -168,7 +168,7 @@ static void sources(panel *n, LLVMValueRef d)
 static LLVMValueRef loaded(const panel *n, uint32_t v, LLVMValueRef on)
 {
 	tsr_kit *k = n->k;
-	LLVMValueRef part[TSR_MOST_APART];
+	LLVMValueRef part[TSR_MOST_STRIDE];
 	for (uint32_t i = 0; i < n->apart; i++) {
 		LLVMValueRef further = tsr_kit_add(k, on, tsr_kit_int(k, tsr_apart_at(k, n->apart, i)));
 		part[i] = n->outside;

@@ -8,21 +8,12 @@ enum { SHORT_RUN = 8, APART = 1024 };
 /* Rounds of one stretch, each of which may ask for a line. */
 static int64_t rounds_of(int64_t run) { return run > SHORT_RUN ? run / TSR_ROUND : 1; }
 
-/* Rows that lie less than APART bytes from each other begin at lines of different sets of the first cache, which has the next lines of all of them
- * beside these: of some rows in each round. */
-static void next_of_rows(const tsr_inner *in, LLVMValueRef first, LLVMValueRef at)
+/* What lies so many elements behind this place of the tile's rows, which are so far apart: of some of them in each round. */
+static void behind_rows(const tsr_inner *in, LLVMValueRef first, LLVMValueRef at, int64_t apart, int64_t behind)
 {
 	tsr_kit *k = in->k;
-	LLVMValueRef round = LLVMBuildUDiv(k->b, at, tsr_kit_int(k, TSR_ROUND), ""), next = tsr_kit_add(k, at, tsr_kit_int(k, TSR_LINE / k->elem_bytes));
-	tsr_rows_ahead(k, in->rows, tsr_kit_int(k, in->near_rows), round, LLVMBuildGEP2(k->b, k->elem, first, &next, 1, ""), tsr_kit_int(k, 0));
-}
-
-/* What the next row of places reads, as far apart as these rows are. */
-static void beyond_rows(const tsr_inner *in, LLVMValueRef first, LLVMValueRef at)
-{
-	tsr_kit *k = in->k;
-	LLVMValueRef round = LLVMBuildUDiv(k->b, at, tsr_kit_int(k, TSR_ROUND), ""), there = tsr_kit_add(k, at, tsr_kit_int(k, in->beyond));
-	tsr_rows_ahead(k, in->rows, tsr_kit_int(k, in->each_row), round, LLVMBuildGEP2(k->b, k->elem, first, &there, 1, ""), tsr_kit_int(k, 0));
+	LLVMValueRef round = LLVMBuildUDiv(k->b, at, tsr_kit_int(k, TSR_ROUND), ""), next = tsr_kit_add(k, at, tsr_kit_int(k, behind));
+	tsr_rows_ahead(k, in->rows, tsr_kit_int(k, apart), round, LLVMBuildGEP2(k->b, k->elem, first, &next, 1, ""), tsr_kit_int(k, 0));
 }
 
 /* Steps of one stretch from `from` up to `to`, in rounds; `first`: the line that the first of them asks for, or NULL. */
@@ -34,10 +25,10 @@ static void stretch_rounds(const tsr_inner *in, const LLVMValueRef *row, LLVMVal
 	if (first)
 		tsr_tile_ahead(in->end, tsr_kit_add(k, first, LLVMBuildUDiv(k->b, c.i, tsr_kit_int(k, TSR_ROUND), "")));
 	LLVMValueRef at = tsr_kit_add(k, c.i, tsr_kit_int(k, from)), bt = tsr_kit_at(k, b, tsr_kit_mul(k, at, in->b_k));
-	if (in->near_rows)
-		next_of_rows(in, row[0], at);
-	if (in->beyond)
-		beyond_rows(in, row[0], at);
+	if (in->near_rows)           /* less than APART bytes from each other they begin at lines of different sets of the first cache, which has the next lines of all of them beside these */
+		behind_rows(in, row[0], at, in->near_rows, TSR_LINE / k->elem_bytes);
+	if (in->beyond)              /* what the next row of places reads */
+		behind_rows(in, row[0], at, in->each_row, in->beyond);
 	for (int64_t u = 0; u < TSR_ROUND; u++)      /* between the steps they would hold what is loaded before them in registers, as tile_loop says */
 		tsr_inner_lines(in, tsr_kit_at(k, bt, tsr_kit_mul(k, tsr_kit_int(k, u), in->b_k)));
 	for (int64_t u = 0; u < TSR_ROUND; u++) {

@@ -3,28 +3,24 @@
  * four places together, not eight, 1.5 and 1.7).  To ask for the result's lines as well is no faster. */
 #include "nests.h"
 
-enum { MOST_STEP = 4, LINE = 64 };
-
-static const tsr_stmt *inner_of(const tsr_stmt *const *inner, uint32_t n, const tsr_lin_term *t)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (t->kind == TSR_LSYM_LOOP && inner[i]->loop.sym == t->id)
-			return inner[i];
-	return NULL;
-}
+enum { LINE = 64 };
 
 /* Of an axis along which windows go down: a loop of the window stands in it, and one that is around all places. */
 static const tsr_stmt *down_of(const tsr_lin *at, const tsr_stmt *const *inner, uint32_t n, tsr_below *out)
 {
 	const tsr_stmt *window = NULL;
-	for (uint32_t i = 0; i < at->n; i++)
-		window = inner_of(inner, n, &at->terms[i]) ? inner_of(inner, n, &at->terms[i]) : window;
-	for (uint32_t i = 0; i < at->n; i++)
-		if (window && at->terms[i].kind == TSR_LSYM_LOOP && !inner_of(inner, n, &at->terms[i])) {
-			out->down = at->terms[i].id, out->rows = at->terms[i].coef;
-			return window;
-		}
-	return NULL;
+	const tsr_lin_term *down = NULL;
+	for (uint32_t i = 0; i < at->n; i++) {
+		const tsr_stmt *loop = tsr_loop_among(inner, n, &at->terms[i]);
+		if (loop)
+			window = loop;
+		else if (at->terms[i].kind == TSR_LSYM_LOOP && !down)
+			down = &at->terms[i];
+	}
+	if (!window || !down)
+		return NULL;
+	out->down = down->id, out->rows = down->coef;
+	return window;
 }
 
 void tsr_below_note(tsr_emit *e, tsr_below *b, const tsr_stmt *row, const tsr_stmt *channel, const tsr_stmt *const *inner, uint32_t n, const tsr_expr *load)
@@ -39,7 +35,7 @@ void tsr_below_note(tsr_emit *e, tsr_below *b, const tsr_stmt *row, const tsr_st
 		found.columns = tsr_lin_mentions(at, row->loop.sym) ? tsr_lin_coef(at, row->loop.sym) : found.columns;
 		found.window = window ? window : found.window;
 	}
-	if (found.window && found.rows > 0 && found.rows <= MOST_STEP && found.columns > 0 && found.columns <= MOST_STEP)
+	if (found.window && found.rows > 0 && found.rows <= TSR_MOST_STRIDE && found.columns > 0 && found.columns <= TSR_MOST_STRIDE)
 		*b = found;
 }
 

@@ -175,6 +175,14 @@ LLVMValueRef tsr_emit_to_line(tsr_emit *e, tsr_prec p, LLVMValueRef address);
 void tsr_emit_around(tsr_emit *e, LLVMValueRef store);
 /* Has the line of this element fetched. */
 void tsr_emit_fetch(tsr_emit *e, const tsr_expr *load, tsr_fetch to);
+/* Of these loops the one that the term stands for, or NULL. */
+static inline const tsr_stmt *tsr_loop_among(const tsr_stmt *const *loop, uint32_t n, const tsr_lin_term *t)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (t->kind == TSR_LSYM_LOOP && loop[i]->loop.sym == t->id)
+			return loop[i];
+	return NULL;
+}
 /* below.c: of windows over an image that comes from memory, `rows` and `columns` from one to the next, what those of the next iteration of the loop `down` have that none above them has; `window`: the
  * loop of its rows in a window; image NULL: nothing.  Of so many places from `at` on, in the lanes from `channel` on. */
 typedef struct tsr_below { const tsr_expr *image; const tsr_stmt *row, *channel, *window; uint32_t down; int64_t rows, columns; } tsr_below;

@@ -18,7 +18,7 @@
 #include "../opt/opt.h"
 #include <string.h>
 
-enum { PLACES = 8, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, LINE = 64, FEW = 4, MANY = 8, MOST_BEFORE = 16, MOST_STEP = 4 };    /* few, many: registers of channels */
+enum { PLACES = 8, FEWEST = 4, FEWEST_LANES = 6, MOST_INNER = 4, MOST_LOCALS = 8, LINE = 64, FEW = 4, MANY = 8, MOST_BEFORE = 16 };    /* few, many: registers of channels */
 
 typedef struct places {
 	tsr_emit *e;
@@ -48,10 +48,7 @@ typedef struct places {
 
 static const tsr_stmt *inner_of(const places *x, const tsr_lin_term *t)
 {
-	for (uint32_t i = 0; i < x->n_inner; i++)
-		if (t->kind == TSR_LSYM_LOOP && x->inner[i]->loop.sym == t->id)
-			return x->inner[i];
-	return NULL;
+	return tsr_loop_among(x->inner, x->n_inner, t);
 }
 
 static bool has_loop(const tsr_stmt *s)
@@ -108,7 +105,7 @@ static bool third_is_enough(const places *x)
 static bool neighbours_share(const places *x, const tsr_expr *load, uint32_t axis, const tsr_stmt *window)
 {
 	int64_t step = window ? tsr_lin_coef(&load->load.index[axis], x->row->loop.sym) : 0;
-	return step == 1 || (step > 1 && step <= MOST_STEP && window->loop.extent.k > step + !third_is_enough(x)) || (step == 2 && tsr_emit_strided(x->e, x->loop, load->load.buffer, load->load.index));
+	return step == 1 || (step > 1 && step <= TSR_MOST_STRIDE && window->loop.extent.k > step + !third_is_enough(x)) || (step == 2 && tsr_emit_strided(x->e, x->loop, load->load.buffer, load->load.index));
 }
 
 static void note_loads(places *x, tsr_expr *v)

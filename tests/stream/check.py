@@ -118,6 +118,10 @@ let%export window (x : "?n | 4096") =
   set_dim w 5;
   y
 """
+CHANNELS = 'let%export f (x : "| 4, {0}, {0}, 64") (k : "| 3, 3, 64") = x +* k "b, h =+ i, w =+ j, c; i, j, c => b, h, w, c"\n'
+FILTERS = 'let%export f (x : "| 2, {0}, {0}, 64") (k : "| 3, 3, 64, 16") = x +* k "b, h =+ i, w =+ j, c; i, j, c, f => b, h, w, f"\n'
+# images of a form, their size, what says in their code that the row below is asked for, and whether it is: not where a cache holds them
+IMAGES = [(FILTERS, 64, r"tsr\.rows[^\s]*\.f\d+\.\d+", True), (FILTERS, 16, r"tsr\.rows[^\s]*\.f\d+\.\d+", False), (CHANNELS, 100, "prefetcht1", True), (CHANNELS, 16, "prefetcht1", False)]
 ROWS = (50, 1100)        # the run finds the arrays small, and large
 
 
@@ -155,6 +159,10 @@ def main():
         with open(bench.path("once.s")) as f:
             text = f.read()
         check(status == 0 and "prefetcht1" not in text and "prefetcht0" in text, "or once, into the first " + err)
+        for form, size, sign, asked in IMAGES:
+            status, out, err = run(bench.tsrc, "-S", "--cpu=znver4", bench.written("images.tsr", form.format(size)), "-o", bench.path("images.s"))
+            with open(bench.path("images.s")) as f:
+                check(status == 0 and (re.search(sign, f.read()) is not None) == asked, f"the row below, images of {size}: {form} {err}")
         status, out, err = run(bench.tsrc, "-S", "--cpu=x86-64-v3", bench.written("sine.tsr", 'let%export sine (x : "2048 | 1024") = sin x\n'), "-o", bench.path("sine.s"))
         with open(bench.path("sine.s")) as f:
             check(status == 0 and vectors_wait_within_lines(f.read()), "vectors on the stack may lie across lines and pages " + err)
