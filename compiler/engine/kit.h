@@ -123,18 +123,18 @@ typedef struct tsr_c_form {
 	uint32_t knit;               /* with tables: rows of so many columns lie one behind the other, and lines are put together of several */
 } tsr_c_form;
 
-/* What a tail reads and writes besides C: elements of a buffer, or a number (`buffer` none).  `value`: NULL of what is written.  Set by
+/* What a tail reads and writes besides C: elements of a buffer, or a number (`buffer` none).  `value`: NULL of what is only written; `stored`: it is written.  Set by
  * tail.c: `row` elements from row to row, columns side by side (`along`) or the same; where the batch's elements begin. */
 typedef struct tsr_tail_operand {
 	const tsr_expr *value;
 	tsr_prec prec;
 	tsr_buffer_id buffer;
 	const tsr_lin *index;
-	bool along;
+	bool along, stored;
 	LLVMValueRef row, base;
 } tsr_tail_operand;
-/* `reads`: so many of its operands come first and are read; `like_c`: they lie like C; `in_tiles`: tiles apply it to their registers; `whole`: K is one block; `number`: of the tails of this code. */
-typedef struct tsr_tail_plan { tsr_emit *e; const tsr_tail *tail; uint32_t n, reads, nodes, number; tsr_tail_operand *at; bool like_c, in_tiles, whole; } tsr_tail_plan;
+/* `to`: of each store but one into C, the operand that is written; `like_c`: they lie like C; `in_tiles`: tiles apply it to their registers; `whole`: K is one block; `number`: of the tails of this code. */
+typedef struct tsr_tail_plan { tsr_emit *e; const tsr_tail *tail; uint32_t n, nodes, number, *to; tsr_tail_operand *at; bool like_c, in_tiles, whole; } tsr_tail_plan;
 /* Behind a tile's other parameters: `last`, K's last block, and of each operand where it is and its row. */
 uint32_t tsr_tail_params(const tsr_tail_plan *t);
 void tsr_tail_types(tsr_kit *k, const tsr_tail_plan *t, LLVMTypeRef *type);

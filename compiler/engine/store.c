@@ -254,7 +254,8 @@ static void fetch_c(const tsr_tile_end *t)
 
 void tsr_tile_fetch(const tsr_tile_end *t)
 {
-	fetch_c(t);
+	if (!t->tail || !t->tail->tail->passing)
+		fetch_c(t);
 	tsr_tail_fetch(t);
 }
 

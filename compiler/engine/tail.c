@@ -22,10 +22,7 @@ static bool same_place(const tsr_loops *l, const tsr_expr *x, const tsr_expr *y)
 		return x->number == y->number;
 	if (x->kind == TSR_EXPR_SIZE)
 		return tsr_extent_equal(x->size, y->size);
-	bool same = x->load.buffer == y->load.buffer;
-	for (uint32_t i = 0; same && i < l->buffers.at[x->load.buffer]->rank; i++)
-		same = tsr_lin_equal(x->load.index[i], y->load.index[i]);
-	return same;
+	return x->load.buffer == y->load.buffer && tsr_index_equal(l->buffers.at[x->load.buffer], x->load.index, y->load.index);
 }
 
 static uint32_t operand_of(const tsr_tail_plan *t, const tsr_expr *x)
@@ -66,6 +63,10 @@ static void find_operands(tsr_tail_plan *t, const tsr_expr *x)
 /* What is computed, in this order: values that have names, and what is stored. */
 static uint32_t values(const tsr_tail *t) { return t->lets.n + t->stores.n; }
 static const tsr_expr *value_of(const tsr_tail *t, uint32_t i) { return i < t->lets.n ? t->lets.at[i]->let.value : t->stores.at[i - t->lets.n]->store.value; }
+
+/* The first store is C's, but where sums pass by; so many are not. */
+static uint32_t in_c(const tsr_tail *t) { return !t->passing; }
+static uint32_t stores(const tsr_tail *t) { return t->stores.n - in_c(t); }
 
 static tsr_prec prec_of(const tsr_emit *e, const tsr_tail *t, uint32_t i)
 {
@@ -142,6 +143,8 @@ static uint32_t number_of(tsr_tail_plan *t)
 	tsr_text_init(&key, t->e->tc->arena);
 	for (uint32_t i = 0; i < t->n; i++)
 		tsr_text_addf(&key, "%d%c%c", (int)t->at[i].prec, t->at[i].along ? '-' : '.', t->at[i].value ? 'r' : 'w');
+	for (uint32_t i = 0; i < stores(t->tail); i++)
+		tsr_text_addf(&key, ">%u", t->to[i]);
 	for (uint32_t i = 0; i < values(t->tail); i++)
 		describe(t, &key, value_of(t->tail, i));
 	uint32_t before = t->e->tails.n;
@@ -149,6 +152,19 @@ static uint32_t number_of(tsr_tail_plan *t)
 	if (t->e->tails.n > before)
 		entry->value.i = before;
 	return (uint32_t)entry->value.i;
+}
+
+/* What is read where it is stored is one operand: each is a place that a loop must know to ask for its lines. */
+static uint32_t stored_operand(tsr_tail_plan *t, const tsr_stmt *s)
+{
+	const tsr_buffer *b = t->e->loops->buffers.at[s->store.buffer];
+	uint32_t i = 0;
+	while (i < t->n && !(t->at[i].buffer == b->id && tsr_index_equal(b, t->at[i].index, s->store.index)))
+		i++;
+	if (i == t->n)
+		t->at[t->n++] = (tsr_tail_operand){ .prec = b->prec, .buffer = b->id, .index = s->store.index };
+	t->at[i].stored = true;
+	return i;
 }
 
 void tsr_tail_plan_make(tsr_engine *g)
@@ -161,13 +177,11 @@ void tsr_tail_plan_make(tsr_engine *g)
 	for (uint32_t i = 0; i < values(tail); i++)
 		t->nodes += nodes(value_of(tail, i));
 	t->at = TSR_NEW_N(g->e->tc->arena, tsr_tail_operand, t->nodes + tail->stores.n + 1);
+	t->to = TSR_NEW_N(g->e->tc->arena, uint32_t, tail->stores.n + 1);
 	for (uint32_t i = 0; i < values(tail); i++)
 		find_operands(t, value_of(tail, i));
-	t->reads = t->n;
-	for (uint32_t i = !tail->passing; i < tail->stores.n; i++) {
-		const tsr_stmt *s = tail->stores.at[i];
-		t->at[t->n++] = (tsr_tail_operand){ .prec = g->e->loops->buffers.at[s->store.buffer]->prec, .buffer = s->store.buffer, .index = s->store.index };
-	}
+	for (uint32_t i = 0; i < stores(tail); i++)
+		t->to[i] = stored_operand(t, tail->stores.at[in_c(tail) + i]);
 	t->like_c = true;
 	for (uint32_t i = 0; i < t->n; i++)
 		t->like_c &= lies_like_c(g, &t->at[i]);
@@ -300,7 +314,7 @@ void tsr_tail_fetch(const tsr_tile_end *z)
 			places(z, tsr_kit_int(k, r), v, at);
 			for (uint32_t i = 0; i < z->tail->n; i++)
 				if (is_far(&z->tail->at[i]))
-					tsr_kit_fetch(k, at[i], !z->tail->at[i].value);
+					tsr_kit_fetch(k, at[i], z->tail->at[i].stored);
 		}
 }
 
@@ -336,17 +350,17 @@ static void vector(const tsr_tile_end *z, LLVMValueRef row, uint32_t v, LLVMValu
 	for (uint32_t i = 0; i < values(t->tail); i++)
 		value[i] = tsr_emit_convert(e, tsr_emit_expr(e, value_of(t->tail, i)), value_of(t->tail, i)->prec, prec_of(e, t->tail, i));
 	e->leaves = outer;
-	const LLVMValueRef *to = at + t->reads, *from = value + t->tail->lets.n;
-	uint32_t first = t->tail->lets.n, in_c = !t->tail->passing;
-	if (in_c) {
+	const LLVMValueRef *from = value + t->tail->lets.n;
+	uint32_t first = t->tail->lets.n, c_first = in_c(t->tail);
+	if (c_first) {
 		LLVMValueRef c = tsr_kit_at(k, tsr_kit_at(k, z->c, tsr_kit_mul(k, row, z->row)), tsr_kit_int(k, v * k->lanes));
 		if (around)
 			tsr_kit_store_around(k, tsr_emit_to_memory(e, prec_of(e, t->tail, first), from[0]), c);
 		else
 			store(&x, prec_of(e, t->tail, first), from[0], c);
 	}
-	for (uint32_t i = in_c; i < t->tail->stores.n; i++)
-		store(&x, prec_of(e, t->tail, first + i), from[i], to[i - in_c]);
+	for (uint32_t i = c_first; i < t->tail->stores.n; i++)
+		store(&x, prec_of(e, t->tail, first + i), from[i], at[t->to[i - c_first]]);
 }
 
 void tsr_tail_store(const tsr_tile_end *z, LLVMValueRef *sum, bool around)

@@ -81,6 +81,14 @@ bool tsr_lin_equal(tsr_lin x, tsr_lin y)
 	return found == x.n + x.base.nterms;
 }
 
+bool tsr_index_equal(const tsr_buffer *b, const tsr_lin *x, const tsr_lin *y)
+{
+	uint32_t axis = 0;
+	while (axis < b->rank && tsr_lin_equal(x[axis], y[axis]))
+		axis++;
+	return axis == b->rank;
+}
+
 bool tsr_extent_equal(tsr_size x, tsr_size y) { return tsr_lin_equal((tsr_lin){ 0, x, 0, NULL }, (tsr_lin){ 0, y, 0, NULL }); }
 
 static tsr_expr *expr_new(tsr_arena *a, tsr_expr_kind kind, tsr_prec prec)

@@ -78,6 +78,8 @@ static inline uint32_t tsr_buffer_last(const tsr_buffer *b)
 	return axis;
 }
 /* So many elements lie between what an iteration of the loop touches and what the next one does; false where that hangs on a size that only the run knows. */
+/* The same element of the buffer, wherever the loops are. */
+bool tsr_index_equal(const tsr_buffer *b, const tsr_lin *x, const tsr_lin *y);
 bool tsr_index_stride(const tsr_buffer *b, const tsr_lin *index, uint32_t loop, int64_t *out);
 /* Which element it is of a row of so many that lie side by side, where the loops x and y choose the row: `offset`, and what one more loop adds (coefficient 0: none does).  Rows are the last axis, or lie
  * one behind the other along it, as an axis that stands for (group, channel) has them; there the element may not be in the row. */

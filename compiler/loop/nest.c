@@ -55,20 +55,12 @@ static void order_loops(const tsr_nest *n, target *t)
 		append(t, i);
 }
 
-static bool same_place(const tsr_buffer *b, const tsr_lin *x, const tsr_lin *y)
-{
-	for (uint32_t i = 0; i < b->rank; i++)
-		if (!tsr_lin_equal(x[i], y[i]))
-			return false;
-	return true;
-}
-
 /* The expression reads the buffer at another place than the target's own. */
 static bool reads_elsewhere(const tsr_expr *e, const target *t)
 {
 	switch (e->kind) {
 	case TSR_EXPR_LOAD:
-		return e->load.buffer == t->buffer->id && !same_place(t->buffer, e->load.index, t->index);
+		return e->load.buffer == t->buffer->id && !tsr_index_equal(t->buffer, e->load.index, t->index);
 	case TSR_EXPR_OP:
 		for (uint32_t i = 0; i < tsr_op_get(e->op.op)->arity; i++)
 			if (reads_elsewhere(e->op.args[i], t))

@@ -166,6 +166,8 @@ void tsr_contractions_schedule(tsr_pass *p, const tsr_stmts *body);
 
 /* The tail that the statements inside a contraction's outer loops have behind the sum. */
 tsr_tail *tsr_tail_of(tsr_arena *a, const tsr_stmts *body);
+/* The store makes something new of what is there, as an optimiser's state. */
+static inline bool tsr_store_renews(const tsr_stmt *store) { return tsr_expr_reads(store->store.value, store->store.buffer); }
 
 /* ---- lookups (gather.c) -------------------------------------------------------------------------------------------------- */
 

@@ -3,13 +3,13 @@
  *
  * The fullest statement of a unit is where most bytes of the arena are alive.  A candidate X is alive there without being touched; the
  * kernels that have stored it before may run again: what they read for it, or have stored beside it, is unchanged until X is next read, and is there at
- * that time or cheaper to keep than X (remat_part.c).  Each step leaves less alive at that statement and nowhere as much as was alive there, so it
- * ends.
+ * that time or cheaper to keep than X (remat_part.c), or can be computed sooner than it is, and there once more.  Each step leaves less alive at that
+ * statement and nowhere as much as was alive there, so it ends.
  *
  * Always what is cheap is computed again, the values with most bytes for a nanosecond first: layer norms, activations, the scores of attention, and
- * then products, as long as all of it takes no more than a share of the time that the unit is thought to take, and each saves a larger share of the
- * memory that the program would need than it takes of that time; first those that lower every moment that is nearly as full.  Under --memory-limit
- * one value after the other, until the layout of opt/buffers.c fits, whatever it takes.  All results keep their bits.
+ * then products, as long as all of it takes no more than a share of the time that the unit is thought to take, and each saves a share of the memory that
+ * the program needs then that is so much larger than what it takes of that time; first those that lower every moment that is nearly as full.  Under
+ * --memory-limit one value after the other, until the layout of opt/buffers.c fits, whatever it takes.  All results keep their bits.
  *
  * Runs after the passes that form kernels and divide them among threads: what is computed again is divided as it was.  The limit is on all that is laid out
  * when compiling: the arena and the buffers with memory of their own. */
@@ -17,14 +17,15 @@
 #include <stdlib.h>
 
 enum { LEAST = 256, NEARLY = 64 };   /* of the bytes alive */
-/* Shares of the unit's time, and by how much the share of the memory has to be larger than that of the time until they are spent. */
-#define SHARE (1. / 18)
-#define SHARE_WORTH 1.5
-/* Fitted, not derived: what is given up last in GPT's step, three of its widest products, stands at 1.763 with AVX2, and what it gives up with AVX-512 stays as it was. */
+/* By how much the share that a value is of the memory which is needed then has to be larger than that which computing it again is of the unit's time: fitted, not derived.  Three of the widest products
+ * of GPT's step stand at 2.95 to 3.24 (2.76 with AVX2), one in ResNet-18's, which takes 2 % of its time, at 2.62 to 2.66. */
+#define WORTH 2.7
+/* Shares of the unit's time: all together; and what anything may be given up for, beyond which each value is at least one of so many parts of the memory (a GPT of 1 x 1024 positions that gave up q, k
+ * and v of its blocks, too, took 1.05 times as long, in 96 MB instead of 119). */
 #define MOST_SHARE .103
 #define MOST_SHARE_BY_MATRIX .12     /* where products take half as long as they are thought to: GPT's step needs 6 MB less, and takes as long */
-#define MOST_SHARE_WORTH 1.75
-enum { WIDE = 80 };                  /* and each saves at least one of so many parts of the memory then: a GPT of 1 x 1024 positions, which gave up q, k and v of its blocks, too, is 1.05 times as fast without, in 119 MB instead of 96 */
+#define SHARE (1. / 18)
+enum { WIDE = 60 };
 
 typedef tsr_remat_kept kept;
 typedef tsr_remat_candidate candidate;
@@ -180,12 +181,79 @@ static bool parts_of(tsr_remat *r, candidate *c)
 	return true;
 }
 
+/* ---- what comes twice ------------------------------------------------------------------------------------------------------------ */
+
+static bool loads(const tsr_remat *r, uint32_t at, tsr_buffer_id b) { return tsr_uses_of(&r->uses->at[at], b).loads; }
+
+/* Kept value number k of c is read for number `by` of those behind it, or for X. */
+static bool serves(const tsr_remat *r, const candidate *c, uint32_t k, uint32_t by)
+{
+	bool any = false;
+	tsr_buffer_id f = by < c->nkept ? r->fresh[c->kept[by].b] : TSR_NONE;
+	for (uint32_t i = 0; by == c->nkept && i < c->n; i++)
+		any |= loads(r, c->kernels[i], c->kept[k].b);
+	for (uint32_t i = 0; by < c->nkept && c->kept[by].sooner && i < r->makers[f]; i++)
+		any |= loads(r, r->of[f].v.at[i].at, r->fresh[c->kept[k].b]);
+	return any;
+}
+
+/* Bytes of what is computed sooner, one after the other, each until what it serves is there, and of what is stored for X. */
+static int64_t most_of_chain(const tsr_remat *r, const candidate *c)
+{
+	int64_t most = 0;
+	for (uint32_t by = 0; by <= c->nkept; by++) {
+		int64_t here = by < c->nkept ? 0 : c->fresh;
+		for (uint32_t k = 0; k < c->nkept && k <= by; k++) {
+			bool needed = k == by;
+			for (uint32_t later = by; later <= c->nkept; later++)
+				needed |= serves(r, c, k, later);
+			here += c->kept[k].sooner && needed ? c->kept[k].bytes : 0;
+		}
+		most = here > most ? here : most;
+	}
+	return most;
+}
+
+static bool dies(const candidate *c, uint32_t k) { return c->twice && c->kept[k].sooner; }
+
+/* Takes the time for it. */
+static bool comes_twice(const tsr_remat *r, candidate *c)
+{
+	for (uint32_t k = 0; k < c->nkept; k++)
+		for (uint32_t i = 0; c->kept[k].sooner && i < r->makers[r->fresh[c->kept[k].b]]; i++) {
+			uint32_t at = r->of[r->fresh[c->kept[k].b]].v.at[i].at;
+			c->time += tsr_remat_time(r, r->uses->body->at[at], &r->uses->at[at]);
+			c->twice = true;
+		}
+	return c->twice;
+}
+
+/* What has come sooner is given up until it is read where it was. */
+static void once_more(tsr_remat *r, tsr_buffer_id f)
+{
+	tsr_remat_look(r, r->unit);
+	const tsr_touches *t = &r->of[f];
+	uint32_t widest = 0, i = 0;
+	for (uint32_t j = 0; j + 1 < t->v.n; j++)
+		if (t->v.at[j + 1].at - t->v.at[j].at > widest) {
+			widest = t->v.at[j + 1].at - t->v.at[j].at;
+			i = j;
+		}
+	candidate c;
+	if (widest > 1 && tsr_remat_candidate_of(r, f, (fullest){ INT64_MAX, t->v.at[i].at + 1 }, &c))
+		tsr_remat_do(r, &c);
+}
+
+/* ---- candidates of a moment -------------------------------------------------------------------------------------------------------- */
+
 /* Once c is done nowhere is as much alive as at `full` now: not where inputs live longer, and not at the new kernels. */
 static bool lowers(const tsr_remat *r, const candidate *c, fullest full)
 {
-	int64_t here = r->across[c->at] - c->bytes + c->fresh;
+	int64_t here = r->across[c->at] - c->bytes + (c->twice ? most_of_chain(r, c) : c->fresh);
 	uint32_t from = c->at, to = c->at;
 	for (uint32_t k = 0; k < c->nkept; k++) {
+		if (dies(c, k))
+			continue;
 		here += c->kept[k].bytes;
 		from = c->kept[k].from < from ? c->kept[k].from : from;
 		to = c->kept[k].to > to ? c->kept[k].to : to;
@@ -195,7 +263,7 @@ static bool lowers(const tsr_remat *r, const candidate *c, fullest full)
 	for (uint32_t i = from; i < to; i++) {
 		int64_t more = i > c->from && i < c->at ? -c->bytes : 0;
 		for (uint32_t k = 0; k < c->nkept; k++)
-			more += i >= c->kept[k].from && i < c->kept[k].to ? c->kept[k].bytes : 0;
+			more += !dies(c, k) && i >= c->kept[k].from && i < c->kept[k].to ? c->kept[k].bytes : 0;
 		if ((more > 0 || i == full.at) && r->alive[i] + more >= full.bytes)
 			return false;
 	}
@@ -214,7 +282,7 @@ bool tsr_remat_candidate_of(tsr_remat *r, tsr_buffer_id x, fullest full, candida
 	if (i + 1 == t->v.n || t->v.at[i].at >= full.at || t->v.at[i + 1].at <= full.at)
 		return false;
 	*c = (candidate){ .x = x, .from = t->v.at[i].at, .at = t->v.at[i + 1].at, .bytes = tsr_remat_bytes(r, x) };
-	if (!parts_of(r, c) || !lowers(r, c, full))
+	if (!parts_of(r, c) || !(lowers(r, c, full) || (r->twice && comes_twice(r, c) && lowers(r, c, full))))
 		return false;
 	c->net = c->bytes;
 	for (uint32_t k = 0; k < c->nkept; k++)
@@ -253,13 +321,16 @@ static const char *name_of(const tsr_stmt *s) { return s->kind == TSR_STMT_KERNE
 
 void tsr_remat_do(tsr_remat *r, const candidate *c)
 {
-	tsr_pass_note(r->p, "%s: %s is computed again before %s, for %lld bytes and %.0f us", r->l->units.at[r->unit]->name,
-		r->l->buffers.at[c->x]->name, name_of(r->uses->body->at[c->at]), (long long)c->bytes, c->time / 1e3);
+	tsr_pass_note(r->p, "%s: %s is computed again before %s, for %lld bytes and %.0f us%s", r->l->units.at[r->unit]->name,
+		r->l->buffers.at[c->x]->name, name_of(r->uses->body->at[c->at]), (long long)c->bytes, c->time / 1e3, c->twice ? ", with what it needs twice" : "");
 	uint32_t moved = 0;
 	for (uint32_t k = 0; k < c->nkept; k++)
 		if (c->kept[k].sooner)
 			moved += tsr_remat_sooner(r, c->kept[k].b, c->at, c->at + moved);
 	tsr_remat_again(r, c->x, c->n, c->kernels, c->at, c->at + moved);
+	for (uint32_t k = c->nkept; c->twice && k-- > 0;)
+		if (c->kept[k].sooner)
+			once_more(r, r->fresh[c->kept[k].b]);
 }
 
 /* ---- what is cheap ----------------------------------------------------------------------------------------------------------------- */
@@ -278,15 +349,14 @@ static bool independent(tsr_remat *r, const candidate *c, bool *given_up, bool *
 	return alone;
 }
 
-/* What a unit takes without anything computed again, and what that takes so far and may take at most; of the program, what it needs without. */
-typedef struct account { double whole, spent, most; int64_t memory; } account;
+/* What a unit takes without anything computed again, and what that takes so far and may take at most. */
+typedef struct account { double whole, spent, most; } account;
 
-static bool pays(const account *t, const candidate *c)
+static bool pays(const account *t, const candidate *c, int64_t memory)
 {
 	double all = t->spent + c->time;
-	bool few = all <= t->whole * SHARE;
-	double worth = few ? SHARE_WORTH : MOST_SHARE_WORTH;
-	return all <= t->most && (few || c->net * WIDE >= t->memory) && (double)c->net * t->whole >= worth * c->time * (double)t->memory;
+	bool wide = all <= t->whole * SHARE || c->net * WIDE >= memory;
+	return all <= t->most && wide && (double)c->net * t->whole >= WORTH * c->time * (double)memory;
 }
 
 /* X lies unused wherever nearly as much is alive.  One that lowers some of these moments alone saves no more than they differ by until others have lowered the rest. */
@@ -300,13 +370,13 @@ static bool lowers_all(const tsr_remat *r, const candidate *c, fullest full)
 
 /* As many as pay and do not hang together, the last in the unit first, so that places stay what they are.  What others have to be kept for
  * comes alone, and before all that is worth less.  `everywhere`: of those alone that lower all moments that are nearly as full. */
-static bool cheap_round(tsr_remat *r, fullest full, account *t, bool everywhere)
+static bool cheap_round(tsr_remat *r, fullest full, account *t, int64_t memory, bool everywhere)
 {
 	candidate *all;
 	uint32_t n = candidates(r, full, full.bytes / LEAST, &all), chosen = 0;
 	bool *given_up = TSR_NEW_N(r->step, bool, r->l->buffers.n + 1), *needed = TSR_NEW_N(r->step, bool, r->l->buffers.n + 1);
 	for (uint32_t i = 0; i < n; i++) {
-		if ((everywhere && !lowers_all(r, &all[i], full)) || !pays(t, &all[i]) || !independent(r, &all[i], given_up, needed))
+		if ((everywhere && !lowers_all(r, &all[i], full)) || !pays(t, &all[i], memory) || !independent(r, &all[i], given_up, needed))
 			continue;
 		if (chosen && all[i].nkept)
 			break;
@@ -359,20 +429,20 @@ static int64_t lasting(const tsr_remat *r)
 static void cheap(tsr_remat *r)
 {
 	account *of = TSR_NEW_N(r->a, account, r->l->units.n + 1);
-	r->step = tsr_arena_new();
-	int64_t memory = fullest_of_all(r).bytes + lasting(r);
-	tsr_arena_free(r->step);
+	int64_t memory = lasting(r);
+	r->twice = true;
 	double share = r->p->target->matrix ? MOST_SHARE_BY_MATRIX : MOST_SHARE;
 	for (uint32_t u = 0; u < r->l->units.n; u++) {
 		double whole = unit_time(r, u);
-		of[u] = (account){ whole, 0, whole * share, memory };
+		of[u] = (account){ whole, 0, whole * share };
 	}
 	for (bool more = true; more;) {
 		r->step = tsr_arena_new();
 		fullest full = fullest_of_all(r);
-		more = full.bytes > 0 && (cheap_round(r, full, &of[r->unit], true) || cheap_round(r, full, &of[r->unit], false));
+		more = full.bytes > 0 && (cheap_round(r, full, &of[r->unit], full.bytes + memory, true) || cheap_round(r, full, &of[r->unit], full.bytes + memory, false));
 		tsr_arena_free(r->step);
 	}
+	r->twice = false;
 }
 
 /* ---- under a limit ------------------------------------------------------------------------------------------------------------------- */

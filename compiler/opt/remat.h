@@ -11,6 +11,7 @@ typedef struct tsr_remat {
 	tsr_loops *l;
 	tsr_arena *a, *step;         /* of all of it, and of one look */
 	bool *exposed;
+	bool twice;                  /* what has to come sooner for others may be computed twice */
 	uint32_t unit;
 	tsr_body_uses *units;        /* per unit, what its statements touch */
 	tsr_body_uses *uses;         /* of the one looked at */
@@ -45,6 +46,7 @@ typedef struct tsr_remat_candidate {
 	uint32_t n, kernels[TSR_REMAT_KERNELS];
 	uint32_t nkept;
 	tsr_remat_kept kept[TSR_REMAT_KEPT];
+	bool twice;                  /* what is computed again sooner is so where it was, too, and not kept in between */
 	int64_t bytes, fresh, net;   /* of X, of all that is stored anew for it, and what there is less of at the fullest moment */
 	double time;
 } tsr_remat_candidate;

@@ -245,8 +245,6 @@ static bool is_home(const tails *t, const head *h, const substitution *s, tsr_bu
 	return t->p->l->buffers.at[b]->prec == h->prec && !read_by(&s->lets, b) && !read_by(&s->stores, b);
 }
 
-static bool reads_itself(const tsr_stmt *store) { return tsr_expr_reads(store->store.value, store->store.buffer); }
-
 /* The head's statements with the next store, one where sums can wait first; false where the engine would not take them: then nothing has
  * changed. */
 static bool extend(const tails *t, head *h, uint32_t first, uint32_t second, const next *x)
@@ -287,7 +285,7 @@ static bool extend(const tails *t, head *h, uint32_t first, uint32_t second, con
 			tsr_push(a, &all, s.stores.at[i]);
 	*h->nest.body = all;
 	const tsr_contraction *k = tsr_contract_of(t->p, h->nest.loop[0]);
-	if (k && (!reads_itself(store) || (tsr_contract_one_block(k) && !k->schedule.turn && !k->schedule.join)))
+	if (k && (!tsr_store_renews(store) || (tsr_contract_one_block(k) && !k->schedule.turn && !k->schedule.join)))
 		return true;
 	*h->nest.body = before;
 	return false;
@@ -310,6 +308,16 @@ static bool passes(const tails *t, uint32_t moved, uint32_t from, uint32_t to)
 	return true;
 }
 
+static bool touched_from(const tails *t, uint32_t from, tsr_buffer_id b)
+{
+	bool touched = false;
+	for (uint32_t k = from; !touched && k < t->uses.body->n; k++) {
+		tsr_use use = tsr_uses_of(&t->uses.at[k], b);
+		touched = use.loads || tsr_use_writes(use);
+	}
+	return touched;
+}
+
 /* Nothing touches what the statement reads, and what does not last, any more from `to` on: as large as what it stores, or larger. */
 static bool lengthens(const tails *t, uint32_t at, uint32_t to, tsr_buffer_id stored)
 {
@@ -317,25 +325,19 @@ static bool lengthens(const tails *t, uint32_t at, uint32_t to, tsr_buffer_id st
 	bool longer = false;
 	for (uint32_t i = 0; i < t->uses.at[at].v.n; i++) {
 		tsr_buffer_id b = t->uses.at[at].v.at[i].buffer;
-		bool touched = b == stored || tsr_buffer_kept(t->p->l->buffers.at[b]) || tsr_buffer_bytes(t->p->l->buffers.at[b]) < least;
-		for (uint32_t k = to; !touched && k < t->uses.body->n; k++) {
-			tsr_use use = tsr_uses_of(&t->uses.at[k], b);
-			touched = use.loads || tsr_use_writes(use);
-		}
-		longer |= !touched;
+		longer |= b != stored && !tsr_buffer_kept(t->p->l->buffers.at[b]) && tsr_buffer_bytes(t->p->l->buffers.at[b]) >= least && !touched_from(t, to, b);
 	}
 	return longer;
 }
 
-/* What the statement reads, which the one before `to` does not touch, next to which it would be alive in its new place: no more than what is not
- * stored any more. */
+/* What the statement reads, which nothing touches any more from the one before `to` on, next to which it would be alive in its new place: no more than what is
+ * not stored any more. */
 static bool no_heavier(const tails *t, uint32_t at, uint32_t to, tsr_buffer_id stored)
 {
 	int64_t more = 0;
 	for (uint32_t i = 0; i < t->uses.at[at].v.n; i++) {
 		tsr_buffer_id b = t->uses.at[at].v.at[i].buffer;
-		tsr_use use = tsr_uses_of(&t->uses.at[to - 1], b);
-		more += b == stored || tsr_buffer_kept(t->p->l->buffers.at[b]) || use.loads || tsr_use_writes(use) ? 0 : tsr_buffer_bytes(t->p->l->buffers.at[b]);
+		more += b == stored || tsr_buffer_kept(t->p->l->buffers.at[b]) || touched_from(t, to - 1, b) ? 0 : tsr_buffer_bytes(t->p->l->buffers.at[b]);
 	}
 	return more <= tsr_buffer_bytes(t->p->l->buffers.at[stored]);
 }
