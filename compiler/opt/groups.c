@@ -297,15 +297,6 @@ static tsr_stmt *only_loop(const tsr_stmts *body)
 	return found;
 }
 
-static void exchange(tsr_stmt *outer, tsr_stmt *inner)
-{
-	uint32_t sym = outer->loop.sym;
-	tsr_name name = outer->loop.name;
-	tsr_size extent = outer->loop.extent;
-	outer->loop.sym = inner->loop.sym, outer->loop.name = inner->loop.name, outer->loop.extent = inner->loop.extent;
-	inner->loop.sym = sym, inner->loop.name = name, inner->loop.extent = extent;
-}
-
 static void take_places_within(tsr_pass *p, const kinds *k, const tsr_stmt *nest)
 {
 	const tsr_stmt *row = NULL;
@@ -321,7 +312,7 @@ static void take_places_within(tsr_pass *p, const kinds *k, const tsr_stmt *nest
 		sum = sum->cond.body.at[0];
 	if (sum->kind == TSR_STMT_SET && inner->loop.extent.k <= TSR_MOST_WRITTEN && outer->loop.extent.k <= TSR_MOST_WRITTEN && inner->loop.extent.k * outer->loop.extent.k <= TSR_MOST_POSITIONS
 		&& slides(k, row, outer, inner, sum->let.value)) {
-		exchange(outer, inner);
+		tsr_loop_exchange(outer, inner);
 		p->changes++;
 	}
 }

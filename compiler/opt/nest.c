@@ -288,6 +288,14 @@ tsr_buffer *tsr_pass_buffer(tsr_pass *p, const tsr_buffer *from, const char *wha
 	return b;
 }
 
+void tsr_loop_exchange(tsr_stmt *x, tsr_stmt *y)
+{
+	tsr_stmts outer = x->loop.body, inner = y->loop.body;
+	tsr_stmt kept = *x;
+	*x = *y, *y = kept;
+	x->loop.body = outer, y->loop.body = inner;
+}
+
 tsr_stmt *tsr_loop_around(tsr_pass *p, tsr_stmt *body, const tsr_stmt *like, tsr_size extent, uint32_t sym)
 {
 	tsr_stmt *s = tsr_stmt_new(p->arena, TSR_STMT_FOR, like->span);

@@ -11,7 +11,7 @@
  * (turn.c, kernel/turned.c) fills every line of Z that it meets.  So it is where a few rows lie within the batch, too few to fill a register, and others around it; or columns.
  *
  * So is the product of a matrix by a vector whose result has the matrix' axes in another order: lanes are along what the matrix has side by side.  And operands are turned before where
- * it pays (order_operands.c).
+ * it pays (order_operands.c), those of sums of products of numbers at the same places, too.
  *
  * T's axes are those of the batch as Z has them, then rows and columns; last is what an operand has side by side, as it has it, so that tiles read that where it lies.
  *
@@ -27,7 +27,7 @@ typedef struct order {
 	const tsr_contraction *k;
 	const tsr_buffer *c;
 	tsr_stmt *owner[TSR_MOST_LOOPS];     /* of each of Z's axes; NULL: of one place */
-	bool matrices;               /* it is one of these; else of a matrix by a vector */
+	bool matrices, vectors;      /* it is one of these; else of a matrix by a vector */
 	uint32_t n, axis[TSR_MOST_LOOPS];    /* T's axes: Z's axis number axis[i] */
 } order;
 
@@ -138,7 +138,8 @@ static bool recognise(order *o)
 		return false;
 	int64_t m = tsr_contract_count(o->k, TSR_CLASS_M), n = tsr_contract_count(o->k, TSR_CLASS_N);
 	o->matrices = m > 1 && n > 1;
-	return (m > 1 || n > 1) && m * n * tsr_contract_count(o->k, TSR_CLASS_BATCH) >= LEAST / tsr_contract_count(o->k, TSR_CLASS_K);
+	o->vectors = m == 1 && n == 1;
+	return m * n * tsr_contract_count(o->k, TSR_CLASS_BATCH) >= LEAST / tsr_contract_count(o->k, TSR_CLASS_K);
 }
 
 /* ---- T --------------------------------------------------------------------------------------------------------------------- */
@@ -267,9 +268,11 @@ static void turn(order *o, tsr_stmts *out)
 static void put(order *o, tsr_stmts *out)
 {
 	bool product = recognise(o), along = product && o->matrices && lies_along_batch(o);
-	bool turns = along ? better_apart(o) : product && !o->matrices && lies_across(o);
+	bool turns = along ? better_apart(o) : product && !o->matrices && !o->vectors && lies_across(o);
 	if (product && o->matrices && along == turns && tsr_contract_count(o->k, TSR_CLASS_M) * tsr_contract_count(o->k, TSR_CLASS_N) >= lanes_of(o) * lanes_of(o))
 		tsr_order_operands(o->p, o->unit, o->kernel, o->k, out);
+	if (product && !o->matrices)
+		tsr_order_vector(o->p, o->unit, o->kernel, o->k, out);
 	if (turns)
 		turn(o, out);
 	else

@@ -5,7 +5,10 @@
  * reads, for each matrix of X, a line of memory for each of its numbers; turned, T[a, b, d] = X[b, d, a], in squares (turn.c), it is read by lines.  T has the axes of the batch as the
  * result has them, and then those of its matrices as the operand has them.
  *
- * What the first cache holds is read so where it lies, and of fewer matrices than fill a register what is twice as large as the second. */
+ * What the first cache holds is read so where it lies, and of fewer matrices than fill a register what is twice as large as the second.
+ *
+ * So is the vector by which a matrix is multiplied, where both lie along axes of a batch, or of the sum, but in another order: lanes are along what the matrix has side by side, and of a vector that
+ * lies across it each would be loaded by itself.  It has the matrix' order then: 4 to 30 times as fast for batches of vectors by matrices that lie number by number in each other. */
 #include "order.h"
 
 typedef struct matrices {
@@ -34,15 +37,12 @@ static tsr_expr *product_of(matrices *m)
 	return product && product->kind == TSR_EXPR_OP && tsr_op_get(product->op.op)->arity == 2 ? product : NULL;
 }
 
-/* Each of its axes is a loop, the last one the batch's, and a line has numbers of several matrices that go before it is read again. */
-static bool lies_within(const matrices *m, const tsr_expr *load)
+/* Each of its axes is a loop of its own, all of it. */
+static bool is_whole(const matrices *m, const tsr_expr *load)
 {
-	enum { SEVERAL = 4 };
 	if (load->kind != TSR_EXPR_LOAD)
 		return false;
 	const tsr_buffer *b = m->p->l->buffers.at[load->load.buffer];
-	const tsr_target *t = m->p->target;
-	uint32_t last = tsr_buffer_last(b);
 	for (uint32_t axis = 0; axis < b->rank; axis++) {
 		const tsr_stmt *loop = loop_of(m, &load->load.index[axis]);
 		if (!loop || !tsr_size_is_const(loop->loop.extent) || !tsr_extent_equal(loop->loop.extent, b->dims[axis]))
@@ -50,10 +50,53 @@ static bool lies_within(const matrices *m, const tsr_expr *load)
 		for (uint32_t other = 0; other < axis; other++)
 			if (loop_of(m, &load->load.index[other]) == loop)
 				return false;
-		if (axis == last && (tsr_contract_class(m->k, loop->loop.sym) != TSR_CLASS_BATCH || loop->loop.extent.k < SEVERAL))
-			return false;
 	}
-	return b->rank && tsr_buffer_bytes(b) > (b->dims[last].k * tsr_prec_bytes(b->prec) >= t->vector_bytes ? t->l1 / 2 : 2 * t->l2);
+	return b->rank && b->rank <= TSR_MOST_LOOPS;
+}
+
+enum { SEVERAL = 4 };
+
+/* The last axis is the batch's, and a line has numbers of several matrices that go before it is read again. */
+static bool lies_within(const matrices *m, const tsr_expr *load)
+{
+	if (!is_whole(m, load))
+		return false;
+	const tsr_buffer *b = m->p->l->buffers.at[load->load.buffer];
+	const tsr_target *t = m->p->target;
+	uint32_t last = tsr_buffer_last(b);
+	const tsr_stmt *loop = loop_of(m, &load->load.index[last]);
+	if (tsr_contract_class(m->k, loop->loop.sym) != TSR_CLASS_BATCH || loop->loop.extent.k < SEVERAL)
+		return false;
+	return tsr_buffer_bytes(b) > (b->dims[last].k * tsr_prec_bytes(b->prec) >= t->vector_bytes ? t->l1 / 2 : 2 * t->l2);
+}
+
+/* From one step of the loop that walks this axis of the vector to the next in the matrix; -1: nobody knows. */
+static int64_t step_in(const matrices *m, const tsr_expr *matrix, const tsr_expr *vector, uint32_t axis)
+{
+	int64_t step;
+	const tsr_stmt *loop = loop_of(m, &vector->load.index[axis]);
+	return tsr_index_stride(m->p->l->buffers.at[matrix->load.buffer], matrix->load.index, loop->loop.sym, &step) ? step : -1;
+}
+
+/* The matrix lies side by side along an axis of the vector that is not its last. */
+static bool lies_across(const matrices *m, const tsr_expr *matrix, const tsr_expr *vector)
+{
+	const tsr_buffer *b = m->p->l->buffers.at[vector->load.buffer];
+	for (uint32_t axis = 0; axis < tsr_buffer_last(b); axis++)
+		if (step_in(m, matrix, vector, axis) == 1)
+			return b->dims[axis].k >= SEVERAL;
+	return false;
+}
+
+/* Axes of the vector as the matrix has them. */
+static void as_matrix(const matrices *m, const tsr_expr *matrix, const tsr_expr *vector, uint32_t *order)
+{
+	for (uint32_t axis = 0; axis < m->p->l->buffers.at[vector->load.buffer]->rank; axis++) {
+		uint32_t at = axis;
+		for (; at > 0 && step_in(m, matrix, vector, order[at - 1]) < step_in(m, matrix, vector, axis); at--)
+			order[at] = order[at - 1];
+		order[at] = axis;
+	}
 }
 
 /* Axes of the operand in T's order. */
@@ -69,13 +112,12 @@ static void choose_order(const matrices *m, const tsr_expr *load, uint32_t *orde
 			order[n++] = axis;
 }
 
-/* The kernel that makes T, which the product reads then. */
-static tsr_stmt *turn(matrices *m, tsr_expr *load)
+/* The kernel that makes T, of axes in this order, which the product reads then. */
+static tsr_stmt *turn(matrices *m, tsr_expr *load, const uint32_t *order, const char *how)
 {
 	tsr_arena *a = m->p->arena;
 	const tsr_buffer *from = m->p->l->buffers.at[load->load.buffer];
-	uint32_t order[TSR_MOST_LOOPS], first = m->unit->nsyms;
-	choose_order(m, load, order);
+	uint32_t first = m->unit->nsyms;
 	m->unit->nsyms += from->rank;
 	tsr_buffer *t = tsr_pass_buffer(m->p, from, "turned", from->prec, from->rank);
 	tsr_stmt *s = tsr_stmt_new(a, TSR_STMT_STORE, m->kernel->span), *kernel = tsr_stmt_new(a, TSR_STMT_KERNEL, m->kernel->span);
@@ -92,16 +134,56 @@ static tsr_stmt *turn(matrices *m, tsr_expr *load)
 	kernel->kernel.name = t->name;
 	tsr_push(a, &kernel->kernel.body, s);
 	load->load.buffer = t->id, load->load.index = read;
-	tsr_pass_note(m->p, "%s: %s is turned for %s, matrix behind matrix", m->unit->name, from->name, m->kernel->kernel.name);
+	tsr_pass_note(m->p, "%s: %s is turned for %s, %s", m->unit->name, from->name, m->kernel->kernel.name, how);
 	m->p->changes++;
 	return kernel;
 }
+
+/* The sum walks the matrix as it lies, too. */
+static void sum_as_matrix(matrices *m, const tsr_expr *matrix)
+{
+	const tsr_buffer *b = m->p->l->buffers.at[matrix->load.buffer];
+	for (uint32_t i = 1; i < m->summed.n; i++)
+		for (uint32_t at = i; at > 0; at--) {
+			tsr_stmt *outer = m->summed.loop[at - 1], *inner = m->summed.loop[at];
+			int64_t far, near;
+			if (!tsr_index_stride(b, matrix->load.index, outer->loop.sym, &far) || !tsr_index_stride(b, matrix->load.index, inner->loop.sym, &near) || far >= near)
+				break;
+			tsr_loop_exchange(outer, inner);
+		}
+}
+
+/* What the product stores is not what it reads. */
+static bool is_result(const matrices *m, const tsr_expr *load) { return load->load.buffer == m->nest.body->at[2]->store.buffer; }
 
 void tsr_order_operands(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *kernel, const tsr_contraction *k, tsr_stmts *out)
 {
 	matrices m = { .p = p, .unit = u, .kernel = kernel, .k = k };
 	tsr_expr *product = product_of(&m);
-	for (int i = 0; product && i < 2; i++)
-		if (lies_within(&m, product->op.args[i]) && product->op.args[i]->load.buffer != m.nest.body->at[2]->store.buffer)
-			tsr_push(p->arena, out, turn(&m, product->op.args[i]));
+	uint32_t order[TSR_MOST_LOOPS];
+	for (int i = 0; product && i < 2; i++) {
+		tsr_expr *x = product->op.args[i];
+		if (!lies_within(&m, x) || is_result(&m, x))
+			continue;
+		choose_order(&m, x, order);
+		tsr_push(p->arena, out, turn(&m, x, order, "matrix behind matrix"));
+	}
+}
+
+void tsr_order_vector(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *kernel, const tsr_contraction *k, tsr_stmts *out)
+{
+	matrices m = { .p = p, .unit = u, .kernel = kernel, .k = k };
+	tsr_expr *product = product_of(&m);
+	uint32_t order[TSR_MOST_LOOPS];
+	for (int i = 0; product && i < 2; i++) {
+		tsr_expr *vector = product->op.args[i];
+		const tsr_expr *matrix = tsr_contract_guarded(product->op.args[1 - i]);
+		if (!matrix || !is_whole(&m, vector) || is_result(&m, vector) || tsr_buffer_bytes(p->l->buffers.at[vector->load.buffer]) > tsr_buffer_bytes(p->l->buffers.at[matrix->load.buffer])
+			|| !lies_across(&m, matrix, vector))
+			continue;
+		as_matrix(&m, matrix, vector, order);
+		tsr_push(p->arena, out, turn(&m, vector, order, "as the matrix has it"));
+		sum_as_matrix(&m, matrix);
+		return;
+	}
 }

@@ -22,6 +22,8 @@ typedef struct tsr_nest { uint32_t n; tsr_stmt *loop[TSR_MOST_LOOPS]; tsr_stmts 
 tsr_nest tsr_nest_of(tsr_stmts *body);
 /* A parallel loop around a statement, with the name and place in the source of `like`. */
 tsr_stmt *tsr_loop_around(tsr_pass *p, tsr_stmt *body, const tsr_stmt *like, tsr_size extent, uint32_t sym);
+/* Loops exchange what they are, not where they stand. */
+void tsr_loop_exchange(tsr_stmt *x, tsr_stmt *y);
 /* A new temporary, whose name is that of `from` and what it is for; the caller sets the lengths of its axes. */
 tsr_buffer *tsr_pass_buffer(tsr_pass *p, const tsr_buffer *from, const char *what, tsr_prec prec, uint32_t rank);
 /* The only statement of a kernel that holds one nest around one statement, else NULL. */

@@ -52,20 +52,11 @@ static bool enough(const tsr_pass *p, const tsr_nest *n, const tsr_stmt *leaf, c
 	return !tsr_size_is_const(loop->loop.extent) || tsr_loops_joined(p->l, n->n, n->loop, leaf, at, with) >= p->target->vector_bytes / 8;
 }
 
-/* Loops exchange what they are, not where they stand. */
-static void exchange(tsr_stmt *x, tsr_stmt *y)
-{
-	tsr_stmts outer = x->loop.body, inner = y->loop.body;
-	tsr_stmt kept = *x;
-	*x = *y, *y = kept;
-	x->loop.body = outer, y->loop.body = inner;
-}
-
 static void innermost(tsr_nest *n, uint32_t sym)
 {
 	for (uint32_t i = 0; i + 1 < n->n; i++)
 		if (n->loop[i]->loop.sym == sym)
-			exchange(n->loop[i], n->loop[i + 1]);
+			tsr_loop_exchange(n->loop[i], n->loop[i + 1]);
 }
 
 static void visit(tsr_pass *p, tsr_stmts *body)

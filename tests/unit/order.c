@@ -1,5 +1,5 @@
 /* opt/order.c against the reference interpreter: random products of a batch, and of a matrix by a vector, whose axes lie in any order, with what follows them, leave what they left before the passes; and
- * they are turned where, and only where, the result lies along the batch or across the matrix, operands where theirs lie one within the other.  Numbers are multiples of a power of two, so that sums are exact in any order. */
+ * they are turned where, and only where, the result lies along the batch or across the matrix, operands where theirs lie one within the other, vectors where they lie across the matrix.  Numbers are multiples of a power of two, so that sums are exact in any order. */
 #include "check.h"
 #include "draw.h"
 #include "loops_kit.h"
@@ -139,13 +139,29 @@ static int turns(const product *p)
 	return found && !fills(p, vector, nv, last) ? 1 : -1;
 }
 
+/* What the vector has side by side is along another axis than what the matrix has, of several places. */
+static bool lies_across(const product *p, const int *matrix, int nm, const int *vector, int nv)
+{
+	for (int i = 0; i + 1 < nv; i++)
+		if (step(p, matrix, nm, vector[i]) == 1)
+			return p->extent[vector[i]] >= 4;
+	return false;
+}
+
+/* Of as many numbers on both sides either is the vector. */
+static bool vector_turns(const product *p)
+{
+	bool rows = count(p, ROWS) > 1, columns = count(p, COLUMNS) > 1;
+	return !(rows && columns) && ((!rows && lies_across(p, p->y, p->ny, p->x, p->nx)) || (!columns && lies_across(p, p->x, p->nx, p->y, p->ny)));
+}
+
 int main(void)
 {
 	state = 9;
 	static const char *const passes[] = { "order", "tail,order,groups,classify,schedule,fuse,rows,strip,turn,threads,finite" };
 	tsr_target target = *tsr_target_by_name("avx512");
 	target.l1 = 1 << 10, target.l2 = 1 << 12;         /* operands are small */
-	int turned[3] = { 0 }, operands = 0;
+	int turned[3] = { 0 }, operands = 0, vectors = 0;
 	for (int i = 0; i < PROGRAMS; i++) {
 		tsr_compiler *tc = tsr_compiler_new();
 		product p = drawn();
@@ -161,6 +177,8 @@ int main(void)
 		bool within = p.cls[p.x[p.nx - 1]] == BATCH || p.cls[p.y[p.ny - 1]] == BATCH, behind = notes_with(after, "matrix behind matrix");
 		operands += behind;
 		CHECK(within || !behind);
+		CHECK(vector_turns(&p) == notes_with(after, "as the matrix has it"));
+		vectors += vector_turns(&p);
 		int should = turns(&p);
 		turned[p.form] += noted;
 		size_t n = 0;
@@ -173,6 +191,6 @@ int main(void)
 	}
 	for (int form = 0; form < 3; form++)
 		CHECK(turned[form] > PROGRAMS / 30);
-	CHECK(operands > PROGRAMS / 30);
+	CHECK(operands > PROGRAMS / 30 && vectors > PROGRAMS / 30);
 	return check_end("order");
 }
