@@ -116,7 +116,7 @@ static bool better_apart(const order *o)
 	return !along || registers >= (tsr_contract_count(o->k, TSR_CLASS_K) < SHORT ? LARGE : 1) || has_unit(o, TSR_CLASS_M, o->k->a_value) || has_unit(o, TSR_CLASS_N, o->k->b_value);
 }
 
-/* Of a matrix by a vector: the matrix has all of Z's axes, and lies side by side along one of them, of several places, that is not the last, along which the vector does not either. */
+/* Of a matrix by a vector: the matrix has all of Z's axes, and lies side by side along one of them, of several places, that is not the last, along which they do not both lie nearly so either. */
 static bool lies_across(const order *o)
 {
 	bool rows = tsr_contract_count(o->k, TSR_CLASS_M) > 1, found = false;
@@ -125,7 +125,7 @@ static bool lies_across(const order *o)
 	uint32_t last = tsr_buffer_last(o->c);
 	for (uint32_t axis = 0; axis < last; axis++)
 		found |= o->owner[axis] && o->owner[axis]->loop.extent.k >= SEVERAL && step_in(o, matrix, axis) == 1;
-	return found && o->owner[last] && step_in(o, matrix, last) != 1 && !fills(o, vector, last);
+	return found && o->owner[last] && step_in(o, matrix, last) != 1 && !(fills(o, vector, last) && fills(o, matrix, last));
 }
 
 static bool recognise(order *o)

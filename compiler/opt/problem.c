@@ -125,6 +125,22 @@ static bool is_dots(const tsr_loops *l, const tsr_contraction *c, const tsr_walk
 	return along_rows(l, c, m, n, k) && k->at[0].stride[TSR_SIDE_B] == 1 && n->at[0].stride[TSR_SIDE_B] > 0;
 }
 
+/* Plain loops have lanes along the class' last axis: it fills half of a register, and its places lie near each other in C and in these operands. */
+static bool has_lanes(const tsr_problem *p, const tsr_walks *x, bool in_a, bool in_b)
+{
+	const tsr_walk *last = x->n ? &x->at[x->n - 1] : NULL;
+	bool all = last && last->known && 2 * tsr_walks_count(x) >= p->lanes, in[] = { [TSR_SIDE_A] = in_a, [TSR_SIDE_B] = in_b, [TSR_SIDE_C] = true };
+	for (int side = 0; all && side < (int)(sizeof in / sizeof *in); side++)
+		all = !in[side] || (last->stride[side] > 0 && last->stride[side] <= TSR_MOST_STRIDE);
+	return all;
+}
+
+static bool is_reordered(const tsr_problem *p, const tsr_contract_view *v)
+{
+	bool lanes = has_lanes(p, &v->cls[TSR_CLASS_M], true, false) || has_lanes(p, &v->cls[TSR_CLASS_N], false, true) || has_lanes(p, &v->cls[TSR_CLASS_BATCH], true, true);
+	return (p->must_a || p->must_b) && !lanes;
+}
+
 tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, const tsr_target *t)
 {
 	const tsr_walks *m = &v->cls[TSR_CLASS_M], *n = &v->cls[TSR_CLASS_N], *k = &v->cls[TSR_CLASS_K];
@@ -170,6 +186,7 @@ tsr_problem tsr_problem_of(const tsr_loops *l, const tsr_contraction *c, const t
 	p.panels = are_panels(&p, &v->cls[TSR_CLASS_BATCH]);
 	p.streams = is_stream(&p);
 	p.down = goes_down(&p);
+	p.reordered = is_reordered(&p, v) && p.plain_a && tsr_contract_plain(l, c, TSR_SIDE_B);
 	p.k_unit = behind_unit(k, TSR_SIDE_A) > 1 ? behind_unit(k, TSR_SIDE_A) : behind_unit(k, TSR_SIDE_B);
 	return p;
 }

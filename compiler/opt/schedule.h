@@ -25,6 +25,7 @@ typedef struct tsr_problem {
 	bool pairs;                  /* an element is a pair of bf16, a step of K two depths */
 	int64_t shallow;             /* few rows by a B that comes from memory row by row: steps of a block in which these are so few that caches keep what is asked for; 0 */
 	bool renews;                 /* a tail makes something new of what is there, by sums that are not deep: one block takes them, and no tile comes to both at once, late */
+	bool reordered;              /* what must be packed lies in memory, in an order that neither tiles nor plain loops read well */
 	bool plain_a;                /* A is what lies in memory: no guard, no lookup, nothing computed */
 	int64_t run, across;         /* A's, B's rows are read in place, in stretches of so many; 0: they are not */
 	bool dense;                  /* B's are copied side by side */

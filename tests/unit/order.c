@@ -136,7 +136,7 @@ static int turns(const product *p)
 	int nm = rows ? p->nx : p->ny, nv = rows ? p->ny : p->nx;
 	for (int i = 0; i + 1 < p->nz; i++)
 		found |= p->extent[p->z[i]] >= 4 && step(p, matrix, nm, p->z[i]) == 1;
-	return found && !fills(p, vector, nv, last) ? 1 : -1;
+	return found && !(fills(p, vector, nv, last) && fills(p, matrix, nm, last)) ? 1 : -1;
 }
 
 /* What the vector has side by side is along another axis than what the matrix has, of several places. */
