@@ -115,7 +115,7 @@ bool tsr_is_tiny(const tsr_problem *p)
 		return false;
 	bool reordered = p->reordered && !p->dots && p->k >= LEAST_DEPTH && p->m >= (p->must_a && p->must_b ? LEAST_ROWS_BOTH : LEAST_ROWS);
 	if (p->t->masks != TSR_MASKS_ALL || p->pairs || p->run || p->across || p->turn)
-		return products < (must && !(reordered && p->n >= LEAST_COLUMNS && !p->windows) ? COMPUTED : IN_PLACE);
+		return products < (must && !(reordered && p->n >= LEAST_COLUMNS && (p->t->masks == TSR_MASKS_ALL || !p->windows)) ? COMPUTED : IN_PLACE);
 	if (must && reordered)
 		return products < MASKED;
 	if (must)

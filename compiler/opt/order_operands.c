@@ -7,8 +7,8 @@
  *
  * What the first cache holds is read so where it lies, and of fewer matrices than fill a register what is twice as large as the second.
  *
- * So is the vector by which a matrix is multiplied, where both lie along axes of a batch, or of the sum, but in another order: lanes are along what the matrix has side by side, and of a vector that
- * lies across it each would be loaded by itself.  It has the matrix' order then: 4 to 30 times as fast for batches of vectors by matrices that lie number by number in each other. */
+ * So is the vector by which a matrix is multiplied, where its axes, of a batch or of the sum, are in another order: lanes are along what the matrix has side by side, and of a vector that lies across
+ * it each would be loaded by itself.  It has the matrix' order then: 4 to 30 times as fast for batches of vectors by matrices that lie number by number in each other. */
 #include "order.h"
 
 typedef struct matrices {
@@ -78,25 +78,47 @@ static int64_t step_in(const matrices *m, const tsr_expr *matrix, const tsr_expr
 	return tsr_index_stride(m->p->l->buffers.at[matrix->load.buffer], matrix->load.index, loop->loop.sym, &step) ? step : -1;
 }
 
-/* The matrix lies side by side along an axis of the vector that is not its last. */
-static bool lies_across(const matrices *m, const tsr_expr *matrix, const tsr_expr *vector)
+/* Axes of the vector as the matrix has them; false: so they are. */
+static bool as_matrix(const matrices *m, const tsr_expr *matrix, const tsr_expr *vector, uint32_t *order)
 {
-	const tsr_buffer *b = m->p->l->buffers.at[vector->load.buffer];
-	for (uint32_t axis = 0; axis < tsr_buffer_last(b); axis++)
-		if (step_in(m, matrix, vector, axis) == 1)
-			return b->dims[axis].k >= SEVERAL;
-	return false;
-}
-
-/* Axes of the vector as the matrix has them. */
-static void as_matrix(const matrices *m, const tsr_expr *matrix, const tsr_expr *vector, uint32_t *order)
-{
+	bool moved = false;
 	for (uint32_t axis = 0; axis < m->p->l->buffers.at[vector->load.buffer]->rank; axis++) {
 		uint32_t at = axis;
 		for (; at > 0 && step_in(m, matrix, vector, order[at - 1]) < step_in(m, matrix, vector, axis); at--)
 			order[at] = order[at - 1];
 		order[at] = axis;
+		moved |= at != axis;
 	}
+	return moved;
+}
+
+/* Its axes of the sum are one stretch, in the matrix' order. */
+static bool sums_in_order(const matrices *m, const tsr_expr *matrix, const tsr_expr *vector)
+{
+	uint32_t before = TSR_NONE;
+	bool all = true;
+	for (uint32_t axis = 0; axis < m->p->l->buffers.at[vector->load.buffer]->rank; axis++) {
+		if (tsr_contract_class(m->k, loop_of(m, &vector->load.index[axis])->loop.sym) != TSR_CLASS_K)
+			continue;
+		all &= before == TSR_NONE || (before + 1 == axis && step_in(m, matrix, vector, before) >= step_in(m, matrix, vector, axis));
+		before = axis;
+	}
+	return all;
+}
+
+/* `order` is another than the vector has, and worth a copy: lanes are along an axis that is not the vector's last; or the sum's axes are no stretch in the matrix' order; or what the matrix alone has,
+ * and lies along, leaves more than half of a register unfilled. */
+static bool wants_order(const matrices *m, const tsr_expr *matrix, const tsr_expr *vector, uint32_t *order)
+{
+	const tsr_buffer *b = m->p->l->buffers.at[vector->load.buffer];
+	if (!as_matrix(m, matrix, vector, order))
+		return false;
+	uint32_t last = order[b->rank - 1];
+	bool along = step_in(m, matrix, vector, last) == 1;
+	int64_t own = tsr_contract_count(m->k, TSR_CLASS_M) * tsr_contract_count(m->k, TSR_CLASS_N);
+	if (along && last != tsr_buffer_last(b))
+		return b->dims[last].k >= SEVERAL;
+	return !sums_in_order(m, matrix, vector) || (!along && 2 * own * tsr_prec_bytes(b->prec) < m->p->target->vector_bytes);
 }
 
 /* Axes of the operand in T's order. */
@@ -179,9 +201,8 @@ void tsr_order_vector(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *kernel, const tsr
 		tsr_expr *vector = product->op.args[i];
 		const tsr_expr *matrix = tsr_contract_guarded(product->op.args[1 - i]);
 		if (!matrix || !is_whole(&m, vector) || is_result(&m, vector) || tsr_buffer_bytes(p->l->buffers.at[vector->load.buffer]) > tsr_buffer_bytes(p->l->buffers.at[matrix->load.buffer])
-			|| !lies_across(&m, matrix, vector))
+			|| !wants_order(&m, matrix, vector, order))
 			continue;
-		as_matrix(&m, matrix, vector, order);
 		tsr_push(p->arena, out, turn(&m, vector, order, "as the matrix has it"));
 		sum_as_matrix(&m, matrix);
 		return;

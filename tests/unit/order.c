@@ -139,20 +139,30 @@ static int turns(const product *p)
 	return found && !(fills(p, vector, nv, last) && fills(p, matrix, nm, last)) ? 1 : -1;
 }
 
-/* What the vector has side by side is along another axis than what the matrix has, of several places. */
-static bool lies_across(const product *p, const int *matrix, int nm, const int *vector, int nv)
+/* The vector's axes are in another order than the matrix', and that is worth a copy. */
+static bool is_turned(const product *p, const int *matrix, int nm, const int *vector, int nv)
 {
-	for (int i = 0; i + 1 < nv; i++)
-		if (step(p, matrix, nm, vector[i]) == 1)
-			return p->extent[vector[i]] >= 4;
-	return false;
+	int least = 0, before = -1;
+	bool another = false, stretch = true;
+	for (int i = 0; i < nv; i++) {
+		another |= i && step(p, matrix, nm, vector[i - 1]) < step(p, matrix, nm, vector[i]);
+		least = step(p, matrix, nm, vector[i]) < step(p, matrix, nm, vector[least]) ? i : least;
+		if (p->cls[vector[i]] != SUMS)
+			continue;
+		stretch &= before < 0 || (before + 1 == i && step(p, matrix, nm, vector[before]) >= step(p, matrix, nm, vector[i]));
+		before = i;
+	}
+	bool along = step(p, matrix, nm, vector[least]) == 1;
+	if (along && least + 1 < nv)
+		return p->extent[vector[least]] >= 4;
+	return another && (!stretch || (!along && 2 * count(p, ROWS) * count(p, COLUMNS) < LANES));
 }
 
 /* Of as many numbers on both sides either is the vector. */
 static bool vector_turns(const product *p)
 {
 	bool rows = count(p, ROWS) > 1, columns = count(p, COLUMNS) > 1;
-	return !(rows && columns) && ((!rows && lies_across(p, p->y, p->ny, p->x, p->nx)) || (!columns && lies_across(p, p->x, p->nx, p->y, p->ny)));
+	return !(rows && columns) && ((!rows && is_turned(p, p->y, p->ny, p->x, p->nx)) || (!columns && is_turned(p, p->x, p->nx, p->y, p->ny)));
 }
 
 int main(void)
