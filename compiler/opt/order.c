@@ -134,8 +134,12 @@ static bool recognise(order *o)
 	if (o->kernel->kind != TSR_STMT_KERNEL || o->kernel->kernel.body.n != 1)
 		return false;
 	o->nest = tsr_nest_of(&o->kernel->kernel.body);
-	if (!is_product(o) || !(o->k = tsr_contract_seen(o->p, o->nest.loop[0])) || o->k->prec != o->c->prec || tsr_contract_stays(o->p, o->k, o->nest.loop[0], true))
+	if (!is_product(o) || !(o->k = tsr_contract_seen(o->p, o->nest.loop[0])) || o->k->prec != o->c->prec)
 		return false;
+	if (tsr_contract_stays(o->p, o->k, o->nest.loop[0], true)) {
+		tsr_contract_arrange(o->p, o->k, &o->nest);
+		return false;
+	}
 	int64_t m = tsr_contract_count(o->k, TSR_CLASS_M), n = tsr_contract_count(o->k, TSR_CLASS_N);
 	o->matrices = m > 1 && n > 1;
 	o->vectors = m == 1 && n == 1;

@@ -57,6 +57,8 @@ bool tsr_pairs_as_they_lie(const tsr_loops *l, const tsr_contraction *c, const t
 bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest);
 /* The contraction stays the nest that it is (stays.c); `turning`: operands of groups may still be turned (groups.c). */
 bool tsr_contract_stays(const tsr_pass *p, const tsr_contraction *k, const tsr_stmt *nest, bool turning);
+/* Where it stays because its lanes are matrices: the inner loops of its nest around these become the longest ones over rows and over columns, of which a tile is. */
+void tsr_contract_arrange(tsr_pass *p, const tsr_contraction *k, const tsr_nest *nest);
 /* The nest is no contraction, or one that stays a nest. */
 bool tsr_contract_leaves(tsr_pass *p, const tsr_stmt *nest);
 /* winograd.c will compute the kernel by tiles. */
