@@ -54,7 +54,7 @@ static bool is_whole(const matrices *m, const tsr_expr *load)
 	return b->rank && b->rank <= TSR_MOST_LOOPS;
 }
 
-enum { SEVERAL = 4 };
+enum { SEVERAL = 4, LEAST_BYTES = 32 };
 
 /* The last axis is the batch's, and a line has numbers of several matrices that go before it is read again. */
 static bool lies_within(const matrices *m, const tsr_expr *load)
@@ -92,22 +92,24 @@ static bool as_matrix(const matrices *m, const tsr_expr *matrix, const tsr_expr 
 	return moved;
 }
 
-/* Its axes of the sum are one stretch, in the matrix' order. */
-static bool sums_in_order(const matrices *m, const tsr_expr *matrix, const tsr_expr *vector)
+static tsr_loop_class class_of(const matrices *m, const tsr_expr *vector, uint32_t axis) { return tsr_contract_class(m->k, loop_of(m, &vector->load.index[axis])->loop.sym); }
+
+/* In this order (NULL: its own) the vector's axes of the sum are one stretch, as the matrix goes through them. */
+static bool sums_in_order(const matrices *m, const tsr_expr *matrix, const tsr_expr *vector, const uint32_t *order)
 {
 	uint32_t before = TSR_NONE;
 	bool all = true;
-	for (uint32_t axis = 0; axis < m->p->l->buffers.at[vector->load.buffer]->rank; axis++) {
-		if (tsr_contract_class(m->k, loop_of(m, &vector->load.index[axis])->loop.sym) != TSR_CLASS_K)
+	for (uint32_t i = 0; i < m->p->l->buffers.at[vector->load.buffer]->rank; i++) {
+		if (class_of(m, vector, order ? order[i] : i) != TSR_CLASS_K)
 			continue;
-		all &= before == TSR_NONE || (before + 1 == axis && step_in(m, matrix, vector, before) >= step_in(m, matrix, vector, axis));
-		before = axis;
+		all &= before == TSR_NONE || (before + 1 == i && (order || step_in(m, matrix, vector, before) >= step_in(m, matrix, vector, i)));
+		before = i;
 	}
 	return all;
 }
 
-/* `order` is another than the vector has, and worth a copy: lanes are along an axis that is not the vector's last; or the sum's axes are no stretch in the matrix' order; or what the matrix alone has,
- * and lies along, leaves more than half of a register unfilled. */
+/* `order` is another than the vector has, and worth a copy: lanes are along an axis that is not the vector's last, and of the batch several; or the sum's axes become a stretch in the
+ * matrix' order; or what the matrix alone has, and lies along, fills less than half of a register. */
 static bool wants_order(const matrices *m, const tsr_expr *matrix, const tsr_expr *vector, uint32_t *order)
 {
 	const tsr_buffer *b = m->p->l->buffers.at[vector->load.buffer];
@@ -116,9 +118,10 @@ static bool wants_order(const matrices *m, const tsr_expr *matrix, const tsr_exp
 	uint32_t last = order[b->rank - 1];
 	bool along = step_in(m, matrix, vector, last) == 1;
 	int64_t own = tsr_contract_count(m->k, TSR_CLASS_M) * tsr_contract_count(m->k, TSR_CLASS_N);
+	int64_t bytes = tsr_prec_bytes(b->prec);
 	if (along && last != tsr_buffer_last(b))
-		return b->dims[last].k >= SEVERAL;
-	return !sums_in_order(m, matrix, vector) || (!along && 2 * own * tsr_prec_bytes(b->prec) < m->p->target->vector_bytes);
+		return b->dims[last].k >= (class_of(m, vector, last) == TSR_CLASS_K ? SEVERAL : LEAST_BYTES / bytes);
+	return (!sums_in_order(m, matrix, vector, NULL) && sums_in_order(m, matrix, vector, order)) || (!along && 2 * own * bytes < m->p->target->vector_bytes);
 }
 
 /* Axes of the operand in T's order. */

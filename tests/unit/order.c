@@ -139,23 +139,36 @@ static int turns(const product *p)
 	return found && !(fills(p, vector, nv, last) && fills(p, matrix, nm, last)) ? 1 : -1;
 }
 
+/* The axes of the sum are one stretch, as the matrix goes through them. */
+static bool is_stretch(const product *p, const int *matrix, int nm, const int *vector, int nv)
+{
+	int before = -1;
+	bool all = true;
+	for (int i = 0; i < nv; i++) {
+		if (p->cls[vector[i]] != SUMS)
+			continue;
+		all &= before < 0 || (before + 1 == i && step(p, matrix, nm, vector[before]) >= step(p, matrix, nm, vector[i]));
+		before = i;
+	}
+	return all;
+}
+
 /* The vector's axes are in another order than the matrix', and that is worth a copy. */
 static bool is_turned(const product *p, const int *matrix, int nm, const int *vector, int nv)
 {
-	int least = 0, before = -1;
-	bool another = false, stretch = true;
-	for (int i = 0; i < nv; i++) {
-		another |= i && step(p, matrix, nm, vector[i - 1]) < step(p, matrix, nm, vector[i]);
-		least = step(p, matrix, nm, vector[i]) < step(p, matrix, nm, vector[least]) ? i : least;
-		if (p->cls[vector[i]] != SUMS)
-			continue;
-		stretch &= before < 0 || (before + 1 == i && step(p, matrix, nm, vector[before]) >= step(p, matrix, nm, vector[i]));
-		before = i;
-	}
-	bool along = step(p, matrix, nm, vector[least]) == 1;
-	if (along && least + 1 < nv)
-		return p->extent[vector[least]] >= 4;
-	return another && (!stretch || (!along && 2 * count(p, ROWS) * count(p, COLUMNS) < LANES));
+	int sorted[AXES] = { 0 }, n = 0;
+	bool another = false;
+	for (int i = 0; i < nm; i++)
+		for (int j = 0; j < nv; j++)
+			if (matrix[i] == vector[j])
+				sorted[n++] = vector[j];
+	for (int i = 0; i < nv; i++)
+		another |= sorted[i] != vector[i];
+	int last = sorted[nv - 1];
+	bool along = step(p, matrix, nm, last) == 1;
+	if (along && last != vector[nv - 1])
+		return p->extent[last] >= (p->cls[last] == SUMS ? 4 : 8);
+	return another && ((!is_stretch(p, matrix, nm, vector, nv) && is_stretch(p, matrix, nm, sorted, nv)) || (!along && 2 * count(p, ROWS) * count(p, COLUMNS) < LANES));
 }
 
 /* Of as many numbers on both sides either is the vector. */
