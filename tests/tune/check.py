@@ -82,9 +82,9 @@ let%main () = print s
 ATTENTION = """
 open Nn
 open Train
-let%op q = { q = uniform (); b = [2; 512]; o = [64] }
-let%op k = { k = uniform (); b = [2; 512]; o = [64] }
-let%op v = { v = uniform (); b = [2; 512]; o = [64] }
+let%op q = { q = uniform (); b = [2; 640]; o = [64] }
+let%op k = { k = uniform (); b = [2; 640]; o = [64] }
+let%op v = { v = uniform (); b = [2; 640]; o = [64] }
 let%op y =
   let scores = (q +* k "h, s | d; h, t | d => h, s | t" [d]) /. sqrt (dim d) in
   (softmax ~over:"... | t" scores +* v "h, s | t; h, t | e => h, s | e") *. q ++ "... | ..c.. => 0"
