@@ -20,8 +20,8 @@ enum { LEAST = 256, NEARLY = 64 };   /* of the bytes alive */
 /* By how much the share that a value is of the memory which is needed then has to be larger than that which computing it again is of the unit's time: fitted, not derived.  Three of the widest products
  * of GPT's step stand at 2.95 to 3.24 (2.76 with AVX2), one in ResNet-18's, which takes 2 % of its time, at 2.62 to 2.66. */
 #define WORTH 2.7
-/* Shares of the unit's time: all together; and what anything may be given up for, beyond which each value is at least one of so many parts of the memory (a GPT of 1 x 1024 positions that gave up q, k
- * and v of its blocks, too, took 1.05 times as long, in 96 MB instead of 119). */
+/* Shares of the unit's time: all together; and what anything may be given up for, beyond which each value lowers every moment that is nearly as full and is at least one of so many parts of the memory (a
+ * GPT of 1 x 1024 positions that gave up q, k and v of its blocks, too, took 1.05 times as long, in 96 MB instead of 119; one more of its widest products lowered one moment by 0.3 MB). */
 #define MOST_SHARE .103
 #define MOST_SHARE_BY_MATRIX .12     /* where products take half as long as they are thought to: GPT's step needs 6 MB less, and takes as long */
 #define SHARE (1. / 18)
@@ -352,10 +352,10 @@ static bool independent(tsr_remat *r, const candidate *c, bool *given_up, bool *
 /* What a unit takes without anything computed again, and what that takes so far and may take at most. */
 typedef struct account { double whole, spent, most; } account;
 
-static bool pays(const account *t, const candidate *c, int64_t memory)
+static bool pays(const account *t, const candidate *c, int64_t memory, bool everywhere)
 {
 	double all = t->spent + c->time;
-	bool wide = all <= t->whole * SHARE || c->net * WIDE >= memory;
+	bool wide = all <= t->whole * SHARE || (everywhere && c->net * WIDE >= memory);
 	return all <= t->most && wide && (double)c->net * t->whole >= WORTH * c->time * (double)memory;
 }
 
@@ -376,7 +376,7 @@ static bool cheap_round(tsr_remat *r, fullest full, account *t, int64_t memory, 
 	uint32_t n = candidates(r, full, full.bytes / LEAST, &all), chosen = 0;
 	bool *given_up = TSR_NEW_N(r->step, bool, r->l->buffers.n + 1), *needed = TSR_NEW_N(r->step, bool, r->l->buffers.n + 1);
 	for (uint32_t i = 0; i < n; i++) {
-		if ((everywhere && !lowers_all(r, &all[i], full)) || !pays(t, &all[i], memory) || !independent(r, &all[i], given_up, needed))
+		if ((everywhere && !lowers_all(r, &all[i], full)) || !pays(t, &all[i], memory, everywhere) || !independent(r, &all[i], given_up, needed))
 			continue;
 		if (chosen && all[i].nkept)
 			break;
