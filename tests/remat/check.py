@@ -58,7 +58,7 @@ def residual():
     """A small ResNet: for a shortcut much is needed that is computed again later anyway, and kept until then it would be alive where as much is as anywhere."""
     with open(os.path.join(ROOT, "tests/bench/resnet18.tsr")) as f:
         text = f.read()
-    for old, new in (("(64, 1); (128, 2); (256, 2); (512, 2)", "(32, 1); (64, 2); (128, 2)"), ("filters:64", "filters:32"), ("batch = 32", "batch = 8"),
+    for old, new in (("(64, 1); (128, 2); (256, 2); (512, 2)", "(32, 1); (64, 2); (128, 2); (256, 2)"), ("filters:64", "filters:32"), ("batch = 32", "batch = 8"),
                      ("leading 1536", "leading 384"), ("32 | 32, 32, 3", "8 | 32, 32, 3"), ('"../../', f'"{ROOT}/')):
         text = text.replace(old, new)
     text = text.replace("let%op loss = cross_entropy ~logits:(net ~train:true x)", "let%op out = net ~train:true x\nlet%op loss = cross_entropy ~logits:out")
