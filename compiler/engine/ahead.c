@@ -41,7 +41,7 @@ void tsr_line_ahead(const tsr_tile_end *t, LLVMValueRef row, LLVMValueRef column
 	} else
 		down = tsr_kit_mul(k, row, t->row);
 	LLVMValueRef at = beyond(k, t->c, tsr_kit_add(k, down, across));
-	if (!t->form.stream && !(t->tail && t->tail->tail->passing))
+	if (!t->form.stream && !tsr_tail_passes(t->tail))
 		tsr_kit_fetch(k, at, t->form.stretches != 0);
 	if (t->gaps)
 		tsr_gaps_clear(t, at);

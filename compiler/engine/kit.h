@@ -135,6 +135,8 @@ typedef struct tsr_tail_operand {
 } tsr_tail_operand;
 /* `to`: of each store but one into C, the operand that is written; `like_c`: they lie like C; `in_tiles`: tiles apply it to their registers; `whole`: K is one block; `number`: of the tails of this code. */
 typedef struct tsr_tail_plan { tsr_emit *e; const tsr_tail *tail; uint32_t n, nodes, number, *to; tsr_tail_operand *at; bool like_c, in_tiles, whole; } tsr_tail_plan;
+/* Its sums are stored nowhere but as what becomes of them. */
+static inline bool tsr_tail_passes(const tsr_tail_plan *t) { return t && t->tail->passing; }
 /* Behind a tile's other parameters: `last`, K's last block, and of each operand where it is and its row. */
 uint32_t tsr_tail_params(const tsr_tail_plan *t);
 void tsr_tail_types(tsr_kit *k, const tsr_tail_plan *t, LLVMTypeRef *type);

@@ -84,7 +84,7 @@ static tile_place place_of(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, 
 	p.c_row = waits || aside ? tsr_kit_int(k, s->nr) : s->turn || s->join ? tsr_kit_int(k, tsr_engine_waiting_row(g)) : only_stride(g, TSR_CLASS_M, TSR_SIDE_C);
 	p.c_rows = p.c_columns = LLVMConstNull(k->ptr);
 	p.tail = !waits && g->tail && g->tail->in_tiles ? g->tail : NULL;
-	bool apart = waits || (p.tail && p.tail->tail->passing);
+	bool apart = waits || tsr_tail_passes(p.tail);
 	p.c_row = apart ? tsr_kit_int(k, s->nr) : p.c_row;
 	p.form = apart ? (tsr_c_form){ .row = { true, s->nr } } : g->form;
 	p.c = apart ? g->buffer : g->base[TSR_SIDE_C];
@@ -283,7 +283,7 @@ static void any_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMVa
 static void vector_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
 {
 	const tsr_kit *k = &g->k;
-	bool passing = g->tail && g->c->tail->passing, waits = z.waits || !g->direct || (passing && !g->tail->in_tiles);
+	bool passing = tsr_tail_passes(g->tail), waits = z.waits || !g->direct || (passing && !g->tail->in_tiles);
 	tile_place p = place_of(g, bl, ir, jr, waits);
 	tile_ahead ahead = ahead_of(g, bl, ir, jr, &p);
 	p.form.stream &= !z.masked && z.vecs * k->lanes * k->elem_bytes % TSR_LINE == 0;

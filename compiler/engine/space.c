@@ -266,7 +266,7 @@ void tsr_engine_space(tsr_engine *g)
 	int64_t b = tsr_copies_columns(g) ? tsr_columns_bytes(g) : s->pack_b ? (cols * depth * k->elem_bytes + 255) / 128 * 128 : 0;
 	int64_t gap = g->e->sanitize ? TSR_REDZONE : 0;
 	to_c(g);
-	bool passing = g->tail && g->c->tail->passing;
+	bool passing = tsr_tail_passes(g->tail);
 	bool waits = !g->direct || passing || (tsr_kit_known(g->cls[TSR_CLASS_M].count) < 0 && !g->c->most_rows);
 	if (waits && !passing && g->cls[TSR_CLASS_N].n > 1)
 		g->columns = tsr_kit_table(k, s->nr);

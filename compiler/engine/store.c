@@ -254,7 +254,7 @@ static void fetch_c(const tsr_tile_end *t)
 
 void tsr_tile_fetch(const tsr_tile_end *t)
 {
-	if (!t->tail || !t->tail->tail->passing)
+	if (!tsr_tail_passes(t->tail))
 		fetch_c(t);
 	tsr_tail_fetch(t);
 }

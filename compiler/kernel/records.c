@@ -89,12 +89,10 @@ static bool has_lanes(records *r, tsr_prec p)
 
 static fixed *fixed_of(records *r, const tsr_expr *x)
 {
-	uint32_t rank = r->e->loops->buffers.at[x->load.buffer]->rank;
+	const tsr_buffer *b = r->e->loops->buffers.at[x->load.buffer];
 	for (uint32_t i = 0; i < r->nfixed; i++) {
-		bool same = r->fixed[i].load->load.buffer == x->load.buffer && r->fixed[i].load->prec == x->prec;
-		for (uint32_t axis = 0; axis < rank && same; axis++)
-			same = tsr_lin_equal(r->fixed[i].load->load.index[axis], x->load.index[axis]);
-		if (same)
+		const tsr_expr *load = r->fixed[i].load;
+		if (load->load.buffer == b->id && load->prec == x->prec && tsr_index_equal(b, load->load.index, x->load.index))
 			return &r->fixed[i];
 	}
 	return NULL;

@@ -29,10 +29,8 @@ typedef struct scan {
 /* The value reads an element of what is stored that this iteration does not store. */
 static bool meets(const scan *x, const tsr_expr *v, const tsr_stmt *store)
 {
-	if (v->kind == TSR_EXPR_LOAD && v->load.buffer == store->store.buffer)
-		for (uint32_t axis = 0; axis < x->e->loops->buffers.at[v->load.buffer]->rank; axis++)
-			if (!tsr_lin_equal(v->load.index[axis], store->store.index[axis]))
-				return true;
+	if (v->kind == TSR_EXPR_LOAD && v->load.buffer == store->store.buffer && !tsr_index_equal(x->e->loops->buffers.at[v->load.buffer], v->load.index, store->store.index))
+		return true;
 	tsr_expr *part[TSR_MOST_PARTS];
 	for (uint32_t i = 0, n = tsr_expr_parts(v, part); i < n; i++)
 		if (meets(x, part[i], store))

@@ -296,6 +296,13 @@ void tsr_loop_exchange(tsr_stmt *x, tsr_stmt *y)
 	x->loop.body = outer, y->loop.body = inner;
 }
 
+void tsr_nest_move(const tsr_nest *n, uint32_t sym, uint32_t place)
+{
+	for (uint32_t i = 0; i < place; i++)
+		if (n->loop[i]->loop.sym == sym)
+			tsr_loop_exchange(n->loop[i], n->loop[i + 1]);
+}
+
 tsr_stmt *tsr_loop_around(tsr_pass *p, tsr_stmt *body, const tsr_stmt *like, tsr_size extent, uint32_t sym)
 {
 	tsr_stmt *s = tsr_stmt_new(p->arena, TSR_STMT_FOR, like->span);

@@ -27,6 +27,7 @@ typedef struct order {
 	const tsr_contraction *k;
 	const tsr_buffer *c;
 	tsr_stmt *owner[TSR_MOST_LOOPS];     /* of each of Z's axes; NULL: of one place */
+	bool stays;                  /* a nest */
 	bool matrices, vectors;      /* it is one of these; else of a matrix by a vector */
 	uint32_t n, axis[TSR_MOST_LOOPS];    /* T's axes: Z's axis number axis[i] */
 } order;
@@ -136,10 +137,8 @@ static bool recognise(order *o)
 	o->nest = tsr_nest_of(&o->kernel->kernel.body);
 	if (!is_product(o) || !(o->k = tsr_contract_seen(o->p, o->nest.loop[0])) || o->k->prec != o->c->prec)
 		return false;
-	if (tsr_contract_stays(o->p, o->k, o->nest.loop[0], true)) {
-		tsr_contract_arrange(o->p, o->k, &o->nest);
+	if ((o->stays = tsr_contract_stays(o->p, o->k, o->nest.loop[0], true)))
 		return false;
-	}
 	int64_t m = tsr_contract_count(o->k, TSR_CLASS_M), n = tsr_contract_count(o->k, TSR_CLASS_N);
 	o->matrices = m > 1 && n > 1;
 	o->vectors = m == 1 && n == 1;
@@ -268,15 +267,44 @@ static void turn(order *o, tsr_stmts *out)
 	o->p->changes++;
 }
 
+/* ---- lanes that are matrices ------------------------------------------------------------------------------------------------------- */
+
+/* The nest's longest loop of the class; NULL: none. */
+static const tsr_stmt *longest(const order *o, tsr_loop_class cls)
+{
+	const tsr_stmt *found = NULL;
+	for (uint32_t i = 0; i < o->nest.n; i++) {
+		const tsr_stmt *loop = o->nest.loop[i];
+		if (tsr_contract_class(o->k, loop->loop.sym) == cls && tsr_size_is_const(loop->loop.extent) && (!found || loop->loop.extent.k > found->loop.extent.k))
+			found = loop;
+	}
+	return found;
+}
+
+/* The inner loops around these become the longest ones over rows and over columns, of which a tile is (kernel/lane_tiles.c). */
+static void arrange(order *o)
+{
+	const tsr_stmt *rows = longest(o, TSR_CLASS_M), *columns = longest(o, TSR_CLASS_N);
+	if (o->nest.n < 4 || !rows || !columns || !tsr_contract_of_lanes(o->p, o->k))
+		return;
+	uint32_t of_rows = rows->loop.sym, of_columns = columns->loop.sym, inner = o->nest.n - 2, one = o->nest.loop[inner - 1]->loop.sym, other = o->nest.loop[inner]->loop.sym;
+	if ((one == of_rows && other == of_columns) || (one == of_columns && other == of_rows))
+		return;
+	tsr_nest_move(&o->nest, of_rows, inner);
+	tsr_nest_move(&o->nest, of_columns, inner);
+	o->p->changes++;
+}
+
 /* What becomes of the kernel, into `out`. */
 static void put(order *o, tsr_stmts *out)
 {
 	bool product = recognise(o), along = product && o->matrices && lies_along_batch(o);
 	bool turns = along ? better_apart(o) : product && !o->matrices && !o->vectors && lies_across(o);
-	if (product && o->matrices && along == turns && tsr_contract_count(o->k, TSR_CLASS_M) * tsr_contract_count(o->k, TSR_CLASS_N) >= lanes_of(o) * lanes_of(o))
-		tsr_order_operands(o->p, o->unit, o->kernel, o->k, out);
-	if (product && !o->matrices)
-		tsr_order_vector(o->p, o->unit, o->kernel, o->k, out);
+	bool large = product && along == turns && tsr_contract_count(o->k, TSR_CLASS_M) * tsr_contract_count(o->k, TSR_CLASS_N) >= lanes_of(o) * lanes_of(o);
+	if (o->stays)
+		arrange(o);
+	if (product && (large || !o->matrices))
+		tsr_order_operands(o->p, o->unit, o->kernel, o->k, o->matrices, out);
 	if (turns)
 		turn(o, out);
 	else

@@ -59,8 +59,6 @@ enum { SEVERAL = 4, LEAST_BYTES = 32 };
 /* The last axis is the batch's, and a line has numbers of several matrices that go before it is read again. */
 static bool lies_within(const matrices *m, const tsr_expr *load)
 {
-	if (!is_whole(m, load))
-		return false;
 	const tsr_buffer *b = m->p->l->buffers.at[load->load.buffer];
 	const tsr_target *t = m->p->target;
 	uint32_t last = tsr_buffer_last(b);
@@ -178,36 +176,30 @@ static void sum_as_matrix(matrices *m, const tsr_expr *matrix)
 		}
 }
 
-/* What the product stores is not what it reads. */
-static bool is_result(const matrices *m, const tsr_expr *load) { return load->load.buffer == m->nest.body->at[2]->store.buffer; }
-
-void tsr_order_operands(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *kernel, const tsr_contraction *k, tsr_stmts *out)
+/* Operand number i of the product is worth a copy with its axes in this order. */
+static bool wants_copy(const matrices *m, const tsr_expr *product, int i, bool of_matrices, uint32_t *order)
 {
-	matrices m = { .p = p, .unit = u, .kernel = kernel, .k = k };
-	tsr_expr *product = product_of(&m);
-	uint32_t order[TSR_MOST_LOOPS];
-	for (int i = 0; product && i < 2; i++) {
-		tsr_expr *x = product->op.args[i];
-		if (!lies_within(&m, x) || is_result(&m, x))
-			continue;
-		choose_order(&m, x, order);
-		tsr_push(p->arena, out, turn(&m, x, order, "matrix behind matrix"));
-	}
+	const tsr_expr *x = product->op.args[i], *other = tsr_contract_guarded(product->op.args[1 - i]);
+	if (!is_whole(m, x) || x->load.buffer == m->nest.body->at[2]->store.buffer)
+		return false;
+	if (!of_matrices)
+		return other && tsr_buffer_bytes(m->p->l->buffers.at[x->load.buffer]) <= tsr_buffer_bytes(m->p->l->buffers.at[other->load.buffer]) && wants_order(m, other, x, order);
+	choose_order(m, x, order);
+	return lies_within(m, x);
 }
 
-void tsr_order_vector(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *kernel, const tsr_contraction *k, tsr_stmts *out)
+void tsr_order_operands(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *kernel, const tsr_contraction *k, bool of_matrices, tsr_stmts *out)
 {
 	matrices m = { .p = p, .unit = u, .kernel = kernel, .k = k };
 	tsr_expr *product = product_of(&m);
 	uint32_t order[TSR_MOST_LOOPS];
 	for (int i = 0; product && i < 2; i++) {
-		tsr_expr *vector = product->op.args[i];
-		const tsr_expr *matrix = tsr_contract_guarded(product->op.args[1 - i]);
-		if (!matrix || !is_whole(&m, vector) || is_result(&m, vector) || tsr_buffer_bytes(p->l->buffers.at[vector->load.buffer]) > tsr_buffer_bytes(p->l->buffers.at[matrix->load.buffer])
-			|| !wants_order(&m, matrix, vector, order))
+		if (!wants_copy(&m, product, i, of_matrices, order))
 			continue;
-		tsr_push(p->arena, out, turn(&m, vector, order, "as the matrix has it"));
-		sum_as_matrix(&m, matrix);
+		tsr_push(p->arena, out, turn(&m, product->op.args[i], order, of_matrices ? "matrix behind matrix" : "as the matrix has it"));
+		if (of_matrices)
+			continue;
+		sum_as_matrix(&m, tsr_contract_guarded(product->op.args[1 - i]));
 		return;
 	}
 }

@@ -24,6 +24,8 @@ tsr_nest tsr_nest_of(tsr_stmts *body);
 tsr_stmt *tsr_loop_around(tsr_pass *p, tsr_stmt *body, const tsr_stmt *like, tsr_size extent, uint32_t sym);
 /* Loops exchange what they are, not where they stand. */
 void tsr_loop_exchange(tsr_stmt *x, tsr_stmt *y);
+/* The loop with this symbol moves inwards to this place of the nest; those that it passes, which are independent of it, move outwards. */
+void tsr_nest_move(const tsr_nest *n, uint32_t sym, uint32_t place);
 /* A new temporary, whose name is that of `from` and what it is for; the caller sets the lengths of its axes. */
 tsr_buffer *tsr_pass_buffer(tsr_pass *p, const tsr_buffer *from, const char *what, tsr_prec prec, uint32_t rank);
 /* The only statement of a kernel that holds one nest around one statement, else NULL. */
@@ -57,8 +59,8 @@ bool tsr_pairs_as_they_lie(const tsr_loops *l, const tsr_contraction *c, const t
 bool tsr_contract_takes(tsr_pass *p, const tsr_stmt *nest);
 /* The contraction stays the nest that it is (stays.c); `turning`: operands of groups may still be turned (groups.c). */
 bool tsr_contract_stays(const tsr_pass *p, const tsr_contraction *k, const tsr_stmt *nest, bool turning);
-/* Where it stays because its lanes are matrices: the inner loops of its nest around these become the longest ones over rows and over columns, of which a tile is. */
-void tsr_contract_arrange(tsr_pass *p, const tsr_contraction *k, const tsr_nest *nest);
+/* It stays because its lanes are matrices. */
+bool tsr_contract_of_lanes(const tsr_pass *p, const tsr_contraction *k);
 /* The nest is no contraction, or one that stays a nest. */
 bool tsr_contract_leaves(tsr_pass *p, const tsr_stmt *nest);
 /* winograd.c will compute the kernel by tiles. */

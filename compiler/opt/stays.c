@@ -40,7 +40,7 @@ static bool lies_along(const tsr_pass *p, const tsr_expr *v, uint32_t sym)
 }
 
 /* Matrices that lie side by side, element by element (kernel/lane_tiles.c): as products of their own each would be turned, and its result scattered. */
-static bool of_lanes(const tsr_pass *p, const tsr_contraction *k)
+bool tsr_contract_of_lanes(const tsr_pass *p, const tsr_contraction *k)
 {
 	int64_t stride, lanes = p->target->vector_bytes / 4;
 	bool side_by_side = false;
@@ -50,38 +50,7 @@ static bool of_lanes(const tsr_pass *p, const tsr_contraction *k)
 	return side_by_side && tsr_prec_bytes(k->prec) == 4 && tsr_contract_count(k, TSR_CLASS_M) > 1 && tsr_contract_count(k, TSR_CLASS_N) > 1;
 }
 
-/* The nest's longest loop of the class; NULL: none. */
-static tsr_stmt *longest(const tsr_contraction *k, const tsr_nest *n, tsr_loop_class cls)
-{
-	tsr_stmt *found = NULL;
-	for (uint32_t i = 0; i < n->n; i++)
-		if (tsr_contract_class(k, n->loop[i]->loop.sym) == cls && tsr_size_is_const(n->loop[i]->loop.extent) && (!found || n->loop[i]->loop.extent.k > found->loop.extent.k))
-			found = n->loop[i];
-	return found;
-}
-
-/* Those behind it move outwards; all of them are independent. */
-static void to_place(const tsr_nest *n, uint32_t sym, uint32_t place)
-{
-	for (uint32_t i = 0; i < place; i++)
-		if (n->loop[i]->loop.sym == sym)
-			tsr_loop_exchange(n->loop[i], n->loop[i + 1]);
-}
-
-void tsr_contract_arrange(tsr_pass *p, const tsr_contraction *k, const tsr_nest *nest)
-{
-	const tsr_stmt *rows = longest(k, nest, TSR_CLASS_M), *columns = longest(k, nest, TSR_CLASS_N);
-	if (nest->n < 4 || !rows || !columns || !of_lanes(p, k))
-		return;
-	uint32_t of_rows = rows->loop.sym, of_columns = columns->loop.sym, last = nest->n - 2;
-	if ((nest->loop[last]->loop.sym == of_columns && nest->loop[last - 1]->loop.sym == of_rows) || (nest->loop[last]->loop.sym == of_rows && nest->loop[last - 1]->loop.sym == of_columns))
-		return;
-	to_place(nest, of_rows, last);
-	to_place(nest, of_columns, last);
-	p->changes++;
-}
-
 bool tsr_contract_stays(const tsr_pass *p, const tsr_contraction *k, const tsr_stmt *nest, bool turning)
 {
-	return of_groups(p, k, nest, turning) || of_windows(p, k, nest) || of_lanes(p, k);
+	return of_groups(p, k, nest, turning) || of_windows(p, k, nest) || tsr_contract_of_lanes(p, k);
 }

@@ -52,13 +52,6 @@ static bool enough(const tsr_pass *p, const tsr_nest *n, const tsr_stmt *leaf, c
 	return !tsr_size_is_const(loop->loop.extent) || tsr_loops_joined(p->l, n->n, n->loop, leaf, at, with) >= p->target->vector_bytes / 8;
 }
 
-static void innermost(tsr_nest *n, uint32_t sym)
-{
-	for (uint32_t i = 0; i + 1 < n->n; i++)
-		if (n->loop[i]->loop.sym == sym)
-			tsr_loop_exchange(n->loop[i], n->loop[i + 1]);
-}
-
 static void visit(tsr_pass *p, tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
@@ -83,8 +76,8 @@ static void visit(tsr_pass *p, tsr_stmts *body)
 			continue;
 		uint32_t along = t.along->loop.sym, across = t.across->loop.sym;
 		bool there = n.loop[n.n - 1]->loop.sym == along && n.loop[n.n - 2]->loop.sym == across;
-		innermost(&n, across);
-		innermost(&n, along);
+		tsr_nest_move(&n, across, n.n - 1);
+		tsr_nest_move(&n, along, n.n - 1);
 		p->changes += !there;
 		tsr_pass_note(p, "%s is turned in squares", p->l->buffers.at[leaf->store.buffer]->name);
 	}

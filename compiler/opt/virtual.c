@@ -249,10 +249,8 @@ static bool reads_only_at(const tsr_expr *e, const tsr_buffer *b, const tsr_lin 
 			return false;
 		for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n; i++)
 			stack[depth++] = part[i];
-		if (e->kind == TSR_EXPR_LOAD && e->load.buffer == b->id)
-			for (uint32_t i = 0; i < b->rank; i++)
-				if (!tsr_lin_equal(e->load.index[i], index[i]))
-					return false;
+		if (e->kind == TSR_EXPR_LOAD && e->load.buffer == b->id && !tsr_index_equal(b, e->load.index, index))
+			return false;
 	}
 	return true;
 }

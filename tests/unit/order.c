@@ -1,5 +1,5 @@
 /* opt/order.c against the reference interpreter: random products of a batch, and of a matrix by a vector, whose axes lie in any order, with what follows them, leave what they left before the passes; and
- * they are turned where, and only where, the result lies along the batch or across the matrix, operands where theirs lie one within the other, vectors where they lie across the matrix.  Numbers are multiples of a power of two, so that sums are exact in any order. */
+ * they are turned where, and only where, the result lies along the batch or across the matrix, operands where theirs lie one within the other, vectors where their axes lie in another order than the matrix'.  Numbers are multiples of a power of two, so that sums are exact in any order. */
 #include "check.h"
 #include "draw.h"
 #include "loops_kit.h"
