@@ -104,8 +104,8 @@ bool tsr_choose_dots(const tsr_problem *p, tsr_schedule *s) { return along_k(p, 
 
 /* So few products that plain loops are as fast.  Where masks cost nothing a tile of any few columns takes a tenth to half of their time; not of one vector that fills a register of
  * sixteen lanes, by which they go, too, nor where turning a B of few columns would cost as much as all else, nor of one row along many columns or many depths.  Nor where operands are packed for a few
- * products, but for those whose axes lie in another order, which plain loops read number by number (60 random batches of such matrices 2.8 times as fast in the mean, 0.6 to 18
- * times, with AVX2 2.0). */
+ * products, but for those whose axes lie in another order, which plain loops read number by number (48 random batches of such matrices 3.7 times as fast in the mean, 0.5 to 22
+ * times, 14 with AVX2 2.0). */
 bool tsr_is_tiny(const tsr_problem *p)
 {
 	enum { COMPUTED = 4096, IN_PLACE = 512, TURNED = 300, MASKED = 16, WHOLE = 16, FEW = 8, DEEP = 32, LEAST_DEPTH = 3, LEAST_ROWS = 2, LEAST_ROWS_BOTH = 5, LEAST_COLUMNS = 4 };

@@ -8,7 +8,7 @@
  * What the first cache holds is read so where it lies, and of fewer matrices than fill a register what is twice as large as the second.
  *
  * So is the vector by which a matrix is multiplied, where its axes, of a batch or of the sum, are in another order: lanes are along what the matrix has side by side, and of a vector that lies across
- * it each would be loaded by itself.  It has the matrix' order then: 4 to 30 times as fast for batches of vectors by matrices that lie number by number in each other. */
+ * it each would be loaded by itself.  It has the matrix' order then (76 random ones 4.0 times as fast in the mean, 0.8 to 15). */
 #include "order.h"
 
 typedef struct matrices {
