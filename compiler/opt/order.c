@@ -117,16 +117,34 @@ static bool better_apart(const order *o)
 	return !along || registers >= (tsr_contract_count(o->k, TSR_CLASS_K) < SHORT ? LARGE : 1) || has_unit(o, TSR_CLASS_M, o->k->a_value) || has_unit(o, TSR_CLASS_N, o->k->b_value);
 }
 
-/* Of a matrix by a vector: the matrix has all of Z's axes, and lies side by side along one of them, of several places, that is not the last, along which they do not both lie nearly so either. */
+/* So many places of Z lie one behind the other in the matrix, and evenly in the vector, or at one place; 1: none.  `inner`: Z's last ones, in Z's order. */
+static int64_t run_of(const order *o, const tsr_expr *matrix, const tsr_expr *vector, bool inner)
+{
+	int64_t run = 1, each = 0;
+	for (uint32_t axis = o->c->rank; axis-- > 0;) {
+		if (!o->owner[axis] || o->owner[axis]->loop.extent.k == 1)
+			continue;
+		int64_t far = step_in(o, vector, axis);
+		if (step_in(o, matrix, axis) == run && (run == 1 ? !o->vectors || far == 1 : far == each * run)) {
+			each = run == 1 ? far : each;
+			run *= o->owner[axis]->loop.extent.k;
+			axis = inner ? axis : o->c->rank;        /* the next one may be any */
+		} else if (inner)
+			break;
+	}
+	return run;
+}
+
+/* Of a matrix by a vector: the matrix has all of Z's axes, and several places of them side by side, where Z does not have enough of these so, nor do both operands nearly lie along its last axis.
+ * Of sums of products of numbers at the same places both have them so. */
 static bool lies_across(const order *o)
 {
-	bool rows = tsr_contract_count(o->k, TSR_CLASS_M) > 1, found = false;
-	const tsr_expr *matrix = rows ? o->k->a_value : o->k->b_value, *vector = rows ? o->k->b_value : o->k->a_value;
 	enum { SEVERAL = 4 };
+	bool rows = tsr_contract_count(o->k, TSR_CLASS_M) > 1;
+	const tsr_expr *matrix = rows ? o->k->a_value : o->k->b_value, *vector = rows ? o->k->b_value : o->k->a_value;
 	uint32_t last = tsr_buffer_last(o->c);
-	for (uint32_t axis = 0; axis < last; axis++)
-		found |= o->owner[axis] && o->owner[axis]->loop.extent.k >= SEVERAL && step_in(o, matrix, axis) == 1;
-	return found && o->owner[last] && step_in(o, matrix, last) != 1 && !(fills(o, vector, last) && fills(o, matrix, last));
+	int64_t run = run_of(o, matrix, vector, false), both = run_of(o, matrix, vector, true);
+	return run >= SEVERAL && run >= 2 * both && both < lanes_of(o) && !(fills(o, vector, last) && fills(o, matrix, last));
 }
 
 static bool recognise(order *o)
@@ -256,7 +274,6 @@ static void store_sums(order *o, const tsr_buffer *t)
 
 static void turn(order *o, tsr_stmts *out)
 {
-	o->k = tsr_contract_seen(o->p, o->nest.loop[0]);         /* whose operands may have been turned */
 	choose_order(o);
 	tsr_pass_note(o->p, "%s: %s is computed matrix by matrix, and turned", o->unit->name, o->kernel->kernel.name);
 	const tsr_buffer *t = buffer_of(o);
@@ -299,13 +316,15 @@ static void arrange(order *o)
 static void put(order *o, tsr_stmts *out)
 {
 	bool product = recognise(o), along = product && o->matrices && lies_along_batch(o);
-	bool turns = along ? better_apart(o) : product && !o->matrices && !o->vectors && lies_across(o);
+	bool turns = along && better_apart(o);
 	bool large = product && along == turns && tsr_contract_count(o->k, TSR_CLASS_M) * tsr_contract_count(o->k, TSR_CLASS_N) >= lanes_of(o) * lanes_of(o);
 	if (o->stays)
 		arrange(o);
 	if (product && (large || !o->matrices))
 		tsr_order_operands(o->p, o->unit, o->kernel, o->k, o->matrices, out);
-	if (turns)
+	if (product)
+		o->k = tsr_contract_seen(o->p, o->nest.loop[0]);         /* whose operands may have been turned */
+	if (turns || (product && o->k && !o->matrices && lies_across(o)))
 		turn(o, out);
 	else
 		tsr_push(o->p->arena, out, o->kernel);

@@ -106,19 +106,43 @@ static bool sums_in_order(const matrices *m, const tsr_expr *matrix, const tsr_e
 	return all;
 }
 
-/* `order` is another than the vector has, and worth a copy: lanes are along an axis that is not the vector's last, and of the batch several; or the sum's axes become a stretch in the
- * matrix' order; or what the matrix alone has, and lies along, fills less than half of a register. */
-static bool wants_order(const matrices *m, const tsr_expr *matrix, const tsr_expr *vector, uint32_t *order)
+/* So many numbers of the vector, in this order, are of the last one's class, and lie one behind the other in the matrix. */
+static int64_t run_in(const matrices *m, const tsr_expr *matrix, const tsr_expr *vector, const uint32_t *order)
 {
 	const tsr_buffer *b = m->p->l->buffers.at[vector->load.buffer];
+	int64_t run = 1;
+	for (uint32_t i = b->rank; i-- > 0 && step_in(m, matrix, vector, order[i]) == run && class_of(m, vector, order[i]) == class_of(m, vector, order[b->rank - 1]);)
+		run *= b->dims[order[i]].k;
+	return run;
+}
+
+/* Of two vectors the copy, which takes as long as the sums, is made piece by piece beside them if its first axis is the sums', too, and no side of its squares (fuse.c); where no near cache
+ * holds it that counts most. */
+static bool goes_beside(const matrices *m, const tsr_expr *vector, const uint32_t *order)
+{
+	const tsr_buffer *b = m->p->l->buffers.at[vector->load.buffer];
+	return class_of(m, vector, order[0]) != TSR_CLASS_K && order[0] != tsr_buffer_last(b) && tsr_buffer_bytes(b) > m->p->target->l2;
+}
+
+/* By how many numbers side by side, if more than 0, a copy in `order` pays: it is another than the vector has, and lanes are along an axis that is not the vector's last, and
+ * of the batch several (together with others, if it is read often: squares are not turned along a short axis); or the sum's axes become a stretch in the matrix' order; or what the matrix alone has,
+ * and lies along, fills less than half of a register.  Of two vectors one is turned: rather so that the copy goes beside the sums, then so that some registers of a sum lie side by side. */
+static int64_t gains_by_order(const matrices *m, const tsr_expr *matrix, const tsr_expr *vector, uint32_t *order)
+{
+	enum { OFTEN = 8, LONG = 4, SUM = 1 << 24, BESIDE = 1 << 25 };
+	const tsr_buffer *b = m->p->l->buffers.at[vector->load.buffer];
 	if (!as_matrix(m, matrix, vector, order))
-		return false;
+		return 0;
 	uint32_t last = order[b->rank - 1];
 	bool along = step_in(m, matrix, vector, last) == 1;
 	int64_t own = tsr_contract_count(m->k, TSR_CLASS_M) * tsr_contract_count(m->k, TSR_CLASS_N);
-	int64_t bytes = tsr_prec_bytes(b->prec);
-	if (along && last != tsr_buffer_last(b))
-		return b->dims[last].k >= (class_of(m, vector, last) == TSR_CLASS_K ? SEVERAL : LEAST_BYTES / bytes);
+	int64_t bytes = tsr_prec_bytes(b->prec), run = run_in(m, matrix, vector, order);
+	bool summed = class_of(m, vector, last) == TSR_CLASS_K;
+	if (along && last != tsr_buffer_last(b)) {
+		if ((own >= OFTEN ? run : b->dims[last].k) < (summed ? SEVERAL : LEAST_BYTES / bytes))
+			return 0;
+		return run % SUM + (summed && run * bytes >= LONG * m->p->target->vector_bytes && b->dims[last].k * bytes >= LEAST_BYTES ? SUM : 0) + (goes_beside(m, vector, order) ? BESIDE : 0);
+	}
 	return (!sums_in_order(m, matrix, vector, NULL) && sums_in_order(m, matrix, vector, order)) || (!along && 2 * own * bytes < m->p->target->vector_bytes);
 }
 
@@ -176,14 +200,14 @@ static void sum_as_matrix(matrices *m, const tsr_expr *matrix)
 		}
 }
 
-/* Operand number i of the product is worth a copy with its axes in this order. */
-static bool wants_copy(const matrices *m, const tsr_expr *product, int i, bool of_matrices, uint32_t *order)
+/* What a copy of operand number i, with its axes in this order, gains: more than 0. */
+static int64_t gains_by_copy(const matrices *m, const tsr_expr *product, int i, bool of_matrices, uint32_t *order)
 {
 	const tsr_expr *x = product->op.args[i], *other = tsr_contract_guarded(product->op.args[1 - i]);
 	if (!is_whole(m, x) || x->load.buffer == m->nest.body->at[2]->store.buffer)
-		return false;
+		return 0;
 	if (!of_matrices)
-		return other && tsr_buffer_bytes(m->p->l->buffers.at[x->load.buffer]) <= tsr_buffer_bytes(m->p->l->buffers.at[other->load.buffer]) && wants_order(m, other, x, order);
+		return other && tsr_buffer_bytes(m->p->l->buffers.at[x->load.buffer]) <= tsr_buffer_bytes(m->p->l->buffers.at[other->load.buffer]) ? gains_by_order(m, other, x, order) : 0;
 	choose_order(m, x, order);
 	return lies_within(m, x);
 }
@@ -192,14 +216,13 @@ void tsr_order_operands(tsr_pass *p, tsr_loop_unit *u, tsr_stmt *kernel, const t
 {
 	matrices m = { .p = p, .unit = u, .kernel = kernel, .k = k };
 	tsr_expr *product = product_of(&m);
-	uint32_t order[TSR_MOST_LOOPS];
-	for (int i = 0; product && i < 2; i++) {
-		if (!wants_copy(&m, product, i, of_matrices, order))
-			continue;
-		tsr_push(p->arena, out, turn(&m, product->op.args[i], order, of_matrices ? "matrix behind matrix" : "as the matrix has it"));
-		if (of_matrices)
-			continue;
-		sum_as_matrix(&m, tsr_contract_guarded(product->op.args[1 - i]));
-		return;
-	}
+	uint32_t order[2][TSR_MOST_LOOPS];
+	int64_t gain[2] = { 0, 0 };
+	for (int i = 0; product && i < 2; i++)
+		gain[i] = gains_by_copy(&m, product, i, of_matrices, order[i]);
+	for (int i = 0; i < 2; i++)
+		if (gain[i] && (of_matrices || gain[i] > gain[1 - i] || (gain[i] == gain[1 - i] && i == 0)))
+			tsr_push(p->arena, out, turn(&m, product->op.args[i], order[i], of_matrices ? "matrix behind matrix" : "as the matrix has it"));
+	if (!of_matrices && (gain[0] || gain[1]))
+		sum_as_matrix(&m, tsr_contract_guarded(product->op.args[gain[0] >= gain[1]]));
 }

@@ -11,43 +11,28 @@
  *     for r in 0..s:  for q, for k':  k = k0(r) + s/gcd(s, d) * k',  o = q + (r - c - d*k0) / s - d/gcd(s, d) * k'
  *
  * so that no product is looked at in vain.  Then each element is one sum, the loops that name places are independent, and a clearing
- * of X before is taken into the nests.  Which loop is the pivot: the one with which fewest points are walked.
+ * of X before is taken into the nests.  Which loop is the pivot: the one with which fewest points are walked, rather
+ * one along which operands are read.
  *
  * It is done where the engine takes the largest of the nests, or where its innermost loop finds all that it reads side by side, or a few elements apart, and so
  * has vectors of sums (kernel/outer.c); else the scatter stays, and --dump=schedule says why.  Changes the order of summation, never the set of summands. */
-#include "pass.h"
+#include "pull.h"
 
-enum { MOST_RANGES = 32, MOST_NESTS = 36, MOST_GROWTH = 4, RUN_TIME = 1000 };
+enum { MOST_GROWTH = 8 };
+#define FOR_ONE 1.5                 /* as if so many more points were walked where all places along the axis read the same */
 
-/* One nest that writes: its loops, those that name the place and those that are summed. */
-typedef struct scatter {
-	tsr_pass *p;
-	tsr_loop_unit *unit;
-	const tsr_stmt *kernel;
-	uint32_t n, nranges;
-	tsr_stmt *loop[TSR_MOST_LOOPS];
-	tsr_range ranges[MOST_RANGES];
-	tsr_stmt *target;            /* STORE or UPDATE */
-	const tsr_buffer *x;
-	tsr_acc acc, collect;        /* of the element, and of the sum */
-	tsr_expr *value;
-	bool serial;                 /* a loop whose order matters, or a guard of the place */
-	uint32_t names[TSR_MOST_LOOPS];      /* per loop: in how many axes of the place */
-} scatter;
-
-/* How one axis is pulled; pivot NONE: it stays as it is. */
-enum { NONE = UINT32_MAX };
-typedef struct plan { uint32_t pivot, window; int64_t stride, step, gcd; double points; } plan;
+typedef tsr_scatter scatter;
+typedef tsr_pull_plan plan;
 
 static uint32_t loop_of(const scatter *s, const tsr_lin_term *t)
 {
 	for (uint32_t i = 0; t->kind == TSR_LSYM_LOOP && i < s->n; i++)
 		if (s->loop[i]->loop.sym == t->id)
 			return i;
-	return NONE;
+	return TSR_NONE;
 }
 
-static double count(tsr_size x) { return tsr_size_is_const(x) ? (double)x.k : RUN_TIME; }
+static double count(tsr_size x) { return tsr_size_is_const(x) ? (double)x.k : TSR_PULL_RUN_TIME; }
 
 /* ---- recognising ------------------------------------------------------------------------------------------------------ */
 
@@ -66,7 +51,7 @@ static bool take_chain(scatter *s, tsr_stmts **body)
 		return true;
 	const tsr_stmt *guard = (*body)->at[0];
 	for (uint32_t i = 0; i < guard->cond.n; i++) {
-		if (s->nranges == MOST_RANGES)
+		if (s->nranges == TSR_PULL_RANGES)
 			return false;
 		s->ranges[s->nranges++] = guard->cond.ranges[i];
 	}
@@ -131,7 +116,7 @@ static bool recognise(scatter *s)
 		const tsr_lin *x = &s->target->store.index[axis];
 		for (uint32_t t = 0; t < x->n; t++) {
 			uint32_t i = loop_of(s, &x->terms[t]);
-			if (x->terms[t].kind == TSR_LSYM_DATA || (i != NONE && s->names[i]++))
+			if (x->terms[t].kind == TSR_LSYM_DATA || (i != TSR_NONE && s->names[i]++))
 				return false;
 		}
 		for (uint32_t i = 0; i < s->nranges; i++)
@@ -173,18 +158,18 @@ static bool pivot_at(const scatter *s, uint32_t axis, uint32_t term, plan *out)
 	const tsr_lin *x = &s->target->store.index[axis];
 	tsr_size size = s->x->dims[axis], unused;
 	int64_t stride = x->terms[term].coef;
-	*out = (plan){ loop_of(s, &x->terms[term]), NONE, stride, 0, 1, count(size) };
-	if (out->pivot == NONE)
+	*out = (plan){ loop_of(s, &x->terms[term]), TSR_NONE, stride, 0, 1, count(size) };
+	if (out->pivot == TSR_NONE)
 		return false;
 	if (stride == 1 || stride == -1) {
 		for (uint32_t t = 0; t < x->n; t++)
-			if (t != term && loop_of(s, &x->terms[t]) != NONE)
+			if (t != term && loop_of(s, &x->terms[t]) != TSR_NONE)
 				out->points *= count(s->loop[loop_of(s, &x->terms[t])]->loop.extent);
 		return true;
 	}
 	uint32_t other = term == 0;
-	out->window = x->n == 2 ? loop_of(s, &x->terms[other]) : NONE;
-	if (stride < 0 || out->window == NONE || x->base.k || x->base.nterms)
+	out->window = x->n == 2 ? loop_of(s, &x->terms[other]) : TSR_NONE;
+	if (stride < 0 || out->window == TSR_NONE || x->base.k || x->base.nterms)
 		return false;
 	out->step = x->terms[other].coef;
 	out->gcd = gcd_of(out->step, stride);
@@ -203,7 +188,7 @@ static bool joint(const scatter *s, uint32_t axis)
 		more = false;
 		for (uint32_t t = 0; t < x->n && !more; t++) {
 			uint32_t i = loop_of(s, &x->terms[t]);
-			if (i == NONE || x->terms[t].coef != next || !tsr_size_is_const(s->loop[i]->loop.extent) || s->loop[i]->loop.extent.k < 2)
+			if (i == TSR_NONE || x->terms[t].coef != next || !tsr_size_is_const(s->loop[i]->loop.extent) || s->loop[i]->loop.extent.k < 2)
 				continue;
 			more = !__builtin_mul_overflow(next, s->loop[i]->loop.extent.k, &next);
 			placed++;
@@ -221,24 +206,26 @@ static uint32_t choose(const scatter *s, plan *plans, const char **why)
 		const tsr_lin *x = &s->target->store.index[axis];
 		uint32_t loops = 0;
 		for (uint32_t t = 0; t < x->n; t++)
-			loops += loop_of(s, &x->terms[t]) != NONE;
-		plans[axis] = (plan){ .pivot = NONE };
+			loops += loop_of(s, &x->terms[t]) != TSR_NONE;
+		plans[axis] = (plan){ .pivot = TSR_NONE };
 		if (loops < 2 || joint(s, axis))
 			continue;
 		for (uint32_t t = 0; t < x->n; t++) {
 			plan p;
-			if (pivot_at(s, axis, t, &p) && (plans[axis].pivot == NONE || p.points < plans[axis].points))
+			bool may = pivot_at(s, axis, t, &p);
+			p.points *= may && !tsr_expr_mentions(s->p->l, s->value, s->loop[p.pivot]->loop.sym) ? FOR_ONE : 1;
+			if (may && (plans[axis].pivot == TSR_NONE || p.points < plans[axis].points))
 				plans[axis] = p;
-			if (loop_of(s, &x->terms[t]) != NONE)
+			if (loop_of(s, &x->terms[t]) != TSR_NONE)
 				before *= count(s->loop[loop_of(s, &x->terms[t])]->loop.extent);
 		}
 		*why = "its strides are not divided by sizes known at run time";
-		if (plans[axis].pivot == NONE)
+		if (plans[axis].pivot == TSR_NONE)
 			return 0;
 		after *= plans[axis].points;
 		nests *= plans[axis].stride > 1 ? plans[axis].stride : 1;
 		*why = "it would take too many nests";
-		if (nests > MOST_NESTS)
+		if (nests > TSR_PULL_NESTS)
 			return 0;
 	}
 	*why = "gathered, it would walk more points";
@@ -340,9 +327,9 @@ static void pull_axis(gathering *g, uint32_t axis)
 		uint32_t i = loop_of(s, &x->terms[t]);
 		if (i == p->pivot)
 			continue;
-		rest = i == NONE ? tsr_lin_add_sym(a, rest, -x->terms[t].coef, x->terms[t].kind, x->terms[t].id)
+		rest = i == TSR_NONE ? tsr_lin_add_sym(a, rest, -x->terms[t].coef, x->terms[t].kind, x->terms[t].id)
 			: tsr_lin_add(a, rest, -x->terms[t].coef, g->to[i]);
-		if (i != NONE && g->loop[i])
+		if (i != TSR_NONE && g->loop[i])
 			g->loop[i]->loop.how = TSR_FOR_REDUCE;
 	}
 	rest = tsr_lin_add(a, rest, 1, at_loop(s, h));
@@ -421,13 +408,22 @@ static void fill_sum(const gathering *g, bool clear, tsr_stmts *body)
 	tsr_push(a, body, out);
 }
 
-/* The kernel for these residues; NULL when it would do nothing. */
-static tsr_stmt *gather(const scatter *s, const plan *plans, const int64_t *residue, bool clear)
+bool tsr_pull_residues(const scatter *s, const plan *plans, uint32_t at, int64_t *residue)
+{
+	for (uint32_t axis = 0; axis < s->x->rank; axis++) {
+		bool several = plans[axis].pivot != TSR_NONE && plans[axis].stride > 1;
+		residue[axis] = several ? at % (uint32_t)plans[axis].stride : 0;
+		at /= several ? (uint32_t)plans[axis].stride : 1;
+	}
+	return !at;
+}
+
+tsr_stmt *tsr_pull_gather(const scatter *s, const plan *plans, const int64_t *residue, bool clear)
 {
 	gathering g = { .s = s, .plans = plans, .residue = residue, .index = TSR_NEW_N(s->p->arena, tsr_lin, s->x->rank + 1) };
 	keep_loops(&g);
 	for (uint32_t axis = 0; axis < s->x->rank; axis++)
-		if (plans[axis].pivot != NONE)
+		if (plans[axis].pivot != TSR_NONE)
 			pull_axis(&g, axis);
 		else
 			g.index[axis] = tsr_lin_place(s->p->arena, &s->target->store.index[axis], s->n, g.syms, g.to);
@@ -442,7 +438,7 @@ static tsr_stmt *gather(const scatter *s, const plan *plans, const int64_t *resi
 			body = under(s, body, g.own[axis]);
 		for (uint32_t t = 0; !g.own[axis] && t < x->n; t++) {
 			uint32_t i = loop_of(s, &x->terms[t]);
-			if (i != NONE && g.loop[i])
+			if (i != TSR_NONE && g.loop[i])
 				body = under(s, body, g.loop[i]);
 		}
 	}
@@ -457,81 +453,20 @@ static bool covers(const scatter *s, const plan *plans)
 {
 	for (uint32_t axis = 0; axis < s->x->rank; axis++) {
 		const tsr_lin *x = &s->target->store.index[axis];
-		uint32_t i = x->n == 1 ? loop_of(s, &x->terms[0]) : NONE;
+		uint32_t i = x->n == 1 ? loop_of(s, &x->terms[0]) : TSR_NONE;
 		bool one = !x->n && !x->offset && !x->base.k && !x->base.nterms && tsr_size_is_const(s->x->dims[axis]) && s->x->dims[axis].k == 1;
-		if (plans[axis].pivot == NONE && !one && !joint(s, axis) && (i == NONE || !full_loop(x, s->loop[i], s->x->dims[axis])))
+		if (plans[axis].pivot == TSR_NONE && !one && !joint(s, axis) && (i == TSR_NONE || !full_loop(x, s->loop[i], s->x->dims[axis])))
 			return false;
 	}
 	return true;
 }
 
-/* What the expression reads along the loop lies at most so many elements apart. */
-static bool reads_near(const tsr_loops *l, const tsr_expr *e, uint32_t sym)
-{
-	tsr_expr *part[TSR_MOST_PARTS];
-	int64_t step;
-	bool near = e->kind != TSR_EXPR_LOOKUP && e->kind != TSR_EXPR_SELECT
-		&& (e->kind != TSR_EXPR_LOAD || (tsr_index_stride(l->buffers.at[e->load.buffer], e->load.index, sym, &step) && step >= 0 && step <= TSR_MOST_STRIDE));
-	for (uint32_t i = 0, n = tsr_expr_parts(e, part); i < n && near; i++)
-		near = reads_near(l, part[i], sym);
-	return near;
-}
-
-static const tsr_expr *summed(const tsr_stmts *body)
-{
-	for (uint32_t i = 0; i < body->n; i++) {
-		const tsr_stmt *s = body->at[i];
-		if (s->kind == TSR_STMT_SET)
-			return s->let.value;
-		const tsr_expr *inner = s->kind == TSR_STMT_FOR ? summed(&s->loop.body) : s->kind == TSR_STMT_IF ? summed(&s->cond.body) : NULL;
-		if (inner)
-			return inner;
-	}
-	return NULL;
-}
-
-/* The results that lie side by side, or are those of one residue, are one loop's, along which operands lie so, too. */
-static bool in_vectors(const scatter *s, const tsr_stmt *kernel)
-{
-	enum { LEAST = 8 };
-	tsr_nest nest = tsr_nest_of((tsr_stmts *)&kernel->kernel.body);
-	const tsr_expr *value = summed(nest.body);
-	const tsr_stmt *loop = nest.n ? nest.loop[nest.n - 1] : NULL;
-	const tsr_stmt *out = nest.body->at[nest.body->n - 1];
-	return value && loop && (!tsr_size_is_const(loop->loop.extent) || loop->loop.extent.k >= LEAST)
-		&& tsr_lin_mentions(&out->store.index[tsr_buffer_last(s->x)], loop->loop.sym) && reads_near(s->p->l, value, loop->loop.sym);
-}
-
-/* The nest that most products go through. */
-static bool pays(const scatter *s, const plan *plans)
-{
-	for (int64_t at = 0; at < MOST_NESTS; at++) {
-		int64_t residue[TSR_MOST_LOOPS] = { 0 }, left = at;
-		for (uint32_t axis = 0; axis < s->x->rank; axis++)
-			if (plans[axis].pivot != NONE && plans[axis].stride > 1) {
-				residue[axis] = left % plans[axis].stride;
-				left /= plans[axis].stride;
-			}
-		if (left)
-			return false;
-		tsr_stmt *k = gather(s, plans, residue, false), *nest = k ? k->kernel.body.at[0] : NULL;
-		tsr_groups groups;
-		if (nest && nest->kind == TSR_STMT_FOR && (tsr_contract_takes(s->p, nest) || tsr_groups_within(s->p->l, s->p->target, nest, true, &groups) || in_vectors(s, k)))
-			return true;
-	}
-	return false;
-}
-
 static void gather_all(const scatter *s, const plan *plans, uint32_t nests, bool clear, tsr_stmts *out)
 {
 	for (uint32_t at = 0; at < nests; at++) {
-		int64_t residue[TSR_MOST_LOOPS] = { 0 }, left = at;
-		for (uint32_t axis = 0; axis < s->x->rank; axis++)
-			if (plans[axis].pivot != NONE && plans[axis].stride > 1) {
-				residue[axis] = left % plans[axis].stride;
-				left /= plans[axis].stride;
-			}
-		tsr_stmt *k = gather(s, plans, residue, clear);
+		int64_t residue[TSR_MOST_LOOPS];
+		tsr_pull_residues(s, plans, at, residue);
+		tsr_stmt *k = tsr_pull_gather(s, plans, residue, clear);
 		if (k)
 			tsr_push(s->p->arena, out, k);
 	}
@@ -549,7 +484,7 @@ static bool pull(tsr_pass *p, tsr_loop_unit *u, const tsr_body_uses *uses, uint3
 	if (s.kernel->kind != TSR_STMT_KERNEL || !recognise(&s) || s.x->rank > TSR_MOST_LOOPS)
 		return false;
 	uint32_t nests = choose(&s, plans, &why), syms = u->nsyms, locals = u->nlocals;
-	if (!nests || !pays(&s, plans)) {
+	if (!nests || !tsr_pull_pays(&s, plans)) {
 		u->nsyms = syms, u->nlocals = locals;
 		if (is_product(s.value))
 			tsr_pass_note(p, "%s: %s stays a scatter: %s", u->name, s.kernel->kernel.name, nests ? "neither the engine takes it nor vectors of sums" : why);

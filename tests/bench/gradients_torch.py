@@ -1,6 +1,7 @@
-"""PyTorch's side of gradients.py: lines `N` on standard input, seconds of case N, the best of some; `result N PATH` writes its gradients."""
+"""PyTorch's side of gradients.py: lines `N` on standard input, seconds of case N, the best of some; `result N PATH` writes its gradients.  With KIND SEED N: of sampled.py's."""
 import sys, time
 import numpy as np
+import sampled
 from everyday import best
 from gradients import CASES, arguments, given
 from loaded_torch import F, torch
@@ -23,6 +24,8 @@ def seconds(f):
 
 
 def main():
+    if len(sys.argv) > 1:
+        sampled.choose(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
     last = None, None                                   # the case that was asked for last, prepared
     print(f"PyTorch {torch.__version__.split('+')[0]} eager", flush=True)
     for line in sys.stdin:

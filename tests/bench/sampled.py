@@ -1,10 +1,10 @@
 """Random operations in the form of everyday.py's cases, where no list of ours would look: products of random axes in random orders, convolutions, pools, and reductions over random axes.
 
-    sampled.choose(kind, seed, n, scale)        everyday.CASES become n of them; `scale` times the usual sizes
+    sampled.choose(kind, seed, n, scale)        everyday.CASES become n of them, and gradients.CASES those of the same; `scale` times the usual sizes
     REFERENCE[name](*arrays)                    the same by NumPy, in f64"""
 import math, random
 import numpy as np
-import everyday
+import everyday, gradients
 
 REFERENCE = {}
 
@@ -35,7 +35,7 @@ def einsum(r, scale):
     text = f"{''.join(x)},{''.join(y)}->{''.join(z)}"
     shapes = tuple(tuple(size[c] for c in v) for v in (x, y))
     REFERENCE[name := f"{text} {listed(f'{c} {n}' for c, n in size.items())}"] = lambda a, b: np.einsum(text, a, b, optimize=True)
-    return name, (shapes, f"{given('x', shapes[0])} {given('y', shapes[1])}", f'x +* y "{listed(x)}; {listed(y)} => {listed(z)}"', f"torch.einsum('{text}', a, b).contiguous()")
+    return name, [size[c] for c in z], (shapes, f"{given('x', shapes[0])} {given('y', shapes[1])}", f'x +* y "{listed(x)}; {listed(y)} => {listed(z)}"', f"torch.einsum('{text}', a, b).contiguous()")
 
 
 def windows(x, sizes, step, gap, first):
@@ -104,7 +104,7 @@ def convolution(r, scale):
 
     name = f"{b} of {'x'.join(map(str, image))}, {groups} of {c} to {f}, {'x'.join(map(str, size))} / {step}, gap {gap}, {'padded' if padded else 'within'}, channels {'last' if last else 'first'}"
     REFERENCE[name] = reference
-    return name, (shapes, f"{given('x', shapes[0])} {given('k', shapes[1])}", f'x +* k "{listed(x)}; {listed(k)} => {listed(y)}"', torch)
+    return name, result, (shapes, f"{given('x', shapes[0])} {given('k', shapes[1])}", f'x +* k "{listed(x)}; {listed(k)} => {listed(y)}"', torch)
 
 
 def pool(r, scale):
@@ -122,7 +122,7 @@ def pool(r, scale):
     name = f"{'max' if most else 'mean'} of {'x'.join(map(str, size))} / {step} over {b} of {'x'.join(map(str, image))} of {c}, channels {'last' if last else 'first'}"
     over = tuple(range(-n, 0))
     REFERENCE[name] = lambda a: (np.max if most else np.mean)(windows(a, size, step, 1, 1 if last else 2), over)
-    return name, ((shape,), given("x", shape), body, torch)
+    return name, (b, *out, c) if last else (b, c, *out), ((shape,), given("x", shape), body, torch)
 
 
 def reduction(r, scale):
@@ -152,16 +152,24 @@ def reduction(r, scale):
     }[what]
     name = f"{what} of {listed(shape)}" + (f" as {listed(order)}" if what == "order" else f" over {listed(over)}")
     REFERENCE[name] = reference
-    two = what == "add"
-    return name, ((tuple(shape), tuple(kept)) if two else (tuple(shape),), given("x", shape) + (f" {given('y', kept)}" if two else ""), body, torch)
+    two, result = what == "add", [shape[k] for k in order] if what == "order" else shape if what in ("softmax", "norm", "add") else kept
+    return name, result, ((tuple(shape), tuple(kept)) if two else (tuple(shape),), given("x", shape) + (f" {given('y', kept)}" if two else ""), body, torch)
 
 
 KINDS = {"einsum": einsum, "convolution": convolution, "pool": pool, "reduction": reduction}
 
 
+def gradient(result, case):
+    """The same as a case of gradients.py: all that is given has a gradient."""
+    shapes, signature, body, torch = case
+    names = [part.split(" ")[0] for part in signature.split("(")[1:]]
+    return "; ".join(f"{p} | {listed(shape)}" for p, shape in zip(names, shapes)), "", f"| {listed(result)}", body, torch
+
+
 def choose(kind, seed, n, scale=1):
     r = random.Random(f"{kind} {seed}")
     everyday.CASES.clear()
+    gradients.CASES.clear()
     while len(everyday.CASES) < n:
-        name, case = KINDS[kind](r, scale)
-        everyday.CASES[name] = case
+        name, result, case = KINDS[kind](r, scale)
+        everyday.CASES[name], gradients.CASES[name] = case, gradient(result, case)

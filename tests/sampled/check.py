@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Random products, convolutions, pools and reductions (tests/bench/sampled.py), small ones, against NumPy: for this processor, with AVX2 and with SSE; one thread, two and three give the same bits.
-Operands and results lie beside pages that may not be touched.
+Operands and results lie beside pages that may not be touched.  Gradients of what is linear in each operand: what each is along random directions.
 
     check.py BUILD [--seed N] [--count N] [--scale X]"""
 import argparse, ctypes, os, sys, tempfile
@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, os.pardir, "bench"), os.path.join(HERE, os.pardir, "tools")]
 from guarded import Guarded  # noqa: E402
 from tally import check, end  # noqa: E402
-import common, everyday, sampled, table  # noqa: E402
+import common, everyday, gradients, sampled, table  # noqa: E402
 
 
 def judge(bench, kind, level):
@@ -29,6 +29,29 @@ def judge(bench, kind, level):
     model.close()
 
 
+def judge_gradients(bench, kind):
+    """The sum of f(x, y) * above is linear in x: along v it rises by that of f(v, y) * above."""
+    model, random = common.Model(bench.shared(bench.written(f"{kind}g.tsr", gradients.program()), f"{kind}g")), np.random.default_rng(3)
+    pointer = lambda x: x.ctypes.data_as(ctypes.c_void_p)
+    for i, name in enumerate(gradients.CASES):
+        own, _, above = gradients.arguments(name)
+        first, wide = None, [x.astype(np.float64) for x in own]
+        model.seconds(f"start{i}", *map(pointer, own))
+        for threads in 1, 2, 3:
+            bench.probes(threads)
+            made = [np.full_like(x, 7) for x in own]
+            model.seconds(f"gradient{i}", pointer(above), *map(pointer, made))
+            first = made if first is None else first
+            check(all(np.array_equal(x, y) for x, y in zip(made, first)), f"gradients of {name}: {threads} threads give other bits")
+        for k, g in enumerate(first):
+            for _ in range(3 if not name.startswith("max of") else 0):
+                v = random.standard_normal(g.shape)
+                want = sampled.REFERENCE[name](*wide[:k], v, *wide[k + 1:]) * above
+                off = abs(np.vdot(g.astype(np.float64), v) - want.sum())
+                check(off <= 1e-4 * np.sqrt((want ** 2).sum()), f"gradient {k} of {name}: off by {off:g}, {np.sqrt((want ** 2).sum()):g}")
+    model.close()
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("build")
@@ -42,6 +65,8 @@ def main():
             sampled.choose(kind, given.seed, given.count, given.scale)
             for level in "", "v3", "v2":
                 judge(bench, kind, level)
+            if kind != "reduction":
+                judge_gradients(bench, kind)
     end()
 
 

@@ -117,13 +117,39 @@ static bool fills(const product *p, const int *axes, int n, int axis)
 	return p->extent[axis] >= LANES && far > 0 && far <= 4;
 }
 
-/* As the pass's head says it: -1 never, 1 always, 0 as it likes. */
-static int turns(const product *p)
+/* The operand's axes, sorted as the other one has those that they share. */
+static int sorted_as(const int *axes, int n, const int *as, int m, int *out)
+{
+	int k = 0;
+	for (int i = 0; i < m; i++)
+		for (int j = 0; j < n; j++)
+			if (as[i] == axes[j])
+				out[k++] = axes[j];
+	return k;
+}
+
+/* So many places of the result lie one behind the other in the matrix, and evenly in the vector; `inner`: its last ones, in its order. */
+static int run_of(const product *p, const int *matrix, int nm, const int *vector, int nv, bool inner)
+{
+	bool elements = count(p, ROWS) == 1 && count(p, COLUMNS) == 1;
+	int64_t run = 1, each = 0;
+	for (int i = p->nz; i-- > 0;) {
+		int64_t far = step(p, vector, nv, p->z[i]);
+		if (step(p, matrix, nm, p->z[i]) == run && (run == 1 ? !elements || far == 1 : far == each * run)) {
+			each = run == 1 ? far : each;
+			run *= p->extent[p->z[i]];
+			i = inner ? i : p->nz;
+		} else if (inner)
+			break;
+	}
+	return (int)run;
+}
+
+/* As the pass's head says it: -1 never, 1 always, 0 as it likes.  Of a matrix by a vector the vector may have been turned. */
+static int turns(const product *p, bool vector_turned, bool x_turned)
 {
 	int last = p->z[p->nz - 1], in_row = 1;
-	bool rows = count(p, ROWS) > 1, columns = count(p, COLUMNS) > 1, found = false;
-	if (!rows && !columns)
-		return -1;
+	bool rows = count(p, ROWS) > 1, columns = count(p, COLUMNS) > 1;
 	if (rows && columns) {
 		for (int i = p->nz; i-- > 0 && p->cls[p->z[i]] != BATCH;)
 			in_row *= p->extent[p->z[i]];
@@ -132,11 +158,13 @@ static int turns(const product *p)
 			along |= fills(p, p->x, p->nx, p->z[i]) && fills(p, p->y, p->ny, p->z[i]);
 		return behind && !along ? 1 : count(p, BATCH) == 1 || (!behind && 2 * in_row >= LANES) ? -1 : 0;
 	}
-	const int *matrix = rows ? p->x : p->y, *vector = rows ? p->y : p->x;
-	int nm = rows ? p->nx : p->ny, nv = rows ? p->ny : p->nx;
-	for (int i = 0; i + 1 < p->nz; i++)
-		found |= p->extent[p->z[i]] >= 4 && step(p, matrix, nm, p->z[i]) == 1;
-	return found && !(fills(p, vector, nv, last) && fills(p, matrix, nm, last)) ? 1 : -1;
+	bool first = rows || (!columns && !(vector_turned && x_turned));         /* x is the matrix */
+	const int *matrix = first ? p->x : p->y, *vector = first ? p->y : p->x;
+	int nm = first ? p->nx : p->ny, nv = first ? p->ny : p->nx, sorted[AXES] = { 0 };
+	if (vector_turned)
+		nv = sorted_as(vector, nv, matrix, nm, sorted), vector = sorted;
+	int run = run_of(p, matrix, nm, vector, nv, false), both = run_of(p, matrix, nm, vector, nv, true);
+	return run >= 4 && run >= 2 * both && both < LANES && !(fills(p, vector, nv, last) && fills(p, matrix, nm, last)) ? 1 : -1;
 }
 
 /* The axes of the sum are one stretch, as the matrix goes through them. */
@@ -156,19 +184,18 @@ static bool is_stretch(const product *p, const int *matrix, int nm, const int *v
 /* The vector's axes are in another order than the matrix', and that is worth a copy. */
 static bool is_turned(const product *p, const int *matrix, int nm, const int *vector, int nv)
 {
-	int sorted[AXES] = { 0 }, n = 0;
+	int sorted[AXES] = { 0 }, n = sorted_as(vector, nv, matrix, nm, sorted);
 	bool another = false;
-	for (int i = 0; i < nm; i++)
-		for (int j = 0; j < nv; j++)
-			if (matrix[i] == vector[j])
-				sorted[n++] = vector[j];
 	for (int i = 0; i < nv; i++)
 		another |= sorted[i] != vector[i];
-	int last = sorted[nv - 1];
+	int last = sorted[n - 1];
+	int64_t own = count(p, ROWS) * count(p, COLUMNS), run = 1;
 	bool along = step(p, matrix, nm, last) == 1;
+	for (int i = n; i-- > 0 && step(p, matrix, nm, sorted[i]) == run && (p->cls[sorted[i]] == SUMS) == (p->cls[last] == SUMS);)
+		run *= p->extent[sorted[i]];
 	if (along && last != vector[nv - 1])
-		return p->extent[last] >= (p->cls[last] == SUMS ? 4 : 8);
-	return another && ((!is_stretch(p, matrix, nm, vector, nv) && is_stretch(p, matrix, nm, sorted, nv)) || (!along && 2 * count(p, ROWS) * count(p, COLUMNS) < LANES));
+		return (own >= 8 ? run : p->extent[last]) >= (p->cls[last] == SUMS ? 4 : 8);
+	return another && ((!is_stretch(p, matrix, nm, vector, nv) && is_stretch(p, matrix, nm, sorted, nv)) || (!along && 2 * own < LANES));
 }
 
 /* Of as many numbers on both sides either is the vector. */
@@ -203,7 +230,7 @@ int main(void)
 		bool as_matrix = notes_with(after, "as the matrix has it"), groups = p.x[p.nx - 1] == p.y[p.ny - 1] && p.x[p.nx - 1] == p.z[p.nz - 1];        /* whose lanes lie along all of them (stays.c) */
 		CHECK(as_matrix == vector_turns(&p) || (groups && !as_matrix));
 		vectors += as_matrix;
-		int should = turns(&p);
+		int should = turns(&p, as_matrix, notes_with(after, ": x is turned"));
 		turned[p.form] += noted;
 		size_t n = 0;
 		float *x = interpreted(before, 2, &n), *y = interpreted(after, 2, &n);

@@ -55,9 +55,9 @@ static const char *beside(tsr_arena *a, bool first, const char *axis, const char
 
 static const char *program(tsr_arena *a)
 {
-	int windows = 1 + draw(2), channels = 5 + draw(9), filters = 8 + draw(24), batch = 1 + draw(3);
+	int windows = 1 + draw(2), channels = draw(3) ? 5 + draw(9) : 1 + draw(4), filters = draw(4) ? 8 + draw(24) : 1 + draw(3), batch = 1 + draw(3);
 	bool local = draw(2), clear = draw(3), subtract = draw(8) == 0, maximum = !subtract && draw(8) == 0, runtime = draw(4) == 0;
-	bool first = draw(3) == 0, depthwise = draw(4) == 0;         /* channels come before the windows' axes; each has a window of its own */
+	bool first = draw(3) == 0, depthwise = draw(4) == 0, pool = depthwise && draw(2);       /* channels come before the windows' axes; each has a window of its own, all of whose places have the same number */
 	const char *symbol = runtime ? "symbol ?n\n" : "", *neutral = maximum ? "-inf" : "0.";
 	tsr_text sizes, places, taps, index, from, window_at, guards, fors;
 	tsr_text *all[] = { &sizes, &places, &taps, &index, &from, &window_at, &guards, &fors };
@@ -80,6 +80,8 @@ static const char *program(tsr_arena *a)
 	}
 	const char *x = tsr_format(a, "%%x[b%s]", beside(a, first, "c", tsr_text_str(&index))), *y = tsr_format(a, "%%y[b%s]", beside(a, first, depthwise ? "c" : "f", tsr_text_str(&from)));
 	const char *product = tsr_format(a, "%s.f32(%s, %%w[%s%sc])", maximum ? "add" : "mul", y, depthwise ? "0, " : "f, ", tsr_text_str(&window_at));
+	if (pool)
+		product = y;
 	if (depthwise)
 		filters = channels;
 	const char *around = tsr_format(a, "for c in 0..%d parallel {", channels);
