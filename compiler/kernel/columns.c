@@ -4,11 +4,11 @@
  *
  * with some columns at a time in registers: all rows for these, then all rows for the next.  Otherwise each row would load and store every
  * sum, and wait for the row before to have stored it; where a thread has few columns that is most of the time.  Each sum adds in the same
- * order.  Left as they are: sums over so many columns that a row's share fills no page, since rows would be far apart then.  Columns of which a register
- * holds several rows are for short_rows.c.
+ * order.  Columns of which a register holds several rows are for short_rows.c.
  *
  * Where all registers hold only two lines of a row, and rows have many, a few rows at a time go through all columns instead: rows are then read from
- * end to end, and a sum is loaded and stored once for these rows (2048 x 1024 on a processor with 16 registers of 32 bytes: 0.4 of the time).
+ * end to end, and a sum is loaded and stored once for these rows (2048 x 1024 on a processor with 16 registers of 32 bytes: 0.4 of the time).  Of so many columns that rows are
+ * far from each other they go so through a stretch of columns, whose sums the first cache holds, and then through the next.
  *
  * Where all columns fill a register or two, a sum would wait for itself row after row: rows are dealt out to several chains then, which are joined behind
  * the last.  How many follows from all columns, not from a thread's, so that every column is summed in the same order by any number of threads.
@@ -17,19 +17,20 @@
 #include "column_nest.h"
 #include "../opt/opt.h"
 
-enum { LINE = 64, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2, ROWS = 4, MANY_LINES = 8, CHAINS = 4, MASKED = 4 };      /* many vectors: for more than one sum; masked: columns at least */
+enum { LINE = 64, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2, ROWS = 4, FAR_ROWS = 8, STRETCH = 4096, MANY_LINES = 8, CHAINS = 4, MASKED = 4 };      /* many vectors: for more than one sum; masked: columns at least */
 
 typedef struct columns {
 	tsr_emit *e;
 	tsr_column_nest nest;
+	bool far;                    /* so many columns that rows are far from each other */
 	uint32_t chains;
 	LLVMValueRef sum[CHAINS][MOST_SUMS];
 } columns;
 
 static const tsr_stmt *innermost(const columns *c) { return tsr_innermost_columns(&c->nest); }
 
-/* Enough columns for a register, or some lanes of one where the others are masked, and no more than leave rows close to each other. */
-static bool few_columns(const columns *c)
+/* Enough columns for a register, or some lanes of one where the others are masked, and known how many. */
+static bool enough_columns(columns *c)
 {
 	int64_t n = 1;
 	for (uint32_t i = c->nest.rows; i < c->nest.n; i++) {
@@ -38,7 +39,8 @@ static bool few_columns(const columns *c)
 			return false;
 		n *= x.k;
 	}
-	return n <= MOST_COLUMNS && innermost(c)->loop.extent.k >= (tsr_emit_has_masks(c->e) ? MASKED : c->e->target->vector_bytes / 4);
+	c->far = n > MOST_COLUMNS;
+	return (!c->far || c->nest.n == c->nest.rows + 1) && innermost(c)->loop.extent.k >= (tsr_emit_has_masks(c->e) ? MASKED : c->e->target->vector_bytes / 4);
 }
 
 /* An update of 32 bits, which a register holds as memory does. */
@@ -57,7 +59,7 @@ static uint32_t chains_of(const columns *c)
 
 static bool understand(columns *c, const tsr_stmt *loop)
 {
-	if (loop->loop.how != TSR_FOR_REDUCE || c->e->wide || !c->e->options->level || c->e->target->vector_bytes < 16 || !tsr_column_nest_of(&c->nest, loop) || !few_columns(c)
+	if (loop->loop.how != TSR_FOR_REDUCE || c->e->wide || !c->e->options->level || c->e->target->vector_bytes < 16 || !tsr_column_nest_of(&c->nest, loop) || !enough_columns(c)
 		|| !c->nest.body->n || c->nest.body->n > MOST_SUMS)
 		return false;
 	for (uint32_t i = 0; i < c->nest.body->n; i++)
@@ -183,7 +185,7 @@ static void blocks(columns *c, LLVMValueRef from, LLVMValueRef to, unsigned lane
 
 static bool rows_at_a_time(const columns *c)
 {
-	return c->e->target->vector_bytes * MOST_VECTORS < 4 * LINE && innermost(c)->loop.extent.k * 4 >= MANY_LINES * LINE;
+	return c->far || (c->e->target->vector_bytes * MOST_VECTORS < 4 * LINE && innermost(c)->loop.extent.k * 4 >= MANY_LINES * LINE);
 }
 
 /* Columns from .. to, `lanes` at a time, of n rows from the one at `first` on. */
@@ -230,9 +232,11 @@ static void rows_then_columns(columns *c, LLVMValueRef from, LLVMValueRef to)
 		loop[i] = tsr_emit_loop_begin(e, tsr_emit_i64(e, 0), tsr_emit_size(e, c->nest.loop[i]->loop.extent), tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
 		e->syms[c->nest.loop[i]->loop.sym] = loop[i].index;
 	}
-	LLVMValueRef zero = tsr_emit_i64(e, 0), end = tsr_emit_size(e, c->nest.loop[last]->loop.extent), all = whole(e, zero, end, ROWS);
-	some_rows(c, zero, all, ROWS, from, to);
-	some_rows(c, all, end, 1, from, to);
+	unsigned rows = c->far ? FAR_ROWS : ROWS, few = c->far ? 2 : 1;
+	LLVMValueRef zero = tsr_emit_i64(e, 0), end = tsr_emit_size(e, c->nest.loop[last]->loop.extent), all = whole(e, zero, end, rows), most = few > 1 ? whole(e, all, end, few) : all;
+	some_rows(c, zero, all, rows, from, to);
+	some_rows(c, all, most, few, from, to);
+	some_rows(c, most, end, 1, from, to);
 	for (uint32_t i = last; i-- > 0;)
 		tsr_emit_loop_end(e, &loop[i]);
 }
@@ -306,7 +310,14 @@ static void column_blocks(columns *c, LLVMValueRef from, LLVMValueRef to)
 static void some_columns(void *user, LLVMValueRef from, LLVMValueRef to)
 {
 	columns *c = user;
-	(rows_at_a_time(c) ? rows_then_columns : column_blocks)(c, from, to);
+	if (!c->far) {
+		(rows_at_a_time(c) ? rows_then_columns : column_blocks)(c, from, to);
+		return;
+	}
+	tsr_emit_loop loop = tsr_emit_loop_begin(c->e, from, to, tsr_emit_i64(c->e, STRETCH), TSR_FOR_SERIAL);
+	LLVMValueRef end = LLVMBuildNSWAdd(c->e->builder, loop.index, loop.step, "");
+	rows_then_columns(c, loop.index, choose(c->e, LLVMBuildICmp(c->e->builder, LLVMIntSLT, end, to, ""), end, to));
+	tsr_emit_loop_end(c->e, &loop);
 }
 
 bool tsr_emit_columns(tsr_emit *e, const tsr_stmt *loop)
