@@ -140,10 +140,12 @@ static void part_columns(const tsr_loops *l, tsr_contraction *c, const tsr_contr
 {
 	enum { SHORTEST = 4 };       /* vectors side by side, but of panels that follow each other */
 	const tsr_walks *n = &v->cls[TSR_CLASS_N];
-	bool plain = tsr_contract_plain(l, c, TSR_SIDE_A) && tsr_contract_plain(l, c, TSR_SIDE_B), known = p->m > 0 && p->k > 0 && p->n > 0;
+	bool plain = tsr_contract_plain(l, c, TSR_SIDE_A) && tsr_contract_plain(l, c, TSR_SIDE_B), known = p->m > 0 && p->k > 0;
 	if (!plain || !known || !p->must_b || p->must_a || v->cls[TSR_CLASS_K].n != 1 || n->n < 2 || p->m > p->t->l2 / p->bytes / p->k)
 		return;
 	const tsr_walk *last = &n->at[n->n - 1];
+	if (!tsr_size_is_const(last->extent))
+		return;
 	int64_t width = last->extent.k, vectors = tsr_round_up(width, p->lanes);
 	bool panel = p->t->streams && tsr_near_panels(p->t) && width == (int64_t)p->t->tile_n * p->lanes && p->row == width * p->bytes;
 	if (!last->known || last->stride[TSR_SIDE_B] != 1 || last->stride[TSR_SIDE_C] != 1 || (width < SHORTEST * p->lanes && !panel) || vectors * 15 > width * 16)
@@ -157,11 +159,11 @@ static void part_columns(const tsr_loops *l, tsr_contraction *c, const tsr_contr
 static void part_images(const tsr_loops *l, tsr_contraction *c, const tsr_contract_view *v, const tsr_problem *p)
 {
 	const tsr_walks *n = &v->cls[TSR_CLASS_N];
-	bool plain = tsr_contract_plain(l, c, TSR_SIDE_A) && tsr_contract_plain(l, c, TSR_SIDE_B), known = p->m > 0 && p->k > 0 && p->n > 0;
+	bool plain = tsr_contract_plain(l, c, TSR_SIDE_A) && tsr_contract_plain(l, c, TSR_SIDE_B), known = p->m > 0 && p->k > 0;
 	if (!plain || !known || n->n != 2 || p->k >= TSR_DEEP || p->m > p->t->l2 / p->bytes / p->k)
 		return;
 	const tsr_walk *last = &n->at[1];
-	if (last->known && last->stride[TSR_SIDE_C] == 1 && tsr_problem_stretches(p, last->extent.k))
+	if (last->known && tsr_size_is_const(last->extent) && last->stride[TSR_SIDE_C] == 1 && tsr_problem_stretches(p, last->extent.k))
 		part_loops(c, n, last->extent.k);
 }
 

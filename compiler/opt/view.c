@@ -198,7 +198,7 @@ static tsr_side leading_side(const tsr_loops *l, const tsr_contraction *k, const
 
 static bool fusable(const tsr_walk *outer, const tsr_walk *inner)
 {
-	if (!outer->known || !inner->known || !tsr_size_is_const(inner->extent) || !tsr_size_is_const(outer->extent))
+	if (!outer->known || !inner->known || !tsr_size_is_const(inner->extent))
 		return false;
 	for (int side = 0; side < TSR_SIDES; side++)
 		if (outer->stride[side] != inner->stride[side] * inner->extent.k)
@@ -233,17 +233,17 @@ static void run_last(tsr_walks *x, const tsr_stretch *run)
 			}
 }
 
-static void fuse_axes(tsr_walks *x)
+static void fuse_axes(tsr_arena *a, tsr_walks *x)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < x->n; i++) {
 		if (n && fusable(&x->at[n - 1], &x->at[i])) {
 			tsr_walk *outer = &x->at[n - 1];
-			int64_t extent = outer->extent.k * x->at[i].extent.k;
+			tsr_size extent = tsr_size_scale(a, outer->extent, x->at[i].extent.k);
 			uint32_t sym = outer->sym;
 			*outer = x->at[i];
 			outer->sym = sym;
-			outer->extent = tsr_size_const(extent);
+			outer->extent = extent;
 		} else
 			x->at[n++] = x->at[i];
 	}
@@ -467,7 +467,7 @@ void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_co
 		for (uint32_t i = 0; i < x->n; i++)
 			x->loop[i] = (tsr_contract_loop){ .sym = x->at[i].sym, .extent = x->at[i].extent, .cls = (tsr_loop_class)cls };
 		if (cls != TSR_CLASS_BATCH || (plain[TSR_SIDE_A] && plain[TSR_SIDE_B] && !k->tail))     /* expressions want the loops themselves */
-			fuse_axes(x);
+			fuse_axes(l->tc->arena, x);
 		if (turned)
 			part_for_turning(x, k->turned, k->cut, steps_far(k, buffers[TSR_SIDE_B]));
 		else if (cls == TSR_CLASS_N && plain[TSR_SIDE_B])
