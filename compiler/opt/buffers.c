@@ -36,6 +36,22 @@ int64_t tsr_buffer_bytes(const tsr_buffer *b)
 	return n;
 }
 
+int64_t tsr_size_guess(tsr_size x)
+{
+	int64_t n = x.k;
+	for (uint32_t i = 0; i < x.nterms; i++)
+		n += x.terms[i].coef * TSR_GUESSED;
+	return n > 1 ? n : 1;
+}
+
+int64_t tsr_buffer_guess(const tsr_buffer *b)
+{
+	int64_t n = tsr_prec_bytes(b->prec);
+	for (uint32_t i = 0; i < b->rank; i++)
+		n *= tsr_size_guess(b->dims[i]);
+	return n;
+}
+
 static int64_t room(const tsr_buffer *b)
 {
 	int64_t n = tsr_buffer_bytes(b);

@@ -105,6 +105,10 @@ int64_t tsr_window_sums_channels(const tsr_window_sums *x);
 int64_t tsr_window_sums_most(const tsr_target *t);
 /* Bytes of a buffer, or -1 when they are known only at run time. */
 int64_t tsr_buffer_bytes(const tsr_buffer *b);
+/* What choices take the size for, and the bytes of a buffer, where only the run knows them: TSR_GUESSED for each number that it gives. */
+enum { TSR_GUESSED = 16 };
+int64_t tsr_size_guess(tsr_size x);
+int64_t tsr_buffer_guess(const tsr_buffer *b);
 /* --dump=memory and --dump=memory-svg: where every buffer lies and how long it lives. */
 void tsr_opt_print_memory(const tsr_loops *l, FILE *out);
 void tsr_opt_print_memory_svg(const tsr_loops *l, FILE *out);

@@ -95,22 +95,16 @@ static tsr_expr **factor_of(const scaled *s)
 static double iterations(const tsr_nest *n)
 {
 	double product = 1;
-	for (uint32_t i = 0; i < n->n; i++) {
-		if (!tsr_size_is_const(n->loop[i]->loop.extent))
-			return -1;
-		product *= (double)n->loop[i]->loop.extent.k;
-	}
+	for (uint32_t i = 0; i < n->n; i++)
+		product *= (double)tsr_size_guess(n->loop[i]->loop.extent);
 	return product;
 }
 
 static double elements(const tsr_buffer *b)
 {
 	double product = 1;
-	for (uint32_t i = 0; i < b->rank; i++) {
-		if (!tsr_size_is_const(b->dims[i]))
-			return -1;
-		product *= (double)b->dims[i].k;
-	}
+	for (uint32_t i = 0; i < b->rank; i++)
+		product *= (double)tsr_size_guess(b->dims[i]);
 	return product;
 }
 
@@ -131,8 +125,7 @@ static bool worthwhile(const scaled *s, const tsr_expr *z)
 	for (uint32_t i = 0; i < s->inner.n; i++)
 		if (tsr_expr_mentions(s->p->l, z, s->inner.loop[i]->loop.sym))
 			return false;
-	double results = iterations(&s->outer);
-	return results > 0 && elements(s->x) > results;
+	return elements(s->x) > iterations(&s->outer);
 }
 
 /* for the sum's outer loops { C = C op z } */

@@ -25,12 +25,14 @@ enum { LEAST_ROWS = 16, MOST_ROWS = 128, LEAST_SHARED = 6 };
 #define EACH_THIRD_BYTE 0.04         /* in the third */
 #define EACH_PACKED 0.3              /* of an element */
 
-static bool known_loops(const tsr_stmts *body)
+/* But for loops around all else, which may be shared. */
+static bool known_loops(const tsr_stmts *body, bool outermost)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		const tsr_stmt *s = body->at[i];
-		if ((s->kind == TSR_STMT_FOR && (!tsr_size_is_const(s->loop.extent) || !known_loops(&s->loop.body)))
-			|| (s->kind == TSR_STMT_IF && !known_loops(&s->cond.body)))
+		bool outer = outermost && body->n == 1 && s->kind == TSR_STMT_FOR && s->loop.how != TSR_FOR_REDUCE;
+		if ((s->kind == TSR_STMT_FOR && ((!outer && !tsr_size_is_const(s->loop.extent)) || !known_loops(&s->loop.body, outer)))
+			|| (s->kind == TSR_STMT_IF && !known_loops(&s->cond.body, false)))
 			return false;
 	}
 	return true;
@@ -43,7 +45,7 @@ static bool one_nest(const tsr_stmt *kernel)
 
 static bool add_member(tsr_strip *g, tsr_stmt *kernel)
 {
-	if (g->n == TSR_STRIP_MEMBERS || !one_nest(kernel) || !known_loops(&kernel->kernel.body))
+	if (g->n == TSR_STRIP_MEMBERS || !one_nest(kernel) || !known_loops(&kernel->kernel.body, true))
 		return false;
 	tsr_strip_member *m = &g->member[g->n];
 	*m = (tsr_strip_member){ .kernel = kernel, .x = { .a = g->a } };
@@ -158,11 +160,24 @@ static bool torn(const tsr_strip *g, uint32_t tag)
 		for (uint32_t i = 0; loop && i < g->member[m].x.v.n; i++) {
 			const tsr_access *x = &g->member[m].x.v.at[i];
 			int64_t step;
-			if (x->write && tsr_index_stride(l->buffers.at[x->buffer], x->index, loop->loop.sym, &step) && step == 1 && tsr_buffer_bytes(l->buffers.at[x->buffer]) >= tsr_buffer_bytes(l->buffers.at[c]))
+			if (x->write && tsr_index_stride(l->buffers.at[x->buffer], x->index, loop->loop.sym, &step) && step == 1 && tsr_buffer_guess(l->buffers.at[x->buffer]) >= tsr_buffer_guess(l->buffers.at[c]))
 				return true;
 		}
 	}
 	return false;
+}
+
+/* Loops of which only the run knows the extents are around all kernels. */
+static bool shares_unknown(const tsr_strip *g)
+{
+	for (uint32_t m = 0; m < g->n; m++)
+		for (uint32_t i = 0; i < g->member[m].nest.n; i++) {
+			const tsr_stmt *s = g->member[m].nest.loop[i];
+			uint32_t tag = tsr_strip_loop_tag(g, s->loop.sym);
+			if (!tsr_size_is_const(s->loop.extent) && !(tag && tag < 64 && g->shared >> tag & 1))
+				return false;
+		}
+	return true;
 }
 
 static bool choose_loops(tsr_strip *g)
@@ -176,13 +191,13 @@ static bool choose_loops(tsr_strip *g)
 			if (first->loops[i].sym == loop->loop.sym)
 				cls = first->loops[i].cls;
 		bool product = cls == TSR_CLASS_M || cls == TSR_CLASS_N;
-		if (product && !g->cut && loop->loop.extent.k >= LEAST_ROWS && shareable(g, tag, true))
+		if (product && !g->cut && tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k >= LEAST_ROWS && shareable(g, tag, true))
 			g->cut = tag, g->extent = loop->loop.extent.k;
 		else if ((product || cls == TSR_CLASS_BATCH) && shareable(g, tag, false) && !torn(g, tag))
 			g->shared |= UINT64_C(1) << tag;
 	}
 	bool columns = last_tag(g) < 64 && g->shared >> last_tag(g) & 1;         /* an iteration would have one */
-	return g->cut && !columns;
+	return g->cut && !columns && shares_unknown(g);
 }
 
 /* ---- what only the group touches ---------------------------------------------------------------------------------------------- */
@@ -247,7 +262,7 @@ static int64_t shared_iterations(const tsr_strip *g, bool all)
 	for (uint32_t i = 0; i < g->member[0].nest.n; i++) {
 		const tsr_stmt *s = g->member[0].nest.loop[i];
 		if (g->shared >> tsr_strip_loop_tag(g, s->loop.sym) & 1)
-			n *= s->loop.extent.k;
+			n *= tsr_size_guess(s->loop.extent);
 		else if (all && tsr_strip_loop_tag(g, s->loop.sym) == g->cut)
 			n *= s->loop.extent.k;
 	}
@@ -277,9 +292,9 @@ static double reading(const tsr_strip *g, const tsr_strip_member *m, const tsr_e
 		uint32_t tag = tsr_strip_loop_tag(g, k->loops[i].sym);
 		if (!tsr_expr_mentions(g->p->l, operand, k->loops[i].sym))
 			continue;
-		elements *= (double)k->loops[i].extent.k;
+		elements *= (double)tsr_size_guess(k->loops[i].extent);
 		if (tag && g->shared >> tag & 1)
-			parts *= (double)k->loops[i].extent.k;
+			parts *= (double)tsr_size_guess(k->loops[i].extent);
 		else if (tag && tag == g->cut)
 			strips = 1;
 	}
@@ -311,7 +326,7 @@ static double cost(const tsr_strip *g)
 		bool twice = g->online.block && g->online.twice && m < g->online.rows && tsr_online_wanted(g, m);
 		sum += twice ? 2 * once + tsr_strip_product(g, k) : once;
 		if (!outer_loop(g, &g->member[m], g->cut))
-			sum += 2 * (strips_of(g) - 1) * travel(g, (double)tsr_buffer_bytes(g->p->l->buffers.at[k->c]), (double)shared_iterations(g, false));
+			sum += 2 * (strips_of(g) - 1) * travel(g, (double)tsr_buffer_guess(g->p->l->buffers.at[k->c]), (double)shared_iterations(g, false));
 	}
 	return sum;
 }
@@ -366,7 +381,7 @@ static double way(const tsr_strip *g, tsr_buffer_id b)
 			if (tsr_ids_have(&seen, other))
 				continue;
 			tsr_push(g->a, &seen, other);
-			bytes += tsr_buffer_bytes(g->p->l->buffers.at[other]);
+			bytes += tsr_buffer_guess(g->p->l->buffers.at[other]);
 		}
 	return bytes <= g->p->target->l2 ? 0 : bytes <= g->p->target->l3 ? EACH_THIRD_BYTE : EACH_BYTE;
 }
@@ -376,7 +391,7 @@ static int64_t widest_row(const tsr_strip *g)
 {
 	int64_t widest = 0;
 	for (uint32_t i = 0; i < g->kept.n; i++) {
-		int64_t bytes = tsr_buffer_bytes(g->p->l->buffers.at[g->kept.at[i]]) / shared_iterations(g, true);
+		int64_t bytes = tsr_buffer_guess(g->p->l->buffers.at[g->kept.at[i]]) / shared_iterations(g, true);
 		widest = bytes > widest ? bytes : widest;
 	}
 	return g->online.block ? widest / g->online.extent * g->online.block : widest;
@@ -467,11 +482,11 @@ static double gain(tsr_strip *g)
 	int64_t bytes = 0, passed = 0;
 	double travels = 0;
 	for (uint32_t i = 0; i < g->kept.n; i++) {
-		int64_t size = tsr_buffer_bytes(g->p->l->buffers.at[g->kept.at[i]]);
+		int64_t size = tsr_buffer_guess(g->p->l->buffers.at[g->kept.at[i]]);
 		bytes += size, travels += 3 * (double)size * way(g, g->kept.at[i]);
 	}
 	for (uint32_t i = 0; i < g->passed.n; i++) {
-		int64_t size = who_touches(g, g->passed.at[i]).members > 1 ? tsr_buffer_bytes(g->p->l->buffers.at[g->passed.at[i]]) : 0;
+		int64_t size = who_touches(g, g->passed.at[i]).members > 1 ? tsr_buffer_guess(g->p->l->buffers.at[g->passed.at[i]]) : 0;
 		passed += size, travels += size ? (double)size * way(g, g->passed.at[i]) : 0;
 	}
 	double row = (double)(bytes + passed) / (double)shared_iterations(g, true), most = best_rows(g, bytes, row, travels);
@@ -488,7 +503,7 @@ static bool begins(const tsr_loops *l, const tsr_stmt *kernel)
 	if (!one_nest(kernel))
 		return false;
 	const tsr_contraction *k = kernel->kernel.body.at[0]->loop.contraction;
-	return k && k->schedule.mr && k->clear && !tsr_buffer_kept(l->buffers.at[k->c]) && known_loops(&kernel->kernel.body);
+	return k && k->schedule.mr && k->clear && !tsr_buffer_kept(l->buffers.at[k->c]) && known_loops(&kernel->kernel.body, true);
 }
 
 /* Makes the first n kernels the group; what they save, 0 where they cannot run in strips or the last one has nothing of it.  Kernels behind them
@@ -516,7 +531,7 @@ static int64_t written_bytes(const tsr_strip *g, uint32_t n)
 			if (!x->write || tsr_ids_have(&seen, x->buffer))
 				continue;
 			tsr_push(g->a, &seen, x->buffer);
-			bytes += tsr_buffer_bytes(g->p->l->buffers.at[x->buffer]);
+			bytes += tsr_buffer_guess(g->p->l->buffers.at[x->buffer]);
 		}
 	return bytes;
 }

@@ -71,7 +71,7 @@ static void shrink(tsr_strip *g, tsr_buffer *b)
 		dims[b->rank - 1] = tsr_row_apart(b->prec, dims[b->rank - 1]);
 	b->dims = dims;
 	b->row = true;
-	g->p->l->separate_bytes += before - tsr_buffer_bytes(b);
+	g->p->l->separate_bytes += before < 0 ? 0 : before - tsr_buffer_bytes(b);
 }
 
 /* ---- members ------------------------------------------------------------------------------------------------------------- */
@@ -210,12 +210,12 @@ static void turn(tsr_strip_place *x)
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------------------ */
 
-static tsr_stmts *loop_in(const tsr_strip_place *x, const tsr_stmt *like, int64_t extent, uint32_t sym, tsr_stmts *out)
+static tsr_stmts *loop_in(const tsr_strip_place *x, const tsr_stmt *like, tsr_size extent, uint32_t sym, tsr_stmts *out)
 {
 	tsr_stmt *s = tsr_stmt_new(x->g->p->arena, TSR_STMT_FOR, like->span);
 	s->loop.sym = sym;
 	s->loop.name = like->loop.name;
-	s->loop.extent = tsr_size_const(extent);
+	s->loop.extent = extent;
 	s->loop.how = TSR_FOR_SERIAL;            /* they share the rows of a strip */
 	tsr_push(x->g->p->arena, out, s);
 	return &s->loop.body;
@@ -246,7 +246,7 @@ void tsr_strip_build(tsr_strip *g)
 		if (!tag || !(g->shared >> tag & 1))
 			continue;
 		x.syms[tag] = g->unit->nsyms++;
-		x.inner = loop_in(&x, s, s->loop.extent.k, x.syms[tag], x.inner);
+		x.inner = loop_in(&x, s, s->loop.extent, x.syms[tag], x.inner);
 	}
 	int64_t strips = g->extent / g->rows;
 	for (uint32_t m = 0; m < g->n; m++)
@@ -257,7 +257,7 @@ void tsr_strip_build(tsr_strip *g)
 			tsr_pass_note(p, "%s: %s is summed over the strips", g->unit->name, p->l->buffers.at[g->member[m].contraction->c]->name);
 	turn(&x);
 	x.syms[g->cut] = g->unit->nsyms++;
-	tsr_stmts *strip = loop_in(&x, cut, strips, x.syms[g->cut], x.inner);
+	tsr_stmts *strip = loop_in(&x, cut, tsr_size_const(strips), x.syms[g->cut], x.inner);
 	members(&x, g->rows, strip);
 	x.first = strips * g->rows;
 	x.rest = true;

@@ -2,7 +2,8 @@
 """examples/attention.tsr against NumPy: the initial parameters computed anew from the documented streams of random words
 (Threefry-4x32-20 keyed by name and seed), then the block for each batch shape.  And attention that is long enough to run in strips,
 with all gradients: whole strips, rows that remain, one thread and several; with a causal mask, whose hidden positions are left out
-unless what stands for them counts; and of rows so long that they go by blocks, twice."""
+unless what stands for them counts; of rows so long that they go by blocks, twice; and of batches whose size only the run knows."""
+import ctypes
 import os
 import re
 import subprocess
@@ -11,8 +12,11 @@ import tempfile
 
 import numpy as np
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tools"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, os.pardir, "tools"), os.path.join(HERE, os.pardir, "bench")]
+import common  # noqa: E402
 import printed  # noqa: E402
+import table  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 M = 0xFFFFFFFF
@@ -214,10 +218,43 @@ def trained(tsrc):
     return passed, failed
 
 
+BATCHES = """open Nn
+let%%export attend (q : "?b, %(heads)d, %(rows)d | %(width)d") (k : "?b, %(heads)d, %(rows)d | %(width)d") (v : "?b, %(heads)d, %(rows)d | %(width)d") =
+  let scores = %(hide)s ((q +* k "b, h, s | d; b, h, t | d => b, h, s | t" [d]) /. sqrt (dim d)) in
+  softmax ~over:"... | t" scores +* v "b, h, s | t; b, h, t | e => b, h, s | e"
+"""
+HIDE = '(fun x -> where ((positions () ++ "s => 0, 0, s | 0") >= (positions () ++ "t => 0, 0, 0 | t")) x (0. - 1e9))'
+
+
+def batches(build):
+    """In strips, though nobody knows of how many positions: of one, of several, by one thread and by three."""
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as tmp:
+        bench = common.Bench(build, tmp, 1, 3, table.Table())
+        for i, (heads, rows, width, hide) in enumerate(((6, 256, 32, ""), (6, 256, 32, HIDE), (1, 331, 24, ""), (5, 200, 16, HIDE))):
+            source = bench.written(f"b{i}.tsr", BATCHES % {"heads": heads, "rows": rows, "width": width, "hide": hide})
+            plan = subprocess.run([bench.tsrc, "-c", "--cpu=native", "--dump=schedule", source, "-o", bench.path("b.o")], capture_output=True, text=True).stdout
+            model = common.Model(bench.shared(source, f"b{i}"))
+            for n in 1, 2, 7:
+                q, k, v = (np.random.default_rng(n + j).standard_normal((n, heads, rows, width), np.float32) for j in range(3))
+                want = [np.stack([y for (y, _), *_ in [attend(*(x[b].transpose(1, 0, 2).astype(float) for x in (q, k, v, v)), (0, -1e9, 0) if hide else None)]]) for b in range(n)]
+                made = []
+                for threads in 1, 3:
+                    bench.probes(threads)
+                    made.append(np.full(q.shape, 7, np.float32))
+                    model.seconds("attend", ctypes.c_int64(n), *(x.ctypes.data_as(ctypes.c_void_p) for x in (q, k, v, made[-1])))
+                good = "in strips of" in plan and np.array_equal(*made) and np.allclose(made[0], np.stack(want)[:, 0].transpose(0, 2, 1, 3), rtol=1e-4, atol=1e-5)
+                passed, failed = passed + good, failed + (not good)
+                if not good:
+                    print("FAILED ?b = %d, %d heads of %d: %s" % (n, heads, rows, "other numbers" if "in strips of" in plan else "no strips"))
+            model.close()
+    return passed, failed
+
+
 def main():
     assert threefry([0] * 4, [0] * 4) == [0x9C6CA96A, 0xE17EAE66, 0xFC10ECD4, 0x5256A7D8]
     tsrc, path = os.path.join(sys.argv[1], "tsrc"), os.path.join(ROOT, "examples", "attention.tsr")
-    passed, failed = (sum(x) for x in zip(strips(tsrc), trained(tsrc), forward(tsrc)))
+    passed, failed = (sum(x) for x in zip(strips(tsrc), trained(tsrc), forward(tsrc), batches(sys.argv[1])))
     for seed in (0, 7, 12345678901):
         run = subprocess.run([tsrc, "run", "--seed=%d" % seed, path], capture_output=True, text=True)
         if run.returncode:

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Random products, convolutions, pools and reductions (tests/bench/sampled.py), small ones, against NumPy: for this processor, with AVX2 and with SSE; one thread, two and three give the same bits.
 Operands and results lie beside pages that may not be touched.  Gradients of what is linear in each operand: what each is along random directions.
+And the same operations where only the run knows the first operand's first size, which others share: at the one that was drawn, and at others.
 
     check.py BUILD [--seed N] [--count N] [--scale X]"""
-import argparse, ctypes, os, sys, tempfile
+import argparse, ctypes, os, re, sys, tempfile
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -52,6 +53,43 @@ def judge_gradients(bench, kind):
     model.close()
 
 
+def unknown(signature, kind, text):
+    """The signature with ?n for the first size, of the axis that an einsum's other operand may have, too; and which axes that are."""
+    shapes = [[int(n) for n in shape.split(",")] for shape in re.findall(r'"\| ([\d, ]+)"', signature)]
+    axes = [(0, 0)]
+    if kind == "einsum":
+        x, y = text.split("->")[0].split(",")
+        axes += [(1, y.index(x[0]))] if x[0] in y else []
+    for operand, axis in axes:
+        shapes[operand][axis] = "?n"
+    names = re.findall(r"\((\w+) :", signature)
+    return " ".join(sampled.given(name, shape) for name, shape in zip(names, shapes)), axes
+
+
+def judge_unknown(bench, kind):
+    """Of groups and channels that come first, a batch; the sizes of reductions are in their text."""
+    signatures, text = {}, "open Nn\n"
+    for i, (name, (_, signature, body, _)) in enumerate(everyday.CASES.items()):
+        signatures[name] = unknown(signature, kind, name.split(" ")[0])
+        text += f"let%export e{i} {signatures[name][0]} = {body}\n"
+    model, pointer = common.Model(bench.shared(bench.written(f"{kind}u.tsr", text), f"{kind}u")), lambda x: x.ctypes.data_as(ctypes.c_void_p)
+    for i, name in enumerate(everyday.CASES):
+        drawn = list(everyday.arguments(name))
+        for n in {drawn[0].shape[0], *((1, drawn[0].shape[0] + 3) if kind != "reduction" else ())}:
+            given = list(drawn)
+            for operand, axis in signatures[name][1]:
+                given[operand] = np.ascontiguousarray(np.take(drawn[operand], range(n), axis, mode="wrap"))
+            want, first = sampled.REFERENCE[name](*(x.astype(np.float64) for x in given)), None
+            for threads in 1, 2:
+                bench.probes(threads)
+                made = np.full(want.shape, 7, np.float32)
+                model.seconds(f"e{i}", ctypes.c_int64(n), *map(pointer, given), pointer(made))
+                first = made if first is None else first
+                check(np.array_equal(made, first), f"?n = {n}: {name}: {threads} threads give other bits")
+            check(np.allclose(first, want, rtol=1e-4, atol=1e-4 * np.abs(want).max()), f"?n = {n}: {name}: off by {np.abs(first - want).max():g}")
+    model.close()
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("build")
@@ -67,6 +105,7 @@ def main():
                 judge(bench, kind, level)
             if kind != "reduction":
                 judge_gradients(bench, kind)
+            judge_unknown(bench, kind)
     end()
 
 
