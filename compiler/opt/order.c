@@ -57,7 +57,7 @@ static bool lies_along_batch(const order *o)
 			return behind == TSR_CLASS_BATCH || run < tsr_contract_count(o->k, behind);
 		if (behind != TSR_CLASS_BATCH && cls != behind)
 			return false;
-		behind = cls, run *= o->owner[axis]->loop.extent.k;
+		behind = cls, run *= tsr_size_guess(o->owner[axis]->loop.extent);
 	}
 	return false;
 }
@@ -70,7 +70,7 @@ static bool is_product(order *o)
 		return false;
 	o->store = b->at[2];
 	o->c = o->p->l->buffers.at[o->store->store.buffer];
-	if (o->c->rank > TSR_MOST_LOOPS || tsr_buffer_bytes(o->c) < 0 || !tsr_nest_covers(o->p->l, &o->nest, o->store, o->owner) || tsr_expr_reads(b->at[0]->let.value, o->c->id))
+	if (o->c->rank > TSR_MOST_LOOPS || !tsr_nest_covers(o->p->l, &o->nest, o->store, o->owner) || tsr_expr_reads(b->at[0]->let.value, o->c->id))
 		return false;
 	uint32_t owned = 0;
 	for (uint32_t axis = 0; axis < o->c->rank; axis++)
@@ -85,7 +85,7 @@ static bool is_product(order *o)
 static bool fills(const order *o, const tsr_expr *operand, uint32_t axis)
 {
 	int64_t step = o->owner[axis] ? step_in(o, operand, axis) : 0;
-	return o->owner[axis] && o->owner[axis]->loop.extent.k >= lanes_of(o) && step > 0 && step <= TSR_MOST_STRIDE;
+	return o->owner[axis] && tsr_size_guess(o->owner[axis]->loop.extent) >= lanes_of(o) && step > 0 && step <= TSR_MOST_STRIDE;
 }
 
 /* One operand does so where Z does, or both of them along the same axis. */
@@ -122,12 +122,12 @@ static int64_t run_of(const order *o, const tsr_expr *matrix, const tsr_expr *ve
 {
 	int64_t run = 1, each = 0;
 	for (uint32_t axis = o->c->rank; axis-- > 0;) {
-		if (!o->owner[axis] || o->owner[axis]->loop.extent.k == 1)
+		if (!o->owner[axis] || tsr_extent_equal(o->owner[axis]->loop.extent, tsr_size_const(1)))
 			continue;
 		int64_t far = step_in(o, vector, axis);
 		if (step_in(o, matrix, axis) == run && (run == 1 ? !o->vectors || far == 1 : far == each * run)) {
 			each = run == 1 ? far : each;
-			run *= o->owner[axis]->loop.extent.k;
+			run *= tsr_size_guess(o->owner[axis]->loop.extent);
 			axis = inner ? axis : o->c->rank;        /* the next one may be any */
 		} else if (inner)
 			break;
@@ -160,7 +160,7 @@ static bool recognise(order *o)
 	int64_t m = tsr_contract_count(o->k, TSR_CLASS_M), n = tsr_contract_count(o->k, TSR_CLASS_N);
 	o->matrices = m > 1 && n > 1;
 	o->vectors = m == 1 && n == 1;
-	return m * n * tsr_contract_count(o->k, TSR_CLASS_BATCH) >= LEAST / tsr_contract_count(o->k, TSR_CLASS_K);
+	return (double)m * (double)n * (double)tsr_contract_count(o->k, TSR_CLASS_BATCH) >= (double)LEAST / (double)tsr_contract_count(o->k, TSR_CLASS_K);
 }
 
 /* ---- T --------------------------------------------------------------------------------------------------------------------- */
@@ -180,12 +180,20 @@ static bool append(order *o, unsigned classes, const tsr_expr *operand)
 	return operand && step_in(o, operand, o->axis[o->n - 1]) == 1;
 }
 
+static int64_t guessed(const order *o, tsr_loop_class cls)
+{
+	int64_t n = 1;
+	for (uint32_t axis = 0; axis < o->c->rank; axis++)
+		n *= o->owner[axis] && class_of(o, axis) == cls ? tsr_size_guess(o->owner[axis]->loop.extent) : 1;
+	return n;
+}
+
 /* Last are rows or columns that an operand has side by side; of both, or of neither, those that are more.  Of a matrix by a vector all is as the matrix has it. */
 static void choose_order(order *o)
 {
 	enum { BATCH = 1 << TSR_CLASS_BATCH, ROWS = 1 << TSR_CLASS_M, COLUMNS = 1 << TSR_CLASS_N };
 	const tsr_expr *a = o->k->a_value, *b = o->k->b_value;
-	int64_t many = tsr_contract_count(o->k, TSR_CLASS_M), wide = tsr_contract_count(o->k, TSR_CLASS_N);
+	int64_t many = guessed(o, TSR_CLASS_M), wide = guessed(o, TSR_CLASS_N);
 	if (many == 1 || wide == 1) {
 		append(o, BATCH | ROWS | COLUMNS, many > 1 ? a : b);
 		return;

@@ -45,7 +45,7 @@ static bool is_whole(const matrices *m, const tsr_expr *load)
 	const tsr_buffer *b = m->p->l->buffers.at[load->load.buffer];
 	for (uint32_t axis = 0; axis < b->rank; axis++) {
 		const tsr_stmt *loop = loop_of(m, &load->load.index[axis]);
-		if (!loop || !tsr_size_is_const(loop->loop.extent) || !tsr_extent_equal(loop->loop.extent, b->dims[axis]))
+		if (!loop || !tsr_extent_equal(loop->loop.extent, b->dims[axis]))
 			return false;
 		for (uint32_t other = 0; other < axis; other++)
 			if (loop_of(m, &load->load.index[other]) == loop)
@@ -63,9 +63,9 @@ static bool lies_within(const matrices *m, const tsr_expr *load)
 	const tsr_target *t = m->p->target;
 	uint32_t last = tsr_buffer_last(b);
 	const tsr_stmt *loop = loop_of(m, &load->load.index[last]);
-	if (tsr_contract_class(m->k, loop->loop.sym) != TSR_CLASS_BATCH || loop->loop.extent.k < SEVERAL)
+	if (tsr_contract_class(m->k, loop->loop.sym) != TSR_CLASS_BATCH || tsr_size_guess(loop->loop.extent) < SEVERAL)
 		return false;
-	return tsr_buffer_bytes(b) > (b->dims[last].k * tsr_prec_bytes(b->prec) >= t->vector_bytes ? t->l1 / 2 : 2 * t->l2);
+	return tsr_buffer_guess(b) > (tsr_size_guess(b->dims[last]) * tsr_prec_bytes(b->prec) >= t->vector_bytes ? t->l1 / 2 : 2 * t->l2);
 }
 
 /* From one step of the loop that walks this axis of the vector to the next in the matrix; -1: nobody knows. */
@@ -112,7 +112,7 @@ static int64_t run_in(const matrices *m, const tsr_expr *matrix, const tsr_expr 
 	const tsr_buffer *b = m->p->l->buffers.at[vector->load.buffer];
 	int64_t run = 1;
 	for (uint32_t i = b->rank; i-- > 0 && step_in(m, matrix, vector, order[i]) == run && class_of(m, vector, order[i]) == class_of(m, vector, order[b->rank - 1]);)
-		run *= b->dims[order[i]].k;
+		run *= tsr_size_guess(b->dims[order[i]]);
 	return run;
 }
 
@@ -121,7 +121,7 @@ static int64_t run_in(const matrices *m, const tsr_expr *matrix, const tsr_expr 
 static bool goes_beside(const matrices *m, const tsr_expr *vector, const uint32_t *order)
 {
 	const tsr_buffer *b = m->p->l->buffers.at[vector->load.buffer];
-	return class_of(m, vector, order[0]) != TSR_CLASS_K && order[0] != tsr_buffer_last(b) && tsr_buffer_bytes(b) > m->p->target->l2;
+	return class_of(m, vector, order[0]) != TSR_CLASS_K && order[0] != tsr_buffer_last(b) && tsr_buffer_guess(b) > m->p->target->l2;
 }
 
 /* By how many numbers side by side, if more than 0, a copy in `order` pays: it is another than the vector has, and lanes are along an axis that is not the vector's last, and
@@ -139,9 +139,9 @@ static int64_t gains_by_order(const matrices *m, const tsr_expr *matrix, const t
 	int64_t bytes = tsr_prec_bytes(b->prec), run = run_in(m, matrix, vector, order);
 	bool summed = class_of(m, vector, last) == TSR_CLASS_K;
 	if (along && last != tsr_buffer_last(b)) {
-		if ((own >= OFTEN ? run : b->dims[last].k) < (summed ? SEVERAL : LEAST_BYTES / bytes))
+		if ((own >= OFTEN ? run : tsr_size_guess(b->dims[last])) < (summed ? SEVERAL : LEAST_BYTES / bytes))
 			return 0;
-		return run % SUM + (summed && run * bytes >= LONG * m->p->target->vector_bytes && b->dims[last].k * bytes >= LEAST_BYTES ? SUM : 0) + (goes_beside(m, vector, order) ? BESIDE : 0);
+		return run % SUM + (summed && run * bytes >= LONG * m->p->target->vector_bytes && tsr_size_guess(b->dims[last]) * bytes >= LEAST_BYTES ? SUM : 0) + (goes_beside(m, vector, order) ? BESIDE : 0);
 	}
 	return (!sums_in_order(m, matrix, vector, NULL) && sums_in_order(m, matrix, vector, order)) || (!along && 2 * own * bytes < m->p->target->vector_bytes);
 }
@@ -207,7 +207,7 @@ static int64_t gains_by_copy(const matrices *m, const tsr_expr *product, int i, 
 	if (!is_whole(m, x) || x->load.buffer == m->nest.body->at[2]->store.buffer)
 		return 0;
 	if (!of_matrices)
-		return other && tsr_buffer_bytes(m->p->l->buffers.at[x->load.buffer]) <= tsr_buffer_bytes(m->p->l->buffers.at[other->load.buffer]) ? gains_by_order(m, other, x, order) : 0;
+		return other && tsr_buffer_guess(m->p->l->buffers.at[x->load.buffer]) <= tsr_buffer_guess(m->p->l->buffers.at[other->load.buffer]) ? gains_by_order(m, other, x, order) : 0;
 	choose_order(m, x, order);
 	return lies_within(m, x);
 }

@@ -538,6 +538,6 @@ int64_t tsr_contract_count(const tsr_contraction *k, tsr_loop_class cls)
 	int64_t n = 1;
 	for (uint32_t i = 0; i < k->nloops; i++)
 		if (k->loops[i].cls == cls)
-			n *= tsr_size_is_const(k->loops[i].extent) ? k->loops[i].extent.k : INT32_MAX;
+			n = tsr_size_is_const(k->loops[i].extent) && n < INT32_MAX ? n * k->loops[i].extent.k : INT32_MAX;
 	return n;
 }
