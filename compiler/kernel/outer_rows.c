@@ -354,7 +354,7 @@ static void loop_of_all(places *x, const tsr_stmt *s)
 	tsr_emit *e = x->e;
 	bool reorder = e->reorder, innermost = s->loop.extent.k <= TSR_MOST_WRITTEN;
 	for (uint32_t i = 0; i < s->loop.body.n; i++)
-		innermost &= s->loop.body.at[i]->kind != TSR_STMT_FOR || ((x->torn || x->groups.group) && s->loop.extent.k * s->loop.body.at[i]->loop.extent.k <= TSR_MOST_POSITIONS);
+		innermost &= s->loop.body.at[i]->kind != TSR_STMT_FOR || s->loop.extent.k * s->loop.body.at[i]->loop.extent.k <= TSR_MOST_POSITIONS;
 	e->reorder = s->loop.how == TSR_FOR_REDUCE || (reorder && s->loop.how != TSR_FOR_SERIAL);
 	if (innermost)
 		written_out(x, s);

@@ -321,11 +321,11 @@ static bool touched_from(const tails *t, uint32_t from, tsr_buffer_id b)
 /* Nothing touches what the statement reads, and what does not last, any more from `to` on: as large as what it stores, or larger. */
 static bool lengthens(const tails *t, uint32_t at, uint32_t to, tsr_buffer_id stored)
 {
-	int64_t least = tsr_buffer_bytes(t->p->l->buffers.at[stored]);
+	int64_t least = tsr_buffer_guess(t->p->l->buffers.at[stored]);
 	bool longer = false;
 	for (uint32_t i = 0; i < t->uses.at[at].v.n; i++) {
 		tsr_buffer_id b = t->uses.at[at].v.at[i].buffer;
-		longer |= b != stored && !tsr_buffer_kept(t->p->l->buffers.at[b]) && tsr_buffer_bytes(t->p->l->buffers.at[b]) >= least && !touched_from(t, to, b);
+		longer |= b != stored && !tsr_buffer_kept(t->p->l->buffers.at[b]) && tsr_buffer_guess(t->p->l->buffers.at[b]) >= least && !touched_from(t, to, b);
 	}
 	return longer;
 }
@@ -337,9 +337,9 @@ static bool no_heavier(const tails *t, uint32_t at, uint32_t to, tsr_buffer_id s
 	int64_t more = 0;
 	for (uint32_t i = 0; i < t->uses.at[at].v.n; i++) {
 		tsr_buffer_id b = t->uses.at[at].v.at[i].buffer;
-		more += b == stored || tsr_buffer_kept(t->p->l->buffers.at[b]) || touched_from(t, to - 1, b) ? 0 : tsr_buffer_bytes(t->p->l->buffers.at[b]);
+		more += b == stored || tsr_buffer_kept(t->p->l->buffers.at[b]) || touched_from(t, to - 1, b) ? 0 : tsr_buffer_guess(t->p->l->buffers.at[b]);
 	}
-	return more <= tsr_buffer_bytes(t->p->l->buffers.at[stored]);
+	return more <= tsr_buffer_guess(t->p->l->buffers.at[stored]);
 }
 
 /* Before which statement both kernels can be one; 0: there is none. */
