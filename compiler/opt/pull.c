@@ -12,14 +12,15 @@
  *
  * so that no product is looked at in vain.  Then each element is one sum, the loops that name places are independent, and a clearing
  * of X before is taken into the nests.  Which loop is the pivot: the one with which fewest points are walked, rather
- * one along which operands are read.
+ * one along which operands are read, and not a window's places where products are summed.
  *
  * It is done where the engine takes the largest of the nests, or where its innermost loop finds all that it reads side by side, or a few elements apart, and so
  * has vectors of sums (kernel/outer.c); else the scatter stays, and --dump=schedule says why.  Changes the order of summation, never the set of summands. */
 #include "pull.h"
 
-enum { MOST_GROWTH = 8 };
-#define FOR_ONE 1.5                 /* as if so many more points were walked where all places along the axis read the same */
+enum { MOST_GROWTH = 4, MOST_FROM_ONES = 8 };        /* of points, where they were walked in vectors, or one by one */
+#define FOR_ONE 1.5                 /* all places along the axis read the same */
+#define OF_WINDOW 2.                /* a window's places: what it is multiplied with would slide over its weights */
 
 typedef tsr_scatter scatter;
 typedef tsr_pull_plan plan;
@@ -197,6 +198,35 @@ static bool joint(const scatter *s, uint32_t axis)
 	return placed == x->n && placed > 1 && tsr_size_is_const(s->x->dims[axis]) && s->x->dims[axis].k == next;
 }
 
+/* Some loop that names no place is summed over. */
+static bool sums(const scatter *s)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < s->n; i++)
+		any |= !s->names[i] && tsr_expr_mentions(s->p->l, s->value, s->loop[i]->loop.sym);
+	return any;
+}
+
+/* As if so many times more points were walked with this pivot. */
+static double dearer(const scatter *s, uint32_t axis, const plan *p)
+{
+	const tsr_lin *x = &s->target->store.index[axis];
+	double most = 0, mine = count(s->loop[p->pivot]->loop.extent);
+	for (uint32_t t = 0; t < x->n; t++) {
+		uint32_t i = loop_of(s, &x->terms[t]);
+		most = i != TSR_NONE && count(s->loop[i]->loop.extent) > most ? count(s->loop[i]->loop.extent) : most;
+	}
+	return (tsr_expr_mentions(s->p->l, s->value, s->loop[p->pivot]->loop.sym) ? 1 : FOR_ONE) * (mine < most && sums(s) ? OF_WINDOW : 1);
+}
+
+/* The innermost loop goes by vectors as it is. */
+static bool in_vectors(const scatter *s)
+{
+	enum { LEAST = 4 };
+	const tsr_stmt *last = s->loop[s->n - 1];
+	return last->loop.how == TSR_FOR_PARALLEL && count(last->loop.extent) >= LEAST;
+}
+
 /* Plans every axis that several loops name; the number of nests, 0 when an axis cannot be pulled or that would not pay. */
 static uint32_t choose(const scatter *s, plan *plans, const char **why)
 {
@@ -210,12 +240,12 @@ static uint32_t choose(const scatter *s, plan *plans, const char **why)
 		plans[axis] = (plan){ .pivot = TSR_NONE };
 		if (loops < 2 || joint(s, axis))
 			continue;
+		double least = 0;
 		for (uint32_t t = 0; t < x->n; t++) {
 			plan p;
-			bool may = pivot_at(s, axis, t, &p);
-			p.points *= may && !tsr_expr_mentions(s->p->l, s->value, s->loop[p.pivot]->loop.sym) ? FOR_ONE : 1;
-			if (may && (plans[axis].pivot == TSR_NONE || p.points < plans[axis].points))
-				plans[axis] = p;
+			double here = pivot_at(s, axis, t, &p) ? p.points * dearer(s, axis, &p) : 0;
+			if (here > 0 && (plans[axis].pivot == TSR_NONE || here < least))
+				plans[axis] = p, least = here;
 			if (loop_of(s, &x->terms[t]) != TSR_NONE)
 				before *= count(s->loop[loop_of(s, &x->terms[t])]->loop.extent);
 		}
@@ -229,7 +259,7 @@ static uint32_t choose(const scatter *s, plan *plans, const char **why)
 			return 0;
 	}
 	*why = "gathered, it would walk more points";
-	return after <= MOST_GROWTH * before ? (uint32_t)nests : 0;
+	return after <= (in_vectors(s) ? MOST_GROWTH : MOST_FROM_ONES) * before ? (uint32_t)nests : 0;
 }
 
 /* ---- building --------------------------------------------------------------------------------------------------------------- */
