@@ -20,7 +20,7 @@
 
 enum { MOST_GROWTH = 4, MOST_FROM_ONES = 8 };        /* of points, where they were walked in vectors, or one by one */
 #define FOR_ONE 1.5                 /* all places along the axis read the same */
-#define OF_WINDOW 2.                /* a window's places: what it is multiplied with would slide over its weights */
+#define OF_WINDOW 2.                /* few places, as a window's: what it is multiplied with would slide over its weights */
 
 typedef tsr_scatter scatter;
 typedef tsr_pull_plan plan;
@@ -216,7 +216,7 @@ static double dearer(const scatter *s, uint32_t axis, const plan *p)
 		uint32_t i = loop_of(s, &x->terms[t]);
 		most = i != TSR_NONE && count(s->loop[i]->loop.extent) > most ? count(s->loop[i]->loop.extent) : most;
 	}
-	return (tsr_expr_mentions(s->p->l, s->value, s->loop[p->pivot]->loop.sym) ? 1 : FOR_ONE) * (mine < most && sums(s) ? OF_WINDOW : 1);
+	return (tsr_expr_mentions(s->p->l, s->value, s->loop[p->pivot]->loop.sym) ? 1 : FOR_ONE) * (2 * mine <= most && sums(s) ? OF_WINDOW : 1);
 }
 
 /* The innermost loop goes by vectors as it is. */

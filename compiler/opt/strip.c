@@ -20,10 +20,6 @@
 #include "strip.h"
 
 enum { LEAST_ROWS = 16, MOST_ROWS = 128, LEAST_SHARED = 6 };
-#define EACH_BYTE 0.1                /* nanoseconds, beyond the caches */
-#define EACH_NEAR_BYTE 0.02          /* in the second cache */
-#define EACH_THIRD_BYTE 0.04         /* in the third */
-#define EACH_PACKED 0.3              /* of an element */
 
 /* But for loops around all else, which may be shared. */
 static bool known_loops(const tsr_stmts *body, bool outermost)
@@ -58,8 +54,7 @@ static bool add_member(tsr_strip *g, tsr_stmt *kernel)
 	return true;
 }
 
-/* The outer loop of the kernel with this tag, where no other loop of the kernel has it; NULL. */
-static tsr_stmt *outer_loop(const tsr_strip *g, const tsr_strip_member *m, uint32_t tag)
+tsr_stmt *tsr_strip_outer(const tsr_strip *g, const tsr_strip_member *m, uint32_t tag)
 {
 	tsr_stmt *found = NULL;
 	for (uint32_t i = 0; i < m->nest.n; i++)
@@ -105,7 +100,7 @@ static touching who_touches(const tsr_strip *g, tsr_buffer_id b)
 /* The loop of the kernel with this tag: the outer one, or the one that its contraction sums over. */
 static uint32_t loop_of(const tsr_strip *g, const tsr_strip_member *m, uint32_t tag)
 {
-	const tsr_stmt *outer = outer_loop(g, m, tag);
+	const tsr_stmt *outer = tsr_strip_outer(g, m, tag);
 	const tsr_contract_loop *summed = outer ? NULL : summed_loop(g, m, tag);
 	return outer ? outer->loop.sym : summed ? summed->sym : TSR_NONE;
 }
@@ -132,7 +127,7 @@ static bool shareable(const tsr_strip *g, uint32_t tag, bool sums)
 {
 	for (uint32_t m = 0; m < g->n; m++) {
 		const tsr_strip_member *k = &g->member[m];
-		bool outer = outer_loop(g, k, tag) != NULL, summed = !outer && sums && m > 0 && summed_loop(g, k, tag);
+		bool outer = tsr_strip_outer(g, k, tag) != NULL, summed = !outer && sums && m > 0 && summed_loop(g, k, tag);
 		if (!outer && !(summed && who_touches(g, k->contraction->c).members == 1))
 			return false;
 		for (uint32_t i = 0; outer && i < k->x.v.n; i++)
@@ -156,7 +151,7 @@ static bool torn(const tsr_strip *g, uint32_t tag)
 	const tsr_loops *l = g->p->l;
 	tsr_buffer_id c = g->member[0].contraction->c;
 	for (uint32_t m = 1; m < g->n && last_tag(g) != tag; m++) {
-		const tsr_stmt *loop = outer_loop(g, &g->member[m], tag);
+		const tsr_stmt *loop = tsr_strip_outer(g, &g->member[m], tag);
 		for (uint32_t i = 0; loop && i < g->member[m].x.v.n; i++) {
 			const tsr_access *x = &g->member[m].x.v.at[i];
 			int64_t step;
@@ -185,7 +180,7 @@ static bool choose_loops(tsr_strip *g)
 	const tsr_contraction *first = g->member[0].contraction;
 	g->shared = 0, g->cut = 0;
 	for (uint32_t tag = 1; tag <= g->p->l->buffers.at[first->c]->rank && tag < 64; tag++) {
-		const tsr_stmt *loop = outer_loop(g, &g->member[0], tag);
+		const tsr_stmt *loop = tsr_strip_outer(g, &g->member[0], tag);
 		tsr_loop_class cls = TSR_CLASS_K;
 		for (uint32_t i = 0; loop && i < first->nloops; i++)
 			if (first->loops[i].sym == loop->loop.sym)
@@ -256,81 +251,6 @@ static void find_private(tsr_strip *g, const tsr_body_uses *uses, const uint32_t
 
 /* ---- whether it pays ------------------------------------------------------------------------------------------------------------ */
 
-static int64_t shared_iterations(const tsr_strip *g, bool all)
-{
-	int64_t n = 1;
-	for (uint32_t i = 0; i < g->member[0].nest.n; i++) {
-		const tsr_stmt *s = g->member[0].nest.loop[i];
-		if (g->shared >> tsr_strip_loop_tag(g, s->loop.sym) & 1)
-			n *= tsr_size_guess(s->loop.extent);
-		else if (all && tsr_strip_loop_tag(g, s->loop.sym) == g->cut)
-			n *= s->loop.extent.k;
-	}
-	return n;
-}
-
-static double strips_of(const tsr_strip *g) { return (double)((g->extent + g->rows - 1) / g->rows); }
-
-/* Time that a pass over so many bytes takes, in so many iterations of the shared loops that each take a part of them. */
-static double travel(const tsr_strip *g, double bytes, double parts)
-{
-	double each = bytes / parts;
-	return bytes * (each <= (double)g->p->target->l2 / 2 ? EACH_NEAR_BYTE : each <= (double)g->p->target->l3 ? EACH_THIRD_BYTE : EACH_BYTE);
-}
-
-typedef enum { IN_PLACE, TURNED, COPIED, PACKED } reads;
-
-/* An operand is read, and packed, once for each strip and shared iteration that it does not mention; alone, its kernel does so once.  What is turned
- * before the strips is packed so for each such iteration: weights, which mention none, for every position of a batch.  Where the tiles of a strip copy what was
- * turned, too, it is packed once more than by strips alone (of 256 to 1024 rows by 784-512-512-10, strips took 1.13 to 1.15 times as long).  What is read where it lies beside a softmax is asked for
- * while the rows of a strip are multiplied with what came before it (6 heads of 8192, forward and backward, by 64 rows: 0.89 s, where products alone take 0.78). */
-static double reading(const tsr_strip *g, const tsr_strip_member *m, const tsr_expr *operand, reads how)
-{
-	const tsr_contraction *k = m->contraction;
-	double elements = 1, parts = 1, strips = strips_of(g);
-	for (uint32_t i = 0; i < k->nloops; i++) {
-		uint32_t tag = tsr_strip_loop_tag(g, k->loops[i].sym);
-		if (!tsr_expr_mentions(g->p->l, operand, k->loops[i].sym))
-			continue;
-		elements *= (double)tsr_size_guess(k->loops[i].extent);
-		if (tag && g->shared >> tag & 1)
-			parts *= (double)tsr_size_guess(k->loops[i].extent);
-		else if (tag && tag == g->cut)
-			strips = 1;
-	}
-	double bytes = elements * tsr_prec_bytes(k->prec), apart = (double)shared_iterations(g, false) / parts, times = strips * apart;
-	double packed = how == COPIED ? times : how == PACKED ? times - 1 : how == TURNED ? apart - 1 : 0;
-	double hidden = m < &g->member[g->online.last] ? (double)g->rows / (g->p->target->vector_bytes * (g->p->target->half_units ? 1 : 2) * TSR_STRIP_GIGAHERTZ) * bytes : 0, passing = travel(g, bytes, parts) - hidden;
-	return (passing > 0 ? (times - 1) * passing : 0) + packed * elements * EACH_PACKED;
-}
-
-static reads second_operand(const tsr_strip *g, const tsr_strip_member *m)
-{
-	tsr_turned turned;
-	if (!m->contraction->schedule.pack_b)
-		return IN_PLACE;
-	if (!tsr_strip_turns(g, m, &turned))
-		return PACKED;
-	int64_t each = tsr_prec_bytes(m->contraction->prec);
-	return tsr_early_sizes(g->p->target, g->rows, turned.width.k, turned.depth.k, each, turned.width.k * each) ? COPIED : TURNED;
-}
-
-static double cost(const tsr_strip *g)
-{
-	double sum = 0;
-	for (uint32_t m = 0; m < g->n; m++) {
-		const tsr_contraction *k = g->member[m].contraction;
-		if (!k || !k->schedule.mr)
-			continue;
-		double once = reading(g, &g->member[m], k->a_value, k->schedule.pack_a ? PACKED : IN_PLACE) + reading(g, &g->member[m], k->b_value, second_operand(g, &g->member[m]));
-		bool twice = g->online.block && g->online.twice && m < g->online.rows && tsr_online_wanted(g, m);
-		sum += twice ? 2 * once + tsr_strip_product(g, k) : once;
-		if (!outer_loop(g, &g->member[m], g->cut))
-			sum += 2 * (strips_of(g) - 1) * travel(g, (double)tsr_buffer_guess(g->p->l->buffers.at[k->c]), (double)shared_iterations(g, false));
-	}
-	return sum;
-}
-
 /* About as many rows, of which the strips take the same number, where that can be; else the remainder needs code of its own. */
 static int64_t even_rows(int64_t extent, int64_t rows)
 {
@@ -347,7 +267,7 @@ static int64_t even_rows(int64_t extent, int64_t rows)
 static bool strips_apart(const tsr_strip *g)
 {
 	for (uint32_t m = 0; m < g->n; m++)
-		if (!outer_loop(g, &g->member[m], g->cut))
+		if (!tsr_strip_outer(g, &g->member[m], g->cut))
 			return false;
 	return g->rows < g->extent && g->extent % g->rows == 0;
 }
@@ -383,7 +303,7 @@ static double way(const tsr_strip *g, tsr_buffer_id b)
 			tsr_push(g->a, &seen, other);
 			bytes += tsr_buffer_guess(g->p->l->buffers.at[other]);
 		}
-	return bytes <= g->p->target->l2 ? 0 : bytes <= g->p->target->l3 ? EACH_THIRD_BYTE : EACH_BYTE;
+	return bytes <= g->p->target->l2 ? 0 : bytes <= g->p->target->l3 ? TSR_STRIP_THIRD_BYTE : TSR_STRIP_BYTE;
 }
 
 /* Bytes of a row of what is kept, of the widest. */
@@ -391,7 +311,7 @@ static int64_t widest_row(const tsr_strip *g)
 {
 	int64_t widest = 0;
 	for (uint32_t i = 0; i < g->kept.n; i++) {
-		int64_t bytes = tsr_buffer_guess(g->p->l->buffers.at[g->kept.at[i]]) / shared_iterations(g, true);
+		int64_t bytes = tsr_buffer_guess(g->p->l->buffers.at[g->kept.at[i]]) / tsr_strip_iterations(g, true);
 		widest = bytes > widest ? bytes : widest;
 	}
 	return g->online.block ? widest / g->online.extent * g->online.block : widest;
@@ -442,10 +362,10 @@ static void more_rows(tsr_strip *g, double row)
 static double saved(const tsr_strip *g, double row, double travels)
 {
 	double strip = strip_bytes(g, row);
-	double third = EACH_THIRD_BYTE / EACH_BYTE / (g->online.walk ? 2 : 1), left = strip <= 1.125 * near_bytes(g) ? 0 : third;      /* rows, and numbers of rows; a softmax's of 1 MB are as fast as of 128 KB */
-	bool smaller = shared_iterations(g, false) * (int64_t)strips_of(g) > 1;      /* what passes at once is less than all */
+	double third = TSR_STRIP_THIRD_BYTE / TSR_STRIP_BYTE / (g->online.walk ? 2 : 1), left = strip <= 1.125 * near_bytes(g) ? 0 : third;      /* rows, and numbers of rows; a softmax's of 1 MB are as fast as of 128 KB */
+	bool smaller = tsr_strip_iterations(g, false) * (int64_t)tsr_strip_count(g) > 1;      /* what passes at once is less than all */
 	bool fits = strip <= 4 * (double)g->p->target->l3 && (g->p->options->threads == TSR_THREADS_NONE || widest_row(g) * g->rows <= TSR_MOST_OWN_BYTES);
-	return smaller && fits ? (1 - left) * travels - cost(g) + tsr_strip_hidden(g) : 0;
+	return smaller && fits ? (1 - left) * travels - tsr_strip_cost(g) + tsr_strip_hidden(g) : 0;
 }
 
 /* Strips of few whole rows, of which a mask hides more, are better while these stay near: 12 heads of 4096, forward, 89 ms (by blocks 99), 6 of 8192 and 16384 209 and 814 (214 and 845); with gradients, whose products
@@ -462,7 +382,7 @@ static double best_rows(tsr_strip *g, int64_t bytes, double row, double travels)
 	double most = 0;
 	for (int64_t rows = MOST_ROWS; rows >= LEAST_ROWS && bytes > g->p->target->l2; rows /= 2) {
 		g->rows = even_rows(g->extent, rows);
-		bool divisible = g->p->options->threads == TSR_THREADS_NONE || shared_iterations(g, false) >= LEAST_SHARED || strips_apart(g);
+		bool divisible = g->p->options->threads == TSR_THREADS_NONE || tsr_strip_iterations(g, false) >= LEAST_SHARED || strips_apart(g);
 		int64_t blocks = divisible && (!g->online.hides || hides_much(g)) ? tsr_online_block(g, g->rows) : 0;
 		for (int way = blocks && (g->online.hides || !g->online.twice); way <= (blocks > 0) && divisible; way++) {
 			g->online.block = way ? blocks : 0;
@@ -489,7 +409,7 @@ static double gain(tsr_strip *g)
 		int64_t size = who_touches(g, g->passed.at[i]).members > 1 ? tsr_buffer_guess(g->p->l->buffers.at[g->passed.at[i]]) : 0;
 		passed += size, travels += size ? (double)size * way(g, g->passed.at[i]) : 0;
 	}
-	double row = (double)(bytes + passed) / (double)shared_iterations(g, true), most = best_rows(g, bytes, row, travels);
+	double row = (double)(bytes + passed) / (double)tsr_strip_iterations(g, true), most = best_rows(g, bytes, row, travels);
 	more_rows(g, row);
 	if (g->mask && !g->online.block && g->rows > masked_rows(g->extent))
 		g->rows = masked_rows(g->extent);

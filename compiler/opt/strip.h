@@ -1,4 +1,4 @@
-/* Private to strip.c, which finds groups of kernels that run in strips, and strip_build.c, which makes one kernel of them. */
+/* Private to strip.c, which finds groups of kernels that run in strips, strip_cost.c, and strip_build.c, which makes one kernel of them. */
 #ifndef TSR_OPT_STRIP_H
 #define TSR_OPT_STRIP_H
 #include "pass.h"
@@ -51,6 +51,16 @@ typedef struct tsr_strip {
 	const tsr_stmt **only;       /* masked.h; or NULL as yet */
 	uint32_t last;               /* the last member that touches what another wrote so */
 } tsr_strip;
+
+/* Nanoseconds that a byte travels beyond the caches, and in the third. */
+#define TSR_STRIP_BYTE 0.1
+#define TSR_STRIP_THIRD_BYTE 0.04
+/* strip.c: the outer loop of the kernel with this tag, where no other loop of the kernel has it; NULL. */
+tsr_stmt *tsr_strip_outer(const tsr_strip *g, const tsr_strip_member *m, uint32_t tag);
+/* strip_cost.c: iterations of the shared loops, or (`all`) of those and all rows that are cut; strips; the nanoseconds that they cost. */
+int64_t tsr_strip_iterations(const tsr_strip *g, bool all);
+double tsr_strip_count(const tsr_strip *g);
+double tsr_strip_cost(const tsr_strip *g);
 
 /* strip_names.c: the tags of loops and axes, from the axes of the first product's result; a name is a guess.  0: none. */
 void tsr_strip_name_members(tsr_strip *g);
