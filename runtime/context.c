@@ -34,23 +34,22 @@ static bool has_block(const tsr_buffer_info *b)
 	return b->kind != TSR_ROLE_CONST && b->bytes >= 0;
 }
 
-/* Those of known size lie in one block, which stands on huge pages as a whole.  Their addresses come in a row first, and then go to their places
- * in the table from its end on, none before what is still to go. */
+/* Those of known size lie in one block, which stands on huge pages as a whole.  Their sizes come in a row first, each of which its address takes the
+ * place of, and then these go to their places in the table from its end on, none before what is still to go. */
 static void make_buffers(tsr_ctx *ctx)
 {
 	const tsr_program *p = ctx->program;
-	int64_t n = 0, *bytes = tsr_alloc_block(ctx, p->nbuffers * (int64_t)sizeof *bytes);
+	int64_t n = 0;
 	for (int64_t i = 0; i < p->nbuffers; i++)
 		if (has_block(&p->buffers[i]))
-			bytes[n++] = p->buffers[i].bytes;
-	tsr_rt_share_block(ctx, n, bytes, ctx->buffers);
+			ctx->buffers[n++] = (void *)(intptr_t)p->buffers[i].bytes;
+	tsr_rt_share_block(ctx, n, ctx->buffers);
 	for (int64_t i = p->nbuffers; i-- > 0;) {
 		const tsr_buffer_info *b = &p->buffers[i];
 		ctx->buffers[i] = b->kind == TSR_ROLE_CONST ? (void *)b->init : has_block(b) ? ctx->buffers[--n] : NULL;
 		if (has_block(b) && b->init)
 			memcpy(ctx->buffers[i], b->init, (size_t)b->bytes);
 	}
-	tsr_release_block(ctx, bytes);
 }
 
 tsr_ctx *tsr_rt_new(const tsr_program *program, const tsr_config *config)

@@ -71,8 +71,9 @@ enum { TSR_RT_OUT_SIZE = 1 << 14 };
 void *tsr_rt_memory(tsr_ctx *ctx, void *old, size_t size);
 /* A block as tsr_alloc_block's, of bytes that may be any: for what is written before it is read. */
 void *tsr_rt_alloc_unset(tsr_ctx *ctx, int64_t bytes);
-/* So many buffers of so many bytes, in one block that lasts as long as the context; each by itself where an address sanitizer watches. */
-void tsr_rt_share_block(tsr_ctx *ctx, int64_t n, const int64_t *bytes, void **out);
+/* So many buffers, in one block that lasts as long as the context; each by itself where an address sanitizer watches.  An entry of the table says how many bytes it
+ * has, and then where they are. */
+void tsr_rt_share_block(tsr_ctx *ctx, int64_t n, void **table);
 void tsr_rt_free_blocks(tsr_ctx *ctx);
 /* The size of an array, 0 when an axis has no positions; false when it overflows. */
 bool tsr_rt_bytes(int prec, int64_t rank, const int64_t *dims, int64_t *bytes);

@@ -144,20 +144,23 @@ static size_t share_of(int64_t bytes)
 	return size + (gap > sizeof(tsr_block) ? gap : sizeof(tsr_block));
 }
 
-OF_THE_ALLOCATOR void tsr_rt_share_block(tsr_ctx *ctx, int64_t n, const int64_t *bytes, void **out)
+OF_THE_ALLOCATOR void tsr_rt_share_block(tsr_ctx *ctx, int64_t n, void **table)
 {
 	int64_t total = 0;
 	bool apart = __asan_poison_memory_region != NULL;
-	for (int64_t i = 0; i < n; i++)
-		if (bytes[i] > MOST_BYTES || __builtin_add_overflow(total, (int64_t)share_of(bytes[i]), &total) || total > MOST_BYTES)
-			tsr_fail(ctx, NULL, "no memory for %lld bytes", (long long)bytes[i]);
+	for (int64_t i = 0; i < n; i++) {
+		int64_t bytes = (intptr_t)table[i];
+		if (bytes > MOST_BYTES || __builtin_add_overflow(total, (int64_t)share_of(bytes), &total) || total > MOST_BYTES)
+			tsr_fail(ctx, NULL, "no memory for %lld bytes", (long long)bytes);
+	}
 	char *at = apart || n == 0 ? NULL : tsr_alloc_block(ctx, total);
 	for (int64_t i = 0; i < n; i++) {
-		size_t size = share_of(bytes[i]);
-		out[i] = apart ? tsr_alloc_block(ctx, bytes[i]) : at + size - (((size_t)bytes[i] + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
+		int64_t bytes = (intptr_t)table[i];
+		size_t size = share_of(bytes);
+		table[i] = apart ? tsr_alloc_block(ctx, bytes) : at + size - (((size_t)bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
 		if (apart)
 			continue;
-		*(tsr_block *)(void *)((char *)out[i] - sizeof(tsr_block)) = (tsr_block){.size = (size_t)bytes[i]};
+		*(tsr_block *)(void *)((char *)table[i] - sizeof(tsr_block)) = (tsr_block){.size = (size_t)bytes};
 		at += size;
 	}
 }
