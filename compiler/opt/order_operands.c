@@ -141,7 +141,7 @@ static int64_t gains_by_order(const matrices *m, const tsr_expr *matrix, const t
 	if (along && last != tsr_buffer_last(b)) {
 		if ((own >= OFTEN ? run : tsr_size_guess(b->dims[last])) < (summed ? SEVERAL : LEAST_BYTES / bytes))
 			return 0;
-		return run % SUM + (summed && run * bytes >= LONG * m->p->target->vector_bytes && tsr_size_guess(b->dims[last]) * bytes >= LEAST_BYTES ? SUM : 0) + (goes_beside(m, vector, order) ? BESIDE : 0);
+		return (run < SUM ? run : SUM - 1) + (summed && run * bytes >= LONG * m->p->target->vector_bytes && tsr_size_guess(b->dims[last]) * bytes >= LEAST_BYTES ? SUM : 0) + (goes_beside(m, vector, order) ? BESIDE : 0);
 	}
 	return (!sums_in_order(m, matrix, vector, NULL) && sums_in_order(m, matrix, vector, order)) || (!along && 2 * own * bytes < m->p->target->vector_bytes);
 }

@@ -220,7 +220,7 @@ static double dearer(const scatter *s, uint32_t axis, const plan *p)
 }
 
 /* The innermost loop goes by vectors as it is. */
-static bool in_vectors(const scatter *s)
+static bool scatters_vectors(const scatter *s)
 {
 	enum { LEAST = 4 };
 	const tsr_stmt *last = s->loop[s->n - 1];
@@ -259,7 +259,7 @@ static uint32_t choose(const scatter *s, plan *plans, const char **why)
 			return 0;
 	}
 	*why = "gathered, it would walk more points";
-	return after <= (in_vectors(s) ? MOST_GROWTH : MOST_FROM_ONES) * before ? (uint32_t)nests : 0;
+	return after <= (scatters_vectors(s) ? MOST_GROWTH : MOST_FROM_ONES) * before ? (uint32_t)nests : 0;
 }
 
 /* ---- building --------------------------------------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@
 
 enum { LEAST_ROWS = 16, MOST_ROWS = 128, LEAST_SHARED = 6 };
 
-/* But for loops around all else, which may be shared. */
+/* The extents of all loops are known, but for those around all else, which may be shared. */
 static bool known_loops(const tsr_stmts *body, bool outermost)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
