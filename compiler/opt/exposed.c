@@ -27,6 +27,7 @@ typedef struct scan {
 	tsr_arena *a;
 	tsr_nest path;               /* the loops around */
 	uint32_t unsure;             /* inside so many conditions or loops that may not run */
+	const tsr_stmt *sole;        /* the only one of these, if that is a loop */
 	written **stored;            /* per buffer, in this unit */
 	parts *parts;
 	TSR_VEC(tsr_buffer_id) parted;   /* whose parts the kernel has stored */
@@ -182,7 +183,8 @@ static void stored(scan *s, tsr_buffer_id id, const tsr_lin *index)
 
 static bool before(tsr_size x, tsr_size y) { return tsr_size_is_const(x) && tsr_size_is_const(y) && x.k < y.k; }
 
-/* A store of all positions on every axis but one, and there of a stretch that begins where the last one ended, or before. */
+/* A store of all positions on every axis but one, and there of a stretch that begins where the last one ended, or before: of as many
+ * positions as its loop has iterations, so that this one may have none. */
 static void stores_part(scan *s, const tsr_buffer *b, const tsr_lin *index)
 {
 	uint32_t axis = b->rank;
@@ -199,6 +201,8 @@ static void stores_part(scan *s, const tsr_buffer *b, const tsr_lin *index)
 	shifted.offset = 0;
 	shifted.base = tsr_size_const(0);
 	const tsr_stmt *loop = tsr_nest_bare(&s->path, &shifted);
+	if (s->unsure && loop != s->sole)
+		return;
 	tsr_size long_as = loop ? loop->loop.extent : tsr_size_const(stretch(&s->path, 0, &shifted));
 	tsr_size from = tsr_size_add(s->a, index[axis].base, tsr_size_const(index[axis].offset)), to = tsr_size_add(s->a, from, long_as);
 	parts *p = &s->parts[b->id];
@@ -224,17 +228,29 @@ static void stores(scan *s, const tsr_stmt *t)
 {
 	const tsr_buffer *b = s->l->buffers.at[t->store.buffer];
 	bool all = true, rows = true;
-	if (s->unsure || b->rank > TSR_MOST_LOOPS || !axes_apart(b, t->store.index))
+	if ((s->unsure && !s->sole) || b->rank > TSR_MOST_LOOPS || !axes_apart(b, t->store.index))
 		return;
 	for (uint32_t axis = 0; axis < b->rank; axis++) {
 		bool here = whole(&s->path, 0, &t->store.index[axis], b->dims[axis]);
 		all &= here;
 		rows &= here || stretch(&s->path, 0, &t->store.index[axis]);
 	}
-	if (rows)
+	if (rows && !s->unsure)
 		stored(s, b->id, t->store.index);
 	if (!all)
 		stores_part(s, b, t->store.index);
+}
+
+/* A loop that may run no times stores nothing.  One over an axis runs. */
+static bool may_be_empty(const scan *s, const tsr_stmt *t)
+{
+	if (t->kind != TSR_STMT_FOR || (tsr_size_is_const(t->loop.extent) && t->loop.extent.k > 0))
+		return false;
+	for (uint32_t i = 0; i < s->l->buffers.n && !tsr_size_is_const(t->loop.extent); i++)
+		for (uint32_t k = 0; k < s->l->buffers.at[i]->rank; k++)
+			if (tsr_extent_equal(s->l->buffers.at[i]->dims[k], t->loop.extent))
+				return false;
+	return true;
 }
 
 /* What the loop has stored below each of its positions: of every statement within that stores at a position of its own, behind the parts that are settled. */
@@ -242,7 +258,7 @@ static void runs(scan *s, const tsr_stmt *loop, const tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_stmt *t = body->at[i];
-		if (t->kind == TSR_STMT_FOR && s->path.n < TSR_MOST_LOOPS && tsr_size_is_const(t->loop.extent) && t->loop.extent.k > 0) {
+		if (t->kind == TSR_STMT_FOR && s->path.n < TSR_MOST_LOOPS && !may_be_empty(s, t)) {
 			s->path.loop[s->path.n++] = t;
 			runs(s, loop, &t->loop.body);
 			s->path.n--;
@@ -270,16 +286,25 @@ static void runs(scan *s, const tsr_stmt *loop, const tsr_stmts *body)
 
 static void scan_stmts(scan *s, tsr_stmts *body);
 
+/* What may not be stored, or where that is not looked at. */
+static void doubtful(scan *s, tsr_stmts *body)
+{
+	const tsr_stmt *outer = s->sole;
+	s->sole = NULL;
+	s->unsure++;
+	scan_stmts(s, body);
+	s->unsure--;
+	s->sole = outer;
+}
+
 static void scan_for(scan *s, tsr_stmt *t)
 {
 	if (s->path.n == TSR_MOST_LOOPS) {
-		s->unsure++;
-		scan_stmts(s, &t->loop.body);
-		s->unsure--;
+		doubtful(s, &t->loop.body);
 		return;
 	}
 	s->path.loop[s->path.n++] = t;
-	if (!s->unsure && t->loop.how == TSR_FOR_SERIAL)
+	if ((!s->unsure || s->sole == t) && t->loop.how == TSR_FOR_SERIAL)
 		runs(s, t, &t->loop.body);
 	scan_stmts(s, &t->loop.body);
 	s->path.n--;
@@ -292,9 +317,7 @@ static void scan_stmt(scan *s, tsr_stmt *t)
 		scan_for(s, t);
 		return;
 	case TSR_STMT_IF:
-		s->unsure++;
-		scan_stmts(s, &t->cond.body);
-		s->unsure--;
+		doubtful(s, &t->cond.body);
 		return;
 	case TSR_STMT_KERNEL:
 		scan_stmts(s, &t->kernel.body);
@@ -317,25 +340,16 @@ static void scan_stmt(scan *s, tsr_stmt *t)
 	}
 }
 
-/* A loop that may run no times stores nothing.  One over an axis runs. */
-static bool may_be_empty(const scan *s, const tsr_stmt *t)
-{
-	if (t->kind != TSR_STMT_FOR || (tsr_size_is_const(t->loop.extent) && t->loop.extent.k > 0))
-		return false;
-	for (uint32_t i = 0; i < s->l->buffers.n && !tsr_size_is_const(t->loop.extent); i++)
-		for (uint32_t k = 0; k < s->l->buffers.at[i]->rank; k++)
-			if (tsr_extent_equal(s->l->buffers.at[i]->dims[k], t->loop.extent))
-				return false;
-	return true;
-}
-
 static void scan_stmts(scan *s, tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		bool unsure = may_be_empty(s, body->at[i]);
-		s->unsure += unsure;
+		const tsr_stmt *outer = s->sole;
+		if (unsure)
+			s->sole = s->unsure++ ? NULL : body->at[i];
 		scan_stmt(s, body->at[i]);
 		s->unsure -= unsure;
+		s->sole = outer;
 		if (s->path.n || s->unsure)
 			continue;
 		/* outside all loops: parts are settled, and those that have come together are a whole */

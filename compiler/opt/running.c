@@ -102,12 +102,17 @@ static bool find(tsr_pass *p, tsr_stmts *body, running *r)
 		r->value = tsr_expr_convert(p->arena, r->value, e->prec);
 	if (converted && r->fill)
 		r->fill = tsr_expr_convert(p->arena, r->fill, e->prec);
-	if (r->fill && (!tsr_size_is_const(r->along->loop.extent) || r->along->loop.extent.k > INT32_MAX))
-		return false;
 	for (uint32_t i = 0; i < r->nest.n; i++)
 		if (r->nest.loop[i]->loop.how != TSR_FOR_PARALLEL)
 			return false;
 	return true;
+}
+
+static tsr_expr *number(tsr_arena *a, tsr_lin at)
+{
+	tsr_expr *e = TSR_NEW(a, tsr_expr);
+	*e = (tsr_expr){ .kind = TSR_EXPR_INDEX, .prec = TSR_PREC_I32, .index = at };
+	return e;
 }
 
 typedef struct renamed { tsr_local_id from; tsr_expr *to; } renamed;
@@ -124,8 +129,8 @@ static tsr_expr *filled(tsr_pass *p, const running *r, tsr_prec prec, tsr_expr *
 	tsr_arena *a = p->arena;
 	tsr_expr *fill = tsr_expr_place(a, p->l, r->fill, 0, NULL, NULL);
 	if (r->inclusive) {
-		tsr_expr *step = TSR_NEW(a, tsr_expr), *last = tsr_expr_const(a, (tsr_scalar){ .prec = TSR_PREC_I32, .i = r->along->loop.extent.k - 1 });
-		*step = (tsr_expr){ .kind = TSR_EXPR_INDEX, .prec = TSR_PREC_I32, .index = tsr_lin_add_sym(a, tsr_lin_const(0), 1, TSR_LSYM_LOOP, r->along->loop.sym) };
+		tsr_expr *step = number(a, tsr_lin_add_sym(a, tsr_lin_const(0), 1, TSR_LSYM_LOOP, r->along->loop.sym));
+		tsr_expr *last = number(a, tsr_lin_add_size(a, tsr_lin_const(-1), 1, r->along->loop.extent));
 		tsr_expr *nothing = tsr_expr_const(a, tsr_acc_neutral(accumulates(r->op), prec));
 		fill = tsr_expr_op(a, TSR_OP_WHERE, prec, tsr_expr_op(a, TSR_OP_LT, TSR_PREC_I32, step, last, NULL), fill, nothing);
 	}
@@ -204,15 +209,17 @@ static bool find_columns(tsr_pass *p, tsr_stmts *body, running *r)
 	for (uint32_t axis = 0; axis < p->l->buffers.at[r->store->store.buffer]->rank; axis++)
 		owned += owner[axis] != NULL;
 	return owned == r->nest.n && prefix(r, r->store->store.value) && tsr_extent_equal(r->along->loop.extent, all.loop[0]->loop.extent)
-		&& tsr_size_is_const(r->along->loop.extent) && r->along->loop.extent.k > 1 && !tsr_expr_mentions(p->l, r->value, r->along->loop.sym)
+		&& !tsr_size_equal(r->along->loop.extent, tsr_size_const(1)) && !tsr_expr_mentions(p->l, r->value, r->along->loop.sym)
 		&& !tsr_expr_reads(r->value, r->store->store.buffer) && r->value->prec == p->l->buffers.at[r->store->store.buffer]->prec && tsr_prec_bytes(r->value->prec) >= 4;
 }
 
 /* The row that the loop over s, or what stands in its place, takes `later` rows after the one that it stands for; without a loop, that many after the first. */
 static tsr_lin row(tsr_pass *p, const running *r, int64_t later, bool loop)
 {
-	int64_t last = r->along->loop.extent.k - 1, sign = r->backward ? -1 : 1;
-	tsr_lin at = tsr_lin_const((r->backward ? last : 0) + sign * later);
+	int64_t sign = r->backward ? -1 : 1;
+	tsr_lin at = tsr_lin_const(sign * later);
+	if (r->backward)
+		at = tsr_lin_add_size(p->arena, tsr_lin_add(p->arena, at, 1, tsr_lin_const(-1)), 1, r->along->loop.extent);
 	return loop ? tsr_lin_add_sym(p->arena, at, sign, TSR_LSYM_LOOP, r->along->loop.sym) : at;
 }
 
@@ -240,7 +247,7 @@ static tsr_stmt *step(tsr_pass *p, const running *r, tsr_lin to, tsr_lin of, boo
 		around->loop.body = (tsr_stmts){0};
 		if (along) {
 			around->loop.how = TSR_FOR_SERIAL;
-			around->loop.extent = tsr_size_const(r->along->loop.extent.k - 1);
+			around->loop.extent = tsr_size_add(a, r->along->loop.extent, tsr_size_const(-1));
 		}
 		tsr_push(a, &around->loop.body, out);
 		out = around;

@@ -17,6 +17,24 @@ def windows(x, stride=1, pad=0):
     return np.array([x[i:i + 3] @ [1, 10, 100] for i in range(0, len(x) - 2, stride)])
 
 
+# Rows of ?n by four columns, and places of rows and of what goes up to them.
+ROWS = X + "let%op w = [1.; 0. - 2.; 3.; 0.5]\nlet%op v = x +* w \"n; m => n, m\"\n"
+UP_TO = ('let%op r = let p = positions () ++ "s => s, 0, 0" [s] in let q = positions () ++ "t => 0, t, 0" [t] in set_equal s t; '
+         '(where (q {} p) (v ++ "t, m => 0, t, m") {}) {} "s, t, m => s, m"')
+SIZES = [(1, 0), (2, 0), (3, 0), (17, 0), (40, 0)]
+
+
+def rows(x):
+    return np.outer(x, [1, -2, 3, 0.5])
+
+
+def maxima(v, fill, last):
+    """Down the rows, where `fill` takes part in all but the last one."""
+    v = np.maximum.accumulate(v)
+    v[:last] = np.maximum(v[:last], fill)
+    return v
+
+
 # (name, program, expected shape under check, NumPy's answer, (n, m) that fit, {(n, m): message} of those that do not)
 CASES = [
     ("the sum of concatenated axes", X + 'let%op r = (x, x) ++^ "i; j => i^j"', "2*?n", lambda x, y: np.concatenate([x, x]),
@@ -32,6 +50,12 @@ CASES = [
      {(5, 0): "x has 5 output positions (?n), and `x ++ \"2*o => o\"` needs a multiple of 2"}),
     ("a window of a concatenation", X + K + 'let%op b = (x, x) ++^ "i; j => i^j"\nlet%op r = b +* k "o <+ k; k => o"', "2*?n-2",
      lambda x, y: windows(np.concatenate([x, x])), [(2, 0), (5, 0)], {(1, 0): "x has 1 output position (?n), and `b +* k \"o <+ k; k => o\"` needs at least 2"}),
+    ("sums of rows up to each", ROWS + UP_TO.format("<=", "0.", "++"), "?n, 4", lambda x, y: np.cumsum(rows(x), 0), SIZES, {}),
+    ("sums of rows before each", ROWS + UP_TO.format("<", "0.", "++"), "?n, 4", lambda x, y: np.cumsum(rows(x), 0) - rows(x), SIZES, {}),
+    ("sums of rows behind each", ROWS + UP_TO.format(">", "0.", "++"), "?n, 4", lambda x, y: np.cumsum(rows(x)[::-1], 0)[::-1] - rows(x), SIZES, {}),
+    ("maxima of rows up to each, and a number", ROWS + UP_TO.format("<=", "(0. - 3.)", "@^^"), "?n, 4", lambda x, y: maxima(rows(x), -3, len(x) - 1), SIZES, {}),
+    ("maxima of rows from each on, and a number", ROWS + UP_TO.format(">=", "1.25", "@^^"), "?n, 4",
+     lambda x, y: maxima(rows(x)[::-1], 1.25, len(x) - 1)[::-1], SIZES, {}),
     ("solved by a number", X + "let%op r = [1.; 2.; 3.; 4.] *. x", "4", lambda x, y: x * [1, 2, 3, 4], [(4, 0)],
      {(3, 0): "holds f32 (3,), and the program was compiled for f32 (4,)"}),
     ("solved by another", X + Y + "let%op r = x + y", "?n", lambda x, y: x + y, [(1, 1), (6, 6)], {(2, 3): "holds f32 (3,)", (3, 1): "holds f32 (1,)"}),

@@ -200,6 +200,16 @@ static const struct { const char *what, *units; tsr_home home; int64_t bytes; } 
 		" kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_OWN, 48 },
 	{ "a row that a loop stores behind its reading of it", "unit u { kernel a { for i in 0..4 serial { for j in 0..3 { store %out[i, j] = %x[0, j] } for k in 0..3 { store %x[0, k] = %in[0, k] } } }"
 		" }", TSR_HOME_OWN, 12 },
+	{ "running sums of ?n rows", "unit u { kernel a { for j in 0..3 { store %x[0, j] = %in[0, j] } for s in 0..?n - 1 serial { for j in 0..3 { store %x[s + 1, j] = add.f32(%x[s, j], %in[s + 1, j]) } } }"
+		" kernel b { for i in 0..?n { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_SLOT, -1 },
+	{ "of ?n rows the last missing", "unit u { kernel a { for j in 0..3 { store %x[0, j] = %in[0, j] } for s in 0..?n - 2 serial { for j in 0..3 { store %x[s + 1, j] = add.f32(%x[s, j], %in[s + 1, j]) } } }"
+		" kernel b { for i in 0..?n { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_OWN, -1 },
+	{ "of ?n rows, begun in a loop that may not run", "unit u { kernel a { for o in 0..?n - 1 { for j in 0..3 { store %x[0, j] = %in[0, j] } } for s in 0..?n - 1 serial { for j in 0..3 { store %x[s + 1, j] = add.f32(%x[s, j], %in[s + 1, j]) } } }"
+		" kernel b { for i in 0..?n { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_OWN, -1 },
+	{ "of ?n rows, in another loop that may not run", "unit u { kernel a { for j in 0..3 { store %x[0, j] = %in[0, j] } for o in 0..?n - 1 { for s in 0..?n - 1 serial { for j in 0..3 { store %x[s + 1, j] = add.f32(%x[s, j], %in[s + 1, j]) } } } }"
+		" kernel b { for i in 0..?n { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_OWN, -1 },
+	{ "of ?n rows on a condition", "unit u { kernel a { for j in 0..3 { store %x[0, j] = %in[0, j] } for s in 0..?n - 1 serial { for j in 0..3 { if s in 0..2 { store %x[s + 1, j] = add.f32(%x[s, j], %in[s + 1, j]) } } } }"
+		" kernel b { for i in 0..?n { for j in 0..3 { store %out[i, j] = %x[i, j] } } } }", TSR_HOME_OWN, -1 },
 	{ "touched by nobody", "unit u { kernel b { for i in 0..4 { for j in 0..3 { store %out[i, j] = %in[i, j] } } } }", TSR_HOME_NONE, 48 },
 };
 
@@ -207,13 +217,14 @@ static void homes(void)
 {
 	for (size_t i = 0; i < sizeof belongs / sizeof *belongs; i++) {
 		tsr_compiler *tc = tsr_compiler_new();
-		const char *text = tsr_format(tc->arena, "buffer %%x : f32[4, 3] value\nbuffer %%in : f32[4, 3] param observed\n"
-			"buffer %%out : f32[4, 3] value observed\n%s\n", belongs[i].units);
+		const char *rows = strstr(belongs[i].units, "?n") ? "?n" : "4";
+		const char *text = tsr_format(tc->arena, "symbol ?n\nbuffer %%x : f32[%s, 3] value\nbuffer %%in : f32[%s, 3] param observed\n"
+			"buffer %%out : f32[%s, 3] value observed\n%s\n", rows, rows, rows, belongs[i].units);
 		tsr_loops *l = tsr_loops_read(tc, tsr_source_add(tc, "home.loop", text, strlen(text)));
 		tsr_opt_options options = { .level = 2, .fuse = true, .passes = "narrow,buffers" };
 		tsr_diags_render(tc, stdout, false);
 		if (CHECK(l && tsr_opt_run(l, &target, &options))) {
-			bool right = CHECK(overlay_holds(l)) & CHECK_INT(l->buffers.at[0]->home, belongs[i].home)
+			bool right = CHECK(belongs[i].bytes < 0 || overlay_holds(l)) & CHECK_INT(l->buffers.at[0]->home, belongs[i].home)
 				& CHECK_INT(tsr_buffer_bytes(l->buffers.at[0]), belongs[i].bytes);
 			if (!right)
 				printf("%s\n", belongs[i].what);
