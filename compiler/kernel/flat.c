@@ -25,7 +25,7 @@ typedef struct flat {
 bool tsr_emit_flat_value(const tsr_emit *e, uint32_t n, const tsr_stmt *const *loops, const tsr_expr *x)
 {
 	for (uint32_t i = 0; i + 1 < n; i++)
-		if (!tsr_expr_follows(e->loops, x, loops[i]->loop.sym, loops[i + 1]->loop.sym, loops[i + 1]->loop.extent.k))
+		if (!tsr_expr_follows(e->loops, x, loops[i]->loop.sym, loops[i + 1]->loop.sym, loops[i + 1]->loop.extent))
 			return false;
 	return true;
 }
@@ -42,7 +42,7 @@ static bool flat_body(const flat *f, const tsr_stmts *body, bool summed)
 		if (s->kind == TSR_STMT_SET && !summed)
 			return false;
 		for (uint32_t k = 0; k + 1 < f->n; k++)
-			if (!tsr_stmt_follows(f->e->loops, s, f->loop[k]->loop.sym, f->loop[k + 1]->loop.sym, f->loop[k + 1]->loop.extent.k))
+			if (!tsr_stmt_follows(f->e->loops, s, f->loop[k]->loop.sym, f->loop[k + 1]->loop.sym, f->loop[k + 1]->loop.extent))
 				return false;
 	}
 	return true;
@@ -54,27 +54,30 @@ static bool kind_of(const tsr_stmt *loop)
 	return loop->loop.how == TSR_FOR_PARALLEL || loop->loop.how == TSR_FOR_REDUCE;
 }
 
-/* Loops of one kind and known extents, but for the outermost one's perhaps, each alone in the one around it; *count is the product of those that are known. */
-static bool collect(flat *f, const tsr_stmt *loop, int64_t *count)
+/* Loops of one kind, each alone in the one around it; *all is how many iterations they have together, which is no size where the run knows more than one of their extents. */
+static bool collect(flat *f, const tsr_stmt *loop, tsr_size *all)
 {
-	*count = 1;
+	int64_t count = 1;
+	*all = tsr_size_const(1);
 	for (const tsr_stmt *s = loop; s; s = s->loop.body.n == 1 && s->loop.body.at[0]->kind == TSR_STMT_FOR ? s->loop.body.at[0] : NULL) {
-		if (f->n == MOST_LOOPS || s->loop.how != loop->loop.how || !kind_of(s) || (s->loop.split && f->n) || s->loop.ahead || s->loop.overlap || s->loop.contraction
-			|| (f->n && !tsr_size_is_const(s->loop.extent)))
+		if (f->n == MOST_LOOPS || s->loop.how != loop->loop.how || !kind_of(s) || (s->loop.split && f->n) || s->loop.ahead || s->loop.overlap || s->loop.contraction)
 			return false;
-		if (tsr_size_is_const(s->loop.extent) && (s->loop.extent.k <= 0 || __builtin_mul_overflow(*count, s->loop.extent.k, count)))
+		bool known = tsr_size_is_const(s->loop.extent);
+		if (known ? s->loop.extent.k <= 0 || __builtin_mul_overflow(count, s->loop.extent.k, &count) : !tsr_size_is_const(*all))
 			return false;
+		*all = known ? *all : s->loop.extent;
 		f->loop[f->n++] = s;
 	}
+	*all = tsr_size_scale(f->e->loops->tc->arena, *all, count);
 	return f->n > 1;
 }
 
-/* Rows of what is stored fill no lines: each would end with a part of a vector, and the next one begin within a line (x + y of 1000 x 1001 took 1.15 times as long). */
+/* Rows of what is stored fill no lines, or nobody knows: each would end with a part of a vector, and the next one begin within a line (x + y of 1000 x 1001 took 1.15 times as long). */
 static bool uneven(const flat *f)
 {
 	const tsr_stmt *last = f->loop[f->n - 1], *s = last->loop.body.n == 1 ? last->loop.body.at[0] : NULL;
 	return last->loop.how == TSR_FOR_PARALLEL && s && s->kind == TSR_STMT_STORE
-		&& last->loop.extent.k * (int64_t)tsr_prec_bytes(f->e->loops->buffers.at[s->store.buffer]->prec) % LINE;
+		&& (!tsr_size_is_const(last->loop.extent) || last->loop.extent.k * (int64_t)tsr_prec_bytes(f->e->loops->buffers.at[s->store.buffer]->prec) % LINE);
 }
 
 /* Short ones that one thread walks, or those that go around the caches. */
@@ -82,18 +85,18 @@ static bool pays(const flat *f)
 {
 	const tsr_stmt *last = f->loop[f->n - 1];
 	int64_t most = last->loop.how == TSR_FOR_REDUCE ? SHORT_SUM : SHORT;
-	return tsr_emit_streams(f->e, last) || uneven(f) || (last->loop.extent.k < most && !f->loop[0]->loop.split);
+	return tsr_emit_streams(f->e, last) || uneven(f) || (tsr_size_guess(last->loop.extent) < most && !f->loop[0]->loop.split);
 }
 
 const tsr_stmt *tsr_emit_flat(const tsr_emit *e, const tsr_stmt *loop)
 {
 	flat f = { .e = e };
-	int64_t count;
-	if (!collect(&f, loop, &count) || !pays(&f) || !flat_body(&f, &f.loop[f.n - 1]->loop.body, loop->loop.how == TSR_FOR_REDUCE))
+	tsr_size all;
+	if (!collect(&f, loop, &all) || !pays(&f) || !flat_body(&f, &f.loop[f.n - 1]->loop.body, loop->loop.how == TSR_FOR_REDUCE))
 		return NULL;
 	tsr_stmt *out = TSR_NEW(e->loops->tc->arena, tsr_stmt);
 	*out = *f.loop[f.n - 1];
 	out->loop.split = loop->loop.split;
-	out->loop.extent = tsr_size_is_const(loop->loop.extent) ? tsr_size_const(count) : tsr_size_scale(e->loops->tc->arena, loop->loop.extent, count);
+	out->loop.extent = all;
 	return out;
 }

@@ -59,7 +59,7 @@ static bool fits(joined *j, const tsr_stmts *body)
 			j->summed[j->nsummed++] = s->loop.sym;
 			if (!fits(j, &s->loop.body))
 				return false;
-		} else if (!tsr_stmt_follows(j->e->loops, s, j->outer->loop.sym, j->inner->loop.sym, j->inner->loop.extent.k))
+		} else if (!tsr_stmt_follows(j->e->loops, s, j->outer->loop.sym, j->inner->loop.sym, j->inner->loop.extent))
 			return false;
 		else if (s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET)
 			find_window(j, s->let.value);

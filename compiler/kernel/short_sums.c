@@ -43,7 +43,7 @@ static bool follows(const short_sums *x, const tsr_stmt *outer)
 	if (!tsr_size_is_const(outer->loop.extent))
 		return false;
 	for (uint32_t i = 0; i < x->row.loop.body.n; i++)
-		if (!tsr_stmt_follows(x->e->loops, x->row.loop.body.at[i], outer->loop.sym, x->row.loop.sym, x->row.loop.extent.k))
+		if (!tsr_stmt_follows(x->e->loops, x->row.loop.body.at[i], outer->loop.sym, x->row.loop.sym, x->row.loop.extent))
 			return false;
 	return true;
 }

@@ -52,6 +52,18 @@ int64_t tsr_buffer_guess(const tsr_buffer *b)
 	return n;
 }
 
+int64_t tsr_stride_guess(const tsr_buffer *b, const tsr_lin *index, uint32_t loop)
+{
+	int64_t total = 0, step = 1;
+	for (uint32_t axis = b->rank; axis-- > 0;) {
+		int64_t each;
+		if (__builtin_mul_overflow(tsr_lin_coef(&index[axis], loop), step, &each) || __builtin_add_overflow(total, each, &total)
+			|| __builtin_mul_overflow(step, tsr_size_guess(b->dims[axis]), &step))
+			return INT64_MAX;
+	}
+	return total;
+}
+
 static int64_t room(const tsr_buffer *b)
 {
 	int64_t n = tsr_buffer_bytes(b);

@@ -18,7 +18,7 @@ enum { SHORT = 64, LANES = 16, LONG = 1024 };
 /* An access of the buffer by the pair whose inner loop this is, in a unit. */
 typedef struct edge { tsr_buffer_id buffer; uint32_t unit, inner; } edge;
 /* A loop of a unit: what stands directly around it and alone in it, wherever it does; `broken`: it is not one with the loop around. */
-typedef struct place { bool seen, broken; uint32_t outer, inner; int64_t extent; } place;
+typedef struct place { bool seen, broken; uint32_t outer, inner; tsr_size extent; } place;
 
 typedef struct collapse {
 	tsr_pass *p;
@@ -53,15 +53,19 @@ static void apart_in(collapse *c, const tsr_lin *x)
 			apart(c, x->terms[t].id);
 }
 
+/* As many as both; of two that the run knows there is no size for that. */
+static bool has_product(tsr_size x, tsr_size y) { return tsr_size_is_const(x) || tsr_size_is_const(y); }
+static tsr_size product(tsr_arena *a, tsr_size x, tsr_size y) { return tsr_size_is_const(x) ? tsr_size_scale(a, y, x.k) : tsr_size_scale(a, x, y.k); }
+
 static bool whole(const tsr_stmt *s)
 {
-	return (s->loop.how == TSR_FOR_PARALLEL || s->loop.how == TSR_FOR_REDUCE) && tsr_size_is_const(s->loop.extent) && s->loop.extent.k > 0 && !s->loop.from && !s->loop.until;
+	return (s->loop.how == TSR_FOR_PARALLEL || s->loop.how == TSR_FOR_REDUCE) && (!tsr_size_is_const(s->loop.extent) || s->loop.extent.k > 0) && !s->loop.from && !s->loop.until;
 }
 
 static const tsr_stmt *pair_of(const tsr_stmt *s)
 {
 	const tsr_stmt *in = s->loop.body.n == 1 && s->loop.body.at[0]->kind == TSR_STMT_FOR ? s->loop.body.at[0] : NULL;
-	return in && whole(s) && whole(in) && s->loop.how == in->loop.how ? in : NULL;
+	return in && whole(s) && whole(in) && s->loop.how == in->loop.how && has_product(s->loop.extent, in->loop.extent) ? in : NULL;
 }
 
 /* Where loops of one symbol stand in different ways, it is neither one with what is around it nor with what is within. */
@@ -72,8 +76,8 @@ static void loops_of(collapse *c, const tsr_stmts *body, const tsr_stmt *parent)
 		if (s->kind == TSR_STMT_FOR) {
 			const tsr_stmt *in = pair_of(s);
 			place *known = at(c, s->loop.sym), now = { .seen = true, .outer = parent && pair_of(parent) == s ? parent->loop.sym : TSR_NONE, .inner = in ? in->loop.sym : TSR_NONE,
-				.extent = tsr_size_is_const(s->loop.extent) ? s->loop.extent.k : -1, .broken = known->broken };
-			if (known->seen && (known->outer != now.outer || known->inner != now.inner || known->extent != now.extent)) {
+				.extent = s->loop.extent, .broken = known->broken };
+			if (known->seen && (known->outer != now.outer || known->inner != now.inner || !tsr_extent_equal(known->extent, now.extent))) {
 				apart(c, s->loop.sym);
 				part(c, now.inner);
 			} else
@@ -86,12 +90,12 @@ static void loops_of(collapse *c, const tsr_stmts *body, const tsr_stmt *parent)
 
 /* ---- accesses ------------------------------------------------------------------------------------------------------------------ */
 
-/* The last two axes of more than one place, and how many there are in all; 0: there are none of known lengths. */
+/* The last two axes of more than one place, and how many there are in all; 0: there are none, or the run knows both. */
 static uint32_t axes_of(const tsr_buffer *b, uint32_t *outer, uint32_t *inner)
 {
 	uint32_t n = 0, axis[2];
 	for (uint32_t i = b->rank; i-- > 0;) {
-		if (n < 2 && (!tsr_size_is_const(b->dims[i]) || b->dims[i].k < 1))
+		if (tsr_size_is_const(b->dims[i]) && b->dims[i].k < 1 && n < 2)
 			return 0;
 		if (tsr_size_is_const(b->dims[i]) && b->dims[i].k <= 1)
 			continue;
@@ -99,17 +103,17 @@ static uint32_t axes_of(const tsr_buffer *b, uint32_t *outer, uint32_t *inner)
 			axis[n] = i;
 		n++;
 	}
-	if (n < 2 || b->kind == TSR_BUFFER_FILE)
+	if (n < 2 || b->kind == TSR_BUFFER_FILE || !has_product(b->dims[axis[0]], b->dims[axis[1]]))
 		return 0;
 	*inner = axis[0], *outer = axis[1];
 	return n;
 }
 
-/* The inner axis is short, leaves a part of a vector, or is an image's. */
+/* The inner axis is short, leaves a part of a vector, or is an image's; or nobody knows. */
 static bool gains(const tsr_buffer *b)
 {
 	uint32_t outer, inner, n = axes_of(b, &outer, &inner);
-	return n > 2 || (n && (b->dims[inner].k < SHORT || (b->dims[inner].k < LONG && b->dims[inner].k % LANES)));
+	return n > 2 || (n && !tsr_size_is_const(b->dims[inner])) || (n && (b->dims[inner].k < SHORT || (b->dims[inner].k < LONG && b->dims[inner].k % LANES)));
 }
 
 static uint32_t bare_loop(const tsr_lin *x)
@@ -123,7 +127,8 @@ static void access_of(collapse *c, tsr_buffer_id id, const tsr_lin *index)
 	uint32_t d, e, outer = TSR_NONE, inner = TSR_NONE;
 	if (axes_of(b, &d, &e))
 		outer = bare_loop(&index[d]), inner = bare_loop(&index[e]);
-	bool pair = inner != TSR_NONE && outer != TSR_NONE && at(c, inner)->outer == outer && at(c, outer)->inner == inner && at(c, inner)->extent == b->dims[e].k && at(c, outer)->extent == b->dims[d].k;
+	bool pair = inner != TSR_NONE && outer != TSR_NONE && at(c, inner)->outer == outer && at(c, outer)->inner == inner && tsr_extent_equal(at(c, inner)->extent, b->dims[e])
+		&& tsr_extent_equal(at(c, outer)->extent, b->dims[d]);
 	for (uint32_t axis = 0; axis < b->rank; axis++)
 		if (!pair || (axis != d && axis != e))
 			apart_in(c, &index[axis]);
@@ -232,7 +237,7 @@ static void rewrite(collapse *c, tsr_stmts *body)
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_stmt *s = body->at[i], *in = s->kind == TSR_STMT_FOR ? (tsr_stmt *)pair_of(s) : NULL;
 		if (in && !at(c, in->loop.sym)->broken) {
-			in->loop.extent = tsr_size_const(s->loop.extent.k * in->loop.extent.k);
+			in->loop.extent = product(c->p->arena, s->loop.extent, in->loop.extent);
 			s = body->at[i] = in;
 			c->p->changes++;
 		}
@@ -250,7 +255,7 @@ static void reshape(collapse *c, tsr_buffer *b)
 	if (c->stays[b->id] || !axes_of(b, &d, &e))
 		return;
 	for (uint32_t i = 0; i < b->rank; i++)
-		dims[i] = i == d ? tsr_size_const(1) : i == e ? tsr_size_const(b->dims[d].k * b->dims[e].k) : b->dims[i];
+		dims[i] = i == d ? tsr_size_const(1) : i == e ? product(c->p->arena, b->dims[d], b->dims[e]) : b->dims[i];
 	b->shape = b->shape ? b->shape : b->dims;
 	b->dims = dims;
 }

@@ -2,14 +2,67 @@
  * an element's place is a sum over the loops then, and the inner one, made longer, stands for both while the outer one stands at 0. */
 #include "opt.h"
 
-static bool element_follows(const tsr_loops *l, tsr_buffer_id buffer, const tsr_lin *index, uint32_t outer, uint32_t inner, int64_t extent)
+static int64_t coef_of(tsr_size x, uint32_t symbol)
+{
+	for (uint32_t i = 0; i < x.nterms; i++)
+		if (x.terms[i].symbol == symbol)
+			return x.terms[i].coef;
+	return 0;
+}
+
+static bool same_products(int64_t x, int64_t m, int64_t y, int64_t n)
+{
+	return !__builtin_mul_overflow(x, m, &x) && !__builtin_mul_overflow(y, n, &y) && x == y;
+}
+
+/* m times x is n times y, whatever the run says; terms in any order. */
+static bool is_as_much(tsr_size x, int64_t m, tsr_size y, int64_t n)
+{
+	if (x.nterms != y.nterms || !same_products(x.k, m, y.k, n))
+		return false;
+	for (uint32_t i = 0; i < x.nterms; i++)
+		if (!same_products(x.terms[i].coef, m, coef_of(y, x.terms[i].symbol), n))
+			return false;
+	return true;
+}
+
+/* The only axis that the loop walks; the rank: none; NONE: several. */
+static uint32_t axis_of(const tsr_buffer *b, const tsr_lin *index, uint32_t loop)
+{
+	uint32_t found = b->rank;
+	for (uint32_t axis = 0; axis < b->rank; axis++)
+		if (tsr_lin_mentions(&index[axis], loop))
+			found = found == b->rank ? axis : TSR_NONE;
+	return found;
+}
+
+/* Where only the run knows steps: between the two axes are as many places as the inner one has iterations, or its part of them. */
+static bool axes_follow(const tsr_buffer *b, const tsr_lin *index, uint32_t outer, uint32_t inner, tsr_size extent)
+{
+	uint32_t from = axis_of(b, index, outer), to = axis_of(b, index, inner);
+	if (from >= b->rank || to >= b->rank || from > to)
+		return from == b->rank && to == b->rank;
+	int64_t known = tsr_lin_coef(&index[from], outer);
+	tsr_size between = tsr_size_const(1);
+	for (uint32_t axis = from + 1; axis <= to; axis++) {
+		bool fixed = tsr_size_is_const(b->dims[axis]);
+		if (fixed ? __builtin_mul_overflow(known, b->dims[axis].k, &known) : !tsr_size_is_const(between))
+			return false;
+		between = fixed ? between : b->dims[axis];
+	}
+	return is_as_much(between, known, extent, tsr_lin_coef(&index[to], inner));
+}
+
+static bool element_follows(const tsr_loops *l, tsr_buffer_id buffer, const tsr_lin *index, uint32_t outer, uint32_t inner, tsr_size extent)
 {
 	int64_t far, near;
 	const tsr_buffer *b = l->buffers.at[buffer];
-	return tsr_index_stride(b, index, inner, &near) && tsr_index_stride(b, index, outer, &far) && far == near * extent;
+	if (tsr_size_is_const(extent) && tsr_index_stride(b, index, inner, &near) && tsr_index_stride(b, index, outer, &far))
+		return far == near * extent.k;
+	return axes_follow(b, index, outer, inner, extent);
 }
 
-bool tsr_expr_follows(const tsr_loops *l, const tsr_expr *x, uint32_t outer, uint32_t inner, int64_t extent)
+bool tsr_expr_follows(const tsr_loops *l, const tsr_expr *x, uint32_t outer, uint32_t inner, tsr_size extent)
 {
 	switch (x->kind) {
 	case TSR_EXPR_CONST: case TSR_EXPR_SIZE: case TSR_EXPR_NUMBER: case TSR_EXPR_LOCAL:
@@ -31,7 +84,7 @@ bool tsr_expr_follows(const tsr_loops *l, const tsr_expr *x, uint32_t outer, uin
 	return false;
 }
 
-bool tsr_stmt_follows(const tsr_loops *l, const tsr_stmt *s, uint32_t outer, uint32_t inner, int64_t extent)
+bool tsr_stmt_follows(const tsr_loops *l, const tsr_stmt *s, uint32_t outer, uint32_t inner, tsr_size extent)
 {
 	if (s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET)
 		return tsr_expr_follows(l, s->let.value, outer, inner, extent);
@@ -47,7 +100,7 @@ int64_t tsr_loops_joined(const tsr_loops *l, uint32_t n, tsr_stmt *const *loop, 
 	for (uint32_t i = n; i-- > 0;) {
 		const tsr_stmt *s = loop[i];
 		if (i == inner || with[i] || !tsr_size_is_const(s->loop.extent) || s->loop.extent.k < 2 || s->loop.how != loop[inner]->loop.how
-			|| !tsr_stmt_follows(l, leaf, s->loop.sym, loop[inner]->loop.sym, count) || __builtin_mul_overflow(count, s->loop.extent.k, &count))
+			|| !tsr_stmt_follows(l, leaf, s->loop.sym, loop[inner]->loop.sym, tsr_size_const(count)) || __builtin_mul_overflow(count, s->loop.extent.k, &count))
 			continue;
 		with[i] = true;
 		i = n;

@@ -67,8 +67,8 @@ bool tsr_stmts_repeat(const tsr_stmts *body, uint32_t n);
 typedef struct tsr_late { bool *of; uint32_t n, nread; tsr_local_id *read; bool functions; } tsr_late;
 tsr_late tsr_late_of(const tsr_loops *l, tsr_arena *a, const tsr_stmt *row);
 /* joined.c: in all that is touched, an iteration of the loop `outer` is as far as `extent` of the loop `inner`; of statements that load, store and compute. */
-bool tsr_expr_follows(const tsr_loops *l, const tsr_expr *x, uint32_t outer, uint32_t inner, int64_t extent);
-bool tsr_stmt_follows(const tsr_loops *l, const tsr_stmt *s, uint32_t outer, uint32_t inner, int64_t extent);
+bool tsr_expr_follows(const tsr_loops *l, const tsr_expr *x, uint32_t outer, uint32_t inner, tsr_size extent);
+bool tsr_stmt_follows(const tsr_loops *l, const tsr_stmt *s, uint32_t outer, uint32_t inner, tsr_size extent);
 /* Of a nest of n loops around this statement, those that are one with loop number `inner` and not marked in `with` yet are marked there: how many iterations all of
  * them have; 0: only the run knows. */
 int64_t tsr_loops_joined(const tsr_loops *l, uint32_t n, tsr_stmt *const *loop, const tsr_stmt *leaf, uint32_t inner, bool *with);
@@ -109,6 +109,8 @@ int64_t tsr_buffer_bytes(const tsr_buffer *b);
 enum { TSR_GUESSED = 16 };
 int64_t tsr_size_guess(tsr_size x);
 int64_t tsr_buffer_guess(const tsr_buffer *b);
+/* tsr_index_stride, by such sizes: INT64_MAX where that is no number. */
+int64_t tsr_stride_guess(const tsr_buffer *b, const tsr_lin *index, uint32_t loop);
 /* --dump=memory and --dump=memory-svg: where every buffer lies and how long it lives. */
 void tsr_opt_print_memory(const tsr_loops *l, FILE *out);
 void tsr_opt_print_memory_svg(const tsr_loops *l, FILE *out);

@@ -34,12 +34,11 @@ typedef struct order {
 
 static tsr_loop_class class_of(const order *o, uint32_t axis) { return tsr_contract_class(o->k, o->owner[axis]->loop.sym); }
 
-/* From one step of the axis to the next in the operand; INT64_MAX: that is no element, or nobody knows. */
+/* From one step of the axis to the next in the operand; INT64_MAX: that is no element. */
 static int64_t step_in(const order *o, const tsr_expr *operand, uint32_t axis)
 {
-	int64_t step;
 	const tsr_expr *load = tsr_contract_guarded(operand);
-	return load && tsr_index_stride(o->p->l->buffers.at[load->load.buffer], load->load.index, o->owner[axis]->loop.sym, &step) ? step : INT64_MAX;
+	return load ? tsr_stride_guess(o->p->l->buffers.at[load->load.buffer], load->load.index, o->owner[axis]->loop.sym) : INT64_MAX;
 }
 
 static int64_t lanes_of(const order *o) { return o->p->target->vector_bytes / tsr_prec_bytes(o->c->prec); }

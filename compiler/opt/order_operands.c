@@ -68,12 +68,11 @@ static bool lies_within(const matrices *m, const tsr_expr *load)
 	return tsr_buffer_guess(b) > (tsr_size_guess(b->dims[last]) * tsr_prec_bytes(b->prec) >= t->vector_bytes ? t->l1 / 2 : 2 * t->l2);
 }
 
-/* From one step of the loop that walks this axis of the vector to the next in the matrix; -1: nobody knows. */
+/* From one step of the loop that walks this axis of the vector to the next in the matrix. */
 static int64_t step_in(const matrices *m, const tsr_expr *matrix, const tsr_expr *vector, uint32_t axis)
 {
-	int64_t step;
 	const tsr_stmt *loop = loop_of(m, &vector->load.index[axis]);
-	return tsr_index_stride(m->p->l->buffers.at[matrix->load.buffer], matrix->load.index, loop->loop.sym, &step) ? step : -1;
+	return tsr_stride_guess(m->p->l->buffers.at[matrix->load.buffer], matrix->load.index, loop->loop.sym);
 }
 
 /* Axes of the vector as the matrix has them; false: so they are. */
@@ -193,8 +192,7 @@ static void sum_as_matrix(matrices *m, const tsr_expr *matrix)
 	for (uint32_t i = 1; i < m->summed.n; i++)
 		for (uint32_t at = i; at > 0; at--) {
 			tsr_stmt *outer = m->summed.loop[at - 1], *inner = m->summed.loop[at];
-			int64_t far, near;
-			if (!tsr_index_stride(b, matrix->load.index, outer->loop.sym, &far) || !tsr_index_stride(b, matrix->load.index, inner->loop.sym, &near) || far >= near)
+			if (tsr_stride_guess(b, matrix->load.index, outer->loop.sym) >= tsr_stride_guess(b, matrix->load.index, inner->loop.sym))
 				break;
 			tsr_loop_exchange(outer, inner);
 		}

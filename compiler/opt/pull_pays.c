@@ -57,7 +57,7 @@ static bool in_vectors(const scatter *s, const plan *plans, const tsr_stmt *kern
 	if (around && each <= FEW_CHANNELS && places >= LEAST && pulled(plans, s->x, out, around) && reads_near(s->p->l, value, outer))
 		return true;
 	return around && places * each >= LEAST && tsr_index_stride(s->x, out->store.index, inner, &near) && tsr_index_stride(s->x, out->store.index, outer, &far) && far == near * each
-		&& tsr_expr_follows(s->p->l, value, outer, inner, each);
+		&& tsr_expr_follows(s->p->l, value, outer, inner, loop->loop.extent);
 }
 
 bool tsr_pull_pays(const scatter *s, const plan *plans)

@@ -96,7 +96,7 @@ static int64_t in_a_row(const streams *m, const tsr_nest *around, tsr_stmt *loop
 	int64_t count = loop->loop.extent.k;
 	for (uint32_t i = n.n - 1; i-- > 0;) {
 		bool next = tsr_size_is_const(n.loop[i]->loop.extent)
-			&& tsr_stmt_follows(m->p->l, leaf, n.loop[i]->loop.sym, n.loop[i + 1]->loop.sym, n.loop[i + 1]->loop.extent.k);
+			&& tsr_stmt_follows(m->p->l, leaf, n.loop[i]->loop.sym, n.loop[i + 1]->loop.sym, n.loop[i + 1]->loop.extent);
 		if (!next || __builtin_mul_overflow(count, n.loop[i]->loop.extent.k, &count))
 			break;
 	}
