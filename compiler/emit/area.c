@@ -1,5 +1,7 @@
 /* A thread's work area: memory for what it keeps near between reading and writing, panels of an operand, or a block that is being turned. */
 #include "emit.h"
+#include "../opt/opt.h"
+#include "../../runtime/tsr_abi.h"
 #include <string.h>
 
 /* The address of a thread's own global, asked for before anything else in the function.  In a shared object the first one to ask makes the
@@ -44,6 +46,29 @@ void tsr_seat_needs(tsr_seat *team, uint64_t shared, uint64_t own)
 	for (int u = 0; u < TSR_UNITS; u++)
 		if (team->unit == TSR_BY_BOTH || team->unit == (tsr_multiplier)u)
 			team->room[u] = (tsr_room){larger(team->room[u].shared, shared), larger(team->room[u].own, own)};
+}
+
+bool tsr_emit_row_later(const tsr_buffer *b)
+{
+	bool known = true;
+	for (uint32_t axis = 0; axis < b->rank; axis++)
+		known &= tsr_size_is_const(b->dims[axis]);
+	return b->home == TSR_HOME_THREAD && !known;
+}
+
+LLVMValueRef tsr_emit_row_bytes(tsr_emit *e, const tsr_buffer *b)
+{
+	LLVMValueRef bytes = tsr_emit_i64(e, tsr_prec_bytes(b->prec));
+	for (uint32_t axis = 0; axis < b->rank; axis++)
+		bytes = LLVMBuildNSWMul(e->builder, bytes, tsr_emit_size(e, b->dims[axis]), "");
+	return bytes;
+}
+
+/* Whole pages and a quarter, so that four of them are apart in pages (overlap.c says why). */
+LLVMValueRef tsr_emit_row_distance(tsr_emit *e, const tsr_buffer *b)
+{
+	LLVMValueRef more = LLVMBuildNSWAdd(e->builder, tsr_emit_row_bytes(e, b), tsr_emit_i64(e, TSR_REDZONE + TSR_PAGE - 1), "");
+	return LLVMBuildNSWAdd(e->builder, LLVMBuildAnd(e->builder, more, tsr_emit_i64(e, -TSR_PAGE), ""), tsr_emit_i64(e, TSR_PAGE / 4), "");
 }
 
 LLVMValueRef tsr_emit_by_matrix(tsr_emit *e)

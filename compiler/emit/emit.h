@@ -25,7 +25,7 @@ typedef enum tsr_multiplier { TSR_BY_VECTORS, TSR_BY_MATRIX, TSR_UNITS, TSR_BY_B
 
 /* Inside a kernel that threads compute together: this thread's number of how many, memory that all share, and its own; and
  * how much of both is needed, so far, by each unit, of which `unit` is emitted now; how often the threads have agreed, and how many queues they take from. */
-typedef struct tsr_seat { LLVMValueRef thread, threads, shared, own; tsr_room room[TSR_UNITS]; tsr_multiplier unit; uint64_t row_bytes; uint32_t agreed, queues; } tsr_seat;
+typedef struct tsr_seat { LLVMValueRef thread, threads, shared, own; tsr_room room[TSR_UNITS]; tsr_multiplier unit; uint64_t row_bytes; uint32_t agreed, queues, *copies; } tsr_seat;     /* copies: of each row whose size the run knows */
 
 /* Inside a loop that streams: the store whose results are collected, and where this one goes; or, where `first` is given, that of the loop's iteration `first`, and others
  * beside it. */
@@ -267,6 +267,11 @@ static inline bool tsr_emit_foreign(const tsr_buffer *b) { return b->kind == TSR
 LLVMValueRef tsr_emit_call(tsr_emit *e, const char *name, LLVMTypeRef result, unsigned n, LLVMValueRef *args);
 /* In a build with --sanitize: of shared memory the `used` bytes from `from` on may be touched now, and the `gap` behind them not. */
 void tsr_emit_redzone(tsr_emit *e, LLVMValueRef memory, int64_t from, int64_t used, int64_t gap);
+void tsr_emit_redzone_later(tsr_emit *e, LLVMValueRef memory, LLVMValueRef used, LLVMValueRef gap);
+/* Rows of a thread's own whose size only the run knows, behind all else that it has: bytes of one, and from one of its copies to the next. */
+bool tsr_emit_row_later(const tsr_buffer *b);
+LLVMValueRef tsr_emit_row_bytes(tsr_emit *e, const tsr_buffer *b);
+LLVMValueRef tsr_emit_row_distance(tsr_emit *e, const tsr_buffer *b);
 LLVMValueRef tsr_emit_global(tsr_emit *e, LLVMValueRef value, const char *name, unsigned align);    /* a private constant */
 /* A NUL-terminated constant; the same one for the same text. */
 LLVMValueRef tsr_emit_text(tsr_emit *e, const char *text);

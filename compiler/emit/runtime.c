@@ -59,8 +59,14 @@ void tsr_emit_redzone(tsr_emit *e, LLVMValueRef memory, int64_t from, int64_t us
 {
 	if (!e->sanitize)
 		return;
-	LLVMValueRef open[2] = {tsr_emit_offset(e, TSR_PREC_U8, memory, tsr_emit_i64(e, from)), tsr_emit_i64(e, used)};
-	LLVMValueRef shut[2] = {tsr_emit_offset(e, TSR_PREC_U8, memory, tsr_emit_i64(e, from + used)), tsr_emit_i64(e, gap)};
+	tsr_emit_redzone_later(e, tsr_emit_offset(e, TSR_PREC_U8, memory, tsr_emit_i64(e, from)), tsr_emit_i64(e, used), tsr_emit_i64(e, gap));
+}
+
+void tsr_emit_redzone_later(tsr_emit *e, LLVMValueRef memory, LLVMValueRef used, LLVMValueRef gap)
+{
+	if (!e->sanitize)
+		return;
+	LLVMValueRef open[2] = {memory, used}, shut[2] = {tsr_emit_offset(e, TSR_PREC_U8, memory, used), gap};
 	tsr_emit_call(e, "__asan_unpoison_memory_region", e->none, 2, open);
 	tsr_emit_call(e, "__asan_poison_memory_region", e->none, 2, shut);
 }

@@ -217,12 +217,13 @@ static tsr_arguments kernel_arguments(tsr_emit *e, const tsr_kernel_key *k)
 {
 	tsr_arena *a = e->tc->arena;
 	uint32_t most = k->buffers.n + k->symbols.n + k->numbers.n + 5;
-	tsr_arguments x = {0, TSR_NEW_N(a, LLVMTypeRef, most), TSR_NEW_N(a, LLVMValueRef, most), TSR_NEW_N(a, int64_t, most)};
+	tsr_arguments x = {0, TSR_NEW_N(a, LLVMTypeRef, most), TSR_NEW_N(a, LLVMValueRef, most), TSR_NEW_N(a, int64_t, most), TSR_NEW_N(a, const tsr_buffer *, most)};
 	x.types[x.n] = e->ptr;
 	x.values[x.n++] = e->ctx;
 	for (uint32_t i = 0; i < k->buffers.n; i++) {
 		const tsr_buffer *b = e->loops->buffers.at[k->buffers.at[i].id];
 		bool own = b->home == TSR_HOME_THREAD;
+		x.later[x.n] = tsr_emit_row_later(b) ? b : NULL;
 		x.own[x.n] = own ? b->offset + (TSR_PLANTED(24) ? tsr_prec_bytes(b->prec) : 0) : 0;
 		x.types[x.n] = e->ptr;
 		x.values[x.n++] = own ? NULL : !k->buffers.at[i].row || !k->buffers.at[i].place ? e->buffers[b->id] : tsr_emit_offset(e, b->prec, e->buffers[b->id], tsr_emit_i64(e, k->buffers.at[i].row * k->buffers.at[i].place));
@@ -262,7 +263,7 @@ static void bind_parameters(tsr_emit *e, tsr_arena *a, const tsr_kernel_key *k, 
 	e->numbers = TSR_NEW_N(a, LLVMValueRef, e->loops->numbers.n + 1);
 	for (uint32_t i = 0; i < k->buffers.n; i++) {
 		const tsr_buffer *b = e->loops->buffers.at[k->buffers.at[i].id];
-		if (b->home == TSR_HOME_THREAD)
+		if (b->home == TSR_HOME_THREAD && !tsr_emit_row_later(b))
 			tsr_emit_redzone(e, e->team->own, b->offset, tsr_buffer_bytes(b), TSR_REDZONE - tsr_buffer_bytes(b) % 64);
 		e->buffers[b->id] = LLVMGetParam(f, n++);
 		LLVMSetValueName2(e->buffers[b->id], b->name, strlen(b->name));
@@ -276,6 +277,12 @@ static void bind_parameters(tsr_emit *e, tsr_arena *a, const tsr_kernel_key *k, 
 		e->symbols[k->symbols.at[i]] = LLVMGetParam(f, n++);
 	for (uint32_t i = 0; i < k->numbers.n; i++)
 		e->numbers[k->numbers.at[i]] = LLVMGetParam(f, n++);
+	for (uint32_t i = 0; e->sanitize && i < k->buffers.n; i++) {
+		const tsr_buffer *b = e->loops->buffers.at[k->buffers.at[i].id];
+		LLVMValueRef bytes = tsr_emit_row_later(b) ? tsr_emit_row_bytes(e, b) : NULL;
+		if (bytes)
+			tsr_emit_redzone_later(e, e->buffers[b->id], bytes, LLVMBuildNSWSub(e->builder, tsr_emit_row_distance(e, b), bytes, ""));
+	}
 }
 
 /* How much is large: less where a team has one member. */
@@ -352,13 +359,16 @@ static tsr_team_kernel *kernel_code(tsr_emit *e, const tsr_stmt *s, const tsr_ke
 	const tsr_team *team = s->kernel.team;
 	tsr_seat seat = {.unit = TSR_BY_BOTH, .row_bytes = team ? (uint64_t)team->row_bytes : 0};
 	tsr_seat_needs(&seat, 0, seat.row_bytes);
+	seat.copies = TSR_NEW_N(e->tc->arena, uint32_t, (team ? team->nlater : 0) + 1);
+	for (uint32_t i = 0; team && i < team->nlater; i++)
+		seat.copies[i] = 1;
 	LLVMTypeRef of_team[4] = {e->i64, e->i64, e->ptr, e->ptr};
 	memcpy(x->types + x->n, of_team, sizeof of_team);
 	code->function = kernel_function(e, s, k, LLVMFunctionType(e->none, x->types, x->n + (team ? 4 : 0), false), team ? &seat : NULL);
 	if (team)
 		code->entry = tsr_team_entry(e, code->function, x);
 	memcpy(code->room, seat.room, sizeof seat.room);
-	code->queues = seat.queues;
+	code->queues = seat.queues, code->copies = seat.copies;
 	return code;
 }
 

@@ -134,7 +134,7 @@ static void buffer(writer *w, tsr_buffer_id id, bool written)
 		tsr_push(w->e->tc->arena, &w->key->buffers, fresh);
 		tsr_text_addf(&w->t, "{%d %d%s", (int)b->prec, tsr_emit_foreign(b), fresh.row ? " one" : "");
 		if (b->home == TSR_HOME_THREAD)
-			tsr_text_addf(&w->t, " own %lld", (long long)b->offset);
+			tsr_text_addf(&w->t, tsr_emit_row_later(b) ? " own ?%lld" : " own %lld", (long long)b->offset);
 		for (uint32_t i = 0; i < b->rank; i++) {
 			tsr_text_char(&w->t, ' ');
 			size(w, b->dims[i]);
@@ -211,8 +211,8 @@ static void stmt(writer *w, const tsr_stmt *s)
 	switch (s->kind) {
 	case TSR_STMT_FOR:
 		seen_first(&w->loops, s->loop.sym, &n);
-		tsr_text_addf(&w->t, "s%u %d%c%c%c%c", n, (int)s->loop.how, s->loop.contraction ? 'c' : ' ', s->loop.split ? '/' : ' ', s->loop.stream ? '>' : ' ',
-			s->loop.overlap ? '=' : ' ');
+		tsr_text_addf(&w->t, "s%u %d%c%c%c%lld", n, (int)s->loop.how, s->loop.contraction ? 'c' : ' ', s->loop.split ? '/' : ' ', s->loop.stream ? '>' : ' ',
+			(long long)s->loop.overlap);
 		if (s->loop.contraction) {
 			const tsr_schedule *c = &s->loop.contraction->schedule;
 			const tsr_tail *tail = s->loop.contraction->tail;

@@ -27,7 +27,7 @@ typedef struct rows {
 	unsigned lanes;                         /* of all walks: the fewest that one asks for */
 	uint32_t nlets;
 	tsr_local_id lets[MOST_LETS];
-	LLVMValueRef from, to;
+	LLVMValueRef from, to, *buffers;        /* as they are outside all views */
 	tsr_late late;
 	tsr_hope hope;
 	uint32_t hoped;                         /* the walk of exponentials that are computed in hope, or n */
@@ -169,15 +169,27 @@ static void place_rows(const rows *r, LLVMValueRef t)
 		uint32_t n = r->view[0].buffers[b] && x->home == TSR_HOME_THREAD ? rows_under_way(r, b) : 1;
 		if (n == 1)
 			continue;
-		int64_t each = row_distance(tsr_buffer_bytes(x), n);
-		LLVMValueRef base = tsr_emit_offset(e, TSR_PREC_U8, e->team->own, tsr_emit_i64(e, at));
+		bool later = tsr_emit_row_later(x);
+		int64_t each = later ? 0 : row_distance(tsr_buffer_bytes(x), n);
+		LLVMValueRef distance = later ? tsr_emit_row_distance(e, x) : tsr_emit_i64(e, each);
+		LLVMValueRef base = later ? r->buffers[b] : tsr_emit_offset(e, TSR_PREC_U8, e->team->own, tsr_emit_i64(e, at));
 		for (uint32_t k = 0; k < r->n; k++) {
 			LLVMValueRef row = LLVMBuildAnd(e->builder, LLVMBuildSub(e->builder, t, tsr_emit_i64(e, k), ""), tsr_emit_i64(e, n - 1), "");
-			r->view[k].buffers[b] = tsr_emit_offset(e, TSR_PREC_U8, base, LLVMBuildMul(e->builder, row, tsr_emit_i64(e, each), ""));
+			r->view[k].buffers[b] = tsr_emit_offset(e, TSR_PREC_U8, base, LLVMBuildMul(e->builder, row, distance, ""));
 		}
 		at += n * each;
+		if (later && n > e->team->copies[x->offset])
+			e->team->copies[x->offset] = n;
 	}
 	tsr_seat_needs(e->team, 0, (uint64_t)at);
+}
+
+static void guard_later(tsr_emit *e, const tsr_buffer *b, uint32_t n)
+{
+	for (uint32_t i = 0; e->sanitize && i < n; i++) {
+		LLVMValueRef bytes = tsr_emit_row_bytes(e, b), each = tsr_emit_row_distance(e, b), at = LLVMBuildMul(e->builder, each, tsr_emit_i64(e, i), "");
+		tsr_emit_redzone_later(e, tsr_emit_offset(e, TSR_PREC_U8, e->buffers[b->id], at), bytes, LLVMBuildNSWSub(e->builder, each, bytes, ""));
+	}
 }
 
 static void guard_rows(const rows *r)
@@ -186,6 +198,10 @@ static void guard_rows(const rows *r)
 	for (uint32_t b = 0; b < r->e->loops->buffers.n; b++) {
 		const tsr_buffer *x = r->e->loops->buffers.at[b];
 		uint32_t n = r->e->buffers[b] && x->home == TSR_HOME_THREAD ? rows_under_way(r, b) : 1;
+		if (n > 1 && tsr_emit_row_later(x)) {
+			guard_later(r->e, x, n);
+			continue;
+		}
 		int64_t bytes = tsr_buffer_bytes(x), each = row_distance(bytes, n);
 		for (uint32_t i = 0; n > 1 && i < n; i++, at += each)
 			tsr_emit_redzone(r->e, r->e->team->own, at, bytes, each - bytes);
@@ -395,6 +411,7 @@ static void several(rows *r, bool torn)
 {
 	tsr_emit *e = r->e;
 	tsr_emit_view outer = tsr_emit_view_now(e);
+	r->buffers = outer.buffers;
 	for (uint32_t k = 0; k < r->n; k++)
 		make_view(r, &r->view[k]);
 	make_late(r);
@@ -438,6 +455,20 @@ static void torn_or_whole(rows *r)
 	tsr_emit_fork_end(e, &f);
 }
 
+/* Where only the run knows how long rows are, it says whether they go together. */
+static void if_short(rows *r)
+{
+	tsr_emit *e = r->e;
+	LLVMValueRef n = tsr_emit_size(e, walk_of(r, 0)->loop.extent);
+	LLVMValueRef some = LLVMBuildICmp(e->builder, LLVMIntSGE, n, tsr_emit_i64(e, TSR_LEAST_OVERLAP), ""), few = LLVMBuildICmp(e->builder, LLVMIntSLE, n, tsr_emit_i64(e, r->loop->loop.overlap), "");
+	rows each = *r;
+	tsr_emit_fork f = tsr_emit_fork_begin(e, LLVMBuildAnd(e->builder, some, few, ""), "short");
+	torn_or_whole(r);
+	tsr_emit_fork_other(e, &f);
+	row_by_row(&each);
+	tsr_emit_fork_end(e, &f);
+}
+
 bool tsr_emit_overlap(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
 	rows r = {.e = e, .loop = s, .lanes = UINT_MAX, .from = from, .to = to};
@@ -447,7 +478,10 @@ bool tsr_emit_overlap(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMVal
 	e->reorder = false;
 	bool takes = walks_of(&r);
 	e->overlap = r.lanes;
-	if (takes && (!shares_rows(&r) || rows_are_own(&r)))
+	bool several_rows = takes && (!shares_rows(&r) || rows_are_own(&r));
+	if (several_rows && s->loop.overlap < INT64_MAX)
+		if_short(&r);
+	else if (several_rows)
 		torn_or_whole(&r);
 	else if (takes)
 		row_by_row(&r);

@@ -9,6 +9,7 @@
  * one was met the walks are computed again, for the row alone and with care (`hope`).  In the second cache of a Zen 3 a cross entropy is 1.09 times as fast
  * by the halves and again 1.09 by the hope, silu 1.07 by the halves.  A target that hopes and has no halves (`hopes`: Zen 4) computes them at once (cross entropy 1.11). */
 #include "nests.h"
+#include "../opt/opt.h"
 #include <stddef.h>
 
 static bool in_f32(const tsr_expr *x, tsr_op op)
@@ -82,8 +83,9 @@ void tsr_rotated_begin(tsr_emit *e, tsr_rotated *r, const tsr_wide *w, LLVMValue
 {
 	tsr_falling f;
 	tsr_size size = w->loop->loop.extent;
-	bool some = tsr_size_is_const(size) && size.k >= w->lanes && !tsr_emit_surely_none(from, to);
 	*r = (tsr_rotated){.wide = w, .hope = e->hope && e->hope->less == w->loop ? e->hope : NULL, .at_once = !tsr_emit_has_halves(e)};
+	int64_t least = tsr_size_is_const(size) ? size.k : r->hope ? TSR_LEAST_OVERLAP : 0;      /* of rows that go together there are so many elements */
+	bool some = least >= w->lanes && !tsr_emit_surely_none(from, to);
 	r->exp = some && (r->hope || !r->at_once) ? exp_of(e, w->loop, &f, &r->beside) : NULL;
 	if (!r->exp)
 		return;
@@ -159,7 +161,7 @@ bool tsr_hope_in(const tsr_emit *e, const tsr_stmt *rows, const tsr_stmt *walk, 
 	tsr_falling f;
 	const tsr_stmts *body = &rows->loop.body;
 	bool first = false;
-	if (!exp_of(e, walk, &f, NULL) || !f.lasts || !tsr_size_is_const(walk->loop.extent) || walk->loop.extent.k < e->overlap)
+	if (!exp_of(e, walk, &f, NULL) || !f.lasts || (tsr_size_is_const(walk->loop.extent) ? walk->loop.extent.k : TSR_LEAST_OVERLAP) < e->overlap)
 		return false;
 	for (uint32_t i = 0; i < body->n; i++) {
 		first |= body->at[i] == f.greatest;

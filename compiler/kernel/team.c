@@ -8,6 +8,8 @@
 #define EACH_THREAD 25e3             /* nanoseconds of work */
 #define MOST_THREADS 1024.0
 
+enum { LINE = 64 };
+
 /* ---- inside -------------------------------------------------------------------------------------------------------------- */
 
 static bool reads_memory(tsr_expr *x)
@@ -61,14 +63,16 @@ static LLVMValueRef worth(tsr_emit *e, const tsr_team *team)
 	return LLVMBuildFPToSI(e->builder, sum, e->i64, "");
 }
 
-/* What all threads are told: the arguments but those that each thread has for itself. */
+static bool is_told(const tsr_arguments *x, unsigned i) { return x->values[i] || x->later[i]; }
+
+/* What all threads are told: the arguments but those that each thread has for itself, and where in its memory these lie if that is not known here. */
 static LLVMTypeRef record_of(tsr_emit *e, const tsr_arguments *x)
 {
 	LLVMTypeRef *types = TSR_NEW_N(e->tc->arena, LLVMTypeRef, x->n + 1);
 	unsigned n = 0;
 	for (unsigned i = 0; i < x->n; i++)
-		if (x->values[i])
-			types[n++] = x->types[i];
+		if (is_told(x, i))
+			types[n++] = x->values[i] ? x->types[i] : e->i64;
 	return LLVMStructTypeInContext(e->context, types, n, false);
 }
 
@@ -88,9 +92,10 @@ LLVMValueRef tsr_team_entry(tsr_emit *e, LLVMValueRef kernel, const tsr_argument
 	tsr_emit_function_attributes(e, f);
 	LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, f, "entry"));
 	LLVMSetCurrentDebugLocation2(e->builder, NULL);
-	for (unsigned i = 0, told = 0; i < x->n; i++)
-		args[i] = x->values[i] ? LLVMBuildLoad2(e->builder, x->types[i], field(e, record, LLVMGetParam(f, 0), told++), "")
-			: tsr_emit_offset(e, TSR_PREC_U8, LLVMGetParam(f, 4), tsr_emit_i64(e, x->own[i]));
+	for (unsigned i = 0, n = 0; i < x->n; i++) {
+		LLVMValueRef told = is_told(x, i) ? LLVMBuildLoad2(e->builder, x->values[i] ? x->types[i] : e->i64, field(e, record, LLVMGetParam(f, 0), n++), "") : tsr_emit_i64(e, x->own[i]);
+		args[i] = x->values[i] ? told : tsr_emit_offset(e, TSR_PREC_U8, LLVMGetParam(f, 4), told);
+	}
 	for (unsigned i = 0; i < 4; i++)
 		args[x->n + i] = LLVMGetParam(f, i + 1);
 	LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(kernel), kernel, args, x->n + 4, "");
@@ -112,10 +117,17 @@ void tsr_team_call(tsr_emit *e, const tsr_team *team, const tsr_team_kernel *k, 
 {
 	LLVMTypeRef record = record_of(e, x);
 	LLVMValueRef data = tsr_emit_alloca(e, record, "arguments");
-	for (unsigned i = 0, told = 0; i < x->n; i++)
-		if (x->values[i])
-			LLVMBuildStore(e->builder, x->values[i], field(e, record, data, told++));
 	const tsr_room *vectors = &k->room[TSR_BY_VECTORS], *matrix = &k->room[TSR_BY_MATRIX];
-	LLVMValueRef args[7] = {e->ctx, k->entry, data, worth(e, team), bytes(e, vectors->shared, matrix->shared), bytes(e, vectors->own, matrix->own), tsr_emit_i64(e, k->queues)};
+	LLVMValueRef own = bytes(e, vectors->own, matrix->own);
+	if (team->nlater)
+		own = LLVMBuildAnd(e->builder, LLVMBuildNSWAdd(e->builder, own, tsr_emit_i64(e, LINE - 1), ""), tsr_emit_i64(e, -LINE), "");
+	for (unsigned i = 0, told = 0; i < x->n; i++) {
+		if (!is_told(x, i))
+			continue;
+		LLVMBuildStore(e->builder, x->values[i] ? x->values[i] : own, field(e, record, data, told++));
+		if (x->later[i])
+			own = LLVMBuildNSWAdd(e->builder, own, LLVMBuildNSWMul(e->builder, tsr_emit_row_distance(e, x->later[i]), tsr_emit_i64(e, k->copies[x->later[i]->offset]), ""), "");
+	}
+	LLVMValueRef args[7] = {e->ctx, k->entry, data, worth(e, team), bytes(e, vectors->shared, matrix->shared), own, tsr_emit_i64(e, k->queues)};
 	tsr_emit_call(e, "tsr_parallel", e->none, 7, args);
 }

@@ -4,11 +4,11 @@
 #include "nests.h"
 
 /* A kernel's function as the runtime calls it, and the memory that it needs, by each unit; and its queues. */
-typedef struct tsr_team_kernel { LLVMValueRef function, entry; tsr_room room[TSR_UNITS]; uint32_t queues; } tsr_team_kernel;
+typedef struct tsr_team_kernel { LLVMValueRef function, entry; tsr_room room[TSR_UNITS]; uint32_t queues, *copies; } tsr_team_kernel;
 
 /* What a kernel takes, with room for the thread's four: types, and values, which are NULL where the thread has `own` bytes into its
- * memory a buffer for itself. */
-typedef struct tsr_arguments { unsigned n; LLVMTypeRef *types; LLVMValueRef *values; int64_t *own; } tsr_arguments;
+ * memory a buffer for itself; `later`, the buffer, where only the run knows how large that is: these lie behind all else, where they begin is told. */
+typedef struct tsr_arguments { unsigned n; LLVMTypeRef *types; LLVMValueRef *values; int64_t *own; const tsr_buffer **later; } tsr_arguments;
 
 /* Statements, each complete before the next begins. */
 void tsr_team_stmts(tsr_emit *e, const tsr_stmts *body);

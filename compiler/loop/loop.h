@@ -138,7 +138,7 @@ struct tsr_stmt {
 			bool split;                                          /* divided among threads (opt/threads.c) */
 			tsr_turns_kind turns;                                /* or its iterations, with those of loops around it, are taken by them in turns */
 			bool stream;                                         /* its last store goes around the caches (opt/stream.c) */
-			bool overlap;                                        /* walks of several rows go together (opt/overlap.c) */
+			int64_t overlap;                                     /* walks of several rows go together (opt/overlap.c), if the run says that they have some and at most so many iterations; 0: they do not; INT64_MAX: they do */
 			tsr_expr *ahead;                                     /* an element that is read soon, to be fetched by now; or NULL */
 			tsr_stmts body;
 			struct tsr_contraction *contraction;                 /* set by opt/classify, or NULL */
@@ -256,7 +256,7 @@ typedef struct tsr_contraction {
  * threads, and at the end of a split loop that another statement follows they wait for each other.  What is computed for an
  * element does not depend on how many there are. */
 typedef struct tsr_work { double each; uint32_t n; tsr_size *extents; } tsr_work;     /* `each` nanoseconds, as often as the extents' product says */
-typedef struct tsr_team { TSR_VEC(tsr_work) work; int64_t row_bytes; } tsr_team;     /* the kernel's work; its buffers at home in THREAD */
+typedef struct tsr_team { TSR_VEC(tsr_work) work; int64_t row_bytes; uint32_t nlater; } tsr_team;     /* the kernel's work; its buffers at home in THREAD, and how many there are whose size only the run knows */
 
 /* ---- a program of units ------------------------------------------------------------------------------------------ */
 

@@ -330,6 +330,8 @@ static void loop(printer *p, const tsr_stmt *s)
 	}
 	tsr_text_addf(&p->t, " %s%s%s%s%s", tsr_loop_for_words[s->loop.how], s->loop.split ? " split" : "", turns[s->loop.turns], s->loop.stream ? " stream" : "",
 		s->loop.overlap ? " overlap" : "");
+	if (s->loop.overlap && s->loop.overlap < INT64_MAX)
+		tsr_text_addf(&p->t, " %lld", (long long)s->loop.overlap);
 	if (s->loop.ahead) {
 		tsr_text_add(&p->t, " ahead ");
 		expr(p, s->loop.ahead);

@@ -317,6 +317,15 @@ static const tsr_lin *read_bound(reader *r)
 	return x;
 }
 
+static int64_t read_most(reader *r)
+{
+	int64_t most = r->scan.now.i;
+	if (r->scan.now.kind != TSR_TOKEN_INT)
+		return INT64_MAX;
+	tsr_loop_next(&r->scan);
+	return most;
+}
+
 static void read_for(reader *r, tsr_stmt *s)
 {
 	s->loop.sym = declare_sym(r, false, &s->loop.name);
@@ -331,7 +340,7 @@ static void read_for(reader *r, tsr_stmt *s)
 	s->loop.split = accept_word(r, "split");
 	s->loop.turns = accept_word(r, "walked") ? TSR_TURNS_WALKED : accept_word(r, "taken") ? TSR_TURNS_TAKEN : TSR_TURNS_NONE;
 	s->loop.stream = accept_word(r, "stream");
-	s->loop.overlap = accept_word(r, "overlap");
+	s->loop.overlap = accept_word(r, "overlap") ? read_most(r) : 0;
 	s->loop.ahead = accept_word(r, "ahead") ? read_expr(r) : NULL;
 	s->loop.body = read_body(r);
 }

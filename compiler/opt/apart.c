@@ -52,7 +52,7 @@ bool tsr_private_row(const tsr_divide *d, tsr_buffer_id b)
 {
 	const tsr_buffer *x = d->p->l->buffers.at[b];
 	int64_t bytes = tsr_buffer_bytes(x);
-	return x->row && d->touched[b] == 1 && !tsr_buffer_kept(x) && bytes > 0 && bytes <= TSR_MOST_OWN_BYTES;
+	return x->row && d->touched[b] == 1 && !tsr_buffer_kept(x) && bytes != 0 && bytes <= TSR_MOST_OWN_BYTES;
 }
 
 bool tsr_iterations_apart(const tsr_divide *d, const tsr_stmt *s, const tsr_accesses *x, uint32_t sym)

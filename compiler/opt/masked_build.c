@@ -60,7 +60,7 @@ tsr_stmt *tsr_masking_all(const tsr_masking *x, const tsr_stmt *s)
 	tsr_stmt *out = tsr_stmt_new(x->a, TSR_STMT_FOR, s->span);
 	*out = *s;
 	out->loop.from = out->loop.until = NULL;
-	out->loop.overlap = false;           /* it is seldom needed */
+	out->loop.overlap = 0;           /* it is seldom needed */
 	out->loop.body = (tsr_stmts){ 0 };
 	for (uint32_t i = 0; i < s->loop.body.n; i++)
 		tsr_push(x->a, &out->loop.body, tsr_masking_all(x, s->loop.body.at[i]));

@@ -7,13 +7,13 @@
  *
  * Iterations of parallel loops never meet, those of loops that threads divide only in rows that each thread has for itself; the emitter
  * (kernel/overlap.c) has as many of these rows as are under way.  A loop of the same form that is neither is marked too and goes row by row,
- * so that sums are taken in the same order in both.  One of the walks reduces and is not the last, all have one constant extent, a symbol that data gives is
+ * so that sums are taken in the same order in both.  One of the walks reduces and is not the last, all have one extent, a symbol that data gives is
  * used before the next walk, and the rows under way fit the second cache, from where the walks of later stages read them while the first one
- * waits for memory. Rows of strips are near already and have to fit the first one. Some processors walk cheap rows faster one by one (`faster_alone`).
+ * waits for memory: where only the run knows their extent, up to so many iterations. Rows of strips are near already and have to fit the first one. Some processors walk cheap rows faster one by one (`faster_alone`).
  * Runs last, like stream, and changes no statement. */
 #include "pass.h"
 
-enum { LINE = 64, NUMBER = 4, LARGE = 4, MOST_WALKS = 4, MOST_STATEMENTS = 32, LEAST = 64 };
+enum { LINE = 64, NUMBER = 4, LARGE = 4, MOST_WALKS = 4, MOST_STATEMENTS = 32 };
 
 typedef struct overlap { tsr_pass *p; tsr_arena *scratch; const tsr_stmt *kernel; } overlap;
 
@@ -27,6 +27,9 @@ static bool plain(const tsr_stmts *body)
 	}
 	return true;
 }
+
+/* One, where only the run knows how many: what is counted is of one iteration then. */
+static int64_t iterations(const tsr_stmt *walk) { return tsr_size_is_const(walk->loop.extent) ? walk->loop.extent.k : 1; }
 
 /* Bytes of a row of each array that is walked. */
 static int64_t row_bytes(const overlap *m, const tsr_stmt *row)
@@ -42,7 +45,7 @@ static int64_t row_bytes(const overlap *m, const tsr_stmt *row)
 			const tsr_buffer *b = m->p->l->buffers.at[x.v.at[k].buffer];
 			if (b->rank && !seen[b->id] && tsr_lin_mentions(&x.v.at[k].index[tsr_buffer_last(b)], walk->loop.sym)) {
 				seen[b->id] = true;
-				bytes += walk->loop.extent.k * tsr_prec_bytes(b->prec);
+				bytes += iterations(walk) * tsr_prec_bytes(b->prec);
 			}
 		}
 	}
@@ -74,7 +77,7 @@ static int64_t bytes_under_way(const overlap *m, const tsr_stmt *row)
 		tsr_stmt_accesses(walk, &x);
 		for (uint32_t k = 0; k < x.v.n; k++) {
 			const tsr_buffer *b = m->p->l->buffers.at[x.v.at[k].buffer];
-			int64_t each = walk->loop.extent.k * tsr_prec_bytes(b->prec);
+			int64_t each = iterations(walk) * tsr_prec_bytes(b->prec);
 			if (!b->rank || !tsr_lin_mentions(&x.v.at[k].index[tsr_buffer_last(b)], walk->loop.sym) || (x.v.at[k].write && walk->loop.stream && !several_leave(m)))
 				continue;
 			bytes += first[b->id] ? (walks - first[b->id]) * each : each + (tsr_buffer_bytes(b) >= LARGE * t->l3 ? t->lines_ahead * LINE : 0);
@@ -90,7 +93,7 @@ static bool far(const overlap *m, const tsr_stmt *walk)
 	for (uint32_t i = 0; i < walk->loop.body.n; i++) {
 		const tsr_stmt *s = walk->loop.body.at[i];
 		const tsr_buffer *b = s->kind == TSR_STMT_STORE ? m->p->l->buffers.at[s->store.buffer] : NULL;
-		if (b && tsr_buffer_bytes(b) >= LARGE * m->p->target->l3 && walk->loop.extent.k * tsr_prec_bytes(b->prec) % LINE == 0)
+		if (b && tsr_buffer_bytes(b) >= LARGE * m->p->target->l3 && iterations(walk) * tsr_prec_bytes(b->prec) % LINE == 0)
 			return true;
 	}
 	return false;
@@ -100,7 +103,7 @@ static bool far(const overlap *m, const tsr_stmt *walk)
  * rows of 8 KB 1.1 to 1.45 times as fast, of 12 and 16 KB 1.1 to 1.5, of 32 KB 1.0 to 1.3; of 4 and 6 KB, where a half of that cache holds them, from 8 MB on 1.1 to 1.2), or lines are asked for so far ahead that memory works through a row's end; or then if most
  * loads cross the ends of lines beside stores around the caches (three walks of 16M numbers in rows of 1,000 to 16,384: 1.3 to 1.7 times as fast).  Not where registers are few: a row by itself takes
  * its sums in another order there, and whether it is faster depends on threads, of which bits may not. */
-static bool faster_alone(const overlap *m, const tsr_stmt *row)
+static bool faster_alone(const overlap *m, const tsr_stmt *row, bool known, int64_t *most)
 {
 	const tsr_target *t = m->p->target;
 	if (tsr_target_few_registers(t))
@@ -111,13 +114,15 @@ static bool faster_alone(const overlap *m, const tsr_stmt *row)
 		if (walk->kind != TSR_STMT_FOR)
 			continue;
 		functions |= tsr_stmt_has_functions(walk);
-		torn |= t->torn_loads && walk->loop.stream && walk->loop.extent.k * NUMBER % LINE;
+		torn |= t->torn_loads && walk->loop.stream && known && iterations(walk) * NUMBER % LINE;
 		leaves |= tsr_walk_leaves_row(m->p->l, row, walk) || (walk->loop.stream && several_leave(m));
 		distant |= far(m, walk);
 	}
 	int64_t room = leaves && distant && !t->lines_ahead ? t->l1 / 2 : t->l1;
-	bool crowded = (t->lines_ahead || leaves) && bytes_under_way(m, row) >= room;
-	return !functions && (crowded || (t->lines_ahead && torn));
+	int64_t under_way = !functions && (t->lines_ahead || leaves) ? bytes_under_way(m, row) : 0;
+	if (!known && under_way && room / under_way < *most)
+		*most = room / under_way;
+	return !functions && ((known && under_way >= room) || (t->lines_ahead && torn));
 }
 
 typedef struct naming { uint32_t sym; bool found; } naming;
@@ -179,7 +184,8 @@ static bool symbols_stay(const overlap *m, const tsr_stmts *body)
 	return true;
 }
 
-static bool overlaps(const overlap *m, const tsr_stmt *row, int64_t room)
+/* Up to so many iterations of its walks; 0: never. */
+static int64_t overlaps(const overlap *m, const tsr_stmt *row, int64_t room)
 {
 	const tsr_stmts *body = &row->loop.body;
 	const tsr_stmt *first = NULL;
@@ -190,19 +196,21 @@ static bool overlaps(const overlap *m, const tsr_stmt *row, int64_t room)
 		tsr_stmts one = { (tsr_stmt **)&body->at[i], 1, 1 };
 		if (s->kind != TSR_STMT_FOR) {
 			if (!plain(&one))
-				return false;
+				return 0;
 			continue;
 		}
 		first = first ? first : s;
-		if (s->loop.contraction || s->loop.split || !tsr_size_is_const(s->loop.extent) || !tsr_extent_equal(s->loop.extent, first->loop.extent)
-			|| !plain(&s->loop.body))
-			return false;
+		if (s->loop.contraction || s->loop.split || !tsr_extent_equal(s->loop.extent, first->loop.extent) || !plain(&s->loop.body))
+			return 0;
 		waits |= reduced;
 		reduced |= s->loop.how == TSR_FOR_REDUCE;
 		walks++;
 	}
-	return waits && walks <= MOST_WALKS && body->n <= MOST_STATEMENTS && first->loop.extent.k >= LEAST
-		&& 2 * row_bytes(m, row) <= room && symbols_stay(m, body) && !faster_alone(m, row);
+	bool known = first && tsr_size_is_const(first->loop.extent);
+	if (!waits || walks > MOST_WALKS || body->n > MOST_STATEMENTS || (known && first->loop.extent.k < TSR_LEAST_OVERLAP) || !symbols_stay(m, body))
+		return 0;
+	int64_t bytes = 2 * row_bytes(m, row), most = known ? INT64_MAX : room / (bytes > 0 ? bytes : 1);
+	return (!known || bytes <= room) && !faster_alone(m, row, known, &most) && most >= TSR_LEAST_OVERLAP ? most : 0;
 }
 
 /* Loops over rows, also within serial loops, as strips have them (strip.c); `room`: bytes for the rows under way. */
@@ -212,8 +220,8 @@ static void visit(const overlap *m, const char *unit, const char *kernel, const 
 		tsr_stmt *s = body->at[i];
 		if (s->kind != TSR_STMT_FOR || s->loop.contraction || s->loop.how == TSR_FOR_REDUCE)
 			continue;
-		if (overlaps(m, s, room)) {
-			s->loop.overlap = true;
+		s->loop.overlap = overlaps(m, s, room);
+		if (s->loop.overlap) {
 			m->p->changes++;
 			tsr_pass_note(m->p, "%s: walks of several rows go together in %s", unit, kernel);
 		} else if (s->loop.how == TSR_FOR_SERIAL || s->loop.how == TSR_FOR_PARALLEL)

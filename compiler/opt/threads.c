@@ -457,9 +457,10 @@ static void give_rows(const tsr_divide *d, const tsr_stmt *kernel, tsr_team *tea
 		tsr_buffer *b = d->p->l->buffers.at[uses.v.at[i].buffer];
 		if (!tsr_private_row(d, b->id))
 			continue;
+		bool known = tsr_buffer_bytes(b) > 0;
 		b->home = TSR_HOME_THREAD;
-		b->offset = team->row_bytes;
-		team->row_bytes += room_of_row(d, b);
+		b->offset = known ? team->row_bytes : team->nlater++;
+		team->row_bytes += known ? room_of_row(d, b) : 0;
 	}
 }
 
