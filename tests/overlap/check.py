@@ -27,6 +27,17 @@ MATRICES = """
 let%export deep (x : "3, 41 | 130") = softmax ~over:"... | c" x
 """
 
+# Only the run knows how many rows there are, or how long they are, or both.
+LATER = """
+let%export soft_later (x : "?r | ?c") = softmax ~over:"... | c" x
+let%export norms_later (x : "?r | ?c") =
+  let n = x ++ "r | c => r | 0" [c] in
+  let d = x -. n /. dim c in
+  d /. sqrt (((d *. d) ++ "r | c => r | 0") /. dim c +. 1e-5)
+let%export soft_long (x : "37 | ?c") = softmax ~over:"... | c" x
+"""
+LATER_SIZES = SIZES + ((5, 1), (9, 3), (11, 31), (17, 63), (12, 64), (37, 66), (2, 70001), (3, 300007))
+
 # Rows of strips (opt/strip.c): their loop lies within serial ones.
 ATTENTION = """
 let%export attend (q : "6, 300 | 64") (k : "6, 300 | 64") (v : "6, 300 | 64") =
@@ -75,14 +86,14 @@ def numbers(random, r, c):
     return x, random.integers(-1, c, r).astype(np.int32)
 
 
-def results(model, name, x, ids, shape):
+def results(model, name, x, ids, shape, sizes=()):
     """Of one function, with the result's begin shifted by some numbers."""
     made = []
     for shift in (0, 1, 5):
         n = int(np.prod(shape))
         whole = np.full(n + 256, 7, np.float32)
         begin = (-whole.ctypes.data % 64) // 4 + 64 + shift
-        given = [x.ctypes.data_as(ctypes.c_void_p)] + ([ids.ctypes.data_as(ctypes.c_void_p)] if name.startswith(("losses", "least")) else [])
+        given = [ctypes.c_int64(n) for n in sizes] + [x.ctypes.data_as(ctypes.c_void_p)] + ([ids.ctypes.data_as(ctypes.c_void_p)] if name.startswith(("losses", "least")) else [])
         model.seconds(name, *given, ctypes.c_void_p(whole.ctypes.data + 4 * begin))
         check((whole[:begin] == 7).all() and (whole[begin + n:] == 7).all(), f"{name}, {shift} from a line: beside it")
         made.append(whole[begin:begin + n].reshape(shape).copy())
@@ -103,6 +114,21 @@ def judge(plain, divided, bench):
                 bench.probes(threads)
                 for got in results(divided, name, x, ids, want.shape):
                     check(np.array_equal(got.view(np.int32), first.view(np.int32)), f"{name}, {threads} threads: other bits")
+
+
+def judge_later(plain, divided, bench):
+    random = np.random.default_rng(14)
+    for r, c in LATER_SIZES:
+        x = numbers(random, r, max(c, 8))[0][:, :c].copy()
+        for name, of in (("soft_later", soft), ("norms_later", norms)) + ((("soft_long", soft),) if r == 37 else ()):
+            sizes = (c,) if name == "soft_long" else (r, c)
+            bench.probes(1)
+            first = results(plain, name, x, None, x.shape, sizes)[0]
+            check(np.allclose(first, of(x.astype(np.float64)), rtol=1e-4, atol=1e-5, equal_nan=True), f"{name} of {r} by {c}")
+            for threads in (1, 2, 3, 5):
+                bench.probes(threads)
+                for got in results(divided, name, x, None, x.shape, sizes):
+                    check(np.array_equal(got.view(np.int32), first.view(np.int32)), f"{name} of {r} by {c}, {threads} threads: other bits")
 
 
 def judge_matrices(plain, divided, bench):
@@ -142,12 +168,14 @@ def judge_attention(plain, divided, bench):
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         bench = common.Bench(sys.argv[1], tmp, 1, 5, table.Table())
-        text = "open Nn\n" + "".join(FUNCTIONS.format(r=r, c=c) for r, c in SIZES) + MATRICES + ATTENTION
+        text = "open Nn\n" + "".join(FUNCTIONS.format(r=r, c=c) for r, c in SIZES) + MATRICES + ATTENTION + LATER
         source = bench.written("walks.tsr", text)
         # The norms go row by row whose rows the first cache does not hold, or of 8 MB and more half of it, and stay in the caches, on Zen 5 also if they go around them, and if they do so and begin within lines.
         for cpu, alone in (("x86-64-v4", ((2100, 1024), (9, 5000), (270, 8192))), ("znver4", ((2100, 1024), (9, 5000), (270, 8192))), ("znver5", ((4100, 520), (9, 5000), (270, 8192)))):
             status, out, err = run(bench.tsrc, "-c", f"--cpu={cpu}", "--threads=all", "--dump=opt", source)
             want = 4 * sum(r > 1 and c > 31 for r, c in SIZES) + 1 - len(alone)
+            want += 3                                        # those of LATER
+            check(len(re.findall(r"split overlap \d", out)) == 3, f"{cpu}: rows that only the run knows do not overlap")
             check(status == 0 and out.count("split overlap") == want, err or f"{cpu}: {out.count('split overlap')} loops overlap, not {want}")
         check(out.count("parallel overlap") == 1, "the rows of a strip do not overlap")
         status, out, err = run(bench.tsrc, "-c", "--cpu=x86-64-v4", "--threads=all", "--dump=ll", bench.written("pages.tsr", PAGES))
@@ -156,6 +184,7 @@ def main():
         divided = common.Model(bench.shared(source, "walks", "--threads=all"))
         plain = common.Model(bench.shared(bench.written("alone.tsr", text), "alone", "--threads=none"))
         judge(plain, divided, bench)
+        judge_later(plain, divided, bench)
         judge_matrices(plain, divided, bench)
         judge_attention(plain, divided, bench)
         plain.close()
