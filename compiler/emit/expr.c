@@ -85,12 +85,16 @@ LLVMValueRef tsr_emit_end(tsr_emit *e, const tsr_stmt *loop)
 }
 
 /* Row-major by Horner's rule over constant strides where the trailing dims are constant, so that each index costs one
- * multiplication; LLVM strength-reduces the rest.  `known`: as index_of has it, of a buffer whose dims are all constant. */
+ * multiplication; LLVM strength-reduces the rest.  `known`: as index_of has it, as far as it is known how much that is. */
 static LLVMValueRef position(tsr_emit *e, const tsr_buffer *b, const tsr_lin *index, int64_t *known)
 {
 	LLVMValueRef sum = NULL;
 	for (uint32_t i = 0; i < b->rank; i++) {
 		tsr_size d = b->dims[i];
+		if (known && !tsr_size_is_const(d) && *known) {
+			sum = sum ? with_constant(e, sum, *known) : tsr_emit_i64(e, *known);
+			*known = 0;
+		}
 		if (sum)
 			sum = tsr_size_is_const(d) ? scaled(e, sum, d.k) : LLVMBuildNSWMul(e->builder, sum, tsr_emit_size(e, d), "");
 		if (known)
@@ -122,19 +126,11 @@ static LLVMValueRef known_last(tsr_emit *e, const tsr_buffer *b, const tsr_lin *
 	return LLVMBuildGEP2(e->builder, type, rest ? LLVMBuildGEP2(e->builder, type, at, &rest, 1, "") : at, &last, 1, "");
 }
 
-static bool known_dims(const tsr_buffer *b)
-{
-	bool known = b->rank > 0;
-	for (uint32_t i = 0; i < b->rank; i++)
-		known &= tsr_size_is_const(b->dims[i]);
-	return known;
-}
-
 LLVMValueRef tsr_emit_address(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index)
 {
 	if (!e->buffers[buffer])
 		tsr_bug("the kernel does not know the buffer %s", e->loops->buffers.at[buffer]->name);
-	if (e->places && known_dims(e->loops->buffers.at[buffer]))
+	if (e->places && e->loops->buffers.at[buffer]->rank)
 		return known_last(e, e->loops->buffers.at[buffer], index);
 	return tsr_emit_offset(e, e->loops->buffers.at[buffer]->prec, e->buffers[buffer], tsr_emit_position(e, buffer, index));
 }
