@@ -40,7 +40,7 @@ static void find_window(joined *j, tsr_expr *v)
 static bool guard_fits(const joined *j, const tsr_range *r)
 {
 	int64_t coef = tsr_lin_coef(&r->index, j->outer->loop.sym);
-	return !tsr_lin_mentions(&r->index, j->inner->loop.sym) && (!coef || (coef == 1 && tsr_size_is_const(r->size)));
+	return !tsr_lin_mentions(&r->index, j->inner->loop.sym) && (!coef || coef == 1);
 }
 
 static bool fits(joined *j, const tsr_stmts *body)
@@ -69,7 +69,7 @@ static bool fits(joined *j, const tsr_stmts *body)
 
 static bool plain(const tsr_stmt *s)
 {
-	return s->kind == TSR_STMT_FOR && s->loop.how == TSR_FOR_PARALLEL && tsr_size_is_const(s->loop.extent) && s->loop.extent.k > 1 && !s->loop.contraction && !s->loop.turns
+	return s->kind == TSR_STMT_FOR && s->loop.how == TSR_FOR_PARALLEL && tsr_size_guess(s->loop.extent) > 1 && !s->loop.contraction && !s->loop.turns
 		&& !s->loop.overlap && !s->loop.from && !s->loop.until && !s->loop.ahead;
 }
 
@@ -90,7 +90,7 @@ static tsr_range of_elements(const joined *j, const tsr_range *r)
 		return *r;
 	tsr_lin index = tsr_lin_add(a, tsr_lin_const(0), n, r->index);
 	index = tsr_lin_add_sym(a, tsr_lin_add_sym(a, index, -n, TSR_LSYM_LOOP, j->outer->loop.sym), 1, TSR_LSYM_LOOP, j->inner->loop.sym);
-	return (tsr_range){index, tsr_size_const(r->size.k * n)};
+	return (tsr_range){index, tsr_size_scale(a, r->size, n)};
 }
 
 static tsr_stmts with_guards(const joined *j, const tsr_stmts *body)
@@ -117,7 +117,7 @@ static tsr_stmt *around(const joined *j, const tsr_stmt *s)
 {
 	tsr_stmt *out = copied(j, s == j->outer ? j->inner : s);
 	if (s == j->outer) {
-		out->loop.extent = tsr_size_const(j->outer->loop.extent.k * j->inner->loop.extent.k);
+		out->loop.extent = tsr_size_scale(j->e->loops->tc->arena, j->outer->loop.extent, j->inner->loop.extent.k);
 		out->loop.split = j->outer->loop.split || j->inner->loop.split;         /* what is computed how must not hang on that: bits would */
 		out->loop.body = with_guards(j, &j->inner->loop.body);
 		return out;
@@ -135,8 +135,8 @@ const tsr_stmt *tsr_emit_flat_window(tsr_emit *e, const tsr_stmt *nest)
 		return NULL;
 	while (j.inner->loop.body.n == 1 && j.inner->loop.body.at[0]->kind == TSR_STMT_FOR && j.inner->loop.body.at[0]->loop.how == TSR_FOR_PARALLEL)
 		j.outer = j.inner, j.inner = j.inner->loop.body.at[0];
-	if (!j.outer || !plain(j.outer) || !plain(j.inner) || j.outer->loop.stream || j.inner->loop.extent.k >= MOST_CHANNELS || j.inner->loop.extent.k % lanes == 0
-		|| j.outer->loop.extent.k * j.inner->loop.extent.k < lanes || !fits(&j, &j.inner->loop.body) || !j.window)
+	if (!j.outer || !plain(j.outer) || !plain(j.inner) || j.outer->loop.stream || !tsr_size_is_const(j.inner->loop.extent) || j.inner->loop.extent.k >= MOST_CHANNELS || j.inner->loop.extent.k % lanes == 0
+		|| tsr_size_guess(j.outer->loop.extent) * j.inner->loop.extent.k < lanes || !fits(&j, &j.inner->loop.body) || !j.window)
 		return NULL;
 	e->syms[j.outer->loop.sym] = tsr_emit_i64(e, 0);
 	return around(&j, nest);
