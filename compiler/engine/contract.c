@@ -434,17 +434,19 @@ static LLVMValueRef rows_of(tsr_emit *e, const tsr_contraction *c)
 bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
 {
 	const tsr_contraction *c = loop->loop.contraction;
-	tsr_contraction few;
+	tsr_contraction few[TSR_FEW];
+	tsr_emit_fork f[TSR_FEW];
 	if (!c || c->schedule.mr == 0)
 		return false;
-	if (tsr_contract_few(e->loops, c, e->target, &few)) {
-		LLVMValueRef most = LLVMConstInt(e->i64, (uint64_t)few.most_rows, false);
-		tsr_emit_fork f = tsr_emit_fork_begin(e, LLVMBuildICmp(e->builder, LLVMIntSLE, rows_of(e, c), most, ""), "few");
-		by_registers(e, loop, &few);
-		tsr_emit_fork_other(e, &f);
-		by_registers(e, loop, c);
-		tsr_emit_fork_end(e, &f);
-	} else
-		by_registers(e, loop, c);
+	uint32_t n = tsr_contract_few(e->loops, c, e->target, few);
+	for (uint32_t i = 0; i < n; i++) {
+		LLVMValueRef most = LLVMConstInt(e->i64, (uint64_t)few[i].most_rows, false);
+		f[i] = tsr_emit_fork_begin(e, LLVMBuildICmp(e->builder, LLVMIntSLE, rows_of(e, c), most, ""), "few");
+		by_registers(e, loop, &few[i]);
+		tsr_emit_fork_other(e, &f[i]);
+	}
+	by_registers(e, loop, c);
+	while (n-- > 0)
+		tsr_emit_fork_end(e, &f[n]);
 	return true;
 }

@@ -139,11 +139,14 @@ bool tsr_is_narrow(const tsr_problem *p)
 /* ---- as many rows as the run says ------------------------------------------------------------------------------------------
  *
  * They are few more often than not: one example that is asked about, a handful that came together.  A schedule for any number packs all of B for them, which
- * takes 2 to 7 times as long as what follows.  So a contraction whose rows are one such loop has two: this one, for no more than so many rows, is chosen as if
- * they were that many, and each height that a last tile can have has a tile of its own (engine/place.c). */
+ * takes 2 to 7 times as long as what follows.  So a contraction whose rows are one such loop has others: one for up to 64 rows, chosen as for 24, or, if that packs B, for up to 16, as for 4; and, where B comes row by row from memory or the last
+ * cache, one for up to 3, chosen as for 2, which each height that a last tile can have has a tile for (engine/place.c).  (One row by 512 x 2048 61 us for 97 by tiles of four, 16 rows 298 for 334, 40 rows
+ * 746 for 903 by the schedule for any.) */
 
 /* Of dot products, which would turn B else (1.2 to 1.35 times as fast at 24 and 32 rows of 256 to 2048 depths, level at 64), and of what reads B in place. */
-enum { MOST_DOTS = 32, MOST = 16, TILE = 4 };
+enum { SHALLOW_ROWS = 4, MOST_DOTS = 32, SHALLOW = 32 };      /* shallow: rows of B in turn */
+typedef struct up_to { int64_t rows, like; } up_to;
+static const up_to few_rows = { 3, 2 }, some_rows = { 16, 4 }, many_rows = { 64, 24 };
 
 /* All rows are one loop of run-time extent, and all else is known. */
 static bool rows_alone(const tsr_contract_view *v)
@@ -163,25 +166,41 @@ static bool schedule_for(const tsr_loops *l, const tsr_contraction *c, const tsr
 	return tsr_contract_schedule(l, out, t);
 }
 
-bool tsr_contract_few(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, tsr_contraction *out)
+/* What may be another schedule of the same contraction. */
+static bool same_kind(const tsr_contraction *c, const tsr_contract_view *v, tsr_contraction *out)
 {
-	tsr_contract_view v;
-	tsr_contract_view_make(l, c, &v);
 	tsr_schedule *s = &out->schedule;
-	if (!c->schedule.mr || c->turned || c->schedule.named || !rows_alone(&v))
-		return false;
-	bool dots = schedule_for(l, c, t, MOST_DOTS, out) && s->dots;
-	if (!dots && (!schedule_for(l, c, t, TILE, out) || s->pack_b))
-		return false;
-	if (!dots)
-		out->most_rows = MOST, s->mc = tsr_round_up(MOST, s->mr);
 	if (s->early || s->turn || s->join || s->knit || out->turned)
 		return false;
 	/* what follows may count on sums of one block (tail.c, passing.c) */
 	if (tsr_contract_one_block(c) && !tsr_contract_one_block(out))
-		s->kc = tsr_walks_count(&v.cls[TSR_CLASS_K]);
+		s->kc = tsr_walks_count(&v->cls[TSR_CLASS_K]);
 	s->split = c->schedule.few;
 	return true;
+}
+
+static bool in_place_up_to(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, up_to most, tsr_contraction *out)
+{
+	if (!schedule_for(l, c, t, most.like, out) || out->schedule.pack_b)
+		return false;
+	if (out->schedule.dots && most.rows > MOST_DOTS)
+		most.rows = most.like;
+	if (most.rows < SHALLOW_ROWS && out->schedule.mr < most.rows)
+		most.rows = out->schedule.mr;
+	out->most_rows = most.rows, out->schedule.mc = tsr_round_up(most.rows, out->schedule.mr);
+	return true;
+}
+
+uint32_t tsr_contract_few(const tsr_loops *l, const tsr_contraction *c, const tsr_target *t, tsr_contraction *out)
+{
+	tsr_contract_view v;
+	tsr_contract_view_make(l, c, &v);
+	if (!c->schedule.mr || c->turned || c->schedule.named || !rows_alone(&v))
+		return 0;
+	if (schedule_for(l, c, t, MOST_DOTS, out) && out->schedule.dots)
+		return same_kind(c, &v, out);
+	uint32_t n = in_place_up_to(l, c, t, few_rows, out) && same_kind(c, &v, out) && out->schedule.kc <= SHALLOW;
+	return n + ((in_place_up_to(l, c, t, many_rows, &out[n]) || in_place_up_to(l, c, t, some_rows, &out[n])) && same_kind(c, &v, &out[n]));
 }
 
 uint32_t tsr_narrow_lanes(const tsr_problem *p)

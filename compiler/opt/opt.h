@@ -178,8 +178,9 @@ int64_t tsr_walks_count(const tsr_walks *x);
 uint32_t tsr_walks_longest(const tsr_walks *x);
 /* Chooses the register tile, the cache blocks and what is packed; false: plain loops are better. */
 bool tsr_contract_schedule(const tsr_loops *l, tsr_contraction *k, const tsr_target *target);
-/* The contraction as it is computed where its rows are few, whose number only the run knows: at most out->most_rows; false: it has one schedule for all. */
-bool tsr_contract_few(const tsr_loops *l, const tsr_contraction *c, const tsr_target *target, tsr_contraction *out);
+/* The contraction as it is computed where its rows are few, whose number only the run knows: at most out[i].most_rows, more of them from one to the next; how many these are, 0: it has one schedule for all. */
+enum { TSR_FEW = 2 };
+uint32_t tsr_contract_few(const tsr_loops *l, const tsr_contraction *c, const tsr_target *target, tsr_contraction *out);
 /* The same sums of products of bf16, all of which its operands are the f32 of; false: they are not. */
 bool tsr_contract_narrow(const tsr_loops *l, const tsr_contraction *k, tsr_contraction *out);
 /* Sums of products of f32, which matrix registers could compute. */

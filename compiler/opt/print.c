@@ -98,10 +98,10 @@ static void contractions(const tsr_loops *l, const tsr_target *target, const tsr
 				(long long)t->kc, t->together ? tsr_format(l->tc->arena, "all of the batch by %lld rows, ", (long long)t->together) : "", t->join ? "join rows of C, " : t->knit ? "knit rows of C, " : "", t->reason);
 		else
 			fprintf(out, "; %s\n", t->reason ? t->reason : "not scheduled");
-		tsr_contraction as;
-		if (t->mr && tsr_contract_few(l, k, target, &as))
-			fprintf(out, "      of at most %lld rows: tile %u x %u, blocks n %lld k %lld, %s\n", (long long)as.most_rows, as.schedule.mr, as.schedule.nr, (long long)as.schedule.nc,
-				(long long)as.schedule.kc, as.schedule.reason);
+		tsr_contraction as, few[TSR_FEW];
+		for (uint32_t f = 0, n = t->mr ? tsr_contract_few(l, k, target, few) : 0; f < n; f++)
+			fprintf(out, "      of at most %lld rows: tile %u x %u, blocks n %lld k %lld, %s\n", (long long)few[f].most_rows, few[f].schedule.mr, few[f].schedule.nr, (long long)few[f].schedule.nc,
+				(long long)few[f].schedule.kc, few[f].schedule.reason);
 		if (t->mr && tsr_contract_matrix(l, k, target, &as))
 			fprintf(out, "      where the system grants them: %s, tile %u x %u, blocks m %lld n %lld k %lld\n", as.schedule.reason, as.schedule.mr, as.schedule.nr,
 				(long long)as.schedule.mc, (long long)as.schedule.nc, (long long)as.schedule.kc);

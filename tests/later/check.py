@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Windows over images whose height and width only the run knows, compiled once and run at many sizes, against NumPy: rows shorter than the places that go together, as long, and longer;
-windows wider than the image, that move by two, with gaps, that stay within the image; of each channel, channels first and last, of few channels, of one, of rows alone, and pools; whole numbers,
-so that sums are equal in any order; an infinity beside padding; nothing written beside the result.  At each level of processor, with one thread, two and three."""
+"""Products of as many rows as the run says, some of which have a schedule of their own for the fewest, for some and for any.  And windows over images whose height and width only the run knows:
+rows shorter than the places that go together, as long, and longer; windows wider than the image, that move by two, with gaps, that stay within the image; of each channel, channels first and last, of few
+channels, of one, of rows alone, and pools; an infinity beside padding; nothing written beside the result.  Compiled once and run at many sizes, against NumPy, by whole numbers, so that sums are equal in
+any order; at each level of processor, with one thread, two and three."""
 import ctypes, os, sys, tempfile
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, os.pardir, "bench"), os.path.join(HERE, os.pardir, "tools")]
-from tally import check, end  # noqa: E402
+from tally import check, end, run  # noqa: E402
 import common, table  # noqa: E402
 
 SIZES = [(1, 1), (1, 2), (2, 1), (3, 3), (4, 5), (5, 4), (6, 7), (7, 8), (8, 9), (9, 10), (10, 11), (11, 12), (12, 13), (13, 16), (16, 17), (17, 19), (20, 33), (25, 64), (33, 131)]
@@ -16,6 +17,9 @@ LEVELS = ("native", "x86-64-v3", "x86-64-v2")
 LAST = [(64, 3, 3, 1, 1), (17, 3, 3, 1, 1), (256, 5, 3, 1, 1), (32, 7, 7, 1, 1), (40, 3, 3, 2, 1), (64, 5, 5, 2, 1), (48, 3, 3, 1, 2), (20, 4, 2, 1, 1), (3, 3, 3, 1, 1), (1, 5, 5, 1, 1), (64, 1, 9, 1, 1)]
 FIRST = [(7, 3, 3, 1, 1), (3, 5, 5, 1, 1), (5, 7, 3, 1, 1), (4, 3, 3, 2, 1), (2, 3, 3, 1, 3), (6, 1, 5, 1, 1), (6, 5, 1, 1, 1)]
 
+PRODUCTS = {"plain": (512, 2048), "followed_wide": (512, 2048), "followed": (130, 500)}
+ROWS = (1, 2, 3, 4, 5, 16, 17, 24, 63, 64, 65, 100)
+
 
 def spec(step, gap, valid=False):
     times, between = "" if step == 1 else f"{step}*", "" if gap == 1 else f"{gap}*"
@@ -23,7 +27,8 @@ def spec(step, gap, valid=False):
 
 
 def program():
-    lines = []
+    lines = [f'let%export {name} (x : "?n, {k} |") (w : "{k}, {n} |") (b : "{n} |") = {f}' for name, (k, n) in PRODUCTS.items()
+             for f in ('relu (x +* w "t, k |; k, n | => t, n |" + (b ++ "n | => 0, n |"))' if name.startswith("followed") else 'x +* w "t, k |; k, n | => t, n |"',)]
     for i, (c, kh, kw, step, gap) in enumerate(LAST):
         y, x = spec(step, gap)
         window = f'x +* k "{y}, {x}, c |; i, j, c | => y, x, c |"'
@@ -68,6 +73,11 @@ def judge(model, level, threads):
     def numbers(*shape):
         return random.integers(-4, 5, shape).astype(np.float32)
 
+    for name, (depth, columns) in PRODUCTS.items():
+        w, b = numbers(depth, columns), numbers(columns)
+        for n in ROWS:
+            x = numbers(n, depth)
+            holds(name, (n,), (x, w, b), np.maximum(x @ w + b, 0) if name.startswith("followed") else x @ w)
     for h, w in SIZES:
         for i, (c, kh, kw, step, gap) in enumerate(LAST):
             size = (h * step, w * step)
@@ -102,6 +112,8 @@ def judge(model, level, threads):
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         bench = common.Bench(sys.argv[1], tmp, 1, 3, table.Table())
+        status, out, err = run(bench.tsrc, "-c", "--cpu=znver4", "--dump=schedule", bench.written("schedules.tsr", program()), "-o", bench.path("schedules.o"))
+        check(status == 0 and out.count("of at most 3 rows: ") == 2 and out.count("of at most 64 rows: ") == 3, "few rows have schedules of their own: " + err)
         for level in LEVELS:
             name = "later_" + level.replace("-", "_")
             model = common.Model(bench.shared(bench.written(name + ".tsr", program()), name, "--threads=all", f"--cpu={level}"))

@@ -356,7 +356,7 @@ static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contracti
 {
 	const tsr_schedule *s = &c->schedule;
 	bool columns = u >= CASES && u < CASES + COLUMNS, a = c->a_value->kind == TSR_EXPR_LOOKUP, b = c->b_value->kind == TSR_EXPR_LOOKUP;
-	tsr_contraction as;
+	tsr_contraction as, few[TSR_FEW];
 	n->all++;
 	n->whole += !tsr_prec_is_float(l->buffers.at[EACH * u]->prec);
 	n->in_place += s->rows;
@@ -374,7 +374,7 @@ static void count(counts *n, const tsr_loops *l, uint32_t u, const tsr_contracti
 	n->early += s->early;
 	n->half += s->lanes != 0;
 	n->together += s->together != 0;
-	n->few += tsr_contract_few(l, c, target, &as);
+	n->few += tsr_contract_few(l, c, target, few) > 0;
 	bool by_matrix = tsr_contract_matrix(l, c, target, &as);
 	n->matrix += by_matrix;
 	n->planes += by_matrix && as.schedule.planes;
