@@ -18,6 +18,7 @@ enum { MOST_LOOPS = 8, LINE = 64, SHORT = 64, SHORT_SUM = 2048 };
 
 typedef struct flat {
 	const tsr_emit *e;
+	int64_t count;                         /* iterations of those of known extents */
 	uint32_t n;
 	const tsr_stmt *loop[MOST_LOOPS];      /* the innermost last */
 } flat;
@@ -54,22 +55,36 @@ static bool kind_of(const tsr_stmt *loop)
 	return loop->loop.how == TSR_FOR_PARALLEL || loop->loop.how == TSR_FOR_REDUCE;
 }
 
-/* Loops of one kind, each alone in the one around it; *all is how many iterations they have together, which is no size where the run knows more than one of their extents. */
-static bool collect(flat *f, const tsr_stmt *loop, tsr_size *all)
+/* Loops of one kind, each alone in the one around it. */
+static bool collect(flat *f, const tsr_stmt *loop)
 {
-	int64_t count = 1;
-	*all = tsr_size_const(1);
 	for (const tsr_stmt *s = loop; s; s = s->loop.body.n == 1 && s->loop.body.at[0]->kind == TSR_STMT_FOR ? s->loop.body.at[0] : NULL) {
 		if (f->n == MOST_LOOPS || s->loop.how != loop->loop.how || !kind_of(s) || (s->loop.split && f->n) || s->loop.ahead || s->loop.overlap || s->loop.contraction)
 			return false;
-		bool known = tsr_size_is_const(s->loop.extent);
-		if (known ? s->loop.extent.k <= 0 || __builtin_mul_overflow(count, s->loop.extent.k, &count) : !tsr_size_is_const(*all))
+		if (tsr_size_is_const(s->loop.extent) && (s->loop.extent.k <= 0 || __builtin_mul_overflow(f->count, s->loop.extent.k, &f->count)))
 			return false;
-		*all = known ? *all : s->loop.extent;
 		f->loop[f->n++] = s;
 	}
-	*all = tsr_size_scale(f->e->loops->tc->arena, *all, count);
 	return f->n > 1;
+}
+
+/* Iterations of them all.  Where the run knows several of their extents that is no size of the program's, and stands for the time being where a symbol behind the last one would. */
+static tsr_size together(const flat *f, tsr_emit *e)
+{
+	const tsr_stmt *unknown = NULL;
+	LLVMValueRef all = NULL;
+	for (uint32_t i = 0; i < f->n; i++) {
+		if (tsr_size_is_const(f->loop[i]->loop.extent))
+			continue;
+		all = unknown ? LLVMBuildNSWMul(e->builder, all ? all : tsr_emit_size(e, unknown->loop.extent), tsr_emit_size(e, f->loop[i]->loop.extent), "") : NULL;
+		unknown = f->loop[i];
+	}
+	if (!all)
+		return unknown ? tsr_size_scale(e->loops->tc->arena, unknown->loop.extent, f->count) : tsr_size_const(f->count);
+	tsr_size_term *term = TSR_NEW(e->loops->tc->arena, tsr_size_term);
+	*term = (tsr_size_term){f->count, e->loops->symbols.n};
+	e->symbols[e->loops->symbols.n] = all;
+	return (tsr_size){0, 1, term};
 }
 
 /* Rows of what is stored fill no lines, or nobody knows: each would end with a part of a vector, and the next one begin within a line (x + y of 1000 x 1001 took 1.15 times as long). */
@@ -88,15 +103,14 @@ static bool pays(const flat *f)
 	return tsr_emit_streams(f->e, last) || uneven(f) || (tsr_size_guess(last->loop.extent) < most && !f->loop[0]->loop.split);
 }
 
-const tsr_stmt *tsr_emit_flat(const tsr_emit *e, const tsr_stmt *loop)
+const tsr_stmt *tsr_emit_flat(tsr_emit *e, const tsr_stmt *loop)
 {
-	flat f = { .e = e };
-	tsr_size all;
-	if (!collect(&f, loop, &all) || !pays(&f) || !flat_body(&f, &f.loop[f.n - 1]->loop.body, loop->loop.how == TSR_FOR_REDUCE))
+	flat f = { .e = e, .count = 1 };
+	if (!collect(&f, loop) || !pays(&f) || !flat_body(&f, &f.loop[f.n - 1]->loop.body, loop->loop.how == TSR_FOR_REDUCE))
 		return NULL;
 	tsr_stmt *out = TSR_NEW(e->loops->tc->arena, tsr_stmt);
 	*out = *f.loop[f.n - 1];
 	out->loop.split = loop->loop.split;
-	out->loop.extent = all;
+	out->loop.extent = together(&f, e);
 	return out;
 }

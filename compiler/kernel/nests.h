@@ -146,7 +146,7 @@ const tsr_stmt *tsr_emit_flat_window(tsr_emit *e, const tsr_stmt *nest);
 /* ---- flat.c: short loops within others ---------------------------------------------------------------------------------------- */
 /* The innermost of the parallel loops that begin with this one, with iterations for all of them, the others standing at 0; NULL: it is neither short
  * nor goes around the caches, or what they touch does not lie in a row. */
-const tsr_stmt *tsr_emit_flat(const tsr_emit *e, const tsr_stmt *loop);
+const tsr_stmt *tsr_emit_flat(tsr_emit *e, const tsr_stmt *loop);
 /* All that the value touches lies in a row across these loops, the innermost last, of which all but the first have known extents, or is the same for all of them. */
 bool tsr_emit_flat_value(const tsr_emit *e, uint32_t n, const tsr_stmt *const *loops, const tsr_expr *x);
 

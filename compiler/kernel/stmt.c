@@ -22,12 +22,14 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s);
 /* Loops of which the innermost one stands for all. */
 static bool emit_flat(tsr_emit *e, const tsr_stmt *s)
 {
+	LLVMValueRef together = e->symbols[e->loops->symbols.n];      /* of what this is in */
 	const tsr_stmt *flat = e->wide ? NULL : tsr_emit_flat(e, s);
 	if (!flat)
 		return false;
 	for (const tsr_stmt *at = s; at->loop.body.at[0]->kind == TSR_STMT_FOR; at = at->loop.body.at[0])
 		e->syms[at->loop.sym] = tsr_emit_i64(e, 0);
 	emit_for(e, flat);
+	e->symbols[e->loops->symbols.n] = together;
 	return true;
 }
 
