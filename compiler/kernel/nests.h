@@ -143,6 +143,10 @@ bool tsr_emit_short_rows(tsr_emit *e, const tsr_stmt *loop);
 /* The nest with its innermost two parallel loops, of which the outer one stands at 0, as one; NULL: it is no such nest. */
 const tsr_stmt *tsr_emit_flat_window(tsr_emit *e, const tsr_stmt *nest);
 
+/* ---- one_row.c: products of one row ---------------------------------------------------------------------------------------- */
+/* A contraction that the run may ask for one row, and that packs B for few; false: it is none such, and nothing is emitted. */
+bool tsr_emit_one_row(tsr_emit *e, const tsr_stmt *loop);
+
 /* ---- flat.c: short loops within others ---------------------------------------------------------------------------------------- */
 /* The innermost of the parallel loops that begin with this one, with iterations for all of them, the others standing at 0; NULL: it is neither short
  * nor goes around the caches, or what they touch does not lie in a row. */

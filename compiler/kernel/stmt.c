@@ -65,7 +65,7 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 		tsr_emit_turns(e, s);
 		return;
 	}
-	if (s->loop.contraction && tsr_emit_contraction(e, s))
+	if (s->loop.contraction && (tsr_emit_one_row(e, s) || tsr_emit_contraction(e, s)))
 		return;
 	bool whole = !cut_short(s);
 	if (whole && (emit_flat_window(e, s) || tsr_emit_window_sums(e, s) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s) || tsr_emit_short_sums(e, s) || emit_turned_joined(e, s)

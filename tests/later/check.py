@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Products of as many rows as the run says, some of which have a schedule of their own for the fewest, for some and for any.  And windows over images whose height and width only the run knows:
+"""Products of as many rows as the run says, some of which have a schedule of their own for the fewest, for some and for any, or are one, by bytes.  And windows over images whose height and width only the run knows:
 rows shorter than the places that go together, as long, and longer; windows wider than the image, that move by two, with gaps, that stay within the image; of each channel, channels first and last, of few
 channels, of one, of rows alone, and pools; an infinity beside padding; nothing written beside the result.  Compiled once and run at many sizes, against NumPy, by whole numbers, so that sums are equal in
 any order; at each level of processor, with one thread, two and three."""
@@ -45,6 +45,7 @@ def program():
             lines.append(f"let%export g{i} {given} = relu (0.5 *. ({window}) - 1.)")
         y, x = spec(1, gap, True)
         lines.append(f'let%export v{i} {given} = x +* k "c, {y}, {x} |; i, j, c | => c, y, x |"')
+    lines.append('let%export bytes (x : "?n, 600 |") (w : "530, 600 |" i8) (s : "530 |") = (x +* w "t, k |; n, k | => t, n |") *. (s ++ "n | => 0, n |")')
     lines.append('let%export plane (x : "?h, ?w |") (k : "3, 3 |") = x +* k "y =+ i, x =+ j |; i, j | => y, x |"')
     lines.append('let%export few (x : "?h, ?w, 3 |") (k : "5, 3 |") = x +* k "y =+ i, x =+ j, c |; i, j | => y, x, c |"')
     lines.append('let%export row (x : "?w, 64 |") (k : "3, 64 |") = x +* k "x =+ j, c |; j, c | => x, c |"')
@@ -78,6 +79,10 @@ def judge(model, level, threads):
         for n in ROWS:
             x = numbers(n, depth)
             holds(name, (n,), (x, w, b), np.maximum(x @ w + b, 0) if name.startswith("followed") else x @ w)
+    w, s = numbers(530, 600).astype(np.int8), numbers(530)
+    for n in ROWS[:8]:
+        x = numbers(n, 600)
+        holds("bytes", (n,), (x, w, s), (x @ w.T.astype(np.float32)) * s)
     for h, w in SIZES:
         for i, (c, kh, kw, step, gap) in enumerate(LAST):
             size = (h * step, w * step)
