@@ -211,8 +211,8 @@ static void stmt(writer *w, const tsr_stmt *s)
 	switch (s->kind) {
 	case TSR_STMT_FOR:
 		seen_first(&w->loops, s->loop.sym, &n);
-		tsr_text_addf(&w->t, "s%u %d%c%c%c%lld", n, (int)s->loop.how, s->loop.contraction ? 'c' : ' ', s->loop.split ? '/' : ' ', s->loop.stream ? '>' : ' ',
-			(long long)s->loop.overlap);
+		tsr_text_addf(&w->t, "s%u %d%c%c%c%lld,%u", n, (int)s->loop.how, s->loop.contraction ? 'c' : ' ', s->loop.split ? '/' : ' ', s->loop.stream ? '>' : ' ',
+			(long long)s->loop.overlap, s->loop.parts);
 		if (s->loop.contraction) {
 			const tsr_schedule *c = &s->loop.contraction->schedule;
 			const tsr_tail *tail = s->loop.contraction->tail;

@@ -143,6 +143,10 @@ bool tsr_emit_short_rows(tsr_emit *e, const tsr_stmt *loop);
 /* The nest with its innermost two parallel loops, of which the outer one stands at 0, as one; NULL: it is no such nest. */
 const tsr_stmt *tsr_emit_flat_window(tsr_emit *e, const tsr_stmt *nest);
 
+/* ---- sum_parts.c: sums of as many iterations as the run says ----------------------------------------------------------------------- */
+/* A sum that opt/totals.c marks, in parts, of which each thread takes some; all of them know the whole then.  False: it is none. */
+bool tsr_emit_sum_parts(tsr_emit *e, const tsr_stmt *s);
+
 /* ---- one_row.c: products of one row ---------------------------------------------------------------------------------------- */
 /* A contraction that the run may ask for one row, and that packs B for few; false: it is none such, and nothing is emitted. */
 bool tsr_emit_one_row(tsr_emit *e, const tsr_stmt *loop);

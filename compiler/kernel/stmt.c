@@ -68,8 +68,8 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 	if (s->loop.contraction && (tsr_emit_one_row(e, s) || tsr_emit_contraction(e, s)))
 		return;
 	bool whole = !cut_short(s);
-	if (whole && (emit_flat_window(e, s) || tsr_emit_window_sums(e, s) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s) || tsr_emit_short_sums(e, s) || emit_turned_joined(e, s)
-		|| tsr_emit_scan(e, s)))
+	if (tsr_emit_sum_parts(e, s) || (whole && (emit_flat_window(e, s) || tsr_emit_window_sums(e, s) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s) || tsr_emit_short_sums(e, s) || emit_turned_joined(e, s)
+		|| tsr_emit_scan(e, s))))
 		return;
 	if (tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= 0)
 		return;

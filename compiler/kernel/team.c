@@ -27,6 +27,15 @@ static bool is_private(const tsr_stmt *s)
 	return ((s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET) && !reads_memory(s->let.value)) || (s->kind == TSR_STMT_LETSYM && !reads_memory(s->letsym.value));
 }
 
+/* What all know one of them stores. */
+static void by_the_first(tsr_emit *e, const tsr_stmts *store)
+{
+	tsr_emit_fork f = tsr_emit_fork_begin(e, LLVMBuildICmp(e->builder, LLVMIntEQ, e->team->thread, tsr_emit_i64(e, 0), ""), "first");
+	tsr_emit_stmts(e, store);
+	tsr_emit_fork_other(e, &f);
+	tsr_emit_fork_end(e, &f);
+}
+
 void tsr_team_stmts(tsr_emit *e, const tsr_stmts *body)
 {
 	bool waits = false;
@@ -41,7 +50,10 @@ void tsr_team_stmts(tsr_emit *e, const tsr_stmts *body)
 		}
 		if (waits)
 			tsr_team_wait(e);
-		tsr_emit_stmts(e, &one);
+		if (body->at[i]->kind == TSR_STMT_STORE)
+			by_the_first(e, &one);
+		else
+			tsr_emit_stmts(e, &one);
 		waits = e->team->agreed == agreed;       /* which all of them have come to, last */
 	}
 }

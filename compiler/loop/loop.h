@@ -139,6 +139,7 @@ struct tsr_stmt {
 			tsr_turns_kind turns;                                /* or its iterations, with those of loops around it, are taken by them in turns */
 			bool stream;                                         /* its last store goes around the caches (opt/stream.c) */
 			int64_t overlap;                                     /* walks of several rows go together (opt/overlap.c), if the run says that they have some and at most so many iterations; 0: they do not; INT64_MAX: they do */
+			uint32_t parts, part_sym;                            /* a sum, taken in so many parts if the run says that it is long, and two symbols for where one begins and ends (opt/totals.c); or 0 */
 			tsr_expr *ahead;                                     /* an element that is read soon, to be fetched by now; or NULL */
 			tsr_stmts body;
 			struct tsr_contraction *contraction;                 /* set by opt/classify, or NULL */

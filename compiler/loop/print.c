@@ -332,6 +332,8 @@ static void loop(printer *p, const tsr_stmt *s)
 		s->loop.overlap ? " overlap" : "");
 	if (s->loop.overlap && s->loop.overlap < INT64_MAX)
 		tsr_text_addf(&p->t, " %lld", (long long)s->loop.overlap);
+	if (s->loop.parts)
+		tsr_text_addf(&p->t, " parts %u by %u", s->loop.parts, s->loop.part_sym);
 	if (s->loop.ahead) {
 		tsr_text_add(&p->t, " ahead ");
 		expr(p, s->loop.ahead);

@@ -326,6 +326,17 @@ static int64_t read_most(reader *r)
 	return most;
 }
 
+/* How many, and the first of two symbols. */
+static void read_parts(reader *r, tsr_stmt *s)
+{
+	s->loop.parts = (uint32_t)read_most(r);
+	if (!accept_word(r, "by"))
+		tsr_loop_expected(&r->scan, "'by'");
+	s->loop.part_sym = (uint32_t)read_most(r);
+	if (s->loop.part_sym + 2 > r->fresh)
+		r->fresh = s->loop.part_sym + 2;
+}
+
 static void read_for(reader *r, tsr_stmt *s)
 {
 	s->loop.sym = declare_sym(r, false, &s->loop.name);
@@ -341,6 +352,8 @@ static void read_for(reader *r, tsr_stmt *s)
 	s->loop.turns = accept_word(r, "walked") ? TSR_TURNS_WALKED : accept_word(r, "taken") ? TSR_TURNS_TAKEN : TSR_TURNS_NONE;
 	s->loop.stream = accept_word(r, "stream");
 	s->loop.overlap = accept_word(r, "overlap") ? read_most(r) : 0;
+	if (accept_word(r, "parts"))
+		read_parts(r, s);
 	s->loop.ahead = accept_word(r, "ahead") ? read_expr(r) : NULL;
 	s->loop.body = read_body(r);
 }

@@ -483,6 +483,9 @@ static void take_share(const tsr_divide *d, const char *unit, const tsr_stmt *ke
 		k ? classes[k->schedule.grid && k->schedule.split == TSR_CLASS_N ? 3 : k->schedule.split] : s->loop.name);
 }
 
+/* A sum that the run takes in parts, each of which a thread can have (totals.c). */
+static bool in_parts(const tsr_stmts *body) { return body->n == 3 && body->at[1]->kind == TSR_STMT_FOR && body->at[1]->loop.parts; }
+
 static void split_kernel(const tsr_divide *d, const char *unit, tsr_stmt *kernel)
 {
 	tsr_stmts *body = &kernel->kernel.body;
@@ -490,23 +493,27 @@ static void split_kernel(const tsr_divide *d, const char *unit, tsr_stmt *kernel
 	tsr_stmt **split = TSR_NEW_N(d->scratch, tsr_stmt *, body->n + 1);
 	tsr_taken_loops *turns = TSR_NEW_N(d->scratch, tsr_taken_loops, body->n + 1);
 	nesting around = { 0 };
-	for (uint32_t i = 0; i < body->n; i++) {
+	bool parts = in_parts(body);
+	for (uint32_t i = 0; !parts && i < body->n; i++) {
 		tsr_stmts one = { &body->at[i], 1, 1 };
 		if (!split_nest(d, &one, &split[i], &turns[i]))
 			return;
 	}
-	agree(d, body, split, turns);
+	if (!parts)
+		agree(d, body, split, turns);
 	measure(d, team, body, &around);
 	if (d->p->options->threads == TSR_THREADS_ALL)
 		tsr_push(d->p->arena, &team->work, ((tsr_work){ 1e18, 0, NULL }));
 	if (body->n == 0 || !worthwhile(team))
 		return;
-	for (uint32_t i = 0; i < body->n; i++) {
+	for (uint32_t i = 0; !parts && i < body->n; i++) {
 		if (turns[i].n)
 			take_turns(d, unit, kernel, &turns[i]);
 		else
 			take_share(d, unit, kernel, split[i]);
 	}
+	if (parts)
+		tsr_pass_note(d->p, "%s: %s is divided among threads by its parts", unit, kernel->kernel.name);
 	give_rows(d, kernel, team);
 	kernel->kernel.team = team;
 	d->p->changes++;

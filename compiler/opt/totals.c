@@ -10,6 +10,8 @@
  * and likewise by columns.  Nothing else of such a kernel could be divided among threads, or only columns of which each thread would read a part of each line
  * or two.  How many parts there are follows from the sizes, so the bits are the same for any number of threads; one thread loses nothing.
  *
+ * Where only the run knows how much there is, and it is one element, the loop is marked: the emitter takes it in parts (kernel/sum_parts.c), which are in no buffer.
+ *
  * Behind the passes that join kernels, which would join a part with what others do for an image of a batch: ResNet-18 took 4 MB more so. */
 #include "schedule.h"
 #include "parts.h"
@@ -20,7 +22,8 @@ typedef struct totals {
 	tsr_pass *p;
 	tsr_loop_unit *unit;
 	tsr_stmt *kernel;
-	tsr_stmt *along;             /* the loop that is parted */
+	tsr_stmt *along;             /* the loop that is parted; NULL: the run parts `later` */
+	tsr_stmt *later;
 	int64_t parts, each, rest;
 	uint32_t n;                  /* sums, and the parts of each */
 	tsr_buffer_id of[MOST_SUMS], to[MOST_SUMS];
@@ -115,10 +118,16 @@ static bool in_local(totals *t)
 	for (uint32_t i = 0; i < sums.n; i++)
 		if (sums.loop[i]->loop.how != TSR_FOR_REDUCE)
 			return false;
-	if (count >= FEW_ROWS || !tsr_expr_is_local(stored_local(b->at[2]), b->at[0]->let.local) || !sums_into(sums.body, b->at[0], &acc)
+	if (count >= FEW_ROWS || !sums_into(sums.body, b->at[0], &acc)
 		|| (rows.n && (!tsr_nest_covers(t->p->l, &rows, b->at[2], NULL) || tsr_contract_of(t->p, rows.loop[0]))))
 		return false;
-	return add_sum(t, b->at[2]->store.buffer, acc) && choose_loop(t, &sums);
+	if (!add_sum(t, b->at[2]->store.buffer, acc))
+		return false;
+	t->later = !rows.n && !tsr_size_is_const(sums.loop[0]->loop.extent) && !sums.loop[0]->loop.parts && acc != TSR_ACC_AND && acc != TSR_ACC_OR ? sums.loop[0] : NULL;
+	if (tsr_expr_is_local(stored_local(b->at[2]), b->at[0]->let.local) && choose_loop(t, &sums))
+		return true;
+	t->along = NULL;
+	return t->later;
 }
 
 /* ---- sums by columns ------------------------------------------------------------------------------------------------------------ */
@@ -298,6 +307,15 @@ static void part(totals *t, bool local, tsr_stmts *out)
 	tsr_pass_note(t->p, "%s: %s is taken in %lld parts", t->unit->name, t->kernel->kernel.name, (long long)t->parts);
 }
 
+static void mark(totals *t)
+{
+	t->later->loop.parts = MOST;
+	t->later->loop.part_sym = t->unit->nsyms;
+	t->unit->nsyms += 2;
+	t->p->changes++;
+	tsr_pass_note(t->p, "%s: %s is taken in %d parts where it is long", t->unit->name, t->kernel->kernel.name, MOST);
+}
+
 void tsr_pass_totals(tsr_pass *p)
 {
 	for (uint32_t i = 0; i < p->l->units.n; i++) {
@@ -306,10 +324,13 @@ void tsr_pass_totals(tsr_pass *p)
 		for (uint32_t k = 0; k < u->body.n; k++) {
 			totals t = { .p = p, .unit = u, .kernel = u->body.at[k] };
 			bool local;
-			if (recognise(&t, &local))
+			bool parted = recognise(&t, &local);
+			if (parted && t.along)
 				part(&t, local, &out);
 			else
 				tsr_push(p->arena, &out, t.kernel);
+			if (parted && !t.along)
+				mark(&t);
 		}
 		u->body = out;
 	}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Products of as many rows as the run says, some of which have a schedule of their own for the fewest, for some and for any, or are one, by bytes.  And windows over images whose height and width only the run knows:
+"""Products of as many rows as the run says, some of which have a schedule of their own for the fewest, for some and for any, or are one, by bytes; and sums of so much, in parts.  And windows over images whose height and width only the run knows:
 rows shorter than the places that go together, as long, and longer; windows wider than the image, that move by two, with gaps, that stay within the image; of each channel, channels first and last, of few
 channels, of one, of rows alone, and pools; an infinity beside padding; nothing written beside the result.  Compiled once and run at many sizes, against NumPy, by whole numbers, so that sums are equal in
 any order; at each level of processor, with one thread, two and three."""
@@ -18,6 +18,7 @@ LAST = [(64, 3, 3, 1, 1), (17, 3, 3, 1, 1), (256, 5, 3, 1, 1), (32, 7, 7, 1, 1),
 FIRST = [(7, 3, 3, 1, 1), (3, 5, 5, 1, 1), (5, 7, 3, 1, 1), (4, 3, 3, 2, 1), (2, 3, 3, 1, 3), (6, 1, 5, 1, 1), (6, 5, 1, 1, 1)]
 
 PRODUCTS = {"plain": (512, 2048), "followed_wide": (512, 2048), "followed": (130, 500)}
+LENGTHS = (1, 2, 31, 100, 8191, 8192, 8193, 100003)
 ROWS = (1, 2, 3, 4, 5, 16, 17, 24, 63, 64, 65, 100)
 
 
@@ -45,6 +46,9 @@ def program():
             lines.append(f"let%export g{i} {given} = relu (0.5 *. ({window}) - 1.)")
         y, x = spec(1, gap, True)
         lines.append(f'let%export v{i} {given} = x +* k "c, {y}, {x} |; i, j, c | => c, y, x |"')
+    lines.append('let%export total (x : "?n |") (y : "?n |") = sqrt (x +* y "k |; k | => 0 |")')
+    lines.append('let%export greatest (x : "?n, ?m, 3 |") = 2. *. (x @^^ "a, b, c | => 0 |")')
+    lines.append('let%export whole (x : "?n |" i32) = x ++ "k | => 0 |"')
     lines.append('let%export bytes (x : "?n, 600 |") (w : "530, 600 |" i8) (s : "530 |") = (x +* w "t, k |; n, k | => t, n |") *. (s ++ "n | => 0, n |")')
     lines.append('let%export plane (x : "?h, ?w |") (k : "3, 3 |") = x +* k "y =+ i, x =+ j |; i, j | => y, x |"')
     lines.append('let%export few (x : "?h, ?w, 3 |") (k : "5, 3 |") = x +* k "y =+ i, x =+ j, c |; i, j | => y, x, c |"')
@@ -69,7 +73,8 @@ def judge(model, level, threads):
         n = want.size
         whole = np.full(n + 64, 7, np.float32)
         model.seconds(name, *(ctypes.c_int64(s) for s in sizes), *(np.ascontiguousarray(a).ctypes.data_as(ctypes.c_void_p) for a in given), ctypes.c_void_p(whole.ctypes.data + 128))
-        check(np.array_equal(whole[32:32 + n].reshape(want.shape), want) and (whole[:32] == 7).all() and (whole[32 + n:] == 7).all(), f"{name} at {sizes}, {level}, {threads} threads")
+        made = whole[32:32 + n].view(want.dtype).reshape(want.shape)
+        check(np.array_equal(made, want) and (whole[:32] == 7).all() and (whole[32 + n:] == 7).all(), f"{name} at {sizes}, {level}, {threads} threads")
 
     def numbers(*shape):
         return random.integers(-4, 5, shape).astype(np.float32)
@@ -83,6 +88,12 @@ def judge(model, level, threads):
     for n in ROWS[:8]:
         x = numbers(n, 600)
         holds("bytes", (n,), (x, w, s), (x @ w.T.astype(np.float32)) * s)
+    for n in LENGTHS:
+        x, m = numbers(n), n % 7 + 1
+        holds("total", (n,), (x, x), np.sqrt(np.float32(np.sum(x.astype(np.float64) ** 2))).reshape(1))
+        holds("whole", (n,), (x.astype(np.int32),), np.array([x.sum()], np.int32))
+        x = numbers(n // 5 + 1, m, 3)
+        holds("greatest", (n // 5 + 1, m), (x,), np.array([2 * x.max()], np.float32))
     for h, w in SIZES:
         for i, (c, kh, kw, step, gap) in enumerate(LAST):
             size = (h * step, w * step)
@@ -114,11 +125,29 @@ def judge(model, level, threads):
         holds("row", (w,), (x, k), windows(x, k))
 
 
+def same_bits(bench):
+    """A long sum of numbers that are not whole, however it is divided."""
+    made = set()
+    for option in ("all", "none"):
+        name = f"sum_{option}"
+        model = common.Model(bench.shared(bench.written(name + ".tsr", 'let%export f (x : "?n |") = x ++ "k | => 0 |"\n'), name, f"--threads={option}"))
+        for threads in (1, 2, 3, 7):
+            bench.probes(threads)
+            for n in LENGTHS:
+                x, y = np.random.default_rng(n).standard_normal(n).astype(np.float32), np.zeros(1, np.float32)
+                model.seconds("f", ctypes.c_int64(n), *(a.ctypes.data_as(ctypes.c_void_p) for a in (x, y)))
+                made.add((n, int(y.view(np.int32)[0])))
+                check(np.isclose(y[0], x.astype(np.float64).sum(), rtol=1e-4, atol=1e-3), f"a sum of {n}, {threads} threads: {y[0]}")
+        model.close()
+    check(len(made) == len(LENGTHS), f"sums have other bits: {sorted(made)}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         bench = common.Bench(sys.argv[1], tmp, 1, 3, table.Table())
         status, out, err = run(bench.tsrc, "-c", "--cpu=znver4", "--dump=schedule", bench.written("schedules.tsr", program()), "-o", bench.path("schedules.o"))
         check(status == 0 and out.count("of at most 3 rows: ") == 2 and out.count("of at most 64 rows: ") == 3, "few rows have schedules of their own: " + err)
+        same_bits(bench)
         for level in LEVELS:
             name = "later_" + level.replace("-", "_")
             model = common.Model(bench.shared(bench.written(name + ".tsr", program()), name, "--threads=all", f"--cpu={level}"))
