@@ -72,8 +72,10 @@ static void all_parts(const total *t)
 
 bool tsr_emit_sum_parts(tsr_emit *e, const tsr_stmt *s)
 {
-	total t = {.e = e, .loop = s, .id = innermost(s)->let.local};
-	if (!s->loop.parts || e->wide || (t.acc = tsr_wide_sum_of(innermost(s))) == TSR_ACC_SET)
+	if (!s->loop.parts || e->wide)
+		return false;
+	total t = {.e = e, .id = innermost(s)->let.local, .acc = tsr_wide_sum_of(innermost(s))};
+	if (t.acc == TSR_ACC_SET)
 		return false;
 	LLVMValueRef together = e->symbols[e->loops->symbols.n], local = e->locals[t.id];
 	uint64_t bytes = (uint64_t)s->loop.parts * LINE;

@@ -140,10 +140,10 @@ bool tsr_is_narrow(const tsr_problem *p)
  *
  * They are few more often than not: one example that is asked about, a handful that came together.  A schedule for any number packs all of B for them, which
  * takes 2 to 7 times as long as what follows.  So a contraction whose rows are one such loop has others: one for up to 64 rows, chosen as for 24, or, if that packs B, for up to 16, as for 4; and, where B comes row by row from memory or the last
- * cache, one for up to 3, chosen as for 2, which each height that a last tile can have has a tile for (engine/place.c).  (One row by 512 x 2048 61 us for 97 by tiles of four, 16 rows 298 for 334, 40 rows
+ * cache, one for up to 3, chosen as for 2.  Each has a tile for every height that a last tile can have (engine/place.c).  (One row by 512 x 2048 61 us for 97 by tiles of four, 16 rows 298 for 334, 40 rows
  * 746 for 903 by the schedule for any.) */
 
-/* Of dot products, which would turn B else (1.2 to 1.35 times as fast at 24 and 32 rows of 256 to 2048 depths, level at 64), and of what reads B in place. */
+/* Of dot products, which would turn B else (1.2 to 1.35 times as fast at 24 and 32 rows of 256 to 2048 depths, level at 64), and of what reads B in place: up to so many rows, as for so many. */
 enum { SHALLOW_ROWS = 4, MOST_DOTS = 32, SHALLOW = 32 };      /* shallow: rows of B in turn */
 typedef struct up_to { int64_t rows, like; } up_to;
 static const up_to few_rows = { 3, 2 }, some_rows = { 16, 4 }, many_rows = { 64, 24 };

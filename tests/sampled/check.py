@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random products, convolutions, pools and reductions (tests/bench/sampled.py), small ones, against NumPy: for this processor, with AVX2 and with SSE; one thread, two and three give the same bits.
 Operands and results lie beside pages that may not be touched.  Gradients: what each is along random directions.
-And the same operations where only the run knows the first operand's first size, which others share: at the one that was drawn, and at others.
+And the same operations where only the run knows the first operand's first size, which others share: at the one that was drawn, and at others; and products of which it knows all sizes.
 
     check.py BUILD [--seed N] [--count N] [--scale X]"""
 import argparse, ctypes, os, re, sys, tempfile
@@ -53,7 +53,8 @@ def judge_gradients(bench, kind):
                 up, down = (sampled.REFERENCE[name](*wide[:k], wide[k] + step * v, *wide[k + 1:]) for step in (h, -h))
                 want = (up - down) / (2 * h) * above
                 off = abs(np.vdot(g.astype(np.float64), v) - want.sum())
-                check(off <= 1e-4 * np.sqrt((want ** 2).sum()), f"gradient {k} of {name}: off by {off:g}, {np.sqrt((want ** 2).sum()):g}")
+                size = np.sqrt(max((want ** 2).sum(), ((g * v) ** 2).sum()))     # of one result what the terms come to may be next to nothing
+                check(off <= 1e-4 * size, f"gradient {k} of {name}: off by {off:g}, {size:g}")
     model.close()
 
 
@@ -94,6 +95,32 @@ def judge_unknown(bench, kind):
     model.close()
 
 
+def judge_letters(bench, level):
+    """Einsums of which only the run knows every size."""
+    file, text = f"letters{level}", "open Nn\n"
+    for i, (name, (_, signature, body, _)) in enumerate(everyday.CASES.items()):
+        given = zip(re.findall(r"\((\w+) :", signature), name.split("->")[0].split(","))
+        text += f"let%export e{i} {' '.join(sampled.given(x, ['?' + a for a in axes]) for x, axes in given)} = {body}\n"
+    model = common.Model(bench.shared(bench.written(f"{file}.tsr", text), file, *([f"--cpu=x86-64-{level}"] if level else [])))
+    with open(bench.path(f"{file}.h")) as f:
+        order = dict(re.findall(rf"{file}_e(\d+)\(tsr_context \*ctx, ([^;]*)\);", f.read()))
+    pointer = lambda x: x.ctypes.data_as(ctypes.c_void_p)
+    for i, name in enumerate(everyday.CASES):
+        drawn, letters = list(everyday.arguments(name)), name.split(" ")[0].split("->")[0].split(",")
+        for more in 0, 1, 5:
+            sizes = {a: n + more for x, axes in zip(drawn, letters) for a, n in zip(axes, x.shape)}
+            given = [np.pad(x, [(0, more)] * x.ndim, mode="wrap") for x in drawn]
+            want, first = sampled.REFERENCE[name](*(x.astype(np.float64) for x in given)), None
+            for threads in 1, 2:
+                bench.probes(threads)
+                made = np.full(want.shape, 7, np.float32)
+                model.seconds(f"e{i}", *(ctypes.c_int64(sizes[a]) for a in re.findall(r"int64_t (\w+)", order[str(i)])), *map(pointer, given), pointer(made))
+                first = made if first is None else first
+                check(np.array_equal(made, first), f"{name}, {more} more of each: {threads} threads give other bits")
+            check(np.allclose(first, want, rtol=1e-4, atol=1e-4 * np.abs(want).max()), f"{name}, {more} more of each: off by {np.abs(first - want).max():g}")
+    model.close()
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("build")
@@ -109,6 +136,9 @@ def main():
                 judge(bench, kind, level)
             judge_gradients(bench, kind)
             judge_unknown(bench, kind)
+            if kind == "einsum":
+                for level in "", "v3":
+                    judge_letters(bench, level)
     end()
 
 
