@@ -179,12 +179,10 @@ static int64_t most_of_b(const tsr_problem *p, const tsr_schedule *s, int64_t ea
 		return p->t->l2 / 2;
 	if (p->streams)              /* all rows of C beside it stay in the second cache for the next block */
 		return p->t->l2 / 2 / (p->m * p->bytes) * each;
-	if (p->m < 0 || !s->pack_a || !s->pack_b)
+	if (p->m < 0 || p->n < 0 || p->k < 0 || !s->pack_a || !s->pack_b)
 		return share;
 	if (p->m * each * FEW <= near)       /* few rows use it at once, and never again */
 		return near;
-	if (p->n < 0 || p->k < 0)
-		return share;
 	if (tsr_near_panels(p->t) && !p->must_a && !p->must_b)       /* a copy of A for each block of B is little beside a large A, and memory beside a small one */
 		return p->m * p->k * p->bytes >= TSR_LARGE_A * p->t->l2 ? p->t->l3 : p->t->l2;
 	int64_t part = p->k * p->n * p->bytes / PARTS, enough = 2 * p->m * each;
