@@ -125,6 +125,13 @@ static LLVMValueRef bytes(tsr_emit *e, uint64_t vectors, uint64_t matrix)
 	return LLVMBuildSelect(e->builder, tsr_emit_by_matrix(e), tsr_emit_i64(e, (int64_t)matrix), by_vectors, "");
 }
 
+/* Of rows that the caches hold; of longer ones only one is under way (opt/overlap.c). */
+static LLVMValueRef bytes_of_copies(tsr_emit *e, const tsr_buffer *b, uint32_t copies)
+{
+	LLVMValueRef one = tsr_emit_row_distance(e, b), all = LLVMBuildNSWMul(e->builder, one, tsr_emit_i64(e, copies), "");
+	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLE, tsr_emit_row_bytes(e, b), tsr_emit_i64(e, e->target->l2), ""), all, one, "");
+}
+
 void tsr_team_call(tsr_emit *e, const tsr_team *team, const tsr_team_kernel *k, const tsr_arguments *x)
 {
 	LLVMTypeRef record = record_of(e, x);
@@ -138,7 +145,7 @@ void tsr_team_call(tsr_emit *e, const tsr_team *team, const tsr_team_kernel *k, 
 			continue;
 		LLVMBuildStore(e->builder, x->values[i] ? x->values[i] : own, field(e, record, data, told++));
 		if (x->later[i])
-			own = LLVMBuildNSWAdd(e->builder, own, LLVMBuildNSWMul(e->builder, tsr_emit_row_distance(e, x->later[i]), tsr_emit_i64(e, k->copies[x->later[i]->offset]), ""), "");
+			own = LLVMBuildNSWAdd(e->builder, own, bytes_of_copies(e, x->later[i], k->copies[x->later[i]->offset]), "");
 	}
 	LLVMValueRef args[7] = {e->ctx, k->entry, data, worth(e, team), bytes(e, vectors->shared, matrix->shared), own, tsr_emit_i64(e, k->queues)};
 	tsr_emit_call(e, "tsr_parallel", e->none, 7, args);
