@@ -50,10 +50,7 @@ void tsr_seat_needs(tsr_seat *team, uint64_t shared, uint64_t own)
 
 bool tsr_emit_row_later(const tsr_buffer *b)
 {
-	bool known = true;
-	for (uint32_t axis = 0; axis < b->rank; axis++)
-		known &= tsr_size_is_const(b->dims[axis]);
-	return b->home == TSR_HOME_THREAD && !known;
+	return b->home == TSR_HOME_THREAD && tsr_buffer_bytes(b) < 0;
 }
 
 LLVMValueRef tsr_emit_row_bytes(tsr_emit *e, const tsr_buffer *b)

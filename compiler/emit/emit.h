@@ -155,6 +155,8 @@ LLVMValueRef tsr_emit_end(tsr_emit *e, const tsr_stmt *loop);
 /* Position in elements of one index tuple, row-major over the buffer's dims; and its address. */
 LLVMValueRef tsr_emit_position(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index);
 LLVMValueRef tsr_emit_address(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index);
+/* x where it is so to y, else y: the smaller one, or the larger. */
+LLVMValueRef tsr_emit_chosen(tsr_emit *e, LLVMIntPredicate is, LLVMValueRef x, LLVMValueRef y);
 LLVMValueRef tsr_emit_offset(tsr_emit *e, tsr_prec p, LLVMValueRef base, LLVMValueRef elements);     /* base + elements, inbounds */
 LLVMValueRef tsr_emit_expr(tsr_emit *e, const tsr_expr *x);                          /* register form of x->prec; lanes where they differ */
 /* The scalar ones among `n` values in as many lanes as the others have. */

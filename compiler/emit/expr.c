@@ -112,6 +112,11 @@ LLVMValueRef tsr_emit_position(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin 
 	return sum ? sum : tsr_emit_i64(e, 0);
 }
 
+LLVMValueRef tsr_emit_chosen(tsr_emit *e, LLVMIntPredicate is, LLVMValueRef x, LLVMValueRef y)
+{
+	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, is, x, y, ""), x, y, "");
+}
+
 LLVMValueRef tsr_emit_offset(tsr_emit *e, tsr_prec p, LLVMValueRef base, LLVMValueRef elements)
 {
 	return LLVMBuildInBoundsGEP2(e->builder, tsr_emit_memory_type(e, p), base, &elements, 1, "");

@@ -421,8 +421,7 @@ static void by_registers(tsr_emit *e, const tsr_stmt *loop, const tsr_contractio
 		contraction(e, loop, c, false);
 }
 
-/* As the run knows. */
-static LLVMValueRef rows_of(tsr_emit *e, const tsr_contraction *c)
+LLVMValueRef tsr_contraction_rows(tsr_emit *e, const tsr_contraction *c)
 {
 	LLVMValueRef n = LLVMConstInt(e->i64, 1, false);
 	for (uint32_t i = 0; i < c->nloops; i++)
@@ -441,7 +440,7 @@ bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)
 	uint32_t n = tsr_contract_few(e->loops, c, e->target, few);
 	for (uint32_t i = 0; i < n; i++) {
 		LLVMValueRef most = LLVMConstInt(e->i64, (uint64_t)few[i].most_rows, false);
-		f[i] = tsr_emit_fork_begin(e, LLVMBuildICmp(e->builder, LLVMIntSLE, rows_of(e, c), most, ""), "few");
+		f[i] = tsr_emit_fork_begin(e, LLVMBuildICmp(e->builder, LLVMIntSLE, tsr_contraction_rows(e, c), most, ""), "few");
 		by_registers(e, loop, &few[i]);
 		tsr_emit_fork_other(e, &f[i]);
 	}

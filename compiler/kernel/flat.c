@@ -108,6 +108,8 @@ const tsr_stmt *tsr_emit_flat(tsr_emit *e, const tsr_stmt *loop)
 	flat f = { .e = e, .count = 1 };
 	if (!collect(&f, loop) || !pays(&f) || !flat_body(&f, &f.loop[f.n - 1]->loop.body, loop->loop.how == TSR_FOR_REDUCE))
 		return NULL;
+	for (uint32_t i = 0; i + 1 < f.n; i++)
+		e->syms[f.loop[i]->loop.sym] = tsr_emit_i64(e, 0);
 	tsr_stmt *out = TSR_NEW(e->loops->tc->arena, tsr_stmt);
 	*out = *f.loop[f.n - 1];
 	out->loop.split = loop->loop.split;

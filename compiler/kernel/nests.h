@@ -152,7 +152,7 @@ bool tsr_emit_sum_parts(tsr_emit *e, const tsr_stmt *s);
 bool tsr_emit_one_row(tsr_emit *e, const tsr_stmt *loop);
 
 /* ---- flat.c: short loops within others ---------------------------------------------------------------------------------------- */
-/* The innermost of the parallel loops that begin with this one, with iterations for all of them, the others standing at 0; NULL: it is neither short
+/* The innermost of the parallel loops that begin with this one, with iterations for all of them, the others put to stand at 0; NULL: it is neither short
  * nor goes around the caches, or what they touch does not lie in a row. */
 const tsr_stmt *tsr_emit_flat(tsr_emit *e, const tsr_stmt *loop);
 /* All that the value touches lies in a row across these loops, the innermost last, of which all but the first have known extents, or is the same for all of them. */

@@ -31,21 +31,12 @@ static bool understand(tsr_emit *e, const tsr_stmt *loop)
 	return in != loop && in->loop.how == TSR_FOR_PARALLEL && in->loop.body.n == 3;
 }
 
-static LLVMValueRef rows_of(tsr_emit *e, const tsr_contraction *c)
-{
-	LLVMValueRef n = tsr_emit_i64(e, 1);
-	for (uint32_t i = 0; i < c->nloops; i++)
-		if (c->loops[i].cls == TSR_CLASS_M)
-			n = LLVMBuildMul(e->builder, n, tsr_emit_size(e, c->loops[i].extent), "");
-	return n;
-}
-
 bool tsr_emit_one_row(tsr_emit *e, const tsr_stmt *loop)
 {
 	if (!understand(e, loop))
 		return false;
 	tsr_stmt *plain = as_written(e, loop);
-	tsr_emit_fork f = tsr_emit_fork_begin(e, LLVMBuildICmp(e->builder, LLVMIntEQ, rows_of(e, loop->loop.contraction), tsr_emit_i64(e, 1), ""), "one");
+	tsr_emit_fork f = tsr_emit_fork_begin(e, LLVMBuildICmp(e->builder, LLVMIntEQ, tsr_contraction_rows(e, loop->loop.contraction), tsr_emit_i64(e, 1), ""), "one");
 	tsr_emit_stmts(e, &(tsr_stmts){&plain, 1, 1});
 	tsr_emit_fork_other(e, &f);
 	tsr_emit_contraction(e, loop);

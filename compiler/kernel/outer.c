@@ -134,11 +134,6 @@ bool tsr_emit_outer_pays(tsr_emit *e, const tsr_stmt *s, int64_t least, const ts
 
 /* ---- guards --------------------------------------------------------------------------------------------------------------- */
 
-static LLVMValueRef choose(tsr_emit *e, LLVMIntPredicate is, LLVMValueRef x, LLVMValueRef y)
-{
-	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, is, x, y, ""), x, y, "");
-}
-
 /* Lanes from `first` up to `end`. */
 static LLVMValueRef stretch(tsr_emit *e, LLVMValueRef first, LLVMValueRef end)
 {
@@ -184,8 +179,8 @@ bool tsr_emit_outer_guard(tsr_emit *e, const tsr_stmt *s)
 			continue;
 		}
 		LLVMValueRef at = tsr_emit_lin(e, &s->cond.ranges[i].index), size = tsr_emit_size(e, s->cond.ranges[i].size);
-		first = choose(e, LLVMIntSGT, first, lanes_for(e, LLVMBuildNSWSub(e->builder, zero, at, ""), step));
-		end = choose(e, LLVMIntSLT, end, lanes_for(e, LLVMBuildNSWSub(e->builder, size, at, ""), step));
+		first = tsr_emit_chosen(e, LLVMIntSGT, first, lanes_for(e, LLVMBuildNSWSub(e->builder, zero, at, ""), step));
+		end = tsr_emit_chosen(e, LLVMIntSLT, end, lanes_for(e, LLVMBuildNSWSub(e->builder, size, at, ""), step));
 	}
 	LLVMBasicBlockRef some = tsr_emit_block(e, "some"), whole = tsr_emit_block(e, "whole"), part = tsr_emit_block(e, "part"), after = tsr_emit_block(e, "after");
 	LLVMValueRef any = LLVMBuildICmp(e->builder, LLVMIntSLT, first, end, "");

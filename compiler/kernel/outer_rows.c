@@ -174,8 +174,7 @@ static bool understand(tsr_places *x, const tsr_stmt *s)
 {
 	const tsr_stmt *c = s->loop.body.n == 1 ? s->loop.body.at[0] : NULL;
 	tsr_emit *e = x->e;
-	if (e->wide || s->loop.how != TSR_FOR_PARALLEL || tsr_emit_streams(e, s) || s->loop.contraction || !c
-		|| c->kind != TSR_STMT_FOR || c->loop.contraction)
+	if (e->wide || s->loop.how != TSR_FOR_PARALLEL || tsr_emit_streams(e, s) || s->loop.contraction || !c || c->kind != TSR_STMT_FOR || c->loop.contraction)
 		return false;
 	x->row = s, x->loop = c->loop.split || !tsr_emit_has_masks(e) || !tsr_size_is_const(c->loop.extent) ? NULL : tsr_emit_groups(e, c, &x->groups);
 	x->shared = x->loop && x->groups.count * 4 < FEW * (int64_t)e->target->vector_bytes;
@@ -267,11 +266,6 @@ static void share(tsr_places *x, LLVMValueRef from, LLVMValueRef to)
 	tsr_emit_loop_end(e, &w);
 }
 
-static LLVMValueRef chosen(tsr_emit *e, LLVMIntPredicate is, LLVMValueRef x, LLVMValueRef y)
-{
-	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, is, x, y, ""), x, y, "");
-}
-
 /* Places whose windows reach over no edge, so many together and then fewer; where those that are left begin. */
 static LLVMValueRef inner_places(tsr_places *x, LLVMValueRef from, LLVMValueRef to)
 {
@@ -288,7 +282,7 @@ static bool knows_edges(const tsr_places *x)
 	for (uint32_t i = 0; i < x->n_row_ends; i++) {
 		int64_t beside;
 		const tsr_places_end *r = &x->row_end[i];
-		known &= tsr_places_beside(all, r->step, r->size, &beside) && r->most - beside <= r->step * FEWEST;
+		known &= tsr_places_beside(x->e, all, r->step, r->size, &beside) && r->most - beside <= r->step * FEWEST;
 	}
 	return known;
 }
@@ -338,20 +332,20 @@ static void places_later(tsr_places *x, LLVMValueRef from, LLVMValueRef to, LLVM
 {
 	tsr_emit *e = x->e;
 	LLVMValueRef whole = LLVMBuildNSWAdd(e->builder, LLVMBuildNSWSub(e->builder, first, from, ""), tsr_emit_i64(e, FEWEST - 1), "");
-	LLVMValueRef lead = chosen(e, LLVMIntSLT, LLVMBuildNSWAdd(e->builder, from, LLVMBuildAnd(e->builder, whole, tsr_emit_i64(e, -FEWEST), ""), ""), to);
+	LLVMValueRef lead = tsr_emit_chosen(e, LLVMIntSLT, LLVMBuildNSWAdd(e->builder, from, LLVMBuildAnd(e->builder, whole, tsr_emit_i64(e, -FEWEST), ""), ""), to);
 	x->edge = TSR_EDGE_ANY;
 	LLVMValueRef at = tsr_places_some(x, from, lead, FEWEST);
 	x->edge = TSR_EDGE_NONE;
-	edges(x, from, inner_places(x, at, chosen(e, LLVMIntSGT, end, at)), to);
+	edges(x, from, inner_places(x, at, tsr_emit_chosen(e, LLVMIntSGT, end, at)), to);
 }
 
 /* Those before *before and from *rest on are left for one by one. */
 static void later(tsr_places *x, LLVMValueRef from, LLVMValueRef to, LLVMValueRef *before, LLVMValueRef *rest)
 {
 	tsr_emit *e = x->e;
-	LLVMValueRef first = chosen(e, LLVMIntSLT, chosen(e, LLVMIntSGT, tsr_emit_i64(e, x->first), from), to);
-	LLVMValueRef end = chosen(e, LLVMIntSLT, tsr_places_end_of(e, x->end, x->n_row_ends, x->row_end, tsr_emit_size(e, x->row->loop.extent)), to);
-	end = chosen(e, LLVMIntSGT, end, first);
+	LLVMValueRef first = tsr_emit_chosen(e, LLVMIntSLT, tsr_emit_chosen(e, LLVMIntSGT, tsr_emit_i64(e, x->first), from), to);
+	LLVMValueRef end = tsr_emit_chosen(e, LLVMIntSLT, tsr_places_end_of(e, x->end, x->n_row_ends, x->row_end, tsr_emit_size(e, x->row->loop.extent)), to);
+	end = tsr_emit_chosen(e, LLVMIntSGT, end, first);
 	*before = *rest = to;
 	if (knows_edges(x)) {
 		tsr_emit_fork f = tsr_emit_fork_usual(e, LLVMBuildICmp(e->builder, LLVMIntSGE, to, tsr_emit_i64(e, FEWEST + TSR_MOST_PLACES), ""), "long");

@@ -65,13 +65,12 @@ static LLVMValueRef lanes_in(tsr_places *x, const tsr_stmt *s)
 	return out;
 }
 
-bool tsr_places_beside(tsr_size places, int64_t step, tsr_size size, int64_t *more)
+bool tsr_places_beside(tsr_emit *e, tsr_size places, int64_t step, tsr_size size, int64_t *more)
 {
-	*more = size.k - step * places.k;
-	bool same = size.nterms == places.nterms;
-	for (uint32_t i = 0; same && i < size.nterms; i++)
-		same = size.terms[i].symbol == places.terms[i].symbol && size.terms[i].coef == step * places.terms[i].coef;
-	return same;
+	tsr_size all = tsr_size_scale(e->loops->tc->arena, places, step);
+	*more = size.k - all.k;
+	all.k = size.k;
+	return tsr_extent_equal(all, size);
 }
 
 /* Whether the guard lets in place k of a long row's first ones, or of its last. */
@@ -82,7 +81,7 @@ static LLVMValueRef known_in(const tsr_places *x, uint32_t k, const tsr_range *r
 	for (uint32_t i = 0; i < r->index.n; i++)
 		if (r->index.terms[i].id != x->row->loop.sym)
 			at += r->index.terms[i].coef * LLVMConstIntGetSExtValue(e->syms[r->index.terms[i].id]);
-	if (!tsr_places_beside(x->row->loop.extent, step, r->size, &more))
+	if (!tsr_places_beside(e, x->row->loop.extent, step, r->size, &more))
 		tsr_bug("a guard of places that are known hangs on others");
 	return LLVMConstInt(e->i1, x->edge == TSR_EDGE_LAST ? at < more : at >= 0, false);
 }
@@ -261,18 +260,13 @@ static LLVMValueRef first_line(tsr_places *x, LLVMValueRef at, LLVMValueRef from
 	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, line, to, ""), line, to, "");
 }
 
-static LLVMValueRef chosen(tsr_emit *e, LLVMIntPredicate is, LLVMValueRef x, LLVMValueRef y)
-{
-	return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, is, x, y, ""), x, y, "");
-}
-
 LLVMValueRef tsr_places_end_of(tsr_emit *e, int64_t known, uint32_t n, const tsr_places_end *ends, LLVMValueRef all)
 {
-	LLVMValueRef end = known < INT64_MAX ? chosen(e, LLVMIntSLT, all, tsr_emit_i64(e, known)) : all;
+	LLVMValueRef end = known < INT64_MAX ? tsr_emit_chosen(e, LLVMIntSLT, all, tsr_emit_i64(e, known)) : all;
 	for (uint32_t i = 0; i < n; i++) {
 		LLVMValueRef last = LLVMBuildNSWSub(e->builder, tsr_emit_size(e, ends[i].size), tsr_emit_i64(e, ends[i].most + 1), "");
-		last = LLVMBuildSDiv(e->builder, LLVMBuildNSWAdd(e->builder, chosen(e, LLVMIntSGT, last, tsr_emit_i64(e, -ends[i].step)), tsr_emit_i64(e, ends[i].step), ""), tsr_emit_i64(e, ends[i].step), "");
-		end = chosen(e, LLVMIntSLT, end, last);
+		last = LLVMBuildSDiv(e->builder, LLVMBuildNSWAdd(e->builder, tsr_emit_chosen(e, LLVMIntSGT, last, tsr_emit_i64(e, -ends[i].step)), tsr_emit_i64(e, ends[i].step), ""), tsr_emit_i64(e, ends[i].step), "");
+		end = tsr_emit_chosen(e, LLVMIntSLT, end, last);
 	}
 	return end;
 }

@@ -26,8 +26,6 @@ static bool emit_flat(tsr_emit *e, const tsr_stmt *s)
 	const tsr_stmt *flat = e->wide ? NULL : tsr_emit_flat(e, s);
 	if (!flat)
 		return false;
-	for (const tsr_stmt *at = s; at->loop.body.at[0]->kind == TSR_STMT_FOR; at = at->loop.body.at[0])
-		e->syms[at->loop.sym] = tsr_emit_i64(e, 0);
 	emit_for(e, flat);
 	e->symbols[e->loops->symbols.n] = together;
 	return true;

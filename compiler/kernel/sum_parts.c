@@ -80,8 +80,6 @@ bool tsr_emit_sum_parts(tsr_emit *e, const tsr_stmt *s)
 	LLVMValueRef together = e->symbols[e->loops->symbols.n], local = e->locals[t.id];
 	uint64_t bytes = (uint64_t)s->loop.parts * LINE;
 	const tsr_stmt *flat = tsr_emit_flat(e, s);
-	for (const tsr_stmt *at = s; flat && at->loop.body.at[0]->kind == TSR_STMT_FOR; at = at->loop.body.at[0])
-		e->syms[at->loop.sym] = tsr_emit_i64(e, 0);
 	t.loop = flat ? flat : s;
 	t.prec = e->local_precs[t.id];
 	t.count = tsr_emit_size(e, t.loop->loop.extent);

@@ -201,6 +201,7 @@ static void stmt(checker *c, const tsr_stmt *s)
 			lin(c, *s->loop.until);
 		if (s->loop.contraction && s->loop.contraction->schedule.mr)
 			INSIST(c, s->loop.contraction->schedule.mc > 0 && s->loop.contraction->schedule.nc > 0 && s->loop.contraction->schedule.kc > 0, "blocks of nothing, which would never end");
+		INSIST(c, !s->loop.parts || s->loop.part_sym + 1 < c->u->nsyms, "symbols %u and the next of %u", s->loop.part_sym, c->u->nsyms);
 		bind(c, s->loop.sym, BOUND_LOOP);
 		body(c, &s->loop.body);
 		c->syms[s->loop.sym] = UNBOUND;

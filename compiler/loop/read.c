@@ -329,9 +329,11 @@ static int64_t read_most(reader *r)
 /* How many, and the first of two symbols. */
 static void read_parts(reader *r, tsr_stmt *s)
 {
+	if (r->scan.now.kind != TSR_TOKEN_INT)
+		tsr_loop_expected(&r->scan, "a number of parts");
 	s->loop.parts = (uint32_t)read_most(r);
-	if (!accept_word(r, "by"))
-		tsr_loop_expected(&r->scan, "'by'");
+	if (!accept_word(r, "by") || r->scan.now.kind != TSR_TOKEN_INT)
+		tsr_loop_expected(&r->scan, "'by' and the first of two symbols");
 	s->loop.part_sym = (uint32_t)read_most(r);
 	if (s->loop.part_sym + 2 > r->fresh)
 		r->fresh = s->loop.part_sym + 2;

@@ -2,30 +2,6 @@
  * an element's place is a sum over the loops then, and the inner one, made longer, stands for both while the outer one stands at 0. */
 #include "opt.h"
 
-static int64_t coef_of(tsr_size x, uint32_t symbol)
-{
-	for (uint32_t i = 0; i < x.nterms; i++)
-		if (x.terms[i].symbol == symbol)
-			return x.terms[i].coef;
-	return 0;
-}
-
-static bool same_products(int64_t x, int64_t m, int64_t y, int64_t n)
-{
-	return !__builtin_mul_overflow(x, m, &x) && !__builtin_mul_overflow(y, n, &y) && x == y;
-}
-
-/* m times x is n times y, whatever the run says; terms in any order. */
-static bool is_as_much(tsr_size x, int64_t m, tsr_size y, int64_t n)
-{
-	if (x.nterms != y.nterms || !same_products(x.k, m, y.k, n))
-		return false;
-	for (uint32_t i = 0; i < x.nterms; i++)
-		if (!same_products(x.terms[i].coef, m, coef_of(y, x.terms[i].symbol), n))
-			return false;
-	return true;
-}
-
 /* The only axis that the loop walks; the rank: none; NONE: several. */
 static uint32_t axis_of(const tsr_buffer *b, const tsr_lin *index, uint32_t loop)
 {
@@ -37,7 +13,7 @@ static uint32_t axis_of(const tsr_buffer *b, const tsr_lin *index, uint32_t loop
 }
 
 /* Where only the run knows steps: between the two axes are as many places as the inner one has iterations, or its part of them. */
-static bool axes_follow(const tsr_buffer *b, const tsr_lin *index, uint32_t outer, uint32_t inner, tsr_size extent)
+static bool axes_follow(tsr_arena *a, const tsr_buffer *b, const tsr_lin *index, uint32_t outer, uint32_t inner, tsr_size extent)
 {
 	uint32_t from = axis_of(b, index, outer), to = axis_of(b, index, inner);
 	if (from >= b->rank || to >= b->rank || from > to)
@@ -50,7 +26,7 @@ static bool axes_follow(const tsr_buffer *b, const tsr_lin *index, uint32_t oute
 			return false;
 		between = fixed ? between : b->dims[axis];
 	}
-	return is_as_much(between, known, extent, tsr_lin_coef(&index[to], inner));
+	return tsr_extent_equal(tsr_size_scale(a, between, known), tsr_size_scale(a, extent, tsr_lin_coef(&index[to], inner)));
 }
 
 static bool element_follows(const tsr_loops *l, tsr_buffer_id buffer, const tsr_lin *index, uint32_t outer, uint32_t inner, tsr_size extent)
@@ -59,7 +35,7 @@ static bool element_follows(const tsr_loops *l, tsr_buffer_id buffer, const tsr_
 	const tsr_buffer *b = l->buffers.at[buffer];
 	if (tsr_size_is_const(extent) && tsr_index_stride(b, index, inner, &near) && tsr_index_stride(b, index, outer, &far))
 		return far == near * extent.k;
-	return axes_follow(b, index, outer, inner, extent);
+	return axes_follow(l->tc->arena, b, index, outer, inner, extent);
 }
 
 bool tsr_expr_follows(const tsr_loops *l, const tsr_expr *x, uint32_t outer, uint32_t inner, tsr_size extent)
