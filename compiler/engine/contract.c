@@ -402,16 +402,42 @@ static void set_unit(tsr_emit *e, tsr_multiplier unit)
 		e->team->unit = unit;
 }
 
-/* By vectors; or by matrix registers, where the machine's system allows that. */
+static LLVMValueRef count_of(tsr_emit *e, const tsr_contraction *c, tsr_loop_class cls)
+{
+	LLVMValueRef n = LLVMConstInt(e->i64, 1, false);
+	for (uint32_t i = 0; i < c->nloops; i++)
+		if (c->loops[i].cls == cls)
+			n = LLVMBuildMul(e->builder, n, tsr_emit_size(e, c->loops[i].extent), "");
+	return n;
+}
+
+LLVMValueRef tsr_contraction_rows(tsr_emit *e, const tsr_contraction *c) { return count_of(e, c, TSR_CLASS_M); }
+
+/* What only the run knows is enough to be taken apart; NULL: all is known. */
+static LLVMValueRef is_enough(tsr_emit *e, const tsr_contraction *c)
+{
+	LLVMValueRef enough = NULL;
+	for (int cls = TSR_CLASS_M; cls <= TSR_CLASS_K && c->schedule.thirds; cls++) {
+		LLVMValueRef n = count_of(e, c, (tsr_loop_class)cls);
+		if (LLVMIsConstant(n))
+			continue;
+		LLVMValueRef many = LLVMBuildICmp(e->builder, LLVMIntSGE, n, LLVMConstInt(e->i64, TSR_THIRDS_LATER, false), "");
+		enough = enough ? LLVMBuildAnd(e->builder, enough, many, "") : many;
+	}
+	return enough;
+}
+
+/* By vectors; or by matrix registers, where the machine's system allows that.  Where sizes decide, too, a machine that has them needs room for both. */
 static void by_registers(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction *c)
 {
 	tsr_contraction narrow;
 	if (tsr_contract_matrix(e->loops, c, e->target, &narrow)) {
-		tsr_emit_fork f = tsr_emit_fork_begin(e, tsr_emit_by_matrix(e), "matrix");
+		LLVMValueRef may = tsr_emit_by_matrix(e), enough = c->schedule.asked ? NULL : is_enough(e, &narrow);
+		tsr_emit_fork f = tsr_emit_fork_begin(e, enough ? LLVMBuildAnd(e->builder, may, enough, "") : may, "matrix");
 		set_unit(e, TSR_BY_MATRIX);
 		contraction(e, loop, &narrow, true);
 		tsr_emit_fork_other(e, &f);
-		set_unit(e, TSR_BY_VECTORS);
+		set_unit(e, enough ? TSR_BY_BOTH : TSR_BY_VECTORS);
 		contraction(e, loop, c, false);
 		set_unit(e, TSR_BY_BOTH);
 		tsr_emit_fork_end(e, &f);
@@ -419,15 +445,6 @@ static void by_registers(tsr_emit *e, const tsr_stmt *loop, const tsr_contractio
 		contraction(e, loop, &narrow, false);
 	else
 		contraction(e, loop, c, false);
-}
-
-LLVMValueRef tsr_contraction_rows(tsr_emit *e, const tsr_contraction *c)
-{
-	LLVMValueRef n = LLVMConstInt(e->i64, 1, false);
-	for (uint32_t i = 0; i < c->nloops; i++)
-		if (c->loops[i].cls == TSR_CLASS_M)
-			n = LLVMBuildMul(e->builder, n, tsr_emit_size(e, c->loops[i].extent), "");
-	return n;
 }
 
 bool tsr_emit_contraction(tsr_emit *e, const tsr_stmt *loop)

@@ -313,24 +313,27 @@ static void vector_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLV
 	}
 }
 
-/* Some rows of the sums at a time go to C as those of a vector tile do. */
+/* Some rows of the sums at a time go to C as those of a vector tile do; of as many as the run says those that are fewer wait. */
 static void matrix_tile(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef jr, size_of_tile z)
 {
 	enum { SOME = 8 };
 	tsr_kit *k = &g->k;
-	uint32_t rest = z.rows % SOME;
-	LLVMValueRef some = tsr_kit_int(k, SOME), nr = tsr_kit_int(k, g->s->nr), whole = tsr_kit_int(k, z.rows - rest);
+	uint32_t rest = z.waits ? SOME : z.rows % SOME;
+	LLVMValueRef some = tsr_kit_int(k, SOME), nr = tsr_kit_int(k, g->s->nr), all = z.waits ? z.valid_rows : tsr_kit_int(k, z.rows), whole = LLVMBuildAnd(k->b, all, tsr_kit_int(k, -SOME), "");
 	LLVMValueRef sums = tsr_matrix_sums(g, bl, ir, tsr_kit_at(k, bl->b, tsr_kit_mul(k, jr, bl->b_each)), z.rows, z.vecs);
 	size_of_tile part = z;
 	if (z.rows >= SOME) {
 		tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), whole, some);
-		part.rows = SOME, part.valid_rows = some, part.sums = tsr_kit_at(k, sums, tsr_kit_mul(k, i.i, nr));
+		part.rows = SOME, part.valid_rows = some, part.waits = false, part.sums = tsr_kit_at(k, sums, tsr_kit_mul(k, i.i, nr));
 		vector_tile(g, bl, tsr_kit_add(k, ir, i.i), jr, part);
 		tsr_count_end(k, &i);
 	}
 	if (rest) {
-		part.rows = rest, part.valid_rows = tsr_kit_int(k, rest), part.sums = tsr_kit_at(k, sums, tsr_kit_mul(k, whole, nr));
+		tsr_guard left = z.waits ? tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSLT, whole, all, "")) : (tsr_guard){ 0 };
+		part.rows = rest, part.valid_rows = LLVMBuildNSWSub(k->b, all, whole, ""), part.waits = z.waits, part.sums = tsr_kit_at(k, sums, tsr_kit_mul(k, whole, nr));
 		vector_tile(g, bl, tsr_kit_add(k, ir, whole), jr, part);
+		if (z.waits)
+			tsr_guard_end(k, left);
 	}
 }
 

@@ -116,7 +116,7 @@ void tsr_engine_next_dots(tsr_engine *g, LLVMValueRef ir, LLVMValueRef b, tsr_ti
 	tile->next_rows = s->dots && s->pack_b && rows > s->mr && asks_for_rows(g, rows);
 	bool all = k->target->panels_ahead && tiles < TSR_DOTS_GROUP;
 	int64_t columns = tsr_kit_known(g->cls[TSR_CLASS_N].count), depth = tsr_kit_known(g->cls[TSR_CLASS_K].count);
-	if (!(k->target->streams || k->target->panels_ahead) || !s->dots || s->pack_b || rows == 0 || (tiles == 1 && !all) || !tsr_target_far(g->e->target, columns * depth * k->elem_bytes))
+	if (!s->dots || s->pack_b || rows == 0 || (tiles == 1 && !all) || !tsr_target_far(g->e->target, columns * depth * k->elem_bytes))
 		return;
 	LLVMValueRef turn = LLVMBuildURem(k->b, LLVMBuildUDiv(k->b, ir, tsr_kit_int(k, s->mr), ""), tsr_kit_int(k, TSR_DOTS_GROUP), "");
 	tile->ahead = all ? (TSR_DOTS_GROUP + (uint32_t)tiles - 1) / (uint32_t)tiles : 1;

@@ -66,7 +66,7 @@ static bool across_k(const tsr_problem *p, tsr_schedule *s)
 {
 	enum { COLUMN = 4, GROUP = TSR_DOTS_GROUP, MOST = 3 * GROUP };
 	bool far = tsr_target_far(p->t, p->m * p->depth * p->bytes), few = p->n <= (far ? GROUP : MOST) && p->n < p->lanes;     /* memory is as fast for tiles */
-	if (!p->crosses || p->m < 2 || p->n < 2 || !few || p->k < p->lanes || p->lanes < GROUP || !p->t->streams || tsr_target_few_registers(p->t))
+	if (!p->crosses || p->m < 2 || p->n < 2 || !few || p->k < p->lanes || p->lanes < GROUP || tsr_target_few_registers(p->t))
 		return false;
 	double steps = (double)((p->k + p->lanes - 1) / p->lanes), n = (double)p->n, groups = (double)((p->n + GROUP - 1) / GROUP);
 	double row = steps * n * (p->torn ? 0.6 : 0.5) + ADD_UP * groups, copy = steps * ((double)p->lanes + COLUMN * n);
@@ -87,7 +87,7 @@ static bool across_k(const tsr_problem *p, tsr_schedule *s)
  * as fast as turned). */
 static bool computed(const tsr_problem *p, tsr_schedule *s)
 {
-	if (!p->computed || p->lanes < TSR_DOTS_GROUP || p->m < 2 || p->n < 2 * (int64_t)p->lanes || !p->t->streams || !turning_costs_more(p, 0.375, ADD_UP))
+	if (!p->computed || p->lanes < TSR_DOTS_GROUP || p->m < 2 || p->n < 2 * (int64_t)p->lanes || !turning_costs_more(p, 0.375, ADD_UP))
 		return false;
 	s->dots = s->pack_b = s->must_b = true;
 	s->mr = (uint32_t)tsr_even_rows(p->m, most_rows(p) < TSR_DOTS_GROUP ? most_rows(p) : TSR_DOTS_GROUP);
