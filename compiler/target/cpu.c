@@ -6,7 +6,7 @@ const tsr_target tsr_cpu_targets[] = {
 	{.name = "avx512", .triple_arch = "x86_64", .vector_bytes = 64, .vector_registers = 32, .fma = true, .masks = TSR_MASKS_ALL, .quarters = true, .lookup = 16, .parts_halves = true, .slow_division = true,
 	 .tile_m = 6, .tile_n = 4, .rows_ahead = true, .panels_ahead = 2, .spread = 8, .l1 = 32 << 10, .l2 = 1 << 20, .l3 = 2 << 20, .last = 32 << 20, .last_kept = 6, .kept_by_several = 6},
 	{.name = "amx", .triple_arch = "x86_64", .vector_bytes = 64, .vector_registers = 32, .fma = true, .masks = TSR_MASKS_ALL, .lookup = 16, .slow_division = true,
-	 .tile_m = 6, .tile_n = 4, .l1 = 32 << 10, .l2 = 1 << 20, .l3 = 2 << 20, .last = 32 << 20, .last_kept = 6, .kept_by_several = 6, .matrix = 16, .late_rows = 16},
+	 .tile_m = 6, .tile_n = 4, .l1 = 32 << 10, .l2 = 1 << 20, .l3 = 2 << 20, .last = 32 << 20, .last_kept = 6, .kept_by_several = 6, .matrix = 16, .hopes = true, .late_rows = 16},
 	{.name = "zen4", .triple_arch = "x86_64", .refines = "avx512", .needs = "avx512bf16", .vector_bytes = 64, .vector_registers = 32, .fma = true, .half_units = true, .quarters = true, .masks = TSR_MASKS_ALL,
 	 .lookup = 16, .parts_halves = true, .hopes = true, .tile_m = 6, .tile_n = 4, .l1 = 32 << 10, .l2 = 1 << 20, .l3 = 2 << 20, .last = 32 << 20, .last_kept = 6, .kept_by_several = 8, .kept_half_written = 9, .ways = 8, .panel_depth = 512, .pairs = true,
 	 .streams = 8, .rows_ahead = true, .panels_ahead = 2, .spread = 8, .follows = true, .lines_at_once = 2, .store_run = 2, .late_rows = 16},
