@@ -61,11 +61,11 @@ static bool along_k(const tsr_problem *p, tsr_schedule *s)
 
 /* Few columns of a B that lies across leave most of a vector idle.  Turned, they are those of dot products: a row takes half a cycle for each vector of each column, a little
  * more where A's rows begin within lines, and what adds up the sums of each group, where a tile of one vector takes half a cycle and more for each depth.  Turning a vector of
- * depths takes a cycle for each of them and some for each column.  (2 to 8 columns are 1.3 to 9 times as fast, where registers are many.) */
+ * depths takes a cycle for each of them and some for each column.  (2 to 8 columns are 1.3 to 9 times as fast, where registers are many; 9 to 12 where a processor looks ahead by itself, on others 0.83 to 1.03.) */
 static bool across_k(const tsr_problem *p, tsr_schedule *s)
 {
-	enum { COLUMN = 4, GROUP = TSR_DOTS_GROUP, MOST = 3 * GROUP };
-	bool far = tsr_target_far(p->t, p->m * p->depth * p->bytes), few = p->n <= (far ? GROUP : MOST) && p->n < p->lanes;     /* memory is as fast for tiles */
+	enum { COLUMN = 4, GROUP = TSR_DOTS_GROUP };
+	bool far = tsr_target_far(p->t, p->m * p->depth * p->bytes), few = p->n <= (far ? 1 : p->t->streams ? 3 : 2) * GROUP && p->n < p->lanes;     /* memory is as fast for tiles */
 	if (!p->crosses || p->m < 2 || p->n < 2 || !few || p->k < p->lanes || p->lanes < GROUP || tsr_target_few_registers(p->t))
 		return false;
 	double steps = (double)((p->k + p->lanes - 1) / p->lanes), n = (double)p->n, groups = (double)((p->n + GROUP - 1) / GROUP);
@@ -200,6 +200,11 @@ uint32_t tsr_contract_few(const tsr_loops *l, const tsr_contraction *c, const ts
 	if (schedule_for(l, c, t, MOST_DOTS, out) && out->schedule.dots)
 		return same_kind(c, &v, out);
 	uint32_t n = in_place_up_to(l, c, t, few_rows, out) && same_kind(c, &v, out) && out->schedule.kc <= SHALLOW;
+	tsr_contraction narrow;
+	if (t->matrix && tsr_contract_narrow(l, c, &narrow)) {    /* others go by matrix registers */
+		up_to fewer = { tsr_matrix_enough(&narrow.schedule, TSR_CLASS_M) - 1, some_rows.like };
+		return n + (in_place_up_to(l, c, t, fewer, &out[n]) && same_kind(c, &v, &out[n]));
+	}
 	return n + ((in_place_up_to(l, c, t, many_rows, &out[n]) || in_place_up_to(l, c, t, some_rows, &out[n])) && same_kind(c, &v, &out[n]));
 }
 

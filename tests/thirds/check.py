@@ -43,7 +43,8 @@ class Case:
     def __init__(self, bench, program):
         Case.number += 1
         self.bench, path = bench, bench.written(f"t{Case.number}.tsr", program)
-        self.thirds = "in thirds" in run(bench.tsrc, "--dump=schedule", path)[1]
+        plan = run(bench.tsrc, "--dump=schedule", path)[1]
+        self.thirds, self.registers = "in thirds" in plan, "matrix registers" in plan
         self.model = common.Model(bench.shared(path, f"t{Case.number}"))
         with open(bench.path(f"t{Case.number}.h")) as f:
             self.sizes = re.findall(r"int64_t (\w+)", re.search(r"_f\(([^;]*)\);", f.read())[1])
@@ -53,7 +54,7 @@ class Case:
         given = [guard.copy(x, i % 2) for i, x in enumerate(operands)]
         for threads in 1, 2, 3:
             self.bench.probes(threads)
-            made = guard.copy(np.full(shape, 7, np.float32))
+            made = guard.copy(np.full(shape, 7, operands[0].dtype))
             self.model.seconds("f", *(ctypes.c_int64(sizes[x]) for x in self.sizes), *(x.ctypes.data_as(ctypes.c_void_p) for x in (*given, made)))
             first = made if first is None else first
             check(np.array_equal(made, first, equal_nan=True), f"{threads} threads give other bits")
@@ -89,24 +90,28 @@ def near(bench, r, spec, sizes, tail, small=1.0):
     return case.thirds
 
 
-def later(bench, r, spec):
-    """Some sizes or all are the run's: by thirds where they turn out to be enough."""
+def later(bench, r, spec, narrow=""):
+    """Some sizes or all are the run's: by thirds, or numbers in bf16 as they are, where they turn out to be enough."""
     names = sorted(set(spec) & set("ijkh"))
     some = [x for x in names if r.random() < 0.6] or names
     tail, sizes = str(r.choice(("%s", "relu (%s)"))), {x: int(r.choice(SIZES[x])) for x in names}
-    case = Case(bench, text(spec, sizes, tail, some)[0])
+    case = Case(bench, text(spec, sizes, tail, some)[0].replace('")', f'"{narrow})', 2))
     for _ in range(6):
-        judge(case, r, spec, {**sizes, **{x: int(r.choice(SIZES[x] if x == "h" else LATER)) for x in some}}, tail)
-    return case.thirds
+        judge(case, r, spec, {**sizes, **{x: int(r.choice(SIZES[x] if x == "h" else LATER)) for x in some}}, tail, narrow=narrow)
+    return case.registers if narrow else case.thirds
 
 
-def judge(case, r, spec, sizes, tail, small=1.0):
+def judge(case, r, spec, sizes, tail, small=1.0, narrow=""):
     a, b, c = text(spec, sizes, tail)[1]
     x, y = (r.standard_normal(shape, np.float32) * np.float32(small) for shape in (a, b))
-    made, exactly, size = case(c, x, y, sizes=sizes), np.einsum(spec, x.astype(np.float64), y.astype(np.float64)), np.einsum(spec, abs(x).astype(np.float64), abs(y).astype(np.float64))
+    bits = [(n.view(np.uint32) >> 16).astype(np.uint16) for n in (x, y)] if narrow else [x, y]
+    x, y = [(n.astype(np.uint32) << 16).view(np.float32) for n in bits] if narrow else bits
+    made, exactly, size = case(c, *bits, sizes=sizes), np.einsum(spec, x.astype(np.float64), y.astype(np.float64)), np.einsum(spec, abs(x).astype(np.float64), abs(y).astype(np.float64))
+    made = (made.astype(np.uint32) << 16).view(np.float32) if narrow else made
     want = np.maximum(exactly, 0) if "relu" in tail else exactly
     depth = np.prod([sizes[k] for k in sizes if k in spec.split("->")[0] and k not in spec.split("->")[1]])
-    check((abs(made - want) <= depth * (UNIT * size + FLUSHED)).all(), f"{spec} {sizes}: off by {(abs(made - want) / size).max() / UNIT:g} units of the sum of sizes")
+    bound = depth * (UNIT * size + FLUSHED) + (2.0 ** -8 * abs(want) if narrow else 0)      # which rounds the results, too
+    check((abs(made - want) <= bound).all(), f"{spec} {sizes}: off by {(abs(made - want) / size).max() / UNIT:g} units of the sum of sizes")
 
 
 def tiny(bench, r):
@@ -234,6 +239,8 @@ def main():
         check(sum(some) > len(some) / 3, f"of {len(some)} products {sum(some)} are by thirds")
         some = [later(bench, r, spec) for spec in ORDERS[:7]]
         check(sum(some) > len(some) / 3, f"of {len(some)} products of sizes of the run {sum(some)} may be by thirds")
+        some = [later(bench, r, spec, " bf16") for spec in ORDERS[:7]]
+        check(all(some), f"of {len(some)} products of numbers in bf16 {sum(some)} may be by matrix registers")
         some = [mixed(bench, r) for _ in range(20)]
         check(sum(some) > len(some) / 3, f"of {len(some)} products of many axes {sum(some)} are by thirds")
         for small in 1e-15, 1e-19, 1e-30:
