@@ -24,7 +24,9 @@ static bool understand(tsr_emit *e, const tsr_stmt *loop)
 	const tsr_contraction *c = loop->loop.contraction;
 	tsr_contraction few[TSR_FEW];
 	const tsr_stmt *in = loop;
-	if (!e->options->level || !c->schedule.mr || c->b_value->kind != TSR_EXPR_CONVERT || !tsr_contract_few(e->loops, c, e->target, few) || !few->schedule.pack_b)
+	if (!e->options->level || !c->schedule.mr || c->b_value->kind != TSR_EXPR_CONVERT)
+		return false;
+	if (!(tsr_contract_few(e->loops, c, e->target, few) ? few : c)->schedule.pack_b)
 		return false;
 	while (in->loop.how == TSR_FOR_PARALLEL && in->loop.body.n == 1 && in->loop.body.at[0]->kind == TSR_STMT_FOR)
 		in = in->loop.body.at[0];

@@ -50,6 +50,7 @@ def program():
     lines.append('let%export greatest (x : "?n, ?m, 3 |") = 2. *. (x @^^ "a, b, c | => 0 |")')
     lines.append('let%export whole (x : "?n |" i32) = x ++ "k | => 0 |"')
     lines.append('let%export bytes (x : "?n, 600 |") (w : "530, 600 |" i8) (s : "530 |") = (x +* w "t, k |; n, k | => t, n |") *. (s ++ "n | => 0, n |")')
+    lines.append('let%export across (x : "?n, 530 |") (w : "530, 600 |" i8) = x +* w "t, k |; k, n | => t, n |"')
     lines.append('let%export plane (x : "?h, ?w |") (k : "3, 3 |") = x +* k "y =+ i, x =+ j |; i, j | => y, x |"')
     lines.append('let%export few (x : "?h, ?w, 3 |") (k : "5, 3 |") = x +* k "y =+ i, x =+ j, c |; i, j | => y, x, c |"')
     lines.append('let%export row (x : "?w, 64 |") (k : "3, 64 |") = x +* k "x =+ j, c |; j, c | => x, c |"')
@@ -88,6 +89,7 @@ def judge(model, level, threads):
     for n in ROWS[:8]:
         x = numbers(n, 600)
         holds("bytes", (n,), (x, w, s), (x @ w.T.astype(np.float32)) * s)
+        holds("across", (n,), (x[:, :530], w), x[:, :530] @ w.astype(np.float32))
     for n in LENGTHS:
         x, m = numbers(n), n % 7 + 1
         holds("total", (n,), (x, x), np.sqrt(np.float32(np.sum(x.astype(np.float64) ** 2))).reshape(1))
