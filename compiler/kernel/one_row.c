@@ -10,6 +10,7 @@ static tsr_stmt *as_written(tsr_emit *e, const tsr_stmt *s)
 	tsr_stmt *out = TSR_NEW(e->loops->tc->arena, tsr_stmt);
 	*out = *s;
 	out->loop.contraction = NULL;
+	out->loop.stream = false;    /* which says of a contraction that its tiles store around the caches */
 	out->loop.split = s->loop.body.n != 1;
 	if (!out->loop.split) {
 		out->loop.body = (tsr_stmts){0};

@@ -249,6 +249,16 @@ static bool equal(const tsr_buffer *b, const void *x, const void *y, size_t byte
 	return true;
 }
 
+/* Nothing is written behind a result. */
+enum { BEHIND = 4096, UNWRITTEN = 0x5a };
+static bool is_unwritten(const char *at)
+{
+	for (int i = 0; i < BEHIND; i++)
+		if (at[i] != UNWRITTEN)
+			return false;
+	return true;
+}
+
 /* The cases as compiled for a level. */
 typedef struct built { const level *v; tsr_target target; void *handle; bool made[ALL]; } built;
 
@@ -276,13 +286,14 @@ static const built *differing(const tsr_loops *l, uint32_t u, const built *all, 
 		if (!b->handle || !b->made[u])
 			continue;
 		for (int w = 0; w < 2; w++) {
-			got[w] = memory[EACH * u + written[w]] = aligned_alloc(64, (bytes[w] / 64 + 1) * 64);
+			got[w] = memory[EACH * u + written[w]] = aligned_alloc(64, (bytes[w] / 64 + 1) * 64 + BEHIND);
 			memcpy(got[w], given[w], bytes[w]);
+			memset((char *)got[w] + bytes[w], UNWRITTEN, BEHIND);
 		}
 		union { void *p; void (*call)(void **, int64_t); } f = { dlsym(b->handle, l->units.at[u]->name) };
 		f.call(memory, n);
 		for (int w = 0; w < 2; w++) {
-			if (!equal(l->buffers.at[EACH * u + written[w]], got[w], want[w], bytes[w]))
+			if (!equal(l->buffers.at[EACH * u + written[w]], got[w], want[w], bytes[w]) || !is_unwritten((char *)got[w] + bytes[w]))
 				wrong = b;
 			free(got[w]);
 		}
