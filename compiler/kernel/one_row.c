@@ -1,4 +1,4 @@
-/* Products of as many rows as the run says by a B that is converted, as weights of 8 bits are: of one row alone B need not be packed for that, since plain loops convert what they read (4096 x 4096
+/* Products of as many rows as the run says by a B that is converted, as weights of 8 bits or in bf16 are: of one row alone B need not be packed for that, since plain loops convert what they read (4096 x 4096
  * three times as fast).  So if it is one, the loops are emitted as they are written. */
 #include "nests.h"
 #include "../engine/engine.h"
@@ -19,7 +19,7 @@ static tsr_stmt *as_written(tsr_emit *e, const tsr_stmt *s)
 	return out;
 }
 
-/* Loops over rows and columns, around a sum and a store, and a schedule for few rows that packs B. */
+/* Loops over rows and columns, around a sum and a store, and a schedule for the fewest rows that packs B. */
 static bool understand(tsr_emit *e, const tsr_stmt *loop)
 {
 	const tsr_contraction *c = loop->loop.contraction;

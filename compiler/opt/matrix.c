@@ -201,7 +201,8 @@ void tsr_matrix_deepen(const tsr_loops *l, const tsr_problem *p, tsr_contraction
 	tsr_schedule *s = &c->schedule;
 	if (s->rows || s->cols || s->turn || p->k <= s->kc || p->k > DEPTH || !tsr_contract_matrix(l, c, p->t, &as) || as.schedule.thirds)
 		return;
-	if (p->m < 0 && p->n > s->nc * s->kc / p->k)     /* rows by vectors are few then: B's block is no larger than it was (1 row by 1024 x 1024 456 us, 265 so) */
-		s->nc = tsr_block_of(p->n, s->nc * s->kc / p->k, s->nr);
+	int64_t part = s->nc * s->kc / p->k, wide = part > (int64_t)s->nr ? part : (int64_t)s->nr;
+	if (p->m < 0 && p->n > wide)     /* rows by vectors are few then: B's block is no larger than it was (1 row by 1024 x 1024 286 us, 456 by a larger one) */
+		s->nc = tsr_block_of(p->n, wide, s->nr);
 	s->kc = p->k;
 }

@@ -185,10 +185,10 @@ uint32_t tsr_contract_few(const tsr_loops *l, const tsr_contraction *c, const ts
 bool tsr_contract_narrow(const tsr_loops *l, const tsr_contraction *k, tsr_contraction *out);
 /* Sums of products of f32, which matrix registers could compute. */
 bool tsr_contract_thirds(const tsr_loops *l, const tsr_contraction *k, const tsr_target *target);
-/* The contraction as matrix registers compute it, with its schedule; false: they do not.  Where only the run knows how many rows, columns or depths
- * there are, that is for at least so many of them. */
-int64_t tsr_matrix_enough(const tsr_schedule *s, tsr_loop_class cls);
+/* The contraction as matrix registers compute it, with its schedule; false: they do not. */
 bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *k, const tsr_target *target, tsr_contraction *out);
+/* So many of the class, at least, have to turn out to be there where only the run knows how many: its rows, columns or depths; 0: any number. */
+int64_t tsr_matrix_enough(const tsr_schedule *s, tsr_loop_class cls);
 /* Rows and columns that stay together when a contraction is divided: tiles, or what waits for each other on its way to C. */
 int64_t tsr_schedule_rows(const tsr_schedule *s);
 int64_t tsr_schedule_columns(const tsr_schedule *s);
