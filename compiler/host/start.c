@@ -63,10 +63,10 @@ static void derive_sizes(tsr_interp *in, tsr_owner owner)
 {
 	const tsr_graph *g = in->host->graph;
 	int64_t *syms = tsr_syms(in->ctx);
-	for (uint32_t i = 0; i < tsr_store_nsymbols(g->store); i++) {
-		const tsr_symbol *y = tsr_store_symbol_get(g->store, i);
-		if (y->derived && !y->solved && tsr_host_owner(g, y->dividend) == owner)
-			syms[i] = tsr_size_eval(y->dividend, syms) / y->divisor;
+	for (uint32_t i = 0; i < in->loops->quotients.n; i++) {
+		const tsr_quotient *q = &in->loops->quotients.at[i];
+		if (tsr_host_owner(g, q->of) == owner)
+			syms[q->symbol] = tsr_quotient_eval(q, syms);
 	}
 	for (uint32_t i = 0; i < tsr_store_nsymbols(g->store); i++) {
 		const tsr_symbol *y = tsr_store_symbol_get(g->store, i);

@@ -123,7 +123,7 @@ static bool touched_elsewhere(const tsr_stmts *body, const tsr_stmt *than, tsr_b
 	bool found = false;
 	for (uint32_t i = 0; i < body->n && !found; i++) {
 		const tsr_stmt *s = body->at[i];
-		const tsr_stmts *in = s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
+		const tsr_stmts *in = tsr_stmt_inside(s);
 		found = s != than && (in ? touched_elsewhere(in, than, b) : touches(s, b));
 	}
 	return found;

@@ -50,7 +50,7 @@ static bool emit_turned_joined(tsr_emit *e, const tsr_stmt *s)
 /* It, or a loop in it, leaves iterations out: what computes many iterations at once counts on all of them. */
 static bool cut_short(const tsr_stmt *s)
 {
-	const tsr_stmts *body = s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
+	const tsr_stmts *body = tsr_stmt_inside(s);
 	bool found = s->kind == TSR_STMT_FOR && (s->loop.from || s->loop.until);
 	for (uint32_t i = 0; body && i < body->n && !found; i++)
 		found = cut_short(body->at[i]);

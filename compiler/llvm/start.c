@@ -71,12 +71,12 @@ static void set_symbol(tsr_emit *e, uint32_t symbol, LLVMValueRef value)
 void tsr_emit_derive(tsr_emit *e, tsr_owner owner)
 {
 	const tsr_graph *g = e->host->graph;
-	for (uint32_t i = 0; i < e->loops->symbols.n; i++) {
-		const tsr_symbol *y = tsr_store_symbol_get(g->store, i);
-		if (y->derived && !y->solved && tsr_host_owner(g, y->dividend) == owner)
-			set_symbol(e, i, LLVMBuildSDiv(e->builder, tsr_emit_size(e, y->dividend), tsr_emit_i64(e, y->divisor), ""));
+	for (uint32_t i = 0; i < e->loops->quotients.n; i++) {
+		const tsr_quotient *q = &e->loops->quotients.at[i];
+		if (tsr_host_owner(g, q->of) == owner)
+			set_symbol(e, q->symbol, (q->rest ? LLVMBuildSRem : LLVMBuildSDiv)(e->builder, tsr_emit_size(e, q->of), tsr_emit_i64(e, q->by), ""));
 	}
-	for (uint32_t i = 0; i < e->loops->symbols.n; i++) {
+	for (uint32_t i = 0; g->store && i < tsr_store_nsymbols(g->store); i++) {
 		const tsr_symbol *y = tsr_store_symbol_get(g->store, i);
 		if (!y->solved || tsr_host_owner(g, y->value) != owner)
 			continue;

@@ -1,6 +1,7 @@
 /* Building indices, expressions and statements of the loop IR.  Indices are kept in one normal form: the constant part in
  * `offset`, no term of coefficient 0, no symbol twice; so equal indices built here compare equal. */
 #include "loop.h"
+#include "../base/text.h"
 
 static tsr_lin copy_with_room(tsr_arena *a, tsr_lin x, uint32_t more)
 {
@@ -56,6 +57,22 @@ tsr_lin tsr_lin_add_size(tsr_arena *a, tsr_lin x, int64_t coef, tsr_size s)
 	for (uint32_t i = 0; i < s.nterms; i++)
 		x.base = size_add_term(a, x.base, coef * s.terms[i].coef, s.terms[i].symbol);
 	return x;
+}
+
+tsr_size tsr_loops_quotient(tsr_loops *l, tsr_size of, int64_t by, bool rest)
+{
+	tsr_arena *a = l->tc->arena;
+	uint32_t i = 0;
+	if (tsr_size_is_const(of))
+		return tsr_size_const(rest ? of.k % by : of.k / by);
+	while (i < l->quotients.n && (l->quotients.at[i].by != by || l->quotients.at[i].rest != rest || !tsr_extent_equal(l->quotients.at[i].of, of)))
+		i++;
+	if (i == l->quotients.n) {
+		tsr_quotient q = { l->symbols.n, of, by, rest };
+		tsr_push(a, &l->quotients, q);
+		tsr_push(a, &l->symbols, tsr_intern(l->tc->names, tsr_format(a, rest ? "rest%u" : "quotient%u", q.symbol)));
+	}
+	return tsr_lin_add_size(a, tsr_lin_const(0), 1, (tsr_size){ 0, 1, &(tsr_size_term){ 1, l->quotients.at[i].symbol } }).base;
 }
 
 tsr_lin tsr_lin_add(tsr_arena *a, tsr_lin x, int64_t coef, tsr_lin y)

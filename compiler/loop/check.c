@@ -2,6 +2,7 @@
  *
  *   buffers   distinct names; LITERAL ones hold as many numbers as elements; sizes mention known symbols
  *   units     KERNEL, CHECK and RANDOM at the top, KERNEL nowhere else
+ *   sizes     what follows from others from earlier ones, by a number above 0
  *   symbols   used inside the FOR or after the LETSYM that binds them, numbered below nsyms, never bound twice at once
  *   locals    LET before use and in scope, numbered below nlocals, one precision
  *   values    precisions agree: operands with their primitive, stores with their buffer, both arms of a select
@@ -32,6 +33,17 @@ static void size(const checker *c, tsr_size s)
 {
 	for (uint32_t i = 0; i < s.nterms; i++)
 		INSIST(c, s.terms[i].symbol < c->l->symbols.n, "size mentions symbol %u of %u", s.terms[i].symbol, c->l->symbols.n);
+}
+
+static void quotients(const checker *c)
+{
+	for (uint32_t i = 0; i < c->l->quotients.n; i++) {
+		const tsr_quotient *q = &c->l->quotients.at[i];
+		size(c, q->of);
+		INSIST(c, q->symbol < c->l->symbols.n && q->by > 0, "symbol %u of %u is divided by %lld", q->symbol, c->l->symbols.n, (long long)q->by);
+		for (uint32_t t = 0; t < q->of.nterms; t++)
+			INSIST(c, q->of.terms[t].symbol < q->symbol, "symbol %u follows from symbol %u", q->symbol, q->of.terms[t].symbol);
+	}
 }
 
 static void lin(const checker *c, tsr_lin x)
@@ -285,6 +297,7 @@ static void buffers(checker *c)
 void tsr_loops_check(const tsr_loops *l, const char *after)
 {
 	checker c = {.l = l, .after = after, .arena = tsr_arena_new()};
+	quotients(&c);
 	buffers(&c);
 	for (uint32_t i = 0; i < l->units.n; i++) {
 		c.u = l->units.at[i];

@@ -28,6 +28,18 @@ int64_t tsr_size_eval(tsr_size s, const int64_t *symbols)
 	return n;
 }
 
+int64_t tsr_quotient_eval(const tsr_quotient *q, const int64_t *symbols)
+{
+	int64_t n = tsr_size_eval(q->of, symbols);
+	return q->rest ? n % q->by : n / q->by;
+}
+
+void tsr_loops_divide(const tsr_loops *l, int64_t *symbols)
+{
+	for (uint32_t i = 0; i < l->quotients.n; i++)
+		symbols[l->quotients.at[i].symbol] = tsr_quotient_eval(&l->quotients.at[i], symbols);
+}
+
 static int64_t index_of(const interp *in, const tsr_lin *x)
 {
 	int64_t n = x->offset + (x->base.nterms ? tsr_size_eval(x->base, in->m->symbols) : x->base.k);

@@ -158,6 +158,9 @@ struct tsr_stmt {
 	};
 };
 
+/* Of a FOR or an IF what it holds; NULL of others. */
+static inline tsr_stmts *tsr_stmt_inside(const tsr_stmt *s) { return (tsr_stmts *)(s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL); }
+
 /* Constructors; `prec` of the result follows from the parts. */
 tsr_expr *tsr_expr_const(tsr_arena *a, tsr_scalar value);
 tsr_expr *tsr_expr_load(tsr_arena *a, const tsr_buffer *b, tsr_lin *index);
@@ -267,6 +270,9 @@ typedef struct tsr_loop_unit {
 	uint32_t nsyms, nlocals;     /* numbered from 0 in each unit */
 } tsr_loop_unit;
 
+/* A size that a division of another one gives: how often `by` is in it, or (`rest`) what is left. */
+typedef struct tsr_quotient { uint32_t symbol; tsr_size of; int64_t by; bool rest; } tsr_quotient;
+
 typedef struct tsr_loops {
 	tsr_compiler *tc;
 	tsr_graph *graph;            /* NULL when read from text */
@@ -274,6 +280,7 @@ typedef struct tsr_loops {
 	TSR_VEC(tsr_loop_unit *) units;              /* same index as tsr_code.units */
 	TSR_VEC(tsr_name) numbers;                   /* runtime numbers */
 	TSR_VEC(tsr_name) symbols;                   /* run-time sizes */
+	TSR_VEC(tsr_quotient) quotients;             /* those of them that follow from earlier ones */
 	TSR_VEC(const char *) notes;                 /* what passes decided, one line each, for --dump=schedule */
 	int64_t separate_bytes;                      /* what all buffers of known size would take without opt/buffers.c; 0 before it */
 	int64_t recomputed_bytes;                    /* of buffers that opt/remat.c has computed again rather than kept */
@@ -287,6 +294,12 @@ tsr_buffer_id tsr_loops_buffer(const tsr_loops *l, tsr_tensor_id tensor, tsr_par
 uint32_t tsr_expr_unit_loads(const tsr_loops *l, const tsr_expr *x, uint32_t loop, uint32_t other);
 /* More of them do so along x than along y: of those that hang on both, or else of all. */
 bool tsr_expr_lies_along(const tsr_loops *l, const tsr_expr *e, uint32_t x, uint32_t y);
+
+/* build.c: the size divided, as a size: a number, or a symbol of the quotients'. */
+tsr_size tsr_loops_quotient(tsr_loops *l, tsr_size of, int64_t by, bool rest);
+/* interp.c: its value; all of them are set, which follow from the other symbols. */
+int64_t tsr_quotient_eval(const tsr_quotient *q, const int64_t *symbols);
+void tsr_loops_divide(const tsr_loops *l, int64_t *symbols);
 
 /* Lowers every unit: one KERNEL of plain nests per assignment and piece, with initialisation as section 5 of the
  * inference paper says (`=:acc` on an injective map stores once, elsewhere neutral first where needed).

@@ -381,8 +381,12 @@ tsr_loops *tsr_loops_lower(const tsr_code *code, const bool *observed, const uin
 	tsr_map_init(&w.grads, w.arena);
 	for (uint32_t i = 0; i < g->numbers.n; i++)
 		tsr_push(w.arena, &w.l->numbers, g->numbers.at[i]->name);
-	for (uint32_t i = 0; g->store && i < tsr_store_nsymbols(g->store); i++)
-		tsr_push(w.arena, &w.l->symbols, tsr_store_symbol_get(g->store, i)->name);
+	for (uint32_t i = 0; g->store && i < tsr_store_nsymbols(g->store); i++) {
+		const tsr_symbol *y = tsr_store_symbol_get(g->store, i);
+		tsr_push(w.arena, &w.l->symbols, y->name);
+		if (y->derived && !y->solved)
+			tsr_push(w.arena, &w.l->quotients, ((tsr_quotient){ i, y->dividend, y->divisor, false }));
+	}
 	make_lasting_buffers(&w);
 	for (uint32_t i = 0; i < code->units.n; i++)
 		lower_unit(&w, code->units.at[i]);

@@ -1,6 +1,7 @@
 /* The loop IR as text, which read.c reads back exactly: printing what was read gives the same bytes.
  *
  *     symbol ?n                                        run-time sizes, in order
+ *     symbol ?m = ?n - 1 / 4                           what follows from earlier ones: here (?n - 1) / 4; or % 4, what is left then
  *     number @i                                        runtime numbers, in order
  *     buffer %x : f32[50, ?n - 1] value observed       kinds: param state value grad literal file input temp
  *     buffer %c : i32[3] literal = {1, 2, 3}
@@ -450,6 +451,19 @@ static void unit(printer *p, tsr_arena *a, const tsr_loop_unit *u)
 	tsr_text_char(&p->t, '\n');
 }
 
+/* What the symbol follows from, if it does. */
+static void quotient(printer *p, uint32_t symbol)
+{
+	for (uint32_t i = 0; i < p->l->quotients.n; i++) {
+		const tsr_quotient *q = &p->l->quotients.at[i];
+		if (q->symbol != symbol)
+			continue;
+		tsr_text_add(&p->t, " = ");
+		size(p, q->of);
+		tsr_text_addf(&p->t, q->rest ? " %% %lld" : " / %lld", (long long)q->by);
+	}
+}
+
 static void with_printer(const tsr_loops *l, FILE *out, uint32_t first, uint32_t end, bool head)
 {
 	tsr_arena *a = tsr_arena_new();
@@ -458,6 +472,7 @@ static void with_printer(const tsr_loops *l, FILE *out, uint32_t first, uint32_t
 	for (uint32_t i = 0; head && i < l->symbols.n; i++) {
 		tsr_text_add(&p.t, "symbol ?");
 		name(&p, l->symbols.at[i]);
+		quotient(&p, i);
 		tsr_text_char(&p.t, '\n');
 	}
 	for (uint32_t i = 0; head && i < l->numbers.n; i++) {

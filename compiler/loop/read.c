@@ -556,6 +556,23 @@ static void read_unit(reader *r)
 	tsr_push(r->arena, &r->l->units, u);
 }
 
+static void read_symbol(reader *r)
+{
+	tsr_name n = tsr_loop_expect_name(&r->scan, TSR_TOKEN_SYMBOL, "?name");
+	tsr_quotient q = { .symbol = r->l->symbols.n };
+	if (tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, "=")) {
+		q.of = read_size(r);
+		if (!(q.rest = tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, "%")))
+			tsr_loop_expect(&r->scan, "/");
+		if (r->scan.now.kind != TSR_TOKEN_INT || (q.by = r->scan.now.i) < 1)
+			tsr_loop_expected(&r->scan, "a number above 0");
+		tsr_loop_next(&r->scan);
+		tsr_push(r->arena, &r->l->quotients, q);
+	}
+	tsr_map_put(&r->symbols, tsr_key(n))->value.i = r->l->symbols.n;
+	tsr_push(r->arena, &r->l->symbols, n);
+}
+
 tsr_loops *tsr_loops_read(tsr_compiler *tc, uint32_t file)
 {
 	reader r = {.scan = {.tc = tc, .file = file, .text = tsr_source_get(tc, file)->text}, .arena = tc->arena};
@@ -567,21 +584,18 @@ tsr_loops *tsr_loops_read(tsr_compiler *tc, uint32_t file)
 	tsr_map_init(&r.syms, tc->arena);
 	tsr_loop_next(&r.scan);
 	while (!r.scan.failed && r.scan.now.kind != TSR_TOKEN_END) {
-		if (tsr_loop_accept(&r.scan, TSR_TOKEN_NAME, "symbol")) {
-			tsr_name n = tsr_loop_expect_name(&r.scan, TSR_TOKEN_SYMBOL, "?name");
-			tsr_map_put(&r.symbols, tsr_key(n))->value.i = r.l->symbols.n;
-			tsr_push(tc->arena, &r.l->symbols, n);
-		} else if (tsr_loop_accept(&r.scan, TSR_TOKEN_NAME, "number")) {
+		if (tsr_loop_accept(&r.scan, TSR_TOKEN_NAME, "symbol"))
+			read_symbol(&r);
+		else if (tsr_loop_accept(&r.scan, TSR_TOKEN_NAME, "number")) {
 			tsr_name n = tsr_loop_expect_name(&r.scan, TSR_TOKEN_NUMBER, "@name");
 			tsr_map_put(&r.numbers, tsr_key(n))->value.i = r.l->numbers.n;
 			tsr_push(tc->arena, &r.l->numbers, n);
-		} else if (tsr_loop_accept(&r.scan, TSR_TOKEN_NAME, "buffer")) {
+		} else if (tsr_loop_accept(&r.scan, TSR_TOKEN_NAME, "buffer"))
 			read_buffer(&r);
-		} else if (tsr_loop_accept(&r.scan, TSR_TOKEN_NAME, "unit")) {
+		else if (tsr_loop_accept(&r.scan, TSR_TOKEN_NAME, "unit"))
 			read_unit(&r);
-		} else {
+		else
 			tsr_loop_expected(&r.scan, "'symbol', 'number', 'buffer' or 'unit'");
-		}
 	}
 	return r.scan.failed ? NULL : r.l;
 }

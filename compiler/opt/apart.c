@@ -72,7 +72,7 @@ static bool multiplies(const tsr_stmts *body)
 	bool any = false;
 	for (uint32_t i = 0; !any && i < body->n; i++) {
 		const tsr_stmt *s = body->at[i];
-		any = s->kind == TSR_STMT_FOR && ((s->loop.contraction && s->loop.contraction->schedule.mr) || multiplies(&s->loop.body));
+		any = (s->kind == TSR_STMT_FOR && s->loop.contraction && s->loop.contraction->schedule.mr) || (tsr_stmt_inside(s) && multiplies(tsr_stmt_inside(s)));
 	}
 	return any;
 }

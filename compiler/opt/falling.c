@@ -25,7 +25,7 @@ static const tsr_expr *value_of(const tsr_stmt *s)
 
 static const tsr_stmts *inside(const tsr_stmt *s)
 {
-	return s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
+	return tsr_stmt_inside(s);
 }
 
 static bool within(const tsr_expr *all, const tsr_expr *x)

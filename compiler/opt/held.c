@@ -86,7 +86,7 @@ static void hold(held *h, tsr_stmt *s)
 
 static bool divided(const tsr_stmt *s)
 {
-	const tsr_stmts *body = s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
+	const tsr_stmts *body = tsr_stmt_inside(s);
 	bool found = s->kind == TSR_STMT_FOR && (s->loop.split || s->loop.contraction);
 	for (uint32_t i = 0; body && i < body->n; i++)
 		found |= divided(body->at[i]);

@@ -47,7 +47,7 @@ static tsr_expr *note_function(void *user, tsr_expr *e)
 /* Those that a statement sets, and those within it. */
 static void sets(const tsr_stmt *s, locals *out)
 {
-	const tsr_stmts *body = s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
+	const tsr_stmts *body = tsr_stmt_inside(s);
 	if (s->kind == TSR_STMT_LET || s->kind == TSR_STMT_SET)
 		put(out, s->let.local);
 	for (uint32_t i = 0; body && i < body->n; i++)

@@ -69,7 +69,7 @@ static int stores_first(tsr_arena *a, const tsr_stmts *body, tsr_buffer_id b)
 	enum { UNTOUCHED = -1 };
 	int found = UNTOUCHED;
 	for (uint32_t i = 0; i < body->n && found == UNTOUCHED; i++) {
-		const tsr_stmts *in = tsr_masked_inside(body->at[i]);
+		const tsr_stmts *in = tsr_stmt_inside(body->at[i]);
 		tsr_uses uses = { 0 };
 		tsr_stmt_uses(a, body->at[i], &uses);
 		tsr_use of = tsr_uses_of(&uses, b);
@@ -233,7 +233,7 @@ static bool products_vanish(tsr_masked *m, const tsr_contraction *k, uint32_t sy
 static bool contraction_stmts(tsr_masked *m, const tsr_stmts *body, place here)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
-		const tsr_stmts *in = tsr_masked_inside(body->at[i]);
+		const tsr_stmts *in = tsr_stmt_inside(body->at[i]);
 		if (in ? !contraction_stmts(m, in, here) : reads_elsewhere(m, body->at[i], here))
 			return false;
 	}
@@ -367,7 +367,7 @@ static bool strip_stmt(tsr_masked *m, tsr_stmt *s)
 {
 	if (s->kind == TSR_STMT_FOR && s->loop.contraction && s->loop.contraction->schedule.mr)
 		return contraction(m, s);
-	const tsr_stmts *body = tsr_masked_inside(s);
+	const tsr_stmts *body = tsr_stmt_inside(s);
 	bool one = s->kind == TSR_STMT_FOR && body->n == 1 && body->at[0]->kind == TSR_STMT_FOR;
 	if (!one || tsr_masked_along(m, s->loop.sym))
 		return plain_nest(m, s);

@@ -71,7 +71,6 @@ bool tsr_masked_along(const tsr_masked *m, uint32_t sym);
 bool tsr_masked_finite(tsr_masked *m, const tsr_contraction *k, tsr_masked_operand operands[2]);
 /* It must be of moderate size, in the loops that are around here; false: strips write it. */
 bool tsr_masked_look_at(tsr_masked *m, const tsr_expr *operand);
-static inline const tsr_stmts *tsr_masked_inside(const tsr_stmt *s) { return s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL; }
 /* masked_hope.c: what is hoped can be asked, after a statement (`checked`) up to which all can be done again. */
 bool tsr_masked_hopes(tsr_masked *m);
 bool tsr_mask_same(const tsr_mask *x, const tsr_mask *y);

@@ -6,7 +6,7 @@ static bool sums_up(const tsr_loops *l, const tsr_stmts *body, const tsr_expr *x
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		const tsr_stmt *s = body->at[i];
-		const tsr_stmts *in = tsr_masked_inside(s);
+		const tsr_stmts *in = tsr_stmt_inside(s);
 		bool put = x->kind == TSR_EXPR_LOAD ? s->kind == TSR_STMT_STORE && tsr_expr_is_element(l, x, s) : s->kind == TSR_STMT_LET && tsr_expr_is_local(x, s->let.local);
 		const tsr_expr *from = put ? x->kind == TSR_EXPR_LOAD ? s->store.value : s->let.value : NULL;
 		if (from && from->kind == TSR_EXPR_LOCAL && sums_up(l, body, from, b))
@@ -25,7 +25,7 @@ static tsr_buffer_id quotient(const tsr_masked *m, const tsr_stmts *body, tsr_bu
 {
 	tsr_buffer_id found = TSR_NONE;
 	for (uint32_t i = 0; i < body->n && found == TSR_NONE; i++) {
-		const tsr_stmts *in = tsr_masked_inside(body->at[i]);
+		const tsr_stmts *in = tsr_stmt_inside(body->at[i]);
 		found = in ? quotient(m, in, b) : TSR_NONE;
 		for (uint32_t k = 0; in && k < in->n; k++) {
 			const tsr_stmt *s = in->at[k];

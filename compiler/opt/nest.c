@@ -29,7 +29,7 @@ tsr_stmt *tsr_nest_loop(const tsr_nest *n, uint32_t sym)
 
 const tsr_stmt *tsr_stmt_loop(const tsr_stmt *s, uint32_t sym)
 {
-	const tsr_stmts *body = s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
+	const tsr_stmts *body = tsr_stmt_inside(s);
 	if (s->kind == TSR_STMT_FOR && s->loop.sym == sym)
 		return s;
 	for (uint32_t i = 0; body && i < body->n; i++) {

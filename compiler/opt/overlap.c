@@ -150,7 +150,7 @@ static tsr_expr *in_expr(void *user, tsr_expr *e)
 
 static void in_conditions(naming *n, const tsr_stmt *s)
 {
-	const tsr_stmts *body = s->kind == TSR_STMT_FOR ? &s->loop.body : s->kind == TSR_STMT_IF ? &s->cond.body : NULL;
+	const tsr_stmts *body = tsr_stmt_inside(s);
 	if (s->kind == TSR_STMT_IF)
 		in_ranges(n, s->cond.n, s->cond.ranges);
 	for (uint32_t i = 0; body && i < body->n; i++)
@@ -218,6 +218,8 @@ static void visit(const overlap *m, const char *unit, const char *kernel, const 
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_IF)
+			visit(m, unit, kernel, &s->cond.body, room);
 		if (s->kind != TSR_STMT_FOR || s->loop.contraction || s->loop.how == TSR_FOR_REDUCE)
 			continue;
 		s->loop.overlap = overlaps(m, s, room);

@@ -92,11 +92,18 @@ static tsr_expr **factor_of(const scaled *s)
 
 /* ---- whether and how ------------------------------------------------------------------------------------------------------ */
 
+/* Where the run alone knows, as many: either is quick for few. */
+static double guess(tsr_size x)
+{
+	enum { MANY = 4096 };
+	return (double)(tsr_size_is_const(x) ? x.k : MANY);
+}
+
 static double iterations(const tsr_nest *n)
 {
 	double product = 1;
 	for (uint32_t i = 0; i < n->n; i++)
-		product *= (double)tsr_size_guess(n->loop[i]->loop.extent);
+		product *= guess(n->loop[i]->loop.extent);
 	return product;
 }
 
@@ -104,7 +111,7 @@ static double elements(const tsr_buffer *b)
 {
 	double product = 1;
 	for (uint32_t i = 0; i < b->rank; i++)
-		product *= (double)tsr_size_guess(b->dims[i]);
+		product *= guess(b->dims[i]);
 	return product;
 }
 

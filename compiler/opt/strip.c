@@ -21,19 +21,6 @@
 
 enum { LEAST_ROWS = 16, MOST_ROWS = 128, LEAST_SHARED = 6 };
 
-/* The extents of all loops are known, but for those around all else, which may be shared. */
-static bool known_loops(const tsr_stmts *body, bool outermost)
-{
-	for (uint32_t i = 0; i < body->n; i++) {
-		const tsr_stmt *s = body->at[i];
-		bool outer = outermost && body->n == 1 && s->kind == TSR_STMT_FOR && s->loop.how != TSR_FOR_REDUCE;
-		if ((s->kind == TSR_STMT_FOR && ((!outer && !tsr_size_is_const(s->loop.extent)) || !known_loops(&s->loop.body, outer)))
-			|| (s->kind == TSR_STMT_IF && !known_loops(&s->cond.body, false)))
-			return false;
-	}
-	return true;
-}
-
 static bool one_nest(const tsr_stmt *kernel)
 {
 	return kernel->kind == TSR_STMT_KERNEL && kernel->kernel.body.n == 1 && kernel->kernel.body.at[0]->kind == TSR_STMT_FOR;
@@ -41,7 +28,7 @@ static bool one_nest(const tsr_stmt *kernel)
 
 static bool add_member(tsr_strip *g, tsr_stmt *kernel)
 {
-	if (g->n == TSR_STRIP_MEMBERS || !one_nest(kernel) || !known_loops(&kernel->kernel.body, true))
+	if (g->n == TSR_STRIP_MEMBERS || !one_nest(kernel))
 		return false;
 	tsr_strip_member *m = &g->member[g->n];
 	*m = (tsr_strip_member){ .kernel = kernel, .x = { .a = g->a } };
@@ -155,24 +142,11 @@ static bool torn(const tsr_strip *g, uint32_t tag)
 		for (uint32_t i = 0; loop && i < g->member[m].x.v.n; i++) {
 			const tsr_access *x = &g->member[m].x.v.at[i];
 			int64_t step;
-			if (x->write && tsr_index_stride(l->buffers.at[x->buffer], x->index, loop->loop.sym, &step) && step == 1 && tsr_buffer_guess(l->buffers.at[x->buffer]) >= tsr_buffer_guess(l->buffers.at[c]))
+			if (x->write && tsr_index_stride(l->buffers.at[x->buffer], x->index, loop->loop.sym, &step) && step == 1 && tsr_strip_bytes(g, x->buffer) >= tsr_strip_bytes(g, c))
 				return true;
 		}
 	}
 	return false;
-}
-
-/* Loops of which only the run knows the extents are around all kernels. */
-static bool shares_unknown(const tsr_strip *g)
-{
-	for (uint32_t m = 0; m < g->n; m++)
-		for (uint32_t i = 0; i < g->member[m].nest.n; i++) {
-			const tsr_stmt *s = g->member[m].nest.loop[i];
-			uint32_t tag = tsr_strip_loop_tag(g, s->loop.sym);
-			if (!tsr_size_is_const(s->loop.extent) && !(tag && tag < 64 && g->shared >> tag & 1))
-				return false;
-		}
-	return true;
 }
 
 static bool choose_loops(tsr_strip *g)
@@ -186,13 +160,35 @@ static bool choose_loops(tsr_strip *g)
 			if (first->loops[i].sym == loop->loop.sym)
 				cls = first->loops[i].cls;
 		bool product = cls == TSR_CLASS_M || cls == TSR_CLASS_N;
-		if (product && !g->cut && tsr_size_is_const(loop->loop.extent) && loop->loop.extent.k >= LEAST_ROWS && shareable(g, tag, true))
-			g->cut = tag, g->extent = loop->loop.extent.k;
+		if (product && !g->cut && tsr_strip_guess(loop->loop.extent) >= LEAST_ROWS && shareable(g, tag, true))
+			g->cut = tag, g->size = loop->loop.extent, g->extent = tsr_strip_guess(g->size);
 		else if ((product || cls == TSR_CLASS_BATCH) && shareable(g, tag, false) && !torn(g, tag))
 			g->shared |= UINT64_C(1) << tag;
 	}
 	bool columns = last_tag(g) < 64 && g->shared >> last_tag(g) & 1;         /* an iteration would have one */
-	return g->cut && !columns && shares_unknown(g);
+	return g->cut && !columns;
+}
+
+/* Loops of which only the run knows the extents are shared, cut, or go by blocks. */
+static bool known_inside(const tsr_strip *g, const tsr_stmts *body)
+{
+	for (uint32_t i = 0; i < body->n; i++) {
+		const tsr_stmt *s = body->at[i];
+		uint32_t tag = s->kind == TSR_STMT_FOR ? tsr_strip_loop_tag(g, s->loop.sym) : 0;
+		bool known = s->kind != TSR_STMT_FOR || tsr_size_is_const(s->loop.extent) || (tag && (tag == g->cut || tag == g->online.walk || (tag < 64 && g->shared >> tag & 1)));
+		if (!known || (s->kind == TSR_STMT_FOR && !known_inside(g, &s->loop.body)) || (s->kind == TSR_STMT_IF && !known_inside(g, &s->cond.body)))
+			return false;
+	}
+	return true;
+}
+
+static bool known_loops(tsr_strip *g)
+{
+	bool known = true;
+	for (uint32_t m = 0; m < g->n && known; m++)
+		known = known_inside(g, &g->member[m].kernel->kernel.body);
+	g->later = !tsr_size_is_const(g->size) || (g->online.walk && !tsr_size_is_const(g->online.positions));
+	return known && (!g->later || g->online.walk);
 }
 
 /* ---- what only the group touches ---------------------------------------------------------------------------------------------- */
@@ -269,7 +265,7 @@ static bool strips_apart(const tsr_strip *g)
 	for (uint32_t m = 0; m < g->n; m++)
 		if (!tsr_strip_outer(g, &g->member[m], g->cut))
 			return false;
-	return g->rows < g->extent && g->extent % g->rows == 0;
+	return g->rows < g->extent && g->extent % g->rows == 0 && tsr_size_is_const(g->size);
 }
 
 /* What a strip may take of the second cache.  Where panels of turned operands pass by (strip_turn.c), a half of it is theirs, unless strips are of few rows then, which read all panels more
@@ -301,7 +297,7 @@ static double way(const tsr_strip *g, tsr_buffer_id b)
 			if (tsr_ids_have(&seen, other))
 				continue;
 			tsr_push(g->a, &seen, other);
-			bytes += tsr_buffer_guess(g->p->l->buffers.at[other]);
+			bytes += tsr_strip_bytes(g, other);
 		}
 	return bytes <= g->p->target->l2 ? 0 : bytes <= g->p->target->l3 ? TSR_STRIP_THIRD_BYTE : TSR_STRIP_BYTE;
 }
@@ -311,7 +307,7 @@ static int64_t widest_row(const tsr_strip *g)
 {
 	int64_t widest = 0;
 	for (uint32_t i = 0; i < g->kept.n; i++) {
-		int64_t bytes = tsr_buffer_guess(g->p->l->buffers.at[g->kept.at[i]]) / tsr_strip_iterations(g, true);
+		int64_t bytes = tsr_strip_bytes(g, g->kept.at[i]) / tsr_strip_iterations(g, true);
 		widest = bytes > widest ? bytes : widest;
 	}
 	return g->online.block ? widest / g->online.extent * g->online.block : widest;
@@ -384,7 +380,7 @@ static double best_rows(tsr_strip *g, int64_t bytes, double row, double travels)
 		g->rows = even_rows(g->extent, rows);
 		bool divisible = g->p->options->threads == TSR_THREADS_NONE || tsr_strip_iterations(g, false) >= LEAST_SHARED || strips_apart(g);
 		int64_t blocks = divisible && (!g->online.hides || hides_much(g)) ? tsr_online_block(g, g->rows) : 0;
-		for (int way = blocks && (g->online.hides || !g->online.twice); way <= (blocks > 0) && divisible; way++) {
+		for (int way = g->later || (blocks && (g->online.hides || !g->online.twice)); way <= (blocks > 0) && divisible; way++) {
 			g->online.block = way ? blocks : 0;
 			double here = saved(g, row, travels);
 			if (here > most)
@@ -402,11 +398,11 @@ static double gain(tsr_strip *g)
 	int64_t bytes = 0, passed = 0;
 	double travels = 0;
 	for (uint32_t i = 0; i < g->kept.n; i++) {
-		int64_t size = tsr_buffer_guess(g->p->l->buffers.at[g->kept.at[i]]);
+		int64_t size = tsr_strip_bytes(g, g->kept.at[i]);
 		bytes += size, travels += 3 * (double)size * way(g, g->kept.at[i]);
 	}
 	for (uint32_t i = 0; i < g->passed.n; i++) {
-		int64_t size = who_touches(g, g->passed.at[i]).members > 1 ? tsr_buffer_guess(g->p->l->buffers.at[g->passed.at[i]]) : 0;
+		int64_t size = who_touches(g, g->passed.at[i]).members > 1 ? tsr_strip_bytes(g, g->passed.at[i]) : 0;
 		passed += size, travels += size ? (double)size * way(g, g->passed.at[i]) : 0;
 	}
 	double row = (double)(bytes + passed) / (double)tsr_strip_iterations(g, true), most = best_rows(g, bytes, row, travels);
@@ -423,7 +419,7 @@ static bool begins(const tsr_loops *l, const tsr_stmt *kernel)
 	if (!one_nest(kernel))
 		return false;
 	const tsr_contraction *k = kernel->kernel.body.at[0]->loop.contraction;
-	return k && k->schedule.mr && k->clear && !tsr_buffer_kept(l->buffers.at[k->c]) && known_loops(&kernel->kernel.body, true);
+	return k && k->schedule.mr && k->clear && !tsr_buffer_kept(l->buffers.at[k->c]);
 }
 
 /* Makes the first n kernels the group; what they save, 0 where they cannot run in strips or the last one has nothing of it.  Kernels behind them
@@ -437,6 +433,8 @@ static double take(tsr_strip *g, uint32_t n, const tsr_body_uses *uses, const ui
 	find_private(g, uses, kernels);
 	tsr_strip_mask(g);
 	tsr_strip_online(g);
+	if (!known_loops(g))
+		return 0;
 	return g->kept.n && g->last == n - 1 ? gain(g) : 0;
 }
 
@@ -451,7 +449,7 @@ static int64_t written_bytes(const tsr_strip *g, uint32_t n)
 			if (!x->write || tsr_ids_have(&seen, x->buffer))
 				continue;
 			tsr_push(g->a, &seen, x->buffer);
-			bytes += tsr_buffer_guess(g->p->l->buffers.at[x->buffer]);
+			bytes += tsr_strip_bytes(g, x->buffer);
 		}
 	return bytes;
 }

@@ -28,7 +28,8 @@ typedef struct tsr_online {
 	uint32_t walk, rows, last;
 	bool twice, hides;
 	double outside;                              /* where `hides`, a mask's blocks may be left out (strip_hidden.c): scores there, as the exponential has them */
-	int64_t extent, each, block;                 /* positions; bytes that each has of what is kept, a row; positions of a block, 0: all */
+	tsr_size positions;
+	int64_t extent, each, block;                 /* as many positions, where the run alone knows as the guess is; bytes that each has of what is kept, a row; positions of a block, 0: all */
 	tsr_buffer_id top, weights, total;           /* a row's maximum as what is subtracted, exponentials, and their sum (TSR_NONE: nobody asks) */
 } tsr_online;
 /* Statements of the softmax's row that have a place there. */
@@ -43,7 +44,9 @@ typedef struct tsr_strip {
 	tsr_strip_tags loops, axes;
 	uint64_t shared;             /* tags of loops around all kernels */
 	uint32_t cut;                /* the tag that is cut into strips */
-	int64_t extent, rows;        /* of it, and of a strip */
+	tsr_size size;               /* of it */
+	int64_t extent, rows;        /* of it, where the run alone knows as the guess is, and of a strip */
+	bool later;                  /* the run alone knows that, or how many positions there are */
 	double saves;                /* nanoseconds */
 	tsr_ids kept, passed;        /* what only the group touches, and what it writes for others, too, strip by strip */
 	tsr_online online;
@@ -52,6 +55,12 @@ typedef struct tsr_strip {
 	uint32_t last;               /* the last member that touches what another wrote so */
 } tsr_strip;
 
+/* What strips are made for where the run alone knows: strips and blocks as large as those of many rows and positions; few are what remains. */
+enum { TSR_STRIP_MANY = 4096 };
+static inline int64_t tsr_strip_guess(tsr_size s) { return tsr_size_is_const(s) ? s.k : TSR_STRIP_MANY; }
+/* strip_cost.c: bytes of the buffer, and iterations of the loop, so guessed. */
+int64_t tsr_strip_bytes(const tsr_strip *g, tsr_buffer_id b);
+int64_t tsr_strip_loop_guess(const tsr_strip *g, const tsr_contract_loop *loop);
 /* Nanoseconds that a byte travels beyond the caches, and in the third. */
 #define TSR_STRIP_BYTE 0.1
 #define TSR_STRIP_THIRD_BYTE 0.04
@@ -108,18 +117,18 @@ typedef struct tsr_strip_place {
 	uint32_t syms[64];           /* of the shared loops around all kernels, by tag; of the loop over strips at `cut` */
 	tsr_stmts *inner;            /* what they hold */
 	tsr_turned turned[TSR_STRIP_MEMBERS];        /* per member; no buffer: it is not */
-	int64_t first;               /* row of the strips' end, for what remains */
-	bool rest;
-	int64_t block;               /* positions of the block that they compute, and its first; 0: of all */
+	tsr_lin first;               /* row of the strips' end, for what remains */
+	bool rest, by_block;
+	tsr_size block;              /* positions of the block that they compute, and its first, where by_block */
 	tsr_lin block_first;
 	tsr_buffer_id factor, shown; /* per row: what the sums of earlier blocks are scaled by; the weight of hidden positions */
 } tsr_strip_place;
 /* A copy of the member for so many rows behind what `out` holds. */
-void tsr_strip_member_copy(const tsr_strip_place *x, const tsr_strip_member *m, int64_t rows, tsr_stmts *out);
+void tsr_strip_member_copy(const tsr_strip_place *x, const tsr_strip_member *m, tsr_size rows, tsr_stmts *out);
 /* The index counted from the first row of its strip. */
 tsr_lin tsr_strip_row(const tsr_strip_place *x, tsr_lin row);
 /* strip_blocks.c: all members that go by blocks, block by block. */
-void tsr_online_build(tsr_strip_place *x, int64_t rows, tsr_stmts *out);
+void tsr_online_build(tsr_strip_place *x, tsr_size rows, tsr_stmts *out);
 /* What holds the statements of a nest's innermost loop. */
 tsr_stmts *tsr_strip_innermost(tsr_stmts *body);
 /* Of a product's copy the loops of its result alone are left, around a store, for which the caller has a value; or which clears it. */

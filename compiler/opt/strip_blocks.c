@@ -173,7 +173,7 @@ static void append(const tsr_strip_place *x, const tsr_stmts *copy, tsr_stmts *o
 		tsr_push(x->g->p->arena, out, copy->at[i]);
 }
 
-static void rows_of(const tsr_strip_place *x, sweep at, int64_t rows, tsr_stmts *out)
+static void rows_of(const tsr_strip_place *x, sweep at, tsr_size rows, tsr_stmts *out)
 {
 	tsr_stmts copy = { 0 };
 	tsr_strip_member_copy(x, &x->g->member[x->g->online.rows], rows, &copy);
@@ -183,7 +183,7 @@ static void rows_of(const tsr_strip_place *x, sweep at, int64_t rows, tsr_stmts 
 		append(x, &copy, out);
 }
 
-static void product(const tsr_strip_place *x, const tsr_strip_member *m, sweep at, int64_t rows, tsr_stmts *out)
+static void product(const tsr_strip_place *x, const tsr_strip_member *m, sweep at, tsr_size rows, tsr_stmts *out)
 {
 	tsr_stmts copy = { 0 };
 	if (at != SECOND && tsr_online_sums(x->g, m)) {
@@ -199,7 +199,7 @@ static void product(const tsr_strip_place *x, const tsr_strip_member *m, sweep a
 }
 
 /* What a sweep does with a block; before the first one, and between two sweeps. */
-static void members(const tsr_strip_place *x, sweep at, int64_t rows, tsr_stmts *out)
+static void members(const tsr_strip_place *x, sweep at, tsr_size rows, tsr_stmts *out)
 {
 	const tsr_online *o = &x->g->online;
 	for (uint32_t m = 0; m < o->rows && at != BEGIN && at < ASK; m++)
@@ -219,35 +219,36 @@ static const tsr_stmt *walk_of(const tsr_strip *g)
 	return nest->loop[i];
 }
 
-static void blocks(tsr_strip_place *x, sweep at, int64_t rows, tsr_stmts *out)
+static void blocks(tsr_strip_place *x, sweep at, tsr_size rows, tsr_stmts *out)
 {
 	tsr_strip *g = x->g;
 	tsr_pass *p = g->p;
 	const tsr_online *o = &g->online;
-	int64_t n = o->extent / o->block;
+	tsr_size n = tsr_loops_quotient(p->l, o->positions, o->block, false);
+	bool one = tsr_size_is_const(n) && n.k == 1;
 	tsr_stmt *loop = tsr_stmt_new(p->arena, TSR_STMT_FOR, walk_of(g)->span);
 	loop->loop.sym = g->unit->nsyms++;
 	loop->loop.name = walk_of(g)->loop.name;
-	loop->loop.extent = tsr_size_const(n);
+	loop->loop.extent = n;
 	loop->loop.how = TSR_FOR_SERIAL;
-	x->block = o->block, x->block_first = tsr_lin_add_sym(p->arena, tsr_lin_const(0), o->block, TSR_LSYM_LOOP, loop->loop.sym);
+	x->block = tsr_size_const(o->block), x->block_first = tsr_lin_add_sym(p->arena, tsr_lin_const(0), o->block, TSR_LSYM_LOOP, loop->loop.sym);
 	if (o->hides && !x->rest) {
 		tsr_hidden *h = TSR_NEW(p->arena, tsr_hidden);
 		*h = (tsr_hidden){ g->mask->step * g->rows, g->mask->first + g->mask->step * (g->rows - 1), o->block, x->shown, at == SECOND };
 		loop->loop.hidden = h;
 	}
-	if (n == 1)
+	if (one)
 		x->block_first = tsr_lin_const(0);
-	members(x, at, rows, n == 1 ? out : &loop->loop.body);
-	if (n > 1)
+	members(x, at, rows, one ? out : &loop->loop.body);
+	if (!one)
 		tsr_push(p->arena, out, loop);
-	x->block = o->extent - n * o->block, x->block_first = tsr_lin_const(n * o->block);
-	if (x->block)
+	x->block = tsr_loops_quotient(p->l, o->positions, o->block, true), x->block_first = tsr_lin_add_size(p->arena, tsr_lin_const(0), o->block, n);
+	if (!tsr_size_is_const(x->block) || x->block.k)
 		members(x, at, rows, out);
-	x->block = o->block, x->block_first = tsr_lin_const(0);
+	x->block = tsr_size_const(o->block), x->block_first = tsr_lin_const(0);
 }
 
-void tsr_online_build(tsr_strip_place *x, int64_t rows, tsr_stmts *out)
+void tsr_online_build(tsr_strip_place *x, tsr_size rows, tsr_stmts *out)
 {
 	tsr_strip *g = x->g;
 	const tsr_online *o = &g->online;
@@ -260,7 +261,7 @@ void tsr_online_build(tsr_strip_place *x, int64_t rows, tsr_stmts *out)
 		tsr_pass_note(g->p, "%s: rows of %s go by blocks of %lld of %s%s", g->unit->name, g->p->l->buffers.at[o->weights]->name, (long long)o->block, walk_of(g)->loop.name,
 			o->twice ? ", twice" : "");
 	}
-	x->block = o->block, x->block_first = tsr_lin_const(0);
+	x->by_block = true, x->block = tsr_size_const(o->block), x->block_first = tsr_lin_const(0);
 	members(x, BEGIN, rows, out);
 	blocks(x, o->twice ? FIRST : ONLY, rows, out);
 	if (o->hides && !x->rest)
@@ -268,5 +269,5 @@ void tsr_online_build(tsr_strip_place *x, int64_t rows, tsr_stmts *out)
 	members(x, o->twice ? BETWEEN : END, rows, out);
 	if (o->twice)
 		blocks(x, SECOND, rows, out);
-	x->block = 0;
+	x->by_block = false;
 }

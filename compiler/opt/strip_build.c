@@ -16,8 +16,7 @@ tsr_lin tsr_strip_row(const tsr_strip_place *x, tsr_lin row)
 {
 	if (!x->rest)
 		return tsr_lin_add_sym(x->g->p->arena, row, -x->g->rows, TSR_LSYM_LOOP, x->syms[x->g->cut]);
-	row.offset -= x->first;
-	return row;
+	return tsr_lin_add(x->g->p->arena, row, -1, x->first);
 }
 
 /* The same element, counted from the first of its strip, and of its block. */
@@ -32,7 +31,7 @@ static void within_strip(const tsr_strip_place *x, tsr_buffer_id b, tsr_lin *ind
 			index[axis] = tsr_lin_add_sym(g->p->arena, index[axis], -1, TSR_LSYM_LOOP, x->syms[tag]);
 		else if (tag == g->cut)
 			index[axis] = tsr_strip_row(x, index[axis]);
-		else if (tag && tag == g->online.walk && x->block)
+		else if (tag && tag == g->online.walk && x->by_block)
 			index[axis] = tsr_lin_add(g->p->arena, index[axis], -1, x->block_first);
 	}
 }
@@ -103,7 +102,7 @@ static tsr_placing placing(const tsr_strip_place *x, const tsr_strip_member *m)
 /* A strip that is all of the axis has the whole sum. */
 static bool sums_over_strips(const tsr_strip *g, const tsr_strip_member *m)
 {
-	if (g->rows == g->extent)
+	if (tsr_size_is_const(g->size) && g->rows == g->extent)
 		return false;
 	for (uint32_t i = 0; i < m->nest.n; i++)
 		if (tsr_strip_loop_tag(g, m->nest.loop[i]->loop.sym) == g->cut && m->nest.loop[i]->loop.how != TSR_FOR_REDUCE)
@@ -149,32 +148,30 @@ static void clear(const tsr_strip_place *x, const tsr_strip_member *m, tsr_stmts
 /* Its positions are those of the block. */
 static void place_block(const tsr_strip_place *x, const tsr_stmts *body, tsr_placing *at)
 {
-	tsr_size extent = tsr_size_const(x->block);
 	for (uint32_t i = 0; i < body->n; i++) {
 		const tsr_stmt *s = body->at[i];
 		if (s->kind == TSR_STMT_FOR && tsr_strip_loop_tag(x->g, s->loop.sym) == x->g->online.walk)
-			tsr_place_loop(at, s->loop.sym, x->block_first, &extent);
+			tsr_place_loop(at, s->loop.sym, x->block_first, &x->block);
 		if (s->kind == TSR_STMT_FOR)
 			place_block(x, &s->loop.body, at);
 	}
 }
 
-void tsr_strip_member_copy(const tsr_strip_place *x, const tsr_strip_member *m, int64_t rows, tsr_stmts *out)
+void tsr_strip_member_copy(const tsr_strip_place *x, const tsr_strip_member *m, tsr_size rows, tsr_stmts *out)
 {
 	tsr_strip *g = x->g;
 	tsr_stmts copy = { 0 };
 	tsr_placing at = placing(x, m);
-	tsr_size extent = tsr_size_const(rows);
-	tsr_lin first = x->rest ? tsr_lin_const(x->first) : tsr_lin_add_sym(g->p->arena, tsr_lin_const(0), g->rows, TSR_LSYM_LOOP, x->syms[g->cut]);
-	tsr_place_loop(&at, tagged_loop(g, &m->kernel->kernel.body, g->cut)->loop.sym, first, &extent);
+	tsr_lin first = x->rest ? x->first : tsr_lin_add_sym(g->p->arena, tsr_lin_const(0), g->rows, TSR_LSYM_LOOP, x->syms[g->cut]);
+	tsr_place_loop(&at, tagged_loop(g, &m->kernel->kernel.body, g->cut)->loop.sym, first, &rows);
 	tsr_turned turned = x->turned[m - g->member];
-	bool by_block = x->block && turned.buffer && tsr_strip_loop_tag(g, turned.loop) == g->online.walk;
+	bool by_block = x->by_block && turned.buffer && tsr_strip_loop_tag(g, turned.loop) == g->online.walk;
 	if (turned.buffer)
-		tsr_strip_part(g, &turned, by_block ? x->block_first : tsr_lin_const(0), by_block ? x->block : 0, &at);
-	if (x->block)
+		tsr_strip_part(g, &turned, by_block ? x->block_first : tsr_lin_const(0), by_block ? x->block.k : 0, &at);
+	if (x->by_block)
 		place_block(x, &m->kernel->kernel.body, &at);
 	tsr_stmts_place(&at, &m->kernel->kernel.body, &copy);
-	if ((sums_over_strips(g, m) || (x->block && tsr_online_sums(g, m))) && m->contraction->clear) {
+	if ((sums_over_strips(g, m) || (x->by_block && tsr_online_sums(g, m))) && m->contraction->clear) {
 		tsr_stmts *inner = tsr_strip_innermost(&copy);
 		tsr_stmt *store = inner->at[inner->n - 1];
 		store->kind = TSR_STMT_UPDATE;
@@ -221,12 +218,31 @@ static tsr_stmts *loop_in(const tsr_strip_place *x, const tsr_stmt *like, tsr_si
 	return &s->loop.body;
 }
 
-static void members(tsr_strip_place *x, int64_t rows, tsr_stmts *out)
+/* Statements for more positions than a block has, or no more, of which rows go at once. */
+static tsr_stmts *if_positions(const tsr_strip_place *x, bool more, tsr_stmts *out)
+{
+	const tsr_online *o = &x->g->online;
+	tsr_arena *a = x->g->p->arena;
+	tsr_stmt *s = tsr_stmt_new(a, TSR_STMT_IF, x->g->member[0].nest.loop[0]->span);
+	tsr_lin beyond = tsr_lin_add_size(a, tsr_lin_const(-o->block), 1, o->positions);
+	s->cond.n = 1;
+	s->cond.ranges = TSR_NEW(a, tsr_range);
+	s->cond.ranges[0] = more ? (tsr_range){ tsr_lin_add(a, tsr_lin_const(-1), 1, beyond), o->positions } : (tsr_range){ tsr_lin_add(a, tsr_lin_const(0), -1, beyond), tsr_size_const(o->block) };
+	tsr_push(a, out, s);
+	return &s->cond.body;
+}
+
+static void members(tsr_strip_place *x, tsr_size rows, tsr_stmts *out)
 {
 	const tsr_strip *g = x->g;
-	if (g->online.block)
-		tsr_online_build(x, rows, out);
-	for (uint32_t m = g->online.block ? g->online.last : 0; m < g->n; m++)
+	const tsr_online *o = &g->online;
+	bool later = o->block && !tsr_size_is_const(o->positions);
+	tsr_stmts *few = later ? if_positions(x, false, out) : NULL;
+	if (o->block)
+		tsr_online_build(x, rows, later ? if_positions(x, true, out) : out);
+	for (uint32_t m = 0; later && m < o->last; m++)
+		tsr_strip_member_copy(x, &g->member[m], rows, few);
+	for (uint32_t m = o->block ? o->last : 0; m < g->n; m++)
 		tsr_strip_member_copy(x, &g->member[m], rows, out);
 }
 
@@ -248,7 +264,7 @@ void tsr_strip_build(tsr_strip *g)
 		x.syms[tag] = g->unit->nsyms++;
 		x.inner = loop_in(&x, s, s->loop.extent, x.syms[tag], x.inner);
 	}
-	int64_t strips = g->extent / g->rows;
+	tsr_size strips = tsr_loops_quotient(p->l, g->size, g->rows, false), rest = tsr_loops_quotient(p->l, g->size, g->rows, true);
 	for (uint32_t m = 0; m < g->n; m++)
 		if (sums_over_strips(g, &g->member[m]) && g->member[m].contraction->clear)
 			clear(&x, &g->member[m], x.inner);
@@ -257,12 +273,12 @@ void tsr_strip_build(tsr_strip *g)
 			tsr_pass_note(p, "%s: %s is summed over the strips", g->unit->name, p->l->buffers.at[g->member[m].contraction->c]->name);
 	turn(&x);
 	x.syms[g->cut] = g->unit->nsyms++;
-	tsr_stmts *strip = loop_in(&x, cut, tsr_size_const(strips), x.syms[g->cut], x.inner);
-	members(&x, g->rows, strip);
-	x.first = strips * g->rows;
+	tsr_stmts *strip = loop_in(&x, cut, strips, x.syms[g->cut], x.inner);
+	members(&x, tsr_size_const(g->rows), strip);
+	x.first = tsr_lin_add_size(p->arena, tsr_lin_const(0), g->rows, strips);
 	x.rest = true;
-	if (x.first < g->extent)
-		members(&x, g->extent - x.first, x.inner);
+	if (!tsr_size_is_const(rest) || rest.k)
+		members(&x, rest, x.inner);
 	for (uint32_t i = 0; i < g->kept.n; i++)
 		shrink(g, p->l->buffers.at[g->kept.at[i]]);
 	first->kernel->kernel.body = whole;

@@ -5,6 +5,20 @@
 #define EACH_NEAR_BYTE 0.02          /* nanoseconds, in the second cache */
 #define EACH_PACKED 0.3              /* of an element */
 
+/* Of a loop, or an axis, with this tag. */
+static int64_t guess(const tsr_strip *g, uint32_t tag, tsr_size extent) { return tag && tag < 64 && g->shared >> tag & 1 ? tsr_size_guess(extent) : tsr_strip_guess(extent); }
+
+int64_t tsr_strip_loop_guess(const tsr_strip *g, const tsr_contract_loop *loop) { return guess(g, tsr_strip_loop_tag(g, loop->sym), loop->extent); }
+
+int64_t tsr_strip_bytes(const tsr_strip *g, tsr_buffer_id id)
+{
+	const tsr_buffer *b = g->p->l->buffers.at[id];
+	int64_t n = tsr_prec_bytes(b->prec);
+	for (uint32_t axis = 0; axis < b->rank; axis++)
+		n *= guess(g, tsr_strip_axis_tag(g, id, axis), b->dims[axis]);
+	return n;
+}
+
 int64_t tsr_strip_iterations(const tsr_strip *g, bool all)
 {
 	int64_t n = 1;
@@ -13,7 +27,7 @@ int64_t tsr_strip_iterations(const tsr_strip *g, bool all)
 		if (g->shared >> tsr_strip_loop_tag(g, s->loop.sym) & 1)
 			n *= tsr_size_guess(s->loop.extent);
 		else if (all && tsr_strip_loop_tag(g, s->loop.sym) == g->cut)
-			n *= s->loop.extent.k;
+			n *= g->extent;
 	}
 	return n;
 }
@@ -41,7 +55,7 @@ static double reading(const tsr_strip *g, const tsr_strip_member *m, const tsr_e
 		uint32_t tag = tsr_strip_loop_tag(g, k->loops[i].sym);
 		if (!tsr_expr_mentions(g->p->l, operand, k->loops[i].sym))
 			continue;
-		elements *= (double)tsr_size_guess(k->loops[i].extent);
+		elements *= (double)tsr_strip_loop_guess(g, &k->loops[i]);
 		if (tag && g->shared >> tag & 1)
 			parts *= (double)tsr_size_guess(k->loops[i].extent);
 		else if (tag && tag == g->cut)
@@ -75,7 +89,7 @@ double tsr_strip_cost(const tsr_strip *g)
 		bool twice = g->online.block && g->online.twice && m < g->online.rows && tsr_online_wanted(g, m);
 		sum += twice ? 2 * once + tsr_strip_product(g, k) : once;
 		if (!tsr_strip_outer(g, &g->member[m], g->cut))
-			sum += 2 * (tsr_strip_count(g) - 1) * travel(g, (double)tsr_buffer_guess(g->p->l->buffers.at[k->c]), (double)tsr_strip_iterations(g, false));
+			sum += 2 * (tsr_strip_count(g) - 1) * travel(g, (double)tsr_strip_bytes(g, k->c), (double)tsr_strip_iterations(g, false));
 	}
 	return sum;
 }

@@ -42,7 +42,7 @@ double tsr_strip_product(const tsr_strip *g, const tsr_contraction *k)
 {
 	double steps = (double)tsr_prec_bytes(k->prec) / (g->p->target->vector_bytes * (g->p->target->half_units ? 1 : 2) * TSR_STRIP_GIGAHERTZ);
 	for (uint32_t l = 0; l < k->nloops; l++)
-		steps *= (double)tsr_size_guess(k->loops[l].extent);
+		steps *= (double)tsr_strip_loop_guess(g, &k->loops[l]);
 	return steps;
 }
 

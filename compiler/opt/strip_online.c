@@ -345,7 +345,7 @@ void tsr_strip_online(tsr_strip *g)
 	for (uint32_t i = 0; i < first->contraction->nloops; i++) {
 		uint32_t tag = tsr_strip_loop_tag(g, first->contraction->loops[i].sym);
 		if (tag && tag != g->cut && !(g->shared >> tag & 1) && may(g, tag)) {
-			g->online.extent = first->contraction->loops[i].extent.k;
+			g->online.positions = first->contraction->loops[i].extent, g->online.extent = tsr_strip_guess(g->online.positions);
 			g->online.hides = tsr_strip_hides(g);
 			if (!g->mask || g->online.hides)
 				return;

@@ -90,6 +90,8 @@ bool tsr_strip_turns(const tsr_strip *g, const tsr_strip_member *m, tsr_turned *
 	if (out->n == UINT32_MAX || out->k == UINT32_MAX || tsr_strip_loop_tag(g, n->sym) == g->cut || tsr_strip_loop_tag(g, depth->sym) == g->cut)
 		return false;
 	out->width = n->extent, out->depth = depth->extent;
+	if (!tsr_size_is_const(n->extent) || !tsr_size_is_const(depth->extent))
+		return false;
 	out->panel = panel_of(g, m, out->width.k, out->depth.k);
 	return turns(g, out) || (out->panel && out->n == b->rank - 1);
 }

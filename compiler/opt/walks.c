@@ -70,7 +70,7 @@ static bool share_local(const tsr_stmt *x, const tsr_stmt *y)
 {
 	if (x->kind == TSR_STMT_LET || x->kind == TSR_STMT_SET)
 		return knows_local(y, x->let.local);
-	const tsr_stmts *body = x->kind == TSR_STMT_FOR ? &x->loop.body : x->kind == TSR_STMT_IF ? &x->cond.body : NULL;
+	const tsr_stmts *body = tsr_stmt_inside(x);
 	for (uint32_t i = 0; body && i < body->n; i++)
 		if (share_local(body->at[i], y))
 			return true;
@@ -152,8 +152,9 @@ static void in_body(const walks *w, tsr_stmts *body)
 {
 	for (uint32_t i = 0; i < body->n;)
 		if (!join_one(w, body, i)) {
-			if (body->at[i]->kind == TSR_STMT_FOR && !body->at[i]->loop.contraction)
-				in_body(w, &body->at[i]->loop.body);
+			tsr_stmts *inside = tsr_stmt_inside(body->at[i]);
+			if (inside && (body->at[i]->kind == TSR_STMT_IF || !body->at[i]->loop.contraction))
+				in_body(w, inside);
 			i++;
 		}
 }
