@@ -127,6 +127,8 @@ typedef struct tsr_strip_place {
 void tsr_strip_member_copy(const tsr_strip_place *x, const tsr_strip_member *m, tsr_size rows, tsr_stmts *out);
 /* The index counted from the first row of its strip. */
 tsr_lin tsr_strip_row(const tsr_strip_place *x, tsr_lin row);
+/* Where to put what is done only where most - least is one of the first `size` numbers. */
+tsr_stmts *tsr_strip_where(const tsr_strip_place *x, tsr_size least, tsr_size most, tsr_size size, tsr_stmts *out);
 /* strip_blocks.c: all members that go by blocks, block by block. */
 void tsr_online_build(tsr_strip_place *x, tsr_size rows, tsr_stmts *out);
 /* What holds the statements of a nest's innermost loop. */

@@ -244,7 +244,7 @@ static void blocks(tsr_strip_place *x, sweep at, tsr_size rows, tsr_stmts *out)
 		tsr_push(p->arena, out, loop);
 	x->block = tsr_loops_quotient(p->l, o->positions, o->block, true), x->block_first = tsr_lin_add_size(p->arena, tsr_lin_const(0), o->block, n);
 	if (!tsr_size_is_const(x->block) || x->block.k)
-		members(x, at, rows, out);
+		members(x, at, rows, tsr_size_is_const(x->block) ? out : tsr_strip_where(x, tsr_size_const(1), x->block, tsr_size_const(o->block), out));
 	x->block = tsr_size_const(o->block), x->block_first = tsr_lin_const(0);
 }
 

@@ -218,28 +218,27 @@ static tsr_stmts *loop_in(const tsr_strip_place *x, const tsr_stmt *like, tsr_si
 	return &s->loop.body;
 }
 
-/* Statements for more positions than a block has, or no more, of which rows go at once. */
-static tsr_stmts *if_positions(const tsr_strip_place *x, bool more, tsr_stmts *out)
+tsr_stmts *tsr_strip_where(const tsr_strip_place *x, tsr_size least, tsr_size most, tsr_size size, tsr_stmts *out)
 {
-	const tsr_online *o = &x->g->online;
 	tsr_arena *a = x->g->p->arena;
 	tsr_stmt *s = tsr_stmt_new(a, TSR_STMT_IF, x->g->member[0].nest.loop[0]->span);
-	tsr_lin beyond = tsr_lin_add_size(a, tsr_lin_const(-o->block), 1, o->positions);
 	s->cond.n = 1;
 	s->cond.ranges = TSR_NEW(a, tsr_range);
-	s->cond.ranges[0] = more ? (tsr_range){ tsr_lin_add(a, tsr_lin_const(-1), 1, beyond), o->positions } : (tsr_range){ tsr_lin_add(a, tsr_lin_const(0), -1, beyond), tsr_size_const(o->block) };
+	s->cond.ranges[0] = (tsr_range){ tsr_lin_add_size(a, tsr_lin_add_size(a, tsr_lin_const(0), 1, most), -1, least), size };
 	tsr_push(a, out, s);
 	return &s->cond.body;
 }
 
+/* Fewer positions than a block has go at once. */
 static void members(tsr_strip_place *x, tsr_size rows, tsr_stmts *out)
 {
 	const tsr_strip *g = x->g;
 	const tsr_online *o = &g->online;
 	bool later = o->block && !tsr_size_is_const(o->positions);
-	tsr_stmts *few = later ? if_positions(x, false, out) : NULL;
+	tsr_size block = tsr_size_const(o->block);
+	tsr_stmts *few = later ? tsr_strip_where(x, o->positions, tsr_size_const(o->block - 1), block, out) : NULL;
 	if (o->block)
-		tsr_online_build(x, rows, later ? if_positions(x, true, out) : out);
+		tsr_online_build(x, rows, later ? tsr_strip_where(x, block, o->positions, o->positions, out) : out);
 	for (uint32_t m = 0; later && m < o->last; m++)
 		tsr_strip_member_copy(x, &g->member[m], rows, few);
 	for (uint32_t m = o->block ? o->last : 0; m < g->n; m++)

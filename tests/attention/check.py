@@ -252,10 +252,130 @@ def batches(build):
     return passed, failed
 
 
+LENGTHS = """open Nn
+open Train
+let hide x = where ((positions () ++ "s => 0, s | 0") >= (positions () ++ "t => 0, 0 | t")) x (0. - 1e9)
+let near x = where ((positions () ++ "s => 0, s | 0") + 5 >= (positions () ++ "t => 0, 0 | t")) x (0. - 3.)
+let%%op attend seen q k v =
+  let scores = seen ((q +* k "h, s | d; h, t | d => h, s | t" [d]) /. sqrt (dim d)) in
+  softmax ~over:"... | t" scores +* v "h, s | t; h, t | e => h, s | e"
+let%%export itself (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend (fun x -> x) q k v
+let%%export causal (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend hide q k v
+let%%export nearly (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend near q k v
+let%%export others (q : "7, ?s | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend (fun x -> x) q k v
+let%%export given (q : "7, 300 | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend (fun x -> x) q k v
+let%%export long (q : "7, ?s | 24") (k : "7, 2500 | 24") (v : "7, 2500 | 24") = attend (fun x -> x) q k v
+let%%op a = { a = uniform () - 0.5; b = [7; 24]; o = [24] }
+let%%op b = { b = uniform () - 0.5; b = [7; 24]; o = [24] }
+let%%op c = { c = uniform () - 0.5; b = [7; 24]; o = [24] }
+let%%export matrices () = (a, b, c)
+let%%export gradients (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") (g : "7, ?t | 24") =
+  let%%op turned m x = m +* x "h, i | j; h, t | i => h, t | j" in
+  let%%op loss = (attend (fun x -> x) (turned a q) (turned b k) (turned c v) *. g) ++ "... | ..c.. => 0" in
+  grad_update loss;
+  (a.grad, b.grad, c.grad)
+"""
+
+
+OF_A_FILE = """open Nn
+let q = file (argument 1) ~as:"9, ?t | 16" ~format:"npy" ~prec:"f32"
+let k = file (argument 2) ~as:"9, ?u | 16" ~format:"npy" ~prec:"f32"
+let%op y = softmax ~over:"... | t" (q +* k "h, s | d; h, t | d => h, s | t") +* k "h, s | t; h, t | e => h, s | e"
+let%op total = y ++ "... | ... => 0"
+let%main () =
+  run total.forward;
+  print "{total.(0)}"
+"""
+
+
+def of_files(tsrc):
+    """A program that is stopped where it leaves an array."""
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as tmp:
+        source, program, files = (os.path.join(tmp, n) for n in ("file.tsr", "program", "n%d.npy"))
+        with open(source, "w") as f:
+            f.write(OF_A_FILE)
+        for level in "native", "x86-64-v2":
+            subprocess.run([tsrc, "--sanitize", "--cpu=" + level, source, "-o", program], check=True)
+            for n in (1, 3), (15, 256), (128, 257), (300, 1024), (261, 1100):
+                q, k = (np.random.default_rng(m).standard_normal((9, m, 16)).astype(np.float32) for m in n)
+                np.save(files % 1, q), np.save(files % 2, k)
+                run = subprocess.run([program, files % 1, files % 2], capture_output=True, text=True)
+                good = run.returncode == 0 and np.isclose(float(run.stdout.split()[-1]), attended(4. * q, k, k, None, None).sum(), rtol=1e-3, atol=0.05)
+                passed, failed = passed + good, failed + (not good)
+                if not good:
+                    print("FAILED files of %s positions for %s: %s %s" % (n, level, run.stdout, run.stderr[:300]))
+    return passed, failed
+
+
+def attended(q, k, v, g, mask):
+    """Heads first: the result, and for g (or None) the gradients."""
+    scores = q @ k.swapaxes(1, 2) / np.sqrt(q.shape[2])
+    if mask:
+        scores = np.where(np.tril(np.ones(scores.shape[1:], bool), mask[0]), scores, mask[1])
+    p = np.exp(scores - scores.max(-1, keepdims=True))
+    p /= p.sum(-1, keepdims=True)
+    if g is None:
+        return p @ v
+    dp = g @ v.swapaxes(1, 2)
+    ds = p * (dp - (dp * p).sum(-1, keepdims=True)) / np.sqrt(q.shape[2])
+    return ds @ k, ds.swapaxes(1, 2) @ q, p.swapaxes(1, 2) @ g
+
+
+def of_lengths(model, threads, name, sizes, n):
+    """What the function makes of queries and others of so many positions, beside what NumPy does; and its arguments."""
+    pointer = lambda x: x.ctypes.data_as(ctypes.c_void_p)
+    q, k, v, g = (np.random.default_rng(j + sum(n)).standard_normal((7, rows, 24), np.float32) for j, rows in enumerate((*n, n[1], n[0])))
+    mask = {"causal": (0, -1e9, 0), "nearly": (5, -3, 0)}.get(name)
+    if name != "gradients":
+        made = np.full((7 * n[0] * 24) + 64, 7, np.float32)
+        model.seconds(name, *map(ctypes.c_int64, sizes), *map(pointer, (q, k, v)), ctypes.c_void_p(made.ctypes.data + 128))
+        want = attended(*(x.astype(float) for x in (q, k, v)), None, mask)
+        return made[32:-32], want, (made[:32] == 7).all() and (made[-32:] == 7).all()
+    matrices, made = [np.empty((7, 24, 24), np.float32) for _ in range(3)], [np.full((7, 24, 24), 7, np.float32) for _ in range(3)]
+    model.seconds("matrices", *map(pointer, matrices))
+    model.seconds(name, *map(ctypes.c_int64, sizes), *map(pointer, (q, k, v, g, *made)))
+    of = attended(*(x.astype(float) @ m for m, x in zip(matrices, (q, k, v))), g.astype(float), None)
+    return np.stack(made), np.stack([x.swapaxes(1, 2).astype(float) @ y for x, y in zip((q, k, v), of)]), True
+
+
+def lengths(build):
+    """Of as many positions as the run says: of one, of those around what a strip and a block have, by one thread and by three."""
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as tmp:
+        bench = common.Bench(build, tmp, 1, 3, table.Table())
+        source = bench.written("lengths.tsr", LENGTHS.replace("%%", "%"))
+        for level in "native", "x86-64-v3", "x86-64-v2":
+            plan = subprocess.run([bench.tsrc, "-c", "--cpu=" + level, "--dump=schedule", source], capture_output=True, text=True).stdout
+            blocks = {int(n) for n in re.findall("by blocks of (\\d+)", plan)}
+            rows = {int(n) for n in re.findall("is kept as (\\d+) rows", plan)}
+            by = {f: bool(re.search(rf"^{f}: rows of .* go by blocks", plan, re.M)) for f in ("itself", "causal", "nearly", "others", "given", "long", "gradients")}
+            if not all(by.values()):
+                failed += 1
+                print("FAILED lengths for %s: %s" % (level, by))
+            model = common.Model(bench.shared(source, "lengths", "--cpu=" + level))
+            few, block = max(rows), max(blocks)
+            around = sorted({1, 2, 15, 40, 97, few - 1, few, few + 1, 2 * few, block - 1, block, block + 1})
+            cases = [(f, (n,), (n, n)) for n in around for f in ("itself", "causal", "gradients")] + [("given", (n,), (300, n)) for n in around] + [("long", (n,), (n, 2500)) for n in (1, few, few + 3)]
+            cases += [("others", (n, m), (n, m)) for n in (1, few, few + 7) for m in (1, block + 1, 2 * block + 9)] + [("nearly", (2 * block + few + 5,), (2 * block + few + 5,) * 2)]
+            for name, sizes, n in cases:
+                made = []
+                for threads in 1, 3:
+                    bench.probes(threads)
+                    x, want, within = of_lengths(model, threads, name, sizes, n)
+                    made.append(x)
+                good = within and np.array_equal(*made) and np.allclose(made[0].reshape(want.shape), want, rtol=1e-4, atol=1e-5 * max(1, np.abs(want).max()))
+                passed, failed = passed + good, failed + (not good)
+                if not good:
+                    print("FAILED %s of %s positions for %s: differs by %g of %g" % (name, n, level, np.abs(made[0].reshape(want.shape) - want).max(), np.abs(want).max()))
+            model.close()
+    return passed, failed
+
+
 def main():
     assert threefry([0] * 4, [0] * 4) == [0x9C6CA96A, 0xE17EAE66, 0xFC10ECD4, 0x5256A7D8]
     tsrc, path = os.path.join(sys.argv[1], "tsrc"), os.path.join(ROOT, "examples", "attention.tsr")
-    passed, failed = (sum(x) for x in zip(strips(tsrc), trained(tsrc), forward(tsrc), batches(sys.argv[1])))
+    passed, failed = (sum(x) for x in zip(strips(tsrc), trained(tsrc), forward(tsrc), batches(sys.argv[1]), lengths(sys.argv[1]), of_files(tsrc)))
     for seed in (0, 7, 12345678901):
         run = subprocess.run([tsrc, "run", "--seed=%d" % seed, path], capture_output=True, text=True)
         if run.returncode:
