@@ -410,18 +410,20 @@ static void visit(tsr_masked *m, tsr_name name, const tsr_stmts *kernel, tsr_stm
 {
 	for (uint32_t i = 0; i < body->n; i++) {
 		tsr_stmt *s = body->at[i];
+		if (s->kind == TSR_STMT_IF)
+			visit(m, name, kernel, &s->cond.body);
 		if (s->kind != TSR_STMT_FOR || s->loop.contraction)
 			continue;
 		tsr_masked here = { .p = m->p, .a = m->a, .only = m->only, .unit = m->unit, .kernel = name, .strips = s, .beyond = TSR_MASKED_BEYOND };
 		here.buffers = TSR_NEW_N(m->a, tsr_masked_buffer, m->p->l->buffers.n + 1);
-		bool strips = s->loop.how == TSR_FOR_SERIAL && s->loop.body.n > 1 && tsr_size_is_const(s->loop.extent) && s->loop.extent.k > 1;
+		bool known = tsr_size_is_const(s->loop.extent), strips = s->loop.how == TSR_FOR_SERIAL && s->loop.body.n > 1 && !(known && s->loop.extent.k < 2);
 		uint32_t held = body->n;
 		if (strips && tsr_masked_blocks(&here, body, i)) {
 			i += body->n - held;
 			m->p->changes++;
 			continue;
 		}
-		if (!strips || !left_out(&here, kernel, body, i)) {
+		if (!strips || !known || !left_out(&here, kernel, body, i)) {
 			visit(m, name, kernel, &s->loop.body);
 			continue;
 		}

@@ -24,7 +24,7 @@ typedef struct tsr_masked_local { tsr_local_id id; tsr_masked_value is; } tsr_ma
 /* In statement `at` of the strips, of that contraction or NULL, a loop over so many positions each.  sums: nothing is wanted of what is left out, not even zeros. */
 typedef struct tsr_masked_cut { tsr_stmt *loop; tsr_contraction *contraction; uint32_t at; int64_t each; bool sums; } tsr_masked_cut;
 
-/* The loop over positions, or over panels of them, and how many there are; of strip s all are hidden from step * s + first on (`upper`), and before step * s + low (`lower`); the number that stands for them. */
+/* The loop over positions, or over panels of them, and how many there are (0: the run knows); of strip s all are hidden from step * s + first on (`upper`), and before step * s + low (`lower`); the number that stands for them. */
 typedef struct tsr_mask { uint32_t along; int64_t step, first, low, extent; const tsr_expr *outside; bool upper, lower, panels; } tsr_mask;
 
 /* Of a strip's blocks of so many positions, all of which hang on its loop: of strip s all positions are hidden from step * s + first on, and may be left out where each row has 0 in `shown`, which a nest
@@ -39,6 +39,7 @@ typedef struct tsr_masked {
 	tsr_stmt *strips;
 	tsr_name kernel;
 	tsr_mask mask;
+	bool later;                          /* positions, and strips, may be as many as the run says */
 	bool any, below;                     /* below: something else than 0 stands for what is hidden, of which a softmax makes 0 */
 	TSR_VEC(uint32_t) along;             /* loops over those positions */
 	uint32_t panel, within;              /* those of a mask inside panels of them, where `panels` */

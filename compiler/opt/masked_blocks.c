@@ -18,6 +18,9 @@
  * sum of zeros, if what these are multiplied with is finite: a NaN or a number above 2^51 in an operand, and nothing is left out. */
 #include "masked.h"
 
+enum { MOST_TERMS = 1 << 20 };       /* of a sum */
+#define ENDLESS (INT64_C(1) << 40)   /* more than positions */
+
 static bool from_strips(const tsr_masked *m, tsr_buffer_id b)
 {
 	tsr_uses u = { 0 };
@@ -82,15 +85,25 @@ static tsr_expr *whole(const tsr_masking *x, int64_t n)
 }
 
 /* The number of blocks with positions that some row of the strip sees. */
-static uint32_t seen(const tsr_masking *x, const tsr_hidden *h, int64_t blocks, tsr_stmts *out)
+static uint32_t seen(const tsr_masking *x, const tsr_hidden *h, tsr_size blocks, tsr_stmts *out)
 {
 	tsr_expr *at = TSR_NEW(x->a, tsr_expr);
 	*at = (tsr_expr){ .kind = TSR_EXPR_INDEX, .prec = TSR_PREC_I32, .index = tsr_lin_add_sym(x->a, tsr_lin_const(h->first + h->block - 1), h->step, TSR_LSYM_LOOP, x->m->strips->loop.sym) };
 	tsr_stmt *s = tsr_stmt_new(x->a, TSR_STMT_LETSYM, x->m->strips->span);
 	s->letsym.sym = x->m->unit->nsyms++;
-	s->letsym.value = tsr_expr_op(x->a, TSR_OP_MIN, TSR_PREC_I32, whole(x, blocks), tsr_expr_op(x->a, TSR_OP_IDIV, TSR_PREC_I32, at, whole(x, h->block), NULL), NULL);
+	s->letsym.value = tsr_expr_op(x->a, TSR_OP_IDIV, TSR_PREC_I32, at, whole(x, h->block), NULL);
+	if (tsr_size_is_const(blocks))
+		s->letsym.value = tsr_expr_op(x->a, TSR_OP_MIN, TSR_PREC_I32, whole(x, blocks.k), s->letsym.value, NULL);
 	tsr_push(x->a, out, s);
 	return s->letsym.sym;
+}
+
+/* More strips or blocks than moderate numbers may be summed over. */
+static tsr_expr *many(const tsr_masking *x, tsr_size n)
+{
+	tsr_expr *size = TSR_NEW(x->a, tsr_expr);
+	*size = (tsr_expr){ .kind = TSR_EXPR_SIZE, .prec = TSR_PREC_I32, .size = n };
+	return tsr_expr_op(x->a, TSR_OP_GT, TSR_PREC_I32, size, whole(x, MOST_TERMS / 256), NULL);
 }
 
 static tsr_stmt *question(const tsr_masking *x, tsr_buffer_id shown, tsr_local_id flag)
@@ -105,12 +118,33 @@ static tsr_stmt *question(const tsr_masking *x, tsr_buffer_id shown, tsr_local_i
 	return loop;
 }
 
+/* What is done with the positions behind the last whole block, where there are some. */
+static tsr_stmt *rest_of(const tsr_stmts *strip, uint32_t blocks)
+{
+	return blocks + 1 < strip->n && strip->at[blocks + 1]->kind == TSR_STMT_IF ? strip->at[blocks + 1] : NULL;
+}
+
+/* Only where some row of the strip sees the first of them, or what is hidden counts. */
+static void sees_rest(const tsr_masking *x, const tsr_stmt *blocks, tsr_stmt *rest, bool again)
+{
+	const tsr_hidden *h = blocks->loop.hidden;
+	tsr_lin seen = tsr_lin_add_sym(x->a, tsr_lin_const(h->first - 1), h->step, TSR_LSYM_LOOP, x->m->strips->loop.sym);
+	seen = tsr_lin_add_size(x->a, seen, -h->block, blocks->loop.extent);
+	if (again)
+		seen = tsr_lin_add_sym(x->a, seen, ENDLESS, TSR_LSYM_DATA, x->again);
+	tsr_range *ranges = TSR_NEW_N(x->a, tsr_range, 2);
+	ranges[0] = rest->cond.ranges[0];
+	ranges[1] = (tsr_range){ seen, tsr_size_const(2 * ENDLESS) };
+	rest->cond.ranges = ranges;
+	rest->cond.n = 2;
+}
+
 static void until(const tsr_masking *x, tsr_stmt *loop, uint32_t end, bool again)
 {
 	tsr_lin *to = TSR_NEW(x->a, tsr_lin);
 	*to = tsr_lin_add_sym(x->a, tsr_lin_const(0), 1, TSR_LSYM_DATA, end);
 	if (again)
-		*to = tsr_lin_add_sym(x->a, *to, loop->loop.extent.k, TSR_LSYM_DATA, x->again);
+		*to = tsr_lin_add_sym(x->a, *to, tsr_size_is_const(loop->loop.extent) ? loop->loop.extent.k : ENDLESS, TSR_LSYM_DATA, x->again);
 	loop->loop.until = to;
 	loop->loop.hidden = NULL;
 }
@@ -118,6 +152,7 @@ static void until(const tsr_masking *x, tsr_stmt *loop, uint32_t end, bool again
 bool tsr_masked_blocks(tsr_masked *m, tsr_stmts *body, uint32_t at)
 {
 	tsr_stmts *strip = &m->strips->loop.body, out = { 0 }, inside = { 0 };
+	m->later = true;
 	const tsr_hidden *h = NULL;
 	uint32_t first = strip->n, shown = strip->n, loops = 0;
 	for (uint32_t i = 0; i < strip->n; i++)
@@ -136,17 +171,23 @@ bool tsr_masked_blocks(tsr_masked *m, tsr_stmts *body, uint32_t at)
 			if ((i > first && i < shown) || !look_at_operands(m, &strip->at[i]->loop.body))
 				return false;
 			m->around.n--;
+			if (rest_of(strip, i) && !look_at_operands(m, &rest_of(strip, i)->cond.body))
+				return false;
 		}
 	if (shown == strip->n)
 		return false;
 	tsr_masking x = { m, m->p, m->p->arena, 0, 0 };
+	tsr_size counts[] = { m->strips->loop.extent, strip->at[first]->loop.extent };
 	for (uint32_t i = 0; i < at; i++)
 		tsr_push(x.a, &out, body->at[i]);
 	tsr_local_id large = tsr_masking_flag(&x, TSR_NONE, &out), own;
 	tsr_masking_look(&x, false, large, &out);
+	for (int i = 0; i < 2; i++)
+		if (!tsr_size_is_const(counts[i]))
+			tsr_push(x.a, &out, tsr_masking_set(&x, large, many(&x, counts[i])));
 	own = tsr_masking_flag(&x, large, &inside);
 	tsr_masking_look(&x, true, own, &inside);
-	uint32_t end = seen(&x, h, strip->at[first]->loop.extent.k, &inside);
+	uint32_t end = seen(&x, h, strip->at[first]->loop.extent, &inside);
 	for (uint32_t i = 0; i < strip->n; i++) {
 		tsr_push(x.a, &inside, strip->at[i]);
 		if (i != shown)
@@ -159,8 +200,11 @@ bool tsr_masked_blocks(tsr_masked *m, tsr_stmts *body, uint32_t at)
 		tsr_push(x.a, &inside, again);
 	}
 	for (uint32_t i = first; i < strip->n; i++)
-		if (strip->at[i]->kind == TSR_STMT_FOR && strip->at[i]->loop.hidden)
+		if (strip->at[i]->kind == TSR_STMT_FOR && strip->at[i]->loop.hidden) {
+			if (rest_of(strip, i))
+				sees_rest(&x, strip->at[i], rest_of(strip, i), i > first);
 			until(&x, strip->at[i], end, i > first);
+		}
 	m->strips->loop.body = inside;
 	for (uint32_t i = at; i < body->n; i++)
 		tsr_push(x.a, &out, body->at[i]);

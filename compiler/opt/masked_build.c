@@ -55,15 +55,18 @@ static void cut_loops(const tsr_masking *x)
 /* The statement with all of its iterations, which share what they do with it. */
 tsr_stmt *tsr_masking_all(const tsr_masking *x, const tsr_stmt *s)
 {
-	if (s->kind != TSR_STMT_FOR)
+	const tsr_stmts *in = tsr_stmt_inside(s);
+	if (!in)
 		return (tsr_stmt *)s;
-	tsr_stmt *out = tsr_stmt_new(x->a, TSR_STMT_FOR, s->span);
+	tsr_stmt *out = tsr_stmt_new(x->a, s->kind, s->span);
 	*out = *s;
+	*tsr_stmt_inside(out) = (tsr_stmts){ 0 };
+	for (uint32_t i = 0; i < in->n; i++)
+		tsr_push(x->a, tsr_stmt_inside(out), tsr_masking_all(x, in->at[i]));
+	if (s->kind != TSR_STMT_FOR)
+		return out;
 	out->loop.from = out->loop.until = NULL;
 	out->loop.overlap = 0;           /* it is seldom needed */
-	out->loop.body = (tsr_stmts){ 0 };
-	for (uint32_t i = 0; i < s->loop.body.n; i++)
-		tsr_push(x->a, &out->loop.body, tsr_masking_all(x, s->loop.body.at[i]));
 	if (s->loop.contraction) {
 		tsr_contraction *k = out->loop.contraction = TSR_NEW(x->a, tsr_contraction);
 		*k = *s->loop.contraction;

@@ -115,17 +115,17 @@ static const tsr_stmt *around(const tsr_masked *m, uint32_t sym)
 static bool bound(const tsr_masked *m, const tsr_lin *d, int64_t way, bool upper, tsr_mask *out)
 {
 	const tsr_stmt *innermost = m->around.at[m->around.n - 1];
-	tsr_mask here = { .along = innermost->loop.sym, .extent = innermost->loop.extent.k };
+	tsr_mask here = { .along = innermost->loop.sym, .extent = tsr_size_is_const(innermost->loop.extent) ? innermost->loop.extent.k : 0 };
 	int64_t at = way * d->offset + (way > 0);
 	for (uint32_t i = 0; i < d->n; i++) {
 		const tsr_lin_term *t = &d->terms[i];
 		const tsr_stmt *loop = t->kind == TSR_LSYM_LOOP ? around(m, t->id) : NULL;
 		if (t->kind == TSR_LSYM_LOOP && t->id == m->strips->loop.sym)
 			here.step = way * t->coef;
+		else if (loop && loop == innermost)
+			continue;
 		else if (!loop || !tsr_size_is_const(loop->loop.extent))
 			return false;
-		else if (loop == innermost)
-			continue;
 		else if (way * t->coef > 0)
 			at += upper ? way * t->coef * (loop->loop.extent.k - 1) : 0;
 		else if (t->coef == -way * innermost->loop.extent.k && !here.panels)
@@ -170,7 +170,7 @@ static void find_bounds(const tsr_masked *m, const tsr_expr *x, bool hides, tsr_
 
 bool tsr_mask_of(const tsr_masked *m, const tsr_expr *x, tsr_mask *out)
 {
-	if (x->kind != TSR_EXPR_OP || x->op.op != TSR_OP_WHERE || !m->around.n || !tsr_size_is_const(m->around.at[m->around.n - 1]->loop.extent))
+	if (x->kind != TSR_EXPR_OP || x->op.op != TSR_OP_WHERE || !m->around.n || !(m->later || tsr_size_is_const(m->around.at[m->around.n - 1]->loop.extent)))
 		return false;
 	bool when = x->op.args[2]->kind != TSR_EXPR_CONST;
 	*out = (tsr_mask){ .outside = x->op.args[when ? 1 : 2] };
@@ -242,7 +242,8 @@ static bool can_look_at(tsr_masked *m, const tsr_expr *x, tsr_masked_operand *ou
 	*out = (tsr_masked_operand){ x, 0, loops };
 	for (uint32_t i = 0; i <= m->around.n; i++) {
 		const tsr_stmt *s = i ? m->around.at[i - 1] : m->strips;
-		if (!tsr_size_is_const(s->loop.extent) || s->loop.extent.k > MOST)
+		bool known = tsr_size_is_const(s->loop.extent);
+		if (known ? s->loop.extent.k > MOST : !m->later)
 			return false;
 		loops[out->n++] = (tsr_contract_loop){ .sym = s->loop.sym, .extent = s->loop.extent };
 	}

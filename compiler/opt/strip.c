@@ -376,10 +376,10 @@ static double best_rows(tsr_strip *g, int64_t bytes, double row, double travels)
 {
 	int64_t best = 0, block = 0;
 	double most = 0;
-	for (int64_t rows = MOST_ROWS; rows >= LEAST_ROWS && bytes > g->p->target->l2; rows /= 2) {
+	for (int64_t rows = g->later && g->online.hides ? MOST_ROWS / 2 : MOST_ROWS; rows >= LEAST_ROWS && bytes > g->p->target->l2; rows /= 2) {
 		g->rows = even_rows(g->extent, rows);
 		bool divisible = g->p->options->threads == TSR_THREADS_NONE || tsr_strip_iterations(g, false) >= LEAST_SHARED || strips_apart(g);
-		int64_t blocks = divisible && (!g->online.hides || hides_much(g)) ? tsr_online_block(g, g->rows) : 0;
+		int64_t blocks = divisible && (!g->online.hides || g->later || hides_much(g)) ? tsr_online_block(g, g->rows) : 0;
 		for (int way = g->later || (blocks && (g->online.hides || !g->online.twice)); way <= (blocks > 0) && divisible; way++) {
 			g->online.block = way ? blocks : 0;
 			double here = saved(g, row, travels);

@@ -118,7 +118,7 @@ typedef struct tsr_strip_place {
 	tsr_stmts *inner;            /* what they hold */
 	tsr_turned turned[TSR_STRIP_MEMBERS];        /* per member; no buffer: it is not */
 	tsr_lin first;               /* row of the strips' end, for what remains */
-	bool rest, by_block;
+	bool online, rest, by_block;         /* rows go by blocks; what remains of them; here by one block */
 	tsr_size block;              /* positions of the block that they compute, and its first, where by_block */
 	tsr_lin block_first;
 	tsr_buffer_id factor, shown; /* per row: what the sums of earlier blocks are scaled by; the weight of hidden positions */

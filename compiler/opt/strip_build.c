@@ -229,20 +229,26 @@ tsr_stmts *tsr_strip_where(const tsr_strip_place *x, tsr_size least, tsr_size mo
 	return &s->cond.body;
 }
 
-/* Fewer positions than a block has go at once. */
 static void members(tsr_strip_place *x, tsr_size rows, tsr_stmts *out)
 {
 	const tsr_strip *g = x->g;
-	const tsr_online *o = &g->online;
-	bool later = o->block && !tsr_size_is_const(o->positions);
-	tsr_size block = tsr_size_const(o->block);
-	tsr_stmts *few = later ? tsr_strip_where(x, o->positions, tsr_size_const(o->block - 1), block, out) : NULL;
-	if (o->block)
-		tsr_online_build(x, rows, later ? tsr_strip_where(x, block, o->positions, o->positions, out) : out);
-	for (uint32_t m = 0; later && m < o->last; m++)
-		tsr_strip_member_copy(x, &g->member[m], rows, few);
-	for (uint32_t m = o->block ? o->last : 0; m < g->n; m++)
+	if (x->online)
+		tsr_online_build(x, rows, out);
+	for (uint32_t m = x->online ? g->online.last : 0; m < g->n; m++)
 		tsr_strip_member_copy(x, &g->member[m], rows, out);
+}
+
+static void strips(tsr_strip_place *x, const tsr_stmt *cut, bool online, tsr_stmts *out)
+{
+	const tsr_strip *g = x->g;
+	tsr_size whole = tsr_loops_quotient(g->p->l, g->size, g->rows, false), rest = tsr_loops_quotient(g->p->l, g->size, g->rows, true);
+	x->syms[g->cut] = g->unit->nsyms++;
+	x->online = online, x->rest = false;
+	members(x, tsr_size_const(g->rows), loop_in(x, cut, whole, x->syms[g->cut], out));
+	x->first = tsr_lin_add_size(g->p->arena, tsr_lin_const(0), g->rows, whole);
+	x->rest = true;
+	if (!tsr_size_is_const(rest) || rest.k)
+		members(x, rest, out);
 }
 
 void tsr_strip_build(tsr_strip *g)
@@ -263,7 +269,6 @@ void tsr_strip_build(tsr_strip *g)
 		x.syms[tag] = g->unit->nsyms++;
 		x.inner = loop_in(&x, s, s->loop.extent, x.syms[tag], x.inner);
 	}
-	tsr_size strips = tsr_loops_quotient(p->l, g->size, g->rows, false), rest = tsr_loops_quotient(p->l, g->size, g->rows, true);
 	for (uint32_t m = 0; m < g->n; m++)
 		if (sums_over_strips(g, &g->member[m]) && g->member[m].contraction->clear)
 			clear(&x, &g->member[m], x.inner);
@@ -271,13 +276,11 @@ void tsr_strip_build(tsr_strip *g)
 		if (sums_over_strips(g, &g->member[m]))
 			tsr_pass_note(p, "%s: %s is summed over the strips", g->unit->name, p->l->buffers.at[g->member[m].contraction->c]->name);
 	turn(&x);
-	x.syms[g->cut] = g->unit->nsyms++;
-	tsr_stmts *strip = loop_in(&x, cut, strips, x.syms[g->cut], x.inner);
-	members(&x, tsr_size_const(g->rows), strip);
-	x.first = tsr_lin_add_size(p->arena, tsr_lin_const(0), g->rows, strips);
-	x.rest = true;
-	if (!tsr_size_is_const(rest) || rest.k)
-		members(&x, rest, x.inner);
+	const tsr_online *o = &g->online;
+	bool later = o->block && !tsr_size_is_const(o->positions);
+	if (later)               /* fewer positions than a block has go at once */
+		strips(&x, cut, false, tsr_strip_where(&x, o->positions, tsr_size_const(o->block - 1), tsr_size_const(o->block), x.inner));
+	strips(&x, cut, o->block > 0, later ? tsr_strip_where(&x, tsr_size_const(o->block), o->positions, o->positions, x.inner) : x.inner);
 	for (uint32_t i = 0; i < g->kept.n; i++)
 		shrink(g, p->l->buffers.at[g->kept.at[i]]);
 	first->kernel->kernel.body = whole;

@@ -4,7 +4,8 @@
 #include "masked.h"
 #include <math.h>
 
-typedef struct hiding { tsr_strip *g; tsr_masked m; tsr_ids zero; } hiding;
+typedef struct hidden_value { tsr_buffer_id b; double is; } hidden_value;
+typedef struct hiding { tsr_strip *g; tsr_masked m; tsr_ids zero; TSR_VEC(hidden_value) values; } hiding;       /* what members before the softmax store at hidden positions; which buffers are zero there */
 
 static bool is_mask(const hiding *h, const tsr_expr *e, tsr_mask *out) { return tsr_mask_of(&h->m, e, out) && tsr_mask_same(out, h->g->mask); }
 
@@ -19,6 +20,11 @@ static bool value_of(const hiding *h, const tsr_expr *e, double is, double *out)
 	}
 	if (is_mask(h, e, &mask))
 		return value_of(h, mask.outside, is, out);
+	for (uint32_t i = 0; e->kind == TSR_EXPR_LOAD && i < h->values.n; i++)
+		if (h->values.at[i].b == e->load.buffer) {
+			*out = h->values.at[i].is;
+			return true;
+		}
 	if (e->kind != TSR_EXPR_OP || tsr_op_get(e->op.op)->arity != 2 || !value_of(h, e->op.args[0], is, &x) || !value_of(h, e->op.args[1], is, &y))
 		return false;
 	if (e->op.op != TSR_OP_MUL && e->op.op != TSR_OP_DIV && e->op.op != TSR_OP_ADD && e->op.op != TSR_OP_SUB)
@@ -27,6 +33,9 @@ static bool value_of(const hiding *h, const tsr_expr *e, double is, double *out)
 	*out = e->prec == TSR_PREC_F32 ? (double)(float)*out : *out;
 	return true;
 }
+
+/* Divided by a number that is at least 1. */
+static bool by_number(const tsr_expr *e) { return e->kind == TSR_EXPR_OP && e->op.op == TSR_OP_DIV && e->op.args[1]->kind == TSR_EXPR_CONST && fabs(e->op.args[1]->value.d) >= 1; }
 
 /* It is, where products that members before the softmax compute are of moderate operands. */
 static bool stays_finite(const hiding *h, const tsr_expr *e)
@@ -43,6 +52,8 @@ static bool stays_finite(const hiding *h, const tsr_expr *e)
 				return tsr_ids_have(&h->zero, e->load.buffer);
 		return true;                 /* a number of the row */
 	}
+	if (by_number(e))
+		return stays_finite(h, e->op.args[0]);
 	return e->kind == TSR_EXPR_OP && (e->op.op == TSR_OP_ADD || e->op.op == TSR_OP_SUB || e->op.op == TSR_OP_MUL) && stays_finite(h, e->op.args[0]) && stays_finite(h, e->op.args[1]);
 }
 
@@ -55,6 +66,8 @@ static bool zero(const hiding *h, const tsr_expr *e)
 		return tsr_ids_have(&h->zero, e->load.buffer);
 	if (is_mask(h, e, &mask))
 		return zero(h, mask.outside);
+	if (by_number(e))
+		return zero(h, e->op.args[0]);
 	return e->kind == TSR_EXPR_OP && e->op.op == TSR_OP_MUL && ((zero(h, e->op.args[0]) && stays_finite(h, e->op.args[1])) || (stays_finite(h, e->op.args[0]) && zero(h, e->op.args[1])));
 }
 
@@ -67,14 +80,42 @@ static void becomes(hiding *h, tsr_buffer_id b, bool is_zero)
 		tsr_push(h->g->a, &h->zero, b);
 }
 
+/* Looks at the member: strips are its loop that is cut. */
+static void enter(hiding *h, const tsr_strip_member *m)
+{
+	h->m.strips = NULL;
+	h->m.around.n = 0;
+	for (uint32_t i = 0; i < m->nest.n; i++) {
+		if (tsr_strip_loop_tag(h->g, m->nest.loop[i]->loop.sym) == h->g->cut)
+			h->m.strips = m->nest.loop[i];
+		tsr_push(h->g->a, &h->m.around, m->nest.loop[i]);
+	}
+}
+
+/* Its sums are of products, whose tail, if it has one, stores the same number at all hidden positions. */
+static bool product_hides(hiding *h, const tsr_strip_member *m)
+{
+	const tsr_contraction *k = m->contraction;
+	double is;
+	if (!k || k->acc != TSR_ACC_ADD || k->combine != TSR_OP_MUL)
+		return false;
+	if (!k->tail)
+		return true;
+	const tsr_stmt *store = k->tail->stores.at[0];
+	enter(h, m);
+	if (m >= &h->g->member[h->g->online.rows] || k->tail->stores.n != 1 || k->tail->lets.n || !h->m.strips || !value_of(h, store->store.value, NAN, &is) || isnan(is))
+		return false;
+	tsr_push(h->g->a, &h->values, ((hidden_value){ store->store.buffer, is }));
+	return true;
+}
+
 /* The softmax's weights, and what its row makes of them. */
 static bool rows_hide(hiding *h)
 {
 	const tsr_strip_member *m = &h->g->member[h->g->online.rows];
 	const tsr_stmts *row = tsr_strip_innermost(&m->kernel->kernel.body);
 	double most, top, score;
-	for (uint32_t i = 0; i < m->nest.n; i++)
-		tsr_push(h->g->a, &h->m.around, m->nest.loop[i]);
+	enter(h, m);
 	uint32_t depth = h->m.around.n;
 	for (uint32_t i = 0; i < row->n; i++) {
 		const tsr_stmt *s = row->at[i];
@@ -107,17 +148,13 @@ static bool rows_hide(hiding *h)
 bool tsr_strip_hides(tsr_strip *g)
 {
 	const tsr_online *o = &g->online;
-	hiding h = { .g = g, .m = { .p = g->p, .a = g->a, .only = g->only } };
+	hiding h = { .g = g, .m = { .p = g->p, .a = g->a, .only = g->only, .later = true } };
 	if (!g->mask || !g->mask->upper || g->mask->lower || g->mask->panels || g->mask->step < 1)
 		return false;
-	const tsr_strip_member *m = &g->member[o->rows];
-	for (uint32_t i = 0; i < m->nest.n; i++)
-		if (tsr_strip_loop_tag(g, m->nest.loop[i]->loop.sym) == g->cut)
-			h.m.strips = m->nest.loop[i];
 	for (uint32_t i = 0; i < o->last; i++)
-		if (i != o->rows && (!g->member[i].contraction || g->member[i].contraction->tail || g->member[i].contraction->acc != TSR_ACC_ADD || g->member[i].contraction->combine != TSR_OP_MUL))
+		if (i != o->rows && !product_hides(&h, &g->member[i]))
 			return false;
-	if (!h.m.strips || !rows_hide(&h))
+	if (!rows_hide(&h) || !h.m.strips)
 		return false;
 	for (uint32_t i = o->rows + 1; i < o->last; i++)
 		if (!tsr_ids_have(&h.zero, g->member[i].contraction->a) && !tsr_ids_have(&h.zero, g->member[i].contraction->b))

@@ -24,7 +24,7 @@ void tsr_strip_mask(tsr_strip *g)
 		if (!cut)
 			continue;
 		g->only = g->only ? g->only : tsr_only_stores(g->p->l, g->a);
-		tsr_masked m = { .p = g->p, .a = g->a, .only = g->only, .strips = cut };
+		tsr_masked m = { .p = g->p, .a = g->a, .only = g->only, .strips = cut, .later = true };
 		tsr_masks_find(&m, &g->member[i].kernel->kernel.body);
 		if (m.below && m.along.n) {
 			tsr_mask *mask = TSR_NEW(g->a, tsr_mask);
@@ -55,5 +55,6 @@ double tsr_strip_hidden(const tsr_strip *g)
 		time += g->member[i].contraction ? tsr_strip_product(g, g->member[i].contraction) : 0;
 	tsr_mask strip = *g->mask;           /* of so many rows */
 	strip.step *= g->rows, strip.first += g->mask->step * (g->rows - 1);
+	strip.extent = strip.extent ? strip.extent : TSR_STRIP_MANY;
 	return time * (1 - tsr_masked_share(&strip, (g->extent + g->rows - 1) / g->rows, TSR_MASKED_BEYOND));
 }

@@ -269,9 +269,13 @@ let%%op a = { a = uniform () - 0.5; b = [7; 24]; o = [24] }
 let%%op b = { b = uniform () - 0.5; b = [7; 24]; o = [24] }
 let%%op c = { c = uniform () - 0.5; b = [7; 24]; o = [24] }
 let%%export matrices () = (a, b, c)
+let%%op turned m x = m +* x "h, i | j; h, t | i => h, t | j"
 let%%export gradients (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") (g : "7, ?t | 24") =
-  let%%op turned m x = m +* x "h, i | j; h, t | i => h, t | j" in
   let%%op loss = (attend (fun x -> x) (turned a q) (turned b k) (turned c v) *. g) ++ "... | ..c.. => 0" in
+  grad_update loss;
+  (a.grad, b.grad, c.grad)
+let%%export hiding (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") (g : "7, ?t | 24") =
+  let%%op loss = (attend hide (turned a q) (turned b k) (turned c v) *. g) ++ "... | ..c.. => 0" in
   grad_update loss;
   (a.grad, b.grad, c.grad)
 """
@@ -326,8 +330,8 @@ def of_lengths(model, threads, name, sizes, n):
     """What the function makes of queries and others of so many positions, beside what NumPy does; and its arguments."""
     pointer = lambda x: x.ctypes.data_as(ctypes.c_void_p)
     q, k, v, g = (np.random.default_rng(j + sum(n)).standard_normal((7, rows, 24), np.float32) for j, rows in enumerate((*n, n[1], n[0])))
-    mask = {"causal": (0, -1e9, 0), "nearly": (5, -3, 0)}.get(name)
-    if name != "gradients":
+    mask = {"causal": (0, -1e9), "hiding": (0, -1e9), "nearly": (5, -3)}.get(name)
+    if name not in ("gradients", "hiding"):
         made = np.full((7 * n[0] * 24) + 64, 7, np.float32)
         model.seconds(name, *map(ctypes.c_int64, sizes), *map(pointer, (q, k, v)), ctypes.c_void_p(made.ctypes.data + 128))
         want = attended(*(x.astype(float) for x in (q, k, v)), None, mask)
@@ -335,7 +339,7 @@ def of_lengths(model, threads, name, sizes, n):
     matrices, made = [np.empty((7, 24, 24), np.float32) for _ in range(3)], [np.full((7, 24, 24), 7, np.float32) for _ in range(3)]
     model.seconds("matrices", *map(pointer, matrices))
     model.seconds(name, *map(ctypes.c_int64, sizes), *map(pointer, (q, k, v, g, *made)))
-    of = attended(*(x.astype(float) @ m for m, x in zip(matrices, (q, k, v))), g.astype(float), None)
+    of = attended(*(x.astype(float) @ m for m, x in zip(matrices, (q, k, v))), g.astype(float), mask)
     return np.stack(made), np.stack([x.swapaxes(1, 2).astype(float) @ y for x, y in zip((q, k, v), of)]), True
 
 
@@ -349,15 +353,16 @@ def lengths(build):
             plan = subprocess.run([bench.tsrc, "-c", "--cpu=" + level, "--dump=schedule", source], capture_output=True, text=True).stdout
             blocks = {int(n) for n in re.findall("by blocks of (\\d+)", plan)}
             rows = {int(n) for n in re.findall("is kept as (\\d+) rows", plan)}
-            by = {f: bool(re.search(rf"^{f}: rows of .* go by blocks", plan, re.M)) for f in ("itself", "causal", "nearly", "others", "given", "long", "gradients")}
+            by = {f: bool(re.search(rf"^{f}: rows of .* go by blocks", plan, re.M)) for f in ("itself", "causal", "nearly", "others", "given", "long", "gradients", "hiding")}
+            by |= {f + " hides": bool(re.search(rf"^{f}: strip .* leaves out blocks", plan, re.M)) for f in ("causal", "nearly", "hiding")}
             if not all(by.values()):
                 failed += 1
                 print("FAILED lengths for %s: %s" % (level, by))
             model = common.Model(bench.shared(source, "lengths", "--cpu=" + level))
             few, block = max(rows), max(blocks)
-            around = sorted({1, 2, 15, 40, 97, few - 1, few, few + 1, 2 * few, block - 1, block, block + 1})
-            cases = [(f, (n,), (n, n)) for n in around for f in ("itself", "causal", "gradients")] + [("given", (n,), (300, n)) for n in around] + [("long", (n,), (n, 2500)) for n in (1, few, few + 3)]
-            cases += [("others", (n, m), (n, m)) for n in (1, few, few + 7) for m in (1, block + 1, 2 * block + 9)] + [("nearly", (2 * block + few + 5,), (2 * block + few + 5,) * 2)]
+            around = sorted({1, 2, 15, 40, 97, 127, 128, 300, few - 1, few, few + 1, 2 * few, block - 1, block, block + 1})
+            cases = [(f, (n,), (n, n)) for n in around for f in ("itself", "causal", "gradients", "hiding")] + [("given", (n,), (300, n)) for n in around] + [("long", (n,), (n, 2500)) for n in (1, few, few + 3)]
+            cases += [("others", (n, m), (n, m)) for n in (1, few, few + 7) for m in (1, block + 1, 2 * block + 9)] + [("nearly", (n,), (n, n)) for n in (128, 200, 391)]
             for name, sizes, n in cases:
                 made = []
                 for threads in 1, 3:
