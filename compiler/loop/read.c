@@ -559,9 +559,8 @@ static void read_unit(reader *r)
 static void read_symbol(reader *r)
 {
 	tsr_name n = tsr_loop_expect_name(&r->scan, TSR_TOKEN_SYMBOL, "?name");
-	tsr_quotient q = { .symbol = r->l->symbols.n };
 	if (tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, "=")) {
-		q.of = read_size(r);
+		tsr_quotient q = { r->l->symbols.n, read_size(r), 0, false };
 		if (!(q.rest = tsr_loop_accept(&r->scan, TSR_TOKEN_PUNCT, "%")))
 			tsr_loop_expect(&r->scan, "/");
 		if (r->scan.now.kind != TSR_TOKEN_INT || (q.by = r->scan.now.i) < 1)

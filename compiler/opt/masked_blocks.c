@@ -149,33 +149,44 @@ static void until(const tsr_masking *x, tsr_stmt *loop, uint32_t end, bool again
 	loop->loop.hidden = NULL;
 }
 
-bool tsr_masked_blocks(tsr_masked *m, tsr_stmts *body, uint32_t at)
+/* Of a strip the loop over blocks of the first sweep, and the statement that says what hidden positions weigh. */
+typedef struct sweeps { const tsr_hidden *h; uint32_t first, shown; } sweeps;
+
+static bool find_sweeps(tsr_masked *m, const tsr_stmts *strip, sweeps *out)
 {
-	tsr_stmts *strip = &m->strips->loop.body, out = { 0 }, inside = { 0 };
+	uint32_t loops = 0;
+	*out = (sweeps){ NULL, strip->n, strip->n };
 	m->later = true;
-	const tsr_hidden *h = NULL;
-	uint32_t first = strip->n, shown = strip->n, loops = 0;
 	for (uint32_t i = 0; i < strip->n; i++)
 		if (strip->at[i]->kind == TSR_STMT_FOR && strip->at[i]->loop.hidden) {
-			first = first < i ? first : i;
-			h = strip->at[i]->loop.hidden;
+			out->first = out->first < i ? out->first : i;
+			out->h = strip->at[i]->loop.hidden;
 			loops++;
 		}
-	if (!h || strip->at[first]->loop.hidden->second || (loops == 2) != h->second || loops > 2 || !begins(strip, first) || h->first <= 0)
+	if (!out->h || strip->at[out->first]->loop.hidden->second || (loops == 2) != out->h->second || loops > 2 || !begins(strip, out->first) || out->h->first <= 0)
 		return false;
-	for (uint32_t i = first + 1; i < strip->n && shown == strip->n; i++)
-		shown = stores_shown(m, strip->at[i], h->shown) ? i : shown;
-	for (uint32_t i = first; i < strip->n; i++)
+	for (uint32_t i = out->first + 1; i < strip->n && out->shown == strip->n; i++)
+		out->shown = stores_shown(m, strip->at[i], out->h->shown) ? i : out->shown;
+	for (uint32_t i = out->first; i < strip->n; i++)
 		if (strip->at[i]->kind == TSR_STMT_FOR && strip->at[i]->loop.hidden) {
 			tsr_push(m->a, &m->around, strip->at[i]);
-			if ((i > first && i < shown) || !look_at_operands(m, &strip->at[i]->loop.body))
+			if ((i > out->first && i < out->shown) || !look_at_operands(m, &strip->at[i]->loop.body))
 				return false;
 			m->around.n--;
 			if (rest_of(strip, i) && !look_at_operands(m, &rest_of(strip, i)->cond.body))
 				return false;
 		}
-	if (shown == strip->n)
+	return out->shown < strip->n;
+}
+
+bool tsr_masked_blocks(tsr_masked *m, tsr_stmts *body, uint32_t at)
+{
+	tsr_stmts *strip = &m->strips->loop.body, out = { 0 }, inside = { 0 };
+	sweeps found;
+	if (!(m->later = find_sweeps(m, strip, &found)))
 		return false;
+	const tsr_hidden *h = found.h;
+	uint32_t first = found.first, shown = found.shown;
 	tsr_masking x = { m, m->p, m->p->arena, 0, 0 };
 	tsr_size counts[] = { m->strips->loop.extent, strip->at[first]->loop.extent };
 	for (uint32_t i = 0; i < at; i++)

@@ -15,7 +15,8 @@
  *
  * It pays where the bytes that no longer travel cost more time than operands that each strip reads again, and packs where they cannot be
  * turned once before all strips (strip_turn.c).  Sums over
- * what is cut into strips are taken strip by strip; everything else keeps its bits.  Requires rows. */
+ * what is cut into strips are taken strip by strip; everything else keeps its bits.  Where the run alone knows how many rows there are, or positions of a softmax by blocks, strips and blocks are those of many, and
+ * what remains of them is a size that follows (tsr_loops_quotient).  Requires rows. */
 #include "schedule.h"
 #include "strip.h"
 

@@ -265,6 +265,8 @@ let%%export nearly (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = at
 let%%export others (q : "7, ?s | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend (fun x -> x) q k v
 let%%export given (q : "7, 300 | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend (fun x -> x) q k v
 let%%export long (q : "7, ?s | 24") (k : "7, 2500 | 24") (v : "7, 2500 | 24") = attend (fun x -> x) q k v
+let%%export many (q : "?b, 7, ?t | 24") (k : "?b, 7, ?t | 24") (v : "?b, 7, ?t | 24") =
+  softmax ~over:"... | t" ((q +* k "b, h, s | d; b, h, t | d => b, h, s | t" [d]) /. sqrt (dim d)) +* v "b, h, s | t; b, h, t | e => b, h, s | e"
 let%%op a = { a = uniform () - 0.5; b = [7; 24]; o = [24] }
 let%%op b = { b = uniform () - 0.5; b = [7; 24]; o = [24] }
 let%%op c = { c = uniform () - 0.5; b = [7; 24]; o = [24] }
@@ -353,7 +355,7 @@ def lengths(build):
             plan = subprocess.run([bench.tsrc, "-c", "--cpu=" + level, "--dump=schedule", source], capture_output=True, text=True).stdout
             blocks = {int(n) for n in re.findall("by blocks of (\\d+)", plan)}
             rows = {int(n) for n in re.findall("is kept as (\\d+) rows", plan)}
-            by = {f: bool(re.search(rf"^{f}: rows of .* go by blocks", plan, re.M)) for f in ("itself", "causal", "nearly", "others", "given", "long", "gradients", "hiding")}
+            by = {f: bool(re.search(rf"^{f}: rows of .* go by blocks", plan, re.M)) for f in ("itself", "causal", "nearly", "others", "given", "long", "gradients", "hiding", "many")}
             by |= {f + " hides": bool(re.search(rf"^{f}: strip .* leaves out blocks", plan, re.M)) for f in ("causal", "nearly", "hiding")}
             if not all(by.values()):
                 failed += 1
@@ -362,7 +364,7 @@ def lengths(build):
             few, block = max(rows), max(blocks)
             around = sorted({1, 2, 15, 40, 97, 127, 128, 300, few - 1, few, few + 1, 2 * few, block - 1, block, block + 1})
             cases = [(f, (n,), (n, n)) for n in around for f in ("itself", "causal", "gradients", "hiding")] + [("given", (n,), (300, n)) for n in around] + [("long", (n,), (n, 2500)) for n in (1, few, few + 3)]
-            cases += [("others", (n, m), (n, m)) for n in (1, few, few + 7) for m in (1, block + 1, 2 * block + 9)] + [("nearly", (n,), (n, n)) for n in (128, 200, 391)]
+            cases += [("others", (n, m), (n, m)) for n in (1, few, few + 7) for m in (1, block + 1, 2 * block + 9)] + [("nearly", (n,), (n, n)) for n in (128, 200, 391)] + [("many", (1, n), (n, n)) for n in (1, few + 3, block + few + 1)]
             for name, sizes, n in cases:
                 made = []
                 for threads in 1, 3:

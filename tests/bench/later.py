@@ -7,6 +7,7 @@ from everyday import best, on_lines
 ROWS = 'let p = positions () ++ "s => s, 0 | 0" [s] in let q = positions () ++ "t => 0, t | 0" [t] in set_equal s t; '
 HEADS = '(q : "12, ?t, 64 |") (k : "12, ?t, 64 |") (v : "12, ?t, 64 |")'
 ATTEND = 'let s = q +* k "h, q, d |; h, k, d | => h, q | k" in (softmax ~over:"... | c" (s *. 0.125)) +* v "h, q | k; h, k, d | => h, q, d |"'
+CAUSAL = 'let seen = (positions () ++ "s => 0, s | 0") >= (positions () ++ "t => 0, 0 | t") in ' + ATTEND.replace('(s *. 0.125)', '(where seen (s *. 0.125) (0. - 1e9))')
 LINEAR = 'relu (x +* w "t, k |; k, n | => t, n |" + (b ++ "n | => 0, n |"))'
 # what it is, the signature, the body, the sizes
 CASES = [
@@ -29,6 +30,7 @@ CASES = [
     ("n x n by n x n", '(x : "?n, ?n |") (y : "?n, ?n |")', 'x +* y "i, k |; k, j | => i, j |"', {"n": 1000}),
     ("c b, a b c", '(x : "?n, 200 |") (y : "64, 200, ?n |")', 'x +* y "c, b |; a, b, c | => a |"', {"n": 8}),
     *((f"attention, {n} positions", HEADS, ATTEND, {"t": n}) for n in (128, 512, 2048)),
+    *((f"attention, causal, {n} positions", HEADS, CAUSAL, {"t": n}) for n in (128, 512, 2048)),
 ]
 
 

@@ -5,6 +5,8 @@
 
 static const char program[] =
 	"symbol ?n\n"
+	"symbol ?quarter = ?n - 1 / 4\n"
+	"symbol ?left = 3*?n + 2*?quarter % 4\n"
 	"number @i\n"
 	"buffer %x : f32[6, 4] value observed\n"
 	"buffer %net.w : f32[4, 3] param\n"
@@ -118,9 +120,11 @@ static void test_run(void)
 	for (int i = 0; i < 12; i++)
 		w[i] = (float)(i % 5) * 0.21f - 0.3f;
 	void *buffers[] = {x, w, y, k, odd, r, z};
-	int64_t numbers[] = {2}, symbols[] = {9};
+	int64_t numbers[] = {2}, symbols[3] = {9};
 	uint64_t counters[7] = {0};
 	failure f = {0};
+	tsr_loops_divide(l, symbols);
+	CHECK(symbols[1] == 2 && symbols[2] == 3);
 	tsr_machine m = {buffers, numbers, symbols, 7, counters, NULL, &f, note_failure};
 	CHECK(tsr_loops_run(l, 0, &m));
 	int right = 1;
