@@ -347,8 +347,8 @@ const tsr_expr *tsr_padded_within(const tsr_expr *x);
 LLVMValueRef tsr_padded_outside(tsr_kit *k, const tsr_computed *v);
 /* Of the positions [*begin, *end) of the loop `sym`, counted from where its symbol stands, those that lie inside. */
 void tsr_padded_inside(tsr_kit *k, tsr_emit *e, const tsr_expr *x, uint32_t sym, uint32_t apart, LLVMValueRef *begin, LLVMValueRef *end);
-/* All panels of it at once; false: it is not padded so, or another way is better. */
-bool tsr_pack_padded(tsr_kit *k, const tsr_pack *p, const tsr_computed *v);
+/* All panels of it at once; false: it is not padded so, or another way is better.  *only: where this holds alone, or (NULL) always. */
+bool tsr_pack_padded(tsr_kit *k, const tsr_pack *p, const tsr_computed *v, LLVMValueRef *only);
 /* to[i] = the value at the inner positions first + i, i < count, as it lies in memory, the outer loops being set. */
 void tsr_computed_stretch(tsr_kit *k, const tsr_computed *v, const tsr_walks *inner, LLVMValueRef first, LLVMValueRef count, LLVMValueRef to);
 #endif

@@ -332,7 +332,7 @@ static int64_t places_of(const tsr_computed *v)
 	return along->nloops > 1 && places <= MOST_PLACES && !mentioned(v->value, along->loop[0].sym) ? places : 0;
 }
 
-bool tsr_pack_padded(tsr_kit *k, const tsr_pack *p, const tsr_computed *v)
+bool tsr_pack_padded(tsr_kit *k, const tsr_pack *p, const tsr_computed *v, LLVMValueRef *only)
 {
 	const tsr_walks *across = v->across;
 	uint32_t apart = v->along->nloops ? tsr_padded(k, v, across) : 0;
@@ -340,9 +340,15 @@ bool tsr_pack_padded(tsr_kit *k, const tsr_pack *p, const tsr_computed *v)
 		return false;
 	tsr_size run = across->loop[across->nloops - 1].extent;
 	uint32_t vecs = (p->width + k->lanes - 1) / k->lanes;
-	uint32_t most = across->nloops == 1 ? 1 : tsr_size_is_const(run) && run.k > 0 ? tsr_stretches(k->lanes, run.k, p->width % k->lanes == 0) : 0;
+	bool known = tsr_size_is_const(run);
+	uint32_t most = across->nloops == 1 ? 1 : !known ? 2 : run.k > 0 ? tsr_stretches(k->lanes, run.k, p->width % k->lanes == 0) : 0;
 	if (vecs > MOST_VECTORS || !most || most > TSR_MOST_STRETCHES)
 		return false;
+	LLVMValueRef length = tsr_emit_size(v->e, run);
+	*only = most > 1 && !known ? LLVMBuildICmp(k->b, LLVMIntSGE, length, tsr_kit_int(k, k->lanes), "") : NULL;
+	tsr_guard wide = { NULL };
+	if (*only)                   /* a vector is in two stretches at most */
+		wide = tsr_guard_begin(k, *only);
 	int64_t places = places_of(v), words = places * vecs * most * apart * mask_words(k);
 	places = words > MOST_WORDS ? 0 : places;
 	tables t = { NULL, NULL };
@@ -352,7 +358,7 @@ bool tsr_pack_padded(tsr_kit *k, const tsr_pack *p, const tsr_computed *v)
 	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), p->across_count, width);
 	panel n = { .k = k, .p = p, .v = v, .to = tsr_kit_at(k, p->to, tsr_kit_mul(k, c.i, p->depth)), .first = tsr_kit_add(k, p->across_first, c.i),
 				.valid = tsr_kit_min(k, width, LLVMBuildSub(k->b, p->across_count, c.i, "")), .outside = outside, .vecs = vecs, .apart = apart };
-	LLVMValueRef torn = most > 1 ? crossing(&n, tsr_kit_int(k, run.k)) : LLVMConstInt(k->i1, 0, false);
+	LLVMValueRef torn = most > 1 ? crossing(&n, length) : LLVMConstInt(k->i1, 0, false);
 	for (n.stretches = 1; n.stretches <= most; n.stretches += most > 1 ? most - 1 : 1) {
 		tsr_guard g = tsr_guard_begin(k, n.stretches > 1 ? torn : LLVMBuildNot(k->b, torn, ""));
 		if (places)
@@ -362,5 +368,7 @@ bool tsr_pack_padded(tsr_kit *k, const tsr_pack *p, const tsr_computed *v)
 		tsr_guard_end(k, g);
 	}
 	tsr_count_end(k, &c);
+	if (*only)
+		tsr_guard_end(k, wide);
 	return true;
 }

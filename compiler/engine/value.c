@@ -143,8 +143,12 @@ bool tsr_computed_by_rows(const tsr_loops *l, const tsr_expr *value, const tsr_w
 void tsr_pack_computed(tsr_kit *k, const tsr_pack *p, const tsr_computed *v)
 {
 	bool rows = tsr_computed_by_rows(v->e->loops, v->value, v->across, v->along);
-	if ((!rows || tsr_padded(k, v, v->across) > 1) && tsr_pack_padded(k, p, v))
+	LLVMValueRef only = NULL;
+	if ((!rows || tsr_padded(k, v, v->across) > 1) && tsr_pack_padded(k, p, v, &only) && !only)
 		return;
+	tsr_guard others = { NULL };
+	if (only)
+		others = tsr_guard_begin(k, LLVMBuildNot(k->b, only, ""));
 	walk w = { k, v, rows ? v->across : v->along, rows ? v->along : v->across };
 	LLVMValueRef width = tsr_kit_int(k, p->width);
 	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), p->across_count, width);
@@ -152,4 +156,6 @@ void tsr_pack_computed(tsr_kit *k, const tsr_pack *p, const tsr_computed *v)
 	LLVMValueRef valid = tsr_kit_min(k, width, LLVMBuildSub(k->b, p->across_count, c.i, ""));
 	(rows ? by_rows : by_columns)(&w, p, panel, first, valid);
 	tsr_count_end(k, &c);
+	if (only)
+		tsr_guard_end(k, others);
 }

@@ -22,6 +22,10 @@ LENGTHS = (1, 2, 31, 100, 8191, 8192, 8193, 100003)
 ROWS = (1, 2, 3, 4, 5, 16, 17, 24, 63, 64, 65, 100)
 
 
+# of images whose channels come first: channels, filters, the window's height and width, step
+SUMS = [(33, 37, 3, 3, 1), (7, 40, 5, 5, 1), (33, 37, 3, 3, 2), (64, 16, 1, 3, 1)]
+
+
 def spec(step, gap, valid=False):
     times, between = "" if step == 1 else f"{step}*", "" if gap == 1 else f"{gap}*"
     return tuple(f"{times}{a} {'<+' if valid else '=+'} {between}{b}" for a, b in ("yi", "xj"))
@@ -46,6 +50,9 @@ def program():
             lines.append(f"let%export g{i} {given} = relu (0.5 *. ({window}) - 1.)")
         y, x = spec(1, gap, True)
         lines.append(f'let%export v{i} {given} = x +* k "c, {y}, {x} |; i, j, c | => c, y, x |"')
+    for i, (c, filters, kh, kw, step) in enumerate(SUMS):
+        y, x = spec(step, 1)
+        lines.append(f'let%export s{i} (x : "?b, {c}, ?h, ?w |") (k : "{kh}, {kw}, {c}, {filters} |") = x +* k "b, c, {y}, {x} |; i, j, c, f | => b, f, y, x |"')
     lines.append('let%export total (x : "?n |") (y : "?n |") = sqrt (x +* y "k |; k | => 0 |")')
     lines.append('let%export greatest (x : "?n, ?m, 3 |") = 2. *. (x @^^ "a, b, c | => 0 |")')
     lines.append('let%export whole (x : "?n |" i32) = x ++ "k | => 0 |"')
@@ -65,6 +72,13 @@ def windows(x, k, step=1, gap=1, valid=False, of=np.add, fill=0.):
     padded = np.pad(x, ((above, gap * kh + step), (left, gap * kw + step), (0, 0)), constant_values=fill)
     parts = [padded[i * gap:i * gap + step * h:step, j * gap:j * gap + step * w:step] * k[i, j] for i in range(kh) for j in range(kw)]
     return of.reduce(parts)
+
+
+def under(x, u, v, kh, kw, step):
+    """What tap u, v of a window has of images, channels first."""
+    h, w = x.shape[2] // step, x.shape[3] // step
+    padded = np.pad(x, ((0, 0), (0, 0), (kh // 2, kh + step), (kw // 2, kw + step)))
+    return padded[:, :, u:u + step * h:step, v:v + step * w:step]
 
 
 def judge(model, level, threads):
@@ -120,6 +134,10 @@ def judge(model, level, threads):
             size = (h + gap * (kh - 1), w + gap * (kw - 1))
             x = numbers(*size, c)
             holds(f"v{i}", size, (x.transpose(2, 0, 1), k), windows(x, k, 1, gap, True).transpose(2, 0, 1))
+        for i, (c, filters, kh, kw, step) in enumerate(SUMS):
+            x, k = numbers(2, c, h * step, w * step), numbers(kh, kw, c, filters)
+            taps = [np.einsum("bchw,cf->bfhw", shifted, k[u, v]) for u in range(kh) for v in range(kw) for shifted in (under(x, u, v, kh, kw, step),)]
+            holds(f"s{i}", (2, h * step, w * step), (x, k), np.add.reduce(taps))
         x, k, few = numbers(h, w, 3), numbers(3, 3, 1), numbers(5, 3, 1)
         holds("plane", (h, w), (x[:, :, 0], k), windows(x[:, :, :1], k)[:, :, 0])
         holds("few", (h, w), (x, few), windows(x, few))
