@@ -66,6 +66,8 @@ const tsr_target *tsr_target_find(const char *arch, const char *cpu, const char 
 	if (own && !features)
 		return own;
 	const char *allowed = by_features(arch, features ? features : "");
-	bool more = own && own->refines && !strcmp(own->refines, allowed) && (!own->needs || has(features ? features : "", own->needs));
-	return more ? own : tsr_target_by_name(allowed);
+	for (; own; own = own->without ? tsr_target_by_name(own->without) : NULL)
+		if (own->refines && !strcmp(own->refines, allowed) && (!own->needs || has(features ? features : "", own->needs)))
+			return own;
+	return tsr_target_by_name(allowed);
 }

@@ -8,9 +8,10 @@
 typedef enum tsr_masks { TSR_MASKS_NONE, TSR_MASKS_LOADS, TSR_MASKS_ALL } tsr_masks;
 
 typedef struct tsr_target {
-	const char *name;            /* "amx", "avx512", "zen4", "zen5", "avx2", "sse", "neon", "generic" */
+	const char *name;            /* "amx", "avx512", "xeon", "zen4", "zen5", "avx2", "sse", "neon", "generic" */
 	const char *triple_arch;     /* "x86_64", "aarch64" */
 	const char *refines;         /* the entry of the same instructions that is taken where they are all that is known of a processor; NULL: itself */
+	const char *without;         /* the entry that is taken where it may not use all of its instructions; or NULL */
 	const char *needs;           /* a feature, LLVM's name, that it has beside those of the entry that it refines; or NULL */
 
 	/* vectors and what is done with them */

@@ -213,7 +213,7 @@ def followed(tsrc, folder):
     source, empty = os.path.join(folder, "small.tsr"), written(folder, "empty", HEAD)
     form, tile, how = scheduled(tsrc, source, empty)[0]
     check(not how.startswith("tuned"), how)
-    lanes = {"amx": 16, "avx512": 16, "zen4": 16, "zen5": 16, "avx2": 8}.get(form.split()[0], 4)
+    lanes = {"amx": 16, "avx512": 16, "xeon": 16, "zen4": 16, "zen5": 16, "avx2": 8}.get(form.split()[0], 4)
     mine = (3, lanes, 9, 2 * lanes, 11)
     file = written(folder, "mine", HEAD + "# of ours\n\n" + line(form, mine[:2], mine[2:], "ab") + line(form.replace(" m ", " m 5:5,5,5 "), mine[:2], mine[2:], "ab"))
     got = scheduled(tsrc, source, file)[0]
@@ -304,7 +304,7 @@ def refused(tsrc, folder, form, lanes):
 
 def any_schedule(tsrc, folder, seed, programs):
     """Programs at the edges of tiles with schedules drawn at random, at each level of processor, divided among threads wherever that is possible."""
-    registers, lanes_of = {"amx": 32, "avx512": 32, "zen4": 32, "zen5": 32, "avx2": 16}, {"amx": 16, "avx512": 16, "zen4": 16, "zen5": 16, "avx2": 8}
+    registers, lanes_of = {"amx": 32, "avx512": 32, "xeon": 32, "zen4": 32, "zen5": 32, "avx2": 16}, {"amx": 16, "avx512": 16, "xeon": 16, "zen4": 16, "zen5": 16, "avx2": 8}
     empty, used = os.path.join(folder, "empty"), 0
     for number in range(seed, seed + programs):
         rng = random.Random(number)

@@ -21,7 +21,10 @@ static void test_find(void)
 	CHECK_STR(tsr_target_find("x86_64", "znver5", "+avx2,+fma")->name, "avx2");
 	CHECK_STR(tsr_target_find("x86_64", "znver4", "+avx512bf16,+avx512f,+avx512vl,+avx512dq,+avx2,+fma")->name, "zen4");
 	CHECK_STR(tsr_target_find("x86_64", "znver4", "+avx512f,+avx512vl,+avx512dq,+avx2,+fma")->name, "avx512");
-	CHECK_STR(tsr_target_find("x86_64", "sapphirerapids", "+avx512f,+avx512vl,+avx512dq,+avx2,+fma")->name, "avx512");
+	CHECK_STR(tsr_target_find("x86_64", "sapphirerapids", "+avx512f,+avx512vl,+avx512dq,+avx2,+fma")->name, "xeon");
+	CHECK_STR(tsr_target_find("x86_64", "sapphirerapids", "+amx-bf16,+amx-tile,+avx512f,+avx512vl,+avx512dq,+avx2,+fma")->name, "amx");
+	CHECK_STR(tsr_target_find("x86_64", "sapphirerapids", "+avx2,+fma")->name, "avx2");
+	CHECK_STR(tsr_target_find("x86_64", "icelake-server", NULL)->name, "xeon");
 	CHECK_STR(tsr_target_find("aarch64", "neoverse-n1", NULL)->name, "neon");
 	CHECK_STR(tsr_target_find("aarch64", "", "+neon")->name, "neon");
 	CHECK_STR(tsr_target_find("riscv64", "", "")->name, "generic");
@@ -35,8 +38,8 @@ static void test_find(void)
 /* Accumulators, one row of B and one element of A stay in registers. */
 static void test_tiles(void)
 {
-	static const char *const names[] = {"amx", "avx512", "zen4", "zen5", "avx2", "sse", "neon", "generic"};
-	for (int i = 0; i < 8; i++) {
+	static const char *const names[] = {"amx", "avx512", "xeon", "zen4", "zen5", "avx2", "sse", "neon", "generic"};
+	for (int i = 0; i < 9; i++) {
 		const tsr_target *t = tsr_target_by_name(names[i]);
 		if (!CHECK(t && t->tile_m * t->tile_n + t->tile_n + 1 <= t->vector_registers))
 			printf("  %s\n", names[i]);
