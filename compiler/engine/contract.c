@@ -419,7 +419,7 @@ static LLVMValueRef is_enough(tsr_emit *e, const tsr_contraction *c)
 	LLVMValueRef enough = NULL;
 	for (int cls = TSR_CLASS_M; cls <= TSR_CLASS_K; cls++) {
 		LLVMValueRef n = count_of(e, c, (tsr_loop_class)cls);
-		int64_t least = tsr_matrix_enough(&c->schedule, (tsr_loop_class)cls);
+		int64_t least = tsr_matrix_enough(c, (tsr_loop_class)cls);
 		if (LLVMIsConstant(n) || !least)
 			continue;
 		LLVMValueRef many = LLVMBuildICmp(e->builder, LLVMIntSGE, n, LLVMConstInt(e->i64, (uint64_t)least, false), "");

@@ -259,8 +259,8 @@ void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 
 /* ---- products ----------------------------------------------------------------------------------------------------------- */
 
-/* Its second registers of A and of B; of numbers in bf16, or of thirds, A's in planes. */
-typedef struct product { bool tall, wide, thirds, planes; } product;
+/* Its second registers of A and of B; of numbers in bf16, or of thirds. */
+typedef struct product { bool tall, wide, thirds; tsr_thirds_form form; } product;
 enum { STEPS = 8, STEPS_OF_THIRDS = 64 };     /* of 32 depths: so many of a panel of B stay in the first cache while rows of A go by; thirds come from the second one in time */
 
 static LLVMValueRef number(tsr_kit *k, uint32_t r) { return LLVMConstInt(LLVMInt8TypeInContext(k->context), r, false); }
@@ -308,8 +308,8 @@ static void multiply(tsr_kit *k, const product *p, LLVMValueRef f, LLVMValueRef 
 	uint32_t rows = p->tall ? 2 : 1, cols = p->wide ? 2 : 1;
 	LLVMValueRef row = LLVMGetParam(f, TSR_MATRIX_ROW), b = further(k, LLVMGetParam(f, TSR_MATRIX_OF_B), tsr_kit_mul(k, step, tsr_kit_int(k, 4 * b_step(p->thirds))));
 	if (p->thirds) {
-		tsr_thirds_rows a = tsr_thirds_rows_at(k, f, step, p->planes);
-		tsr_thirds_multiply(k, &a, b, rows, cols);
+		tsr_thirds_rows a = tsr_thirds_rows_at(k, f, step, p->form.planes);
+		tsr_thirds_multiply(k, &p->form, &a, b, rows, cols);
 		return;
 	}
 	LLVMValueRef a = further(k, LLVMGetParam(f, TSR_MATRIX_OF_A), tsr_kit_mul(k, step, tsr_kit_int(k, 4 * a_step(false))));
@@ -360,20 +360,21 @@ static void product_types(tsr_kit *k, LLVMTypeRef *out)
 	memcpy(out, params, sizeof params);
 }
 
-static uint32_t params_of(const product *p) { return p->planes ? TSR_MATRIX_PLANE_PARAMS : TSR_MATRIX_PARAMS; }
+static uint32_t params_of(const product *p) { return p->form.planes ? TSR_MATRIX_PLANE_PARAMS : TSR_MATRIX_PARAMS; }
 
 /* The function of such a product; `odd`: by vectors, of what is no thirds of its own. */
 static LLVMValueRef product_of(tsr_kit *k, const product *p, bool odd)
 {
-	char name[64];
+	char name[80], kind[32] = "matrix";
 	LLVMTypeRef params[TSR_MATRIX_PLANE_PARAMS];
-	const char *kind = p->planes ? "thirds.planes" : p->thirds ? "thirds" : "matrix";
+	if (p->thirds)
+		snprintf(kind, sizeof kind, "thirds%s.%u.%u", p->form.planes ? ".planes" : "", p->form.a, p->form.b);
 	product_types(k, params);
 	if (odd)
 		snprintf(name, sizeof name, TSR_TILE_PREFIX "%s.odd", kind);
 	else
 		snprintf(name, sizeof name, TSR_TILE_PREFIX "%s.%ux%u", kind, p->tall ? TILE : ROWS, p->wide ? TILE : ROWS);
-	return tsr_kit_named(k, name, params, params_of(p), TSR_MATRIX_ROW, odd ? tsr_thirds_odd_body : product_body, odd ? (const void *)&p->planes : p);
+	return tsr_kit_named(k, name, params, params_of(p), TSR_MATRIX_ROW, odd ? tsr_thirds_odd_body : product_body, odd ? (const void *)&p->form : p);
 }
 
 static void call(tsr_kit *k, const product *p, LLVMValueRef f, LLVMValueRef *arg)
@@ -386,7 +387,7 @@ static void call(tsr_kit *k, const product *p, LLVMValueRef f, LLVMValueRef *arg
 static void call_product(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LLVMValueRef b, LLVMValueRef to, product p, steps d)
 {
 	tsr_kit *k = &g->k;
-	p.thirds = g->s->thirds;
+	p.thirds = g->s->thirds, p.form = tsr_thirds_form_of(g);
 	LLVMValueRef a = tsr_kit_at(k, bl->a, tsr_kit_mul(k, ir, bl->a_each)), f = product_of(k, &p, false);
 	LLVMValueRef arg[TSR_MATRIX_PARAMS] = { tsr_kit_at(k, a, tsr_kit_mul(k, d.first, tsr_kit_int(k, a_step(p.thirds)))), tsr_kit_at(k, b, tsr_kit_mul(k, d.first, tsr_kit_int(k, b_step(p.thirds)))), to,
 		tsr_kit_mul(k, bl->a_each, tsr_kit_int(k, 4)), d.count, d.add };
@@ -399,7 +400,7 @@ static void call_product(tsr_engine *g, const tsr_block *bl, LLVMValueRef ir, LL
 
 void tsr_matrix_of_planes(tsr_engine *g, bool tall, bool wide, bool odd, LLVMValueRef *arg)
 {
-	product p = { tall, wide, true, true };
+	product p = { tall, wide, true, tsr_thirds_form_of(g) };
 	call(&g->k, &p, product_of(&g->k, &p, odd), arg);
 }
 

@@ -141,10 +141,13 @@ int64_t tsr_thirds_each_known(int64_t depth);
 int64_t tsr_thirds_line_bytes(void);
 void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each);
 int64_t tsr_thirds_step(void);
-/* A's rows of a step: where both halves' first thirds begin; bytes from row to row; in planes those of the next step. */
+/* So many thirds A's numbers have, and B's: three or one.  A's are in planes. */
+typedef struct tsr_thirds_form { uint8_t a, b; bool planes; } tsr_thirds_form;
+tsr_thirds_form tsr_thirds_form_of(const tsr_engine *g);
+/* thirds_tile.c: A's rows of a step: where both halves' first thirds begin; bytes from row to row; in planes those of the next step. */
 typedef struct tsr_thirds_rows { LLVMValueRef half[2], next[2], row; bool planes; } tsr_thirds_rows;
 tsr_thirds_rows tsr_thirds_rows_at(tsr_kit *k, LLVMValueRef f, LLVMValueRef step, bool planes);
-void tsr_thirds_multiply(tsr_kit *k, const tsr_thirds_rows *a, LLVMValueRef b, uint32_t rows, uint32_t columns);
+void tsr_thirds_multiply(tsr_kit *k, const tsr_thirds_form *form, const tsr_thirds_rows *a, LLVMValueRef b, uint32_t rows, uint32_t columns);
 /* The thirds of one vector, each in the upper half of its lanes; of two, paired lane by lane; `seen` becomes a NaN where some are not their own; whether it has. */
 void tsr_thirds_of(tsr_kit *full, tsr_kit *pair, LLVMValueRef v, bool odd, LLVMValueRef *out, LLVMValueRef *seen);
 void tsr_thirds_pair(tsr_kit *full, tsr_kit *pair, const LLVMValueRef two[2], bool odd, LLVMValueRef *out, LLVMValueRef *seen);

@@ -54,6 +54,7 @@ typedef struct packing {
 	tsr_group outer, inner;
 	LLVMValueRef each, lines, square, positions, depth;
 	uint32_t piece;
+	uint32_t thirds;             /* of each number */
 	int64_t run;                 /* see tsr_planes; or 0 */
 	bool rows, turned, direct, staged;
 } packing;
@@ -273,7 +274,7 @@ static void square(packing *x, const lines *from, LLVMValueRef position, LLVMVal
 		for (uint32_t i = 0; i < 2; i++)
 			two[i] = x->turned ? tsr_kit_load(k, x->full.vec, tsr_kit_at(k, further(k, x->square, i * SQUARE), row), NULL) : vector_of(x, &at, r, i);
 		tsr_thirds_pair(&x->full, k, two, odd, third, &seen);
-		for (uint32_t t = 0; t < THIRDS; t++)
+		for (uint32_t t = 0; t < x->thirds; t++)
 			tsr_kit_store(k, third[t], tsr_kit_at(k, further(k, to, t * 2 * SQUARE), row), NULL);
 	}
 	tsr_carried_end(k, &c, unrolled, &seen);
@@ -422,7 +423,7 @@ void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 	bool a = p->side == TSR_SIDE_A;
 	const tsr_walks *across = &g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], *along = &g->walks[TSR_CLASS_K];
 	packing x = { *k, tsr_kit_of(k, TSR_PREC_I32, k->i32, 4), g, p, { g->e, a ? g->c->a_value : g->c->b_value, TSR_PREC_F32, across, along, NULL },
-		.each = each, .positions = p->across_count, .depth = tsr_planes_depth(g, p->depth), .run = g->s->planes && g->planes.runs ? g->planes.run : 0 };
+		.each = each, .thirds = tsr_thirds_count(a ? g->c->a_value : g->c->b_value), .positions = p->across_count, .depth = tsr_planes_depth(g, p->depth), .run = g->s->planes && g->planes.runs ? g->planes.run : 0 };
 	x.square = g->narrow;
 	x.lines = tsr_kit_at(k, g->narrow, tsr_kit_int(k, 2 * SQUARE));
 	look(&x, p);
@@ -441,158 +442,8 @@ void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 	tsr_count_end(k, &c);
 }
 
-/* ---- products ----------------------------------------------------------------------------------------------------------- */
-
 int64_t tsr_thirds_step(void) { return STEP; }
 
-/* Further by some thirds, of panels or of planes. */
-static LLVMValueRef third_at(tsr_kit *k, LLVMValueRef p, uint32_t third, bool planes) { return further(k, p, third * (planes ? LANES : 2 * SQUARE)); }
-
-/* A line of A's next step. */
-static LLVMValueRef next_line(tsr_kit *k, const tsr_thirds_rows *a, uint32_t line)
-{
-	if (!a->planes)
-		return further(k, a->half[0], STEP + line * LANES);
-	uint32_t row = line / THIRDS;
-	LLVMValueRef down = tsr_kit_mul(k, a->row, tsr_kit_int(k, row % LANES)), first = third_at(k, a->next[row / LANES], line % THIRDS, true);
-	return LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), first, &down, 1, "");
-}
-
-/* Some lines of the next step, between two instructions that multiply: panels come from the second cache, and planes of many channels do. */
-static void ask(tsr_kit *k, const tsr_thirds_rows *a, LLVMValueRef b, uint32_t *line)
-{
-	enum { LINES_AT_ONCE = 4, OF_STEP = STEP / LANES };
-	for (uint32_t i = 0; i < LINES_AT_ONCE && *line < OF_STEP; i++, ++*line) {
-		tsr_kit_fetch(k, next_line(k, a, *line), false);
-		tsr_kit_fetch(k, further(k, b, STEP + *line * LANES), false);
-	}
-}
-
-/* The largest product comes last, so that what a number times 1 is sums up to has all its digits; and each has an operand of the one before. */
-void tsr_thirds_multiply(tsr_kit *k, const tsr_thirds_rows *a, LLVMValueRef b, uint32_t rows, uint32_t columns)
-{
-	static const struct { uint8_t a, b; } order[] = { { 2, 0 }, { 1, 0 }, { 1, 1 }, { 0, 1 }, { 0, 2 }, { 0, 0 } };
-	LLVMValueRef row = tsr_kit_int(k, LANES * 4);
-	uint32_t line = 0;
-	for (uint32_t p = 0; p < sizeof order / sizeof *order; p++) {
-		for (uint32_t i = 0; i < rows && (!p || order[p].a != order[p - 1].a); i++)
-			tsr_matrix_load(k, TSR_MATRIX_A + i, third_at(k, a->half[i], order[p].a, a->planes), a->row);
-		for (uint32_t j = 0; j < columns && (!p || order[p].b != order[p - 1].b); j++)
-			tsr_matrix_load(k, TSR_MATRIX_B + j, further(k, b, order[p].b * 2 * SQUARE + j * SQUARE), row);
-		for (uint32_t i = 0; i < rows; i++)
-			for (uint32_t j = 0; j < columns; j++) {
-				tsr_matrix_multiply(k, i, j);
-				ask(k, a, b, &line);
-			}
-	}
-}
-
-/* Of a step's depths in the planes: bytes from where a place's window begins, or how many there are. */
-static LLVMValueRef tap(tsr_kit *k, LLVMValueRef f, LLVMValueRef step, uint32_t what)
-{
-	LLVMValueRef at = tsr_kit_add(k, tsr_kit_mul(k, step, tsr_kit_int(k, 2)), tsr_kit_int(k, what));
-	return LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, LLVMGetParam(f, TSR_MATRIX_TAPS), &at, 1, ""), "");
-}
-
-static void in_planes(tsr_kit *k, LLVMValueRef f, LLVMValueRef step, LLVMValueRef half[2])
-{
-	LLVMTypeRef byte = LLVMInt8TypeInContext(k->context);
-	LLVMValueRef off = tap(k, f, step, 0);
-	half[0] = LLVMBuildGEP2(k->b, byte, LLVMGetParam(f, TSR_MATRIX_OF_A), &off, 1, "");
-	half[1] = LLVMBuildGEP2(k->b, byte, LLVMGetParam(f, TSR_MATRIX_SECOND), &off, 1, "");
-}
-
-tsr_thirds_rows tsr_thirds_rows_at(tsr_kit *k, LLVMValueRef f, LLVMValueRef step, bool planes)
-{
-	tsr_thirds_rows out = { .row = planes ? LLVMGetParam(f, TSR_MATRIX_ROW) : tsr_kit_int(k, LANES * 4), .planes = planes };
-	if (planes) {
-		in_planes(k, f, step, out.half);
-		in_planes(k, f, tsr_kit_add(k, step, tsr_kit_int(k, 1)), out.next);
-		return out;
-	}
-	out.half[0] = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_OF_A), tsr_kit_mul(k, step, tsr_kit_int(k, STEP)));
-	out.half[1] = further(k, out.half[0], SQUARE);
-	return out;
-}
+tsr_thirds_form tsr_thirds_form_of(const tsr_engine *g) { return (tsr_thirds_form){ (uint8_t)tsr_thirds_count(g->c->a_value), (uint8_t)tsr_thirds_count(g->c->b_value), g->s->planes }; }
 
 LLVMValueRef tsr_thirds_panel_odd(tsr_kit *k, LLVMValueRef panel, LLVMValueRef each) { return says_odd(k, line_of(k, panel, each)); }
-
-/* Sixteen numbers whose thirds are half `half` of what lies there. */
-static LLVMValueRef whole(tsr_kit *k, LLVMValueRef at, uint32_t half, bool planes)
-{
-	LLVMTypeRef ints = LLVMVectorType(k->i32, LANES), numbers = LLVMVectorType(LLVMFloatTypeInContext(k->context), LANES);
-	LLVMValueRef third[THIRDS], cut = tsr_kit_splat(k, LLVMConstInt(k->i32, half ? 0xffff0000u : 16, false));
-	for (uint32_t t = 0; t < THIRDS; t++) {
-		LLVMValueRef both = tsr_kit_load(k, ints, third_at(k, at, t, planes), NULL);
-		third[t] = LLVMBuildBitCast(k->b, half ? LLVMBuildAnd(k->b, both, cut, "") : LLVMBuildShl(k->b, both, cut, ""), numbers, "");
-	}
-	return LLVMBuildFAdd(k->b, third[0], LLVMBuildFAdd(k->b, third[1], third[2], ""), "");
-}
-
-/* Room for a step's numbers of one operand, in rows of a tile or a step. */
-static LLVMValueRef step_room(tsr_kit *k)
-{
-	LLVMValueRef room = tsr_kit_table(k, TILE * DEPTHS / 2);
-	LLVMSetAlignment(room, TSR_LINE);
-	return room;
-}
-
-/* A step's products of some rows. */
-static void odd_rows(tsr_kit *k, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sums, LLVMValueRef add)
-{
-	enum { ROWS = 8 };
-	LLVMTypeRef number = LLVMFloatTypeInContext(k->context), vector = LLVMVectorType(number, LANES);
-	LLVMValueRef acc[2 * ROWS];
-	tsr_count i = tsr_count_begin(k, tsr_kit_int(k, 0), tsr_kit_int(k, TILE), tsr_kit_int(k, ROWS));
-	LLVMValueRef row = tsr_kit_mul(k, i.i, tsr_kit_int(k, TILE)), to = tsr_kit_at(k, sums, row), from = tsr_kit_at(k, a, row);
-	for (uint32_t j = 0; j < 2 * ROWS; j++)
-		acc[j] = LLVMBuildSelect(k->b, add, tsr_kit_load(k, vector, further(k, to, j * LANES), NULL), LLVMConstNull(vector), "");
-	tsr_carried c;
-	tsr_carried_begin(k, &c, 2 * ROWS, tsr_kit_int(k, DEPTHS), acc);
-	LLVMValueRef column[2];
-	for (uint32_t j = 0; j < 2; j++)
-		column[j] = tsr_kit_load(k, vector, tsr_kit_at(k, further(k, b, j * LANES), tsr_kit_mul(k, c.i, tsr_kit_int(k, TILE))), NULL);
-	for (uint32_t r = 0; r < ROWS; r++) {
-		LLVMValueRef x = tsr_kit_splat(k, tsr_kit_load(k, number, tsr_kit_at(k, further(k, from, r * DEPTHS), c.i), NULL));
-		for (uint32_t j = 0; j < 2; j++)
-			acc[2 * r + j] = tsr_kit_intrinsic(k, "llvm.fma", &vector, 1, (LLVMValueRef[]){ x, column[j], acc[2 * r + j] }, 3);
-	}
-	tsr_carried_end(k, &c, 1, acc);
-	for (uint32_t j = 0; j < 2 * ROWS; j++)
-		tsr_kit_store(k, acc[j], further(k, to, j * LANES), NULL);
-	tsr_count_end(k, &i);
-}
-
-/* Of a step's pairs, in which neighbours stand, those whose first or second one is among so many depths; all, if these are. */
-static LLVMValueRef counted(tsr_kit *k, LLVMValueRef depths, uint32_t half)
-{
-	LLVMValueRef pairs = LLVMBuildLShr(k->b, tsr_kit_add(k, depths, tsr_kit_int(k, 1 - (int64_t)half)), tsr_kit_int(k, 1), "");
-	return tsr_kit_mask(k, pairs, 0);
-}
-
-/* By vectors, step by step, of the numbers that both panels' thirds are; `which`: a bool, of A's planes. */
-void tsr_thirds_odd_body(tsr_kit *given, const void *which, LLVMValueRef f)
-{
-	const bool *planes = which;
-	tsr_kit lanes = *given, *k = &lanes;
-	lanes.lanes = LANES;
-	LLVMValueRef zero = tsr_kit_int(k, 0), all = tsr_kit_int(k, LANES), of_a = step_room(k), of_b = step_room(k);
-	tsr_count s = tsr_count_begin(k, zero, LLVMGetParam(f, TSR_MATRIX_STEPS), tsr_kit_int(k, 1));
-	tsr_thirds_rows a = tsr_thirds_rows_at(k, f, s.i, *planes);
-	LLVMValueRef b = tsr_kit_at(k, LLVMGetParam(f, TSR_MATRIX_OF_B), tsr_kit_mul(k, s.i, tsr_kit_int(k, STEP)));
-	tsr_count r = tsr_count_begin(k, zero, tsr_kit_int(k, TILE), tsr_kit_int(k, 1));
-	LLVMValueRef from = tsr_kit_mul(k, r.i, all), pair = LLVMBuildAnd(k->b, r.i, tsr_kit_int(k, LANES - 1), ""), columns = LLVMBuildAnd(k->b, r.i, all, "");
-	LLVMValueRef first = LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntEQ, columns, zero, ""), a.half[0], a.half[1], ""), down = tsr_kit_mul(k, pair, a.row);
-	LLVMValueRef row = LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), first, &down, 1, "");
-	for (uint32_t half = 0; half < 2; half++) {
-		LLVMValueRef of_row = whole(k, row, half, *planes);
-		if (*planes)             /* what is behind them are other windows' numbers, which times 0 may be a NaN */
-			of_row = LLVMBuildSelect(k->b, counted(k, tap(k, f, s.i, 1), half), of_row, LLVMConstNull(LLVMTypeOf(of_row)), "");
-		tsr_kit_store(k, of_row, tsr_kit_at(k, further(k, of_a, half * LANES), tsr_kit_mul(k, r.i, tsr_kit_int(k, DEPTHS))), NULL);
-		tsr_kit_store(k, whole(k, tsr_kit_at(k, b, from), half, false), tsr_kit_at(k, further(k, of_b, half * LANES * TILE), tsr_kit_add(k, tsr_kit_mul(k, pair, tsr_kit_int(k, TILE)), columns)), NULL);
-	}
-	tsr_count_end(k, &r);
-	odd_rows(k, of_a, of_b, LLVMGetParam(f, TSR_MATRIX_SUMS), LLVMBuildOr(k->b, LLVMGetParam(f, TSR_MATRIX_ADD), LLVMBuildICmp(k->b, LLVMIntSGT, s.i, zero, ""), ""));
-	tsr_count_end(k, &s);
-	LLVMBuildRetVoid(k->b);
-}

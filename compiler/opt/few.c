@@ -202,7 +202,7 @@ uint32_t tsr_contract_few(const tsr_loops *l, const tsr_contraction *c, const ts
 	uint32_t n = in_place_up_to(l, c, t, few_rows, out) && same_kind(c, &v, out) && out->schedule.kc <= SHALLOW;
 	tsr_contraction narrow;
 	if (t->matrix && tsr_contract_narrow(l, c, &narrow)) {    /* others go by matrix registers */
-		up_to fewer = { tsr_matrix_enough(&narrow.schedule, TSR_CLASS_M) - 1, some_rows.like };
+		up_to fewer = { tsr_matrix_enough(&narrow, TSR_CLASS_M) - 1, some_rows.like };
 		return n + (in_place_up_to(l, c, t, fewer, &out[n]) && same_kind(c, &v, &out[n]));
 	}
 	return n + ((in_place_up_to(l, c, t, many_rows, &out[n]) || in_place_up_to(l, c, t, some_rows, &out[n])) && same_kind(c, &v, &out[n]));

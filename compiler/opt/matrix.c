@@ -8,6 +8,16 @@ enum { DEPTH = 2048, BYTES_A = 512 << 10, BYTES_B = 4 << 20, EACH = 2 };
 /* The same of numbers in thirds, of sums that are long enough to be as near as any order of them is: both blocks stay in the second cache, and little memory is theirs (16 MB for B: 0.96 to 1.02 times as fast for 1024 cubed and more, 0.85 for 512). Windows of 3 x 3 x 64 are one block of depths (of 512: 0.93). */
 enum { LEAST_DEPTH = 32, DEPTH_OF_THIRDS = 640, BYTES_A_OF_THIRDS = 256 << 10, BYTES_B_OF_THIRDS = 1 << 20, EACH_OF_THIRDS = 6 };
 
+uint32_t tsr_thirds_count(const tsr_expr *operand)
+{
+	enum { ALL = 3 };
+	while (operand->kind == TSR_EXPR_SELECT && operand->select.outside->kind == TSR_EXPR_CONST && operand->select.outside->value.d == 0)
+		operand = operand->select.inside;
+	tsr_prec from = operand->kind == TSR_EXPR_CONVERT ? operand->converted->prec : TSR_PREC_NONE;
+	bool whole = from == TSR_PREC_BF16 || from == TSR_PREC_F8 || from == TSR_PREC_BOOL || from == TSR_PREC_I8 || from == TSR_PREC_U8;
+	return whole ? 1 : ALL;
+}
+
 /* In as few equal blocks as `most` allows. */
 static int64_t block_of(int64_t total, int64_t most, int64_t unit)
 {
@@ -27,11 +37,19 @@ static tsr_schedule blocks_of(const tsr_contraction *c, const tsr_target *t, boo
 		.pack_a = true, .pack_b = true, .must_a = true, .must_b = true, .split = c->schedule.split, .grid = c->schedule.grid, .thirds = thirds, .reason = thirds ? "matrix registers, in thirds" : "matrix registers" };
 }
 
+/* So many numbers a cycle registers multiply: six products of thirds each, or those with one operand's only one. */
+static double multiplied(const tsr_contraction *c)
+{
+	const double each = 72 * 6;
+	uint32_t a = tsr_thirds_count(c->a_value), b = tsr_thirds_count(c->b_value);
+	return each / (a > 1 && b > 1 ? 6 : a * b);
+}
+
 /* Cycles of a core in thirds over those by vectors, by a model whose constants choose best among 1,200 products that were measured: taking apart and packing an element of A and of B beyond what vectors pack,
  * what tiles of sums cost on their way to C, and products. */
-static double share_of(int64_t m, int64_t n, int64_t k, const tsr_schedule *s, double pack_a, double pack_b)
+static double share_of(int64_t m, int64_t n, int64_t k, const tsr_schedule *s, double pack_a, double pack_b, double by_matrix)
 {
-	const double sum = 0.3, by_matrix = 72, by_vectors = 27;
+	const double sum = 0.3, by_vectors = 27;
 	double rows = (double)tsr_round_up(m, s->mr), columns = (double)tsr_round_up(n, s->nr), depths = (double)tsr_round_up(k, s->mr), blocks = (double)((n + s->nc - 1) / s->nc);
 	return by_vectors * (rows * columns * depths / by_matrix + depths * (pack_a * rows * blocks + pack_b * columns) + sum * rows * columns) / ((double)m * (double)n * (double)k);
 }
@@ -53,6 +71,8 @@ static double packing(const tsr_loops *l, const tsr_contraction *c, const tsr_ta
 {
 	enum { LEAST_STRETCH = 32, OF_STRETCH = 48 };
 	bool a = side == TSR_SIDE_A, along = beside(&v->cls[TSR_CLASS_K], side), across = beside(&v->cls[a ? TSR_CLASS_M : TSR_CLASS_N], side);
+	if (tsr_thirds_count(a ? c->a_value : c->b_value) == 1)          /* vectors convert it, too */
+		return 0;
 	if (!tsr_contract_plain(l, c, side))
 		return a && c->run.length >= LEAST_STRETCH ? 0.75 + OF_STRETCH / (double)c->run.length : 3;
 	if (!along && !across)
@@ -63,10 +83,10 @@ static double packing(const tsr_loops *l, const tsr_contraction *c, const tsr_ta
 }
 
 /* The same of windows from planes: the places that tiles compute, what of the image they take apart, some of it for two blocks, and copy; sums go through memory, and on to a C that may be far. */
-static double share_of_planes(int64_t m, int64_t n, int64_t k, const tsr_schedule *s, const tsr_planes *p, double pack_b, bool far)
+static double share_of_planes(int64_t m, int64_t n, int64_t k, const tsr_schedule *s, const tsr_planes *p, double pack_b, double by_matrix, bool far)
 {
 	enum { COLUMNS = 16 };       /* of a register */
-	const double sum = far ? 1.5 : 0.75, by_matrix = 72, by_vectors = 27, pack_a = 0.75, copy = 0.4;
+	const double sum = far ? 1.5 : 0.75, by_vectors = 27, pack_a = 0.75, copy = 0.4;
 	double columns = (double)tsr_round_up(n, COLUMNS), blocks = (double)((n + s->nc - 1) / s->nc), results = (double)(p->h.results * p->w.results);
 	double places = (double)m / results * (double)tsr_round_up((p->h.results - 1) * p->places + p->w.results, s->mr);
 	double rows = (double)m / (double)s->mc * (double)tsr_planes_rows(p, s->mc), cost = pack_a * (double)(p->pixels * p->channels) + (p->runs ? copy * (double)(p->wide * tsr_round_up(p->run, s->mr)) : 0);
@@ -120,12 +140,12 @@ static bool thirds_pay(const tsr_loops *l, tsr_contraction *c, const tsr_target 
 	const double doubt = 0.9, surely = 0.9;
 	bool rows = m >= n;
 	int64_t half_m = rows ? (m + 1) / 2 : m, half_n = rows ? n : (n + 1) / 2;
-	double by_panels = share_of(m, n, k, s, a, b) * share_of(half_m, half_n, k, s, a, b);
+	double by_matrix = multiplied(c), by_panels = share_of(m, n, k, s, a, b, by_matrix) * share_of(half_m, half_n, k, s, a, b, by_matrix);
 	tsr_planes planes;
 	if (sizes_known(v) && tsr_planes_of(l, c, v, &planes) && bytes_of_planes(&planes, 1) <= 2 * BYTES_OF_PLANES) {      /* which the second cache has beside B's panels */
 		tsr_schedule p = by_planes(s, &planes, m, n, k);
 		bool far = m * n * tsr_prec_bytes(TSR_PREC_F32) > t->last / 4;
-		double share = share_of_planes(m, n, k, &p, &planes, b, far) * share_of_planes(half_m, half_n, k, &p, &planes, b, far);
+		double share = share_of_planes(m, n, k, &p, &planes, b, by_matrix, far) * share_of_planes(half_m, half_n, k, &p, &planes, b, by_matrix, far);
 		if (share < surely * by_panels && share < doubt) {
 			c->schedule = p;
 			return true;
@@ -166,7 +186,7 @@ bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *c, const tsr
 	if (!narrow)
 		*out = *c;
 	out->across = (tsr_stretch){ 0 };
-	if (narrow)                  /* lines of thirds are those that A's rows lie side by side along, else evaluated at places far apart */
+	if (narrow || tsr_contract_plain(l, c, TSR_SIDE_A))      /* lines of thirds are those that A's rows lie side by side along, else evaluated at places far apart */
 		out->run = out->across;
 	out->turned = 0;
 	out->schedule.thirds = !narrow;          /* which the view asks for */
@@ -188,11 +208,12 @@ bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *c, const tsr
 	return m >= FEWEST && n >= FEWEST && (k < 0 || k >= SHORTEST);
 }
 
-/* 64 rows by 1024 x 1024 are 0.94 times as fast in thirds as by vectors, 96 1.12 times. */
-int64_t tsr_matrix_enough(const tsr_schedule *s, tsr_loop_class cls)
+/* 64 rows by 1024 x 1024 are 0.94 times as fast in thirds as by vectors, 96 1.12 times; where one operand has only one third 24 rows 1.05 to 1.4 times, 32 1.3 to 1.7. */
+int64_t tsr_matrix_enough(const tsr_contraction *c, tsr_loop_class cls)
 {
-	enum { NARROW = 16, THIRDS = 96 };
-	return s->thirds ? THIRDS : cls == TSR_CLASS_K ? 0 : NARROW;
+	enum { NARROW = 16, ONE_THIRD = 32, THIRDS = 96 };
+	bool whole = tsr_thirds_count(c->a_value) == 1 || tsr_thirds_count(c->b_value) == 1;
+	return c->schedule.thirds ? whole && cls != TSR_CLASS_K ? ONE_THIRD : THIRDS : cls == TSR_CLASS_K ? 0 : NARROW;
 }
 
 void tsr_matrix_deepen(const tsr_loops *l, const tsr_problem *p, tsr_contraction *c)

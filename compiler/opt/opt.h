@@ -148,6 +148,8 @@ typedef struct tsr_planes {
 	int64_t places;              /* of a row, as tiles count them: those of the results come first */
 	int64_t behind;              /* places that tiles may read behind the last row */
 } tsr_planes;
+/* matrix.c: so many numbers of bf16, thirds (engine/thirds.c), an operand's are the sums of: three, or one where they are in bf16 as they are. */
+uint32_t tsr_thirds_count(const tsr_expr *operand);
 bool tsr_planes_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, tsr_planes *out);
 /* Of an image's, or of several images', under any so many rows of the product that follow each other. */
 int64_t tsr_planes_rows(const tsr_planes *p, int64_t rows);
@@ -188,7 +190,7 @@ bool tsr_contract_thirds(const tsr_loops *l, const tsr_contraction *k, const tsr
 /* The contraction as matrix registers compute it, with its schedule; false: they do not. */
 bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *k, const tsr_target *target, tsr_contraction *out);
 /* So many of the class, at least, have to turn out to be there where only the run knows how many: its rows, columns or depths; 0: any number. */
-int64_t tsr_matrix_enough(const tsr_schedule *s, tsr_loop_class cls);
+int64_t tsr_matrix_enough(const tsr_contraction *c, tsr_loop_class cls);
 /* Rows and columns that stay together when a contraction is divided: tiles, or what waits for each other on its way to C. */
 int64_t tsr_schedule_rows(const tsr_schedule *s);
 int64_t tsr_schedule_columns(const tsr_schedule *s);

@@ -49,12 +49,12 @@ class Case:
         with open(bench.path(f"t{Case.number}.h")) as f:
             self.sizes = re.findall(r"int64_t (\w+)", re.search(r"_f\(([^;]*)\);", f.read())[1])
 
-    def __call__(self, shape, *operands, sizes={}):
+    def __call__(self, shape, *operands, sizes={}, dtype=None):
         guard, first = Guarded(), None
         given = [guard.copy(x, i % 2) for i, x in enumerate(operands)]
         for threads in 1, 2, 3:
             self.bench.probes(threads)
-            made = guard.copy(np.full(shape, 7, operands[0].dtype))
+            made = guard.copy(np.full(shape, 7, dtype or operands[0].dtype))
             self.model.seconds("f", *(ctypes.c_int64(sizes[x]) for x in self.sizes), *(x.ctypes.data_as(ctypes.c_void_p) for x in (*given, made)))
             first = made if first is None else first
             check(np.array_equal(made, first, equal_nan=True), f"{threads} threads give other bits")
@@ -90,10 +90,10 @@ def near(bench, r, spec, sizes, tail, small=1.0):
     return case.thirds
 
 
-def later(bench, r, spec, narrow=""):
+def later(bench, r, spec, narrow="", some=""):
     """Some sizes or all are the run's: by thirds, or numbers in bf16 as they are, where they turn out to be enough."""
     names = sorted(set(spec) & set("ijkh"))
-    some = [x for x in names if r.random() < 0.6] or names
+    some = some or [x for x in names if r.random() < 0.6] or names
     tail, sizes = str(r.choice(("%s", "relu (%s)"))), {x: int(r.choice(SIZES[x])) for x in names}
     case = Case(bench, text(spec, sizes, tail, some)[0].replace('")', f'"{narrow})', 2))
     for _ in range(6):
@@ -112,6 +112,50 @@ def judge(case, r, spec, sizes, tail, small=1.0, narrow=""):
     depth = np.prod([sizes[k] for k in sizes if k in spec.split("->")[0] and k not in spec.split("->")[1]])
     bound = depth * (UNIT * size + FLUSHED) + (2.0 ** -8 * abs(want) if narrow else 0)      # which rounds the results, too
     check((abs(made - want) <= bound).all(), f"{spec} {sizes}: off by {(abs(made - want) / size).max() / UNIT:g} units of the sum of sizes")
+
+
+def narrow_numbers(r, precision, shape):
+    """As they lie in memory, and what they are."""
+    x = r.standard_normal(shape, np.float32)
+    if precision == "bf16":
+        bits = (x.view(np.uint32) >> 16).astype(np.uint16)
+        return bits, (bits.astype(np.uint32) << 16).view(np.float32)
+    if precision == "f8":
+        bits = (x.astype(np.float16).view(np.uint16) >> 8).astype(np.uint8)
+        return bits, (bits.astype(np.uint16) << 8).view(np.float16).astype(np.float32)
+    bits = r.integers(-128, 128, shape).astype(np.int8) if precision == "i8" else r.integers(0, 256, shape).astype(np.uint8)
+    return bits, bits.astype(np.float32)
+
+
+def one_third(bench, r, spec, precision, side, run_says):
+    """An operand whose numbers are in bf16 as they are, converted: three products of thirds, with infinities and NaNs in either."""
+    names = sorted(set(spec) & set("ijkh"))
+    some = [x for x in names if run_says and (r.random() < 0.6 or x == "i")]
+    tail, sizes = str(r.choice(("%s", "relu (%s)"))), {x: int(r.choice(SIZES[x])) for x in names}
+    parts = text(spec, sizes, tail, some)[0].split('")', 2)
+    case = Case(bench, parts[0] + ('")', f'" {precision})')[side == 0] + parts[1] + ('")', f'" {precision})')[side == 1] + parts[2])
+    for turn in range(4):
+        sizes.update({x: int(r.choice(SIZES[x] if x == "h" else LATER)) for x in some})
+        a, b, c = text(spec, sizes, tail)[1]
+        shapes = [a, b]
+        given, exactly = [None, None], [None, None]
+        given[side], exactly[side] = narrow_numbers(r, precision, shapes[side])
+        given[1 - side] = exactly[1 - side] = r.standard_normal(shapes[1 - side], np.float32)
+        if turn == 3:
+            odd = 0 if precision != "bf16" else int(r.integers(2))
+            at = tuple(int(r.integers(n)) for n in shapes[side if odd else 1 - side])
+            if odd:
+                given[side][at], exactly[side][at] = 0x7f80, np.inf
+            else:
+                given[1 - side][at] = float(r.choice((np.inf, np.nan)))
+        with np.errstate(invalid="ignore"):
+            made = case(c, *given, sizes=sizes, dtype=np.float32)
+            want, size = np.einsum(spec, *(x.astype(np.float64) for x in exactly)), np.einsum(spec, *(abs(x).astype(np.float64) for x in exactly))
+            want = np.where(np.isnan(want), want, np.maximum(want, 0)) if "relu" in tail else want
+            finite, off = np.isfinite(want), abs(made - want)
+        check(np.array_equal(np.isnan(made), np.isnan(want)) and np.array_equal(made[np.isinf(want)], want[np.isinf(want)]), f"{spec} {sizes}, {precision}: infinities or NaNs are elsewhere")
+        check((off[finite] <= sizes["k"] * (UNIT * size[finite] + FLUSHED)).all(), f"{spec} {sizes}, {precision}: off by {(off[finite] / size[finite]).max(initial=0) / UNIT:g} units")
+    return case.thirds
 
 
 def tiny(bench, r):
@@ -239,8 +283,12 @@ def main():
         check(sum(some) > len(some) / 3, f"of {len(some)} products {sum(some)} are by thirds")
         some = [later(bench, r, spec) for spec in ORDERS[:7]]
         check(sum(some) > len(some) / 3, f"of {len(some)} products of sizes of the run {sum(some)} may be by thirds")
+        for some in "ih", "ihj":         # rows that are as far apart as the run says
+            later(bench, r, "ihk,khj->hji", some=some)
         some = [later(bench, r, spec, " bf16") for spec in ORDERS[:7]]
         check(all(some), f"of {len(some)} products of numbers in bf16 {sum(some)} may be by matrix registers")
+        some = [one_third(bench, r, ORDERS[int(r.integers(7))], precision, side, run_says) for precision in ("bf16", "i8", "u8", "f8") for side in (0, 1) for run_says in (False, True)]
+        check(sum(some) > len(some) / 2, f"of {len(some)} products with numbers of one third {sum(some)} are by thirds")
         some = [mixed(bench, r) for _ in range(20)]
         check(sum(some) > len(some) / 3, f"of {len(some)} products of many axes {sum(some)} are by thirds")
         for small in 1e-15, 1e-19, 1e-30:
