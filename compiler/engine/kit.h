@@ -26,7 +26,7 @@
  *   stage.c    sums that wait, and are turned on their way to C
  *   aside.c    sums that are laid aside, tile by tile
  *   matrix.c   matrix registers, and panels for them and for pairs
- *   thirds.c   f32 by matrix registers, in three numbers of bf16 each
+ *   thirds.c   f32 by matrix registers, in three numbers of bf16 each; thirds_tile.c: their products
  *   planes.c   the same of windows, from planes of an image's rows
  *   direct.c   B's, where it lies in memory as these want it but for the order
  *   tail.c     what becomes of the sums before they are stored */

@@ -2,7 +2,7 @@
  *
  *   buffers   distinct names; LITERAL ones hold as many numbers as elements; sizes mention known symbols
  *   units     KERNEL, CHECK and RANDOM at the top, KERNEL nowhere else
- *   sizes     what follows from others from earlier ones, by a number above 0
+ *   sizes     what follows from others is divided by a number above 0, and stands behind those
  *   symbols   used inside the FOR or after the LETSYM that binds them, numbered below nsyms, never bound twice at once
  *   locals    LET before use and in scope, numbered below nlocals, one precision
  *   values    precisions agree: operands with their primitive, stores with their buffer, both arms of a select
@@ -42,7 +42,8 @@ static void quotients(const checker *c)
 		size(c, q->of);
 		INSIST(c, q->symbol < c->l->symbols.n && q->by > 0, "symbol %u of %u is divided by %lld", q->symbol, c->l->symbols.n, (long long)q->by);
 		for (uint32_t t = 0; t < q->of.nterms; t++)
-			INSIST(c, q->of.terms[t].symbol < q->symbol, "symbol %u follows from symbol %u", q->symbol, q->of.terms[t].symbol);
+			for (uint32_t later = i; later < c->l->quotients.n; later++)
+				INSIST(c, q->of.terms[t].symbol != c->l->quotients.at[later].symbol, "symbol %u follows from %u, which comes behind it", q->symbol, q->of.terms[t].symbol);
 	}
 }
 

@@ -370,6 +370,29 @@ static void lower_unit(tsr_lowering *w, const tsr_unit *u)
 	tsr_push(w->arena, &w->l->units, w->unit);
 }
 
+/* Each behind those that it is made of. */
+static void lower_quotients(tsr_lowering *w)
+{
+	const tsr_store *s = w->g->store;
+	uint32_t n = s ? tsr_store_nsymbols(s) : 0, before = UINT32_MAX;
+	bool *waits = TSR_NEW_N(w->arena, bool, n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		waits[i] = tsr_store_symbol_get(s, i)->derived && !tsr_store_symbol_get(s, i)->solved;
+	while (before != w->l->quotients.n) {
+		before = w->l->quotients.n;
+		for (uint32_t i = 0; i < n; i++) {
+			const tsr_symbol *y = tsr_store_symbol_get(s, i);
+			bool ready = waits[i];
+			for (uint32_t t = 0; ready && t < y->dividend.nterms; t++)
+				ready = !waits[y->dividend.terms[t].symbol];
+			if (!ready)
+				continue;
+			tsr_push(w->arena, &w->l->quotients, ((tsr_quotient){ i, y->dividend, y->divisor, false }));
+			waits[i] = false;
+		}
+	}
+}
+
 tsr_loops *tsr_loops_lower(const tsr_code *code, const bool *observed, const uint32_t *returned)
 {
 	tsr_graph *g = code->graph;
@@ -381,12 +404,9 @@ tsr_loops *tsr_loops_lower(const tsr_code *code, const bool *observed, const uin
 	tsr_map_init(&w.grads, w.arena);
 	for (uint32_t i = 0; i < g->numbers.n; i++)
 		tsr_push(w.arena, &w.l->numbers, g->numbers.at[i]->name);
-	for (uint32_t i = 0; g->store && i < tsr_store_nsymbols(g->store); i++) {
-		const tsr_symbol *y = tsr_store_symbol_get(g->store, i);
-		tsr_push(w.arena, &w.l->symbols, y->name);
-		if (y->derived && !y->solved)
-			tsr_push(w.arena, &w.l->quotients, ((tsr_quotient){ i, y->dividend, y->divisor, false }));
-	}
+	for (uint32_t i = 0; g->store && i < tsr_store_nsymbols(g->store); i++)
+		tsr_push(w.arena, &w.l->symbols, tsr_store_symbol_get(g->store, i)->name);
+	lower_quotients(&w);
 	make_lasting_buffers(&w);
 	for (uint32_t i = 0; i < code->units.n; i++)
 		lower_unit(&w, code->units.at[i]);

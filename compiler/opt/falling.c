@@ -23,11 +23,6 @@ static const tsr_expr *value_of(const tsr_stmt *s)
 	return s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE ? s->store.value : NULL;
 }
 
-static const tsr_stmts *inside(const tsr_stmt *s)
-{
-	return tsr_stmt_inside(s);
-}
-
 static bool within(const tsr_expr *all, const tsr_expr *x)
 {
 	tsr_expr *part[TSR_MOST_PARTS];
@@ -41,7 +36,7 @@ static bool within(const tsr_expr *all, const tsr_expr *x)
 static bool find_second(fall *f, const tsr_stmts *body, const tsr_expr *x)
 {
 	for (uint32_t i = 0; i < body->n; i++) {
-		const tsr_stmts *in = inside(body->at[i]);
+		const tsr_stmts *in = tsr_stmt_inside(body->at[i]);
 		for (uint32_t k = 0; in && body->at[i]->kind == TSR_STMT_FOR && k < in->n; k++)
 			if (value_of(in->at[k]) && within(value_of(in->at[k]), x)) {
 				f->body = body, f->second = i, f->in = k;
@@ -57,7 +52,7 @@ static uint32_t sets(const tsr_stmts *body, tsr_local_id id)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < body->n; i++) {
-		const tsr_stmts *in = inside(body->at[i]);
+		const tsr_stmts *in = tsr_stmt_inside(body->at[i]);
 		n += body->at[i]->kind == TSR_STMT_SET && body->at[i]->let.local == id;
 		n += in ? sets(in, id) : 0;
 	}
@@ -77,7 +72,7 @@ static uint32_t let_of(const fall *f, uint32_t before, tsr_local_id id)
 static const tsr_expr *greatest(fall *f, uint32_t from, uint32_t to, tsr_local_id id)
 {
 	for (f->first = from; f->first < to; f->first++) {
-		const tsr_stmts *in = f->body->at[f->first]->kind == TSR_STMT_FOR ? inside(f->body->at[f->first]) : NULL;
+		const tsr_stmts *in = f->body->at[f->first]->kind == TSR_STMT_FOR ? tsr_stmt_inside(f->body->at[f->first]) : NULL;
 		for (uint32_t k = 0; in && k < in->n; k++) {
 			const tsr_expr *v = in->at[k]->kind == TSR_STMT_SET && in->at[k]->let.local == id ? in->at[k]->let.value : NULL;
 			if (v && v->kind == TSR_EXPR_OP && v->op.op == TSR_OP_MAX && v->op.args[0]->kind == TSR_EXPR_LOCAL && v->op.args[0]->local == id)
@@ -106,7 +101,7 @@ static bool same_index(const fall *f, const tsr_lin *x, const tsr_lin *y)
 /* A statement leaves what is loaded as it is, or, `behind` the load, changes that element alone. */
 static bool leaves(const fall *f, const tsr_stmt *s, const tsr_expr *load, bool behind)
 {
-	const tsr_stmts *in = inside(s);
+	const tsr_stmts *in = tsr_stmt_inside(s);
 	bool stores = s->kind == TSR_STMT_STORE || s->kind == TSR_STMT_UPDATE;
 	if (stores && s->store.buffer == load->load.buffer) {
 		for (uint32_t i = 0; i < f->l->buffers.at[load->load.buffer]->rank; i++)
@@ -127,7 +122,7 @@ static bool same_load(const fall *f, const tsr_expr *x, const tsr_expr *y)
 	for (uint32_t i = 0; i < f->l->buffers.at[x->load.buffer]->rank; i++)
 		if (!same_index(f, &x->load.index[i], &y->load.index[i]))
 			return false;
-	const tsr_stmts *second = inside(f->body->at[f->second]);
+	const tsr_stmts *second = tsr_stmt_inside(f->body->at[f->second]);
 	for (uint32_t i = f->first; i < f->second; i++)
 		if (!leaves(f, f->body->at[i], y, false))
 			return false;
@@ -214,7 +209,7 @@ static bool reads_before(const tsr_stmts *body, uint32_t n, const tsr_stmt *stor
 {
 	for (uint32_t i = 0; i < n && !*there; i++) {
 		const tsr_stmt *s = body->at[i];
-		const tsr_stmts *in = inside(s);
+		const tsr_stmts *in = tsr_stmt_inside(s);
 		const tsr_expr *value = s->kind == TSR_STMT_LETSYM ? s->letsym.value : value_of(s);
 		if ((value && tsr_expr_reads(value, store->store.buffer)) || (in && reads_before(in, in->n, store, there)))
 			return true;
@@ -227,7 +222,7 @@ static bool introduces(const tsr_stmts *body, uint32_t n, tsr_local_id id)
 {
 	bool found = false;
 	for (uint32_t i = 0; i < n && !found; i++) {
-		const tsr_stmts *in = inside(body->at[i]);
+		const tsr_stmts *in = tsr_stmt_inside(body->at[i]);
 		found = in ? introduces(in, in->n, id) : body->at[i]->kind == TSR_STMT_LET && body->at[i]->let.local == id;
 	}
 	return found;
@@ -237,7 +232,7 @@ static bool repeat(const tsr_stmts *all, uint32_t n, const tsr_stmts *body, uint
 {
 	for (uint32_t i = 0; i < here; i++) {
 		const tsr_stmt *s = body->at[i];
-		const tsr_stmts *in = inside(s);
+		const tsr_stmts *in = tsr_stmt_inside(s);
 		bool there = false, once = s->kind == TSR_STMT_STORE ? reads_before(all, n, s, &there) : s->kind == TSR_STMT_SET ? !introduces(all, n, s->let.local)
 			: s->kind != TSR_STMT_LET && s->kind != TSR_STMT_LETSYM;
 		if (in ? !repeat(all, n, in, in->n) : once)
