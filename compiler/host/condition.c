@@ -15,6 +15,8 @@ static tsr_owner join(tsr_owner a, tsr_owner b)
 
 static tsr_owner owner_of_symbol(const tsr_graph *g, uint32_t symbol)
 {
+	if (symbol >= tsr_store_nsymbols(g->store))      /* a quotient that a pass made, which kernels alone may know */
+		tsr_bug("the program level does not know size %u of %u", symbol, tsr_store_nsymbols(g->store));
 	const tsr_symbol *y = tsr_store_symbol_get(g->store, symbol);
 	if (y->solved)
 		return tsr_host_owner(g, y->value);
