@@ -256,28 +256,28 @@ LENGTHS = """open Nn
 open Train
 let hide x = where ((positions () ++ "s => 0, s | 0") >= (positions () ++ "t => 0, 0 | t")) x (0. - 1e9)
 let near x = where ((positions () ++ "s => 0, s | 0") + 5 >= (positions () ++ "t => 0, 0 | t")) x (0. - 3.)
-let%%op attend seen q k v =
+let%op attend seen q k v =
   let scores = seen ((q +* k "h, s | d; h, t | d => h, s | t" [d]) /. sqrt (dim d)) in
   softmax ~over:"... | t" scores +* v "h, s | t; h, t | e => h, s | e"
-let%%export itself (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend (fun x -> x) q k v
-let%%export causal (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend hide q k v
-let%%export nearly (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend near q k v
-let%%export others (q : "7, ?s | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend (fun x -> x) q k v
-let%%export given (q : "7, 300 | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend (fun x -> x) q k v
-let%%export long (q : "7, ?s | 24") (k : "7, 2500 | 24") (v : "7, 2500 | 24") = attend (fun x -> x) q k v
-let%%export many (q : "?b, 7, ?t | 24") (k : "?b, 7, ?t | 24") (v : "?b, 7, ?t | 24") =
+let%export itself (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend (fun x -> x) q k v
+let%export causal (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend hide q k v
+let%export nearly (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend near q k v
+let%export others (q : "7, ?s | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend (fun x -> x) q k v
+let%export given (q : "7, 300 | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") = attend (fun x -> x) q k v
+let%export long (q : "7, ?s | 24") (k : "7, 2500 | 24") (v : "7, 2500 | 24") = attend (fun x -> x) q k v
+let%export many (q : "?b, 7, ?t | 24") (k : "?b, 7, ?t | 24") (v : "?b, 7, ?t | 24") =
   softmax ~over:"... | t" ((q +* k "b, h, s | d; b, h, t | d => b, h, s | t" [d]) /. sqrt (dim d)) +* v "b, h, s | t; b, h, t | e => b, h, s | e"
-let%%op a = { a = uniform () - 0.5; b = [7; 24]; o = [24] }
-let%%op b = { b = uniform () - 0.5; b = [7; 24]; o = [24] }
-let%%op c = { c = uniform () - 0.5; b = [7; 24]; o = [24] }
-let%%export matrices () = (a, b, c)
-let%%op turned m x = m +* x "h, i | j; h, t | i => h, t | j"
-let%%export gradients (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") (g : "7, ?t | 24") =
-  let%%op loss = (attend (fun x -> x) (turned a q) (turned b k) (turned c v) *. g) ++ "... | ..c.. => 0" in
+let%op a = { a = uniform () - 0.5; b = [7; 24]; o = [24] }
+let%op b = { b = uniform () - 0.5; b = [7; 24]; o = [24] }
+let%op c = { c = uniform () - 0.5; b = [7; 24]; o = [24] }
+let%export matrices () = (a, b, c)
+let%op turned m x = m +* x "h, i | j; h, t | i => h, t | j"
+let%export gradients (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") (g : "7, ?t | 24") =
+  let%op loss = (attend (fun x -> x) (turned a q) (turned b k) (turned c v) *. g) ++ "... | ..c.. => 0" in
   grad_update loss;
   (a.grad, b.grad, c.grad)
-let%%export hiding (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") (g : "7, ?t | 24") =
-  let%%op loss = (attend hide (turned a q) (turned b k) (turned c v) *. g) ++ "... | ..c.. => 0" in
+let%export hiding (q : "7, ?t | 24") (k : "7, ?t | 24") (v : "7, ?t | 24") (g : "7, ?t | 24") =
+  let%op loss = (attend hide (turned a q) (turned b k) (turned c v) *. g) ++ "... | ..c.. => 0" in
   grad_update loss;
   (a.grad, b.grad, c.grad)
 """
@@ -329,7 +329,7 @@ def attended(q, k, v, g, mask):
 
 
 def of_lengths(model, threads, name, sizes, n):
-    """What the function makes of queries and others of so many positions, beside what NumPy does; and its arguments."""
+    """What the function makes of queries and others of so many positions, beside what NumPy does; and whether nothing is written beside it."""
     pointer = lambda x: x.ctypes.data_as(ctypes.c_void_p)
     q, k, v, g = (np.random.default_rng(j + sum(n)).standard_normal((7, rows, 24), np.float32) for j, rows in enumerate((*n, n[1], n[0])))
     mask = {"causal": (0, -1e9), "hiding": (0, -1e9), "nearly": (5, -3)}.get(name)
@@ -350,7 +350,7 @@ def lengths(build):
     passed = failed = 0
     with tempfile.TemporaryDirectory() as tmp:
         bench = common.Bench(build, tmp, 1, 3, table.Table())
-        source = bench.written("lengths.tsr", LENGTHS.replace("%%", "%"))
+        source = bench.written("lengths.tsr", LENGTHS)
         for level in "native", "x86-64-v3", "x86-64-v2":
             plan = subprocess.run([bench.tsrc, "-c", "--cpu=" + level, "--dump=schedule", source], capture_output=True, text=True).stdout
             blocks = {int(n) for n in re.findall("by blocks of (\\d+)", plan)}
