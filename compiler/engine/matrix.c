@@ -308,7 +308,7 @@ static void multiply(tsr_kit *k, const product *p, LLVMValueRef f, LLVMValueRef 
 	uint32_t rows = p->tall ? 2 : 1, cols = p->wide ? 2 : 1;
 	LLVMValueRef row = LLVMGetParam(f, TSR_MATRIX_ROW), b = further(k, LLVMGetParam(f, TSR_MATRIX_OF_B), tsr_kit_mul(k, step, tsr_kit_int(k, 4 * b_step(p->thirds))));
 	if (p->thirds) {
-		tsr_thirds_rows a = tsr_thirds_rows_at(k, f, step, p->form.planes);
+		tsr_thirds_rows a = tsr_thirds_rows_at(k, f, step, &p->form);
 		tsr_thirds_multiply(k, &p->form, &a, b, rows, cols);
 		return;
 	}
@@ -356,7 +356,7 @@ typedef struct steps { LLVMValueRef first, count, add; } steps;
 
 static void product_types(tsr_kit *k, LLVMTypeRef *out)
 {
-	LLVMTypeRef params[TSR_MATRIX_PLANE_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->ptr, k->ptr };
+	LLVMTypeRef params[TSR_MATRIX_PLANE_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i1, k->ptr, k->ptr, k->i64, k->i64 };
 	memcpy(out, params, sizeof params);
 }
 
@@ -368,7 +368,7 @@ static LLVMValueRef product_of(tsr_kit *k, const product *p, bool odd)
 	char name[80], kind[32] = "matrix";
 	LLVMTypeRef params[TSR_MATRIX_PLANE_PARAMS];
 	if (p->thirds)
-		snprintf(kind, sizeof kind, "thirds%s.%u.%u", p->form.planes ? ".planes" : "", p->form.a, p->form.b);
+		snprintf(kind, sizeof kind, "thirds%s.%u.%u", p->form.runs ? ".runs" : p->form.planes ? ".planes" : "", p->form.a, p->form.b);
 	product_types(k, params);
 	if (odd)
 		snprintf(name, sizeof name, TSR_TILE_PREFIX "%s.odd", kind);

@@ -2,9 +2,12 @@
  *
  *     [row][place][32 channels][third][16 pairs]
  *
- * as panels of A have them, pairs being 16 channels apart; or, where channels are not whole steps, of each result what its window reads of the row, pairs being neighbours: copied from the row in thirds, with what
- * follows it there, which meets zeros of B.  A register of A is sixteen places of the plane, one stride apart, for each step somewhere else: so a number is taken apart once, where panels have it as
- * often as there are taps.  What is padding is 0.
+ * as panels of A have them, pairs being 16 channels apart; or, where channels are not whole steps, of each row its thirds, one number after the other, and those of some rows that are multiplied together, pixel by pixel,
+ *
+ *     [third][row][pixel][channel], or [row][third][pixel][channel], [row][third][pixel][row][channel]
+ *
+ * in which neighbours are pairs, and behind a window's numbers others follow, which meet zeros of B.  A register of A is sixteen places, one stride apart, for each step somewhere else: so a number is taken apart once,
+ * where panels have it as often as there are taps.  What is padding is 0.
  *
  * Rows of a block begin anywhere in an image, and may end in another.  Of each image its places are computed from the first that is a result to the last, those between two rows, too; sums of these are overwritten by
  * the next result's.  Rows of planes are odd, as panels are (thirds.c), and so are the lines of results that read them, however rows are divided into blocks: what says so lies before the planes. */
@@ -14,30 +17,27 @@
 
 enum { LANES = 16, THIRDS = 3, TILE = 2 * LANES, DEPTHS = 2 * LANES, GROUP = THIRDS * LANES, LINE = TSR_LINE / 4, SPARE = TILE + 1 };
 
-/* Bytes of a place; of a plane's row. */
-static int64_t place_of(const tsr_planes *p) { return (p->run + DEPTHS - 1) / DEPTHS * GROUP * 4; }
-static int64_t row_of(const tsr_planes *p) { return p->wide * place_of(p); }
-
-/* Bytes of a third of an image's row, and of whole steps behind its last place. */
-static int64_t third_of(const tsr_planes *p) { return p->runs ? ((p->pixels * p->channels + p->run) * 2 + TSR_LINE - 1) / TSR_LINE * TSR_LINE + TSR_LINE : 0; }
-
 static int64_t room_of(const tsr_engine *g)
 {
 	int64_t m = tsr_kit_known(g->cls[TSR_CLASS_M].count), rows = m < g->s->mc ? m : g->s->mc;
 	return (rows + g->s->mr - 1) / g->s->mr * g->s->mr;
 }
 
-/* Rows of a block's planes, and as many behind them as the line of a last tile's last place reads. */
-static int64_t rows_of(const tsr_engine *g)
+/* Rows of a block's planes, and as many behind them as the line of a last tile's last place reads; of which those that may be odd. */
+static int64_t lines_of(const tsr_engine *g) { return tsr_planes_rows(&g->planes, room_of(g)) + 2 * g->planes.h.step + g->planes.after; }
+static int64_t rows_of(const tsr_engine *g) { return (lines_of(g) + g->planes.h.span + LINE - 1) / LINE * LINE; }
+
+/* Bytes from a third to the next one. */
+static int64_t third_of(const tsr_engine *g)
 {
-	int64_t rows = tsr_planes_rows(&g->planes, room_of(g)) + 2 * g->planes.h.step + g->planes.h.span;
-	return (rows + LINE - 1) / LINE * LINE;
+	const tsr_planes *p = &g->planes;
+	return !p->runs ? LANES * 4 : p->tall > 1 ? p->pitch : (lines_of(g) * p->pitch + p->behind + TSR_LINE - 1) / TSR_LINE * TSR_LINE;
 }
 
 int64_t tsr_planes_bytes(const tsr_engine *g)
 {
 	const tsr_planes *p = &g->planes;
-	int64_t bytes = (LINE + 2 * rows_of(g)) * 4 + (tsr_planes_rows(p, room_of(g)) + 2 * p->h.step) * row_of(p) + p->behind * place_of(p) + THIRDS * third_of(p);
+	int64_t bytes = (LINE + 2 * rows_of(g)) * 4 + (p->runs && p->tall == 1 ? THIRDS * third_of(g) : lines_of(g) * p->row + p->behind);
 	return (bytes + 255) / 128 * 128;
 }
 
@@ -48,8 +48,8 @@ LLVMValueRef tsr_planes_sums(tsr_engine *g, LLVMValueRef room) { return tsr_kit_
 
 /* ---- a block's planes ---------------------------------------------------------------------------------------------------- */
 
-/* Its first row's image, and row of the images' planes, one behind the other; where it says whether any row is odd, which of them are, and which lines of results that begin there; and room for a row's thirds. */
-typedef struct block { tsr_engine *g; const tsr_planes *p; LLVMValueRef image, first, any, rows, lines, line, at; } block;
+/* Its first row's image, and row of the images' planes, one behind the other; where it says whether any row is odd, which of them are, and which lines of results that begin there. */
+typedef struct block { tsr_engine *g; const tsr_planes *p; LLVMValueRef image, first, any, rows, lines, at; } block;
 
 static LLVMValueRef by(tsr_kit *k, LLVMValueRef x, int64_t n, LLVMValueRef *rest)
 {
@@ -76,8 +76,7 @@ static block block_of(tsr_engine *g, const tsr_block *bl)
 	block x = { .g = g, .p = &g->planes, .any = bl->a };
 	x.rows = tsr_kit_at(k, x.any, tsr_kit_int(k, LINE));
 	x.lines = tsr_kit_at(k, x.rows, tsr_kit_int(k, rows_of(g)));
-	x.line = tsr_kit_at(k, x.lines, tsr_kit_int(k, rows_of(g)));
-	x.at = further(k, x.line, tsr_kit_int(k, THIRDS * third_of(x.p)));
+	x.at = tsr_kit_at(k, x.lines, tsr_kit_int(k, rows_of(g)));
 	x.first = plane_row(&x, bl->m, &x.image);
 	return x;
 }
@@ -93,28 +92,37 @@ static LLVMValueRef goes_to(tsr_kit *k, LLVMValueRef f, LLVMValueRef i, int64_t 
 	return further(k, LLVMGetParam(f, APART_TO), tsr_kit_add(k, tsr_kit_mul(k, i, tsr_kit_int(k, each)), of_third));
 }
 
+/* One vector's thirds, side by side; no more than there are, since another row may follow. */
+static void apart_runs(tsr_kit *full, tsr_kit *pair, const apart *how, LLVMValueRef f, LLVMValueRef i, LLVMValueRef *seen)
+{
+	tsr_kit half = tsr_kit_of(full, TSR_PREC_BF16, LLVMInt16TypeInContext(full->context), 2), *k = full;
+	LLVMValueRef third[THIRDS], first = tsr_kit_mul(k, i, tsr_kit_int(k, LANES)), some = tsr_kit_mask(k, LLVMBuildNSWSub(k->b, LLVMGetParam(f, APART_COUNT), first, ""), 0);
+	tsr_thirds_of(full, pair, tsr_kit_load(k, k->vec, tsr_kit_at(k, LLVMGetParam(f, APART_FROM), first), some), how->odd, third, seen);
+	for (uint32_t t = 0; t < THIRDS; t++) {
+		LLVMValueRef upper = LLVMBuildLShr(k->b, LLVMBuildBitCast(k->b, third[t], pair->vec, ""), tsr_kit_splat(pair, LLVMConstInt(k->i32, 16, false)), "");
+		tsr_kit_store(&half, LLVMBuildTrunc(k->b, upper, LLVMVectorType(half.elem, LANES), ""), goes_to(k, f, i, LANES * 2, t), some);
+	}
+}
+
+/* Two vectors' thirds, in pairs. */
+static void apart_steps(tsr_kit *full, tsr_kit *pair, const apart *how, LLVMValueRef f, LLVMValueRef i, LLVMValueRef *seen)
+{
+	LLVMValueRef two[2], third[THIRDS], from = tsr_kit_at(full, LLVMGetParam(f, APART_FROM), tsr_kit_mul(full, i, tsr_kit_int(full, DEPTHS)));
+	for (uint32_t n = 0; n < 2; n++)
+		two[n] = tsr_kit_load(full, full->vec, tsr_kit_at(full, from, tsr_kit_int(full, n * LANES)), NULL);
+	tsr_thirds_pair(full, pair, two, how->odd, third, seen);
+	for (uint32_t t = 0; t < THIRDS; t++)
+		tsr_kit_store(full, third[t], goes_to(full, f, i, GROUP * 4, t), NULL);
+}
+
 static void apart_body(tsr_kit *given, const void *which, LLVMValueRef f)
 {
 	const apart *how = which;
 	tsr_kit full = tsr_kit_of(given, TSR_PREC_F32, LLVMFloatTypeInContext(given->context), 4), pair = tsr_kit_of(given, TSR_PREC_I32, given->i32, 4), *k = &full;
-	LLVMTypeRef halves = LLVMVectorType(LLVMInt16TypeInContext(k->context), LANES);
-	LLVMValueRef seen = LLVMConstNull(full.vec), two[2], third[THIRDS], count = LLVMGetParam(f, APART_COUNT), each = tsr_kit_int(k, how->runs ? LANES : DEPTHS);
+	LLVMValueRef seen = LLVMConstNull(full.vec), each = tsr_kit_int(k, how->runs ? LANES : DEPTHS);
 	tsr_carried c;
-	tsr_carried_begin(k, &c, 1, LLVMBuildUDiv(k->b, tsr_kit_add(k, count, tsr_kit_int(k, LANES - 1)), each, ""), &seen);
-	LLVMValueRef from = tsr_kit_at(k, LLVMGetParam(f, APART_FROM), tsr_kit_mul(k, c.i, each));
-	if (how->runs) {
-		two[0] = tsr_kit_load(k, full.vec, from, tsr_kit_mask(k, LLVMBuildNSWSub(k->b, count, tsr_kit_mul(k, c.i, each), ""), 0));
-		tsr_thirds_of(&full, &pair, two[0], how->odd, third, &seen);
-	} else {
-		for (uint32_t i = 0; i < 2; i++)
-			two[i] = tsr_kit_load(k, full.vec, tsr_kit_at(k, from, tsr_kit_int(k, i * LANES)), NULL);
-		tsr_thirds_pair(&full, &pair, two, how->odd, third, &seen);
-	}
-	for (uint32_t t = 0; t < THIRDS; t++) {
-		if (how->runs)
-			third[t] = LLVMBuildTrunc(k->b, LLVMBuildLShr(k->b, LLVMBuildBitCast(k->b, third[t], pair.vec, ""), tsr_kit_splat(&pair, LLVMConstInt(k->i32, 16, false)), ""), halves, "");
-		LLVMSetAlignment(LLVMBuildStore(k->b, third[t], goes_to(k, f, c.i, how->runs ? LANES * 2 : GROUP * 4, t)), how->runs ? 2 : 4);
-	}
+	tsr_carried_begin(k, &c, 1, LLVMBuildUDiv(k->b, tsr_kit_add(k, LLVMGetParam(f, APART_COUNT), tsr_kit_int(k, LANES - 1)), each, ""), &seen);
+	(how->runs ? apart_runs : apart_steps)(k, &pair, how, f, c.i, &seen);
 	tsr_carried_end(k, &c, 1, &seen);
 	if (!how->odd) {
 		tsr_guard some = tsr_guard_begin(k, tsr_thirds_some_odd(k, seen));
@@ -132,15 +140,16 @@ static void take_apart(const block *x, LLVMValueRef from, LLVMValueRef to, LLVMV
 	snprintf(name, sizeof name, TSR_TILE_PREFIX "thirds.apart%s%s", odd ? ".odd" : "", how.runs ? ".runs" : "");
 	LLVMTypeRef params[APART_PARAMS] = { k->ptr, k->ptr, k->i64, k->ptr, k->i64 };
 	LLVMValueRef f = tsr_kit_named(k, name, params, APART_PARAMS, APART_COUNT, apart_body, &how);
-	LLVMValueRef arg[APART_PARAMS] = { from, to, tsr_kit_int(k, x->p->inside * x->p->channels), head, tsr_kit_int(k, x->p->runs ? third_of(x->p) : LANES * 4) };
+	LLVMValueRef arg[APART_PARAMS] = { from, to, tsr_kit_int(k, x->p->inside * x->p->channels), head, tsr_kit_int(k, third_of(x->g)) };
 	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, APART_PARAMS, "");
 }
 
-/* So many bytes from one on. */
-static void clear(tsr_kit *k, LLVMValueRef row, int64_t from, int64_t bytes)
+/* So many bytes from one on, lines or, in runs, any. */
+static void clear(const block *x, LLVMValueRef row, int64_t from, int64_t bytes)
 {
+	tsr_kit *k = &x->g->k;
 	if (bytes)
-		LLVMBuildMemSet(k->b, further(k, row, tsr_kit_int(k, from)), LLVMConstInt(LLVMInt8TypeInContext(k->context), 0, false), tsr_kit_int(k, bytes), TSR_LINE);
+		LLVMBuildMemSet(k->b, further(k, row, tsr_kit_int(k, from)), LLVMConstInt(LLVMInt8TypeInContext(k->context), 0, false), tsr_kit_int(k, bytes), x->p->runs ? 2 : TSR_LINE);
 }
 
 /* Where the image's first row is, all loops of windows standing at 0. */
@@ -168,37 +177,99 @@ static LLVMValueRef image_at(const block *x, LLVMValueRef image)
 	return at;
 }
 
-/* void windows(from, to, third, step, count, steps): of so many places so many steps of each third, which begin a step further from one to the next. */
-enum { WINDOWS_FROM, WINDOWS_TO, WINDOWS_THIRD, WINDOWS_STEP, WINDOWS_COUNT, WINDOWS_STEPS, WINDOWS_PARAMS };
+/* void together(from, to, row, third, third of to, count): of a third's rows so far apart one, pixel by pixel, in so many periods of whole lines. */
+enum { TOGETHER_FROM, TOGETHER_TO, TOGETHER_ROW, TOGETHER_THIRD, TOGETHER_THIRD_TO, TOGETHER_COUNT, TOGETHER_PARAMS };
 
-static void windows_body(tsr_kit *given, const void *which, LLVMValueRef f)
+/* Lines of a period, which begins with a pixel as the next one does; its pixels. */
+static int64_t period_lines(const tsr_planes *p)
 {
-	(void)which;
-	tsr_kit pair = tsr_kit_of(given, TSR_PREC_I32, given->i32, 4), *k = &pair;
-	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), steps = LLVMGetParam(f, WINDOWS_STEPS);
-	tsr_count c = tsr_count_begin(k, zero, LLVMGetParam(f, WINDOWS_COUNT), one), s = tsr_count_begin(k, zero, steps, one);
-	LLVMValueRef from = tsr_kit_add(k, tsr_kit_mul(k, c.i, LLVMGetParam(f, WINDOWS_STEP)), tsr_kit_mul(k, s.i, tsr_kit_int(k, DEPTHS * 2)));
-	LLVMValueRef to = tsr_kit_mul(k, tsr_kit_add(k, tsr_kit_mul(k, c.i, steps), s.i), tsr_kit_int(k, GROUP * 4));
-	for (uint32_t t = 0; t < THIRDS; t++) {
-		LLVMValueRef of_third = tsr_kit_add(k, from, tsr_kit_mul(k, LLVMGetParam(f, WINDOWS_THIRD), tsr_kit_int(k, t)));
-		LLVMValueRef v = LLVMBuildLoad2(k->b, k->vec, further(k, LLVMGetParam(f, WINDOWS_FROM), of_third), "");
-		LLVMSetAlignment(v, 2);
-		tsr_kit_store(k, v, further(k, LLVMGetParam(f, WINDOWS_TO), tsr_kit_add(k, to, tsr_kit_int(k, t * LANES * 4))), NULL);
+	int64_t pixel = p->tall * p->channels, by_two = pixel & -pixel;
+	return pixel / (by_two < DEPTHS ? by_two : DEPTHS);
+}
+
+static int64_t period_pixels(const tsr_planes *p) { return period_lines(p) * DEPTHS / (p->tall * p->channels); }
+
+/* Which row and which of its numbers from the line's first pixel on stands at a place of a line. */
+typedef struct picked { int64_t row, number; } picked;
+
+static picked picked_at(const tsr_planes *p, int64_t line, int64_t at)
+{
+	int64_t pixel = p->tall * p->channels, all = line * DEPTHS + at;
+	return (picked){ all / p->channels % p->tall, (all / pixel - line * DEPTHS / pixel) * p->channels + all % p->channels };
+}
+
+/* Vectors of the line's rows from its first pixel on; two to a vector where few of their numbers are the line's.  How many rows each has. */
+static int64_t rows_of_line(tsr_kit *k, const tsr_planes *p, int64_t line, LLVMValueRef from, LLVMValueRef down, LLVMValueRef *of)
+{
+	int64_t most = 0, first = line * DEPTHS / (p->tall * p->channels) * p->channels;
+	LLVMValueRef pick[DEPTHS];
+	for (int64_t i = 0; i < DEPTHS; i++) {
+		most = picked_at(p, line, i).number > most ? picked_at(p, line, i).number : most;
+		pick[i] = LLVMConstInt(k->i32, (uint64_t)i, false);
 	}
-	tsr_count_end(k, &s);
+	int64_t lanes = most < LANES ? LANES : DEPTHS, rows = DEPTHS / lanes;
+	for (int64_t row = 0; row < p->tall; row++) {
+		LLVMValueRef at = further(k, from, tsr_kit_add(k, tsr_kit_int(k, first * 2), tsr_kit_mul(k, down, tsr_kit_int(k, row))));
+		of[row] = LLVMBuildLoad2(k->b, LLVMVectorType(LLVMInt16TypeInContext(k->context), (unsigned)lanes), at, "");
+		LLVMSetAlignment(of[row], 2);
+	}
+	for (int64_t row = 0; rows > 1 && row < p->tall; row += rows)
+		of[row / rows] = LLVMBuildShuffleVector(k->b, of[row], row + 1 < p->tall ? of[row + 1] : LLVMGetUndef(LLVMTypeOf(of[row])), LLVMConstVector(pick, DEPTHS), "");
+	return rows;
+}
+
+/* The first two vectors give what is theirs, then each what is its. */
+static LLVMValueRef line_together(tsr_kit *k, const tsr_planes *p, int64_t line, LLVMValueRef from, LLVMValueRef down)
+{
+	LLVMValueRef of[DEPTHS], pick[DEPTHS];
+	int64_t rows = rows_of_line(k, p, line, from, down, of), vectors = (p->tall + rows - 1) / rows;
+	for (int64_t v = 1; v < vectors || v == 1; v++) {
+		for (int64_t i = 0; i < DEPTHS; i++) {
+			picked x = picked_at(p, line, i);
+			int64_t lane = x.row % rows * (DEPTHS / rows) + x.number, whose = x.row / rows;
+			pick[i] = whose > v ? LLVMGetUndef(k->i32) : LLVMConstInt(k->i32, (uint64_t)(whose == v ? DEPTHS + lane : v == 1 ? lane : i), false);
+		}
+		of[0] = LLVMBuildShuffleVector(k->b, of[0], vectors > 1 ? of[v] : of[0], LLVMConstVector(pick, DEPTHS), "");
+	}
+	return of[0];
+}
+
+static void together_body(tsr_kit *k, const void *which, LLVMValueRef f)
+{
+	const tsr_planes *p = which;
+	LLVMValueRef zero = tsr_kit_int(k, 0), one = tsr_kit_int(k, 1), down = LLVMGetParam(f, TOGETHER_ROW);
+	tsr_count t = tsr_count_begin(k, zero, tsr_kit_int(k, THIRDS), one), c = tsr_count_begin(k, zero, LLVMGetParam(f, TOGETHER_COUNT), one);
+	LLVMValueRef at = tsr_kit_mul(k, c.i, tsr_kit_int(k, period_pixels(p) * p->channels * 2)), at_to = tsr_kit_mul(k, c.i, tsr_kit_int(k, period_lines(p) * TSR_LINE));
+	LLVMValueRef from = further(k, LLVMGetParam(f, TOGETHER_FROM), tsr_kit_add(k, tsr_kit_mul(k, t.i, LLVMGetParam(f, TOGETHER_THIRD)), at));
+	LLVMValueRef to = further(k, LLVMGetParam(f, TOGETHER_TO), tsr_kit_add(k, tsr_kit_mul(k, t.i, LLVMGetParam(f, TOGETHER_THIRD_TO)), at_to));
+	for (int64_t line = 0; line < period_lines(p); line++)
+		LLVMSetAlignment(LLVMBuildStore(k->b, line_together(k, p, line, from, down), further(k, to, tsr_kit_int(k, line * TSR_LINE))), TSR_LINE);
 	tsr_count_end(k, &c);
+	tsr_count_end(k, &t);
 	LLVMBuildRetVoid(k->b);
 }
 
-/* The row's places, of its thirds. */
-static void windows(const block *x, LLVMValueRef to)
+/* How many rows below a row the last one is that is multiplied together with it. */
+static int64_t below(const tsr_planes *p) { return (p->tall - 1) * p->apart; }
+
+/* What is multiplied together of rows until row `c`; as far as a step behind the last window. */
+static void together(const block *x, LLVMValueRef c)
 {
 	tsr_kit *k = &x->g->k;
 	const tsr_planes *p = x->p;
-	LLVMTypeRef params[WINDOWS_PARAMS] = { k->ptr, k->ptr, k->i64, k->i64, k->i64, k->i64 };
-	LLVMValueRef f = tsr_kit_named(k, TSR_TILE_PREFIX "thirds.windows", params, WINDOWS_PARAMS, WINDOWS_THIRD, windows_body, NULL);
-	LLVMValueRef arg[WINDOWS_PARAMS] = { x->line, to, tsr_kit_int(k, third_of(p)), tsr_kit_int(k, p->each * p->channels * 2), tsr_kit_int(k, p->wide), tsr_kit_int(k, (p->run + DEPTHS - 1) / DEPTHS) };
-	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, WINDOWS_PARAMS, "");
+	if (p->tall == 1)
+		return;
+	char name[64];
+	snprintf(name, sizeof name, TSR_TILE_PREFIX "thirds.together.%d.%d", (int)p->tall, (int)p->channels);
+	LLVMTypeRef params[TOGETHER_PARAMS] = { k->ptr, k->ptr, k->i64, k->i64, k->i64, k->i64 };
+	LLVMValueRef f = tsr_kit_named(k, name, params, TOGETHER_PARAMS, TOGETHER_ROW, together_body, p);
+	LLVMValueRef first = LLVMBuildNSWSub(k->b, c, tsr_kit_int(k, below(p)), "");
+	tsr_guard some = tsr_guard_begin(k, LLVMBuildICmp(k->b, LLVMIntSGE, first, tsr_kit_int(k, 0), ""));
+	LLVMValueRef from = further(k, x->at, tsr_kit_mul(k, first, tsr_kit_int(k, p->row))), to = further(k, from, tsr_kit_int(k, THIRDS * p->pitch));
+	int64_t periods = (p->pixels + DEPTHS / (p->tall * p->channels)) / period_pixels(p) + 1;
+	LLVMValueRef arg[TOGETHER_PARAMS] = { from, to, tsr_kit_int(k, p->apart * p->row), tsr_kit_int(k, p->pitch), tsr_kit_int(k, p->joined), tsr_kit_int(k, periods) };
+	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, TOGETHER_PARAMS, "");
+	tsr_guard_end(k, some);
 }
 
 /* Where the row's numbers are that there are, h being inside. */
@@ -213,24 +284,32 @@ static LLVMValueRef numbers_at(const block *x, LLVMValueRef image, LLVMValueRef 
 	return tsr_kit_at(k, image_at(x, image), tsr_kit_add(k, row, tsr_kit_int(k, p->w.least > 0 ? p->w.least * p->channels : 0)));
 }
 
+/* Whether row `h` of the image is one; where rows behind a block's are looked at, the image, too. */
+static LLVMValueRef exists(const block *x, LLVMValueRef image, LLVMValueRef h)
+{
+	tsr_kit *k = &x->g->k;
+	LLVMValueRef inside = LLVMBuildICmp(k->b, LLVMIntULT, h, tsr_kit_int(k, x->p->h.size), "");
+	int64_t images = tsr_kit_known(x->g->cls[TSR_CLASS_M].count) / (x->p->h.results * x->p->w.results);
+	return x->p->after ? LLVMBuildAnd(k->b, inside, LLVMBuildICmp(k->b, LLVMIntSLT, image, tsr_kit_int(k, images), ""), "") : inside;
+}
+
 /* Row `c` of the planes. */
 static void plane(const block *x, LLVMValueRef c, bool odd)
 {
 	tsr_kit *k = &x->g->k;
 	const tsr_planes *p = x->p;
-	int64_t left = p->w.least < 0 ? -p->w.least : 0, right = p->pixels - left - p->inside, pixel = p->runs ? p->channels * 2 : place_of(p);
-	LLVMValueRef high, image = by(k, tsr_kit_add(k, x->first, c), p->high, &high), to = further(k, x->at, tsr_kit_mul(k, c, tsr_kit_int(k, row_of(p))));
-	LLVMValueRef h = tsr_kit_add(k, high, tsr_kit_int(k, p->h.axis == TSR_NONE ? 0 : p->h.least)), inside = LLVMBuildICmp(k->b, LLVMIntULT, h, tsr_kit_int(k, p->h.size), "");
-	LLVMValueRef row = p->runs ? x->line : to;
+	int64_t left = p->w.least < 0 ? -p->w.least : 0, right = p->pixels - left - p->inside, pixel = p->runs ? p->channels * 2 : p->place;
+	LLVMValueRef high, image = by(k, tsr_kit_add(k, x->first, c), p->high, &high), to = further(k, x->at, tsr_kit_mul(k, c, tsr_kit_int(k, p->row)));
+	LLVMValueRef h = tsr_kit_add(k, high, tsr_kit_int(k, p->h.axis == TSR_NONE ? 0 : p->h.least)), inside = exists(x, image, h);
+	for (int64_t t = 0; p->runs && t < THIRDS; t++)
+		clear(x, to, t * third_of(x->g), p->pitch);
 	tsr_guard some = tsr_guard_begin(k, inside);
-	clear(k, row, 0, p->runs ? THIRDS * third_of(p) : left * pixel);
-	take_apart(x, numbers_at(x, image, h), further(k, row, tsr_kit_int(k, left * pixel)), tsr_kit_at(k, x->rows, c), odd);
-	clear(k, row, (left + p->inside) * pixel, p->runs ? 0 : right * pixel);
-	if (p->runs)
-		windows(x, to);
+	clear(x, to, 0, p->runs ? 0 : left * pixel);
+	take_apart(x, numbers_at(x, image, h), further(k, to, tsr_kit_int(k, left * pixel)), tsr_kit_at(k, x->rows, c), odd);
+	clear(x, to, (left + p->inside) * pixel, p->runs ? 0 : right * pixel);
 	tsr_guard_end(k, some);
 	tsr_guard none = tsr_guard_begin(k, LLVMBuildNot(k->b, inside, ""));
-	clear(k, to, 0, row_of(p));
+	clear(x, to, 0, p->runs ? 0 : p->row);
 	tsr_guard_end(k, none);
 }
 
@@ -243,12 +322,13 @@ static void odd_rows(const block *x, LLVMValueRef count)
 	tsr_kit *k = &x->g->k;
 	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), count, tsr_kit_int(k, 1));
 	LLVMValueRef some = LLVMConstInt(k->i32, 0, false);
-	for (int64_t i = 0; i < x->p->h.span; i++)
+	for (int64_t i = 0; i < x->p->h.span + x->p->after; i++)
 		some = LLVMBuildOr(k->b, some, says(k, tsr_kit_at(k, x->rows, tsr_kit_add(k, c.i, tsr_kit_int(k, i)))), "");
 	LLVMBuildStore(k->b, some, tsr_kit_at(k, x->lines, c.i));
 	tsr_guard again = tsr_guard_begin(k, is_odd(k, says(k, tsr_kit_at(k, x->rows, c.i))));
 	plane(x, c.i, true);
 	tsr_guard_end(k, again);
+	together(x, c.i);
 	tsr_count_end(k, &c);
 }
 
@@ -257,10 +337,11 @@ void tsr_planes_pack(tsr_engine *g, const tsr_block *bl)
 	tsr_kit *k = &g->k;
 	block x = block_of(g, bl);
 	LLVMValueRef image, last = tsr_kit_add(k, bl->m, LLVMBuildNSWSub(k->b, bl->rows, tsr_kit_int(k, 1), ""));
-	LLVMValueRef count = LLVMBuildNSWSub(k->b, tsr_kit_add(k, plane_row(&x, last, &image), tsr_kit_int(k, x.p->h.span)), x.first, "");
-	clear(k, x.any, 0, (LINE + 2 * rows_of(g)) * 4);
+	LLVMValueRef count = LLVMBuildNSWSub(k->b, tsr_kit_add(k, plane_row(&x, last, &image), tsr_kit_int(k, x.p->h.span + x.p->after)), x.first, "");
+	clear(&x, x.any, 0, (LINE + 2 * rows_of(g)) * 4);
 	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), count, tsr_kit_int(k, 1));
 	plane(&x, c.i, false);
+	together(&x, c.i);
 	LLVMBuildStore(k->b, LLVMBuildOr(k->b, says(k, x.any), says(k, tsr_kit_at(k, x.rows, c.i)), ""), x.any);
 	tsr_count_end(k, &c);
 	tsr_guard some = tsr_guard_begin(k, is_odd(k, says(k, x.any)));
@@ -270,39 +351,66 @@ void tsr_planes_pack(tsr_engine *g, const tsr_block *bl)
 
 /* ---- tiles --------------------------------------------------------------------------------------------------------------- */
 
-/* Of each step in how many bytes its depths lie from where a place's first window begins, and how many there are; of the last one once more, which is asked for. */
-static LLVMValueRef taps_of(const block *x)
+static LLVMValueRef constants(tsr_kit *k, const char *name, LLVMValueRef *of, int64_t n)
 {
-	tsr_kit *k = &x->g->k;
-	const tsr_walks *along = &x->g->walks[TSR_CLASS_K];
-	const tsr_planes *p = x->p;
-	const tsr_lin *index = p->value->load.index, *h = p->h.axis == TSR_NONE ? NULL : &index[p->h.axis], *w = &index[p->w.axis];
-	int64_t runs = p->taps * p->channels / p->run, each = (p->run + DEPTHS - 1) / DEPTHS, steps = runs * each;
-	LLVMValueRef *at = TSR_NEW_N(x->g->e->tc->arena, LLVMValueRef, 2 * (steps + 1));
-	for (int64_t step = 0; step < steps; step++) {
-		int64_t depth = step % each * DEPTHS, rest = step / each * (p->run / p->channels), high = h ? h->offset + h->base.k - p->h.least : 0, column = w->offset + w->base.k - p->w.least;
-		for (uint32_t i = along->nloops - 1; i-- > 0; rest /= along->loop[i].extent.k) {
-			int64_t here = rest % along->loop[i].extent.k;
-			high += h ? here * tsr_lin_coef(h, along->loop[i].sym) : 0;
-			column += here * tsr_lin_coef(w, along->loop[i].sym);
-		}
-		at[2 * step] = tsr_kit_int(k, high * row_of(p) + column * place_of(p) + depth / DEPTHS * GROUP * 4);
-		at[2 * step + 1] = tsr_kit_int(k, p->run - depth < DEPTHS ? p->run - depth : DEPTHS);
-	}
-	memcpy(at + 2 * steps, at + 2 * (steps - 1), 2 * sizeof *at);
-	LLVMValueRef value = LLVMConstArray2(k->i64, at, 2 * ((uint64_t)steps + 1)), table = LLVMAddGlobal(k->module, LLVMTypeOf(value), "taps");
+	LLVMValueRef value = LLVMConstArray2(k->i64, of, (uint64_t)n), table = LLVMAddGlobal(k->module, LLVMTypeOf(value), name);
 	LLVMSetInitializer(table, value);
 	LLVMSetGlobalConstant(table, true);
 	LLVMSetLinkage(table, LLVMInternalLinkage);
 	return table;
 }
 
-/* Bytes from the image's first row of planes to a place. */
-static LLVMValueRef bytes_to(const block *x, LLVMValueRef place)
+LLVMValueRef tsr_planes_depths(tsr_engine *g)
+{
+	LLVMValueRef *at = TSR_NEW_N(g->e->tc->arena, LLVMValueRef, g->planes.depth);
+	for (int64_t i = 0; i < g->planes.depth; i++)
+		at[i] = tsr_kit_int(&g->k, tsr_planes_depth_at(&g->planes, i));
+	return constants(&g->k, "depths", at, g->planes.depth);
+}
+
+/* Rows and columns from a place's first window to the tap. */
+static void tap_at(const block *x, int64_t tap, int64_t *row, int64_t *column)
+{
+	const tsr_walks *along = &x->g->walks[TSR_CLASS_K];
+	const tsr_planes *p = x->p;
+	const tsr_lin *index = p->value->load.index, *h = p->h.axis == TSR_NONE ? NULL : &index[p->h.axis], *w = &index[p->w.axis];
+	*row = h ? h->offset + h->base.k - p->h.least : 0, *column = w->offset + w->base.k - p->w.least;
+	for (uint32_t i = along->nloops - 1; i-- > 0; tap /= along->loop[i].extent.k) {
+		int64_t here = tap % along->loop[i].extent.k;
+		*row += h ? here * tsr_lin_coef(h, along->loop[i].sym) : 0;
+		*column += here * tsr_lin_coef(w, along->loop[i].sym);
+	}
+}
+
+/* What there is to know of each step, and of the last one once more, which is asked for. */
+static LLVMValueRef taps_of(const block *x)
 {
 	tsr_kit *k = &x->g->k;
-	LLVMValueRef column, line = by(k, place, x->p->places, &column);
-	return tsr_kit_add(k, tsr_kit_mul(k, line, tsr_kit_int(k, x->p->h.step * row_of(x->p))), tsr_kit_mul(k, column, tsr_kit_int(k, x->p->step * place_of(x->p))));
+	const tsr_planes *p = x->p;
+	int64_t steps = p->depth / DEPTHS, runs = p->taps * p->channels / p->run, row, column, tall = p->tall;
+	LLVMValueRef *at = TSR_NEW_N(x->g->e->tc->arena, LLVMValueRef, TSR_TAP_NUMBERS * (steps + 1)), *to = at;
+	for (int64_t run = 0; run < runs; run += tall) {
+		tall = run + p->tall <= runs ? p->tall : 1;
+		tap_at(x, run * (p->run / p->channels), &row, &column);
+		for (int64_t depth = 0; depth < tall * p->run; depth += DEPTHS, to += TSR_TAP_NUMBERS) {
+			int64_t pixel = tall * p->channels * 2, left = tall * p->run - depth;
+			int64_t within = p->runs ? (tall > 1 ? THIRDS * p->pitch : 0) + column * pixel + depth * 2 : column * p->place + depth / DEPTHS * GROUP * 4;
+			to[TSR_TAP_BYTES] = tsr_kit_int(k, row * p->row + within);
+			to[TSR_TAP_DEPTHS] = tsr_kit_int(k, left < DEPTHS ? left : DEPTHS);
+			to[TSR_TAP_PLACE] = tsr_kit_int(k, p->w.step * (p->runs ? pixel : p->place));
+			to[TSR_TAP_THIRD] = tsr_kit_int(k, tall > 1 ? p->joined : third_of(x->g));
+		}
+	}
+	memcpy(to, to - TSR_TAP_NUMBERS, TSR_TAP_NUMBERS * sizeof *to);
+	return constants(k, "taps", at, TSR_TAP_NUMBERS * (steps + 1));
+}
+
+/* Bytes from the image's first row of planes to a place's, of runs to its line's. */
+static LLVMValueRef bytes_to(const block *x, LLVMValueRef place, LLVMValueRef *column)
+{
+	tsr_kit *k = &x->g->k;
+	LLVMValueRef line = by(k, place, x->p->places, column);
+	return tsr_kit_add(k, tsr_kit_mul(k, line, tsr_kit_int(k, x->p->h.step * x->p->row)), tsr_kit_mul(k, *column, tsr_kit_int(k, x->p->w.step * x->p->place)));
 }
 
 /* void results(from, to, odd, column, results, places, step, all): a tile's rows, so many of each `places` in turn from column `column` on, one behind the other; a row behind the last one is written, too.  Of the odd kind only
@@ -372,23 +480,27 @@ void tsr_planes_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef b, uint3
 	tsr_kit *k = &g->k;
 	block x = block_of(g, bl);
 	const tsr_planes *p = x.p;
+	bool only_results = p->places == p->w.results;
 	LLVMValueRef one = tsr_kit_int(k, 1), all = tsr_kit_int(k, p->h.results * p->w.results), taps = taps_of(&x), none = LLVMConstInt(k->i1, 0, false);
 	LLVMValueRef end = tsr_kit_add(k, bl->m, bl->rows), images = LLVMBuildUDiv(k->b, tsr_kit_add(k, end, LLVMBuildNSWSub(k->b, all, one, "")), all, "");
 	LLVMValueRef tile = tsr_kit_at(k, g->sums, tsr_kit_int(k, (room_of(g) + SPARE) * TILE)), of_b = LLVMBuildZExt(k->b, tsr_thirds_panel_odd(k, b, bl->b_each), k->i32, "");
-	LLVMValueRef odd = is_odd(k, LLVMBuildOr(k->b, says(k, x.any), of_b, "")), row = tsr_kit_int(k, p->step * place_of(p));
+	LLVMValueRef odd = is_odd(k, LLVMBuildOr(k->b, says(k, x.any), of_b, "")), column[2];
 	tsr_count i = tsr_count_begin(k, x.image, images, one);
 	LLVMValueRef before = tsr_kit_mul(k, i.i, all), high = LLVMBuildNSWSub(k->b, tsr_kit_mul(k, i.i, tsr_kit_int(k, p->high)), x.first, "");
 	span s = span_of(&x, tsr_kit_max(k, tsr_kit_int(k, 0), LLVMBuildNSWSub(k->b, bl->m, before, "")), tsr_kit_min(k, all, LLVMBuildNSWSub(k->b, end, before, "")));
 	tsr_count c = tsr_count_begin(k, s.from, s.to, tsr_kit_int(k, TILE));
-	LLVMValueRef second = tsr_kit_add(k, c.i, tsr_kit_int(k, LANES)), planes = tsr_kit_mul(k, high, tsr_kit_int(k, row_of(p)));
-	LLVMValueRef arg[TSR_MATRIX_PLANE_PARAMS] = { further(k, x.at, tsr_kit_add(k, planes, bytes_to(&x, c.i))), b, tile, row, tsr_kit_int(k, p->depth / DEPTHS), none, further(k, x.at, tsr_kit_add(k, planes, bytes_to(&x, second))), taps };
-	product(g, LLVMBuildICmp(k->b, LLVMIntSLT, second, s.to, ""), vecs > 1, arg);
+	LLVMValueRef second = tsr_kit_add(k, c.i, tsr_kit_int(k, LANES)), planes = further(k, x.at, tsr_kit_mul(k, high, tsr_kit_int(k, p->row)));
+	LLVMValueRef half[2] = { further(k, planes, bytes_to(&x, c.i, &column[0])), further(k, planes, bytes_to(&x, second, &column[1])) };
 	place at = { .all = of_b };
 	LLVMValueRef line = by(k, c.i, p->places, &at.column), results = tsr_kit_add(k, tsr_kit_mul(k, line, tsr_kit_int(k, p->w.results)), tsr_kit_min(k, at.column, tsr_kit_int(k, p->w.results)));
 	at.line = tsr_kit_add(k, high, tsr_kit_mul(k, line, tsr_kit_int(k, p->h.step)));
 	at.to = tsr_kit_at(k, g->sums, tsr_kit_mul(k, tsr_kit_add(k, results, LLVMBuildNSWSub(k->b, before, bl->m, "")), tsr_kit_int(k, TILE)));
-	keep(&x, tile, &at, false);
+	LLVMValueRef arg[TSR_MATRIX_PLANE_PARAMS] = { half[0], b, only_results ? at.to : tile, tsr_kit_int(k, p->w.step * p->place), tsr_kit_int(k, p->depth / DEPTHS), none, half[1], taps, column[0], column[1] };
+	product(g, LLVMBuildICmp(k->b, LLVMIntSLT, second, s.to, ""), vecs > 1, arg);
+	if (!only_results)
+		keep(&x, tile, &at, false);
 	tsr_guard some = tsr_guard_begin(k, odd);
+	arg[TSR_MATRIX_SUMS] = tile;
 	tsr_matrix_of_planes(g, true, true, true, arg);
 	keep(&x, tile, &at, true);
 	tsr_guard_end(k, some);

@@ -127,8 +127,11 @@ int64_t tsr_matrix_rows(int64_t rows);
 int64_t tsr_matrix_narrow_bytes(tsr_engine *g, int64_t rows, int64_t cols, int64_t depth);
 void tsr_matrix_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each);
 /* What multiplies tiles takes; the first registers of operands, sums of A + i and B + j being in 2 i + j; a register from rows so far apart; and the products of A + i and B + j.
- * Of A's planes it takes two more: where its second half begins, and a table, of each step and one behind the last, of bytes from there and of depths. */
-enum { TSR_MATRIX_OF_A, TSR_MATRIX_OF_B, TSR_MATRIX_SUMS, TSR_MATRIX_ROW, TSR_MATRIX_STEPS, TSR_MATRIX_ADD, TSR_MATRIX_PARAMS, TSR_MATRIX_SECOND = TSR_MATRIX_PARAMS, TSR_MATRIX_TAPS, TSR_MATRIX_PLANE_PARAMS };
+ * Of A's planes it takes more: where its second half begins; a table, of each step and one behind the last, of bytes from there and of depths, and in runs of bytes of a place and of a third; and in runs the places at which
+ * both halves begin. */
+enum { TSR_MATRIX_OF_A, TSR_MATRIX_OF_B, TSR_MATRIX_SUMS, TSR_MATRIX_ROW, TSR_MATRIX_STEPS, TSR_MATRIX_ADD, TSR_MATRIX_PARAMS, TSR_MATRIX_SECOND = TSR_MATRIX_PARAMS, TSR_MATRIX_TAPS, TSR_MATRIX_PLACE, TSR_MATRIX_SECOND_PLACE,
+	   TSR_MATRIX_PLANE_PARAMS };
+enum { TSR_TAP_BYTES, TSR_TAP_DEPTHS, TSR_TAP_PLACE, TSR_TAP_THIRD, TSR_TAP_NUMBERS };
 enum { TSR_MATRIX_A = 4, TSR_MATRIX_B = 6 };
 void tsr_matrix_load(tsr_kit *k, uint32_t r, LLVMValueRef from, LLVMValueRef row);
 void tsr_matrix_multiply(tsr_kit *k, uint32_t i, uint32_t j);
@@ -141,12 +144,12 @@ int64_t tsr_thirds_each_known(int64_t depth);
 int64_t tsr_thirds_line_bytes(void);
 void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each);
 int64_t tsr_thirds_step(void);
-/* So many thirds A's numbers have, and B's: three or one.  A's are in planes. */
-typedef struct tsr_thirds_form { uint8_t a, b; bool planes; } tsr_thirds_form;
+/* So many thirds A's numbers have, and B's: three or one.  A's are in planes, of runs. */
+typedef struct tsr_thirds_form { uint8_t a, b; bool planes, runs; } tsr_thirds_form;
 tsr_thirds_form tsr_thirds_form_of(const tsr_engine *g);
-/* thirds_tile.c: A's rows of a step: where both halves' first thirds begin; bytes from row to row; in planes those of the next step. */
-typedef struct tsr_thirds_rows { LLVMValueRef half[2], next[2], row; bool planes; } tsr_thirds_rows;
-tsr_thirds_rows tsr_thirds_rows_at(tsr_kit *k, LLVMValueRef f, LLVMValueRef step, bool planes);
+/* thirds_tile.c: A's rows of a step: where both halves' first thirds begin; bytes from row to row, and from third to third; in planes those of the next step. */
+typedef struct tsr_thirds_rows { LLVMValueRef half[2], next[2], row, third; } tsr_thirds_rows;
+tsr_thirds_rows tsr_thirds_rows_at(tsr_kit *k, LLVMValueRef f, LLVMValueRef step, const tsr_thirds_form *form);
 void tsr_thirds_multiply(tsr_kit *k, const tsr_thirds_form *form, const tsr_thirds_rows *a, LLVMValueRef b, uint32_t rows, uint32_t columns);
 /* The thirds of one vector, each in the upper half of its lanes; of two, paired lane by lane; `seen` becomes a NaN where some are not their own; whether it has. */
 void tsr_thirds_of(tsr_kit *full, tsr_kit *pair, LLVMValueRef v, bool odd, LLVMValueRef *out, LLVMValueRef *seen);
@@ -155,12 +158,13 @@ LLVMValueRef tsr_thirds_some_odd(tsr_kit *k, LLVMValueRef seen);
 LLVMValueRef tsr_thirds_panel_odd(tsr_kit *k, LLVMValueRef panel, LLVMValueRef each);
 tsr_body_maker tsr_thirds_odd_body;
 /* planes.c: A's windows, read from planes of some rows of an image (opt/planes.c): bytes of these; of sums on their way to a block's rows, and where in that room they begin; the planes of a block; and of a column of
- * tiles the sums.  How many depths B has, runs being filled up. */
+ * tiles the sums.  How many depths B has, runs being filled up; and a table, of each of them which of the sum's it is. */
 int64_t tsr_planes_bytes(const tsr_engine *g);
 int64_t tsr_planes_sums_bytes(const tsr_engine *g);
 LLVMValueRef tsr_planes_sums(tsr_engine *g, LLVMValueRef room);
 void tsr_planes_pack(tsr_engine *g, const tsr_block *bl);
 void tsr_planes_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef b, uint32_t vecs);
+LLVMValueRef tsr_planes_depths(tsr_engine *g);
 static inline LLVMValueRef tsr_planes_depth(tsr_engine *g, LLVMValueRef depth) { return g->s->planes ? tsr_kit_int(&g->k, g->planes.depth) : depth; }
 /* direct.c: where the batch's B begins, as it lies in memory in bf16, in rows so far apart along N or, `turned`, along K; NULL: it does not lie so.  Its panels
  * for tiles of pairs. */

@@ -55,7 +55,7 @@ typedef struct packing {
 	LLVMValueRef each, lines, square, positions, depth;
 	uint32_t piece;
 	uint32_t thirds;             /* of each number */
-	int64_t run;                 /* see tsr_planes; or 0 */
+	LLVMValueRef runs;           /* where the other operand is windows' runs, each depth of these, as tsr_planes_depth_at says; or NULL */
 	bool rows, turned, direct, staged;
 } packing;
 
@@ -138,10 +138,10 @@ static LLVMValueRef pieces(packing *x, LLVMValueRef row, const LLVMValueRef *off
 static LLVMValueRef of_run(packing *x, LLVMValueRef depth, LLVMValueRef *there)
 {
 	tsr_kit *k = &x->full;
-	LLVMValueRef padded = tsr_kit_int(k, (x->run + DEPTHS - 1) / DEPTHS * DEPTHS), run = tsr_kit_int(k, x->run), which = LLVMBuildUDiv(k->b, depth, padded, "");
-	LLVMValueRef within = LLVMBuildNSWSub(k->b, depth, tsr_kit_mul(k, which, padded), "");
-	*there = LLVMBuildAnd(k->b, *there, LLVMBuildICmp(k->b, LLVMIntSLT, within, run, ""), "");
-	return tsr_kit_add(k, tsr_kit_mul(k, which, run), tsr_kit_min(k, within, LLVMBuildNSWSub(k->b, run, tsr_kit_int(k, 1), "")));
+	LLVMValueRef zero = tsr_kit_int(k, 0), at = LLVMBuildSelect(k->b, *there, depth, zero, "");
+	LLVMValueRef here = LLVMBuildLoad2(k->b, k->i64, LLVMBuildInBoundsGEP2(k->b, k->i64, x->runs, &at, 1, ""), "");
+	*there = LLVMBuildAnd(k->b, *there, LLVMBuildICmp(k->b, LLVMIntSGE, here, zero, ""), "");
+	return tsr_kit_max(k, here, zero);
 }
 
 /* Sixteen numbers of line `line` from `at` on, of the class's lines and their length those that there are; in memory they begin at `offset` of each line, piece by piece. */
@@ -151,7 +151,7 @@ static LLVMValueRef take(packing *x, const lines *from, LLVMValueRef line, LLVMV
 	LLVMValueRef of = x->rows ? x->positions : x->depth, length = x->rows ? x->depth : x->positions, left = NULL;
 	if (!inside) {
 		LLVMValueRef there = LLVMBuildICmp(k->b, LLVMIntSLT, line, of, "");
-		if (x->run)
+		if (x->runs)
 			line = of_run(x, line, &there);
 		left = LLVMBuildSelect(k->b, there, LLVMBuildNSWSub(k->b, length, at, ""), tsr_kit_int(k, 0), "");
 	}
@@ -220,7 +220,7 @@ static LLVMValueRef vector_of(packing *x, const place *at, LLVMValueRef r, uint3
 {
 	tsr_kit *k = &x->pair;
 	LLVMValueRef second = tsr_kit_int(k, i * LANES);
-	if (x->run)                  /* pairs are neighbours */
+	if (x->runs)                  /* pairs are neighbours */
 		r = tsr_kit_mul(k, r, tsr_kit_int(k, 2)), second = tsr_kit_int(k, i);
 	return x->rows ? take(x, at->from, tsr_kit_add(k, at->position, r), tsr_kit_add(k, at->depth, second), at->offset[i], at->inside)
 		: take(x, at->from, tsr_kit_add(k, tsr_kit_add(k, at->depth, r), second), at->position, at->offset[i], at->inside);
@@ -309,9 +309,9 @@ static void squares(packing *x, const lines *from, tsr_share positions, tsr_shar
 	LLVMValueRef middle = x->rows ? LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, outer.i, whole, ""), whole_steps, steps.from, "")
 		: LLVMBuildSelect(k->b, LLVMBuildICmp(k->b, LLVMIntSLT, outer.i, whole_steps, ""), whole, positions.from, "");
 	LLVMValueRef begin = x->rows ? steps.from : positions.from;
-	middle = odd || x->run ? begin : tsr_kit_max(k, middle, begin);
+	middle = odd || x->runs ? begin : tsr_kit_max(k, middle, begin);
 	tsr_count in;
-	if (!odd && !x->run) {       /* odd panels are seldom, and need no code for what has no edges */
+	if (!odd && !x->runs) {       /* odd panels are seldom, and need no code for what has no edges */
 		in = tsr_count_begin(k, begin, middle, x->rows ? one : lanes);
 		square(x, from, x->rows ? outer.i : in.i, x->rows ? in.i : outer.i, true, odd);
 		tsr_count_end(k, &in);
@@ -423,7 +423,7 @@ void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 	bool a = p->side == TSR_SIDE_A;
 	const tsr_walks *across = &g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], *along = &g->walks[TSR_CLASS_K];
 	packing x = { *k, tsr_kit_of(k, TSR_PREC_I32, k->i32, 4), g, p, { g->e, a ? g->c->a_value : g->c->b_value, TSR_PREC_F32, across, along, NULL },
-		.each = each, .thirds = tsr_thirds_count(a ? g->c->a_value : g->c->b_value), .positions = p->across_count, .depth = tsr_planes_depth(g, p->depth), .run = g->s->planes && g->planes.runs ? g->planes.run : 0 };
+		.each = each, .thirds = tsr_thirds_count(a ? g->c->a_value : g->c->b_value), .positions = p->across_count, .depth = tsr_planes_depth(g, p->depth), .runs = g->s->planes && g->planes.runs ? tsr_planes_depths(g) : NULL };
 	x.square = g->narrow;
 	x.lines = tsr_kit_at(k, g->narrow, tsr_kit_int(k, 2 * SQUARE));
 	look(&x, p);
@@ -444,6 +444,6 @@ void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 
 int64_t tsr_thirds_step(void) { return STEP; }
 
-tsr_thirds_form tsr_thirds_form_of(const tsr_engine *g) { return (tsr_thirds_form){ (uint8_t)tsr_thirds_count(g->c->a_value), (uint8_t)tsr_thirds_count(g->c->b_value), g->s->planes }; }
+tsr_thirds_form tsr_thirds_form_of(const tsr_engine *g) { return (tsr_thirds_form){ (uint8_t)tsr_thirds_count(g->c->a_value), (uint8_t)tsr_thirds_count(g->c->b_value), g->s->planes, g->s->planes && g->planes.runs }; }
 
 LLVMValueRef tsr_thirds_panel_odd(tsr_kit *k, LLVMValueRef panel, LLVMValueRef each) { return says_odd(k, line_of(k, panel, each)); }

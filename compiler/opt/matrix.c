@@ -82,23 +82,20 @@ static double packing(const tsr_loops *l, const tsr_contraction *c, const tsr_ta
 	return 0.75;
 }
 
-/* The same of windows from planes: the places that tiles compute, what of the image they take apart, some of it for two blocks, and copy; sums go through memory, and on to a C that may be far. */
+/* The same of windows from planes: the places that tiles compute, what of the image they take apart, some of it for two blocks, and put together; sums go through memory, and on to a C that may be far. */
 static double share_of_planes(int64_t m, int64_t n, int64_t k, const tsr_schedule *s, const tsr_planes *p, double pack_b, double by_matrix, bool far)
 {
 	enum { COLUMNS = 16 };       /* of a register */
-	const double sum = far ? 1.5 : 0.75, by_vectors = 27, pack_a = 0.75, copy = 0.4;
+	const double sum = far ? 1.5 : 0.75, by_vectors = 27, pack_a = 0.75, joined = 0.1, across_lines = 0.85;
 	double columns = (double)tsr_round_up(n, COLUMNS), blocks = (double)((n + s->nc - 1) / s->nc), results = (double)(p->h.results * p->w.results);
 	double places = (double)m / results * (double)tsr_round_up((p->h.results - 1) * p->places + p->w.results, s->mr);
-	double rows = (double)m / (double)s->mc * (double)tsr_planes_rows(p, s->mc), cost = pack_a * (double)(p->pixels * p->channels) + (p->runs ? copy * (double)(p->wide * tsr_round_up(p->run, s->mr)) : 0);
+	double rows = (double)m / (double)s->mc * (double)tsr_planes_rows(p, s->mc), cost = pack_a * (double)(p->pixels * p->channels) + (p->tall > 1 ? joined * (double)(p->pixels * p->channels * p->tall) : 0);
+	by_matrix *= p->runs ? across_lines : 1;         /* registers are loaded from rows that begin anywhere in a line */
 	return by_vectors * (places * columns * (double)p->depth / by_matrix + cost * rows * blocks + pack_b * (double)p->depth * columns + sum * places * columns) / ((double)m * (double)n * (double)k);
 }
 
 /* Bytes of so many lines of results' planes. */
-static int64_t bytes_of_planes(const tsr_planes *p, int64_t lines)
-{
-	enum { DEPTHS = 32 };
-	return tsr_planes_rows(p, lines * p->w.results) * p->wide * tsr_round_up(p->run, DEPTHS) * EACH_OF_THIRDS;
-}
+static int64_t bytes_of_planes(const tsr_planes *p, int64_t lines) { return tsr_planes_rows(p, lines * p->w.results) * p->bytes; }
 
 /* A's block becomes planes of some rows of an image, and a sum is one block. */
 enum { BYTES_OF_PLANES = 512 << 10 };

@@ -140,17 +140,21 @@ typedef struct tsr_planes {
 	int64_t channels, taps;
 	int64_t run;                 /* numbers of a place: channels, or in runs what a window reads of a row */
 	bool runs;                   /* which steps, whole ones otherwise, fill up with zeros of B */
-	int64_t depth;               /* of all that is summed, with that */
+	int64_t tall, apart;         /* so many rows of a window, so far apart, are multiplied together, runs of all of them being one; those that are left each by itself */
+	int64_t depth;               /* of all that is summed, with those zeros */
 	int64_t pixels, inside;      /* of a row, with what is padding; those that there are */
-	int64_t each;                /* pixels from one place to the next */
-	int64_t wide, high;          /* places of a row; rows of an image, with what is padding */
-	int64_t step;                /* places from one result to the next */
+	int64_t high;                /* rows of an image, with what is padding */
+	int64_t place;               /* bytes of a place of whole steps; in runs 0 */
+	int64_t pitch, joined;       /* bytes from one row of runs to the next in a third, where none are multiplied together; of a third of a row, and of rows together, where some are */
+	int64_t row, bytes, behind;  /* bytes from one row to the next; of all that is kept of a row; and that tiles may read behind the last one */
+	int64_t after;               /* rows of which a step reads what lies behind the row it is of */
 	int64_t places;              /* of a row, as tiles count them: those of the results come first */
-	int64_t behind;              /* places that tiles may read behind the last row */
 } tsr_planes;
 /* matrix.c: so many numbers of bf16, thirds (engine/thirds.c), an operand's are the sums of: three, or one where they are in bf16 as they are. */
 uint32_t tsr_thirds_count(const tsr_expr *operand);
 bool tsr_planes_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, tsr_planes *out);
+/* Of runs, which depth stands at a place of B's panels; -1: a zero that fills a step up. */
+int64_t tsr_planes_depth_at(const tsr_planes *p, int64_t at);
 /* Of an image's, or of several images', under any so many rows of the product that follow each other. */
 int64_t tsr_planes_rows(const tsr_planes *p, int64_t rows);
 /* The operand is an element of memory in C's precision, which tiles could read in place; else packing evaluates it. */

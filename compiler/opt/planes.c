@@ -3,13 +3,13 @@
  *
  *     sum of A[.., sh oh + dh kh + .., sw ow + dw kw + .., c] B[..]      over kh, kw, c
  *
- * The rows of the product are images, oh and ow, in this order, and channels are last in what is summed.  Where these are not as many as steps are deep, or some times as many, a place has all that
- * a window reads of a row, if it lies side by side, and zeros of B fill up the last step.  Places of a plane's row are
+ * The rows of the product are images, oh and ow, in this order, and channels are last in what is summed.  Where these are not as many as steps are deep, or some times as many, what a window reads of a row is
+ * a run, if it lies side by side, and zeros of B fill up its last step; some rows are put together, pixel by pixel, where their windows fill steps better (three rows of 7 x 3 numbers 63 of 64).  Places of a plane's row are
  * counted so that sixteen in turn lie one stride apart: through what is padding between two rows, where the row below follows, else each row by itself; those that are no results are computed and left out.
  * Indices are looked at, no names: gradients of images are such windows, too. */
 #include "schedule.h"
 
-enum { DEPTHS = 32, ROWS = 16 };
+enum { DEPTHS = 32, ROWS = 16, LINE = 64 };
 
 static const tsr_contract_loop *loop_in(const tsr_walks *x, uint32_t sym)
 {
@@ -106,12 +106,31 @@ static bool apart(const tsr_planes *p, const tsr_buffer *b, const tsr_lin *index
 }
 
 /* How places of a row are counted, whichever computes fewer that are no results. */
-static void count_places(tsr_planes *p)
+static bool count_places(tsr_planes *p)
 {
-	int64_t pitch = p->h.step * p->wide, alone = tsr_round_up(p->w.results, ROWS);
-	bool through = pitch % p->step == 0 && pitch / p->step >= p->w.results && pitch / p->step < alone;
-	p->places = through ? pitch / p->step : alone;
-	p->behind = 2 * pitch + 2 * ROWS * p->step;          /* a tile of 32 may begin at the last one */
+	int64_t pitch = p->h.step * p->pixels, alone = tsr_round_up(p->w.results, ROWS);
+	bool through = p->tall == 1 && pitch % p->w.step == 0 && pitch / p->w.step >= p->w.results && pitch / p->w.step < alone;
+	p->places = through ? pitch / p->w.step : alone;
+	return through;
+}
+
+/* Bytes of planes.  A tile of 32 may begin at the last place, and in rows of runs read a step behind it.  Where places are counted through, what it reads behind a row is the next one's. */
+static void lay_out(tsr_planes *p, bool through)
+{
+	enum { THIRDS = 3, HALF = 2, AFTER = 3 * DEPTHS };   /* what is cleared behind a row's last number: whoever reads 32 there may begin 64 further */
+	int64_t numbers = p->pixels * p->channels, together = p->tall > 1 ? (DEPTHS + 1) * p->channels : 0;      /* which go by in up to as many pixels at once */
+	if (!p->runs) {
+		p->place = p->channels * THIRDS * HALF;
+		p->row = p->bytes = p->pixels * p->place;
+		p->behind = 2 * (p->h.step * p->pixels + ROWS * p->w.step) * p->place;
+		return;
+	}
+	p->pitch = through ? numbers * HALF : tsr_round_up((numbers + together + AFTER) * HALF, LINE);
+	p->joined = p->tall > 1 ? tsr_round_up(((numbers + together) * p->tall + AFTER) * HALF, LINE) : 0;
+	p->bytes = THIRDS * (p->pitch + p->joined);
+	p->row = p->tall > 1 ? p->bytes : p->pitch;
+	p->behind = 2 * ROWS * p->w.step * p->tall * p->channels * HALF + AFTER * HALF;
+	p->after = through ? (DEPTHS - 2 + numbers) / numbers : 0;
 }
 
 /* B's columns lie side by side, the depths of each row by row. */
@@ -121,19 +140,47 @@ static bool columns_lie(const tsr_loops *l, const tsr_contraction *c, const tsr_
 	return tsr_contract_plain(l, c, TSR_SIDE_B) && n->n == 1 && tsr_walks_unit(n, TSR_SIDE_B);
 }
 
-/* Channels that are whole steps are a place's; of others a place has the row of a window, if that lies side by side and in the order of what is summed. */
-static void set_run(const tsr_contract_view *v, const tsr_lin *index, tsr_planes *p)
+static int64_t steps_of(int64_t numbers) { return (numbers + DEPTHS - 1) / DEPTHS; }
+
+/* How many rows of a window of so many are multiplied together: what steps that saves over what putting rows together costs, in cycles of a place; a product adds 16 columns, and each row of some pixels is permuted
+ * once for each third. */
+static void set_tall(tsr_planes *p, int64_t rows, int64_t columns)
+{
+	enum { COLUMNS = 16 };
+	const double product = 6, permuted = 6;
+	double most = 0;
+	for (int64_t tall = 2; tall <= rows && tall * p->channels <= DEPTHS; tall++) {
+		int64_t saved = rows * steps_of(p->run) - rows / tall * steps_of(tall * p->run) - rows % tall * steps_of(p->run), at_once = DEPTHS / (tall * p->channels);
+		double gain = product * (double)(saved * ((columns + COLUMNS - 1) / COLUMNS)) - permuted * (double)(tall * p->w.step * p->h.step) / (double)at_once;
+		if (gain > most)
+			most = gain, p->tall = tall;
+	}
+}
+
+/* Channels that are whole steps are a place's; of others a place has the row of a window, if that lies side by side and in the order of what is summed, or some rows together. */
+static void set_run(const tsr_contract_view *v, const tsr_buffer *b, const tsr_lin *index, tsr_planes *p)
 {
 	const tsr_walks *k = &v->cls[TSR_CLASS_K];
-	const tsr_contract_loop *across = &k->loop[k->nloops - 2];
-	bool row;
+	const tsr_contract_loop *across = &k->loop[k->nloops - 2], *down = k->nloops == 3 ? &k->loop[0] : NULL;
 	p->runs = p->channels % DEPTHS;
-	row = p->runs && tsr_lin_coef(&index[p->w.axis], across->sym) == 1;
-	p->run = row ? p->channels * across->extent.k : p->channels;
-	p->depth = p->taps * p->channels / p->run * tsr_round_up(p->run, DEPTHS);
-	p->each = row ? p->w.step : 1;
-	p->wide = row ? p->w.results : p->pixels;
-	p->step = row ? 1 : p->w.step;
+	p->tall = 1;
+	p->run = p->channels;
+	if (p->runs && tsr_lin_coef(&index[p->w.axis], across->sym) == 1) {
+		p->run *= across->extent.k;
+		p->apart = down && p->h.axis != TSR_NONE && axis_of(b, index, down->sym) == p->h.axis ? tsr_lin_coef(&index[p->h.axis], down->sym) : 0;
+		if (p->apart > 0)
+			set_tall(p, down->extent.k, tsr_walks_count(&v->cls[TSR_CLASS_N]));
+	}
+	int64_t runs = p->taps * p->channels / p->run;
+	p->depth = DEPTHS * (runs / p->tall * steps_of(p->tall * p->run) + runs % p->tall * steps_of(p->run));
+}
+
+int64_t tsr_planes_depth_at(const tsr_planes *p, int64_t at)
+{
+	int64_t runs = p->taps * p->channels / p->run, whole = runs / p->tall, padded = DEPTHS * steps_of(p->tall * p->run), single = DEPTHS * steps_of(p->run), behind = at - whole * padded;
+	int64_t rows = behind < 0 ? p->tall : 1, before = behind < 0 ? at / padded * p->tall : whole * p->tall + behind / single, within = behind < 0 ? at % padded : behind % single;
+	int64_t pixel = rows * p->channels, row = before + within % pixel / p->channels;
+	return within < rows * p->run ? row * p->run + within / pixel * p->channels + within % p->channels : -1;
 }
 
 bool tsr_planes_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, tsr_planes *p)
@@ -162,8 +209,8 @@ bool tsr_planes_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contr
 	p->high = p->h.step * (p->h.results - 1) + p->h.span;
 	int64_t from = p->w.least < 0 ? 0 : p->w.least, until = p->w.least + p->pixels < p->w.size ? p->w.least + p->pixels : p->w.size;
 	p->inside = until - from;
-	set_run(v, index, p);
-	count_places(p);
+	set_run(v, b, index, p);
+	lay_out(p, count_places(p));
 	return p->inside > 0 && p->taps > 1 && (!p->runs || columns_lie(l, c, v));
 }
 

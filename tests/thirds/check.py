@@ -208,22 +208,26 @@ def images(bench, r):
     return case.thirds
 
 
-def window(bench, r):
-    """Windows that planes are read for: of one axis or two, with padding or none, moved by one or two places, with holes, and gradients of images; lines of any length; infinities and NaNs in the image and in the kernel."""
-    gradient, flat, step, same = r.random() < 0.3, r.random() < 0.25, int(r.integers(1, 3)), r.random() < 0.7
+def window(bench, r, few=False):
+    """Windows that planes are read for: of one axis or two, with padding or none, moved by one or two places, with holes, and gradients of images; lines of any length; infinities and NaNs in the image and in the kernel.
+    Of few channels: whose rows are multiplied together, some or all, or each by itself."""
+    gradient, flat, step, same = not few and r.random() < 0.3, r.random() < (0.1 if few else 0.25), int(r.integers(1, 3)), r.random() < 0.7
     (k, l), c, o = ((1, int(r.choice((3, 5, 7)))) if flat else r.choice(((3, 3), (3, 5), (5, 3), (2, 2)))), int(r.choice((32, 64, 96, 48, 60, 83))), int(r.choice((32, 64, 80, 100)))
+    if few and not flat:
+        (k, l), c, o = r.choice(((7, 7), (5, 5), (3, 3), (5, 7), (4, 9), (11, 11))), int(r.choice((1, 2, 3, 4, 5, 6, 8, 10, 13, 15, 16, 24))), int(r.choice((48, 64, 90, 128)))
     step, same = (1, True) if gradient or not (k % 2 and l % 2) else (step, same)
     gradient &= k % 2 == 1 and l % 2 == 1
     images = int(r.integers(1, 4))
     sign, hole = "=+" if same else "<+", int(r.integers(1, 3))
-    high, wide = 1 if flat else int(r.integers(5, 40)), int(r.integers(9, 70))
-    h, w = (high * (1 if flat else step), wide * step) if same else ((high - 1) * step + hole * (k - 1) + 1, (wide - 1) * step + hole * (l - 1) + 1)
-    holes = f"{hole}*" if hole > 1 else ""
+    across = 1 if few and r.random() < 0.8 else hole
+    high, wide = 1 if flat else int(r.integers(5, 40)), int(r.choice((16, 32, 48, 60, 64, 90))) if few else int(r.integers(9, 70))
+    h, w = (high * (1 if flat else step), wide * step) if same else ((high - 1) * step + hole * (k - 1) + 1, (wide - 1) * step + across * (l - 1) + 1)
+    down, along = (f"{n}*" if n > 1 else "" for n in (hole, across))
     stride = f"{step}*" if step > 1 else ""
     if gradient:
-        spec = f"b, h, w, c; c, k, l, o => b, h =+ {holes}k, w =+ {holes}l, o" if not flat else f"b, w, c; c, l, o => b, w =+ {holes}l, o"
+        spec = f"b, h, w, c; c, k, l, o => b, h =+ {down}k, w =+ {along}l, o" if not flat else f"b, w, c; c, l, o => b, w =+ {along}l, o"
     else:
-        spec = f"b, {stride}h {sign} {holes}k, {stride}w {sign} {holes}l, c; k, l, c, o => b, h, w, o" if not flat else f"b, {stride}w {sign} {holes}l, c; l, c, o => b, w, o"
+        spec = f"b, {stride}h {sign} {down}k, {stride}w {sign} {along}l, c; k, l, c, o => b, h, w, o" if not flat else f"b, {stride}w {sign} {along}l, c; l, c, o => b, w, o"
     shape, kernel = ((images, w, c) if flat else (images, h, w, c)), [n for n in ((c, k, l, o) if gradient else (k, l, c, o)) if not (flat and n == 1)]
     program = f'let%export f (x : "{", ".join(map(str, shape))}") (w : "{", ".join(map(str, kernel))}") = x +* w "{spec}"\n'
     case = Case(bench, program)
@@ -233,12 +237,12 @@ def window(bench, r):
         if odd:
             x[tuple(r.integers(n) for n in shape)], y[tuple(r.integers(n) for n in kernel)] = (np.inf, np.nan) if r.random() < 0.5 else (np.nan, 1)
         a, b = x.reshape(images, h, w, c).astype(np.float64), (y.reshape(c, k, l, o).transpose(1, 2, 0, 3)[::-1, ::-1] if gradient else y.reshape(k, l, c, o)).astype(np.float64)
-        low = ((hole * (k - 1) + 1) // 2, (hole * (l - 1) + 1) // 2) if same else (0, 0)
+        low = ((hole * (k - 1) + 1) // 2, (across * (l - 1) + 1) // 2) if same else (0, 0)
         want, size = np.zeros((2, images, high, wide, o))
         with np.errstate(invalid="ignore"):
             for i in range(k):
                 for j in range(l):
-                    p, q = np.arange(high) * (1 if flat else step) + hole * i - low[0], np.arange(wide) * step + hole * j - low[1]
+                    p, q = np.arange(high) * (1 if flat else step) + hole * i - low[0], np.arange(wide) * step + across * j - low[1]
                     there = np.ix_(range(images), np.flatnonzero((p >= 0) & (p < h)), np.flatnonzero((q >= 0) & (q < w)))
                     part = a[:, p[there[1].ravel()]][:, :, q[there[2].ravel()]]
                     want[there] += part @ b[i, j]
@@ -297,6 +301,8 @@ def main():
         attention(bench, r)
         some = [window(bench, r) for _ in range(24)]
         check(sum(some) > len(some) / 3, f"of {len(some)} windows {sum(some)} are read from planes")
+        some = [window(bench, r, few=True) for _ in range(24)]
+        check(sum(some) > len(some) / 3, f"of {len(some)} windows over few channels {sum(some)} are read from planes")
         check(images(bench, r), "a convolution of 64 channels is not by thirds")
     end()
 
