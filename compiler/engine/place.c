@@ -146,7 +146,7 @@ static LLVMValueRef next_position(const tsr_engine *g)
 /* So few rows of B in turn that the processor looks ahead along each of them. */
 static bool walked(const tsr_engine *g)
 {
-	return !g->s->pack_b && !g->s->cols && (g->s->spread || g->s->kc <= g->e->target->streams) && tsr_kit_known(g->cls[TSR_CLASS_K].count) > g->s->kc;
+	return !g->s->pack_b && !g->s->cols && (g->s->spread || g->s->kc <= tsr_target_streams(g->e->target, tsr_kit_known(g->cls[TSR_CLASS_M].count))) && tsr_kit_known(g->cls[TSR_CLASS_K].count) > g->s->kc;
 }
 
 static LLVMValueRef whole_panels(tsr_engine *g, LLVMValueRef columns)

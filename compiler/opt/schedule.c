@@ -70,7 +70,7 @@ static int64_t most_depth(const tsr_problem *p, const tsr_schedule *s, const tsr
 	if (in_place && walks_near(p))
 		return p->t->streams;
 	if (in_place && p->m == 1 && p->n > 0 && p->depth > 2 * p->t->l2 / p->bytes / p->n)      /* a vector's sums are near: no more rows than are looked ahead in */
-		return p->t->streams ? p->t->streams : AHEAD;
+		return tsr_target_streams(p->t, 1) ? tsr_target_streams(p->t, 1) : AHEAD;
 	bool again = in_place && !tail && !p->run && p->n > 0 && p->n <= s->nr && p->m > 0 && p->m * p->n * p->bytes <= p->t->l2 / NEAR;
 	if (tsr_both_across(p) && in_place && !crowded && !tail && p->n > s->nr) {
 		int64_t near = p->t->l1 / ((p->m + p->n) * p->bytes);

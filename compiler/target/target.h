@@ -47,6 +47,7 @@ typedef struct tsr_target {
 	/* what comes from memory and goes there */
 	uint32_t streams;            /* rows along which it looks ahead by itself, several of which it takes to get all of the memory's bandwidth, and what asks for lines
 	                              * gets less than half of that; 0: lines that are asked for come as fast as any */
+	uint32_t vector_streams;     /* rows of a B that one row of A multiplies in turn, for which nobody asks; 0: as many as `streams` */
 	uint32_t lines_ahead;        /* so many before it is read a line from memory is asked for, once, into the first cache; 0: into the second one a page ahead, and from there
 	                              * in time into the first, which has few places for lines that are on their way */
 	bool rows_ahead;             /* tiles of rows of A where they lie ask for what the next row of places reads: no core looks ahead along so many short stretches by itself */
@@ -74,6 +75,8 @@ enum { TSR_MOST_STRIDE = 4, TSR_MOST_RECORD = 36 };
 
 /* Sixteen: not enough for vectors of both operands beside the sums that keep multiply-adds from waiting for each other. */
 static inline bool tsr_target_few_registers(const tsr_target *t) { return t->vector_registers <= 16; }
+/* Rows of a B that so many rows of A multiply in turn where a core looks ahead by itself; 0: it does not. */
+static inline uint32_t tsr_target_streams(const tsr_target *t, int64_t rows) { return rows == 1 && t->vector_streams ? t->vector_streams : t->streams; }
 /* Of so many bytes the last cache has a small part at most: they come from memory each time. */
 static inline bool tsr_target_far(const tsr_target *t, int64_t bytes) { return bytes > 8 * t->l3; }
 
