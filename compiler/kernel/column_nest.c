@@ -51,7 +51,7 @@ void tsr_column_nest_walk(tsr_emit *e, const tsr_column_nest *x, void (*columns)
 			columns(user, from, to);
 			break;
 		}
-		around[i] = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
+		around[i] = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, i + 2 == x->n && x->beside ? x->beside : 1), TSR_FOR_SERIAL);
 		e->syms[s->loop.sym] = around[i].index;
 	}
 	for (uint32_t i = x->n - 1; i-- > x->rows;)

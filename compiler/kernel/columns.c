@@ -13,18 +13,21 @@
  * Where all columns fill a register or two, a sum would wait for itself row after row: rows are dealt out to several chains then, which are joined behind
  * the last.  How many follows from all columns, not from a thread's, so that every column is summed in the same order by any number of threads.
  *
+ * Where columns are two loops, and the inner one fills no vectors, as channels of groups do, some iterations of the outer one have sums in registers side by side: each line is read once.
+ *
  * The loops over rows stand around those over columns; what is updated is nowhere read, and lies along the innermost loop, as in wide.c. */
 #include "column_nest.h"
 #include "../opt/opt.h"
 
-enum { LINE = 64, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2, ROWS = 4, FAR_ROWS = 8, STRETCH = 4096, MANY_LINES = 8, CHAINS = 4, MASKED = 4 };      /* many vectors: for more than one sum; masked: columns at least */
+enum { LINE = 64, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2, ROWS = 4, FAR_ROWS = 8, STRETCH = 4096, MANY_LINES = 8, CHAINS = 4, MASKED = 4, MOST_BESIDE = 8 };      /* many vectors: for more than one sum; masked: columns at least */
 
 typedef struct columns {
 	tsr_emit *e;
 	tsr_column_nest nest;
 	bool far;                    /* so many columns that rows are far from each other */
 	uint32_t chains;
-	LLVMValueRef sum[CHAINS][MOST_SUMS];
+	LLVMValueRef first;          /* of the iterations that are beside each other */
+	LLVMValueRef sum[MOST_BESIDE][MOST_SUMS];      /* of each chain, or of each of those */
 } columns;
 
 static const tsr_stmt *innermost(const columns *c) { return tsr_innermost_columns(&c->nest); }
@@ -57,6 +60,26 @@ static uint32_t chains_of(const columns *c)
 	return vectors > CHAINS / 2 || !tsr_size_is_const(rows) || rows.k < CHAINS ? 1 : (uint32_t)(CHAINS / vectors);
 }
 
+/* A vector of the inner loop's columns, all of them; 0: they fill vectors, or would leave lanes idle that nothing masks. */
+static unsigned narrow(const columns *c)
+{
+	int64_t lane = c->e->target->vector_bytes / 4, n = innermost(c)->loop.extent.k, lanes = lane;
+	while (lanes / 2 >= n)
+		lanes /= 2;
+	return n <= lane && (lanes == n || tsr_emit_has_masks(c->e)) ? (unsigned)lanes : 0;
+}
+
+/* Iterations of the loop around the innermost whose sums go side by side, of which there are some times as many. */
+static uint32_t beside_of(const columns *c)
+{
+	if (c->nest.n < c->nest.rows + 2 || c->far || !narrow(c) || c->nest.loop[c->nest.n - 2]->loop.split || c->nest.loop[c->nest.n - 1]->loop.split)
+		return 0;
+	int64_t all = c->nest.loop[c->nest.n - 2]->loop.extent.k, n = MOST_BESIDE / c->nest.body->n;
+	while (n > 1 && all % n)
+		n--;
+	return n > 1 ? (uint32_t)n : 0;
+}
+
 static bool understand(columns *c, const tsr_stmt *loop)
 {
 	if (loop->loop.how != TSR_FOR_REDUCE || c->e->wide || !c->e->options->level || c->e->target->vector_bytes < 16 || !tsr_column_nest_of(&c->nest, loop) || !enough_columns(c)
@@ -68,7 +91,8 @@ static bool understand(columns *c, const tsr_stmt *loop)
 	for (uint32_t i = 0; i < c->nest.body->n; i++)
 		if (!plain(c, c->nest.body->at[i]))
 			return false;
-	c->chains = chains_of(c);
+	c->nest.beside = beside_of(c);
+	c->chains = c->nest.beside ? 1 : chains_of(c);
 	return true;
 }
 
@@ -93,21 +117,39 @@ static LLVMValueRef joined(const columns *c, uint32_t i)
 	return x[0];
 }
 
+/* What follows is of the k-th iteration of those beside each other. */
+static void stand(columns *c, uint32_t k)
+{
+	if (c->nest.beside)
+		c->e->syms[c->nest.loop[c->nest.n - 2]->loop.sym] = k ? LLVMBuildNSWAdd(c->e->builder, c->first, tsr_emit_i64(c->e, k), "") : c->first;
+}
+
+static void load_sum(columns *c, uint32_t i)
+{
+	tsr_emit *e = c->e;
+	const tsr_stmt *s = c->nest.body->at[i];
+	tsr_prec p = e->loops->buffers.at[s->store.buffer]->prec;
+	LLVMValueRef x = NULL;
+	for (uint32_t k = 0; k < (c->nest.beside ? c->nest.beside : c->chains); k++) {
+		stand(c, k);
+		x = !k || c->nest.beside ? tsr_emit_wide_load(e, p, tsr_emit_address(e, s->store.buffer, s->store.index)) : tsr_emit_splat(e, tsr_emit_constant(e, tsr_acc_neutral(s->store.acc, p)), LLVMTypeOf(x));
+		c->sum[k][i] = tsr_emit_alloca(e, LLVMTypeOf(x), "column");
+		LLVMBuildStore(e->builder, x, c->sum[k][i]);
+	}
+}
+
 static void move_sums(columns *c, bool in)
 {
 	tsr_emit *e = c->e;
 	for (uint32_t i = 0; i < c->nest.body->n; i++) {
 		const tsr_stmt *s = c->nest.body->at[i];
 		tsr_prec p = e->loops->buffers.at[s->store.buffer]->prec;
-		LLVMValueRef address = tsr_emit_address(e, s->store.buffer, s->store.index);
-		if (in) {
-			LLVMValueRef x = tsr_emit_wide_load(e, p, address);
-			for (uint32_t k = 0; k < c->chains; k++, x = tsr_emit_splat(e, tsr_emit_constant(e, tsr_acc_neutral(s->store.acc, p)), LLVMTypeOf(x))) {
-				c->sum[k][i] = tsr_emit_alloca(e, LLVMTypeOf(x), "column");
-				LLVMBuildStore(e->builder, x, c->sum[k][i]);
-			}
-		} else
-			tsr_emit_wide_store(e, s, p, joined(c, i), address);
+		if (in)
+			load_sum(c, i);
+		for (uint32_t k = 0; !in && k < (c->nest.beside ? c->nest.beside : 1); k++) {
+			stand(c, k);
+			tsr_emit_wide_store(e, s, p, c->nest.beside ? part_of(c, k, i) : joined(c, i), tsr_emit_address(e, s->store.buffer, s->store.index));
+		}
 	}
 }
 
@@ -140,7 +182,10 @@ static void rows_by_chains(columns *c, LLVMValueRef from, LLVMValueRef to, uint3
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, chains), TSR_FOR_SERIAL);
 	for (uint32_t k = 0; k < chains; k++) {
 		e->syms[sym] = k ? LLVMBuildNSWAdd(e->builder, loop.index, tsr_emit_i64(e, k), "") : loop.index;
-		row(c, k);
+		for (uint32_t beside = 0; beside < (c->nest.beside ? c->nest.beside : 1); beside++) {
+			stand(c, beside);
+			row(c, k + beside);
+		}
 	}
 	tsr_emit_loop_end(e, &loop);
 }
@@ -310,6 +355,12 @@ static void column_blocks(columns *c, LLVMValueRef from, LLVMValueRef to)
 static void some_columns(void *user, LLVMValueRef from, LLVMValueRef to)
 {
 	columns *c = user;
+	if (c->nest.beside) {
+		unsigned lanes = narrow(c);
+		c->first = c->e->syms[c->nest.loop[c->nest.n - 2]->loop.sym];
+		blocks(c, from, to, lanes, lanes != innermost(c)->loop.extent.k);
+		return;
+	}
 	if (!c->far) {
 		(rows_at_a_time(c) ? rows_then_columns : column_blocks)(c, from, to);
 		return;

@@ -27,6 +27,8 @@ void tsr_loop_exchange(tsr_stmt *x, tsr_stmt *y);
 /* The loop with this symbol moves inwards to this place of the nest; those that it passes, which are independent of it, move outwards. */
 void tsr_nest_move(const tsr_nest *n, uint32_t sym, uint32_t place);
 /* A new temporary, whose name is that of `from` and what it is for; the caller sets the lengths of its axes. */
+/* The accumulator of `$s = $s op v`, in any order; TSR_ACCS when there is none. */
+tsr_acc tsr_collecting(const tsr_stmt *set, tsr_local_id local, tsr_expr **value);
 tsr_buffer *tsr_pass_buffer(tsr_pass *p, const tsr_buffer *from, const char *what, tsr_prec prec, uint32_t rank);
 /* The only statement of a kernel that holds one nest around one statement, else NULL. */
 tsr_stmt *tsr_nest_single(const tsr_stmt *kernel, tsr_nest *out);

@@ -68,8 +68,7 @@ static bool is_neutral(const tsr_expr *e, tsr_acc acc)
 
 static bool is_op(const tsr_expr *e, tsr_op op) { return e->kind == TSR_EXPR_OP && e->op.op == op; }
 
-/* The accumulator of `$s = $s op v`; TSR_ACCS when there is none. */
-static tsr_acc collecting(const tsr_stmt *set, tsr_local_id local, tsr_expr **value)
+tsr_acc tsr_collecting(const tsr_stmt *set, tsr_local_id local, tsr_expr **value)
 {
 	if (set->kind != TSR_STMT_SET || set->let.local != local || set->let.value->kind != TSR_EXPR_OP || !tsr_expr_is_local(set->let.value->op.args[0], local))
 		return TSR_ACCS;
@@ -91,7 +90,7 @@ static bool local_form(const tsr_loops *l, reduction *r)
 	tsr_nest inner = tsr_nest_of(&loops);
 	tsr_local_id s = let->let.local;
 	r->target = out;
-	r->acc = inner.body->n == 1 ? collecting(inner.body->at[0], s, &r->value) : TSR_ACCS;
+	r->acc = inner.body->n == 1 ? tsr_collecting(inner.body->at[0], s, &r->value) : TSR_ACCS;
 	if (r->acc == TSR_ACCS)
 		return false;
 	bool from_neutral = is_neutral(let->let.value, r->acc);
