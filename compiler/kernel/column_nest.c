@@ -42,19 +42,28 @@ void tsr_column_nest_walk(tsr_emit *e, const tsr_column_nest *x, void (*columns)
 	e->reorder = false;
 	for (uint32_t i = x->rows; i < x->n; i++) {
 		const tsr_stmt *s = x->loop[i];
-		LLVMValueRef from = tsr_emit_i64(e, 0), to = tsr_emit_size(e, s->loop.extent);
-		if (s->loop.split && e->team) {
+		LLVMValueRef from = tsr_emit_i64(e, 0), to = tsr_emit_size(e, s->loop.extent), unit = tsr_emit_i64(e, 1);
+		if (i + 2 == x->n && x->joined) {
+			e->syms[s->loop.sym] = from;
+			continue;
+		}
+		bool joined = i + 1 == x->n && x->joined;
+		if (joined)
+			to = tsr_emit_i64(e, x->joined / x->unit), unit = tsr_emit_i64(e, x->unit);
+		if ((joined ? x->loop[i - 1] : s)->loop.split && e->team) {
 			from = tsr_team_bound(e, to, false);
 			to = tsr_team_bound(e, to, true);
 		}
+		if (joined)
+			from = LLVMBuildNSWMul(e->builder, from, unit, ""), to = LLVMBuildNSWMul(e->builder, to, unit, "");
 		if (i + 1 == x->n) {
 			columns(user, from, to);
 			break;
 		}
-		around[i] = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, i + 2 == x->n && x->beside ? x->beside : 1), TSR_FOR_SERIAL);
+		around[i] = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, 1), TSR_FOR_SERIAL);
 		e->syms[s->loop.sym] = around[i].index;
 	}
-	for (uint32_t i = x->n - 1; i-- > x->rows;)
+	for (uint32_t i = x->n - (x->joined ? 2 : 1); i-- > x->rows;)
 		tsr_emit_loop_end(e, &around[i]);
 	for (uint32_t i = 0; i < x->n; i++)
 		e->syms[x->loop[i]->loop.sym] = NULL;

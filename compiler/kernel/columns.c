@@ -13,21 +13,21 @@
  * Where all columns fill a register or two, a sum would wait for itself row after row: rows are dealt out to several chains then, which are joined behind
  * the last.  How many follows from all columns, not from a thread's, so that every column is summed in the same order by any number of threads.
  *
- * Where columns are two loops, and the inner one fills no vectors, as channels of groups do, some iterations of the outer one have sums in registers side by side: each line is read once.
+ * Where columns are two loops, and the inner one fills no vectors, as channels of groups do, they are taken as one: lanes are columns of several groups (emit/grouped.c).
  *
  * The loops over rows stand around those over columns; what is updated is nowhere read, and lies along the innermost loop, as in wide.c. */
 #include "column_nest.h"
 #include "../opt/opt.h"
 
-enum { LINE = 64, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2, ROWS = 4, FAR_ROWS = 8, STRETCH = 4096, MANY_LINES = 8, CHAINS = 4, MASKED = 4, MOST_BESIDE = 8 };      /* many vectors: for more than one sum; masked: columns at least */
+enum { LINE = 64, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2, ROWS = 4, FAR_ROWS = 8, STRETCH = 4096, MANY_LINES = 8, CHAINS = 4, MASKED = 4, LONG_ROWS = 1024 };      /* many vectors: for more than one sum; masked: columns at least */
 
 typedef struct columns {
 	tsr_emit *e;
 	tsr_column_nest nest;
 	bool far;                    /* so many columns that rows are far from each other */
+	unsigned each;               /* columns of a group, where two loops are one; else 0 */
 	uint32_t chains;
-	LLVMValueRef first;          /* of the iterations that are beside each other */
-	LLVMValueRef sum[MOST_BESIDE][MOST_SUMS];      /* of each chain, or of each of those */
+	LLVMValueRef sum[CHAINS][MOST_SUMS];
 } columns;
 
 static const tsr_stmt *innermost(const columns *c) { return tsr_innermost_columns(&c->nest); }
@@ -55,29 +55,20 @@ static bool plain(const columns *c, const tsr_stmt *s)
 /* Of each sum: all sums of a row together are as many as one processor needs so that none waits for the one before. */
 static uint32_t chains_of(const columns *c)
 {
-	int64_t lanes = c->e->target->vector_bytes / 4, vectors = (innermost(c)->loop.extent.k + lanes - 1) / lanes * c->nest.body->n;
+	int64_t lanes = c->e->target->vector_bytes / 4, columns = c->each ? c->nest.joined : innermost(c)->loop.extent.k, vectors = (columns + lanes - 1) / lanes * c->nest.body->n;
 	tsr_size rows = c->nest.loop[c->nest.rows - 1]->loop.extent;
 	return vectors > CHAINS / 2 || !tsr_size_is_const(rows) || rows.k < CHAINS ? 1 : (uint32_t)(CHAINS / vectors);
 }
 
-/* A vector of the inner loop's columns, all of them; 0: they fill vectors, or would leave lanes idle that nothing masks. */
-static unsigned narrow(const columns *c)
+/* Columns of both innermost loops fill vectors, each of whole groups. */
+static void join(columns *c)
 {
-	int64_t lane = c->e->target->vector_bytes / 4, n = innermost(c)->loop.extent.k, lanes = lane;
-	while (lanes / 2 >= n)
-		lanes /= 2;
-	return n <= lane && (lanes == n || tsr_emit_has_masks(c->e)) ? (unsigned)lanes : 0;
-}
-
-/* Iterations of the loop around the innermost whose sums go side by side, of which there are some times as many. */
-static uint32_t beside_of(const columns *c)
-{
-	if (c->nest.n < c->nest.rows + 2 || c->far || !narrow(c) || c->nest.loop[c->nest.n - 2]->loop.split || c->nest.loop[c->nest.n - 1]->loop.split)
-		return 0;
-	int64_t all = c->nest.loop[c->nest.n - 2]->loop.extent.k, n = MOST_BESIDE / c->nest.body->n;
-	while (n > 1 && all % n)
-		n--;
-	return n > 1 ? (uint32_t)n : 0;
+	const tsr_stmt *group = c->nest.loop[c->nest.n - 2], *along = innermost(c);
+	int64_t all = c->nest.n < c->nest.rows + 2 || c->far || along->loop.split ? 0 : tsr_emit_group_columns(c->e, group, along);
+	for (uint32_t i = 0; i < c->nest.body->n; i++)
+		if (!tsr_emit_stores_groups(c->e, group, along, c->nest.body->at[i]))
+			all = 0;
+	c->each = all ? (unsigned)along->loop.extent.k : 0, c->nest.joined = all, c->nest.unit = c->e->target->vector_bytes / 4;
 }
 
 static bool understand(columns *c, const tsr_stmt *loop)
@@ -91,8 +82,8 @@ static bool understand(columns *c, const tsr_stmt *loop)
 	for (uint32_t i = 0; i < c->nest.body->n; i++)
 		if (!plain(c, c->nest.body->at[i]))
 			return false;
-	c->nest.beside = beside_of(c);
-	c->chains = c->nest.beside ? 1 : chains_of(c);
+	join(c);
+	c->chains = chains_of(c);
 	return true;
 }
 
@@ -117,39 +108,21 @@ static LLVMValueRef joined(const columns *c, uint32_t i)
 	return x[0];
 }
 
-/* What follows is of the k-th iteration of those beside each other. */
-static void stand(columns *c, uint32_t k)
-{
-	if (c->nest.beside)
-		c->e->syms[c->nest.loop[c->nest.n - 2]->loop.sym] = k ? LLVMBuildNSWAdd(c->e->builder, c->first, tsr_emit_i64(c->e, k), "") : c->first;
-}
-
-static void load_sum(columns *c, uint32_t i)
-{
-	tsr_emit *e = c->e;
-	const tsr_stmt *s = c->nest.body->at[i];
-	tsr_prec p = e->loops->buffers.at[s->store.buffer]->prec;
-	LLVMValueRef x = NULL;
-	for (uint32_t k = 0; k < (c->nest.beside ? c->nest.beside : c->chains); k++) {
-		stand(c, k);
-		x = !k || c->nest.beside ? tsr_emit_wide_load(e, p, tsr_emit_address(e, s->store.buffer, s->store.index)) : tsr_emit_splat(e, tsr_emit_constant(e, tsr_acc_neutral(s->store.acc, p)), LLVMTypeOf(x));
-		c->sum[k][i] = tsr_emit_alloca(e, LLVMTypeOf(x), "column");
-		LLVMBuildStore(e->builder, x, c->sum[k][i]);
-	}
-}
-
 static void move_sums(columns *c, bool in)
 {
 	tsr_emit *e = c->e;
 	for (uint32_t i = 0; i < c->nest.body->n; i++) {
 		const tsr_stmt *s = c->nest.body->at[i];
 		tsr_prec p = e->loops->buffers.at[s->store.buffer]->prec;
-		if (in)
-			load_sum(c, i);
-		for (uint32_t k = 0; !in && k < (c->nest.beside ? c->nest.beside : 1); k++) {
-			stand(c, k);
-			tsr_emit_wide_store(e, s, p, c->nest.beside ? part_of(c, k, i) : joined(c, i), tsr_emit_address(e, s->store.buffer, s->store.index));
-		}
+		LLVMValueRef address = tsr_emit_address(e, s->store.buffer, s->store.index);
+		if (in) {
+			LLVMValueRef x = tsr_emit_wide_load(e, p, address);
+			for (uint32_t k = 0; k < c->chains; k++, x = tsr_emit_splat(e, tsr_emit_constant(e, tsr_acc_neutral(s->store.acc, p)), LLVMTypeOf(x))) {
+				c->sum[k][i] = tsr_emit_alloca(e, LLVMTypeOf(x), "column");
+				LLVMBuildStore(e->builder, x, c->sum[k][i]);
+			}
+		} else
+			tsr_emit_wide_store(e, s, p, joined(c, i), address);
 	}
 }
 
@@ -182,10 +155,7 @@ static void rows_by_chains(columns *c, LLVMValueRef from, LLVMValueRef to, uint3
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, chains), TSR_FOR_SERIAL);
 	for (uint32_t k = 0; k < chains; k++) {
 		e->syms[sym] = k ? LLVMBuildNSWAdd(e->builder, loop.index, tsr_emit_i64(e, k), "") : loop.index;
-		for (uint32_t beside = 0; beside < (c->nest.beside ? c->nest.beside : 1); beside++) {
-			stand(c, beside);
-			row(c, k + beside);
-		}
+		row(c, k);
 	}
 	tsr_emit_loop_end(e, &loop);
 }
@@ -213,7 +183,7 @@ static void blocks(columns *c, LLVMValueRef from, LLVMValueRef to, unsigned lane
 {
 	tsr_emit *e = c->e;
 	const tsr_stmt *s = innermost(c);
-	tsr_wide w = {.loop = s, .lanes = lanes};
+	tsr_wide w = {.loop = s, .lanes = lanes, .each = c->each, .group = c->each ? c->nest.loop[c->nest.n - 2]->loop.sym : 0};
 	if (tsr_emit_surely_none(from, to))
 		return;
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
@@ -230,6 +200,8 @@ static void blocks(columns *c, LLVMValueRef from, LLVMValueRef to, unsigned lane
 
 static bool rows_at_a_time(const columns *c)
 {
+	if (c->each)                 /* else each row would give a small part of it at a time */
+		return c->nest.joined * 4 >= LONG_ROWS;
 	return c->far || (c->e->target->vector_bytes * MOST_VECTORS < 4 * LINE && innermost(c)->loop.extent.k * 4 >= MANY_LINES * LINE);
 }
 
@@ -243,7 +215,7 @@ static void columns_of_rows(columns *c, LLVMValueRef first, unsigned n, LLVMValu
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
 	loop.few = true;
 	e->syms[s->loop.sym] = loop.index;
-	e->wide = &(tsr_wide){.loop = s, .lanes = lanes};
+	e->wide = &(tsr_wide){.loop = s, .lanes = lanes, .each = c->each, .group = c->each ? c->nest.loop[c->nest.n - 2]->loop.sym : 0};
 	move_sums(c, true);
 	for (unsigned k = 0; k < n; k++) {
 		e->syms[c->nest.loop[c->nest.rows - 1]->loop.sym] = LLVMBuildNSWAdd(e->builder, first, tsr_emit_i64(e, k), "");
@@ -264,7 +236,8 @@ static void some_rows(columns *c, LLVMValueRef row_from, LLVMValueRef row_to, un
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, row_from, row_to, tsr_emit_i64(e, n), TSR_FOR_SERIAL);
 	columns_of_rows(c, loop.index, n, from, most, lanes);
 	columns_of_rows(c, loop.index, n, most, more, lane);
-	columns_of_rows(c, loop.index, n, more, to, 1);
+	if (!c->each)
+		columns_of_rows(c, loop.index, n, more, to, 1);
 	tsr_emit_loop_end(e, &loop);
 }
 
@@ -328,6 +301,12 @@ static void column_blocks(columns *c, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_emit *e = c->e;
 	unsigned lane = e->target->vector_bytes / 4, lanes = lane * (c->nest.body->n > 1 ? MANY_VECTORS : MOST_VECTORS);
+	if (c->each) {               /* whole vectors */
+		LLVMValueRef most = whole(e, from, to, lanes);
+		blocks(c, from, most, lanes, false);
+		blocks(c, most, to, lane, false);
+		return;
+	}
 	LLVMValueRef line = first_line(c, from, to);
 	if (line != from)
 		blocks(c, from, line, lane, true);
@@ -355,12 +334,6 @@ static void column_blocks(columns *c, LLVMValueRef from, LLVMValueRef to)
 static void some_columns(void *user, LLVMValueRef from, LLVMValueRef to)
 {
 	columns *c = user;
-	if (c->nest.beside) {
-		unsigned lanes = narrow(c);
-		c->first = c->e->syms[c->nest.loop[c->nest.n - 2]->loop.sym];
-		blocks(c, from, to, lanes, lanes != innermost(c)->loop.extent.k);
-		return;
-	}
 	if (!c->far) {
 		(rows_at_a_time(c) ? rows_then_columns : column_blocks)(c, from, to);
 		return;

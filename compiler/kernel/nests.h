@@ -131,6 +131,16 @@ bool tsr_emit_turned(tsr_emit *e, const tsr_stmt *loop, LLVMValueRef from, LLVMV
 /* The nest that begins with this loop, of which others were made one with the two that are turned, and stand at 0; NULL: none were. */
 const tsr_stmt *tsr_emit_turned_joined(tsr_emit *e, const tsr_stmt *loop);
 
+/* ---- group_rows.c: elements of groups that fill no vectors ------------------------------------------------------------------ */
+/* All that is read lies side by side along both loops, the elements of a group one after the other and groups, too, or along one while the other repeats it; and so does what the statement stores. */
+bool tsr_emit_in_groups(const tsr_emit *e, const tsr_stmt *group, const tsr_stmt *along, const tsr_expr *x);
+bool tsr_emit_stores_groups(const tsr_emit *e, const tsr_stmt *group, const tsr_stmt *along, const tsr_stmt *s);
+/* Elements of both loops, where they fill vectors, each of which holds whole groups; else 0. */
+int64_t tsr_emit_group_columns(const tsr_emit *e, const tsr_stmt *group, const tsr_stmt *along);
+/* The loop has only others in it, the two innermost of which are such; the two that this one heads; false: none of these, nothing was emitted. */
+bool tsr_emit_around_groups(const tsr_emit *e, const tsr_stmt *loop);
+bool tsr_emit_group_rows(tsr_emit *e, const tsr_stmt *loop);
+
 /* ---- columns.c: sums of columns in registers ------------------------------------------------------------------------------- */
 /* The loops over rows and columns that this one heads; false: none of these, nothing was emitted. */
 bool tsr_emit_columns(tsr_emit *e, const tsr_stmt *loop);

@@ -66,19 +66,20 @@ static void emit_for(tsr_emit *e, const tsr_stmt *s)
 	if (s->loop.contraction && (tsr_emit_one_row(e, s) || tsr_emit_contraction(e, s)))
 		return;
 	bool whole = !cut_short(s);
-	if (tsr_emit_sum_parts(e, s) || (whole && (emit_flat_window(e, s) || tsr_emit_window_sums(e, s) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s) || tsr_emit_short_sums(e, s) || emit_turned_joined(e, s)
+	if (tsr_emit_sum_parts(e, s) || (whole && (emit_flat_window(e, s) || tsr_emit_window_sums(e, s) || tsr_emit_short_rows(e, s) || tsr_emit_columns(e, s) || emit_flat(e, s) || tsr_emit_group_rows(e, s) || tsr_emit_short_sums(e, s) || emit_turned_joined(e, s)
 		|| tsr_emit_scan(e, s))))
 		return;
 	if (tsr_size_is_const(s->loop.extent) && s->loop.extent.k <= 0)
 		return;
-	if (whole && tsr_emit_outer_short(e, s))
+	bool groups = whole && tsr_emit_around_groups(e, s);
+	if (whole && !groups && tsr_emit_outer_short(e, s))
 		return;
 	LLVMValueRef from = tsr_emit_first(e, s), to = tsr_emit_end(e, s);
 	if (s->loop.split && e->team) {
 		from = tsr_team_bound(e, to, false);
 		to = tsr_team_bound(e, to, true);
 	}
-	if (whole && !e->wide && (tsr_emit_turned(e, s, from, to) || tsr_emit_plane(e, s, from, to) || tsr_emit_lane_tiles(e, s, from, to) || tsr_emit_outer_rows(e, s, from, to) || tsr_emit_outer(e, s, from, to)))
+	if (whole && !groups && !e->wide && (tsr_emit_turned(e, s, from, to) || tsr_emit_plane(e, s, from, to) || tsr_emit_lane_tiles(e, s, from, to) || tsr_emit_outer_rows(e, s, from, to) || tsr_emit_outer(e, s, from, to)))
 		return;
 	if (!e->wide && (tsr_emit_records(e, s, from, to) || tsr_emit_wide(e, s, from, to)))
 		return;

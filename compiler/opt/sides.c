@@ -7,10 +7,10 @@
  *     store T = 0  for h, w .. reduce { for g, c { update T[g, c] += x[h, w, g, c] } }
  *     for g { let $s = 0  for c .. reduce { set $s = $s + T[g, c] }  store X[g] = $s }
  *
- * where what lies side by side of a group is less than two lines, which each group would read anew.  Changes the order of summation. */
+ * where what lies side by side of a group is a part of a vector, and groups fill vectors (kernel/columns.c): each group would read a part of every line.  Changes the order of summation. */
 #include "pass.h"
 
-enum { ENOUGH = 16, LINES = 32, MOST = 4096 };      /* summands of the first step, and numbers side by side that make it whole vectors; those that are lines by themselves; of T's last two axes in the first cache */
+enum { ENOUGH = 16, LEAST = 4, MOST = 4096 };       /* summands of the first step; a group's numbers side by side (two: 0.6 to 1.0 of the speed); of T's last two axes in the first cache */
 
 typedef struct sides {
 	tsr_nest kept, summed;
@@ -21,7 +21,7 @@ typedef struct sides {
 } sides;
 
 /* An element of which each group has some numbers side by side, groups side by side, and places outside of them. */
-static bool in_groups(const tsr_loops *l, const sides *x, const tsr_expr *e)
+static bool in_groups(const tsr_loops *l, const sides *x, int64_t lanes, const tsr_expr *e)
 {
 	const tsr_stmt *last = x->summed.loop[x->summed.n - 1];
 	tsr_expr *part[TSR_MOST_PARTS];
@@ -29,11 +29,12 @@ static bool in_groups(const tsr_loops *l, const sides *x, const tsr_expr *e)
 	if (e->kind == TSR_EXPR_LOAD) {
 		const tsr_buffer *b = l->buffers.at[e->load.buffer];
 		const tsr_stmt *group = b->rank > 1 ? tsr_nest_bare(&x->kept, &e->load.index[b->rank - 2]) : NULL;
-		some = group && tsr_size_is_const(group->loop.extent) && group->loop.extent.k * last->loop.extent.k >= ENOUGH && group->loop.extent.k * last->loop.extent.k <= MOST
+		int64_t all = group && tsr_size_is_const(group->loop.extent) ? group->loop.extent.k * last->loop.extent.k : 0;
+		some = all > 0 && all % lanes == 0 && all <= MOST
 			&& tsr_lin_bare(&e->load.index[b->rank - 1], last->loop.sym) && tsr_size_is_const(b->dims[b->rank - 1]) && b->dims[b->rank - 1].k == last->loop.extent.k;
 	}
 	for (uint32_t i = tsr_expr_parts(e, part); i-- > 0 && !some;)
-		some = in_groups(l, x, part[i]);
+		some = in_groups(l, x, lanes, part[i]);
 	return some;
 }
 
@@ -49,7 +50,7 @@ static bool is_product(const tsr_loops *l, const sides *x)
 	return false;
 }
 
-static bool look(const tsr_loops *l, const tsr_stmt *kernel, sides *x)
+static bool look(const tsr_loops *l, int64_t lanes, const tsr_stmt *kernel, sides *x)
 {
 	if (kernel->kind != TSR_STMT_KERNEL)
 		return false;
@@ -63,6 +64,8 @@ static bool look(const tsr_loops *l, const tsr_stmt *kernel, sides *x)
 	if (x->acc == TSR_ACCS || x->summed.n < 2 || !tsr_expr_is_local(x->store->store.value, x->let->let.local) || x->let->let.value->kind != TSR_EXPR_CONST)
 		return false;
 	x->prec = x->let->let.prec;
+	if (tsr_prec_bytes(x->prec) != 4)
+		return false;
 	int64_t outside = 1;
 	for (uint32_t i = 0; i < x->kept.n; i++)
 		if (x->kept.loop[i]->loop.how != TSR_FOR_PARALLEL)
@@ -70,7 +73,7 @@ static bool look(const tsr_loops *l, const tsr_stmt *kernel, sides *x)
 	for (uint32_t i = 0; i + 1 < x->summed.n; i++)
 		outside *= tsr_size_is_const(x->summed.loop[i]->loop.extent) ? x->summed.loop[i]->loop.extent.k : ENOUGH + 1;
 	tsr_size last = x->summed.loop[x->summed.n - 1]->loop.extent;
-	return outside > ENOUGH && tsr_size_is_const(last) && last.k > 1 && last.k < LINES && !is_product(l, x) && in_groups(l, x, x->value);
+	return outside > ENOUGH && tsr_size_is_const(last) && last.k >= LEAST && last.k < lanes && lanes % last.k == 0 && !is_product(l, x) && in_groups(l, x, lanes, x->value);
 }
 
 /* ---- building ------------------------------------------------------------------------------------------------------------ */
@@ -148,9 +151,10 @@ void tsr_pass_sides(tsr_pass *p)
 	for (uint32_t i = 0; i < p->l->units.n; i++) {
 		tsr_loop_unit *u = p->l->units.at[i];
 		tsr_stmts out = { 0 };
+		int64_t lanes = p->target->vector_bytes / 4;
 		for (uint32_t at = 0; at < u->body.n; at++) {
 			sides x;
-			if (look(p->l, u->body.at[at], &x))
+			if (look(p->l, lanes, u->body.at[at], &x))
 				build(p, u, u->body.at[at], &x, &out);
 			else
 				tsr_push(p->arena, &out, u->body.at[at]);

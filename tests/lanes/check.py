@@ -18,7 +18,7 @@ AXES = [((18, 35, 11), 0), ((3, 64, 8, 2, 3), 0), ((5, 7, 3, 4), 1), ((6, 9, 5),
         ((12, 96, 400), 0), ((3, 10, 128, 150), 1), ((9, 33, 1001), 0), ((40, 8192), 0), ((5, 21, 64, 80), 1), ((300, 2048), 0), ((2, 12, 160, 192), 1), ((23, 9001), 0), ((3, 27, 4099), 1), ((5, 19, 1500), 1)]
 # numbers whose last axis but one is kept, as groups of channels are, and whose last axis, those before and, but for the last three, all after the first are gone over: groups that are side by side or too many, of lanes that fill
 # a vector, a part of one or more
-GROUPS = [((9, 8, 8), 0), ((2, 7, 5, 6, 8), 1), ((3, 20, 7, 4), 1), ((2, 40, 3, 12), 1), ((1, 6, 6, 16, 2), 1), ((2, 19, 10, 16), 1), ((18, 5, 7), 0), ((3, 17, 1, 20), 1), ((2, 33, 4, 31), 1), ((50, 11, 5), 0), ((2, 5, 9, 300, 3), 1), ((4, 17, 24, 4), 1)]
+GROUPS = [((9, 8, 8), 0), ((2, 7, 5, 6, 8), 1), ((3, 20, 7, 4), 1), ((2, 40, 3, 12), 1), ((1, 6, 6, 16, 2), 1), ((2, 19, 10, 16), 1), ((18, 5, 7), 0), ((3, 17, 1, 20), 1), ((2, 33, 4, 31), 1), ((50, 11, 5), 0), ((2, 5, 9, 300, 3), 1), ((4, 17, 24, 4), 1), ((3, 11, 5, 16, 4), 1), ((1, 9, 9, 40, 8), 1), ((2, 30, 8, 4), 1), ((21, 128, 4), 0)]
 # rows and columns of running sums that several walks read
 RUNNING = [(200, 4096), (150, 4100)]
 
@@ -47,7 +47,9 @@ def program():
     for i, (shape, batches) in enumerate(GROUPS):
         a = "abcde"[:len(shape)]
         ones = listed(c if k < batches or k == len(a) - 2 else "0" for k, c in enumerate(a))
-        lines.append(f'let%export g{i} (x : "| {listed(shape)}") =\n  let d = x - (x @^^ "{listed(a)} => {ones}") in\n  d *. 2. + (d ++ "{listed(a)} => {ones}") - (d *. d ++ "{listed(a)} => {ones}")')
+        own = listed([*"0" * (len(a) - 2), *a[-2:]])
+        lines.append(f'let%export g{i} (x : "| {listed(shape)}") (s : "| {listed(shape[-2:])}") (t : "| {shape[-1]}") =\n  let d = x - (x @^^ "{listed(a)} => {ones}") in\n'
+                     f'  d *. (s ++ "{listed(a[-2:])} => {own}") + (t ++ "{a[-1]} => {listed([*"0" * (len(a) - 1), a[-1]])}") + (d ++ "{listed(a)} => {ones}") - (d *. d ++ "{listed(a)} => {ones}")')
     for i, (rows, columns) in enumerate(RUNNING):
         lines.append(f'let%export c{i} (x : "{rows} | {columns}") =\n  let p = positions () ++ "s => s, 0 | 0" [s] in\n  set_dim s {rows};\n'
                      '  let c = (where ((positions () ++ "t => 0, t | 0") <= p) (x ++ "t | m => 0, t | m") 0.) ++ "s, t | m => s | m" in\n'
@@ -83,9 +85,10 @@ def judge(model, threads):
         check(np.array_equal(made, x.sum(axis)), f"sums of {AXES[i]}, {threads} threads")
     for i, (shape, batches) in enumerate(GROUPS):
         x, made, axes = random.integers(-3, 4, shape).astype(f32), np.full(shape, 7, f32), tuple(k for k in range(batches, len(shape)) if k != len(shape) - 2)
-        model.seconds(f"g{i}", address(x), address(made))
+        s, t = random.integers(-9, 9, shape[-2:]).astype(f32), random.integers(-9, 9, shape[-1:]).astype(f32)
+        model.seconds(f"g{i}", address(x), address(s), address(t), address(made))
         d = x - x.max(axes, keepdims=True)
-        check(np.array_equal(made, 2 * d + d.sum(axes, keepdims=True) - (d * d).sum(axes, keepdims=True)), f"groups of {GROUPS[i]}, {threads} threads")
+        check(np.array_equal(made, s * d + t + d.sum(axes, keepdims=True) - (d * d).sum(axes, keepdims=True)), f"groups of {GROUPS[i]}, {threads} threads")
     for i, shape in enumerate(RUNNING):
         x, made = random.integers(-9, 10, shape).astype(f32), np.full(shape, 7, f32)
         model.seconds(f"c{i}", address(x), address(made))
