@@ -86,7 +86,7 @@ static double packing(const tsr_loops *l, const tsr_contraction *c, const tsr_ta
 static double share_of_planes(int64_t m, int64_t n, int64_t k, const tsr_schedule *s, const tsr_planes *p, double pack_b, double by_matrix, bool far)
 {
 	enum { COLUMNS = 16 };       /* of a register */
-	const double sum = far ? 1.5 : 0.75, by_vectors = 27, pack_a = 0.75, joined = 0.6, across_lines = 0.85;
+	const double sum = far ? 2.2 : 0.75, by_vectors = 27, pack_a = 0.75, joined = 0.6, across_lines = 0.85;
 	double columns = (double)tsr_round_up(n, COLUMNS), blocks = (double)((n + s->nc - 1) / s->nc), results = (double)(p->h.results * p->w.results);
 	double places = (double)m / results * (double)tsr_round_up((p->h.results - 1) * p->places + p->w.results, s->mr);
 	double rows = (double)m / (double)s->mc * (double)tsr_planes_rows(p, s->mc), cost = pack_a * (double)(p->pixels * p->channels) + (p->tall > 1 ? joined * (double)(p->pixels * p->channels * p->tall) : 0);
