@@ -42,20 +42,19 @@ void tsr_column_nest_walk(tsr_emit *e, const tsr_column_nest *x, void (*columns)
 	e->reorder = false;
 	for (uint32_t i = x->rows; i < x->n; i++) {
 		const tsr_stmt *s = x->loop[i];
-		LLVMValueRef from = tsr_emit_i64(e, 0), to = tsr_emit_size(e, s->loop.extent), unit = tsr_emit_i64(e, 1);
+		bool joined = i + 1 == x->n && x->joined;
+		int64_t lanes = joined ? e->target->vector_bytes / 4 : 1;
+		LLVMValueRef from = tsr_emit_i64(e, 0), to = joined ? tsr_emit_i64(e, x->joined / lanes) : tsr_emit_size(e, s->loop.extent);
 		if (i + 2 == x->n && x->joined) {
 			e->syms[s->loop.sym] = from;
 			continue;
 		}
-		bool joined = i + 1 == x->n && x->joined;
-		if (joined)
-			to = tsr_emit_i64(e, x->joined / x->unit), unit = tsr_emit_i64(e, x->unit);
 		if ((joined ? x->loop[i - 1] : s)->loop.split && e->team) {
 			from = tsr_team_bound(e, to, false);
 			to = tsr_team_bound(e, to, true);
 		}
 		if (joined)
-			from = LLVMBuildNSWMul(e->builder, from, unit, ""), to = LLVMBuildNSWMul(e->builder, to, unit, "");
+			from = LLVMBuildNSWMul(e->builder, from, tsr_emit_i64(e, lanes), ""), to = LLVMBuildNSWMul(e->builder, to, tsr_emit_i64(e, lanes), "");
 		if (i + 1 == x->n) {
 			columns(user, from, to);
 			break;

@@ -9,7 +9,7 @@ typedef struct tsr_column_nest {
 	uint32_t rows, n;                                  /* loops over rows; these and those over columns behind them */
 	const tsr_stmt *loop[TSR_COLUMN_LOOPS];            /* the innermost last */
 	const tsr_stmts *body;
-	int64_t joined, unit;                              /* columns of the two innermost loops, where they are taken as one and the outer one stands at 0, else 0; threads divide so many at a time */
+	int64_t joined;                                    /* columns of the two innermost loops, where they are taken as one, in whole vectors, and the outer one stands at 0; else 0 */
 } tsr_column_nest;
 
 static inline const tsr_stmt *tsr_innermost_columns(const tsr_column_nest *x) { return x->loop[x->n - 1]; }

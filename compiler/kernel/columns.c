@@ -19,13 +19,12 @@
 #include "column_nest.h"
 #include "../opt/opt.h"
 
-enum { LINE = 64, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2, ROWS = 4, FAR_ROWS = 8, STRETCH = 4096, MANY_LINES = 8, CHAINS = 4, MASKED = 4, LONG_ROWS = 1024 };      /* many vectors: for more than one sum; masked: columns at least */
+enum { LINE = 64, MOST_SUMS = 4, MOST_COLUMNS = 1024, MOST_VECTORS = 4, MANY_VECTORS = 2, ROWS = 4, FAR_ROWS = 8, STRETCH = 4096, MANY_LINES = 8, CHAINS = 4, MASKED = 4, LONG_ROWS = 1024 };      /* many vectors: for more than one sum; masked: columns at least; long: bytes of groups' rows */
 
 typedef struct columns {
 	tsr_emit *e;
 	tsr_column_nest nest;
 	bool far;                    /* so many columns that rows are far from each other */
-	unsigned each;               /* columns of a group, where two loops are one; else 0 */
 	uint32_t chains;
 	LLVMValueRef sum[CHAINS][MOST_SUMS];
 } columns;
@@ -55,7 +54,7 @@ static bool plain(const columns *c, const tsr_stmt *s)
 /* Of each sum: all sums of a row together are as many as one processor needs so that none waits for the one before. */
 static uint32_t chains_of(const columns *c)
 {
-	int64_t lanes = c->e->target->vector_bytes / 4, columns = c->each ? c->nest.joined : innermost(c)->loop.extent.k, vectors = (columns + lanes - 1) / lanes * c->nest.body->n;
+	int64_t lanes = c->e->target->vector_bytes / 4, columns = c->nest.joined ? c->nest.joined : innermost(c)->loop.extent.k, vectors = (columns + lanes - 1) / lanes * c->nest.body->n;
 	tsr_size rows = c->nest.loop[c->nest.rows - 1]->loop.extent;
 	return vectors > CHAINS / 2 || !tsr_size_is_const(rows) || rows.k < CHAINS ? 1 : (uint32_t)(CHAINS / vectors);
 }
@@ -64,11 +63,21 @@ static uint32_t chains_of(const columns *c)
 static void join(columns *c)
 {
 	const tsr_stmt *group = c->nest.loop[c->nest.n - 2], *along = innermost(c);
-	int64_t all = c->nest.n < c->nest.rows + 2 || c->far || along->loop.split ? 0 : tsr_emit_group_columns(c->e, group, along);
+	if (c->nest.n < c->nest.rows + 2 || c->far || along->loop.split)
+		return;
 	for (uint32_t i = 0; i < c->nest.body->n; i++)
 		if (!tsr_emit_stores_groups(c->e, group, along, c->nest.body->at[i]))
-			all = 0;
-	c->each = all ? (unsigned)along->loop.extent.k : 0, c->nest.joined = all, c->nest.unit = c->e->target->vector_bytes / 4;
+			return;
+	c->nest.joined = tsr_emit_group_columns(c->e, group, along);
+}
+
+/* So many columns, one lane each. */
+static tsr_wide wide_of(const columns *c, unsigned lanes)
+{
+	tsr_wide w = {.loop = innermost(c), .lanes = lanes};
+	if (c->nest.joined)
+		w.each = (unsigned)innermost(c)->loop.extent.k, w.group = c->nest.loop[c->nest.n - 2]->loop.sym;
+	return w;
 }
 
 static bool understand(columns *c, const tsr_stmt *loop)
@@ -183,7 +192,7 @@ static void blocks(columns *c, LLVMValueRef from, LLVMValueRef to, unsigned lane
 {
 	tsr_emit *e = c->e;
 	const tsr_stmt *s = innermost(c);
-	tsr_wide w = {.loop = s, .lanes = lanes, .each = c->each, .group = c->each ? c->nest.loop[c->nest.n - 2]->loop.sym : 0};
+	tsr_wide w = wide_of(c, lanes);
 	if (tsr_emit_surely_none(from, to))
 		return;
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
@@ -200,7 +209,7 @@ static void blocks(columns *c, LLVMValueRef from, LLVMValueRef to, unsigned lane
 
 static bool rows_at_a_time(const columns *c)
 {
-	if (c->each)                 /* else each row would give a small part of it at a time */
+	if (c->nest.joined)          /* else each row would give a small part of it at a time */
 		return c->nest.joined * 4 >= LONG_ROWS;
 	return c->far || (c->e->target->vector_bytes * MOST_VECTORS < 4 * LINE && innermost(c)->loop.extent.k * 4 >= MANY_LINES * LINE);
 }
@@ -210,12 +219,13 @@ static void columns_of_rows(columns *c, LLVMValueRef first, unsigned n, LLVMValu
 {
 	tsr_emit *e = c->e;
 	const tsr_stmt *s = innermost(c);
+	tsr_wide w = wide_of(c, lanes);
 	if (tsr_emit_surely_none(from, to))
 		return;
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, from, to, tsr_emit_i64(e, lanes), TSR_FOR_SERIAL);
 	loop.few = true;
 	e->syms[s->loop.sym] = loop.index;
-	e->wide = &(tsr_wide){.loop = s, .lanes = lanes, .each = c->each, .group = c->each ? c->nest.loop[c->nest.n - 2]->loop.sym : 0};
+	e->wide = &w;
 	move_sums(c, true);
 	for (unsigned k = 0; k < n; k++) {
 		e->syms[c->nest.loop[c->nest.rows - 1]->loop.sym] = LLVMBuildNSWAdd(e->builder, first, tsr_emit_i64(e, k), "");
@@ -236,7 +246,7 @@ static void some_rows(columns *c, LLVMValueRef row_from, LLVMValueRef row_to, un
 	tsr_emit_loop loop = tsr_emit_loop_begin(e, row_from, row_to, tsr_emit_i64(e, n), TSR_FOR_SERIAL);
 	columns_of_rows(c, loop.index, n, from, most, lanes);
 	columns_of_rows(c, loop.index, n, most, more, lane);
-	if (!c->each)
+	if (!c->nest.joined)
 		columns_of_rows(c, loop.index, n, more, to, 1);
 	tsr_emit_loop_end(e, &loop);
 }
@@ -301,7 +311,7 @@ static void column_blocks(columns *c, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_emit *e = c->e;
 	unsigned lane = e->target->vector_bytes / 4, lanes = lane * (c->nest.body->n > 1 ? MANY_VECTORS : MOST_VECTORS);
-	if (c->each) {               /* whole vectors */
+	if (c->nest.joined) {        /* whole vectors */
 		LLVMValueRef most = whole(e, from, to, lanes);
 		blocks(c, from, most, lanes, false);
 		blocks(c, most, to, lane, false);

@@ -288,6 +288,20 @@ tsr_buffer *tsr_pass_buffer(tsr_pass *p, const tsr_buffer *from, const char *wha
 	return b;
 }
 
+tsr_stmts *tsr_loops_into(tsr_pass *p, tsr_stmts *into, uint32_t n, tsr_stmt *const *like, tsr_for_kind how)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		tsr_stmt *s = tsr_stmt_new(p->arena, TSR_STMT_FOR, like[i]->span);
+		s->loop.sym = like[i]->loop.sym;
+		s->loop.name = like[i]->loop.name;
+		s->loop.extent = like[i]->loop.extent;
+		s->loop.how = how;
+		tsr_push(p->arena, into, s);
+		into = &s->loop.body;
+	}
+	return into;
+}
+
 void tsr_loop_exchange(tsr_stmt *x, tsr_stmt *y)
 {
 	tsr_stmts outer = x->loop.body, inner = y->loop.body;

@@ -22,6 +22,8 @@ typedef struct tsr_nest { uint32_t n; tsr_stmt *loop[TSR_MOST_LOOPS]; tsr_stmts 
 tsr_nest tsr_nest_of(tsr_stmts *body);
 /* A parallel loop around a statement, with the name and place in the source of `like`. */
 tsr_stmt *tsr_loop_around(tsr_pass *p, tsr_stmt *body, const tsr_stmt *like, tsr_size extent, uint32_t sym);
+/* Loops like these, one in the other, behind what stands there; the result is where the innermost one's body goes. */
+tsr_stmts *tsr_loops_into(tsr_pass *p, tsr_stmts *into, uint32_t n, tsr_stmt *const *like, tsr_for_kind how);
 /* Loops exchange what they are, not where they stand. */
 void tsr_loop_exchange(tsr_stmt *x, tsr_stmt *y);
 /* The loop with this symbol moves inwards to this place of the nest; those that it passes, which are independent of it, move outwards. */

@@ -217,30 +217,9 @@ static void order_reduced(const tsr_loops *l, reduction *r)
 
 /* ---- building -------------------------------------------------------------------------------------------------------------- */
 
-static tsr_stmt *loop_like(tsr_pass *p, const tsr_stmt *like, tsr_for_kind how)
-{
-	tsr_stmt *s = tsr_stmt_new(p->arena, TSR_STMT_FOR, like->span);
-	s->loop.sym = like->loop.sym;
-	s->loop.name = like->loop.name;
-	s->loop.extent = like->loop.extent;
-	s->loop.how = how;
-	return s;
-}
-
-/* Puts a chain of loops into `into`; the result is where the innermost body goes. */
-static tsr_stmts *open_loops(tsr_pass *p, tsr_stmts *into, uint32_t n, tsr_stmt *const *loops, tsr_for_kind how)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		tsr_stmt *s = loop_like(p, loops[i], how);
-		tsr_push(p->arena, into, s);
-		into = &s->loop.body;
-	}
-	return into;
-}
-
 static void put_under(tsr_pass *p, tsr_stmts *into, uint32_t n, tsr_stmt *const *loops, tsr_for_kind how, tsr_stmt *what)
 {
-	into = open_loops(p, into, n, loops, how);
+	into = tsr_loops_into(p, into, n, loops, how);
 	tsr_push(p->arena, into, what);
 }
 
@@ -264,7 +243,7 @@ static void build_local(tsr_pass *p, tsr_loop_unit *u, const reduction *r, tsr_s
 	tsr_prec prec = p->l->buffers.at[w->store.buffer]->prec;
 	/* what is subtracted from a kept value is summed first */
 	tsr_acc inner = r->acc == TSR_ACC_SUB && !r->clear ? TSR_ACC_ADD : r->acc;
-	tsr_stmts *body = open_loops(p, out, r->npar, r->par, TSR_FOR_PARALLEL);
+	tsr_stmts *body = tsr_loops_into(p, out, r->npar, r->par, TSR_FOR_PARALLEL);
 	tsr_stmt *let = tsr_stmt_new(p->arena, TSR_STMT_LET, w->span), *set = tsr_stmt_new(p->arena, TSR_STMT_SET, w->span);
 	let->let.local = set->let.local = u->nlocals++;
 	let->let.prec = set->let.prec = prec;
@@ -282,7 +261,7 @@ static void build_columns(tsr_pass *p, const reduction *r, tsr_stmts *out)
 		tsr_expr *zero = neutral(p, r->acc, p->l->buffers.at[w->store.buffer]->prec);
 		put_under(p, out, r->npar, r->par, TSR_FOR_PARALLEL, write_like(p, w, TSR_STMT_STORE, r->acc, zero));
 	}
-	tsr_stmts *body = open_loops(p, out, r->nred, r->red, TSR_FOR_REDUCE);
+	tsr_stmts *body = tsr_loops_into(p, out, r->nred, r->red, TSR_FOR_REDUCE);
 	put_under(p, body, r->npar, r->par, TSR_FOR_PARALLEL, write_like(p, w, TSR_STMT_UPDATE, r->acc, r->value));
 }
 

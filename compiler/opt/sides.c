@@ -78,17 +78,6 @@ static bool look(const tsr_loops *l, int64_t lanes, const tsr_stmt *kernel, side
 
 /* ---- building ------------------------------------------------------------------------------------------------------------ */
 
-static tsr_stmts *loops_like(tsr_pass *p, tsr_stmts *into, uint32_t n, tsr_stmt *const *loops, tsr_for_kind how)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		tsr_stmt *s = tsr_stmt_new(p->arena, TSR_STMT_FOR, loops[i]->span);
-		s->loop.sym = loops[i]->loop.sym, s->loop.name = loops[i]->loop.name, s->loop.extent = loops[i]->loop.extent, s->loop.how = how;
-		tsr_push(p->arena, into, s);
-		into = &s->loop.body;
-	}
-	return into;
-}
-
 static tsr_stmt *kernel_like(tsr_pass *p, const tsr_stmt *kernel, const char *what)
 {
 	tsr_stmt *k = tsr_stmt_new(p->arena, TSR_STMT_KERNEL, kernel->span);
@@ -124,19 +113,19 @@ static void build(tsr_pass *p, tsr_loop_unit *u, const tsr_stmt *kernel, const s
 {
 	first f = first_of(p, x);
 	tsr_stmt *outside = kernel_like(p, kernel, "sides"), *inside = kernel_like(p, kernel, NULL), *let = tsr_stmt_new(p->arena, TSR_STMT_LET, x->let->span), *set = tsr_stmt_new(p->arena, TSR_STMT_SET, x->let->span);
-	tsr_stmts *body = loops_like(p, &outside->kernel.body, f.n, f.loop, TSR_FOR_PARALLEL);
+	tsr_stmts *body = tsr_loops_into(p, &outside->kernel.body, f.n, f.loop, TSR_FOR_PARALLEL);
 	tsr_push(p->arena, body, write_first(p, x, &f, TSR_STMT_STORE, tsr_expr_const(p->arena, tsr_acc_neutral(x->acc, x->prec))));
-	body = loops_like(p, &outside->kernel.body, x->summed.n - 1, x->summed.loop, TSR_FOR_REDUCE);
-	body = loops_like(p, body, f.n, f.loop, TSR_FOR_PARALLEL);
+	body = tsr_loops_into(p, &outside->kernel.body, x->summed.n - 1, x->summed.loop, TSR_FOR_REDUCE);
+	body = tsr_loops_into(p, body, f.n, f.loop, TSR_FOR_PARALLEL);
 	tsr_push(p->arena, body, write_first(p, x, &f, TSR_STMT_UPDATE, x->value));
 
-	body = loops_like(p, &inside->kernel.body, x->kept.n, x->kept.loop, TSR_FOR_PARALLEL);
+	body = tsr_loops_into(p, &inside->kernel.body, x->kept.n, x->kept.loop, TSR_FOR_PARALLEL);
 	let->let = x->let->let;
 	let->let.local = set->let.local = u->nlocals++, set->let.prec = x->prec;
 	tsr_expr *s = tsr_expr_local(p->arena, let->let.local, x->prec);
 	set->let.value = tsr_expr_op(p->arena, tsr_acc_get(x->acc)->op, x->prec, s, tsr_expr_load(p->arena, f.b, f.index), NULL);
 	tsr_push(p->arena, body, let);
-	tsr_stmts *within = loops_like(p, body, 1, &f.loop[f.n - 1], TSR_FOR_REDUCE);
+	tsr_stmts *within = tsr_loops_into(p, body, 1, &f.loop[f.n - 1], TSR_FOR_REDUCE);
 	tsr_push(p->arena, within, set);
 	tsr_stmt *store = tsr_stmt_new(p->arena, TSR_STMT_STORE, x->store->span);
 	store->store = x->store->store, store->store.value = s;
