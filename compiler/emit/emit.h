@@ -190,9 +190,14 @@ bool tsr_emit_exp_beside_in(const tsr_expr *x, uint32_t at);
 LLVMValueRef tsr_emit_exp_rest(tsr_emit *e, const tsr_emit_half *half, const tsr_emit_again *again);
 /* The second half for what is hoped neither to vanish nor to be NaN; *worst, a register of i32 that is 0 before the first of many, says at their end whether that failed. */
 LLVMValueRef tsr_emit_exp_hoped(tsr_emit *e, const tsr_emit_half *half, LLVMValueRef *worst);
-/* The target hopes so; and both halves at once, where it has none. */
+/* The target hopes so; an operation asks two registers at once; and both halves at once, where it has none. */
 bool tsr_emit_hopes(const tsr_emit *e);
-LLVMValueRef tsr_emit_exp_hoped_at_once(tsr_emit *e, LLVMValueRef x, LLVMValueRef *worst);
+bool tsr_emit_asks_two(const tsr_emit *e);
+LLVMValueRef tsr_emit_exp_hoped_at_once(tsr_emit *e, LLVMValueRef x, LLVMValueRef acc, LLVMValueRef *worst);
+/* The exponential that x adds to a local, in registers of AVX-512 and of values less the greatest of them, so that one of the terms is 1; NULL for anything else.  Such a sum takes in
+ * the exponential's last product unrounded, in hope and with care, that the bits be the same; and acc + e^x so, with care. */
+const tsr_expr *tsr_emit_adds_exp(const tsr_emit *e, const tsr_expr *x);
+LLVMValueRef tsr_emit_exp_added(tsr_emit *e, LLVMValueRef x, LLVMValueRef acc);
 LLVMValueRef tsr_emit_exp_failed(tsr_emit *e, LLVMValueRef worst);
 /* x modulo y in vectors, with what the library makes of large quotients; where products are fused. */
 typedef LLVMValueRef (*tsr_emit_remainder)(tsr_emit *e, LLVMValueRef x, LLVMValueRef y);

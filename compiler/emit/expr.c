@@ -1,6 +1,7 @@
 /* Sizes, indices and expressions.  Indices are i64 throughout; that they stay in range is known, so their arithmetic
  * carries nsw, and addresses are inbounds. */
 #include "emit.h"
+#include "../opt/opt.h"
 #include <math.h>
 #include "../base/plant.h"
 
@@ -229,6 +230,21 @@ bool tsr_emit_exp_beside_in(const tsr_expr *sum, uint32_t at)
 	return in_f32(sum, TSR_OP_ADD) && in_f32(sum->op.args[at], TSR_OP_EXP) && fabs(constant(sum->op.args[1 - at])) >= 0x1p-60;
 }
 
+const tsr_expr *tsr_emit_adds_exp(const tsr_emit *e, const tsr_expr *x)
+{
+	tsr_falling f;
+	if (!e->wide || e->wide->lanes % (e->target->vector_bytes / 4) || !tsr_emit_has_sums(e) || !in_f32(x, TSR_OP_ADD) || x->op.args[0]->kind != TSR_EXPR_LOCAL || !in_f32(x->op.args[1], TSR_OP_EXP))
+		return NULL;
+	return e->body && tsr_expr_falls(e->loops, e->body, x->op.args[1]->op.args[0], &f) ? x->op.args[1] : NULL;
+}
+
+static LLVMValueRef emit_exp_added(tsr_emit *e, const tsr_expr *x, const tsr_expr *exp)
+{
+	LLVMValueRef args[2] = {tsr_emit_expr(e, exp->op.args[0]), tsr_emit_expr(e, x->op.args[0])};
+	tsr_emit_alike(e, 2, args);
+	return tsr_emit_exp_added(e, args[0], args[1]);
+}
+
 static bool is_erf_or_tanh(const tsr_expr *x) { return in_f32(x, TSR_OP_ERF) || in_f32(x, TSR_OP_TANH); }
 
 /* A product with a constant, which is given in *factor: the other factor; anything else is that once. */
@@ -315,7 +331,9 @@ static LLVMValueRef emit_sum(tsr_emit *e, const tsr_expr *x, const tsr_expr *ter
 static LLVMValueRef emit_apply(tsr_emit *e, const tsr_expr *x)
 {
 	tsr_emit_sum sum;
-	const tsr_expr *term = beside(x, &sum);
+	const tsr_expr *term = beside(x, &sum), *exp = tsr_emit_adds_exp(e, x);
+	if (exp && !other_leaf(e->leaves, exp))
+		return emit_exp_added(e, x, exp);
 	if (!term || other_leaf(e->leaves, term))
 		return emit_plainly(e, x);
 	if (tsr_emit_has_beside(e))

@@ -128,6 +128,7 @@ LLVMValueRef tsr_emit_exp_beside(tsr_emit *e, LLVMValueRef x)
 
 bool tsr_emit_has_halves(const tsr_emit *e) { return tsr_math_by_eighths(e); }
 bool tsr_emit_hopes(const tsr_emit *e) { return tsr_math_by_eighths(e) || e->target->hopes; }
+bool tsr_emit_asks_two(const tsr_emit *e) { return !tsr_math_short(e); }
 
 tsr_emit_half tsr_emit_exp_start(tsr_emit *e, LLVMValueRef x, bool beside)
 {
@@ -143,7 +144,9 @@ LLVMValueRef tsr_emit_exp_beside_rest(tsr_emit *e, const tsr_emit_half *half)
 
 static LLVMValueRef worse(const tsr_maths *m, LLVMValueRef worst, LLVMValueRef sum)
 {
-	LLVMValueRef both[2] = {worst, tsr_math_exp_worst(m, sum)};
+	if (!tsr_math_short(m->e))
+		return LLVMBuildOr(m->b, worst, tsr_math_over_registers(m, NULL, BITS(sum)), "");
+	LLVMValueRef both[2] = {worst, tsr_math_over_registers(m, "llvm.umax", BITS(sum))};
 	return tsr_math_intrinsic(m, "llvm.umax", LLVMTypeOf(worst), 2, both);
 }
 
@@ -154,10 +157,16 @@ LLVMValueRef tsr_emit_exp_hoped(tsr_emit *e, const tsr_emit_half *half, LLVMValu
 	return tsr_math_exp_finish(&m, half);
 }
 
-LLVMValueRef tsr_emit_exp_hoped_at_once(tsr_emit *e, LLVMValueRef x, LLVMValueRef *worst)
+LLVMValueRef tsr_emit_exp_added(tsr_emit *e, LLVMValueRef x, LLVMValueRef acc)
 {
 	tsr_maths m = maths_for(e, x);
-	LLVMValueRef sum, value = tsr_math_exp_at_once(&m, x, &sum);
+	return tsr_math_exp_added(&m, x, acc);
+}
+
+LLVMValueRef tsr_emit_exp_hoped_at_once(tsr_emit *e, LLVMValueRef x, LLVMValueRef acc, LLVMValueRef *worst)
+{
+	tsr_maths m = maths_for(e, x);
+	LLVMValueRef sum, value = tsr_math_exp_at_once(&m, x, acc, &sum);
 	*worst = worse(&m, *worst, sum);
 	return value;
 }

@@ -91,7 +91,7 @@ tsr_emit_half tsr_math_exp_start(const tsr_maths *m, LLVMValueRef x, bool less)
 static LLVMValueRef any_beyond(const tsr_maths *m, LLVMIntPredicate than, LLVMValueRef bits)
 {
 	enum { LEAST = 125 };
-	double most = (m->e->target->lookup == EIGHTHS ? of_eighths : TSR_MATH_OF_SIXTEENTHS) + LEAST;
+	double most = m->e->target->lookup == EIGHTHS ? of_eighths + LEAST : TSR_MATH_OF_SIXTEENTHS + 126 - 1 / 16.;
 	LLVMValueRef low = LLVMBuildICmp(m->b, than, bits, tsr_emit_number(m->e, LLVMTypeOf(bits), tsr_math_bits_of(most)), "");
 	return tsr_math_intrinsic(m, "llvm.vector.reduce.or", LLVMTypeOf(low), 1, &low);
 }
@@ -102,7 +102,6 @@ LLVMValueRef tsr_math_any_vanishes(const tsr_maths *m, const tsr_emit_half *x)
 	return any_beyond(m, LLVMIntSGT, tsr_math_over_registers(m, "llvm.smax", BITS(x->sum)));
 }
 
-LLVMValueRef tsr_math_exp_worst(const tsr_maths *m, LLVMValueRef sum) { return tsr_math_over_registers(m, "llvm.umax", BITS(sum)); }
 LLVMValueRef tsr_math_exp_failed(const tsr_maths *m, LLVMValueRef worst) { return any_beyond(m, LLVMIntUGT, worst); }
 
 LLVMValueRef tsr_math_exp_apart(const tsr_maths *m, LLVMValueRef x, bool less, int above, int twos, LLVMValueRef *whole)

@@ -76,14 +76,17 @@ static const double sixteenths[TSR_MATH_REGISTER] = {1.0006177425384521, 1.04491
 	1.2426249980926514, 1.2976406812667847, 1.355092167854309, 1.4150872230529785, 1.4777384996414185, 1.543163537979126, 1.611485242843628, 1.6828317642211914,
 	1.7573370933532715, 1.8351410627365112, 1.9163897037506104};
 
-/* t e^r, the entry's rest taken in, of x = `whole` ln 2 + r, 0 <= r < ln 2 / 16, where the cubic is positive.  Where it is multiplied by itself the first part of
+/* e^r less 1 - `first`, the entry's rest taken in, of x = `whole` ln 2 + r, 0 <= r < ln 2 / 16, where the cubic is positive.  Where it is multiplied by itself the first part of
  * ln 2 is enough, so that nothing waits for the second one. */
-static LLVMValueRef times_rest(const tsr_maths *m, LLVMValueRef t, LLVMValueRef x, LLVMValueRef whole)
+static const double entries_rest = -6.17383492348633575e-4;
+static LLVMValueRef rest(const tsr_maths *m, LLVMValueRef x, LLVMValueRef whole, double first)
 {
 	LLVMValueRef nearly = tsr_math_mad(m, whole, N(-0.693147182464599609), x), r = tsr_math_mad(m, whole, N(1.90465429995776805e-9), nearly);
-	LLVMValueRef q = tsr_math_mad(m, POLY(nearly, 0.99938324, 0.49960336, 0.17006299), r, N(-6.17383492348633575e-4));
-	return tsr_math_mad(m, t, q, t);
+	return tsr_math_mad(m, POLY(nearly, 0.99938324, 0.49960336, 0.17006299), r, N(first + entries_rest));
 }
+
+/* t e^r. */
+static LLVMValueRef times_rest(const tsr_maths *m, LLVMValueRef t, LLVMValueRef x, LLVMValueRef whole) { return tsr_math_mad(m, t, rest(m, x, whole, 0), t); }
 
 /* e^x = 2^(k/16) e^r by a table in a register: gives the product but for 2's whole power, floor(*whole).  k is rounded downwards however far x is beyond all results. */
 static LLVMValueRef exp_by_table(const tsr_maths *m, LLVMValueRef x, LLVMValueRef *whole)
@@ -94,17 +97,32 @@ static LLVMValueRef exp_by_table(const tsr_maths *m, LLVMValueRef x, LLVMValueRe
 	return times_rest(m, tsr_math_looked_up(m, sixteenths, BITS(big)), x, *whole);
 }
 
-/* The same numbers where no result vanishes: the sum's bits are those of 1.5 * 2^19 less k, as in math_eighths.c, and give the entry, which of powers to take away from it,
- * and the worst that was met. */
-LLVMValueRef tsr_math_exp_at_once(const tsr_maths *m, LLVMValueRef x, LLVMValueRef *sum)
+/* 2^(k/16) where no power vanishes: the sum's bits are those of a constant less k, as in math_eighths.c, and name the entry, and say whether some lane's power is out of bounds. */
+static LLVMValueRef power_at_once(const tsr_maths *m, LLVMValueRef k, LLVMValueRef whole)
 {
 	uint32_t entries[TSR_MATH_REGISTER];
-	for (uint32_t j = 0; j < TSR_MATH_REGISTER; j++)
-		entries[j] = tsr_math_bits_of(ldexp(sixteenths[(TSR_MATH_REGISTER - j) % TSR_MATH_REGISTER], j ? -1 : 0)) + (j << 19);
+	for (uint32_t j = 0; j < TSR_MATH_REGISTER; j++) {
+		double entry = sixteenths[(TSR_MATH_REGISTER - j) % TSR_MATH_REGISTER];
+		entries[j] = m->e->target->scales ? tsr_math_bits_of(entry) : tsr_math_bits_of(ldexp(entry, j ? 1 : 2)) + (j << 19);
+	}
+	LLVMValueRef t = tsr_math_word_looked_up(m, entries, k);
+	if (m->e->target->scales)
+		return scaled_by_machine(m, FLOAT(t), whole, NULL);
+	return FLOAT(LLVMBuildSub(m->b, t, LLVMBuildShl(m->b, k, I(19), ""), ""));
+}
+
+LLVMValueRef tsr_math_exp_at_once(const tsr_maths *m, LLVMValueRef x, LLVMValueRef acc, LLVMValueRef *sum)
+{
 	LLVMValueRef product[3] = {x, N(-1.44269504088896341), N(TSR_MATH_OF_SIXTEENTHS)};
 	*sum = tsr_math_upwards(m, "llvm.x86.avx512.vfmadd.ps.512", 3, product);
-	LLVMValueRef k = BITS(*sum), t = LLVMBuildSub(m->b, tsr_math_word_looked_up(m, entries, k), LLVMBuildShl(m->b, k, I(19), ""), "");
-	return times_rest(m, FLOAT(t), x, SUB(N(TSR_MATH_OF_SIXTEENTHS), *sum));
+	LLVMValueRef whole = SUB(N(TSR_MATH_OF_SIXTEENTHS), *sum), t = power_at_once(m, BITS(*sum), whole);
+	return acc ? tsr_math_mad(m, t, rest(m, x, whole, 1), acc) : times_rest(m, t, x, whole);
+}
+
+LLVMValueRef tsr_math_exp_added(const tsr_maths *m, LLVMValueRef x, LLVMValueRef acc)
+{
+	LLVMValueRef sum, low = N(-87);
+	return tsr_math_exp_at_once(m, IF(LESS(x, low), low, x), acc, &sum);
 }
 
 /* AVX-512's scaling makes infinity of what is too large by itself; an infinite x leaves NaN times 2^infinity, which the instruction takes for
@@ -157,7 +175,7 @@ LLVMValueRef tsr_math_over_registers(const tsr_maths *m, const char *name, LLVMV
 		LLVMValueRef half[2];
 		for (int i = 0; i < 2; i++)
 			half[i] = LLVMBuildShuffleVector(m->b, x, x, LLVMConstVector(at + i * (int)lanes / 2, lanes / 2), "");
-		x = tsr_math_intrinsic(m, name, LLVMTypeOf(half[0]), 2, half);
+		x = name ? tsr_math_intrinsic(m, name, LLVMTypeOf(half[0]), 2, half) : LLVMBuildOr(m->b, half[0], half[1], "");
 	}
 	return x;
 }

@@ -75,12 +75,15 @@ LLVMValueRef tsr_math_exp_apart(const tsr_maths *m, LLVMValueRef x, bool less, i
 /* ---- math_exp.c, math_log.c, math_erf.c, math_sine.c --------------------------------------------------------------------------- */
 
 LLVMValueRef tsr_math_exp(const tsr_maths *m, LLVMValueRef x);
-/* For registers of AVX-512, x being at most 80 and no result below the normal numbers; *sum, of 1.5 * 2^19, whose last bit is 1/16, says whether that holds. */
-#define TSR_MATH_OF_SIXTEENTHS 786432.0
-LLVMValueRef tsr_math_exp_at_once(const tsr_maths *m, LLVMValueRef x, LLVMValueRef *sum);
+/* For registers of AVX-512, x being at most 80 and no result below the normal numbers; *sum, of 1.5 * 2^19, whose last bit is 1/16, says whether that holds.
+ * Where `acc` is not NULL it is added, and the exponential's last rounding left out. */
+#define TSR_MATH_OF_SIXTEENTHS 786434.0
+LLVMValueRef tsr_math_exp_at_once(const tsr_maths *m, LLVMValueRef x, LLVMValueRef acc, LLVMValueRef *sum);
+/* acc + e^x, the same number, for any x of at most 80, or NaN; what is below e^-87 is as little as that. */
+LLVMValueRef tsr_math_exp_added(const tsr_maths *m, LLVMValueRef x, LLVMValueRef acc);
 /* For x of at most 80, or NaN, of which the first half is done; `again` gives x once more, where that is wanted. */
 LLVMValueRef tsr_math_exp_rest(const tsr_maths *m, const tsr_emit_half *half, const tsr_emit_again *again);
-/* An operation of two, as a maximum, on all registers of integers. */
+/* An operation of two, as a maximum, on all registers of integers; NULL: their bits together. */
 LLVMValueRef tsr_math_over_registers(const tsr_maths *m, const char *name, LLVMValueRef x);
 /* To be added to a constant of at least 2^-60: 0 where it is less than 2^-125. */
 LLVMValueRef tsr_math_exp_beside(const tsr_maths *m, LLVMValueRef x);

@@ -469,6 +469,17 @@ static void if_short(rows *r)
 	tsr_emit_fork_end(e, &f);
 }
 
+/* Where one operation says of two registers whether a power in them is out of bounds, two. */
+static unsigned lanes_in_hope(const rows *r)
+{
+	tsr_hope hope;
+	bool hopes = tsr_emit_asks_two(r->e) && r->lanes == r->e->target->vector_bytes / 4;
+	for (uint32_t k = 0; hopes && k < r->n; k++)
+		if (tsr_hope_in(r->e, r->loop, walk_of(r, k), &hope))
+			return 2 * r->lanes;
+	return r->lanes;
+}
+
 bool tsr_emit_overlap(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
 	rows r = {.e = e, .loop = s, .lanes = UINT_MAX, .from = from, .to = to};
@@ -478,6 +489,8 @@ bool tsr_emit_overlap(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMVal
 	e->reorder = false;
 	bool takes = walks_of(&r);
 	e->overlap = r.lanes;
+	if (takes)
+		e->overlap = r.lanes = lanes_in_hope(&r);
 	bool several_rows = takes && (!shares_rows(&r) || rows_are_own(&r));
 	if (several_rows && s->loop.overlap < INT64_MAX)
 		if_short(&r);

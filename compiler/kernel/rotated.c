@@ -7,7 +7,8 @@
  * They are those beside a constant in a sum, as of the logistic function, and those of values less the greatest of them (opt/falling.c), for which one comparison
  * finds those that vanish.  Of rows whose walks go together nobody looks for these, nor for NaN among what the greatest is taken of, until the row's end: where
  * one was met the walks are computed again, for the row alone and with care (`hope`).  In the second cache of a Zen 3 a cross entropy is 1.09 times as fast
- * by the halves and again 1.09 by the hope, silu 1.07 by the halves.  A target that hopes and has no halves (`hopes`: Zen 4) computes them at once (cross entropy 1.11). */
+ * by the halves and again 1.09 by the hope, silu 1.07 by the halves.  A target that hopes and has no halves (`hopes`: Zen 4) computes them at once (cross entropy 1.11),
+ * two registers of AVX-512 in turn (overlap.c), and a sum that stores none takes in their last product (`tsr_emit_adds_exp`). */
 #include "nests.h"
 #include "../opt/opt.h"
 #include <stddef.h>
@@ -112,11 +113,11 @@ static LLVMValueRef argument(const tsr_emit_again *again)
 	return tsr_emit_expr(s->e, s->r->exp->op.args[0]);
 }
 
-static LLVMValueRef hoped(const second *s, const tsr_emit_half *half)
+static LLVMValueRef hoped(const second *s, const tsr_emit_half *half, const tsr_expr *acc)
 {
 	LLVMBuilderRef b = s->e->builder;
 	LLVMValueRef at = s->r->hope->worst, worst = LLVMBuildLoad2(b, LLVMGetAllocatedType(at), at, "");
-	LLVMValueRef value = half ? tsr_emit_exp_hoped(s->e, half, &worst) : tsr_emit_exp_hoped_at_once(s->e, argument(&s->again), &worst);
+	LLVMValueRef value = half ? tsr_emit_exp_hoped(s->e, half, &worst) : tsr_emit_exp_hoped_at_once(s->e, argument(&s->again), acc ? tsr_emit_expr(s->e, acc) : NULL, &worst);
 	LLVMBuildStore(b, worst, at);
 	return value;
 }
@@ -125,14 +126,16 @@ static LLVMValueRef second_half(const tsr_emit_leaves *leaves, const tsr_expr *x
 {
 	const second *s = (const second *)leaves;
 	LLVMBuilderRef b = s->e->builder;
+	if (s->r->at_once && tsr_emit_adds_exp(s->e, x) == s->r->exp)
+		return hoped(s, NULL, x->op.args[0]);
 	if (x != s->r->exp)
 		return s->others ? s->others->of(s->others, x) : NULL;
 	if (s->r->at_once)
-		return hoped(s, NULL);
+		return hoped(s, NULL, NULL);
 	tsr_emit_half half = {LLVMBuildLoad2(b, LLVMGetAllocatedType(s->r->sum), s->r->sum, ""), LLVMBuildLoad2(b, LLVMGetAllocatedType(s->r->rest), s->r->rest, "")};
 	if (s->r->beside)
 		return tsr_emit_exp_beside_rest(s->e, &half);
-	return s->r->hope ? hoped(s, &half) : tsr_emit_exp_rest(s->e, &half, &s->again);
+	return s->r->hope ? hoped(s, &half, NULL) : tsr_emit_exp_rest(s->e, &half, &s->again);
 }
 
 void tsr_rotated_body(tsr_emit *e, const tsr_rotated *r, LLVMValueRef index)

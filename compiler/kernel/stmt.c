@@ -130,7 +130,7 @@ static void emit_store(tsr_emit *e, const tsr_stmt *s)
 		tsr_emit_store(e, p, value, address);
 }
 
-/* In loops whose order is written out, a product is fused with the sum, and nothing else is: left to LLVM, it would depend on what else
+/* In loops whose order is written out, a product is fused with the sum, or an exponential that is one at its end, and nothing else is: left to LLVM, it would depend on what else
  * LLVM makes of the loop.  NULL for other operations. */
 static LLVMValueRef summed(tsr_emit *e, tsr_acc acc, const tsr_expr *v)
 {
@@ -138,8 +138,11 @@ static LLVMValueRef summed(tsr_emit *e, tsr_acc acc, const tsr_expr *v)
 	if (!e->written || acc != TSR_ACC_ADD || v->prec != TSR_PREC_F32 || x->prec != TSR_PREC_F32)
 		return NULL;
 	bool product = e->target->fma && x->kind == TSR_EXPR_OP && x->op.op == TSR_OP_MUL && x->op.operand_prec == TSR_PREC_F32;
-	LLVMValueRef sum = tsr_emit_expr(e, v->op.args[0]), args[3] = {sum, product ? NULL : tsr_emit_expr(e, x), NULL}, r;
-	if (product) {
+	bool power = tsr_emit_adds_exp(e, v) != NULL;
+	LLVMValueRef sum = tsr_emit_expr(e, v->op.args[0]), args[3] = {sum, product || power ? NULL : tsr_emit_expr(e, x), NULL}, r;
+	if (power)
+		r = tsr_emit_expr(e, v);
+	else if (product) {
 		args[0] = tsr_emit_expr(e, x->op.args[0]), args[1] = tsr_emit_expr(e, x->op.args[1]), args[2] = sum;
 		tsr_emit_alike(e, 3, args);
 		r = tsr_emit_op(e, TSR_OP_FMA, TSR_PREC_F32, args);

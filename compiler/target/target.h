@@ -28,6 +28,7 @@ typedef struct tsr_target {
 	bool parts_halves;           /* LLVM compares a vector of f16 number by number */
 	bool loses_nan;              /* a maximum in one instruction is the second operand where either is NaN */
 	bool hopes;                  /* a comparison takes the place of a multiply-add: exponentials that vanish, and NaN, are looked for once for a row of them */
+	bool scales;                 /* one instruction multiplies by a power of 2 that is a lane's, and is one operation */
 	bool slow_division;          /* of vectors: takes longer than a reciprocal's five instructions */
 	uint32_t tile_m, tile_n;     /* register tile in rows and vectors of columns */
 	uint32_t matrix;             /* rows of its matrix registers, each a vector, which multiply pairs of bf16 and sum them in f32; 0: it has none */
