@@ -474,6 +474,7 @@ static unsigned lanes_in_hope(const rows *r)
 {
 	tsr_hope hope;
 	bool hopes = tsr_emit_asks_two(r->e) && r->lanes == r->e->target->vector_bytes / 4;
+	r->e->overlap = 4 * r->lanes;              /* rows have so many elements */
 	for (uint32_t k = 0; hopes && k < r->n; k++)
 		if (tsr_hope_in(r->e, r->loop, walk_of(r, k), &hope))
 			return 2 * r->lanes;
@@ -488,9 +489,7 @@ bool tsr_emit_overlap(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMVal
 	e->overlap = 1;
 	e->reorder = false;
 	bool takes = walks_of(&r);
-	e->overlap = r.lanes;
-	if (takes)
-		e->overlap = r.lanes = lanes_in_hope(&r);
+	e->overlap = r.lanes = takes ? lanes_in_hope(&r) : r.lanes;
 	bool several_rows = takes && (!shares_rows(&r) || rows_are_own(&r));
 	if (several_rows && s->loop.overlap < INT64_MAX)
 		if_short(&r);

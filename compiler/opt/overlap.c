@@ -99,6 +99,14 @@ static bool far(const overlap *m, const tsr_stmt *walk)
 	return false;
 }
 
+static bool has_functions(const tsr_stmt *row)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < row->loop.body.n; i++)
+		any |= row->loop.body.at[i]->kind == TSR_STMT_FOR && tsr_stmt_has_functions(row->loop.body.at[i]);
+	return any;
+}
+
 /* Walks that compute no elementary function are faster row by row if the first cache does not hold all that is under way and either results stay in the caches, too (Zen 4, up to 12 MB:
  * rows of 8 KB 1.1 to 1.45 times as fast, of 12 and 16 KB 1.1 to 1.5, of 32 KB 1.0 to 1.3; of 4 and 6 KB, where a half of that cache holds them, from 8 MB on 1.1 to 1.2), or lines are asked for so far ahead that memory works through a row's end; or then if most
  * loads cross the ends of lines beside stores around the caches (three walks of 16M numbers in rows of 1,000 to 16,384: 1.3 to 1.7 times as fast).  Not where registers are few: a row by itself takes
@@ -108,12 +116,11 @@ static bool faster_alone(const overlap *m, const tsr_stmt *row, bool known, int6
 	const tsr_target *t = m->p->target;
 	if (tsr_target_few_registers(t))
 		return false;
-	bool functions = false, torn = false, leaves = false, distant = false;
+	bool functions = has_functions(row), torn = false, leaves = false, distant = false;
 	for (uint32_t i = 0; i < row->loop.body.n; i++) {
 		tsr_stmt *walk = row->loop.body.at[i];
 		if (walk->kind != TSR_STMT_FOR)
 			continue;
-		functions |= tsr_stmt_has_functions(walk);
 		torn |= t->torn_loads && walk->loop.stream && known && iterations(walk) * NUMBER % LINE;
 		leaves |= tsr_walk_leaves_row(m->p->l, row, walk) || (walk->loop.stream && several_leave(m));
 		distant |= far(m, walk);
@@ -184,6 +191,16 @@ static bool symbols_stay(const overlap *m, const tsr_stmts *body)
 	return true;
 }
 
+/* What an elementary function waits for is longer than a short row, from a vector on; else there are fewer instructions in what is left behind the vectors of a row by itself, unless that is much. */
+static bool too_short(const overlap *m, const tsr_stmt *row, int64_t n)
+{
+	enum { LEAST = 8, LONG = 64, REST = 16 };
+	int64_t vector = m->p->target->vector_bytes / NUMBER;
+	if (has_functions(row))
+		return n < (vector < LEAST ? LEAST : vector);
+	return n < LONG && !(n >= TSR_LEAST_OVERLAP && n % REST >= REST / 2);
+}
+
 /* Up to so many iterations of its walks; 0: never. */
 static int64_t overlaps(const overlap *m, const tsr_stmt *row, int64_t room)
 {
@@ -207,7 +224,7 @@ static int64_t overlaps(const overlap *m, const tsr_stmt *row, int64_t room)
 		walks++;
 	}
 	bool known = first && tsr_size_is_const(first->loop.extent);
-	if (!waits || walks > MOST_WALKS || body->n > MOST_STATEMENTS || (known && first->loop.extent.k < TSR_LEAST_OVERLAP) || !symbols_stay(m, body))
+	if (!waits || walks > MOST_WALKS || body->n > MOST_STATEMENTS || (known && too_short(m, row, first->loop.extent.k)) || !symbols_stay(m, body))
 		return 0;
 	int64_t bytes = 2 * row_bytes(m, row), most = known ? INT64_MAX : room / (bytes > 0 ? bytes : 1);
 	return (!known || bytes <= room) && !faster_alone(m, row, known, &most) && most >= TSR_LEAST_OVERLAP ? most : 0;
