@@ -7,7 +7,7 @@ const tsr_target tsr_cpu_targets[] = {
 	{.name = "avx512", .triple_arch = "x86_64", .vector_bytes = 64, .vector_registers = 32, .fma = true, .masks = TSR_MASKS_ALL, .quarters = true, .lookup = 16, .parts_halves = true, .slow_division = true,
 	 .tile_m = 6, .tile_n = 4, .rows_ahead = true, .panels_ahead = 2, .spread = 8, .l1 = 32 << 10, .l2 = 1 << 20, .l3 = 2 << 20, .last = 32 << 20, .last_kept = 6, .kept_by_several = 6},
 	{.name = "amx", .triple_arch = "x86_64", .vector_bytes = 64, .vector_registers = 32, .fma = true, .masks = TSR_MASKS_ALL, .lookup = 16, .slow_division = true,
-	 .tile_m = 6, .tile_n = 4, .l1 = 32 << 10, .l2 = 1 << 20, .l3 = 2 << 20, .last = 32 << 20, .last_kept = 6, .kept_by_several = 6, .vector_streams = 8, .matrix = 16, .hopes = true, .scales = true, .late_rows = 16,
+	 .tile_m = 6, .tile_n = 4, .l1 = 32 << 10, .l2 = 1 << 20, .l3 = 2 << 20, .last = 32 << 20, .last_kept = 6, .kept_by_several = 6, .vector_streams = 8, .rows_ahead = true, .matrix = 16, .hopes = true, .scales = true, .late_rows = 16,
 	 .without = "xeon"},
 	{.name = "xeon", .triple_arch = "x86_64", .refines = "avx512", .vector_bytes = 64, .vector_registers = 32, .fma = true, .masks = TSR_MASKS_ALL, .lookup = 16, .parts_halves = true, .slow_division = true,
 	 .tile_m = 6, .tile_n = 4, .rows_ahead = true, .vector_streams = 8, .l1 = 32 << 10, .l2 = 1 << 20, .l3 = 2 << 20, .last = 32 << 20, .last_kept = 6, .kept_by_several = 6, .hopes = true, .scales = true, .late_rows = 16},
