@@ -19,7 +19,7 @@ enum { LANES = 16, THIRDS = 3, TILE = 2 * LANES, DEPTHS = 2 * LANES, GROUP = THI
 
 static int64_t room_of(const tsr_engine *g)
 {
-	int64_t m = tsr_kit_known(g->cls[TSR_CLASS_M].count), rows = m < g->s->mc ? m : g->s->mc;
+	int64_t m = tsr_kit_known(g->cls[TSR_CLASS_M].count), rows = m >= 0 && m < g->s->mc ? m : g->s->mc;
 	return (rows + g->s->mr - 1) / g->s->mr * g->s->mr;
 }
 
@@ -167,8 +167,8 @@ static LLVMValueRef image_at(const block *x, LLVMValueRef image)
 	for (uint32_t i = 0; i < m->nloops; i++)
 		stood[i] = g->e->syms[m->loop[i].sym];
 	for (uint32_t i = m->nloops - (x->p->h.axis == TSR_NONE ? 1 : 2); i-- > 0;) {
-		LLVMValueRef here;
-		image = by(k, image, m->loop[i].extent.k, &here);
+		LLVMValueRef here = image;
+		image = i ? by(k, image, m->loop[i].extent.k, &here) : image;
 		g->e->syms[m->loop[i].sym] = here;
 	}
 	at = tsr_emit_address(g->e, v->load.buffer, index);
@@ -289,8 +289,8 @@ static LLVMValueRef exists(const block *x, LLVMValueRef image, LLVMValueRef h)
 {
 	tsr_kit *k = &x->g->k;
 	LLVMValueRef inside = LLVMBuildICmp(k->b, LLVMIntULT, h, tsr_kit_int(k, x->p->h.size), "");
-	int64_t images = tsr_kit_known(x->g->cls[TSR_CLASS_M].count) / (x->p->h.results * x->p->w.results);
-	return x->p->after ? LLVMBuildAnd(k->b, inside, LLVMBuildICmp(k->b, LLVMIntSLT, image, tsr_kit_int(k, images), ""), "") : inside;
+	LLVMValueRef images = LLVMBuildUDiv(k->b, x->g->cls[TSR_CLASS_M].count, tsr_kit_int(k, x->p->h.results * x->p->w.results), "");
+	return x->p->after ? LLVMBuildAnd(k->b, inside, LLVMBuildICmp(k->b, LLVMIntSLT, image, images, ""), "") : inside;
 }
 
 /* Row `c` of the planes. */

@@ -113,22 +113,24 @@ static tsr_schedule by_planes(const tsr_schedule *panels, const tsr_planes *p, i
 	return s;
 }
 
-/* What only the run knows is taken to be many, and multiplied so where it turns out to be enough (tsr_matrix_enough). */
+/* What only the run knows is taken to be many, as those of one image where the run knows how many images there are, and multiplied so where it turns out to be enough (tsr_matrix_enough). */
 enum { MANY = 256 };
 static int64_t counted(const tsr_walks *x, bool later)
 {
-	int64_t n = tsr_walks_count(x);
-	return later && n < 0 ? MANY : n;
+	int64_t n = tsr_walks_count(x), some = 1;
+	for (uint32_t i = 0; i < x->nloops; i++)
+		some *= tsr_size_is_const(x->loop[i].extent) ? x->loop[i].extent.k : 1;
+	return later && n < 0 ? (some > MANY ? some : MANY) : n;
 }
 
-static bool sizes_known(const tsr_contract_view *v)
+static bool sizes_known(const tsr_contract_view *v, bool later)
 {
-	return tsr_walks_count(&v->cls[TSR_CLASS_M]) >= 0 && tsr_walks_count(&v->cls[TSR_CLASS_N]) >= 0 && tsr_walks_count(&v->cls[TSR_CLASS_K]) >= 0;
+	return (later || tsr_walks_count(&v->cls[TSR_CLASS_M]) >= 0) && tsr_walks_count(&v->cls[TSR_CLASS_N]) >= 0 && tsr_walks_count(&v->cls[TSR_CLASS_K]) >= 0;
 }
 
 /* Whether thirds take fewer cycles than vectors, to one thread and to each of two, which pack for themselves what is not divided between them, taken together; from planes where that is surely fewer still, which the schedule
  * says then.  Which class is divided, if any, depends on options, and results may not: it is taken to be the longer one. */
-static bool thirds_pay(const tsr_loops *l, tsr_contraction *c, const tsr_target *t, const tsr_contract_view *v, int64_t m, int64_t n, int64_t k)
+static bool thirds_pay(const tsr_loops *l, tsr_contraction *c, const tsr_target *t, const tsr_contract_view *v, bool later, int64_t m, int64_t n, int64_t k)
 {
 	const tsr_schedule *s = &c->schedule;
 	if (m < 1 || n < 1 || k < LEAST_DEPTH)
@@ -139,9 +141,9 @@ static bool thirds_pay(const tsr_loops *l, tsr_contraction *c, const tsr_target 
 	int64_t half_m = rows ? (m + 1) / 2 : m, half_n = rows ? n : (n + 1) / 2;
 	double by_matrix = multiplied(c), by_panels = share_of(m, n, k, s, a, b, by_matrix) * share_of(half_m, half_n, k, s, a, b, by_matrix);
 	tsr_planes planes;
-	if (sizes_known(v) && tsr_planes_of(l, c, v, &planes) && bytes_of_planes(&planes, 1) <= 2 * BYTES_OF_PLANES) {      /* which the second cache has beside B's panels */
+	if (sizes_known(v, later) && tsr_planes_of(l, c, v, &planes) && bytes_of_planes(&planes, 1) <= 2 * BYTES_OF_PLANES) {      /* which the second cache has beside B's panels */
 		tsr_schedule p = by_planes(s, &planes, m, n, k);
-		bool far = m * n * tsr_prec_bytes(TSR_PREC_F32) > t->last / 4;
+		bool far = m * n * tsr_prec_bytes(TSR_PREC_F32) > t->last / 4 || tsr_walks_count(&v->cls[TSR_CLASS_M]) < 0;
 		double share = share_of_planes(m, n, k, &p, &planes, b, by_matrix, far) * share_of_planes(half_m, half_n, k, &p, &planes, b, by_matrix, far);
 		if (share < surely * by_panels && share < doubt) {
 			c->schedule = p;
@@ -201,7 +203,7 @@ bool tsr_contract_matrix(const tsr_loops *l, const tsr_contraction *c, const tsr
 		return m > 0 && n > 0 && k > 0;
 	}
 	if (!narrow)
-		return thirds_pay(l, out, t, &v, m, n, k);
+		return thirds_pay(l, out, t, &v, later, m, n, k);
 	return m >= FEWEST && n >= FEWEST && (k < 0 || k >= SHORTEST);
 }
 

@@ -6,7 +6,7 @@
  * The rows of the product are images, oh and ow, in this order, and channels are last in what is summed.  Where these are not as many as steps are deep, or some times as many, what a window reads of a row is
  * a run, if it lies side by side, and zeros of B fill up its last step; some rows are put together, pixel by pixel, where their windows fill steps better (three rows of 7 x 3 numbers 63 of 64).  Places of a plane's row are
  * counted so that sixteen in turn lie one stride apart: through what is padding between two rows, where the row below follows, else each row by itself; those that are no results are computed and left out.
- * Indices are looked at, no names: gradients of images are such windows, too. */
+ * Indices are looked at, no names: gradients of images are such windows, too.  How many images there are only the run may know. */
 #include "schedule.h"
 
 enum { DEPTHS = 32, ROWS = 16, LINE = 64 };
@@ -19,10 +19,10 @@ static const tsr_contract_loop *loop_in(const tsr_walks *x, uint32_t sym)
 	return NULL;
 }
 
-/* All loops and sizes of the class are known. */
-static bool known(const tsr_walks *x)
+/* All loops of the class from one on are of known length. */
+static bool known(const tsr_walks *x, uint32_t from)
 {
-	for (uint32_t i = 0; i < x->nloops; i++)
+	for (uint32_t i = from; i < x->nloops; i++)
 		if (!tsr_size_is_const(x->loop[i].extent) || x->loop[i].extent.k < 1)
 			return false;
 	return x->nloops > 0;
@@ -45,7 +45,7 @@ static uint32_t axis_of(const tsr_buffer *b, const tsr_lin *index, uint32_t sym)
 static bool along(const tsr_buffer *b, const tsr_lin *index, const tsr_contract_view *v, const tsr_contract_loop *rows, tsr_plane_axis *out)
 {
 	const tsr_lin *at = &index[out->axis];
-	if (!tsr_size_is_const(at->base) || !tsr_size_is_const(b->dims[out->axis]))
+	if (!tsr_size_is_const(at->base) || !tsr_size_is_const(b->dims[out->axis]) || !tsr_size_is_const(rows->extent))
 		return false;
 	out->size = b->dims[out->axis].k;
 	out->results = rows->extent.k;
@@ -187,7 +187,7 @@ bool tsr_planes_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contr
 {
 	const tsr_walks *m = &v->cls[TSR_CLASS_M], *k = &v->cls[TSR_CLASS_K];
 	const tsr_expr *x = tsr_contract_guarded(c->a_value);
-	if (!x || x->prec != TSR_PREC_F32 || !known(m) || !known(k) || k->nloops < 2)
+	if (!x || x->prec != TSR_PREC_F32 || !known(m, 1) || !known(k, 0) || k->nloops < 2)
 		return false;
 	const tsr_buffer *b = l->buffers.at[x->load.buffer];
 	const tsr_lin *index = x->load.index;

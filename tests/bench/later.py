@@ -24,6 +24,7 @@ CASES = [
     ("3x3 depthwise, last", '(x : "?h, ?w, 64 |") (k : "3, 3, 64 |")', 'x +* k "y =+ i, x =+ j, c |; i, j, c | => y, x, c |"', {"h": 112, "w": 112}),
     ("3x3 depthwise, first", '(x : "64, ?h, ?w |") (k : "3, 3, 64 |")', 'x +* k "c, y =+ i, x =+ j |; i, j, c | => c, y, x |"', {"h": 112, "w": 112}),
     ("3x3, channels last", '(x : "?b, ?h, ?w, 64 |") (k : "3, 3, 64, 64 |")', 'x +* k "b, y =+ i, x =+ j, c |; i, j, c, f | => b, y, x, f |"', {"b": 1, "h": 56, "w": 56}),
+    ("3x3 of any number of images", '(x : "?b, 56, 56, 64 |") (k : "3, 3, 64, 64 |")', 'x +* k "b, y =+ i, x =+ j, c |; i, j, c, f | => b, y, x, f |"', {"b": 1}),
     ("3x3, channels first", '(x : "?b, 64, ?h, ?w |") (k : "3, 3, 64, 64 |")', 'x +* k "b, c, y =+ i, x =+ j |; i, j, c, f | => b, f, y, x |"', {"b": 1, "h": 56, "w": 56}),
     *((f"512 to 2048, bias and relu, {n} row{'s' * (n > 1)}", '(x : "?t, 512 |") (w : "512, 2048 |") (b : "2048 |")', LINEAR, {"t": n}) for n in (1, 3, 8, 16, 40, 64, 256)),
     ("weights of 8 bits, 1 row", '(x : "?t, 4096 |") (w : "4096, 4096 |" i8)', 'x +* w "t, k |; n, k | => t, n |"', {"t": 1}),
