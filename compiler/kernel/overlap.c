@@ -474,7 +474,7 @@ static unsigned lanes_in_hope(const rows *r)
 {
 	tsr_hope hope;
 	bool hopes = tsr_emit_asks_two(r->e) && r->lanes == r->e->target->vector_bytes / 4;
-	r->e->overlap = 4 * r->lanes;              /* rows have so many elements */
+	r->e->overlap = (tsr_size_is_const(walk_of(r, 0)->loop.extent) ? 4 : 2) * r->lanes;              /* rows have so many elements */
 	for (uint32_t k = 0; hopes && k < r->n; k++)
 		if (tsr_hope_in(r->e, r->loop, walk_of(r, k), &hope))
 			return 2 * r->lanes;
