@@ -37,13 +37,6 @@ static tsr_expr *note_read(void *user, tsr_expr *e)
 	return e;
 }
 
-static tsr_expr *note_function(void *user, tsr_expr *e)
-{
-	bool computed = e->kind == TSR_EXPR_OP && tsr_op_get(e->op.op)->result == TSR_RESULT_FLOAT;
-	*(bool *)user |= computed && e->op.op != TSR_OP_DIV && e->op.op != TSR_OP_SQRT && e->op.op != TSR_OP_RECIP && e->op.op != TSR_OP_RSQRT;
-	return e;
-}
-
 /* Those that a statement sets, and those within it. */
 static void sets(const tsr_stmt *s, locals *out)
 {
@@ -117,7 +110,7 @@ tsr_late tsr_late_of(const tsr_loops *l, tsr_arena *a, const tsr_stmt *row)
 		}
 		out.n++;
 		tsr_stmt_rewrite(body->at[i], note_read, &read);
-		tsr_stmt_rewrite(body->at[i], note_function, &out.functions);
+		out.functions |= tsr_stmt_has_functions(body->at[i]);
 	}
 	for (uint32_t i = 0; i < read.n; i++)
 		if (has(&others, read.at[i]))

@@ -11,6 +11,13 @@ tsr_nest tsr_nest_of(tsr_stmts *body)
 	return n;
 }
 
+tsr_stmt *tsr_kernel_like(tsr_pass *p, const tsr_stmt *kernel, const char *what)
+{
+	tsr_stmt *k = tsr_stmt_new(p->arena, TSR_STMT_KERNEL, kernel->span);
+	k->kernel.name = what ? tsr_intern(p->l->tc->names, tsr_format(p->arena, "%s.%s", kernel->kernel.name, what)) : kernel->kernel.name;
+	return k;
+}
+
 tsr_stmt *tsr_nest_single(const tsr_stmt *kernel, tsr_nest *out)
 {
 	if (kernel->kind != TSR_STMT_KERNEL)

@@ -24,6 +24,8 @@ tsr_nest tsr_nest_of(tsr_stmts *body);
 tsr_stmt *tsr_loop_around(tsr_pass *p, tsr_stmt *body, const tsr_stmt *like, tsr_size extent, uint32_t sym);
 /* Loops like these, one in the other, behind what stands there; the result is where the innermost one's body goes. */
 tsr_stmts *tsr_loops_into(tsr_pass *p, tsr_stmts *into, uint32_t n, tsr_stmt *const *like, tsr_for_kind how);
+/* A kernel in the same place of the source, and of that name, or of one that says what it is besides; nothing is in it yet. */
+tsr_stmt *tsr_kernel_like(tsr_pass *p, const tsr_stmt *kernel, const char *what);
 /* Loops exchange what they are, not where they stand. */
 void tsr_loop_exchange(tsr_stmt *x, tsr_stmt *y);
 /* The loop with this symbol moves inwards to this place of the nest; those that it passes, which are independent of it, move outwards. */

@@ -78,13 +78,6 @@ static bool look(const tsr_loops *l, int64_t lanes, const tsr_stmt *kernel, side
 
 /* ---- building ------------------------------------------------------------------------------------------------------------ */
 
-static tsr_stmt *kernel_like(tsr_pass *p, const tsr_stmt *kernel, const char *what)
-{
-	tsr_stmt *k = tsr_stmt_new(p->arena, TSR_STMT_KERNEL, kernel->span);
-	k->kernel.name = what ? tsr_intern(p->l->tc->names, tsr_format(p->arena, "%s.%s", kernel->kernel.name, what)) : kernel->kernel.name;
-	return k;
-}
-
 /* What the first step makes: all loops that are kept, and the last one that is summed, are axes. */
 typedef struct first { const tsr_buffer *b; tsr_lin *index; uint32_t n; tsr_stmt *loop[TSR_MOST_LOOPS]; } first;
 
@@ -112,7 +105,7 @@ static tsr_stmt *write_first(tsr_pass *p, const sides *x, const first *f, tsr_st
 static void build(tsr_pass *p, tsr_loop_unit *u, const tsr_stmt *kernel, const sides *x, tsr_stmts *out)
 {
 	first f = first_of(p, x);
-	tsr_stmt *outside = kernel_like(p, kernel, "sides"), *inside = kernel_like(p, kernel, NULL), *let = tsr_stmt_new(p->arena, TSR_STMT_LET, x->let->span), *set = tsr_stmt_new(p->arena, TSR_STMT_SET, x->let->span);
+	tsr_stmt *outside = tsr_kernel_like(p, kernel, "sides"), *inside = tsr_kernel_like(p, kernel, NULL), *let = tsr_stmt_new(p->arena, TSR_STMT_LET, x->let->span), *set = tsr_stmt_new(p->arena, TSR_STMT_SET, x->let->span);
 	tsr_stmts *body = tsr_loops_into(p, &outside->kernel.body, f.n, f.loop, TSR_FOR_PARALLEL);
 	tsr_push(p->arena, body, write_first(p, x, &f, TSR_STMT_STORE, tsr_expr_const(p->arena, tsr_acc_neutral(x->acc, x->prec))));
 	body = tsr_loops_into(p, &outside->kernel.body, x->summed.n - 1, x->summed.loop, TSR_FOR_REDUCE);
