@@ -253,7 +253,7 @@ static void asks_beyond(tsr_engine *g, tsr_rows_tile *t)
 	const tsr_target *target = g->e->target;
 	const tsr_walks *rows = &g->walks[TSR_CLASS_M];
 	const tsr_expr *a = tsr_contract_guarded(g->c->a_value);
-	if (!target->rows_ahead || !a || a->kind != TSR_EXPR_LOAD || !rows->nloops || tsr_buffer_guess(g->e->loops->buffers.at[a->load.buffer]) <= target->l2)
+	if (!target->rows_ahead || !a || a->kind != TSR_EXPR_LOAD || !rows->nloops || tsr_buffer_guess(g->e->loops->buffers.at[a->load.buffer]) <= target->rows_ahead)
 		return;
 	int64_t down = rows->nloops > 1 ? rows_apart(g, a, &rows->loop[rows->nloops - 2]) : 0;
 	t->each = rows_apart(g, a, &rows->loop[rows->nloops - 1]);

@@ -51,7 +51,7 @@ typedef struct tsr_target {
 	uint32_t vector_streams;     /* rows of a B that one row of A multiplies in turn, for which nobody asks; 0: as many as `streams` */
 	uint32_t lines_ahead;        /* so many before it is read a line from memory is asked for, once, into the first cache; 0: into the second one a page ahead, and from there
 	                              * in time into the first, which has few places for lines that are on their way */
-	bool rows_ahead;             /* tiles of rows of A where they lie ask for what the next row of places reads: no core looks ahead along so many short stretches by itself */
+	int64_t rows_ahead;          /* tiles of rows of A where they lie ask for what the next row of places reads, where A has more bytes: no core looks ahead along so many short stretches by itself; 0: never */
 	uint32_t panels_ahead;       /* tiles that read B's rows in place ask for lines of the panel so many behind theirs, and not once more a few steps before where these rows lie whole half pages
 	                              * apart; 0: of the next one, and once more */
 	uint32_t spread;             /* rows of a B from memory that a vector multiplies in turn, as far apart as there are as many, so that each is a stream that goes on from row to row; where rows
