@@ -90,7 +90,7 @@ tsr_emit_half tsr_math_exp_start(const tsr_maths *m, LLVMValueRef x, bool less)
 
 static LLVMValueRef any_beyond(const tsr_maths *m, LLVMIntPredicate than, LLVMValueRef bits)
 {
-	enum { LEAST = 125 };
+	enum { LEAST = 125 };                    /* of sixteenths a little more, so that the bits of numbers within bounds, taken together, stay within, too */
 	double most = m->e->target->lookup == EIGHTHS ? of_eighths + LEAST : TSR_MATH_OF_SIXTEENTHS + 126 - 1 / 16.;
 	LLVMValueRef low = LLVMBuildICmp(m->b, than, bits, tsr_emit_number(m->e, LLVMTypeOf(bits), tsr_math_bits_of(most)), "");
 	return tsr_math_intrinsic(m, "llvm.vector.reduce.or", LLVMTypeOf(low), 1, &low);

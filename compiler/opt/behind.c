@@ -40,7 +40,7 @@ static bool divide(behind *x)
 		else if (at(x, i)->kind != TSR_STMT_LET)
 			return false;
 	}
-	return x->first > walks && walks;
+	return x->first > walks;
 }
 
 /* Every loop is of rows, enough of them. */

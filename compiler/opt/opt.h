@@ -77,7 +77,7 @@ typedef struct tsr_groups { const tsr_stmt *group, *each; int64_t results, count
 bool tsr_groups_of(const tsr_loops *l, const tsr_target *t, const tsr_stmt *s, tsr_groups *out);
 /* There is such a loop in a nest of loops that hold nothing but the next, or, where `turning`, will be when the pass has turned what all iterations around it read. */
 bool tsr_groups_within(const tsr_loops *l, const tsr_target *t, const tsr_stmt *nest, bool turning, tsr_groups *out);
-/* Rows of fewer elements are not walked together (overlap.c). */
+/* Rows of which only the run knows that they have fewer elements are not walked together (overlap.c). */
 enum { TSR_LEAST_OVERLAP = 32 };
 /* Iterations of a loop within such lanes that are written out, and of two loops together. */
 enum { TSR_MOST_WRITTEN = 8, TSR_MOST_POSITIONS = 25 };
