@@ -92,8 +92,8 @@ static void turn(packing *x, LLVMValueRef *v) { tsr_weave(&x->pair, v, ROWS); }
 static void depths(packing *x, LLVMValueRef position, LLVMValueRef limit, LLVMValueRef to)
 {
 	tsr_kit *k = &x->half;
-	LLVMValueRef width = tsr_kit_mul(k, x->pairs, tsr_kit_int(k, 2));
-	tsr_kit_store(k, LLVMConstNull(k->vec), tsr_kit_at(k, to, LLVMBuildNSWSub(k->b, width, tsr_kit_int(k, k->lanes), "")), NULL);
+	LLVMValueRef width = tsr_kit_mul(k, x->pairs, tsr_kit_int(k, 2)), last = LLVMBuildNSWSub(k->b, width, tsr_kit_int(k, k->lanes), "");
+	tsr_kit_store(k, LLVMConstNull(k->vec), tsr_kit_at(k, to, tsr_kit_max(k, last, tsr_kit_int(k, 0))), NULL);      /* of no depths, too, a line has room for a vector */
 	line(x, x->v.across, x->v.along, position, limit, x->p->along_first, x->p->depth, to, width);
 }
 

@@ -17,6 +17,10 @@
 enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ORDERS = 40, EARLY = 16, CROSSED = 12, FEW = 24, COMPUTED = 24, FAR = 15, APART = 40,
 	   BEFORE = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS + ORDERS + EARLY, ALL = BEFORE + CROSSED + FEW + COMPUTED + FAR + APART, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
 
+/* Nothing is written in front of a result or of a work area, nor behind. */
+enum { BEHIND = 4096, UNWRITTEN = 0x5a };
+
+#include "contract_area.h"
 #include "contract_random.h"
 #include "contract_windows.h"
 #include "contract_columns.h"
@@ -33,6 +37,9 @@ enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 1
 /* A target of the table with other caches, which the cases fill, and perhaps without looking ahead by itself; `thirds`: sums of f32 by matrix registers wherever that is possible;
  * `other`: another level takes the same ways through the compiler, so that a sanitizer would see nothing new. */
 typedef struct level { const char *name; int64_t l1, l2; bool streams; const char *cpu, *feature; bool thirds, other; } level;
+
+/* The cases as compiled for a level. */
+typedef struct built { const level *v; tsr_target target; void *handle; bool made[ALL]; area areas[ALL]; } built;
 
 #if defined(__SANITIZE_ADDRESS__)
 static const bool watched = true;
@@ -122,8 +129,10 @@ static void answer(tsr_emit *e)
 	LLVMBuildRet(e->builder, LLVMConstInt(e->i32, (unsigned)tsr_matrix_unit(), false));
 }
 
-static void *compile(tsr_loops *l, const tsr_target *target, const level *v, bool *made)
+static void *compile(tsr_loops *l, built *out)
 {
+	const tsr_target *target = &out->target;
+	const level *v = out->v;
 	const char *cpu = v->cpu;
 	tsr_opt_options options = { .level = 2, .fuse = true, .passes = "classify,schedule,passing" };
 	CHECK(tsr_opt_run(l, target, &options));
@@ -162,8 +171,10 @@ static void *compile(tsr_loops *l, const tsr_target *target, const level *v, boo
 	LLVMSetTarget(e.module, triple);
 	LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
 	LLVMSetModuleDataLayout(e.module, layout);
-	for (uint32_t u = 0; u < l->units.n; u++)
-		emit_unit(&e, l, u, cpu, &made[u]);
+	for (uint32_t u = 0; u < l->units.n; u++) {
+		emit_unit(&e, l, u, cpu, &out->made[u]);
+		out->areas[u].bytes = area_apart(&e, tsr_format(l->tc->arena, "area_%s", l->units.at[u]->name));
+	}
 	answer(&e);
 	bool broken = LLVMVerifyModule(e.module, LLVMPrintMessageAction, &error);
 	CHECK(!broken);
@@ -249,19 +260,6 @@ static bool equal(const tsr_buffer *b, const void *x, const void *y, size_t byte
 	return true;
 }
 
-/* Nothing is written behind a result. */
-enum { BEHIND = 4096, UNWRITTEN = 0x5a };
-static bool is_unwritten(const char *at)
-{
-	for (int i = 0; i < BEHIND; i++)
-		if (at[i] != UNWRITTEN)
-			return false;
-	return true;
-}
-
-/* The cases as compiled for a level. */
-typedef struct built { const level *v; tsr_target target; void *handle; bool made[ALL]; } built;
-
 /* c and y are written, and compared: the first of the levels whose code leaves there what the interpreter does not; NULL: none. */
 static const built *differing(const tsr_loops *l, uint32_t u, const built *all, size_t levels, int64_t n)
 {
@@ -286,17 +284,21 @@ static const built *differing(const tsr_loops *l, uint32_t u, const built *all, 
 		if (!b->handle || !b->made[u])
 			continue;
 		for (int w = 0; w < 2; w++) {
-			got[w] = memory[EACH * u + written[w]] = aligned_alloc(64, (bytes[w] / 64 + 1) * 64 + BEHIND);
-			memcpy(got[w], given[w], bytes[w]);
-			memset((char *)got[w] + bytes[w], UNWRITTEN, BEHIND);
+			got[w] = aligned_alloc(64, (bytes[w] / 64 + 1) * 64 + 2 * BEHIND);
+			memset(got[w], UNWRITTEN, bytes[w] + 2 * BEHIND);
+			memcpy(memory[EACH * u + written[w]] = (char *)got[w] + BEHIND, given[w], bytes[w]);
 		}
+		surround(&b->areas[u]);
 		union { void *p; void (*call)(void **, int64_t); } f = { dlsym(b->handle, l->units.at[u]->name) };
 		f.call(memory, n);
 		for (int w = 0; w < 2; w++) {
-			if (!equal(l->buffers.at[EACH * u + written[w]], got[w], want[w], bytes[w]) || !is_unwritten((char *)got[w] + bytes[w]))
+			char *at = (char *)got[w] + BEHIND;
+			if (!equal(l->buffers.at[EACH * u + written[w]], at, want[w], bytes[w]) || any_written(got[w], BEHIND) || any_written(at + bytes[w], BEHIND))
 				wrong = b;
 			free(got[w]);
 		}
+		if (!is_surrounded(&b->areas[u]))
+			wrong = b;
 	}
 	for (int w = 0; w < 2; w++) {
 		memory[EACH * u + written[w]] = given[w];
@@ -408,7 +410,9 @@ static void build(tsr_loops *l, const level *v, built *out)
 	tsr_target *target = &out->target;
 	target->l1 = v->l1, target->l2 = v->l2, target->l3 = 32 << 10;
 	target->streams = v->streams ? target->streams : 0;
-	out->handle = compile(l, target, v, out->made);
+	out->handle = compile(l, out);
+	for (uint32_t u = 0; out->handle && u < l->units.n; u++)
+		out->areas[u].place = (union { void *p; char *(*call)(void); }){ dlsym(out->handle, tsr_format(l->tc->arena, "area_%s", l->units.at[u]->name)) }.call;
 	bool wide = target->vector_bytes >= 32, small = v->l2 <= 8 << 10;
 	counts n = { 0 };
 	for (uint32_t u = 0; out->handle && u < l->units.n; u++)
