@@ -3,7 +3,7 @@
 /* `bytes` 0: it needs none. */
 typedef struct area { char *(*place)(void); int64_t bytes; } area;
 
-/* One of these bytes. */
+/* One of these bytes is no more what it was. */
 static bool any_written(const char *at, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++)
@@ -25,12 +25,6 @@ static bool is_surrounded(const area *a)
 	return !a->bytes || (!any_written(a->place(), BEHIND) && !any_written(a->place() + BEHIND + a->bytes, BEHIND));
 }
 
-static LLVMValueRef address_of(tsr_emit *e, LLVMValueRef global)
-{
-	LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID("llvm.threadlocal.address", 24), &e->ptr, 1);
-	return LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(f), f, &global, 1, "");
-}
-
 /* What the unit just emitted asks for: it gets more, begins behind the first bytes, and a function `name` says where that is.  Its bytes, or 0. */
 static int64_t area_apart(tsr_emit *e, const char *name)
 {
@@ -49,9 +43,9 @@ static int64_t area_apart(tsr_emit *e, const char *name)
 	LLVMValueRef made = tsr_emit_zeros(e->module, TSR_PANELS, bytes + 2 * BEHIND, 4096, true);
 	LLVMReplaceAllUsesWith(asked, made);
 	LLVMDeleteGlobal(asked);
-	LLVMSetValueName2(made, "", 0);      /* the next unit has its own */
 	LLVMValueRef place = LLVMAddFunction(e->module, name, LLVMFunctionType(e->ptr, NULL, 0, false));
 	LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, place, "entry"));
-	LLVMBuildRet(e->builder, address_of(e, made));
+	LLVMBuildRet(e->builder, tsr_emit_work_area(e, bytes));
+	LLVMSetValueName2(made, "", 0);      /* the next unit has its own */
 	return (int64_t)bytes;
 }
