@@ -37,6 +37,7 @@ typedef struct tsr_wide {
 	const tsr_stmt *loop;
 	unsigned lanes;
 	LLVMValueRef mask;
+	LLVMValueRef some;               /* whether any are; NULL: surely.  Else what all lanes share may lie outside of its array */
 	const tsr_stmt *around;
 	bool holds;                      /* locals are lanes, whatever they are set to */
 	bool zeros;                      /* lanes outside of the mask are 0, and so is what is added for them */
@@ -155,6 +156,8 @@ LLVMValueRef tsr_emit_end(tsr_emit *e, const tsr_stmt *loop);
 /* Position in elements of one index tuple, row-major over the buffer's dims; and its address. */
 LLVMValueRef tsr_emit_position(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index);
 LLVMValueRef tsr_emit_address(tsr_emit *e, tsr_buffer_id buffer, const tsr_lin *index);
+/* An element's address, or where no lane is an iteration (tsr_wide.some) that of the array's element number `element`. */
+LLVMValueRef tsr_emit_within(tsr_emit *e, const tsr_buffer *b, LLVMValueRef address, int64_t element);
 /* x where it is so to y, else y: the smaller one, or the larger. */
 LLVMValueRef tsr_emit_chosen(tsr_emit *e, LLVMIntPredicate is, LLVMValueRef x, LLVMValueRef y);
 LLVMValueRef tsr_emit_offset(tsr_emit *e, tsr_prec p, LLVMValueRef base, LLVMValueRef elements);     /* base + elements, inbounds */

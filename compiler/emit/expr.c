@@ -204,6 +204,14 @@ static LLVMValueRef emit_index(tsr_emit *e, const tsr_expr *x)
 	return LLVMBuildAdd(e->builder, tsr_emit_splat(e, first, LLVMTypeOf(steps)), steps, "");
 }
 
+/* An array has one element at least. */
+LLVMValueRef tsr_emit_within(tsr_emit *e, const tsr_buffer *b, LLVMValueRef address, int64_t element)
+{
+	if (!e->wide || !e->wide->some)
+		return address;
+	return LLVMBuildSelect(e->builder, e->wide->some, address, tsr_emit_offset(e, b->prec, e->buffers[b->id], tsr_emit_i64(e, element)), "");
+}
+
 static LLVMValueRef emit_load(tsr_emit *e, const tsr_expr *x)
 {
 	const tsr_buffer *b = e->loops->buffers.at[x->load.buffer];
@@ -215,7 +223,7 @@ static LLVMValueRef emit_load(tsr_emit *e, const tsr_expr *x)
 	LLVMValueRef address = tsr_emit_address(e, x->load.buffer, x->load.index);
 	if (step > 1 && e->wide->lanes > 1)
 		return tsr_emit_convert(e, tsr_emit_wide_load_strided(e, b->prec, address, (unsigned)step), b->prec, x->prec);
-	return tsr_emit_convert(e, side_by_side ? tsr_emit_wide_load(e, b->prec, address) : tsr_emit_load(e, b->prec, address), b->prec, x->prec);
+	return tsr_emit_convert(e, side_by_side ? tsr_emit_wide_load(e, b->prec, address) : tsr_emit_load(e, b->prec, tsr_emit_within(e, b, address, 0)), b->prec, x->prec);
 }
 
 /* x is `op` in f32. */

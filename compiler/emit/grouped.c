@@ -102,10 +102,12 @@ LLVMValueRef tsr_emit_grouped_load(tsr_emit *e, const tsr_expr *load)
 	lanes x = {e, b->prec, tsr_emit_address(e, b->id, load->load.index), one ? near : far, one ? 0 : near, one ? 1 : w->each, w->lanes < whole ? w->lanes : whole};
 	e->syms[along] = at, e->syms[w->group] = zero;
 	int64_t place = x.far == 1 ? 0 : place_in_row(e, b, load->load.index, x.far + x.near);
+	bool by_rows = x.near != 1 && place >= 0 && place < x.far + x.near;
+	x.address = tsr_emit_within(e, b, x.address, by_rows ? place : 0);
 	unsigned registers = w->lanes / x.n;
 	for (unsigned r = 0; r < registers; r++) {
 		unsigned group = r * x.n / x.each;
-		part[r] = x.near == 1 ? stretches(&x, group) : place >= 0 && place < x.far + x.near ? repeated(&x, group, (unsigned)place) : scattered(&x, group);
+		part[r] = x.near == 1 ? stretches(&x, group) : by_rows ? repeated(&x, group, (unsigned)place) : scattered(&x, group);
 	}
 	return tsr_emit_concat(e, part, registers);
 }

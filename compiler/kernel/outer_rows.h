@@ -34,6 +34,7 @@ typedef struct tsr_places {
 	uint32_t n;                                /* of those that are emitted together */
 	tsr_emit_view view[TSR_MOST_PLACES];
 	LLVMValueRef mask[TSR_MOST_PLACES];        /* what guards let in of each; NULL: all */
+	LLVMValueRef in[TSR_MOST_PLACES];          /* whether those of the place itself let anything in; NULL: they do */
 	bool out[TSR_MOST_PLACES];                 /* they let in none of it */
 	tsr_below below;                           /* what is asked for of an image that comes from memory */
 	const tsr_stmt *around;                    /* the store whose whole lines go around the caches, or NULL */

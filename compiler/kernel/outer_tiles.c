@@ -24,7 +24,7 @@ static void each_in_turn(tsr_places *x, const tsr_stmt *s)
 		if (x->out[k])
 			continue;
 		tsr_emit_enter(e, &x->view[k]);
-		w.mask = x->mask[k];
+		w.mask = x->mask[k], w.some = x->in[k];
 		tsr_emit_stmts(e, &one);
 	}
 	e->wide = all;
@@ -32,7 +32,7 @@ static void each_in_turn(tsr_places *x, const tsr_stmt *s)
 }
 
 /* What is left of a guard is the same for all places, but for masks. */
-typedef struct guard { uint32_t n; tsr_range *ranges; LLVMBasicBlockRef after; LLVMValueRef mask[TSR_MOST_PLACES]; bool out[TSR_MOST_PLACES]; } guard;
+typedef struct guard { uint32_t n; tsr_range *ranges; LLVMBasicBlockRef after; LLVMValueRef mask[TSR_MOST_PLACES], in[TSR_MOST_PLACES]; bool out[TSR_MOST_PLACES]; } guard;
 
 static guard what_is_left(const tsr_places *x, const tsr_stmt *s)
 {
@@ -94,15 +94,17 @@ static void enter_masks(tsr_places *x, guard *g, const tsr_stmt *s)
 	tsr_emit_enter(e, &x->view[0]);
 	LLVMValueRef lanes = x->torn && !x->whole ? lanes_in(x, s) : NULL;
 	for (uint32_t k = 0; k < x->n; k++) {
-		g->mask[k] = x->mask[k], g->out[k] = x->out[k];
+		g->mask[k] = x->mask[k], g->in[k] = x->in[k], g->out[k] = x->out[k];
 		x->mask[k] = both(e, x->mask[k], lanes);
 		tsr_emit_enter(e, &x->view[k]);
 		for (uint32_t i = 0; i < s->cond.n && x->edge; i++)
 			if (tsr_lin_mentions(&s->cond.ranges[i].index, x->row->loop.sym)) {
 				LLVMValueRef in = x->edge == TSR_EDGE_ANY ? tsr_emit_in_ranges(e, 1, &s->cond.ranges[i]) : known_in(x, k, &s->cond.ranges[i]);
 				x->out[k] |= LLVMIsConstant(in) && !LLVMConstIntGetZExtValue(in);
-				if (!LLVMIsConstant(in))
+				if (!LLVMIsConstant(in)) {
 					x->mask[k] = both(e, x->mask[k], tsr_emit_splat(e, in, LLVMVectorType(e->i1, e->wide->lanes)));
+					x->in[k] = both(e, x->in[k], in);
+				}
 			}
 	}
 	tsr_emit_enter(e, &outside);
@@ -111,6 +113,7 @@ static void enter_masks(tsr_places *x, guard *g, const tsr_stmt *s)
 static void leave_masks(tsr_places *x, const guard *g)
 {
 	memcpy(x->mask, g->mask, sizeof x->mask);
+	memcpy(x->in, g->in, sizeof x->in);
 	memcpy(x->out, g->out, sizeof x->out);
 }
 
@@ -228,7 +231,7 @@ static void channels(tsr_places *x, LLVMValueRef at, LLVMValueRef from, LLVMValu
 			x->view[k].locals[x->local[i]] = NULL;
 		x->view[k].syms[x->row->loop.sym] = LLVMBuildNSWAdd(e->builder, at, tsr_emit_i64(e, k), "");
 		x->view[k].syms[x->loop->loop.sym] = c.index;
-		x->mask[k] = w.mask;
+		x->mask[k] = w.mask, x->in[k] = NULL;
 	}
 	tsr_below_ask(e, &x->below, x->inner, x->n_inner, at, x->n, c.index);
 	e->wide = &w, e->places = true;

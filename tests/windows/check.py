@@ -38,10 +38,16 @@ WITHIN = [(2, 5, 12, 17, 3, 3, 1), (1, 7, 30, 11, 3, 3, 1), (2, 3, 9, 9, 3, 3, 1
 # images, channels, filters, height and width of the results, the window's height and width, step: all channels of images whose channels come first, with rows of results shorter and longer than a
 # vector, that fill some and that do not, of one image and of several
 FIRST = [(1, 3, 20, 14, 33, 3, 3, 2), (2, 5, 16, 9, 16, 5, 3, 2), (3, 4, 33, 7, 21, 3, 3, 3), (1, 2, 40, 12, 40, 7, 7, 2), (2, 8, 17, 6, 64, 1, 5, 4), (4, 6, 24, 5, 5, 3, 3, 2), (1, 4, 18, 11, 29, 3, 4, 5), (2, 9, 12, 8, 31, 1, 1, 2)]
+# width, channels, filters, window: rows whose windows reach over an edge, known ones and of as many places as the run says, by all channels of an image in which something is a NaN
+EDGES = [(1, 60, 100, 7), (4, 33, 40, 5), (42, 60, 100, 7), (9, 24, 64, 3), (19, 8, 16, 9)]
 
 
 def program():
     lines = []
+    for i, (w, c, f, k) in enumerate(EDGES):
+        for name, width in ("y", w), ("z", "?w"):
+            lines.append(f'let%export {name}{i} (x : "| 3, {width}, {c}") (k : "| {c}, {k}, {f}") = x +* k "b, w, c; c, l, f => b, w =+ l, f"')
+            lines.append(f'let%export {name}f{i} (x : "| 3, {width}, {c}") (k : "| {c}, {k}, {f}") = x +* k "b, w =+ l, c; c, l, f => b, w, f"')
     for i, (n, c, f, h, w, kh, kw, s) in enumerate(FIRST):
         for name, op, size in ("o", "=+", (h * s, w * s)), ("w", "<+", ((h - 1) * s + kh, (w - 1) * s + kw)):
             lines.append(f'let%export {name}{i} (x : "| {n}, {c}, {size[0]}, {size[1]}") (k : "| {f}, {c}, {kh}, {kw}") = x +* k "n, c, {s}*h {op} i, {s}*w {op} j; f, c, i, j => n, f, h, w"')
@@ -204,7 +210,26 @@ def judge_first(model, threads):
                 check(np.array_equal(made, wanted), f"channels first {FIRST[i]}, {'padded' if name == 'o' else 'within'}, {threads} threads")
 
 
+def judge_edges(model, threads):
+    """Nothing is read beside the image, nor beside the filters."""
+    random = np.random.default_rng(12)
+    for i, (w, c, f, size) in enumerate(EDGES):
+        x, k = random.integers(-4, 5, (3, w, c)).astype(f32), random.integers(-4, 5, (c, size, f)).astype(f32)
+        for place in 0, w - 1:
+            x[1, place, 0] = np.nan
+            for name, reach, turned in ("", (size // 2, size - size // 2 - 1), True), ("f", ((size) // 2, size), False):
+                padded = np.pad(x, ((0, 0), reach, (0, 0)))
+                wanted = sum(np.einsum("bwc,cf->bwf", padded[:, l:l + w], k[:, size - 1 - l if turned else l]) for l in range(size))
+                for known, begins in ("y", False), ("y", True), ("z", False), ("z", True):
+                    guard = Guarded()
+                    made = guard.copy(np.full(wanted.shape, 7, f32), begins)
+                    sizes = [] if known == "y" else [ctypes.c_int64(w)]
+                    model.seconds(f"{known}{name}{i}", *sizes, *(a.ctypes.data_as(ctypes.c_void_p) for a in (guard.copy(x, begins), guard.copy(k, begins), made)))
+                    check(np.array_equal(made, wanted, equal_nan=True), f"rows of {EDGES[i]}, {known}{name}, {threads} threads")
+
+
 def judge(model, threads):
+    judge_edges(model, threads)
     judge_first(model, threads)
     judge_windows(model, threads)
     judge_within(model, threads)
