@@ -359,6 +359,8 @@ static void contraction(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction
 	g.walks = view.cls;
 	if (c->schedule.planes && !tsr_planes_of(l, c, &view, &g.planes))
 		tsr_bug("the windows of a contraction have no planes");
+	if (c->schedule.planes)
+		g.plane = tsr_plane_sizes_of(&g.k, e, &g.planes, &c->schedule, g.cls[TSR_CLASS_M].count);
 	g.split_batch = tsr_walks_longest(&view.cls[TSR_CLASS_BATCH]);
 	g.base[TSR_SIDE_C] = base_of(&g, l, TSR_SIDE_C, c->c, c->c_index);
 	if (tsr_contract_plain(l, c, TSR_SIDE_A))
@@ -383,6 +385,8 @@ static void contraction(tsr_emit *e, const tsr_stmt *loop, const tsr_contraction
 		g.seen = tsr_kit_table(&g.k, 1);
 		LLVMBuildStore(g.k.b, tsr_kit_int(&g.k, 0), g.seen);
 	}
+	if (c->schedule.planes)
+		g.taps = tsr_planes_taps(&g);
 	if (matrix)
 		tsr_matrix_begin(&g.k);
 	tsr_shares_begin(&g);
@@ -413,17 +417,31 @@ static LLVMValueRef count_of(tsr_emit *e, const tsr_contraction *c, tsr_loop_cla
 
 LLVMValueRef tsr_contraction_rows(tsr_emit *e, const tsr_contraction *c) { return count_of(e, c, TSR_CLASS_M); }
 
-/* What only the run knows is enough to be taken apart; NULL: all is known. */
+static LLVMValueRef both(tsr_emit *e, LLVMValueRef x, LLVMValueRef y) { return x && y ? LLVMBuildAnd(e->builder, x, y, "") : x ? x : y; }
+
+/* Planes of as wide rows as the run says have room; NULL: none are. */
+static LLVMValueRef planes_fit(tsr_emit *e, const tsr_contraction *c)
+{
+	tsr_contract_view view;
+	tsr_planes planes;
+	tsr_contract_view_make(e->loops, c, &view);
+	if (!c->schedule.planes || !tsr_planes_of(e->loops, c, &view, &planes) || !planes.later)
+		return NULL;
+	tsr_kit k;
+	kit_make(&k, e, e->target, c, c->prec);
+	tsr_plane_sizes sizes = tsr_plane_sizes_of(&k, e, &planes, &c->schedule, tsr_contraction_rows(e, c));
+	return tsr_planes_fit(&k, &planes, &sizes);
+}
+
+/* What only the run knows is enough to be taken apart, and not too much; NULL: all is known. */
 static LLVMValueRef is_enough(tsr_emit *e, const tsr_contraction *c)
 {
-	LLVMValueRef enough = NULL;
+	LLVMValueRef enough = planes_fit(e, c);
 	for (int cls = TSR_CLASS_M; cls <= TSR_CLASS_K; cls++) {
 		LLVMValueRef n = count_of(e, c, (tsr_loop_class)cls);
 		int64_t least = tsr_matrix_enough(c, (tsr_loop_class)cls);
-		if (LLVMIsConstant(n) || !least)
-			continue;
-		LLVMValueRef many = LLVMBuildICmp(e->builder, LLVMIntSGE, n, LLVMConstInt(e->i64, (uint64_t)least, false), "");
-		enough = enough ? LLVMBuildAnd(e->builder, enough, many, "") : many;
+		if (!LLVMIsConstant(n) && least && !c->schedule.asked)
+			enough = both(e, enough, LLVMBuildICmp(e->builder, LLVMIntSGE, n, LLVMConstInt(e->i64, (uint64_t)least, false), ""));
 	}
 	return enough;
 }
@@ -433,8 +451,8 @@ static void by_registers(tsr_emit *e, const tsr_stmt *loop, const tsr_contractio
 {
 	tsr_contraction narrow;
 	if (tsr_contract_matrix(e->loops, c, e->target, &narrow)) {
-		LLVMValueRef may = tsr_emit_by_matrix(e), enough = c->schedule.asked ? NULL : is_enough(e, &narrow);
-		tsr_emit_fork f = tsr_emit_fork_begin(e, enough ? LLVMBuildAnd(e->builder, may, enough, "") : may, "matrix");
+		LLVMValueRef may = tsr_emit_by_matrix(e), enough = is_enough(e, &narrow);
+		tsr_emit_fork f = tsr_emit_fork_begin(e, both(e, may, enough), "matrix");
 		set_unit(e, TSR_BY_MATRIX);
 		contraction(e, loop, &narrow, true);
 		tsr_emit_fork_other(e, &f);

@@ -17,30 +17,6 @@
 
 enum { LANES = 16, THIRDS = 3, TILE = 2 * LANES, DEPTHS = 2 * LANES, GROUP = THIRDS * LANES, LINE = TSR_LINE / 4, SPARE = TILE + 1 };
 
-static int64_t room_of(const tsr_engine *g)
-{
-	int64_t m = tsr_kit_known(g->cls[TSR_CLASS_M].count), rows = m >= 0 && m < g->s->mc ? m : g->s->mc;
-	return (rows + g->s->mr - 1) / g->s->mr * g->s->mr;
-}
-
-/* Rows of a block's planes, and as many behind them as the line of a last tile's last place reads; of which those that may be odd. */
-static int64_t lines_of(const tsr_engine *g) { return tsr_planes_rows(&g->planes, room_of(g)) + 2 * g->planes.h.step + g->planes.after; }
-static int64_t rows_of(const tsr_engine *g) { return (lines_of(g) + g->planes.h.span + LINE - 1) / LINE * LINE; }
-
-/* Bytes from a third to the next one. */
-static int64_t third_of(const tsr_engine *g)
-{
-	const tsr_planes *p = &g->planes;
-	return !p->runs ? LANES * 4 : p->tall > 1 ? p->pitch : (lines_of(g) * p->pitch + p->behind + TSR_LINE - 1) / TSR_LINE * TSR_LINE;
-}
-
-int64_t tsr_planes_bytes(const tsr_engine *g)
-{
-	const tsr_planes *p = &g->planes;
-	int64_t bytes = (LINE + 2 * rows_of(g)) * 4 + (p->runs && p->tall == 1 ? THIRDS * third_of(g) : lines_of(g) * p->row + p->behind);
-	return (bytes + 255) / 128 * 128;
-}
-
 /* A tile's sums; before the block's first row and behind its last one what else their tiles have computed, and a row that is no result. */
 int64_t tsr_planes_sums_bytes(const tsr_engine *g) { return (LANES + SPARE + TILE) * (int64_t)g->s->nr * 4; }
 
@@ -49,12 +25,12 @@ LLVMValueRef tsr_planes_sums(tsr_engine *g, LLVMValueRef room) { return tsr_kit_
 /* ---- a block's planes ---------------------------------------------------------------------------------------------------- */
 
 /* Its first row's image, and row of the images' planes, one behind the other; where it says whether any row is odd, which of them are, and which lines of results that begin there. */
-typedef struct block { tsr_engine *g; const tsr_planes *p; LLVMValueRef image, first, any, rows, lines, at; } block;
+typedef struct block { tsr_engine *g; const tsr_planes *p; const tsr_plane_sizes *s; LLVMValueRef image, first, any, rows, lines, at; } block;
 
-static LLVMValueRef by(tsr_kit *k, LLVMValueRef x, int64_t n, LLVMValueRef *rest)
+static LLVMValueRef by(tsr_kit *k, LLVMValueRef x, LLVMValueRef n, LLVMValueRef *rest)
 {
-	LLVMValueRef q = LLVMBuildUDiv(k->b, x, tsr_kit_int(k, n), "");
-	*rest = LLVMBuildNSWSub(k->b, x, tsr_kit_mul(k, q, tsr_kit_int(k, n)), "");
+	LLVMValueRef q = LLVMBuildUDiv(k->b, x, n, "");
+	*rest = LLVMBuildNSWSub(k->b, x, tsr_kit_mul(k, q, n), "");
 	return q;
 }
 
@@ -63,9 +39,9 @@ static LLVMValueRef plane_row(const block *x, LLVMValueRef row, LLVMValueRef *im
 {
 	tsr_kit *k = &x->g->k;
 	LLVMValueRef rest, column;
-	*image = by(k, row, x->p->h.results * x->p->w.results, &rest);
-	LLVMValueRef line = by(k, rest, x->p->w.results, &column);
-	return tsr_kit_add(k, tsr_kit_mul(k, *image, tsr_kit_int(k, x->p->high)), tsr_kit_mul(k, line, tsr_kit_int(k, x->p->h.step)));
+	*image = by(k, row, tsr_kit_mul(k, x->s->lines, x->s->columns), &rest);
+	LLVMValueRef line = by(k, rest, x->s->columns, &column);
+	return tsr_kit_add(k, tsr_kit_mul(k, *image, x->s->high), tsr_kit_mul(k, line, tsr_kit_int(k, x->p->h.step)));
 }
 
 static LLVMValueRef further(tsr_kit *k, LLVMValueRef p, LLVMValueRef bytes) { return LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->context), p, &bytes, 1, ""); }
@@ -73,10 +49,10 @@ static LLVMValueRef further(tsr_kit *k, LLVMValueRef p, LLVMValueRef bytes) { re
 static block block_of(tsr_engine *g, const tsr_block *bl)
 {
 	tsr_kit *k = &g->k;
-	block x = { .g = g, .p = &g->planes, .any = bl->a };
+	block x = { .g = g, .p = &g->planes, .s = &g->plane, .any = bl->a };
 	x.rows = tsr_kit_at(k, x.any, tsr_kit_int(k, LINE));
-	x.lines = tsr_kit_at(k, x.rows, tsr_kit_int(k, rows_of(g)));
-	x.at = tsr_kit_at(k, x.lines, tsr_kit_int(k, rows_of(g)));
+	x.lines = tsr_kit_at(k, x.rows, x.s->flags);
+	x.at = tsr_kit_at(k, x.lines, x.s->flags);
 	x.first = plane_row(&x, bl->m, &x.image);
 	return x;
 }
@@ -140,16 +116,16 @@ static void take_apart(const block *x, LLVMValueRef from, LLVMValueRef to, LLVMV
 	snprintf(name, sizeof name, TSR_TILE_PREFIX "thirds.apart%s%s", odd ? ".odd" : "", how.runs ? ".runs" : "");
 	LLVMTypeRef params[APART_PARAMS] = { k->ptr, k->ptr, k->i64, k->ptr, k->i64 };
 	LLVMValueRef f = tsr_kit_named(k, name, params, APART_PARAMS, APART_COUNT, apart_body, &how);
-	LLVMValueRef arg[APART_PARAMS] = { from, to, tsr_kit_int(k, x->p->inside * x->p->channels), head, tsr_kit_int(k, third_of(x->g)) };
+	LLVMValueRef arg[APART_PARAMS] = { from, to, tsr_kit_mul(k, x->s->inside, tsr_kit_int(k, x->p->channels)), head, tsr_kit_int(k, tsr_planes_third(x->g)) };
 	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, APART_PARAMS, "");
 }
 
 /* So many bytes from one on, lines or, in runs, any. */
-static void clear(const block *x, LLVMValueRef row, int64_t from, int64_t bytes)
+static void clear(const block *x, LLVMValueRef row, LLVMValueRef from, LLVMValueRef bytes)
 {
 	tsr_kit *k = &x->g->k;
-	if (bytes)
-		LLVMBuildMemSet(k->b, further(k, row, tsr_kit_int(k, from)), LLVMConstInt(LLVMInt8TypeInContext(k->context), 0, false), tsr_kit_int(k, bytes), x->p->runs ? 2 : TSR_LINE);
+	if (tsr_kit_known(bytes))
+		LLVMBuildMemSet(k->b, further(k, row, from), LLVMConstInt(LLVMInt8TypeInContext(k->context), 0, false), bytes, x->p->runs ? 2 : TSR_LINE);
 }
 
 /* Where the image's first row is, all loops of windows standing at 0. */
@@ -168,7 +144,7 @@ static LLVMValueRef image_at(const block *x, LLVMValueRef image)
 		stood[i] = g->e->syms[m->loop[i].sym];
 	for (uint32_t i = m->nloops - (x->p->h.axis == TSR_NONE ? 1 : 2); i-- > 0;) {
 		LLVMValueRef here = image;
-		image = i ? by(k, image, m->loop[i].extent.k, &here) : image;
+		image = i ? by(k, image, tsr_kit_some(k, tsr_emit_size(g->e, m->loop[i].extent)), &here) : image;
 		g->e->syms[m->loop[i].sym] = here;
 	}
 	at = tsr_emit_address(g->e, v->load.buffer, index);
@@ -288,8 +264,8 @@ static LLVMValueRef numbers_at(const block *x, LLVMValueRef image, LLVMValueRef 
 static LLVMValueRef exists(const block *x, LLVMValueRef image, LLVMValueRef h)
 {
 	tsr_kit *k = &x->g->k;
-	LLVMValueRef inside = LLVMBuildICmp(k->b, LLVMIntULT, h, tsr_kit_int(k, x->p->h.size), "");
-	LLVMValueRef images = LLVMBuildUDiv(k->b, x->g->cls[TSR_CLASS_M].count, tsr_kit_int(k, x->p->h.results * x->p->w.results), "");
+	LLVMValueRef inside = LLVMBuildICmp(k->b, LLVMIntULT, h, x->s->extent, "");
+	LLVMValueRef images = LLVMBuildUDiv(k->b, x->g->cls[TSR_CLASS_M].count, tsr_kit_mul(k, x->s->lines, x->s->columns), "");
 	return x->p->after ? LLVMBuildAnd(k->b, inside, LLVMBuildICmp(k->b, LLVMIntSLT, image, images, ""), "") : inside;
 }
 
@@ -298,18 +274,19 @@ static void plane(const block *x, LLVMValueRef c, bool odd)
 {
 	tsr_kit *k = &x->g->k;
 	const tsr_planes *p = x->p;
-	int64_t left = p->w.least < 0 ? -p->w.least : 0, right = p->pixels - left - p->inside, pixel = p->runs ? p->channels * 2 : p->place;
-	LLVMValueRef high, image = by(k, tsr_kit_add(k, x->first, c), p->high, &high), to = further(k, x->at, tsr_kit_mul(k, c, tsr_kit_int(k, p->row)));
+	LLVMValueRef zero = tsr_kit_int(k, 0), left = tsr_kit_int(k, p->w.least < 0 ? -p->w.least : 0), pixel = tsr_kit_int(k, p->runs ? p->channels * 2 : p->place);
+	LLVMValueRef last = tsr_kit_add(k, left, x->s->inside), right = LLVMBuildNSWSub(k->b, x->s->pixels, last, "");
+	LLVMValueRef high, image = by(k, tsr_kit_add(k, x->first, c), x->s->high, &high), to = further(k, x->at, tsr_kit_mul(k, c, x->s->row));
 	LLVMValueRef h = tsr_kit_add(k, high, tsr_kit_int(k, p->h.axis == TSR_NONE ? 0 : p->h.least)), inside = exists(x, image, h);
 	for (int64_t t = 0; p->runs && t < THIRDS; t++)
-		clear(x, to, t * third_of(x->g), p->pitch);
+		clear(x, to, tsr_kit_int(k, t * tsr_planes_third(x->g)), tsr_kit_int(k, p->pitch));
 	tsr_guard some = tsr_guard_begin(k, inside);
-	clear(x, to, 0, p->runs ? 0 : left * pixel);
-	take_apart(x, numbers_at(x, image, h), further(k, to, tsr_kit_int(k, left * pixel)), tsr_kit_at(k, x->rows, c), odd);
-	clear(x, to, (left + p->inside) * pixel, p->runs ? 0 : right * pixel);
+	clear(x, to, zero, p->runs ? zero : tsr_kit_mul(k, left, pixel));
+	take_apart(x, numbers_at(x, image, h), further(k, to, tsr_kit_mul(k, left, pixel)), tsr_kit_at(k, x->rows, c), odd);
+	clear(x, to, tsr_kit_mul(k, last, pixel), p->runs ? zero : tsr_kit_mul(k, right, pixel));
 	tsr_guard_end(k, some);
 	tsr_guard none = tsr_guard_begin(k, LLVMBuildNot(k->b, inside, ""));
-	clear(x, to, 0, p->runs ? 0 : p->row);
+	clear(x, to, zero, p->runs ? zero : x->s->row);
 	tsr_guard_end(k, none);
 }
 
@@ -338,7 +315,7 @@ void tsr_planes_pack(tsr_engine *g, const tsr_block *bl)
 	block x = block_of(g, bl);
 	LLVMValueRef image, last = tsr_kit_add(k, bl->m, LLVMBuildNSWSub(k->b, bl->rows, tsr_kit_int(k, 1), ""));
 	LLVMValueRef count = LLVMBuildNSWSub(k->b, tsr_kit_add(k, plane_row(&x, last, &image), tsr_kit_int(k, x.p->h.span + x.p->after)), x.first, "");
-	clear(&x, x.any, 0, (LINE + 2 * rows_of(g)) * 4);
+	clear(&x, x.any, tsr_kit_int(k, 0), tsr_kit_mul(k, tsr_kit_add(k, tsr_kit_mul(k, x.s->flags, tsr_kit_int(k, 2)), tsr_kit_int(k, LINE)), tsr_kit_int(k, 4)));
 	tsr_count c = tsr_count_begin(k, tsr_kit_int(k, 0), count, tsr_kit_int(k, 1));
 	plane(&x, c.i, false);
 	together(&x, c.i);
@@ -369,10 +346,10 @@ LLVMValueRef tsr_planes_depths(tsr_engine *g)
 }
 
 /* Rows and columns from a place's first window to the tap. */
-static void tap_at(const block *x, int64_t tap, int64_t *row, int64_t *column)
+static void tap_at(const tsr_engine *g, int64_t tap, int64_t *row, int64_t *column)
 {
-	const tsr_walks *along = &x->g->walks[TSR_CLASS_K];
-	const tsr_planes *p = x->p;
+	const tsr_walks *along = &g->walks[TSR_CLASS_K];
+	const tsr_planes *p = &g->planes;
 	const tsr_lin *index = p->value->load.index, *h = p->h.axis == TSR_NONE ? NULL : &index[p->h.axis], *w = &index[p->w.axis];
 	*row = h ? h->offset + h->base.k - p->h.least : 0, *column = w->offset + w->base.k - p->w.least;
 	for (uint32_t i = along->nloops - 1; i-- > 0; tap /= along->loop[i].extent.k) {
@@ -382,35 +359,46 @@ static void tap_at(const block *x, int64_t tap, int64_t *row, int64_t *column)
 	}
 }
 
-/* What there is to know of each step, and of the last one once more, which is asked for. */
-static LLVMValueRef taps_of(const block *x)
+/* The same, of values some of which only the run knows. */
+static LLVMValueRef stored(tsr_kit *k, LLVMValueRef *of, int64_t n)
 {
-	tsr_kit *k = &x->g->k;
-	const tsr_planes *p = x->p;
+	LLVMValueRef table = tsr_kit_table(k, (uint32_t)n);
+	for (int64_t i = 0; i < n; i++) {
+		LLVMValueRef at = tsr_kit_int(k, i);
+		LLVMBuildStore(k->b, of[i], LLVMBuildInBoundsGEP2(k->b, k->i64, table, &at, 1, ""));
+	}
+	return table;
+}
+
+/* What there is to know of each step, and of the last one once more, which is asked for. */
+LLVMValueRef tsr_planes_taps(tsr_engine *g)
+{
+	tsr_kit *k = &g->k;
+	const tsr_planes *p = &g->planes;
 	int64_t steps = p->depth / DEPTHS, runs = p->taps * p->channels / p->run, row, column, tall = p->tall;
-	LLVMValueRef *at = TSR_NEW_N(x->g->e->tc->arena, LLVMValueRef, TSR_TAP_NUMBERS * (steps + 1)), *to = at;
+	LLVMValueRef *at = TSR_NEW_N(g->e->tc->arena, LLVMValueRef, TSR_TAP_NUMBERS * (steps + 1)), *to = at;
 	for (int64_t run = 0; run < runs; run += tall) {
 		tall = run + p->tall <= runs ? p->tall : 1;
-		tap_at(x, run * (p->run / p->channels), &row, &column);
+		tap_at(g, run * (p->run / p->channels), &row, &column);
 		for (int64_t depth = 0; depth < tall * p->run; depth += DEPTHS, to += TSR_TAP_NUMBERS) {
 			int64_t pixel = tall * p->channels * 2, left = tall * p->run - depth;
 			int64_t within = p->runs ? (tall > 1 ? THIRDS * p->pitch : 0) + column * pixel + depth * 2 : column * p->place + depth / DEPTHS * GROUP * 4;
-			to[TSR_TAP_BYTES] = tsr_kit_int(k, row * p->row + within);
+			to[TSR_TAP_BYTES] = tsr_kit_add(k, tsr_kit_mul(k, tsr_kit_int(k, row), g->plane.row), tsr_kit_int(k, within));
 			to[TSR_TAP_DEPTHS] = tsr_kit_int(k, left < DEPTHS ? left : DEPTHS);
 			to[TSR_TAP_PLACE] = tsr_kit_int(k, p->w.step * (p->runs ? pixel : p->place));
-			to[TSR_TAP_THIRD] = tsr_kit_int(k, tall > 1 ? p->joined : third_of(x->g));
+			to[TSR_TAP_THIRD] = tsr_kit_int(k, tall > 1 ? p->joined : tsr_planes_third(g));
 		}
 	}
 	memcpy(to, to - TSR_TAP_NUMBERS, TSR_TAP_NUMBERS * sizeof *to);
-	return constants(k, "taps", at, TSR_TAP_NUMBERS * (steps + 1));
+	return p->later ? stored(k, at, TSR_TAP_NUMBERS * (steps + 1)) : constants(k, "taps", at, TSR_TAP_NUMBERS * (steps + 1));
 }
 
 /* Bytes from the image's first row of planes to a place's, of runs to its line's. */
 static LLVMValueRef bytes_to(const block *x, LLVMValueRef place, LLVMValueRef *column)
 {
 	tsr_kit *k = &x->g->k;
-	LLVMValueRef line = by(k, place, x->p->places, column);
-	return tsr_kit_add(k, tsr_kit_mul(k, line, tsr_kit_int(k, x->p->h.step * x->p->row)), tsr_kit_mul(k, *column, tsr_kit_int(k, x->p->w.step * x->p->place)));
+	LLVMValueRef line = by(k, place, x->s->places, column);
+	return tsr_kit_add(k, tsr_kit_mul(k, line, tsr_kit_mul(k, x->s->row, tsr_kit_int(k, x->p->h.step))), tsr_kit_mul(k, *column, tsr_kit_int(k, x->p->w.step * x->p->place)));
 }
 
 /* void results(from, to, odd, column, results, places, step, all): a tile's rows, so many of each `places` in turn from column `column` on, one behind the other; a row behind the last one is written, too.  Of the odd kind only
@@ -447,7 +435,7 @@ static void keep(const block *x, LLVMValueRef tile, const place *at, bool odd)
 	tsr_kit *k = &x->g->k;
 	LLVMTypeRef params[RESULTS_PARAMS] = { k->ptr, k->ptr, k->ptr, k->i64, k->i64, k->i64, k->i64, k->i32 };
 	LLVMValueRef f = tsr_kit_named(k, odd ? TSR_TILE_PREFIX "thirds.results.odd" : TSR_TILE_PREFIX "thirds.results", params, RESULTS_PARAMS, RESULTS_COLUMN, results_body, &odd);
-	LLVMValueRef arg[RESULTS_PARAMS] = { tile, at->to, tsr_kit_at(k, x->lines, at->line), at->column, tsr_kit_int(k, x->p->w.results), tsr_kit_int(k, x->p->places), tsr_kit_int(k, x->p->h.step), at->all };
+	LLVMValueRef arg[RESULTS_PARAMS] = { tile, at->to, tsr_kit_at(k, x->lines, at->line), at->column, x->s->columns, x->s->places, tsr_kit_int(k, x->p->h.step), at->all };
 	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, RESULTS_PARAMS, "");
 }
 
@@ -468,10 +456,10 @@ typedef struct span { LLVMValueRef from, to; } span;
 static span span_of(const block *x, LLVMValueRef from, LLVMValueRef until)
 {
 	tsr_kit *k = &x->g->k;
-	LLVMValueRef one = tsr_kit_int(k, 1), places = tsr_kit_int(k, x->p->places), column[2], line[2] = { by(k, from, x->p->w.results, &column[0]), by(k, LLVMBuildNSWSub(k->b, until, one, ""), x->p->w.results, &column[1]) };
+	LLVMValueRef one = tsr_kit_int(k, 1), places = x->s->places, column[2], line[2] = { by(k, from, x->s->columns, &column[0]), by(k, LLVMBuildNSWSub(k->b, until, one, ""), x->s->columns, &column[1]) };
 	span out = { tsr_kit_add(k, tsr_kit_mul(k, line[0], places), column[0]), tsr_kit_add(k, tsr_kit_add(k, tsr_kit_mul(k, line[1], places), column[1]), one) };
-	if (x->p->places % LANES == 0)      /* a register holds no places of two rows */
-		out.from = LLVMBuildAnd(k->b, out.from, tsr_kit_int(k, -LANES), "");
+	LLVMValueRef apart = LLVMBuildICmp(k->b, LLVMIntEQ, LLVMBuildAnd(k->b, places, tsr_kit_int(k, LANES - 1), ""), tsr_kit_int(k, 0), "");     /* a register holds no places of two rows */
+	out.from = LLVMBuildAnd(k->b, out.from, LLVMBuildSelect(k->b, apart, tsr_kit_int(k, -LANES), tsr_kit_int(k, -1), ""), "");
 	return out;
 }
 
@@ -480,25 +468,25 @@ void tsr_planes_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef b, uint3
 	tsr_kit *k = &g->k;
 	block x = block_of(g, bl);
 	const tsr_planes *p = x.p;
-	bool only_results = p->places == p->w.results;
-	LLVMValueRef one = tsr_kit_int(k, 1), all = tsr_kit_int(k, p->h.results * p->w.results), taps = taps_of(&x), none = LLVMConstInt(k->i1, 0, false);
+	LLVMValueRef one = tsr_kit_int(k, 1), all = tsr_kit_mul(k, x.s->lines, x.s->columns), none = LLVMConstInt(k->i1, 0, false), only_results = LLVMBuildICmp(k->b, LLVMIntEQ, x.s->places, x.s->columns, "");
 	LLVMValueRef end = tsr_kit_add(k, bl->m, bl->rows), images = LLVMBuildUDiv(k->b, tsr_kit_add(k, end, LLVMBuildNSWSub(k->b, all, one, "")), all, "");
-	LLVMValueRef tile = tsr_kit_at(k, g->sums, tsr_kit_int(k, (room_of(g) + SPARE) * TILE)), of_b = LLVMBuildZExt(k->b, tsr_thirds_panel_odd(k, b, bl->b_each), k->i32, "");
+	LLVMValueRef tile = tsr_kit_at(k, g->sums, tsr_kit_int(k, (tsr_planes_room(g) + SPARE) * TILE)), of_b = LLVMBuildZExt(k->b, tsr_thirds_panel_odd(k, b, bl->b_each), k->i32, "");
 	LLVMValueRef odd = is_odd(k, LLVMBuildOr(k->b, says(k, x.any), of_b, "")), column[2];
 	tsr_count i = tsr_count_begin(k, x.image, images, one);
-	LLVMValueRef before = tsr_kit_mul(k, i.i, all), high = LLVMBuildNSWSub(k->b, tsr_kit_mul(k, i.i, tsr_kit_int(k, p->high)), x.first, "");
+	LLVMValueRef before = tsr_kit_mul(k, i.i, all), high = LLVMBuildNSWSub(k->b, tsr_kit_mul(k, i.i, x.s->high), x.first, "");
 	span s = span_of(&x, tsr_kit_max(k, tsr_kit_int(k, 0), LLVMBuildNSWSub(k->b, bl->m, before, "")), tsr_kit_min(k, all, LLVMBuildNSWSub(k->b, end, before, "")));
 	tsr_count c = tsr_count_begin(k, s.from, s.to, tsr_kit_int(k, TILE));
-	LLVMValueRef second = tsr_kit_add(k, c.i, tsr_kit_int(k, LANES)), planes = further(k, x.at, tsr_kit_mul(k, high, tsr_kit_int(k, p->row)));
+	LLVMValueRef second = tsr_kit_add(k, c.i, tsr_kit_int(k, LANES)), planes = further(k, x.at, tsr_kit_mul(k, high, x.s->row));
 	LLVMValueRef half[2] = { further(k, planes, bytes_to(&x, c.i, &column[0])), further(k, planes, bytes_to(&x, second, &column[1])) };
 	place at = { .all = of_b };
-	LLVMValueRef line = by(k, c.i, p->places, &at.column), results = tsr_kit_add(k, tsr_kit_mul(k, line, tsr_kit_int(k, p->w.results)), tsr_kit_min(k, at.column, tsr_kit_int(k, p->w.results)));
+	LLVMValueRef line = by(k, c.i, x.s->places, &at.column), results = tsr_kit_add(k, tsr_kit_mul(k, line, x.s->columns), tsr_kit_min(k, at.column, x.s->columns));
 	at.line = tsr_kit_add(k, high, tsr_kit_mul(k, line, tsr_kit_int(k, p->h.step)));
 	at.to = tsr_kit_at(k, g->sums, tsr_kit_mul(k, tsr_kit_add(k, results, LLVMBuildNSWSub(k->b, before, bl->m, "")), tsr_kit_int(k, TILE)));
-	LLVMValueRef arg[TSR_MATRIX_PLANE_PARAMS] = { half[0], b, only_results ? at.to : tile, tsr_kit_int(k, p->w.step * p->place), tsr_kit_int(k, p->depth / DEPTHS), none, half[1], taps, column[0], column[1] };
+	LLVMValueRef arg[TSR_MATRIX_PLANE_PARAMS] = { half[0], b, LLVMBuildSelect(k->b, only_results, at.to, tile, ""), tsr_kit_int(k, p->w.step * p->place), tsr_kit_int(k, p->depth / DEPTHS), none, half[1], g->taps, column[0], column[1] };
 	product(g, LLVMBuildICmp(k->b, LLVMIntSLT, second, s.to, ""), vecs > 1, arg);
-	if (!only_results)
-		keep(&x, tile, &at, false);
+	tsr_guard others = tsr_guard_begin(k, LLVMBuildNot(k->b, only_results, ""));
+	keep(&x, tile, &at, false);
+	tsr_guard_end(k, others);
 	tsr_guard some = tsr_guard_begin(k, odd);
 	arg[TSR_MATRIX_SUMS] = tile;
 	tsr_matrix_of_planes(g, true, true, true, arg);

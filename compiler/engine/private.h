@@ -4,6 +4,10 @@
 #include "kit.h"
 #include "../emit/queue.h"
 
+/* Sizes of planes (plane_sizes.c): lines of an image's results, and columns of these; rows that an image has, and with what is padding those that are read, their pixels, and which of these there are; bytes from row to row; places of a row;
+ * rows of the product to a block, of which the planes have so many rows, those behind them, too; and as many numbers that say which are odd. */
+typedef struct tsr_plane_sizes { LLVMValueRef lines, columns, extent, high, pixels, inside, row, places, block, all, flags; } tsr_plane_sizes;
+
 typedef struct tsr_engine {
 	tsr_kit k;
 	tsr_emit *e;
@@ -21,7 +25,9 @@ typedef struct tsr_engine {
 	LLVMValueRef sums, narrow;       /* of matrix registers, on their way to C; rows of bf16 on their way into panels */
 	LLVMValueRef columns;            /* table of a column of tiles' places in C, where N has several axes and tiles cannot store there */
 	tsr_rows pointed, across;        /* A's rows, B's rows, where they are read in place */
-	tsr_planes planes;               /* what A's windows are of, where the schedule has them read from planes */
+	tsr_planes planes;               /* what A's windows are of, where the schedule has them read from planes: */
+	tsr_plane_sizes plane;
+	LLVMValueRef taps;               /* where a step's are: see TSR_TAP_NUMBERS */
 	LLVMValueRef lines;              /* room for a B that may begin between two lines; NULL: it does not, or it does not matter */
 	LLVMValueRef b_places;           /* table of where the rows of B under each stretch of A's begin, where K has several axes; or NULL */
 	LLVMValueRef seen;               /* a number that becomes 1 where a sum is a NaN, or NULL */
@@ -157,11 +163,18 @@ void tsr_thirds_pair(tsr_kit *full, tsr_kit *pair, const LLVMValueRef two[2], bo
 LLVMValueRef tsr_thirds_some_odd(tsr_kit *k, LLVMValueRef seen);
 LLVMValueRef tsr_thirds_panel_odd(tsr_kit *k, LLVMValueRef panel, LLVMValueRef each);
 tsr_body_maker tsr_thirds_odd_body;
-/* planes.c: A's windows, read from planes of some rows of an image (opt/planes.c): bytes of these; of sums on their way to a block's rows, and where in that room they begin; the planes of a block; and of a column of
- * tiles the sums.  How many depths B has, runs being filled up; and a table, of each of them which of the sum's it is. */
+/* plane_sizes.c: sizes of a contraction of so many rows, constants where they are known; whether there is room for such planes; and the room, in rows of the product that a block may have, in bytes, and from one third of a row to
+ * the next. */
+tsr_plane_sizes tsr_plane_sizes_of(tsr_kit *k, tsr_emit *e, const tsr_planes *p, const tsr_schedule *s, LLVMValueRef count);
+LLVMValueRef tsr_planes_fit(tsr_kit *k, const tsr_planes *p, const tsr_plane_sizes *x);
+int64_t tsr_planes_room(const tsr_engine *g);
 int64_t tsr_planes_bytes(const tsr_engine *g);
+int64_t tsr_planes_third(const tsr_engine *g);
+/* planes.c: A's windows, read from planes of some rows of an image (opt/planes.c): bytes of sums on their way to a block's rows, and where in that room they begin; the table of steps; the planes of a block; and of a column of
+ * tiles the sums.  How many depths B has, runs being filled up; and a table, of each of them which of the sum's it is. */
 int64_t tsr_planes_sums_bytes(const tsr_engine *g);
 LLVMValueRef tsr_planes_sums(tsr_engine *g, LLVMValueRef room);
+LLVMValueRef tsr_planes_taps(tsr_engine *g);
 void tsr_planes_pack(tsr_engine *g, const tsr_block *bl);
 void tsr_planes_column(tsr_engine *g, const tsr_block *bl, LLVMValueRef b, uint32_t vecs);
 LLVMValueRef tsr_planes_depths(tsr_engine *g);
@@ -183,6 +196,8 @@ tsr_share tsr_share_at(tsr_engine *g, LLVMValueRef thread, LLVMValueRef count, u
 tsr_share tsr_share_batch(tsr_engine *g, uint32_t depth, LLVMValueRef count);
 void tsr_shares_divide(tsr_engine *g, tsr_share *rows, tsr_share *cols);
 LLVMValueRef tsr_share_block(tsr_engine *g, tsr_share cols, LLVMValueRef most);
+/* So many rows a block has at most, and fewer where planes of as many are larger than they should be. */
+LLVMValueRef tsr_block_rows(tsr_engine *g);
 /* B's block is packed by all threads into memory that they share. */
 bool tsr_engine_packs_together(const tsr_engine *g);
 /* The queues, where the schedule has them: around all blocks. */

@@ -162,6 +162,8 @@ static int64_t least_rows(const tsr_engine *g, int64_t tiles)
 	return rows < s->mc ? rows : s->mc;
 }
 
+LLVMValueRef tsr_block_rows(tsr_engine *g) { return g->s->planes ? g->plane.block : tsr_kit_int(&g->k, g->s->mc); }
+
 /* Threads that pack B together all wait for its next block: where there are several, each thread has as many blocks of rows, alike but for a tile (21 for two threads took 1.05 times
  * as long as 22). */
 static void alike(tsr_engine *g, LLVMValueRef count, LLVMValueRef members, LLVMValueRef several)
@@ -185,7 +187,7 @@ static void turns_of(tsr_engine *g, tsr_share rows, tsr_share cols)
 	const tsr_schedule *s = g->s;
 	struct tsr_row_queue *q = g->queue;
 	int64_t unit = (int64_t)tsr_schedule_rows(s);
-	LLVMValueRef one = tsr_kit_int(k, 1), each = tsr_kit_int(k, unit), most = tsr_kit_int(k, s->mc), threads = g->e->team->threads;
+	LLVMValueRef one = tsr_kit_int(k, 1), each = tsr_kit_int(k, unit), most = tsr_block_rows(g), threads = g->e->team->threads;
 	LLVMValueRef members = q->beside ? LLVMBuildUDiv(k->b, threads, q->beside, "") : threads;
 	LLVMValueRef wide = parts_of(k, LLVMBuildSub(k->b, cols.to, cols.from, ""), tsr_kit_int(k, s->nc)), deep = parts_of(k, g->cls[TSR_CLASS_K].count, tsr_kit_int(k, s->kc));
 	LLVMValueRef count = q->own_rows ? LLVMBuildNSWSub(k->b, rows.to, rows.from, "") : rows.to, times = LLVMBuildMul(k->b, wide, deep, ""), single = LLVMBuildICmp(k->b, LLVMIntULE, times, one, ""), alone = LLVMBuildICmp(k->b, LLVMIntEQ, threads, one, "");
@@ -197,7 +199,7 @@ static void turns_of(tsr_engine *g, tsr_share rows, tsr_share cols)
 	LLVMValueRef in_turn = tsr_kit_mul(k, members, q->rows), whole = parts_of(k, count, q->rows);
 	q->large = select_if(k, LLVMBuildAnd(k->b, single, LLVMBuildNot(k->b, alone, ""), ""), tsr_kit_mul(k, LLVMBuildUDiv(k->b, some, in_turn, ""), members), whole);
 	LLVMValueRef rest = tsr_kit_max(k, LLVMBuildNSWSub(k->b, count, tsr_kit_mul(k, q->large, q->rows), ""), tsr_kit_int(k, 0));
-	q->small = tsr_kit_int(k, least_rows(g, SMALL_TILES));
+	q->small = tsr_kit_min(k, tsr_kit_int(k, least_rows(g, SMALL_TILES)), most);
 	q->blocks = tsr_kit_add(k, q->large, parts_of(k, rest, q->small));
 	if (tsr_engine_packs_together(g))
 		alike(g, count, members, LLVMBuildNot(k->b, LLVMBuildOr(k->b, single, alone, ""), ""));
@@ -269,7 +271,7 @@ static void wait_for_sums(tsr_engine *g, LLVMValueRef mine, LLVMValueRef kfirst)
 void tsr_turns_each(tsr_engine *g, tsr_turns *t, LLVMValueRef kfirst, tsr_block *bl)
 {
 	tsr_kit *k = &g->k;
-	LLVMValueRef each = tsr_kit_int(k, g->s->mc);
+	LLVMValueRef each = tsr_block_rows(g);
 	if (!g->queue) {
 		t->count = tsr_count_begin(k, t->rows.from, t->rows.to, each);
 		bl->m = t->count.i;

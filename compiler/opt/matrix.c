@@ -97,15 +97,15 @@ static double share_of_planes(int64_t m, int64_t n, int64_t k, const tsr_schedul
 /* Bytes of so many lines of results' planes. */
 static int64_t bytes_of_planes(const tsr_planes *p, int64_t lines) { return tsr_planes_rows(p, lines * p->w.results) * p->bytes; }
 
-/* A's block becomes planes of some rows of an image, and a sum is one block. */
-enum { BYTES_OF_PLANES = 512 << 10 };
+/* A's block becomes planes of some rows of an image, and a sum is one block.  Where only the run knows their sizes, it has at most so many rows (engine/plane_sizes.c). */
+enum { ROWS_LATER = 1024 };
 static tsr_schedule by_planes(const tsr_schedule *panels, const tsr_planes *p, int64_t m, int64_t n, int64_t k)
 {
 	tsr_schedule s = *panels;
 	int64_t lines = 1, width = BYTES_B_OF_THIRDS / EACH_OF_THIRDS / p->depth / s.nr * s.nr;
-	while (lines * p->w.results < m && bytes_of_planes(p, lines + 1) <= BYTES_OF_PLANES)
+	while (lines * p->w.results < m && bytes_of_planes(p, lines + 1) <= TSR_PLANES_BYTES)
 		lines++;
-	s.mc = block_of(m, lines * p->w.results > s.mr ? lines * p->w.results : s.mr, s.mr);
+	s.mc = p->later ? ROWS_LATER : block_of(m, lines * p->w.results > s.mr ? lines * p->w.results : s.mr, s.mr);
 	s.nc = block_of(n, width > s.nr ? width : s.nr, s.nr);
 	s.kc = k;
 	s.planes = true;
@@ -141,7 +141,7 @@ static bool thirds_pay(const tsr_loops *l, tsr_contraction *c, const tsr_target 
 	int64_t half_m = rows ? (m + 1) / 2 : m, half_n = rows ? n : (n + 1) / 2;
 	double by_matrix = multiplied(c), by_panels = share_of(m, n, k, s, a, b, by_matrix) * share_of(half_m, half_n, k, s, a, b, by_matrix);
 	tsr_planes planes;
-	if (sizes_known(v, later) && tsr_planes_of(l, c, v, &planes) && bytes_of_planes(&planes, 1) <= 2 * BYTES_OF_PLANES) {      /* which the second cache has beside B's panels */
+	if (sizes_known(v, later) && tsr_planes_of(l, c, v, &planes) && bytes_of_planes(&planes, 1) <= 2 * TSR_PLANES_BYTES) {      /* which the second cache has beside B's panels */
 		tsr_schedule p = by_planes(s, &planes, m, n, k);
 		bool far = m * n * tsr_prec_bytes(TSR_PREC_F32) > t->last / 4 || tsr_walks_count(&v->cls[TSR_CLASS_M]) < 0;
 		double share = share_of_planes(m, n, k, &p, &planes, b, by_matrix, far) * share_of_planes(half_m, half_n, k, &p, &planes, b, by_matrix, far);

@@ -133,10 +133,11 @@ typedef struct tsr_contract_view { tsr_walks cls[TSR_CLASSES]; } tsr_contract_vi
 void tsr_contract_view_make(const tsr_loops *l, const tsr_contraction *k, tsr_contract_view *out);
 /* planes.c: windows that matrix registers read from planes of an image's rows.  Of each axis: which it is (TSR_NONE: there are no rows but one), how long, how many results stand along it and how far apart, and which
  * places the first of these reads, from `least` on. */
-typedef struct tsr_plane_axis { uint32_t axis; int64_t size, results, step, least, span; } tsr_plane_axis;
+typedef struct tsr_plane_axis { uint32_t axis; tsr_size extent, count; int64_t size, results, step, least, span; } tsr_plane_axis;
 typedef struct tsr_planes {
 	const tsr_expr *value;       /* A's element */
 	tsr_plane_axis h, w;
+	bool later;                  /* only the run knows how high or wide images are (`extent`, `count`), and all numbers below that follow from it are those of one that is some LATER results high and wide */
 	int64_t channels, taps;
 	int64_t run;                 /* numbers of a place: channels, or in runs what a window reads of a row */
 	bool runs;                   /* which steps, whole ones otherwise, fill up with zeros of B */
@@ -153,6 +154,8 @@ typedef struct tsr_planes {
 /* matrix.c: so many numbers of bf16, thirds (engine/thirds.c), an operand's are the sums of: three, or one where they are in bf16 as they are. */
 uint32_t tsr_thirds_count(const tsr_expr *operand);
 bool tsr_planes_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contract_view *v, tsr_planes *out);
+/* Bytes of planes that a block of rows should not have more of; and those that there is room for where only the run knows how wide images are. */
+enum { TSR_PLANES_BYTES = 512 << 10, TSR_PLANES_ROOM = 2 << 20 };
 /* Of runs, which depth stands at a place of B's panels; -1: a zero that fills a step up. */
 int64_t tsr_planes_depth_at(const tsr_planes *p, int64_t at);
 /* Of an image's, or of several images', under any so many rows of the product that follow each other. */

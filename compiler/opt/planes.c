@@ -6,10 +6,10 @@
  * The rows of the product are images, oh and ow, in this order, and channels are last in what is summed.  Where these are not as many as steps are deep, or some times as many, what a window reads of a row is
  * a run, if it lies side by side, and zeros of B fill up its last step; some rows are put together, pixel by pixel, where their windows fill steps better (three rows of 7 x 3 numbers 63 of 64).  Places of a plane's row are
  * counted so that sixteen in turn lie one stride apart: through what is padding between two rows, where the row below follows, else each row by itself; those that are no results are computed and left out.
- * Indices are looked at, no names: gradients of images are such windows, too.  How many images there are only the run may know. */
+ * Indices are looked at, no names: gradients of images are such windows, too.  How many images there are only the run may know, and, where channels are whole steps, how high and wide they are: engine/plane_sizes.c. */
 #include "schedule.h"
 
-enum { DEPTHS = 32, ROWS = 16, LINE = 64 };
+enum { DEPTHS = 32, ROWS = 16, LINE = 64, LATER = 28 };
 
 static const tsr_contract_loop *loop_in(const tsr_walks *x, uint32_t sym)
 {
@@ -19,10 +19,10 @@ static const tsr_contract_loop *loop_in(const tsr_walks *x, uint32_t sym)
 	return NULL;
 }
 
-/* All loops of the class from one on are of known length. */
-static bool known(const tsr_walks *x, uint32_t from)
+/* All loops of the class are of known length. */
+static bool known(const tsr_walks *x)
 {
-	for (uint32_t i = from; i < x->nloops; i++)
+	for (uint32_t i = 0; i < x->nloops; i++)
 		if (!tsr_size_is_const(x->loop[i].extent) || x->loop[i].extent.k < 1)
 			return false;
 	return x->nloops > 0;
@@ -45,10 +45,10 @@ static uint32_t axis_of(const tsr_buffer *b, const tsr_lin *index, uint32_t sym)
 static bool along(const tsr_buffer *b, const tsr_lin *index, const tsr_contract_view *v, const tsr_contract_loop *rows, tsr_plane_axis *out)
 {
 	const tsr_lin *at = &index[out->axis];
-	if (!tsr_size_is_const(at->base) || !tsr_size_is_const(b->dims[out->axis]) || !tsr_size_is_const(rows->extent))
+	if (!tsr_size_is_const(at->base))
 		return false;
-	out->size = b->dims[out->axis].k;
-	out->results = rows->extent.k;
+	out->extent = b->dims[out->axis];
+	out->count = rows->extent;
 	out->least = at->offset + at->base.k;
 	out->span = 1;
 	for (uint32_t t = 0; t < at->n; t++) {
@@ -65,6 +65,8 @@ static bool along(const tsr_buffer *b, const tsr_lin *index, const tsr_contract_
 			out->span += (term->coef < 0 ? -term->coef : term->coef) * (k->extent.k - 1);
 		}
 	}
+	out->results = tsr_size_is_const(out->count) ? out->count.k : LATER;
+	out->size = tsr_size_is_const(out->extent) ? out->extent.k : out->step * out->results;
 	return out->step > 0;
 }
 
@@ -187,7 +189,7 @@ bool tsr_planes_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contr
 {
 	const tsr_walks *m = &v->cls[TSR_CLASS_M], *k = &v->cls[TSR_CLASS_K];
 	const tsr_expr *x = tsr_contract_guarded(c->a_value);
-	if (!x || x->prec != TSR_PREC_F32 || !known(m, 1) || !known(k, 0) || k->nloops < 2)
+	if (!x || x->prec != TSR_PREC_F32 || !m->nloops || !known(k) || k->nloops < 2)
 		return false;
 	const tsr_buffer *b = l->buffers.at[x->load.buffer];
 	const tsr_lin *index = x->load.index;
@@ -201,9 +203,11 @@ bool tsr_planes_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contr
 		uint32_t axis = axis_of(b, index, k->loop[i].sym);
 		p->h.axis = axis != TSR_NONE && axis == axis_of(b, index, rows->sym) ? axis : p->h.axis;
 	}
+	p->h.extent = p->h.count = tsr_size_const(1);
 	p->h.size = p->h.results = p->h.step = p->h.span = 1;
 	if (!along(b, index, v, columns, &p->w) || (p->h.axis != TSR_NONE && !along(b, index, v, rows, &p->h)) || !guarded(c->a_value, b, index, p) || !apart(p, b, index, v))
 		return false;
+	p->later = !tsr_size_is_const(p->w.count) || !tsr_size_is_const(p->w.extent) || !tsr_size_is_const(p->h.count) || !tsr_size_is_const(p->h.extent);
 	p->taps = tsr_walks_count(k) / p->channels;
 	p->pixels = p->w.step * (p->w.results - 1) + p->w.span;
 	p->high = p->h.step * (p->h.results - 1) + p->h.span;
@@ -211,7 +215,7 @@ bool tsr_planes_of(const tsr_loops *l, const tsr_contraction *c, const tsr_contr
 	p->inside = until - from;
 	set_run(v, b, index, p);
 	lay_out(p, count_places(p));
-	return p->inside > 0 && p->taps > 1 && (!p->runs || columns_lie(l, c, v));
+	return p->inside > 0 && p->taps > 1 && (!p->runs || (!p->later && columns_lie(l, c, v)));
 }
 
 int64_t tsr_planes_rows(const tsr_planes *p, int64_t rows)

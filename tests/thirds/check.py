@@ -229,8 +229,9 @@ def window(bench, r, few=False):
     else:
         spec = f"b, {stride}h {sign} {down}k, {stride}w {sign} {along}l, c; k, l, c, o => b, h, w, o" if not flat else f"b, {stride}w {sign} {along}l, c; l, c, o => b, w, o"
     shape, kernel = ((images, w, c) if flat else (images, h, w, c)), [n for n in ((c, k, l, o) if gradient else (k, l, c, o)) if not (flat and n == 1)]
-    run_says = r.random() < 0.4              # how many images there are
-    program = f'let%export f (x : "{", ".join(map(str, ("?n" if run_says else images,) + shape[1:]))}") (w : "{", ".join(map(str, kernel))}") = x +* w "{spec}"\n'
+    axes = "nwc" if flat else "nhwc"
+    run_says = str(r.choice(("", "", "", "n", "n", "hw", "nhw", "w", "h")))       # which of an image's sizes
+    program = f'let%export f (x : "{", ".join("?" + x if x in run_says else str(size) for x, size in zip(axes, shape))}") (w : "{", ".join(map(str, kernel))}") = x +* w "{spec}"\n'
     case = Case(bench, program)
     plan = run(bench.tsrc, "--dump=schedule", bench.path(f"t{Case.number}.tsr"))[1]
     x, y = r.standard_normal(shape, np.float32), r.standard_normal(kernel, np.float32)
@@ -248,12 +249,36 @@ def window(bench, r, few=False):
                     part = a[:, p[there[1].ravel()]][:, :, q[there[2].ravel()]]
                     want[there] += part @ b[i, j]
                     size[there] += abs(part) @ abs(b[i, j])
-            made = case(want.shape if not flat else (images, wide, o), x, y, sizes={"n": images}).reshape(want.shape)
+            made = case(want.shape if not flat else (images, wide, o), x, y, sizes=dict(zip(axes, shape))).reshape(want.shape)
             finite, off = np.isfinite(want), abs(made - want)
         check(np.array_equal(np.isnan(made), np.isnan(want)) and np.array_equal(made[np.isinf(want)], want[np.isinf(want)]), f"{program}: infinities or NaNs are elsewhere")
         check((off[finite] <= k * l * c * UNIT * size[finite]).all(), f"{program}: off by {(off[finite] / size[finite]).max() / UNIT:g} units")
     with open(bench.path(f"t{Case.number}.o"), "rb") as f:
         return "windows from planes" in plan, b"thirds.together" in f.read(), run_says
+
+
+def of_any_size(bench, r):
+    """Images as high and wide as the run says: few results and many, one line and one column, rows that have no room as planes, and none."""
+    c, o = 64, 40
+    for step, sign in (1, "=+"), (2, "=+"), (1, "<+"):
+        stride = f"{step}*" if step > 1 else ""
+        case = Case(bench, f'let%export f (x : "?n, ?h, ?w, {c}") (w : "3, 3, {c}, {o}") = x +* w "b, {stride}h {sign} k, {stride}w {sign} l, c; k, l, c, o => b, h, w, o"\n')
+        for n, h, w in (1, 10, 10), (1, 1, 96), (1, 97, 1), (3, 2, 17), (2, 30, 31), (1, 4, 333), (1, 3, 700), (1, 2, 1400), (1, 700, 2), (40, 3, 2), (1, 16, 160), (1, 100, 21):
+            if sign == "=+":
+                h, w, low = h * step, w * step, 1
+            else:
+                h, w, low = h + 2, w + 2, 0
+            x, y = r.standard_normal((n, h, w, c), np.float32), r.standard_normal((3, 3, c, o), np.float32)
+            results = (n, (h + 2 * low - 3) // step + 1, (w + 2 * low - 3) // step + 1, o)
+            wide = np.pad(x.astype(np.float64), ((0, 0), (low, low), (low, low), (0, 0)))
+            want, size = np.zeros((2, *results))
+            for i in range(3):
+                for j in range(3):
+                    part = wide[:, i:i + (results[1] - 1) * step + 1:step, j:j + (results[2] - 1) * step + 1:step]
+                    want += part @ y[i, j].astype(np.float64)
+                    size += abs(part) @ abs(y[i, j]).astype(np.float64)
+            made = case(results, x, y, sizes={"n": n, "h": h, "w": w})
+            check((abs(made - want) <= 9 * c * UNIT * size).all(), f"{n} images of {h} x {w}: a window is off")
 
 
 def attention(bench, r):
@@ -301,10 +326,12 @@ def main():
             near(bench, r, "ik,kj->ij", {"i": 130, "j": 160, "k": 200}, "%s", small)
         tiny(bench, r)
         attention(bench, r)
-        some, _, later_images = zip(*(window(bench, r) for _ in range(32)))
+        some, _, run_says = zip(*(window(bench, r) for _ in range(48)))
         check(sum(some) > len(some) / 3, f"of {len(some)} windows {sum(some)} are read from planes")
-        both = sum(x and y for x, y in zip(some, later_images))
-        check(both > sum(later_images) / 3, f"of {sum(later_images)} windows over images that the run counts {both} are read from planes")
+        for which in "n", "w":
+            later_images = [x for x, says in zip(some, run_says) if which in says]
+            check(sum(later_images) > len(later_images) / 6, f"of {len(later_images)} windows over images of sizes of the run {sum(later_images)} are read from planes")
+        of_any_size(bench, r)
         some, together, _ = zip(*(window(bench, r, few=True) for _ in range(32)))
         check(sum(some) > len(some) / 6 and any(together), f"of {len(some)} windows over few channels {sum(some)} are read from planes, of {sum(together)} some rows together")
         check(images(bench, r), "a convolution of 64 channels is not by thirds")
