@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ORDERS = 40, EARLY = 16, CROSSED = 12, FEW = 24, COMPUTED = 24, FAR = 15, APART = 40,
-	   BEFORE = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS + ORDERS + EARLY, ALL = BEFORE + CROSSED + FEW + COMPUTED + FAR + APART, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
+enum { CLASSES = 4, CASES = 180, COLUMNS = 16, NARROW = 40, DOTS = 24, FIRST = 12, PAIRS = 60, ORDERS = 40, EARLY = 16, CROSSED = 12, FEW = 24, COMPUTED = 24, FAR = 15, APART = 40, LATER = 16,
+	   BEFORE = CASES + COLUMNS + NARROW + DOTS + FIRST + PAIRS + ORDERS + EARLY, LATEST = BEFORE + CROSSED + FEW + COMPUTED + FAR + APART, ALL = LATEST + LATER, MOST_TERMS = 12, EACH = 8 };         /* buffers of a case: c, a, b, numbers that a and b look up, i and j, and of its tail r, s, y */
 
 /* Nothing is written in front of a result or of a work area, nor behind. */
 enum { BEHIND = 4096, UNWRITTEN = 0x5a };
@@ -329,11 +329,13 @@ static tsr_loops *all_cases(tsr_compiler *tc)
 			window_case(tc->arena, &decl, &units, i, draw_window);
 		else if (i >= CASES && i < CASES + COLUMNS)
 			columns_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - APART)
+		else if (i >= LATEST)
+			window_case(tc->arena, &decl, &units, i, draw_later);
+		else if (i >= LATEST - APART)
 			apart_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - APART - FAR)
+		else if (i >= LATEST - APART - FAR)
 			far_case(tc->arena, &decl, &units, i);
-		else if (i >= ALL - APART - FAR - COMPUTED)
+		else if (i >= LATEST - APART - FAR - COMPUTED)
 			computed_case(tc->arena, &decl, &units, i);
 		else if (i >= BEFORE + CROSSED)
 			few_case(tc->arena, &decl, &units, i);
@@ -442,11 +444,11 @@ static void build(tsr_loops *l, const level *v, built *out)
 		n.dots, n.crossed, n.computed, n.panels, n.early, n.few, n.half, n.together, n.spread);
 }
 
-/* Interpreted once for all levels, which takes most of the time.  The run-time size is 29 in every third case, and several more; in those of few rows all that tiles tell apart. */
+/* Interpreted once for all levels.  The run-time size is 29; in every third case, and under windows as wide as it says, three more; in those of few rows all that tiles tell apart. */
 static void check_unit(const tsr_loops *l, uint32_t u, const built *all, size_t levels)
 {
 	static const int64_t sizes[] = { 29, 1, 0, 97, 2, 3, 4, 5, 6, 7, 9, 16, 17, 33 };
-	size_t n = u >= BEFORE + CROSSED && u < ALL - APART - FAR ? sizeof sizes / sizeof *sizes : u % 3 ? 1 : 4;
+	size_t n = u >= BEFORE + CROSSED && u < LATEST - APART - FAR ? sizeof sizes / sizeof *sizes : u % 3 && u < LATEST ? 1 : 4;
 	bool anywhere = false;
 	for (size_t v = 0; v < levels; v++)
 		anywhere |= all[v].handle && all[v].made[u];

@@ -1,6 +1,6 @@
 /* For contract.c: products under windows as loops, forward and the gradient of the weights, with few channels (windows by channels make one
- * stretch) and many, with and without padding, strides and a tail; and of bf16. */
-typedef struct window { int n, o, f, k, c, step, pad, size; bool forward, cut, looked, apart; const char *prec, *given; } window;
+ * stretch) and many, with and without padding, strides and a tail; of bf16; and over images as wide as the run says. */
+typedef struct window { int n, o, f, k, c, step, pad, size, more; bool forward, cut, looked, apart, later; const char *prec, *given; } window;
 typedef window draw_case(void);
 
 /* A first layer's: images of several blocks of rows, the ends of whose rows lie inside of tiles. */
@@ -47,13 +47,25 @@ static window draw_paired(void)
 	return w;
 }
 
+/* Channels are whole steps of matrix registers; ?n places in a row, whose image is `more` wider. */
+static window draw_later(void)
+{
+	window w = { .n = 1 + (int)draw(3), .o = 1 + (int)draw(5), .f = draw(2) ? 16 : 7, .k = 2 + (int)draw(2), .c = 32, .step = 1 + (int)draw(2), .pad = (int)draw(3), .more = 1 + (int)draw(3), .forward = true, .cut = true, .later = true, .prec = "f32", .given = "f32" };
+	while (w.n * w.o * w.f * w.k * w.k * w.c > 20000 && w.o > 1)
+		w.o--;
+	w.size = w.step * (w.o - 1) + w.k - w.pad - (int)draw(2);
+	w.size = w.size < 1 ? 1 : w.size;
+	w.apart = draw(2);
+	return w;
+}
+
 /* Loops l0 n, l1 l2 places, l3 filter, l4 l5 window, l6 channel. */
 static void window_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, draw_case *one)
 {
 	window w = one();
 	int extent[] = { w.n, w.o, w.o, w.f, w.k, w.k, w.c }, forward[] = { 0, 1, 2, 3, 4, 5, 6 }, weights[] = { 3, 4, 5, 6, 0, 1, 2 };
 	const int *order = w.forward ? forward : weights;
-	bool runtime[MOST_TERMS] = { false };
+	bool runtime[MOST_TERMS] = { [2] = w.later };
 	const char *y = tsr_format(a, "%%%c%d[l0, l1, l2, l3]", w.forward ? 'c' : 'a', id), *c = w.forward ? y : tsr_format(a, "%%c%d[l3, l4, l5, l6]", id);
 	const char *h = tsr_format(a, "%d*l1 + l4 - %d", w.step, w.pad), *v = tsr_format(a, "%d*l2 + l5 - %d", w.step, w.pad);
 	const char *numbers = tsr_format(a, "%c%d", w.forward ? 'i' : 'j', id), *image = w.forward ? "t.12" : "u.13";
@@ -66,7 +78,8 @@ static void window_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, d
 		tsr_text_addf(&looked, "buffer %%%s : i32[1] param\n", numbers);
 	const char *other = !w.forward ? y : tsr_format(a, w.apart ? "%%b%d[l6, l4, l5, l3]" : "%%b%d[l4, l5, l6, l3]", id);
 	int weights_dims[] = { w.apart ? w.c : w.k, w.k, w.apart ? w.k : w.c, w.f };
-	const char *y_dims = tsr_format(a, "[%d, %d, %d, %d]", w.n, w.o, w.o, w.f), *x_dims = tsr_format(a, "[%d, %d, %d, %d]", w.n + 3 * w.looked, w.size, w.size, w.c);
+	const char *places = w.later ? "?n" : tsr_format(a, "%d", w.o), *wide = tsr_format(a, w.later ? "%d*?n + %d" : "%d", w.later ? w.step : w.size, w.more);
+	const char *y_dims = tsr_format(a, "[%d, %d, %s, %d]", w.n, w.o, places, w.f), *x_dims = tsr_format(a, "[%d, %d, %s, %d]", w.n + 3 * w.looked, w.size, wide, w.c);
 	const char *c_dims = w.forward ? y_dims : tsr_format(a, "[%d, %d, %d, %d]", w.f, w.k, w.k, w.c);
 	tsr_text_addf(decl, "buffer %%c%d : %s%s value\n", id, w.prec, c_dims);
 	tsr_text_addf(decl, "buffer %%a%d : %s%s param\n", id, w.given, w.forward ? x_dims : y_dims);
@@ -86,13 +99,13 @@ static void window_case(tsr_arena *a, tsr_text *decl, tsr_text *units, int id, d
 	for (int i = 0; i < 7; i++) {
 		if (i == in_c)
 			tsr_text_addf(units, "let $0 : %s = 0.0:%s\n", w.prec, w.prec);
-		tsr_text_addf(units, "for l%d in 0..%d %s {\n", order[i], extent[order[i]], i < in_c ? "parallel" : "reduce");
+		tsr_text_addf(units, "for l%d in 0..%s %s {\n", order[i], order[i] == 2 ? places : tsr_format(a, "%d", extent[order[i]]), i < in_c ? "parallel" : "reduce");
 	}
 	const char *first = w.forward ? x : other, *second = w.forward ? other : x;
 	if (w.given != w.prec)
 		first = tsr_format(a, "convert.%s(%s)", w.prec, first), second = tsr_format(a, "convert.%s(%s)", w.prec, second);
 	if (w.cut)
-		tsr_text_addf(units, "if %s in 0..%d, %s in 0..%d {\n", h, w.size, v, w.size);
+		tsr_text_addf(units, "if %s in 0..%d, %s in 0..%s {\n", h, w.size, v, wide);
 	tsr_text_addf(units, "set $0 = add.%s($0, mul.%s(%s, %s))\n%s}}}", w.prec, w.prec, first, second, w.cut ? "}" : "");
 	add_stores(a, units, c, use, w.prec, draw(2), id);
 	tsr_text_addf(units, "}}}} } }\n");
