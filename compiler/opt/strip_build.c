@@ -278,9 +278,9 @@ void tsr_strip_build(tsr_strip *g)
 	turn(&x);
 	const tsr_online *o = &g->online;
 	bool later = o->block && !tsr_size_is_const(o->positions);
-	if (later)               /* fewer positions than a block has go at once */
-		strips(&x, cut, false, tsr_strip_where(&x, o->positions, tsr_size_const(o->block - 1), tsr_size_const(o->block), x.inner));
-	strips(&x, cut, o->block > 0, later ? tsr_strip_where(&x, tsr_size_const(o->block), o->positions, o->positions, x.inner) : x.inner);
+	if (later)               /* no more positions than a block has go at once */
+		strips(&x, cut, false, tsr_strip_where(&x, o->positions, tsr_size_const(o->block), tsr_size_const(o->block), x.inner));
+	strips(&x, cut, o->block > 0, later ? tsr_strip_where(&x, tsr_size_const(o->block + 1), o->positions, o->positions, x.inner) : x.inner);
 	for (uint32_t i = 0; i < g->kept.n; i++)
 		shrink(g, p->l->buffers.at[g->kept.at[i]]);
 	first->kernel->kernel.body = whole;
