@@ -6,7 +6,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "tools")]
 from tally import check, end, run  # noqa: E402
-import common, contractions, everyday, gradients, models, permutations, products, table  # noqa: E402
+import common, contractions, everyday, glance, gradients, models, permutations, products, table  # noqa: E402
 
 f32 = np.float32
 random = np.random.default_rng(3)
@@ -152,6 +152,9 @@ def pages(bench):
     check([line for line in text.split("\n") if line.startswith("|")][2:] == [
         "| work | 1 s | peer 2 | 1.500 | 1.250 | >= 1 | met |", "| work, beside | 1 s | another 2 | 0.500 | 0.500 |  |  |",
         "| work | 1 s | third 3 | 3.000 | 2.500 |  |  |", "| detail | 1 s | peer 2 | 1.500 | 1.250 | >= 2 | missed |"], text)
+    with open(os.path.join(glance.DOCS, glance.FIRST)) as f:
+        text = f.read()
+    check(text == glance.written(text), f"{glance.FIRST} does not begin with what the pages say: tests/bench/glance.py writes it")
 
 
 def main():
