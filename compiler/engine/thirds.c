@@ -52,7 +52,7 @@ typedef struct packing {
 	const tsr_pack *p;
 	tsr_computed v;
 	tsr_group outer, inner;
-	LLVMValueRef each, lines, square, positions, depth;
+	LLVMValueRef to, each, lines, square, positions, depth;
 	uint32_t piece;
 	uint32_t thirds;             /* of each number */
 	LLVMValueRef runs;           /* where the other operand is windows' runs, each depth of these, as tsr_planes_depth_at says; or NULL */
@@ -97,8 +97,9 @@ void tsr_thirds_pair(tsr_kit *full, tsr_kit *pair, const LLVMValueRef two[2], bo
 	LLVMValueRef third[2][THIRDS];
 	for (uint32_t i = 0; i < 2; i++)
 		tsr_thirds_of(full, pair, two[i], odd, third[i], seen);
+	/* two shifts, the second one of both: by words it would be a permutation of three times as many steps, which LLVM makes of a shift and an or */
 	for (uint32_t t = 0; t < THIRDS; t++)
-		out[t] = LLVMBuildOr(pair->b, LLVMBuildLShr(pair->b, third[0][t], all(pair, 16), ""), third[1][t], "");
+		out[t] = tsr_kit_intrinsic(pair, "llvm.fshr", &pair->vec, 1, (LLVMValueRef[]){ LLVMBuildLShr(pair->b, third[1][t], all(pair, 16), ""), third[0][t], all(pair, 16) }, 3);
 }
 
 LLVMValueRef tsr_thirds_some_odd(tsr_kit *k, LLVMValueRef seen)
@@ -155,12 +156,12 @@ static LLVMValueRef take(packing *x, const lines *from, LLVMValueRef line, LLVMV
 			line = of_run(x, line, &there);
 		left = LLVMBuildSelect(k->b, there, LLVMBuildNSWSub(k->b, length, at, ""), tsr_kit_int(k, 0), "");
 	}
+	LLVMValueRef there = inside ? line : tsr_kit_min(k, line, LLVMBuildNSWSub(k->b, of, tsr_kit_int(k, 1), ""));
 	if (x->direct) {
 		LLVMValueRef first = x->rows ? x->p->across_first : x->p->along_first;
-		LLVMValueRef there = inside ? line : tsr_kit_min(k, line, LLVMBuildNSWSub(k->b, of, tsr_kit_int(k, 1), ""));
 		return pieces(x, tsr_kit_at(k, x->p->from, tsr_group_offset(k, &x->outer, x->p->side, tsr_kit_add(k, first, there))), offset, left);
 	}
-	LLVMValueRef row = tsr_kit_mul(k, LLVMBuildNSWSub(k->b, line, from->first, ""), from->row);
+	LLVMValueRef row = tsr_kit_mul(k, LLVMBuildNSWSub(k->b, there, from->first, ""), from->row);
 	LLVMValueRef p = tsr_kit_at(k, from->from, tsr_kit_add(k, row, LLVMBuildNSWSub(k->b, at, from->at, "")));
 	return tsr_kit_load(k, k->vec, p, left ? tsr_kit_mask(k, left, 0) : NULL);
 }
@@ -169,8 +170,10 @@ static LLVMValueRef take(packing *x, const lines *from, LLVMValueRef line, LLVMV
 static void find(packing *x, LLVMValueRef at, LLVMValueRef *offset)
 {
 	tsr_kit *k = &x->full;
+	if (!x->direct)
+		return;
 	LLVMValueRef first = tsr_kit_add(k, x->rows ? x->p->along_first : x->p->across_first, at);
-	for (uint32_t i = 0; x->direct && i < LANES / x->piece; i++)
+	for (uint32_t i = 0; i < LANES / x->piece; i++)
 		offset[i] = tsr_group_offset(k, &x->inner, x->p->side, tsr_kit_add(k, first, tsr_kit_int(k, i * x->piece)));
 }
 
@@ -200,7 +203,7 @@ static LLVMValueRef panel_of(packing *x, LLVMValueRef position)
 {
 	tsr_kit *k = &x->pair;
 	LLVMValueRef whole = LLVMBuildAnd(k->b, position, tsr_kit_int(k, -TILE), "");
-	return tsr_kit_at(k, x->p->to, tsr_kit_mul(k, whole, x->each));
+	return tsr_kit_at(k, x->to, tsr_kit_mul(k, whole, x->each));
 }
 
 /* Says of the position's panel that it is odd, where a lane of `seen` is a NaN. */
@@ -298,7 +301,7 @@ static void evaluate(packing *x, lines *from, LLVMValueRef first, uint32_t count
 }
 
 /* All squares of these positions and steps. */
-static void squares(packing *x, const lines *from, tsr_share positions, tsr_share steps, bool odd)
+static void squares_here(packing *x, const lines *from, tsr_share positions, tsr_share steps, bool odd)
 {
 	tsr_kit *k = &x->full;
 	LLVMValueRef lanes = tsr_kit_int(k, LANES), one = tsr_kit_int(k, 1);
@@ -320,6 +323,57 @@ static void squares(packing *x, const lines *from, tsr_share positions, tsr_shar
 	square(x, from, x->rows ? outer.i : in.i, x->rows ? in.i : outer.i, false, odd);
 	tsr_count_end(k, &in);
 	tsr_count_end(k, &outer);
+}
+
+/* void squares(from, to, square, runs, first, at, row, each, positions, depth, positions from .. to, steps from .. to): the same, of lines that are equally far apart, by a function that all contractions share whose
+ * squares are of the same form: written out in each, they would be most of what LLVM has to compile. */
+enum { OF_FROM, OF_TO, OF_SQUARE, OF_RUNS, OF_POINTERS, OF_FIRST = OF_POINTERS, OF_AT, OF_ROW, OF_EACH, OF_POSITIONS, OF_DEPTH, OF_FROM_POSITION, OF_TO_POSITION, OF_FROM_STEP, OF_TO_STEP, OF_PARAMS };
+typedef struct form { bool rows, turned, runs, odd; uint32_t thirds; } form;
+
+static void squares_body(tsr_kit *given, const void *which, LLVMValueRef f)
+{
+	const form *of = which;
+	LLVMValueRef arg[OF_PARAMS];
+	LLVMGetParams(f, arg);
+	packing x = { tsr_kit_of(given, TSR_PREC_F32, LLVMFloatTypeInContext(given->context), 4), tsr_kit_of(given, TSR_PREC_I32, given->i32, 4), .to = arg[OF_TO], .each = arg[OF_EACH], .square = arg[OF_SQUARE],
+		.positions = arg[OF_POSITIONS], .depth = arg[OF_DEPTH], .thirds = of->thirds, .runs = of->runs ? arg[OF_RUNS] : NULL, .rows = of->rows, .turned = of->turned };
+	lines from = { arg[OF_FROM], arg[OF_FIRST], arg[OF_AT], arg[OF_ROW] };
+	squares_here(&x, &from, (tsr_share){ arg[OF_FROM_POSITION], arg[OF_TO_POSITION] }, (tsr_share){ arg[OF_FROM_STEP], arg[OF_TO_STEP] }, of->odd);
+	LLVMBuildRetVoid(given->b);
+}
+
+/* Lines in memory as those of a copy, where they are equally far apart and each lies side by side. */
+static bool equally_apart(packing *x, lines *from)
+{
+	tsr_kit *k = &x->full;
+	const tsr_pack *p = x->p;
+	if (!x->direct)
+		return true;
+	if (x->piece != LANES || x->inner.n > 1 || x->outer.n > 1)
+		return false;
+	LLVMValueRef row = x->outer.n ? x->outer.at[0].stride[p->side] : tsr_kit_int(k, 0), zero = tsr_kit_int(k, 0);
+	LLVMValueRef first = tsr_kit_add(k, tsr_kit_mul(k, x->rows ? p->across_first : p->along_first, row), x->rows ? p->along_first : p->across_first);
+	*from = (lines){ tsr_kit_at(k, p->from, first), zero, zero, row };
+	return true;
+}
+
+static void squares(packing *x, const lines *given, tsr_share positions, tsr_share steps, bool odd)
+{
+	tsr_kit *k = &x->full;
+	lines from = *given;
+	if (!equally_apart(x, &from)) {
+		squares_here(x, given, positions, steps, odd);
+		return;
+	}
+	form of = { x->rows, x->turned, x->runs != NULL, odd, x->thirds };
+	char name[96];
+	snprintf(name, sizeof name, TSR_TILE_PREFIX "thirds.squares.%u%s%s%s%s", of.thirds, of.rows ? ".rows" : "", of.turned ? ".turned" : "", of.runs ? ".runs" : "", odd ? ".odd" : "");
+	LLVMTypeRef params[OF_PARAMS];
+	for (uint32_t i = 0; i < OF_PARAMS; i++)
+		params[i] = i < OF_POINTERS ? k->ptr : k->i64;
+	LLVMValueRef f = tsr_kit_named(k, name, params, OF_PARAMS, OF_RUNS, squares_body, &of);
+	LLVMValueRef arg[OF_PARAMS] = { from.from, x->to, x->square, x->runs ? x->runs : LLVMConstNull(k->ptr), from.first, from.at, from.row, x->each, x->positions, x->depth, positions.from, positions.to, steps.from, steps.to };
+	LLVMBuildCall2(k->b, LLVMGlobalGetValueType(f), f, arg, OF_PARAMS, "");
 }
 
 /* Some lines of an operand that is side by side along an axis which is not the last one, copied by squares (turn.c): panels, in which they are rows. */
@@ -423,7 +477,7 @@ void tsr_thirds_pack(tsr_engine *g, const tsr_pack *p, LLVMValueRef each)
 	bool a = p->side == TSR_SIDE_A;
 	const tsr_walks *across = &g->walks[a ? TSR_CLASS_M : TSR_CLASS_N], *along = &g->walks[TSR_CLASS_K];
 	packing x = { *k, tsr_kit_of(k, TSR_PREC_I32, k->i32, 4), g, p, { g->e, a ? g->c->a_value : g->c->b_value, TSR_PREC_F32, across, along, NULL },
-		.each = each, .thirds = tsr_thirds_count(a ? g->c->a_value : g->c->b_value), .positions = p->across_count, .depth = tsr_planes_depth(g, p->depth), .runs = g->s->planes && g->planes.runs ? tsr_planes_depths(g) : NULL };
+		.to = p->to, .each = each, .thirds = tsr_thirds_count(a ? g->c->a_value : g->c->b_value), .positions = p->across_count, .depth = tsr_planes_depth(g, p->depth), .runs = g->s->planes && g->planes.runs ? tsr_planes_depths(g) : NULL };
 	x.square = g->narrow;
 	x.lines = tsr_kit_at(k, g->narrow, tsr_kit_int(k, 2 * SQUARE));
 	look(&x, p);
