@@ -96,6 +96,7 @@ typedef struct tsr_emit {
 	const tsr_emit_leaves *leaves;   /* or NULL */
 	bool written;                    /* but the order that is written out is the one that is meant */
 	unsigned overlap;                /* inside rows that overlap: lanes of all walks, which are written out, with the same sums wherever they are */
+	bool seldom;                     /* what is emitted seldom runs */
 	bool places;                     /* several places are emitted side by side, which lie a known way apart */
 	bool reorder;                    /* inside a REDUCE loop: accumulation may be reordered */
 } tsr_emit;

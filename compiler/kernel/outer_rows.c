@@ -347,7 +347,7 @@ static void later(tsr_places *x, LLVMValueRef from, LLVMValueRef to, LLVMValueRe
 	LLVMValueRef end = tsr_emit_chosen(e, LLVMIntSLT, tsr_places_end_of(e, x->end, x->n_row_ends, x->row_end, tsr_emit_size(e, x->row->loop.extent)), to);
 	end = tsr_emit_chosen(e, LLVMIntSGT, end, first);
 	*before = *rest = to;
-	if (knows_edges(x)) {
+	if (knows_edges(x) && !e->seldom) {
 		tsr_emit_fork f = tsr_emit_fork_usual(e, LLVMBuildICmp(e->builder, LLVMIntSGE, to, tsr_emit_i64(e, FEWEST + TSR_MOST_PLACES), ""), "long");
 		places_of_long_row(x, to, end);
 		tsr_emit_fork_other(e, &f);
@@ -356,7 +356,7 @@ static void later(tsr_places *x, LLVMValueRef from, LLVMValueRef to, LLVMValueRe
 		else
 			one_by_one(x, from, to, to, to);
 		tsr_emit_fork_end(e, &f);
-	} else if (tsr_emit_has_masks(e))
+	} else if (tsr_emit_has_masks(e) && !e->seldom)
 		places_later(x, from, to, first, end);
 	else
 		*before = first, *rest = inner_places(x, first, end);
@@ -365,8 +365,9 @@ static void later(tsr_places *x, LLVMValueRef from, LLVMValueRef to, LLVMValueRe
 bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVMValueRef to)
 {
 	tsr_places x = {.e = e};
-	if (!understand(&x, s))
+	if (!understand(&x, s) || (e->seldom && x.torn))
 		return false;
+	x.most = e->seldom ? FEWEST : x.most;
 	LLVMValueRef outside = e->syms[s->loop.sym];
 	bool written = e->written, reorder = e->reorder;
 	e->written = true, e->reorder = false;
@@ -378,7 +379,7 @@ bool tsr_emit_outer_rows(tsr_emit *e, const tsr_stmt *s, LLVMValueRef from, LLVM
 		share(&x, from, to);
 	else if (x.torn)
 		rows_with_edges(&x);
-	else if (x.parts)
+	else if (x.parts && !e->seldom)
 		rest = all_places(&x);
 	else
 		before = x.first, rest = together(&x, together(&x, before, x.end, x.most), x.end, FEWEST);

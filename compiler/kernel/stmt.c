@@ -59,6 +59,12 @@ static bool cut_short(const tsr_stmt *s)
 
 static void emit_for(tsr_emit *e, const tsr_stmt *s)
 {
+	if (s->loop.seldom && !e->seldom) {
+		e->seldom = true;
+		emit_for(e, s);
+		e->seldom = false;
+		return;
+	}
 	if (s->loop.turns && e->team) {
 		tsr_emit_turns(e, s);
 		return;

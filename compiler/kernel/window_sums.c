@@ -11,7 +11,7 @@
 #include "wide_sums.h"
 #include "../opt/opt.h"
 
-enum { WRITTEN = 8 };
+enum { WRITTEN = 8, SELDOM = 2 };         /* places together where the sums are seldom asked for */
 
 typedef struct sums {
 	tsr_emit *e;
@@ -442,6 +442,8 @@ bool tsr_emit_window_sums(tsr_emit *e, const tsr_stmt *s)
 	sums x = {.e = e};
 	if (e->wide || e->options->level < 1 || e->sanitize || !tsr_window_sums_of(e->loops, e->target, s, &x.of) || (shared_groups(&x) && (!e->body || e->body->n != 1)))
 		return false;
+	if (e->seldom && x.of.parted != TSR_NONE && x.of.together > SELDOM)
+		x.of.together = SELDOM;
 	if (x.of.group) {
 		x.groups = TSR_NEW(e->loops->tc->arena, tsr_stmt);
 		*x.groups = *x.of.lane;

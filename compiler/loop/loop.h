@@ -137,6 +137,7 @@ struct tsr_stmt {
 			const struct tsr_hidden *hidden;                     /* blocks of a strip, of which a mask hides the last ones (opt/strip_hidden.c, until opt/masked.c); or NULL */
 			bool split;                                          /* divided among threads (opt/threads.c) */
 			tsr_turns_kind turns;                                /* or its iterations, with those of loops around it, are taken by them in turns */
+			bool seldom;                                         /* whether it runs hangs on what is seldom in data (opt/finite.c): its code is short rather than fast */
 			bool stream;                                         /* its last store goes around the caches (opt/stream.c) */
 			int64_t overlap;                                     /* walks of several rows go together (opt/overlap.c), if the run says that they have some and at most so many iterations; 0: they do not; INT64_MAX: they do */
 			uint32_t parts, part_sym;                            /* a sum, taken in so many parts if the run says that it is long, and two symbols for where one begins and ends (opt/totals.c); or 0 */

@@ -104,6 +104,7 @@ static tsr_stmt *plain_nest(tsr_pass *p, tsr_loop_unit *u, const tsr_stmt *nest)
 	tsr_stmt *plain = tsr_stmt_new(p->arena, TSR_STMT_FOR, nest->span);
 	*plain = *nest;
 	plain->loop.contraction = NULL;
+	plain->loop.seldom = true;
 	if (!nest->loop.split)
 		return plain;
 	plain->loop.split = false;
@@ -112,7 +113,7 @@ static tsr_stmt *plain_nest(tsr_pass *p, tsr_loop_unit *u, const tsr_stmt *nest)
 	once->loop.name = "once";
 	once->loop.extent = tsr_size_const(1);
 	once->loop.how = TSR_FOR_PARALLEL;
-	once->loop.split = true;
+	once->loop.split = once->loop.seldom = true;
 	tsr_push(p->arena, &once->loop.body, plain);
 	return once;
 }
